@@ -66,7 +66,7 @@ static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, st
         return groups_of(cred->user_name, cred->gid, &file->gids, &file->n_gids, err);
     file->gids = malloc(sizeof(*file->gids));
     if (!file->gids)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     file->gids[file->n_gids++] = cred->gid;
     return 0;
 }

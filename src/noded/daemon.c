@@ -37,7 +37,7 @@ static int name_conf(struct noded *d, struct err *err)
     if ((path[0] != '/' && !here) ||
         asprintf(&d->conf_file, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
         d->conf_file = NULL;
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     return 0;
 }
@@ -283,7 +283,7 @@ int noded_print(const struct noded_options *opt, bool gres)
     if (r == 0 && gres)
         r = pick_node(&d, &err);
     if (r == 0 && gres && hw_gres(&d, &d.gres) < 0)
-        r = err_set(&err, -ENOMEM, "out of memory");
+        r = err_nomem(&err);
     if (r < 0)
         print_failure(&err);
     else if (gres)
@@ -309,7 +309,7 @@ static int configure_daemon(void *ctx, struct err *err)
     if (r == 0)
         r = pick_node(d, err);
     if (r == 0 && expand_paths(d) < 0)
-        r = err_set(err, -ENOMEM, "out of memory");
+        r = err_nomem(err);
     if (r == 0)
         r = open_log(d, err);
     if (r == 0)
@@ -321,7 +321,7 @@ static int configure_daemon(void *ctx, struct err *err)
     if (r == 0)
         r = ns_configure(d, err);
     if (r == 0 && hw_gres(d, &d->gres) < 0)
-        r = err_set(err, -ENOMEM, "out of memory");
+        r = err_nomem(err);
     if (r == 0 && hw_record(d, &d->hardware) < 0)
         r = err_set(err, -EIO, "cannot read the machine's topology");
     return r;

@@ -426,7 +426,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     int r;
 
     if (!l)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     l->d = d;
     l->queue_end = &l->queue;
     r = remember_used(l, err);
@@ -441,7 +441,7 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         (void)server_free(l->server);
         (void)seen_free(l->seen);
         free(l);
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     l->wake.data = l;
     l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;

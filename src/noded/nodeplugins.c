@@ -73,7 +73,7 @@ static int load_stack(struct noded *d, struct plugins **ret, struct err *err)
 
     if (!p || !path) {
         free(p);
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     p->host = (struct spank_host){ .context = S_CTX_SLURMD, .log = say_line };
     r = spank_stack_load(path, conf_str(d->conf, CONF_PLUGIN_DIR), &p->host, &p->stack, err);

@@ -206,11 +206,11 @@ int seen_open(const char *path, int64_t now, struct seen **ret, bool *ret_fresh,
     int r;
 
     if (!s)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     s->fd = -1;
     s->path = strdup(path);
     if (!s->path)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     f = fopen(path, "re");
     if (!f && errno != ENOENT)
         return err_set(err, -errno, "cannot read %s: %s", path, strerror(errno));

@@ -137,7 +137,7 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
     has_home = has_home && !(j->has_get_user_env && j->get_user_env); /* its shell is asked */
     if (!has_home && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
         (pb_set_str(&sf->home, pw.pw_dir) < 0 || pb_set_str(&sf->shell, pw.pw_shell) < 0))
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     return fill_groups(sf->job, err);
 }
 
@@ -401,7 +401,7 @@ int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err)
             job_remove_step(job, step);
         (void)spool_remove_step(d->spool, job->job_id, job->run_id,
                                 STEP_ID_BATCH); /* r is the story */
-        return r < 0 ? r : err_set(err, -ENOMEM, "out of memory");
+        return r < 0 ? r : err_nomem(err);
     }
     sf->has_environment = true;
     sf->environment = msg->environment;
@@ -506,7 +506,7 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
         Pst__JobOnNode *on = on_from_credential(d, rq->cred);
 
         if (!on)
-            return err_set(err, -ENOMEM, "out of memory");
+            return err_nomem(err);
         r = get_job(d, &on, &job, err);
         if (on)
             pst__job_on_node__free_unpacked(on, NULL);
@@ -527,7 +527,7 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
     sf = sf_new(d, job, rq->cred->step_id);
     if (!sf) {
         job_remove_step(job, *ret_step);
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     sf->launch = TAKE_PTR(rq->launch);
     sf->step = TAKE_PTR(rq->cred->step);

@@ -20,7 +20,7 @@
 
 static int no_memory(struct err *err)
 {
-    return err_set(err, -ENOMEM, "out of memory");
+    return err_nomem(err);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */

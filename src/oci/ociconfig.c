@@ -33,7 +33,7 @@ static const char *const ours[] = { "SLURM",
 
 static int no_memory(struct err *err)
 {
-    return err_set(err, -ENOMEM, "out of memory");
+    return err_nomem(err);
 }
 
 /* Member `key` of object o, made when missing.  The type must be that of `fresh`, which is

@@ -75,7 +75,7 @@ static int run_container(struct oci *o, int *ret_code, struct err *err)
     int r = oci_paths(o, err);
 
     if (r == 0 && !o->task->remove && o->task->pmi && place_pmi(o) < 0)
-        r = err_set(err, -ENOMEM, "out of memory");
+        r = err_nomem(err);
     if (r < 0)
         return r;
     if (!o->task->remove) {

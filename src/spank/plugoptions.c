@@ -109,7 +109,7 @@ int spank_option_given(struct spank_stack *st, size_t i, const char *arg, struct
     char *copy = arg ? strdup(arg) : NULL;
 
     if (arg && !copy)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     free(o->arg);
     o->arg = copy;
     o->given = true;
@@ -165,7 +165,7 @@ int spank_options_from(struct spank_stack *st, spank_get_fn *get, void *ctx, str
         int has_arg = st->options[i].opt.has_arg, r;
 
         if (!name)
-            return err_set(err, -ENOMEM, "out of memory");
+            return err_nomem(err);
         if (!value)
             continue;
         r = spank_option_given(st, i, has_arg == 0 || (has_arg == 2 && !*value) ? NULL : value,

@@ -107,7 +107,7 @@ static int open_library(struct plugin *p, const char *dirs, struct err *err)
     const char *type;
 
     if (!path)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     p->lib = dlopen(path, RTLD_LAZY | RTLD_LOCAL);
     if (!p->lib)
         return err_set(err, -ENOENT, "plugin %.200s cannot be loaded: %.250s", p->entry.path,
@@ -147,7 +147,7 @@ static int load_all(struct spank_stack *st, const char *dirs, struct err *err)
 
     st->plugins = calloc(st->file.n, sizeof(*st->plugins));
     if (!st->plugins)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     for (size_t i = 0; i < st->file.n && r == 0; i++)
         r = load_one(st, &st->file.list[i], dirs, err);
     for (size_t i = 0; i < st->n && r == 0; i++)
@@ -170,7 +170,7 @@ int spank_stack_load(const char *plugstack, const char *plugin_dir, struct spank
     st = calloc(1, sizeof(*st));
     if (!st) {
         plugstack_done(&file);
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     st->file = file;
     st->host = host;

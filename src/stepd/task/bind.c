@@ -81,7 +81,7 @@ static int work_out(struct step *s, struct bind *b, const struct bitmap *cpus, s
         bitmap_free(b->masks[i]);
         b->masks[i] = kernel;
         if (!kernel)
-            return err_set(err, -ENOMEM, "out of memory");
+            return err_nomem(err);
         b->set_size = CPU_ALLOC_SIZE((int)kernel->nbits);
     }
     return r;
@@ -134,7 +134,7 @@ static int prepare_cpus(struct step *s, struct bind *b, const char *ids, struct 
     b->n = s->n_tasks;
     b->masks = calloc(b->n + 1, sizeof(*b->masks));
     if (!b->masks || bitmap_new((uint32_t)p->n_os_ids, &cpus) < 0)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     r = bitmap_parse(cpus, ids, err);
     if (r == 0)
         r = cpubind_parse(s->launch && s->launch->cpu_bind ? s->launch->cpu_bind : "", &b->want,

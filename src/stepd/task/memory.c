@@ -77,7 +77,7 @@ static int prepare_domains(struct step *s, struct memory *m, struct err *err)
     m->n = s->n_tasks;
     m->masks = calloc(m->n + 1, sizeof(*m->masks));
     if (r < 0 || !m->masks)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     for (uint32_t i = 0; r == 0 && i < m->n; i++) {
         r = bitmap_new(MAX(m->n_domains, 1u), &m->masks[i]);
         if (r == 0)
