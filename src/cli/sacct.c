@@ -14,6 +14,7 @@
 #include "acctop.pb-c.h"
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/format/jsonefficiency.h"
 #include "cli/format/fmt_sacct.h"
@@ -26,7 +27,6 @@
 #include "model/words/names.h"
 #include "wire/ops.h"
 
-#define FLUSH_BYTES (256u * 1024)
 #define RULE "--------------------------------------------------------------------------------\n"
 
 enum whole_het { WHOLE_NAMED, WHOLE_YES, WHOLE_NO };
@@ -367,18 +367,6 @@ static bool job_wanted(const struct sacct *s, const Pst__JobRecord *j)
     return jobfilter_match(f, &row);
 }
 
-static void flush_out(struct sacct *s, bool always)
-{
-    if (s->out.failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
-    if (s->out.len < FLUSH_BYTES && !always)
-        return;
-    if (fwrite(strbuf_str(&s->out), 1, s->out.len, stdout) != s->out.len ||
-        (always && fflush(stdout)))
-        exit(CLI_EXIT_FAILED);
-    strbuf_reset(&s->out);
-}
-
 /* batch, extern, interactive, then the numbered ones. */
 static int compare_steps(const void *pa, const void *pb)
 {
@@ -519,7 +507,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     } else {
         put_job(s, &row);
     }
-    flush_out(s, false);
+    cli_write_out(&s->out, false);
     return 0;
 }
 
@@ -620,7 +608,7 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
     r = query_run(s->client, OP_QUERY_ACCT, &s->request.base, &pst__acct_job__descriptor, on_job, s,
                   &info);
     if (r < 0) {
-        flush_out(s, true);
+        cli_write_out(&s->out, true);
         cli_die(CLI_EXIT_FAILED, "Problem getting jobs: %s", client_strerror(s->client, r));
     }
     if (s->json.wanted) {
@@ -628,7 +616,7 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         json_meta(&s->js, argc, argv, s->cluster, conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
         json_end(&s->js);
     }
-    flush_out(s, true);
+    cli_write_out(&s->out, true);
     if (s->scripts || s->env_vars)
         print_blobs(s);
     if (s->report && !s->njobs)
@@ -639,7 +627,7 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
 static bool other_cluster(struct sacct *s)
 {
     return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 &&
-           s->cluster && !filter_list_has(s->clusters, s->cluster);
+           s->cluster && !wordlist_has(s->clusters, s->cluster);
 }
 
 static void make_format(struct sacct *s)
@@ -656,7 +644,7 @@ static void run_command(struct sacct *s, int argc, char **argv)
 {
     if (s->helpformat) {
         sacct_fmt_help(&sacct_table, &s->out);
-        flush_out(s, true);
+        cli_write_out(&s->out, true);
         return;
     }
     if (s->completion) {
@@ -670,7 +658,7 @@ static void run_command(struct sacct *s, int argc, char **argv)
     if (other_cluster(s)) {
         if (!s->noheader)
             sacct_fmt_header(&s->fmt, &s->out);
-        flush_out(s, true);
+        cli_write_out(&s->out, true);
         return;
     }
     s->client = cli_connect_acct_or_die(&s->cli);

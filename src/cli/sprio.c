@@ -150,7 +150,7 @@ static int by_id(const void *a, const void *b)
 /* Only when a column shows them. */
 static void load_jobs(struct sprio *s)
 {
-    static uint32_t pending[] = { PST__JOB_STATE__JOB_PENDING };
+    uint32_t pending[] = { PST__JOB_STATE__JOB_PENDING };
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct pb_fieldset set = { 0 };

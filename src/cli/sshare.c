@@ -34,6 +34,7 @@ struct sshare {
     char **accounts, **users;
     size_t n_accounts, n_users;
     struct json_option json;
+    struct json js;
     struct share *list;
     size_t n, cap;
     Pst__ShareRecord *names; /* of TRES */
@@ -487,12 +488,10 @@ static void json_tres(const struct sshare *s, const struct share *w, struct json
     json_object_end(js);
 }
 
-static struct json json; /* of the one listing */
-
 static void put_json(struct sshare *s, const struct share *w, unsigned depth)
 {
     const Pst__ShareRecord *r = w->rec;
-    struct json *js = &json;
+    struct json *js = &s->js;
 
     (void)depth;
     json_object(js, NULL);
@@ -518,18 +517,20 @@ static void put_json(struct sshare *s, const struct share *w, unsigned depth)
 
 static void list_json(struct sshare *s, const struct share *root, int argc, char **argv)
 {
-    json_begin(&json, &s->out, json_option_style(&s->json));
-    json.plain_null = s->json.complex;
-    json_object(&json, "shares");
-    json_list(&json, "shares");
+    struct json *js = &s->js;
+
+    json_begin(js, &s->out, json_option_style(&s->json));
+    js->plain_null = s->json.complex;
+    json_object(js, "shares");
+    json_list(js, "shares");
     if (root)
         walk_tree(s, root, 0, 0, put_json);
-    json_list_end(&json);
-    json_int(&json, "total_shares", (int64_t)s->n);
-    json_object_end(&json);
-    json_meta(&json, argc, argv, conf_str(s->cli.conf, CONF_CLUSTER_NAME),
+    json_list_end(js);
+    json_int(js, "total_shares", (int64_t)s->n);
+    json_object_end(js);
+    json_meta(js, argc, argv, conf_str(s->cli.conf, CONF_CLUSTER_NAME),
               conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
-    json_end(&json);
+    json_end(js);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

@@ -255,15 +255,6 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
-static void flush_out(struct sstat *s)
-{
-    if (s->out.failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
-    if (fwrite(strbuf_str(&s->out), 1, s->out.len, stdout) != s->out.len || fflush(stdout))
-        exit(CLI_EXIT_FAILED);
-    strbuf_reset(&s->out);
-}
-
 /* Without -a and a step's name: the first step of srun. */
 static void print_steps(struct sstat *s, Pst__JobRecord *job)
 {
@@ -280,7 +271,7 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
         }
         pst__step_record__free_unpacked(s->steps[i], NULL);
     }
-    flush_out(s);
+    cli_write_out(&s->out, true);
     if (!shown)
         cli_error("no steps running for JobId=%u", job->job_id);
     free(s->steps);
@@ -311,7 +302,7 @@ static void run_command(struct sstat *s)
     s->fmt.table = &sstat_fields;
     if (s->helpformat) {
         sacct_fmt_help(&sstat_fields, &s->out);
-        flush_out(s);
+        cli_write_out(&s->out, true);
         return;
     }
     if (!s->ids.n)
@@ -326,7 +317,7 @@ static void run_command(struct sstat *s)
     (void)sluids_find(s->client, &s->ids); /* an unknown one finds no job */
     if (!s->noheader)
         sacct_fmt_header(&s->fmt, &s->out);
-    flush_out(s);
+    cli_write_out(&s->out, true);
     for (size_t i = 0; i < s->ids.n; i++)
         print_id(s, &s->ids.ids[i]);
 }

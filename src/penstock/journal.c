@@ -123,7 +123,7 @@ static int run_hash(const struct journal_args *a)
     int r = cluster_new(&rp.cluster);
 
     if (r < 0)
-        return say_error("out of memory");
+        return say_nomem();
     r = journal_open(&config, replay_record, &rp, &journal, &err);
     if (r < 0)
         (void)say_error("%s", rp.err.text[0] ? rp.err.text : err.text[0] ? err.text : strerror(-r));

@@ -31,6 +31,11 @@ int say_error(const char *fmt, ...)
     return STATUS_FAILED;
 }
 
+int say_nomem(void)
+{
+    return say_error("out of memory");
+}
+
 int usage_error(const char *fmt, ...)
 {
     va_list ap;

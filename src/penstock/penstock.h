@@ -37,6 +37,7 @@ int cmd_ping(int argc, char **argv);
 void say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* `penstock: error: text`; gives STATUS_FAILED. */
 int say_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+int say_nomem(void); /* the same for memory that ran out */
 /* The same for a mistake on the command line, with a hint; gives STATUS_USAGE. */
 int usage_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The hint alone: getopt_long has said what is wrong.  Gives STATUS_USAGE. */

@@ -45,7 +45,7 @@ static int choose_ports(struct setup *s, struct err *err)
         start = (uint32_t)getpid(); /* only spreads the choice */
     s->node_ports = calloc(s->nodes, sizeof(*s->node_ports));
     if (!s->node_ports)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     for (uint32_t i = 0; i < PORT_END - PORT_FIRST && chosen <= s->nodes; i++) {
         uint16_t port = (uint16_t)(PORT_FIRST + (start + i) % (PORT_END - PORT_FIRST));
 
@@ -197,6 +197,6 @@ int setup_write(const struct setup *s, const struct instance *in, struct err *er
         return r;
     r = setup_conf_text(s, in, &text);
     if (r < 0)
-        return err_set(err, r, "out of memory");
+        return err_nomem(err);
     return write_file(in->conf, text, err);
 }

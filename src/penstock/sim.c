@@ -114,7 +114,7 @@ static int write_text(const char *path, const struct strbuf *sb)
     bool ok;
 
     if (sb->failed)
-        return say_error("out of memory");
+        return say_nomem();
     f = fopen(path, "we");
     if (!f)
         return say_error("cannot write %s: %s", path, strerror(errno));
@@ -170,7 +170,7 @@ static int write_report(const struct sim_args *a, const struct report *rp)
     else
         report_text(rp, &sb);
     if (sb.failed)
-        return say_error("out of memory");
+        return say_nomem();
     (void)fputs(strbuf_str(&sb), stdout); /* stdout errors show at exit */
     if (a->html) {
         strbuf_reset(&sb);

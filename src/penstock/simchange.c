@@ -110,7 +110,7 @@ static int change_down(struct changing *x, const char *text)
     if (r != STATUS_OK)
         return r;
     if (!all && hostlist_parse(text, &hl, NULL) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     take_jobs(x, hl, all);
     return STATUS_OK;
 }
@@ -158,7 +158,7 @@ static int change_add(struct changing *x, const char *text)
         uint32_t id = x->c->nnodes + x->added++;
 
         if (pb_merge(&n->base, &like->rec->base) < 0)
-            return say_error("out of memory");
+            return say_nomem();
         do
             (void)snprintf(name, sizeof(name), "added%u", x->added);
         while (cluster_node_named(x->c, name) && x->added++);
@@ -363,7 +363,7 @@ int simchange_make(const struct sim_args *a, const struct cluster *c, int64_t no
     ret->texts = calloc(a->nasks + a->nsets + 1, sizeof(*ret->texts));
     ret->list = calloc(a->nasks + 1, sizeof(*ret->list));
     if (!ret->texts || !ret->list)
-        return say_error("out of memory");
+        return say_nomem();
     for (size_t i = 0; r == STATUS_OK && i < a->nasks; i++) {
         x.list = ret->list;
         x.n = ret->n;

@@ -115,7 +115,7 @@ int simjournal_read(const char *dir, struct workload *w)
     simjournal_find(dir, state, sizeof(state));
     r = cluster_new(&t.cluster);
     if (r < 0)
-        return say_error("out of memory");
+        return say_nomem();
     t.cluster->observer = &observer;
     r = journal_open(&config, on_record, &t, &journal, &err);
     if (journal)

@@ -226,7 +226,7 @@ static int set_one(const struct target *t, const struct key *k, const char *valu
     if (limit && !*t->limits) {
         *t->limits = malloc(sizeof(**t->limits));
         if (!*t->limits)
-            return say_error("out of memory");
+            return say_nomem();
         pst__limits__init(*t->limits);
     }
     switch (k->kind) {
@@ -247,7 +247,7 @@ static int set_one(const struct target *t, const struct key *k, const char *valu
         break;
     }
     if (r == -ENOMEM)
-        return say_error("out of memory");
+        return say_nomem();
     return r == 0 ? STATUS_OK
                   : usage_error("sim: --%s: %s takes %s, not %s", t->option, k->name,
                                 takes(k->kind), value);
@@ -283,7 +283,7 @@ static int set_all(const struct target *t, const char *list)
         at += name + 1;
         n = value_len(at, t->of);
         value = strndup(at, n);
-        r = value ? set_one(t, k, value) : say_error("out of memory");
+        r = value ? set_one(t, k, value) : say_nomem();
         at += n;
         at += *at == ',';
     }
@@ -323,7 +323,7 @@ static int change_record(struct changing *x, const char *option, const ProtobufC
 
     t.rec = latest_limit(x, rec, qos, id);
     if (!t.rec)
-        return say_error("out of memory");
+        return say_nomem();
     if (qos) {
         put.body_case = PST__ACCT_CHANGE__BODY_QOS;
         put.qos = (Pst__QosRecord *)t.rec;

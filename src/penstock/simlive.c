@@ -163,7 +163,7 @@ static int fetch_accounts(struct client *client, const struct conf *conf, struct
 
     if (r == STATUS_OK && keep_record(ret, tx) < 0) {
         (void)tx_free(tx);
-        r = say_error("out of memory");
+        r = say_nomem();
     }
     return r;
 }
@@ -253,7 +253,7 @@ static int report_changes(const struct sim_args *a, const struct whatif *wi)
     else
         whatif_text(wi, &sb);
     if (sb.failed)
-        return say_error("out of memory");
+        return say_nomem();
     (void)fputs(strbuf_str(&sb), stdout); /* stdout errors show at exit */
     return STATUS_OK;
 }
@@ -330,7 +330,7 @@ int simlive_run(const struct sim_args *a)
     struct whatif wi = { .run_percent = a->run_percent ? (uint32_t)a->run_percent : 100 };
     char number[16];
     bool changed = false;
-    int r = a->when && !copy ? say_error("out of memory") : STATUS_OK;
+    int r = a->when && !copy ? say_nomem() : STATUS_OK;
 
     if (r == STATUS_OK && copy)
         r = split_jobs(a, copy, words, &wi.njobs);

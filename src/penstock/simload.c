@@ -1,10 +1,13 @@
 /* simload.c - files into memory for `penstock sim`: traces, slurm.conf and what stands beside it */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
+#include "base/readfile.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
 #include "penstock/simopts.h"
@@ -14,36 +17,15 @@
 
 #define MAX_TRACE (UINT64_C(2) << 30) /* bytes */
 
-/* A whole file, with a NUL behind it. */
-static int read_file(const char *path, uint64_t max, char **ret_text, size_t *ret_len)
+/* A whole file, or standard input ("-"). */
+static int read_input(const char *path, size_t max, char **ret_text, size_t *ret_len)
 {
-    _cleanup_fclose_ FILE *f = strcmp(path, "-") == 0 ? fdopen(dup(0), "r") : fopen(path, "re");
-    _cleanup_free_ char *text = NULL;
-    size_t len = 0, cap = 0, n;
+    bool standard = strcmp(path, "-") == 0;
+    _cleanup_close_ int opened = standard ? -1 : open(path, O_RDONLY | O_CLOEXEC);
 
-    if (!f)
+    if (!standard && opened < 0)
         return -errno;
-    do {
-        if (cap - len < 65536) {
-            char *grown;
-
-            cap = cap ? cap * 2 : 1 << 17;
-            grown = realloc(text, cap);
-            if (!grown)
-                return -ENOMEM;
-            text = grown;
-        }
-        n = fread(text + len, 1, cap - len - 1, f);
-        len += n;
-        if (len > max)
-            return -EFBIG;
-    } while (n);
-    if (ferror(f))
-        return errno ? -errno : -EIO;
-    text[len] = '\0';
-    *ret_text = TAKE_PTR(text);
-    *ret_len = len;
-    return 0;
+    return readfile_fd(standard ? STDIN_FILENO : opened, max, ret_text, ret_len);
 }
 
 /* ---- workload -------------------------------------------------------------------------------- */
@@ -62,7 +44,7 @@ static int read_trace(const struct sim_args *a, struct workload *w)
     struct err err = { .text = "" };
     size_t len;
     bool sacct;
-    int r = read_file(a->trace, MAX_TRACE, &text, &len);
+    int r = read_input(a->trace, MAX_TRACE, &text, &len);
 
     if (r < 0)
         return say_error("%s: %s", a->trace, strerror(-r));
@@ -110,7 +92,7 @@ int simload_workload(const struct sim_args *a, struct workload **ret_w)
     int r = workload_new(&w);
 
     if (r < 0)
-        return say_error("out of memory");
+        return say_nomem();
     r = a->trace ? read_trace(a, w) : a->journal ? simjournal_read(a->journal, w) : make_up(a, w);
     if (r != STATUS_OK)
         return r;
@@ -227,7 +209,7 @@ static int add_conf_file(struct strbuf *sb, const struct sim_args *a, const stru
 {
     _cleanup_free_ char *text = NULL;
     size_t len;
-    int r = read_file(a->conf, CONF_MAX_FILE, &text, &len);
+    int r = read_input(a->conf, CONF_MAX_FILE, &text, &len);
 
     if (r < 0)
         return say_error("%s: %s", a->conf, strerror(-r));
@@ -269,7 +251,7 @@ int simload_conf(const struct sim_args *a, const struct workload *w, const char 
             strbuf_addf(&sb, "%s\n", a->sets[i]);
     }
     if (sb.failed)
-        return say_error("out of memory");
+        return say_nomem();
     file.text = strbuf_str(&sb);
     file.len = sb.len;
     r = conf_load_text(&file, 1, CONF_FULL, ret_conf, &problems, &err);

@@ -138,7 +138,7 @@ static int set_weight(const char *text, struct sim_args *a)
     if (a->nsets == SIM_MAX_SETS)
         return usage_error("sim: more than %u --set", SIM_MAX_SETS);
     a->sets[a->nsets] = made("PriorityWeight", text);
-    return a->sets[a->nsets++] ? STATUS_OK : say_error("out of memory");
+    return a->sets[a->nsets++] ? STATUS_OK : say_nomem();
 }
 
 static int set_ask(const struct row *r, const char *text, struct sim_args *a)
@@ -152,7 +152,7 @@ static int set_ask(const struct row *r, const char *text, struct sim_args *a)
     (void)snprintf(option, sizeof(option), "--%s ", r->name);
     a->asks[a->nasks] =
         (struct sim_ask){ .what = (enum sim_what)r->max, .text = text, .line = made(option, text) };
-    return a->asks[a->nasks++].line ? STATUS_OK : say_error("out of memory");
+    return a->asks[a->nasks++].line ? STATUS_OK : say_nomem();
 }
 
 static int set_value(const struct row *r, const char *text, struct sim_args *a)

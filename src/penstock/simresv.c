@@ -40,7 +40,7 @@ static int take_words(struct resvkeys *k, const char *list, int64_t now_us)
         _cleanup_free_ char *word = strndup(at, n);
 
         if (!word)
-            return say_error("out of memory");
+            return say_nomem();
         if (resvkeys_take(k, word, now_us, &err) < 0)
             return usage_error("sim: --reservation: %s", err.text);
         at += n;
@@ -76,7 +76,7 @@ static int set_nodes(struct changing *x, const char *text, Pst__ReservationRecor
         e = hostlist_fold_names(names, n, &folded);
     free(names);
     if (e == -ENOMEM)
-        return say_error("out of memory");
+        return say_nomem();
     if (e < 0)
         return usage_error("sim: --reservation: these are no nodes of the cluster: %s", text);
     free(r->nodes);
@@ -95,7 +95,7 @@ static int set_uids(Pst__ReservationRecord *r)
     free(r->uids);
     r->uids = calloc(strlen(r->users) + 1, sizeof(*r->uids));
     if (!copy || !r->uids)
-        return say_error("out of memory");
+        return say_nomem();
     for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
         const struct passwd *pw = getpwnam(*w == '-' ? w + 1 : w);
         uint64_t uid;
@@ -130,7 +130,7 @@ static int set_times(const struct resvkeys *k, bool made, Pst__ReservationRecord
 
 static int replace_text(char **to, const char *from)
 {
-    return !from || pb_set_str(to, from) == 0 ? STATUS_OK : say_error("out of memory");
+    return !from || pb_set_str(to, from) == 0 ? STATUS_OK : say_nomem();
 }
 
 static int fill_nodes(struct changing *x, const struct resvkeys *k, bool made,
@@ -191,17 +191,17 @@ static int put_reservation(struct changing *x, const char *name, const Pst__Rese
     int e;
 
     if (old && pb_dup(&old->base, &copy) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     r = copy ? (Pst__ReservationRecord *)copy : malloc(sizeof(*r));
     if (!r)
-        return say_error("out of memory");
+        return say_nomem();
     if (!copy) {
         pst__reservation_record__init(r);
         SET(r, resv_id, free_id(x));
         r->name = strdup(name);
     }
     resvkeys_init(&k);
-    e = r->name ? take_words(&k, list, x->now_us) : say_error("out of memory");
+    e = r->name ? take_words(&k, list, x->now_us) : say_nomem();
     if (e == STATUS_OK)
         e = fill_nodes(x, &k, !old, r);
     if (e == STATUS_OK)

@@ -25,7 +25,7 @@ static int split_words(const char *options, wordexp_t *ret)
     int r;
 
     if (asprintf(&line, "sbatch %s", options) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     r = wordexp(line, ret, WRDE_NOCMD);
     free(line);
     return r == 0 ? STATUS_OK

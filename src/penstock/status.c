@@ -120,7 +120,7 @@ int cmd_env(int argc, char **argv)
     if (!instance_exists(&in))
         return say_error("there is no cluster in %s: start one with `penstock up`", in.dir);
     if (make_path(&path) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     print_export("SLURM_CONF", in.conf);
     print_export("PATH", path);
     return fflush(stdout) == 0 ? STATUS_OK : say_error("cannot write: %s", strerror(errno));
@@ -138,7 +138,7 @@ int cmd_shell(int argc, char **argv)
     if (!instance_exists(&in))
         return say_error("there is no cluster in %s: start one with `penstock up`", in.dir);
     if (make_path(&path) < 0 || setenv("SLURM_CONF", in.conf, 1) < 0 || setenv("PATH", path, 1) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     if (!shell || !*shell)
         shell = "/bin/sh";
     say("the commands of this shell use the cluster in %s; `exit` leaves it", in.dir);
@@ -155,7 +155,7 @@ int cmd_demo(int argc, char **argv)
         program_find("tour", script, sizeof(script), &err) < 0)
         return say_error("%s", err.text);
     if (setenv("PENSTOCK", own, 1) < 0)
-        return say_error("out of memory");
+        return say_nomem();
     argv[0] = script;
     (void)argc;
     (void)execv(script, argv);

@@ -119,7 +119,7 @@ static int start_nodes(const struct instance *in, const struct conf *conf,
     if (r < 0)
         return r;
     if (!pids)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     for (size_t i = 0; i < n; i++) {
         const char *name = conf_node(conf, i)->name;
         char *argv[] = { exe, (char *)"-N", (char *)name, (char *)"-f", (char *)in->conf, NULL };

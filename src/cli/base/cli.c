@@ -24,6 +24,8 @@
 #define ACCT_TIMEOUT_MS 900000
 
 static const char *program = "slurm";
+#define WRITE_BYTES (256u * 1024) /* what gathers before it is written */
+
 static int verbosity;
 
 void cli_init(struct cli *c, const char *name)
@@ -397,4 +399,15 @@ void check_mem_or_die(int r)
 {
     if (r == -ENOMEM)
         no_memory();
+}
+
+void cli_write_out(struct strbuf *out, bool all)
+{
+    if (out->failed)
+        cli_die(CLI_EXIT_FAILED, "Out of memory");
+    if (out->len < WRITE_BYTES && !all)
+        return;
+    if (fwrite(strbuf_str(out), 1, out->len, stdout) != out->len || (all && fflush(stdout)))
+        exit(CLI_EXIT_FAILED);
+    strbuf_reset(out);
 }

@@ -10,6 +10,7 @@
 #include <stdnoreturn.h>
 
 #include "base/err.h"
+#include "base/strbuf.h"
 #include "conf/conf.h"
 #include "wire/client.h"
 
@@ -94,3 +95,7 @@ char *xasprintf_or_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 void check_mem_or_die(int r);
 
 void cli_print_version(void); /* `slurm 26.5.0` */
+
+/* Write what out holds to stdout and empty out: everything and flushed, or (all false) only when
+ * much has gathered.  Exits with 1 when nobody reads, or out could not grow. */
+void cli_write_out(struct strbuf *out, bool all);

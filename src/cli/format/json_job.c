@@ -31,19 +31,10 @@ static void put_states(struct json *js, const char *key, const struct job_row *r
     json_list_end(js);
 }
 
-/* An empty buffer, the same each time: several texts of each job are made in it. */
-static struct strbuf *scratch_buffer(void)
-{
-    static struct strbuf sb;
-
-    strbuf_reset(&sb);
-    return &sb;
-}
-
 /* A text made by one of the job_put functions. */
 #define PUT_MADE(js, key, call)                                                                    \
     do {                                                                                           \
-        struct strbuf *sb = scratch_buffer();                                                      \
+        struct strbuf *sb = json_scratch(js);                                                      \
                                                                                                    \
         call;                                                                                      \
         json_str_n((js), (key), strbuf_str(sb), sb->len);                                          \

@@ -225,6 +225,13 @@ void json_end(struct json *js)
         strbuf_add(js->out, "...\n");
     else
         strbuf_add(js->out, js->style == JSON_PRETTY ? "\n}\n" : "}\n");
+    strbuf_done(&js->scratch);
+}
+
+struct strbuf *json_scratch(struct json *js)
+{
+    strbuf_reset(&js->scratch);
+    return &js->scratch;
 }
 
 static void open_container(struct json *js, const char *key, bool list)

@@ -26,10 +26,13 @@ struct json {
     int depth;
     bool in_list[JSON_DEPTH_MAX];
     unsigned count[JSON_DEPTH_MAX]; /* members so far */
+    struct strbuf scratch;          /* json_scratch() */
 };
 
 void json_begin(struct json *js, struct strbuf *out, enum json_style style);
 void json_end(struct json *js);
+/* An empty buffer, the same each time, to make a text in; freed by json_end(). */
+struct strbuf *json_scratch(struct json *js);
 
 /* key is NULL in lists. */
 void json_object(struct json *js, const char *key);

@@ -63,7 +63,7 @@ char *script_find(const char *name, const char *dir)
 }
 
 /* All of fd, at most SCRIPT_MAX + 1 bytes so that the caller sees an excess. */
-static int read_all(int fd, char **ret_text, size_t *ret_len)
+static int read_bytes(int fd, char **ret_text, size_t *ret_len)
 {
     size_t cap = 8192, len = 0;
     char *buf = xmalloc_or_die(cap + 1);
@@ -104,7 +104,7 @@ int script_read(const char *path, struct script *ret_script, struct err *err)
         if (fd < 0)
             return err_set(err, CLI_EXIT_FAILED, "Unable to open file %.300s", path);
     }
-    r = read_all(path ? fd : STDIN_FILENO, &s.text, &s.len);
+    r = read_bytes(path ? fd : STDIN_FILENO, &s.text, &s.len);
     if (r < 0)
         return err_set(err, CLI_EXIT_FAILED, "Unable to read the script: %s", strerror(-r));
     s.path = path ? realpath(path, NULL) : NULL;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/readfile.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/job/jobopts.h"
@@ -194,7 +195,7 @@ int envlist_read_file(struct envlist *env, const char *file, struct err *err)
     _cleanup_free_ char *buf = NULL;
     size_t len = 0;
     uint64_t number;
-    int fd;
+    int fd, r;
 
     if (parse_u64(file, 0, INT32_MAX, &number) == 0)
         fd = (int)number;
@@ -202,14 +203,13 @@ int envlist_read_file(struct envlist *env, const char *file, struct err *err)
         fd = opened = open(file, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return err_set(err, CLI_EXIT_FAILED, "Could not open user environment file %.300s", file);
-    buf = xmalloc_or_die(EXPORT_FILE_MAX + 1);
-    for (ssize_t n; (n = read(fd, buf + len, EXPORT_FILE_MAX - len)) > 0;)
-        len += (size_t)n;
-    if (len == EXPORT_FILE_MAX)
+    r = readfile_fd(fd, EXPORT_FILE_MAX - 1, &buf, &len);
+    check_mem_or_die(r == -ENOMEM ? r : 0);
+    if (r == -EFBIG)
         return err_set(err, CLI_EXIT_FAILED, "The environment file %.300s is larger than 4 MiB",
                        file);
     for (size_t i = 0; i < len;) {
-        size_t n = strlen(buf + i); /* calloc'd one byte longer: ends in a NUL */
+        size_t n = strlen(buf + i); /* a NUL stands behind the last byte */
 
         if (strchr(buf + i, '=') && buf[i] != '=')
             put_take(env, xstrdup_or_die(buf + i));

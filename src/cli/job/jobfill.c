@@ -3,15 +3,18 @@
  * The rows of jobopts.def name the record's field for each option whose text or number is copied as
  * it is; the other options have code here.  Values were checked when they were collected. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
+#include "base/readfile.h"
 #include "base/safetext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -128,16 +131,18 @@ static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *jo
 /* Names in a file, one or more a line, as a host list. */
 static int read_nodefile(const char *path, char **ret_text, struct err *err)
 {
-    _cleanup_fclose_ FILE *f = fopen(path, "re");
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
     _cleanup_free_ char *buf = NULL;
-    size_t len, out = 0;
+    size_t len = 0, out = 0;
+    int r;
 
-    if (!f)
+    if (fd < 0)
         return err_set(err, CLI_EXIT_FAILED, "Unable to open the node file %.300s: %s", path,
                        strerror(errno));
-    buf = xmalloc_or_die(NODEFILE_MAX);
-    len = fread(buf, 1, NODEFILE_MAX - 1, f);
-    if (len == NODEFILE_MAX - 1)
+    r = readfile_fd(fd, NODEFILE_MAX - 2, &buf, &len);
+    if (r < 0 && r != -EFBIG)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
+    if (r < 0)
         return err_set(err, CLI_EXIT_FAILED, "The node file %.300s is larger than 4 MiB", path);
     for (size_t i = 0; i < len;
          i++) { /* white space separates names: one comma for each run of it */

@@ -246,7 +246,7 @@ int sharedlibs_find(const char *program, const char *exclude, struct sharedlibs 
 
     *ret = (struct sharedlibs){ 0 };
     if (!head)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     n = fd < 0 ? -1 : pread(fd, head, HEAD_SIZE, 0);
     if (n < 0)
         return err_set(err, -errno, "%s: %s", program, strerror(errno));

@@ -270,17 +270,3 @@ int filter_each_task(const char *set, int (*fn)(void *ctx, uint32_t task), void 
     }
     return 0;
 }
-
-bool filter_list_has(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (const char *p = list; p && *p;) {
-        size_t n = strcspn(p, ",");
-
-        if (n == len && memcmp(p, word, len) == 0)
-            return true;
-        p += n + (p[n] == ',');
-    }
-    return false;
-}

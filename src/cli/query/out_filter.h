@@ -66,5 +66,3 @@ void filter_ids_numbers(const struct filter_ids *f, uint32_t **numbers, size_t *
 /* Call fn for each index of a set such as "1-3,7-11:2%4", lowest first as written.  fn < 0
  * stops. */
 int filter_each_task(const char *set, int (*fn)(void *ctx, uint32_t task), void *ctx);
-/* Is word one of the comma list? */
-bool filter_list_has(const char *list, const char *word);

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_filter.h"
 
@@ -132,7 +133,7 @@ void query_check_clusters(struct cli *cli, const char *list, bool heading)
 {
     const char *ours = conf_str(cli_conf(cli), CONF_CLUSTER_NAME);
 
-    if (strcasecmp(list, "all") != 0 && (!ours || !filter_list_has(list, ours))) {
+    if (strcasecmp(list, "all") != 0 && (!ours || !wordlist_has(list, ours))) {
         cli_error("No cluster '%.200s' known by database.", list);
         cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
                   "Use 'sacctmgr list clusters' to see available clusters.",

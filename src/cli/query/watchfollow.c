@@ -60,15 +60,6 @@ int watch_cursor_parse(const char *text, uint64_t *ret_lsn, uint32_t *ret_index)
     return 0;
 }
 
-static void print_line(struct strbuf *sb)
-{
-    if (sb->failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
-    if (sb->len && (fwrite(strbuf_str(sb), 1, sb->len, stdout) != sb->len || fflush(stdout)))
-        exit(CLI_EXIT_FAILED); /* nobody reads any more */
-    strbuf_reset(sb);
-}
-
 /* ---- the snapshot ---------------------------------------------------------------------------- */
 
 static bool task_wanted(const struct follow *f, uint32_t id, uint32_t array, bool has_task,
@@ -221,7 +212,7 @@ static int on_frame(struct follow *f, const struct frame *frame)
         f->told_lost = false;
         if (f->have_at)
             return 0; /* we know better where we are within that record */
-        print_line(&f->held);
+        cli_write_out(&f->held, true);
         f->at_lsn = b->cursor_lsn;
         f->at_index = UINT32_MAX;
         f->have_at = true;
@@ -234,7 +225,7 @@ static int on_frame(struct follow *f, const struct frame *frame)
     }
     if (r < 0)
         return r;
-    print_line(&f->out);
+    cli_write_out(&f->out, true);
     if (b->has_cursor_lsn && b->cursor_lsn >= f->at_lsn) {
         f->at_lsn = b->cursor_lsn;
         f->at_index = UINT32_MAX;

@@ -24,8 +24,6 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-#define FLUSH_BYTES (256u * 1024)
-
 struct showing {
     struct scontrol *s;
     struct strbuf out;
@@ -36,18 +34,6 @@ struct showing {
     uint64_t shown;
     bool known; /* a job of that number is there, if not that task */
 };
-
-static void flush_out(struct showing *w, bool always)
-{
-    if (w->out.failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
-    if (w->out.len < FLUSH_BYTES && !always)
-        return;
-    if (fwrite(strbuf_str(&w->out), 1, w->out.len, stdout) != w->out.len ||
-        (always && fflush(stdout)))
-        exit(CLI_EXIT_FAILED);
-    strbuf_reset(&w->out);
-}
 
 static void begin_json(struct showing *w, const char *list)
 {
@@ -71,14 +57,14 @@ static void end_json(struct showing *w, bool jobs, int64_t updated_us)
 
 static void walk_done(struct showing *w)
 {
-    flush_out(w, true);
+    cli_write_out(&w->out, true);
     strbuf_done(&w->out);
     filter_ids_done(&w->ids);
 }
 
 static void failed_query(struct showing *w, const char *what, int r)
 {
-    flush_out(w, true);
+    cli_write_out(&w->out, true);
     scontrol_fail(w->s, "%s error: %s", what, client_strerror(w->s->client, r));
 }
 
@@ -91,7 +77,7 @@ static void put_job(struct showing *w, const struct job_row *r)
         json_job(&w->js, r);
     else
         show_job(&w->out, r, &w->s->show);
-    flush_out(w, false);
+    cli_write_out(&w->out, false);
 }
 
 struct task_walk {
@@ -210,7 +196,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
         json_step(&w->js, &row);
     else
         show_step(&w->out, &row, &w->s->show);
-    flush_out(w, false);
+    cli_write_out(&w->out, false);
     return 0;
 }
 
@@ -287,7 +273,7 @@ static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
     else
         show_node(&w->out, n, parts, t->now_us, &w->s->show);
     w->shown++;
-    flush_out(w, false);
+    cli_write_out(&w->out, false);
 }
 
 static void show_nodes(struct scontrol *s, const char *name)
@@ -420,7 +406,7 @@ static void show_config(struct scontrol *s, const char *name)
     }
     if (s->json.wanted) {
         json_config(&w, reply);
-        flush_out(&w, true);
+        cli_write_out(&w.out, true);
     } else {
         strbuf_add(&w.out, "Configuration data as of ");
         put_stamp(&w.out, reply->now_us, "Unknown", reply->now_us);
@@ -433,7 +419,7 @@ static void show_config(struct scontrol *s, const char *name)
                 put_entry(&w.out, reply, reply->cgroup[i]);
         }
         strbuf_addc(&w.out, '\n');
-        flush_out(&w, true);
+        cli_write_out(&w.out, true);
         scontrol_ping(s, 0, NULL);
     }
     pst__config_reply__free_unpacked(reply, NULL);

@@ -3,6 +3,7 @@
  * The text is read here, entry by entry, into jobs as sbatch would submit them; the controller
  * takes all or nothing. */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <pwd.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include "event.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/readfile.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
@@ -205,18 +207,20 @@ static int remove_all(struct scrontab *s)
 
 /* ---- files ----------------------------------------------------------------------------------- */
 
-static char *read_all(FILE *f, const char *name)
+static char *read_crontab(int fd, const char *name)
 {
-    char *text = xmalloc_or_die(CRONTAB_MAX + 2);
-    size_t n = fread(text, 1, CRONTAB_MAX + 1, f);
+    char *text = NULL;
+    size_t n = 0;
+    int r = fd < 0 ? -errno : readfile_fd(fd, CRONTAB_MAX, &text, &n);
 
-    if (ferror(f))
-        cli_fatal("cannot read %s: %s", name, strerror(errno));
-    if (n > CRONTAB_MAX)
+    if (fd < 0)
+        cli_fatal("cannot open %s: %s", name, strerror(-r));
+    if (r == -EFBIG)
         cli_fatal("%s is larger than %u bytes", name, CRONTAB_MAX);
+    if (r < 0)
+        cli_fatal("cannot read %s: %s", name, strerror(-r));
     if (memchr(text, '\0', n))
         cli_fatal("%s contains a NUL byte", name);
-    text[n] = '\0';
     return text;
 }
 
@@ -224,17 +228,10 @@ static int from_file(struct scrontab *s)
 {
     bool standard = !s->file || strcmp(s->file, "-") == 0;
     const char *name = standard ? "standard input" : s->file;
-    FILE *f = standard ? stdin : fopen(s->file, "re");
-    _cleanup_free_ char *text = NULL;
-    bool good;
+    _cleanup_close_ int opened = standard ? -1 : open(s->file, O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ char *text = read_crontab(standard ? STDIN_FILENO : opened, name);
 
-    if (!f)
-        cli_fatal("cannot open %s: %s", name, strerror(errno));
-    text = read_all(f, name);
-    good = put_text(s, text);
-    if (!standard)
-        (void)fclose(f); /* it was only read */
-    return good ? CLI_EXIT_OK : CLI_EXIT_FAILED;
+    return put_text(s, text) ? CLI_EXIT_OK : CLI_EXIT_FAILED;
 }
 
 /* The editor may be words ("emacs -nw"): a shell splits them. */
@@ -287,14 +284,11 @@ static int edit_crontab(struct scrontab *s)
     (void)close(fd); /* what was written is read back below */
     do {
         _cleanup_free_ char *text = NULL;
-        FILE *f;
+        _cleanup_close_ int edited = -1;
 
         run_editor(path);
-        f = fopen(path, "re");
-        if (!f)
-            cli_fatal("cannot open %s: %s", path, strerror(errno));
-        text = read_all(f, path);
-        (void)fclose(f);
+        edited = open(path, O_RDONLY | O_CLOEXEC);
+        text = read_crontab(edited, path);
         if (strcmp(text, old ? old : "") == 0) {
             cli_info("no changes made to the crontab");
             good = true;

@@ -11,25 +11,12 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/wordlist.h"
 #include "cli/format/json_job.h"
 #include "cli/squeue/squeue.h"
 #include "model/words/names.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
-
-#define FLUSH_BYTES (256u * 1024)
-
-static void flush_out(struct squeue *q, bool always)
-{
-    if (q->out.failed)
-        cli_die(CLI_EXIT_FAILED, "Out of memory");
-    if (q->out.len < FLUSH_BYTES && !always)
-        return;
-    if (fwrite(strbuf_str(&q->out), 1, q->out.len, stdout) != q->out.len ||
-        (always && fflush(stdout)))
-        exit(CLI_EXIT_FAILED);
-    strbuf_reset(&q->out);
-}
 
 static void make_order(struct squeue *q)
 {
@@ -38,7 +25,7 @@ static void make_order(struct squeue *q)
 
     if (fmt_sort_parse(&q->order, q->steps ? &squeue_step_fields : &squeue_job_fields, spec, &bad) <
         0) {
-        flush_out(q, true); /* the heading comes first, as users know it */
+        cli_write_out(&q->out, true); /* the heading comes first, as users know it */
         cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
     }
 }
@@ -50,7 +37,7 @@ static bool partition_hidden(const struct squeue *q, const char *list)
     if (!q->n_hidden || !list)
         return false;
     for (size_t i = 0; i < q->n_hidden; i++)
-        if (filter_list_has(list, q->hidden[i]))
+        if (wordlist_has(list, q->hidden[i]))
             return true;
     return false;
 }
@@ -71,7 +58,7 @@ static void emit_row(struct squeue *q, const struct job_row *r)
 
     if (q->json.wanted) {
         json_job(&q->js, r);
-        flush_out(q, false);
+        cli_write_out(&q->out, false);
         return;
     }
     fmt_row(&q->fmt, r, &q->out);
@@ -79,7 +66,7 @@ static void emit_row(struct squeue *q, const struct job_row *r)
         check_mem_or_die(
             fmt_lines_add(q->lines, &q->out, start, r, (uint64_t)r->job->job_id << 32 | r->task));
     else
-        flush_out(q, false);
+        cli_write_out(&q->out, false);
 }
 
 /* With --priority a pending job of several partitions has a line for each. */
@@ -161,7 +148,7 @@ static noreturn void die_loading(struct squeue *q, const char *what, int r)
 
     if (code == ESLURM_INVALID_NODE_NAME && q->filter.request.nodes)
         cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
-    flush_out(q, true);
+    cli_write_out(&q->out, true);
     (void)fprintf(stderr, "%s error: %s\n", what, client_strerror(q->client, r));
     exit(CLI_EXIT_FAILED);
 }
@@ -285,7 +272,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
                              .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME) };
     if (q->json.wanted) {
         json_step(&q->js, &row);
-        flush_out(q, false);
+        cli_write_out(&q->out, false);
         return 0;
     }
     fmt_row(&q->fmt, &row, &q->out);
@@ -396,7 +383,7 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
 
 static void write_lines(struct squeue *q)
 {
-    flush_out(q, true); /* the heading */
+    cli_write_out(&q->out, true); /* the heading */
     if (fmt_lines_write(q->lines, stdout) < 0)
         exit(CLI_EXIT_FAILED);
 }
@@ -429,7 +416,7 @@ void squeue_list(struct squeue *q, int argc, char **argv)
         end_json(q, &info, argc, argv);
     else
         write_lines(q);
-    flush_out(q, true);
+    cli_write_out(&q->out, true);
     q->lines = fmt_lines_free(q->lines);
     step_jobs_done(&q->jobs);
 }

@@ -36,6 +36,7 @@ struct list {
     const struct row *row;
     size_t tres_at;
     uint64_t whole;
+    size_t sort_tres; /* by_use(): index of the TRES that orders */
 };
 
 /* ---- collecting ------------------------------------------------------------------------------ */
@@ -177,17 +178,13 @@ static void collect_lines(struct list *l, enum who_report which)
 
 /* ---- order ----------------------------------------------------------------------------------- */
 
-/* qsort() hands nothing on. */
-static const struct list *sorting;
-static size_t sort_tres;
-
 /* Names from the root down to the account, for comparing as a tree. */
-static size_t path_of(const struct row *row, const char **path)
+static size_t path_of(const struct list *l, const struct row *row, const char **path)
 {
     const char *account = row->account;
     size_t n = 0;
 
-    for (const char *a = account; a && n < DEPTH_MAX; a = parent_of(sorting, row->cluster, a))
+    for (const char *a = account; a && n < DEPTH_MAX; a = parent_of(l, row->cluster, a))
         path[n++] = a;
     for (size_t i = 0; i < n / 2; i++) {
         const char *swap = path[i];
@@ -198,11 +195,11 @@ static size_t path_of(const struct row *row, const char **path)
     return n;
 }
 
-static int by_tree(const void *a, const void *b)
+static int by_tree(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a, *y = b;
     const char *px[DEPTH_MAX], *py[DEPTH_MAX];
-    size_t nx = path_of(x, px), ny = path_of(y, py);
+    size_t nx = path_of(ctx, x, px), ny = path_of(ctx, y, py);
     int r = strcmp(x->cluster, y->cluster);
 
     for (size_t i = 0; r == 0 && i < MIN(nx, ny); i++)
@@ -217,23 +214,25 @@ static int by_tree(const void *a, const void *b)
 }
 
 /* The cluster's heaviest first; one user's rows by account. */
-static int by_use(const void *a, const void *b)
+static int by_use(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a, *y = b;
+    size_t tres = ((const struct list *)ctx)->sort_tres;
     int r = strcmp(x->cluster, y->cluster);
 
-    if (r == 0 && x->used[sort_tres] != y->used[sort_tres])
-        r = x->used[sort_tres] > y->used[sort_tres] ? -1 : 1;
+    if (r == 0 && x->used[tres] != y->used[tres])
+        r = x->used[tres] > y->used[tres] ? -1 : 1;
     if (r == 0)
         r = strcmp(x->user, y->user);
     return r ? r : strcmp(x->account, y->account);
 }
 
-static int by_wckey(const void *a, const void *b)
+static int by_wckey(const void *a, const void *b, void *ctx)
 {
     const struct row *x = a, *y = b;
     int r = strcmp(x->cluster, y->cluster);
 
+    (void)ctx;
     if (r == 0)
         r = strcmp(x->wckey, y->wckey);
     if (r == 0)
@@ -380,16 +379,16 @@ static void sort_lines(struct list *l, enum who_report which)
     const char *first = l->s->tres && strcasecmp(l->s->tres, "all") != 0 ? l->s->tres : "cpu";
     size_t len = strcspn(first, ",");
 
-    sorting = l;
-    sort_tres = 0;
+    l->sort_tres = 0;
     for (size_t i = 0; i < l->ntres; i++)
         if (strlen(l->tres[i]) == len && strncasecmp(l->tres[i], first, len) == 0)
-            sort_tres = i;
+            l->sort_tres = i;
     if (l->n)
-        qsort(l->rows, l->n, sizeof(*l->rows),
-              which == BY_ACCOUNT_USER || which == BY_ACCOUNT_QOS ? by_tree
-              : which == BY_WCKEY_USER                            ? by_wckey
-                                                                  : by_use);
+        qsort_r(l->rows, l->n, sizeof(*l->rows),
+                which == BY_ACCOUNT_USER || which == BY_ACCOUNT_QOS ? by_tree
+                : which == BY_WCKEY_USER                            ? by_wckey
+                                                                    : by_use,
+                l);
 }
 
 void report_who(struct sreport *s, struct cond *c, enum who_report which)

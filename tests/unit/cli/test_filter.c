@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "cli/query/out_filter.h"
 #include "model/words/names.h"
 
@@ -154,9 +155,9 @@ static void test_tasks(void **state)
 static void test_list_has(void **state)
 {
     (void)state;
-    assert_true(filter_list_has("a,bc,d", "bc"));
-    assert_false(filter_list_has("a,bcd", "bc"));
-    assert_false(filter_list_has(NULL, "bc"));
+    assert_true(wordlist_has("a,bc,d", "bc"));
+    assert_false(wordlist_has("a,bcd", "bc"));
+    assert_false(wordlist_has(NULL, "bc"));
 }
 
 int main(void)
