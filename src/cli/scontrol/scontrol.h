@@ -61,6 +61,10 @@ bool scontrol_refuse(struct scontrol *s, const char *what, const char *word);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);
 
+/* scontrol_hosts.c; name: the list, "-" = lines of standard input, NULL = none was given */
+void scontrol_show_hostnames(struct scontrol *s, const char *name);
+void scontrol_show_hostlist(struct scontrol *s, const char *name);
+void scontrol_show_hostlistsorted(struct scontrol *s, const char *name);
 /* scontrol_jobs.c */
 void scontrol_hold(struct scontrol *s, int argc, char **argv);
 void scontrol_uhold(struct scontrol *s, int argc, char **argv);
