@@ -204,7 +204,7 @@ static void choose_jobs(struct scancel *s)
     (void)sluids_find(s->client, &s->filter.ids); /* what fails here fails again below */
     jobfilter_ask_ids(&s->filter);
     query.jobs = &s->filter.request;
-    fmt_need_names(
+    query_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
         &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &query.fields, &query.n_fields));

@@ -18,7 +18,7 @@
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
-#include "cli/query/out_resv.h"
+#include "cli/format/out_resv.h"
 #include "wire/ops.h"
 
 #define FMT_DEFAULT "%#P %.5a %.10l %.6D %.6t %N"
@@ -390,7 +390,7 @@ static void list_once(struct sinfo *s, int argc, char **argv)
     }
     fmt_needs(&s->fmt, &pst__node_record__descriptor, &set);
     if (s->reasons)
-        fmt_need_names("reason", &pst__node_record__descriptor, &set);
+        query_need_names("reason", &pst__node_record__descriptor, &set);
     r = cluster_nodes_load(client, s->json.wanted ? NULL : &set, &s->data);
     if (r < 0) {
         (void)fprintf(stderr, "slurm_load_partitions: %s\n", client_strerror(client, r));

@@ -163,7 +163,7 @@ static void load_jobs(struct sprio *s)
     filter.job_ids = s->request.job_ids;
     filter.n_job_ids = s->request.n_job_ids;
     request.jobs = &filter;
-    fmt_need_names("job_id user_name account qos sluid", &pst__job_record__descriptor, &set);
+    query_need_names("job_id user_name account qos sluid", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     r = query_run(s->client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, s,
                   NULL);

@@ -4,6 +4,7 @@
  * getter and justified in place.  Sorting keeps the rendered line and its keys, never the record.
  * Invariant: every fmt_col has a field of the table and a suffix. */
 #include "cli/format/fmt_core.h"
+#include "cli/query/out_query.h"
 
 #include <assert.h>
 #include <ctype.h>
@@ -247,30 +248,10 @@ void fmt_fit(struct fmt *f, const void *row, struct strbuf *scratch)
     }
 }
 
-void fmt_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
-                    struct pb_fieldset *set)
-{
-    char word[64];
-
-    for (const char *p = names; p && *p;) {
-        size_t len = strcspn(p, " ");
-        const ProtobufCFieldDescriptor *field;
-
-        assert(len < sizeof(word));
-        memcpy(word, p, len);
-        word[len] = '\0';
-        field = protobuf_c_message_descriptor_get_field_by_name(desc, word);
-        assert(field);
-        pb_fieldset_add(set, field->id);
-        p += len;
-        p += strspn(p, " ");
-    }
-}
-
 void fmt_needs(const struct fmt *f, const ProtobufCMessageDescriptor *desc, struct pb_fieldset *set)
 {
     for (size_t i = 0; i < f->n; i++)
-        fmt_need_names(f->cols[i].field->needs, desc, set);
+        query_need_names(f->cols[i].field->needs, desc, set);
 }
 
 int fmt_sort_parse(struct fmt_sort *s, const struct fmt_table *table, const char *spec,
@@ -304,7 +285,7 @@ void fmt_sort_needs(const struct fmt_sort *s, const ProtobufCMessageDescriptor *
                     struct pb_fieldset *set)
 {
     for (size_t i = 0; i < s->n; i++)
-        fmt_need_names(s->keys[i].field->needs, desc, set);
+        query_need_names(s->keys[i].field->needs, desc, set);
 }
 
 /* ---- sorted lines ---------------------------------------------------------------------------- */

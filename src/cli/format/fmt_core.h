@@ -91,8 +91,6 @@ void fmt_justify(struct strbuf *sb, size_t start, unsigned width, bool right);
 /* Add the record fields that the columns need.  Names not in desc are ours to fix: asserted. */
 void fmt_needs(const struct fmt *f, const ProtobufCMessageDescriptor *desc,
                struct pb_fieldset *set);
-void fmt_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
-                    struct pb_fieldset *set);
 
 /* Sort keys: "P,t,-p", each a letter with + or - before it. */
 #define FMT_SORT_MAX 16u

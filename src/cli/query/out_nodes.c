@@ -11,7 +11,6 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "cli/format/fmt_core.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
 #include "wire/ops.h"
@@ -75,7 +74,7 @@ int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
 
     if (fields) {
         set = *fields;
-        fmt_need_names(
+        query_need_names(
             "name state state_flags cpus alloc_cpus hostname addr sockets cores_per_socket "
             "threads_per_core real_memory_mib",
             &pst__node_record__descriptor, &set);

@@ -4,6 +4,7 @@
  */
 #include "cli/query/out_query.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -108,6 +109,26 @@ int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
     if (ret_info)
         *ret_info = s.info;
     return r;
+}
+
+void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
+                      struct pb_fieldset *set)
+{
+    char word[64];
+
+    for (const char *p = names; p && *p;) {
+        size_t len = strcspn(p, " ");
+        const ProtobufCFieldDescriptor *field;
+
+        assert(len < sizeof(word));
+        memcpy(word, p, len);
+        word[len] = '\0';
+        field = protobuf_c_message_descriptor_get_field_by_name(desc, word);
+        assert(field);
+        pb_fieldset_add(set, field->id);
+        p += len;
+        p += strspn(p, " ");
+    }
 }
 
 int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n)

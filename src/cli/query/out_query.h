@@ -28,6 +28,10 @@ int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
               const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
               struct query_info *ret_info);
 
+/* Add the fields of desc that a text names ("job_id state"; words between blanks, known ones) to
+ * set. */
+void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
+                      struct pb_fieldset *set);
 /* The numbers of a set, for QueryRequest.fields.  Caller frees *ret_fields. */
 int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n);
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "cli/base/cli.h"
-#include "cli/format/fmt_core.h"
 #include "cli/query/out_query.h"
 #include "wire/ops.h"
 
@@ -40,7 +39,7 @@ int sluids_find(struct client *client, struct filter_ids *ids)
     if (!filter.n_sluids)
         return 0;
     request.jobs = &filter;
-    fmt_need_names("job_id sluid", &pst__job_record__descriptor, &set);
+    query_need_names("job_id sluid", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     r = query_run(client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_run, ids,
                   NULL);

@@ -7,7 +7,7 @@
 
 #include "cli/base/cli.h"
 #include "cli/format/json_out.h"
-#include "cli/query/out_show.h"
+#include "cli/format/out_show.h"
 
 struct scontrol {
     struct cli cli;

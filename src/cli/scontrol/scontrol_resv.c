@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "cli/query/out_resv.h"
+#include "cli/format/out_resv.h"
 #include "cli/query/out_update.h"
 #include "cli/query/resvkeys.h"
 #include "cli/scontrol/scontrol.h"

@@ -209,7 +209,7 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     int r;
 
     request.jobs = filter;
-    fmt_need_names(STEP_JOBS_FIELDS, &pst__job_record__descriptor, &set);
+    query_need_names(STEP_JOBS_FIELDS, &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_step_job, w,
                   info);

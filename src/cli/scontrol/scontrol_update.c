@@ -99,7 +99,7 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     }
     filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
     filter_ids_done(&ids);
-    fmt_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor, &set);
+    query_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
     r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/format/fmt_core.h"
-#include "cli/query/out_resv.h"
+#include "cli/format/out_resv.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "cli/scontrol/scontrol.h"
@@ -107,7 +107,7 @@ static int load_used(struct scontrol *s, struct licenses *l, int64_t *ret_now_us
 
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_RUNNING);
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_SUSPENDED);
-    fmt_need_names("licenses_alloc", &pst__job_record__descriptor, &set);
+    query_need_names("licenses_alloc", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
     r = query_run(scontrol_client(s, "slurm_load_licenses"), OP_QUERY_JOBS, &request.base,

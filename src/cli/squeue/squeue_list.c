@@ -191,7 +191,7 @@ void squeue_load_hidden(struct squeue *q)
     q->n_hidden = 0;
     if (q->all || (q->jobs_given && !q->hide))
         return;
-    fmt_need_names("name hidden", &pst__partition_record__descriptor, &set);
+    query_need_names("name hidden", &pst__partition_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     r = query_run(q->client, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
                   on_partition, q, NULL);
@@ -226,7 +226,7 @@ static void check_nodes(struct squeue *q)
     if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
     hostlist_uniq(c.missing);
-    fmt_need_names("name", &pst__node_record__descriptor, &set);
+    query_need_names("name", &pst__node_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.names = (char *)q->filter.request.nodes;
     if (query_run(q->client, OP_QUERY_NODES, &request.base, &pst__node_record__descriptor, on_node,
@@ -285,15 +285,15 @@ static void list_steps(struct squeue *q, struct query_info *info)
 {
     struct pb_fieldset set = { 0 };
 
-    fmt_need_names(STEP_JOBS_FIELDS " state state_flags", &pst__job_record__descriptor, &set);
+    query_need_names(STEP_JOBS_FIELDS " state state_flags", &pst__job_record__descriptor, &set);
     if (q->filter.licenses)
-        fmt_need_names("licenses", &pst__job_record__descriptor, &set);
+        query_need_names("licenses", &pst__job_record__descriptor, &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, &set, on_step_job, info);
     step_jobs_sort(&q->jobs);
     memset(&set, 0, sizeof(set));
     fmt_needs(&q->fmt, &pst__step_record__descriptor, &set);
     fmt_sort_needs(&q->order, &pst__step_record__descriptor, &set);
-    fmt_need_names("job_id step_id state", &pst__step_record__descriptor, &set);
+    query_need_names("job_id step_id state", &pst__step_record__descriptor, &set);
     squeue_query(q, OP_QUERY_STEPS, &pst__step_record__descriptor, q->json.wanted ? NULL : &set,
                  on_step, info);
 }
@@ -304,18 +304,18 @@ static void list_jobs(struct squeue *q, struct query_info *info)
 
     fmt_needs(&q->fmt, &pst__job_record__descriptor, &set);
     fmt_sort_needs(&q->order, &pst__job_record__descriptor, &set);
-    fmt_need_names(
+    query_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
         &pst__job_record__descriptor, &set);
     if (q->filter.notme)
-        fmt_need_names("uid", &pst__job_record__descriptor, &set);
+        query_need_names("uid", &pst__job_record__descriptor, &set);
     if (q->filter.licenses)
-        fmt_need_names("licenses", &pst__job_record__descriptor, &set);
+        query_need_names("licenses", &pst__job_record__descriptor, &set);
     if (q->n_hidden || q->per_partition)
-        fmt_need_names("partition", &pst__job_record__descriptor, &set);
+        query_need_names("partition", &pst__job_record__descriptor, &set);
     if (q->filter.have_over || q->filter.have_under)
-        fmt_need_names("start_us end_us suspend_us suspended_us", &pst__job_record__descriptor,
-                       &set);
+        query_need_names("start_us end_us suspend_us suspended_us", &pst__job_record__descriptor,
+                         &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
     /* One job by its number that nobody knows is a mistake; of several, those that exist are

@@ -52,7 +52,7 @@ int squeue_explain(struct squeue *q)
     struct query_info info = { 0 };
     bool ok = true;
 
-    fmt_need_names(
+    query_need_names(
         "job_id array_job_id array_task_id array_tasks state state_flags uid licenses partition",
         &pst__job_record__descriptor, &set);
     squeue_load_hidden(q);

@@ -11,7 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "cli/query/out_show.h"
+#include "cli/format/out_show.h"
 #include "model/words/names.h"
 
 #define T0 (INT64_C(1795167413) * USEC_PER_SEC) /* 2026-11-20T09:36:53 UTC */

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "cli/format/fmt_sinfo.h"
+#include "cli/query/out_query.h"
 #include "cli/query/out_nodes.h"
 
 #define NF(name) (1u << PST__NODE_FLAG__NODE_FLAG_##name)
@@ -201,7 +202,7 @@ static void test_every_field(void **state)
             (void)f->num(&full);
             (void)f->num(&empty);
         }
-        fmt_need_names(f->needs, &pst__node_record__descriptor, &set);
+        query_need_names(f->needs, &pst__node_record__descriptor, &set);
     }
     assert_false(sb.failed);
 }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/format/fmt_squeue.h"
+#include "cli/query/out_query.h"
 #include "model/words/names.h"
 
 #define T0 (INT64_C(1795167502) * USEC_PER_SEC) /* 2026-11-20T09:38:22 UTC */
@@ -255,11 +256,11 @@ static void test_every_field(void **state)
         f->get(&sb, &job);
         if (f->num)
             (void)f->num(&job);
-        fmt_need_names(f->needs, &pst__job_record__descriptor, &set);
+        query_need_names(f->needs, &pst__job_record__descriptor, &set);
     }
     for (size_t i = 0; i < squeue_step_fields.n; i++) {
         squeue_step_fields.rows[i].get(&sb, &step);
-        fmt_need_names(squeue_step_fields.rows[i].needs, &pst__step_record__descriptor, &set);
+        query_need_names(squeue_step_fields.rows[i].needs, &pst__step_record__descriptor, &set);
     }
     assert_false(sb.failed);
 }

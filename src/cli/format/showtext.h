@@ -1,7 +1,7 @@
 /* showtext.h - pieces of the text blocks of scontrol show; for out_show.c and out_shownode.c */
 #pragma once
 
-#include "cli/query/out_show.h"
+#include "cli/format/out_show.h"
 
 static inline void next_line(struct strbuf *sb, const struct show_opts *o)
 {

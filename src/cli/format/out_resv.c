@@ -1,5 +1,5 @@
 /* out_resv.c - reservations as text, JSON and a table; see out_resv.h. */
-#include "cli/query/out_resv.h"
+#include "cli/format/out_resv.h"
 
 #include <stdio.h>
 #include <string.h>

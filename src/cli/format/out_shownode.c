@@ -1,7 +1,7 @@
 /* out_shownode.c - scontrol show node and partition as text; see out_show.h.
  *
  * The order of keys and lines is an interface: scripts cut these blocks with grep and awk. */
-#include "cli/query/out_show.h"
+#include "cli/format/out_show.h"
 
 #include <string.h>
 
@@ -9,7 +9,7 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
-#include "cli/query/showtext.h"
+#include "cli/format/showtext.h"
 #include "model/words/names.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
