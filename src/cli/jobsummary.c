@@ -125,7 +125,7 @@ static void record_complete(struct summary *s)
         r = ask_store(s, client);
         if (r < 0 || !s->running || now_mono_us() >= until)
             break;
-        /* nobody tells us unasked */
+        /* the controller sends nothing unasked */
         (void)nanosleep(&(struct timespec){ .tv_nsec = LOOK_MS * 1000000L }, NULL);
     }
     if (r < 0)

@@ -191,7 +191,7 @@ static void emit_bytes(void *ctx, const char *data, size_t n)
     FILE *f = ctx;
 
     if (fwrite(data, 1, n, f) != n || fflush(f) != 0)
-        exit(CLI_EXIT_FAILED); /* nobody reads it any more */
+        exit(CLI_EXIT_FAILED); /* the reader of our output has gone */
 }
 
 static void on_io(struct sattach *s, const Pst__StepIo *io)

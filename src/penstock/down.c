@@ -89,7 +89,7 @@ static size_t make_sure(const struct procs *p)
     return left;
 }
 
-/* Steps outlive daemons; here nobody will come back for them. */
+/* Steps outlive daemons; here no daemon will come back for them. */
 static size_t end_steps(const struct instance *in)
 {
     _cleanup_val_(procs_done) struct procs steps = { 0 };

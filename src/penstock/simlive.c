@@ -293,7 +293,7 @@ static int fetch_all(const struct sim_args *a, const struct conf *conf, struct l
     return r;
 }
 
-/* Limits that nobody enforces would change nothing. */
+/* Limits that the controller does not enforce would change nothing. */
 static int check_enforced(const struct sim_args *a, const struct conf *conf)
 {
     bool limits = false;

@@ -85,7 +85,7 @@ static int set_nodes(struct changing *x, const char *text, Pst__ReservationRecor
     return STATUS_OK;
 }
 
-/* The numbers of the users listed; who is not known here gets none. */
+/* The uids of the users listed.  A user that this machine does not know is a mistake. */
 static int set_uids(Pst__ReservationRecord *r)
 {
     _cleanup_free_ char *copy = strdup(r->users);

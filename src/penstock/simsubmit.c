@@ -69,7 +69,7 @@ int simsubmit_ask(struct client *client, const char *options, Pst__JobRecord **r
 
     if (r != STATUS_OK)
         return r;
-    cli_init(&cli, "sbatch"); /* whose sentences users know */
+    cli_init(&cli, "sbatch"); /* messages are those of sbatch */
     hetopts_init(&het, JOBOPTS_SBATCH);
     first = hetopts_parse(&het, (int)words.we_wordc, words.we_wordv);
     r = hetopts_finish(&het);

@@ -149,7 +149,7 @@ COLUMN(use_ave_pages, put_use(sb, r, PST__USE_KIND__USE_PAGES, OF_AVE))
 COLUMN(use_ave_vm, put_use(sb, r, PST__USE_KIND__USE_VMEM, OF_AVE))
 COLUMN(use_max_rss_task, put_task(sb, r, PST__USE_KIND__USE_MEM, OF_MAX))
 
-/* Known of steps that nobody looked at too. */
+/* Known of every step, even when its use was not sampled. */
 static bool only_waited(const struct sacct_row *r)
 {
     const Pst__StepUsage *u = usage_of(r);

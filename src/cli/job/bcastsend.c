@@ -94,7 +94,7 @@ char *bcast_target(struct cli *cli, const char *dir, const char *target)
 
 /* ---- nodes that fail ------------------------------------------------------------------------- */
 
-/* A link that serves nobody any more is closed. */
+/* Close a link when no node behind it is waited for. */
 static void close_idle(struct transfer *t, struct fan_link *l)
 {
     for (uint32_t i = l->lo; i <= l->hi; i++)

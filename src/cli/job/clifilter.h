@@ -13,7 +13,7 @@
 #include "cli/base/cli.h"
 #include "cli/job/jobopts.h"
 
-/* Values for options that nobody gives.  Exits with a sentence when a filter refuses or is
+/* Values for options that were not given.  Exits with a sentence when a filter refuses or is
  * unknown. */
 void clifilter_defaults(struct cli *c, struct jobopts *jo);
 /* All options of component `offset` are known; the filters may change any.  0, or the exit status

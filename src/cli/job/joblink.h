@@ -15,11 +15,11 @@ struct joblink {
     struct client *client; /* NULL while the controller is away */
     int sig_fd;            /* signalfd that interrupts waits, -1 = none */
     uint32_t job_id;       /* 0 until known */
-    uint32_t wait_id;      /* request whose answers we watch, 0 = none */
+    uint32_t wait_id;      /* the request that answers are expected for, 0 = none */
     bool streaming;        /* its answers have not ended */
     bool attached;         /* we own the allocation */
     bool ended;            /* the job is over */
-    bool cancelled;        /* ... because somebody cancelled it */
+    bool cancelled;        /* ... because it was cancelled */
     int64_t retry_mono_us; /* next try to connect while client is NULL */
     int err_code;          /* of the last refusal */
     char err_text[ERR_TEXT_MAX];
@@ -42,7 +42,8 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
 /* The same for a step over components; as many parts as were asked for, in that order. */
 int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepReply **ret_reply);
 
-/* From now on learn when the job ends.  attach: our loss counts. */
+/* From now on learn when the job ends.  attach: the controller ends the job when this process is
+ * lost. */
 void joblink_watch(struct joblink *l, bool attach);
 /* For a poll loop: the descriptor to poll for reading (-1: none) and how long at most (-1: any). */
 int joblink_fd(const struct joblink *l);
@@ -50,11 +51,11 @@ int joblink_timeout_ms(const struct joblink *l);
 /* Take what arrived, reconnect when it is time.  True when l->ended became true. */
 bool joblink_process(struct joblink *l);
 
-/* Release the allocation with a wait(2) status and wait for the answer.  Patient with a controller
- * that restarts.  Returns 0 or a negative errno, the message printed. */
+/* Release the allocation with a wait(2) status and wait for the answer.  Repeats the request
+ * while the controller restarts.  Returns 0 or a negative errno, the message printed. */
 int joblink_complete(struct joblink *l, uint32_t exit_status);
 /* End a step of ours that was not launched on any node, so that its resources are free for the next
  * step.  Tries once. */
 void joblink_end_step(struct joblink *l, uint32_t job_id, uint32_t step_id, uint32_t exit_status);
-/* Cancel the job, once, without patience. */
+/* Cancel the job.  Do not wait for an answer: the caller exits now. */
 void joblink_cancel(struct joblink *l);

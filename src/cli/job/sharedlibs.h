@@ -1,4 +1,4 @@
-/* sharedlibs.h - the shared libraries that a program needs, found as the user who asks
+/* sharedlibs.h - the shared libraries that a program needs, found as the calling user
  *
  * The program's own loader is asked (`LOADER --list PROGRAM`): nothing of the program itself
  * runs. */

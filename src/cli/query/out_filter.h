@@ -1,7 +1,7 @@
 /* out_filter.h - lists that people give on command lines, as filters of requests
  *
- * For commands only: out of memory exits.  A filter is static or on the stack; filter_done() frees
- * it. */
+ * For commands only: out of memory exits.  filter_done() frees what a filter
+ * holds. */
 #pragma once
 
 #include <stdbool.h>
@@ -17,8 +17,8 @@
 void filter_add_number(uint32_t **numbers, size_t *n, uint32_t number);
 void filter_done(Pst__JobFilter *f);
 
-/* Users by name or id.  An unknown one is told through bad() and replaced by an id that nobody
- * has. */
+/* Users by name or id.  An unknown user is reported to bad() and replaced by FILTER_NO_UID, which
+ * no user has. */
 #define FILTER_NO_UID (UINT32_MAX - 1)
 void filter_add_users(uint32_t **uids, size_t *n, const char *list, void (*bad)(const char *word));
 

@@ -49,8 +49,8 @@ void query_keep_text(void)
     keep_text = true;
 }
 
-/* Who lists a long queue waits a moment anyway; somebody else's srun on this host should not wait
- * with him. */
+/* A long list takes a moment anyway.  Lower our priority, so that it does not delay the srun of
+ * another user on this host. */
 static void yield_to_others(struct stream *s)
 {
     if (s->yielded || s->info.records < LONG_ANSWER)

@@ -35,10 +35,9 @@ void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
 /* The numbers of a set, for QueryRequest.fields.  Caller frees *ret_fields. */
 int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n);
 
-/* From now on records keep their control characters, for output that escapes them.  Else these
- * are cleaned:
- * users put into their jobs' names what other users' terminals would obey, and lines into what
- * is read by line. */
+/* From now on records keep their control characters, for output that escapes them.  Otherwise
+ * control characters are cleaned away: a user could put sequences into the name of a job that
+ * another user's terminal would obey, or an end of line into what a script reads by line. */
 void query_keep_text(void);
 
 /* Unpack one record from bytes into an arena; NULL when malformed. */

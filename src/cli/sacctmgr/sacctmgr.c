@@ -210,7 +210,7 @@ static void run_line(struct smgr *s, const char *text)
     (void)fflush(stdout);         /* in the order of the lines */
 }
 
-/* Lines that nobody types: each is shown as it would be seen. */
+/* Lines from a pipe or a file: each is printed first, as a terminal would show it. */
 static void read_pipe(struct smgr *s)
 {
     char line[65536];

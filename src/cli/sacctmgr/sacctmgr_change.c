@@ -95,7 +95,7 @@ static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
 }
 
 /* What was shown is done when the person says so. */
-/* Asks where nobody said -i.  True: the change is made. */
+/* Asks first, unless -i was given.  True: the change is made. */
 static bool finish_change(struct change *c)
 {
     const Pst__AcctOpResult *res = NULL;

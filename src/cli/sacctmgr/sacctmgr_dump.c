@@ -209,7 +209,8 @@ static void finish_lines(struct dump *d)
     if (fputs(strbuf_str(&d->sb), d->f) == EOF && !d->s->status)
         d->s->status = CLI_EXIT_FAILED; /* fclose tells why */
     if (!d->s->quiet)
-        (void)fprintf(stderr, "sacctmgr: %s", strbuf_str(&d->sb)); /* nobody is left to tell */
+        (void)fprintf(stderr, "sacctmgr: %s",
+                      strbuf_str(&d->sb)); /* a failure here cannot be told */
     strbuf_reset(&d->sb);
 }
 

@@ -24,7 +24,7 @@ void smgr_fail(struct smgr *s, const char *fmt, ...)
 
     (void)fflush(stdout); /* in the order it was said */
     va_start(ap, fmt);
-    (void)vfprintf(stderr, fmt, ap); /* nobody is left to tell */
+    (void)vfprintf(stderr, fmt, ap); /* a failure to print a failure cannot be told */
     va_end(ap);
     s->status = CLI_EXIT_FAILED;
 }

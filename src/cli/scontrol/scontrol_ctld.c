@@ -16,7 +16,7 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-/* One call whose reply says nothing. */
+/* A call that is answered by success or an error alone. */
 static void simple_call(struct scontrol *s, unsigned op, const ProtobufCMessage *request,
                         const char *what)
 {

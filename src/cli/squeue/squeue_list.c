@@ -318,8 +318,8 @@ static void list_jobs(struct squeue *q, struct query_info *info)
                          &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
-    /* One job by its number that nobody knows is a mistake; of several, those that exist are
-     * shown. */
+    /* A single job id that the controller does not know is a mistake; of several ids, those that
+     * exist are shown. */
     if (q->filter.ids.n == 1 && info->records == 0) {
         if (!q->json.wanted)
             strbuf_reset(&q->out);

@@ -106,7 +106,7 @@ static unsigned depth_of(const struct list *l, const char *cluster, const char *
     return depth;
 }
 
-/* Of nobody: what an account's reservation left unused. */
+/* A row without a user: what an account's reservation left unused. */
 static bool is_of_account(const Pst__UsageWho *who)
 {
     return !who->user[0] && who->uid == UINT32_MAX;

@@ -122,7 +122,7 @@ struct srun {
     int exit_code;         /* so far */
     uint32_t worst_status; /* wait(2) status that goes with it */
     bool launch_failed;
-    struct meeting *meetings; /* srun_mpi.c: those that wait for somebody */
+    struct meeting *meetings; /* srun_mpi.c: those that wait for more tasks */
     bool more_frames;         /* a node may have frames that were received but not handled */
 };
 
@@ -193,7 +193,7 @@ void srun_tty_restore(struct srun *s);
 /* srun_sig.c */
 void srun_sig_open(struct srun *s);
 void srun_sig_read(struct srun *s);
-void srun_task_states(struct srun *s); /* lines of who runs */
+void srun_task_states(struct srun *s); /* print which tasks start, run, ended */
 /* First exit, --wait: what is due now; *ret_ms is when to come back (-1 = not). */
 void srun_timers(struct srun *s, int *ret_ms);
 

@@ -69,7 +69,7 @@ void sink_write(struct sink *k)
             continue;
         if (n < 0 && errno == EAGAIN)
             return;
-        if (n < 0) { /* nobody reads it any more: drop what comes */
+        if (n < 0) { /* the reader has gone: drop what comes */
             k->unread = errno == EPIPE;
             if (!k->unread)
                 cli_error("output cannot be written: %s", strerror(errno));

@@ -345,7 +345,7 @@ static void raise_files(size_t nodes)
     if (getrlimit(RLIMIT_NOFILE, &rl) < 0 || rl.rlim_cur >= nodes + SPARE_FILES)
         return;
     rl.rlim_cur = rl.rlim_max;
-    (void)setrlimit(RLIMIT_NOFILE, &rl); /* who gets no connection is told of */
+    (void)setrlimit(RLIMIT_NOFILE, &rl); /* a node without a connection is reported */
 }
 
 void srun_launch(struct srun *s)

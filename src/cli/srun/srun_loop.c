@@ -76,7 +76,7 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
     }
 }
 
-/* The step was killed by somebody else: said before the node's own line about it. */
+/* Is this the node's line about a kill that srun did not ask for?  srun's own line comes first. */
 static bool tells_of_a_kill(const char *text)
 {
     return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") &&
@@ -257,7 +257,7 @@ static int loop_timeout(struct srun *s)
     return link_ms < 0 ? timer_ms : MIN(timer_ms, link_ms);
 }
 
-/* Nobody reads our output any more: the step ends, as a program in a pipe would. */
+/* The reader of our output has gone: end the step, as a program in a pipe would end. */
 static void check_readers(struct srun *s)
 {
     if (!s->sink_out.unread && !s->sink_err.unread)

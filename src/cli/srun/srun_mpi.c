@@ -61,7 +61,7 @@ void srun_mpi_fill(struct srun *s, Pst__LaunchStep *req)
 {
     const char *type = srun_mpi_type(s);
 
-    /* without nodes it is a queued step: nobody is there to pass messages on */
+    /* without nodes it is a queued step: no srun is there to pass messages on */
     if (!type || !s->nodes)
         return;
     req->mpi = (char *)type;
@@ -83,7 +83,7 @@ void srun_mpi_free(Pst__LaunchStep *req)
 
 static void pass_on(struct srun *s, uint32_t node, const Pst__StepMpi *msg);
 
-/* The tasks there are over: who asks about one of them does not wait for ever. */
+/* The tasks of this node have ended: fail the calls that wait for one of them. */
 static void refuse_call(struct srun *s, const Pst__StepMpi *ask)
 {
     Pst__StepMpi answer = PST__STEP_MPI__INIT;

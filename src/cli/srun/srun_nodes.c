@@ -17,7 +17,7 @@ void srun_note_exit(struct srun *s, int code, uint32_t status)
     }
 }
 
-/* A link whose nodes are all done is closed. */
+/* Note that n is done.  Close its link when all nodes behind the link are done. */
 void srun_node_done(struct srun *s, struct srun_node *n)
 {
     struct fan_link *l = srun_link(s, n);

@@ -57,7 +57,7 @@ static void force_end(struct srun *s)
     srun_send_signal(s, 0, true);
 }
 
-/* ---- who runs -------------------------------------------------------------------------------- */
+/* ---- states of tasks ------------------------------------------------------------------------- */
 
 void srun_task_states(struct srun *s)
 {
@@ -171,10 +171,10 @@ static void wait_expired(struct srun *s)
     srun_send_signal(s, SIGKILL, false);
 }
 
-/* A node may have gone without a word: nobody waits for it when the step was to end long ago. */
+/* A node may be lost without an error.  Do not wait for it when the step should have ended. */
 static void give_up(struct srun *s)
 {
-    if (srun_io_full(s)) { /* it is our own reader who is late */
+    if (srun_io_full(s)) { /* the reader of our output is slow, not the node */
         s->abort_mono_us = now_mono_us() + USEC_PER_SEC;
         return;
     }
