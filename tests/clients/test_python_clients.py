@@ -79,7 +79,3 @@ def test_snakemake(c, client, default_conf):
     jobs = {path.read_text() for path in (c.work / "part").glob("*.job")}
     assert len(jobs) == 12
     assert [row[0] for row in c.sacct("-X", "-o", "State")].count("COMPLETED") >= 13
-
-
-def test_snakemake_accounts(c):
-    pytest.skip("rules with slurm_account ask sacctmgr, which comes with the stage of the accounting commands")

@@ -4,7 +4,6 @@ tests/golden/ecosystem/*.txt holds them, one section a client:
 
     [name version]          the client
     $ command               run by a shell in the cluster's environment; @{run} is a job of the cluster
-    skip REASON             this row waits for a later stage
     rc N                    exit status (default 0)
     err REGEX               standard error, all of it (default: nothing at all)
     head TEXT               the first line of the output
@@ -27,7 +26,7 @@ import subprocess
 from conftest import ROOT, SLOW
 
 FOLDER = ROOT / "tests" / "golden" / "ecosystem"
-CHECKS = ("skip", "rc", "err", "head", "each", "some", "none", "columns", "parse", "=", "~", "empty")
+CHECKS = ("rc", "err", "head", "each", "some", "none", "columns", "parse", "=", "~", "empty")
 STATE_CODES = set("BF CA CD CF CG DL F NF OOM PD PR R RD RF RH RQ SO TO RS RV SI SE ST S".split())
 
 

@@ -45,6 +45,4 @@ def q(shared):
 
 @pytest.mark.parametrize("row", ecosystem.rows("queries") + ecosystem.rows("union"), ids=str)
 def test_query(q, row):
-    if reason := row.value("skip", None):
-        pytest.skip(reason)
     ecosystem.check(q, row, q.jobs)

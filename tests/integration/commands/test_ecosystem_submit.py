@@ -15,8 +15,6 @@ CLUSTER = {"nodes": 4, "cpus": 8, "node_options": "Gres=gpu:2 Feature=fast,big",
 
 @pytest.mark.parametrize("row", ecosystem.rows("submissions"), ids=str)
 def test_submission(shared, row):
-    if reason := row.value("skip", None):
-        pytest.skip(reason)
     ecosystem.check(shared, row, {"here": ecosystem.FOLDER})
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import program, wait_until
+from conftest import wait_until
 
 CONF = """PriorityWeightFairShare=10000
 PriorityWeightQOS=1000
@@ -16,10 +16,6 @@ USERS = {"daemon": ("physics", 10), "bin": ("physics", 1), "nobody": ("chem", 1)
 
 
 def make(make_cluster, half_life="0", more="", nodes=2):
-    try:
-        program("sacctmgr")
-    except FileNotFoundError:
-        pytest.skip("sacctmgr is not built")
     c = make_cluster(nodes=nodes, conf=CONF.format(half_life=half_life, more=more))
     for folder in (c.dir.parent, c.dir, c.dir / "spool"):
         folder.chmod(0o755)  # jobs of other users reach it
