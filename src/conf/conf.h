@@ -182,7 +182,7 @@ struct conf_namespace {
 };
 /* 1; 0: jobs of the node have none; -ENOENT: they are to have, and no line says where. */
 int conf_namespace(const struct conf *c, const char *node_name, struct conf_namespace *ret);
-/* Is it namespace.yaml, beside slurm.conf, that says so? */
+/* Does namespace.yaml, beside slurm.conf, describe the private folders? */
 bool conf_namespace_yaml(const struct conf *c);
 
 /* How a node runs tasks in OCI bundles: oci.conf.  Texts belong to the conf; NULL = not given. */

@@ -8,18 +8,18 @@ static uint64_t num(const struct conf *c, enum conf_cgroup_key key)
     return conf_val_num(CONF_TBL_CGROUP, (int)key, &c->cgroup_vals[key]);
 }
 
-static char *text(const struct conf *c, enum conf_cgroup_key key)
+static char *borrow_text(const struct conf *c, enum conf_cgroup_key key)
 {
-    /* the struct says char * for all owners; nobody writes to these */
+    /* the members are char *, not const; no caller writes to the text */
     return (char *)(uintptr_t)conf_val_text(CONF_TBL_CGROUP, (int)key, &c->cgroup_vals[key]);
 }
 
 void conf_cgroup_fill(struct conf *c)
 {
     c->cgroup = (struct conf_cgroup){
-        .plugin = text(c, CK_CGROUP_PLUGIN),
-        .mountpoint = text(c, CK_CGROUP_MOUNTPOINT),
-        .slice = text(c, CK_CGROUP_SLICE),
+        .plugin = borrow_text(c, CK_CGROUP_PLUGIN),
+        .mountpoint = borrow_text(c, CK_CGROUP_MOUNTPOINT),
+        .slice = borrow_text(c, CK_CGROUP_SLICE),
         .constrain_cores = num(c, CK_CONSTRAIN_CORES),
         .constrain_ram = num(c, CK_CONSTRAIN_RAM_SPACE),
         .constrain_swap = num(c, CK_CONSTRAIN_SWAP_SPACE),
@@ -31,7 +31,7 @@ void conf_cgroup_fill(struct conf *c)
         .max_swap_pct = (double)num(c, CK_MAX_SWAP_PERCENT) / 1000,
         .min_ram_mib = num(c, CK_MIN_RAM_SPACE),
         .enable_controllers = num(c, CK_ENABLE_CONTROLLERS),
-        .extra_controllers = text(c, CK_ENABLE_EXTRA_CONTROLLERS),
+        .extra_controllers = borrow_text(c, CK_ENABLE_EXTRA_CONTROLLERS),
         .ignore_systemd_on_failure = num(c, CK_IGNORE_SYSTEMD_ON_FAILURE),
         .job_id_paths = num(c, CK_CGROUP_JOB_ID_PATHS),
         .systemd_timeout_ms = (uint32_t)num(c, CK_SYSTEMD_TIMEOUT),

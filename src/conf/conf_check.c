@@ -1,7 +1,7 @@
-/* conf_check.c - what only the whole configuration shows: required keys, keys that contradict each
+/* conf_check.c - mistakes that a single line does not show: missing keys, keys that contradict each
  * other.
  *
- * Reads the loaded object; all findings are problems with the place of the key they are about. */
+ * Reads the loaded object; each finding is a problem with the file and line of its key. */
 #include "conf/conf_mcs.h"
 #include "conf/conf_priv.h"
 
@@ -10,15 +10,16 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 
-static const struct conf_val *at(const struct conf_loader *l, enum conf_key key)
+static const struct conf_val *key_value(const struct conf_loader *l, enum conf_key key)
 {
     return &l->c->vals[key];
 }
 
 static void check_required(struct conf_loader *l)
 {
-    if (!at(l, CONF_CLUSTER_NAME)->set)
+    if (!key_value(l, CONF_CLUSTER_NAME)->set)
         conf_error(l, l->c->path, 0, "ClusterName is missing");
     if (!conf_ctld_host(l->c, 0, NULL))
         conf_error(l, l->c->path, 0, "SlurmctldHost is missing");
@@ -28,7 +29,7 @@ static void check_required(struct conf_loader *l)
 
 static void check_cluster_name(struct conf_loader *l)
 {
-    const struct conf_val *v = at(l, CONF_CLUSTER_NAME);
+    const struct conf_val *v = key_value(l, CONF_CLUSTER_NAME);
 
     if (v->set && strspn(v->text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
                                   "_-.") != strlen(v->text))
@@ -41,7 +42,7 @@ static void check_users(struct conf_loader *l)
     static const enum conf_key keys[] = { CONF_SLURM_USER, CONF_SLURMD_USER };
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        const struct conf_val *v = at(l, keys[i]);
+        const struct conf_val *v = key_value(l, keys[i]);
         uid_t uid;
 
         if (!v->set || strcmp(v->text, "root") == 0 || (v->text[0] >= '0' && v->text[0] <= '9'))
@@ -54,7 +55,7 @@ static void check_users(struct conf_loader *l)
     }
 }
 
-/* Pairs of keys of which only one can hold. */
+/* Pairs of keys that exclude each other. */
 static void check_exclusive(struct conf_loader *l)
 {
     static const enum conf_key pairs[][2] = {
@@ -65,7 +66,7 @@ static void check_exclusive(struct conf_loader *l)
     const struct conf_keydef *rows = conf_tables[CONF_TBL_KEY].rows;
 
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
-        const struct conf_val *a = at(l, pairs[i][0]), *b = at(l, pairs[i][1]);
+        const struct conf_val *a = key_value(l, pairs[i][0]), *b = key_value(l, pairs[i][1]);
 
         if (a->set && b->set && strcmp(a->text, "0") != 0 && strcmp(b->text, "0") != 0)
             conf_error(l, b->file, b->line, "%s and %s exclude each other", rows[pairs[i][0]].name,
@@ -73,26 +74,13 @@ static void check_exclusive(struct conf_loader *l)
     }
 }
 
-static bool has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (const char *p = list; p && *p; p += *p == ',') {
-        size_t n = strcspn(p, ",");
-
-        if (n == len && strncasecmp(p, word, n) == 0)
-            return true;
-        p += n;
-    }
-    return false;
-}
-
-/* GANG alone says nothing of preemption. */
+/* SUSPEND needs GANG and a PreemptType.  GANG alone is allowed: it shares nodes by turns. */
 static void check_preempt(struct conf_loader *l)
 {
-    const struct conf_val *v = at(l, CONF_PREEMPT_MODE), *type = at(l, CONF_PREEMPT_TYPE);
-    bool suspend = v->set && has_word(v->text, "SUSPEND"),
-         gang = v->set && has_word(v->text, "GANG");
+    const struct conf_val *v = key_value(l, CONF_PREEMPT_MODE),
+                          *type = key_value(l, CONF_PREEMPT_TYPE);
+    bool suspend = v->set && wordlist_has_nocase(v->text, "SUSPEND"),
+         gang = v->set && wordlist_has_nocase(v->text, "GANG");
 
     if (suspend && !gang)
         conf_error(l, v->file, v->line, "PreemptMode=%.40s: SUSPEND needs GANG: write SUSPEND,GANG",
@@ -105,24 +93,25 @@ static void check_preempt(struct conf_loader *l)
 static void check_numbers(struct conf_loader *l)
 {
     const struct conf *c = l->c;
-    const struct conf_val *v = at(l, CONF_FIRST_JOB_ID);
+    const struct conf_val *v = key_value(l, CONF_FIRST_JOB_ID);
 
     if (conf_num(c, CONF_FIRST_JOB_ID) > conf_num(c, CONF_MAX_JOB_ID)) {
-        v = v->set ? v : at(l, CONF_MAX_JOB_ID);
+        v = v->set ? v : key_value(l, CONF_MAX_JOB_ID);
         conf_error(l, v->file, v->line, "FirstJobId exceeds MaxJobId");
     }
-    v = at(l, CONF_UNKILLABLE_STEP_TIMEOUT);
+    v = key_value(l, CONF_UNKILLABLE_STEP_TIMEOUT);
     if (v->set && v->num < 5 * conf_num(c, CONF_MESSAGE_TIMEOUT))
         conf_warn(l, v->file, v->line,
                   "UnkillableStepTimeout should be at least five times MessageTimeout");
-    v = at(l, CONF_MIN_JOB_AGE);
+    v = key_value(l, CONF_MIN_JOB_AGE);
     if (v->set && v->num < 2)
         conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
 }
 
 static void check_mcs(struct conf_loader *l)
 {
-    const struct conf_val *plugin = at(l, CONF_MCS_PLUGIN), *v = at(l, CONF_MCS_PARAMETERS);
+    const struct conf_val *plugin = key_value(l, CONF_MCS_PLUGIN),
+                          *v = key_value(l, CONF_MCS_PARAMETERS);
     struct conf_mcs m;
     const char *bad;
     size_t len;

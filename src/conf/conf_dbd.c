@@ -201,7 +201,7 @@ static int auth_info(const struct conf_dbd *c, const char *name, char **ret)
     return 0;
 }
 
-/* Who may read the file, when there is a password in it or not. */
+/* Check the owner and the mode of the file: it may hold a password. */
 static int check_owner(const struct conf_dbd *c, const char *path, struct err *err)
 {
     struct stat st;

@@ -13,7 +13,7 @@
 static const struct kind {
     enum conf_key key;
     const char *prefix;
-    const char *types[3]; /* "none" is one of each */
+    const char *types[3]; /* "none" is always a type too */
 } kinds[] = {
     { CONF_ACCT_GATHER_ENERGY_TYPE, "acct_gather_energy/", { "rapl", "pm_counters" } },
     { CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/", { "sysfs" } },
@@ -47,7 +47,8 @@ static void check_kind(struct conf_loader *l, const struct kind *k)
                conf_tables[CONF_TBL_KEY].rows[k->key].name, v->text, known, k->prefix);
 }
 
-/* A key without its way has no effect, and who wrote it thinks it has. */
+/* SysfsInterfaces without AcctGatherInterconnectType=.../sysfs has no effect.  That is an error: the
+ * administrator expects figures. */
 static void check_interfaces(struct conf_loader *l)
 {
     const struct conf_val *type = &l->c->vals[CONF_ACCT_GATHER_INTERCONNECT_TYPE],

@@ -130,7 +130,7 @@ int conf_user_id(const char *name, uid_t *ret_uid)
 
 uid_t conf_slurm_uid(const struct conf *c)
 {
-    /* the only member that changes; atomic, so any thread may look it up first */
+    /* slurm_uid is the only member that changes; it is atomic, since any thread may be the first */
     struct conf *cache = (struct conf *)(uintptr_t)c;
     uint64_t known = atomic_load_explicit(&cache->slurm_uid, memory_order_relaxed);
     uid_t uid;

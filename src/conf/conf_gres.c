@@ -28,7 +28,7 @@ bool conf_gres_declared(const struct conf *c, const char *name, size_t len)
     return false;
 }
 
-static char *text(struct conf_loader *l, const struct conf_val *v)
+static char *pool_value(struct conf_loader *l, const struct conf_val *v)
 {
     return v->set && v->text[0] ? conf_pool_strdup(&l->c->pool, v->text) : NULL;
 }
@@ -109,14 +109,14 @@ static int gres_line(struct conf_loader *l, struct conf_row *row)
         conf_error(l, row->file, row->line, "more than %u lines", CONF_MAX_ROWS);
         return -E2BIG;
     }
-    g.node_names = text(l, &v[GK_NODE_NAME]);
-    g.name = text(l, &v[GK_NAME]);
-    g.type = text(l, &v[GK_TYPE]);
-    g.file = text(l, v[GK_FILE].set ? &v[GK_FILE] : &v[GK_MULTIPLE_FILES]);
-    g.cores = text(l, &v[GK_CORES]);
-    g.links = text(l, &v[GK_LINKS]);
-    g.flags = text(l, &v[GK_FLAGS]);
-    g.autodetect = text(l, &v[GK_AUTO_DETECT]);
+    g.node_names = pool_value(l, &v[GK_NODE_NAME]);
+    g.name = pool_value(l, &v[GK_NAME]);
+    g.type = pool_value(l, &v[GK_TYPE]);
+    g.file = pool_value(l, v[GK_FILE].set ? &v[GK_FILE] : &v[GK_MULTIPLE_FILES]);
+    g.cores = pool_value(l, &v[GK_CORES]);
+    g.links = pool_value(l, &v[GK_LINKS]);
+    g.flags = pool_value(l, &v[GK_FLAGS]);
+    g.autodetect = pool_value(l, &v[GK_AUTO_DETECT]);
     if (g.name && v[GK_MULTIPLE_FILES].set)
         g.count = v[GK_COUNT].set ? v[GK_COUNT].num : 1;
     else if (g.name)

@@ -125,7 +125,7 @@ extern const struct conf_table conf_tables[CONF_TBL_MAX_];
 /* Row number of a key, letter case ignored, or -1. */
 int conf_key_find(enum conf_table_id table, const char *name);
 
-/* A sentence about an unknown key: names the nearest known one, or what took its place. */
+/* A sentence about an unknown key: names the nearest known key, or the key that replaced it. */
 void conf_key_unknown(enum conf_table_id table, const char *name, struct err *err);
 
 /* Check text against the row's type and range and give its value as a number (0 where it has none;

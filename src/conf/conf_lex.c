@@ -1,8 +1,7 @@
 /* conf_lex.c - the slurm.conf dialect, lexical part; declared in conf_lex.h.
  *
- * Owns nothing; rewrites the caller's text in place, always to something not longer.  Blank and
- * comment lines and lines a command does not care for cost one memchr each, which keeps commands
- * fast on big files. */
+ * Owns nothing; rewrites the caller's text in place, always to something not longer.  Blank lines,
+ * comments and lines that a command skips cost one memchr each: commands stay fast on big files. */
 #include "conf/conf_lex.h"
 
 #include <ctype.h>

@@ -24,7 +24,7 @@ void conf_lex_init(struct conf_lex *lx, char *text, size_t len);
 /* The next line that is not blank, joined over continuations, NUL-terminated; false at the end. */
 bool conf_lex_line(struct conf_lex *lx, char **ret_text, unsigned *ret_line);
 
-/* Is the next line that is not blank about a thing named by one of the given lower-case words, such
+/* Is the next line that is not blank one of the kinds named by the given lower-case words, such
  * as "nodename"?  Leaves blank and comment lines behind but takes nothing of that line. */
 bool conf_lex_peek(struct conf_lex *lx, const char *const *words, size_t n);
 

@@ -1,7 +1,7 @@
 /* conf_load.c - reading slurm.conf and what belongs to it.
  *
- * One pass over the lines; single keys are taken at once, NodeName lines make nodes at once,
- * partitions, node sets and DownNodes wait until all is read, so their order is free.  Every
+ * One pass over the lines; single keys are stored at once, NodeName lines make nodes at once.
+ * Lines about partitions, node sets and DownNodes are resolved at the end, so their order is free.  Every
  * problem is noted and reading goes on.  A command (CONF_CLIENT) leaves the lines about nodes and
  * partitions unread, opens no second file but includes, and asks no name service. */
 #include "conf/conf_priv.h"
@@ -27,7 +27,7 @@ static const struct {
     { "PowerAction", CONF_TBL_POWER },
 };
 
-/* What a command skips: the same words in lower case. */
+/* The lines that a command skips: the same words in lower case. */
 static const char *const skipped[] = { "nodename", "partitionname", "nodeset", "downnodes",
                                        "poweraction" };
 _Static_assert(ARRAY_SIZE(line_kinds) == ARRAY_SIZE(skipped), "one word per kind of line");
@@ -78,7 +78,8 @@ static int down_line(struct conf_loader *l, const struct conf_row *row)
     return r == -E2BIG ? 0 : r;
 }
 
-/* A line about one thing: from the pair (key, value) on, all belongs to it. */
+/* A NodeName, PartitionName, NodeSet, DownNodes or PowerAction line.  All pairs from (key, value) to
+ * the end of the line describe the same thing. */
 static int thing_line(struct conf_loader *l, enum conf_table_id table, const struct conf_row *place,
                       const char *key, const char *value, char *rest)
 {
@@ -329,7 +330,7 @@ static int set_paths(struct conf *c, const char *path)
     return c->path && c->dir ? 0 : -ENOMEM;
 }
 
-static int load(struct conf_loader *l, const char *path, struct conf **ret_conf)
+static int load_all(struct conf_loader *l, const char *path, struct conf **ret_conf)
 {
     _cleanup_(conf_free) struct conf *c = calloc(1, sizeof(*c));
     int r;
@@ -358,9 +359,9 @@ static int load(struct conf_loader *l, const char *path, struct conf **ret_conf)
     return 0;
 }
 
-static int run(struct conf_loader *l, const char *path, struct conf **ret_conf)
+static int run_load(struct conf_loader *l, const char *path, struct conf **ret_conf)
 {
-    int r = load(l, path, ret_conf);
+    int r = load_all(l, path, ret_conf);
 
     conf_rows_done(&l->parts);
     conf_rows_done(&l->nodesets);
@@ -390,7 +391,7 @@ int conf_load(const char *path, enum conf_scope scope, struct conf **ret_conf,
         }
         path = absolute;
     }
-    return run(&l, path, ret_conf);
+    return run_load(&l, path, ret_conf);
 }
 
 int conf_load_text(const struct conf_text *files, size_t n, enum conf_scope scope,
@@ -404,7 +405,7 @@ int conf_load_text(const struct conf_text *files, size_t n, enum conf_scope scop
         *problems = (struct conf_problems){ 0 };
     if (n == 0)
         return err_set(err, -EINVAL, "no configuration text");
-    return run(&l, files[0].name, ret_conf);
+    return run_load(&l, files[0].name, ret_conf);
 }
 
 struct conf *conf_free(struct conf *c)

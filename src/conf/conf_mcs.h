@@ -1,4 +1,4 @@
-/* conf_mcs.h - MCSPlugin and MCSParameters: who gets a security label, and what it keeps apart */
+/* conf_mcs.h - MCSPlugin and MCSParameters: which jobs get a security label, and what the label keeps apart */
 #pragma once
 
 #include <stdbool.h>

@@ -1,8 +1,8 @@
-/* conf_node.c - NodeName and DownNodes lines, and the table of nodes.
+/* conf_node.c - NodeName and DownNodes lines.
  *
  * A line makes as many nodes as its NodeName lists; NodeHostname, NodeAddr and Port pair with them
- * one to one or hold for all.  Nodes keep the order of the file; a hash finds them by name.  The
- * port of nodes without one is filled in at the end, since SlurmdPort may follow. */
+ * one to one or hold for all.  Nodes keep the order of the file.  The port of nodes without one is
+ * filled in at the end, since SlurmdPort may follow. */
 #include "conf/conf_priv.h"
 
 #include <ctype.h>
@@ -14,50 +14,6 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-
-uint32_t conf_node_index(const struct conf *c, const char *name)
-{
-    if (c->node_table_size == 0)
-        return UINT32_MAX;
-    for (size_t i = conf_hash(name);; i++) {
-        uint32_t slot = c->node_table[i & (c->node_table_size - 1)];
-
-        if (slot == 0)
-            return UINT32_MAX;
-        if (strcmp(c->nodes[slot - 1].name, name) == 0)
-            return slot - 1;
-    }
-}
-
-static void table_put(struct conf *c, uint32_t index)
-{
-    size_t i = conf_hash(c->nodes[index].name);
-
-    while (c->node_table[i & (c->node_table_size - 1)])
-        i++;
-    c->node_table[i & (c->node_table_size - 1)] = index + 1;
-}
-
-/* Room for n nodes at half load. */
-static int table_reserve(struct conf *c, size_t n)
-{
-    size_t size = c->node_table_size ? c->node_table_size : 64;
-    uint32_t *table;
-
-    while (size < n * 2)
-        size *= 2;
-    if (size == c->node_table_size)
-        return 0;
-    table = calloc(size, sizeof(*table));
-    if (!table)
-        return -ENOMEM;
-    free(c->node_table);
-    c->node_table = table;
-    c->node_table_size = size;
-    for (size_t i = 0; i < c->nnodes; i++)
-        table_put(c, (uint32_t)i);
-    return 0;
-}
 
 /* The lists of a line that pair with its nodes. */
 struct pairing {
@@ -146,7 +102,7 @@ static uint32_t num32(const struct conf_row *row, enum conf_node_key key)
     return (uint32_t)conf_val_num(CONF_TBL_NODE, (int)key, &row->vals[key]);
 }
 
-/* Sockets, cores and threads; what is not given follows from what is. */
+/* Sockets, cores and threads; a count that is not given follows from the others. */
 static void set_geometry(struct conf_loader *l, const struct conf_row *row, struct conf_node *n)
 {
     const struct conf_val *v = row->vals;
@@ -202,7 +158,7 @@ static char *state_word(struct conf_loader *l, const struct conf_row *row, const
 }
 
 /* name[:type][:no_consume]:count items; each name must be in GresTypes once all is read. */
-#define GRES_SHARES_MAX 4096u /* of GPUs, told apart one by one */
+#define GRES_SHARES_MAX 4096u /* of GPUs; each share has an index */
 
 static bool is_shared(const char *item)
 {
@@ -239,7 +195,7 @@ static char *pool_text(struct conf_loader *l, const struct conf_val *v)
     return v->set && v->text[0] ? conf_pool_strdup(&l->c->pool, v->text) : NULL;
 }
 
-/* What all nodes of a line have in common. */
+/* Fill n with the values that all nodes of the line share. */
 static int node_template(struct conf_loader *l, const struct conf_row *row, struct conf_node *n)
 {
     const struct conf_val *v = row->vals;
@@ -296,7 +252,7 @@ static int add_node(struct conf_loader *l, const struct conf_row *row, const str
         conf_grow(&c->nodes, &c->nodes_cap, c->nnodes, sizeof(*c->nodes)) < 0)
         return -ENOMEM;
     c->nodes[c->nnodes] = n;
-    table_put(c, (uint32_t)c->nnodes++);
+    conf_node_insert(c, (uint32_t)c->nnodes++);
     return 0;
 }
 
@@ -316,7 +272,7 @@ static int add_nodes(struct conf_loader *l, const struct conf_row *row)
     }
     r = node_template(l, row, &like);
     if (r == 0)
-        r = table_reserve(l->c, l->c->nnodes + n);
+        r = conf_node_reserve(l->c, l->c->nnodes + n);
     for (size_t i = 0; i < n && r == 0; i++)
         r = add_node(l, row, &like, &p, i);
     if (n > 1 && p.hosts && hostlist_count(p.hosts) == 1 && strcmp(like.state, "CLOUD") != 0 &&

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 
 enum { MISSING_SHOWN = 3 }; /* missing nodes named per list; the rest is counted */
 
@@ -22,7 +23,7 @@ struct expr {
     bool bad;
 };
 
-static void complain(struct expr *e, const char *fmt, const char *item)
+static void note_problem(struct expr *e, const char *fmt, const char *item)
 {
     char text[128];
 
@@ -40,7 +41,7 @@ static int add_hosts(struct expr *e, const char *text, struct bitmap *bm)
     if (r == -ENOMEM)
         return r;
     if (r < 0) {
-        complain(e, "%.100s", err.text);
+        note_problem(e, "%.100s", err.text);
         return 0;
     }
     for (size_t i = 0; i < hostlist_count(hl); i++) {
@@ -50,24 +51,9 @@ static int add_hosts(struct expr *e, const char *text, struct bitmap *bm)
         if (index != UINT32_MAX)
             bitmap_set(bm, index);
         else if (e->missing++ < MISSING_SHOWN)
-            complain(e, "no NodeName line defines %.64s", name);
+            note_problem(e, "no NodeName line defines %.64s", name);
     }
     return 0;
-}
-
-static bool has_feature(const char *features, const char *feature)
-{
-    size_t want = strlen(feature);
-
-    for (const char *p = features; p && *p;) {
-        size_t len = strcspn(p, ",");
-
-        if (len == want && memcmp(p, feature, len) == 0)
-            return true;
-        p += len;
-        p += *p == ',';
-    }
-    return false;
 }
 
 static void add_feature(const struct conf *c, const char *feature, struct bitmap *bm)
@@ -78,7 +64,7 @@ static void add_feature(const struct conf *c, const char *feature, struct bitmap
     for (size_t i = 0; i < c->nnodes; i++) {
         if (c->nodes[i].features != last) {
             last = c->nodes[i].features;
-            match = has_feature(last, feature);
+            match = wordlist_has(last, feature);
         }
         if (last && match)
             bitmap_set(bm, (uint32_t)i);
@@ -114,7 +100,7 @@ static int add_function(struct expr *e, char *item, char *brace, struct bitmap *
     size_t len = strlen(brace);
 
     if (brace[len - 1] != '}') {
-        complain(e, "\"%.64s\" lacks a closing brace", item);
+        note_problem(e, "\"%.64s\" lacks a closing brace", item);
         return 0;
     }
     brace[len - 1] = '\0';
@@ -124,7 +110,7 @@ static int add_function(struct expr *e, char *item, char *brace, struct bitmap *
     else if (strcasecmp(item, "node") == 0)
         return add_hosts(e, brace + 1, bm);
     else
-        complain(e, "function %.64s{} cannot be used here; feature{} and node{} can", item);
+        note_problem(e, "function %.64s{} cannot be used here; feature{} and node{} can", item);
     return 0;
 }
 

@@ -58,7 +58,7 @@ static void check_regex(struct conf_loader *l, enum conf_oci_key key)
                why);
 }
 
-static void check(struct conf_loader *l, const char *file)
+static void check_values(struct conf_loader *l, const char *file)
 {
     static const enum conf_oci_key parts[] = { OK_RUN_TIME_CREATE, OK_RUN_TIME_START,
                                                OK_RUN_TIME_QUERY };
@@ -86,7 +86,7 @@ static int oci_file(struct conf_loader *l, const char *path)
     if (r <= 0)
         return r;
     l->c->has_oci = true;
-    check(l, path);
+    check_values(l, path);
     return 0;
 }
 

@@ -80,7 +80,7 @@ struct conf {
     _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
 };
 
-/* The state of one load; dead when conf_load() returns. */
+/* The state of one load; it lives until conf_load() returns. */
 struct conf_loader {
     struct conf *c;
     enum conf_scope scope;
@@ -151,21 +151,27 @@ void conf_row_audit(struct conf_loader *l, enum conf_table_id table, const struc
 int conf_node_line(struct conf_loader *l, const struct conf_row *row);
 int conf_down_apply(struct conf_loader *l);
 uint32_t conf_node_index(const struct conf *c, const char *name); /* UINT32_MAX: no such node */
+/* Room in the table of names for n nodes in all.  -ENOMEM. */
+int conf_node_reserve(struct conf *c, size_t n);
+/* Let conf_node_index() find node `index`; there is room. */
+void conf_node_insert(struct conf *c, uint32_t index);
 int conf_part_line(struct conf_loader *l, const struct conf_row *row);
 int conf_parts_resolve(struct conf_loader *l);
 int conf_gres_load(struct conf_loader *l);
 int conf_cgroup_load(struct conf_loader *l);
 void conf_cgroup_fill(struct conf *c);
-int conf_gather_load(struct conf_loader *l);    /* acct_gather.conf */
-int conf_oci_load(struct conf_loader *l);       /* oci.conf */
-int conf_namespace_load(struct conf_loader *l); /* job_container.conf, when something asks for it */
+int conf_gather_load(struct conf_loader *l); /* acct_gather.conf */
+int conf_oci_load(struct conf_loader *l);    /* oci.conf */
+int conf_namespace_load(
+    struct conf_loader
+        *l); /* job_container.conf, when NamespaceType or JobContainerType needs the file */
 
 /* conf_nodeexpr.c: where nodes are listed: host lists, node sets, ALL, feature{}, node{}, -item.
  * *ret_bm is over the configured nodes.  Errors: -EINVAL after noting the problem, -ENOMEM. */
 int conf_nodeexpr(struct conf_loader *l, const struct conf_val *at, const char *what,
                   struct bitmap **ret_bm);
 
-/* conf_check.c: what only the whole shows. */
+/* conf_check.c: mistakes that a single line does not show. */
 void conf_check(struct conf_loader *l);
 
 /* conf_get.c: user by name, -ENOENT when there is none. */

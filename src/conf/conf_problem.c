@@ -1,4 +1,4 @@
-/* conf_problem.c - the list of what is wrong with a configuration.
+/* conf_problem.c - the list of the mistakes in a configuration.
  *
  * Problems are noted in the order they are found.  The list belongs to the caller of conf_load();
  * file names and texts in it are copies.  Text from the files is shown without control characters.

@@ -149,7 +149,7 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
     }
 }
 
-/* Writing down what holds anyway, "none" included, is not worth a warning. */
+/* No warning for a key that is set to its default, or to "none". */
 static bool says_nothing(enum conf_table_id table, int key, const struct conf_val *v)
 {
     const struct conf_keydef *row = &conf_tables[table].rows[key];

@@ -38,7 +38,7 @@ static const char *label_of(const struct show_row *row)
     return row->label ? row->label : conf_tables[CONF_TBL_KEY].rows[row->key].name;
 }
 
-static void put(const struct show *s, const char *label, const char *value)
+static void put_row(const struct show *s, const char *label, const char *value)
 {
     s->fn(s->ctx, label, value);
 }
@@ -54,7 +54,7 @@ static void putf(const struct show *s, const char *label, const char *fmt, ...)
     va_start(ap, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, ap); /* numbers and short words: fits */
     va_end(ap);
-    put(s, label, text);
+    put_row(s, label, text);
 }
 
 /* Types such as jobcomp/none, of keys without a default, are shown as absent. */
@@ -73,7 +73,7 @@ static void show_number(const struct show *s, const char *label, const struct co
                         uint64_t num)
 {
     if (num == CONF_UNLIMITED && (row->flags & CONF_F_INF))
-        put(s, label, strcmp(row->unit, "sec") == 0 ? "INFINITE" : "UNLIMITED");
+        put_row(s, label, strcmp(row->unit, "sec") == 0 ? "INFINITE" : "UNLIMITED");
     else
         putf(s, label, "%ju%s%s", (uintmax_t)num, row->unit[0] ? " " : "", row->unit);
 }
@@ -88,7 +88,7 @@ static void show_typed(const struct show *s, const struct show_row *r)
 
     switch (row->type) {
     case CONF_T_BOOL:
-        put(s, label, num ? "yes" : "no");
+        put_row(s, label, num ? "yes" : "no");
         break;
     case CONF_T_NUM:
         show_number(s, label, row, num);
@@ -98,7 +98,7 @@ static void show_typed(const struct show *s, const struct show_row *r)
             (void)snprintf(text, sizeof(text), "UNLIMITED"); /* fits */
         else
             time_fmt_hms((int64_t)num, text, sizeof(text));
-        put(s, label, text);
+        put_row(s, label, text);
         break;
     case CONF_T_PORTS:
         conf_ports(s->c, r->key, &first, &last);
@@ -108,18 +108,18 @@ static void show_typed(const struct show *s, const struct show_row *r)
             putf(s, label, "%u-%u", first, last);
         break;
     default:
-        put(s, label, or_null(s, r->key));
+        put_row(s, label, or_null(s, r->key));
     }
 }
 
 static void show_text(const struct show *s, const struct show_row *r)
 {
-    put(s, r->label, r->text);
+    put_row(s, r->label, r->text);
 }
 
 static void show_bit(const struct show *s, const struct show_row *r)
 {
-    put(s, label_of(r), conf_bool(s->c, r->key) ? "1" : "0");
+    put_row(s, label_of(r), conf_bool(s->c, r->key) ? "1" : "0");
 }
 
 /* The number without its unit. */
@@ -140,12 +140,12 @@ static void show_or_text(const struct show *s, const struct show_row *r)
 {
     const char *text = or_null(s, r->key);
 
-    put(s, label_of(r), text ? text : r->text);
+    put_row(s, label_of(r), text ? text : r->text);
 }
 
 static void show_secret(const struct show *s, const struct show_row *r)
 {
-    put(s, label_of(r), conf_is_set(s->c, r->key) ? "******" : NULL);
+    put_row(s, label_of(r), conf_is_set(s->c, r->key) ? "******" : NULL);
 }
 
 static void show_upper(const struct show *s, const struct show_row *r)
@@ -157,7 +157,7 @@ static void show_upper(const struct show *s, const struct show_row *r)
         text = strdup(value);
     for (char *p = text; p && *p; p++)
         *p = (char)(*p >= 'a' && *p <= 'z' ? *p - 32 : *p);
-    put(s, label_of(r), text);
+    put_row(s, label_of(r), text);
 }
 
 static void show_user(const struct show *s, const struct show_row *r)
@@ -184,14 +184,14 @@ static void show_multi(const struct show *s, const struct show_row *r)
     const char *text, *addr;
 
     if (!conf_str_nth(s->c, r->key, 0))
-        put(s, label_of(r), NULL);
+        put_row(s, label_of(r), NULL);
     for (size_t i = 0; (text = conf_str_nth(s->c, r->key, i)); i++) {
         (void)snprintf(label, sizeof(label), "%s[%zu]", label_of(r), i); /* fits */
         if (r->key == CONF_SLURMCTLD_HOST && conf_ctld_host(s->c, i, &addr) &&
             strcmp(addr, text) != 0)
             putf(s, label, "%.60s(%.60s)", text, addr);
         else
-            put(s, label, text);
+            put_row(s, label, text);
     }
 }
 
@@ -203,14 +203,14 @@ static void show_tres(const struct show *s, const struct show_row *r)
     strbuf_add(&sb, "cpu,mem,energy,node,billing,fs/disk,vmem,pages");
     if (more && *more)
         strbuf_addf(&sb, ",%s", more);
-    put(s, label_of(r), sb.failed ? NULL : strbuf_str(&sb));
+    put_row(s, label_of(r), sb.failed ? NULL : strbuf_str(&sb));
 }
 
 static void show_cred_type(const struct show *s, const struct show_row *r)
 {
     const char *text = conf_str(s->c, r->key);
 
-    put(s, label_of(r), text ? text : (conf_use_munge(s->c) ? "cred/munge" : "cred/slurm"));
+    put_row(s, label_of(r), text ? text : (conf_use_munge(s->c) ? "cred/munge" : "cred/slurm"));
 }
 
 /* The memory limit that holds: per CPU or per node. */
@@ -226,7 +226,7 @@ static void show_memory(const struct show *s, const struct show_row *r)
     else if (node)
         putf(s, label_of(r), "%ju", (uintmax_t)node);
     else
-        put(s, label_of(r), "UNLIMITED");
+        put_row(s, label_of(r), "UNLIMITED");
 }
 
 static void show_job_defaults(const struct show *s, const struct show_row *r)
@@ -239,7 +239,7 @@ static void show_job_defaults(const struct show *s, const struct show_row *r)
         strbuf_addf(&sb, "DefCpuPerGPU=%ju", (uintmax_t)cpus);
     if (mem)
         strbuf_addf(&sb, "%sDefMemPerGPU=%ju", cpus ? "," : "", (uintmax_t)mem);
-    put(s, r->label, cpus || mem ? strbuf_str(&sb) : NULL);
+    put_row(s, r->label, cpus || mem ? strbuf_str(&sb) : NULL);
 }
 
 static void show_health_timeout(const struct show *s, const struct show_row *r)
@@ -295,12 +295,12 @@ static void show_prolog_flags(const struct show *s, const struct show_row *r)
         if (on)
             strbuf_addf(&sb, "%s%s", sb.len ? "," : "", flags[i].flag);
     }
-    put(s, label_of(r), sb.len ? strbuf_str(&sb) : NULL);
+    put_row(s, label_of(r), sb.len ? strbuf_str(&sb) : NULL);
 }
 
 static void show_conf_path(const struct show *s, const struct show_row *r)
 {
-    put(s, r->label, conf_path(s->c));
+    put_row(s, r->label, conf_path(s->c));
 }
 
 #define K(sym) { NULL, CONF_##sym, show_typed, NULL },
@@ -556,9 +556,9 @@ void conf_show_cgroup(const struct conf *c,
         uint64_t num = conf_val_num(CONF_TBL_CGROUP, (int)i, &c->cgroup_vals[i]);
 
         if (!text)
-            put(&s, row->name, NULL);
+            put_row(&s, row->name, NULL);
         else if (row->type == CONF_T_BOOL)
-            put(&s, row->name, num ? "yes" : "no");
+            put_row(&s, row->name, num ? "yes" : "no");
         else if (row->type == CONF_T_PCT)
             putf(&s, row->name, "%.1f%%", (double)num / 1000);
         else if (row->type == CONF_T_MIB)
@@ -566,6 +566,6 @@ void conf_show_cgroup(const struct conf *c,
         else if (row->type == CONF_T_NUM)
             show_number(&s, row->name, row, num);
         else
-            put(&s, row->name, text);
+            put_row(&s, row->name, text);
     }
 }

@@ -1,7 +1,7 @@
 /* conf_source.c - the texts a configuration is read from: files, or texts in memory.
  *
- * Owns the list of sources in struct conf; a text stays until the configuration goes, since values
- * point into it.  Limits: CONF_MAX_FILE per file, CONF_MAX_TOTAL and CONF_MAX_SOURCES together. */
+ * Owns the list of sources in struct conf; a text lives as long as the configuration, since
+ * values point into it.  Limits: CONF_MAX_FILE per file, CONF_MAX_TOTAL and CONF_MAX_SOURCES together. */
 #include "conf/conf_priv.h"
 
 #include <errno.h>
@@ -13,68 +13,15 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/readfile.h"
 #include "base/strbuf.h"
 
-/* Read fd to its end into a text with a NUL behind. */
-static int read_all(int fd, size_t expected, char **ret_text, size_t *ret_len)
-{
-    _cleanup_free_ char *text = malloc(expected + 1);
-    size_t len = 0, cap = expected;
-
-    if (!text)
-        return -ENOMEM;
-    for (;;) {
-        ssize_t n;
-
-        if (len == cap) {
-            char probe, *grown;
-
-            n = read(fd, &probe, 1);
-            if (n < 0 && errno == EINTR)
-                continue;
-            if (n < 0)
-                return -errno;
-            if (n == 0)
-                break;
-            if (cap >= CONF_MAX_FILE)
-                return -EFBIG;
-            cap = MIN(cap * 2 + 4096, (size_t)CONF_MAX_FILE);
-            grown = realloc(text, cap + 1);
-            if (!grown)
-                return -ENOMEM;
-            text = grown;
-            text[len++] = probe;
-            continue;
-        }
-        n = read(fd, text + len, cap - len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -errno;
-        if (n == 0)
-            break;
-        len += (size_t)n;
-    }
-    text[len] = '\0';
-    *ret_text = TAKE_PTR(text);
-    *ret_len = len;
-    return 0;
-}
-
+/* Read a configuration file.  It may be a pipe: slurmctld -f <(make-conf). */
 static int read_file(const char *path, char **ret_text, size_t *ret_len)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    struct stat st;
 
-    if (fd < 0)
-        return -errno;
-    if (fstat(fd, &st) < 0)
-        return -errno;
-    if (S_ISDIR(st.st_mode))
-        return -EISDIR;
-    if (st.st_size > (off_t)CONF_MAX_FILE)
-        return -EFBIG;
-    return read_all(fd, S_ISREG(st.st_mode) ? (size_t)st.st_size : 0, ret_text, ret_len);
+    return fd < 0 ? -errno : readfile_fd(fd, CONF_MAX_FILE, ret_text, ret_len);
 }
 
 static int read_text(const struct conf_loader *l, const char *name, char **ret_text,
@@ -174,7 +121,7 @@ int conf_source_optional(struct conf_loader *l, const char *path, struct conf_so
     return 0;
 }
 
-/* Call fn for what the glob pattern `path` finds. */
+/* Call fn for each file that matches the glob pattern `path`. */
 static int include_glob(struct conf_loader *l, const char *path, conf_include_fn *fn)
 {
     glob_t found;
@@ -197,7 +144,7 @@ int conf_source_include(struct conf_loader *l, const char *pattern, conf_include
 
     for (const char *p = l->c->dir; pattern[0] != '/' && *p; p++) {
         if (many && !l->texts && strchr("*?[\\", *p))
-            strbuf_addc(&path, '\\'); /* the folder's own name is no pattern */
+            strbuf_addc(&path, '\\'); /* letters of the folder's own name are no wildcards */
         strbuf_addc(&path, *p);
         if (p[1] == '\0' && *p != '/')
             strbuf_addc(&path, '/');

@@ -1,6 +1,6 @@
 /* conf_value.c - checking and converting single values; declared in conf_keys.h.
  *
- * Pure functions.  Each failure is one sentence that opens with the pair as it was written. */
+ * Pure functions.  The sentence of a failure begins with the pair as it was written. */
 #include "conf/conf_keys.h"
 
 #include <errno.h>
