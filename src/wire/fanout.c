@@ -71,6 +71,7 @@ static int send_request(const struct fanout *f, struct client *c, size_t at, siz
     const Pst__RelayNode *n = node_at(f, at);
     Pst__BcastOpen *bcast = f->open->bcast;
     char **name = bcast ? &bcast->node_name : &f->open->launch->node_name;
+    char *own = *name; /* a relay's request names the relay */
     int r;
 
     *name = n->name;
@@ -80,7 +81,7 @@ static int send_request(const struct fanout *f, struct client *c, size_t at, siz
         r = client_send(c, OP_BCAST_OPEN, 0, client_next_id(c), &bcast->base);
     else
         r = send_launch(f->open->launch, c, n);
-    *name = NULL;
+    *name = own;
     return r;
 }
 
