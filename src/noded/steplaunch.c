@@ -257,8 +257,8 @@ void launch_after_prolog(struct noded *d, struct njob *job)
         Pst__StepFile *sf = s->waiting;
         int fd = s->srun_fd;
 
-        if (s->phase != STEP_WAITS)
-            continue;
+        if (s->phase != STEP_WAITS || !sf)
+            continue; /* without a file: its launch started this prolog, and goes on from there */
         s->waiting = NULL;
         s->srun_fd = -1;
         if (job->prolog == SCRIPT_DONE && !job->terminating) {
