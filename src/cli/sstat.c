@@ -261,7 +261,8 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
     size_t shown = 0;
 
     ask_records(s, OP_QUERY_STEPS, &pst__step_record__descriptor, job->job_id, on_step);
-    qsort(s->steps, s->n_steps, sizeof(Pst__StepRecord *), compare_steps);
+    if (s->n_steps)
+        qsort(s->steps, s->n_steps, sizeof(Pst__StepRecord *), compare_steps);
     for (size_t i = 0; i < s->n_steps; i++) {
         bool plain = s->steps[i]->step_id < NAMES_STEP_INTERACTIVE;
 
