@@ -360,8 +360,14 @@ static void note_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
     gang_job(ctld, j, kind);
 }
 
+static void free_turns(struct ctld *ctld)
+{
+    free(ctld->gang_fresh.ids);
+}
+
 const struct ctld_service gang_service = {
     .name = "gang",
+    .free = free_turns,
     .reconfigured = gang_recheck,
     .tick_writing = gang_tick,
     .on_job = note_job,
