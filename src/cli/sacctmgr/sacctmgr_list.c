@@ -74,7 +74,7 @@ struct output {
 
 static void flush_out(struct output *o, bool always)
 {
-    if (o->out.len > 65536 || always) {
+    if (o->out.len > 65536 || (always && o->out.len)) {
         (void)fwrite(o->out.buf, 1, o->out.len, stdout); /* fflush at the end tells */
         strbuf_reset(&o->out);
     }
