@@ -6,13 +6,28 @@
  * tests/run-tests counts the reports as failures.  Empty in other builds. */
 #ifdef SANITIZER_LOG
 
+#include <errno.h>
+#include <string.h>
+
+__attribute__((weak)) int __lsan_is_turned_off(void);
 __attribute__((weak)) const char *__asan_default_options(void);
 __attribute__((weak)) const char *__ubsan_default_options(void);
 __attribute__((weak)) const char *__tsan_default_options(void);
 
 const char *__asan_default_options(void)
 {
-    return "log_path=" SANITIZER_LOG ":detect_stack_use_after_return=1";
+    return "log_path=" SANITIZER_LOG ":detect_stack_use_after_return=1:disable_coredump=0";
+}
+
+/* Commands leave their memory to the kernel.  The names of daemons begin with slurm, as does that of
+ * one command, slurmstepd-summary. */
+int __lsan_is_turned_off(void)
+{
+    const char *name = program_invocation_short_name;
+
+    return strcmp(name, "slurmstepd-summary") == 0 ||
+           (strncmp(name, "slurm", 5) != 0 && strncmp(name, "test_", 5) != 0 &&
+            strncmp(name, "fuzz_", 5) != 0);
 }
 
 const char *__ubsan_default_options(void)

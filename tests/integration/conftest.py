@@ -33,8 +33,8 @@ ROOT = HERE.parent.parent
 # Tests take helpers from tests of other folders; no two test files have the same name (run-tests checks).
 sys.path += [str(folder) for folder in sorted(HERE.iterdir()) if any(folder.glob("test_*.py"))]
 BUILD = Path(os.environ.get("PENSTOCK_BUILD", ROOT / "build")).resolve()
-SLOW = float(os.environ.get("PENSTOCK_TEST_SLOW", "4" if "-address" in BUILD.name or "-thread" in
-                            BUILD.name or "-undefined" in BUILD.name else "1"))
+SANITIZED = any(word in BUILD.name for word in ("-address", "-thread", "-undefined"))
+SLOW = float(os.environ.get("PENSTOCK_TEST_SLOW", "4" if SANITIZED else "1"))
 PORTS = range(20000, 32000)
 TERMINAL = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPTED", "BOOT_FAIL",
             "DEADLINE", "OUT_OF_MEMORY"}

@@ -127,6 +127,7 @@ def test_inherited_descriptors(site, folder, monkeypatch):
         p.communicate("x\n")
 
 
+@pytest.mark.skipif(conftest.SANITIZED, reason="a sanitizer's library must be loaded before others")
 def test_descriptors_of_libraries(site, folder):
     """What a library opens inside a daemon without close-on-exec is not the jobs': here a preloaded one."""
     source, library = folder / "opens.c", folder / "opens.so"

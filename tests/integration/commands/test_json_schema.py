@@ -8,7 +8,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT, wait_until
+from conftest import ROOT, SANITIZED, wait_until
 
 CLUSTER = {"nodes": 3, "conf": "Licenses=matlab:10,ansys:4\nMaxJobCount=70000\nMaxArraySize=60001"}
 SCHEMAS = json.loads((ROOT / "tests" / "golden" / "openapi-v0.0.45.json").read_text())
@@ -114,7 +114,7 @@ def test_versions(q, arg, out, rc):
                         "squeue: error: unable to find plugin: data_parser/nosuch\n")
 
 
-@pytest.mark.skipif("-address" in str(ROOT), reason="a sanitizer takes memory of its own")
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer takes memory of its own")
 @pytest.mark.parametrize("option", ["--json", "--yaml"])
 def test_memory_does_not_grow(q, option):
     """50,000 jobs make 400 MB of text; 24 MiB of data must do."""

@@ -39,6 +39,7 @@ def test_every_task_runs_once(c):
 
 
 def test_a_small_step_has_no_relay(c):
+    wait_until(lambda: not relays(c), "those of the step before have ended")
     p = c.popen("srun", "-N8", "bash", "-c", "echo on; read x", stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE)
     running(c, p, n=8)
@@ -124,6 +125,7 @@ def test_a_relay_that_dies_ends_the_step(c):
 
 
 def test_no_kill_has_a_connection_to_each_node(c):
+    wait_until(lambda: not relays(c), "those of the step before have ended")
     p = start(c, "-k", "bash", "-c", "echo on; read x; echo $SLURM_NODEID", stdin=subprocess.PIPE)
     running(c, p)
     assert relays(c) == []
