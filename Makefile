@@ -20,6 +20,7 @@ JOBS ?=
 BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
 FUZZ_BUILD = build-fuzz
 CLANG_BUILD = build-clang
+COVERAGE_BUILD = build-coverage
 
 NINJA = ninja $(if $(JOBS),-j $(JOBS))
 SETUP = meson setup -Dprefix=$(PREFIX) -Dlibdir=lib -Dsysconfdir=etc
@@ -134,6 +135,31 @@ check-clang:
 	fi
 	$(NINJA) -C $(CLANG_BUILD) all unit-tests fuzz-targets benchmarks
 
+## coverage: lines that tests reach, by folder, to docs/coverage.md; ARGS=--all runs every suite, not only unit and fuzz
+.PHONY: coverage
+coverage:
+	tools/bootstrap
+	tools/bootstrap coverage
+	if [ ! -f $(COVERAGE_BUILD)/build.ninja ]; then \
+	    $(SETUP) -Db_coverage=true -Doptimization=0 $(COVERAGE_BUILD); \
+	else \
+	    meson setup --reconfigure $(COVERAGE_BUILD) > /dev/null; \
+	fi
+	$(NINJA) -C $(COVERAGE_BUILD) all unit-tests fuzz-targets
+	tools/coverage $(COVERAGE_BUILD) $(ARGS)
+
+## test-sanitizers: checks, unit tests and fuzz inputs with both sets of sanitizers; make test SANITIZE=... runs the rest too
+.PHONY: test-sanitizers
+test-sanitizers:
+	for set in address,undefined thread; do \
+	    $(MAKE) test-sanitized SANITIZE=$$set; \
+	done
+
+.PHONY: test-sanitized
+test-sanitized: configure
+	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
+	tests/run-tests $(BUILD) -s checks -s unit -s fuzz
+
 ## format: lay the C sources out by .clang-format
 .PHONY: format
 format:
@@ -155,7 +181,7 @@ install: configure
 .PHONY: clean
 clean:
 	rm -rf build build-address build-undefined build-address-undefined build-thread \
-	    $(FUZZ_BUILD) $(CLANG_BUILD)
+	    $(FUZZ_BUILD) $(CLANG_BUILD) $(COVERAGE_BUILD)
 
 ## help: this list
 .PHONY: help

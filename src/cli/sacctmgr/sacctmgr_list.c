@@ -362,7 +362,8 @@ static void show_users(struct smgr *s, struct smgr_line *l)
         records_done(&j.accounts);
         return;
     }
-    qsort(j.assocs.list, j.assocs.n, sizeof(*j.assocs.list), by_user);
+    if (j.assocs.n)
+        qsort(j.assocs.list, j.assocs.n, sizeof(*j.assocs.list), by_user);
     (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_USER, l->where, user_row, &j); /* told */
     output_end(&j.o);
     records_done(&j.assocs);

@@ -11,9 +11,11 @@ from conftest import wait_until
 CLUSTER = {"nodes": 3, "cpus": 4, "conf": f"FirstJobId={random.randrange(10**5, 10**6)}"}
 
 
-def start(c, *options, wrap="srun -N3 -n3 sleep 60"):
+def start(c, *options, wrap="srun -N3 -n3 bash -c 'echo on; exec sleep 60'"):
+    """A job whose step runs on all its nodes: one that is still being launched fails when it loses a node."""
     job = c.sbatch("-N3", "-n3", "-t5", *options, wrap=wrap)
-    wait_until(lambda: len(c.run("squeue", "-h", "-s", "-j", job).out.splitlines()) == 2, "batch and a step run")
+    out = c.work / f"slurm-{job}.out"
+    wait_until(lambda: out.exists() and out.read_text().count("on\n") == 3, "the step's tasks run")
     return job
 
 
