@@ -85,8 +85,8 @@ def test_allocations(c):
 def test_srun_owner_dies(c):
     """An allocation whose owner is gone ends with its last step: the extern step is none that keeps it."""
     srun = c.popen("srun", "-N1", "sleep", "100")
-    wait_until(lambda: ".0" in c.run("squeue", "-s", "-h", "-o", "%i").out, "the step runs")
-    job = c.run("squeue", "-h", "-o", "%i").out.strip()
+    job = wait_until(lambda: c.run("squeue", "-h", "-o", "%i").out.strip(), "the job is there")
+    wait_until(lambda: daemons(c, job, "0"), "the step is launched, not only listed")
     srun.kill()
     srun.wait()
     assert ended(c, job)[f"{job}.extern"] == ["COMPLETED", "0:0"]
