@@ -325,7 +325,8 @@ static bool ask_controller(struct smgr *s, struct runaways *r)
         smgr_fail(s, "sacctmgr: error: slurmctld cannot say which jobs live: %s\n",
                   err.text[0] ? err.text : client_strerror(c, rc));
     client_free(c);
-    qsort(r->live, r->n_live, sizeof(*r->live), by_id);
+    if (r->n_live)
+        qsort(r->live, r->n_live, sizeof(*r->live), by_id);
     return rc == 0;
 }
 
