@@ -14,9 +14,10 @@ ROOT = Path(__file__).resolve().parent.parent
 GENERATOR = ROOT / "tools/gen-fields"
 TABLE = ROOT / "proto/fields.def"
 SCHEMA = sorted((ROOT / "proto").glob("*.proto"))
-# Functions whose last argument is the number of a field.
+# Functions whose last argument is the number of a field.  From 1000 on there are none: tests use these for fields
+# of another release.
 CALLS = re.compile(r"\b(?:tx_clear|clears|pb_has|pb_clear|pb_clear_from|pb_fieldset_(?:add|remove|has)|field_row|"
-                   r"message_descriptor_get_field)\([^;{}]*?,\s*[1-9]\d*u?\s*\)")
+                   r"message_descriptor_get_field)\([^;{}?]*?,\s*[1-9]\d{0,2}u?\s*\)")
 COMPARED = re.compile(r"(?:\b(?:number|field|field_number)|\bclear\[\w+\]|\bfields\[\w+\](?:\.id)?|->tag|\.tag)"
                       r"\s*(?:[=!<>]=|[<>])\s*[1-9]\d*\b")
 MEMBER = re.compile(r"\.field\s*=\s*\d+")
@@ -50,6 +51,8 @@ def bare_numbers(path, text):
     for pattern in (CALLS, COMPARED, MEMBER, PRIVATE, TAG):
         for match in pattern.finditer(text):
             found = " ".join(match[0].split())
+            if found.count("(") != found.count(")"):
+                continue  # the number is an inner call's
             if not any(name == where and found.startswith(what) for where, what in ALLOWED):
                 yield f"{name}:{text.count(chr(10), 0, match.start()) + 1}: {found}"
     for match in LIST.finditer(text):
@@ -105,7 +108,8 @@ def wrong_names(folder):
 
 def main():
     tap = Tap()
-    sources = [p for folder in ("src", "bench", "proto") for p in sorted((ROOT / folder).rglob("*.[ch]"))]
+    sources = [p for folder in ("src", "bench", "proto", "tests/unit") for p in sorted((ROOT / folder).rglob("*.[ch]"))
+               if p.name != "test_pbutil.c"]  # it tests the functions that take numbers
     tap.check("no field by its bare number",
               [line for p in sources for line in bare_numbers(p, p.read_text(errors="replace"))])
     with tempfile.TemporaryDirectory() as name:

@@ -13,10 +13,12 @@
 #include "base/cleanup.h"
 #include "base/pb/pbdiff.h"
 #include "ctld/watch/watch_impl.h"
+#include "fields.h"
 
 static void test_diff(void **state)
 {
-    static const uint32_t fields[] = { 9, 12, 30, 37, 38 };
+    static const uint32_t fields[] = { JOB_F_NAME, JOB_F_PARTITION, JOB_F_STATE, JOB_F_PRIORITY,
+                                       JOB_F_NICE };
     Pst__JobRecord a = PST__JOB_RECORD__INIT, b = a, before = a, after = a, merged = a;
 
     (void)state;

@@ -4,6 +4,7 @@
 #include "model_util.h"
 
 #include "base/timefmt.h"
+#include "fields.h"
 
 /* ---- what observers are told ----------------------------------------------------------------- */
 
@@ -125,9 +126,9 @@ static void test_job_put_and_patch(void **state)
     tx = tx_new(T0);
     SET(tx_job_patch(tx, EV(JOB_UPDATE), 5), nice, -3);
     assert_int_equal(pb_set_str(&tx->events[0]->job_patch->set->comment, "hello"), 0);
-    tx_clear(tx, 9);    /* name */
-    tx_clear(tx, 99);   /* not there */
-    tx_clear(tx, 5000); /* of another release */
+    tx_clear(tx, JOB_F_NAME);
+    tx_clear(tx, JOB_F_TIME_LIMIT_MIN); /* not there */
+    tx_clear(tx, 5000);                 /* of another release */
     apply_ok(c, tx);
     assert_int_equal(r->nice, -3);
     assert_string_equal(r->comment, "hello");
@@ -390,7 +391,7 @@ static void test_arrays(void **state)
     assert_int_equal(cluster_array_jobs(c, 60, &ids), 1);
     tx = tx_new(T0);
     (void)tx_job_patch(tx, EV(JOB_UPDATE), 50);
-    tx_clear(tx, 2);
+    tx_clear(tx, JOB_F_ARRAY_JOB_ID);
     apply_ok(c, tx);
     assert_int_equal(cluster_array_jobs(c, 60, &ids), 0);
     for (uint32_t id = 11; id <= 30; id++)
@@ -452,7 +453,7 @@ static void test_blobs(void **state)
     assert_int_equal(blob_of(c, 101)->refs, 1);
     tx = tx_new(T0);
     (void)tx_job_patch(tx, EV(JOB_UPDATE), 2);
-    tx_clear(tx, 600);
+    tx_clear(tx, JOB_F_SCRIPT_DIGEST);
     apply_ok(c, tx);
     assert_null(blob_of(c, 101));
     held = blob_hold((struct blob *)blob_of(c, 200));
@@ -544,7 +545,7 @@ static void test_steps(void **state)
     SET(tx_step_put(tx, EV(STEP_START), 1, 1), state, PST__STEP_STATE__STEP_RUNNING);
     SET(tx_step_patch(tx, EV(STEP_END), 1, 0), exit_status, 9);
     SET(tx->events[3]->step_patch->set, state, PST__STEP_STATE__STEP_FAILED);
-    tx_clear(tx, 6);
+    tx_clear(tx, STEP_F_START_US);
     apply_ok(c, tx);
     assert_int_equal(cluster_job(c, 1)->steps->rec->step_id, 1); /* newest first */
     s = cluster_step(cluster_job(c, 1), 0);
@@ -584,7 +585,7 @@ static void test_nodes(void **state)
     assert_string_equal(cluster_node(c, 7)->rec->reason, "why");
     tx = tx_new(T0);
     (void)tx_node_patch(tx, EV(NODE_STATE), 7);
-    tx_clear(tx, 32);
+    tx_clear(tx, NODE_F_REASON);
     tx_node_remove(tx, 8);
     apply_ok(c, tx);
     assert_null(cluster_node(c, 7)->rec->reason);
@@ -628,7 +629,7 @@ static void test_partitions(void **state)
     tx = tx_new(T0);
     assert_int_equal(pb_set_str(&tx_part_patch(tx, EV(PART_UPDATE), "b")->nodes, "n[4-5]"), 0);
     SET(tx->events[0]->part_patch->set, max_nodes, 1);
-    tx_clear(tx, 3);
+    tx_clear(tx, PART_F_IS_DEFAULT);
     tx_part_remove(tx, "c");
     apply_ok(c, tx);
     expect_part_nodes(c, "b", "4-5");
@@ -710,7 +711,7 @@ static void bad_patch_id(Pst__Transaction *tx)
 static void bad_patch_no_id(Pst__Transaction *tx)
 {
     (void)tx_job_patch(tx, EV(JOB_END), 1);
-    tx_clear(tx, 1);
+    tx_clear(tx, JOB_F_JOB_ID);
 }
 static void bad_purge(Pst__Transaction *tx)
 {
@@ -735,7 +736,7 @@ static void bad_step_id(Pst__Transaction *tx)
 static void bad_step_clear(Pst__Transaction *tx)
 {
     (void)tx_step_patch(tx, EV(STEP_END), 1, 0);
-    tx_clear(tx, 2);
+    tx_clear(tx, STEP_F_STEP_ID);
 }
 static void bad_node_twice(Pst__Transaction *tx)
 {
@@ -768,7 +769,7 @@ static void bad_node_renumber(Pst__Transaction *tx)
 static void bad_node_clear(Pst__Transaction *tx)
 {
     (void)tx_node_patch(tx, EV(NODE_STATE), 0);
-    tx_clear(tx, 2);
+    tx_clear(tx, NODE_F_NAME);
 }
 static void bad_node_remove(Pst__Transaction *tx)
 {
@@ -801,7 +802,7 @@ static void bad_part_rename(Pst__Transaction *tx)
 static void bad_part_clear(Pst__Transaction *tx)
 {
     (void)tx_part_patch(tx, EV(PART_UPDATE), "p");
-    tx_clear(tx, 1);
+    tx_clear(tx, PART_F_NAME);
 }
 static void bad_part_remove(Pst__Transaction *tx)
 {

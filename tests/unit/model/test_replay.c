@@ -5,6 +5,7 @@
  * bytes.  The copies are compared by hash and by everything that is derived. */
 #include "blob_util.h"
 #include "model_util.h"
+#include "fields.h"
 
 enum { STEPS = 1500, SEEDS = 12, MAX_NODES = 40 };
 
@@ -197,7 +198,7 @@ static void split(struct life *l)
     tx = tx_new(l->now);
     if (!left) {
         SET(tx_job_patch(tx, EV(JOB_START), j->rec->job_id), array_task_id, task);
-        tx_clear(tx, 4);
+        tx_clear(tx, JOB_F_ARRAY_TASKS);
         fill_start(l, tx->events[0]->job_patch->set);
     } else {
         tx_job_patch(tx, EV(UNSPECIFIED), j->rec->job_id)->array_tasks = left;
@@ -226,7 +227,7 @@ static void step(struct life *l)
         SET(tx_step_patch(tx, EV(STEP_END), j->rec->job_id, j->steps->rec->step_id), exit_status,
             below(l, 256));
         if (below(l, 2))
-            tx_clear(tx, 6);
+            tx_clear(tx, STEP_F_START_US);
     }
     commit(l, tx);
 }
@@ -266,7 +267,8 @@ static void clean(struct life *l)
 
 static void requeue(struct life *l)
 {
-    static const uint32_t gone[] = { 32, 34, 53, 54, 180, 181 };
+    static const uint32_t gone[] = { JOB_F_REASON, JOB_F_EXIT_STATUS, JOB_F_START_US,
+                                     JOB_F_END_US, JOB_F_ALLOC,       JOB_F_RELEASED };
     struct job *j = pick_job(l, completing);
     Pst__Transaction *tx;
 
@@ -294,7 +296,10 @@ static void suspend(struct life *l)
 
 static void update(struct life *l)
 {
-    static const uint32_t clears[] = { 14, 38, 52, 72, 85, 102, 999 };
+    static const uint32_t clears[] = {
+        JOB_F_COMMENT,    JOB_F_NICE, JOB_F_BEGIN_US, JOB_F_NUM_TASKS, JOB_F_FEATURES,
+        JOB_F_DEPENDENCY, 999
+    };
     struct job *j = pick_job(l, any);
     Pst__Transaction *tx;
     Pst__JobRecord *set;
@@ -345,7 +350,7 @@ static void node(struct life *l)
             put_node(tx, id, n->rec->name, 3);
     } else if (n) {
         SET(tx_node_patch(tx, EV(NODE_STATE), id), state, (Pst__NodeState)below(l, 4));
-        tx_clear(tx, 32);
+        tx_clear(tx, NODE_F_REASON);
     }
     commit(l, tx);
 }
@@ -364,7 +369,7 @@ static void part(struct life *l)
         tx_part_remove(tx, name);
     } else {
         tx_part_patch(tx, EV(PART_UPDATE), name)->nodes = tx_strdup(list);
-        tx_clear(tx, below(l, 2) ? 3 : 7);
+        tx_clear(tx, below(l, 2) ? PART_F_IS_DEFAULT : PART_F_MAX_NODES);
     }
     commit(l, tx);
 }

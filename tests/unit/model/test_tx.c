@@ -2,6 +2,7 @@
  * packing */
 #include "blob_util.h"
 #include "model_util.h"
+#include "fields.h"
 
 static Pst__Transaction *one_of_each(void)
 {
@@ -16,19 +17,19 @@ static Pst__Transaction *one_of_each(void)
     tx_job_put_take(tx, EV(JOB_SUBMIT), job);
     SET(tx_job_put(tx, EV(JOB_SUBMIT)), job_id, 8);
     SET(tx_job_patch(tx, EV(JOB_START), 8), state, JOB_STATE(RUNNING));
-    tx_clear(tx, 32);
-    tx_clear(tx, 33);
+    tx_clear(tx, JOB_F_REASON);
+    tx_clear(tx, JOB_F_REASON_TEXT);
     tx_job_purge(tx, 9);
     SET(tx_step_put(tx, EV(STEP_START), 8, STEP_BATCH), state, PST__STEP_STATE__STEP_RUNNING);
     SET(tx_step_patch(tx, EV(STEP_END), 8, 0), exit_status, 256);
-    tx_clear(tx, 19);
+    tx_clear(tx, STEP_F_USAGE);
     SET(tx_node_put(tx, EV(NODE_CONFIG)), node_id, 0);
     SET(tx_node_patch(tx, EV(NODE_STATE), 3), state, PST__NODE_STATE__NODE_DOWN);
-    tx_clear(tx, 32);
+    tx_clear(tx, NODE_F_REASON);
     tx_node_remove(tx, 4);
     tx_part_put(tx, EV(PART_CONFIG))->name = tx_strdup("debug");
     SET(tx_part_patch(tx, EV(PART_UPDATE), "debug"), is_default, true);
-    tx_clear(tx, 5);
+    tx_clear(tx, PART_F_MAX_TIME_MIN);
     tx_part_remove(tx, "old");
     blob_n(tx, 42, bytes, sizeof(bytes));
     blob_n(tx, 43, NULL, 0);

@@ -24,6 +24,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/tx.h"
+#include "fields.h"
 
 #define UTIL __attribute__((unused)) static
 #define SEC INT64_C(1000000)
@@ -218,7 +219,9 @@ UTIL Pst__Transaction *cleaned(uint32_t id, int64_t at)
 
 UTIL Pst__Transaction *requeue(uint32_t id, uint64_t new_db_id, int64_t at)
 {
-    static const uint32_t gone[] = { 32, 34, 40, 53, 54, 180, 181 };
+    static const uint32_t gone[] = { JOB_F_REASON,   JOB_F_EXIT_STATUS, JOB_F_CANCEL_UID,
+                                     JOB_F_START_US, JOB_F_END_US,      JOB_F_ALLOC,
+                                     JOB_F_RELEASED };
     Pst__Transaction *tx = tx_new(T0 + at * SEC);
     Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_REQUEUE), id);
 

@@ -19,6 +19,7 @@
 #include "model/cluster.h"
 #include "model/job.h"
 #include "model/tx.h"
+#include "fields.h"
 
 #define UTIL __attribute__((unused)) static
 #define T0 INT64_C(1700000000000000)
@@ -214,7 +215,7 @@ UTIL void clean_job(struct cluster *c, uint32_t id)
 
 UTIL void requeue_job(struct cluster *c, uint32_t id)
 {
-    static const uint32_t gone[] = { 53, 54, 180, 181 };
+    static const uint32_t gone[] = { JOB_F_START_US, JOB_F_END_US, JOB_F_ALLOC, JOB_F_RELEASED };
     Pst__Transaction *tx = tx_new(T0);
     Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_REQUEUE), id);
 
