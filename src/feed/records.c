@@ -658,8 +658,7 @@ int feed_apply(struct sched *s, const struct feed *f)
         return sched_qos_preempt_put(s, f->name, &f->qos);
     case FEED_SHARES:
         return feed_apply_shares(s, f->shares);
-    case FEED_ASSOCS:
-    case FEED_PRIORITIES:
+    case FEED_ASK:
     case FEED_EXPLAIN:
     case FEED_WHEN:
     case FEED_TOLD:

@@ -30,14 +30,13 @@ enum feed_kind {
     FEED_NODE_REMOVE,
     FEED_PART,
     FEED_PART_REMOVE,
-    FEED_PARAMS,     /* configuration changed */
-    FEED_EXPLAIN,    /* as FEED_WHEN; others beside */
-    FEED_WHEN,       /* --test-only: job and ticket; answered with a decision */
-    FEED_LICENSES,   /* of a running job, or with job_id 0 those of the configuration in `name` */
-    FEED_PRIORITIES, /* sprio: arg is a struct prioquery */
-    FEED_RANK,       /* what preemption asks of a running job: priority, QOS in `name` */
+    FEED_PARAMS,   /* configuration changed */
+    FEED_EXPLAIN,  /* as FEED_WHEN; others beside */
+    FEED_WHEN,     /* --test-only: job and ticket; answered with a decision */
+    FEED_LICENSES, /* of a running job, or with job_id 0 those of the configuration in `name` */
+    FEED_ASK,      /* a question of a service: see struct feed_ask */
+    FEED_RANK,     /* what preemption asks of a running job: priority, QOS in `name` */
     FEED_LEAVING,
-    FEED_ASSOCS,    /* scontrol show assoc_mgr: see ctld/acct/assocquery.h */
     FEED_LIMIT,     /* see limitrecords.h */
     FEED_ACCOUNT,   /* what a running job counts against */
     FEED_UNCHARGE,  /* it has ended: it counts against nothing */
@@ -63,6 +62,14 @@ void feed_shares_free(struct feed_shares *all); /* NULL is a no-op */
 
 /* One allocation, freed as one: everything the members point at lies behind the struct or is owned
  * by it. */
+/* A question that is answered on the scheduler's thread.  One of the two is called, once, and takes
+ * arg: run with the scheduler's state, or drop when the scheduler ends before. */
+struct feed_ask {
+    void *arg;
+    void (*run)(void *arg, struct sched *s, const struct sched_params *params);
+    void (*drop)(void *arg);
+};
+
 struct feed {
     struct feed *next;
     enum feed_kind kind;
@@ -87,8 +94,7 @@ struct feed {
     char *name;                 /* owned */
     struct noderes *res;        /* owned: NODE */
     struct feed_shares *shares; /* owned */
-    struct assocquery *assocs;  /* likewise */
-    struct prioquery *prio;     /* the controller's; not released here */
+    struct feed_ask ask;        /* ASK */
     void *owned[32];            /* memory of the members above */
     size_t nowned;
 };

@@ -26,6 +26,8 @@ static int open_acct(struct ctld *ctld, struct err *err)
     else if (r >= 0)
         r = acctfollow_start(ctld, &ctld->acct_follow, err);
     strbuf_done(&db);
+    if (ctld->acct_admin)
+        acctadmin_reconfigured(ctld->acct_admin);
     if (r >= 0)
         acctthread_durable(ctld->acct, journal_durable(ctld->journal));
     return r;
@@ -34,6 +36,8 @@ static int open_acct(struct ctld *ctld, struct err *err)
 static void reconfigure_acct(struct ctld *ctld)
 {
     acctthread_reconfigured(ctld->acct, ctld->conf);
+    if (ctld->acct_admin)
+        acctadmin_reconfigured(ctld->acct_admin);
 }
 
 static void stop_acct(struct ctld *ctld)

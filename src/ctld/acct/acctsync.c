@@ -12,8 +12,6 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "ctld/schedlink/schedfeed.h"
-#include "ctld/job/licenses.h"
 #include "ctld/core/service.h"
 
 #define CHUNK 500u
@@ -183,10 +181,8 @@ static int commit(struct batch *b, const struct plan *p)
         if (!b->lsn)
             return -ENOSPC;
     }
-    if (p->n) {
-        feed_qos(ctld);
-        licenses_refresh(ctld);
-    }
+    if (p->n)
+        services_acct_changed(ctld);
     return 0;
 }
 

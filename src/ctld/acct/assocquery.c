@@ -1,6 +1,4 @@
-/* assocquery.c - op query-assocs; see assocquery.h. */
-#include "feed/feedmem.h"
-#include "ctld/acct/assocquery.h"
+/* assocquery.c - op query-assocs. */
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,8 +40,10 @@ static void query_free(void *arg)
     free(q);
 }
 
-void assocquery_drop(struct assocquery *q)
+static void drop_query(void *arg)
 {
+    struct assocquery *q = arg;
+
     (void)conn_error(q->conn, q->op, q->id, EPST_SHUTTING_DOWN, NULL);
     query_free(q);
 }
@@ -264,39 +264,6 @@ static void sort_words(char **list, size_t n)
         qsort(list, n, sizeof(*list), compare_words);
 }
 
-void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
-{
-    Pst__AssocMgrRequest *req = PB_AS(assoc_mgr_request, cmd->msg);
-    struct wish w = { .ctld = ctld, .req = req };
-    struct assocquery *q;
-    struct feed *f;
-
-    if (!wait_may_ask(ctld, cmd))
-        return;
-    q = must(calloc(1, sizeof(*q)));
-    f = feed_new(FEED_ASSOCS);
-    q->asking = ctld->asking;
-    q->lane = cmd->lane;
-    if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) &
-        (PRIVATE_USAGE | PRIVATE_USERS))
-        w.only = cmd->caller ? cmd->caller : "";
-    sort_words(req->users, req->n_users);
-    sort_words(req->accounts, req->n_accounts);
-    sort_words(req->qos, req->n_qos);
-    q->conn = conn_ref(cmd->conn);
-    q->op = cmd->op;
-    q->id = cmd->id;
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_USERS))
-        add_users(&w, q);
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_ASSOCS))
-        add_assocs(&w, q);
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_QOS) && !w.only)
-        add_qos(&w, q);
-    idmap_done(&w.levels);
-    f->assocs = q;
-    feed_add(ctld, f);
-}
-
 /* ---- on the scheduler's thread --------------------------------------------------------------- */
 
 static void fill_tres(Pst__TresUse *const *list, size_t n, const struct sched_limit_use *use)
@@ -366,10 +333,12 @@ static void answer(struct conn *c, void *arg)
     conn_stream(c, send_some, query_free, arg);
 }
 
-void assocquery_gather(struct assocquery *q, struct sched *s)
+static void gather_use(void *arg, struct sched *s, const struct sched_params *params)
 {
+    struct assocquery *q = arg;
     struct sched_limit_use use;
 
+    (void)params;
     for (size_t i = 0; i < q->n; i++) {
         Pst__AssocMgrRecord *r = q->list[i];
         uint32_t id = r->qos ? r->qos->qos_id : r->assoc ? r->assoc->assoc_id : 0;
@@ -388,6 +357,41 @@ void assocquery_gather(struct assocquery *q, struct sched *s)
     }
     if (conn_run(q->conn, answer, q) < 0)
         query_free(q);
+}
+
+/* ---- the request ----------------------------------------------------------------------------- */
+
+void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
+{
+    Pst__AssocMgrRequest *req = PB_AS(assoc_mgr_request, cmd->msg);
+    struct wish w = { .ctld = ctld, .req = req };
+    struct assocquery *q;
+    struct feed *f;
+
+    if (!wait_may_ask(ctld, cmd))
+        return;
+    q = must(calloc(1, sizeof(*q)));
+    f = feed_new(FEED_ASK);
+    q->asking = ctld->asking;
+    q->lane = cmd->lane;
+    if (policy_hidden(ctld, conn_peer(cmd->conn)->uid, cmd->caller) &
+        (PRIVATE_USAGE | PRIVATE_USERS))
+        w.only = cmd->caller ? cmd->caller : "";
+    sort_words(req->users, req->n_users);
+    sort_words(req->accounts, req->n_accounts);
+    sort_words(req->qos, req->n_qos);
+    q->conn = conn_ref(cmd->conn);
+    q->op = cmd->op;
+    q->id = cmd->id;
+    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_USERS))
+        add_users(&w, q);
+    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_ASSOCS))
+        add_assocs(&w, q);
+    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_QOS) && !w.only)
+        add_qos(&w, q);
+    idmap_done(&w.levels);
+    f->ask = (struct feed_ask){ .arg = q, .run = gather_use, .drop = drop_query };
+    feed_add(ctld, f);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

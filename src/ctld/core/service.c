@@ -240,6 +240,16 @@ void services_on_conn_closed(struct ctld *ctld, struct conn *conn)
     CALL(ctld, on_conn_closed, ctld, conn);
 }
 
+void services_on_node_unlinked(struct ctld *ctld, struct node *n)
+{
+    CALL(ctld, on_node_unlinked, ctld, n);
+}
+
+void services_acct_changed(struct ctld *ctld)
+{
+    CALL(ctld, acct_changed, ctld);
+}
+
 void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us)
 {
     CALL(ctld, answered, ctld, op, elapsed_us);
@@ -266,6 +276,31 @@ void services_job_started(struct ctld *ctld, struct job *j, uint64_t lsn)
 void services_job_ready(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     CALL_JOB(ctld, job_ready, j, lsn);
+}
+
+void services_job_progress(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    CALL_JOB(ctld, job_progress, j, lsn);
+}
+
+void services_job_given_up(struct ctld *ctld, struct job *j)
+{
+    CALL_JOB(ctld, job_given_up, j);
+}
+
+void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status)
+{
+    CALL_JOB(ctld, step_ended, j, status);
+}
+
+void services_site_prolog_over(struct ctld *ctld, struct job *j, bool well)
+{
+    CALL_JOB(ctld, site_prolog_over, j, well);
+}
+
+void services_site_epilog_over(struct ctld *ctld, struct job *j)
+{
+    CALL_JOB(ctld, site_epilog_over, j);
 }
 
 void services_job_resumed(struct ctld *ctld, struct job *j)

@@ -116,8 +116,16 @@ struct ctld_service {
     /* A connection is gone which had asked for something that the core must hear of.  May
      * commit. */
     void (*on_conn_closed)(struct ctld *ctld, struct conn *conn);
-    /* The core has answered a request, after so long.  May not commit. */
+    /* A request was answered, after so long.  Any thread; may not commit. */
     void (*answered)(struct ctld *ctld, unsigned op, int64_t elapsed_us);
+
+    /* The connection of a node is gone.  May not commit. */
+    void (*on_node_unlinked)(struct ctld *ctld, struct node *n);
+
+    /* ---- accounting ---- */
+
+    /* Accounting's records changed, and the change is committed.  May not commit. */
+    void (*acct_changed)(struct ctld *ctld);
 
     /* ---- the scheduler ---- */
 
@@ -136,6 +144,16 @@ struct ctld_service {
     void (*job_started)(struct ctld *ctld, struct job *j, uint64_t lsn);
     /* Prologs that j waited for are over: it may have been launched now. */
     void (*job_ready)(struct ctld *ctld, struct job *j, uint64_t lsn);
+    /* Something that those who wait for j hear of: another node is ready for it. */
+    void (*job_progress)(struct ctld *ctld, struct job *j, uint64_t lsn);
+    /* The client that waited for the start of j has given it up. */
+    void (*job_given_up)(struct ctld *ctld, struct job *j);
+    /* A step of j ended on its last node, with this status. */
+    void (*step_ended)(struct ctld *ctld, struct job *j, uint32_t status);
+    /* PrologSlurmctld of j, which still waits for it, is over and did well; or did not.  Its
+     * EpilogSlurmctld is over. */
+    void (*site_prolog_over)(struct ctld *ctld, struct job *j, bool well);
+    void (*site_epilog_over)(struct ctld *ctld, struct job *j);
     /* A suspended job runs again. */
     void (*job_resumed)(struct ctld *ctld, struct job *j);
     /* j ended; its nodes may still clean up, and it may be about to be queued again. */
@@ -189,6 +207,8 @@ uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);
+void services_on_node_unlinked(struct ctld *ctld, struct node *n);
+void services_acct_changed(struct ctld *ctld);
 void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us);
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
 
@@ -198,6 +218,11 @@ void services_job_ending(struct ctld *ctld, Pst__Transaction *tx, const struct j
                          const struct job_end *end);
 void services_job_started(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_ready(struct ctld *ctld, struct job *j, uint64_t lsn);
+void services_job_progress(struct ctld *ctld, struct job *j, uint64_t lsn);
+void services_job_given_up(struct ctld *ctld, struct job *j);
+void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status);
+void services_site_prolog_over(struct ctld *ctld, struct job *j, bool well);
+void services_site_epilog_over(struct ctld *ctld, struct job *j);
 void services_job_resumed(struct ctld *ctld, struct job *j);
 void services_job_ended(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_cleaned(struct ctld *ctld, struct job *j);

@@ -11,7 +11,6 @@
 #include "ctld/front/asking.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
-#include "ctld/job/lifecycle.h"
 #include "ctld/job/owners.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
@@ -269,7 +268,7 @@ void wait_tick(struct ctld *ctld, int64_t now_us)
         core_error(ctld, &w->reply, immediate_code(j), NULL);
         wait_remove(ctld, w);
         if (j && job_is_pending(j->rec))
-            lifecycle_end(ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) });
+            services_job_given_up(ctld, j);
     }
 }
 
@@ -299,5 +298,6 @@ const struct ctld_service wait_service = {
     .on_conn_closed = forget_conn,
     .job_started = wait_notify,
     .job_ready = wait_notify,
+    .job_progress = wait_notify,
     .job_ended = wait_notify,
 };

@@ -156,7 +156,7 @@ static void query_free(void *arg)
 
     if (!one_shot(q->conn))
         gate_release(q->front, conn_id(q->conn), false);
-    front_count(q->front, q->op, now_mono_us() - q->began_mono_us);
+    services_answered(q->front->ctld, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
     jobfilter_free(q->filter);
     free(q->hits);

@@ -640,6 +640,11 @@ static void mark_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
     views_mark_node(ctld->views, n);
 }
 
+static void mark_unlinked(struct ctld *ctld, struct node *n)
+{
+    views_mark_node(ctld->views, n);
+}
+
 static void drop_node(struct ctld *ctld, struct node *n)
 {
     views_drop_node(ctld->views, n);
@@ -676,6 +681,7 @@ const struct ctld_service views_service = {
     .on_step = mark_step,
     .on_node = mark_node,
     .on_node_gone = drop_node,
+    .on_node_unlinked = mark_unlinked,
     .on_part = mark_part,
     .on_part_gone = drop_part,
     .on_kept = mark_kept,

@@ -24,7 +24,6 @@
 #include "model/kept.h"
 
 #define DISABLED "#DISABLED: "
-#define RETRY_US (60 * USEC_PER_SEC)
 
 static bool has_option(const struct ctld *ctld, const char *word)
 {
@@ -32,18 +31,6 @@ static bool has_option(const struct ctld *ctld, const char *word)
     size_t len;
 
     return conf_option(ctld->conf, CONF_SCRON_PARAMETERS, word, &value, &len);
-}
-
-int64_t cron_next_us(const Pst__JobRecord *r)
-{
-    struct cron_times t;
-    int64_t now_s = core_now() / USEC_PER_SEC, next_s;
-
-    if (cron_parse(r->cron_spec, &t, NULL, NULL) < 0)
-        return core_now() +
-               RETRY_US; /* it was parsed when it was taken: only a damaged record comes here */
-    next_s = cron_next(&t, now_s);
-    return next_s == INT64_MAX ? INT64_MAX : next_s * USEC_PER_SEC;
 }
 
 bool cron_is_protected(const struct ctld *ctld, const Pst__JobRecord *r,

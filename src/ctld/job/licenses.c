@@ -93,18 +93,13 @@ void licenses_refresh(struct ctld *ctld)
     }
     free(ctld->licenses);
     ctld->licenses = text;
-    feed_licenses(ctld);
+    feed_licenses(ctld, text);
 }
 
 void licenses_forget(struct ctld *ctld)
 {
     free(ctld->licenses);
     ctld->licenses = NULL;
-}
-
-const char *licenses_all(const struct ctld *ctld)
-{
-    return ctld->licenses ? ctld->licenses : "";
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -120,5 +115,6 @@ const struct ctld_service licenses_service = {
     .name = "licenses",
     .open = open_licenses,
     .reconfigured = licenses_refresh,
+    .acct_changed = licenses_refresh,
     .free = licenses_forget,
 };

@@ -12,7 +12,10 @@
 void licenses_refresh(struct ctld *ctld);
 void licenses_forget(struct ctld *ctld);
 /* "matlab:10,ansys@lic1:4": what jobs can hold; borrowed until the next refresh. */
-const char *licenses_all(const struct ctld *ctld);
+static inline const char *licenses_all(const struct ctld *ctld)
+{
+    return ctld->licenses ? ctld->licenses : "";
+}
 
 /* One that another server has, as told to commands.  total: what this cluster may use; deficit:
  * what others seem to use of that, by the last word of the server. */

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "ctld/ctld.h"
+#include "ctld/node/nodelink.h"
 #include "sched/sched.h"
 
 struct job_end {
@@ -41,20 +42,6 @@ void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool s
                             int64_t now_us);
 /* All nodes of j are clean, and its epilog is over: it is released, or queued again. */
 void lifecycle_cleaned(struct ctld *ctld, struct job *j);
-
-/* links.c: the nodes' connections */
-struct nodelinks;
-int nodelinks_new(struct nodelinks **ret);             /* -ENOMEM */
-struct nodelinks *nodelinks_free(struct nodelinks *l); /* always NULL */
-bool node_is_linked(const struct ctld *ctld, const struct node *n);
-/* Since when the node's connection is gone; 0 = it is there, or never was. */
-int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
-void node_link_closed(struct ctld *ctld, struct conn *conn);
-/* The node is about to be forgotten: close its connection, if any. */
-void node_link_drop(struct ctld *ctld, struct node *n);
-/* Send a request of ours to a node when it is connected; after lsn.  False: it is not. */
-bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
-               const ProtobufCMessage *msg);
 
 /* joblaunch.c */
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);

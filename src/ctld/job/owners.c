@@ -171,6 +171,12 @@ static void forget_job(struct ctld *ctld, struct job *j)
     owners_forget(ctld, j);
 }
 
+static void end_given_up(struct ctld *ctld, struct job *j)
+{
+    (void)lifecycle_end(ctld, j,
+                        &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* full: kept */
+}
+
 const struct ctld_service owners_service = {
     .name = "owners",
     .start = start_owners,
@@ -178,4 +184,6 @@ const struct ctld_service owners_service = {
     .tick_writing = owners_tick,
     .tick_slow = owners_check_pending,
     .on_job_gone = forget_job,
+    .job_given_up = end_given_up,
+    .step_ended = owners_step_ended,
 };

@@ -10,7 +10,6 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
-#include "ctld/core/wait.h"
 #include "ctld/core/service.h"
 #include "fields.h"
 
@@ -132,9 +131,9 @@ static void end_configuring(struct ctld *ctld, struct job *j)
     leader = leader ? leader : j;
     if (has_flag(ctld, "DeferBatch"))
         launch_batch(ctld, leader, lsn); /* unless another component is not ready */
-    wait_notify(ctld, j, lsn);
+    services_job_progress(ctld, j, lsn);
     if (leader != j)
-        wait_notify(ctld, leader, lsn);
+        services_job_progress(ctld, leader, lsn);
 }
 
 void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id)

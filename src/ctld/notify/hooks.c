@@ -12,13 +12,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/timefmt.h"
-#include "ctld/job/hetgroup.h"
-#include "ctld/job/launchfail.h"
-#include "ctld/job/lifecycle.h"
 #include "ctld/notify/programs.h"
-#include "ctld/job/prologs.h"
-#include "ctld/step/steps.h"
-#include "ctld/core/wait.h"
 #include "ctld/core/service.h"
 #include "model/jobenv.h"
 #include "fields.h"
@@ -130,46 +124,13 @@ static struct program *make(struct ctld *ctld, const struct job *j, uint64_t lsn
     return p;
 }
 
-static void prolog_failed(struct ctld *ctld, struct job *j)
-{
-    log_error("job %u: PrologSlurmctld failed", j->rec->job_id);
-    if (j->rec->has_batch && j->rec->batch)
-        launchfail_requeue(ctld, j, false);
-    else
-        (void)lifecycle_end(
-            ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
-}
-
 static void prolog_done(struct ctld *ctld, const struct program *p)
 {
     struct job *j = cluster_job(ctld->cluster, p->job_id);
-    Pst__Transaction *tx;
-    Pst__JobRecord *set;
-    uint64_t lsn;
 
     if (!j || j->rec->db_id != p->run_id || !job_waits_for_prolog(j->rec) || job_is_ended(j->rec))
         return; /* ended meanwhile */
-    if (p->status != 0) {
-        prolog_failed(ctld, j);
-        return;
-    }
-    tx = tx_new(core_now());
-    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, p->job_id);
-    if (!job_awaits_node_prologs(j->rec))
-        SET(set, state_flags, j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
-    tx_clear(tx, JOB_F_PROLOG_PENDING);
-    lsn = core_commit(ctld, tx);
-    if (!lsn) {
-        log_error("job %u: its PrologSlurmctld is done, but the journal is full: it runs again",
-                  p->job_id);
-        hooks_prolog(ctld, j, ctld->applied_lsn);
-        return;
-    }
-    if (het_runs_script(j->rec))
-        launch_batch(ctld, j, lsn);
-    else
-        launch_prepare(ctld, j, lsn);
-    services_job_ready(ctld, j, lsn);
+    services_site_prolog_over(ctld, j, p->status == 0);
 }
 
 void hooks_prolog(struct ctld *ctld, struct job *j, uint64_t lsn)
@@ -187,7 +148,7 @@ static void epilog_done(struct ctld *ctld, const struct program *p)
     if (!j || j->rec->db_id != p->run_id || !hooks_epilog_runs(ctld, j))
         return;
     hooks_forget(ctld, j); /* how it ended is in the log, and changes nothing */
-    lifecycle_node_clean(ctld, j, UINT32_MAX);
+    services_site_epilog_over(ctld, j);
 }
 
 void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn)

@@ -8,7 +8,6 @@
 #include <strings.h>
 
 #include "base/log.h"
-#include "ctld/acct/acctadmin.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/minutes.h"
 #include "ctld/policy/policy.h"
@@ -106,8 +105,6 @@ void feedlimits_enforce(struct ctld *ctld)
         feed_add(ctld, f);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
     feed_add(ctld, feed_of_enforcement(ctld->conf));
-    if (ctld->acct_admin)
-        acctadmin_reconfigured(ctld->acct_admin);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -134,6 +131,8 @@ static int tell_fixed(struct ctld *ctld, struct err *err)
 const struct ctld_service feedlimits_service = {
     .name = "feedlimits",
     .observe = tell_fixed,
+    .reconfigured = feedlimits_enforce,
+    .batch_end = feedlimits_flush,
     .on_kept = follow_kept,
     .on_kept_gone = follow_kept_gone,
 };

@@ -41,7 +41,7 @@ static void query_free(void *arg)
     struct prioquery *q = arg;
 
     asking_end(q->front->ctld->asking, q->lane);
-    front_count(q->front, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
+    services_answered(q->front->ctld, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
     namemap_done(&q->partitions);
     idmap_done(&q->ids);
     idmap_done(&q->uids);
@@ -54,7 +54,7 @@ static void query_free(void *arg)
     free(q);
 }
 
-void prioquery_drop(void *arg)
+static void drop_query(void *arg)
 {
     struct prioquery *q = arg;
 
@@ -234,8 +234,10 @@ static int on_factors(void *ctx, const struct sched_factors *f)
     return 0;
 }
 
-void prioquery_gather(struct prioquery *q, struct sched *s, const struct sched_params *params)
+static void gather_factors(void *arg, struct sched *s, const struct sched_params *params)
 {
+    struct prioquery *q = arg;
+
     q->params = *params;
     q->result = params->multifactor ? sched_priorities(s, now_us(), on_factors, q) : 0;
     if (conn_run(q->conn, answer, q) < 0)
@@ -277,7 +279,8 @@ void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
         query_free(q);
         return;
     }
-    feed_priorities(f->ctld, q);
+    feed_ask_now(f->ctld,
+                 &(struct feed_ask){ .arg = q, .run = gather_factors, .drop = drop_query });
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

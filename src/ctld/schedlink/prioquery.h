@@ -19,7 +19,3 @@ struct prioquery_view { /* PrivateData=jobs: what somebody sees */
  * all. */
 void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
                      struct prioquery_view *view);
-/* Gather, and answer on the connection's thread; takes q.  On the scheduler's thread. */
-void prioquery_gather(struct prioquery *q, struct sched *s, const struct sched_params *params);
-/* The scheduler is ending: say so. */
-void prioquery_drop(void *arg);

@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "base/must.h"
 #include "base/timefmt.h"
-#include "ctld/acct/assocquery.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
@@ -19,7 +18,6 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/makeroom.h"
-#include "ctld/schedlink/prioquery.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
@@ -60,10 +58,8 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
 
 void feed_free(struct feed *f)
 {
-    if (f && f->prio)
-        prioquery_drop(f->prio);
-    if (f && f->assocs)
-        assocquery_drop(f->assocs);
+    if (f && f->ask.arg)
+        f->ask.drop(f->ask.arg);
     feed_release(f);
 }
 
@@ -97,7 +93,6 @@ void schedfeed_flush(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
 
-    feedlimits_flush(ctld);
     if (!sf->head)
         return;
     if (ctld->sched) {
@@ -271,11 +266,11 @@ void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
     feed_add(ctld, f);
 }
 
-void feed_priorities(struct ctld *ctld, struct prioquery *q)
+void feed_ask_now(struct ctld *ctld, const struct feed_ask *ask)
 {
-    struct feed *f = feed_new(FEED_PRIORITIES);
+    struct feed *f = feed_new(FEED_ASK);
 
-    f->prio = q;
+    f->ask = *ask;
     schedthread_feed(ctld->sched, f, f); /* not gathered: this is no core thread */
 }
 
@@ -331,9 +326,9 @@ void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
-void feed_licenses(struct ctld *ctld)
+void feed_licenses(struct ctld *ctld, const char *all)
 {
-    feed_add(ctld, feed_of_name(FEED_LICENSES, licenses_all(ctld)));
+    feed_add(ctld, feed_of_name(FEED_LICENSES, all));
 }
 
 void feed_qos(struct ctld *ctld)
@@ -357,7 +352,6 @@ void feed_params(struct ctld *ctld)
 
     feed_fill_params(ctld->conf, &f->params);
     feed_add(ctld, f);
-    feedlimits_enforce(ctld);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -372,6 +366,11 @@ static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
     if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
         feed_node(ctld, n);
+}
+
+static void follow_unlinked(struct ctld *ctld, struct node *n)
+{
+    feed_node(ctld, n);
 }
 
 static void follow_node_gone(struct ctld *ctld, struct node *n)
@@ -404,12 +403,14 @@ static void stop_feed(struct ctld *ctld)
 const struct ctld_service schedfeed_service = {
     .name = "schedfeed",
     .recovered = feed_qos,
+    .acct_changed = feed_qos,
     .reconfigured = feed_params,
     .batch_end = schedfeed_flush,
     .on_job = follow_job,
     .on_job_gone = feed_job_gone,
     .on_node = follow_node,
     .on_node_gone = follow_node_gone,
+    .on_node_unlinked = follow_unlinked,
     .on_part = follow_part,
     .on_part_gone = follow_part_gone,
     .start = start_feed,

@@ -16,9 +16,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "feed/licensefeed.h"
-#include "ctld/acct/assocquery.h"
 #include "ctld/job/licenses.h"
-#include "ctld/schedlink/prioquery.h"
 #include "ctld/core/service.h"
 
 #define BACKFILL_MIN_GAP_US 20000 /* between two backfill passes */
@@ -146,11 +144,8 @@ static bool apply(struct schedthread *t, struct feed *f)
         t->backfill = f->params.backfill;
         r = feed_apply(t->sched, f);
         break;
-    case FEED_PRIORITIES:
-        prioquery_gather(TAKE_PTR(f->prio), t->sched, &t->params);
-        break;
-    case FEED_ASSOCS:
-        assocquery_gather(TAKE_PTR(f->assocs), t->sched);
+    case FEED_ASK:
+        f->ask.run(TAKE_PTR(f->ask.arg), t->sched, &t->params);
         break;
     case FEED_EXPLAIN:
         answer_explain(t, f);

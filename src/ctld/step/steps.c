@@ -709,7 +709,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
     else
         bitmap_clear(s->waiting, (uint32_t)pos);
     if (last && s->rec->step_id != STEP_EXTERN) {
-        owners_step_ended(ctld, j, status);
+        services_step_ended(ctld, j, status);
         steps_retry(ctld, j);
     }
     return lsn;

@@ -1,0 +1,134 @@
+/* nodelink.c - the connections of the nodes; see nodelink.h */
+#include "ctld/node/nodelink.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/must.h"
+#include "ctld/core/effects.h"
+#include "ctld/core/service.h"
+
+struct nodelink {      /* of one node */
+    struct conn *conn; /* held; NULL = the node is not connected ... */
+    int64_t lost_us;   /* ... since then; 0 = it never was */
+};
+
+struct nodelinks {
+    struct idmap by_conn; /* connection id -> struct node */
+    struct nodelink *of;  /* by node id */
+    uint32_t n;
+};
+
+int nodelinks_new(struct nodelinks **ret)
+{
+    *ret = calloc(1, sizeof(**ret));
+    return *ret ? 0 : -ENOMEM;
+}
+
+struct nodelinks *nodelinks_free(struct nodelinks *l)
+{
+    if (!l)
+        return NULL;
+    for (uint32_t i = 0; i < l->n; i++)
+        if (l->of[i].conn)
+            conn_unref(l->of[i].conn);
+    free(l->of);
+    idmap_done(&l->by_conn);
+    free(l);
+    return NULL;
+}
+
+static struct nodelink *link_of(struct ctld *ctld, const struct node *n)
+{
+    struct nodelinks *l = ctld->links;
+    uint32_t id = n->rec->node_id, more = l->n;
+
+    if (id >= l->n) {
+        while (more <= id)
+            more = more ? more * 2 : 16;
+        l->of = must(realloc(l->of, more * sizeof(*l->of)));
+        memset(l->of + l->n, 0, (more - l->n) * sizeof(*l->of));
+        l->n = more;
+    }
+    return &l->of[id];
+}
+
+bool node_is_linked(const struct ctld *ctld, const struct node *n)
+{
+    return n->rec->node_id < ctld->links->n && ctld->links->of[n->rec->node_id].conn;
+}
+
+int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n)
+{
+    return n->rec->node_id < ctld->links->n ? ctld->links->of[n->rec->node_id].lost_us : 0;
+}
+
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg)
+{
+    uint8_t *buf;
+    size_t len;
+
+    if (!node_is_linked(ctld, n))
+        return false;
+    if (frame_pack(op, FRAME_ONEWAY, 0, 0, msg, &buf, &len) < 0) {
+        log_error("node %s: a message could not be encoded", n->rec->name);
+        return false;
+    }
+    effects_add(ctld->effects, lsn, link_of(ctld, n)->conn, buf, len);
+    return true;
+}
+
+void node_link_closed(struct ctld *ctld, struct conn *conn)
+{
+    struct node *n = idmap_remove(&ctld->links->by_conn, conn_id(conn));
+    struct nodelink *l = n ? link_of(ctld, n) : NULL;
+
+    if (!l || l->conn != conn)
+        return; /* no node's, or it has dialled anew since */
+    l->conn = conn_unref(l->conn);
+    l->lost_us = core_now();
+    log_verbose("node %s: connection lost", n->rec->name);
+    services_on_node_unlinked(ctld, n);
+}
+
+void node_link_drop(struct ctld *ctld, struct node *n)
+{
+    struct nodelink *l = link_of(ctld, n);
+
+    if (l->conn) {
+        (void)idmap_remove(&ctld->links->by_conn, conn_id(l->conn));
+        conn_close(l->conn);
+        conn_unref(l->conn);
+    }
+    *l = (struct nodelink){ 0 }; /* the id may be another node's next */
+}
+
+struct node *node_of_conn(const struct ctld *ctld, const struct conn *conn)
+{
+    return idmap_get(&ctld->links->by_conn, conn_id(conn));
+}
+
+/* conn speaks for n from now on. */
+void node_link_set(struct ctld *ctld, struct node *n, struct conn *conn)
+{
+    struct nodelink *l = link_of(ctld, n);
+
+    if (l->conn && l->conn != conn) {
+        if (strcmp(conn_peer(l->conn)->addr, conn_peer(conn)->addr) != 0)
+            log_error("node %s: registers from %s, and takes the place of its connection from %s",
+                      n->rec->name, conn_peer(conn)->addr, conn_peer(l->conn)->addr);
+        (void)idmap_remove(&ctld->links->by_conn, conn_id(l->conn));
+        conn_close(l->conn); /* the node has dialled anew */
+    }
+    if (l->conn)
+        conn_unref(l->conn);
+    *l = (struct nodelink){ .conn = conn_ref(conn) };
+    if (idmap_put(&ctld->links->by_conn, conn_id(conn), n) < 0) {
+        log_fatal("out of memory while a node registers");
+        abort();
+    }
+}

@@ -1,0 +1,21 @@
+/* nodelink.h - the connections of the nodes: who is there, and sending to them.  Core thread. */
+#pragma once
+
+#include "ctld/ctld.h"
+
+struct nodelinks;
+int nodelinks_new(struct nodelinks **ret);             /* -ENOMEM */
+struct nodelinks *nodelinks_free(struct nodelinks *l); /* always NULL */
+bool node_is_linked(const struct ctld *ctld, const struct node *n);
+/* Since when the node's connection is gone; 0 = it is there, or never was. */
+int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
+void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* The node is about to be forgotten: close its connection, if any. */
+void node_link_drop(struct ctld *ctld, struct node *n);
+/* Send a request of ours to a node when it is connected; after lsn.  False: it is not. */
+bool node_send(struct ctld *ctld, const struct node *n, uint64_t lsn, unsigned op,
+               const ProtobufCMessage *msg);
+/* The node that registered on this connection, NULL: none. */
+struct node *node_of_conn(const struct ctld *ctld, const struct conn *conn);
+/* conn, which is held, speaks for n from now on; a connection before it is closed. */
+void node_link_set(struct ctld *ctld, struct node *n, struct conn *conn);
