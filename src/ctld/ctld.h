@@ -139,11 +139,7 @@ struct ctld {
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
 
 op_fn op_job_submit, op_job_wait, op_job_action, op_job_update, op_step_create, op_het_step_create;
-op_fn op_access, op_steps_wait, op_acct_changes, op_query_assocs;
+op_fn op_access, op_steps_wait;
 op_fn op_resv_update, op_query_resvs;
-op_fn op_trigger_set, op_trigger_get, op_trigger_clear, op_crontab_get, op_crontab_set;
-op_fn op_query_explain, op_query_shares, op_usage_reset;
-op_fn op_query_config, op_query_diag, op_query_script, op_ping;
-op_fn op_node_update, op_node_reboot, op_part_update, op_reconfigure, op_shutdown, op_token,
-    op_debug;
-op_fn op_node_register, op_node_report;
+op_fn op_crontab_get, op_crontab_set;
+op_fn op_query_explain;

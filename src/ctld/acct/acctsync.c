@@ -235,7 +235,7 @@ static void take(void *arg)
         finish(b, r);
 }
 
-void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
+static void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__AcctChanges *req = PB_AS(acct_changes, cmd->msg);
     struct batch b = { .ctld = ctld, .changes = req->changes, .n = req->n_changes };

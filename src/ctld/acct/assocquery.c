@@ -361,7 +361,7 @@ static void gather_use(void *arg, struct sched *s, const struct sched_params *pa
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
+static void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__AssocMgrRequest *req = PB_AS(assoc_mgr_request, cmd->msg);
     struct wish w = { .ctld = ctld, .req = req };

@@ -393,7 +393,7 @@ static void hide_rows(struct sharequery *q, const struct ctld *ctld, const struc
     }
 }
 
-void op_query_shares(struct ctld *ctld, struct cmd *cmd)
+static void op_query_shares(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__SharesRequest *req = PB_AS(shares_request, cmd->msg);
     struct sharequery *q = must(calloc(1, sizeof(*q)));
@@ -421,7 +421,7 @@ void op_query_shares(struct ctld *ctld, struct cmd *cmd)
         sharequery_free(q);
 }
 
-void op_usage_reset(struct ctld *ctld, struct cmd *cmd)
+static void op_usage_reset(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__UsageResetRequest *req = PB_AS(usage_reset_request, cmd->msg);
     uint64_t lsn = 0;

@@ -287,7 +287,7 @@ static void set_energy(Pst__NodeRecord *rec, const Pst__NodeEnergy *now)
     rec->energy = (Pst__NodeEnergy *)copy;
 }
 
-void op_node_report(struct ctld *ctld, struct cmd *cmd)
+static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
     struct node *n = node_of_conn(ctld, cmd->conn);
@@ -429,7 +429,7 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
     (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
 }
 
-void op_node_register(struct ctld *ctld, struct cmd *cmd)
+static void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
     struct node *n =

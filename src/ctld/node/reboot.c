@@ -109,7 +109,7 @@ static int parse_nodes(const struct ctld *ctld, const char *text, struct hostlis
     return hostlist_parse(all, ret_hl, NULL);
 }
 
-void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
+static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRebootRequest *req = PB_AS(node_reboot_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;

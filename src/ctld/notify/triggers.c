@@ -162,7 +162,7 @@ static int check(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRec
     return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t);
 }
 
-void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
+static void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__TriggerRecord *t = PB_AS(trigger_record, cmd->msg);
     const Pst__ClusterRecord *c = ctld->cluster->rec;
@@ -216,7 +216,7 @@ static size_t sorted(const struct ctld *ctld, Pst__TriggerRecord ***ret)
     return n;
 }
 
-void op_trigger_get(struct ctld *ctld, struct cmd *cmd)
+static void op_trigger_get(struct ctld *ctld, struct cmd *cmd)
 {
     const struct peer *peer = conn_peer(cmd->conn);
     bool own = policy_hidden(ctld, peer->uid, cmd->caller) & PRIVATE_JOBS;
@@ -237,7 +237,7 @@ static bool named_by(const Pst__TriggerRecord *want, const Pst__TriggerRecord *t
            (!want->has_uid || want->uid == t->uid);
 }
 
-void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
+static void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__TriggerRecord *want = PB_AS(trigger_record, cmd->msg);
     bool admin = cmd_is_admin(ctld, cmd), denied = false;

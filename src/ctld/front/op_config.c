@@ -1,0 +1,107 @@
+/* op_config.c - op query-config: the configuration as scontrol show config prints it */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/core/service.h"
+#include "ctld/job/licenses.h"
+
+struct rows {
+    struct ctld *ctld;
+    Pst__KeyValue **list;
+    size_t n;
+};
+
+static void add_row(void *ctx, const char *key, const char *value)
+{
+    struct rows *rows = ctx;
+    Pst__KeyValue *kv = malloc(sizeof(*kv)), **bigger;
+    char text[64];
+
+    if (value == conf_show_caller) {
+        if (strcmp(key, "BOOT_TIME") == 0)
+            time_fmt_stamp(rows->ctld->boot_us, "N/A", core_now(), text, sizeof(text));
+        else if (strcmp(key, "NEXT_JOB_ID") == 0)
+            (void)snprintf(text, sizeof(text), "%u", rows->ctld->cluster->rec->next_job_id);
+        else
+            (void)snprintf(text, sizeof(text), "Match");
+        value = text;
+    }
+    bigger = realloc(rows->list, (rows->n + 1) * sizeof(*bigger));
+    if (bigger)
+        rows->list = bigger;
+    if (!kv || !bigger) {
+        free(kv);
+        return; /* a row less is shown */
+    }
+    pst__key_value__init(kv);
+    kv->key = tx_strdup(key);
+    kv->value = tx_strdup(value);
+    rows->list[rows->n++] = kv;
+}
+
+static void rows_done(struct rows *rows)
+{
+    for (size_t i = 0; i < rows->n; i++)
+        pst__key_value__free_unpacked(rows->list[i], NULL);
+    free(rows->list);
+}
+
+/* As many as memory is there for. */
+static void remote_licenses(const struct ctld *ctld, Pst__ConfigReply *r)
+{
+    struct remote_license l;
+
+    for (size_t pos = 0; licenses_next_remote(ctld, &pos, &l);) {
+        Pst__RemoteLicense **more =
+            realloc(r->remote_licenses, (r->n_remote_licenses + 1) * sizeof(*r->remote_licenses));
+        Pst__RemoteLicense *one = malloc(sizeof(*one));
+
+        r->remote_licenses = more ? more : r->remote_licenses;
+        if (!more || !one) {
+            free(one);
+            return;
+        }
+        pst__remote_license__init(one);
+        one->name = tx_strdup(l.name);
+        SET(one, total, l.total);
+        SET(one, deficit, l.deficit);
+        SET(one, last_consumed, l.last_consumed);
+        if (l.update_us)
+            SET(one, update_us, l.update_us);
+        r->remote_licenses[r->n_remote_licenses++] = one;
+    }
+}
+
+static void op_query_config(struct ctld *ctld, struct cmd *cmd)
+{
+    Pst__ConfigReply r = PST__CONFIG_REPLY__INIT;
+    struct rows conf = { .ctld = ctld }, cgroup = { .ctld = ctld };
+
+    conf_show(ctld->conf, add_row, &conf);
+    conf_show_cgroup(ctld->conf, add_row, &cgroup);
+    r.entries = conf.list;
+    r.n_entries = conf.n;
+    r.cgroup = cgroup.list;
+    r.n_cgroup = cgroup.n;
+    SET(&r, now_us, core_now());
+    SET(&r, next_job_id, ctld->cluster->rec->next_job_id);
+    SET(&r, boot_us, ctld->boot_us);
+    r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
+    remote_licenses(ctld, &r);
+    core_reply(ctld, cmd, 0, 0, &r.base);
+    for (size_t i = 0; i < r.n_remote_licenses; i++)
+        pst__remote_license__free_unpacked(r.remote_licenses[i], NULL);
+    free(r.remote_licenses);
+    rows_done(&conf);
+    rows_done(&cgroup);
+}
+
+static const struct ctld_op configops_ops[] = {
+    { OP_QUERY_CONFIG, .fn = op_query_config },
+    { 0 },
+};
+
+const struct ctld_service configops_service = { .name = "configops", .ops = configops_ops };

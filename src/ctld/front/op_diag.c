@@ -1,0 +1,118 @@
+/* op_diag.c - ops ping and query-diag: is the controller there, and what has it done (sdiag) */
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/pb/pbutil.h"
+#include "ctld/acct/acctthread.h"
+#include "ctld/core/effects.h"
+#include "ctld/core/service.h"
+#include "ctld/front/front.h"
+#include "ctld/front/view.h"
+#include "ctld/schedlink/schedthread.h"
+
+static void op_ping(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__PingRequest *req = PB_AS(ping_request, cmd->msg);
+    Pst__PingReply r = PST__PING_REPLY__INIT;
+
+    r.host = ctld->host;
+    r.mode = (char *)"primary"; /* not changed by packing */
+    SET(&r, now_us, core_now());
+    SET(&r, boot_us, ctld->boot_us);
+    SET(&r, pid, (uint32_t)getpid());
+    SET(&r, lsn, ctld->applied_lsn);
+    if (req->has_want_hash && req->want_hash && cmd_is_admin(ctld, cmd))
+        SET(&r, state_hash, cluster_hash(ctld->cluster));
+    /* of what is on disk */
+    core_reply(ctld, cmd, r.has_state_hash ? ctld->applied_lsn : 0, 0, &r.base);
+}
+
+static void fill_sched(Pst__DiagReply *r, const struct sched_stats *s)
+{
+    SET(r, cycle_last_us, s->cycle_last_us);
+    SET(r, cycle_max_us, s->cycle_max_us);
+    SET(r, cycle_total_us, s->cycle_total_us);
+    SET(r, cycles, s->cycles);
+    SET(r, cycle_depth_total, s->depth_total);
+    SET(r, queue_len, s->queue_len);
+    SET(r, bf_started, s->bf_started);
+    SET(r, bf_started_cycle, s->bf_started_last);
+    SET(r, bf_cycles, s->bf_cycles);
+    SET(r, bf_last_us, s->bf_last_us);
+    SET(r, bf_max_us, s->bf_max_us);
+    SET(r, bf_total_us, s->bf_total_us);
+    SET(r, bf_when_us, s->bf_when_us);
+    SET(r, bf_depth, s->bf_depth);
+    SET(r, bf_depth_total, s->bf_depth_total);
+}
+
+static void fill_jobs(const struct ctld *ctld, Pst__DiagReply *r)
+{
+    const Pst__ClusterRecord *c = ctld->cluster->rec;
+    const struct stats *s = &ctld->stats;
+
+    SET(r, jobs_submitted, c->jobs_submitted - s->base_submitted);
+    SET(r, jobs_started, c->jobs_started - s->base_started);
+    SET(r, jobs_completed, c->jobs_completed - s->base_completed);
+    SET(r, jobs_cancelled, c->jobs_cancelled - s->base_cancelled);
+    SET(r, jobs_failed, c->jobs_failed - s->base_failed);
+    SET(r, jobs_pending, cluster_count(ctld->cluster, JOB_STATE(PENDING)));
+    SET(r, jobs_running, cluster_count(ctld->cluster, JOB_STATE(RUNNING)));
+}
+
+static void stats_reset(struct ctld *ctld)
+{
+    const Pst__ClusterRecord *c = ctld->cluster->rec;
+
+    ctld->stats = (struct stats){ .since_us = core_now(),
+                                  .base_submitted = c->jobs_submitted,
+                                  .base_started = c->jobs_started,
+                                  .base_completed = c->jobs_completed,
+                                  .base_cancelled = c->jobs_cancelled,
+                                  .base_failed = c->jobs_failed };
+}
+
+static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__DiagRequest *req = PB_AS(diag_request, cmd->msg);
+    bool reset = req->has_reset && req->reset;
+    Pst__DiagReply r = PST__DIAG_REPLY__INIT;
+    Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
+    struct sched_stats sched;
+    struct journal_stats journal;
+
+    if (reset && !cmd_is_admin(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    schedthread_stats(ctld->sched, &sched, reset);
+    journal_get_stats(ctld->journal, &journal);
+    SET(&r, now_us, core_now());
+    SET(&r, since_us, ctld->stats.since_us);
+    SET(&r, server_threads, server_connections(ctld->front->server));
+    SET(&r, agent_queue, (uint32_t)effects_pending(ctld->effects));
+    fill_jobs(ctld, &r);
+    fill_sched(&r, &sched);
+    r.n_rpcs = rpc_fill(ctld->front->rpcs, stats, list, reset);
+    r.rpcs = list;
+    SET(&r, journal_syncs, journal.syncs);
+    SET(&r, journal_bytes, journal.bytes);
+    SET(&r, journal_last_sync_us, journal.last_sync_us);
+    SET(&r, core_worst_stall_us, ctld->stats.worst_stall_us);
+    SET(&r, views_published, views_published(ctld->views));
+    SET(&r, connections, server_connections(ctld->front->server));
+    acctthread_stats(ctld->acct, &r, reset);
+    if (ctld->acct)
+        SET(&r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
+    core_reply(ctld, cmd, 0, 0, &r.base);
+    if (reset)
+        stats_reset(ctld);
+}
+
+static const struct ctld_op diagops_ops[] = {
+    { OP_PING, .fn = op_ping },
+    { OP_QUERY_DIAG, .fn = op_query_diag },
+    { 0 },
+};
+
+const struct ctld_service diagops_service = { .name = "diagops", .ops = diagops_ops };

@@ -1,0 +1,184 @@
+/* op_node.c - op node-update: what operators do to nodes */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/wordlist.h"
+#include "base/hostlist.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "ctld/core/service.h"
+#include "ctld/job/lifecycle.h"
+#include "ctld/job/nodeloss.h"
+#include "ctld/node/nodelink.h"
+#include "fields.h"
+#include "fieldtable.h"
+
+#define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+/* State and flags after an operator's action.  Gives 0 or an ESLURM code. */
+static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeAction action,
+                       Pst__NodeState *state, uint32_t *flags)
+{
+    switch (action) {
+    case PST__NODE_ACTION__NODE_ACT_NONE:
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_DRAIN:
+        *flags |= FLAG(DRAIN);
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_FAIL:
+        *flags |= FLAG(FAIL);
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_DOWN:
+        *state = PST__NODE_STATE__NODE_DOWN;
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_UNDRAIN:
+        *flags &= ~(FLAG(DRAIN) | FLAG(FAIL));
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_RESUME:
+        if (!(*flags & (FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
+                        FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED))) &&
+            (*state == PST__NODE_STATE__NODE_IDLE || *state == PST__NODE_STATE__NODE_UNKNOWN))
+            return ESLURM_INVALID_NODE_STATE_TRANSITION; /* nothing to resume from */
+        /* fall through */
+    case PST__NODE_ACTION__NODE_ACT_IDLE:
+        *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
+                    FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
+        if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
+            *state = node_is_linked(ctld, n) ? PST__NODE_STATE__NODE_IDLE
+                                             : PST__NODE_STATE__NODE_UNKNOWN;
+        return 0;
+    case PST__NODE_ACTION__NODE_ACT_FUTURE:
+        if (n->jobs)
+            return ESLURM_NODES_BUSY;
+        *state = PST__NODE_STATE__NODE_FUTURE;
+        return 0;
+    default:
+        return ESLURM_INVALID_NODE_STATE;
+    }
+}
+
+static bool returns_to_service(Pst__NodeAction a)
+{
+    return a == PST__NODE_ACTION__NODE_ACT_RESUME || a == PST__NODE_ACTION__NODE_ACT_UNDRAIN ||
+           a == PST__NODE_ACTION__NODE_ACT_IDLE;
+}
+
+/* May an administrator set it? */
+static bool node_field(uint32_t number)
+{
+    const struct field_row *row = field_row(&node_record_fields, number);
+
+    return row && row->update != FIELD_UPDATE_NEVER;
+}
+
+/* Is each feature of the first list in the second? */
+static bool features_within(const char *active, const char *available)
+{
+    for (const char *p = active; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (!wordlist_has_n(available, p, strcspn(p, ",")))
+            return false;
+    return true;
+}
+
+static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
+                      Pst__Transaction *tx, const struct node *n)
+{
+    Pst__NodeState state = n->rec->state;
+    uint32_t flags = n->rec->state_flags;
+    Pst__NodeRecord *set;
+    int code = act_on_node(ctld, n, req->has_action ? req->action : PST__NODE_ACTION__NODE_ACT_NONE,
+                           &state, &flags);
+
+    if (code != 0)
+        return code;
+    set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+    if (req->set) {
+        if (req->set->base.n_unknown_fields)
+            return ESLURM_NOT_SUPPORTED;
+        for (unsigned i = 0; i < req->set->base.descriptor->n_fields; i++) {
+            uint32_t number = req->set->base.descriptor->fields[i].id;
+
+            if (pb_has(&req->set->base, number) && !node_field(number))
+                return ESLURM_NOT_SUPPORTED;
+        }
+        if (pb_merge(&set->base, &req->set->base) < 0)
+            return SLURM_ERROR;
+        if (!features_within(set->active_features,
+                             set->features ? set->features : n->rec->features))
+            return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
+    }
+    SET(set, state, state);
+    SET(set, state_flags, flags);
+    if (set->reason) {
+        SET(set, reason_uid, conn_peer(cmd->conn)->uid);
+        SET(set, reason_us, core_now());
+    } else if (returns_to_service(req->action) && n->rec->reason) {
+        tx_clear(tx, NODE_F_REASON);
+        tx_clear(tx, NODE_F_REASON_UID);
+        tx_clear(tx, NODE_F_REASON_US);
+    }
+    if (returns_to_service(req->action) && n->rec->has_reboot_us) {
+        tx_clear(tx, NODE_F_NEXT_STATE);
+        tx_clear(tx, NODE_F_REBOOT_US);
+        tx_clear(tx, NODE_F_REBOOT_ASAP);
+    }
+    for (size_t i = 0; i < req->n_clear; i++) {
+        if (!node_field(req->clear[i]))
+            return ESLURM_NOT_SUPPORTED;
+        tx_clear(tx, req->clear[i]);
+    }
+    return 0;
+}
+
+static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const char *why)
+{
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        if (n && n->jobs)
+            nodeloss_end_jobs(ctld, n, why);
+    }
+}
+
+static void op_node_update(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    struct err err = { .text = "" };
+    Pst__Transaction *tx;
+    uint64_t lsn;
+    int code = 0;
+
+    if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 ||
+        !hostlist_count(hl)) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    tx = tx_new(core_now());
+    for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        code = n ? patch_node(ctld, req, cmd, tx, n) : ESLURM_INVALID_NODE_NAME;
+    }
+    if (code != 0) {
+        tx_free(tx);
+        core_error(ctld, cmd, code, NULL);
+        return;
+    }
+    lsn = core_commit(ctld, tx);
+    if (!lsn) {
+        core_disk_full(ctld, cmd);
+        return;
+    }
+    if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_DOWN)
+        nodes_went_down(ctld, hl, "set down by an operator");
+    core_ok(ctld, cmd, ctld->applied_lsn);
+}
+
+static const struct ctld_op nodeops_ops[] = {
+    { OP_NODE_UPDATE, .fn = op_node_update, .flags = OPF_WRITES },
+    { 0 },
+};
+
+const struct ctld_service nodeops_service = { .name = "nodeops", .ops = nodeops_ops };
