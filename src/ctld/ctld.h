@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "conf/conf.h"
+#include "ctld/core/idlist.h"
 #include "ctld/core/cmd.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/reply.h"
@@ -54,11 +55,6 @@ struct asking;
 struct core_queue;
 struct ctld_op;
 struct ctld_service;
-
-struct idlist { /* growing list of job ids; may hold stale ones, which are looked up and skipped */
-    size_t n, cap;
-    uint32_t *ids;
-};
 
 struct stats { /* core thread only */
     int64_t since_us;

@@ -16,6 +16,7 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/job/crontimes.h"
 #include "ctld/job/contents.h"
 #include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"

@@ -8,12 +8,6 @@
 
 #include "ctld/job/lifecycle.h"
 
-static inline bool cron_is(const Pst__JobRecord *r)
-{
-    return r->cron_spec != NULL;
-}
-/* When the job runs next, from now on. */
-int64_t cron_next_us(const Pst__JobRecord *r);
 /* j ends: if that is for good, its entry goes with the same transaction. */
 void cron_ends(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                const struct job_end *end);

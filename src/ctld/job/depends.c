@@ -36,39 +36,6 @@ static struct {
     bool working, posted; /* by depends_changed(), in a later turn */
 } queue;
 
-/* As idlist_add(); an id may be there twice. */
-static void idlist_push(struct idlist *l, uint32_t id)
-{
-    if (l->n == l->cap) {
-        size_t cap = l->cap ? l->cap * 2 : 4;
-        uint32_t *bigger = realloc(l->ids, cap * sizeof(*bigger));
-
-        if (!bigger) {
-            log_fatal("out of memory while tracking dependencies");
-            abort();
-        }
-        l->ids = bigger;
-        l->cap = cap;
-    }
-    l->ids[l->n++] = id;
-}
-
-void idlist_add(struct idlist *l, uint32_t id)
-{
-    for (size_t i = 0; i < l->n; i++)
-        if (l->ids[i] == id)
-            return;
-    idlist_push(l, id);
-}
-
-void idlist_free(struct idlist *l)
-{
-    if (!l)
-        return;
-    free(l->ids);
-    free(l);
-}
-
 static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
 {
     struct idlist *l = idmap_get(&ctld->dependants, target);

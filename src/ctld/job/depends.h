@@ -4,9 +4,6 @@
 
 #include "ctld/ctld.h"
 
-void idlist_add(struct idlist *l, uint32_t id);
-void idlist_free(struct idlist *l);
-
 /* Enter a pending job with a dependency (submission, update, recovery). */
 void depends_watch(struct ctld *ctld, const struct job *j);
 /* Evaluate one job now; commits a change of its text when there is one. */

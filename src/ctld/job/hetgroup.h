@@ -7,7 +7,6 @@
 #pragma once
 
 #include "ctld/ctld.h"
-#include "ctld/job/lifecycle.h"
 #include "model/hetjob.h"
 
 #define HET_COMPONENTS_MAX 128u
@@ -17,14 +16,5 @@ uint32_t het_ids(struct ctld *ctld, uint32_t from, uint32_t n);
 /* Make rec component k of n of the job with this leader. */
 void het_fill(Pst__JobRecord *rec, uint32_t leader, uint32_t k, uint32_t n);
 
-/* j, a pending component, changed: the others may become eligible with it, or cease to be. */
-void het_feed_others(struct ctld *ctld, const struct job *j);
-/* How many of these decisions, which begin with a component, belong to its group. */
-size_t het_decisions(const struct ctld *ctld, const struct sched_decision *d, size_t n);
-
-/* After the end of j: what ends with it. */
-void het_ended(struct ctld *ctld, uint32_t leader, const struct job_end *end);
 /* Have all components ended? */
 bool het_all_ended(const struct ctld *ctld, const Pst__JobRecord *r);
-/* After recovery: components whose leader has ended without them. */
-void het_recover(struct ctld *ctld, struct job *j);

@@ -68,34 +68,6 @@ static void job_on_node_done(Pst__JobOnNode *on)
     free(on->tasks_per_node);
 }
 
-/* PrologFlags has one of the n flags. */
-static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n)
-{
-    const char *v;
-    size_t len;
-
-    for (size_t i = 0; i < n; i++)
-        if (conf_option(ctld->conf, CONF_PROLOG_FLAGS, flags[i], &v, &len))
-            return true;
-    return false;
-}
-
-bool launch_prepares(const struct ctld *ctld)
-{
-    /* All but the first imply it. */
-    static const char *const flags[] = { "Alloc",  "Contain",  "DeferBatch",
-                                         "NoHold", "RunInJob", "X11" };
-
-    return any_flag(ctld, flags, ARRAY_SIZE(flags));
-}
-
-bool launch_contains(const struct ctld *ctld)
-{
-    static const char *const flags[] = { "Contain", "RunInJob", "X11" };
-
-    return any_flag(ctld, flags, ARRAY_SIZE(flags));
-}
-
 void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn)
 {
     const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[position]);

@@ -21,6 +21,30 @@ static void recover_cleaning(struct ctld *ctld, struct job *j)
         lifecycle_cleaned(ctld, j);
 }
 
+/* A component whose leader has ended without it. */
+static void end_component(struct ctld *ctld, struct job *j)
+{
+    const struct job *first =
+        het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
+    const Pst__JobRecord *r = first ? first->rec : NULL;
+    struct job_end end = { .state = JOB_STATE(CANCELLED) };
+
+    if (!het_is_follower(j->rec) || job_is_ended(j->rec) || (r && !job_is_ended(r)))
+        return;
+    if (job_is_pending(j->rec) && r && job_has_flag(r, JOB_FLAG(REQUEUED)))
+        return; /* back already; the leader follows */
+    if (r) {
+        end.state = job_state(r);
+        end.requeue = job_has_flag(r, JOB_FLAG(REQUEUED));
+        end.requeue_hold = job_has_flag(r, JOB_FLAG(REQUEUE_HOLD));
+        end.special_exit = job_has_flag(r, JOB_FLAG(SPECIAL_EXIT));
+        end.has_exit = r->has_exit_status;
+        end.exit_status = r->exit_status;
+        end.reason = r->has_reason ? r->reason : PST__JOB_REASON__REASON_NONE;
+    }
+    (void)lifecycle_end(ctld, j, &end);
+}
+
 void jobrecover_all(struct ctld *ctld)
 {
     void *v;
@@ -40,7 +64,7 @@ void jobrecover_all(struct ctld *ctld)
         steps_recover(ctld, j);
     }
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
-        het_recover(ctld, v);
+        end_component(ctld, v);
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 

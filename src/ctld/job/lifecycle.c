@@ -14,8 +14,8 @@
 #include "base/sluid.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/job/crontimes.h"
 #include "ctld/job/cleaning.h"
-#include "ctld/job/cronjobs.h"
 #include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
@@ -108,6 +108,46 @@ static void array_next(struct ctld *ctld, const struct job *j)
         feed_job(ctld, array);
 }
 
+/* A component that ended before the others comes back with them. */
+static void requeue_component(struct ctld *ctld, struct job *j, const struct job_end *end)
+{
+    const uint32_t held = (end->requeue_hold ? JOB_FLAG(REQUEUE_HOLD) : 0) |
+                          (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0);
+    Pst__Transaction *tx;
+
+    if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+        return;
+    if (!job_has_flag(j->rec, JOB_FLAG(COMPLETING))) {
+        (void)lifecycle_requeue(ctld, j, end->requeue_hold, end->special_exit, NULL);
+        return;
+    }
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), state_flags,
+        j->rec->state_flags | JOB_FLAG(REQUEUED) | held);
+    /* disk full: it stays ended, and the others wait for it to be requeued */
+    (void)core_commit(ctld, tx);
+}
+
+/* What ends with the job of this id, which was a leader. */
+static void end_components(struct ctld *ctld, uint32_t leader, const struct job_end *end)
+{
+    const struct job *first = cluster_job(ctld->cluster, leader);
+    uint32_t n = first && het_is_leader(first->rec) ? first->rec->het_count : 0;
+    struct job_end with = *end;
+
+    with.nodes_clean = false; /* that was said of the leader's node */
+    for (uint32_t k = 1; k < n; k++) {
+        struct job *j;
+
+        first = cluster_job(ctld->cluster, leader);
+        j = first ? het_component(ctld->cluster, first->rec, k) : NULL;
+        if (j && !job_is_ended(j->rec))
+            (void)lifecycle_end(ctld, j, &with); /* disk full: when the controller starts again */
+        else if (j && end->requeue)
+            requeue_component(ctld, j, end);
+    }
+}
+
 uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *end)
 {
     bool holds = job_holds_resources(j->rec);
@@ -139,7 +179,7 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
     else if (clean && (j = cluster_job(ctld->cluster, id)))
         services_job_over(ctld, j);
     if (leader)
-        het_ended(ctld, id, end);
+        end_components(ctld, id, end);
     return lsn;
 }
 

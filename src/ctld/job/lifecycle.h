@@ -45,14 +45,10 @@ void lifecycle_cleaned(struct ctld *ctld, struct job *j);
 
 /* joblaunch.c */
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn);
-/* Does PrologFlags have prologs run when a job starts? */
-bool launch_prepares(const struct ctld *ctld);
 /* PrologFlags=Alloc of a job without a script. */
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
 /* The same for one node, whatever PrologFlags says. */
 void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn);
-/* PrologFlags=Contain: jobs get an extern step. */
-bool launch_contains(const struct ctld *ctld);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);

@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/job/crontimes.h"
 #include "ctld/core/wait.h"
 #include "ctld/job/cronjobs.h"
 #include "ctld/job/depends.h"

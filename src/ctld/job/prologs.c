@@ -8,10 +8,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "ctld/job/hetgroup.h"
-#include "ctld/notify/hooks.h"
-#include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
-#include "fields.h"
 
 struct prologs {
     struct idmap awaited; /* job id -> struct bitmap: positions whose prolog is awaited */
@@ -55,6 +52,34 @@ static bool has_flag(const struct ctld *ctld, const char *flag)
     return conf_option(ctld->conf, CONF_PROLOG_FLAGS, flag, &v, &len);
 }
 
+/* PrologFlags has one of the n flags. */
+static bool any_flag(const struct ctld *ctld, const char *const *flags, size_t n)
+{
+    const char *v;
+    size_t len;
+
+    for (size_t i = 0; i < n; i++)
+        if (conf_option(ctld->conf, CONF_PROLOG_FLAGS, flags[i], &v, &len))
+            return true;
+    return false;
+}
+
+bool launch_prepares(const struct ctld *ctld)
+{
+    /* All but the first imply it. */
+    static const char *const flags[] = { "Alloc",  "Contain",  "DeferBatch",
+                                         "NoHold", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
+bool launch_contains(const struct ctld *ctld)
+{
+    static const char *const flags[] = { "Contain", "RunInJob", "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
 bool prologs_wanted(const struct ctld *ctld)
 {
     const char *first = conf_str_nth(ctld->conf, CONF_PROLOG, 0);
@@ -79,9 +104,14 @@ bool prologs_hold_grant(const struct ctld *ctld, const struct job *j)
     return any_awaits(ctld, j) && !has_flag(ctld, "NoHold");
 }
 
+bool prologs_defer_batch(const struct ctld *ctld)
+{
+    return has_flag(ctld, "DeferBatch");
+}
+
 bool prologs_hold_batch(const struct ctld *ctld, const struct job *j)
 {
-    return any_awaits(ctld, j) && has_flag(ctld, "DeferBatch");
+    return any_awaits(ctld, j) && prologs_defer_batch(ctld);
 }
 
 bool prologs_over(const struct ctld *ctld, const struct job *j)
@@ -112,58 +142,12 @@ static struct bitmap *awaited_make(struct ctld *ctld, const struct job *j)
     return left;
 }
 
-/* All nodes are ready. */
-static void end_configuring(struct ctld *ctld, struct job *j)
+bool prologs_note_passed(struct ctld *ctld, const struct job *j, size_t position)
 {
-    Pst__Transaction *tx = tx_new(core_now());
-    struct job *leader;
-    uint64_t lsn;
+    struct bitmap *left = awaited_make(ctld, j);
 
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), state_flags,
-        j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
-    tx_clear(tx, JOB_F_NODE_PROLOGS);
-    lsn = core_commit(ctld, tx);
-    if (!lsn) {
-        log_error("job %u: its nodes are ready, but the journal is full", j->rec->job_id);
-        return; /* their report is not acknowledged and comes again */
-    }
-    leader = het_component(ctld->cluster, j->rec, 0);
-    leader = leader ? leader : j;
-    if (has_flag(ctld, "DeferBatch"))
-        launch_batch(ctld, leader, lsn); /* unless another component is not ready */
-    services_job_progress(ctld, j, lsn);
-    if (leader != j)
-        services_job_progress(ctld, leader, lsn);
-}
-
-void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id)
-{
-    const Pst__Alloc *a = j->rec->alloc;
-    long pos = a ? alloc_position(a, node_id) : -1;
-    struct bitmap *left;
-
-    if (pos < 0 || !job_awaits_node_prologs(j->rec) || job_is_ended(j->rec))
-        return;
-    left = awaited_make(ctld, j);
-    bitmap_clear(left, (uint32_t)pos);
-    if (bitmap_empty(left))
-        end_configuring(ctld, j);
-}
-
-void prologs_done(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run)
-{
-    struct job *j = cluster_job(ctld->cluster, run->job_id);
-
-    if (j && j->rec->db_id == run->run_id)
-        prologs_passed(ctld, j, n->rec->node_id);
-}
-
-void prologs_resized(struct ctld *ctld, struct job *j, uint64_t lsn)
-{
-    if (!job_awaits_node_prologs(j->rec))
-        return;
-    prologs_forget(ctld, j);
-    launch_prepare(ctld, j, lsn);
+    bitmap_clear(left, (uint32_t)position);
+    return bitmap_empty(left);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

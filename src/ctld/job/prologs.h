@@ -13,6 +13,12 @@ struct prologs; /* which nodes are awaited */
 int prologs_new(struct prologs **ret);           /* -ENOMEM */
 struct prologs *prologs_free(struct prologs *p); /* always NULL */
 
+/* Does PrologFlags have prologs run when a job starts? */
+bool launch_prepares(const struct ctld *ctld);
+/* PrologFlags=Contain: jobs get an extern step. */
+bool launch_contains(const struct ctld *ctld);
+/* PrologFlags=DeferBatch: the script waits for the prologs of all nodes. */
+bool prologs_defer_batch(const struct ctld *ctld);
 /* Is there anything to wait for when a job starts? */
 bool prologs_wanted(const struct ctld *ctld);
 
@@ -30,7 +36,12 @@ bool prologs_hold_batch(const struct ctld *ctld, const struct job *j);
 bool prologs_over(const struct ctld *ctld, const struct job *j);
 /* Has this node of the allocation not yet answered? */
 bool prologs_await(const struct ctld *ctld, const struct job *j, size_t position);
-/* A node is not waited for any more: its prolog is done, or the node is lost and the job goes on
+/* The node at this position is not awaited any more.  True: no other is. */
+bool prologs_note_passed(struct ctld *ctld, const struct job *j, size_t position);
+
+/* prologsteps.c
+ *
+ * A node is not waited for any more: its prolog is done, or the node is lost and the job goes on
  * without it.  What waited for the last one goes on. */
 void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id);
 /* A node says that it is done. */

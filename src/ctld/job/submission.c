@@ -29,12 +29,6 @@
 #define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
 #define GRES_KINDS_MAX 128u        /* named in one list: each is looked for on every kind of node */
 
-bool submission_fail(struct submission *s, int code)
-{
-    s->code = code;
-    return false;
-}
-
 /* ---- defaults -------------------------------------------------------------------------------- */
 
 static bool default_time(struct submission *s)

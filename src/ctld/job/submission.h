@@ -25,7 +25,11 @@ struct submission {
 };
 
 /* The submission is refused with this code.  Always false. */
-bool submission_fail(struct submission *s, int code);
+static inline bool submission_fail(struct submission *s, int code)
+{
+    s->code = code;
+    return false;
+}
 /* Look at everything that is asked for, and fill in defaults.  False: refused, see code, hint and
  * text. */
 bool submission_check(struct submission *s);

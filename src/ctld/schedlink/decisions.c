@@ -124,6 +124,23 @@ static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
     wait_remove(ctld, w);
 }
 
+/* How many of these decisions, which begin with a component, belong to its group. */
+static size_t group_decisions(const struct ctld *ctld, const struct sched_decision *d, size_t n)
+{
+    const struct job *first = cluster_job(ctld->cluster, d->job_id);
+    size_t i = 1;
+
+    if (!first || !het_is(first->rec))
+        return 1;
+    for (; i < n && i < first->rec->het_count && d[i].kind == SCHED_START; i++) {
+        const struct job *j = cluster_job(ctld->cluster, d[i].job_id);
+
+        if (!j || !het_is(j->rec) || j->rec->het_job_id != first->rec->het_job_id)
+            break;
+    }
+    return i;
+}
+
 /* One job, or the components of one: all start or none does. */
 static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d,
                            size_t n)
@@ -164,7 +181,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         const struct sched_decision *d = &m->d.items[i];
         struct job *j = cluster_job(ctld->cluster, d->job_id);
 
-        n = d->kind == SCHED_START ? het_decisions(ctld, d, m->d.n - i) : 1;
+        n = d->kind == SCHED_START ? group_decisions(ctld, d, m->d.n - i) : 1;
         if (d->kind == SCHED_START)
             start_proposed(ctld, pass, d, n);
         else if (d->kind == SCHED_PREEMPT)

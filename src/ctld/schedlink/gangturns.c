@@ -14,12 +14,10 @@
 #include "base/pb/pbutil.h"
 #include "base/must.h"
 #include "base/timefmt.h"
-#include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/schedlink/makeroom.h"
-#include "ctld/step/steps.h"
 #include "ctld/core/service.h"
 #include "feed/records.h"
 #include "sched/rules/gang.h"
@@ -235,7 +233,7 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
             launch_suspend(ctld, j, lsn, !run);
             feed_end_time(ctld, j);
             if (run)
-                steps_retry(ctld, j);
+                services_job_resumed(ctld, j);
         }
     }
     if (lsn)

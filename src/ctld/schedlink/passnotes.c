@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/must.h"
-#include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"

@@ -210,12 +210,26 @@ void feed_job_gone(struct ctld *ctld, struct job *j)
     feed_add(ctld, f);
 }
 
+/* j, a pending component, changed: the others may become eligible with it, or cease to be. */
+static void feed_components(struct ctld *ctld, const struct job *j)
+{
+    bool eligible = het_eligible_at(ctld->cluster, j->rec) != INT64_MAX;
+
+    for (uint32_t k = 0; k < j->rec->het_count; k++) {
+        struct job *other = het_component(ctld->cluster, j->rec, k);
+
+        if (other && other != j && job_is_pending(other->rec) &&
+            feed_knows(ctld, other->rec->job_id) != eligible)
+            feed_job(ctld, other);
+    }
+}
+
 void feed_job(struct ctld *ctld, struct job *j)
 {
     if (job_is_pending(j->rec))
         feed_pending(ctld, j);
     if (job_is_pending(j->rec) && het_is(j->rec))
-        het_feed_others(ctld, j);
+        feed_components(ctld, j);
     if (job_is_pending(j->rec))
         return;
     if (!job_holds_resources(j->rec))

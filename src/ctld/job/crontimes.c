@@ -1,7 +1,8 @@
-/* crontime.c - when the job of a crontab entry runs next; see cronjobs.h */
+/* crontimes.c - when the job of a crontab runs; see crontimes.h */
+#include "ctld/job/crontimes.h"
+
 #include "base/cronspec.h"
 #include "base/timefmt.h"
-#include "ctld/job/cronjobs.h"
 
 #define RETRY_US (60 * USEC_PER_SEC)
 
