@@ -41,6 +41,7 @@ struct watch;
 struct front;
 struct feasible;
 struct schedfeed;
+struct swaiter;
 struct passnotes;
 struct mails;
 struct hooks;
@@ -124,6 +125,7 @@ struct ctld {
     /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
     struct idmap questions;
     struct idmap dependants;  /* target job id -> struct idlist */
+    struct swaiter *swaiters; /* few: one for each swait that runs; see swait.c */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist gang_fresh; /* jobs that started beside others; see gangturns.h */
     bool gang_changed;

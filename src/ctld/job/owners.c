@@ -183,6 +183,7 @@ const struct ctld_service owners_service = {
     .free = free_owners,
     .tick_writing = owners_tick,
     .tick_slow = owners_check_pending,
+    .step_ended = owners_step_ended,
     .on_job_gone = forget_job,
     .job_given_up = end_given_up,
     .step_ended = owners_step_ended,

@@ -9,7 +9,6 @@
 
 #include "base/log.h"
 #include "ctld/schedlink/schedfeed.h"
-#include "ctld/schedlink/minutes.h"
 #include "ctld/policy/policy.h"
 #include "ctld/core/service.h"
 #include "feed/limitrecords.h"
@@ -21,10 +20,28 @@ static struct { /* one controller a process */
     size_t n; /* FEW + 1: too many to list */
 } touched;
 
+static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
+{
+    struct feed *f = feed_of_level_usage(ctld->cluster, of, id, l, core_now());
+
+    if (f)
+        feed_add(ctld, f);
+}
+
+void feedlimits_usage_assoc(struct ctld *ctld, const struct assoc *a)
+{
+    feed_level(ctld, USAGE_ASSOC, a->id, a->rec->limits);
+}
+
+void feedlimits_usage_qos(struct ctld *ctld, const Pst__QosRecord *q)
+{
+    feed_level(ctld, USAGE_QOS, q->qos_id, q->limits);
+}
+
 static void feed_below(struct ctld *ctld, const struct assoc *a)
 {
     feed_add(ctld, feed_of_assoc_limits(ctld->cluster->am, a));
-    minutes_feed_assoc(ctld, a);
+    feedlimits_usage_assoc(ctld, a);
     for (const struct assoc *c = a->child; c; c = c->sibling)
         feed_below(ctld, c);
 }
@@ -35,7 +52,7 @@ static void feed_all(struct ctld *ctld)
 
     for (size_t pos = 0; (a = am_next_assoc(ctld->cluster->am, &pos));) {
         feed_add(ctld, feed_of_assoc_limits(ctld->cluster->am, a));
-        minutes_feed_assoc(ctld, a);
+        feedlimits_usage_assoc(ctld, a);
     }
 }
 
@@ -74,7 +91,7 @@ void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
         break;
     case PST__ACCT_CHANGE__BODY_QOS:
         feed_add(ctld, feed_of_qos_limits(put->qos));
-        minutes_feed_qos(ctld, put->qos);
+        feedlimits_usage_qos(ctld, put->qos);
         feed_parts_of(ctld, put->qos->name);
         break;
     case PST__ACCT_CHANGE__BODY_ASSOC:

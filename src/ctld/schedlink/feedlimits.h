@@ -10,3 +10,6 @@ void feedlimits_gone(struct ctld *ctld, const Pst__AcctChange *put); /* it goes 
 void feedlimits_enforce(struct ctld *ctld);
 /* before changes are handed over: what has been gathered */
 void feedlimits_flush(struct ctld *ctld);
+/* Tell the scheduler what a level with limits by minutes has used; nothing for others. */
+void feedlimits_usage_assoc(struct ctld *ctld, const struct assoc *a);
+void feedlimits_usage_qos(struct ctld *ctld, const Pst__QosRecord *q);

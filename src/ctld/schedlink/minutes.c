@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
@@ -67,26 +68,6 @@ static void list_levels(struct assoc_mgr *am)
     for (size_t pos = 0; (q = am_next(am, AM_QOS, &pos));)
         if (limits_by_minutes(((const Pst__QosRecord *)q)->limits))
             add(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
-}
-
-/* ---- to the scheduler ------------------------------------------------------------------------ */
-
-static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
-{
-    struct feed *f = feed_of_level_usage(ctld->cluster, of, id, l, core_now());
-
-    if (f)
-        feed_add(ctld, f);
-}
-
-void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a)
-{
-    feed_level(ctld, USAGE_ASSOC, a->id, a->rec->limits);
-}
-
-void minutes_feed_qos(struct ctld *ctld, const Pst__QosRecord *q)
-{
-    feed_level(ctld, USAGE_QOS, q->qos_id, q->limits);
 }
 
 /* ---- what is used up ------------------------------------------------------------------------- */
@@ -175,14 +156,14 @@ void minutes_tick(struct ctld *ctld, int64_t now)
     for (size_t i = 0; i < all.assocs.n; i++) {
         const struct assoc *a = am_assoc(am, all.assocs.v[i].id);
 
-        minutes_feed_assoc(ctld, a);
+        feedlimits_usage_assoc(ctld, a);
         all.assocs.v[i].spent = spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
         any = any || all.assocs.v[i].spent;
     }
     for (size_t i = 0; i < all.qos.n; i++) {
         const Pst__QosRecord *q = am_qos(am, all.qos.v[i].id);
 
-        minutes_feed_qos(ctld, q);
+        feedlimits_usage_qos(ctld, q);
         all.qos.v[i].spent = spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
         any = any || all.qos.v[i].spent;
     }

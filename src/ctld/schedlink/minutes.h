@@ -7,8 +7,5 @@
 
 #include "ctld/ctld.h"
 
-/* Tell the scheduler what a level with such limits has used; nothing for others. */
-void minutes_feed_assoc(struct ctld *ctld, const struct assoc *a);
-void minutes_feed_qos(struct ctld *ctld, const Pst__QosRecord *q);
 void minutes_tick(struct ctld *ctld, int64_t now); /* every ten seconds */
 void minutes_clear(void);                          /* at the end */

@@ -27,5 +27,3 @@ void async_close(Pst__Transaction *tx, const struct step *s, const uid_t *uid);
 void async_recover(struct ctld *ctld, struct job *j);
 /* Something of j ended: answer swait when nothing is left. */
 void async_drained(struct ctld *ctld, struct job *j);
-void async_conn_closed(uint64_t conn);
-void async_clear(void);

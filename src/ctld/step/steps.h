@@ -8,6 +8,8 @@
  * NULL when it is impossible.  Gives the lsn (0 = none). */
 uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
                               struct conn *conn, Pst__StepReply **ret_reply);
+/* What srun needs to launch s; freed with steps_reply_free().  NULL: it cannot sign. */
+Pst__StepReply *steps_reply_new(struct ctld *ctld, const struct job *j, const struct step *s);
 void steps_reply_free(Pst__StepReply *reply);
 /* Beside its credential, the key by which the requester proves to slurmd that the credential is
  * his. */
@@ -34,10 +36,7 @@ uint64_t steps_ended(struct ctld *ctld, struct job *j, struct step *s, uint32_t 
 void steps_close(struct ctld *ctld, struct job *j, Pst__Transaction *tx, uint32_t exit_status);
 /* Requests that wait for resources of this job: try again, or refuse them when it ended. */
 void steps_retry(struct ctld *ctld, struct job *j);
-void steps_conn_closed(struct ctld *ctld, uint64_t conn);
 /* s runs until each of its nodes has said that it ended there. */
 void steps_await(struct step *s);
 /* After recovery: running steps wait for all their nodes again. */
 void steps_recover(struct ctld *ctld, struct job *j);
-void steps_tick(struct ctld *ctld, int64_t now_us); /* --immediate, time limits of steps */
-void steps_clear(struct ctld *ctld);

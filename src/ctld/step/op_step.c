@@ -1,0 +1,77 @@
+/* op_step.c - requests for steps: a step of one job, or over the components of one */
+#include "base/pb/pbutil.h"
+#include "ctld/core/service.h"
+#include "ctld/step/async.h"
+#include "ctld/step/stepcreate.h"
+#include "ctld/step/stepqueue.h"
+#include "ctld/step/steps.h"
+
+void op_step_create(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__StepCreateRequest *req = PB_AS(step_create_request, cmd->msg);
+    static const Pst__StepSpec none = PST__STEP_SPEC__INIT;
+    const Pst__StepSpec *spec = req->spec ? req->spec : &none;
+    struct job *j = cluster_job(ctld->cluster, req->job_id);
+    struct step *s;
+    uint64_t lsn;
+    int r;
+
+    if (!j) {
+        core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (!cmd_may_act_as(ctld, cmd, j->rec->uid)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    if (req->async) {
+        async_submit(ctld, cmd, j, req);
+        return;
+    }
+    r = steps_queue_waits(ctld, req->job_id)
+            ? ESLURM_NODES_BUSY
+            : steps_create_one(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn);
+    if (r == 0)
+        steps_answer(ctld, j, cmd, s, lsn);
+    else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
+        steps_queue_add(ctld, req->job_id, cmd, 0, spec, NULL);
+    else
+        core_error(ctld, cmd, r, NULL);
+}
+
+void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__HetStepRequest *req = PB_AS(het_step_request, cmd->msg);
+    const struct job *leader = cluster_job(ctld->cluster, req->job_id);
+    struct step_part *parts = NULL;
+    uint64_t lsn = 0;
+    int r;
+
+    if (!leader) {
+        core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
+        return;
+    }
+    if (!cmd_may_act_as(ctld, cmd, leader->rec->uid)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    r = steps_queue_waits(ctld, req->job_id)
+            ? ESLURM_NODES_BUSY
+            : steps_create_components(ctld, req, cmd->conn, &parts, &lsn);
+    if (r == 0)
+        steps_answer_components(ctld, req, cmd, parts, lsn);
+    else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
+        steps_queue_add(ctld, req->job_id, cmd, 0, NULL, req);
+    else
+        core_error(ctld, cmd, r, NULL);
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static const struct ctld_op step_ops[] = {
+    { OP_STEP_CREATE, .fn = op_step_create, .flags = OPF_WRITES | OPF_CLOSES },
+    { OP_HET_STEP_CREATE, .fn = op_het_step_create, .flags = OPF_WRITES | OPF_CLOSES },
+    { 0 }
+};
+
+const struct ctld_service stepops_service = { .name = "stepops", .ops = step_ops };

@@ -1,0 +1,121 @@
+/* stepcreds.c - what a client needs to launch a step: addresses and a credential; see steps.h */
+#include "ctld/step/steps.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+
+#define CREDENTIAL_LIFE_S 120u
+
+size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret)
+{
+    Pst__NodeAddr **list = must(calloc(alloc->n_node_ids ? alloc->n_node_ids : 1, sizeof(*list)));
+
+    for (size_t i = 0; i < alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
+        Pst__NodeAddr *a = must(malloc(sizeof(*a)));
+
+        pst__node_addr__init(a);
+        SET(a, node_id, alloc->node_ids[i]);
+        SET(a, cpus, alloc_group(alloc, i)->cpus);
+        if (n) {
+            a->name = tx_strdup(n->rec->name);
+            a->addr = tx_strdup(n->rec->addr ? n->rec->addr : n->rec->hostname);
+            SET(a, port, n->rec->port);
+        }
+        list[i] = a;
+    }
+    *ret = list;
+    return alloc->n_node_ids;
+}
+
+Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,
+                                  Pst__CredPurpose purpose)
+{
+    Pst__StepCredential cred = PST__STEP_CREDENTIAL__INIT;
+    Pst__StepRecord plain; /* shallow: nodes need no second copy of what they launch */
+    Pst__SignedCredential *out = must(malloc(sizeof(*out)));
+    uint8_t mac[AUTH_MAC_SIZE];
+    uint64_t life_s = CREDENTIAL_LIFE_S;
+    const char *kid;
+
+    pst__signed_credential__init(out);
+    SET(&cred, job_id, j->rec->job_id);
+    SET(&cred, run_id, j->rec->db_id);
+    SET(&cred, uid, j->rec->uid);
+    SET(&cred, gid, j->rec->gid);
+    cred.user_name = j->rec->user_name;
+    if (s) {
+        plain = *s->rec;
+        plain.has_async_launch = plain.has_async_spec = 0;
+        cred.step = &plain;
+        SET(&cred, step_id, s->rec->step_id);
+    }
+    if (purpose != PST__CRED_PURPOSE__CRED_LAUNCH)
+        SET(&cred, purpose, purpose);
+    cred.job = j->rec;
+    (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
+    SET(&cred, expires_us, core_now() + (int64_t)life_s * USEC_PER_SEC);
+    if (cluster_step(j, STEP_EXTERN))
+        SET(&cred, contain, true);
+    cred.cluster_name = ctld->cluster->rec->name;
+    out->has_credential = 1;
+    out->credential.len = pst__step_credential__get_packed_size(&cred);
+    out->credential.data = must(malloc(out->credential.len));
+    pst__step_credential__pack(&cred, out->credential.data);
+    if (auth_sign(ctld->keys, out->credential.data, out->credential.len, mac, &kid) < 0) {
+        pst__signed_credential__free_unpacked(out, NULL);
+        return NULL;
+    }
+    out->key_id = tx_strdup(kid);
+    out->has_mac = 1;
+    out->mac.len = sizeof(mac);
+    out->mac.data = must(malloc(sizeof(mac)));
+    memcpy(out->mac.data, mac, sizeof(mac));
+    return out;
+}
+
+void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply)
+{
+    const Pst__SignedCredential *cred = reply->credential;
+    uint8_t *key = must(malloc(AUTH_MAC_SIZE));
+
+    if (auth_derive(ctld->keys, cred->key_id, AUTH_FOR_LAUNCH, cred->mac.data, cred->mac.len, key,
+                    NULL) < 0) {
+        free(key); /* slurmd will say what is missing */
+        return;
+    }
+    reply->has_launch_key = true;
+    reply->launch_key = (ProtobufCBinaryData){ AUTH_MAC_SIZE, key };
+}
+
+Pst__StepReply *steps_reply_new(struct ctld *ctld, const struct job *j, const struct step *s)
+{
+    Pst__StepReply *r = must(malloc(sizeof(*r)));
+    ProtobufCMessage *copy;
+
+    pst__step_reply__init(r);
+    r->credential = steps_sign(ctld, j, s, PST__CRED_PURPOSE__CRED_LAUNCH);
+    if (!r->credential) {
+        steps_reply_free(r);
+        return NULL;
+    }
+    steps_add_key(ctld, r);
+    if (pb_dup(&s->rec->base, &copy) < 0)
+        must(NULL);
+    r->step = (Pst__StepRecord *)copy;
+    if (pb_dup(&j->rec->base, &copy) < 0)
+        must(NULL);
+    r->job = (Pst__JobRecord *)copy;
+    r->n_nodes = steps_node_addrs(ctld, s->rec->alloc, &r->nodes);
+    return r;
+}
+
+void steps_reply_free(Pst__StepReply *reply)
+{
+    if (reply)
+        pst__step_reply__free_unpacked(reply, NULL);
+}
