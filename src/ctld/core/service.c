@@ -323,11 +323,6 @@ void services_job_over(struct ctld *ctld, struct job *j)
     CALL_JOB(ctld, job_over, j);
 }
 
-void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status)
-{
-    CALL_JOB(ctld, step_ended, j, status);
-}
-
 void services_job_split(struct ctld *ctld, struct job *j)
 {
     CALL_JOB(ctld, job_split, j);

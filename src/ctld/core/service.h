@@ -162,8 +162,6 @@ struct ctld_service {
     void (*job_cleaned)(struct ctld *ctld, struct job *j);
     /* Nothing of j is left on any node, and it is not queued again. */
     void (*job_over)(struct ctld *ctld, struct job *j);
-    /* A step of srun, or the script, ended on its last node with this wait(2) status. */
-    void (*step_ended)(struct ctld *ctld, struct job *j, uint32_t status);
     /* Tasks of an array became the record j. */
     void (*job_split)(struct ctld *ctld, struct job *j);
     /* Of j something changed that others may wait for: tasks were cancelled. */
@@ -229,6 +227,5 @@ void services_job_resumed(struct ctld *ctld, struct job *j);
 void services_job_ended(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_cleaned(struct ctld *ctld, struct job *j);
 void services_job_over(struct ctld *ctld, struct job *j);
-void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status);
 void services_job_split(struct ctld *ctld, struct job *j);
 void services_job_changed(struct ctld *ctld, struct job *j);

@@ -186,5 +186,4 @@ const struct ctld_service owners_service = {
     .step_ended = owners_step_ended,
     .on_job_gone = forget_job,
     .job_given_up = end_given_up,
-    .step_ended = owners_step_ended,
 };
