@@ -20,7 +20,7 @@
 #include "cli/format/fmt_sacct.h"
 #include "cli/format/json_job.h"
 #include "cli/base/opts.h"
-#include "cli/query/jobfilter.h"
+#include "cli/query/out_jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"

@@ -17,7 +17,7 @@
 #include "cli/format/fmt_core.h"
 #include "cli/job/jobtext.h"
 #include "cli/base/opts.h"
-#include "cli/query/jobfilter.h"
+#include "cli/query/out_jobfilter.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"

@@ -13,7 +13,7 @@
 #include "cli/base/cli.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/json_out.h"
-#include "cli/query/jobfilter.h"
+#include "cli/query/out_jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_stepjobs.h"
 

@@ -1,4 +1,4 @@
-/* test_jobfilter.c - the filter of sacct, scancel and squeue: options, requests, records */
+/* test_out_jobfilter.c - the filter of sacct, scancel and squeue: options, requests, records */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/query/jobfilter.h"
+#include "cli/query/out_jobfilter.h"
 
 struct settings {
     int before;

@@ -1,4 +1,4 @@
-/* jobfilter.h - which jobs are meant: the filter of sacct, scancel and squeue
+/* out_jobfilter.h - which jobs are meant: the filter of sacct, scancel and squeue
  *
  * The options of these commands go into one struct jobfilter.  The part that the controller or the
  * accounting store applies is a request; jobfilter_match() applies the rest to each record that

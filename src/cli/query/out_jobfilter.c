@@ -1,5 +1,6 @@
-/* jobfilter.c - options that choose jobs, as a request and as a test of records; see jobfilter.h. */
-#include "cli/query/jobfilter.h"
+/* out_jobfilter.c - options that choose jobs, as a request and as a test of records; see
+ * out_jobfilter.h. */
+#include "cli/query/out_jobfilter.h"
 
 #include <stdio.h>
 #include <stdlib.h>
