@@ -13,6 +13,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
+#include "feed/feedmem.h"
 #include "model/account/usage.h"
 
 #define FRAME_BYTES (128u * 1024)
