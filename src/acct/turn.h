@@ -1,10 +1,11 @@
 /* turn.h - of two slurmdbd one alone works on a store; whose turn it is
  *
- * The database knows, by two locks that end with the connection which has them: `here`, which the
- * first daemon has as long as it lives, and `work`, which the daemon that works has.  The second works only
- * while the first is not here.  On a server a connection that is silent for TURN_SILENCE_S is ended
- * by it, with its locks, so that a host without power does not keep them; with SQLite the locks are
- * of a file beside the database, and end with the process.  One thread. */
+ * The database knows, by two locks that end with the connection which has them: `here`, which
+ * the first daemon has as long as it lives, and `work`, which the daemon that works has.  The
+ * second works only while the first is not here.  On a server a connection that is silent for
+ * TURN_SILENCE_S is ended by it, with its locks, so that a host without power does not keep
+ * them; with SQLite the locks are of a file beside the database, and end with the process.  One
+ * thread. */
 #pragma once
 
 #include <stdbool.h>

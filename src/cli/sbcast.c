@@ -1,7 +1,7 @@
 /* sbcast.c - copy a file to every node of a job
  *
- * Options and messages; the transfer is in bcastsend.c.  Exit status: 0, 1, 255 when the file cannot be
- * read, or the error number of a node (17: the file exists). */
+ * Options and messages; the transfer is in bcastsend.c.  Exit status: 0, 1, 255 when the file
+ * cannot be read, or the error number of a node (17: the file exists). */
 #include <ctype.h>
 #include <errno.h>
 #include <signal.h>

@@ -47,8 +47,8 @@ static void check_kind(struct conf_loader *l, const struct kind *k)
                conf_tables[CONF_TBL_KEY].rows[k->key].name, v->text, known, k->prefix);
 }
 
-/* SysfsInterfaces without AcctGatherInterconnectType=.../sysfs has no effect.  That is an error: the
- * administrator expects figures. */
+/* SysfsInterfaces without AcctGatherInterconnectType=.../sysfs has no effect.  That is an error:
+ * the administrator expects figures. */
 static void check_interfaces(struct conf_loader *l)
 {
     const struct conf_val *type = &l->c->vals[CONF_ACCT_GATHER_INTERCONNECT_TYPE],

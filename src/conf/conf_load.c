@@ -1,9 +1,10 @@
 /* conf_load.c - reading slurm.conf and what belongs to it.
  *
  * One pass over the lines; single keys are stored at once, NodeName lines make nodes at once.
- * Lines about partitions, node sets and DownNodes are resolved at the end, so their order is free.  Every
- * problem is noted and reading goes on.  A command (CONF_CLIENT) leaves the lines about nodes and
- * partitions unread, opens no second file but includes, and asks no name service. */
+ * Lines about partitions, node sets and DownNodes are resolved at the end, so their order is
+ * free.  Every problem is noted and reading goes on.  A command (CONF_CLIENT) leaves the lines
+ * about nodes and partitions unread, opens no second file but includes, and asks no name
+ * service. */
 #include "conf/conf_priv.h"
 
 #include <errno.h>
@@ -78,8 +79,8 @@ static int down_line(struct conf_loader *l, const struct conf_row *row)
     return r == -E2BIG ? 0 : r;
 }
 
-/* A NodeName, PartitionName, NodeSet, DownNodes or PowerAction line.  All pairs from (key, value) to
- * the end of the line describe the same thing. */
+/* A NodeName, PartitionName, NodeSet, DownNodes or PowerAction line.  All pairs from (key,
+ * value) to the end of the line describe the same thing. */
 static int thing_line(struct conf_loader *l, enum conf_table_id table, const struct conf_row *place,
                       const char *key, const char *value, char *rest)
 {

@@ -1,4 +1,5 @@
-/* conf_mcs.h - MCSPlugin and MCSParameters: which jobs get a security label, and what the label keeps apart */
+/* conf_mcs.h - MCSPlugin and MCSParameters: which jobs get a security label, and what the label
+ * keeps apart */
 #pragma once
 
 #include <stdbool.h>

@@ -1,6 +1,7 @@
 /* conf_nodetable.c - finding a node of the configuration by its name.
  *
- * Open addressing at half load at most; the table holds indexes of struct conf's nodes, plus one. */
+ * Open addressing at half load at most; the table holds indexes of struct conf's nodes, plus
+ * one. */
 #include "conf/conf_priv.h"
 
 #include <errno.h>

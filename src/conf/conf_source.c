@@ -1,7 +1,8 @@
 /* conf_source.c - the texts a configuration is read from: files, or texts in memory.
  *
  * Owns the list of sources in struct conf; a text lives as long as the configuration, since
- * values point into it.  Limits: CONF_MAX_FILE per file, CONF_MAX_TOTAL and CONF_MAX_SOURCES together. */
+ * values point into it.  Limits: CONF_MAX_FILE per file, CONF_MAX_TOTAL and CONF_MAX_SOURCES
+ * together. */
 #include "conf/conf_priv.h"
 
 #include <errno.h>

@@ -132,7 +132,8 @@ struct ctld {
     int64_t gang_next_us; /* the next slice of time begins */
 };
 
-/* ---- operations: handlers of rows, see core/service.h ------------------------------------------- */
+/* ---- operations: handlers of rows, see core/service.h
+ * ------------------------------------------- */
 
 typedef void op_fn(struct ctld *ctld, struct cmd *cmd);
 

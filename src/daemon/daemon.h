@@ -1,9 +1,9 @@
 /* daemon.h - the head of a daemon: options, check of the configuration, log, signals, start and end
  *
- * slurmctld, slurmdbd and slurmd share this.  A daemon brings a `struct daemon_head` (its name, usage
- * and options) and a `struct daemon_life` (its own steps of a start); both are constant.  Everything
- * here runs in the main thread before other threads exist, except the signal functions, which any one
- * thread may call. */
+ * slurmctld, slurmdbd and slurmd share this.  A daemon brings a `struct daemon_head` (its name,
+ * usage and options) and a `struct daemon_life` (its own steps of a start); both are constant.
+ * Everything here runs in the main thread before other threads exist, except the signal
+ * functions, which any one thread may call. */
 #pragma once
 
 #include <getopt.h>
@@ -75,8 +75,8 @@ void daemon_open_log(const struct daemon_head *head, const struct daemon_options
 
 /* ---- the life of a daemon (dmnlife.c) -------------------------------------------------------- */
 
-/* The steps of a start in their order.  Each gives 0 or a negative errno with a sentence in err; the
- * first failure ends the daemon.  NULL: the daemon has no such step. */
+/* The steps of a start in their order.  Each gives 0 or a negative errno with a sentence in err;
+ * the first failure ends the daemon.  NULL: the daemon has no such step. */
 struct daemon_life {
     /* Configuration and keys.  Still with the rights and the directory of the caller. */
     int (*configure)(void *ctx, struct err *err);
@@ -90,8 +90,9 @@ struct daemon_life {
 
 /* Raise the limit of files, forbid core dumps, take the nice value of -n. */
 void daemon_begin(const struct daemon_head *head, const struct daemon_options *o);
-/* Live: configure, change the user, detach (but in the foreground), log, serve, release.  The exit
- * status.  The parent of a daemon that detaches exits inside, when the daemon serves or has ended. */
+/* Live: configure, change the user, detach (but in the foreground), log, serve, release.  The
+ * exit status.  The parent of a daemon that detaches exits inside, when the daemon serves or has
+ * ended. */
 int daemon_live(const struct daemon_head *head, const struct daemon_life *life,
                 const struct daemon_options *o, void *ctx);
 

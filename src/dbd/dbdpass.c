@@ -1,4 +1,5 @@
-/* dbdpass.c - the password at the database server, written down or printed by a program of the site */
+/* dbdpass.c - the password at the database server, written down or printed by a program of the
+ * site */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

@@ -226,7 +226,8 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,
                     pid_t pid, char **ret, struct err *err);
 
-/* ociconf.c: fill sf->oci when the step asks for a container and the node has an oci.conf.  -ENOMEM. */
+/* ociconf.c: fill sf->oci when the step asks for a container and the node has an oci.conf.
+ * -ENOMEM. */
 int oci_plan(const struct noded *d, Pst__StepFile *sf);
 
 /* gatherconf.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller

@@ -1,5 +1,5 @@
-/* nodegres.c - what this node's devices are: gres.conf and what was found, as the node registers it;
- * see nodegres.h
+/* nodegres.c - what this node's devices are: gres.conf and what was found, as the node registers
+ * it; see nodegres.h
  *
  * Devices of a name are numbered through the lines that apply to the node.  Shares of GPUs (shard,
  * mps) have none of their own: a line with File says which GPUs are shared, one without shares all

@@ -1,4 +1,5 @@
-/* nodeplugins.c - plugins of the site in slurmd, and what the others need to find theirs; see noded.h
+/* nodeplugins.c - plugins of the site in slurmd, and what the others need to find theirs; see
+ * noded.h
  *
  * Those that slurmd loads at its start stay until it ends or is reconfigured.  Steps and scripts
  * load their own (slurmstepd-plug), by plugstack.conf as it is then. */

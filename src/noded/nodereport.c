@@ -1,4 +1,5 @@
-/* nodereport.c - what the controller learns from this node, over the connection we dialled; see noded.h
+/* nodereport.c - what the controller learns from this node, over the connection we dialled; see
+ * noded.h
  *
  * Events gather in a queue and leave together when the loop has nothing else at hand, so a burst
  * makes one message and a single event none the later.  A report is done when its reply came (then

@@ -1,4 +1,5 @@
-/* tourreport.c - `penstock report JOB`: what a job used of what it held, and what to ask for next time
+/* tourreport.c - `penstock report JOB`: what a job used of what it held, and what to ask for
+ * next time
  *
  * The figures and the page are sacct's; this is the short way to them. */
 #include <errno.h>

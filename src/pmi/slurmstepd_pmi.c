@@ -1,4 +1,5 @@
-/* slurmstepd_pmi.c - slurmstepd-pmi2, slurmstepd-pmix: the MPI service of a step on a node; see service.h */
+/* slurmstepd_pmi.c - slurmstepd-pmi2, slurmstepd-pmix: the MPI service of a step on a node; see
+ * service.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

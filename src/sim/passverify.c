@@ -1,8 +1,9 @@
 /* passverify.c - see passverify.h
  *
- * The model's observer feeds the scheduler as src/ctld/core/schedfeed.c do; `known` has the jobs that
- * the scheduler knows.  Two things differ: changes come record by record instead of batch by batch, and a
- * pass is asked for when its first start comes, with the records up to the one that it had seen. */
+ * The model's observer feeds the scheduler as src/ctld/core/schedfeed.c do; `known` has the jobs
+ * that the scheduler knows.  Two things differ: changes come record by record instead of batch
+ * by batch, and a pass is asked for when its first start comes, with the records up to the one
+ * that it had seen. */
 #include "sim/passverify.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* workload.h - what is to be run: jobs with their true run times, and the names of their users and
  * partitions
  *
- * Made by the readers of traces (swf.h, sacctlog.h), by the generators (generate.h) or by hand.  Pure
- * data, one thread per object.  Functions returning int give 0 or a negative errno. */
+ * Made by the readers of traces (swf.h, sacctlog.h), by the generators (generate.h) or by hand.
+ * Pure data, one thread per object.  Functions returning int give 0 or a negative errno. */
 #pragma once
 
 #include <stdbool.h>

@@ -384,8 +384,8 @@ struct plug_ops {
     void (*task_exit)(struct step *s, const struct task *t);
     void (*end)(struct step *s);
 };
-/* Of main().  -1: go on, with *ret_ops (NULL in slurmstepd itself); else the exit status of what the
- * words asked for. */
+/* Of main().  -1: go on, with *ret_ops (NULL in slurmstepd itself); else the exit status of what
+ * the words asked for. */
 int plug_main(int argc, char **argv, const struct plug_ops **ret_ops);
 
 /* child.c: a process of the step, made without copying our memory */

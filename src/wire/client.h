@@ -29,7 +29,8 @@ struct client_target {
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
     int timeout_ms;           /* connect and each call, MessageTimeout */
     const char *program;
-    /* the service that we mean to reach, which it must prove: "slurmdbd", "slurmd"; NULL = "slurmctld" */
+    /* the service that we mean to reach, which it must prove: "slurmdbd", "slurmd"; NULL =
+     * "slurmctld" */
     const char *service;
     const char *name; /* which one: the node's name for slurmd */
     /* To slurmd: the credential of the request to come, and the key that came with it. */

@@ -32,8 +32,8 @@ static inline void addrinfo_freep(struct addrinfo **ai)
         freeaddrinfo(*ai);
 }
 
-/* The socket, or an error: -ECONNREFUSED no listener, -EACCES a listener that is neither root, SlurmUser nor
- * ourselves. */
+/* The socket, or an error: -ECONNREFUSED no listener, -EACCES a listener that is neither root,
+ * SlurmUser nor ourselves. */
 static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);

@@ -142,7 +142,8 @@ void srun_arbitrary(struct srun *s, struct srun_part *p);
 /* srun_launch.c */
 /* Connect to the nodes and send the launch requests; failures count as failed nodes. */
 void srun_launch(struct srun *s);
-/* A step that was created will not be launched: tell the controller, unless the job ends with it. */
+/* A step that was created will not be launched: tell the controller, unless the job ends with
+ * it. */
 void srun_unlaunched(struct srun *s, uint32_t exit_status);
 /* Tasks, ranks and nodes from the step reply. */
 void srun_layout(struct srun *s);

@@ -1,7 +1,7 @@
 /* acctadmin.h - accounting entities in a controller that keeps the store itself
  *
- * Requests are carried out by a thread of their own (acct/admin/adminserve.h); what they changed comes to
- * the core, is put into the log, and the answer leaves when that is durable. */
+ * Requests are carried out by a thread of their own (acct/admin/adminserve.h); what they changed
+ * comes to the core, is put into the log, and the answer leaves when that is durable. */
 #pragma once
 
 #include <stdint.h>

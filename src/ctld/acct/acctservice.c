@@ -1,5 +1,6 @@
-/* acctservice.c - the service that keeps the accounting records: the thread that follows the journal,
- * and what asks and changes the records.  They are in a store of our own, or slurmdbd's. */
+/* acctservice.c - the service that keeps the accounting records: the thread that follows the
+ * journal, and what asks and changes the records.  They are in a store of our own, or
+ * slurmdbd's. */
 #include <string.h>
 
 #include "base/strbuf.h"

@@ -1,7 +1,7 @@
 /* shares.h - usage and shares of associations: kept going, told to the scheduler, shown, set back
  *
- * What is used is in the model (model/account/usage.h); here is what the configuration and the clock do
- * with it.  Core thread unless said otherwise. */
+ * What is used is in the model (model/account/usage.h); here is what the configuration and the
+ * clock do with it.  Core thread unless said otherwise. */
 #pragma once
 
 #include "ctld/ctld.h"

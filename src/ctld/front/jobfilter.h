@@ -24,5 +24,6 @@ bool jobfilter_uid(const struct jobfilter *f, uint32_t uid);
 bool jobfilter_state(const struct jobfilter *f, uint32_t state, uint32_t flags);
 /* Anything but those three: the whole record is needed. */
 bool jobfilter_by_record(const struct jobfilter *f);
-/* Names of the list that is looked for first in a job's nodes; units of ctld/core/budget.h a job. */
+/* Names of the list that is looked for first in a job's nodes; units of ctld/core/budget.h a
+ * job. */
 unsigned jobfilter_cost(const struct jobfilter *f);

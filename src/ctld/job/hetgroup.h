@@ -1,5 +1,5 @@
-/* hetgroup.h - heterogeneous jobs: one submission of several components, each a job with resources of
- * its own
+/* hetgroup.h - heterogeneous jobs: one submission of several components, each a job with
+ * resources of its own
  *
  * Component k of the job with leader id L is job L + k.  They are accepted, started, held,
  * released and requeued together; the leader owns the script, and its end is everybody's.  Core

@@ -6,7 +6,6 @@
 #include "ctld/job/prologs.h"
 #include "fields.h"
 
-
 /* All nodes are ready. */
 static void end_configuring(struct ctld *ctld, struct job *j)
 {

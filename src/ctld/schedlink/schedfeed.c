@@ -1,5 +1,5 @@
-/* schedfeed.c - changes for the scheduler's thread; see schedfeed.h.  What a record means to the scheduler
- * is in src/feed/records.c.
+/* schedfeed.c - changes for the scheduler's thread; see schedfeed.h.  What a record means to the
+ * scheduler is in src/feed/records.c.
  *
  * `fed` has the jobs that the scheduler knows, as pending or as holding resources. */
 #include "ctld/schedlink/schedfeed.h"

@@ -1,7 +1,8 @@
 /* taskinput.c - what srun and sattach give the tasks: standard input and signals; see step.h
  *
- * Pieces of input wait, each once for all the tasks that it is for.  While STEP_STDIN_MAX bytes wait,
- * no client is read: neither srun, which keeps within the credit that it is told, nor sattach. */
+ * Pieces of input wait, each once for all the tasks that it is for.  While STEP_STDIN_MAX bytes
+ * wait, no client is read: neither srun, which keeps within the credit that it is told, nor
+ * sattach. */
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 /* nsprogram.c - programs of the site about a job's namespaces; see jobns.h
  *
- * They run on the node itself, as root: not in the job's namespace, which they may have to change. */
+ * They run on the node itself, as root: not in the job's namespace, which they may have to
+ * change. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>

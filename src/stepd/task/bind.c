@@ -1,7 +1,7 @@
 /* bind.c - see bind.h
  *
- * The masks are worked out in the numbers of allocations (base/bind/cpubind.h) and turned into those
- * of the kernel, which is all that a child gets: it binds itself before its exec. */
+ * The masks are worked out in the numbers of allocations (base/bind/cpubind.h) and turned into
+ * those of the kernel, which is all that a child gets: it binds itself before its exec. */
 #include "stepd/task/bind.h"
 
 #include <errno.h>

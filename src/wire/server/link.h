@@ -108,7 +108,8 @@ void link_pause(struct link *l, bool pause);
 void link_finish(struct link *l, const char *why);
 /* Close now; what is queued is lost. */
 void link_close(struct link *l, const char *why);
-/* Check deadlines: half a frame, or output that the peer does not read, for longer than stall_us. */
+/* Check deadlines: half a frame, or output that the peer does not read, for longer than
+ * stall_us. */
 void link_tick(struct link *l, int64_t now_mono_us, int64_t stall_us);
 
 static inline size_t link_out_bytes(const struct link *l)

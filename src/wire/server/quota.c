@@ -157,7 +157,8 @@ static void stand_up(struct quota *q, struct quota_seat *seat)
     drop_if_empty(q, peer);
 }
 
-/* ---- which connection gives way; the lock is held -- --------------------------------------------------------- */
+/* ---- which connection gives way; the lock is held --
+ * --------------------------------------------------------- */
 
 static struct quota_seat *oldest_of(const struct quota_peer *peer, bool with_bytes)
 {

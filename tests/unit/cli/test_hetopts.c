@@ -1,4 +1,5 @@
-/* test_hetopts.c - options of heterogeneous jobs: components, what is carried on, lists of groups */
+/* test_hetopts.c - options of heterogeneous jobs: components, what is carried on, lists of
+ * groups */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

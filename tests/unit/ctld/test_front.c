@@ -1,4 +1,5 @@
-/* test_front.c - what keeps one user from holding the door: rate limit, questions; names of users */
+/* test_front.c - what keeps one user from holding the door: rate limit, questions; names of
+ * users */
 #include "model_util.h"
 
 #include <pwd.h>

@@ -1,5 +1,5 @@
-/* test_fieldtable.c - proto/fieldtable.h: the table gives the rights that tests/golden/field_rights.txt
- * lists, and nothing to anybody beside it */
+/* test_fieldtable.c - proto/fieldtable.h: the table gives the rights that
+ * tests/golden/field_rights.txt lists, and nothing to anybody beside it */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>

@@ -2,10 +2,10 @@
  *
  * tests/golden/schema.txt locks every field and enum value: a line that disappears or changes
  * fails, a new one wants `test_golden --update`, which writes the additions and refuses anything
- * else.  A field that goes leaves a line "reserved ..." that is written by hand, and its number and
- * name are never used again.  tests/golden/NAME.vN.bin are sample messages and frames as protocol version N encoded them.
- * Those of the present version must come out the same; all of them must decode, completely, and
- * encode to the same bytes. */
+ * else.  A field that goes leaves a line "reserved ..." that is written by hand, and its number
+ * and name are never used again.  tests/golden/NAME.vN.bin are sample messages and frames as
+ * protocol version N encoded them. Those of the present version must come out the same; all of
+ * them must decode, completely, and encode to the same bytes. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
