@@ -51,8 +51,8 @@ ROOMS = {
     "wire": ["auth", "", "server"],
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
-    "sched": ["", "explain", "plan", "rules", "select", "state"],
-    "ctld": ["", "core", "policy", "acct", "watch", "front", "notify", "schedlink", "job", "resv", "step", "node"],
+    "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
+    "ctld": ["", "core", "policy", "acct", "watch", "front", "notify", "schedlink", "resv", "job", "step", "submit", "node"],
     "stepd": ["shared", "env", "", "use", "cgroup", "ns", "plug", "task", "io"],
     "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
 }

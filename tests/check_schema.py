@@ -18,6 +18,7 @@ from tap import Tap
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "tests/golden/schema.txt"
 LINE = re.compile(r"(?:enum )?pst\.(\w+)\.(\w+) = (-?\d+)(?: (?:optional|repeated|required|none) (?:message |enum )?(?:pst\.)?(\w+))?")
+RESERVED = re.compile(r"reserved ([\w.]+)\.\w+ = (\d+)\b")
 
 
 class Schema:
@@ -45,6 +46,9 @@ class Schema:
 
     def knows(self, line):
         """Is this line of the lock in the schema, or its number reserved?"""
+        gone = RESERVED.match(line)
+        if gone:
+            return int(gone.group(2)) in self.reserved.get(gone.group(1), ())
         m = LINE.match(line)
         if not m:
             return line.startswith("op ")  # numbers of operations: test_golden

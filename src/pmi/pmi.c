@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "pmi/kvs.h"
-#include "pmi/service.h"
+#include "pmi/pmiservice.h"
 #include "pmi/text.h"
 
 #define READ_CHUNK 65536u

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "base/strbuf.h"
-#include "pmi/service.h"
+#include "pmi/pmiservice.h"
 
 /* A number of ranks, the first of them, and the digest of all in hex. */
 #define SET_MAX (2 * DIGEST_SIZE + 40)

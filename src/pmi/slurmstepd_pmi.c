@@ -1,5 +1,5 @@
 /* slurmstepd_pmi.c - slurmstepd-pmi2, slurmstepd-pmix: the MPI service of a step on a node; see
- * service.h */
+ * pmiservice.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/inherit.h"
-#include "pmi/service.h"
+#include "pmi/pmiservice.h"
 #include "version.h"
 #include "wire/client.h"
 

@@ -20,7 +20,7 @@
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 /* Take a job out of everything it is in, its record included. */
 static void drop_job(struct sched *s, struct job *j)

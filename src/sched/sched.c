@@ -28,8 +28,8 @@
 #include "sched/state/queue.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
-#include "sched/state/tally.h"
+#include "sched/base/strtab.h"
+#include "sched/base/tally.h"
 
 int sched_new(const struct sched_params *params, struct sched **ret_sched)
 {

@@ -11,7 +11,7 @@
 
 #include "base/err.h"
 #include "sched/sched.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 #define WORKLOAD_MAX_JOBS 4000000u
 #define WORKLOAD_MAX_NAMES 65536u /* users; partitions likewise */

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

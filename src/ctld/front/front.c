@@ -11,7 +11,7 @@
 #include "base/timefmt.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
-#include "ctld/job/contents.h"
+#include "ctld/submit/contents.h"
 #include "ctld/front/private.h"
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"

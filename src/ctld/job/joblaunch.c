@@ -13,7 +13,7 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
-#include "ctld/job/rlimits.h"
+#include "ctld/submit/rlimits.h"
 
 /* "16(x4),8": one number per group of equal neighbours. */
 static char *per_node_text(const Pst__Alloc *a, bool tasks)

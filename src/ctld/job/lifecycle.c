@@ -14,7 +14,7 @@
 #include "base/sluid.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/job/crontimes.h"
+#include "ctld/submit/crontimes.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/depends.h"
 #include "ctld/schedlink/schedfeed.h"

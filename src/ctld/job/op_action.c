@@ -15,7 +15,7 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
 #include "ctld/step/async.h"
-#include "ctld/job/cronjobs.h"
+#include "ctld/submit/cronjobs.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/core/wait.h"

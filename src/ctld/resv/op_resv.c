@@ -18,7 +18,7 @@
 #include "ctld/resv/resv.h"
 #include "ctld/core/service.h"
 #include "model/account/assoc.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 
 #define PAST_GRACE_US (600 * USEC_PER_SEC) /* a start may lie so far back */
 #define UNLIMITED_MIN (365u * 24 * 60)

@@ -19,7 +19,7 @@
 #include "feed/grestext.h"
 #include "feed/licensefeed.h"
 #include "feed/records.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 #include "sched/rules/resv_choice.h"
 
 struct tres_want { /* of a TRES= text, or of the single keys */

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/service.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 
 struct node_class {
     const Pst__NodeRecord *like; /* borrowed from one of its nodes; valid until invalidated */

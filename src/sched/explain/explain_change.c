@@ -14,7 +14,7 @@
 #include "sched/sched.h"
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 /* Is the text names joined by '&' alone?  Then *ret_n of them. */
 static bool plain_words(const char *text, uint32_t *ret_n)

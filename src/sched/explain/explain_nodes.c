@@ -15,7 +15,7 @@
 #include "sched/select/fit.h"
 #include "sched/select/nodeview.h"
 #include "sched/state/classes.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 #include "sched/state/endtime.h"
 #include "sched/state/fits.h"
 #include "sched/state/holders.h"

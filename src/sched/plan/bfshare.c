@@ -15,7 +15,7 @@
 #include "sched/state/parts.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/tally.h"
+#include "sched/base/tally.h"
 
 enum sched_why bf_refusal(struct bf *b, struct entry *e, bool *ret_no_lics)
 {

@@ -41,7 +41,7 @@
 #include "sched/state/question.h"
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/tally.h"
+#include "sched/base/tally.h"
 
 /* ---- what is known of a class ---------------------------------------------------------------- */
 

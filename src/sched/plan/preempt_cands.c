@@ -13,7 +13,7 @@
 #include "sched/state/lics.h"
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 void psearch_done(struct psearch *x)
 {

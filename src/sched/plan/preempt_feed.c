@@ -12,7 +12,7 @@
 #include "sched/state/jobs.h"
 #include "sched/state/planlog.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 static int qos_row(struct sched *s, const char *name, struct qos_preempt **ret)
 {

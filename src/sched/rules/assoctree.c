@@ -13,7 +13,7 @@
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 struct assocs {
     struct sched_assoc *list;

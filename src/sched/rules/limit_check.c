@@ -23,7 +23,7 @@
 #include "sched/state/parts.h"
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 struct test {
     struct sched *s;

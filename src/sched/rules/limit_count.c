@@ -22,7 +22,7 @@
 #include "sched/state/lics.h"
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 /* ---- how much -------------------------------------------------------------------------------- */
 

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "sched/rules/limit.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 struct entry;
 struct job;

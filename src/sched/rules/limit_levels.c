@@ -11,7 +11,7 @@
 #include "sched/rules/limit.h"
 #include "sched/rules/limit_data.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 /* ---- the table of levels --------------------------------------------------------------------- */
 

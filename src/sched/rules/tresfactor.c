@@ -14,7 +14,7 @@
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 static bool gres_named(const struct sched *s, const struct gres_row *row, const char *want)
 {

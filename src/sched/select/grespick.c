@@ -21,7 +21,7 @@
 #include "sched/state/question.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 #define LINKED_MAX 64u /* devices of a row whose links are looked at */
 

@@ -12,7 +12,7 @@
 #include "sched/select/fit.h"
 #include "sched/select/nodeview.h"
 #include "sched/state/classes.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 #include "sched/state/kinds.h"
 #include "sched/state/nodes.h"
 #include "sched/state/parts.h"

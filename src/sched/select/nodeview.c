@@ -17,7 +17,7 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 #define NO_MATCH (UINT32_MAX - 1)
 

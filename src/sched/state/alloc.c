@@ -9,7 +9,7 @@
 
 #include "sched/sched.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 struct blocks {
     struct sched_alloc_gres *gres;

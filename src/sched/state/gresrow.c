@@ -6,10 +6,10 @@
 #include <string.h>
 
 #include "sched/sched.h"
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 #include "sched/state/nodes.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 void gres_row_done(struct gres_row *row)
 {

@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 
 struct node;
 struct sched;

@@ -11,7 +11,7 @@
 #include "sched/state/lics.h"
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 /* Skip list height: one level more for each pair of zero bits of a hash of job and partition. */
 static uint32_t entry_height(uint32_t job, uint32_t part)

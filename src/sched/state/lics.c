@@ -12,7 +12,7 @@
 #include "sched/state/bounds.h"
 #include "sched/state/planlog.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 int lic_id(struct sched *s, const char *name, uint32_t *ret_id)
 {

@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 #include "sched/state/gresrow.h"
 #include "sched/state/holders.h"
 #include "sched/state/jobs.h"
@@ -18,7 +18,7 @@
 #include "sched/state/parts.h"
 #include "sched/state/planlog.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 static int feature_id(struct sched *s, const char *name, uint32_t *ret)
 {

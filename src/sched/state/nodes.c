@@ -13,12 +13,12 @@
 #include "base/cleanup.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 #include "sched/state/gresrow.h"
 #include "sched/state/jobs.h"
 #include "sched/state/parts.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 void job_node_take(struct sched *s, const struct job *j, size_t i)
 {

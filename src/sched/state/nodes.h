@@ -6,7 +6,7 @@
 #include <stdint.h>
 
 #include "base/bitmap.h"
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 
 struct gres_row;
 struct job;

@@ -17,7 +17,7 @@
 #include "sched/state/planlog.h"
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 int part_get(struct sched *s, const char *name, struct part **ret)
 {

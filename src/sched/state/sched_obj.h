@@ -9,8 +9,8 @@
 #include "sched/state/fits.h"
 #include "sched/state/planlog.h"
 #include "sched/state/resvs.h"
-#include "sched/state/strtab.h"
-#include "sched/state/tally.h"
+#include "sched/base/strtab.h"
+#include "sched/base/tally.h"
 
 struct advs;
 struct bitmap;

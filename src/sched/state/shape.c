@@ -12,9 +12,9 @@
 #include "base/cleanup.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 #include "sched/state/sched_obj.h"
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 void shape_free(struct shape *sh)
 {

@@ -16,7 +16,7 @@
 #include "stepd/step.h"
 #include "wire/client.h"
 
-#define FIRST_TASK_FD 5 /* of the service, see pmi/service.h */
+#define FIRST_TASK_FD 5 /* of the service, see pmi/pmiservice.h */
 #define READY_MS 30000  /* a server that is not up by then does not come */
 
 struct mpi {

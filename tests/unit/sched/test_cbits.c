@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 
 #define BITS 70u /* the last word is not full */
 

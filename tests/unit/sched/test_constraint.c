@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 
 /* Eight nodes; node i has a, b, c where bit 0, 1, 2 of i is set. */
 static struct bitmap *have[3];

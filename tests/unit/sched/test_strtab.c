@@ -9,8 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "sched/state/strtab.h"
-#include "sched/state/tally.h"
+#include "sched/base/strtab.h"
+#include "sched/base/tally.h"
 
 static void test_ids(void **state)
 {

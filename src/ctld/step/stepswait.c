@@ -1,4 +1,4 @@
-/* swait.c - swait: requests that wait until a job has no step of srun any more; see async.h */
+/* stepswait.c - swait: requests that wait until a job has no step of srun any more; see async.h */
 #include "ctld/step/async.h"
 
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * holds all of them and the text.  Entries that did not change keep their jobs.  Jobs that lost
  * their entry are cancelled after it, when they wait; a controller that dies in between does that
  * when it is back. */
-#include "ctld/job/cronjobs.h"
+#include "ctld/submit/cronjobs.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,8 +16,8 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "ctld/job/crontimes.h"
-#include "ctld/job/contents.h"
+#include "ctld/submit/crontimes.h"
+#include "ctld/submit/contents.h"
 #include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"

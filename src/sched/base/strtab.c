@@ -1,7 +1,7 @@
 /* strtab.c - strings turned into small dense ids; see strtab.h.
  *
  * Open addressing with linear probing, never more than half full; nothing is ever removed. */
-#include "sched/state/strtab.h"
+#include "sched/base/strtab.h"
 
 #include <errno.h>
 #include <stdlib.h>

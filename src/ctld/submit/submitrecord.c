@@ -9,7 +9,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
-#include "ctld/job/submission.h"
+#include "ctld/submit/submission.h"
 #include "fields.h"
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)

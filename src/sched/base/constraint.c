@@ -3,7 +3,7 @@
  * The parser builds a tree in one array (children before parents).  Afterwards the tree is
  * flattened into alternatives: the '&'-joined items of the top level, with a bracket replaced by
  * each of its choices. */
-#include "sched/state/constraint.h"
+#include "sched/base/constraint.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* jobsubmit.c - the list of filters, and the small ones; see jobsubmit.h */
-#include "ctld/job/jobsubmit.h"
+#include "ctld/submit/jobsubmit.h"
 
 #include <errno.h>
 #include <string.h>

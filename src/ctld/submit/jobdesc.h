@@ -1,7 +1,7 @@
 /* jobdesc.h - jobs, partitions and reservations under the names that scripts know */
 #pragma once
 
-#include "ctld/job/jobsubmit.h"
+#include "ctld/submit/jobsubmit.h"
 #include "lua/record.h"
 
 /* What a job description needs beside its record; ctx of luarecord_push() for jobdesc_type. */

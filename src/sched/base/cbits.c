@@ -3,7 +3,7 @@
  * Held twice is rare (sharing partitions, a job resumed onto CPUs given away), so the counts are
  * touched only when bits overlap or some bit is held more than once.  Take and release are exact
  * inverses in any order. */
-#include "sched/state/cbits.h"
+#include "sched/base/cbits.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* submission.c - defaults and checks of a submission; see submission.h.  Partitions are in
  * submitparts.c. */
-#include "ctld/job/submission.h"
+#include "ctld/submit/submission.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -11,8 +11,8 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/jobmemory.h"
-#include "ctld/job/jobsubmit.h"
+#include "ctld/submit/jobmemory.h"
+#include "ctld/submit/jobsubmit.h"
 #include "ctld/job/licenses.h"
 #include "ctld/policy/mcs.h"
 #include "ctld/policy/policy.h"

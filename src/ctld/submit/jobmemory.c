@@ -1,5 +1,5 @@
 /* jobmemory.c - how much memory a job asks for; see jobmemory.h */
-#include "ctld/job/jobmemory.h"
+#include "ctld/submit/jobmemory.h"
 
 #include <stdlib.h>
 #include <string.h>

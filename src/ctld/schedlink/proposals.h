@@ -1,4 +1,4 @@
-/* decisions.h - the scheduler's proposals, taken by the core
+/* proposals.h - the scheduler's proposals, taken by the core
  *
  * A proposal was made against a model that lags a little: start_holds() checks it against the
  * present state, and the scheduler is told when it is dropped.  Core thread. */

@@ -2,7 +2,7 @@
  *
  * Names and meanings are those of job_submit.lua of Slurm: minutes for limits, bit 63 of
  * pn_min_memory for "per CPU", 0x80000000 for a nice value of 0. */
-#include "ctld/job/jobdesc.h"
+#include "ctld/submit/jobdesc.h"
 
 #include <errno.h>
 #include <stdlib.h>

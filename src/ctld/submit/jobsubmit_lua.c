@@ -9,7 +9,7 @@
 
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "ctld/job/jobdesc.h"
+#include "ctld/submit/jobdesc.h"
 #include "model/account/assoc.h"
 #include "model/kept.h"
 #include "wire/errors.h"

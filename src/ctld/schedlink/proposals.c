@@ -1,5 +1,5 @@
-/* decisions.c - what the scheduler decided reaches the jobs and those who asked; see decisions.h */
-#include "ctld/schedlink/decisions.h"
+/* proposals.c - what the scheduler decided reaches the jobs and those who asked; see proposals.h */
+#include "ctld/schedlink/proposals.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-/* service.h - the MPI service of one step on one node: a process of the user beside the tasks
+/* pmiservice.h - the MPI service of one step on one node: a process of the user beside the tasks
  *
  * Started by the step daemon when the step has an MPI type; a program for each type, so that the
  * simple one does not load the library of the other.  That library and the parser of what programs

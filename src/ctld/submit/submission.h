@@ -6,7 +6,7 @@
 
 #include "base/strbuf.h"
 #include "ctld/ctld.h"
-#include "ctld/job/contents.h"
+#include "ctld/submit/contents.h"
 
 struct submission {
     struct ctld *ctld;

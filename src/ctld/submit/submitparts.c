@@ -9,7 +9,7 @@
 #include "base/strbuf.h"
 #include "base/wordlist.h"
 #include "ctld/job/jobfacts.h"
-#include "ctld/job/submission.h"
+#include "ctld/submit/submission.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/feasible.h"
 

@@ -2,7 +2,7 @@
  *
  * One table of open addressing for all keys, emptied at the start of a run; costs nothing while no
  * limit is set. */
-#include "sched/state/tally.h"
+#include "sched/base/tally.h"
 
 #include <errno.h>
 #include <stdlib.h>
