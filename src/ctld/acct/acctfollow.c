@@ -39,6 +39,7 @@ struct acctfollow {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct client *client; /* under the lock, to be woken */
+    int fd;                /* its connection; what client_fd() looks at is the thread's alone */
     bool stopping;         /* likewise */
     _Atomic uint64_t version;
     atomic_bool refused; /* by the log */
@@ -51,8 +52,8 @@ struct acctfollow {
 static void wake_up(struct acctfollow *f)
 {
     pthread_mutex_lock(&f->lock);
-    if (f->client && client_fd(f->client) >= 0)
-        (void)shutdown(client_fd(f->client), SHUT_RDWR); /* the wait ends */
+    if (f->client && f->fd >= 0)
+        (void)shutdown(f->fd, SHUT_RDWR); /* the wait ends */
     pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->lock);
 }
@@ -64,6 +65,7 @@ static void set_client(struct acctfollow *f, struct client *client)
     pthread_mutex_lock(&f->lock);
     old = f->client;
     f->client = client;
+    f->fd = client ? client_fd(client) : -1;
     pthread_mutex_unlock(&f->lock);
     (void)client_free(old); /* always NULL */
 }
