@@ -339,7 +339,7 @@ static uint32_t *unknown_ids(const struct runaways *r, size_t *ret_n)
     for (size_t i = 0; i < r->n; i++) {
         uint32_t id = r->jobs[i]->job->job_id;
 
-        if (!bsearch(&id, r->live, r->n_live, sizeof(*r->live), by_id))
+        if (!r->n_live || !bsearch(&id, r->live, r->n_live, sizeof(*r->live), by_id))
             ids[n++] = id;
     }
     *ret_n = n;
