@@ -18,7 +18,7 @@ from tap import Tap
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "tests/golden/schema.txt"
 LINE = re.compile(r"(?:enum )?pst\.(\w+)\.(\w+) = (-?\d+)(?: (?:optional|repeated|required|none) (?:message |enum )?(?:pst\.)?(\w+))?")
-RESERVED = re.compile(r"reserved ([\w.]+)\.\w+ = (\d+)\b")
+RESERVED = re.compile(r"reserved pst\.(\w+)\.\w+ = (\d+)\b")
 
 
 class Schema:
