@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""Programs are started in few places, each of which sees to what they inherit (src/base/inherit.h).
+"""Programs are started in few places, each of which sees to what they inherit (src/base/process/inherit.h).
 
 usage: tests/check_spawn.py [BUILD]"""
 
@@ -14,7 +14,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 # Commands pass on what their user opened for the program he names.
 COMMANDS = {"cli", "penstock"}
 # Where daemons and what they start do it: the one function, and children before their exec.
-PLACES = {"base/spawnprog.c", "ctld/notify/triggers.c", "oci/runtime.c", "stepd/shared/ask.c", "stepd/task/child.c", "stepd/ns/nsprogram.c", "stepd/ns/nsfirst.c"}
+PLACES = {"base/process/spawnprog.c", "ctld/notify/triggers.c", "oci/runtime.c", "stepd/shared/ask.c", "stepd/task/child.c", "stepd/ns/nsprogram.c", "stepd/ns/nsfirst.c"}
 MAINS = ["ctld/slurmctld.c", "dbd/slurmdbd.c", "noded/slurmd.c", "oci/slurmstepd_oci.c", "pmi/slurmstepd_pmi.c", "stepd/slurmstepd.c"]
 
 
@@ -37,8 +37,8 @@ tap.check("programs are started with spawn_program()", [f"src/{name}:{found[name
                                                       for name in sorted(found.keys() - PLACES)])
 tap.check("no place is listed that starts none", sorted(PLACES - found.keys()))
 tap.check("children close what they do not pass on",
-          [f"src/{name}: no inherit_close()" for name in sorted(PLACES - {"base/spawnprog.c"}) if "inherit_close(" not in code(SRC / name)])
-tap.check("spawn_program() closes the rest", [] if "addclosefrom_np(" in code(SRC / "base/spawnprog.c") else ["it does not"])
+          [f"src/{name}: no inherit_close()" for name in sorted(PLACES - {"base/process/spawnprog.c"}) if "inherit_close(" not in code(SRC / name)])
+tap.check("spawn_program() closes the rest", [] if "addclosefrom_np(" in code(SRC / "base/process/spawnprog.c") else ["it does not"])
 tap.check("daemons begin without what they were started with",
           [f"src/{name}" for name in MAINS if not re.search(r"inherit_(begin|close)\(", code(SRC / name))])
 tap.end()

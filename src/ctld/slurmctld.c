@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
-#include "base/inherit.h"
+#include "base/process/daemonize.h"
+#include "base/process/inherit.h"
 #include "base/log.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
+#include "base/process/daemonize.h"
 #include "daemon/daemon.h"
 
 int daemon_conf_file(const char *path, char **ret_path, struct err *err)

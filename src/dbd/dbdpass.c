@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "base/timefmt.h"
 #include "dbd/dbd.h"
 

@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
-#include "base/inherit.h"
+#include "base/process/daemonize.h"
+#include "base/process/inherit.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "dbd/dbd.h"

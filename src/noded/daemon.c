@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
+#include "base/process/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
 #include "noded.h"

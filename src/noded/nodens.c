@@ -14,7 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "noded.h"
 #include "noded/nsyaml.h"
 #include "stepd/ns/jobns.h"

@@ -8,7 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "noded.h"
 #include "spank/plugstack.h"
 #include "spank/stack.h"

@@ -12,9 +12,9 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
+#include "base/process/daemonize.h"
 #include "base/log.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "stepd/env/env.h"
 #include "noded.h"
 #include "stepd/shared/spool.h"

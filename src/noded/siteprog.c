@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "noded.h"
 #include "stepd/env/envlist.h"
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "noded.h"
 #include "version.h"
 

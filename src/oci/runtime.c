@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "oci/oci.h"

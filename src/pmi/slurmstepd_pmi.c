@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "pmi/pmiservice.h"
 #include "version.h"
 #include "wire/client.h"

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "base/pb/pbutil.h"
 #include "stepd/shared/ask.h"
 #include "stepd/io/bcastwrite.h"

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/daemonize.h"
+#include "base/process/daemonize.h"
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"

@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/safetext.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "base/timefmt.h"
 #include "ctld/notify/jobcomp.h"
 #include "model/words/names.h"

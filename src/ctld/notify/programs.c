@@ -22,7 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/safetext.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
 

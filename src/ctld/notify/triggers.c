@@ -17,7 +17,7 @@
 #include "base/cleanup.h"
 #include "base/groups.h"
 #include "base/hostlist.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/must.h"

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"

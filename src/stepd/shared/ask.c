@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "base/pb/pbutil.h"
 #include "stepd/shared/ctl.h"
 #include "stepfile.pb-c.h"

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 #include "stepd/io/bcastwrite.h"
 #include "stepd/shared/spool.h"
 

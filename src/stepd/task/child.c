@@ -25,7 +25,7 @@
 
 #include "base/cleanup.h"
 #include "base/failpoint.h"
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"
 

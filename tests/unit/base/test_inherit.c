@@ -1,4 +1,4 @@
-/* test_inherit.c - base/inherit.h and base/spawnprog.h: what a process begins with and what it
+/* test_inherit.c - base/process/inherit.h and base/process/spawnprog.h: what a process begins with and what it
  * passes on */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,8 +15,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/inherit.h"
-#include "base/spawnprog.h"
+#include "base/process/inherit.h"
+#include "base/process/spawnprog.h"
 
 static bool is_open(int fd)
 {

@@ -1,5 +1,5 @@
 /* inherit.c - see inherit.h */
-#include "base/inherit.h"
+#include "base/process/inherit.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* spawnprog.c - see spawnprog.h */
-#include "base/spawnprog.h"
+#include "base/process/spawnprog.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 /* daemonize.c - see daemonize.h */
-#include "base/daemonize.h"
+#include "base/process/daemonize.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * A daemon is started by hand, by a shell script or by a service manager, with whatever these have
  * open; libraries open descriptors that stay open over an exec.  Both would be the jobs' in the
  * end, with the rights of root.  So every daemon begins with inherit_begin(), and every program is
- * started by spawn_program() (base/spawnprog.h) or, after a fork, with inherit_close() before it;
+ * started by spawn_program() (base/process/spawnprog.h) or, after a fork, with inherit_close() before it;
  * tests/check_spawn.py knows all places. */
 #pragma once
 
