@@ -283,7 +283,7 @@ def test_steps_wait_for_each_other(c):
     """A step over both components waits for the one that holds the second, and starts when it ends."""
     (c.work / "w.sh").write_text("#!/bin/bash\n#SBATCH -n1\n#SBATCH hetjob\n#SBATCH -n1\n"
                                  "srun --het-group=1 bash -c 'while [ ! -e go ]; do sleep .05; done; echo one' &\n"
-                                 "while ! squeue -hs -j $SLURM_JOB_ID | grep -q .0; do sleep .05; done\n"
+                                 "while ! squeue -hs -o %i | grep -q '\\.0$'; do sleep .05; done\n"
                                  "srun --het-group=0,1 echo two &\nsleep .5; touch go; wait\n")
     job = int(c.run("sbatch", "-W", "w.sh").out.split()[-1])
     assert (c.work / f"slurm-{job}.out").read_text() == "one\ntwo\ntwo\n"
