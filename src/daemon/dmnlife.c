@@ -76,7 +76,7 @@ int daemon_live(const struct daemon_head *head, const struct daemon_life *life,
                 const struct daemon_options *o, void *ctx)
 {
     struct err err = { .text = "" };
-    int ready_fd = -1, r = life->configure(ctx, &err);
+    int ready_fd = -1, r = life->configure ? life->configure(ctx, &err) : 0;
 
     if (r >= 0 && life->user)
         r = daemon_become(life->user(ctx), &err);
@@ -89,6 +89,7 @@ int daemon_live(const struct daemon_head *head, const struct daemon_life *life,
     }
     if (r < 0)
         report_failure(head, life, o, ctx, &err);
-    life->release(ctx);
+    if (life->release)
+        life->release(ctx);
     return r < 0 ? 1 : 0;
 }

@@ -189,12 +189,31 @@ static void test_life(void **state)
     }
 }
 
+static int serve_at_once(void *ctx, int ready_fd, struct err *err)
+{
+    (void)err;
+    *(int *)ctx = ready_fd;
+    return 0;
+}
+
+/* Every step but serve() may be left out. */
+static void test_life_of_one_step(void **state)
+{
+    static const struct daemon_life short_life = { .serve = serve_at_once };
+    const struct daemon_options o = { .foreground = true };
+    int ready_fd = 0;
+
+    (void)state;
+    assert_int_equal(daemon_live(&head, &short_life, &o, &ready_fd), 0);
+    assert_int_equal(ready_fd, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_options),   cmocka_unit_test(test_option_values),
         cmocka_unit_test(test_log_level), cmocka_unit_test(test_signals),
-        cmocka_unit_test(test_life),
+        cmocka_unit_test(test_life),      cmocka_unit_test(test_life_of_one_step),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
