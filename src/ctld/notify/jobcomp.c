@@ -44,13 +44,13 @@ struct jobcomp {
 
 /* What a completion record tells.  What it tells on demand is last. */
 static const uint32_t told[] = { JOB_JOBCOMP_FIELDS, JOB_JOBCOMP_ASKED_FIELDS };
-static const uint32_t told_asked[] = { JOB_JOBCOMP_ASKED_FIELDS };
+#define TOLD_ASKED (sizeof((const uint32_t[]){ JOB_JOBCOMP_ASKED_FIELDS }) / sizeof(uint32_t))
 
 /* How the job will be once tx is applied, as far as it is told. */
 static void record_after(const struct jobcomp *jc, const struct job *j, const Pst__Transaction *tx,
                          uint32_t job_id, Pst__JobRecord *rec, Pst__Alloc *alloc)
 {
-    size_t n = ARRAY_SIZE(told) - (jc->send_comment ? 0 : ARRAY_SIZE(told_asked));
+    size_t n = ARRAY_SIZE(told) - (jc->send_comment ? 0 : TOLD_ASKED);
     const Pst__Alloc *held = j ? j->rec->alloc : NULL;
 
     if (j)
