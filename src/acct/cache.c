@@ -17,7 +17,7 @@ int cache_init(struct cache *c, size_t nbuckets)
     return c->buckets ? 0 : -ENOMEM;
 }
 
-static struct entry **bucket(const struct cache *c, uint64_t id, int64_t step)
+static struct entry **find_bucket(const struct cache *c, uint64_t id, int64_t step)
 {
     uint64_t h =
         (id ^ (uint64_t)step * UINT64_C(0x9e3779b97f4a7c15)) * UINT64_C(0xff51afd7ed558ccd);
@@ -50,7 +50,7 @@ static void list_push(struct cache *c, struct entry *e)
 
 struct entry *cache_get(struct cache *c, uint64_t id, int64_t step)
 {
-    struct entry *e = *bucket(c, id, step);
+    struct entry *e = *find_bucket(c, id, step);
 
     while (e && (e->id != id || e->step != step))
         e = e->hash_next;
@@ -64,7 +64,7 @@ struct entry *cache_get(struct cache *c, uint64_t id, int64_t step)
 int cache_add(struct cache *c, uint64_t id, int64_t step, int64_t run, ProtobufCMessage *rec,
               struct entry **ret_entry)
 {
-    struct entry *e = calloc(1, sizeof(*e)), **at = bucket(c, id, step);
+    struct entry *e = calloc(1, sizeof(*e)), **at = find_bucket(c, id, step);
 
     if (!e)
         return -ENOMEM;
@@ -105,7 +105,7 @@ struct entry *cache_next_dirty(struct cache *c)
 
 void cache_drop(struct cache *c, struct entry *e)
 {
-    struct entry **at = bucket(c, e->id, e->step);
+    struct entry **at = find_bucket(c, e->id, e->step);
 
     while (*at != e)
         at = &(*at)->hash_next;

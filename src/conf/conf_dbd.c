@@ -219,7 +219,7 @@ static int check_owner(const struct conf_dbd *c, const char *path, struct err *e
     return 0;
 }
 
-static int fill(struct conf_loader *l, struct conf_dbd *c, const char *path)
+static int fill_conf(struct conf_loader *l, struct conf_dbd *c, const char *path)
 {
     const char *slash = strrchr(path, '/');
     int r = parse_file(l, c, path);
@@ -262,7 +262,7 @@ int conf_dbd_load(const char *path, struct conf_dbd **ret, struct conf_problems 
         return -ENOMEM;
     }
     l.c = c->c;
-    r = fill(&l, c, absolute);
+    r = fill_conf(&l, c, absolute);
     if (r < 0)
         conf_dbd_free(c);
     else

@@ -86,7 +86,7 @@ static void scan_to(struct scan *s, const char *end)
 }
 
 /* The backslash that continues the line [from, end), or NULL. */
-static char *continuation(char *from, char *end)
+static char *find_continuation(char *from, char *end)
 {
     char *p = end;
     size_t count = 0;
@@ -110,7 +110,7 @@ bool conf_lex_line(struct conf_lex *lx, char **ret_text, unsigned *ret_line)
     scan.at = text;
     out = end = line_end(lx, text);
     for (;;) {
-        char *slash = continuation(text, out), *next;
+        char *slash = find_continuation(text, out), *next;
 
         lx->pos = end < lx->end ? end + 1 : end;
         lx->line += end < lx->end;
@@ -151,7 +151,7 @@ void conf_lex_skip(struct conf_lex *lx)
     struct scan scan = { .at = lx->pos };
 
     for (char *from = lx->pos; from < lx->end;) {
-        char *end = line_end(lx, from), *slash = continuation(from, end);
+        char *end = line_end(lx, from), *slash = find_continuation(from, end);
 
         lx->pos = end < lx->end ? end + 1 : end;
         lx->line += end < lx->end;

@@ -11,7 +11,7 @@
 #include "base/hostlist.h"
 #include "conf/conf_lex.h"
 
-static bool wanted(const struct conf *c)
+static bool wants_namespace(const struct conf *c)
 {
     const char *type = conf_str(c, CONF_NAMESPACE_TYPE),
                *old = conf_str(c, CONF_JOB_CONTAINER_TYPE);
@@ -89,13 +89,13 @@ int conf_namespace_load(struct conf_loader *l)
     size_t len;
     bool contain = false;
 
-    if (!wanted(l->c) && !conf_namespace_yaml(l->c))
+    if (!wants_namespace(l->c) && !conf_namespace_yaml(l->c))
         return 0;
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         contain = contain || conf_option(l->c, CONF_PROLOG_FLAGS, flags[i], &v, &len);
     if (!contain)
         conf_error(l, conf_path(l->c), 0, "NamespaceType needs PrologFlags=Contain");
-    return wanted(l->c) ? conf_source_include(l, "job_container.conf", namespace_file) : 0;
+    return wants_namespace(l->c) ? conf_source_include(l, "job_container.conf", namespace_file) : 0;
 }
 
 static bool is_about(const struct conf_val *vals, const char *node)
@@ -110,7 +110,7 @@ int conf_namespace(const struct conf *c, const char *node_name, struct conf_name
 {
     struct conf_val vals[XK_MAX_] = { 0 };
 
-    if (!wanted(c))
+    if (!wants_namespace(c))
         return 0;
     for (size_t i = 0; i < c->namespaces.n; i++) {
         const struct conf_val *line = c->namespaces.items[i].vals;

@@ -81,7 +81,7 @@ static int pairing_parse(struct conf_loader *l, const struct conf_row *row, stru
     return r;
 }
 
-static const char *paired(const struct hostlist *hl, size_t i)
+static const char *pick_paired(const struct hostlist *hl, size_t i)
 {
     return hl ? hostlist_nth(hl, hostlist_count(hl) == 1 ? 0 : i) : NULL;
 }
@@ -97,7 +97,7 @@ static bool is_host_name(const char *name)
     return true;
 }
 
-static uint32_t num32(const struct conf_row *row, enum conf_node_key key)
+static uint32_t get_num32(const struct conf_row *row, enum conf_node_key key)
 {
     return (uint32_t)conf_val_num(CONF_TBL_NODE, (int)key, &row->vals[key]);
 }
@@ -108,15 +108,15 @@ static void set_geometry(struct conf_loader *l, const struct conf_row *row, stru
     const struct conf_val *v = row->vals;
     uint64_t product;
 
-    n->boards = num32(row, NK_BOARDS);
-    n->cores_per_socket = num32(row, NK_CORES_PER_SOCKET);
-    n->threads_per_core = num32(row, NK_THREADS_PER_CORE);
-    n->cpus = num32(row, NK_CPUS);
+    n->boards = get_num32(row, NK_BOARDS);
+    n->cores_per_socket = get_num32(row, NK_CORES_PER_SOCKET);
+    n->threads_per_core = get_num32(row, NK_THREADS_PER_CORE);
+    n->cpus = get_num32(row, NK_CPUS);
     product = (uint64_t)n->cores_per_socket * n->threads_per_core;
     if (v[NK_SOCKETS_PER_BOARD].set)
         n->sockets = (uint32_t)MIN(v[NK_SOCKETS_PER_BOARD].num * n->boards, 65533);
     else if (v[NK_SOCKETS].set)
-        n->sockets = num32(row, NK_SOCKETS);
+        n->sockets = get_num32(row, NK_SOCKETS);
     else
         n->sockets =
             v[NK_CPUS].set && n->cpus > product ? (uint32_t)(n->cpus / product) : n->boards;
@@ -204,9 +204,9 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
     n->real_memory_mib = conf_val_num(CONF_TBL_NODE, NK_REAL_MEMORY, &v[NK_REAL_MEMORY]);
     n->tmp_disk_mib = conf_val_num(CONF_TBL_NODE, NK_TMP_DISK, &v[NK_TMP_DISK]);
     n->mem_spec_mib = conf_val_num(CONF_TBL_NODE, NK_MEM_SPEC_LIMIT, &v[NK_MEM_SPEC_LIMIT]);
-    n->core_spec = num32(row, NK_CORE_SPEC_COUNT);
-    n->weight = num32(row, NK_WEIGHT);
-    n->restricted_cores_per_gpu = num32(row, NK_RESTRICTED_CORES_PER_GPU);
+    n->core_spec = get_num32(row, NK_CORE_SPEC_COUNT);
+    n->weight = get_num32(row, NK_WEIGHT);
+    n->restricted_cores_per_gpu = get_num32(row, NK_RESTRICTED_CORES_PER_GPU);
     set_geometry(l, row, n);
     if (n->mem_spec_mib && n->mem_spec_mib >= n->real_memory_mib)
         conf_error(l, row->file, row->line, "MemSpecLimit=%ju leaves no memory for jobs",
@@ -225,8 +225,8 @@ static int add_node(struct conf_loader *l, const struct conf_row *row, const str
                     const struct pairing *p, size_t i)
 {
     struct conf *c = l->c;
-    const char *name = hostlist_nth(p->names, i), *host = paired(p->hosts, i);
-    const char *addr = paired(p->addrs, i), *port = paired(p->ports, i);
+    const char *name = hostlist_nth(p->names, i), *host = pick_paired(p->hosts, i);
+    const char *addr = pick_paired(p->addrs, i), *port = pick_paired(p->ports, i);
     uint32_t twin = conf_node_index(c, name);
     struct conf_node n = *like;
     uint64_t num = 0;

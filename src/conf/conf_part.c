@@ -61,22 +61,22 @@ struct build {
     bool oom;
 };
 
-static const struct conf_val *val(const struct build *b, enum conf_part_key key)
+static const struct conf_val *get_val(const struct build *b, enum conf_part_key key)
 {
     return &b->row->vals[key];
 }
 
-static uint64_t num(const struct build *b, enum conf_part_key key)
+static uint64_t get_num(const struct build *b, enum conf_part_key key)
 {
-    return conf_val_num(CONF_TBL_PART, (int)key, val(b, key));
+    return conf_val_num(CONF_TBL_PART, (int)key, get_val(b, key));
 }
 
-static uint32_t num32(const struct build *b, enum conf_part_key key)
+static uint32_t get_num32(const struct build *b, enum conf_part_key key)
 {
-    return (uint32_t)num(b, key);
+    return (uint32_t)get_num(b, key);
 }
 
-static char *keep(struct build *b, const char *text)
+static char *keep_text(struct build *b, const char *text)
 {
     char *copy = conf_pool_strdup(&b->l->c->pool, text);
 
@@ -87,25 +87,25 @@ static char *keep(struct build *b, const char *text)
 /* A text; NULL when not written, empty, or equal to `word` for "no restriction". */
 static char *text_but(struct build *b, enum conf_part_key key, const char *word)
 {
-    const struct conf_val *v = val(b, key);
+    const struct conf_val *v = get_val(b, key);
 
     if (!v->set || v->text[0] == '\0' || (word && strcasecmp(v->text, word) == 0))
         return NULL;
-    return keep(b, v->text);
+    return keep_text(b, v->text);
 }
 
 static void set_oversubscribe(struct build *b)
 {
     static const char *const words[] = { "YES", "FORCE" };
-    const struct conf_val *v = val(b, PK_OVER_SUBSCRIBE);
+    const struct conf_val *v = get_val(b, PK_OVER_SUBSCRIBE);
     const char *text = v->set ? v->text : "NO";
     char out[32];
 
-    b->p->oversubscribe = keep(b, "NO");
+    b->p->oversubscribe = keep_text(b, "NO");
     if (strcasecmp(text, "NO") == 0)
         return;
     if (strcasecmp(text, "EXCLUSIVE") == 0) {
-        b->p->exclusive = keep(b, "NODE");
+        b->p->exclusive = keep_text(b, "NODE");
         return;
     }
     for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
@@ -117,7 +117,7 @@ static void set_oversubscribe(struct build *b)
         if (text[len] && parse_u64(text + len + 1, 1, UINT16_MAX, &n) < 0)
             break;
         (void)snprintf(out, sizeof(out), "%s:%ju", words[i], (uintmax_t)n); /* fits */
-        b->p->oversubscribe = keep(b, out);
+        b->p->oversubscribe = keep_text(b, out);
         return;
     }
     conf_error(b->l, v->file, v->line, "OverSubscribe=%.64s is not NO, YES[:N] or FORCE[:N]", text);
@@ -125,25 +125,25 @@ static void set_oversubscribe(struct build *b)
 
 static void set_sharing(struct build *b)
 {
-    const struct conf_val *v = val(b, PK_EXCLUSIVE);
+    const struct conf_val *v = get_val(b, PK_EXCLUSIVE);
 
-    b->p->exclusive = keep(b, "NO");
+    b->p->exclusive = keep_text(b, "NO");
     set_oversubscribe(b);
-    if (num(b, PK_EXCLUSIVE_USER))
-        b->p->exclusive = keep(b, "USER");
-    if (num(b, PK_EXCLUSIVE_TOPO))
-        b->p->exclusive = keep(b, "TOPO");
+    if (get_num(b, PK_EXCLUSIVE_USER))
+        b->p->exclusive = keep_text(b, "USER");
+    if (get_num(b, PK_EXCLUSIVE_TOPO))
+        b->p->exclusive = keep_text(b, "TOPO");
     if (v->set)
         b->p->exclusive =
-            keep(b, conf_word_find(CONF_TBL_PART, PK_EXCLUSIVE, v->text, strlen(v->text)));
+            keep_text(b, conf_word_find(CONF_TBL_PART, PK_EXCLUSIVE, v->text, strlen(v->text)));
 }
 
 static void set_times(struct build *b)
 {
     struct conf_part *p = b->p;
-    const struct conf_val *v = val(b, PK_DEFAULT_TIME);
+    const struct conf_val *v = get_val(b, PK_DEFAULT_TIME);
 
-    p->max_time_min = num32(b, PK_MAX_TIME);
+    p->max_time_min = get_num32(b, PK_MAX_TIME);
     p->default_time_min = CONF_UNLIMITED;
     if (v->set && v->num != CONF_NUM_NONE) {
         p->has_default_time = true;
@@ -154,8 +154,8 @@ static void set_times(struct build *b)
             p->default_time_min = p->max_time_min;
         }
     }
-    p->has_over_time_limit = val(b, PK_OVER_TIME_LIMIT)->set;
-    p->over_time_limit_min = num32(b, PK_OVER_TIME_LIMIT);
+    p->has_over_time_limit = get_val(b, PK_OVER_TIME_LIMIT)->set;
+    p->over_time_limit_min = get_num32(b, PK_OVER_TIME_LIMIT);
 }
 
 static void set_memory(struct build *b)
@@ -167,30 +167,30 @@ static void set_memory(struct build *b)
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         const struct conf_keydef *rows = conf_tables[CONF_TBL_PART].rows;
 
-        if (val(b, pairs[i][0])->set && val(b, pairs[i][1])->set)
+        if (get_val(b, pairs[i][0])->set && get_val(b, pairs[i][1])->set)
             conf_error(b->l, b->row->file, b->row->line, "%s and %s exclude each other",
                        rows[pairs[i][0]].name, rows[pairs[i][1]].name);
     }
-    p->def_mem_per_cpu_mib = num(b, PK_DEF_MEM_PER_CPU);
-    p->def_mem_per_node_mib = num(b, PK_DEF_MEM_PER_NODE);
-    p->max_mem_per_cpu_mib = num(b, PK_MAX_MEM_PER_CPU);
-    p->max_mem_per_node_mib = num(b, PK_MAX_MEM_PER_NODE);
+    p->def_mem_per_cpu_mib = get_num(b, PK_DEF_MEM_PER_CPU);
+    p->def_mem_per_node_mib = get_num(b, PK_DEF_MEM_PER_NODE);
+    p->max_mem_per_cpu_mib = get_num(b, PK_MAX_MEM_PER_CPU);
+    p->max_mem_per_node_mib = get_num(b, PK_MAX_MEM_PER_NODE);
 }
 
 static void set_numbers(struct build *b)
 {
     struct conf_part *p = b->p;
-    bool both = val(b, PK_PRIORITY)->set;
+    bool both = get_val(b, PK_PRIORITY)->set;
 
-    p->max_nodes = num32(b, PK_MAX_NODES);
-    p->min_nodes = num32(b, PK_MIN_NODES);
-    p->max_cpus_per_node = num32(b, PK_MAX_CPUS_PER_NODE);
-    p->max_cpus_per_socket = num32(b, PK_MAX_CPUS_PER_SOCKET);
-    p->grace_time_s = num32(b, PK_GRACE_TIME);
+    p->max_nodes = get_num32(b, PK_MAX_NODES);
+    p->min_nodes = get_num32(b, PK_MIN_NODES);
+    p->max_cpus_per_node = get_num32(b, PK_MAX_CPUS_PER_NODE);
+    p->max_cpus_per_socket = get_num32(b, PK_MAX_CPUS_PER_SOCKET);
+    p->grace_time_s = get_num32(b, PK_GRACE_TIME);
     p->priority_tier =
-        num32(b, both && !val(b, PK_PRIORITY_TIER)->set ? PK_PRIORITY : PK_PRIORITY_TIER);
-    p->priority_job_factor = num32(
-        b, both && !val(b, PK_PRIORITY_JOB_FACTOR)->set ? PK_PRIORITY : PK_PRIORITY_JOB_FACTOR);
+        get_num32(b, both && !get_val(b, PK_PRIORITY_TIER)->set ? PK_PRIORITY : PK_PRIORITY_TIER);
+    p->priority_job_factor = get_num32(
+        b, both && !get_val(b, PK_PRIORITY_JOB_FACTOR)->set ? PK_PRIORITY : PK_PRIORITY_JOB_FACTOR);
     if (p->min_nodes > p->max_nodes)
         conf_error(b->l, b->row->file, b->row->line, "MinNodes=%u exceeds MaxNodes=%u",
                    p->min_nodes, p->max_nodes);
@@ -200,14 +200,14 @@ static void set_flags(struct build *b)
 {
     struct conf_part *p = b->p;
 
-    p->is_default = num(b, PK_DEFAULT);
-    p->hidden = num(b, PK_HIDDEN);
-    p->root_only = num(b, PK_ROOT_ONLY);
-    p->req_resv = num(b, PK_REQ_RESV);
-    p->lln = num(b, PK_LLN);
-    p->power_down_on_idle = num(b, PK_POWER_DOWN_ON_IDLE);
-    p->disable_root_jobs = val(b, PK_DISABLE_ROOT_JOBS)->set
-                               ? num(b, PK_DISABLE_ROOT_JOBS) != 0
+    p->is_default = get_num(b, PK_DEFAULT);
+    p->hidden = get_num(b, PK_HIDDEN);
+    p->root_only = get_num(b, PK_ROOT_ONLY);
+    p->req_resv = get_num(b, PK_REQ_RESV);
+    p->lln = get_num(b, PK_LLN);
+    p->power_down_on_idle = get_num(b, PK_POWER_DOWN_ON_IDLE);
+    p->disable_root_jobs = get_val(b, PK_DISABLE_ROOT_JOBS)->set
+                               ? get_num(b, PK_DISABLE_ROOT_JOBS) != 0
                                : conf_bool(b->l->c, CONF_DISABLE_ROOT_JOBS);
 }
 
@@ -232,19 +232,19 @@ static void set_texts(struct build *b)
 
 static void set_job_defaults(struct build *b)
 {
-    bool cpu = val(b, PK_DEF_CPU_PER_GPU)->set, mem = val(b, PK_DEF_MEM_PER_GPU)->set;
+    bool cpu = get_val(b, PK_DEF_CPU_PER_GPU)->set, mem = get_val(b, PK_DEF_MEM_PER_GPU)->set;
     char out[96], cpus[40] = "", mems[40] = "";
 
     if (!cpu && !mem)
         return;
     if (cpu)
         (void)snprintf(cpus, sizeof(cpus), "DefCpuPerGPU=%ju",
-                       (uintmax_t)num(b, PK_DEF_CPU_PER_GPU)); /* fits */
+                       (uintmax_t)get_num(b, PK_DEF_CPU_PER_GPU)); /* fits */
     if (mem)
         (void)snprintf(mems, sizeof(mems), "DefMemPerGPU=%ju",
-                       (uintmax_t)num(b, PK_DEF_MEM_PER_GPU));                     /* fits */
+                       (uintmax_t)get_num(b, PK_DEF_MEM_PER_GPU));                 /* fits */
     (void)snprintf(out, sizeof(out), "%s%s%s", cpus, cpu && mem ? "," : "", mems); /* fits */
-    b->p->job_defaults = keep(b, out);
+    b->p->job_defaults = keep_text(b, out);
 }
 
 /* The names of the nodes in bm, folded, in the pool. */
@@ -266,19 +266,19 @@ static char *fold_nodes(struct build *b, const struct bitmap *bm)
         b->oom = true;
         return NULL;
     }
-    return keep(b, text);
+    return keep_text(b, text);
 }
 
 static void set_nodes(struct build *b)
 {
-    const struct conf_val *v = val(b, PK_NODES);
+    const struct conf_val *v = get_val(b, PK_NODES);
     _cleanup_(bitmap_free) struct bitmap *bm = NULL;
     char what[96];
     int r;
 
-    b->p->nodes_config = keep(b, v->set ? v->text : "");
+    b->p->nodes_config = keep_text(b, v->set ? v->text : "");
     if (!v->set || v->text[0] == '\0') {
-        b->p->nodes = keep(b, "");
+        b->p->nodes = keep_text(b, "");
         return;
     }
     (void)snprintf(what, sizeof(what), "partition %.64s", b->p->name); /* cut when too long */
@@ -297,10 +297,10 @@ static bool is_part_name(const char *name)
 static int build_part(struct conf_loader *l, const struct conf_row *row, struct conf_part *p)
 {
     struct build b = { .l = l, .row = row, .p = p };
-    const struct conf_val *v = val(&b, PK_STATE);
+    const struct conf_val *v = get_val(&b, PK_STATE);
 
     *p = (struct conf_part){ .file = row->file, .line = row->line };
-    p->name = keep(&b, row->vals[PK_PARTITION_NAME].text);
+    p->name = keep_text(&b, row->vals[PK_PARTITION_NAME].text);
     if (!p->name)
         return -ENOMEM;
     if (!is_part_name(p->name))

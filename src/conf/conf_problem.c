@@ -21,8 +21,8 @@ static void make_printable(char *text)
     }
 }
 
-static void append(struct conf_problems *list, const char *file, unsigned line, bool error,
-                   const char *text)
+static void append_problem(struct conf_problems *list, const char *file, unsigned line, bool error,
+                           const char *text)
 {
     _cleanup_free_ char *file_copy = strdup(file), *text_copy = strdup(text);
     struct conf_problem *items;
@@ -38,8 +38,8 @@ static void append(struct conf_problems *list, const char *file, unsigned line, 
     };
 }
 
-static void note(struct conf_loader *l, const char *file, unsigned line, bool error,
-                 const char *fmt, va_list ap)
+static void note_problem(struct conf_loader *l, const char *file, unsigned line, bool error,
+                         const char *fmt, va_list ap)
 {
     char text[ERR_TEXT_MAX];
 
@@ -54,7 +54,7 @@ static void note(struct conf_loader *l, const char *file, unsigned line, bool er
             err_set(l->err, 0, "%s: %s", file, text);
     }
     if (l->problems && l->problems->n < CONF_MAX_PROBLEMS)
-        append(l->problems, file, line, error, text);
+        append_problem(l->problems, file, line, error, text);
 }
 
 void conf_error(struct conf_loader *l, const char *file, unsigned line, const char *fmt, ...)
@@ -62,7 +62,7 @@ void conf_error(struct conf_loader *l, const char *file, unsigned line, const ch
     va_list ap;
 
     va_start(ap, fmt);
-    note(l, file, line, true, fmt, ap);
+    note_problem(l, file, line, true, fmt, ap);
     va_end(ap);
 }
 
@@ -71,7 +71,7 @@ void conf_warn(struct conf_loader *l, const char *file, unsigned line, const cha
     va_list ap;
 
     va_start(ap, fmt);
-    note(l, file, line, false, fmt, ap);
+    note_problem(l, file, line, false, fmt, ap);
     va_end(ap);
 }
 

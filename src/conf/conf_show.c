@@ -43,10 +43,10 @@ static void put_row(const struct show *s, const char *label, const char *value)
     s->fn(s->ctx, label, value);
 }
 
-static void putf(const struct show *s, const char *label, const char *fmt, ...)
+static void put_row_fmt(const struct show *s, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-static void putf(const struct show *s, const char *label, const char *fmt, ...)
+static void put_row_fmt(const struct show *s, const char *label, const char *fmt, ...)
 {
     char text[128];
     va_list ap;
@@ -75,7 +75,7 @@ static void show_number(const struct show *s, const char *label, const struct co
     if (num == CONF_UNLIMITED && (row->flags & CONF_F_INF))
         put_row(s, label, strcmp(row->unit, "sec") == 0 ? "INFINITE" : "UNLIMITED");
     else
-        putf(s, label, "%ju%s%s", (uintmax_t)num, row->unit[0] ? " " : "", row->unit);
+        put_row_fmt(s, label, "%ju%s%s", (uintmax_t)num, row->unit[0] ? " " : "", row->unit);
 }
 
 static void show_typed(const struct show *s, const struct show_row *r)
@@ -103,9 +103,9 @@ static void show_typed(const struct show *s, const struct show_row *r)
     case CONF_T_PORTS:
         conf_ports(s->c, r->key, &first, &last);
         if (first == last && first)
-            putf(s, label, "%u", first);
+            put_row_fmt(s, label, "%u", first);
         else
-            putf(s, label, "%u-%u", first, last);
+            put_row_fmt(s, label, "%u-%u", first, last);
         break;
     default:
         put_row(s, label, or_null(s, r->key));
@@ -127,7 +127,7 @@ static void show_bare(const struct show *s, const struct show_row *r)
 {
     uint64_t num = conf_num(s->c, r->key);
 
-    putf(s, label_of(r), "%ju", (uintmax_t)(num == CONF_UNLIMITED ? 65534 : num));
+    put_row_fmt(s, label_of(r), "%ju", (uintmax_t)(num == CONF_UNLIMITED ? 65534 : num));
 }
 
 static void show_bare_if_set(const struct show *s, const struct show_row *r)
@@ -174,7 +174,7 @@ static void show_user(const struct show *s, const struct show_row *r)
         uid = (uid_t)-1;
     if (numeric && getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
         text = pw.pw_name;
-    putf(s, label_of(r), "%.64s(%u)", text, uid);
+    put_row_fmt(s, label_of(r), "%.64s(%u)", text, uid);
 }
 
 /* Name[0] Name[1] ... of a repeatable key. */
@@ -189,7 +189,7 @@ static void show_multi(const struct show *s, const struct show_row *r)
         (void)snprintf(label, sizeof(label), "%s[%zu]", label_of(r), i); /* fits */
         if (r->key == CONF_SLURMCTLD_HOST && conf_ctld_host(s->c, i, &addr) &&
             strcmp(addr, text) != 0)
-            putf(s, label, "%.60s(%.60s)", text, addr);
+            put_row_fmt(s, label, "%.60s(%.60s)", text, addr);
         else
             put_row(s, label, text);
     }
@@ -222,9 +222,9 @@ static void show_memory(const struct show *s, const struct show_row *r)
     uint64_t cpu = conf_num(s->c, per_cpu), node = conf_num(s->c, r->key);
 
     if (cpu)
-        putf(s, cpu_label, "%ju", (uintmax_t)cpu);
+        put_row_fmt(s, cpu_label, "%ju", (uintmax_t)cpu);
     else if (node)
-        putf(s, label_of(r), "%ju", (uintmax_t)node);
+        put_row_fmt(s, label_of(r), "%ju", (uintmax_t)node);
     else
         put_row(s, label_of(r), "UNLIMITED");
 }
@@ -246,7 +246,7 @@ static void show_health_timeout(const struct show *s, const struct show_row *r)
 {
     bool used = conf_is_set(s->c, r->key) || conf_is_set(s->c, CONF_HEALTH_CHECK_PROGRAM);
 
-    putf(s, label_of(r), "%ju sec", (uintmax_t)(used ? conf_num(s->c, r->key) : 0));
+    put_row_fmt(s, label_of(r), "%ju sec", (uintmax_t)(used ? conf_num(s->c, r->key) : 0));
 }
 
 static void show_dbd_msgs(const struct show *s, const struct show_row *r)
@@ -254,12 +254,13 @@ static void show_dbd_msgs(const struct show *s, const struct show_row *r)
     uint64_t n = conf_num(s->c, r->key);
     uint64_t derived = 2 * conf_num(s->c, CONF_MAX_JOB_COUNT) + 4 * conf_nodes(s->c);
 
-    putf(s, label_of(r), "%ju", (uintmax_t)(n ? n : MAX(derived, UINT64_C(10000))));
+    put_row_fmt(s, label_of(r), "%ju", (uintmax_t)(n ? n : MAX(derived, UINT64_C(10000))));
 }
 
 static void show_node_count(const struct show *s, const struct show_row *r)
 {
-    putf(s, label_of(r), "%ju", (uintmax_t)MAX(conf_num(s->c, r->key), (uint64_t)conf_nodes(s->c)));
+    put_row_fmt(s, label_of(r), "%ju",
+                (uintmax_t)MAX(conf_num(s->c, r->key), (uint64_t)conf_nodes(s->c)));
 }
 
 static void show_prolog_flags(const struct show *s, const struct show_row *r)
@@ -560,9 +561,9 @@ void conf_show_cgroup(const struct conf *c,
         else if (row->type == CONF_T_BOOL)
             put_row(&s, row->name, num ? "yes" : "no");
         else if (row->type == CONF_T_PCT)
-            putf(&s, row->name, "%.1f%%", (double)num / 1000);
+            put_row_fmt(&s, row->name, "%.1f%%", (double)num / 1000);
         else if (row->type == CONF_T_MIB)
-            putf(&s, row->name, "%juMB", (uintmax_t)num);
+            put_row_fmt(&s, row->name, "%juMB", (uintmax_t)num);
         else if (row->type == CONF_T_NUM)
             show_number(&s, row->name, row, num);
         else

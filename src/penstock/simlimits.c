@@ -198,7 +198,7 @@ struct target { /* a record that is being changed */
     Pst__Limits **limits;
 };
 
-static const char *takes(enum kind kind)
+static const char *describe_kind(enum kind kind)
 {
     switch (kind) {
     case LIMIT_COUNT:
@@ -250,7 +250,7 @@ static int set_one(const struct target *t, const struct key *k, const char *valu
         return say_nomem();
     return r == 0 ? STATUS_OK
                   : usage_error("sim: --%s: %s takes %s, not %s", t->option, k->name,
-                                takes(k->kind), value);
+                                describe_kind(k->kind), value);
 }
 
 /* Where the next KEY= begins: a TRES list has commas and names of its own. */

@@ -124,7 +124,7 @@ static int help_table(void)
 }
 
 /* Texts made here live as long as the process. */
-static const char *made(const char *before, const char *text)
+static const char *make_text(const char *before, const char *text)
 {
     char *line;
 
@@ -137,7 +137,7 @@ static int set_weight(const char *text, struct sim_args *a)
         return usage_error("sim: --weight: %s is not KEY=VALUE, as in Age=1000", text);
     if (a->nsets == SIM_MAX_SETS)
         return usage_error("sim: more than %u --set", SIM_MAX_SETS);
-    a->sets[a->nsets] = made("PriorityWeight", text);
+    a->sets[a->nsets] = make_text("PriorityWeight", text);
     return a->sets[a->nsets++] ? STATUS_OK : say_nomem();
 }
 
@@ -150,8 +150,9 @@ static int set_ask(const struct row *r, const char *text, struct sim_args *a)
     if (!*text)
         return usage_error("sim: --%s needs a value", r->name);
     (void)snprintf(option, sizeof(option), "--%s ", r->name);
-    a->asks[a->nasks] =
-        (struct sim_ask){ .what = (enum sim_what)r->max, .text = text, .line = made(option, text) };
+    a->asks[a->nasks] = (struct sim_ask){ .what = (enum sim_what)r->max,
+                                          .text = text,
+                                          .line = make_text(option, text) };
     return a->asks[a->nasks++].line ? STATUS_OK : say_nomem();
 }
 

@@ -221,16 +221,16 @@ static const struct column {
 
 enum { OUT = 0, IN = 1 };
 
-static const struct column *column(bool incoming, size_t i)
+static const struct column *pick_column(bool incoming, size_t i)
 {
     return incoming ? &in[i] : &out[i];
 }
 
 /* The i-th value's place: "cpu=", behind which energy stands, which is not of tasks. */
-static const Pst__TaskUse *begin(struct strbuf *sb, const struct sacct_row *r, bool incoming,
-                                 size_t i, size_t start)
+static const Pst__TaskUse *begin_value(struct strbuf *sb, const struct sacct_row *r, bool incoming,
+                                       size_t i, size_t start)
 {
-    const struct column *c = column(incoming, i);
+    const struct column *c = pick_column(incoming, i);
     const Pst__TaskUse *u = stepuse_find(usage_of(r), c->kind);
 
     if (u)
@@ -262,7 +262,7 @@ static void put_all(struct strbuf *sb, const struct sacct_row *r, bool incoming,
             put_energy(sb, r, incoming, start);
     }
     for (size_t i = 0; i < count_kinds(incoming); i++) {
-        const Pst__TaskUse *u = begin(sb, r, incoming, i, start);
+        const Pst__TaskUse *u = begin_value(sb, r, incoming, i, start);
 
         if (u)
             put_value(sb, r, u->kind, pick_value(r, u, what), 0);
@@ -284,9 +284,9 @@ static void put_all_nodes(struct strbuf *sb, const struct sacct_row *r, bool inc
         put_node(sb, r, PST__USE_KIND__USE_DISK_WRITE, what);
     }
     for (size_t i = 0; i < count_kinds(incoming); i++) {
-        if (!begin(sb, r, incoming, i, start))
+        if (!begin_value(sb, r, incoming, i, start))
             continue;
-        put_node(sb, r, column(incoming, i)->kind, what);
+        put_node(sb, r, pick_column(incoming, i)->kind, what);
         if (incoming && i == 0) {
             strbuf_add(sb, ",energy=");
             put_node(sb, r, PST__USE_KIND__USE_CPU, what);
@@ -301,7 +301,7 @@ static void put_all_tasks(struct strbuf *sb, const struct sacct_row *r, bool inc
     size_t start = sb->len;
 
     for (size_t i = 0; i < count_kinds(incoming); i++) {
-        const Pst__TaskUse *u = begin(sb, r, incoming, i, start);
+        const Pst__TaskUse *u = begin_value(sb, r, incoming, i, start);
         uint32_t task = !u ? 0 : what == OF_MAX ? u->max_task : u->min_task;
 
         if (u && r->live && u->kind == PST__USE_KIND__USE_CPU)

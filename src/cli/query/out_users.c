@@ -21,7 +21,7 @@ struct id_name {
     char name[];
 };
 
-static const char *remember(struct id_name **list, uint32_t id, const char *name)
+static const char *remember_name(struct id_name **list, uint32_t id, const char *name)
 {
     size_t len = strlen(name);
     struct id_name *e = malloc(sizeof(*e) + len + 1);
@@ -35,7 +35,7 @@ static const char *remember(struct id_name **list, uint32_t id, const char *name
     return e->name;
 }
 
-static const char *find(const struct id_name *list, uint32_t id)
+static const char *find_name(const struct id_name *list, uint32_t id)
 {
     for (; list; list = list->next)
         if (list->id == id)
@@ -46,7 +46,7 @@ static const char *find(const struct id_name *list, uint32_t id)
 const char *user_name_of(uid_t uid)
 {
     static struct id_name *users;
-    const char *name = find(users, uid);
+    const char *name = find_name(users, uid);
     char buf[NAME_MAX_BYTES];
     struct passwd pw, *found = NULL;
 
@@ -55,14 +55,14 @@ const char *user_name_of(uid_t uid)
     if (uid == 0)
         return "root";
     if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-        return remember(&users, uid, found->pw_name);
-    return remember(&users, uid, "nobody");
+        return remember_name(&users, uid, found->pw_name);
+    return remember_name(&users, uid, "nobody");
 }
 
 const char *group_name_of(gid_t gid)
 {
     static struct id_name *groups;
-    const char *name = find(groups, gid);
+    const char *name = find_name(groups, gid);
     char buf[NAME_MAX_BYTES];
     struct group gr, *found = NULL;
 
@@ -71,9 +71,9 @@ const char *group_name_of(gid_t gid)
     if (gid == 0)
         return "root";
     if (getgrgid_r(gid, &gr, buf, sizeof(buf), &found) == 0 && found)
-        return remember(&groups, gid, found->gr_name);
+        return remember_name(&groups, gid, found->gr_name);
     (void)snprintf(buf, sizeof(buf), "%u", gid); /* fits */
-    return remember(&groups, gid, buf);
+    return remember_name(&groups, gid, buf);
 }
 
 int user_id_of(const char *text, uint32_t *ret_uid)

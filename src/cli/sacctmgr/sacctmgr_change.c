@@ -61,8 +61,8 @@ static const Pst__AcctOpResult *send_change(struct change *c, bool dry_run)
     return c->reply && c->reply->n_results ? c->reply->results[0] : NULL;
 }
 
-static const Pst__AcctOpResult *begin(struct change *c, struct smgr *s, struct smgr_line *l,
-                                      Pst__AcctVerb verb)
+static const Pst__AcctOpResult *begin_change(struct change *c, struct smgr *s, struct smgr_line *l,
+                                             Pst__AcctVerb verb)
 {
     *c = (struct change){ .s = s, .l = l };
     pst__acct_op__init(&c->op);
@@ -372,7 +372,7 @@ void smgr_add(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
-    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_ADD);
+    res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_ADD);
     if (res && res->has_code) {
         add_failed(s, entity, res);
     } else if (res) {
@@ -485,7 +485,7 @@ void smgr_modify(struct smgr *s, int n, char **words)
     if (!l.has_where && !s->immediate)
         printf(
             " You didn't set any conditions with 'WHERE'.\n Are you sure you want to continue?\n");
-    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_MODIFY);
+    res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_MODIFY);
     if (res && res->has_code) {
         modify_failed(&c, res);
     } else if (res) {
@@ -580,7 +580,7 @@ void smgr_delete(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
-    res = begin(&c, s, &l, PST__ACCT_VERB__ACCT_DELETE);
+    res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_DELETE);
     if (res && res->has_code) {
         delete_failed(&c, res);
     } else if (res) {

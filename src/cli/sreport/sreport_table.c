@@ -11,7 +11,8 @@
 #define RULE "--------------------------------------------------------------------------------"
 #define CELL 512
 
-static const struct column *find(const struct column *all, size_t n, const char *name, size_t len)
+static const struct column *find_column(const struct column *all, size_t n, const char *name,
+                                        size_t len)
 {
     const struct column *found = NULL;
 
@@ -30,7 +31,7 @@ void table_init(struct table *t, const struct sreport *s, const struct column *a
     *t = (struct table){ .s = s };
     while (*format) {
         size_t len = strcspn(format, ","), name = strcspn(format, ",%");
-        const struct column *c = find(all, n, format, name);
+        const struct column *c = find_column(all, n, format, name);
         int64_t width;
         char text[16];
 
