@@ -34,7 +34,7 @@ struct delivery { /* of adminserve, while its changes are on their way through t
 };
 
 /* Any thread. */
-static void arrived(void *arg, int r, uint64_t version)
+static void finish_delivery(void *arg, int r, uint64_t version)
 {
     struct delivery *v = arg;
     struct admin_delivery *d = v->d;
@@ -58,7 +58,7 @@ static void arrived(void *arg, int r, uint64_t version)
     free(v);
 }
 
-static void deliver(void *ctx, struct admin_delivery *d)
+static void deliver_changes(void *ctx, struct admin_delivery *d)
 {
     struct acctadmin *a = ctx;
     struct delivery *v = calloc(1, sizeof(*v));
@@ -72,7 +72,7 @@ static void deliver(void *ctx, struct admin_delivery *d)
     *v = (struct delivery){ .a = a, .d = d };
     v->before = n && changes[0]->version ? changes[0]->version - 1 : 0;
     d->n = 0;
-    acctsync_post(a->ctld, changes, n, arrived, v);
+    acctsync_post(a->ctld, changes, n, finish_delivery, v);
 }
 
 static bool is_root(void *ctx, uid_t uid)
@@ -197,7 +197,7 @@ int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **
                                         .known_version = ctld->cluster->rec->acct_version,
                                         .rules = private_data(ctld->conf),
                                         .is_root = is_root,
-                                        .deliver = deliver };
+                                        .deliver = deliver_changes };
     int r;
 
     if (!a)

@@ -82,7 +82,7 @@ static void drop_batch(struct acctfollow *f)
 /* ---- what comes ------------------------------------------------------------------------------ */
 
 /* Core or writer's thread. */
-static void arrived(void *arg, int r, uint64_t version)
+static void note_arrival(void *arg, int r, uint64_t version)
 {
     struct acctfollow *f = arg;
 
@@ -113,7 +113,7 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
         size_t n = f->n;
 
         f->n = 0;
-        acctsync_post(f->ctld, TAKE_PTR(f->batch), n, arrived, f);
+        acctsync_post(f->ctld, TAKE_PTR(f->batch), n, note_arrival, f);
     }
     return 0;
 }
@@ -145,7 +145,7 @@ static int connect_any(struct acctfollow *f, struct err *err)
     return r;
 }
 
-static int ask(struct acctfollow *f)
+static int send_request(struct acctfollow *f)
 {
     Pst__AcctFollowRequest *req =
         pst__acct_follow_request__unpack(NULL, f->request_len, f->request);
@@ -161,12 +161,12 @@ static int ask(struct acctfollow *f)
 }
 
 /* Until the connection breaks. */
-static int follow(struct acctfollow *f, struct err *err)
+static int follow_dbd(struct acctfollow *f, struct err *err)
 {
     int r = connect_any(f, err);
 
     if (r == 0)
-        r = ask(f);
+        r = send_request(f);
     if (r == 0 && f->failing)
         log_info("accounting: slurmdbd can be followed again");
     while (r == 0 && !atomic_load(&f->refused)) {
@@ -209,13 +209,13 @@ static bool is_stopping(struct acctfollow *f)
     return stopping;
 }
 
-static void *run(void *arg)
+static void *run_follower(void *arg)
 {
     struct acctfollow *f = arg;
 
     while (!is_stopping(f)) {
         struct err err = { .text = "" };
-        int r = follow(f, &err);
+        int r = follow_dbd(f, &err);
 
         set_client(f, NULL);
         drop_batch(f);
@@ -260,7 +260,7 @@ struct acctfollow *acctfollow_stop(struct acctfollow *f)
 }
 
 /* NULL stays NULL. */
-static int copy(char **to, const char *text)
+static int copy_text(char **to, const char *text)
 {
     *to = text ? strdup(text) : NULL;
     return text && !*to ? -ENOMEM : 0;
@@ -268,16 +268,16 @@ static int copy(char **to, const char *text)
 
 static int copy_conf(struct acctfollow *f, const struct conf *conf)
 {
-    int r = copy(&f->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
+    int r = copy_text(&f->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
 
     if (r == 0)
-        r = copy(&f->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
+        r = copy_text(&f->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
     if (r == 0)
-        r = copy(&f->cluster, conf_str(conf, CONF_CLUSTER_NAME));
+        r = copy_text(&f->cluster, conf_str(conf, CONF_CLUSTER_NAME));
     if (r == 0)
-        r = copy(&f->key_file, conf_key_file(conf));
+        r = copy_text(&f->key_file, conf_key_file(conf));
     if (r == 0)
-        r = copy(&f->munge_socket, conf_munge_socket(conf));
+        r = copy_text(&f->munge_socket, conf_munge_socket(conf));
     f->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
     f->use_munge = conf_use_munge(conf);
     f->slurm_uid = conf_slurm_uid(conf);
@@ -321,7 +321,7 @@ int acctfollow_start(struct ctld *ctld, struct acctfollow **ret, struct err *err
     if (r == 0)
         r = make_request(f, ctld);
     if (r == 0)
-        r = -pthread_create(&f->thread, NULL, run, f);
+        r = -pthread_create(&f->thread, NULL, run_follower, f);
     if (r < 0) {
         (void)acctfollow_stop(f); /* always NULL */
         return err_set(err, r, "accounting: cannot start: %s", strerrordesc_np(-r));

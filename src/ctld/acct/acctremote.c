@@ -40,7 +40,7 @@ struct remote {
     uint64_t upto;
 };
 
-static struct remote *remote(struct acctsink *s)
+static struct remote *remote_of(struct acctsink *s)
 {
     return (struct remote *)s;
 }
@@ -66,14 +66,14 @@ static void set_client(struct remote *s, struct client *client)
 
 static void remote_close(struct acctsink *s)
 {
-    set_client(remote(s), NULL);
-    batch_reset(remote(s));
+    set_client(remote_of(s), NULL);
+    batch_reset(remote_of(s));
     s->open = false;
 }
 
-static int failed(struct acctsink *s, int r, struct err *err)
+static int close_failed(struct acctsink *s, int r, struct err *err)
 {
-    err_set(err, r, "accounting: slurmdbd: %s", client_strerror(remote(s)->client, r));
+    err_set(err, r, "accounting: slurmdbd: %s", client_strerror(remote_of(s)->client, r));
     remote_close(s);
     return r;
 }
@@ -124,7 +124,7 @@ static int register_cluster(struct remote *s, uint64_t journal_end, struct err *
     request.keep = s->told_keep = s->base.keep;
     r = client_call(s->client, OP_DBD_REGISTER, &request.base, (ProtobufCMessage **)&reply);
     if (r < 0)
-        return failed(&s->base, r, err);
+        return close_failed(&s->base, r, err);
     s->base.cursor = reply->cursor;
     s->base.gather_us = reply->commit_delay_s * USEC_PER_SEC;
     pst__dbd_cursor__free_unpacked(reply, NULL);
@@ -133,7 +133,7 @@ static int register_cluster(struct remote *s, uint64_t journal_end, struct err *
 
 static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *err)
 {
-    struct remote *s = remote(sink);
+    struct remote *s = remote_of(sink);
     struct client *client = NULL;
     int r;
 
@@ -160,11 +160,11 @@ static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *
 static int remote_begin(struct acctsink *sink, struct err *err)
 {
     (void)err;
-    batch_reset(remote(sink));
+    batch_reset(remote_of(sink));
     return 0;
 }
 
-static bool kept(const struct remote *s, const Pst__Transaction *tx, const Pst__Event *ev)
+static bool keeps_event(const struct remote *s, const Pst__Transaction *tx, const Pst__Event *ev)
 {
     switch (ev->body_case) {
     case PST__EVENT__BODY_BLOB_PUT:
@@ -186,7 +186,7 @@ static bool kept(const struct remote *s, const Pst__Transaction *tx, const Pst__
     }
 }
 
-static int room(struct remote *s)
+static int make_room(struct remote *s)
 {
     size_t cap = s->cap ? s->cap * 2 : 1024;
     Pst__DbdRecord *bigger;
@@ -204,18 +204,18 @@ static int room(struct remote *s)
 static int remote_add(struct acctsink *sink, uint64_t lsn, const Pst__Transaction *tx,
                       struct err *err)
 {
-    struct remote *s = remote(sink);
+    struct remote *s = remote_of(sink);
     _cleanup_free_ Pst__Event **events = calloc(tx->n_events + 1, sizeof(*events));
     Pst__Transaction small = *tx;
     Pst__DbdRecord *rec;
     uint8_t *data;
 
-    if (!events || room(s) < 0)
+    if (!events || make_room(s) < 0)
         return err_set(err, -ENOMEM, "accounting: out of memory");
     small.events = events;
     small.n_events = 0;
     for (size_t i = 0; i < tx->n_events; i++)
-        if (kept(s, tx, tx->events[i]))
+        if (keeps_event(s, tx, tx->events[i]))
             events[small.n_events++] = tx->events[i];
     s->upto = lsn;
     if (!small.n_events)
@@ -239,7 +239,7 @@ static bool remote_full(const struct acctsink *sink)
 
 static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
 {
-    struct remote *s = remote(sink);
+    struct remote *s = remote_of(sink);
     _cleanup_free_ Pst__DbdRecord **list = calloc(s->n + 1, sizeof(*list));
     Pst__DbdFeed feed = PST__DBD_FEED__INIT;
     Pst__DbdCursor *reply = NULL;
@@ -259,7 +259,7 @@ static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
     feed.fed_us = fed_us;
     r = client_call(s->client, OP_DBD_FEED, &feed.base, (ProtobufCMessage **)&reply);
     if (r < 0)
-        return failed(sink, r, err);
+        return close_failed(sink, r, err);
     sink->cursor = reply->cursor;
     pst__dbd_cursor__free_unpacked(reply, NULL);
     batch_reset(s);
@@ -268,7 +268,7 @@ static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
 
 static void remote_interrupt(struct acctsink *sink)
 {
-    struct remote *s = remote(sink);
+    struct remote *s = remote_of(sink);
 
     pthread_mutex_lock(&s->lock);
     if (s->client && client_fd(s->client) >= 0)
@@ -278,7 +278,7 @@ static void remote_interrupt(struct acctsink *sink)
 
 static void remote_free(struct acctsink *sink)
 {
-    struct remote *s = remote(sink);
+    struct remote *s = remote_of(sink);
 
     remote_close(sink);
     pthread_mutex_destroy(&s->lock);
@@ -305,7 +305,7 @@ static const struct acctsink_ops remote_ops = {
 };
 
 /* NULL stays NULL. */
-static int copy(char **to, const char *text)
+static int copy_text(char **to, const char *text)
 {
     *to = text ? strdup(text) : NULL;
     return text && !*to ? -ENOMEM : 0;
@@ -313,20 +313,20 @@ static int copy(char **to, const char *text)
 
 static int copy_conf(struct remote *s, const struct conf *conf, const char *uuid)
 {
-    int r = copy(&s->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
+    int r = copy_text(&s->hosts[0], conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST));
 
     if (r == 0)
-        r = copy(&s->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
+        r = copy_text(&s->hosts[1], conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST));
     if (r == 0)
-        r = copy(&s->cluster, conf_str(conf, CONF_CLUSTER_NAME));
+        r = copy_text(&s->cluster, conf_str(conf, CONF_CLUSTER_NAME));
     if (r == 0)
-        r = copy(&s->key_file, conf_key_file(conf));
+        r = copy_text(&s->key_file, conf_key_file(conf));
     if (r == 0)
-        r = copy(&s->munge_socket, conf_munge_socket(conf));
+        r = copy_text(&s->munge_socket, conf_munge_socket(conf));
     if (r == 0)
-        r = copy(&s->control_host, conf_ctld_host(conf, 0, NULL));
+        r = copy_text(&s->control_host, conf_ctld_host(conf, 0, NULL));
     if (r == 0)
-        r = copy(&s->uuid, uuid ? uuid : "");
+        r = copy_text(&s->uuid, uuid ? uuid : "");
     s->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
     s->control_port = conf_ctld_port(conf);
     s->use_munge = conf_use_munge(conf);

@@ -39,20 +39,20 @@ struct embedded {
     struct acct *acct;
 };
 
-static struct embedded *embedded(struct acctsink *s)
+static struct embedded *embedded_of(struct acctsink *s)
 {
     return (struct embedded *)s;
 }
 
 static void embedded_close(struct acctsink *s)
 {
-    embedded(s)->acct = acct_close(embedded(s)->acct);
+    embedded_of(s)->acct = acct_close(embedded_of(s)->acct);
     s->open = false;
 }
 
-static int failed(struct acctsink *s, int r, struct err *err)
+static int close_failed(struct acctsink *s, int r, struct err *err)
 {
-    struct embedded *e = embedded(s);
+    struct embedded *e = embedded_of(s);
 
     err_set(err, r, "accounting: %s: %s", e->path, acct_error(e->acct));
     embedded_close(s); /* whoever failed: opened again */
@@ -61,7 +61,7 @@ static int failed(struct acctsink *s, int r, struct err *err)
 
 static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *err)
 {
-    struct embedded *e = embedded(s);
+    struct embedded *e = embedded_of(s);
     int r;
 
     if (s->open) {
@@ -78,7 +78,7 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
                   (unsigned long long)journal_end);
         r = acct_rewind(e->acct, journal_end);
         if (r < 0)
-            return failed(s, r, err);
+            return close_failed(s, r, err);
     }
     acct_keep(e->acct, s->keep);
     s->cursor = acct_cursor(e->acct);
@@ -88,15 +88,15 @@ static int embedded_open(struct acctsink *s, uint64_t journal_end, struct err *e
 
 static int embedded_begin(struct acctsink *s, struct err *err)
 {
-    int r = acct_begin(embedded(s)->acct);
+    int r = acct_begin(embedded_of(s)->acct);
 
-    return r < 0 ? failed(s, r, err) : 0;
+    return r < 0 ? close_failed(s, r, err) : 0;
 }
 
 static int embedded_add(struct acctsink *s, uint64_t lsn, const Pst__Transaction *tx,
                         struct err *err)
 {
-    return acct_apply(embedded(s)->acct, lsn, tx, err);
+    return acct_apply(embedded_of(s)->acct, lsn, tx, err);
 }
 
 static bool embedded_full(const struct acctsink *s)
@@ -107,13 +107,13 @@ static bool embedded_full(const struct acctsink *s)
 
 static int embedded_commit(struct acctsink *s, int64_t fed_us, struct err *err)
 {
-    struct embedded *e = embedded(s);
+    struct embedded *e = embedded_of(s);
     int r;
 
     acct_fed(e->acct, fed_us);
     r = acct_commit(e->acct);
     if (r < 0)
-        return failed(s, r, err);
+        return close_failed(s, r, err);
     s->cursor = acct_cursor(e->acct);
     return 0;
 }
@@ -126,8 +126,8 @@ static void embedded_interrupt(struct acctsink *s)
 static void embedded_free(struct acctsink *s)
 {
     embedded_close(s);
-    free(embedded(s)->path);
-    free(embedded(s)->cluster);
+    free(embedded_of(s)->path);
+    free(embedded_of(s)->cluster);
     free(s);
 }
 

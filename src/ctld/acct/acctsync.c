@@ -39,7 +39,7 @@ static void batch_free(struct batch *b)
     free(b);
 }
 
-static void finish(struct batch *b, int r)
+static void finish_batch(struct batch *b, int r)
 {
     if (b->done)
         b->done(b->arg, r, b->version);
@@ -61,7 +61,7 @@ static void plan_done(struct plan *p)
 }
 
 /* A record and a record of the present say the same. */
-static bool same(const Pst__AcctChange *now, const Pst__AcctChange *put)
+static bool says_same(const Pst__AcctChange *now, const Pst__AcctChange *put)
 {
     Pst__AcctChange plain = *put;
 
@@ -103,7 +103,7 @@ static int plan_full(const struct assoc_mgr *am, const struct batch *b, struct p
     }
     for (size_t i = 1; i < b->n; i++) {
         now = am_present(am, b->changes[i]);
-        if (!now || !same(now, b->changes[i]))
+        if (!now || !says_same(now, b->changes[i]))
             p->list[p->n++] = b->changes[i];
     }
     return 0;
@@ -122,7 +122,7 @@ static int plan_rest(const struct batch *b, uint64_t reached, struct plan *p)
 
 /* A change that does not apply would be in the log for ever: every one is tried on tables of its
  * own first. */
-static int check(const struct batch *b)
+static int check_changes(const struct batch *b)
 {
     _cleanup_(am_free) struct assoc_mgr *probe = NULL;
     struct err err = { .text = "" };
@@ -143,7 +143,7 @@ static Pst__AcctChange *last_change(Pst__Transaction *tx)
 }
 
 /* Events of p from *at on; the last of all gets the version. */
-static Pst__Transaction *some(const struct plan *p, size_t *at, uint64_t version)
+static Pst__Transaction *next_events(const struct plan *p, size_t *at, uint64_t version)
 {
     Pst__Transaction *tx = tx_new(core_now());
 
@@ -159,14 +159,14 @@ static Pst__Transaction *some(const struct plan *p, size_t *at, uint64_t version
 }
 
 /* 0 or -ENOSPC; b->lsn is what to wait for. */
-static int commit(struct batch *b, const struct plan *p)
+static int commit_plan(struct batch *b, const struct plan *p)
 {
     struct ctld *ctld = b->ctld;
     size_t at = 0;
 
     b->lsn = ctld->applied_lsn; /* what an earlier, equal batch brought may not be on disk yet */
     while (at < p->n) {
-        uint64_t lsn = core_commit(ctld, some(p, &at, b->version));
+        uint64_t lsn = core_commit(ctld, next_events(p, &at, b->version));
 
         if (!lsn)
             return -ENOSPC;
@@ -206,13 +206,13 @@ static void wait_for_disk(struct batch *b)
 }
 
 /* Work out what is new and journal it.  0 or a negative errno; b->lsn and b->version are set. */
-static int bring(struct batch *b)
+static int bring_changes(struct batch *b)
 {
     const Pst__ClusterRecord *rec = b->ctld->cluster->rec;
     uint64_t reached = rec->has_acct_version ? rec->acct_version : 0;
     bool full = b->n && b->changes[0]->body_case == PST__ACCT_CHANGE__BODY_CLEAR;
     _cleanup_val_(plan_done) struct plan p = { 0 };
-    int r = check(b);
+    int r = check_changes(b);
 
     b->version = full ? 0 : reached;
     for (size_t i = 0; i < b->n; i++)
@@ -220,19 +220,19 @@ static int bring(struct batch *b)
             b->version = MAX(b->version, b->changes[i]->version);
     if (r == 0)
         r = full ? plan_full(b->ctld->cluster->am, b, &p) : plan_rest(b, reached, &p);
-    return r == 0 ? commit(b, &p) : r;
+    return r == 0 ? commit_plan(b, &p) : r;
 }
 
 /* Core thread. */
-static void take(void *arg)
+static void take_batch(void *arg)
 {
     struct batch *b = arg;
-    int r = bring(b);
+    int r = bring_changes(b);
 
     if (r == 0)
         wait_for_disk(b);
     else
-        finish(b, r);
+        finish_batch(b, r);
 }
 
 static void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
@@ -240,7 +240,7 @@ static void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
     const Pst__AcctChanges *req = PB_AS(acct_changes, cmd->msg);
     struct batch b = { .ctld = ctld, .changes = req->changes, .n = req->n_changes };
     Pst__AcctReached reply = PST__ACCT_REACHED__INIT;
-    int r = bring(&b);
+    int r = bring_changes(&b);
 
     if (r == -ENOSPC) {
         core_disk_full(ctld, cmd);
@@ -264,7 +264,7 @@ void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, accts
     }
     *b = (struct batch){ .ctld = ctld, .changes = changes, .n = n, .done = done, .arg = arg };
     cmd->kind = CMD_CALL;
-    cmd->fn = take;
+    cmd->fn = take_batch;
     cmd->arg = b;
     (void)core_post(ctld, cmd); /* never refused: it is no request */
 }
@@ -288,7 +288,7 @@ void acctsync_durable(struct ctld *ctld, uint64_t lsn)
         pthread_mutex_unlock(&w->lock);
         if (!b)
             return;
-        finish(b, 0);
+        finish_batch(b, 0);
     }
 }
 
@@ -300,7 +300,7 @@ void acctsync_end(struct ctld *ctld)
         struct batch *b = w->head;
 
         w->head = b->next;
-        finish(b, -ECANCELED);
+        finish_batch(b, -ECANCELED);
     }
     if (w)
         w->tail = NULL;

@@ -114,7 +114,7 @@ static int store_one(struct acctthread *t, uint64_t lsn, const uint8_t *data, si
 }
 
 /* Wait for more until the batch is due.  False: it is. */
-static bool linger(struct acctthread *t, int64_t until_mono_us)
+static bool wait_for_more(struct acctthread *t, int64_t until_mono_us)
 {
     struct timespec ts = timespec_of(until_mono_us);
     bool more;
@@ -147,7 +147,7 @@ static int fill_batch(struct acctthread *t, struct err *err)
             r = store_one(t, lsn, data, len, err);
             t->read_lsn = lsn;
             n++;
-        } else if (r == 0 && !linger(t, until)) {
+        } else if (r == 0 && !wait_for_more(t, until)) {
             break;
         }
         if (r < 0)
@@ -156,7 +156,7 @@ static int fill_batch(struct acctthread *t, struct err *err)
     return (int)n;
 }
 
-static int batch(struct acctthread *t, struct err *err)
+static int run_batch(struct acctthread *t, struct err *err)
 {
     int64_t fed_us = now_us() - SETTLED_US;
     int r = open_sink(t, err);
@@ -179,7 +179,7 @@ static int batch(struct acctthread *t, struct err *err)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static void succeed(struct acctthread *t)
+static void note_success(struct acctthread *t)
 {
     pthread_mutex_lock(&t->lock);
     atomic_store(&t->cursor, t->sink->cursor);
@@ -194,7 +194,7 @@ static void succeed(struct acctthread *t)
 }
 
 /* Say it once, and try again later from the stored cursor. */
-static void fail(struct acctthread *t, int r, const struct err *err)
+static void note_failure(struct acctthread *t, int r, const struct err *err)
 {
     const char *text = err->text[0] ? err->text : strerrordesc_np(-r);
     struct timespec ts = timespec_of(now_mono_us() + RETRY_US);
@@ -228,18 +228,18 @@ static bool wait_for_work(struct acctthread *t)
     return go;
 }
 
-static void *run(void *arg)
+static void *run_writer(void *arg)
 {
     struct acctthread *t = arg;
 
     while (wait_for_work(t)) {
         struct err err = { .text = "" };
-        int r = batch(t, &err);
+        int r = run_batch(t, &err);
 
         if (r < 0)
-            fail(t, r, &err);
+            note_failure(t, r, &err);
         else
-            succeed(t);
+            note_success(t);
     }
     return NULL;
 }
@@ -251,7 +251,7 @@ static uint64_t cursor_of(void *arg)
     return acctthread_cursor(arg);
 }
 
-static void hurry(void *arg, uint64_t lsn)
+static void hurry_batch(void *arg, uint64_t lsn)
 {
     struct acctthread *t = arg;
 
@@ -387,7 +387,7 @@ static int start_embedded(struct acctthread *t, struct ctld *ctld, const char *d
     struct serve_config config = { .location = db_path,
                                    .cluster = cluster,
                                    .cursor = cursor_of,
-                                   .hurry = hurry,
+                                   .hurry = hurry_batch,
                                    .ctx = t,
                                    .is_admin = is_admin,
                                    .admin_ctx = t };
@@ -420,7 +420,7 @@ int acctthread_start(struct ctld *ctld, const char *db_path, const char *journal
     r = db_path ? start_embedded(t, ctld, db_path, &why)
                 : acctsink_slurmdbd(ctld->conf, ctld->cluster->rec->cluster_id, &t->sink);
     if (r == 0)
-        r = -pthread_create(&t->thread, NULL, run, t);
+        r = -pthread_create(&t->thread, NULL, run_writer, t);
     if (r < 0) {
         (void)acctthread_stop(t); /* always NULL */
         return err_set(err, r, "%s", why.text[0] ? why.text : strerrordesc_np(-r));

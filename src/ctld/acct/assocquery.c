@@ -49,7 +49,7 @@ static void drop_query(void *arg)
     query_free(q);
 }
 
-static Pst__AssocMgrRecord *add(struct assocquery *q)
+static Pst__AssocMgrRecord *add_record(struct assocquery *q)
 {
     Pst__AssocMgrRecord *r = must(malloc(sizeof(*r)));
 
@@ -83,12 +83,12 @@ static int compare_words(const void *a, const void *b)
 }
 
 /* The list is sorted. */
-static bool in(char *const *list, size_t n, const char *word)
+static bool find_word(char *const *list, size_t n, const char *word)
 {
     return n == 0 || (word && bsearch(&word, list, n, sizeof(*list), compare_words));
 }
 
-static bool wanted(const struct wish *w, Pst__AssocMgrPart part)
+static bool wants_part(const struct wish *w, Pst__AssocMgrPart part)
 {
     return !w->req->has_parts || (w->req->parts & 1u << part);
 }
@@ -109,10 +109,10 @@ static void add_users(const struct wish *w, struct assocquery *q)
         const char *wckey = am_default_wckey(am, cluster_name(w), u->name);
         Pst__AssocMgrRecord *r;
 
-        if (u->deleted || !in(w->req->users, w->req->n_users, u->name) ||
+        if (u->deleted || !find_word(w->req->users, w->req->n_users, u->name) ||
             (w->only && strcmp(w->only, u->name) != 0))
             continue;
-        r = add(q);
+        r = add_record(q);
         r->user = copy_of(rec);
         r->default_account = tx_strdup(account);
         r->default_wckey = tx_strdup(wckey);
@@ -206,11 +206,12 @@ static void add_assocs(struct wish *w, struct assocquery *q)
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));) {
         Pst__AssocMgrRecord *r;
 
-        if (a->rec->deleted || !in(w->req->accounts, w->req->n_accounts, a->rec->account) ||
-            (w->req->n_users && !(a->user && in(w->req->users, w->req->n_users, a->rec->user))) ||
+        if (a->rec->deleted || !find_word(w->req->accounts, w->req->n_accounts, a->rec->account) ||
+            (w->req->n_users &&
+             !(a->user && find_word(w->req->users, w->req->n_users, a->rec->user))) ||
             (w->only && !(a->user && strcmp(w->only, a->rec->user) == 0)))
             continue;
-        r = add(q);
+        r = add_record(q);
         r->assoc = copy_of(&a->rec->base);
         if (r->assoc->limits)
             pst__limits__free_unpacked(r->assoc->limits, NULL);
@@ -247,9 +248,9 @@ static void add_qos(const struct wish *w, struct assocquery *q)
         const Pst__QosRecord *qos = (const Pst__QosRecord *)rec;
         Pst__AssocMgrRecord *r;
 
-        if (qos->deleted || !in(w->req->qos, w->req->n_qos, qos->name))
+        if (qos->deleted || !find_word(w->req->qos, w->req->n_qos, qos->name))
             continue;
-        r = add(q);
+        r = add_record(q);
         r->qos = copy_of(rec);
         SET(r, usage_raw, usage_raw(w->ctld->cluster, USAGE_QOS, qos->qos_id, core_now()));
         add_tres(w, USAGE_QOS, qos->qos_id, r);
@@ -329,7 +330,7 @@ static bool send_some(struct conn *c, void *arg)
     return q->next < q->n;
 }
 
-static void answer(struct conn *c, void *arg)
+static void answer_query(struct conn *c, void *arg)
 {
     conn_stream(c, send_some, query_free, arg);
 }
@@ -356,7 +357,7 @@ static void gather_use(void *arg, struct sched *s, const struct sched_params *pa
         SET(r, accruing, use.accruing);
         fill_tres(r->tres, r->n_tres, &use);
     }
-    if (conn_run(q->conn, answer, q) < 0)
+    if (conn_run(q->conn, answer_query, q) < 0)
         query_free(q);
 }
 
@@ -384,11 +385,11 @@ static void op_query_assocs(struct ctld *ctld, struct cmd *cmd)
     q->conn = conn_ref(cmd->conn);
     q->op = cmd->op;
     q->id = cmd->id;
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_USERS))
+    if (wants_part(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_USERS))
         add_users(&w, q);
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_ASSOCS))
+    if (wants_part(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_ASSOCS))
         add_assocs(&w, q);
-    if (wanted(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_QOS) && !w.only)
+    if (wants_part(&w, PST__ASSOC_MGR_PART__ASSOC_MGR_QOS) && !w.only)
         add_qos(&w, q);
     idmap_done(&w.levels);
     f->ask = (struct feed_ask){ .arg = q, .run = gather_use, .drop = drop_query };

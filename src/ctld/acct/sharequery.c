@@ -76,7 +76,7 @@ static void sharequery_free(void *arg)
 
 /* ---- the answer, on the connection's thread -------------------------------------------------- */
 
-static int compute(struct sharequery *q)
+static int compute_shares(struct sharequery *q)
 {
     enum fairshare_kind kind = FAIRSHARE_TREE;
     struct idmap index = { 0 };
@@ -184,7 +184,7 @@ static void fill_names(const struct sharequery *q, struct record *r)
     }
 }
 
-static void pack(const struct record *r, struct strbuf *sb, size_t *ret_len)
+static void pack_record(const struct record *r, struct strbuf *sb, size_t *ret_len)
 {
     size_t len = pst__share_record__get_packed_size(&r->rec);
     char *room = strbuf_room(sb, len ? len : 1);
@@ -210,7 +210,7 @@ static bool send_some(struct conn *c, void *arg)
     }
     if (!q->named) {
         fill_names(q, &r);
-        pack(&r, &sb, &recs[batch.n_records++].len);
+        pack_record(&r, &sb, &recs[batch.n_records++].len);
         SET(&batch, now_us, now_us());
         q->named = true;
     }
@@ -218,7 +218,7 @@ static bool send_some(struct conn *c, void *arg)
         if (q->rows[q->next].hidden)
             continue;
         fill_row(q, q->next, &r);
-        pack(&r, &sb, &recs[batch.n_records++].len);
+        pack_record(&r, &sb, &recs[batch.n_records++].len);
     }
     if (sb.failed) {
         (void)conn_error(c, OP_QUERY_SHARES, q->id, EPST_BUSY, NULL);
@@ -233,11 +233,11 @@ static bool send_some(struct conn *c, void *arg)
     return q->next < q->n;
 }
 
-static void answer(struct conn *c, void *arg)
+static void answer_query(struct conn *c, void *arg)
 {
     struct sharequery *q = arg;
 
-    if (compute(q) < 0) {
+    if (compute_shares(q) < 0) {
         (void)conn_error(c, OP_QUERY_SHARES, q->id, EPST_BUSY, NULL);
         sharequery_free(q);
     } else {
@@ -417,7 +417,7 @@ static void op_query_shares(struct ctld *ctld, struct cmd *cmd)
     if (tres)
         gather_running(q, c, now);
     hide_rows(q, ctld, cmd);
-    if (conn_run(cmd->conn, answer, q) < 0)
+    if (conn_run(cmd->conn, answer_query, q) < 0)
         sharequery_free(q);
 }
 

@@ -29,7 +29,7 @@ static enum fairshare_reset period_of(const struct conf *conf)
     return FAIRSHARE_RESET_NONE; /* the words are checked at load */
 }
 
-static void tell(struct ctld *ctld, int64_t now)
+static void tell_shares(struct ctld *ctld, int64_t now)
 {
     feed_shares(ctld, feed_of_shares(ctld->cluster, conf_str(ctld->conf, CONF_CLUSTER_NAME), now));
     ctld->shares_told_us = now;
@@ -46,7 +46,7 @@ uint64_t shares_reset(struct ctld *ctld, uint32_t assoc_id, uint32_t qos_id)
         SET(tx_cluster(tx), usage_reset_us, core_now());
     lsn = core_commit(ctld, tx);
     if (lsn)
-        tell(ctld, core_now());
+        tell_shares(ctld, core_now());
     return lsn;
 }
 
@@ -65,7 +65,7 @@ void shares_configure(struct ctld *ctld)
         log_info("usage is set back: PriorityUsageResetPeriod=NOW");
         (void)shares_reset(ctld, 0, 0); /* likewise */
     }
-    tell(ctld, core_now());
+    tell_shares(ctld, core_now());
 }
 
 static int32_t utc_offset_s(int64_t us)
@@ -102,7 +102,7 @@ void shares_tick(struct ctld *ctld, int64_t now)
     check_period(ctld, now);
     if (am_generation(ctld->cluster->am) != ctld->shares_gen ||
         now - ctld->shares_told_us >= period_us)
-        tell(ctld, now);
+        tell_shares(ctld, now);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

@@ -79,7 +79,7 @@ static void report_line(void *arg, const char *line)
     log_info("%s", line);
 }
 
-static int recover(struct ctld *ctld, bool repair, struct err *err)
+static int recover_state(struct ctld *ctld, bool repair, struct err *err)
 {
     struct replay rp = { .ctld = ctld };
     struct journal_config config = { .dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION),
@@ -108,7 +108,7 @@ static int recover(struct ctld *ctld, bool repair, struct err *err)
 }
 
 /* -c: the state is empty from here on; the log keeps what was. */
-static int forget(struct ctld *ctld)
+static int forget_state(struct ctld *ctld)
 {
     Pst__Transaction *tx = tx_new(core_now());
     struct cluster *c = ctld->cluster;
@@ -169,13 +169,13 @@ int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
     if (r >= 0)
         r = services_start(ctld, err);
     if (r >= 0)
-        r = recover(ctld, repair, err);
+        r = recover_state(ctld, repair, err);
     if (r >= 0) /* before anything is committed: they follow the journal */
         r = services_open(ctld, err);
     if (r < 0)
         return r;
     if (clear)
-        r = forget(ctld);
+        r = forget_state(ctld);
     observe_init(ctld);
     if (r >= 0)
         r = services_observe(ctld, err);

@@ -91,7 +91,7 @@ static bool lane_full(const struct lane *l, const struct cmd *cmd)
     return l && (l->n >= LANE_MAX || (l->n && l->bytes + cmd->bytes > LANE_BYTES));
 }
 
-static void append(struct cmd **head, struct cmd **tail, struct cmd *cmd)
+static void append_cmd(struct cmd **head, struct cmd **tail, struct cmd *cmd)
 {
     if (*tail)
         (*tail)->next = cmd;
@@ -122,13 +122,13 @@ static void leave_ring(struct core_queue *q, struct lane *l)
 static void queue_put(struct core_queue *q, struct lane *l, struct cmd *cmd)
 {
     if (!l) {
-        append(&q->head, &q->tail, cmd);
+        append_cmd(&q->head, &q->tail, cmd);
         q->n_own++;
         return;
     }
     if (!l->head)
         join_ring(q, l);
-    append(&l->head, &l->tail, cmd);
+    append_cmd(&l->head, &l->tail, cmd);
     q->n++;
     l->n++;
     l->bytes += cmd->bytes;

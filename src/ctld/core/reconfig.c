@@ -71,7 +71,7 @@ static void first_state(Pst__NodeRecord *r, const struct conf_node *n)
 }
 
 /* Would merging `set` change `have`? */
-static bool changes(const ProtobufCMessage *have, const ProtobufCMessage *set)
+static bool would_change(const ProtobufCMessage *have, const ProtobufCMessage *set)
 {
     ProtobufCMessage *merged;
     bool differs = true;
@@ -109,7 +109,7 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             want.name = tx_strdup(cn->name);
             SET(&want, node_id, free_node_id(c, &next));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
-        } else if (changes(&n->rec->base, &want.base)) {
+        } else if (would_change(&n->rec->base, &want.base)) {
             Pst__NodeRecord *set =
                 tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, n->rec->node_id);
 

@@ -133,7 +133,7 @@ void front_configure(struct front *f)
 }
 
 /* rl_enable: users may ask so often and no more; false: told to come back. */
-static bool admit(struct front *f, struct conn *c, const struct frame *frame)
+static bool admit_frame(struct front *f, struct conn *c, const struct frame *frame)
 {
     uid_t uid = conn_peer(c)->uid;
     bool log;
@@ -161,7 +161,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
-    if (!admit(f, c, frame))
+    if (!admit_frame(f, c, frame))
         return;
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */

@@ -71,7 +71,7 @@ struct jobfilter *jobfilter_free(struct jobfilter *f)
     return NULL;
 }
 
-static int fill(struct jobfilter *f, const Pst__JobFilter *req, struct err *err)
+static int fill_filter(struct jobfilter *f, const Pst__JobFilter *req, struct err *err)
 {
     int r = add_numbers(&f->ids, req->job_ids, req->n_job_ids);
 
@@ -101,7 +101,7 @@ int jobfilter_new(const Pst__JobFilter *req, struct jobfilter **ret, struct err 
 
     if (f) {
         f->req = req;
-        r = fill(f, req, err);
+        r = fill_filter(f, req, err);
     }
     if (r < 0) {
         (void)jobfilter_free(f); /* always NULL */

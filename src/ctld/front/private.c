@@ -47,14 +47,14 @@ static void query_free(struct private_query *q)
     free(q);
 }
 
-static void refuse(struct private_query *q, int code)
+static void refuse_query(struct private_query *q, int code)
 {
     (void)conn_error(q->conn, q->frame.op, q->frame.id, code, NULL);
     query_free(q);
 }
 
 /* The message, changed, as a frame again. */
-static bool pack(struct private_query *q)
+static bool pack_query(struct private_query *q)
 {
     q->frame.len = (uint32_t)protobuf_c_message_get_packed_size(q->msg);
     q->body = malloc(q->frame.len + 1);
@@ -173,7 +173,7 @@ static void go_on(struct private_query *q)
     query_free(q);
 }
 
-static void narrow(void *arg)
+static void narrow_query(void *arg)
 {
     struct private_query *q = arg;
     struct ctld *ctld = q->front->ctld;
@@ -192,10 +192,10 @@ static void narrow(void *arg)
         narrow_priority(q, uid);
     else if (q->frame.op == OP_WATCH)
         code = narrow_watch(q, hidden, uid);
-    if (code == 0 && !pack(q))
+    if (code == 0 && !pack_query(q))
         code = EPST_BUSY;
     if (code != 0)
-        refuse(q, code);
+        refuse_query(q, code);
     else
         go_on(q);
 }
@@ -231,7 +231,7 @@ bool private_takes(struct front *f, struct conn *c, const struct frame *frame)
     free(groups);
     cmd->kind = CMD_CALL;
     cmd->lane = core_lane(f->ctld, conn_peer(c)->uid);
-    cmd->fn = narrow;
+    cmd->fn = narrow_query;
     cmd->arg = q;
     (void)core_post(f->ctld, cmd); /* never refused: it is no request */
     return true;

@@ -58,8 +58,8 @@ struct ratelimit *ratelimit_free(struct ratelimit *rl)
     return NULL;
 }
 
-static uint64_t option(const struct conf *conf, const char *name, uint64_t otherwise,
-                       uint64_t least, uint64_t most)
+static uint64_t read_option(const struct conf *conf, const char *name, uint64_t otherwise,
+                            uint64_t least, uint64_t most)
 {
     uint64_t v = otherwise;
 
@@ -70,10 +70,10 @@ static uint64_t option(const struct conf *conf, const char *name, uint64_t other
 
 static struct rules read_rules(const struct conf *conf)
 {
-    struct rules r = { .size = option(conf, "rl_bucket_size", 30, 1, UINT32_MAX),
-                       .rate = option(conf, "rl_refill_rate", 2, 1, UINT32_MAX),
-                       .period_s = option(conf, "rl_refill_period", 1, 1, UINT32_MAX),
-                       .table = option(conf, "rl_table_size", 8192, 1, TABLE_MAX) };
+    struct rules r = { .size = read_option(conf, "rl_bucket_size", 30, 1, UINT32_MAX),
+                       .rate = read_option(conf, "rl_refill_rate", 2, 1, UINT32_MAX),
+                       .period_s = read_option(conf, "rl_refill_period", 1, 1, UINT32_MAX),
+                       .table = read_option(conf, "rl_table_size", 8192, 1, TABLE_MAX) };
 
     r.on = conf_option(conf, CONF_SLURMCTLD_PARAMETERS, "rl_enable", NULL, NULL);
     (void)conf_option_i64(conf, CONF_SLURMCTLD_PARAMETERS, "rl_log_freq", &r.log_s); /* absent: 0 */
@@ -123,7 +123,7 @@ static struct bucket *bucket_of(struct ratelimit *rl, uid_t uid, int64_t now)
     return oldest;
 }
 
-static void refill(const struct rules *r, struct bucket *b, int64_t now)
+static void refill_bucket(const struct rules *r, struct bucket *b, int64_t now)
 {
     int64_t period_us = (int64_t)r->period_s * USEC_PER_SEC;
     uint64_t periods = now > b->filled_us ? (uint64_t)((now - b->filled_us) / period_us) : 0;
@@ -153,7 +153,7 @@ bool ratelimit_admit(struct ratelimit *rl, uid_t uid, int64_t now_mono_us, bool 
     pthread_mutex_lock(&rl->lock);
     if (rl->table) {
         b = bucket_of(rl, uid, now_mono_us);
-        refill(&rl->rules, b, now_mono_us);
+        refill_bucket(&rl->rules, b, now_mono_us);
         may = b->tokens > 0;
         if (may)
             b->tokens--;

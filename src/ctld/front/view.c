@@ -355,7 +355,7 @@ static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord 
     return r;
 }
 
-static struct vrec *encode(const ProtobufCMessage *msg)
+static struct vrec *encode_record(const ProtobufCMessage *msg)
 {
     size_t len = protobuf_c_message_get_packed_size(msg);
     struct vrec *r = must(calloc(1, sizeof(*r) + len));
@@ -402,7 +402,7 @@ static struct vrec *encode_node(const struct views *v, const struct node *n)
     /* shown, not part of the state */
     n->rec->state_flags |=
         (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, node_key(n->rec->node_id));
-    r = encode(&n->rec->base);
+    r = encode_record(&n->rec->base);
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;
     r->id = n->rec->node_id;
@@ -425,7 +425,7 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     }
     SET(p->rec, total_nodes, bitmap_count(p->nodes));
     SET(p->rec, total_cpus, cpus);
-    r = encode(&p->rec->base);
+    r = encode_record(&p->rec->base);
     r->name_hash = view_name_hash(p->rec->name);
     return r;
 }
@@ -483,7 +483,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     case VIEW_KEPT:
         k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
         if (k) {
-            struct vrec *r = encode(k->rec);
+            struct vrec *r = encode_record(k->rec);
 
             r->id = k->id;
             r->state = k->kind;

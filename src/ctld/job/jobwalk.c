@@ -219,7 +219,7 @@ static int read_text(struct jobwalk *w)
 
 /* ---- walking --------------------------------------------------------------------------------- */
 
-static bool wanted(const struct jobwalk *w, uint32_t task)
+static bool wants_task(const struct jobwalk *w, uint32_t task)
 {
     for (size_t i = 0; i < w->n_ranges; i++) {
         const struct walk_range *r = &w->ranges[i];
@@ -326,7 +326,7 @@ static bool step_text(struct jobwalk *w, struct job_ref *ret)
         ret->job = j;
         if (!j || (w->phase == WALK_PARTS && !give_part(w, j, ret)) ||
             (w->phase == WALK_TASKS &&
-             !(j->rec->has_array_task_id && wanted(w, j->rec->array_task_id))))
+             !(j->rec->has_array_task_id && wants_task(w, j->rec->array_task_id))))
             continue;
         w->given++;
         w->jobs++;

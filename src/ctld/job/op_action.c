@@ -41,7 +41,7 @@ struct action {
     size_t n_ids, next;
 };
 
-static void result(struct action *a, int code, const char *text, uint32_t job_id)
+static void add_result(struct action *a, int code, const char *text, uint32_t job_id)
 {
     Pst__JobActionResult *r, **bigger;
 
@@ -66,14 +66,14 @@ static void result(struct action *a, int code, const char *text, uint32_t job_id
     a->results[a->n++] = r;
 }
 
-static bool may(const struct action *a, const struct job *j)
+static bool may_manage(const struct action *a, const struct job *j)
 {
     return conn_peer(a->cmd->conn)->uid == j->rec->uid ||
            policy_may_manage(a->ctld, a->cmd, j->rec);
 }
 
 /* 0 (with the lsn noted) or the code for a journal that refuses. */
-static int committed(struct action *a, uint64_t lsn)
+static int note_commit(struct action *a, uint64_t lsn)
 {
     if (lsn > a->lsn)
         a->lsn = lsn;
@@ -104,7 +104,7 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
             return ESLURM_INVALID_JOB_ID;
         if (cluster_step(j, ref->step)->rec->state == PST__STEP_STATE__STEP_PENDING)
             return signal == SIGKILL || signal == SIGTERM
-                       ? committed(a, async_end_pending(a->ctld, j, ref->step, &a->cmd->uid))
+                       ? note_commit(a, async_end_pending(a->ctld, j, ref->step, &a->cmd->uid))
                        : ESLURM_JOB_PENDING;
         sig.step_ids = &step;
         sig.n_step_ids = 1;
@@ -127,8 +127,8 @@ static int cancel_tasks(struct action *a, const struct job_ref *ref)
     struct job_end end = cancel_end(a);
 
     if (array_count(ref->tasks) == array_count(ref->job->rec->array_tasks))
-        return committed(a, lifecycle_end(a->ctld, ref->job, &end));
-    return committed(a, arraysplit_drop(a->ctld, ref->job, ref->tasks));
+        return note_commit(a, lifecycle_end(a->ctld, ref->job, &end));
+    return note_commit(a, arraysplit_drop(a->ctld, ref->job, ref->tasks));
 }
 
 /* What was to go back to the queue once its nodes are clean ends instead. */
@@ -142,7 +142,7 @@ static int cancel_requeue(struct action *a, const struct job *j)
     SET(set, state_flags, j->rec->state_flags & ~back);
     SET(set, cancel_uid, cancel_end(a).uid);
     SET(tx_cluster(tx), jobs_cancelled, a->ctld->cluster->rec->jobs_cancelled + 1);
-    return committed(a, core_commit(a->ctld, tx));
+    return note_commit(a, core_commit(a->ctld, tx));
 }
 
 /* --admin-comment: written first, so that whoever follows the log sees it with the end. */
@@ -160,7 +160,7 @@ static int note_comment(struct action *a, const struct job *j)
         tx_free(tx);
         return SLURM_ERROR;
     }
-    return committed(a, core_commit(a->ctld, tx));
+    return note_commit(a, core_commit(a->ctld, tx));
 }
 
 static int do_cancel(struct action *a, const struct job_ref *ref)
@@ -181,7 +181,7 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
     if (job_is_ended(j->rec))
         return job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ? cancel_requeue(a, j)
                                                         : ESLURM_ALREADY_DONE;
-    return committed(a, lifecycle_end(a->ctld, j, &end));
+    return note_commit(a, lifecycle_end(a->ctld, j, &end));
 }
 
 static int do_signal(struct action *a, const struct job_ref *ref)
@@ -217,7 +217,7 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
         SET(set, reason,
             by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
                     : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
-    return committed(a, core_commit(a->ctld, tx));
+    return note_commit(a, core_commit(a->ctld, tx));
 }
 
 /* May the owner lift it?  His own, and those that came with a requeue. */
@@ -258,7 +258,7 @@ static int do_release(struct action *a, const struct job_ref *ref)
     tx_clear(tx, JOB_F_REASON_TEXT);
     if (j->rec->reason_text || job_has_flag(j->rec, held))
         tx_clear(tx, JOB_F_BEGIN_US); /* of the requeue, which the release ends */
-    return committed(a, core_commit(a->ctld, tx));
+    return note_commit(a, core_commit(a->ctld, tx));
 }
 
 static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
@@ -277,13 +277,13 @@ static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
         return hold ? do_hold(a, ref, false) : ESLURM_JOB_PENDING;
     if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)) || job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
         return ESLURM_TRANSITION_STATE_NO_UPDATE;
-    return committed(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
+    return note_commit(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
 }
 
 /* Others may use its CPUs by now. */
 static int resume_in_turn(struct action *a, struct job *j)
 {
-    int r = committed(a, gang_enter(a->ctld, j));
+    int r = note_commit(a, gang_enter(a->ctld, j));
 
     if (r == 0)
         gang_settle(a->ctld);
@@ -301,13 +301,13 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
     if (!policy_may_manage(a->ctld, a->cmd, j->rec))
         return ESLURM_ACCESS_DENIED;
     if (job_waits_for_turn(j->rec))
-        return suspend ? committed(a, gang_leave(a->ctld, j))
+        return suspend ? note_commit(a, gang_leave(a->ctld, j))
                        : ESLURM_DISABLED; /* it goes on by itself */
     if (job_is_suspended(j->rec) == suspend)
         return suspend ? 0 : ESLURM_JOB_NOT_SUSPENDED;
     if (!suspend && gang_on(a->ctld->conf))
         return resume_in_turn(a, j);
-    return committed(a, lifecycle_suspend(a->ctld, j, suspend));
+    return note_commit(a, lifecycle_suspend(a->ctld, j, suspend));
 }
 
 /* The owner gives its allocation back. */
@@ -318,7 +318,7 @@ static int complete_step(struct action *a, const struct job_ref *ref)
 
     if (ref->step >= STEP_INTERACTIVE || !cluster_step(ref->job, ref->step))
         return ESLURM_INVALID_JOB_ID;
-    return committed(a, steps_unlaunched(a->ctld, ref->job, ref->step, status));
+    return note_commit(a, steps_unlaunched(a->ctld, ref->job, ref->step, status));
 }
 
 static int do_complete(struct action *a, const struct job_ref *ref)
@@ -333,9 +333,10 @@ static int do_complete(struct action *a, const struct job_ref *ref)
     if (ref->tasks)
         return cancel_tasks(a, ref);
     if (job_is_pending(j->rec))
-        return committed(a, lifecycle_end(a->ctld, j, &cancel));
-    return committed(a, lifecycle_finished(
-                            a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0, false));
+        return note_commit(a, lifecycle_end(a->ctld, j, &cancel));
+    return note_commit(
+        a,
+        lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0, false));
 }
 
 /* To the top of the user's own queue: one above the best of the others. */
@@ -361,7 +362,7 @@ static int do_top(struct action *a, const struct job_ref *ref)
     tx = tx_new(core_now());
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, ref->job->rec->job_id), priority,
         best < UINT32_MAX - 1 ? best + 1 : best);
-    return committed(a, core_commit(a->ctld, tx));
+    return note_commit(a, core_commit(a->ctld, tx));
 }
 
 /* A line into the output of the batch script, or of every step where there is none. */
@@ -383,7 +384,7 @@ static int do_notify(struct action *a, const struct job_ref *ref)
     return 0;
 }
 
-static int act(struct action *a, const struct job_ref *ref)
+static int act_on_job(struct action *a, const struct job_ref *ref)
 {
     switch (a->req->verb) {
     case PST__JOB_VERB__VERB_CANCEL:
@@ -417,7 +418,7 @@ static int act(struct action *a, const struct job_ref *ref)
 
 /* ---- heterogeneous jobs ---------------------------------------------------------------------- */
 
-static bool kills(const struct action *a, const struct job_ref *ref)
+static bool kills_job(const struct action *a, const struct job_ref *ref)
 {
     bool all =
         !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
@@ -441,7 +442,7 @@ static int each_component(struct action *a, const struct job_ref *ref)
 
         if (!one.job || (k && job_is_ended(one.job->rec)))
             continue;
-        c = act(a, &one);
+        c = act_on_job(a, &one);
         code = code ? code : c;
     }
     return code;
@@ -484,15 +485,15 @@ static int cancel_het(struct action *a, const struct job_ref *ref)
     size_t len;
 
     if (het_is_leader(ref->job->rec) && !ref->component && !job_is_ended(ref->job->rec))
-        return act(a, ref); /* its end ends them all */
+        return act_on_job(a, ref); /* its end ends them all */
     if (job_is_pending(ref->job->rec)) {
         if (!a->id && leader && a->filter && jobfilter_match(a->filter, leader->rec))
-            return act(a, &all);
+            return act_on_job(a, &all);
         return ESLURM_NOT_WHOLE_HET_JOB;
     }
     if (leader && conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "whole_hetjob", &v, &len))
-        return act(a, &all);
-    return act(a, ref);
+        return act_on_job(a, &all);
+    return act_on_job(a, ref);
 }
 
 /* What a verb means for a component or for the whole, which is named by its leader's id. */
@@ -501,7 +502,7 @@ static int act_het(struct action *a, const struct job_ref *ref)
     bool whole = het_is_leader(ref->job->rec) && !ref->component;
     bool follower = het_is_follower(ref->job->rec);
 
-    if (kills(a, ref))
+    if (kills_job(a, ref))
         return cancel_het(a, ref);
     switch (a->req->verb) {
     case PST__JOB_VERB__VERB_REQUEUE:
@@ -522,9 +523,10 @@ static int act_het(struct action *a, const struct job_ref *ref)
     case PST__JOB_VERB__VERB_SIGNAL:
         return whole && !ref->has_step && !(a->req->has_batch_only && a->req->batch_only)
                    ? each_component(a, ref)
-                   : act(a, ref);
+                   : act_on_job(a, ref);
     default:
-        return act(a, ref); /* complete: the leader's end is everybody's; notify: its script */
+        return act_on_job(a,
+                          ref); /* complete: the leader's end is everybody's; notify: its script */
     }
 }
 
@@ -566,10 +568,10 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     if (!jobfilter_match(a->filter, ref->job->rec))
         return;
     budget_spend(&a->walk.budget, act_cost(a, ref));
-    if (!may(a, ref->job))
-        result(a, not_his(a->req->verb), NULL, id);
+    if (!may_manage(a, ref->job))
+        add_result(a, not_his(a->req->verb), NULL, id);
     else
-        result(a, het_is(ref->job->rec) ? act_het(a, ref) : act(a, ref), NULL, id);
+        add_result(a, het_is(ref->job->rec) ? act_het(a, ref) : act_on_job(a, ref), NULL, id);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
@@ -583,7 +585,7 @@ static int compare_ids(const void *pa, const void *pb)
 
 /* Every job that the verb could touch, in the order of numbers; each meets the filter when its
  * turn comes. */
-static void collect(struct action *a)
+static void collect_ids(struct action *a)
 {
     struct cluster *c = a->ctld->cluster;
     void *v;
@@ -611,7 +613,7 @@ static void action_free(struct action *a)
     free(a);
 }
 
-static void finish(struct action *a)
+static void finish_action(struct action *a)
 {
     Pst__JobActionReply reply = PST__JOB_ACTION_REPLY__INIT;
 
@@ -637,7 +639,7 @@ static bool walk_all(struct action *a)
         struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
 
         budget_spend(&a->walk.budget, 1 + jobfilter_cost(a->filter));
-        if (ref.job && !job_is_ended(ref.job->rec) && may(a, ref.job) &&
+        if (ref.job && !job_is_ended(ref.job->rec) && may_manage(a, ref.job) &&
             !done_with_leader(a, ref.job))
             on_ref(a, &ref);
     }
@@ -656,27 +658,27 @@ static bool walk_ids(struct action *a)
         if (e == JOBWALK_JOB)
             on_ref(a, &ref);
         else if (e == JOBWALK_NONE)
-            result(a, a->walk.code, NULL, 0);
+            add_result(a, a->walk.code, NULL, 0);
         else if (e == JOBWALK_REFUSED)
-            result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
+            add_result(a, EPST_BAD_REQUEST, jobwalk_refusal, 0);
         if (e != JOBWALK_JOB && e != JOBWALK_NONE)
             return e != JOBWALK_PAUSE;
     }
 }
 
 /* The rest is posted behind what others have asked meanwhile. */
-static void walk(void *arg)
+static void walk_jobs(void *arg)
 {
     struct action *a = arg;
     bool done = a->ids ? walk_all(a) : walk_ids(a);
 
     budget_next_turn(&a->walk.budget);
-    if (done || !core_again(a->ctld, a->cmd, walk, a))
-        finish(a);
+    if (done || !core_again(a->ctld, a->cmd, walk_jobs, a))
+        finish_action(a);
 }
 
 /* False: answered. */
-static bool start(struct action *a)
+static bool start_action(struct action *a)
 {
     struct err err = { .text = "" };
 
@@ -686,7 +688,7 @@ static bool start(struct action *a)
     }
     jobwalk_init(&a->walk, a->ctld->cluster, a->req->ids, a->req->n_ids);
     if (!a->req->n_ids && a->req->filter)
-        collect(a);
+        collect_ids(a);
     return true;
 }
 
@@ -706,8 +708,8 @@ void op_job_action(struct ctld *ctld, struct cmd *cmd)
     a->ctld = ctld;
     a->req = (const Pst__JobActionRequest *)a->cmd->msg;
     a->lsn = ctld->applied_lsn;
-    if (start(a))
-        walk(a);
+    if (start_action(a))
+        walk_jobs(a);
     else
         action_free(a);
 }

@@ -45,7 +45,7 @@ struct update {
     struct strbuf messages; /* of the site's filters about the job at hand */
 };
 
-static void result(struct update *u, int code, uint32_t job_id)
+static void add_result(struct update *u, int code, uint32_t job_id)
 {
     Pst__JobActionResult *r = malloc(sizeof(*r));
     Pst__JobActionResult **bigger =
@@ -176,8 +176,8 @@ static bool owner_may_limit(const struct update *u, const Pst__JobRecord *r,
 
 /* *ret_copy: the job with what is set, and with the association and QOS that this gives it; the
  * caller frees. */
-static int reassociated(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set,
-                        Pst__JobRecord **ret_copy)
+static int copy_reassociated(const struct update *u, const Pst__JobRecord *r,
+                             const Pst__JobRecord *set, Pst__JobRecord **ret_copy)
 {
     _cleanup_free_ char *name = NULL;
     const struct partition *p;
@@ -213,8 +213,8 @@ static int reassociated(const struct update *u, const Pst__JobRecord *r, const P
 /* The label that the job would have with what is set: 0 or an ESLURM code; *ret_copy: the job, the
  * caller frees.  Whose groups are not known here, an operator's who changes another's job, counts
  * with his own group alone. */
-static int relabelled(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set,
-                      Pst__JobRecord **ret_copy)
+static int copy_relabelled(const struct update *u, const Pst__JobRecord *r,
+                           const Pst__JobRecord *set, Pst__JobRecord **ret_copy)
 {
     bool his = conn_peer(u->cmd->conn)->uid == r->uid;
     ProtobufCMessage *copy;
@@ -268,19 +268,19 @@ static bool label_changes(const struct update *u, const Pst__JobRecord *set)
 static int label_check(const struct update *u, const Pst__JobRecord *r, const Pst__JobRecord *set)
 {
     Pst__JobRecord *copy = NULL;
-    int code = label_changes(u, set) ? relabelled(u, r, set, &copy) : 0;
+    int code = label_changes(u, set) ? copy_relabelled(u, r, set, &copy) : 0;
 
     if (copy)
         pst__job_record__free_unpacked(copy, NULL);
     return code;
 }
 
-static void relabel(const struct update *u, Pst__Transaction *tx, const struct job *j,
-                    Pst__JobRecord *set)
+static void set_label(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                      Pst__JobRecord *set)
 {
     Pst__JobRecord *c = NULL;
 
-    if (label_changes(u, set) && relabelled(u, j->rec, set, &c) == 0) { /* checked before */
+    if (label_changes(u, set) && copy_relabelled(u, j->rec, set, &c) == 0) { /* checked before */
         (void)pb_set_str(&set->mcs_label, c->mcs_label); /* out of memory: as it was asked for */
         if (!c->mcs_label)
             tx_clear(tx, JOB_F_MCS_LABEL);
@@ -319,7 +319,7 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         return ESLURM_INVALID_LICENSES;
     if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
         Pst__JobRecord *copy = NULL;
-        int code = reassociated(u, r, set, &copy);
+        int code = copy_reassociated(u, r, set, &copy);
 
         if (copy)
             pst__job_record__free_unpacked(copy, NULL);
@@ -432,13 +432,13 @@ static void least_nodes(const struct update *u, Pst__Transaction *tx, const stru
 }
 
 /* The association, QOS and workload key that follow from what was set. */
-static void reassociate(const struct update *u, Pst__Transaction *tx, const struct job *j,
-                        Pst__JobRecord *set)
+static void set_association(const struct update *u, Pst__Transaction *tx, const struct job *j,
+                            Pst__JobRecord *set)
 {
     Pst__JobRecord *c = NULL;
 
     if ((set->account || set->qos || set->wckey || set->partition) &&
-        reassociated(u, j->rec, set, &c) == 0) { /* checked before */
+        copy_reassociated(u, j->rec, set, &c) == 0) { /* checked before */
 #define FOLLOW(field, number)                                                                      \
     if (c->has_##field)                                                                            \
         SET(set, field, c->field);                                                                 \
@@ -502,7 +502,8 @@ static void imply_reservation(const struct update *u, Pst__Transaction *tx, cons
 }
 
 /* Consequences of the fields that were set, in the same patch. */
-static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, Pst__JobRecord *set)
+static void imply_fields(struct update *u, Pst__Transaction *tx, const struct job *j,
+                         Pst__JobRecord *set)
 {
     const Pst__JobRecord *r = j->rec;
     bool no_dependency = false;
@@ -529,8 +530,8 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     }
     imply_reservation(u, tx, r, set);
     least_nodes(u, tx, j, set);
-    reassociate(u, tx, j, set);
-    relabel(u, tx, j, set);
+    set_association(u, tx, j, set);
+    set_label(u, tx, j, set);
     note_asked(u, tx, j, set);
     note_limit_set(u, r, set);
     if (set->has_mem_per_node_mib)
@@ -569,7 +570,7 @@ static void imply(struct update *u, Pst__Transaction *tx, const struct job *j, P
     }
 }
 
-static int apply(struct update *u, struct job *j)
+static int apply_update(struct update *u, struct job *j)
 {
     Pst__Transaction *tx = tx_new(core_now());
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
@@ -581,9 +582,9 @@ static int apply(struct update *u, struct job *j)
         return SLURM_ERROR;
     }
     for (size_t i = 0; i < u->req->n_clear; i++)
-        if (u->req->clear[i] != JOB_F_MCS_LABEL) /* relabel() knows whether it may be without */
+        if (u->req->clear[i] != JOB_F_MCS_LABEL) /* set_label() knows whether it may be without */
             tx_clear(tx, u->req->clear[i]);
-    imply(u, tx, j, set);
+    imply_fields(u, tx, j, set);
     lsn = core_commit(u->ctld, tx);
     if (!lsn)
         return EPST_DISK_FULL;
@@ -601,7 +602,7 @@ static int apply(struct update *u, struct job *j)
 }
 
 /* A running job gets another size: only that, by a request of its own. */
-static int resize(struct update *u, struct job *j)
+static int resize_only(struct update *u, struct job *j)
 {
     const Pst__JobRecord *set = u->req->set;
     Pst__JobRecord rest = *set; /* shallow */
@@ -630,7 +631,7 @@ static int check_and_apply(struct update *u, struct job *j)
         code = values_check(u, j, u->req->set ? u->req->set : &nothing);
     if (code == 0)
         code = still_feasible(u, j);
-    return code ? code : apply(u, j);
+    return code ? code : apply_update(u, j);
 }
 
 /* JobSubmitPlugins see each job's change, and change it for that job alone. */
@@ -668,23 +669,23 @@ static void update_job(struct update *u, const struct job_ref *ref)
     strbuf_reset(&u->messages);
     if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
         !policy_may_manage(u->ctld, u->cmd, j->rec)) {
-        result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
+        add_result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
         return;
     }
     if (cron_is(j->rec)) {
-        result(u, ESLURM_CANNOT_MODIFY_CRON_JOB, j->rec->job_id);
+        add_result(u, ESLURM_CANNOT_MODIFY_CRON_JOB, j->rec->job_id);
         return;
     }
     if (!(j = job_ref_own(u->ctld, ref))) {
-        result(u, SLURM_ERROR, 0);
+        add_result(u, SLURM_ERROR, 0);
         return;
     }
     if (resize_asked(j->rec, u->req->set)) {
-        result(u, resize(u, j), j->rec->job_id);
+        add_result(u, resize_only(u, j), j->rec->job_id);
         return;
     }
     id = j->rec->job_id;
-    result(u, filter_and_apply(u, j), id);
+    add_result(u, filter_and_apply(u, j), id);
 }
 
 /* The leader's id is that of all components; only the leader waits for other jobs. */
@@ -695,7 +696,7 @@ static void on_ref(struct update *u, const struct job_ref *ref)
     uint32_t leader = r->job_id, n = all ? r->het_count : 1;
 
     if (het_is_follower(r) && u->req->set && u->req->set->dependency) {
-        result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
+        add_result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
         return;
     }
     budget_spend(&u->walk.budget, (uint64_t)n * u->cost);
@@ -728,7 +729,7 @@ static void collect_named(struct update *u)
             u->ids[u->n_ids++] = j->rec->job_id;
     }
     if (!u->n_ids)
-        result(u, ESLURM_INVALID_JOB_ID, 0);
+        add_result(u, ESLURM_INVALID_JOB_ID, 0);
 }
 
 /* A part of them; false: there are more. */
@@ -756,18 +757,18 @@ static bool walk_ids(struct update *u)
             on_ref(u, &ref);
         } else if (e == JOBWALK_NONE) {
             strbuf_reset(&u->messages);
-            result(u, u->walk.code, 0);
+            add_result(u, u->walk.code, 0);
         } else if (e == JOBWALK_REFUSED) {
             strbuf_reset(&u->messages);
             strbuf_add(&u->messages, jobwalk_refusal);
-            result(u, EPST_BAD_REQUEST, 0);
+            add_result(u, EPST_BAD_REQUEST, 0);
         }
         if (e != JOBWALK_JOB && e != JOBWALK_NONE)
             return e != JOBWALK_PAUSE;
     }
 }
 
-static void finish(struct update *u)
+static void finish_update(struct update *u)
 {
     core_reply(u->ctld, u->cmd, u->lsn, 0, &u->reply.base);
     for (size_t i = 0; i < u->reply.n_results; i++)
@@ -781,14 +782,14 @@ static void finish(struct update *u)
 }
 
 /* The rest is posted behind what others have asked meanwhile. */
-static void walk(void *arg)
+static void walk_jobs(void *arg)
 {
     struct update *u = arg;
     bool done = u->ids ? walk_named(u) : walk_ids(u);
 
     budget_next_turn(&u->walk.budget);
-    if (done || !core_again(u->ctld, u->cmd, walk, u))
-        finish(u);
+    if (done || !core_again(u->ctld, u->cmd, walk_jobs, u))
+        finish_update(u);
 }
 
 /* Each job is checked against all that is set: long texts cost more. */
@@ -821,7 +822,7 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
     jobwalk_init(&u->walk, ctld->cluster, u->req->ids, u->req->n_ids);
     if (!u->req->n_ids && u->req->name_match)
         collect_named(u);
-    walk(u);
+    walk_jobs(u);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

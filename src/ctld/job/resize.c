@@ -118,7 +118,8 @@ static void tell_leaving(struct ctld *ctld, const struct job *j, Pst__Alloc *old
     }
 }
 
-static int shrink(struct ctld *ctld, struct job *j, const struct bitmap *keep, uint64_t *ret_lsn)
+static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *keep,
+                      uint64_t *ret_lsn)
 {
     Pst__Transaction *tx = tx_new(core_now());
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
@@ -175,5 +176,5 @@ int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint
         *ret_lsn = ctld->applied_lsn;
         return code;
     }
-    return shrink(ctld, j, keep, ret_lsn);
+    return shrink_job(ctld, j, keep, ret_lsn);
 }

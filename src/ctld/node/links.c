@@ -105,7 +105,7 @@ static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const P
 }
 
 /* May a node that is DOWN come back by itself? */
-static bool returns(const struct ctld *ctld, const Pst__NodeRecord *r)
+static bool may_return(const struct ctld *ctld, const Pst__NodeRecord *r)
 {
     uint64_t rts = conf_num(ctld->conf, CONF_RETURN_TO_SERVICE);
 
@@ -141,7 +141,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         (void)pb_set_str(&set->reg_addr, addr);
     if (old->state == PST__NODE_STATE__NODE_UNKNOWN || old->state == PST__NODE_STATE__NODE_FUTURE ||
         (old->state == PST__NODE_STATE__NODE_DOWN && !(flags & FLAG(REBOOT_ISSUED)) &&
-         returns(ctld, old))) {
+         may_return(ctld, old))) {
         SET(set, state, PST__NODE_STATE__NODE_IDLE);
         forget = !(flags & FLAG(DRAIN)) && old->reason;
     }
@@ -342,8 +342,8 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- reconciliation -------------------------------------------------------------------------- */
 
-static bool reported(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id,
-                     uint64_t run_id)
+static bool reports_step(const Pst__NodeRegister *reg, uint32_t job_id, uint32_t step_id,
+                         uint64_t run_id)
 {
     for (size_t i = 0; i < reg->n_running; i++)
         if (reg->running[i]->job_id == job_id && reg->running[i]->step_id == step_id &&
@@ -371,7 +371,7 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     }
     if (prologs_await(ctld, j, (size_t)pos) && !job_waits_for_prolog(r))
         launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* asked, it answers again */
-    if (batch_here && !reported(reg, r->job_id, STEP_BATCH, r->db_id)) {
+    if (batch_here && !reports_step(reg, r->job_id, STEP_BATCH, r->db_id)) {
         if (r->has_batch_started && r->batch_started) {
             struct job_end end = { .state = JOB_STATE(NODE_FAIL),
                                    .reason = PST__JOB_REASON__REASON_NODE_DOWN,
@@ -390,21 +390,21 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     for (struct step *s = j->steps, *next; s; s = next) {
         next = s->next;
         if (s->waiting && async_awaits(s, n->rec->node_id) &&
-            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            !reports_step(reg, r->job_id, s->rec->step_id, r->db_id)) {
             /* it has not said that it got this far */
             async_launch_on(ctld, j, s, n, ctld->applied_lsn);
             continue;
         }
         if (s->rec->step_id == STEP_EXTERN && s->waiting &&
             bitmap_test(s->waiting, (uint32_t)pos) &&
-            !reported(reg, r->job_id, STEP_EXTERN, r->db_id)) {
+            !reports_step(reg, r->job_id, STEP_EXTERN, r->db_id)) {
             launch_prepare_on(ctld, j, (size_t)pos, ctld->applied_lsn); /* as above */
             continue;
         }
         if (s->rec->step_id != STEP_BATCH && s->rec->step_id != STEP_EXTERN && s->waiting &&
             s->rec->start_us + STEP_GRACE_US < core_now() &&
             alloc_position(s->rec->alloc, n->rec->node_id) >= 0 &&
-            !reported(reg, r->job_id, s->rec->step_id, r->db_id)) {
+            !reports_step(reg, r->job_id, s->rec->step_id, r->db_id)) {
             Pst__StepEnd lost = PST__STEP_END__INIT;
 
             SET(&lost, exit_status, SIGKILL);

@@ -30,7 +30,7 @@ static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
 /* ---- asked for ------------------------------------------------------------------------------- */
 
 /* 0 or an ESLURM code. */
-static int cancel(Pst__Transaction *tx, const struct node *n)
+static int cancel_reboot(Pst__Transaction *tx, const struct node *n)
 {
     const Pst__NodeRecord *r = n->rec;
     bool undrain = r->has_reboot_asap && r->reboot_asap;
@@ -50,8 +50,8 @@ static int cancel(Pst__Transaction *tx, const struct node *n)
     return 0;
 }
 
-static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRebootRequest *req,
-                   uid_t uid)
+static int request_reboot(Pst__Transaction *tx, const struct node *n,
+                          const Pst__NodeRebootRequest *req, uid_t uid)
 {
     const Pst__NodeRecord *r = n->rec;
     bool asap = req->has_asap && req->asap;
@@ -76,7 +76,8 @@ static int request(Pst__Transaction *tx, const struct node *n, const Pst__NodeRe
     return 0;
 }
 
-static int check(struct ctld *ctld, const Pst__NodeRebootRequest *req, const char **ret_text)
+static int check_request(struct ctld *ctld, const Pst__NodeRebootRequest *req,
+                         const char **ret_text)
 {
     const char *program = conf_str(ctld->conf, CONF_REBOOT_PROGRAM);
 
@@ -114,7 +115,7 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
     const Pst__NodeRebootRequest *req = PB_AS(node_reboot_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     const char *text;
-    int code = check(ctld, req, &text);
+    int code = check_request(ctld, req, &text);
     Pst__Transaction *tx;
 
     if (code == 0 && (!req->nodes || parse_nodes(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)))
@@ -130,9 +131,9 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
         if (!n)
             code = ESLURM_INVALID_NODE_NAME;
         else if (req->has_cancel && req->cancel)
-            code = cancel(tx, n);
+            code = cancel_reboot(tx, n);
         else
-            code = request(tx, n, req, conn_peer(cmd->conn)->uid);
+            code = request_reboot(tx, n, req, conn_peer(cmd->conn)->uid);
     }
     if (code != 0) {
         tx_free(tx);
@@ -150,7 +151,7 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- issued ---------------------------------------------------------------------------------- */
 
-static void issue(struct ctld *ctld, struct node *n, int64_t now)
+static void issue_reboot(struct ctld *ctld, struct node *n, int64_t now)
 {
     const Pst__NodeRecord *r = n->rec;
     const Pst__Empty empty = PST__EMPTY__INIT;
@@ -194,7 +195,7 @@ void reboot_tick(struct ctld *ctld, struct node *n, int64_t now)
 
     if (r->state_flags & FLAG(REBOOT_REQUESTED)) {
         if (node_is_linked(ctld, n) && n->jobs == 0)
-            issue(ctld, n, now);
+            issue_reboot(ctld, n, now);
     } else if (r->state_flags & FLAG(REBOOT_ISSUED) && now > r->reboot_us + patience) {
         give_up(ctld, n, now);
     }

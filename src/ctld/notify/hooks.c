@@ -46,7 +46,7 @@ void hooks_forget(struct ctld *ctld, const struct job *j)
     (void)idmap_remove(&ctld->hooks->epilogs, j->rec->job_id); /* most have none */
 }
 
-static bool wanted(const struct ctld *ctld, enum conf_key key)
+static bool has_program(const struct ctld *ctld, enum conf_key key)
 {
     const char *first = conf_str_nth(ctld->conf, key, 0);
 
@@ -55,15 +55,15 @@ static bool wanted(const struct ctld *ctld, enum conf_key key)
 
 bool hooks_prolog_wanted(const struct ctld *ctld)
 {
-    return wanted(ctld, CONF_PROLOG_SLURMCTLD);
+    return has_program(ctld, CONF_PROLOG_SLURMCTLD);
 }
 
 bool hooks_epilog_wanted(const struct ctld *ctld)
 {
-    return wanted(ctld, CONF_EPILOG_SLURMCTLD);
+    return has_program(ctld, CONF_EPILOG_SLURMCTLD);
 }
 
-static void put(void *ctx, const char *name, const char *value)
+static void put_variable(void *ctx, const char *name, const char *value)
 {
     program_env(ctx, name, value);
 }
@@ -96,7 +96,7 @@ void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p)
 {
     const Pst__JobRecord *r = j->rec;
 
-    jobenv_job(r, ctld->cluster->rec->name, NULL, put, p);
+    jobenv_job(r, ctld->cluster->rec->name, NULL, put_variable, p);
     if (r->name)
         program_env_line(p, "SLURM_JOB_NAME", r->name);
     if (r->group_name)
@@ -106,7 +106,8 @@ void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p)
     array_env(ctld, r, p);
 }
 
-static struct program *make(struct ctld *ctld, const struct job *j, uint64_t lsn, bool epilog)
+static struct program *make_program(struct ctld *ctld, const struct job *j, uint64_t lsn,
+                                    bool epilog)
 {
     enum conf_key key = epilog ? CONF_EPILOG_SLURMCTLD : CONF_PROLOG_SLURMCTLD;
     uint64_t limit_s = MIN(conf_num(ctld->conf, epilog ? CONF_EPILOG_TIMEOUT : CONF_PROLOG_TIMEOUT),
@@ -135,7 +136,7 @@ static void prolog_done(struct ctld *ctld, const struct program *p)
 
 void hooks_prolog(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    struct program *p = make(ctld, j, lsn, false);
+    struct program *p = make_program(ctld, j, lsn, false);
 
     p->done = prolog_done;
     programs_add_take(ctld->programs, p);
@@ -153,9 +154,9 @@ static void epilog_done(struct ctld *ctld, const struct program *p)
 
 void hooks_epilog(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    struct program *p = make(ctld, j, lsn, true);
+    struct program *p = make_program(ctld, j, lsn, true);
 
-    jobenv_end(j->rec->exit_status, j->rec->derived_exit_status, put, p);
+    jobenv_end(j->rec->exit_status, j->rec->derived_exit_status, put_variable, p);
     p->done = epilog_done;
     if (idmap_put(&ctld->hooks->epilogs, j->rec->job_id, p) < 0)
         must(NULL);

@@ -56,7 +56,7 @@ struct elastic {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-static int load(struct elastic *e, struct err *err)
+static int load_library(struct elastic *e, struct err *err)
 {
     const struct {
         const char *name;
@@ -107,7 +107,7 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
     return now_mono_us() > e->stop_mono_us;
 }
 
-static int prepare(struct elastic *e)
+static int prepare_curl(struct elastic *e)
 {
     if (e->api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
         return -ENOMEM;
@@ -130,8 +130,8 @@ static int prepare(struct elastic *e)
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* The status of the answer, or negative: none came. */
-static long post(struct elastic *e, const char *url, struct curl_slist *headers, const char *method,
-                 const char *body, size_t len, struct err *err)
+static long post_body(struct elastic *e, const char *url, struct curl_slist *headers,
+                      const char *method, const char *body, size_t len, struct err *err)
 {
     CURLcode rc;
     long status = 0;
@@ -164,8 +164,8 @@ static int send_one(struct elastic *e, const struct doc *d, struct err *err)
 
     if (e->base && d->sluid[0])
         strbuf_addf(&named, "%s%s", e->base, d->sluid);
-    status = named.len ? post(e, strbuf_str(&named), e->json, "PUT", d->text, d->len, err)
-                       : post(e, e->url, e->json, "POST", d->text, d->len, err);
+    status = named.len ? post_body(e, strbuf_str(&named), e->json, "PUT", d->text, d->len, err)
+                       : post_body(e, e->url, e->json, "POST", d->text, d->len, err);
     if (status < 0)
         return (int)status;
     if (status == 200 || status == 201)
@@ -203,7 +203,7 @@ static int send_bulk(struct elastic *e, struct err *err)
     }
     if (body.failed)
         return -ENOMEM;
-    status = post(e, e->url, e->lines, "POST", strbuf_str(&body), body.len, err);
+    status = post_body(e, e->url, e->lines, "POST", strbuf_str(&body), body.len, err);
     if (status < 0)
         return (int)status;
     if ((status == 200 || status == 201) && strstr(e->answer, "\"errors\":false"))
@@ -215,7 +215,7 @@ static int send_bulk(struct elastic *e, struct err *err)
 
 /* ---- the sink -------------------------------------------------------------------------------- */
 
-static void clear(struct elastic *e)
+static void clear_docs(struct elastic *e)
 {
     for (size_t i = 0; i < e->n; i++)
         free(e->docs[i].text);
@@ -226,7 +226,7 @@ static void elastic_close(void *sink)
 {
     struct elastic *e = sink;
 
-    clear(e);
+    clear_docs(e);
     if (e->curl)
         e->api.cleanup(e->curl);
     if (e->json)
@@ -258,14 +258,14 @@ static int elastic_open(const struct conf *conf, void **ret, struct err *err)
         return -ENOMEM;
     e->url = strdup(url);
     e->cluster = strdup(conf_str(conf, CONF_CLUSTER_NAME));
-    r = e->url && e->cluster ? load(e, err) : -ENOMEM;
+    r = e->url && e->cluster ? load_library(e, err) : -ENOMEM;
     if (r == 0 && len > 6 && strcmp(url + len - 6, "/_bulk") == 0 &&
         asprintf(&e->base, "%.*s/_doc/", (int)(len - 6), url) < 0) {
         e->base = NULL;
         r = -ENOMEM;
     }
     if (r == 0)
-        r = prepare(e);
+        r = prepare_curl(e);
     if (r < 0) {
         elastic_close(e);
         return r;
@@ -310,7 +310,7 @@ static int elastic_flush(void *sink, const atomic_bool *stop, uint64_t *ret_done
         r = e->base && e->n > 1 ? send_bulk(e, err) : 1;
     if (r == 1)
         r = send_each(e, ret_done, err);
-    clear(e);
+    clear_docs(e);
     return r;
 }
 

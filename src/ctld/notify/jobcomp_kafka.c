@@ -65,7 +65,7 @@ struct kafka {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-static int load(struct kafka *k, struct err *err)
+static int load_library(struct kafka *k, struct err *err)
 {
     const struct {
         const char *name;
@@ -119,7 +119,7 @@ static bool is_final(rd_kafka_resp_err_t e)
            e == RD_KAFKA_RESP_ERR_RECORD_LIST_TOO_LARGE;
 }
 
-static void settle(struct kafka *k, struct message *m, rd_kafka_resp_err_t e)
+static void settle_message(struct kafka *k, struct message *m, rd_kafka_resp_err_t e)
 {
     if (e && is_final(e))
         log_error("jobcomp: Kafka refuses the record: %s job=%u", k->api.text(e), m->job_id);
@@ -139,7 +139,7 @@ static void settle(struct kafka *k, struct message *m, rd_kafka_resp_err_t e)
 static void on_report(rd_kafka_t *rk, const rd_kafka_message_t *msg, void *opaque)
 {
     (void)rk;
-    settle(opaque, msg->_private, msg->err);
+    settle_message(opaque, msg->_private, msg->err);
 }
 
 /* ---- configuration --------------------------------------------------------------------------- */
@@ -169,7 +169,7 @@ static int conf_file(struct kafka *k, const char *path, rd_kafka_conf_t *conf, s
     return kafkaconf_read(f, path, conf_pair, &s, err);
 }
 
-static int param(const struct conf *conf, const char *name, const char *standard, char **ret)
+static int copy_param(const struct conf *conf, const char *name, const char *standard, char **ret)
 {
     const char *value;
     size_t len;
@@ -189,15 +189,15 @@ static int open_topics(struct kafka *k, const struct conf *conf)
         usual = NULL;
         return -ENOMEM;
     }
-    if (param(conf, "topic", k->cluster, &ended) < 0 ||
-        param(conf, "topic_job_start", usual, &began) < 0)
+    if (copy_param(conf, "topic", k->cluster, &ended) < 0 ||
+        copy_param(conf, "topic_job_start", usual, &began) < 0)
         return -ENOMEM;
     k->ended = k->api.topic_new(k->rk, ended, NULL);
     k->began = k->starts ? k->api.topic_new(k->rk, began, NULL) : NULL;
     return k->ended && (k->began || !k->starts) ? 0 : -EINVAL;
 }
 
-static void clear(struct kafka *k)
+static void clear_messages(struct kafka *k)
 {
     for (size_t i = 0; i < k->n; i++) {
         free(k->msgs[i]->text);
@@ -217,7 +217,7 @@ static void kafka_close(void *sink)
     if (k->rk)
         k->api.destroy(k->rk, 0);
     /* The library stays loaded: its threads may still be on their way out. */
-    clear(k);
+    clear_messages(k);
     free(k->msgs);
     free(k->cluster);
     free(k);
@@ -228,7 +228,7 @@ static int connect_to(struct kafka *k, const struct conf *conf, struct err *err)
     const char *path = conf_str(conf, CONF_JOB_COMP_LOC);
     rd_kafka_conf_t *rc;
     char why[256];
-    int r = load(k, err);
+    int r = load_library(k, err);
 
     if (r < 0)
         return r;
@@ -290,7 +290,7 @@ static void hand_in(struct kafka *k, struct message *m)
         if (e == RD_KAFKA_RESP_ERR__QUEUE_FULL)
             m->fate = FAILED; /* the library's own queue: in a moment */
         else
-            settle(k, m, e);
+            settle_message(k, m, e);
     }
 }
 
@@ -327,7 +327,7 @@ static int kafka_put(void *sink, uint64_t lsn, const Pst__JobNote *note, struct 
     return 0;
 }
 
-static size_t count(const struct kafka *k, enum fate fate)
+static size_t count_messages(const struct kafka *k, enum fate fate)
 {
     size_t n = 0;
 
@@ -337,14 +337,14 @@ static size_t count(const struct kafka *k, enum fate fate)
 }
 
 /* Until all of the batch are delivered; when the controller ends, for flush_timeout more. */
-static void deliver(struct kafka *k, const atomic_bool *stop)
+static void deliver_messages(struct kafka *k, const atomic_bool *stop)
 {
     int64_t again = 0, until = 0;
 
-    while (count(k, OVER) < k->n) {
+    while (count_messages(k, OVER) < k->n) {
         int64_t now = now_mono_us();
 
-        if (count(k, FAILED) && !again)
+        if (count_messages(k, FAILED) && !again)
             again = now + AGAIN_US;
         if (again && now >= again) {
             again = 0;
@@ -368,7 +368,7 @@ static void take_back(struct kafka *k)
     int64_t until = now_mono_us() + USEC_PER_SEC;
 
     (void)k->api.purge(k->rk, RD_KAFKA_PURGE_F_QUEUE | RD_KAFKA_PURGE_F_INFLIGHT);
-    while (count(k, WAITS) && now_mono_us() < until)
+    while (count_messages(k, WAITS) && now_mono_us() < until)
         (void)k->api.poll(k->rk, POLL_MS);
 }
 
@@ -377,8 +377,8 @@ static int kafka_flush(void *sink, const atomic_bool *stop, uint64_t *ret_done, 
     struct kafka *k = sink;
     size_t over;
 
-    deliver(k, stop);
-    if (count(k, WAITS))
+    deliver_messages(k, stop);
+    if (count_messages(k, WAITS))
         take_back(k);
     for (over = 0; over < k->n && k->msgs[over]->fate == OVER; over++)
         *ret_done = k->msgs[over]->lsn;
@@ -387,7 +387,7 @@ static int kafka_flush(void *sink, const atomic_bool *stop, uint64_t *ret_done, 
             *ret_done -= 1; /* of the same transaction */
         return err_set(err, -ECANCELED, "%zu records have not reached Kafka", k->n - over);
     }
-    clear(k);
+    clear_messages(k);
     return 0;
 }
 

@@ -152,7 +152,7 @@ int jobcomp_line(const Pst__JobNote *note, const char *cluster, struct strbuf *s
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void key(FILE *f, const char *name)
+static void put_key(FILE *f, const char *name)
 {
     fprintf(f, "%s\"%s\":", ftell(f) > 1 ? "," : "", name);
 }
@@ -161,13 +161,13 @@ static void put_str(FILE *f, const char *name, const char *value)
 {
     if (!value)
         return;
-    key(f, name);
+    put_key(f, name);
     pb_json_string(f, value);
 }
 
 static void put_int(FILE *f, const char *name, int64_t value)
 {
-    key(f, name);
+    put_key(f, name);
     fprintf(f, "%lld", (long long)value);
 }
 
@@ -226,7 +226,7 @@ static void put_end(FILE *f, const Pst__JobRecord *r)
             jobcomp_exit(r->has_derived_exit_status, r->derived_exit_status, code));
     put_str(f, "exit_code", jobcomp_exit(r->has_exit_status, r->exit_status, code));
     put_str(f, "failed_node", r->failed_node);
-    key(f, "cpu_hours");
+    put_key(f, "cpu_hours");
     fprintf(f, "%.6f", (double)elapsed * jobcomp_cpus(r) / 3600.0);
 }
 
@@ -312,7 +312,7 @@ int jobcomp_json(const Pst__JobNote *note, const char *cluster, char **ret, size
     put_str(f, "nodes", nodes_of(r) ? nodes_of(r) : "(null)");
     put_int(f, "total_cpus", jobcomp_cpus(r));
     put_int(f, "total_nodes", r->alloc ? jobcomp_nodes(r) : 0);
-    key(f, "state");
+    put_key(f, "state");
     if (ended)
         pb_json_string(f, jobcomp_state(r));
     else

@@ -10,7 +10,7 @@
 #define LINE_MAX_BYTES 4096
 
 /* Cut the white space off the end. */
-static void trim(char *text)
+static void trim_end(char *text)
 {
     char *end = text + strlen(text);
 
@@ -43,9 +43,9 @@ static int take_line(char *line, kafkaconf_fn *fn, void *ctx, struct err *err)
     if (!value || value == line)
         return err_set(err, -EINVAL, "key=value is missing in '%.100s'", line);
     *value++ = '\0';
-    trim(line);
+    trim_end(line);
     value += strspn(value, " \t");
-    trim(value);
+    trim_end(value);
     r = fn(ctx, line, value, err);
     return r < 0 ? r : names_servers(line);
 }

@@ -75,7 +75,7 @@ static int place_write(const char *path, uint64_t lsn)
     return r;
 }
 
-static void save(struct follow *f)
+static void save_cursor(struct follow *f)
 {
     uint64_t at = atomic_load(&f->cursor);
     int r = at == f->saved ? 0 : place_write(f->path, at);
@@ -109,7 +109,7 @@ static int open_reader(struct follow *f, struct err *err)
 }
 
 /* Read on.  Gives how many have something in them. */
-static int fill(struct follow *f, uint64_t *ret_last, struct err *err)
+static int fill_batch(struct follow *f, uint64_t *ret_last, struct err *err)
 {
     int held = 0;
 
@@ -131,13 +131,13 @@ static int fill(struct follow *f, uint64_t *ret_last, struct err *err)
     return held;
 }
 
-static int batch(struct follow *f, struct err *err)
+static int run_batch(struct follow *f, struct err *err)
 {
     uint64_t last = atomic_load(&f->cursor), done = 0;
     int held = f->reader ? 0 : open_reader(f, err), r;
 
     if (held == 0)
-        held = fill(f, &last, err);
+        held = fill_batch(f, &last, err);
     r = f->ops->flush(f->ctx, &f->stopping, &done,
                       err); /* after a failure too: what was taken is in it */
     if (r == 0)
@@ -145,13 +145,13 @@ static int batch(struct follow *f, struct err *err)
     if (done > atomic_load(&f->cursor) && done <= last)
         atomic_store(&f->cursor, done);
     if (r < 0 || held != 0 || last - f->saved >= SAVE_EVERY)
-        save(f);
+        save_cursor(f);
     return r < 0 ? r : MIN(held, 0);
 }
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-static struct timespec deadline(int ms)
+static struct timespec deadline_in(int ms)
 {
     int64_t at = now_mono_us() + (int64_t)ms * 1000;
 
@@ -159,9 +159,9 @@ static struct timespec deadline(int ms)
 }
 
 /* Say it once, and pause. */
-static void fail(struct follow *f, int r, const struct err *err)
+static void note_failure(struct follow *f, int r, const struct err *err)
 {
-    struct timespec ts = deadline(f->ops->retry_ms);
+    struct timespec ts = deadline_in(f->ops->retry_ms);
 
     f->reader = journal_reader_close(f->reader);
     if (atomic_load(&f->stopping))
@@ -181,7 +181,7 @@ static void fail(struct follow *f, int r, const struct err *err)
 static bool wait_for_work(struct follow *f)
 {
     while (!atomic_load(&f->stopping) && atomic_load(&f->durable) <= atomic_load(&f->cursor)) {
-        struct timespec ts = deadline(f->ops->idle_ms ? f->ops->idle_ms : 3600 * 1000);
+        struct timespec ts = deadline_in(f->ops->idle_ms ? f->ops->idle_ms : 3600 * 1000);
 
         pthread_mutex_lock(&f->lock);
         if (!atomic_load(&f->stopping) && atomic_load(&f->durable) <= atomic_load(&f->cursor))
@@ -193,23 +193,23 @@ static bool wait_for_work(struct follow *f)
     return !atomic_load(&f->stopping);
 }
 
-static void *run(void *arg)
+static void *run_consumer(void *arg)
 {
     struct follow *f = arg;
 
     while (wait_for_work(f)) {
         struct err err = { .text = "" };
-        int r = batch(f, &err);
+        int r = run_batch(f, &err);
 
         if (r < 0) {
-            fail(f, r, &err);
+            note_failure(f, r, &err);
         } else if (f->failing) {
             log_info("%s: works again, at record %llu", f->ops->what,
                      (unsigned long long)atomic_load(&f->cursor));
             f->failing = false;
         }
     }
-    save(f);
+    save_cursor(f);
     return NULL;
 }
 
@@ -299,7 +299,7 @@ int follow_start(const char *dir, const char *cursor, uint64_t from, uint64_t du
     atomic_store(&f->cursor, at);
     atomic_store(&f->durable, durable);
     f->saved = at;
-    r = -pthread_create(&f->thread, NULL, run, f);
+    r = -pthread_create(&f->thread, NULL, run_consumer, f);
     if (r < 0) {
         follow_stop(f);
         return err_set(err, r, "%s: cannot start a thread: %s", ops->what, strerrordesc_np(-r));

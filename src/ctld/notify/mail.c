@@ -53,7 +53,7 @@ static const char *words_of(uint32_t bit)
     return "Unknown";
 }
 
-static bool asked(const Pst__JobRecord *r, uint32_t bit)
+static bool asks_mail(const Pst__JobRecord *r, uint32_t bit)
 {
     return r->has_mail_type && (r->mail_type & bit);
 }
@@ -61,7 +61,7 @@ static bool asked(const Pst__JobRecord *r, uint32_t bit)
 /* A task whose owner wants to hear of the array as a whole. */
 static bool is_part(const Pst__JobRecord *r)
 {
-    return r->has_array_job_id && r->has_array_task_id && !asked(r, MAIL_ARRAY_TASKS);
+    return r->has_array_job_id && r->has_array_task_id && !asks_mail(r, MAIL_ARRAY_TASKS);
 }
 
 static void add_outcome(struct outcome *o, const Pst__JobRecord *r, bool first)
@@ -235,7 +235,7 @@ static void add_summary(const struct job *j, struct program *p)
 }
 
 /* summary: how the tasks ended, when the mail is about the whole array. */
-static void send(struct ctld *ctld, struct job *j, uint32_t bit, const struct outcome *summary)
+static void send_mail(struct ctld *ctld, struct job *j, uint32_t bit, const struct outcome *summary)
 {
     const Pst__JobRecord *r = j->rec;
     const char *prog = conf_str(ctld->conf, CONF_MAIL_PROG);
@@ -289,9 +289,9 @@ static void on_end(struct ctld *ctld, struct job *j)
     if (!part)
         add_outcome(&o, j->rec, true);
     good = good_end(o.state) && !o.mixed && (o.max_code == 0 || o.state == JOB_STATE(CANCELLED));
-    bit = !good && asked(j->rec, MAIL_FAIL) ? MAIL_FAIL : MAIL_END;
-    if (asked(j->rec, bit))
-        send(ctld, j, bit, part ? &o : NULL);
+    bit = !good && asks_mail(j->rec, MAIL_FAIL) ? MAIL_FAIL : MAIL_END;
+    if (asks_mail(j->rec, bit))
+        send_mail(ctld, j, bit, part ? &o : NULL);
 }
 
 /* ---- marks of the time limit ----------------------------------------------------------------- */
@@ -341,16 +341,16 @@ void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
         return;
     if (kind == PST__EVENT_KIND__EV_JOB_START) {
         mail_forget(ctld, j);
-        if (asked(r, MAIL_BEGIN) && (!is_part(r) || array_begins(ctld, j)))
-            send(ctld, j, MAIL_BEGIN, NULL);
+        if (asks_mail(r, MAIL_BEGIN) && (!is_part(r) || array_begins(ctld, j)))
+            send_mail(ctld, j, MAIL_BEGIN, NULL);
     } else if (kind == PST__EVENT_KIND__EV_JOB_END && job_is_ended(r)) {
         if (job_has_flag(r, JOB_FLAG(REQUEUED))) {
-            if (asked(r, MAIL_REQUEUE))
-                send(ctld, j, MAIL_REQUEUE, NULL);
+            if (asks_mail(r, MAIL_REQUEUE))
+                send_mail(ctld, j, MAIL_REQUEUE, NULL);
             return;
         }
-        if (job_state(r) == JOB_STATE(TIMEOUT) && asked(r, MAIL_TIME_100))
-            send(ctld, j, MAIL_TIME_100, NULL);
+        if (job_state(r) == JOB_STATE(TIMEOUT) && asks_mail(r, MAIL_TIME_100))
+            send_mail(ctld, j, MAIL_TIME_100, NULL);
         on_end(ctld, j);
     }
 }
@@ -359,7 +359,7 @@ static const struct {
     uint32_t bit, percent;
 } marks[] = { { MAIL_TIME_50, 50 }, { MAIL_TIME_80, 80 }, { MAIL_TIME_90, 90 } };
 
-static bool passed(const Pst__JobRecord *r, uint32_t percent, int64_t now)
+static bool passed_percent(const Pst__JobRecord *r, uint32_t percent, int64_t now)
 {
     return r->has_end_us && now - r->start_us >= (r->end_us - r->start_us) / 100 * percent;
 }
@@ -367,25 +367,25 @@ static bool passed(const Pst__JobRecord *r, uint32_t percent, int64_t now)
 void mail_time(struct ctld *ctld, struct job *j, int64_t now)
 {
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-        if (!asked(j->rec, marks[i].bit) || was_sent(ctld->mails, j, marks[i].bit) ||
-            !passed(j->rec, marks[i].percent, now))
+        if (!asks_mail(j->rec, marks[i].bit) || was_sent(ctld->mails, j, marks[i].bit) ||
+            !passed_percent(j->rec, marks[i].percent, now))
             continue;
         note_sent(ctld->mails, j, marks[i].bit);
-        send(ctld, j, marks[i].bit, NULL);
+        send_mail(ctld, j, marks[i].bit, NULL);
     }
 }
 
 void mail_recover(struct ctld *ctld, const struct job *j, int64_t now)
 {
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
-        if (job_is_running(j->rec) && passed(j->rec, marks[i].percent, now))
+        if (job_is_running(j->rec) && passed_percent(j->rec, marks[i].percent, now))
             note_sent(ctld->mails, j, marks[i].bit);
 }
 
 void mail_invalid_depend(struct ctld *ctld, struct job *j)
 {
-    if (asked(j->rec, MAIL_INVALID_DEPEND))
-        send(ctld, j, MAIL_INVALID_DEPEND, NULL);
+    if (asks_mail(j->rec, MAIL_INVALID_DEPEND))
+        send_mail(ctld, j, MAIL_INVALID_DEPEND, NULL);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

@@ -60,7 +60,7 @@ struct program *program_new(struct ctld *ctld, const char *what)
     return p;
 }
 
-static void add(struct program *p, char ***list, size_t *n, char *text)
+static void add_text(struct program *p, char ***list, size_t *n, char *text)
 {
     char **bigger = text ? realloc(*list, (*n + 2) * sizeof(*bigger)) : NULL;
 
@@ -76,7 +76,7 @@ static void add(struct program *p, char ***list, size_t *n, char *text)
 
 void program_path(struct program *p, const char *path)
 {
-    add(p, &p->paths, &p->npaths, strdup(path));
+    add_text(p, &p->paths, &p->npaths, strdup(path));
 }
 
 static char *clean_copy(const char *text)
@@ -91,15 +91,15 @@ static char *clean_copy(const char *text)
 void program_arg(struct program *p, const char *arg)
 {
     if (p->nargs == 0)
-        add(p, &p->args, &p->nargs, strdup(p->what)); /* its own name */
-    add(p, &p->args, &p->nargs, clean_copy(arg));
+        add_text(p, &p->args, &p->nargs, strdup(p->what)); /* its own name */
+    add_text(p, &p->args, &p->nargs, clean_copy(arg));
 }
 
 void program_env(struct program *p, const char *name, const char *value)
 {
     char *text;
 
-    add(p, &p->env, &p->nenv, asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text);
+    add_text(p, &p->env, &p->nenv, asprintf(&text, "%s=%s", name, value) < 0 ? NULL : text);
 }
 
 void program_env_line(struct program *p, const char *name, const char *value)
@@ -139,7 +139,7 @@ void program_free(struct program *p)
 /* ---- running --------------------------------------------------------------------------------- */
 
 /* Patterns become the files they match; what matches nothing stays, and fails when it is run. */
-static void expand(struct program *p)
+static void expand_paths(struct program *p)
 {
     glob_t found = { 0 };
     char **paths = NULL;
@@ -149,7 +149,7 @@ static void expand(struct program *p)
         if (glob(p->paths[i], GLOB_NOCHECK | (i ? GLOB_APPEND : 0), NULL, &found) != 0)
             p->failed = true;
     for (size_t i = 0; i < found.gl_pathc; i++)
-        add(p, &paths, &n, strdup(found.gl_pathv[i]));
+        add_text(p, &paths, &n, strdup(found.gl_pathv[i]));
     globfree(&found);
     list_free(p->paths, p->npaths);
     p->paths = paths;
@@ -169,7 +169,7 @@ static int input_file(const struct program *p)
     return fd;
 }
 
-static int spawn(struct program *p, const char *path)
+static int spawn_path(struct program *p, const char *path)
 {
     _cleanup_close_ int input = input_file(p);
     struct spawn s = { .path = path, .argv = p->args, .envp = p->env, .fds = &input, .n_fds = 1 };
@@ -198,7 +198,7 @@ static void call_done(void *arg)
     program_free(p);
 }
 
-static void finish(struct program *p, int status)
+static void finish_program(struct program *p, int status)
 {
     struct cmd *cmd;
 
@@ -223,28 +223,28 @@ static bool run_next(struct program *p)
 {
     while (p->left > 0 && !p->failed) {
         const char *path = p->paths[--p->left];
-        int r = spawn(p, path);
+        int r = spawn_path(p, path);
 
         if (r == 0)
             return true;
         log_error("%s %s: %s job=%u", p->what, path, strerror(-r), p->job_id);
-        finish(p, NOT_RUN);
+        finish_program(p, NOT_RUN);
         return false;
     }
-    finish(p, p->failed ? NOT_RUN : 0);
+    finish_program(p, p->failed ? NOT_RUN : 0);
     return false;
 }
 
-static void begin(struct programs *ps, struct program *p)
+static void begin_program(struct programs *ps, struct program *p)
 {
-    expand(p);
+    expand_paths(p);
     p->deadline_mono_us = p->limit_us ? now_mono_us() + p->limit_us : 0;
     if (run_next(p))
         ps->running[ps->nrunning++] = p;
 }
 
 /* Has it ended?  Then the next of its series runs, or it is over and not ours any more. */
-static bool collect(struct program *p)
+static bool collect_program(struct program *p)
 {
     int status = 0;
 
@@ -256,7 +256,7 @@ static bool collect(struct program *p)
         return !run_next(p);
     log_error("%s failed: %s %d job=%u", p->what, WIFSIGNALED(status) ? "signal" : "exit code",
               WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status), p->job_id);
-    finish(p, status);
+    finish_program(p, status);
     return true;
 }
 
@@ -270,7 +270,7 @@ static void look_after(struct programs *ps, int64_t now)
             (void)kill(-p->pid, SIGKILL); /* its session; the status tells the rest */
             p->deadline_mono_us = 0;
         }
-        if (collect(p))
+        if (collect_program(p))
             ps->running[i] = ps->running[--ps->nrunning];
         else
             i++;
@@ -278,7 +278,7 @@ static void look_after(struct programs *ps, int64_t now)
 }
 
 /* What may start, or NULL.  Sets *ret_end when the thread should end. */
-static struct program *take(struct programs *ps, bool *ret_end)
+static struct program *take_program(struct programs *ps, bool *ret_end)
 {
     struct program *p = NULL;
 
@@ -316,8 +316,8 @@ static void *thread_main(void *arg)
         uint64_t count;
 
         look_after(ps, now_mono_us());
-        while ((p = take(ps, &end)))
-            begin(ps, p);
+        while ((p = take_program(ps, &end)))
+            begin_program(ps, p);
         if (end)
             break;
         fds[0] = (struct pollfd){ .fd = ps->wake_fd, .events = POLLIN };
@@ -357,7 +357,7 @@ int programs_new(struct ctld *ctld, struct programs **ret)
     return 0;
 }
 
-static void wake(struct programs *ps)
+static void wake_thread(struct programs *ps)
 {
     const uint64_t one = 1;
 
@@ -388,7 +388,7 @@ void programs_add_take(struct programs *ps, struct program *p)
         program_free(p);
         return;
     }
-    wake(ps);
+    wake_thread(ps);
 }
 
 void programs_release(struct programs *ps, uint64_t lsn)
@@ -403,7 +403,7 @@ void programs_release(struct programs *ps, uint64_t lsn)
         ps->durable = lsn;
     pthread_mutex_unlock(&ps->lock);
     if (due)
-        wake(ps);
+        wake_thread(ps);
 }
 
 struct programs *programs_free(struct programs *ps)
@@ -413,7 +413,7 @@ struct programs *programs_free(struct programs *ps)
     pthread_mutex_lock(&ps->lock);
     ps->ending = true;
     pthread_mutex_unlock(&ps->lock);
-    wake(ps);
+    wake_thread(ps);
     pthread_join(ps->thread, NULL);
     while (ps->head) {
         struct program *p = ps->head;

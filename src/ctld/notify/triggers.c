@@ -89,7 +89,7 @@ static bool has_option(const struct ctld *ctld, const char *word)
     return conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, word, &value, &len);
 }
 
-static int may(const struct ctld *ctld, const struct cmd *cmd)
+static int may_use_triggers(const struct ctld *ctld, const struct cmd *cmd)
 {
     if (has_option(ctld, "disable_triggers"))
         return ESLURM_DISABLED;
@@ -143,10 +143,10 @@ static size_t triggers_of(const struct ctld *ctld, uid_t uid)
     return n;
 }
 
-static int check(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRecord *t,
-                 struct err *err)
+static int check_trigger(const struct ctld *ctld, const struct cmd *cmd, Pst__TriggerRecord *t,
+                         struct err *err)
 {
-    int r = may(ctld, cmd);
+    int r = may_use_triggers(ctld, cmd);
 
     if (r != 0)
         return r;
@@ -169,7 +169,7 @@ static void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
     struct err err = { .text = "" };
     Pst__Transaction *tx;
     uint64_t lsn;
-    int r = check(ctld, cmd, t, &err);
+    int r = check_trigger(ctld, cmd, t, &err);
 
     if (r != 0) {
         core_error(ctld, cmd, r, err.text[0] ? err.text : NULL);
@@ -202,7 +202,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* All of them in order of id; the caller frees the list, not the records. */
-static size_t sorted(const struct ctld *ctld, Pst__TriggerRecord ***ret)
+static size_t list_sorted(const struct ctld *ctld, Pst__TriggerRecord ***ret)
 {
     Pst__TriggerRecord **all =
         must(calloc(ctld->cluster->kept[KEPT_TRIGGER].count + 1, sizeof(*all)));
@@ -221,7 +221,7 @@ static void op_trigger_get(struct ctld *ctld, struct cmd *cmd)
     const struct peer *peer = conn_peer(cmd->conn);
     bool own = policy_hidden(ctld, peer->uid, cmd->caller) & PRIVATE_JOBS;
     Pst__TriggerSet set = PST__TRIGGER_SET__INIT;
-    size_t n = sorted(ctld, &set.items);
+    size_t n = list_sorted(ctld, &set.items);
 
     for (size_t i = 0; i < n; i++) /* they name jobs */
         if (!own || set.items[i]->uid == peer->uid)
@@ -270,7 +270,8 @@ static void op_trigger_clear(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- firing ---------------------------------------------------------------------------------- */
 
-static void start(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg, uint64_t lsn)
+static void start_program(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
+                          uint64_t lsn)
 {
     struct program *p = program_new(ctld, "trigger");
     char num[16];
@@ -292,7 +293,7 @@ static void start(struct ctld *ctld, const Pst__TriggerRecord *t, const char *ar
 
 /* It fires now.  t is gone afterwards unless it is permanent; with a full disk it stays and fires
  * later, if that is in the record. */
-static void fire(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg)
+static void fire_trigger(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg)
 {
     _cleanup_free_ char *text = tx_strdup(arg);
     Pst__TriggerRecord old =
@@ -316,22 +317,22 @@ static void fire(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg
         lsn = core_commit(ctld, tx);
     }
     if (lsn) {
-        start(ctld, &old, text, lsn);
+        start_program(ctld, &old, text, lsn);
         count_wanted(ctld);
     }
     free(old.program);
 }
 
 /* It happened at when_us; what --offset adds may be in the future, and is then noted. */
-static void happens(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
-                    int64_t when_us)
+static void note_event(struct ctld *ctld, const Pst__TriggerRecord *t, const char *arg,
+                       int64_t when_us)
 {
     int64_t due_us = when_us + (int64_t)t->offset_s * USEC_PER_SEC;
     Pst__TriggerRecord later = *t;
     Pst__Transaction *tx;
 
     if (due_us <= core_now()) {
-        fire(ctld, t, arg);
+        fire_trigger(ctld, t, arg);
         return;
     }
     if (t->has_due_us)
@@ -449,7 +450,7 @@ static void grow_seen(struct ctld *ctld, size_t n)
     ctld->triggers->nseen = n;
 }
 
-static void compare(struct ctld *ctld, const struct node *n)
+static void compare_node(struct ctld *ctld, const struct node *n)
 {
     uint32_t id = n->rec->node_id, ev;
     const Pst__TriggerRecord *t;
@@ -475,7 +476,7 @@ void triggers_node(struct ctld *ctld, const struct node *n, bool only_jobs)
     if (id >= ctld->triggers->nseen)
         grow_seen(ctld, MAX((size_t)ctld->cluster->nnodes, (size_t)id + 1));
     if (!only_jobs) {
-        compare(ctld, n);
+        compare_node(ctld, n);
     } else if (!ctld->triggers->seen[id].marked) {
         ctld->triggers->seen[id].marked = true;
         ctld->triggers->marked[ctld->triggers->nmarked++] = id;
@@ -489,7 +490,7 @@ static void compare_marked(struct ctld *ctld)
 
         ctld->triggers->seen[ctld->triggers->marked[i]].marked = false;
         if (n)
-            compare(ctld, n);
+            compare_node(ctld, n);
     }
     ctld->triggers->nmarked = 0;
 }
@@ -521,7 +522,7 @@ static void look_at_idle(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t
 }
 
 /* What was noted happens. */
-static void tell(struct ctld *ctld, int64_t now)
+static void tell_happened(struct ctld *ctld, int64_t now)
 {
     struct happened *all = TAKE_PTR(ctld->triggers->list);
     size_t n = ctld->triggers->nlist;
@@ -536,9 +537,9 @@ static void tell(struct ctld *ctld, int64_t now)
             hostlist_uniq(hl); /* a node that did it twice is told once */
         if (hl && hostlist_fold(hl, &text) == 0) {
             if (t->events & EV(NODE_IDLE))
-                fire(ctld, t, text); /* its offset was waited for already */
+                fire_trigger(ctld, t, text); /* its offset was waited for already */
             else
-                happens(ctld, t, text, now);
+                note_event(ctld, t, text, now);
         }
         strbuf_done(&all[i].nodes);
     }
@@ -556,9 +557,9 @@ static void look_at_job(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t 
     (void)snprintf(arg, sizeof(arg), "%u", t->job_id); /* fits */
     if ((t->events & EV(JOB_TIME)) && !ended && job_is_running(j->rec) && j->rec->has_end_us &&
         now >= j->rec->end_us + (int64_t)t->offset_s * USEC_PER_SEC) {
-        fire(ctld, t, arg);
+        fire_trigger(ctld, t, arg);
     } else if ((t->events & EV(JOB_FINI)) && ended) {
-        happens(ctld, t, arg, j && j->rec->has_end_us ? j->rec->end_us : now);
+        note_event(ctld, t, arg, j && j->rec->has_end_us ? j->rec->end_us : now);
     } else if (ended) { /* it can never happen now */
         Pst__Transaction *tx = tx_new(now);
 
@@ -567,10 +568,10 @@ static void look_at_job(struct ctld *ctld, const Pst__TriggerRecord *t, int64_t 
     }
 }
 
-static void look(struct ctld *ctld, int64_t now)
+static void look_at_triggers(struct ctld *ctld, int64_t now)
 {
     Pst__TriggerRecord **all;
-    size_t n = sorted(ctld, &all);
+    size_t n = list_sorted(ctld, &all);
     uint32_t *ids = must(malloc((n + 1) * sizeof(*ids)));
 
     for (size_t i = 0; i < n; i++)
@@ -582,7 +583,7 @@ static void look(struct ctld *ctld, int64_t now)
         if (!t)
             continue;
         if (t->has_due_us && t->due_us <= now)
-            fire(ctld, t, t->due_arg ? t->due_arg : "");
+            fire_trigger(ctld, t, t->due_arg ? t->due_arg : "");
         else if (t->has_due_us)
             continue;
         else if (t->events & JOB_EVENTS)
@@ -597,14 +598,14 @@ void triggers_tick(struct ctld *ctld, int64_t now)
 {
     compare_marked(ctld);
     if (ctld->triggers->nlist)
-        tell(ctld, now);
+        tell_happened(ctld, now);
     if (now - ctld->triggers->last_look_us < LOOK_US && now >= ctld->triggers->last_look_us)
         return;
     if (ctld->cluster->kept[KEPT_TRIGGER].count)
-        look(ctld, now);
+        look_at_triggers(ctld, now);
     ctld->triggers->last_look_us = now;
     if (ctld->triggers->nlist)
-        tell(ctld, now);
+        tell_happened(ctld, now);
 }
 
 /* Something of the cluster as a whole. */
@@ -615,12 +616,12 @@ static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
 
     if (!(ctld->triggers->wanted & event))
         return;
-    n = sorted(ctld, &all);
+    n = list_sorted(ctld, &all);
     for (size_t i = 0; i < n; i++)
         all[i] = all[i]->events & event ? all[i] : NULL;
     for (size_t i = 0; i < n; i++)
         if (all[i])
-            happens(ctld, all[i], arg, core_now()); /* frees no other one */
+            note_event(ctld, all[i], arg, core_now()); /* frees no other one */
     free(all);
 }
 

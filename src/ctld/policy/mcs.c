@@ -13,7 +13,7 @@
 
 /* Is the word in the list, whose entries `between` divides?  Names of groups and users mind letter
  * case. */
-static bool listed(const char *list, const char *between, const char *word, size_t len)
+static bool lists_word(const char *list, const char *between, const char *word, size_t len)
 {
     for (const char *p = list; len && p && *p;) {
         size_t n = strcspn(p, between);
@@ -30,14 +30,14 @@ static const char *first_group(const struct conf_mcs *m, const char *groups, siz
 {
     for (const char *p = m->groups; p && *p;) {
         *ret_len = strcspn(p, "|");
-        if (listed(groups, ",", p, *ret_len))
+        if (lists_word(groups, ",", p, *ret_len))
             return p;
         p += *ret_len + (p[*ret_len] != '\0');
     }
     return NULL;
 }
 
-static bool writable(const char *label)
+static bool can_write_label(const char *label)
 {
     size_t len = strlen(label);
 
@@ -58,10 +58,10 @@ static bool may_ask(const struct conf_mcs *m, const Pst__JobRecord *r, const cha
     case MCS_ACCOUNT:
         return r->account && strcasecmp(label, r->account) == 0;
     case MCS_GROUP:
-        return listed(m->groups, "|", label, strlen(label)) &&
-               listed(groups, ",", label, strlen(label));
+        return lists_word(m->groups, "|", label, strlen(label)) &&
+               lists_word(groups, ",", label, strlen(label));
     case MCS_LABEL:
-        return writable(label);
+        return can_write_label(label);
     case MCS_NONE:
         break;
     }
@@ -121,7 +121,7 @@ static void each_group(const struct conf_mcs *m, const char *groups,
 {
     for (const char *p = groups; p && *p;) {
         size_t n = strcspn(p, ",");
-        _cleanup_free_ char *name = listed(m->groups, "|", p, n) ? strndup(p, n) : NULL;
+        _cleanup_free_ char *name = lists_word(m->groups, "|", p, n) ? strndup(p, n) : NULL;
 
         if (name)
             fn(ctx, name);

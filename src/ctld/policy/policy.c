@@ -173,7 +173,7 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
-static bool listed(const char *list, const char *word)
+static bool lists_word(const char *list, const char *word)
 {
     size_t len = word ? strlen(word) : 0;
 
@@ -192,11 +192,11 @@ static bool account_listed(const struct ctld *ctld, const char *list, const char
 {
     const struct assoc *a;
 
-    if (listed(list, account))
+    if (lists_word(list, account))
         return true;
     a = account ? am_find(ctld->cluster->am, cluster_name(ctld), account, NULL, NULL) : NULL;
     for (; a; a = a->parent)
-        if (listed(list, a->rec->account))
+        if (lists_word(list, a->rec->account))
             return true;
     return false;
 }
@@ -207,7 +207,8 @@ int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
     if (p->allow_accounts ? !account_listed(ctld, p->allow_accounts, r->account)
                           : p->deny_accounts && account_listed(ctld, p->deny_accounts, r->account))
         return ESLURM_INVALID_ACCOUNT;
-    if (p->allow_qos ? !listed(p->allow_qos, r->qos) : p->deny_qos && listed(p->deny_qos, r->qos))
+    if (p->allow_qos ? !lists_word(p->allow_qos, r->qos)
+                     : p->deny_qos && lists_word(p->deny_qos, r->qos))
         return ESLURM_INVALID_QOS;
     return 0;
 }
@@ -255,7 +256,7 @@ static const Pst__Limits *limits_of(const Pst__QosRecord *q)
 }
 
 /* Counts of jobs: the first level that says anything about a count decides it.  0 or a reason. */
-static int counts(const struct admission *ad)
+static int check_counts(const struct admission *ad)
 {
     const Pst__JobRecord *r = ad->r;
     bool grp = false, user = false, account = false;
@@ -293,8 +294,8 @@ static int counts(const struct admission *ad)
 }
 
 /* The first TRES of which r asks more than the list grants (less, with `least`); 0 = none. */
-static int breach(const struct admission *ad, Pst__TresCount *const *list, size_t n, int scope,
-                  bool per_node, bool least)
+static int find_breach(const struct admission *ad, Pst__TresCount *const *list, size_t n, int scope,
+                       bool per_node, bool least)
 {
     for (size_t i = 0; i < n; i++) {
         uint64_t want;
@@ -314,13 +315,13 @@ static uint32_t minutes_asked(const Pst__JobRecord *r)
 }
 
 /* What one job alone may ask for, of a QOS that denies at the limit. */
-static int alone(const struct admission *ad, const Pst__QosRecord *q)
+static int check_alone(const struct admission *ad, const Pst__QosRecord *q)
 {
     const Pst__Limits *l = limits_of(q);
     int reason;
 
 #define B(field, scope, per_node, least)                                                           \
-    breach(ad, l->field, l->n_##field, REASON(scope), per_node, least)
+    find_breach(ad, l->field, l->n_##field, REASON(scope), per_node, least)
     if (l->has_max_wall_min && l->max_wall_min >= 0 &&
         minutes_asked(ad->r) > (uint32_t)l->max_wall_min &&
         !(ad->r->limit_set & 1u << PST__LIMIT_SET__LIMIT_SET_TIME))
@@ -357,7 +358,7 @@ static int alone_by_assoc(const struct admission *ad)
     for (const struct assoc *a = ad->assoc; a && !reason; a = a->parent) {
         const Pst__Limits *g = am_limits(ad->c->am, a);
 
-        reason = breach(ad, g->grp_tres, g->n_grp_tres, REASON(ASSOC_GRP_CPU), false, false);
+        reason = find_breach(ad, g->grp_tres, g->n_grp_tres, REASON(ASSOC_GRP_CPU), false, false);
     }
     if (!reason)
         reason = B(max_tres_per_job, ASSOC_MAX_JOB_CPU, false, false);
@@ -379,11 +380,11 @@ int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__
     admission_begin(&ad, ctld, p, r);
     ad.n = n;
     if (!again)
-        reason = counts(&ad);
+        reason = check_counts(&ad);
     for (size_t i = 0; i < ad.nqos; i++)
         strict = strict || (ad.qos[i]->flags & 1u << PST__QOS_FLAG__QOS_DENY_ON_LIMIT);
     for (size_t i = 0; strict && !reason && i < ad.nqos; i++)
-        reason = alone(&ad, ad.qos[i]);
+        reason = check_alone(&ad, ad.qos[i]);
     if (strict && !reason)
         reason = alone_by_assoc(&ad);
     if (!reason)

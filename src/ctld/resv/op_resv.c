@@ -439,7 +439,7 @@ static bool asks_for_something(const Pst__ReservationRecord *r)
 }
 
 /* Nodes for what is asked, or a look whether those it has still do. */
-static int place(struct change *c)
+static int place_resv(struct change *c)
 {
     Pst__ReservationRecord *r = c->rec;
     bool moved = c->old && (r->start_us != c->old->start_us || r->end_us != c->old->end_us ||
@@ -482,7 +482,7 @@ static int set_texts(struct change *c)
     return 0;
 }
 
-static int build(struct change *c)
+static int build_record(struct change *c)
 {
     int code;
 
@@ -496,10 +496,10 @@ static int build(struct change *c)
         return resv_has(c->rec, RESV_FLAG(ANY_NODES)) ? ESLURM_RESERVATION_INVALID
                                                       : ESLURM_NODES_BUSY;
     code = check_users(c);
-    return code ? code : place(c);
+    return code ? code : place_resv(c);
 }
 
-static void reply(struct ctld *ctld, struct cmd *cmd, uint64_t lsn, const char *name)
+static void reply_resv(struct ctld *ctld, struct cmd *cmd, uint64_t lsn, const char *name)
 {
     Pst__ResvReply r = PST__RESV_REPLY__INIT;
 
@@ -520,7 +520,7 @@ static bool name_is_good(const char *name)
     return *name && strlen(name) < 256;
 }
 
-static void create(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *req)
+static void create_resv(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *req)
 {
     struct change c = { .ctld = ctld, .req = req, .now_us = core_now() };
     Pst__ReservationRecord rec = PST__RESERVATION_RECORD__INIT;
@@ -536,7 +536,7 @@ static void create(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *r
     SET(&rec, resv_id, id);
     SET(&rec, created_us, c.now_us);
     if (code == 0)
-        code = build(&c);
+        code = build_record(&c);
     if (code == 0) {
         rec.name = req->name ? tx_strdup(req->name) : make_name(&rec);
         if (!rec.name || cluster_resv_named(ctld->cluster, rec.name, strlen(rec.name)))
@@ -550,7 +550,7 @@ static void create(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *r
     tx = tx_new(c.now_us);
     tx_resv_put(tx, PST__EVENT_KIND__EV_RESV_CREATE, &rec);
     SET(tx_cluster(tx), next_resv_id, id >= MAX_RESV_ID ? 1 : id + 1);
-    reply(ctld, cmd, core_commit(ctld, tx), rec.name);
+    reply_resv(ctld, cmd, core_commit(ctld, tx), rec.name);
     if (resv_has(&rec, RESV_FLAG(MAGNETIC)))
         resv_refeed(ctld, &rec);
     pb_done(&rec.base);
@@ -564,8 +564,8 @@ static bool new_period(const Pst__ReservationRecord *a, const Pst__ReservationRe
            strcmp(a->nodes ? a->nodes : "", b->nodes ? b->nodes : "");
 }
 
-static void update(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *req,
-                   const Pst__ReservationRecord *old)
+static void update_resv(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *req,
+                        const Pst__ReservationRecord *old)
 {
     struct change c = { .ctld = ctld, .req = req, .old = old, .now_us = core_now() };
     ProtobufCMessage *copy = NULL;
@@ -576,7 +576,7 @@ static void update(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *r
 
     c.rec = (Pst__ReservationRecord *)copy;
     if (code == 0)
-        code = build(&c);
+        code = build_record(&c);
     if (code != 0) {
         core_error(ctld, cmd, code, c.err.text[0] ? c.err.text : NULL);
         if (copy)
@@ -595,11 +595,12 @@ static void update(struct ctld *ctld, struct cmd *cmd, const Pst__ResvRequest *r
             c.rec->flags |= RESV_FLAG(MAGNETIC); /* those it attracted are told too */
         resv_refeed(ctld, c.rec);
     }
-    reply(ctld, cmd, lsn, c.rec->name);
+    reply_resv(ctld, cmd, lsn, c.rec->name);
     protobuf_c_message_free_unpacked(copy, NULL);
 }
 
-static void drop(struct ctld *ctld, struct cmd *cmd, const Pst__ReservationRecord *r, bool skip)
+static void drop_resv(struct ctld *ctld, struct cmd *cmd, const Pst__ReservationRecord *r,
+                      bool skip)
 {
     _cleanup_free_ char *name = tx_strdup(r->name);
     const uint32_t job = resv_running_job(ctld, r);
@@ -612,8 +613,8 @@ static void drop(struct ctld *ctld, struct cmd *cmd, const Pst__ReservationRecor
         core_error(ctld, cmd, ESLURM_RESERVATION_NO_SKIP, NULL);
         return;
     }
-    reply(ctld, cmd, skip ? resv_skip(ctld, r, core_now()) : resv_delete(ctld, r, core_now()),
-          name);
+    reply_resv(ctld, cmd, skip ? resv_skip(ctld, r, core_now()) : resv_delete(ctld, r, core_now()),
+               name);
 }
 
 /* USER_DELETE: whom it lets in may delete it. */
@@ -638,13 +639,13 @@ void op_resv_update(struct ctld *ctld, struct cmd *cmd)
     if (!policy_is_operator(ctld, cmd) && !(drops && r && may_delete(ctld, cmd, r)))
         core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
     else if (req->has_create && req->create)
-        create(ctld, cmd, req);
+        create_resv(ctld, cmd, req);
     else if (!r)
         core_error(ctld, cmd, ESLURM_RESERVATION_INVALID, NULL);
     else if (drops)
-        drop(ctld, cmd, r, req->has_skip && req->skip);
+        drop_resv(ctld, cmd, r, req->has_skip && req->skip);
     else
-        update(ctld, cmd, req, r);
+        update_resv(ctld, cmd, req, r);
 }
 
 static int by_id(const void *a, const void *b)

@@ -232,7 +232,7 @@ static bool runs_into(const Pst__ReservationRecord *r, int64_t now_us, int64_t e
 }
 
 /* MaxStartDelay: so short a job delays nobody inside for longer. */
-static bool excused(const Pst__ReservationRecord *r, uint32_t limit_min)
+static bool excuses_job(const Pst__ReservationRecord *r, uint32_t limit_min)
 {
     return r->has_max_start_delay_s && (uint64_t)limit_min * 60 <= r->max_start_delay_s;
 }
@@ -256,7 +256,7 @@ bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
         return true;
     for (size_t pos = 0; (r = cluster_next_resv(ctld->cluster, &pos));)
         if (r != own && r->nodes && !r->n_cores && runs_into(r, now_us, end_us) &&
-            !excused(r, limit_min) && on_any(resv_nodes(ctld, r), node_ids, n))
+            !excuses_job(r, limit_min) && on_any(resv_nodes(ctld, r), node_ids, n))
             return false;
     return true; /* cores are the scheduler's to keep apart */
 }

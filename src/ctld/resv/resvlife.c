@@ -83,7 +83,7 @@ static void shorten_jobs(struct ctld *ctld, Pst__Transaction *tx, const Pst__Res
 }
 
 /* The list without one name; the caller frees; NULL when it was the only one. */
-static char *without(const char *list, const char *name)
+static char *copy_without(const char *list, const char *name)
 {
     char *out = tx_strdup(list), *to = out;
     size_t len = strlen(name);
@@ -108,8 +108,8 @@ static char *without(const char *list, const char *name)
 static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__ReservationRecord *r,
                    bool hold)
 {
-    _cleanup_free_ char *rest =
-        without(j->rec->req_reservation ? j->rec->req_reservation : j->rec->reservation, r->name);
+    _cleanup_free_ char *rest = copy_without(
+        j->rec->req_reservation ? j->rec->req_reservation : j->rec->reservation, r->name);
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
 
     if (rest) { /* others are left */
@@ -164,8 +164,8 @@ uint64_t resv_delete(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t
 }
 
 /* On to the first occurrence that begins after this one and has not ended. */
-static uint64_t advance(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
-                        int64_t now_us)
+static uint64_t advance_resv(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
+                             int64_t now_us)
 {
     Pst__ReservationRecord *next = copy_of(r);
     int64_t length = r->end_us - r->start_us, start = r->start_us;
@@ -188,25 +188,25 @@ static uint64_t advance(struct ctld *ctld, const Pst__ReservationRecord *r, int6
 
 uint64_t resv_skip(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
 {
-    return advance(ctld, r, MIN(now_us, r->end_us), now_us);
+    return advance_resv(ctld, r, MIN(now_us, r->end_us), now_us);
 }
 
-static void end(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
-                int64_t now_us)
+static void end_resv(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t ended_us,
+                     int64_t now_us)
 {
     bool begun = r->has_started && r->started;
     char *name = tx_strdup(r->name);
     uint64_t lsn;
 
     log_info("reservation %s ends", name);
-    lsn = resv_has(r, RESV_RECURS) ? advance(ctld, r, ended_us, now_us)
+    lsn = resv_has(r, RESV_RECURS) ? advance_resv(ctld, r, ended_us, now_us)
                                    : resv_delete(ctld, r, now_us);
     if (lsn && begun)
         run_program(ctld, CONF_RESV_EPILOG, "ResvEpilog", name, lsn);
     free(name);
 }
 
-static void begin(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
+static void begin_resv(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
 {
     Pst__ReservationRecord *set = copy_of(r);
     Pst__Transaction *tx = tx_new(now_us);
@@ -249,7 +249,7 @@ static bool purge_idle(struct ctld *ctld, const Pst__ReservationRecord *r, int64
     if (!used && r->has_idle_since_us &&
         now_us - r->idle_since_us >= (int64_t)r->purge_comp_s * USEC_PER_SEC) {
         log_info("reservation %s is not used", r->name);
-        end(ctld, r, now_us, now_us);
+        end_resv(ctld, r, now_us, now_us);
         return true;
     }
     if (used == !r->has_idle_since_us)
@@ -278,8 +278,8 @@ static bool node_bad(const struct ctld *ctld, const Pst__ReservationRecord *r, u
 }
 
 /* The record with other nodes in place of those that are of no use, or NULL. */
-static Pst__ReservationRecord *replaced(struct ctld *ctld, const Pst__ReservationRecord *r,
-                                        int64_t now_us)
+static Pst__ReservationRecord *copy_replaced(struct ctld *ctld, const Pst__ReservationRecord *r,
+                                             int64_t now_us)
 {
     const struct bitmap *nodes = resv_nodes(ctld, r);
     Pst__ReservationRecord *set;
@@ -312,8 +312,8 @@ static Pst__ReservationRecord *replaced(struct ctld *ctld, const Pst__Reservatio
 }
 
 /* All nodes of its partition. */
-static Pst__ReservationRecord *followed(struct ctld *ctld, const Pst__ReservationRecord *r,
-                                        int64_t now_us)
+static Pst__ReservationRecord *copy_followed(struct ctld *ctld, const Pst__ReservationRecord *r,
+                                             int64_t now_us)
 {
     const struct partition *p =
         r->partition ? cluster_partition(ctld->cluster, r->partition) : NULL;
@@ -344,9 +344,9 @@ static void look_at_nodes(struct ctld *ctld, const Pst__ReservationRecord *r, in
         return;
     live->ground = ctld->resvs->ground + 1;
     if (resv_has(r, RESV_FLAG(PART_NODES)))
-        set = followed(ctld, r, now_us);
+        set = copy_followed(ctld, r, now_us);
     else if (r->nodes && !r->n_cores && !resv_has(r, fixed))
-        set = replaced(ctld, r, now_us);
+        set = copy_replaced(ctld, r, now_us);
     if (!set)
         return;
     if (strcmp(set->nodes ? set->nodes : "", r->nodes ? r->nodes : "") != 0) {
@@ -423,18 +423,18 @@ static void mark_nodes(struct ctld *ctld, int64_t now_us)
 
 /* ---- the clock ------------------------------------------------------------------------------- */
 
-static void tick(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us, bool slow)
+static void tick_resv(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us, bool slow)
 {
     if (resv_has(r, RESV_FLAG(TIME_FLOAT))) {
         look_at_nodes(ctld, r, now_us);
         return;
     }
     if (r->start_us <= now_us && !(r->has_started && r->started) && now_us < r->end_us) {
-        begin(ctld, r, now_us);
+        begin_resv(ctld, r, now_us);
         return;
     }
     if (r->end_us <= now_us) {
-        end(ctld, r, r->end_us, now_us);
+        end_resv(ctld, r, r->end_us, now_us);
         return;
     }
     if (slow && r->has_started && r->started && resv_has(r, RESV_FLAG(PURGE_COMP)) &&
@@ -459,7 +459,7 @@ void resv_tick(struct ctld *ctld, int64_t now_us)
         for (size_t i = 0; i < n; i++) { /* a tick may change the table */
             r = cluster_resv(ctld->cluster, ids[i]);
             if (r)
-                tick(ctld, r, now_us, slow);
+                tick_resv(ctld, r, now_us, slow);
         }
         free(ids);
     }

@@ -450,9 +450,9 @@ static int make_from(struct ground *w, Pst__ReservationRecord *rec, uint32_t alt
     return keep_features(w, alt, ret_more);
 }
 
-static int choose(struct ctld *ctld, Pst__ReservationRecord *rec, const struct tres_want *want,
-                  const struct bitmap *keep, uint32_t alt, int64_t now_us, struct resv_choice *ret,
-                  bool *ret_more)
+static int choose_nodes(struct ctld *ctld, Pst__ReservationRecord *rec,
+                        const struct tres_want *want, const struct bitmap *keep, uint32_t alt,
+                        int64_t now_us, struct resv_choice *ret, bool *ret_more)
 {
     bool named = resv_has(rec, RESV_FLAG(SPEC_NODES) | RESV_FLAG(PART_NODES));
     bool by_cores = want->cores > 0;
@@ -519,7 +519,7 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
         (void)named_nodes(ctld, rec->nodes, kept); /* nodes that are gone are no loss */
     }
     for (uint32_t alt = 0; code != 0 && more; alt++)
-        code = choose(ctld, rec, &want, kept, alt, now_us, &c, &more);
+        code = choose_nodes(ctld, rec, &want, kept, alt, now_us, &c, &more);
     bitmap_free(kept);
     if (code != 0)
         return code;

@@ -31,7 +31,7 @@ struct explain_made {
     bool failed;
 };
 
-static void *hold(struct explain_made *m, size_t size)
+static void *hold_piece(struct explain_made *m, size_t size)
 {
     struct piece *p = calloc(1, sizeof(*p) + size);
 
@@ -44,9 +44,9 @@ static void *hold(struct explain_made *m, size_t size)
     return p->data;
 }
 
-static char *text(struct explain_made *m, const char *fmt, ...)
+static char *make_text(struct explain_made *m, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
-static char *text(struct explain_made *m, const char *fmt, ...)
+static char *make_text(struct explain_made *m, const char *fmt, ...)
 {
     struct strbuf sb = STRBUF_INIT;
     char *copy;
@@ -55,7 +55,7 @@ static char *text(struct explain_made *m, const char *fmt, ...)
     va_start(ap, fmt);
     strbuf_addv(&sb, fmt, ap);
     va_end(ap);
-    copy = sb.failed ? NULL : hold(m, sb.len + 1);
+    copy = sb.failed ? NULL : hold_piece(m, sb.len + 1);
     if (copy)
         memcpy(copy, strbuf_str(&sb), sb.len + 1);
     m->failed |= sb.failed;
@@ -64,12 +64,12 @@ static char *text(struct explain_made *m, const char *fmt, ...)
 }
 
 /* Add to an array of pointers, which moves when it is full. */
-static void push(struct explain_made *m, void ***list, size_t *n, void *item)
+static void push_item(struct explain_made *m, void ***list, size_t *n, void *item)
 {
     if (!item)
         return;
     if ((*n & (*n - 1)) == 0) {
-        void **bigger = hold(m, (*n ? 2 * *n : 1) * sizeof(void *));
+        void **bigger = hold_piece(m, (*n ? 2 * *n : 1) * sizeof(void *));
 
         if (!bigger)
             return;
@@ -80,37 +80,37 @@ static void push(struct explain_made *m, void ***list, size_t *n, void *item)
     (*list)[(*n)++] = item;
 }
 
-static void say(struct explain_made *m, char *sentence)
+static void add_sentence(struct explain_made *m, char *sentence)
 {
-    push(m, (void ***)&m->reply.sentences, &m->reply.n_sentences, sentence);
+    push_item(m, (void ***)&m->reply.sentences, &m->reply.n_sentences, sentence);
 }
 
-static const char *stamp(struct explain_made *m, int64_t us)
+static const char *stamp_text(struct explain_made *m, int64_t us)
 {
     char buf[64];
 
     time_fmt_stamp(us, "Unknown", m->t->now_us, buf, sizeof(buf));
-    return text(m, "%s", buf);
+    return make_text(m, "%s", buf);
 }
 
 static char *id_text(struct explain_made *m, const Pst__JobRecord *r)
 {
     if (r->has_array_task_id)
-        return text(m, "%u_%u", r->array_job_id, r->array_task_id);
+        return make_text(m, "%u_%u", r->array_job_id, r->array_task_id);
     if (r->array_tasks)
-        return text(m, "%u_[%s]", r->has_array_job_id ? r->array_job_id : r->job_id,
-                    r->array_tasks);
-    return text(m, "%u", r->job_id);
+        return make_text(m, "%u_[%s]", r->has_array_job_id ? r->array_job_id : r->job_id,
+                         r->array_tasks);
+    return make_text(m, "%u", r->job_id);
 }
 
 static const char *job_name(struct explain_made *m, uint32_t id)
 {
     const struct job *j = cluster_job(m->t->ctld->cluster, id);
 
-    return j ? id_text(m, j->rec) : text(m, "%u", id);
+    return j ? id_text(m, j->rec) : make_text(m, "%u", id);
 }
 
-static const char *ordinal(unsigned n)
+static const char *ordinal_ending(unsigned n)
 {
     if (n % 100 / 10 == 1)
         return "th";
@@ -135,51 +135,56 @@ static bool kept_back(struct explain_made *m)
     uint32_t throttle = r->array_tasks ? array_throttle(r->array_tasks) : 0;
 
     if (job_is_held(r) && r->has_held_by_user && r->held_by_user)
-        set_release(m, PST__JOB_REASON__REASON_JOB_HELD_USER,
-                    text(m, "Job %s is held by its owner.", id),
-                    text(m, "Its owner or an administrator lets it go: scontrol release %s", id));
+        set_release(
+            m, PST__JOB_REASON__REASON_JOB_HELD_USER,
+            make_text(m, "Job %s is held by its owner.", id),
+            make_text(m, "Its owner or an administrator lets it go: scontrol release %s", id));
     else if (job_is_held(r))
         set_release(m,
                     r->has_reason && r->reason ? r->reason : PST__JOB_REASON__REASON_JOB_HELD_ADMIN,
-                    text(m, "Job %s is held by an administrator%s%s.", id,
-                         r->has_reason && r->reason ? ": " : "",
-                         r->has_reason && r->reason ? names_reason(r->reason) : ""),
-                    text(m, "An administrator lets it go: scontrol release %s", id));
+                    make_text(m, "Job %s is held by an administrator%s%s.", id,
+                              r->has_reason && r->reason ? ": " : "",
+                              r->has_reason && r->reason ? names_reason(r->reason) : ""),
+                    make_text(m, "An administrator lets it go: scontrol release %s", id));
     else if (r->dependency && r->has_pend_reason &&
              r->pend_reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
         set_release(
             m, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED,
-            text(m, "Job %s waits for %s, which can never come true.", id, r->dependency),
-            text(m, "Another dependency, or none, lets it go: scontrol update JobId=%s Dependency=",
-                 id));
+            make_text(m, "Job %s waits for %s, which can never come true.", id, r->dependency),
+            make_text(
+                m, "Another dependency, or none, lets it go: scontrol update JobId=%s Dependency=",
+                id));
     else if (r->dependency)
-        set_release(m, PST__JOB_REASON__REASON_DEPENDENCY,
-                    text(m, "Job %s waits for other jobs: %s.", id, r->dependency),
-                    text(m,
-                         "It goes on when that comes true, or without it: scontrol update JobId=%s "
-                         "Dependency=",
-                         id));
+        set_release(
+            m, PST__JOB_REASON__REASON_DEPENDENCY,
+            make_text(m, "Job %s waits for other jobs: %s.", id, r->dependency),
+            make_text(m,
+                      "It goes on when that comes true, or without it: scontrol update JobId=%s "
+                      "Dependency=",
+                      id));
     else if (job_has_flag(r, JOB_FLAG(COMPLETING)))
-        set_release(m, PST__JOB_REASON__REASON_NONE,
-                    text(m,
-                         "Job %s is to run again, and its nodes are still being cleaned up from "
-                         "the run before.",
-                         id),
-                    text(m, "It goes on when they are clean."));
+        set_release(
+            m, PST__JOB_REASON__REASON_NONE,
+            make_text(m,
+                      "Job %s is to run again, and its nodes are still being cleaned up from "
+                      "the run before.",
+                      id),
+            make_text(m, "It goes on when they are clean."));
     else if (r->has_begin_us && r->begin_us > m->t->now_us)
         set_release(
             m, PST__JOB_REASON__REASON_BEGIN_TIME,
-            text(m, "Job %s is not to begin before %s.", id, stamp(m, r->begin_us)),
-            text(m, "An earlier time lets it go: scontrol update JobId=%s StartTime=now", id));
+            make_text(m, "Job %s is not to begin before %s.", id, stamp_text(m, r->begin_us)),
+            make_text(m, "An earlier time lets it go: scontrol update JobId=%s StartTime=now", id));
     else if (throttle && jobs_array_running(m->t->ctld, r->array_job_id) >= throttle)
         set_release(m, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT,
-                    text(m, "Job %s waits because %u of its tasks run at a time, and so many do.",
-                         id, throttle),
-                    text(m,
-                         "A task that ends, or a higher limit, lets the next one go: scontrol "
-                         "update JobId=%u "
-                         "ArrayTaskThrottle=%u",
-                         r->array_job_id, throttle + 1));
+                    make_text(m,
+                              "Job %s waits because %u of its tasks run at a time, and so many do.",
+                              id, throttle),
+                    make_text(m,
+                              "A task that ends, or a higher limit, lets the next one go: scontrol "
+                              "update JobId=%u "
+                              "ArrayTaskThrottle=%u",
+                              r->array_job_id, throttle + 1));
     else
         return false;
     return true;
@@ -202,7 +207,7 @@ static char *names_of(struct explain_made *m, const uint32_t *ids, size_t n)
             (void)hostlist_push(hl, node->rec->name); /* out of memory: one name fewer */
     }
     if (hostlist_fold(hl, &list) >= 0)
-        copy = text(m, "%s%s", list, n > shown ? ",..." : "");
+        copy = make_text(m, "%s%s", list, n > shown ? ",..." : "");
     free(list);
     hostlist_free(hl);
     return copy;
@@ -211,7 +216,7 @@ static char *names_of(struct explain_made *m, const uint32_t *ids, size_t n)
 static void add_count(struct explain_made *m, Pst__ExplainPartition *p, const char *cause,
                       uint32_t nodes, const uint32_t *ids)
 {
-    Pst__ExplainCount *c = nodes ? hold(m, sizeof(*c)) : NULL;
+    Pst__ExplainCount *c = nodes ? hold_piece(m, sizeof(*c)) : NULL;
 
     if (!c)
         return;
@@ -219,7 +224,7 @@ static void add_count(struct explain_made *m, Pst__ExplainPartition *p, const ch
     c->cause = (char *)cause; /* static, only read */
     SET(c, nodes, nodes);
     c->names = ids ? names_of(m, ids, nodes) : NULL;
-    push(m, (void ***)&p->causes, &p->n_causes, c);
+    push_item(m, (void ***)&p->causes, &p->n_causes, c);
 }
 
 /* Why a node that would suit is not up, as people call it. */
@@ -271,9 +276,10 @@ static void say_counts(struct explain_made *m, const Pst__ExplainPartition *p)
         if (c->names)
             strbuf_addf(&sb, " (%s)", c->names);
     }
-    say(m, text(m, "Partition %s: it needs %u node%s; of %u, %u could hold a part of it: %s.",
-                p->name, p->wanted_nodes, p->wanted_nodes == 1 ? "" : "s", p->total_nodes,
-                p->suitable_nodes, p->n_causes ? strbuf_str(&sb) : "there is none"));
+    add_sentence(
+        m, make_text(m, "Partition %s: it needs %u node%s; of %u, %u could hold a part of it: %s.",
+                     p->name, p->wanted_nodes, p->wanted_nodes == 1 ? "" : "s", p->total_nodes,
+                     p->suitable_nodes, p->n_causes ? strbuf_str(&sb) : "there is none"));
     strbuf_done(&sb);
 }
 
@@ -283,25 +289,26 @@ static void say_holders(struct explain_made *m, const struct explain_part *x,
     for (uint32_t i = 0; i < x->nholders; i++) {
         const struct explain_holder *h = &x->holders[i];
         const struct job *j = cluster_job(m->t->ctld->cluster, h->job_id);
-        Pst__ExplainHolder *out = hold(m, sizeof(*out));
+        Pst__ExplainHolder *out = hold_piece(m, sizeof(*out));
 
         if (!out || !j)
             continue;
         pst__explain_holder__init(out);
         SET(out, job_id, h->job_id);
         out->id_text = id_text(m, j->rec);
-        out->user_name = j->rec->user_name ? text(m, "%s", j->rec->user_name) : NULL;
+        out->user_name = j->rec->user_name ? make_text(m, "%s", j->rec->user_name) : NULL;
         SET(out, nodes, h->nodes);
         if (h->end_us != INT64_MAX)
             SET(out, end_us, h->end_us);
-        push(m, (void ***)&p->holders, &p->n_holders, out);
-        say(m, text(m, "Job %s of %s holds %u of these nodes, %s%s.", out->id_text,
-                    out->user_name ? out->user_name : "somebody", h->nodes,
-                    out->has_end_us ? "until " : "without a time limit",
-                    out->has_end_us ? stamp(m, h->end_us) : ""));
+        push_item(m, (void ***)&p->holders, &p->n_holders, out);
+        add_sentence(m, make_text(m, "Job %s of %s holds %u of these nodes, %s%s.", out->id_text,
+                                  out->user_name ? out->user_name : "somebody", h->nodes,
+                                  out->has_end_us ? "until " : "without a time limit",
+                                  out->has_end_us ? stamp_text(m, h->end_us) : ""));
     }
     if (x->nholding > x->nholders)
-        say(m, text(m, "So do %u other jobs, which end later.", x->nholding - x->nholders));
+        add_sentence(
+            m, make_text(m, "So do %u other jobs, which end later.", x->nholding - x->nholders));
 }
 
 static const char *victims_text(struct explain_made *m, const struct explain_preempt *x)
@@ -321,7 +328,7 @@ static const char *victims_text(struct explain_made *m, const struct explain_pre
     }
     if (x->nvictims > EXPLAIN_VICTIMS)
         strbuf_addf(&sb, " and %u more", x->nvictims - EXPLAIN_VICTIMS);
-    made = text(m, "job%s %s", x->nvictims == 1 ? "" : "s", strbuf_str(&sb));
+    made = make_text(m, "job%s %s", x->nvictims == 1 ? "" : "s", strbuf_str(&sb));
     strbuf_done(&sb);
     return made;
 }
@@ -345,7 +352,7 @@ static const char *spared_text(struct explain_made *m, const struct explain_pree
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
         if (parts[i].n)
             strbuf_addf(&sb, "%s%u %s", sb.len ? ", " : "", parts[i].n, parts[i].what);
-    made = text(m, "%s", sb.len ? strbuf_str(&sb) : "none runs there");
+    made = make_text(m, "%s", sb.len ? strbuf_str(&sb) : "none runs there");
     strbuf_done(&sb);
     return made;
 }
@@ -357,27 +364,29 @@ static void say_preempt(struct explain_made *m, const struct explain_part *x)
     if (!p->asked || (!p->jobs && !p->waiting))
         return;
     if (p->waiting)
-        say(m, text(m, "It preempts %s and starts when %s gone.", victims_text(m, p),
-                    p->nvictims == 1 ? "it has" : "they have"));
+        add_sentence(m, make_text(m, "It preempts %s and starts when %s gone.", victims_text(m, p),
+                                  p->nvictims == 1 ? "it has" : "they have"));
     else if (!p->candidates)
-        say(m,
-            text(m, "It may preempt none of the %u jobs there: %s.", p->jobs, spared_text(m, p)));
+        add_sentence(m, make_text(m, "It may preempt none of the %u jobs there: %s.", p->jobs,
+                                  spared_text(m, p)));
     else if (!p->nvictims)
-        say(m,
-            text(
+        add_sentence(
+            m,
+            make_text(
                 m,
                 "It may preempt %u of the %u jobs there, but would not fit without them either: %s.",
                 p->candidates, p->jobs, spared_text(m, p)));
     else
-        say(m,
-            text(
+        add_sentence(
+            m,
+            make_text(
                 m,
                 "It may preempt %u of the %u jobs there; when it is its turn %s will go: of the lowest "
                 "rank, and without any of them it does not fit.",
                 p->candidates, p->jobs, victims_text(m, p)));
     if (p->safe && p->safe_until_us != INT64_MAX)
-        say(m, text(m, "The first that is safe for its run time is so until %s.",
-                    stamp(m, p->safe_until_us)));
+        add_sentence(m, make_text(m, "The first that is safe for its run time is so until %s.",
+                                  stamp_text(m, p->safe_until_us)));
 }
 
 static void say_licenses(struct explain_made *m, const struct sched_explanation *x)
@@ -388,20 +397,24 @@ static void say_licenses(struct explain_made *m, const struct sched_explanation 
 
         if (l->wanted <= left)
             continue;
-        say(m, text(m, "License %s: it asks for %llu%s; of %llu, %llu %s free.", l->name,
-                    (unsigned long long)l->wanted, x->licenses_any ? " or others" : "",
-                    (unsigned long long)l->total, left, left == 1 ? "is" : "are"));
+        add_sentence(m,
+                     make_text(m, "License %s: it asks for %llu%s; of %llu, %llu %s free.", l->name,
+                               (unsigned long long)l->wanted, x->licenses_any ? " or others" : "",
+                               (unsigned long long)l->total, left, left == 1 ? "is" : "are"));
         for (uint32_t h = 0; h < l->nholders; h++) {
             const struct job *j = cluster_job(m->t->ctld->cluster, l->holders[h].job_id);
 
-            say(m,
-                text(m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
-                     j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
-                     l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
-                     l->holders[h].end_us != INT64_MAX ? stamp(m, l->holders[h].end_us) : ""));
+            add_sentence(
+                m,
+                make_text(
+                    m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
+                    j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
+                    l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
+                    l->holders[h].end_us != INT64_MAX ? stamp_text(m, l->holders[h].end_us) : ""));
         }
         if (l->nholding > l->nholders)
-            say(m, text(m, "So do %u other jobs, which end later.", l->nholding - l->nholders));
+            add_sentence(m, make_text(m, "So do %u other jobs, which end later.",
+                                      l->nholding - l->nholders));
     }
 }
 
@@ -444,10 +457,10 @@ static const char *limit_owner(struct explain_made *m, const struct sched_limit_
     const struct assoc *a = h->qos ? NULL : am_assoc(am, h->id);
 
     if (q)
-        return text(m, "QOS %s", q->name);
+        return make_text(m, "QOS %s", q->name);
     if (a && a->user)
-        return text(m, "user %s in account %s", a->rec->user, a->rec->account);
-    return a ? text(m, "account %s", a->rec->account) : "an association";
+        return make_text(m, "user %s in account %s", a->rec->user, a->rec->account);
+    return a ? make_text(m, "account %s", a->rec->account) : "an association";
 }
 
 /* Of what: "cpu", "minutes of gres/gpu", "jobs". */
@@ -467,8 +480,8 @@ static const char *limit_unit(struct explain_made *m, const struct sched_limit_h
                    : "running jobs";
     if (!am_tres_name(m->t->ctld->cluster->am, h->tres_id, name, sizeof(name)))
         return "of a resource";
-    return text(m, "%s%s%s", minutes ? "minutes of " : "", name,
-                h->tres_id == AM_TRES_MEM && !minutes ? " (MiB)" : "");
+    return make_text(m, "%s%s%s", minutes ? "minutes of " : "", name,
+                     h->tres_id == AM_TRES_MEM && !minutes ? " (MiB)" : "");
 }
 
 /* Which limit, what it grants, what is used of it, and what would help. */
@@ -484,24 +497,28 @@ static void say_limit(struct explain_made *m, const struct explain_part *x,
     SET(p, reason, (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)h->limit));
     word = names_reason((unsigned)p->reason);
     if (h->limit == SCHED_LIMIT_QOS_USAGE_THRESHOLD) {
-        say(m,
-            text(
+        add_sentence(
+            m,
+            make_text(
                 m,
                 "A limit holds it, %s: the fair-share factor of its account is below what %s asks for.",
                 word, owner));
         return;
     }
-    say(m, text(m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.",
-                word, owner, least ? "wants" : "may have", least ? "at least" : "at most", value,
-                unit, used, asked == UINT64_MAX ? "no end of them: " : "", asked));
+    add_sentence(
+        m, make_text(
+               m, "A limit holds it, %s: %s %s %s %llu %s; %llu are used, and it asks for %s%llu.",
+               word, owner, least ? "wants" : "may have", least ? "at least" : "at most", value,
+               unit, used, asked == UINT64_MAX ? "no end of them: " : "", asked));
     if (least)
-        say(m, text(m, "Asking for %llu would let it start.", value));
+        add_sentence(m, make_text(m, "Asking for %llu would let it start.", value));
     else if (left && (h->tres_id || h->limit == SCHED_LIMIT_ASSOC_MAX_WALL ||
                       h->limit == SCHED_LIMIT_QOS_MAX_WALL))
-        say(m, text(m, "Asking for at most %llu would let it go on.", left));
+        add_sentence(m, make_text(m, "Asking for at most %llu would let it go on.", left));
     if (used)
-        say(m,
-            text(
+        add_sentence(
+            m,
+            make_text(
                 m, "%s",
                 "Else it goes on when others of the same limit have ended, or the limit is raised."));
 }
@@ -509,23 +526,28 @@ static void say_limit(struct explain_made *m, const struct explain_part *x,
 static void say_time(struct explain_made *m, const struct explain_part *x, Pst__ExplainPartition *p)
 {
     if (x->kept_for)
-        say(m,
-            text(m, "Nodes are kept for job %s, which goes before and is expected to start at %s.",
-                 job_name(m, x->kept_for), stamp(m, x->kept_us)));
+        add_sentence(
+            m,
+            make_text(
+                m, "Nodes are kept for job %s, which goes before and is expected to start at %s.",
+                job_name(m, x->kept_for), stamp_text(m, x->kept_us)));
     if (x->expected_us) {
         SET(p, expected_us, x->expected_us);
         p->expected_nodes = names_of(m, x->expected_nodes, x->nexpected);
         if (!m->reply.has_expected_us || m->reply.expected_us > x->expected_us)
             SET(&m->reply, expected_us, x->expected_us);
         if (x->expected_us > m->t->now_us)
-            say(m, text(m,
-                        "It is expected to start at %s on %s, if running jobs use up their time "
-                        "limits.",
-                        stamp(m, x->expected_us),
-                        p->expected_nodes ? p->expected_nodes : "some nodes"));
+            add_sentence(
+                m,
+                make_text(m,
+                          "It is expected to start at %s on %s, if running jobs use up their time "
+                          "limits.",
+                          stamp_text(m, x->expected_us),
+                          p->expected_nodes ? p->expected_nodes : "some nodes"));
     } else if (x->why == SCHED_WHY_RESOURCES) {
-        say(m, text(m, "No start can be planned yet%s.",
-                    x->kept_for ? " behind that job" : ": what it waits for has no end"));
+        add_sentence(
+            m, make_text(m, "No start can be planned yet%s.",
+                         x->kept_for ? " behind that job" : ": what it waits for has no end"));
     }
 }
 
@@ -548,24 +570,25 @@ static void say_reservations(struct explain_made *m, const struct explain_part *
         if (resv_periods(r, m->t->now_us, &when, 1) != 1)
             continue;
         if (x->why == SCHED_WHY_RESV && resv_is_named(job, r->name))
-            say(m, text(m, "Its reservation %s is from %s to %s on %s.", r->name,
-                        stamp(m, when.start_us), stamp(m, when.end_us),
-                        r->nodes ? r->nodes : "any nodes"));
+            add_sentence(m, make_text(m, "Its reservation %s is from %s to %s on %s.", r->name,
+                                      stamp_text(m, when.start_us), stamp_text(m, when.end_us),
+                                      r->nodes ? r->nodes : "any nodes"));
         else if (x->why != SCHED_WHY_RESV && r->nodes && when.start_us < end_us &&
                  nodes->nbits == p->nodes->nbits && bitmap_overlaps(nodes, p->nodes))
-            say(m, text(m, "Reservation %s keeps %s from %s to %s.", r->name, r->nodes,
-                        stamp(m, when.start_us), stamp(m, when.end_us)));
+            add_sentence(m,
+                         make_text(m, "Reservation %s keeps %s from %s to %s.", r->name, r->nodes,
+                                   stamp_text(m, when.start_us), stamp_text(m, when.end_us)));
     }
 }
 
 static void add_partition(struct explain_made *m, const struct explain_part *x)
 {
-    Pst__ExplainPartition *p = hold(m, sizeof(*p));
+    Pst__ExplainPartition *p = hold_piece(m, sizeof(*p));
 
     if (!p)
         return;
     pst__explain_partition__init(p);
-    p->name = text(m, "%s", x->name);
+    p->name = make_text(m, "%s", x->name);
     SET(p, place, x->place);
     SET(p, queued, x->queued);
     SET(p, total_nodes, x->total);
@@ -580,18 +603,18 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
         if (verdicts[i].why != x->why)
             continue;
         SET(p, reason, verdicts[i].reason);
-        say(m, text(m, "Partition %s %s.", p->name, verdicts[i].sentence));
+        add_sentence(m, make_text(m, "Partition %s %s.", p->name, verdicts[i].sentence));
     }
     if (x->why == SCHED_WHY_LIMIT)
         say_limit(m, x, p);
     if (x->why == SCHED_WHY_RESOURCES)
-        say(m, text(m, "It is %u%s of %u in the queue of %s.", x->place, ordinal(x->place),
-                    x->queued, p->name));
+        add_sentence(m, make_text(m, "It is %u%s of %u in the queue of %s.", x->place,
+                                  ordinal_ending(x->place), x->queued, p->name));
     say_reservations(m, x);
     say_holders(m, x, p);
     say_preempt(m, x);
     say_time(m, x, p);
-    push(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
+    push_item(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
@@ -607,7 +630,7 @@ static char *nth_word(struct explain_made *m, const char *list, const char *seps
         size_t len = strcspn(p, seps);
 
         if (i == n)
-            return text(m, "%.*s", (int)len, p);
+            return make_text(m, "%.*s", (int)len, p);
         p += len + (p[len] != '\0');
     }
     *left = n - i;
@@ -636,65 +659,66 @@ static char *option_of(struct explain_made *m, const struct explain_change *c,
 
     switch (c->kind) {
     case CHANGE_TIME:
-        *ret_what = text(m, "a time limit of %llu minute%s", v, v == 1 ? "" : "s");
-        return text(m, "--time=%llu", v);
+        *ret_what = make_text(m, "a time limit of %llu minute%s", v, v == 1 ? "" : "s");
+        return make_text(m, "--time=%llu", v);
     case CHANGE_NODES:
-        *ret_what = text(m, "%llu node%s instead of %u", v, v == 1 ? "" : "s", r->min_nodes);
-        return text(m, "--nodes=%llu", v);
+        *ret_what = make_text(m, "%llu node%s instead of %u", v, v == 1 ? "" : "s", r->min_nodes);
+        return make_text(m, "--nodes=%llu", v);
     case CHANGE_TASKS:
-        *ret_what = text(m, "%llu task%s instead of %u", v, v == 1 ? "" : "s", r->num_tasks);
-        return text(m, "--ntasks=%llu", v);
+        *ret_what = make_text(m, "%llu task%s instead of %u", v, v == 1 ? "" : "s", r->num_tasks);
+        return make_text(m, "--ntasks=%llu", v);
     case CHANGE_CPUS:
-        *ret_what = text(m, "%llu CPU%s for each task instead of %u", v, v == 1 ? "" : "s",
-                         r->cpus_per_task);
-        return text(m, "--cpus-per-task=%llu", v);
+        *ret_what = make_text(m, "%llu CPU%s for each task instead of %u", v, v == 1 ? "" : "s",
+                              r->cpus_per_task);
+        return make_text(m, "--cpus-per-task=%llu", v);
     case CHANGE_MEM_NODE:
-        *ret_what = text(m, "%lluM of memory on each node", v);
-        return text(m, "--mem=%lluM", v);
+        *ret_what = make_text(m, "%lluM of memory on each node", v);
+        return make_text(m, "--mem=%lluM", v);
     case CHANGE_MEM_CPU:
-        *ret_what = text(m, "%lluM of memory for each CPU", v);
-        return text(m, "--mem-per-cpu=%lluM", v);
+        *ret_what = make_text(m, "%lluM of memory for each CPU", v);
+        return make_text(m, "--mem-per-cpu=%lluM", v);
     case CHANGE_GRES:
         word = gres_word(m, r, c->index);
-        *ret_what = v ? text(m, "%llu instead of %s", v, word) : text(m, "no %s", word);
-        return text(m, "%s", v ? "fewer GRES" : "less GRES");
+        *ret_what = v ? make_text(m, "%llu instead of %s", v, word) : make_text(m, "no %s", word);
+        return make_text(m, "%s", v ? "fewer GRES" : "less GRES");
     case CHANGE_FEATURES:
         word = c->index == UINT32_MAX ? NULL : nth_word(m, r->features, "&,", c->index, &left);
-        *ret_what = word ? text(m, "feature %s not asked for", word) : "no constraint on features";
-        return text(m, word ? "--constraint without it" : "no --constraint");
+        *ret_what =
+            word ? make_text(m, "feature %s not asked for", word) : "no constraint on features";
+        return make_text(m, word ? "--constraint without it" : "no --constraint");
     case CHANGE_NODELIST:
         *ret_what = "no nodes asked for by name";
-        return text(m, "no --nodelist");
+        return make_text(m, "no --nodelist");
     case CHANGE_EXCLUDE:
         *ret_what = "no nodes excluded";
-        return text(m, "no --exclude");
+        return make_text(m, "no --exclude");
     case CHANGE_EXCLUSIVE:
         *ret_what = "nodes that it shares with others";
-        return text(m, "no --exclusive");
+        return make_text(m, "no --exclusive");
     case CHANGE_CONTIGUOUS:
         *ret_what = "nodes that need not be adjacent";
-        return text(m, "no --contiguous");
+        return make_text(m, "no --contiguous");
     case CHANGE_PARTITION:
-        *ret_what = text(m, "partition %s", c->text);
-        return text(m, "--partition=%s", c->text);
+        *ret_what = make_text(m, "partition %s", c->text);
+        return make_text(m, "--partition=%s", c->text);
     }
     return NULL;
 }
 
 static void add_change(struct explain_made *m, const struct explain_change *c)
 {
-    Pst__ExplainChange *out = hold(m, sizeof(*out));
+    Pst__ExplainChange *out = hold_piece(m, sizeof(*out));
     const char *what = "";
 
     if (!out)
         return;
     pst__explain_change__init(out);
     out->option = option_of(m, c, &what);
-    out->sentence =
-        text(m, "With %s it would start now%s%s (%s).", what, c->before_job ? ", before job " : "",
-             c->before_job ? job_name(m, c->before_job) : "", out->option ? out->option : "");
-    push(m, (void ***)&m->reply.changes, &m->reply.n_changes, out);
-    say(m, out->sentence);
+    out->sentence = make_text(
+        m, "With %s it would start now%s%s (%s).", what, c->before_job ? ", before job " : "",
+        c->before_job ? job_name(m, c->before_job) : "", out->option ? out->option : "");
+    push_item(m, (void ***)&m->reply.changes, &m->reply.n_changes, out);
+    add_sentence(m, out->sentence);
 }
 
 /* ---- the whole ------------------------------------------------------------------------------- */
@@ -705,25 +729,25 @@ static void not_pending(struct explain_made *m)
     const char *word =
         names_job_state_word(r->state, r->has_state_flags ? r->state_flags : 0, false);
 
-    m->reply.summary = text(m, "Job %s does not wait: it is %s.", m->reply.id_text, word);
-    say(m, m->reply.summary);
+    m->reply.summary = make_text(m, "Job %s does not wait: it is %s.", m->reply.id_text, word);
+    add_sentence(m, m->reply.summary);
 }
 
-static void pending(struct explain_made *m)
+static void explain_pending(struct explain_made *m)
 {
     const struct sched_explanation *x = m->t->x;
     bool kept = kept_back(m);
 
     if (!kept && x->starts_now)
         m->reply.summary =
-            text(m, "Nothing keeps job %s any more: it is about to start.", m->reply.id_text);
+            make_text(m, "Nothing keeps job %s any more: it is about to start.", m->reply.id_text);
     else if (!kept)
-        m->reply.summary = text(m, "Job %s waits for nodes.", m->reply.id_text);
-    say(m, m->reply.summary);
+        m->reply.summary = make_text(m, "Job %s waits for nodes.", m->reply.id_text);
+    add_sentence(m, m->reply.summary);
     if (m->reply.release)
-        say(m, m->reply.release);
+        add_sentence(m, m->reply.release);
     if (kept && x->starts_now)
-        say(m, text(m, "Let go now, it would start at once."));
+        add_sentence(m, make_text(m, "Let go now, it would start at once."));
     for (size_t i = 0; i < x->nparts; i++)
         add_partition(m, &x->parts[i]);
     say_licenses(m, x);
@@ -731,12 +755,12 @@ static void pending(struct explain_made *m)
         SET(&m->reply, reason, m->reply.partitions[0]->reason);
         if (m->reply.reason == PST__JOB_REASON__REASON_PRIORITY)
             m->reply.summary = m->reply.sentences[0] =
-                text(m, "Job %s waits for jobs that go before it.", m->reply.id_text);
+                make_text(m, "Job %s waits for jobs that go before it.", m->reply.id_text);
     }
     for (size_t i = 0; !kept && i < x->nchanges; i++)
         add_change(m, &x->changes[i]);
     if (!kept && x->settled && !x->starts_now && !x->nchanges)
-        say(m, text(m, "No single change to the request would start it now."));
+        add_sentence(m, make_text(m, "No single change to the request would start it now."));
 }
 
 struct explain_made *explain_make(const struct explain_text *t)
@@ -754,10 +778,11 @@ struct explain_made *explain_make(const struct explain_text *t)
     SET(&m->reply, settled, !t->x || t->x->settled);
     m->reply.id_text = id_text(m, r);
     if (t->x)
-        pending(m);
+        explain_pending(m);
     else if (job_is_pending(r))
-        say(m, m->reply.summary =
-                   text(m, "Job %s waits, and the scheduler cannot say why.", m->reply.id_text));
+        add_sentence(m, m->reply.summary =
+                            make_text(m, "Job %s waits, and the scheduler cannot say why.",
+                                      m->reply.id_text));
     else
         not_pending(m);
     if (m->failed) {

@@ -78,7 +78,7 @@ static struct node_class *class_of(struct feasible *f, const struct cluster *c,
     return &f->classes[f->n++];
 }
 
-static void build(struct feasible *f, const struct cluster *c)
+static void build_classes(struct feasible *f, const struct cluster *c)
 {
     feasible_invalidate(f);
     for (uint32_t i = 0; i < c->nnodes; i++) {
@@ -312,7 +312,7 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
     const char *hint;
 
     if (!f->valid)
-        build(f, c);
+        build_classes(f, c);
     for (size_t i = 0; d.tasks && i < f->n; i++)
         if (f->classes[i].nodes->nbits == p->nodes->nbits &&
             bitmap_overlaps(f->classes[i].nodes, p->nodes))
@@ -329,7 +329,7 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
     int code = 0;
 
     if (!f->valid)
-        build(f, c);
+        build_classes(f, c);
     if (r->req_nodes || r->exc_nodes)
         code = nodes_check(c, p, r);
     if (code != 0)

@@ -75,7 +75,7 @@ static bool on_nodes(const Pst__JobRecord *r, const struct bitmap *nodes)
     return false;
 }
 
-static bool mark(const Pst__JobRecord *r, struct bitmap *nodes)
+static bool mark_nodes(const Pst__JobRecord *r, struct bitmap *nodes)
 {
     for (size_t i = 0; i < r->alloc->n_node_ids; i++)
         if (r->alloc->node_ids[i] < nodes->nbits)
@@ -93,12 +93,12 @@ static struct bitmap *nodes_of_interest(struct ctld *ctld)
         must(NULL);
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
         if (job_waits_for_turn(j->rec))
-            any = mark(j->rec, nodes);
+            any = mark_nodes(j->rec, nodes);
     for (size_t i = 0; i < ctld->gang_fresh.n; i++) {
         const struct job *j = cluster_job(ctld->cluster, ctld->gang_fresh.ids[i]);
 
         if (j && takes_part(j->rec))
-            any = mark(j->rec, nodes);
+            any = mark_nodes(j->rec, nodes);
     }
     ctld->gang_fresh.n = 0;
     return any ? nodes : bitmap_free(nodes);
@@ -242,7 +242,7 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
 }
 
 /* Without GANG nobody waits any more. */
-static void look(struct ctld *ctld, bool next)
+static void look_at_jobs(struct ctld *ctld, bool next)
 {
     _cleanup_(bitmap_free) struct bitmap *nodes = nodes_of_interest(ctld);
     _cleanup_val_(look_done) struct look l = { 0 };
@@ -265,7 +265,7 @@ static void look(struct ctld *ctld, bool next)
 void gang_settle(struct ctld *ctld)
 {
     ctld->gang_changed = false;
-    look(ctld, false);
+    look_at_jobs(ctld, false);
 }
 
 void gang_tick(struct ctld *ctld, int64_t now_us)
@@ -277,7 +277,7 @@ void gang_tick(struct ctld *ctld, int64_t now_us)
     if (gang_on(ctld->conf) && now_us >= ctld->gang_next_us) {
         ctld->gang_next_us = now_us + slice_us;
         ctld->gang_changed = false;
-        look(ctld, true);
+        look_at_jobs(ctld, true);
     } else if (ctld->gang_changed) {
         gang_settle(ctld);
     }

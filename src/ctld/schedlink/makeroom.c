@@ -25,7 +25,7 @@
 /* for whom a job was suspended starts within this, or not at all */
 #define START_PATIENCE_US (300 * USEC_PER_SEC)
 
-static bool option(const struct conf *conf, const char *name)
+static bool has_option(const struct conf *conf, const char *name)
 {
     return conf_option(conf, CONF_PREEMPT_PARAMETERS, name, NULL, NULL);
 }
@@ -59,7 +59,7 @@ static uint64_t begin_grace(struct ctld *ctld, struct job *j, enum sched_preempt
     int64_t now = core_now(), until = now + grace_us;
     Pst__Transaction *tx = tx_new(now);
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_PREEMPT, j->rec->job_id);
-    bool users = option(ctld->conf, "send_user_signal") && j->rec->has_warn_signal;
+    bool users = has_option(ctld->conf, "send_user_signal") && j->rec->has_warn_signal;
     uint64_t lsn;
 
     SET(set, preempt_us, now);
@@ -81,7 +81,7 @@ static uint64_t begin_grace(struct ctld *ctld, struct job *j, enum sched_preempt
 }
 
 /* Does the job j was suspended for use its CPUs, or will it at once? */
-static bool awaited(struct ctld *ctld, const struct job *j, uint32_t id, int64_t now_us)
+static bool awaits_cpus(struct ctld *ctld, const struct job *j, uint32_t id, int64_t now_us)
 {
     const struct job *by = cluster_job(ctld->cluster, id);
 
@@ -109,7 +109,7 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
         abort();
     }
     for (size_t i = 0; i < r->n_preempted_by; i++)
-        if (awaited(ctld, j, r->preempted_by[i], now))
+        if (awaits_cpus(ctld, j, r->preempted_by[i], now))
             set->preempted_by[set->n_preempted_by++] = r->preempted_by[i];
     set->preempted_by[set->n_preempted_by++] = preemptor;
     SET(set, preempt_kill_us, now + START_PATIENCE_US);
@@ -230,7 +230,7 @@ bool preempt_tick(struct ctld *ctld, struct job *j, int64_t now_us)
         return false;
     if (job_is_suspended(r)) {
         for (size_t i = 0; i < r->n_preempted_by; i++)
-            if (awaited(ctld, j, r->preempted_by[i], now_us))
+            if (awaits_cpus(ctld, j, r->preempted_by[i], now_us))
                 return false;
         if (!r->n_preempted_by ||
             !(gang_on(ctld->conf) ? gang_enter(ctld, j) : lifecycle_suspend(ctld, j, false)))

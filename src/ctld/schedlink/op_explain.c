@@ -13,7 +13,7 @@
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
 
-static void answer(struct ctld *ctld, const struct cmd *to, const struct explain_text *t)
+static void answer_explain(struct ctld *ctld, const struct cmd *to, const struct explain_text *t)
 {
     struct explain_made *m = explain_make(t);
 
@@ -55,7 +55,7 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     if (!job_is_pending(j->rec) || !j->rec->partition) {
-        answer(ctld, cmd, &t);
+        answer_explain(ctld, cmd, &t);
         return;
     }
     if (!wait_may_ask(ctld, cmd))
@@ -79,7 +79,7 @@ void explain_answer(struct ctld *ctld, const struct decisions_msg *m)
     if (t.job && !job_is_pending(t.job->rec))
         t.x = NULL; /* started meanwhile */
     if (t.job)
-        answer(ctld, &w->reply, &t);
+        answer_explain(ctld, &w->reply, &t);
     else
         core_error(ctld, &w->reply, ESLURM_INVALID_JOB_ID, NULL);
     wait_remove(ctld, w);

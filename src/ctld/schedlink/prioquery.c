@@ -120,7 +120,8 @@ static void fill_record(struct prioquery *q, const struct sched_factors *f, stru
 }
 
 /* Pack r behind what buf holds; false when memory is short. */
-static bool pack(const struct record *r, uint8_t **buf, size_t *used, size_t *cap, size_t *ret_len)
+static bool pack_record(const struct record *r, uint8_t **buf, size_t *used, size_t *cap,
+                        size_t *ret_len)
 {
     size_t len = pst__priority_record__get_packed_size(&r->rec);
 
@@ -150,13 +151,13 @@ static bool send_some(struct conn *c, void *arg)
 
     if (!q->weights_sent) {
         fill_weights(q, &r);
-        ok = pack(&r, &buf, &used, &cap, &recs[batch.n_records++].len);
+        ok = pack_record(&r, &buf, &used, &cap, &recs[batch.n_records++].len);
         SET(&batch, now_us, now_us());
         q->weights_sent = true;
     }
     for (; ok && q->next < q->n && batch.n_records < BATCH; q->next++) {
         fill_record(q, &q->list[q->next], &r);
-        ok = pack(&r, &buf, &used, &cap, &recs[batch.n_records++].len);
+        ok = pack_record(&r, &buf, &used, &cap, &recs[batch.n_records++].len);
     }
     if (!ok) {
         (void)conn_error(c, OP_QUERY_PRIORITY, q->id, EPST_BUSY, NULL);
@@ -172,7 +173,7 @@ static bool send_some(struct conn *c, void *arg)
     return q->next < q->n;
 }
 
-static void answer(struct conn *c, void *arg)
+static void answer_query(struct conn *c, void *arg)
 {
     struct prioquery *q = arg;
 
@@ -186,7 +187,7 @@ static void answer(struct conn *c, void *arg)
 
 /* ---- gathering ------------------------------------------------------------------------------- */
 
-static bool wanted(const struct prioquery *q, const struct sched_factors *f)
+static bool wants_job(const struct prioquery *q, const struct sched_factors *f)
 {
     if (q->view.own_only && f->uid != q->view.uid &&
         !(f->assoc_id && idmap_get(&q->view.assocs, f->assoc_id)))
@@ -215,7 +216,7 @@ static int on_factors(void *ctx, const struct sched_factors *f)
 {
     struct prioquery *q = ctx;
 
-    if (!wanted(q, f))
+    if (!wants_job(q, f))
         return 0;
     if (q->n == q->cap) {
         size_t cap = q->cap ? q->cap * 2 : 64;
@@ -240,7 +241,7 @@ static void gather_factors(void *arg, struct sched *s, const struct sched_params
 
     q->params = *params;
     q->result = params->multifactor ? sched_priorities(s, now_us(), on_factors, q) : 0;
-    if (conn_run(q->conn, answer, q) < 0)
+    if (conn_run(q->conn, answer_query, q) < 0)
         query_free(q);
 }
 

@@ -73,7 +73,7 @@ static void drop_decisions(void *arg)
     decisions_msg_free(arg);
 }
 
-static void post(struct schedthread *t, struct decisions_msg *m)
+static void post_decisions(struct schedthread *t, struct decisions_msg *m)
 {
     struct cmd *cmd = calloc(1, sizeof(*cmd));
 
@@ -113,28 +113,28 @@ static void answer_when(struct schedthread *t, const struct feed *f)
     }
     m->d.n = m->d.cap = 1;
     m->when_result = sched_when(t->sched, &f->job, now_us(), &m->d.items[0]);
-    post(t, m);
+    post_decisions(t, m);
 }
 
-static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
+static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
 
 /* In a settled state: who could start has done so before. */
 static void answer_explain(struct schedthread *t, const struct feed *f)
 {
     struct decisions_msg *m = msg_new();
 
-    think(t, false, &t->wake_us);
+    run_pass(t, false, &t->wake_us);
     if (t->backfill)
-        think(t, true, NULL);
+        run_pass(t, true, NULL);
     m->explain = true;
     m->ticket = f->ticket;
     m->when_result =
         sched_explain(t->sched, &f->job, f->others, f->nothers, now_us(), &m->explained);
-    post(t, m);
+    post_decisions(t, m);
 }
 
 /* Gives false when the thread should end. */
-static bool apply(struct schedthread *t, struct feed *f)
+static bool apply_feed(struct schedthread *t, struct feed *f)
 {
     int r = 0;
 
@@ -176,7 +176,7 @@ static bool apply(struct schedthread *t, struct feed *f)
     return true;
 }
 
-static struct feed *take(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us)
+static struct feed *take_feeds(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us)
 {
     int64_t mono = now_mono_us(), until = wake_mono_us;
     struct feed *list;
@@ -304,7 +304,7 @@ static struct pass_note *note_pass(struct schedthread *t)
 }
 
 /* One pass; its outcome goes to the core when there is any. */
-static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
+static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 {
     struct decisions_msg *m = msg_new();
     int64_t t0 = now_mono_us();
@@ -333,7 +333,7 @@ static void think(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
         m->notes = TAKE_PTR(t->notes);
         m->nnotes = t->nnotes;
         t->nnotes = t->cap_notes = 0;
-        post(t, m);
+        post_decisions(t, m);
     } else {
         decisions_msg_free(m);
     }
@@ -361,12 +361,12 @@ static void run_due_pass(struct schedthread *t)
     if (now_mono_us() < t->pass_due_mono_us)
         return;
     t->pass_due_mono_us = INT64_MAX;
-    think(t, false, &t->wake_us);
+    run_pass(t, false, &t->wake_us);
     t->pass_not_before_mono_us = now_mono_us() + t->params.min_interval_us;
     t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
 }
 
-static void *run(void *arg)
+static void *run_scheduler(void *arg)
 {
     struct schedthread *t = arg;
     bool go = true;
@@ -374,7 +374,8 @@ static void *run(void *arg)
     t->wake_us = t->renew_us = t->pass_due_mono_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list = take(t, MIN(t->wake_us, t->renew_us), MIN(bf_at, t->pass_due_mono_us));
+        struct feed *list =
+            take_feeds(t, MIN(t->wake_us, t->renew_us), MIN(bf_at, t->pass_due_mono_us));
         bool changed = list != NULL, hurry = false;
 
         if (t->wake_us != INT64_MAX && now_us() >= t->wake_us) {
@@ -388,7 +389,7 @@ static void *run(void *arg)
             list = f->next;
             hurry = hurry || hurries_pass(f->kind);
             if (go)
-                go = apply(t, f);
+                go = apply_feed(t, f);
             if (f->lsn)
                 t->seen_lsn = f->lsn;
             feed_free(f);
@@ -404,7 +405,7 @@ static void *run(void *arg)
         }
         if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {
             t->backfill_due = false;
-            think(t, true, NULL);
+            run_pass(t, true, NULL);
         }
     }
     return NULL;
@@ -436,7 +437,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&t->wake, &attr);
     pthread_condattr_destroy(&attr);
-    r = -pthread_create(&t->thread, NULL, run, t);
+    r = -pthread_create(&t->thread, NULL, run_scheduler, t);
     if (r < 0) {
         sched_free(t->sched);
         free(t);

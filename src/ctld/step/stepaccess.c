@@ -16,8 +16,8 @@
 #include "ctld/core/service.h"
 
 /* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
-static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__CredPurpose purpose,
-                struct job **ret_job, struct step **ret_step)
+static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
+                       Pst__CredPurpose purpose, struct job **ret_job, struct step **ret_step)
 {
     bool looks = purpose == PST__CRED_PURPOSE__CRED_STAT;
     bool needs_step = looks || purpose == PST__CRED_PURPOSE__CRED_ATTACH;
@@ -47,8 +47,8 @@ static int find(struct ctld *ctld, const struct cmd *cmd, const char *id, Pst__C
 }
 
 /* With the credential of reply, which is freed. */
-static void answer(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc,
-                   Pst__StepReply *reply)
+static void answer_access(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *alloc,
+                          Pst__StepReply *reply)
 {
     if (!reply->credential) {
         core_error(ctld, cmd, SLURM_ERROR,
@@ -117,7 +117,7 @@ static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
     SET(&rec, gid, peer->gid);
     rec.alloc = &alloc;
     reply.credential = steps_sign(ctld, &nobody, NULL, PST__CRED_PURPOSE__CRED_BCAST);
-    answer(ctld, cmd, &alloc, &reply);
+    answer_access(ctld, cmd, &alloc, &reply);
 }
 
 void op_access(struct ctld *ctld, struct cmd *cmd)
@@ -136,7 +136,7 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
-            ? find(ctld, cmd, req->id, req->purpose, &j, &s)
+            ? find_target(ctld, cmd, req->id, req->purpose, &j, &s)
             : EPST_BAD_REQUEST;
 
     if (r == 0 && attach && s->rec->step_id == STEP_EXTERN) {
@@ -150,7 +150,7 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     alloc = s ? s->rec->alloc : j->rec->alloc;
     reply.credential = steps_sign(ctld, j, s, req->purpose);
     reply.step = s ? s->rec : NULL;
-    answer(ctld, cmd, alloc, &reply);
+    answer_access(ctld, cmd, alloc, &reply);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

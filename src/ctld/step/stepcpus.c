@@ -62,7 +62,7 @@ static uint32_t next_core(struct pick *p)
 }
 
 /* Up to `want` CPUs of a core; how many there were. */
-static uint32_t take(struct pick *p, uint32_t cpu, uint32_t want)
+static uint32_t take_cpus(struct pick *p, uint32_t cpu, uint32_t want)
 {
     uint32_t got = 0;
 
@@ -84,13 +84,13 @@ static void take_cores(struct pick *p, uint32_t cpus, enum over_sockets over)
 
         if (cpu == UINT32_MAX)
             return;
-        cpus -= take(p, cpu, cpus);
+        cpus -= take_cpus(p, cpu, cpus);
         if (over == FCYCLIC)
             p->socket = (p->socket + 1) % p->node->sockets;
     }
 }
 
-static void lowest(struct pick *p)
+static void take_lowest(struct pick *p)
 {
     BITMAP_FOREACH (p->left_in, i) {
         if (!p->count)
@@ -122,7 +122,7 @@ int stepcpus_pick(const struct bitmap *free_cpus, const struct stepcpus_node *no
         if (over == CYCLIC) /* each task had its turn, those too that share a core */
             p.socket = (socket + turns) % node->sockets;
     }
-    lowest(&p);
+    take_lowest(&p);
     *ret = p.taken;
     return 0;
 }

@@ -56,7 +56,7 @@ static bool next_want(const char **text, struct want *w)
     return false;
 }
 
-static bool fits(const struct want *w, const Pst__GresAlloc *g)
+static bool fits_want(const struct want *w, const Pst__GresAlloc *g)
 {
     return g->name && strlen(g->name) == w->name_len &&
            strncmp(g->name, w->name, w->name_len) == 0 &&
@@ -101,7 +101,7 @@ static Pst__GresAlloc *same_gres(Pst__GresAlloc *const *list, size_t n, const Ps
 }
 
 /* Take away what a running step has on the node. */
-static void subtract(Pst__GresAlloc **left, size_t n, const Pst__AllocGroup *held)
+static void subtract_held(Pst__GresAlloc **left, size_t n, const Pst__AllocGroup *held)
 {
     for (size_t i = 0; i < n; i++) {
         const Pst__GresAlloc *h = same_gres(held->gres, held->n_gres, left[i]);
@@ -155,7 +155,7 @@ static void place_init(struct place *p, const struct job *j, uint32_t node_id, b
 
         if (pos >= 0 && bitmap_test(s->waiting, (uint32_t)pos) && s->rec->own_gres &&
             !(s->rec->has_overlap && s->rec->overlap))
-            subtract(p->left, p->job->n_gres, alloc_group(s->rec->alloc, (size_t)pos));
+            subtract_held(p->left, p->job->n_gres, alloc_group(s->rec->alloc, (size_t)pos));
     }
 }
 
@@ -166,19 +166,19 @@ static void place_done(struct place *p)
     free(p->left);
 }
 
-static uint64_t sum(const struct place *p, const struct want *w, bool free_only)
+static uint64_t sum_gres(const struct place *p, const struct want *w, bool free_only)
 {
     uint64_t n = 0;
 
     for (size_t i = 0; i < p->job->n_gres; i++)
-        if (fits(w, p->job->gres[i]))
+        if (fits_want(w, p->job->gres[i]))
             n += free_only ? p->left[i]->count : p->job->gres[i]->count;
     return n;
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
 
-static Pst__GresAlloc *entry(struct place *p, const Pst__GresAlloc *like)
+static Pst__GresAlloc *entry_like(struct place *p, const Pst__GresAlloc *like)
 {
     Pst__AllocGroup *g = p->to;
     Pst__GresAlloc *have = same_gres(g->gres, g->n_gres, like);
@@ -195,7 +195,7 @@ static Pst__GresAlloc *entry(struct place *p, const Pst__GresAlloc *like)
 }
 
 /* Move the first n of `from` to `to`. */
-static void move(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n)
+static void move_gres(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n)
 {
     struct bitmap *have = bits_of(*list_of(from)), *got = bits_of(*list_of(to));
     uint64_t left = n;
@@ -214,14 +214,14 @@ static void move(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n)
     bitmap_free(got);
 }
 
-static void take(struct place *p, const struct want *w, uint64_t n)
+static void take_gres(struct place *p, const struct want *w, uint64_t n)
 {
     for (size_t i = 0; n && i < p->job->n_gres; i++) {
         uint64_t some = MIN(n, p->left[i]->count);
 
-        if (!some || !fits(w, p->job->gres[i]))
+        if (!some || !fits_want(w, p->job->gres[i]))
             continue;
-        move(p->left[i], entry(p, p->job->gres[i]), some);
+        move_gres(p->left[i], entry_like(p, p->job->gres[i]), some);
         n -= some;
     }
 }
@@ -239,14 +239,14 @@ static int for_each_node(struct place *places, size_t n, const char *text, bool 
         for (size_t i = 0; i < n; i++) {
             uint64_t count = w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1);
 
-            if (count > sum(&places[i], &w, false))
+            if (count > sum_gres(&places[i], &w, false))
                 return ESLURM_INVALID_GRES;
-            busy = busy || count > sum(&places[i], &w, true);
+            busy = busy || count > sum_gres(&places[i], &w, true);
         }
         if (busy)
             return ESLURM_NODES_BUSY;
         for (size_t i = 0; i < n; i++)
-            take(&places[i], &w, w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1));
+            take_gres(&places[i], &w, w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1));
     }
     return 0;
 }
@@ -260,31 +260,31 @@ static int for_all(struct place *places, size_t n, const char *text)
         uint64_t all = 0, free_now = 0, left = w.count;
 
         for (size_t i = 0; i < n; i++) {
-            all += sum(&places[i], &w, false);
-            free_now += sum(&places[i], &w, true);
+            all += sum_gres(&places[i], &w, false);
+            free_now += sum_gres(&places[i], &w, true);
         }
         if (w.count > all)
             return ESLURM_INVALID_GRES;
         if (w.count > free_now)
             return ESLURM_NODES_BUSY;
         for (size_t i = 0; i < n && left; i++) {
-            uint64_t here = sum(&places[i], &w, true), keep = MIN(n - i - 1, left - 1);
+            uint64_t here = sum_gres(&places[i], &w, true), keep = MIN(n - i - 1, left - 1);
 
             here = MIN(here, left - keep);
-            take(&places[i], &w, here);
+            take_gres(&places[i], &w, here);
             left -= here;
         }
         for (size_t i = 0; i < n && left; i++) {
-            uint64_t here = MIN(sum(&places[i], &w, true), left);
+            uint64_t here = MIN(sum_gres(&places[i], &w, true), left);
 
-            take(&places[i], &w, here);
+            take_gres(&places[i], &w, here);
             left -= here;
         }
     }
     return 0;
 }
 
-static bool asks(const char *text)
+static bool asks_any(const char *text)
 {
     struct want w;
 
@@ -301,16 +301,17 @@ static void take_all(struct place *p)
 
 bool stepgres_asks(const Pst__StepSpec *spec)
 {
-    return asks(spec->tres_per_task) || asks(spec->tres_per_node) || asks(spec->tres_per_step);
+    return asks_any(spec->tres_per_task) || asks_any(spec->tres_per_node) ||
+           asks_any(spec->tres_per_step);
 }
 
-static int fill(struct place *places, size_t n, const Pst__StepSpec *spec)
+static int fill_places(struct place *places, size_t n, const Pst__StepSpec *spec)
 {
-    if (asks(spec->tres_per_task)) /* says it of every task, so the rest only repeats it */
+    if (asks_any(spec->tres_per_task)) /* says it of every task, so the rest only repeats it */
         return for_each_node(places, n, spec->tres_per_task, true);
-    if (asks(spec->tres_per_node))
+    if (asks_any(spec->tres_per_node))
         return for_each_node(places, n, spec->tres_per_node, false);
-    if (asks(spec->tres_per_step))
+    if (asks_any(spec->tres_per_step))
         return for_all(places, n, spec->tres_per_step);
     if (spec->tres_per_node && strcmp(spec->tres_per_node, "none") == 0)
         return 0;
@@ -329,7 +330,7 @@ int stepgres_fill(const struct job *j, const Pst__StepSpec *spec, Pst__Alloc *al
         places[i].to = alloc->groups[i];
         place_init(&places[i], j, alloc->node_ids[i], overlap);
     }
-    r = fill(places, n, spec);
+    r = fill_places(places, n, spec);
     for (size_t i = 0; i < n; i++)
         place_done(&places[i]);
     free(places);

@@ -116,7 +116,7 @@ static void subtract_steps(struct layout *l)
 }
 
 /* How many tasks fit on each node; `whole`: were no other step there. */
-static void capacities(struct layout *l, bool whole)
+static void set_capacities(struct layout *l, bool whole)
 {
     for (size_t i = 0; i < l->n; i++) {
         struct slot *s = &l->slots[i];
@@ -135,7 +135,7 @@ static void capacities(struct layout *l, bool whole)
 
 /* How many tasks a node gets at its turn.  Block and cyclic differ in which tasks a node gets,
  * not in how many; only with Pack is a node filled first. */
-static uint32_t turn(const char *dist)
+static uint32_t tasks_per_turn(const char *dist)
 {
     uint64_t plane;
 
@@ -206,9 +206,10 @@ static char *by_rank_text(struct layout *l)
 }
 
 /* Deal the tasks out; false when they do not fit. */
-static bool deal(struct layout *l)
+static bool deal_tasks(struct layout *l)
 {
-    uint32_t each = l->overcommit ? 1 : turn(l->spec->distribution), left = l->ntasks, empty;
+    uint32_t each = l->overcommit ? 1 : tasks_per_turn(l->spec->distribution), left = l->ntasks,
+             empty;
     size_t used = 0;
 
     if (l->by_rank)
@@ -263,7 +264,7 @@ static bool job_layout(struct layout *l)
 }
 
 /* Node and task counts: what was asked for, else one task a node. */
-static int counts(struct layout *l)
+static int set_counts(struct layout *l)
 {
     const Pst__StepSpec *s = l->spec;
     uint64_t tasks;
@@ -358,7 +359,7 @@ static Pst__Alloc *alloc_record(struct layout *l)
     return a;
 }
 
-static int solve(struct layout *l)
+static int solve_layout(struct layout *l)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
     const char *nodelist = l->spec->nodelist, *exclude = l->spec->exclude;
@@ -375,15 +376,15 @@ static int solve(struct layout *l)
     if (r == 0)
         r = pick_nodes(l, want, avoid);
     if (r == 0)
-        r = counts(l);
+        r = set_counts(l);
     if (r != 0)
         return r;
     subtract_steps(l);
-    capacities(l, false);
-    if (job_layout(l) || deal(l))
+    set_capacities(l, false);
+    if (job_layout(l) || deal_tasks(l))
         return 0;
-    capacities(l, true); /* would it fit alone? */
-    if (deal(l))
+    set_capacities(l, true); /* would it fit alone? */
+    if (deal_tasks(l))
         return ESLURM_NODES_BUSY;
     return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus
                ? ESLURM_TOO_MANY_REQUESTED_CPUS
@@ -402,7 +403,7 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
                 (spec->has_zero_resource && spec->zero_resource) ||
                 (spec->has_interactive && spec->interactive);
     l.overcommit = spec->has_overcommit && spec->overcommit;
-    r = solve(&l);
+    r = solve_layout(&l);
     if (r == 0) {
         Pst__Alloc *alloc = alloc_record(&l);
 

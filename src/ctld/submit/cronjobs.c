@@ -123,7 +123,7 @@ void cron_recover(struct ctld *ctld)
 
 /* Whose crontab is meant.  Others' may be read by administrators; who writes one has its jobs
  * run as its owner.  False: answered. */
-static bool whose(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid, bool writes)
+static bool check_owner(struct ctld *ctld, struct cmd *cmd, bool given, uint32_t uid, bool writes)
 {
     uint32_t own = conn_peer(cmd->conn)->uid;
 
@@ -145,7 +145,7 @@ void op_crontab_get(struct ctld *ctld, struct cmd *cmd)
     static const Pst__CrontabRecord none = PST__CRONTAB_RECORD__INIT;
     const Pst__CrontabRecord *tab;
 
-    if (!whose(ctld, cmd, req->has_uid, req->uid, false))
+    if (!check_owner(ctld, cmd, req->has_uid, req->uid, false))
         return;
     tab = cluster_crontab(ctld->cluster, cmd->uid);
     core_reply(ctld, cmd, ctld->applied_lsn, 0, tab ? &tab->base : &none.base);
@@ -297,7 +297,7 @@ static void drop_old(struct change *ch, const uint32_t *ids, size_t n)
     }
 }
 
-static void take(struct change *ch)
+static void take_crontab(struct change *ch)
 {
     size_t n_old = ch->old ? ch->old->n_entries : 0, njobs = 0;
     _cleanup_free_ uint32_t *old_ids = must(calloc(n_old + 1, sizeof(*old_ids)));
@@ -335,7 +335,7 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
     const Pst__CrontabSetRequest *req = PB_AS(crontab_set_request, cmd->msg);
     struct change ch = { .ctld = ctld, .cmd = cmd, .req = req };
 
-    if (!whose(ctld, cmd, req->has_uid, req->uid, true))
+    if (!check_owner(ctld, cmd, req->has_uid, req->uid, true))
         return;
     if (req->has_gid && core_is_admin(ctld, conn_peer(cmd->conn)->uid))
         cmd->gid = req->gid;
@@ -349,7 +349,7 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
     if (!req->n_jobs && !(req->text && *req->text) && !ch.old)
         core_ok(ctld, cmd, 0); /* there is none to remove */
     else
-        take(&ch);
+        take_crontab(&ch);
     for (size_t i = 0; i < req->n_jobs; i++)
         submit_cron_free(ch.jobs[i]);
     idmap_done(&ch.kept);

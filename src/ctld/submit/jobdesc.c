@@ -350,7 +350,7 @@ static int by_text(const void *a, const void *b)
 }
 
 /* The entries of the table on top as NAME=value, sorted, so that equal environments stay equal. */
-static int collect(lua_State *L, char ***ret, size_t *ret_n)
+static int collect_entries(lua_State *L, char ***ret, size_t *ret_n)
 {
     char **list = NULL;
     size_t n = 0, cap = 0;
@@ -389,7 +389,7 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
     if (d->environment == LUA_NOREF)
         return 0;
     (void)lua.geti(L, LUA_REGISTRYINDEX, d->environment);
-    r = collect(L, &list, &n);
+    r = collect_entries(L, &list, &n);
     lua.settop(L, 0);
     lua.unref(L, LUA_REGISTRYINDEX, d->environment);
     for (size_t i = 0; i < n; i++) {

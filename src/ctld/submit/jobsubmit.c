@@ -40,7 +40,7 @@ static int require_timelimit(struct jobsubmit_request *r)
     return ESLURM_MISSING_TIME_LIMIT;
 }
 
-static int logging(struct jobsubmit_request *r)
+static int log_request(struct jobsubmit_request *r)
 {
     char name[128];
 
@@ -52,7 +52,7 @@ static int logging(struct jobsubmit_request *r)
 }
 
 /* Could so many nodes for so long be had there? */
-static bool fits(const Pst__PartitionRecord *p, const Pst__JobRecord *r)
+static bool fits_partition(const Pst__PartitionRecord *p, const Pst__JobRecord *r)
 {
     return !(p->has_max_nodes && r->has_min_nodes && r->min_nodes > p->max_nodes) &&
            !(p->has_min_nodes && r->has_max_nodes && r->max_nodes && r->max_nodes < p->min_nodes) &&
@@ -70,7 +70,8 @@ static int by_limits(struct jobsubmit_request *r)
     for (size_t i = 0; i < c->nparts; i++) {
         const Pst__PartitionRecord *p = c->parts[i]->rec;
 
-        if (fits(p, r->desc) && submit_lets_in(r->ctld, r->cmd, c->parts[i], r->desc) == 0 &&
+        if (fits_partition(p, r->desc) &&
+            submit_lets_in(r->ctld, r->cmd, c->parts[i], r->desc) == 0 &&
             (!best || p->priority_tier > best->priority_tier))
             best = p;
     }
@@ -84,7 +85,7 @@ static const struct filter {
     int (*run)(struct jobsubmit_request *r);
     int (*check)(const struct conf *conf, struct err *err); /* may be NULL */
 } filters[] = {
-    { "all_partitions", all_partitions, NULL },       { "logging", logging, NULL },
+    { "all_partitions", all_partitions, NULL },       { "logging", log_request, NULL },
     { "lua", jobsubmit_lua, jobsubmit_lua_check },    { "partition", by_limits, NULL },
     { "require_timelimit", require_timelimit, NULL },
 };

@@ -32,7 +32,7 @@ void limits_add(const Pst__JobRecord *rec, struct strbuf *env)
 }
 
 /* "NAME=VALUE" of one entry; false when it is none of ours. */
-static bool parse(const char *entry, size_t len, Pst__Rlimit **ret)
+static bool parse_entry(const char *entry, size_t len, Pst__Rlimit **ret)
 {
     size_t skip = sizeof(prefix) - 1;
     const char *eq = len > skip ? memchr(entry + skip, '=', len - skip) : NULL;
@@ -60,7 +60,7 @@ void limits_split(const uint8_t *data, size_t len, Pst__JobRecord *rec,
         const char *stop = memchr(p, '\0', (size_t)(end - p));
         Pst__Rlimit **bigger, *one;
 
-        if (!stop || !parse(p, (size_t)(stop - p), &one))
+        if (!stop || !parse_entry(p, (size_t)(stop - p), &one))
             break; /* they come first */
         bigger = realloc(rec->rlimits, (rec->n_rlimits + 1) * sizeof(*bigger));
         if (!bigger) {

@@ -195,7 +195,7 @@ static void fall_behind(struct watch *hub, struct watcher *w)
 }
 
 /* Send what is there for him; true when his socket takes no more for now. */
-static bool serve(struct watch *hub, struct watcher *w)
+static bool serve_watcher(struct watch *hub, struct watcher *w)
 {
     struct watch_batch *b;
     bool lost = false;
@@ -252,7 +252,7 @@ static void group_run(struct conn *c, void *arg)
         if (!w->ready)
             watcher_send(w, true, false, true);
         w->ready = true;
-        if (serve(hub, w))
+        if (serve_watcher(hub, w))
             atomic_fetch_add(&hub->lagging, 1);
     }
 }
@@ -351,10 +351,10 @@ static struct watcher *watcher_new(struct wgroup *g, struct conn *c, const struc
     return w;
 }
 
-static void *run(void *arg);
+static void *run_hub(void *arg);
 
 /* Lock held.  Negative: he cannot be served. */
-static int admit(struct watch *hub, struct watcher *w, bool has_since)
+static int admit_watcher(struct watch *hub, struct watcher *w, bool has_since)
 {
     int r = 0;
 
@@ -365,7 +365,7 @@ static int admit(struct watch *hub, struct watcher *w, bool has_since)
     if (w->pos.lsn > journal_last(hub->journal))
         return -ERANGE; /* of another log, or one that was cut */
     if (!hub->running) {
-        r = -pthread_create(&hub->thread, NULL, run, hub);
+        r = -pthread_create(&hub->thread, NULL, run_hub, hub);
         if (r < 0)
             return r;
         hub->running = true;
@@ -384,14 +384,14 @@ static int admit(struct watch *hub, struct watcher *w, bool has_since)
     return r;
 }
 
-static void enter(struct watch *hub, struct watcher *w, bool has_since)
+static void enter_watcher(struct watch *hub, struct watcher *w, bool has_since)
 {
     int r;
 
     pthread_mutex_lock(&hub->lock);
     hub->nwatchers++;
     atomic_store(&hub->active, true);
-    r = admit(hub, w, has_since);
+    r = admit_watcher(hub, w, has_since);
     hub->kick = true;
     pthread_cond_signal(&hub->wake);
     pthread_mutex_unlock(&hub->lock);
@@ -425,7 +425,7 @@ void watch_start(struct watch *hub, struct conn *c, const struct frame *frame)
     has_since = req->has_since_lsn;
     pst__watch_request__free_unpacked(req, NULL);
     if (w)
-        enter(hub, w, has_since);
+        enter_watcher(hub, w, has_since);
     else
         (void)conn_error(c, frame->op, frame->id, err.text[0] ? EPST_BAD_REQUEST : EPST_BUSY,
                          err.text[0] ? err.text : NULL);
@@ -452,7 +452,7 @@ static void wait_until(struct watch *hub, int64_t until_mono_us)
 }
 
 /* Read on; one batch, published.  1: there may be more. */
-static int advance(struct watch *hub, struct watchproj *p, bool beat, struct err *err)
+static int advance_batch(struct watch *hub, struct watchproj *p, bool beat, struct err *err)
 {
     struct making m = { .b = watch_batch_new(watchproj_lsn(p) + 1) };
     uint64_t limit = atomic_load(&hub->durable);
@@ -481,7 +481,7 @@ static void clear_ring(struct watch *hub)
         ring_drop(hub);
 }
 
-static int begin(struct watch *hub, struct watchproj **ret, struct err *err)
+static int begin_projection(struct watch *hub, struct watchproj **ret, struct err *err)
 {
     uint64_t base, early;
     int r;
@@ -507,7 +507,8 @@ static int begin(struct watch *hub, struct watchproj **ret, struct err *err)
 }
 
 /* Everybody is told to begin anew. */
-static struct watchproj *fail(struct watch *hub, struct watchproj *p, int r, const struct err *err)
+static struct watchproj *restart_watchers(struct watch *hub, struct watchproj *p, int r,
+                                          const struct err *err)
 {
     log_error("watch: %s: watchers begin anew", err->text[0] ? err->text : strerrordesc_np(-r));
     pthread_mutex_lock(&hub->lock);
@@ -520,7 +521,8 @@ static struct watchproj *fail(struct watch *hub, struct watchproj *p, int r, con
 }
 
 /* With the lock: sleep until there is something to do.  False: nobody watches any more. */
-static bool rest(struct watch *hub, const struct watchproj *p, int64_t beat_at, int64_t not_before)
+static bool wait_for_work(struct watch *hub, const struct watchproj *p, int64_t beat_at,
+                          int64_t not_before)
 {
     for (;;) {
         int64_t now = now_mono_us(), until = beat_at;
@@ -544,7 +546,7 @@ static bool rest(struct watch *hub, const struct watchproj *p, int64_t beat_at, 
     }
 }
 
-static void *run(void *arg)
+static void *run_hub(void *arg)
 {
     struct watch *hub = arg;
     struct watchproj *p = NULL;
@@ -559,7 +561,7 @@ static void *run(void *arg)
         pthread_mutex_lock(&hub->lock);
         while (hub->state == WATCH_IDLE && !hub->stopping)
             pthread_cond_wait(&hub->wake, &hub->lock);
-        go = !p || rest(hub, p, beat_at, not_before);
+        go = !p || wait_for_work(hub, p, beat_at, not_before);
         if (!go) {
             clear_ring(hub);
             hub->state = WATCH_IDLE;
@@ -577,13 +579,13 @@ static void *run(void *arg)
             continue;
         }
         if (!p)
-            r = begin(hub, &p, &err);
+            r = begin_projection(hub, &p, &err);
         if (r == 0)
-            r = advance(hub, p, beat, &err);
+            r = advance_batch(hub, p, beat, &err);
         if (beat || r < 0)
             beat_at = now_mono_us() + BEAT_US;
         if (r < 0)
-            p = fail(hub, p, r, &err);
+            p = restart_watchers(hub, p, r, &err);
         else
             post_groups(hub);
         not_before = r > 0 ? 0 : now_mono_us() + GAP_US + (int64_t)watchers * GAP_EACH_US;

@@ -178,7 +178,7 @@ void watch_batch_unref(struct watch_batch *b)
     free(b);
 }
 
-static bool grow(void **p, size_t *cap, size_t need, size_t size)
+static bool grow_array(void **p, size_t *cap, size_t need, size_t size)
 {
     size_t n = *cap ? *cap : 64;
     void *bigger;
@@ -199,7 +199,7 @@ static int add_text(struct watch_batch *b, const char *text, uint32_t *ret_at)
 {
     size_t len = text ? strlen(text) + 1 : 1;
 
-    if (!grow((void **)&b->text, &b->text_cap, b->text_len + len, 1))
+    if (!grow_array((void **)&b->text, &b->text_cap, b->text_len + len, 1))
         return -ENOMEM;
     memcpy(b->text + b->text_len, text ? text : "", len);
     *ret_at = (uint32_t)b->text_len;
@@ -228,8 +228,8 @@ int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t s
                              .states = states,
                              .at = b->len };
 
-    if (!grow((void **)&b->items, &b->cap, b->n + 1, sizeof(*b->items)) ||
-        !grow((void **)&b->bytes, &b->bytes_cap, b->len + size + 32, 1) ||
+    if (!grow_array((void **)&b->items, &b->cap, b->n + 1, sizeof(*b->items)) ||
+        !grow_array((void **)&b->bytes, &b->bytes_cap, b->len + size + 32, 1) ||
         add_text(b, c->name, &it.name) < 0 || add_text(b, c->partition, &it.partition) < 0)
         return -ENOMEM;
     b->bytes[b->len++] = WATCH_BATCH_F_CHANGES << 3 | 2;

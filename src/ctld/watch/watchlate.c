@@ -43,7 +43,7 @@ static void ship_done(void *arg)
     pthread_mutex_unlock(&s->hub->lock);
 }
 
-static void ship(struct watch *hub, struct watcher *to, struct shared_bytes *body)
+static void ship_body(struct watch *hub, struct watcher *to, struct shared_bytes *body)
 {
     struct shipment s = { .hub = hub, .to = to, .body = body };
 
@@ -64,7 +64,7 @@ static int on_change(void *ctx, const Pst__WatchChange *c, uint32_t states)
 }
 
 /* One batch to w: its changes, or only where we are. */
-static int step(struct watch *hub, struct watcher *w, struct watchproj *p, struct err *err)
+static int serve_batch(struct watch *hub, struct watcher *w, struct watchproj *p, struct err *err)
 {
     struct making m = { .b = watch_batch_new(watchproj_lsn(p) + 1) };
     struct shared_bytes *out = NULL;
@@ -77,7 +77,7 @@ static int step(struct watch *hub, struct watcher *w, struct watchproj *p, struc
     if (r >= 0 && watch_batch_cut(m.b, w->filter, w->pos, &out) < 0)
         r = -ENOMEM;
     if (out) {
-        ship(hub, w, out);
+        ship_body(hub, w, out);
         shared_unref(out);
     }
     if (r >= 0 && watchproj_lsn(p) >= w->pos.lsn)
@@ -93,7 +93,7 @@ static bool caught_up(const struct watch *hub, const struct watcher *w)
            (hub->state == WATCH_LIVE && w->pos.lsn >= hub->base && w->pos.index == UINT32_MAX);
 }
 
-static int serve(struct watch *hub, struct watcher *w, struct err *err)
+static int serve_watcher(struct watch *hub, struct watcher *w, struct err *err)
 {
     struct watchproj *p = NULL;
     uint64_t from = w->pos.lsn - (w->pos.index != UINT32_MAX && w->pos.lsn);
@@ -101,7 +101,7 @@ static int serve(struct watch *hub, struct watcher *w, struct err *err)
     bool done = false;
 
     while (r >= 0 && !done) {
-        r = step(hub, w, p, err);
+        r = serve_batch(hub, w, p, err);
         pthread_mutex_lock(&hub->lock);
         done = caught_up(hub, w);
         if (r == 0 && !done) {
@@ -118,7 +118,7 @@ static int serve(struct watch *hub, struct watcher *w, struct err *err)
     return r < 0 ? r : 0;
 }
 
-static void *run(void *arg)
+static void *run_late(void *arg)
 {
     struct watch *hub = arg;
 
@@ -143,7 +143,7 @@ static void *run(void *arg)
         if (!w)
             break;
         c = conn_ref(w->conn);
-        r = stopping ? -ESHUTDOWN : serve(hub, w, &err);
+        r = stopping ? -ESHUTDOWN : serve_watcher(hub, w, &err);
         if (r < 0 && !stopping && r != -ENOENT)
             log_error("watch: %s", err.text[0] ? err.text : strerrordesc_np(-r));
         if (conn_run(c, r < 0 ? watcher_end : watcher_rejoin, w) < 0)
@@ -158,7 +158,7 @@ int watchlate_add(struct watch *hub, struct watcher *w)
     int r;
 
     if (!hub->late_running) {
-        r = -pthread_create(&hub->late_thread, NULL, run, hub);
+        r = -pthread_create(&hub->late_thread, NULL, run_late, hub);
         if (r < 0)
             return r;
         hub->late_running = true;

@@ -165,7 +165,7 @@ static int put_shadow(struct watchproj *p, const struct look *l, struct packed *
     return k->name ? namemap_put(&p->part_shadow, k->name, k) : -ENOMEM;
 }
 
-static int keep(struct watchproj *p, const struct look *l, const union record *now)
+static int keep_shadow(struct watchproj *p, const struct look *l, const union record *now)
 {
     size_t len = protobuf_c_message_get_packed_size(&now->base);
     struct packed *k = malloc(sizeof(*k) + len);
@@ -184,7 +184,7 @@ static int keep(struct watchproj *p, const struct look *l, const union record *n
 }
 
 /* What the record was, or NULL; lives in was_arena. */
-static int recall(struct watchproj *p, const struct look *l, const ProtobufCMessage **ret)
+static int recall_shadow(struct watchproj *p, const struct look *l, const ProtobufCMessage **ret)
 {
     const struct packed *k = find_shadow(p, l);
 
@@ -197,8 +197,8 @@ static int recall(struct watchproj *p, const struct look *l, const ProtobufCMess
     return *ret ? 0 : -ENOMEM;
 }
 
-static void merge(const struct watch_fields *k, const struct look *l, const ProtobufCMessage *was,
-                  union record *now)
+static void merge_record(const struct watch_fields *k, const struct look *l,
+                         const ProtobufCMessage *was, union record *now)
 {
     protobuf_c_message_init(k->desc, &now->base);
     if (was && !l->whole) {
@@ -215,7 +215,7 @@ static void merge(const struct watch_fields *k, const struct look *l, const Prot
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static int pack(const ProtobufCMessage *m, ProtobufCBinaryData *ret)
+static int pack_message(const ProtobufCMessage *m, ProtobufCBinaryData *ret)
 {
     size_t len = protobuf_c_message_get_packed_size(m);
 
@@ -226,7 +226,7 @@ static int pack(const ProtobufCMessage *m, ProtobufCBinaryData *ret)
     return 0;
 }
 
-static void identify(const struct look *l, const union record *r, Pst__WatchChange *c)
+static void identify_change(const struct look *l, const union record *r, Pst__WatchChange *c)
 {
     c->has_entity = true;
     c->entity = l->entity;
@@ -257,8 +257,8 @@ static uint32_t state_bit(const struct look *l, const union record *r)
     return l->entity == PST__WATCH_ENTITY__WATCH_JOB && state < 32 ? 1u << state : 0;
 }
 
-static int tell(struct watchproj *p, const struct look *l, const ProtobufCMessage *was,
-                const union record *now, Pst__WatchChange *c)
+static int tell_change(struct watchproj *p, const struct look *l, const ProtobufCMessage *was,
+                       const union record *now, Pst__WatchChange *c)
 {
     const struct watch_fields *k = watch_fields(l->entity);
     const union record *old = (const union record *)(const void *)was;
@@ -275,13 +275,13 @@ static int tell(struct watchproj *p, const struct look *l, const ProtobufCMessag
                  &before.base, &after.base) &&
         was && now)
         return 0;
-    identify(l, now ? now : old, c);
+    identify_change(l, now ? now : old, c);
     c->has_created = c->created = !was;
     c->has_gone = c->gone = !now;
     if (was && now)
-        r = pack(&before.base, &c->before);
+        r = pack_message(&before.base, &c->before);
     if (r == 0 && now)
-        r = pack(&after.base, &c->after);
+        r = pack_message(&after.base, &c->after);
     c->has_before = c->before.data != NULL;
     c->has_after = c->after.data != NULL;
     if (r == 0)
@@ -303,10 +303,10 @@ static int take_event(struct watchproj *p, const Pst__Transaction *tx, uint32_t 
 
     if (!look_at(ev, &l))
         return 0;
-    r = recall(p, &l, &was);
+    r = recall_shadow(p, &l, &was);
     if (r < 0 || (!was && !l.whole) || (!was && !l.set))
         return r; /* a patch of what was never there: not ours to judge */
-    merge(watch_fields(l.entity), &l, was, &now);
+    merge_record(watch_fields(l.entity), &l, was, &now);
     if (l.entity == PST__WATCH_ENTITY__WATCH_JOB)
         strip_alloc(&now.job, &light);
     c.has_lsn = c.has_index = c.has_time_us = c.has_kind = true;
@@ -317,14 +317,14 @@ static int take_event(struct watchproj *p, const Pst__Transaction *tx, uint32_t 
     c.has_by_uid = tx->has_uid;
     c.by_uid = tx->uid;
     if (p->fn)
-        r = tell(p, &l, was, l.whole && !l.set ? NULL : &now, &c);
+        r = tell_change(p, &l, was, l.whole && !l.set ? NULL : &now, &c);
     if (r < 0)
         return r;
     if (l.whole && !l.set) {
         drop_shadow(p, &l);
         return 0;
     }
-    return keep(p, &l, &now);
+    return keep_shadow(p, &l, &now);
 }
 
 static int take_record(struct watchproj *p, uint64_t lsn, const uint8_t *data, size_t len)
