@@ -60,7 +60,7 @@ struct query {
 
 /* ---- turns ----------------------------------------------------------------------------------- */
 
-static void answer(struct conn *c, void *arg);
+static void answer_query(struct conn *c, void *arg);
 static void query_free(void *arg);
 
 static void refuse_busy(struct query *q)
@@ -110,7 +110,7 @@ static struct query *gate_pass(struct query_gate *g)
 
 static void gate_wake(struct query *next)
 {
-    if (next && conn_run(next->conn, answer, next) < 0)
+    if (next && conn_run(next->conn, answer_query, next) < 0)
         query_free(next);
 }
 
@@ -242,7 +242,7 @@ static bool match_name(const struct query *q, const struct vrec *r)
     return hit;
 }
 
-static bool reserve(struct query *q, size_t more)
+static bool reserve_bytes(struct query *q, size_t more)
 {
     size_t cap = q->cap ? q->cap : FRAME_BYTES + 4096;
     uint8_t *bigger;
@@ -292,7 +292,7 @@ static const struct vrec *next_record(struct query *q)
 }
 
 /* Must records be decoded to find those that match? */
-static bool decodes(const struct query *q)
+static bool must_decode(const struct query *q)
 {
     return q->by_record || (q->by_label && q->kind == VIEW_NODES);
 }
@@ -327,7 +327,7 @@ static bool send_some(struct conn *c, void *arg)
     while (batch.n_records < ARRAY_SIZE(recs) && q->used < FRAME_BYTES && (r = next_record(q))) {
         long n = r->len;
 
-        if (!reserve(q, r->len + 1))
+        if (!reserve_bytes(q, r->len + 1))
             break;
         if (q->all_fields)
             memcpy(q->buf + q->used, r->data, r->len);
@@ -356,13 +356,13 @@ static void answer_again(void *arg)
 {
     struct query *q = arg;
 
-    if (conn_run(q->conn, answer, q) < 0)
+    if (conn_run(q->conn, answer_query, q) < 0)
         query_free(q);
 }
 
 /* Records are decoded LOOK_AT_ONCE at a time, and the query goes round by the core between:
  * other connections of this thread, and other users, have their turns. */
-static void answer(struct conn *c, void *arg)
+static void answer_query(struct conn *c, void *arg)
 {
     struct query *q = arg;
     struct cmd of = { .lane = core_lane(q->front->ctld, conn_peer(c)->uid) };
@@ -370,7 +370,7 @@ static void answer(struct conn *c, void *arg)
     const struct vrec *r;
     bool ok = true;
 
-    if (!decodes(q)) {
+    if (!must_decode(q)) {
         conn_stream(c, send_some, query_free, q);
         return;
     }
@@ -383,7 +383,7 @@ static void answer(struct conn *c, void *arg)
         refuse_busy(q);
 }
 
-static void stream(struct conn *c, void *arg)
+static void stream_query(struct conn *c, void *arg)
 {
     struct query *q = arg;
 
@@ -393,7 +393,7 @@ static void stream(struct conn *c, void *arg)
         (void)conn_error(c, q->op, q->id, EPST_SHUTTING_DOWN, NULL);
         query_free(q);
     } else if (q->view->tables[q->kind].nchunks <= GATE_CHUNKS || gate_enter(q)) {
-        answer(c, q);
+        answer_query(c, q);
     }
 }
 
@@ -438,7 +438,7 @@ static void publish_for(void *arg)
     views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
     if (q->caller)
         note_hidden(q);
-    if (conn_run(q->conn, stream, q) < 0)
+    if (conn_run(q->conn, stream_query, q) < 0)
         query_free(q);
 }
 
@@ -474,7 +474,7 @@ static void choose_fields(struct query *q)
     q->all_fields = !secrets_remove(of[q->kind], &q->fields) && q->req->n_fields == 0;
 }
 
-static int prepare(struct query *q, struct err *err)
+static int prepare_query(struct query *q, struct err *err)
 {
     static const enum view_kind kinds[] = { [OP_QUERY_JOBS - OP_QUERY_JOBS] = VIEW_JOBS,
                                             [OP_QUERY_STEPS - OP_QUERY_JOBS] = VIEW_STEPS,
@@ -522,7 +522,7 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
     q->began_mono_us = now_mono_us();
     r = FRAME_UNPACK(query_request, frame, &q->req, &err);
     if (r >= 0)
-        r = prepare(q, &err);
+        r = prepare_query(q, &err);
     if (r < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         query_free(q);
@@ -535,7 +535,7 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
     }
     q->view = q->caller ? NULL : views_get_fresh(f->ctld->views);
     if (q->view)
-        stream(c, q);
+        stream_query(c, q);
     else
         ask_core(q);
 }

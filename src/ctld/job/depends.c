@@ -86,7 +86,7 @@ static bool kill_when_never(const struct ctld *ctld, const Pst__JobRecord *r)
 }
 
 /* Does task of array, which is ended, settle what the same task of j waits for? */
-static bool settled(struct ctld *ctld, const struct job *j, uint32_t task)
+static bool settles_task(struct ctld *ctld, const struct job *j, uint32_t task)
 {
     Pst__JobRecord as_task = *j->rec; /* shallow */
     struct job probe = { .rec = &as_task };
@@ -123,7 +123,7 @@ static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, u
 
         if (!t || !t->rec->has_array_task_id || !job_is_ended(t->rec) ||
             !array_contains(j->rec->array_tasks, t->rec->array_task_id) ||
-            !settled(ctld, j, t->rec->array_task_id))
+            !settles_task(ctld, j, t->rec->array_task_id))
             continue;
         task = arraysplit_task(ctld, j, t->rec->array_task_id);
         if (!task)
@@ -147,7 +147,7 @@ static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
     depends_done(&d);
 }
 
-static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
+static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 {
     struct job *j;
     struct depends d;
@@ -196,11 +196,11 @@ static void refresh(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 
 void depends_refresh(struct ctld *ctld, uint32_t job_id)
 {
-    refresh(ctld, job_id, 0);
+    refresh_job(ctld, job_id, 0);
 }
 
 /* Drop from a list the jobs that do not wait any more. */
-static void prune(struct ctld *ctld, struct idlist *l)
+static void prune_list(struct ctld *ctld, struct idlist *l)
 {
     size_t kept = 0;
 
@@ -247,7 +247,7 @@ static void end_target(struct ctld *ctld)
 
     free(queue.ids);
     queue.ids = NULL;
-    prune(ctld, l);
+    prune_list(ctld, l);
     if (l && !l->n) {
         (void)idmap_remove(&ctld->dependants, queue.target);
         idlist_free(l);
@@ -304,14 +304,14 @@ static bool work_off(struct ctld *ctld)
             uint32_t id = queue.ids[queue.at++];
 
             budget_spend(&b, refresh_cost(ctld, id));
-            refresh(ctld, id, queue.ended);
+            refresh_job(ctld, id, queue.ended);
         }
     }
     events.n = queue.event = 0;
     return true;
 }
 
-static void work(void *arg)
+static void work_queue(void *arg)
 {
     struct ctld *ctld = arg;
     const struct cmd own = { .kind = CMD_CALL };
@@ -319,7 +319,7 @@ static void work(void *arg)
     queue.posted = false;
     queue.working = true;
     while (!work_off(ctld) && !queue.posted)
-        queue.posted = core_again(ctld, &own, work, ctld); /* out of memory: on at once */
+        queue.posted = core_again(ctld, &own, work_queue, ctld); /* out of memory: on at once */
     queue.working = false;
 }
 
@@ -327,7 +327,7 @@ void depends_changed(struct ctld *ctld, const struct job *target)
 {
     idlist_push(&events, target->rec->job_id);
     if (!queue.working && !queue.posted)
-        work(ctld);
+        work_queue(ctld);
 }
 
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
@@ -352,7 +352,7 @@ void depends_tick(struct ctld *ctld, int64_t now_us)
     for (size_t i = 0; i < n && !budget_turn_over(&b); i++) { /* the others at the next tick */
         budget_spend(&b, refresh_cost(ctld, due[i]));
         (void)idmap_remove(&delayed, due[i]);
-        refresh(ctld, due[i], 0);
+        refresh_job(ctld, due[i], 0);
     }
 }
 

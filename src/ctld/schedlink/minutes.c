@@ -33,7 +33,7 @@ static struct { /* one controller a process */
     uint64_t generation; /* of the records they were listed from */
 } all;
 
-static void add(struct levels *l, uint32_t id)
+static void add_level(struct levels *l, uint32_t id)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 16;
@@ -64,17 +64,17 @@ static void list_levels(struct assoc_mgr *am)
     all.assocs.n = all.qos.n = 0;
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
         if (limits_by_minutes(a->rec->limits))
-            add(&all.assocs, a->id);
+            add_level(&all.assocs, a->id);
     for (size_t pos = 0; (q = am_next(am, AM_QOS, &pos));)
         if (limits_by_minutes(((const Pst__QosRecord *)q)->limits))
-            add(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
+            add_level(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
 }
 
 /* ---- what is used up ------------------------------------------------------------------------- */
 
 /* The reason under which a level's jobs end, 0 = something is left. */
-static int spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
-                 int64_t now)
+static int check_spent(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l,
+                       int64_t now)
 {
     struct cluster *c = ctld->cluster;
     int scope = of == USAGE_QOS ? PST__JOB_REASON__REASON_QOS_GRP_MINS_CPU
@@ -157,14 +157,14 @@ void minutes_tick(struct ctld *ctld, int64_t now)
         const struct assoc *a = am_assoc(am, all.assocs.v[i].id);
 
         feedlimits_usage_assoc(ctld, a);
-        all.assocs.v[i].spent = spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
+        all.assocs.v[i].spent = check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
         any = any || all.assocs.v[i].spent;
     }
     for (size_t i = 0; i < all.qos.n; i++) {
         const Pst__QosRecord *q = am_qos(am, all.qos.v[i].id);
 
         feedlimits_usage_qos(ctld, q);
-        all.qos.v[i].spent = spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
+        all.qos.v[i].spent = check_spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
         any = any || all.qos.v[i].spent;
     }
     if (all.assocs.n || all.qos.n)

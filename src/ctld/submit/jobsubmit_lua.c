@@ -126,7 +126,7 @@ static int qos_priority(lua_State *L)
     return 1;
 }
 
-static void setup(lua_State *L, void *ctx)
+static void set_constants(lua_State *L, void *ctx)
 {
     static const struct luascript_constant constants[] = {
 #define CODE(symbol, number, text) { #symbol, number },
@@ -172,9 +172,9 @@ static int open_script(const struct conf *conf, struct err *err)
         return 0;
     jobsubmit_lua_forget();
     strbuf_addf(&beside, "%.*sjob_submit.lua", slash ? (int)(slash + 1 - path) : 0, path);
-    r = beside.failed
-            ? -ENOMEM
-            : luascript_new(beside.buf, JOBSUBMIT_LIMIT_US, to_log, setup, NULL, &script, err);
+    r = beside.failed ? -ENOMEM
+                      : luascript_new(beside.buf, JOBSUBMIT_LIMIT_US, to_log, set_constants, NULL,
+                                      &script, err);
     strbuf_done(&beside);
     script_conf = conf;
     return r;
@@ -193,7 +193,8 @@ int jobsubmit_lua_check(const struct conf *conf, struct err *err)
     return r < 0 ? r : luascript_begin(script, "slurm_job_submit", &L, err);
 }
 
-static int ask(struct jobsubmit_request *r, struct jobdesc *d, int64_t *ret, struct err *err)
+static int call_script(struct jobsubmit_request *r, struct jobdesc *d, int64_t *ret,
+                       struct err *err)
 {
     lua_State *L = NULL;
     int n = 3, code = open_script(r->ctld->conf, err);
@@ -224,7 +225,7 @@ int jobsubmit_lua(struct jobsubmit_request *r)
     int code;
 
     site = r->ctld;
-    code = ask(r, &d, &answer, &err);
+    code = call_script(r, &d, &answer, &err);
     if (code < 0) {
         log_error("%s", err.text[0] ? err.text : "job_submit.lua: out of memory");
         strbuf_add(r->messages, "the site's job_submit.lua failed; its administrators find the "
