@@ -46,6 +46,7 @@ struct passnotes;
 struct mails;
 struct hooks;
 struct owners;
+struct dependants;
 struct nodelinks;
 struct cleanings;
 struct prologs;
@@ -117,14 +118,14 @@ struct ctld {
     atomic_uint private_data; /* enum policy_private */
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 
-    /* waiting requests (wait.c), dependants (depends.c) */
+    /* waiting requests (wait.c) */
     struct nodelinks *links;  /* connections of the nodes */
     struct idmap waiters;     /* ticket -> struct waiter */
     struct idmap job_waiters; /* job id -> its last struct waiter */
     uint64_t next_ticket;
     /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
     struct idmap questions;
-    struct idmap dependants;  /* target job id -> struct idlist */
+    struct dependants *dependants;
     struct swaiter *swaiters; /* few: one for each swait that runs; see swait.c */
     struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
     struct idlist gang_fresh; /* jobs that started beside others; see gangturns.h */

@@ -8,6 +8,7 @@
  * again after the start. */
 #include "ctld/job/depends.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,25 +25,27 @@
 #include "model/depend.h"
 #include "fields.h"
 
-/* All of the core thread. */
-static struct idmap delayed; /* job id -> instant to ask again at, plus one */
-static struct idlist events; /* jobs that something happened to, to be looked into */
-static struct {
-    size_t event; /* of those, the one at hand */
-    enum { STAGE_ID, STAGE_GROUP, STAGE_NAME } stage;
-    uint32_t target, ended; /* whose dependants are refreshed, and why */
-    uint32_t *ids;          /* those; NULL: none at hand */
-    size_t n, at;
-    bool working, posted; /* by depends_changed(), in a later turn */
-} queue;
+struct dependants {
+    struct idmap by_target; /* target job id -> struct idlist */
+    struct idmap delayed;   /* job id -> instant to ask again at, plus one */
+    struct idlist events;   /* jobs that something happened to, to be looked into */
+    struct {
+        size_t event; /* of those, the one at hand */
+        enum { STAGE_ID, STAGE_GROUP, STAGE_NAME } stage;
+        uint32_t target, ended; /* whose dependants are refreshed, and why */
+        uint32_t *ids;          /* those; NULL: none at hand */
+        size_t n, at;
+        bool working, posted; /* by depends_changed(), in a later turn */
+    } queue;
+};
 
 static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
 {
-    struct idlist *l = idmap_get(&ctld->dependants, target);
+    struct idlist *l = idmap_get(&ctld->dependants->by_target, target);
 
     if (!l) {
         l = calloc(1, sizeof(*l));
-        if (!l || idmap_put(&ctld->dependants, target, l) < 0) {
+        if (!l || idmap_put(&ctld->dependants->by_target, target, l) < 0) {
             log_fatal("out of memory while tracking dependencies");
             abort();
         }
@@ -50,9 +53,9 @@ static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
     idlist_add(l, job_id);
 }
 
-void depends_later(uint32_t job_id, int64_t when_us)
+void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us)
 {
-    if (idmap_put(&delayed, job_id, (void *)((uintptr_t)when_us + 1)) < 0) {
+    if (idmap_put(&ctld->dependants->delayed, job_id, (void *)((uintptr_t)when_us + 1)) < 0) {
         log_fatal("out of memory while tracking dependencies");
         abort();
     }
@@ -66,7 +69,7 @@ void depends_watch(struct ctld *ctld, const struct job *j)
         return;
     for (size_t i = 0; i < d.n; i++) {
         if (d.items[i].delay_min)
-            depends_later(j->rec->job_id, 0);
+            depends_later(ctld, j->rec->job_id, 0);
         if (d.items[i].type != DEPEND_SINGLETON) {
             watch_target(ctld, d.items[i].job_id, j->rec->job_id);
         } /* a singleton is found by its name */
@@ -164,9 +167,9 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
     if (res == DEPEND_WAIT && until != INT64_MAX)
-        depends_later(job_id, until);
-    else if (delayed.count)
-        (void)idmap_remove(&delayed, job_id);
+        depends_later(ctld, job_id, until);
+    else if (ctld->dependants->delayed.count)
+        (void)idmap_remove(&ctld->dependants->delayed, job_id);
     if (changed) {
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
@@ -227,29 +230,32 @@ static uint32_t refresh_cost(const struct ctld *ctld, uint32_t job_id)
 /* Take the dependants of id on. */
 static void take_target(struct ctld *ctld, uint32_t id, uint32_t ended)
 {
-    const struct idlist *l = idmap_get(&ctld->dependants, id);
+    struct dependants *w = ctld->dependants;
+    const struct idlist *l = idmap_get(&w->by_target, id);
 
     if (!l || !l->n)
         return;
-    queue.ids = malloc(l->n * sizeof(*queue.ids)); /* a refresh may end a job and change the list */
-    if (!queue.ids)
+    w->queue.ids =
+        malloc(l->n * sizeof(*w->queue.ids)); /* a refresh may end a job and change the list */
+    if (!w->queue.ids)
         return;
-    memcpy(queue.ids, l->ids, l->n * sizeof(*queue.ids));
-    queue.n = l->n;
-    queue.at = 0;
-    queue.target = id;
-    queue.ended = ended;
+    memcpy(w->queue.ids, l->ids, l->n * sizeof(*w->queue.ids));
+    w->queue.n = l->n;
+    w->queue.at = 0;
+    w->queue.target = id;
+    w->queue.ended = ended;
 }
 
 static void end_target(struct ctld *ctld)
 {
-    struct idlist *l = idmap_get(&ctld->dependants, queue.target);
+    struct dependants *w = ctld->dependants;
+    struct idlist *l = idmap_get(&w->by_target, w->queue.target);
 
-    free(queue.ids);
-    queue.ids = NULL;
+    free(w->queue.ids);
+    w->queue.ids = NULL;
     prune_list(ctld, l);
     if (l && !l->n) {
-        (void)idmap_remove(&ctld->dependants, queue.target);
+        (void)idmap_remove(&w->by_target, w->queue.target);
         idlist_free(l);
     }
 }
@@ -268,109 +274,126 @@ static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
 /* The next part of the event at hand. */
 static void take_event(struct ctld *ctld)
 {
-    uint32_t id = events.ids[queue.event];
+    struct dependants *w = ctld->dependants;
+    uint32_t id = w->events.ids[w->queue.event];
     const struct job *j = cluster_job(ctld->cluster, id);
     uint32_t group = j ? het_group_id(j->rec) : 0, ended = j && j->rec->has_array_task_id ? id : 0;
 
-    if (queue.stage == STAGE_ID) {
+    if (w->queue.stage == STAGE_ID) {
         take_target(ctld, id, ended);
-        queue.stage = STAGE_GROUP;
-    } else if (queue.stage == STAGE_GROUP) {
+        w->queue.stage = STAGE_GROUP;
+    } else if (w->queue.stage == STAGE_GROUP) {
         if (group && group != id)
             take_target(ctld, group, het_is(j->rec) ? 0 : ended);
-        queue.stage = STAGE_NAME;
+        w->queue.stage = STAGE_NAME;
     } else {
         if (j)
             changed_name(ctld, j->rec);
-        queue.stage = STAGE_ID;
-        queue.event++;
+        w->queue.stage = STAGE_ID;
+        w->queue.event++;
     }
 }
 
 /* True at the end, false when the turn is spent. */
 static bool work_off(struct ctld *ctld)
 {
+    struct dependants *w = ctld->dependants;
     struct budget b = { 0 };
 
-    while (queue.ids || queue.event < events.n) {
+    while (w->queue.ids || w->queue.event < w->events.n) {
         if (budget_turn_over(&b))
             return false;
-        if (!queue.ids) {
+        if (!w->queue.ids) {
             budget_spend(&b, 2);
             take_event(ctld);
-        } else if (queue.at == queue.n) {
+        } else if (w->queue.at == w->queue.n) {
             end_target(ctld);
         } else {
-            uint32_t id = queue.ids[queue.at++];
+            uint32_t id = w->queue.ids[w->queue.at++];
 
             budget_spend(&b, refresh_cost(ctld, id));
-            refresh_job(ctld, id, queue.ended);
+            refresh_job(ctld, id, w->queue.ended);
         }
     }
-    events.n = queue.event = 0;
+    w->events.n = w->queue.event = 0;
     return true;
 }
 
 static void work_queue(void *arg)
 {
     struct ctld *ctld = arg;
+    struct dependants *w = ctld->dependants;
     const struct cmd own = { .kind = CMD_CALL };
 
-    queue.posted = false;
-    queue.working = true;
-    while (!work_off(ctld) && !queue.posted)
-        queue.posted = core_again(ctld, &own, work_queue, ctld); /* out of memory: on at once */
-    queue.working = false;
+    w->queue.posted = false;
+    w->queue.working = true;
+    while (!work_off(ctld) && !w->queue.posted)
+        w->queue.posted = core_again(ctld, &own, work_queue, ctld); /* out of memory: on at once */
+    w->queue.working = false;
 }
 
 void depends_changed(struct ctld *ctld, const struct job *target)
 {
-    idlist_push(&events, target->rec->job_id);
-    if (!queue.working && !queue.posted)
+    struct dependants *w = ctld->dependants;
+
+    idlist_push(&w->events, target->rec->job_id);
+    if (!w->queue.working && !w->queue.posted)
         work_queue(ctld);
 }
 
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id)
 {
-    const struct idlist *l = idmap_get(&ctld->dependants, array_job_id);
+    const struct idlist *l = idmap_get(&ctld->dependants->by_target, array_job_id);
 
     return l && l->n && cluster_array_tally(ctld->cluster, array_job_id).living;
 }
 
 void depends_tick(struct ctld *ctld, int64_t now_us)
 {
-    _cleanup_free_ uint32_t *due = delayed.count ? malloc(delayed.count * sizeof(*due)) : NULL;
+    struct dependants *w = ctld->dependants;
+    _cleanup_free_ uint32_t *due =
+        w->delayed.count ? malloc(w->delayed.count * sizeof(*due)) : NULL;
     struct budget b = { 0 };
     size_t n = 0;
 
-    for (size_t pos = 0; due && pos < delayed.cap; pos++) {
-        uint64_t id = delayed.keys[pos];
+    for (size_t pos = 0; due && pos < w->delayed.cap; pos++) {
+        uint64_t id = w->delayed.keys[pos];
 
-        if (id && id != UINT64_MAX && (int64_t)((uintptr_t)delayed.values[pos] - 1) <= now_us)
+        if (id && id != UINT64_MAX && (int64_t)((uintptr_t)w->delayed.values[pos] - 1) <= now_us)
             due[n++] = (uint32_t)id;
     }
     for (size_t i = 0; i < n && !budget_turn_over(&b); i++) { /* the others at the next tick */
         budget_spend(&b, refresh_cost(ctld, due[i]));
-        (void)idmap_remove(&delayed, due[i]);
+        (void)idmap_remove(&w->delayed, due[i]);
         refresh_job(ctld, due[i], 0);
     }
 }
 
-void depends_clear(struct ctld *ctld)
-{
-    void *v;
+/* ---- the service ----------------------------------------------------------------------------- */
 
-    for (size_t pos = 0; (v = idmap_next(&ctld->dependants, &pos));)
-        idlist_free(v);
-    idmap_done(&ctld->dependants);
-    idmap_done(&delayed);
-    free(events.ids);
-    free(queue.ids);
-    events = (struct idlist){ 0 };
-    memset(&queue, 0, sizeof(queue));
+static int start_dependants(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->dependants = calloc(1, sizeof(*ctld->dependants));
+    return ctld->dependants ? 0 : -ENOMEM;
 }
 
-/* ---- the service ----------------------------------------------------------------------------- */
+static void free_dependants(struct ctld *ctld)
+{
+    struct dependants *w = ctld->dependants;
+    void *v;
+
+    if (!w)
+        return;
+    for (size_t pos = 0; (v = idmap_next(&w->by_target, &pos));)
+        idlist_free(v);
+    idmap_done(&w->by_target);
+    idmap_done(&w->delayed);
+    free(w->events.ids);
+    free(w->queue.ids);
+    free(w);
+    ctld->dependants = NULL;
+}
 
 static void look_at_start(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
@@ -390,7 +413,8 @@ static void watch_split(struct ctld *ctld, struct job *j)
 
 const struct ctld_service depends_service = {
     .name = "depends",
-    .free = depends_clear,
+    .start = start_dependants,
+    .free = free_dependants,
     .tick_slow = depends_tick,
     .job_started = look_at_start,
     .job_ended = look_at_start,

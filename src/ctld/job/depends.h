@@ -15,6 +15,5 @@ void depends_changed(struct ctld *ctld, const struct job *target);
 /* Somebody waits for the end of an array that goes on. */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
 /* evaluate one job then; 0 = at the next tick */
-void depends_later(uint32_t job_id, int64_t when_us);
+void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us);
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */
-void depends_clear(struct ctld *ctld);

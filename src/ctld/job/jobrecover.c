@@ -59,7 +59,7 @@ void jobrecover_all(struct ctld *ctld)
             depends_watch(ctld, j);
             if (j->rec->dependency)
                 /* what it waits for may have happened just before the end */
-                depends_later(j->rec->job_id, 0);
+                depends_later(ctld, j->rec->job_id, 0);
         }
         steps_recover(ctld, j);
     }
