@@ -41,6 +41,7 @@ struct watch;
 struct front;
 struct feasible;
 struct schedfeed;
+struct feedlimits;
 struct swaiter;
 struct passnotes;
 struct mails;
@@ -92,6 +93,7 @@ struct ctld {
     struct front *front;
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
+    struct feedlimits *feedlimits;
     struct passnotes *passnotes;
     struct programs *programs;
     struct mails *mails;

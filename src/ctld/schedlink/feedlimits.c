@@ -4,6 +4,7 @@
  * is done once for what came together, at the end of the batch. */
 #include "ctld/schedlink/feedlimits.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -15,10 +16,10 @@
 
 #define FEW 64u /* associations looked at one by one; more, and all are told */
 
-static struct { /* one controller a process */
-    uint32_t ids[FEW];
-    size_t n; /* FEW + 1: too many to list */
-} touched;
+struct feedlimits {
+    uint32_t touched[FEW]; /* associations that changed, whose limits are not told yet */
+    size_t n;              /* of them; FEW + 1: too many to list */
+};
 
 static void feed_level(struct ctld *ctld, enum usage_of of, uint32_t id, const Pst__Limits *l)
 {
@@ -58,15 +59,16 @@ static void feed_all(struct ctld *ctld)
 
 void feedlimits_flush(struct ctld *ctld)
 {
-    size_t n = touched.n;
+    struct feedlimits *f = ctld->feedlimits;
+    size_t n = f->n;
 
-    touched.n = 0;
+    f->n = 0;
     if (n > FEW) {
         feed_all(ctld);
         return;
     }
     for (size_t i = 0; i < n; i++) {
-        const struct assoc *a = am_assoc(ctld->cluster->am, touched.ids[i]);
+        const struct assoc *a = am_assoc(ctld->cluster->am, f->touched[i]);
 
         if (a)
             feed_below(ctld, a);
@@ -85,6 +87,8 @@ static void feed_parts_of(struct ctld *ctld, const char *qos)
 
 void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
 {
+    struct feedlimits *f = ctld->feedlimits;
+
     switch (put->body_case) {
     case PST__ACCT_CHANGE__BODY_TRES:
         feed_add(ctld, feed_of_tres(put->tres));
@@ -95,9 +99,9 @@ void feedlimits_changed(struct ctld *ctld, const Pst__AcctChange *put)
         feed_parts_of(ctld, put->qos->name);
         break;
     case PST__ACCT_CHANGE__BODY_ASSOC:
-        if (touched.n < FEW)
-            touched.ids[touched.n] = put->assoc->assoc_id;
-        touched.n += touched.n <= FEW;
+        if (f->n < FEW)
+            f->touched[f->n] = put->assoc->assoc_id;
+        f->n += f->n <= FEW;
         break;
     default:
         break;
@@ -138,6 +142,19 @@ static void follow_kept_gone(struct ctld *ctld, struct kept *k)
         feedlimits_gone(ctld, (const Pst__AcctChange *)k->rec);
 }
 
+static int start_feedlimits(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->feedlimits = calloc(1, sizeof(*ctld->feedlimits));
+    return ctld->feedlimits ? 0 : -ENOMEM;
+}
+
+static void free_feedlimits(struct ctld *ctld)
+{
+    free(ctld->feedlimits);
+    ctld->feedlimits = NULL;
+}
+
 static int tell_fixed(struct ctld *ctld, struct err *err)
 {
     (void)err;
@@ -147,8 +164,10 @@ static int tell_fixed(struct ctld *ctld, struct err *err)
 
 const struct ctld_service feedlimits_service = {
     .name = "feedlimits",
+    .start = start_feedlimits,
     .observe = tell_fixed,
     .reconfigured = feedlimits_enforce,
+    .free = free_feedlimits,
     .batch_end = feedlimits_flush,
     .on_kept = follow_kept,
     .on_kept_gone = follow_kept_gone,
