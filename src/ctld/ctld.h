@@ -42,6 +42,7 @@ struct front;
 struct feasible;
 struct schedfeed;
 struct feedlimits;
+struct minutes;
 struct swaiter;
 struct passnotes;
 struct mails;
@@ -94,6 +95,7 @@ struct ctld {
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
     struct feedlimits *feedlimits;
+    struct minutes *minutes;
     struct passnotes *passnotes;
     struct programs *programs;
     struct mails *mails;

@@ -4,8 +4,8 @@
  * changed. */
 #include "ctld/schedlink/minutes.h"
 
+#include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -28,10 +28,10 @@ struct levels {
     struct level *v;
     size_t n, cap;
 };
-static struct { /* one controller a process */
+struct minutes {
     struct levels assocs, qos;
     uint64_t generation; /* of the records they were listed from */
-} all;
+};
 
 static void add_level(struct levels *l, uint32_t id)
 {
@@ -46,28 +46,21 @@ static void add_level(struct levels *l, uint32_t id)
     l->v[l->n++] = (struct level){ .id = id };
 }
 
-void minutes_clear(void)
-{
-    free(all.assocs.v);
-    free(all.qos.v);
-    memset(&all, 0, sizeof(all));
-}
-
-static void list_levels(struct assoc_mgr *am)
+static void list_levels(struct minutes *all, struct assoc_mgr *am)
 {
     const struct assoc *a;
     const ProtobufCMessage *q;
 
-    if (all.generation == am_generation(am))
+    if (all->generation == am_generation(am))
         return;
-    all.generation = am_generation(am);
-    all.assocs.n = all.qos.n = 0;
+    all->generation = am_generation(am);
+    all->assocs.n = all->qos.n = 0;
     for (size_t pos = 0; (a = am_next_assoc(am, &pos));)
         if (limits_by_minutes(a->rec->limits))
-            add_level(&all.assocs, a->id);
+            add_level(&all->assocs, a->id);
     for (size_t pos = 0; (q = am_next(am, AM_QOS, &pos));)
         if (limits_by_minutes(((const Pst__QosRecord *)q)->limits))
-            add_level(&all.qos, ((const Pst__QosRecord *)q)->qos_id);
+            add_level(&all->qos, ((const Pst__QosRecord *)q)->qos_id);
 }
 
 /* ---- what is used up ------------------------------------------------------------------------- */
@@ -106,13 +99,14 @@ static int reason_of(const struct levels *l, uint32_t id)
 
 static int reason_for(struct ctld *ctld, const Pst__JobRecord *r)
 {
-    int reason = r->has_part_qos_id ? reason_of(&all.qos, r->part_qos_id) : 0;
+    const struct minutes *all = ctld->minutes;
+    int reason = r->has_part_qos_id ? reason_of(&all->qos, r->part_qos_id) : 0;
 
     if (!reason && r->has_qos_id)
-        reason = reason_of(&all.qos, r->qos_id);
+        reason = reason_of(&all->qos, r->qos_id);
     for (const struct assoc *a = r->has_assoc_id ? am_assoc(ctld->cluster->am, r->assoc_id) : NULL;
          a && !reason; a = a->parent)
-        reason = reason_of(&all.assocs, a->id);
+        reason = reason_of(&all->assocs, a->id);
     return reason;
 }
 
@@ -147,27 +141,28 @@ static void note_told(struct ctld *ctld, int64_t now)
 void minutes_tick(struct ctld *ctld, int64_t now)
 {
     unsigned enforce = limits_enforced(ctld->conf);
+    struct minutes *all = ctld->minutes;
     struct assoc_mgr *am = ctld->cluster->am;
     bool any = false;
 
     if (!(enforce & ENFORCE_LIMITS))
         return;
-    list_levels(am);
-    for (size_t i = 0; i < all.assocs.n; i++) {
-        const struct assoc *a = am_assoc(am, all.assocs.v[i].id);
+    list_levels(all, am);
+    for (size_t i = 0; i < all->assocs.n; i++) {
+        const struct assoc *a = am_assoc(am, all->assocs.v[i].id);
 
         feedlimits_usage_assoc(ctld, a);
-        all.assocs.v[i].spent = check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
-        any = any || all.assocs.v[i].spent;
+        all->assocs.v[i].spent = check_spent(ctld, USAGE_ASSOC, a->id, a->rec->limits, now);
+        any = any || all->assocs.v[i].spent;
     }
-    for (size_t i = 0; i < all.qos.n; i++) {
-        const Pst__QosRecord *q = am_qos(am, all.qos.v[i].id);
+    for (size_t i = 0; i < all->qos.n; i++) {
+        const Pst__QosRecord *q = am_qos(am, all->qos.v[i].id);
 
         feedlimits_usage_qos(ctld, q);
-        all.qos.v[i].spent = check_spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
-        any = any || all.qos.v[i].spent;
+        all->qos.v[i].spent = check_spent(ctld, USAGE_QOS, q->qos_id, q->limits, now);
+        any = any || all->qos.v[i].spent;
     }
-    if (all.assocs.n || all.qos.n)
+    if (all->assocs.n || all->qos.n)
         note_told(ctld, now);
     if (any && !(enforce & ENFORCE_SAFE))
         end_jobs(ctld);
@@ -175,14 +170,28 @@ void minutes_tick(struct ctld *ctld, int64_t now)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
+static int start_minutes(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->minutes = calloc(1, sizeof(*ctld->minutes));
+    return ctld->minutes ? 0 : -ENOMEM;
+}
+
 static void free_minutes(struct ctld *ctld)
 {
-    (void)ctld;
-    minutes_clear();
+    struct minutes *all = ctld->minutes;
+
+    if (!all)
+        return;
+    free(all->assocs.v);
+    free(all->qos.v);
+    free(all);
+    ctld->minutes = NULL;
 }
 
 const struct ctld_service minutes_service = {
     .name = "minutes",
+    .start = start_minutes,
     .free = free_minutes,
     .tick_slow = minutes_tick,
 };

@@ -8,4 +8,3 @@
 #include "ctld/ctld.h"
 
 void minutes_tick(struct ctld *ctld, int64_t now); /* every ten seconds */
-void minutes_clear(void);                          /* at the end */
