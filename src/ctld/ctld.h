@@ -55,6 +55,7 @@ struct prologs;
 struct programs;
 struct resvs;
 struct asking;
+struct luascript;
 
 struct core_queue;
 struct ctld_op;
@@ -109,6 +110,7 @@ struct ctld {
     struct snapshot *snapshot;
     struct triggers *triggers;
     struct asking *asking;
+    struct luascript *submit_script; /* job_submit.lua; NULL: not opened */
     struct cluster_observer observer;
     struct stats stats;
     int64_t shares_told_us; /* to the scheduler */

@@ -41,6 +41,11 @@ struct luascript *luascript_of(lua_State *L)
     return s;
 }
 
+void *luascript_ctx(const struct luascript *s)
+{
+    return s->ctx;
+}
+
 /* ---- what every script gets ------------------------------------------------------------------ */
 
 /* Leaves the text of the arguments on the stack: the first is a format when there are more. */

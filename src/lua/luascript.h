@@ -41,7 +41,8 @@ int luascript_run(struct luascript *s, int n, int64_t *ret, struct err *err);
 const char *luascript_messages(const struct luascript *s);
 /* A number that is another one for each call: what a script keeps from an older call is stale. */
 uint64_t luascript_call_id(const struct luascript *s);
-struct luascript *luascript_of(lua_State *L); /* the script that L runs */
+struct luascript *luascript_of(lua_State *L);   /* the script that L runs */
+void *luascript_ctx(const struct luascript *s); /* as given to luascript_new() */
 
 /* Named numbers for the table at the top of the stack. */
 struct luascript_constant {

@@ -84,10 +84,13 @@ static const struct filter {
     const char *name;
     int (*run)(struct jobsubmit_request *r);
     int (*check)(const struct conf *conf, struct err *err); /* may be NULL */
+    void (*load)(struct ctld *ctld);                        /* may be NULL */
 } filters[] = {
-    { "all_partitions", all_partitions, NULL },       { "logging", log_request, NULL },
-    { "lua", jobsubmit_lua, jobsubmit_lua_check },    { "partition", by_limits, NULL },
-    { "require_timelimit", require_timelimit, NULL },
+    { .name = "all_partitions", .run = all_partitions },
+    { .name = "logging", .run = log_request },
+    { "lua", jobsubmit_lua, jobsubmit_lua_check, jobsubmit_lua_load },
+    { .name = "partition", .run = by_limits },
+    { .name = "require_timelimit", .run = require_timelimit },
 };
 
 /* The word at p, up to a comma, with or without "job_submit/". */
@@ -149,14 +152,30 @@ int jobsubmit_run(struct jobsubmit_request *r)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static void free_filters(struct ctld *ctld)
+static void load_filters(struct ctld *ctld)
 {
-    (void)ctld;
-    jobsubmit_lua_forget();
+    const struct conf *conf = ctld->conf;
+
+    for (const char *p = jobsubmit_any(conf) ? conf_str(conf, CONF_JOB_SUBMIT_PLUGINS) : ""; *p;) {
+        size_t len = strcspn(p, ",");
+        const struct filter *f = filter_at(p, len); /* known: jobsubmit_check() */
+
+        if (f && f->load)
+            f->load(ctld);
+        p += len + (p[len] == ',');
+    }
+}
+
+static void reload_filters(struct ctld *ctld)
+{
+    jobsubmit_lua_forget(ctld);
+    load_filters(ctld);
 }
 
 const struct ctld_service jobsubmit_service = {
     .name = "jobsubmit",
     .check = jobsubmit_check,
-    .free = free_filters,
+    .recovered = load_filters,
+    .reconfigured = reload_filters,
+    .free = jobsubmit_lua_forget,
 };

@@ -35,5 +35,7 @@ int jobsubmit_run(struct jobsubmit_request *r);
  * slurm.conf. */
 int jobsubmit_lua(struct jobsubmit_request *r);
 int jobsubmit_lua_check(const struct conf *conf, struct err *err);
+/* Load the script, so that it goes on when a later change of its file does not load. */
+void jobsubmit_lua_load(struct ctld *ctld);
 /* Forget the script (the configuration changed, the controller ends). */
-void jobsubmit_lua_forget(void);
+void jobsubmit_lua_forget(struct ctld *ctld);

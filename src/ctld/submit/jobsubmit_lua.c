@@ -14,9 +14,14 @@
 #include "model/kept.h"
 #include "wire/errors.h"
 
-static struct luascript *script;
-static const struct conf *script_conf; /* it was opened for */
-static struct ctld *site;              /* of the request that is looked at */
+/* What the controller holds; NULL while a configuration is checked: the script sees no jobs then,
+ * no reservations and no QOS. */
+static struct cluster *cluster_of(lua_State *L)
+{
+    const struct ctld *ctld = luascript_ctx(luascript_of(L));
+
+    return ctld ? ctld->cluster : NULL;
+}
 
 /* ---- the table slurm ------------------------------------------------------------------------- */
 
@@ -36,10 +41,11 @@ static void make_lazy(lua_State *L, const char *name, const char *meta, lua_CFun
 
 static int job_by_id(lua_State *L)
 {
+    struct cluster *c = cluster_of(L);
     int is_number = 0;
     int64_t id = lua.to_integer(L, 2, &is_number);
     struct job *j =
-        is_number && id > 0 && id <= UINT32_MAX ? cluster_job(site->cluster, (uint32_t)id) : NULL;
+        c && is_number && id > 0 && id <= UINT32_MAX ? cluster_job(c, (uint32_t)id) : NULL;
 
     if (j)
         luarecord_push(L, &jobrec_type, &j->rec->base, NULL, false);
@@ -48,13 +54,12 @@ static int job_by_id(lua_State *L)
     return 1;
 }
 
-static struct kept *resv_named(const char *name)
+static struct kept *resv_named(const struct cluster *c, const char *name)
 {
-    const struct idmap *map = &site->cluster->kept[KEPT_RESV];
     size_t at = 0;
     struct kept *k;
 
-    while ((k = idmap_next(map, &at)))
+    while (c && (k = idmap_next(&c->kept[KEPT_RESV], &at)))
         if (strcmp(((const Pst__ReservationRecord *)k->rec)->name, name) == 0)
             return k;
     return NULL;
@@ -62,7 +67,7 @@ static struct kept *resv_named(const char *name)
 
 static int resv_by_name(lua_State *L)
 {
-    struct kept *k = resv_named(lua.check_text(L, 2, NULL));
+    struct kept *k = resv_named(cluster_of(L), lua.check_text(L, 2, NULL));
 
     if (k)
         luarecord_push(L, &resvrec_type, k->rec, NULL, false);
@@ -91,11 +96,12 @@ static int pairs_of_table(lua_State *L)
 
 static int all_jobs(lua_State *L)
 {
+    const struct cluster *c = cluster_of(L);
     size_t at = 0;
     struct job *j;
 
-    lua.newtable(L, 0, (int)site->cluster->jobs.count);
-    while ((j = idmap_next(&site->cluster->jobs, &at))) {
+    lua.newtable(L, 0, c ? (int)c->jobs.count : 0);
+    while (c && (j = idmap_next(&c->jobs, &at))) {
         luarecord_push(L, &jobrec_type, &j->rec->base, NULL, false);
         lua.seti(L, -2, j->rec->job_id);
     }
@@ -104,11 +110,12 @@ static int all_jobs(lua_State *L)
 
 static int all_resvs(lua_State *L)
 {
+    const struct cluster *c = cluster_of(L);
     size_t at = 0;
     struct kept *k;
 
     lua.newtable(L, 0, 8);
-    while ((k = idmap_next(&site->cluster->kept[KEPT_RESV], &at))) {
+    while (c && (k = idmap_next(&c->kept[KEPT_RESV], &at))) {
         luarecord_push(L, &resvrec_type, k->rec, NULL, false);
         lua.setfield(L, -2, ((const Pst__ReservationRecord *)k->rec)->name);
     }
@@ -117,7 +124,9 @@ static int all_resvs(lua_State *L)
 
 static int qos_priority(lua_State *L)
 {
-    const Pst__QosRecord *q = am_qos_named(site->cluster->am, lua.check_text(L, 1, NULL));
+    const struct cluster *c = cluster_of(L);
+    const char *name = lua.check_text(L, 1, NULL);
+    const Pst__QosRecord *q = c ? am_qos_named(c->am, name) : NULL;
 
     if (q)
         lua.pushinteger(L, q->priority);
@@ -151,10 +160,8 @@ static void to_log(int level, const char *text)
 
 /* ---- a request ------------------------------------------------------------------------------- */
 
-static void push_partitions(lua_State *L)
+static void push_partitions(lua_State *L, const struct cluster *c)
 {
-    const struct cluster *c = site->cluster;
-
     lua.newtable(L, 0, (int)c->nparts);
     for (size_t i = 0; i < c->nparts; i++) {
         luarecord_push(L, &partrec_type, &c->parts[i]->rec->base, NULL, false);
@@ -162,45 +169,61 @@ static void push_partitions(lua_State *L)
     }
 }
 
-static int open_script(const struct conf *conf, struct err *err)
+static int new_script(const struct conf *conf, struct ctld *ctld, struct luascript **ret,
+                      struct err *err)
 {
     const char *path = conf_path(conf), *slash = strrchr(path, '/');
     struct strbuf beside = STRBUF_INIT;
     int r;
 
-    if (script && script_conf == conf)
-        return 0;
-    jobsubmit_lua_forget();
     strbuf_addf(&beside, "%.*sjob_submit.lua", slash ? (int)(slash + 1 - path) : 0, path);
-    r = beside.failed ? -ENOMEM
-                      : luascript_new(beside.buf, JOBSUBMIT_LIMIT_US, to_log, set_constants, NULL,
-                                      &script, err);
+    r = beside.failed
+            ? -ENOMEM
+            : luascript_new(beside.buf, JOBSUBMIT_LIMIT_US, to_log, set_constants, ctld, ret, err);
     strbuf_done(&beside);
-    script_conf = conf;
     return r;
 }
 
-void jobsubmit_lua_forget(void)
+void jobsubmit_lua_forget(struct ctld *ctld)
 {
-    script = luascript_free(script);
+    ctld->submit_script = luascript_free(ctld->submit_script);
 }
 
 int jobsubmit_lua_check(const struct conf *conf, struct err *err)
 {
+    struct luascript *script = NULL;
     lua_State *L;
-    int r = open_script(conf, err);
+    int r = new_script(conf, NULL, &script, err);
 
-    return r < 0 ? r : luascript_begin(script, "slurm_job_submit", &L, err);
+    r = r < 0 ? r : luascript_begin(script, "slurm_job_submit", &L, err);
+    luascript_free(script);
+    return r;
+}
+
+/* The script of this configuration, with its function on the stack of L. */
+static int begin_script(struct ctld *ctld, const char *function, lua_State **ret_L, struct err *err)
+{
+    int r = ctld->submit_script ? 0 : new_script(ctld->conf, ctld, &ctld->submit_script, err);
+
+    return r < 0 ? r : luascript_begin(ctld->submit_script, function, ret_L, err);
+}
+
+void jobsubmit_lua_load(struct ctld *ctld)
+{
+    struct err err = { .text = "" };
+    lua_State *L;
+
+    if (begin_script(ctld, "slurm_job_submit", &L, &err) < 0)
+        log_error("%s", err.text); /* requests are refused until it loads */
 }
 
 static int call_script(struct jobsubmit_request *r, struct jobdesc *d, int64_t *ret,
                        struct err *err)
 {
     lua_State *L = NULL;
-    int n = 3, code = open_script(r->ctld->conf, err);
+    int n = 3,
+        code = begin_script(r->ctld, r->job ? "slurm_job_modify" : "slurm_job_submit", &L, err);
 
-    if (code == 0)
-        code = luascript_begin(script, r->job ? "slurm_job_modify" : "slurm_job_submit", &L, err);
     if (code < 0)
         return code;
     luarecord_push(L, &jobdesc_type, &r->desc->base, d, true);
@@ -209,9 +232,9 @@ static int call_script(struct jobsubmit_request *r, struct jobdesc *d, int64_t *
                        false); /* not written */
         n = 4;
     }
-    push_partitions(L);
+    push_partitions(L, r->ctld->cluster);
     lua.pushinteger(L, r->cmd->uid);
-    code = luascript_run(script, n, ret, err);
+    code = luascript_run(r->ctld->submit_script, n, ret, err);
     if (code < 0)
         lua.unref(L, LUA_REGISTRYINDEX, d->environment);
     return code < 0 ? code : jobdesc_keep_environment(L, d);
@@ -222,9 +245,9 @@ int jobsubmit_lua(struct jobsubmit_request *r)
     struct jobdesc d = { .request = r, .environment = LUA_NOREF };
     struct err err = { .text = "" };
     int64_t answer = 0;
+    const char *said;
     int code;
 
-    site = r->ctld;
     code = call_script(r, &d, &answer, &err);
     if (code < 0) {
         log_error("%s", err.text[0] ? err.text : "job_submit.lua: out of memory");
@@ -232,7 +255,8 @@ int jobsubmit_lua(struct jobsubmit_request *r)
                                 "reason in the log of slurmctld");
         return SLURM_ERROR;
     }
-    if (*luascript_messages(script))
-        strbuf_addf(r->messages, "%s%s", r->messages->len ? "\n" : "", luascript_messages(script));
+    said = luascript_messages(r->ctld->submit_script);
+    if (*said)
+        strbuf_addf(r->messages, "%s%s", r->messages->len ? "\n" : "", said);
     return answer == 0 ? 0 : answer > 0 && answer < INT32_MAX ? (int)answer : SLURM_ERROR;
 }
