@@ -44,6 +44,8 @@ struct gather {
     struct proc_use zombie;
     enum proc_memory how;
     int64_t next_mono_us; /* 0 = none */
+    uint64_t usual_khz;   /* what the processors are said to run at, for one that tells nothing */
+    Pst__TaskUse uses[KINDS], *list[KINDS]; /* of fill_usage() */
 };
 
 /* ---- whose process --------------------------------------------------------------------------- */
@@ -76,25 +78,20 @@ static uint64_t read_number(const char *path)
     return f && fscanf(f, "%llu", &n) == 1 ? n : 0;
 }
 
-/* What the processors are said to run at, where nothing tells it of one of them; asked once. */
-static uint64_t usual_khz(void)
+static uint64_t read_usual_khz(void)
 {
-    static uint64_t khz = UINT64_MAX;
+    _cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
     char line[256];
     double mhz = 0;
 
-    if (khz == UINT64_MAX) {
-        _cleanup_fclose_ FILE *f = fopen("/proc/cpuinfo", "re");
-
-        while (f && mhz <= 0 && fgets(line, sizeof(line), f))
-            if (sscanf(line, "cpu MHz : %lf", &mhz) != 1)
-                mhz = 0;
-        khz = (uint64_t)(mhz * 1000);
-    }
-    return khz;
+    while (f && mhz <= 0 && fgets(line, sizeof(line), f))
+        if (sscanf(line, "cpu MHz : %lf", &mhz) != 1)
+            mhz = 0;
+    return (uint64_t)(mhz * 1000);
 }
 
-static uint64_t cpu_khz(int cpu)
+/* /proc/cpuinfo is long: it is read once, and only where a processor tells nothing. */
+static uint64_t cpu_khz(struct gather *g, int cpu)
 {
     char path[96];
     uint64_t khz;
@@ -102,7 +99,11 @@ static uint64_t cpu_khz(int cpu)
     (void)snprintf(path, sizeof(path), "/sys/devices/system/cpu/cpu%d/cpufreq/scaling_cur_freq",
                    cpu);
     khz = cpu >= 0 ? read_number(path) : 0;
-    return khz ? khz : usual_khz();
+    if (khz)
+        return khz;
+    if (g->usual_khz == UINT64_MAX)
+        g->usual_khz = read_usual_khz();
+    return g->usual_khz;
 }
 
 static void add_counts(struct counts *to, const struct counts *more)
@@ -152,7 +153,7 @@ static void take_process(struct step *s, const struct proc_below *p)
     g->mem[i] += use.mem;
     g->vmem[i] += use.vmem;
     if (p->pid == s->tasks[i].pid)
-        g->tasks[i].freq_khz = cpu_khz(use.cpu);
+        g->tasks[i].freq_khz = cpu_khz(g, use.cpu);
 }
 
 /* A cgroup's CPU time is of all that ever was in it; what it does not count is known of the
@@ -285,6 +286,7 @@ void gather_start(struct step *s)
     g = calloc(1, sizeof(*g));
     if (!g)
         return; /* the step runs all the same */
+    g->usual_khz = UINT64_MAX;
     g->tasks = calloc(s->n_tasks, sizeof(*g->tasks));
     g->live = calloc(s->n_tasks, sizeof(*g->live));
     g->mem = calloc(s->n_tasks, sizeof(*g->mem));
@@ -450,10 +452,11 @@ static size_t kinds_of(const struct gather *g, Pst__UseKind kinds[static KINDS])
     return n;
 }
 
-/* Strings and the list itself stay ours: usage may be packed until the next call. */
+/* The strings and the list stay the step's: usage may be packed until the next call, or until
+ * gather_done(). */
 static void fill_usage(struct step *s, Pst__StepUsage *usage)
 {
-    static Pst__TaskUse uses[KINDS], *list[KINDS];
+    Pst__TaskUse *uses = s->gather->uses, **list = s->gather->list;
     Pst__UseKind kinds[KINDS];
 
     usage->uses = list;
@@ -522,6 +525,8 @@ void gather_done(struct step *s)
     s->energy = NULL;
     if (!g)
         return;
+    s->usage.uses = NULL; /* fill_usage() */
+    s->usage.n_uses = 0;
     free(g->tasks);
     free(g->live);
     free(g->mem);

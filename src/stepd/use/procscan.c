@@ -204,11 +204,7 @@ size_t proc_signal_tree(pid_t root, int sig)
 
 static long ticks_us(void)
 {
-    static long us;
-
-    if (!us)
-        us = 1000000 / MAX(sysconf(_SC_CLK_TCK), 1L);
-    return us;
+    return 1000000 / MAX(sysconf(_SC_CLK_TCK), 1L);
 }
 
 /* Memory that only this process has, or its share of what several have; 0 = unknown. */
