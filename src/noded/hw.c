@@ -165,16 +165,15 @@ static void read_line(const char *path, char *buf, size_t size)
 
 /* The kernel's, and what a start with -b made of it: that start counts as a boot, later ones do
  * not undo it. */
-static void read_boot_id(const struct noded *d, char *buf, size_t size)
+static void read_boot_id(struct noded *d, char *buf, size_t size)
 {
-    static bool marked; /* by this process */
     char path[4200], known[128];
     size_t n;
 
     read_line("/proc/sys/kernel/random/boot_id", buf, size);
     n = strlen(buf);
-    if (d->opt->report_boot && !marked) {
-        marked = true;
+    if (d->opt->report_boot && !d->boot_marked) {
+        d->boot_marked = true;
         (void)snprintf(known, sizeof(known), "%s-%" PRIx64 "\n", buf, (uint64_t)now_us());
         /* next time, then */
         (void)spool_write(d->spool, "boot", known, strlen(known), 0600, (uid_t)-1, (gid_t)-1);
@@ -185,7 +184,7 @@ static void read_boot_id(const struct noded *d, char *buf, size_t size)
         (void)snprintf(buf, size, "%s", known);
 }
 
-static int fill_texts(const struct noded *d, Pst__NodeRecord *rec)
+static int fill_texts(struct noded *d, Pst__NodeRecord *rec)
 {
     struct utsname un;
     char boot_id[64];
@@ -254,7 +253,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
     return 0;
 }
 
-int hw_record(const struct noded *d, Pst__NodeRecord **ret_record)
+int hw_record(struct noded *d, Pst__NodeRecord **ret_record)
 {
     Pst__NodeRecord *rec = malloc(sizeof(*rec));
     int r;

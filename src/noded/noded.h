@@ -180,6 +180,7 @@ struct noded {
     uv_signal_t sig_chld, signals[4]; /* SIGCHLD; those of daemon_signals[] */
     uv_timer_t hung;
     struct userproc *userprocs;
+    bool boot_marked; /* the start with -b was written down; by hw.c */
     bool stopping;
 };
 
@@ -201,7 +202,7 @@ int hw_print(const struct conf *conf);
 char *hw_root(const struct conf *conf);
 /* The devices of the node.  -ENOMEM. */
 int hw_gres(const struct noded *d, struct gres_rows **ret);
-int hw_record(const struct noded *d, Pst__NodeRecord **ret_record);
+int hw_record(struct noded *d, Pst__NodeRecord **ret_record);
 /* Is the node described by its configuration, as one of several on this machine? */
 bool hw_configured_only(const struct noded *d);
 /* Does the configuration confine jobs to their CPUs? */
