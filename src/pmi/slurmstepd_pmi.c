@@ -186,7 +186,7 @@ static void ignore_signals(void)
 
 int main(int argc, char **argv)
 {
-    static struct service s = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
+    struct service s = { .lock = PTHREAD_MUTEX_INITIALIZER, .wake_fd = -1 };
     int r;
 
     if (argc == 2 && (strcmp(argv[1], "-V") == 0 || strcmp(argv[1], "--version") == 0)) {
