@@ -40,7 +40,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct dbd *d = ctx;
 
-    debug_request(c, frame);
+    debug_request(&d->debug, c, frame);
     if (atomic_load(&d->stopping))
         (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
     else if (frame->op == OP_ACCT_ADMIN || frame->op == OP_ACCT_LIST ||
@@ -211,7 +211,7 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
 {
     struct serve_settings set;
 
-    debug_set(conf);
+    debug_set(&d->debug, conf);
     settings_of(conf, &set);
     if (d->serve)
         serve_set(d->serve, &set);
@@ -288,6 +288,7 @@ void dbd_rest(struct dbd *d)
 void dbd_stop(struct dbd *d)
 {
     dbd_rest(d);
+    debug_end();
     d->turn = turn_free(d->turn);
     d->keys = auth_keys_free(d->keys);
     forget_location(d);

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "acct/archive.h"
+#include "acct/sql/sql.h"
 #include "base/err.h"
 #include "conf/conf_dbd.h"
 #include "wire/server/rpcstat.h"
@@ -24,6 +25,12 @@ struct server;
 struct conn;
 struct frame;
 
+/* What DebugFlags says is logged; see debug.c. */
+struct debug {
+    struct sql_trace trace;
+    atomic_uint on; /* a bit a flag */
+};
+
 struct dbd {
     char *conf_path;
     struct conf_dbd *conf; /* as read last; under conf_lock, the main thread replaces it */
@@ -35,6 +42,7 @@ struct dbd {
     struct rpc_stat rpcs[OP_MAX_];
     _Atomic int64_t since_us; /* they are counted since */
     struct serve *serve;
+    struct debug debug;
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
     atomic_bool stopping;
@@ -60,8 +68,10 @@ bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
 
 /* debug.c: DebugFlags.  -EINVAL: one is unknown. */
 int debug_check(const struct conf_dbd *conf, struct err *err);
-void debug_set(const struct conf_dbd *conf); /* one that was checked; from now on */
-void debug_request(const struct conn *c, const struct frame *frame);
+/* From now on: conf was checked. */
+void debug_set(struct debug *d, const struct conf_dbd *conf);
+void debug_end(void); /* no statement is told any more */
+void debug_request(const struct debug *d, const struct conn *c, const struct frame *frame);
 
 /* Find the database's server: the location of the first that answers, or of StorageHost.
  * *ret_reached: it answers. */

@@ -3,7 +3,6 @@
  * A flag of a kind of records is one of the tables that hold them; who, accounts and QOS share one,
  * so their flags are the same. */
 #include <errno.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <strings.h>
 
@@ -40,8 +39,6 @@ static const struct flag {
     { "Protocol", { NULL } },
 };
 
-static _Atomic unsigned on; /* a bit a row */
-
 static int find_flag(const char *word, size_t len)
 {
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
@@ -50,9 +47,10 @@ static int find_flag(const char *word, size_t len)
     return -1;
 }
 
-static void on_statement(const char *text)
+static void on_statement(const struct sql_trace *t, const char *text)
 {
-    unsigned set = atomic_load_explicit(&on, memory_order_relaxed);
+    const struct debug *d = container_of(t, const struct debug, trace);
+    unsigned set = atomic_load_explicit(&d->on, memory_order_relaxed);
 
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         for (size_t k = 0; set >> i & 1 && k < ARRAY_SIZE(flags[i].words) && flags[i].words[k]; k++)
@@ -74,7 +72,7 @@ int debug_check(const struct conf_dbd *conf, struct err *err)
     return 0;
 }
 
-void debug_set(const struct conf_dbd *conf)
+void debug_set(struct debug *d, const struct conf_dbd *conf)
 {
     const char *list = conf_dbd_str(conf, CONF_DBD_DEBUG_FLAGS);
     unsigned set = 0;
@@ -83,17 +81,24 @@ void debug_set(const struct conf_dbd *conf)
         len = strcspn(list, ",");
         set |= 1u << find_flag(list, len); /* checked at load */
     }
-    atomic_store(&on, set);
-    sql_set_trace(set & ~AUDIT ? on_statement : NULL);
+    atomic_store(&d->on, set);
+    if (!d->trace.tell) /* other threads read it from then on */
+        d->trace.tell = on_statement;
+    sql_set_trace(set & ~AUDIT ? &d->trace : NULL);
 }
 
-void debug_request(const struct conn *c, const struct frame *frame)
+void debug_end(void)
+{
+    sql_set_trace(NULL);
+}
+
+void debug_request(const struct debug *d, const struct conn *c, const struct frame *frame)
 {
     const struct peer *peer = conn_peer(c);
     const struct wire_op_info *op = wire_op_info(frame->op);
     char host[64];
 
-    if (atomic_load_explicit(&on, memory_order_relaxed) & AUDIT)
+    if (atomic_load_explicit(&d->on, memory_order_relaxed) & AUDIT)
         log_info("AuditRPCs: %s uid=%u addr=%s host=%s", op ? op->name : "unknown", peer->uid,
                  peer->addr, log_quote(peer->host, host, sizeof(host)));
 }

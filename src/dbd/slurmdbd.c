@@ -187,7 +187,7 @@ static int serve_store(void *ctx, int ready_fd, struct err *err)
     int r;
 
     daemon_block_signals();
-    debug_set(d->conf);
+    debug_set(&d->debug, d->conf);
     r = standby_begin(d, err);
     if (r < 0)
         return r;

@@ -18,19 +18,19 @@
 
 static const char *const words[] = { "INT", "TEXT", "REAL", "BLOB", "KEY", "TABLE", "ROWS" };
 
-static _Atomic(sql_trace_fn *) tracer;
+static _Atomic(const struct sql_trace *) tracer;
 
-void sql_set_trace(sql_trace_fn *fn)
+void sql_set_trace(const struct sql_trace *t)
 {
-    atomic_store(&tracer, fn);
+    atomic_store(&tracer, t);
 }
 
 static void trace_statement(const char *text)
 {
-    sql_trace_fn *fn = atomic_load_explicit(&tracer, memory_order_relaxed);
+    const struct sql_trace *t = atomic_load_explicit(&tracer, memory_order_acquire);
 
-    if (fn && text)
-        fn(text);
+    if (t && text)
+        t->tell(t, text);
 }
 
 /* ---- locations ------------------------------------------------------------------------------- */
