@@ -1,8 +1,9 @@
 /* step.c - the life of one step: set up, start, serve, end; see step.h
  *
  * Owns struct step and the loop.  The step is over when no process of it is left; then the `exit`
- * file is put in place, slurmd is told, and only after that srun: whoever sees a step end can count
- * on its resources coming free.  The exit file is what counts when slurmd is away. */
+ * file is put in place, slurmd is told, and only after that srun: when srun has seen the end of a
+ * step, the step's resources are about to be free.  When slurmd is away, it reads the exit file
+ * later. */
 #include "stepd/step.h"
 
 #include <errno.h>
@@ -121,8 +122,8 @@ static void tell_emptied(struct step *s)
             drop_conn(s, i);
 }
 
-/* Whoever asks, by the kernel's word, becomes a process of the step: root on a user's behalf
- * (pam_slurm_adopt). */
+/* Adopt the process that sent the order; the kernel tells its number.  It runs as root, on a user's
+ * behalf (pam_slurm_adopt). */
 static void adopt_sender(struct step *s, int i, const Pst__StepOrder *o)
 {
     Pst__StepNews news = PST__STEP_NEWS__INIT;
@@ -402,8 +403,8 @@ static void launcher_address(int fd, char *addr, size_t size, uint16_t *ret_port
     }
 }
 
-/* What the heir of a killed step daemon needs.  Written before the first task too: a task that
- * nobody knows of would be left behind, and its job taken for one that never ran. */
+/* Write what the heir of a killed step daemon needs.  Also before the first task: a task that is
+ * not in the trace would be left behind, and its job taken for one that never ran. */
 static void write_trace(struct step *s)
 {
     Pst__StepTrace t = PST__STEP_TRACE__INIT;
@@ -506,7 +507,7 @@ static bool advance_step(struct step *s, int64_t now_mono)
     bool waited = s->ext && extern_emptied(s);
 
     if (s->n_running == 0)
-        mpi_stop(s); /* nobody needs it now, and the step waits for its end */
+        mpi_stop(s); /* no task needs the service now, and the step waits for its end */
     if (s->ext)
         extern_look(s, now_mono);
     keep_time(s, now_mono);

@@ -28,7 +28,8 @@ struct plug;
 struct step_gpus;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
-/* slurmd, one more while it restarts, those who want to be adopted */
+/* connections to the control socket: slurmd (two while it restarts), and processes that ask the
+ * extern step to adopt them */
 #define STEP_CONNS 16
 #define STEP_STDIN_MAX (1u << 20) /* bytes waiting for the tasks' standard inputs */
 #define STEP_OUT_MAX (1u << 20)   /* bytes waiting for srun before tasks' pipes are left alone */
@@ -116,7 +117,7 @@ struct aid {   /* a process that the start of the tasks waits for; see await.c *
 enum kill_stage {
     KILL_NONE,
     KILL_TERM_SENT, /* waiting kill_wait_s */
-    KILL_ALL,       /* SIGKILL until nobody is left */
+    KILL_ALL,       /* SIGKILL until no process is left */
 };
 
 struct step {
@@ -130,14 +131,14 @@ struct step {
     uint64_t start_ticks; /* of this daemon, rounded down */
     uid_t uid;
     gid_t gid;
-    bool oom_protected; /* we are, as slurmd is; tasks are not */
+    bool oom_protected; /* the kernel spares this daemon, as it spares slurmd; tasks it does not */
     gid_t *gids;
     size_t n_gids;
-    uid_t in_uid; /* the same as its processes have to say it: another in a user namespace */
+    uid_t in_uid; /* uid as seen inside the job's user namespace; without one the same as uid */
     gid_t in_gid;
     gid_t *in_gids;
     size_t n_in_gids;
-    bool switch_user; /* we are root and the user is somebody else */
+    bool switch_user; /* this daemon is root and the job's user is not */
     char step_name[16];
     char host[256];
     const char *work_dir;
@@ -147,7 +148,7 @@ struct step {
     size_t n_tasks, n_running;
     struct inwaits in_waits;
     struct envlist env; /* common to the tasks */
-    struct cgroup cg;   /* of all its processes; kind CGROUP_NONE: they are found by a walk */
+    struct cgroup cg;   /* holds all its processes; kind CGROUP_NONE: a walk of /proc finds them */
 
     int sig_fd, listen_fd;
     int conns[STEP_CONNS];
@@ -157,26 +158,26 @@ struct step {
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
-    struct memory *memory;                  /* NULL: ... and their memory to no domain */
+    struct memory *memory;                  /* NULL: tasks' memory is bound to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
-    char drain[160];                        /* what slurmd is to drain the node for; "" nothing */
-    pid_t mpi_pid;          /* of its service, whether it runs or not; 0 = there was none */
+    char drain[160];        /* reason for which slurmd drains the node; "": do not drain it */
+    pid_t mpi_pid;          /* the MPI service, running or ended; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
     struct energy *energy;  /* NULL: not measured */
     int64_t energy_every_us, energy_due_us; /* with energy; due by the monotonic clock */
     struct gather *gather;                  /* NULL: the use of tasks is not measured */
     bool had_srun;
     bool in_held; /* srun was not read for a while */
-    /* bytes of srun's standard input that came, and that it was told are gone */
+    /* bytes of srun's standard input: received, and reported to srun as consumed */
     uint64_t in_got, in_told;
     bool finished;         /* STEP_DONE was queued */
-    bool parting;          /* ... and nothing more is sent */
-    size_t waits;          /* bytes that srun had not taken when it was looked at */
-    int out_fd, err_fd;    /* the batch script's; notices go to the second */
-    struct follow *follow; /* of the batch step, once somebody has attached */
-    bool summarized;       /* summary_begin() was asked */
-    pid_t summary_pid;     /* writes the summary now; 0 = nobody */
+    bool parting;          /* STEP_DONE was queued and nothing more is sent */
+    size_t waits;          /* bytes that srun had not taken at the last io_progress() */
+    int out_fd, err_fd;    /* the batch script's output files; notices go to err_fd */
+    struct follow *follow; /* the batch step's, once a client has attached */
+    bool summarized;       /* summary_begin() was called */
+    pid_t summary_pid;     /* the process that writes the summary now; 0 = none */
 
     enum kill_stage stage;
     bool noticed;             /* the CANCELLED line was written */
@@ -186,19 +187,19 @@ struct step {
     int64_t linger_mono_us;   /* how long to wait for srun to take what is queued */
     unsigned sweeps;
     int64_t kill_mono_us; /* when SIGKILL began to be sent; 0 = not yet */
-    bool unkillable;      /* ... and was of no use for UnkillableStepTimeout */
+    bool unkillable;      /* SIGKILL has had no effect for UnkillableStepTimeout */
 
     bool started, swept, ended;
     int worst;         /* highest wait status of the tasks */
-    const char *error; /* could not be set up: why (in error_buf) */
+    const char *error; /* why the step could not be set up (in error_buf); NULL = no error */
     char error_buf[512];
     bool launch_failed, login_env_failed, oom;
     int ns_fd, host_ns_fd; /* mount namespaces: the job's, the node's; -1 the job has none */
-    uint32_t ns_flags;     /* CLONE_NEWPID, CLONE_NEWUSER: what else of its own the job has */
-    int ns_pid_fd;         /* with ns_flags: pidfd of their first process */
-    pid_t ns_pid;          /* the extern step's: that process; 0 none */
-    int ns_pipe;           /* likewise: it ends when this is closed */
-    struct extstep *ext;   /* the extern step's; NULL: another one */
+    uint32_t ns_flags;     /* CLONE_NEWPID, CLONE_NEWUSER: further namespaces of the job's own */
+    int ns_pid_fd;         /* with ns_flags: pidfd of the first process of those namespaces */
+    pid_t ns_pid;          /* in the extern step: that first process; 0 none */
+    int ns_pipe;           /* in the extern step: that process ends when this pipe is closed */
+    struct extstep *ext;   /* state of the extern step; NULL: this step is another one */
     char *login_env;       /* bytes that env borrows */
     enum oci_clean oci_clean;
     int64_t oci_mono_us; /* while cleaning: how long to wait for it */
@@ -206,7 +207,8 @@ struct step {
 };
 
 /* step.c */
-/* ns_fd: the job's private folders, ns_pid_fd: its namespaces' first process; -1 none. */
+/* Run the step to its end.  ns_fd: the job's mount namespace with its private folders; ns_pid_fd:
+ * the first process of its other namespaces; each -1 when the job has none. */
 int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns_pid_fd,
              const struct plug_ops *plug_ops);
 
@@ -219,31 +221,35 @@ void await_begin(struct step *s, pid_t pid); /* one at a time */
 /* Wait until fd is readable or at its end, or with -1 until the process has ended.  -ETIMEDOUT;
  * -ECANCELED: the step is to end. */
 int await_fd(struct step *s, int fd, int64_t deadline_mono);
-/* Kill it if it runs, and wait for its end.  Its wait status. */
+/* Kill the process if it still runs, and wait for its end.  Returns its wait status. */
 int await_end(struct step *s);
-/* A child was collected: is it that one? */
+/* The child pid was collected: is it the process that await_begin() got?  Then its status is
+ * kept. */
 bool await_reaped(struct step *s, pid_t pid, int status);
 
-/* opener.c: open(2) in a process of the user, however long that takes.  The descriptor or a
- * negative errno. */
+/* opener.c: open(2) in a process of the user, however long that takes.  Returns the descriptor or
+ * a negative errno. */
 int opener_open(struct step *s, const char *path, int flags);
 
 /* stepcgroup.c: what of cgroup.h a step uses */
-/* Make its cgroups.  False: step_fail() was called. */
+/* Make the step's cgroups.  False: step_fail() was called. */
 bool stepcg_begin(struct step *s);
 /* Signal all processes of the step but ourselves.  Returns how many were found. */
 size_t stepcg_signal(struct step *s, int sig);
 void stepcg_suspend(struct step *s, bool on);
-/* Its first process ended: does the task last until its others have?  Then they are watched. */
+/* The first process of t ended.  True: t lasts until its other processes have ended too, and
+ * stepcg_look() watches them. */
 bool stepcg_lingers(struct step *s, struct task *t);
-/* Something became empty: end the tasks that waited for it. */
+/* A cgroup became empty: end the tasks whose last processes were in it. */
 void stepcg_look(struct step *s);
-/* The step is over: what the kernel killed for want of memory is told, and counts. */
+/* The step is over: report the processes that the kernel killed for want of memory.  They decide
+ * the step's state too. */
 void stepcg_oom(struct step *s);
 
 /* taskset.c: signals and the end */
 void step_signal(struct step *s, int sig, bool leader_only);
-/* Begin CONT, TERM, wait, KILL (or KILL at once).  reason NULL: "DUE to SIGNAL ...". */
+/* Begin to end the step: SIGCONT, SIGTERM, a pause of kill_wait_s, SIGKILL; with now SIGKILL at
+ * once.  reason is for the job's notice; NULL: "DUE to SIGNAL ...". */
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s);
 void step_suspend(struct step *s, bool on);
@@ -264,13 +270,13 @@ void output_as_self(struct step *s);
 int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
-/* A line of ours into a stream of the user's.  Lost where nobody takes it now: a FIFO that is
- * full, a full disk. */
+/* Write a line of this daemon into a stream of the user's.  The line is lost when the stream cannot
+ * take it now: a full FIFO, a full disk. */
 void output_tell(int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-/* The line as it is; it ends with a newline. */
+/* Send line without adding anything to it.  It must end with a newline. */
 void step_tell(struct step *s, char *line);
 
 /* io.c: srun's connection and the tasks' pipes */
@@ -283,22 +289,23 @@ void io_task_exits(struct step *s);
 bool io_drained(const struct step *s); /* every stream at its end and sent */
 void io_finish(struct step *s);        /* queue STEP_DONE */
 bool io_progress(struct step *s);      /* has srun taken something since the last call? */
-/* All is sent: true while srun has not closed.  Closing first, with anything of srun's unread,
- * would reset the connection and lose what the kernel still holds for it. */
+/* Everything is sent: true while srun has not closed its end.  If this daemon closed first, with
+ * bytes of srun's unread, the connection would be reset and srun would lose what the kernel still
+ * holds for it. */
 bool io_parting(struct step *s);
 bool io_flushed(const struct step *s);
 void io_close_task(struct task *t);
 void io_lost(struct step *s);
 
-void io_resume(struct step *s); /* something was taken that srun's frames waited for */
+void io_resume(struct step *s); /* there is room again: read on what srun sends */
 
 /* taskinput.c: what clients give the tasks: input and signals */
 bool input_full(const struct step *s); /* no more is read from any client */
 void input_give(struct step *s, const Pst__StepIo *io);
-void input_write(struct task *t); /* its standard input takes something */
-/* Close it; what waits for it is dropped. */
+void input_write(struct task *t); /* the standard input of t can take bytes */
+/* Close the standard input of t and drop the bytes that wait for it. */
 void input_close(struct task *t);
-void input_done(struct task *t); /* ... and free the ring */
+void input_done(struct task *t); /* input_close(), and free the ring */
 /* The most that waits for one task. */
 size_t input_waits(const struct step *s);
 void input_signal(struct step *s, const Pst__StepSignal *sig);
@@ -312,9 +319,9 @@ size_t attach_poll_fill(const struct step *s, struct pollfd *fds); /* STEP_ATTAC
 void attach_poll_done(struct step *s, const struct pollfd *fds);
 bool attach_flushed(const struct step *s);
 void attach_done(struct step *s);
-bool attach_room(const struct step *s); /* is there one with room for more? */
+bool attach_room(const struct step *s); /* can one attached client at least take more bytes? */
 
-/* scriptfollow.c: the files of a batch script, for those who attached to it */
+/* scriptfollow.c: the output files of a batch script, for clients that attached to it */
 void follow_begin(struct step *s);
 /* readable when there is something for follow_look(); -1 none */
 int follow_fd(const struct step *s);
@@ -339,34 +346,35 @@ int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid
 int taskscript_output(struct step *s, const char *path, char *const *argv,
                       const struct envlist *env, char **ret_text, size_t *ret_len);
 
-/* extern.c: the extern step, which has no tasks: it holds what others give it, until it is
- * released */
-/* Counts as one running task until then.  -ENOMEM. */
+/* extern.c: the extern step, which has no tasks.  It holds the processes that others give to it,
+ * until slurmd releases it. */
+/* Until its release the step counts as one running task.  -ENOMEM. */
 int extern_begin(struct step *s);
 void extern_done(struct step *s);
 /* slurmd's orders. */
 void extern_terminate(struct step *s, bool now, uint32_t kill_wait_s);
-void extern_signal(struct step *s, int sig); /* all that was given to it */
-/* Nobody needs it any more: it ends when what was given to it has, but waits for the job's epilog
- * first where that runs in it (finish: it has). */
+void extern_signal(struct step *s, int sig); /* to all processes of the extern step */
+/* The rest of the job is over: the extern step ends when its processes have ended.  Where the job's
+ * epilog runs in the extern step, the step waits for the epilog first (finish: the epilog is
+ * over). */
 void extern_release(struct step *s, bool finish);
-/* It waits for the epilog. */
+/* The extern step has no process left and waits for the epilog. */
 bool extern_emptied(const struct step *s);
-/* Take in the process pid and what it starts from now on.  script: a prolog or
- * epilog, which a job that ends still takes.  -ESHUTDOWN: the job is ending; -ESRCH: it has gone.
- */
+/* Take in the process pid and every process that it starts from now on.  script: pid runs a prolog
+ * or epilog, which even a job that is ending takes in.  -ESHUTDOWN: the job is ending; -ESRCH: the
+ * process has gone. */
 int extern_adopt(struct step *s, pid_t pid, bool script);
 /* The sessions that adopted processes lead, for write_trace(): at most max of them.  Returns how
  * many. */
 size_t extern_sessions(const struct step *s, uint32_t *sessions, size_t max);
-/* Once it was released: with nobody left, the step may end. */
+/* After the release: look whether a process is left; without one the step may end. */
 void extern_look(struct step *s, int64_t now_mono);
-/* The first process of the job's namespaces was killed, and with it the job's processes here:
- * nothing to hold any more. */
+/* The first process of the job's namespaces was killed, and with it the job's processes on this
+ * node: the extern step has no namespaces to hold any more. */
 void extern_lost_namespaces(struct step *s);
-#define EXTERN_SESSIONS 64         /* that are remembered for the heir of a killed step daemon */
-void extern_count(struct step *s); /* what was used, by the cgroup's counters, into s->usage */
-bool extern_used(const struct step *s);        /* something was given to it */
+#define EXTERN_SESSIONS 64              /* sessions kept for the heir of a killed step daemon */
+void extern_count(struct step *s);      /* put the use that the cgroup counted into s->usage */
+bool extern_used(const struct step *s); /* was a process ever given to the extern step? */
 int64_t extern_deadline(const struct step *s); /* when to look again; 0: not */
 
 /* loginenv.c: what the user's login shell exports on this node (sbatch --get-user-env) */

@@ -1,6 +1,6 @@
 /* cglimit.c - what a job or step may use, written into its cgroup; see cgroup.h
  *
- * A limit that was asked for and cannot be set is an error: nobody runs unconfined by accident. */
+ * A limit that was asked for and cannot be set is an error: no task runs without its limit. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>

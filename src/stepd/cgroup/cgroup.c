@@ -170,8 +170,8 @@ static int freeze_part(const struct cgroup_tree *tree, const char *rel, bool on)
     return cgi_put(tree, CGROUP_FREEZER, rel, "freezer.state", on ? "FROZEN" : "THAWED");
 }
 
-/* cgroup.kill is complete by itself.  Without it: who is being frozen does not fork, and what he
- * forked is frozen with him. */
+/* cgroup.kill reaches every process by itself.  Without it we freeze the cgroup first: a frozen
+ * process does not fork, and a child that it forked before is frozen with it. */
 static size_t signal_in(const struct cgroup_tree *tree, const char *rel, int sig)
 {
     char path[CGI_PATH];
@@ -184,7 +184,7 @@ static size_t signal_in(const struct cgroup_tree *tree, const char *rel, int sig
     if (tree->kind == CGROUP_V2 && cgi_put(tree, 0, rel, "cgroup.kill", "1") == 0)
         return cgi_signal(path, 0);
     (void)freeze_part(tree, rel,
-                      true); /* without freezing the caller repeats until nobody is left */
+                      true); /* if that fails, the caller repeats until no process is left */
     n = cgi_signal(path, SIGKILL);
     (void)freeze_part(tree, rel, false); /* frozen ones of version 1 do not die */
     return n;
@@ -199,10 +199,10 @@ size_t cgroup_signal(const struct cgroup *cg, int sig)
     return signal_in(&cg->tree, rel, sig);
 }
 
-/* Stopped, so that everybody who looks sees a stopped process, and frozen, so that none escapes.
- * With version 1 nobody can kill what is frozen and it looks like a hung one; it is frozen only
- * while the signals are sent.  With version 2 who is frozen does not take the signal, which
- * therefore comes first. */
+/* Processes are stopped, so that ps shows them as stopped, and frozen, so that none escapes by a
+ * fork.  With version 1 no signal can kill a frozen process, and it looks like a hung one: the
+ * cgroup is frozen only while the signals are sent.  With version 2 a frozen process does not take
+ * the signal: the signal is sent before the freezing. */
 int cgroup_suspend(const struct cgroup *cg, bool on)
 {
     char rel[CGI_PATH];
@@ -425,7 +425,7 @@ bool cgroup_kill_left(const struct cgroup_tree *tree, const char *step)
     if (tree->kind == CGROUP_NONE || cgi_path(tree, CGROUP_FREEZER, step, NULL, path) < 0 ||
         access(path, F_OK) < 0)
         return true;
-    /* who was being forked is found by the next */
+    /* a process that was being forked is found by the next round */
     for (int i = 0; i < KILL_ROUNDS && part_is_populated(tree, step); i++) {
         (void)signal_in(tree, step, SIGKILL); /* counts are of no use */
         wait_empty(tree, step);

@@ -44,7 +44,8 @@ struct cgroup_tree {
     char root[CGROUP_PATH / 4];  /* below the mount, or below each controller's folder */
     char extra[CGROUP_PATH / 4]; /* further controllers of version 2, "io pids" */
     unsigned use;                /* bits of what is turned on */
-    /* everything from the mount downwards is ours; else the root is somebody else's (systemd's) */
+    /* true: this daemon may manage every cgroup from the mount downwards; false: another program
+     * (systemd) manages the root */
     bool from_mount;
     bool confined; /* see cgroup_tree_confine() */
     /* with it: the file that leads back where the process came from */
@@ -69,9 +70,10 @@ int cgroup_tree_make(struct cgroup_tree *tree, struct err *err);
 /* The absolute path of the root for a controller (any with version 2). */
 void cgroup_tree_path(const struct cgroup_tree *tree, enum cgroup_ctrl ctrl, char *buf,
                       size_t size);
-/* Remove jobs' folders that nobody uses.  owner: as steps were begun with; what others left is
- * removed when it is empty, what is ours and not kept is killed first.  keep: is the job
- * ("job_7") still known?  Returns how many were removed. */
+/* Remove the folders of jobs that are over.  owner: the same that the steps were begun with.  A
+ * folder of this owner whose job is not kept is removed after its processes are killed; a folder of
+ * another owner only when it is empty.  keep: is the job ("job_7") still known?  Returns how many
+ * folders were removed. */
 typedef bool cgroup_keep_fn(void *ctx, const char *job);
 size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep,
                          void *ctx);

@@ -1,4 +1,4 @@
-/* cgsweep.c - remove what jobs that nobody knows any more left; see cgroup.h */
+/* cgsweep.c - remove cgroups of jobs that slurmd no longer knows; see cgroup.h */
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>

@@ -299,7 +299,7 @@ int cgroup_tree_make(struct cgroup_tree *tree, struct err *err)
     return r < 0 ? err_set(err, r, "cannot make the cgroup %s: %s", path, strerror(-r)) : 0;
 }
 
-/* ---- who keeps to ROOT/system ---------------------------------------------------------------- */
+/* ---- daemons that stay in ROOT/system -------------------------------------------------------- */
 
 /* "3:cpuset:/a" of version 1, "0::/a" of version 2. */
 static bool is_about(const char *line, const struct cgroup_tree *tree, const char *name)
@@ -315,7 +315,7 @@ static bool is_about(const char *line, const struct cgroup_tree *tree, const cha
     return false;
 }
 
-/* The cgroup.procs of where we are. */
+/* The path of cgroup.procs of the cgroup that we are in. */
 static int find_home(const struct cgroup_tree *tree, const char *name, char *buf, size_t size)
 {
     _cleanup_fclose_ FILE *f = fopen("/proc/self/cgroup", "re");

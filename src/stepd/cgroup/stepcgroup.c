@@ -109,8 +109,8 @@ size_t stepcg_signal(struct step *s, int sig)
                                           : proc_signal_tree(getpid(), sig);
 }
 
-/* A process that forks while the others are being stopped leaves a child that nobody has
- * stopped: look again until the number stands still. */
+/* A process that forks while we stop the others leaves a child that is not stopped: look again
+ * until the number of processes no longer changes. */
 static void stop_all(struct step *s)
 {
     size_t before = 0, n = stepcg_signal(s, SIGSTOP); /* none left is fine */

@@ -85,7 +85,7 @@ static void set_tres_per_task(struct envlist *el, const Pst__JobRecord *j)
         envlist_set(el, "SLURM_TRES_PER_TASK", gres[0] ? gres : NULL);
 }
 
-/* Who and where the job is: batch script and tasks alike. */
+/* The job's user, account, cluster and node: for the batch script and the tasks. */
 static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char *cluster,
                          const char *conf)
 {

@@ -224,7 +224,7 @@ static int next_file(struct bcast *b, Pst__BcastOpen **ret_open, uint32_t *ret_i
     return 1;
 }
 
-/* Until the sender, who knows, has closed. */
+/* Wait until the sender has closed its end: it already knows the result. */
 static void end_connection(struct client *c)
 {
     struct frame f;
@@ -256,7 +256,7 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
         r = one_file(&b, more, id);
         pst__bcast_open__free_unpacked(more, NULL);
     }
-    if (r < 0) /* what is unread when we close would overtake the answer */
+    if (r < 0) /* closing with unread bytes resets the connection, and the answer would be lost */
         end_connection(b.client);
     client_free(b.client);
     return r < 0;

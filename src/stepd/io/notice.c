@@ -1,8 +1,8 @@
 /* notice.c - the step daemon's own lines, as a person sees them; see step.h
  *
  * `[2026-01-01T00:00:00.123] error: text`: to srun's standard error for its steps, to the job's
- * standard error for the batch step.  Never blocks, whoever reads that; a full disk loses the
- * line and nothing else. */
+ * standard error for the batch step.  Never blocks, not even when the reader is slow; a full disk
+ * loses the line and nothing else. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>

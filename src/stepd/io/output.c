@@ -89,14 +89,15 @@ static int expand_path(struct step *s, const char *pattern, uint32_t task_id, ch
     return 0;
 }
 
-/* -EWOULDBLOCK: whoever opens it may have to wait. */
+/* -EWOULDBLOCK: to open the file may block. */
 static int try_open(const struct step *s, const char *path, int flags)
 {
     struct stat st;
     mode_t old;
     int fd;
 
-    /* Not even tried: who waits at the other end would take us for the reader or the writer. */
+    /* Do not open a FIFO here: the process at its other end would take us for the reader or the
+     * writer. */
     if (stat(path, &st) == 0 && S_ISFIFO(st.st_mode))
         return -EWOULDBLOCK;
     old = umask(s->umask);
@@ -190,5 +191,5 @@ void output_tell(int fd, const char *text, size_t len)
         fd = own;
     }
     if (write(fd, text, len) < 0)
-        return; /* nobody is left to tell */
+        return; /* there is no other place for the line */
 }

@@ -24,7 +24,7 @@
 struct relay {
     struct client *up;
     struct fanout fan;
-    bool gone; /* nobody is there to tell */
+    bool gone; /* the peer behind up has gone: send it nothing */
 };
 
 static void up_send(struct relay *r, const Pst__RelayFrame *f)
@@ -60,7 +60,7 @@ static void link_lost(struct relay *r, struct fan_link *l, const char *why)
     tell_lost(r, l->lo, l->hi, why);
 }
 
-/* A part of a file was written: whoever sends it may send more. */
+/* A part of a file was written: pass that on, so that the sender sends more. */
 static void pass_answer(struct relay *r, const struct fan_link *l, const struct frame *f)
 {
     Pst__RelayFrame up = PST__RELAY_FRAME__INIT;

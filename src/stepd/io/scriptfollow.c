@@ -1,4 +1,4 @@
-/* scriptfollow.c - what a batch script writes, for those who attach to it; see step.h
+/* scriptfollow.c - the output of a batch script, for clients that attach to it; see step.h
  *
  * The script has its files themselves, so they are read as they grow, from where they end when
  * the first client comes. Nothing is lost while all clients are slow: it stays in the file.  A
@@ -70,7 +70,7 @@ void follow_begin(struct step *s)
         return;
     f = calloc(1, sizeof(*f));
     if (!f)
-        return; /* who attached sees the end alone */
+        return; /* attached clients see the step's end, but no output */
     f->watch = inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
     begin_file(s, f, 0, s->out_fd);
     f->files[1].fd = -1;

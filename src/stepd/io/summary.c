@@ -3,8 +3,8 @@
  * A process of the user writes it, through the descriptor that the script's output was opened
  * with: it reaches the file that the job wrote, whatever the name leads to by now, and nothing
  * that the user may not write.  It runs after the last process of the step and before the step's
- * end is told, so that who sees the job's end sees the summary. That process asks the controller
- * for the other steps; we hand it what we know ourselves. */
+ * end is told, so that a user to whom the job has ended finds the summary.  That process asks the
+ * controller for the other steps; we hand it what we know ourselves. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -145,7 +145,7 @@ static void give_input(struct task *t, struct inpiece *piece, bool eof)
     input_write(t);
 }
 
-/* Whoever they are for: a piece for all the tasks is here once. */
+/* Counts the pieces of all tasks together; a piece for all the tasks is stored once. */
 bool input_full(const struct step *s)
 {
     return s->in_waits.bytes > STEP_STDIN_MAX || s->in_waits.pieces > PIECES_MAX;

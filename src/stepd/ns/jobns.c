@@ -1,8 +1,8 @@
 /* jobns.c - see jobns.h
  *
- * One thread that may unshare and fork.  The folders are root's to make: their parent is root's
- * alone, so that nobody can put a link into the way.  Programs of the site and rm run in the node's
- * namespace. */
+ * One thread, so that it may unshare and fork.  Root makes the folders: their parent belongs to
+ * root alone, so that no user can put a link into the path.  Programs of the site and rm run in the
+ * node's namespace. */
 #include "stepd/ns/jobns.h"
 
 #include <errno.h>

@@ -2,9 +2,9 @@
  *
  * The extern step's daemon has made the private folders and is in them.  Its child gets a copy of
  * that view with a /proc of its own, so that daemons go on seeing the node's processes.  Mounts and
- * processes belong to the node's users: who is root in the job's user namespace cannot take the
- * private folders away.  The child lives until the daemon lets go of a pipe, however that comes,
- * and the kernel ends with it whatever else is in the process namespace. */
+ * processes belong to the node's users: a process that is root in the job's user namespace cannot
+ * remove the private folders.  The child lives until the daemon closes a pipe or dies; when the
+ * child ends, the kernel kills every other process of the process namespace. */
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>

@@ -49,7 +49,7 @@ static void say_line(void *ctx, enum log_level level, const char *text)
     if (!p->in_task)
         step_tell(p->step, line);
     else if (write(STDERR_FILENO, line, strlen(line)) < 0)
-        return; /* nobody is there to read it */
+        return; /* the stream has no reader */
 }
 
 static void fill_numbers(struct step *s, struct spank_facts *f)

@@ -54,7 +54,7 @@ int plug_script(int argc, char **argv)
         return 1;
     }
     (void)log_open("slurmd", argc > 3 ? argv[3] : NULL, LOG_INFO,
-                   false); /* without it there is nobody to tell */
+                   false); /* without a log there is no place for an error message */
     fill_facts(&host.facts);
     r = spank_stack_load(argv[1], argv[2], &host, &st, &err);
     if (r == 0 && st)

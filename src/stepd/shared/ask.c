@@ -1,7 +1,7 @@
 /* ask.c - see ask.h
  *
- * The extern step's daemon takes whoever asks by what the kernel says of the connection, and lets
- * only root ask. */
+ * The kernel tells the extern step's daemon which process is at the other end of the connection;
+ * the daemon adopts that process.  It refuses processes of all users but root (and its own). */
 #include "stepd/shared/ask.h"
 
 #include <errno.h>
@@ -19,7 +19,7 @@
 #define NOT_ADOPTED 125 /* exit status */
 #define NOT_STARTED 127
 
-/* The step daemon's next word; it has slurmd to talk to as well, so that it may be busy for a
+/* Read the step daemon's answer.  The daemon serves slurmd as well, so the answer may take a
  * moment. */
 static int read_answer(int fd, int *ret_ns, int *ret_flags)
 {

@@ -2,8 +2,8 @@
  *
  * TaskProlog, a login shell and the opening of a file last as long as a user likes.  The step is
  * served all the while: its control socket, srun's connection and the tasks that have started.
- * Whoever ends the step ends the waiting.  The process counts as a running task, so that the step
- * lasts until it has ended. */
+ * An order to end the step ends the waiting.  The process counts as a running task, so that the
+ * step lasts until the process has ended. */
 #include <errno.h>
 #include <signal.h>
 

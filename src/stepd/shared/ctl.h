@@ -19,5 +19,5 @@ int ctl_recv_fd(int fd, const ProtobufCMessageDescriptor *desc, ProtobufCMessage
 int ctl_listen(const char *name, int *ret_fd);
 /* Next connection; a peer that is neither root nor ourselves is turned away (-EACCES). */
 int ctl_accept(int listen_fd, int *ret_fd);
-/* Connect to dir/name.  -ENOENT, -ECONNREFUSED: nobody there. */
+/* Connect to dir/name.  -ENOENT, -ECONNREFUSED: no process listens there. */
 int ctl_connect(const char *dir, const char *name, int *ret_fd);

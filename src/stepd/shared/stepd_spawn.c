@@ -19,7 +19,8 @@
 
 /* Where slurmstepd.c expects them; step.h of the step daemon has the same numbers. */
 enum { FD_FILE = 3, FD_CTL, FD_SRUN, FD_NS, FD_NS_PID, FD_COUNT };
-/* Its standard error is ours, for what it says before it has anybody to tell. */
+/* The step daemon inherits our standard error: until it has a log and a connection, its messages
+ * have no other place. */
 #define NO_FDS                                                                                     \
     {                                                                                              \
         -1, -1, STDERR_FILENO, -1, -1, -1, -1, -1                                                  \

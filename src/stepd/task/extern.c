@@ -1,9 +1,9 @@
 /* extern.c - the extern step: no tasks, but a place for processes that others start; see step.h
  *
  * The loop takes the step as running one task until slurmd says that the rest of the job is over
- * (release).  Those who were given to the step are not our children: nothing tells of their ends,
- * so that after the release they are looked for, in growing pauses.  Without a cgroup they are
- * known by number and time of start, and with them all who descend from them. */
+ * (release).  The adopted processes are not our children: nothing reports their ends, so that after
+ * the release we look for them, in growing pauses.  Without a cgroup we know them by process number
+ * and start time, and count their descendants with them. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -52,7 +52,7 @@ void extern_done(struct step *s)
     s->ext = NULL;
 }
 
-/* Forget those who have ended. */
+/* Forget the adopted processes that have ended. */
 static void refresh_list(struct extstep *e)
 {
     size_t kept = 0;
@@ -80,7 +80,7 @@ static size_t signal_all(struct step *s, int sig)
         pid_t pid = e->guests[i].pid;
 
         if (sig == SIGKILL)
-            (void)kill(pid, SIGSTOP); /* it starts no more: what has lost its parent is not found */
+            (void)kill(pid, SIGSTOP); /* so that it forks no more: the walk finds no orphans */
         found += proc_signal_tree(pid, sig);
         if (sig)
             (void)kill(pid, sig); /* it may have ended meanwhile */

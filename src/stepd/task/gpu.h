@@ -22,10 +22,10 @@ size_t gpu_list(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n,
                 const Pst__Gpu **list);
 /* Those of the step (of the job here for the batch step). */
 size_t gpu_list_here(const Pst__StepFile *sf, const Pst__Gpu **list);
-/* Likewise those that it has as a whole. */
+/* The same for the GPUs that the step has as a whole. */
 size_t gpu_list_whole(const Pst__StepFile *sf, const Pst__Gpu **list);
-/* The same as device files, for whoever lets the step at them.  *ret_paths is the caller's to
- * free. */
+/* The device files of the same GPUs, for code that gives the step access to them.  The caller frees
+ * *ret_paths. */
 size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths);
 /* The variables that programs look at, for those of the list that are chosen (NULL: all). */
 void gpu_put(const Pst__StepFile *sf, const Pst__Gpu *const *list, size_t n,

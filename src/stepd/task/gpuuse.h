@@ -1,9 +1,10 @@
 /* gpuuse.h - how busy a step's GPUs are, and how much of their memory is in use; stepd only
  *
- * What is said of a device is of all who use it: of a step that has the whole of it.  GPUs of which
- * the step has a share are left out, and so are those of which nothing is said.  amdgpu tells it in
- * /sys; of NVIDIA's GPUs slurmd asks their library and writes GPUUSE_FILE of its spool: the time of
- * the monotonic clock in microseconds, then a line "MINOR BYTES PERCENT" for each. */
+ * A driver tells the use of a whole device, by all its users together.  So only GPUs that the step
+ * has as a whole are measured; GPUs of which the step has a share are left out, and so are GPUs
+ * whose driver tells nothing.  amdgpu tells its numbers in /sys.  For NVIDIA's GPUs slurmd asks the
+ * vendor's library and writes GPUUSE_FILE of its spool: the time of the monotonic clock in
+ * microseconds, then a line "MINOR BYTES PERCENT" for each GPU. */
 #pragma once
 
 #include <stddef.h>
@@ -23,8 +24,8 @@ struct gpu_use {
  * Errors: -ENOENT: the driver does not tell (amdgpu does). */
 int gpuuse_read(const char *root, uint32_t minor, struct gpu_use *ret);
 
-/* Of /dev/nvidiaMINOR, by the file.  -ENOENT: it says nothing of it, or nobody keeps it any
- * more. */
+/* The use of /dev/nvidiaMINOR, from the file path.  -ENOENT: the file has no line for that GPU, or
+ * slurmd no longer writes the file. */
 int gpuuse_listed(const char *path, uint32_t minor, struct gpu_use *ret);
 
 /* The GPUs of the step's tasks here; NULL: there are none that tell. */

@@ -209,7 +209,8 @@ static void lose_service(struct step *s)
     step_terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
 }
 
-/* Our tasks are over: who asks about one of them does not wait for ever. */
+/* Our tasks are over: refuse the question, else the peer that asks about one of them would wait
+ * for ever. */
 static void refuse_question(struct step *s, const Pst__StepMpi *ask)
 {
     Pst__StepMpi answer = PST__STEP_MPI__INIT;

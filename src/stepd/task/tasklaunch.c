@@ -185,7 +185,7 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int
         r = taskscript_prolog(s, paths[i], env, print_fd);
         if (r == 0)
             continue;
-        if (r == -ECANCELED) { /* by whoever ended the step */
+        if (r == -ECANCELED) { /* the step was ordered to end */
             ended_early(s);
             return false;
         }

@@ -119,7 +119,8 @@ static void raise_most(uint64_t *most, uint64_t now)
     *most = MAX(*most, now);
 }
 
-/* A process may be gone between two looks whose children nobody has counted yet: never go back. */
+/* A process may end between two passes before its children were counted, which makes the sum
+ * smaller: never let the numbers go down. */
 static void grow_counts(struct counts *most, const struct counts *ended, const struct counts *live)
 {
     struct counts now = *ended;
@@ -235,7 +236,8 @@ static void check_limit(struct step *s)
     s->on->terminate(s, NULL, SIGKILL, true, 0);
 }
 
-/* Of the node, whoever uses it; a step of several nodes has the sum. */
+/* The energy is that of the whole node, other jobs included; a step of several nodes gets the
+ * sum. */
 static void look_at_energy(struct step *s)
 {
     if (!s->energy)
@@ -368,7 +370,7 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru)
     grow_counts(&t->most, &t->ended, NULL);
     if (by_cgroup(s))
         take_cgroup(s, i); /* before it goes with the step */
-    /* Who was not looked at has no peak without the files. */
+    /* A task that ended before the first pass has no peak from the files of /proc or the cgroup. */
     if (s->gather->how == PROC_RSS && (!by_cgroup(s) || (s->sf->gather->flags & GATHER_NO_CACHE)))
         raise_most(&t->mem_most, (uint64_t)ru->ru_maxrss << 10);
     raise_most(&t->vmem_most, t->mem_most);
@@ -495,7 +497,7 @@ void gather_answer(struct step *s, int fd, uint32_t request_id)
 {
     _cleanup_free_ struct proc_below *list = NULL;
     Pst__StepStat stat = PST__STEP_STAT__INIT;
-    Pst__StepUsage usage = s->usage; /* of those who are over */
+    Pst__StepUsage usage = s->usage; /* of the tasks that have ended */
     struct client *c;
     size_t n;
 

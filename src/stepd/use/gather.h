@@ -2,8 +2,9 @@
  *
  * One pass over the step's processes in /proc at the start, every interval, when sstat asks, and
  * at the end.  Processor time, transfers and the largest process come from wait(2) and from what
- * /proc keeps of a process that has ended, so that they are right for tasks nobody looked at.
- * Cgroups count memory and processor time by themselves; the rest is of the processes then too. */
+ * /proc keeps of a process that has ended, so that they are right even for a task that ended
+ * between two passes.  Cgroups count memory and processor time by themselves; the other numbers
+ * come from the processes then too. */
 #pragma once
 
 #include <stdint.h>

@@ -1,7 +1,8 @@
 /* nodeio.h - bytes in and out of this machine, by counters of the kernel
  *
- * Over network interfaces, or of Lustre file systems.  The counters are of the machine, whoever
- * uses it; a step counts what they grew by while it ran.  No counter goes round. */
+ * Over network interfaces, or of Lustre file systems.  The counters are those of the whole machine,
+ * all its users together; a step counts what they grew by while it ran.  The counters are wide
+ * enough that none overflows and begins again at 0. */
 #pragma once
 
 #include <stdint.h>
@@ -20,5 +21,6 @@ struct nodeio {
 int nodeio_read(const struct nodeio *n, uint64_t *ret_in, uint64_t *ret_out);
 /* Begin to count; root, interfaces and kind are set.  Errors as above. */
 int nodeio_begin(struct nodeio *n);
-/* Add what came since the last time.  One that is smaller than before has begun anew. */
+/* Add what came since the last call.  A counter that is smaller than before has begun anew, since
+ * its interface or file system was set up again. */
 void nodeio_look(struct nodeio *n);
