@@ -1,7 +1,7 @@
 /* daemon.c - slurmd from configuration to clean exit; see noded.h
  *
- * Owns struct noded and the main loop.  Ending (signal, request) leaves every step running: their
- * daemons belong to nobody but themselves, and the spool tells the next slurmd about them. */
+ * Owns struct noded and the main loop.  Ending (signal, request) leaves every step running: a step
+ * daemon does not need slurmd, and the spool tells the next slurmd about it. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

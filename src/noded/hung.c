@@ -23,9 +23,9 @@
 #define LOOK_MS 1000u
 #define ANSWER_US (5 * USEC_PER_SEC) /* of a daemon that is asked whether it is there */
 
-/* The daemon itself, held so that its number means nobody else.  Our child is waited for by us
- * alone; that of an earlier slurmd is the one that listens at its socket, and no younger than what
- * it wrote down. */
+/* Open the step daemon's process, so that its number cannot come to mean another process.  Only we
+ * wait for our own child, so its number is safe.  The daemon of an earlier slurmd is the process
+ * that listens at the step's socket and is no younger than the record that it wrote. */
 static int open_daemon(const struct noded *d, const struct nstep *step)
 {
     char dir[SPOOL_PATH_MAX];

@@ -378,7 +378,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     pong.has_now_us = pong.has_pid = true;
     pong.now_us = now_us();
     pong.pid = (uint32_t)getpid();
-    (void)conn_reply(c, frame->op, frame->id, 0, &pong.base); /* gone: nobody to tell */
+    (void)conn_reply(c, frame->op, frame->id, 0, &pong.base); /* fails when the peer has gone */
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */

@@ -41,13 +41,14 @@ struct nstep {
     uint32_t step_id;
     enum step_phase phase;
     bool launched;   /* its tasks were exec'ed */
-    bool unkillable; /* it said that SIGKILL is of no use */
+    bool unkillable; /* its daemon reported that SIGKILL has no effect, or does not answer */
     pid_t pid;       /* our child; 0 when found again after a restart */
     int ctl_fd;
     uv_poll_t *poll;
-    /* since when it owes an answer to the order to end; 0 = it does not (hung.c) */
+    /* when its daemon was ordered to end the step and has not answered since; 0 = no answer is due
+     * (hung.c) */
     int64_t asked_mono_us;
-    bool pinged;            /* it was asked once more */
+    bool pinged;            /* its daemon was asked once more whether it is there */
     Pst__StepFile *waiting; /* what to start after the prolog; owned */
     int srun_fd;            /* with waiting */
     Pst__StepEnd *end;      /* owned; set in phase STEP_ENDED */
@@ -77,12 +78,12 @@ struct njob {
     bool ns_lost;       /* they ended before the job: no step starts any more */
     int ns_pid_fd;      /* first process of its process and user namespaces; -1 none, or not yet */
     uint32_t ns_flags;  /* with it: CLONE_NEWPID, CLONE_NEWUSER */
-    bool released;      /* its extern step was told that nobody needs it any more */
+    bool released;      /* its extern step was told to end: the rest of the job is over */
     bool run_in_job;    /* prolog and epilog run in its extern step (PrologFlags=RunInJob) */
-    bool prolog_waits;  /* ... for that to start */
-    bool emptied;       /* with released: it waits for the epilog */
-    bool finished;      /* ... and was told that this is over */
-    bool suspended;     /* its steps are stopped, and those that start are too */
+    bool prolog_waits;  /* the prolog waits until the extern step has started */
+    bool emptied;       /* with released: the extern step waits for the epilog */
+    bool finished;      /* the extern step was told that the epilog is over */
+    bool suspended;     /* its steps are stopped, also those that start later */
     uint32_t batch_status;
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
     uv_timer_t *hold;     /* with held: the batch step had its time */
@@ -104,10 +105,10 @@ void jobs_remove(struct jobs *jobs, struct njob *job); /* frees job and its step
 struct nstep *job_find_step(struct njob *job, uint32_t step_id);
 int job_add_step(struct njob *job, uint32_t step_id, struct nstep **ret_step);
 void job_remove_step(struct njob *job, struct nstep *step);
-/* Said of a job that may not be here (yet). */
+/* Remember that a job is suspended, or no longer is.  The job may arrive on this node later. */
 void jobs_note_suspended(struct jobs *jobs, uint64_t run_id, bool suspended);
 bool job_has_live_steps(const struct njob *job);
-bool job_has_live_work(const struct njob *job); /* ... other than the extern step */
+bool job_has_live_work(const struct njob *job); /* live steps other than the extern step */
 /* Forget the order to end that waits for the batch step (steps_release()). */
 void job_unhold(struct njob *job);
 void jobs_each(struct jobs *jobs, void (*fn)(void *ctx, struct njob *job), void *ctx);
@@ -122,14 +123,15 @@ struct noded_options {
     char print; /* 'C' or 'G': print that and exit */
 };
 
-/* How files reach what stands above them: the order of files is
+/* How a file calls functions of the files above it.  The order of files is
  *
  *   slurmd -> daemon -> nodeops, spoolrecover -> attachaccess, steplaunch -> stepwatch
  *          -> scripts, hung, listen, nodereport ... -> jobtable, hw, base
  *
- * and each calls its right side by name.  daemon.c has the one table of the other direction. */
+ * and each file calls the files at its right by name.  For calls in the other direction daemon.c
+ * has this table. */
 struct noded_events {
-    /* The controller: it asks something, it has taken our registration. */
+    /* The controller sent a request; the controller has accepted our registration. */
     void (*request)(struct noded *d, struct dialer *dialer, const struct frame *frame);
     void (*registered)(struct noded *d);
     void (*stop)(struct noded *d); /* noded_stop() */
@@ -190,8 +192,8 @@ int noded_print(const struct noded_options *opt, bool gres); /* slurmd -C, -G; e
 int noded_run(const struct daemon_head *head, const struct noded_options *opt);
 void noded_stop(struct noded *d);
 void noded_reconfigure(struct noded *d);
-/* The controller makes the key file at its first start, maybe after ours: tried at every
- * registration. */
+/* Load the keys.  The controller makes the key file at its first start, which may be after ours, so
+ * this is tried at every registration. */
 void noded_load_keys(struct noded *d, bool again); /* again: also when there are some */
 
 /* hw.c: this machine */

@@ -102,7 +102,7 @@ void plugins_end(struct noded *d)
         return;
     if (p->stack)
         (void)spank_stack_call(p->stack, SPANK_SLURMD_EXIT,
-                               NULL); /* told, and nobody waits for it */
+                               NULL); /* the stack logs failures; slurmd ends anyway */
     (void)spank_stack_free(p->stack);
     free(p);
 }

@@ -1,8 +1,9 @@
 /* nvml.c - what NVIDIA's GPUs are used for, by the vendor's library; see noded.h
  *
- * Their driver tells it to nobody else.  AutoDetect=nvml loads the library; while there are jobs
- * the GPUs are asked every SAMPLE_MS on a thread of libuv's pool, since a driver in trouble may
- * take its time, and the answers lie in a file of the spool that step daemons read. */
+ * The driver of these GPUs tells their use only through that library.  AutoDetect=nvml loads it.
+ * While there are jobs, a thread of libuv's pool asks for the use every SAMPLE_MS, since a call to
+ * a driver in trouble may last, and writes the answers into a file of the spool.  Step daemons read
+ * that file. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <inttypes.h>

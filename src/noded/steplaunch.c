@@ -331,7 +331,8 @@ static int make_step_dir(struct noded *d, const struct njob *job, uint32_t step_
 
     if (r != -EEXIST)
         return r;
-    /* Not in our table, so nobody's: a slurmd that died between the two. */
+    /* The folder exists, but the step is not in our table: an earlier slurmd made the folder and
+     * died before it started the step. */
     r = spool_remove_step(d->spool, job->job_id, job->run_id, step_id);
     return r < 0 ? r : spool_make_step(d->spool, job->job_id, job->run_id, step_id);
 }

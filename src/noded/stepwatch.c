@@ -85,7 +85,8 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         job->batch_status = end ? end->exit_status : 0;
         if (!job->terminating && !job_has_live_work(job) &&
             env_alloc_nodes(job->on->job->alloc) == 1) {
-            /* Nobody else has to be told first: saves the controller a round trip. */
+            /* No other node has a part of the job: end it here, which saves the controller a round
+             * trip. */
             job->terminating = job->single = true;
             listen_revoke(d->listener, job->job_id, job->run_id);
             steps_advance_job(d, job);
@@ -105,7 +106,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
 
 void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why)
 {
-    bool ours = step->step_id == STEP_ID_EXTERN; /* nobody misses it when its job is over */
+    bool ours = step->step_id == STEP_ID_EXTERN; /* no user asked for it: its loss is no failure */
     Pst__StepEnd *end = make_end(step, ours ? 0 : SIGKILL, !ours, why);
     char dir[SPOOL_PATH_MAX];
 
@@ -154,7 +155,7 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
     if (news->started && step->step_id == STEP_ID_EXTERN && d->ns) {
         step->job->no_ns = step->job->ns_fd < 0;
         if (step->job->prolog == SCRIPT_DONE)
-            d->on->prolog_over(d, step->job); /* who waits for the private folders */
+            d->on->prolog_over(d, step->job); /* start the steps that wait for private folders */
     }
     if (news->has_terminating && news->terminating && step->step_id == STEP_ID_BATCH) {
         steps_release(d, step->job);

@@ -173,7 +173,7 @@ int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, co
 
     r = rec ? follow_process(d, rec, fd) : -EIO;
     if (r < 0) {
-        (void)kill(pid, SIGKILL); /* nobody would end it */
+        (void)kill(pid, SIGKILL); /* we cannot follow the process, so nothing else would end it */
         if (rec)
             pst__user_process__free_unpacked(rec, NULL);
         return err->text[0] ? r : err_set(err, r, "cannot follow the process");
@@ -217,7 +217,7 @@ static void recover_one(struct noded *d, const char *name)
 
     if (spool_get_msg(d->spool, name, &pst__user_process__descriptor, &msg) < 0) {
         (void)snprintf(path, sizeof(path), "%s/%s", d->spool, name);
-        (void)unlink(path); /* of no use to anybody */
+        (void)unlink(path); /* an unreadable record is of no use */
         return;
     }
     rec = (Pst__UserProcess *)msg;
@@ -252,7 +252,7 @@ void userproc_close(struct noded *d)
 {
     while (d->userprocs) {
         if (uv_is_active((uv_handle_t *)&d->userprocs->parting))
-            kill_now(d->userprocs); /* nobody would, until an heir comes */
+            kill_now(d->userprocs); /* else it would run on until the next slurmd starts */
         let_go(d->userprocs);
     }
 }
