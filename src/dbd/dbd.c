@@ -95,7 +95,7 @@ static void forget_location(struct dbd *d)
     d->location = NULL;
 }
 
-/* May the same call succeed later, with nobody doing anything about it? */
+/* May the same call succeed later, without an administrator's help? */
 static bool may_pass(int r)
 {
     return r == -ENOSPC || r == -EBUSY || r == -ECONNREFUSED || r == -ENOTCONN || r == -EROFS;
@@ -134,7 +134,8 @@ int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err)
     return may_pass(r) ? 0 : r;
 }
 
-/* Make the tables.  A server that is not there yet is waited for by those who need it. */
+/* Make the tables.  When the database server is not there yet this succeeds all the same: the
+ * threads that need the database wait for it. */
 static int open_store(struct dbd *d, struct err *err)
 {
     struct sql *db = NULL;

@@ -1,9 +1,8 @@
 /* dbd.h - slurmdbd's parts; dbd/ only
  *
- * Threads: the server's I/O threads, those of serve.h, and the main one, which waits for signals
- * and, where there are two daemons or two database servers, looks every second whose turn it is
- * (standby.c).
- */
+ * Threads: the server's I/O threads, the threads of serve.h, and the main thread.  The main thread
+ * waits for signals and, where there are two daemons or two database servers, looks every second
+ * which daemon works, and on which server (standby.c). */
 #pragma once
 
 #include <pthread.h>
@@ -40,23 +39,23 @@ struct dbd {
     struct auth_keys *keys;
     struct feeds *feeds;
     struct rpc_stat rpcs[OP_MAX_];
-    _Atomic int64_t since_us; /* they are counted since */
+    _Atomic int64_t since_us; /* when the counting of rpcs began */
     struct serve *serve;
     struct debug debug;
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
     atomic_bool stopping;
     /* the main thread's */
-    struct turn *turn;     /* NULL: there is nobody else */
+    struct turn *turn;     /* NULL: there is no other slurmdbd */
     bool second;           /* DbdBackupHost */
-    bool working, failing; /* failing: the database cannot be asked, and said so */
-    unsigned asked;        /* so many times it was our turn */
+    bool working, failing; /* failing: the database does not answer; the log has said so */
+    unsigned asked;        /* how many times the database said that it is our turn */
 };
 
 /* StorageType, StorageHost ... as a location (acct/sql/sql.h). */
 int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass,
                  char **ret_location);
-/* What conf says of how questions are answered and when old rows go, as it is now. */
+/* Apply the settings of conf on answers to queries and on the purge of old rows. */
 void dbd_configure(struct dbd *d, const struct conf_dbd *conf);
 /* The password at the server: StoragePass, or what StoragePassScript prints; NULL: none.  The
  * caller frees. Errors: -EINVAL the program failed or printed nothing. */
@@ -66,20 +65,21 @@ int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);
  * operation. */
 bool control_request(struct dbd *d, struct conn *c, const struct frame *frame);
 
-/* debug.c: DebugFlags.  -EINVAL: one is unknown. */
+/* debug.c: DebugFlags.  -EINVAL: a flag is unknown. */
 int debug_check(const struct conf_dbd *conf, struct err *err);
-/* From now on: conf was checked. */
+/* conf has passed debug_check(). */
 void debug_set(struct debug *d, const struct conf_dbd *conf);
-void debug_end(void); /* no statement is told any more */
+void debug_end(void); /* the database reports no more statements */
 void debug_request(const struct debug *d, const struct conn *c, const struct frame *frame);
 
-/* Find the database's server: the location of the first that answers, or of StorageHost.
- * *ret_reached: it answers. */
+/* Find the database's server: the location of the first server that answers, or else StorageHost.
+ * *ret_reached: a server answers. */
 int dbd_locate(struct dbd *d, bool *ret_reached, struct err *err);
-/* Port, tables, threads, and the door opens.  keys are loaded and the location is known already. */
+/* Begin to work: make the tables, start the threads, accept connections on the port.  The keys are
+ * loaded and the location is known already. */
 int dbd_work(struct dbd *d, struct err *err);
 void dbd_rest(struct dbd *d); /* ends what dbd_work() began */
-void dbd_stop(struct dbd *d); /* whatever was started */
+void dbd_stop(struct dbd *d); /* ends everything that was started */
 
 /* ---- standby.c: the main thread's ------------------------------------------------------------ */
 

@@ -1,7 +1,7 @@
 /* debug.c - DebugFlags: which statements and requests are logged
  *
- * A flag of a kind of records is one of the tables that hold them; who, accounts and QOS share one,
- * so their flags are the same. */
+ * A flag that names a kind of records stands for the table that holds them.  Users, accounts and
+ * QOS share a table, so their flags mean the same. */
 #include <errno.h>
 #include <string.h>
 #include <strings.h>

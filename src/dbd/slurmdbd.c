@@ -134,8 +134,8 @@ static void open_log(void *ctx)
 
 /* ---- the daemon ------------------------------------------------------------------------------ */
 
-/* What can change while it runs: how much is logged, who sees what, what is purged and summed
- * up. */
+/* Apply the settings that can change while the daemon runs: log level, what users may see
+ * (PrivateData), purge and roll-up. */
 static void reread_conf(struct dbd *d, const struct daemon_options *o)
 {
     struct err err = { .text = "" };

@@ -1,4 +1,4 @@
-/* standby.c - who works: this slurmdbd or the other, and on which database server
+/* standby.c - which slurmdbd works, this one or the other, and on which database server
  *
  * DbdHost and DbdBackupHost run a daemon each.  The second stands by, with its doors closed, until
  * the first has left the database, and closes them again when the first is back: its peers come to
