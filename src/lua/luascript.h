@@ -28,18 +28,20 @@ int luascript_new(const char *path, int64_t limit_us, luascript_log_fn *log,
                   luascript_setup_fn *setup, void *ctx, struct luascript **ret, struct err *err);
 struct luascript *luascript_free(struct luascript *s); /* always NULL */
 
-/* Push function `name`, after which the arguments are pushed and luascript_run() is called.  The
- * file is read when it was not or has changed; when a changed file does not load, the script it
- * replaces goes on and the log says so.  Errors: -ENOENT there is no such function, -EINVAL, -EFBIG
- * and those of reading, with the sentence. */
+/* Push function `name`.  The caller then pushes the arguments and calls luascript_run().  The file
+ * is read at the first call and when it has changed; when a changed file does not load, the script
+ * read before stays in use and the log says so.  Errors: -ENOENT there is no such function;
+ * -EINVAL, -EFBIG and errors of reading, with a sentence in err. */
 int luascript_begin(struct luascript *s, const char *name, lua_State **ret_L, struct err *err);
-/* Call what is on the stack with n arguments.  Gives its first result as a number: nil and what is
- * no number count as -1.  Errors: -EINVAL with Lua's message; the stack is empty in any case. */
+/* Call the function on the stack with n arguments.  *ret gets its first result as a number: nil and
+ * values that are no number count as -1.  Errors: -EINVAL with Lua's message.  The stack is empty
+ * afterwards in any case. */
 int luascript_run(struct luascript *s, int n, int64_t *ret, struct err *err);
 
 /* Lines that log_user() left in this call, without a newline at the end; "" = none. */
 const char *luascript_messages(const struct luascript *s);
-/* A number that is another one for each call: what a script keeps from an older call is stale. */
+/* A number that differs for each call: it shows that a record which a script kept from an older
+ * call is stale. */
 uint64_t luascript_call_id(const struct luascript *s);
 struct luascript *luascript_of(lua_State *L);   /* the script that L runs */
 void *luascript_ctx(const struct luascript *s); /* as given to luascript_new() */

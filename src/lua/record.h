@@ -1,7 +1,7 @@
 /* record.h - a record of the schema as a Lua script sees it: record.name
  *
- * What names there are and what they mean is a table of the caller.  A record is usable during the
- * call of the script it was pushed for and an error afterwards. */
+ * The caller's table says which names there are and what they mean.  A script can use a record
+ * during the call that the record was pushed for; a later use raises an error. */
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
@@ -29,7 +29,7 @@ struct luarecord_row {
     bool read_only;
     /* Push one value. */
     void (*get)(lua_State *L, ProtobufCMessage *msg, void *ctx);
-    /* The value is at `index`; raises an error for what cannot be. */
+    /* Set the field to the value at `index`; raises an error for a value that is not allowed. */
     void (*set)(lua_State *L, int index, ProtobufCMessage *msg, void *ctx);
 };
 
@@ -43,6 +43,6 @@ struct luarecord_type {
 void luarecord_push(lua_State *L, const struct luarecord_type *type, ProtobufCMessage *msg,
                     void *ctx, bool writable);
 
-/* nil and NO_VAL of 16, 32 and 64 bits: no value.  Else *ret; raises an error for what is no whole
- * number. */
+/* False for nil and for NO_VAL of 16, 32 and 64 bits: no value.  Else true and the number is in
+ * *ret.  Raises an error for a value that is no whole number. */
 bool luarecord_number(lua_State *L, int index, const char *name, int64_t *ret);

@@ -243,8 +243,9 @@ static int set_mounts(json_t *config, const struct oci_edit *e, json_t **ret_mou
 
 /* ---- the user -------------------------------------------------------------------------------- */
 
-/* In a user namespace without privileges there is one user to map: ourselves, whoever made the
- * bundle.  Mappings of several ids stay: they are a matter of subuid(5). */
+/* In a user namespace without privileges we can map one user only: ourselves.  So a mapping of one
+ * id is changed to our own id, even when another user made the bundle.  Mappings of several ids
+ * stay: subuid(5) decides about them. */
 static int set_mapping(json_t *linux_, const char *key, json_int_t inside, uint32_t outside,
                        struct err *err)
 {

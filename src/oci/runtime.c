@@ -68,8 +68,8 @@ static void exec_command(const struct runner *r, const char *line, int out_fd, b
             _exit(126);
         (void)close(null_fd);
     }
-    if (r->o->task->pmi) { /* as for a service that gets sockets: who passes descriptors on looks
-                              for this */
+    if (r->o->task->pmi) { /* as for a service that gets sockets: a runtime that passes descriptors
+                              on to the container looks for this variable */
         (void)snprintf(listen_pid, sizeof(listen_pid), "LISTEN_PID=%d", (int)getpid());
         if (oci_env_set(&r->o->outer, listen_pid) < 0)
             _exit(126);
@@ -308,7 +308,7 @@ static int run_parts(struct runner *r, int *ret_code, struct err *err)
         return err->text[0]
                    ? e
                    : err_set(err, e, "the container could not be waited for: %s", strerror(-e));
-    /* A child of somebody else's took its status with it. */
+    /* The container was the child of another process, and its status went to that process. */
     *ret_code = r->container.status == UNKNOWN ? 0 : code_of(r->container.status);
     return 0;
 }

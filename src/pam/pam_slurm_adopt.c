@@ -1,8 +1,8 @@
-/* pam_slurm_adopt.c - a PAM account module: who has a job on the node may log in, into the job
+/* pam_slurm_adopt.c - a PAM account module: a user with a job on the node may log in, into the job
  *
- * The process that calls becomes one of the job's extern step, and what it starts with it: it is
- * ended with the job and counted for it.  Who has no job is turned away.  Nothing here may end or
- * stop the program that loaded us. */
+ * The calling process, and every process that it starts, becomes part of the job's extern step: it
+ * ends with the job, and its use counts for the job.  A user without a job is refused.  Nothing
+ * here may end or stop the program that loaded us. */
 #include <errno.h>
 #include <pwd.h>
 #include <sched.h>

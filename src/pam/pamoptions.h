@@ -12,17 +12,17 @@ enum pam_action {
 
 struct pam_options {
     enum pam_action no_jobs;         /* the user has no job here: deny */
-    enum pam_action unknown;         /* he has several: newest */
+    enum pam_action unknown;         /* the user has several jobs here: newest */
     enum pam_action adopt_failure;   /* the job does not take the process: allow */
     enum pam_action generic_failure; /* something else went wrong: ignore */
     bool disable_x11;
     bool join_container;
-    int log_level;        /* syslog's: what is less important is not told */
+    int log_level;        /* syslog's: less important messages are not logged */
     const char *nodename; /* NULL: the host's name; borrowed from argv, as the next */
     const char *service;  /* "sshd"; "*" = any */
 };
 
-/* Defaults, then each argument of the module.  bad() is called for one that is not understood,
- * which is left out. */
+/* Set the defaults, then apply each argument of the module.  An argument that is not understood is
+ * passed to bad() and otherwise ignored. */
 void pam_options_parse(int argc, const char **argv, void (*bad)(void *ctx, const char *arg),
                        void *ctx, struct pam_options *ret);

@@ -7,7 +7,8 @@
  *
  * A plugin is loaded by the programs that launch jobs when plugstack.conf names it, and finds the
  * functions below in the program that loaded it.  It declares itself with SPANK_PLUGIN and defines
- * any of the slurm_spank_* callbacks. docs/plugins.md says which is called where, when and as whom.
+ * any of the slurm_spank_* callbacks.  docs/plugins.md says in which program, when and as which
+ * user each callback is called.
  *
  * The order of enumerators and members does not change: a plugin that was compiled once stays good.
  * What is new is added at the end, and SPANK_INTERFACE_VERSION grows with it. */
