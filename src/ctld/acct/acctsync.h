@@ -1,8 +1,7 @@
 /* acctsync.h - changes of accounting records on their way into the log
  *
- * The accounting store numbers its changes; whoever brings them (the accounting thread,
- * slurmdbd's connection) posts them here in batches.  The core journals what is new to it and
- * applies it.
+ * The accounting store numbers its changes.  The accounting thread, or the connection to slurmdbd,
+ * posts them here in batches.  The core journals the changes that are new to it and applies them.
  *
  * A batch that begins with `clear` holds everything there is: only what differs from the present
  * is journaled, so sending all of it again costs the log nothing.  Of other batches, changes up

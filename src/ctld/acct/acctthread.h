@@ -19,8 +19,8 @@ struct frame;
 
 /* enum acct_keep; 0: t is NULL.  Any thread. */
 unsigned acctthread_keep(const struct acctthread *t);
-/* What the store tells of its roll-up; nothing when it is somebody else's, or t NULL.  Any
- * thread. */
+/* Add the store's roll-up statistics to reply.  Adds nothing when another process (slurmdbd) does
+ * the roll-up, or t is NULL.  Any thread. */
 void acctthread_stats(struct acctthread *t, Pst__DiagReply *reply, bool reset);
 /* slurm.conf says anew what is stored of jobs (NULL: no accounting).  Any thread. */
 void acctthread_reconfigured(struct acctthread *t, const struct conf *conf);

@@ -15,9 +15,9 @@ struct core_queue *core_queue_free(struct core_queue *q); /* with what waits in 
 /* Takes cmd.  False, and cmd is freed: it is a request, and its user's share or the queue is
  * full. */
 bool core_queue_put(struct core_queue *q, struct cmd *cmd);
-/* All of lane 0, waiting until `until_mono_us` for anything at all; NULL = only users wait, or
- * nobody. */
+/* Take all commands of lane 0; when the queue is empty, wait until `until_mono_us` for a command.
+ * NULL = lane 0 is empty; commands of users may wait. */
 struct cmd *core_queue_take(struct core_queue *q, int64_t until_mono_us);
-/* of the user whose turn it is; NULL: none waits */
+/* Take the next command of the user whose turn it is; NULL: no user's command waits. */
 struct cmd *core_queue_next(struct core_queue *q);
 void cmd_free_list(struct cmd *head);

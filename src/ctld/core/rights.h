@@ -1,4 +1,4 @@
-/* rights.h - who is an administrator, and who may act in whose name */
+/* rights.h - which users are administrators, and which may act in another user's name */
 #pragma once
 
 #include <stdbool.h>

@@ -20,8 +20,8 @@ struct decisions_msg;
 struct job_end;
 struct strbuf;
 
-/* One operation of the controller.  Who may ask is in wire/access.def, which the connection
- * compares with each request before it comes here. */
+/* One operation of the controller.  wire/access.def says which users may ask for it; the connection
+ * checks that before the request comes here. */
 enum op_flag {
     OPF_WRITES = 1u << 1, /* refused while the disk is full */
     OPF_CLOSES = 1u << 2, /* from then on the core hears when the connection closes */
@@ -144,7 +144,7 @@ struct ctld_service {
     void (*job_started)(struct ctld *ctld, struct job *j, uint64_t lsn);
     /* Prologs that j waited for are over: it may have been launched now. */
     void (*job_ready)(struct ctld *ctld, struct job *j, uint64_t lsn);
-    /* Something that those who wait for j hear of: another node is ready for it. */
+    /* Another node is ready for j: the clients that wait for j are told. */
     void (*job_progress)(struct ctld *ctld, struct job *j, uint64_t lsn);
     /* The client that waited for the start of j has given it up. */
     void (*job_given_up)(struct ctld *ctld, struct job *j);

@@ -1,4 +1,4 @@
-/* wait.h - requests that are answered later: allocations being waited for, job ends
+/* wait.h - requests that are answered later: for an allocation, or for the end of a job
  *
  * A waiter gets JobStatus frames: pending at once, the grant when the job starts, the end as the
  * last frame. */
@@ -8,12 +8,12 @@
 
 struct waiter {
     uint64_t ticket;
-    struct waiter *next; /* that waits on the same job, and came before */
+    struct waiter *next; /* the waiter on the same job that came before this one */
     struct cmd reply;    /* conn (held), op and id to answer with */
     uint32_t job_id;
-    bool until_started;     /* the grant matters; else only the end */
+    bool until_started;     /* answer the grant; else only the end */
     bool granted;           /* grant frame sent */
-    Pst__JobRecord *record; /* test_only: tell it too; owned */
+    Pst__JobRecord *record; /* test_only: sent with the answer; owned */
     bool test_only;         /* the scheduler's answer is awaited (ticket) */
     int64_t give_up_us;     /* --immediate; 0 = none */
     Pst__StepSpec *step;    /* create with the grant; owned */
@@ -23,19 +23,19 @@ struct waiter {
 /* Enter a waiter for cmd's connection; gives its ticket.  step is copied. */
 uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
                   uint32_t immediate_s, const Pst__StepSpec *step);
-/* record (may be NULL) is taken, to be told with the answer. */
+/* record (may be NULL) is taken over and sent with the answer. */
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
-/* May cmd's user put one more question to the scheduler?  False: told to come back.  True:
- * wait_add_test() follows. */
+/* May cmd's user put one more question to the scheduler?  False: the client was told to come back
+ * later.  True: the caller calls wait_add_test(). */
 bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd);
-/* by the scheduler, whether or not anybody still waits */
+/* The scheduler has answered the question of this ticket.  Its waiter may have gone already. */
 void wait_answered(struct ctld *ctld, uint64_t ticket);
 /* Lines for the user, which go with the waiter's next frame; "" = none. */
 void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 
-/* Tell those who wait on j what it is now; after lsn. */
+/* Tell the waiters on j its state, once lsn is durable. */
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn);
 void wait_conn_closed(struct ctld *ctld, uint64_t conn);
 void wait_tick(struct ctld *ctld, int64_t now_us);

@@ -10,8 +10,9 @@
 #include "wire/server/rpcstat.h"
 
 /* Big answers leave one at a time: sixteen clients that all print a queue of 50,000 jobs would
- * else keep every CPU busy and everybody else waiting.  A command has its turn until it is done
- * printing and goes, other programs until their answer is out; who is slow loses it. */
+ * else keep every CPU busy and all other clients waiting.  A command keeps its turn until it has
+ * printed and closes the connection; another program keeps it until its answer is sent.  A slow
+ * client loses its turn. */
 struct query;
 struct query_gate {
     pthread_mutex_t lock;

@@ -1,13 +1,13 @@
 /* private.h - PrivateData for requests that the core does not answer: sacct, sreport, sprio,
  * watchers
  *
- * Who somebody is, the core knows: the request goes there and on to whom it is for, narrowed
- * where it has to be.  Of jobs users see their own, and coordinators those of their accounts
- * (watchers their own alone). */
+ * Only the core knows whether a user is an operator or a coordinator.  So the request goes to the
+ * core first, which narrows it where it has to and passes it on to the thread that answers.  Users
+ * see their own jobs; coordinators also see the jobs of their accounts, except as watchers. */
 #pragma once
 
 #include "ctld/front/front.h"
 
-/* On an I/O thread: true when the request is on its way, false when nothing is hidden from
- * anybody. */
+/* On an I/O thread.  True: the request is on its way through the core.  False: PrivateData hides
+ * nothing, and the caller answers. */
 bool private_takes(struct front *f, struct conn *c, const struct frame *frame);

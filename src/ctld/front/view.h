@@ -1,7 +1,7 @@
 /* view.h - immutable views of the cluster for queries
  *
- * Every job, step, node and partition has an encoded record (counted bytes), made anew only when
- * it changed and somebody asks.  A view is a tree of two levels over those: publishing copies
+ * Every job, step, node and partition has an encoded record (counted bytes).  It is made anew only
+ * when it changed and a query comes.  A view is a tree of two levels over those: publishing copies
  * the chunks that changed and the root, so it costs the core O(changed + chunks), whatever is
  * asked afterwards.
  *
@@ -21,7 +21,7 @@ struct vrec {
     _Atomic uint32_t refs;
     uint32_t id, array_id;      /* job id (steps: of their job), node id */
     uint32_t state, flags, uid; /* triggers and crontabs: state is their kept_kind */
-    /* nodes, partitions: view_name_hash(); who finds it compares the name */
+    /* nodes, partitions: view_name_hash(); a look-up by hash must compare the name too */
     uint64_t name_hash;
     const char *account, *label; /* jobs, steps: of the job, behind data; NULL = none */
     struct blob *script, *env;   /* jobs: held */

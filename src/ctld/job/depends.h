@@ -1,5 +1,5 @@
-/* depends.h - keeping dependencies true: who waits for whom, and what happens when something
- * changes */
+/* depends.h - keeping dependencies true: which job waits for which, and what happens when one of
+ * them changes */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -12,8 +12,8 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id);
  * wait for a job that this ends, and so on: before it returns, unless it is called while it
  * works already or that is more than a turn's work, which goes on in later turns of the core. */
 void depends_changed(struct ctld *ctld, const struct job *target);
-/* Somebody waits for the end of an array that goes on. */
+/* Does a job wait for the end of this array, which goes on? */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
-/* evaluate one job then; 0 = at the next tick */
+/* Evaluate this job at when_us; 0 = at the next tick. */
 void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us);
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */

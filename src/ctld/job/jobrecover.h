@@ -1,4 +1,5 @@
-/* jobrecover.h - after a restart: who waits for what, and what goes on.  Core thread. */
+/* jobrecover.h - after a restart: set up again what each job waits for, and go on with jobs that
+ * were starting or ending.  Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"

@@ -17,10 +17,10 @@ struct job_end {
     const char *kill_text; /* "DUE TO TIME LIMIT", for the job's stderr; static */
     bool nodes_clean;      /* the only node has already cleaned up */
     bool by_user;
-    uid_t uid;    /* who cancelled */
+    uid_t uid;    /* the user that cancelled */
     bool requeue; /* pending again once it is clean */
     bool requeue_hold, special_exit;
-    bool by_command; /* somebody asked for the requeue */
+    bool by_command; /* a user asked for the requeue */
     const char *failed_node;
     uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */
 };

@@ -14,7 +14,7 @@ struct owners *owners_free(struct owners *o); /* always NULL */
 
 /* The client of this connection owns j from now on. */
 void owners_attach(struct ctld *ctld, const struct job *j, uint64_t conn);
-/* A connection on which somebody waited for j is closed. */
+/* A connection whose client waited for j is closed. */
 void owners_detach(struct ctld *ctld, const struct job *j, uint64_t conn);
 /* After recovery: the client of j has MessageTimeout to come back. */
 void owners_recover(struct ctld *ctld, const struct job *j);

@@ -1,8 +1,8 @@
 /* prologs.h - PrologFlags=Alloc: an allocation is ready when the prologs of all its nodes are done
  *
  * Core thread.  From its start until then a job is CONFIGURING and its record says node_prologs.
- * Which nodes have answered is not kept: after a restart of either side they are asked again, and
- * say so at once. */
+ * The journal does not keep which nodes have answered: after a restart of either side they are
+ * asked again, and a node that is done answers at once. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -27,7 +27,7 @@ static inline bool job_awaits_node_prologs(const Pst__JobRecord *r)
     return r->has_node_prologs && r->node_prologs;
 }
 
-/* Must who asked for the allocation wait?  Not with NoHold. */
+/* Must the client that asked for the allocation wait?  Not with NoHold. */
 bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
 /* Must the script wait for more than its own node (DeferBatch)?  Of a heterogeneous job all
  * components count, here and there. */
@@ -41,12 +41,12 @@ bool prologs_note_passed(struct ctld *ctld, const struct job *j, size_t position
 
 /* prologsteps.c
  *
- * A node is not waited for any more: its prolog is done, or the node is lost and the job goes on
- * without it.  What waited for the last one goes on. */
+ * The job no longer waits for this node: the node's prolog is done, or the node is lost and the job
+ * goes on without it.  After the last node the job is launched. */
 void prologs_passed(struct ctld *ctld, struct job *j, uint32_t node_id);
-/* A node says that it is done. */
+/* Node n reports that its prolog is done. */
 void prologs_done(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run);
 /* A run begins, or j is about to be forgotten: no node has answered. */
 void prologs_forget(struct ctld *ctld, const struct job *j);
-/* The allocation has become smaller: all that are left are asked again. */
+/* The allocation has become smaller: ask all nodes that are left again. */
 void prologs_resized(struct ctld *ctld, struct job *j, uint64_t lsn);

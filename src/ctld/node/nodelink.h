@@ -1,4 +1,5 @@
-/* nodelink.h - the connections of the nodes: who is there, and sending to them.  Core thread. */
+/* nodelink.h - the connections of the nodes: which nodes are connected, and sending to them.  Core
+ * thread. */
 #pragma once
 
 #include "ctld/ctld.h"

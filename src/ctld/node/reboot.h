@@ -6,11 +6,11 @@
 
 #include "ctld/ctld.h"
 
-/* Time passes: issue what is due, give up what took too long. */
+/* Issue the reboot of n when it is due, and give up a reboot that took too long. */
 void reboot_tick(struct ctld *ctld, struct node *n, int64_t now_us);
-/* Is reg what n says after the reboot it was sent to? */
+/* Is reg the registration of n after the reboot that was asked for? */
 bool reboot_over(const Pst__NodeRecord *n, const Pst__NodeRecord *reg);
-/* State and flags then; true when reason, by whom and when are to be forgotten.  set gets the
- * rest. */
+/* The reboot of n is over: change *flags, and put the other fields that change into set.  True: the
+ * caller clears the reason of n, with its user and time. */
 bool reboot_done(const struct ctld *ctld, const Pst__NodeRecord *n, Pst__NodeRecord *set,
                  uint32_t *flags);

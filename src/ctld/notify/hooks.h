@@ -1,7 +1,7 @@
 /* hooks.h - PrologSlurmctld and EpilogSlurmctld
  *
  * Core thread.  A job whose PrologSlurmctld runs is RUNNING and CONFIGURING: it holds its nodes,
- * but nothing is launched and nobody is told of the grant before it is over.  A job whose
+ * but until the program ends nothing is launched and no client is told of the grant.  A job whose
  * EpilogSlurmctld runs stays COMPLETING. */
 #pragma once
 

@@ -2,8 +2,8 @@
  *
  * The core puts a note with the whole record into the log beside the end of a run (and its
  * start, when asked); a follower of the log (logfollow.h) takes the notes to a file, a program,
- * Elasticsearch or Kafka.  What is away delays nobody, and gets everything once it is back: at
- * least once, in order. */
+ * Elasticsearch or Kafka.  A receiver that is away delays no job, and gets every note once it is
+ * back: at least once, in order. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,9 +1,10 @@
 /* logfollow.h - a consumer of the durable log with a place of its own
  *
  * A thread reads the journal behind its stored place (a file with one number), hands the records on
- * in batches and moves the place once what a batch held has arrived.  Whatever fails, it begins
- * again behind the last record that arrived after a pause: each record comes at least once, in
- * order, over restarts of both sides.  Nobody waits for it; memory holds one batch. */
+ * in batches, and moves the place once the records of a batch have arrived.  After a failure and a
+ * pause it begins again behind the last record that arrived: each record comes at least once, in
+ * order, over restarts of both sides.  No other thread waits for this one; memory holds one
+ * batch. */
 #pragma once
 
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /* triggers.h - strigger: programs that run when something happens
  *
- * Triggers are journaled records.  What happens to nodes is noticed at the change itself, which
- * costs a comparison while nobody asks; jobs and clocks are looked at by triggers_tick().  A
- * trigger leaves the record, or notes when it is due, before its program starts.  Core thread. */
+ * Triggers are journaled records.  An event of a node is noticed at the change itself, which costs
+ * one comparison when no trigger waits for such an event; triggers_tick() looks at jobs and clocks.
+ * A trigger's record is removed, or gets its next time, before its program starts.  Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"

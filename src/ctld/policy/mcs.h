@@ -1,6 +1,7 @@
-/* mcs.h - security labels of jobs (MCSPlugin): which one a job gets, and who sees what has it
+/* mcs.h - security labels of jobs (MCSPlugin): which label a job gets, and which users see it
  *
- * Selection keeps jobs apart by them (sched_job.label); a node's label is that of its jobs. */
+ * Selection keeps jobs of different labels apart (sched_job.label); a node's label is that of its
+ * jobs. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -11,10 +12,10 @@
 int mcs_apply(const struct conf *conf, Pst__JobRecord *r, const char *groups,
               const char **ret_hint);
 
-/* MCSParameters=privatedata: jobs and nodes without a label, or with one of the user's, are seen by
- * him. */
+/* MCSParameters=privatedata: a user sees the jobs and nodes that have no label or a label of the
+ * user's. */
 bool mcs_private(const struct conf *conf);
-/* fn for each label that counts as his; an arbitrary one (mcs/label) is nobody's but the
- * owner's. */
+/* Call fn for each label that counts as a label of this user.  With mcs/label a label is any text:
+ * it counts for the job's owner alone, and fn is not called for it. */
 void mcs_each_label(struct ctld *ctld, const char *user, const char *groups,
                     void (*fn)(void *ctx, const char *label), void *ctx);

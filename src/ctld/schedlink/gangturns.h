@@ -8,16 +8,17 @@
 #include "ctld/ctld.h"
 
 bool gang_on(const struct conf *conf);
-/* From the model's observer: who starts may have to wait, who goes may let others run. */
+/* Called by the model's observer: a job that starts may have to wait, and a job that ends may let
+ * others run. */
 void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind);
-/* Jobs that just started and whose CPUs are in use wait; so do not those whose CPUs are free. */
+/* Of the jobs that just started, those whose CPUs are in use wait; those with free CPUs run. */
 void gang_settle(struct ctld *ctld);
-/* The same when something changed, and the next slice when it is time. */
+/* gang_settle() when something changed, and the next slice when its time has come. */
 void gang_tick(struct ctld *ctld, int64_t now_us);
-/* At the start and after a reconfiguration: all that run are looked at. */
+/* Look at all running jobs: at the start and after a reconfiguration. */
 void gang_recheck(struct ctld *ctld);
-/* A job suspended by an operator or by preemption is to go on: when it is its turn. */
+/* A job that an operator or preemption suspended may go on: it runs when its turn comes. */
 uint64_t gang_enter(struct ctld *ctld, struct job *j);
-/* A job that waits for its turn is suspended by an operator: it waits for him from now on, and
- * frees its CPUs. */
+/* An operator suspends a job that waits for its turn: from now on the job waits for the operator to
+ * resume it, and frees its CPUs. */
 uint64_t gang_leave(struct ctld *ctld, struct job *j);

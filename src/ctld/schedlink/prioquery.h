@@ -1,4 +1,4 @@
-/* prioquery.h - what priorities are made of: answers to sprio, gathered by the scheduler's
+/* prioquery.h - the parts of jobs' priorities: answers to sprio, gathered by the scheduler's
  * thread */
 #pragma once
 
@@ -9,13 +9,13 @@
 
 struct prioquery;
 
-struct prioquery_view { /* PrivateData=jobs: what somebody sees */
+struct prioquery_view { /* PrivateData=jobs: the jobs that the user of sprio sees */
     bool own_only;
     uint32_t uid;
-    struct idmap assocs; /* and these, of accounts he coordinates: id -> anything */
+    struct idmap assocs; /* associations of accounts that the user coordinates: id -> anything */
 };
 
-/* Hand the question to the scheduler; any thread.  view: its map is taken over; NULL = he sees
- * all. */
+/* Hand the question to the scheduler; any thread.  view: its map is taken over; NULL = the user
+ * sees all jobs. */
 void prioquery_start(struct front *f, struct conn *c, const struct frame *frame,
                      struct prioquery_view *view);

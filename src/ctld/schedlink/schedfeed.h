@@ -35,7 +35,7 @@ void feed_node(struct ctld *ctld, const struct node *n);
 void feed_node_gone(struct ctld *ctld, uint32_t node_id);
 void feed_part(struct ctld *ctld, const struct partition *p);
 void feed_part_gone(struct ctld *ctld, const char *name);
-void feed_qos(struct ctld *ctld); /* who may preempt whom: of all QOS */
+void feed_qos(struct ctld *ctld); /* which QOS may preempt which: of all QOS */
 void feed_params(struct ctld *ctld);
 void feed_shares(struct ctld *ctld, struct feed *f); /* takes f, of feed_of_shares() */
 void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);

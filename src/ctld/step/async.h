@@ -20,7 +20,7 @@ void async_launch_on(struct ctld *ctld, struct job *j, struct step *s, const str
 void async_launched(struct ctld *ctld, const struct node *n, const Pst__RunningStep *run);
 /* Has this node still to say that it launched its part of s? */
 bool async_awaits(const struct step *s, uint32_t node_id);
-/* A pending step ends without having run; uid: who cancelled, NULL = nobody. */
+/* A pending step ends without having run; uid: the user that cancelled it, NULL = no user did. */
 uint64_t async_end_pending(struct ctld *ctld, struct job *j, uint32_t step_id, const uid_t *uid);
 void async_close(Pst__Transaction *tx, const struct step *s, const uid_t *uid);
 /* After recovery: pending steps queue up again. */

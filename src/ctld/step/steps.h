@@ -23,7 +23,7 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
 /* What a request says of a step, but for its layout; peer may be NULL. */
 void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
                 const struct peer *peer);
-/* A step of srun --async takes its place behind those who wait; steps_retry() serves it. */
+/* Put a step of srun --async into the queue behind the steps that wait; steps_retry() starts it. */
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
                        const Pst__StepSpec *spec);
 /* A step that runs by its record and was launched nowhere is over, on all its nodes.  The lsn; 0:

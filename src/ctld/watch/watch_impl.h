@@ -12,7 +12,7 @@
 #define WATCH_BATCH_BYTES (128u * 1024)
 #define WATCH_RING 4096u              /* batches */
 #define WATCH_RING_BYTES (32u << 20)  /* of their bodies */
-#define WATCH_OUT_BYTES (512u * 1024) /* queued to one watcher; then he waits for his socket */
+#define WATCH_OUT_BYTES (512u * 1024) /* queued to one watcher; more waits for its socket */
 #define WATCH_GROUPS 16u              /* I/O threads */
 
 struct watch_pos { /* everything up to and with it has been sent */
@@ -59,7 +59,7 @@ struct wgroup { /* the watchers of one I/O thread; touched on that thread alone 
     struct watch *watch;
     struct watcher *head;
     struct idmap by_conn;
-    struct conn *any; /* held; somebody of it, to reach the thread; under watch.lock */
+    struct conn *any; /* held; one watcher's connection, to reach the thread; under watch.lock */
     atomic_bool posted;
 };
 
@@ -72,7 +72,7 @@ struct watch {
     pthread_cond_t wake, late_wake;
     pthread_t thread, late_thread;
     bool running, late_running, stopping;
-    atomic_bool active; /* somebody watches */
+    atomic_bool active; /* there is a watcher */
     _Atomic uint64_t durable;
     struct journal *journal;
     enum watch_state state;
@@ -84,7 +84,7 @@ struct watch {
     size_t ring_bytes;
     struct wgroup *groups[WATCH_GROUPS];
     unsigned ngroups, nwatchers;
-    bool kick;           /* somebody waits for a group run */
+    bool kick;           /* a watcher waits for the next run of its group */
     atomic_uint lagging; /* watchers that a run left behind */
     int64_t empty_since_us;
     struct watcher *late_head, **late_end;
