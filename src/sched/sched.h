@@ -52,7 +52,7 @@ enum sched_preempt_mode {                     /* what becomes of a preempted job
                           SCHED_MODE_SUSPEND, /* gives up its CPUs, not its memory and devices */
 };
 
-struct sched_preempt { /* who may preempt whom, and which victims come first */
+struct sched_preempt { /* which jobs may preempt which, and which victims come first */
     enum sched_preempt_type type;
     enum sched_preempt_mode mode;
     uint32_t exempt_s;            /* a job runs so long before */
@@ -424,7 +424,7 @@ struct sched_resv {
     size_t ncpus; /* none: whole nodes */
     const struct sched_resv_window *windows;
     size_t nwindows; /* when, in order */
-    bool floats;     /* in place of windows: always float_us from now on; nobody uses it */
+    bool floats;     /* in place of windows: begins always float_us from now; no job can use it */
     int64_t float_us;
     const struct sched_lic_req *licenses;
     size_t nlicenses;
@@ -462,7 +462,8 @@ int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req 
 int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos);
 /* it ends soon: what it holds is waited for */
 void sched_job_leaving(struct sched *s, uint32_t id);
-/* Suspended by preemption (or going on): its CPUs stay its own, beside whom they were freed for. */
+/* Preemption suspends the job (yielded), or the job goes on.  The job keeps its CPUs, and the job
+ * for which it was suspended uses them too. */
 void sched_job_yield(struct sched *s, uint32_t id, bool yielded);
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us);
 /* frees or retakes its CPUs */

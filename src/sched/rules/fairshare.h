@@ -1,7 +1,7 @@
 /* fairshare.h - what is due to each association: fair tree, the classic formula, and decay
  *
  * Pure functions over an array that holds the tree: no clock, no state, no allocation kept.  Usage
- * is in weighted seconds (billing units x elapsed), decayed by whoever feeds it. */
+ * is in weighted seconds (billing units x elapsed); the caller has decayed it already. */
 #pragma once
 
 #include <stdbool.h>

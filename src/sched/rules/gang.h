@@ -1,9 +1,9 @@
 /* gang.h - whose turn it is: jobs that hold the same CPUs run one after the other, a slice of time
  * each
  *
- * A pure function of who runs and who waits, and since when: there is no state between two slices,
- * so that another controller, or the simulator, goes on where the last one stood.  Nothing here
- * knows the scheduler's object. */
+ * A pure function of which jobs run and which wait, and since when.  No state is kept between two
+ * slices, so that another controller, or the simulator, goes on where the last one stood.  Nothing
+ * here knows the scheduler's object. */
 #pragma once
 
 #include <stdbool.h>
@@ -29,10 +29,10 @@ struct gang_job {
     bool runs; /* out: whether it is to run from now on */
 };
 
-/* Who runs.  No two that run share a CPU, save fixed ones among themselves; nobody waits whose CPUs
- * are free. Within a slice (next false) those that run go on, the ones that began last giving way
- * where two of them share a CPU, as a job does that has just started.  With the next slice (next
- * true) those that waited longest go first: nobody waits for more slices than there are jobs of its
- * rank and above that share CPUs with it. The order of jobs[] does not matter.  Cost: n log n and
- * the claims.  -ENOMEM: nothing was decided. */
+/* Decide which jobs run.  No two running jobs share a CPU, except fixed jobs among themselves; no
+ * job waits while its CPUs are free.  Within a slice (next false) running jobs go on; where two of
+ * them share a CPU, the job that began last gives way, and so does a job that has just started.
+ * With the next slice (next true) the jobs that waited longest go first: a job waits at most as
+ * many slices as there are jobs of its rank and above that share CPUs with it.  The order of jobs[]
+ * does not matter.  Cost: n log n and the claims.  -ENOMEM: nothing was decided. */
 int gang_plan(struct gang_job *jobs, size_t n, bool next);

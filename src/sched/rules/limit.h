@@ -1,9 +1,9 @@
 /* limit.h - limits of associations and QOS: how many jobs, how much of each TRES, for how long
  *
- * Part of the scheduler's interface (sched.h).  Whoever feeds it tells the levels with what
- * holds for each, and which levels a job counts against; the counters follow the starts and ends
- * that the scheduler knows of. A job that is over a limit waits (SCHED_WHY_LIMIT, with the
- * limit's number) and holds up nobody. */
+ * Part of the scheduler's interface (sched.h).  The caller names the levels with their limits, and
+ * the levels that a job counts against; the counters follow the starts and ends that the scheduler
+ * knows of.  A job that is over a limit waits (SCHED_WHY_LIMIT, with the limit's number) and holds
+ * up no other job. */
 #pragma once
 
 #include <stdbool.h>
