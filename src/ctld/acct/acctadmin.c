@@ -3,7 +3,7 @@
  * The store is ahead of the log: a change is committed there first and then journaled here.  What
  * the log misses when the process dies between the two is delivered at the next start, since the
  * model knows the version it has.  When the log refuses (the disk is full) the change waits in the
- * store and is delivered again later; who asked is told so. */
+ * store and is delivered again later; the client is told so. */
 #include "ctld/acct/acctadmin.h"
 
 #include <errno.h>

@@ -55,7 +55,7 @@ static int close_failed(struct acctsink *s, int r, struct err *err)
     struct embedded *e = embedded_of(s);
 
     err_set(err, r, "accounting: %s: %s", e->path, acct_error(e->acct));
-    embedded_close(s); /* whoever failed: opened again */
+    embedded_close(s); /* after any failure the store is opened again */
     return r;
 }
 

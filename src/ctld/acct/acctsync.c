@@ -202,7 +202,7 @@ static void wait_for_disk(struct batch *b)
     w->tail = b;
     pthread_mutex_unlock(&w->lock);
     if (journal_durable(ctld->journal) >= lsn)
-        acctsync_durable(ctld, lsn); /* nobody else would say so */
+        acctsync_durable(ctld, lsn); /* the journal's writer reported lsn before b was listed */
 }
 
 /* Work out what is new and journal it.  0 or a negative errno; b->lsn and b->version are set. */

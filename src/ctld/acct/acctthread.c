@@ -1,10 +1,10 @@
 /* acctthread.c - the thread that brings the journal's records to the accounting store
  *
  * It reads the journal through a cursor of its own and applies batches of up to BATCH_RECORDS,
- * or what comes within BATCH_US, or longer where slurmdbd wants it (CommitDelay); somebody who
- * waits for the cursor ends a batch early.  Whatever fails, the batch is undone and read again
- * from the stored cursor after RETRY_US: the place is never lost, and nobody but those who ask
- * for accounting records ever waits for it.
+ * or the records of BATCH_US, or longer where slurmdbd wants it (CommitDelay).  A request that
+ * waits for the cursor ends a batch early.  After any failure the batch is undone and read again
+ * from the stored cursor after RETRY_US: the place is never lost.  Only requests for accounting
+ * records ever wait for this thread.
  *
  * The journal itself is not touched after the start, so it may be closed first; what is on disk
  * comes in through acctthread_durable(). */
@@ -42,8 +42,8 @@ struct acctthread {
     pthread_t thread;
     bool running;
     pthread_mutex_t lock;
-    pthread_cond_t wake;     /* the thread: more to do, or somebody waits */
-    pthread_cond_t advanced; /* those who wait for the cursor */
+    pthread_cond_t wake;     /* wakes the thread: there is more to do, or a request waits */
+    pthread_cond_t advanced; /* wakes the requests that wait for the cursor */
     _Atomic uint64_t durable, cursor;
     unsigned waiting;    /* under the lock */
     uint64_t wanted;     /* by a query; likewise */
@@ -169,7 +169,7 @@ static int run_batch(struct acctthread *t, struct err *err)
         return r;
     r = fill_batch(t, err);
     if (r < 0) {
-        t->sink->ops->close(t->sink); /* undoes the batch, whoever failed; opened again */
+        t->sink->ops->close(t->sink); /* undoes the batch; the next round opens the sink again */
         return r;
     }
     if (atomic_load(&t->durable) > t->read_lsn)
@@ -321,7 +321,7 @@ void acctthread_request(struct acctthread *t, struct conn *conn, const struct fr
 
 /* ---- start and stop -------------------------------------------------------------------------- */
 
-/* May the same call succeed later, with nobody doing anything about it? */
+/* May the same call succeed later, without an administrator's help? */
 static bool may_pass(int r)
 {
     return r == -ENOSPC || r == -EBUSY || r == -EIO || r == -EDQUOT || r == -EROFS;

@@ -23,7 +23,7 @@ struct core_queue {
     pthread_cond_t wake;
     struct cmd *head, *tail; /* lane 0 */
     struct idmap lanes;      /* uid -> struct lane, kept once made */
-    struct lane *last;       /* of the ring: its next is served next; NULL = nobody waits */
+    struct lane *last;       /* of the ring: its next is served next; NULL = no lane waits */
     size_t n, n_own;         /* commands in the lanes of users, and in lane 0 */
 };
 

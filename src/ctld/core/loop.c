@@ -3,8 +3,9 @@
  * A loop over commands.  What was posted while it worked is taken as one batch; the journal is
  * told once a batch, so that one sync serves them all.  The controller's own commands, root's
  * and the nodes' come first, in order of arrival. Every other user has a lane of the queue: the
- * lanes take turns, one command each, and a batch gives them TURN_US, so that a flood of one
- * user's keeps nobody waiting for longer. Design: docs/architecture.md, "one writer". */
+ * lanes take turns, one command each, and a batch gives them TURN_US, so that a flood of commands
+ * of one user does not keep others waiting for longer.  Design: docs/architecture.md, "one
+ * writer". */
 #include "ctld/core/loop.h"
 
 #include "base/cleanup.h"

@@ -1,4 +1,4 @@
-/* rights.c - who may do what; see rights.h */
+/* rights.c - which user may do what; see rights.h */
 #include "ctld/core/rights.h"
 
 #include "ctld/ctld.h"

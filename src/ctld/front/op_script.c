@@ -5,7 +5,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 
-/* A script on its way to somebody. */
+/* A script on its way to a client. */
 struct script_answer {
     struct blob *script; /* held */
     uint32_t id;
@@ -18,7 +18,7 @@ static bool send_script(struct conn *c, void *arg)
 
     r.has_script = 1;
     r.script = (ProtobufCBinaryData){ .len = a->script->len, .data = a->script->data };
-    (void)conn_reply(c, OP_QUERY_SCRIPT, a->id, 0, &r.base); /* gone: nobody to tell */
+    (void)conn_reply(c, OP_QUERY_SCRIPT, a->id, 0, &r.base); /* fails when the client has gone */
     return false;
 }
 

@@ -65,7 +65,7 @@ static bool pack_query(struct private_query *q)
     return true;
 }
 
-/* Of the users asked for (none: all) he sees himself alone.  False: out of memory. */
+/* Of the users that the request names (none: all), keep only the caller.  False: out of memory. */
 static bool keep_own(uint32_t **uids, size_t *n, uid_t uid)
 {
     uint32_t *own = malloc(sizeof(*own));
@@ -75,7 +75,7 @@ static bool keep_own(uint32_t **uids, size_t *n, uid_t uid)
         return false;
     for (size_t i = 0; i < *n; i++)
         asked = asked || (*uids)[i] == uid;
-    *own = asked ? uid : UINT32_MAX; /* nobody's number */
+    *own = asked ? uid : UINT32_MAX; /* UINT32_MAX is no user's number */
     free(*uids);
     *uids = own;
     *n = 1;
@@ -93,7 +93,8 @@ static void count_account(void *ctx, const char *account)
         q->coordinated += strcasecmp(f->accounts[i], account) == 0;
 }
 
-/* A coordinator who asks for his accounts sees them; all others see their own. */
+/* A coordinator that asks for accounts that it coordinates sees their jobs; all other users see
+ * their own jobs. */
 static bool narrow_acct(struct private_query *q, uid_t uid)
 {
     Pst__AcctFilter *f = (Pst__AcctFilter *)q->msg;

@@ -411,7 +411,7 @@ static void note_label(void *ctx, const char *label)
     (void)wordset_add(&q->labels, label); /* likewise */
 }
 
-/* On the core thread, which knows who he is. */
+/* On the core thread, which knows the rights of the user. */
 static void note_hidden(struct query *q)
 {
     struct ctld *ctld = q->front->ctld;
@@ -457,7 +457,7 @@ static void ask_core(struct query *q)
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
 }
 
-/* What was asked for, but for what nobody is told. */
+/* Choose the fields that the request asks for, without those that no client may see. */
 static void choose_fields(struct query *q)
 {
     static const ProtobufCMessageDescriptor *const of[VIEW_KINDS] = {
@@ -531,7 +531,7 @@ void query_start(struct front *f, struct conn *c, const struct frame *frame)
     if (conn_peer(c)->uid != 0 && atomic_load(&f->ctld->private_data)) {
         users_lookup(f->users, conn_peer(c)->uid, &q->caller, &q->groups);
         if (!q->caller)
-            q->caller = strdup(""); /* nobody known */
+            q->caller = strdup(""); /* the uid has no user name */
     }
     q->view = q->caller ? NULL : views_get_fresh(f->ctld->views);
     if (q->view)

@@ -31,7 +31,7 @@ struct bucket {
 };
 
 struct ratelimit {
-    atomic_bool on; /* read without the lock: who has no limits pays nothing */
+    atomic_bool on; /* read without the lock: a site without limits pays nothing */
     pthread_mutex_t lock;
     struct rules rules;
     struct bucket *table;

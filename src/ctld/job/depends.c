@@ -1,11 +1,11 @@
 /* depends.c - keeping dependencies true; see depends.h.
  *
  * An index from target (job or array id) to the jobs that wait for it; entries are removed
- * lazily.  What a change sets in motion (the end of a job that waits, which others wait for) is
- * a queue, not a recursion: chains are as long as users make them.  The queue is worked off at
- * once as far as a turn of the core allows (budget.h), the rest in later turns: thousands of
- * jobs that each wait for a thousand keep nobody waiting.  What a crash cuts off is looked at
- * again after the start. */
+ * lazily.  A change can end a waiting job for which other jobs wait, and so on.  These events go
+ * into a queue instead of a recursion, since chains are as long as users make them.  The queue is
+ * emptied at once as far as a turn of the core allows (budget.h), and the rest in later turns:
+ * thousands of jobs that each wait for a thousand do not hold up other requests.  Events that a
+ * crash cut off are looked at again after the start. */
 #include "ctld/job/depends.h"
 
 #include <errno.h>

@@ -50,7 +50,7 @@ static void job_on_node(struct ctld *ctld, const struct job *j, size_t position,
     out->node_name = n ? n->rec->name : NULL;
     SET(out, node_index, (uint32_t)position);
     out->cpus_per_node = per_node_text(a, false);
-    /* Nobody said how many tasks: as many as there are CPUs. */
+    /* When the user gave no number of tasks, there are as many tasks as CPUs. */
     out->tasks_per_node = per_node_text(a, j->rec->has_num_tasks || j->rec->has_ntasks_per_node);
     out->cluster_name = ctld->cluster->rec->name;
     SET(out, cpus, g->cpus);

@@ -40,7 +40,7 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
 }
 
 /* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes
- * when somebody asked for the requeue, so that he can still change the job, and none when the
+ * when a user asked for the requeue, so that the user can still change the job, and none when the
  * system makes up for a failure. */
 #define REQUEUE_DELAY_S 120u
 

@@ -53,7 +53,7 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n)
                            .reason = PST__JOB_REASON__REASON_NODE_DOWN,
                            .kill_text = "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS",
                            .failed_node = n->rec->name,
-                           .has_exit = true, /* shown as 0:1: nobody knows how it ended */
+                           .has_exit = true, /* shown as 0:1: its real exit status is lost */
                            .exit_status = 1 };
 
     if (job_is_ended(r)) {

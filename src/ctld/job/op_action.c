@@ -145,7 +145,8 @@ static int cancel_requeue(struct action *a, const struct job *j)
     return note_commit(a, core_commit(a->ctld, tx));
 }
 
-/* --admin-comment: written first, so that whoever follows the log sees it with the end. */
+/* --admin-comment: written before the job's end, so that readers of the log have the comment when
+ * they see the end. */
 static int note_comment(struct action *a, const struct job *j)
 {
     Pst__Transaction *tx;

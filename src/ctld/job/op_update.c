@@ -1,4 +1,4 @@
-/* op_update.c - scontrol update of jobs: which fields, by whom, in which state */
+/* op_update.c - scontrol update of jobs: which user may change which field in which state */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -110,8 +110,8 @@ static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uin
     }
 }
 
-/* Without a limit is unlimited, and not unlimited is limited: who may say the one may say the
- * other. */
+/* To clear the time limit makes the job unlimited, and to clear "unlimited" limits it.  So a user
+ * who may set one of the two fields may clear the other. */
 static int clear_check(const struct update *u, const struct job *j, uint32_t field)
 {
     if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
@@ -591,7 +591,7 @@ static int apply_update(struct update *u, struct job *j)
     u->lsn = lsn;
     j = cluster_job(u->ctld->cluster, id);
     if (u->req->set && u->req->set->name)
-        depends_changed(u->ctld, j); /* who waits for the last of the old name may go */
+        depends_changed(u->ctld, j); /* jobs that wait for the last of the old name may start */
     if (!job_is_pending(j->rec)) {
         feed_end_time(u->ctld, j);
     } else if (j->rec->dependency) {

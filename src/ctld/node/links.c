@@ -112,8 +112,8 @@ static bool may_return(const struct ctld *ctld, const Pst__NodeRecord *r)
     return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
 }
 
-/* It rebooted and nobody had asked for that: somebody should look at it, unless ReturnToService
- * says that all is well. */
+/* Did the node reboot although no operator had asked for that?  Then an operator should look at it;
+ * with ReturnToService=2 that is not needed. */
 static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old,
                             const Pst__NodeRecord *reg)
 {

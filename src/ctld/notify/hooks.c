@@ -1,7 +1,7 @@
 /* hooks.c - PrologSlurmctld and EpilogSlurmctld; see hooks.h
  *
- * They run at least once: a controller that dies in between runs them again when it is back, as
- * nobody can tell how far they came. */
+ * They run at least once: a controller that dies in between runs them again when it is back, since
+ * it cannot know how far they came. */
 #include "ctld/notify/hooks.h"
 
 #include <errno.h>

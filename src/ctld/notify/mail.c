@@ -150,7 +150,7 @@ static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, c
         int64_t from = r->has_requeue_us ? r->requeue_us : r->submit_us;
 
         clock_text(r->start_us - from, text, sizeof(text));
-        program_env(p, "SLURM_JOB_QEUEUED_TIME", text); /* spelt so by those who read it */
+        program_env(p, "SLURM_JOB_QEUEUED_TIME", text); /* mail programs expect this spelling */
         (void)snprintf(buf, size, ", Queued time %s", text);
     } else if (r->has_start_us && r->start_us) {
         clock_text(end - r->start_us - (r->has_suspended_us ? r->suspended_us : 0), text,
@@ -194,9 +194,9 @@ static void subject_start(const Pst__JobRecord *r, bool summary, char *buf, size
         (void)snprintf(buf, size, "Slurm Job_id=%u Name=%s", r->job_id, name);
 }
 
-/* To whom; MailDomain completes the name of the user himself.  False: a mail program would take
- * it for something else.  No "--" comes before it: programs are called as Slurm calls them, and
- * not all know it. */
+/* The recipient; MailDomain is added to the user's own name.  False: a mail program would take the
+ * text for something else, such as an option.  No "--" comes before the recipient: we call programs
+ * as Slurm does, and not all know "--". */
 static bool add_recipient(struct ctld *ctld, const Pst__JobRecord *r, struct program *p)
 {
     const char *domain = conf_str(ctld->conf, CONF_MAIL_DOMAIN);

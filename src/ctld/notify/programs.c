@@ -1,8 +1,8 @@
 /* programs.c - the thread that runs programs of the site; see programs.h
  *
- * spawn_program() and one poll(2) over their pidfds: a slow script delays nobody else.  The
- * queue's lock is held for list work only.  Programs see nothing of ours but the environment
- * built for them. */
+ * spawn_program() and one poll(2) over their pidfds: a slow script delays no other script.  The
+ * queue's lock is held for list work only.  Programs get nothing of ours but the environment built
+ * for them. */
 #include "ctld/notify/programs.h"
 
 #include <errno.h>
@@ -27,7 +27,7 @@
 #include "ctld/ctld.h"
 
 #define RUNNING_MAX 64u /* at a time; the others wait their turn */
-/* beyond that what nobody waits for (mail) is dropped, with a line in the log */
+/* Beyond that, programs whose end no job waits for (mail) are dropped, with a line in the log. */
 #define QUEUE_MAX 100000u
 #define NOT_RUN (127 << 8) /* as a shell says that there is no such program */
 

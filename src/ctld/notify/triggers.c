@@ -66,7 +66,7 @@ struct triggers {
     size_t nmarked;
     struct happened *list;
     size_t nlist;
-    uint32_t wanted; /* events of all triggers: what nobody wants costs nothing */
+    uint32_t wanted; /* events of all triggers: an event that no trigger waits for costs nothing */
     int64_t last_look_us;
 };
 

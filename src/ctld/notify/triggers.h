@@ -2,7 +2,8 @@
  *
  * Triggers are journaled records.  An event of a node is noticed at the change itself, which costs
  * one comparison when no trigger waits for such an event; triggers_tick() looks at jobs and clocks.
- * A trigger's record is removed, or gets its next time, before its program starts.  Core thread. */
+ * Before the program of a trigger starts, the trigger's record is removed or updated.  Core
+ * thread. */
 #pragma once
 
 #include "ctld/ctld.h"

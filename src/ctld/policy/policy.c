@@ -22,8 +22,8 @@ static const char *cluster_name(const struct ctld *ctld)
 
 /* ---- association ----------------------------------------------------------------------------- */
 
-/* Has somebody set accounts or QOS up?  A new store knows the account root, its user and the QOS
- * normal; with these alone a job is what it is where there is no accounting at all. */
+/* Has an administrator set accounts or QOS up?  A new store has the account root, its user and the
+ * QOS normal; with these alone jobs are treated as without accounting. */
 static bool has_records(const struct ctld *ctld)
 {
     const struct assoc_mgr *am = ctld->cluster->am;

@@ -203,7 +203,7 @@ static int set_access(struct change *c)
     return 0;
 }
 
-/* Nobody who uses it may lose it by this. */
+/* Refuse a change by which a job that uses the reservation would lose access to it. */
 static int check_users(struct change *c)
 {
     void *v;
@@ -617,7 +617,7 @@ static void drop_resv(struct ctld *ctld, struct cmd *cmd, const Pst__Reservation
                name);
 }
 
-/* USER_DELETE: whom it lets in may delete it. */
+/* USER_DELETE: users that may use the reservation may delete it. */
 static bool may_delete(const struct ctld *ctld, const struct cmd *cmd,
                        const Pst__ReservationRecord *r)
 {

@@ -1,4 +1,4 @@
-/* resv.c - who may use a reservation, and what it holds; see resv.h. */
+/* resv.c - which jobs may use a reservation, and what it holds; see resv.h. */
 #include "ctld/resv/resv.h"
 
 #include <errno.h>
@@ -160,7 +160,7 @@ bool resv_is_active(const Pst__ReservationRecord *r, int64_t now_us)
     return !resv_has(r, RESV_FLAG(TIME_FLOAT)) && r->start_us <= now_us && now_us < r->end_us;
 }
 
-/* ---- who may use it -------------------------------------------------------------------------- */
+/* ---- access ---------------------------------------------------------------------------------- */
 
 int resv_access(const struct ctld *ctld, const Pst__ReservationRecord *r, const Pst__JobRecord *job,
                 bool scheduling)
@@ -261,7 +261,7 @@ bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
     return true; /* cores are the scheduler's to keep apart */
 }
 
-/* ---- who uses it ----------------------------------------------------------------------------- */
+/* ---- the jobs that use it -------------------------------------------------------------------- */
 
 uint32_t resv_running_job(const struct ctld *ctld, const Pst__ReservationRecord *r)
 {

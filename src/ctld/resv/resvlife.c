@@ -64,7 +64,7 @@ void resv_put_end(Pst__Transaction *tx, const Pst__ReservationRecord *r, int64_t
     pst__reservation_record__free_unpacked(end, NULL);
 }
 
-/* Whoever still runs has ResvOverRun minutes more. */
+/* Jobs of the reservation that still run get ResvOverRun minutes more. */
 static void shorten_jobs(struct ctld *ctld, Pst__Transaction *tx, const Pst__ReservationRecord *r,
                          int64_t end_us)
 {
@@ -130,7 +130,7 @@ static void let_go(Pst__Transaction *tx, const struct job *j, const Pst__Reserva
         tx_clear(tx, JOB_F_REQ_RESERVATION);
 }
 
-/* Nobody waits for it any more. */
+/* The reservation goes: pending jobs no longer wait for it. */
 static void release_waiting(struct ctld *ctld, Pst__Transaction *tx,
                             const Pst__ReservationRecord *r)
 {
@@ -323,7 +323,7 @@ static Pst__ReservationRecord *copy_followed(struct ctld *ctld, const Pst__Reser
     if (!p || (p->nodes->nbits == nodes->nbits && bitmap_equal(p->nodes, nodes)))
         return NULL;
     set = copy_of(r);
-    set->flags |= RESV_FLAG(IGNORE_JOBS); /* it has the partition, whoever runs there */
+    set->flags |= RESV_FLAG(IGNORE_JOBS); /* it has the partition, even where other jobs run */
     if (resv_pick(ctld, set, false, now_us) != 0) {
         pst__reservation_record__free_unpacked(set, NULL);
         return NULL;
@@ -484,7 +484,7 @@ void resv_recover(struct ctld *ctld)
     for (size_t i = 0; i < n; i++) {
         Pst__ReservationRecord *set = copy_of(cluster_resv(ctld->cluster, ids[i]));
 
-        (void)resv_resolve(set); /* who is unknown now cannot use it */
+        (void)resv_resolve(set); /* a user that is unknown now cannot use it */
         if (!pb_equal(&set->base, &cluster_resv(ctld->cluster, ids[i])->base)) {
             Pst__Transaction *tx = tx_new(now);
 

@@ -1,7 +1,7 @@
 /* resvpick.c - the nodes of a reservation: what the cluster looks like at its time, for
  * sched/rules/resv_choice.c
  *
- * Core thread; runs when somebody makes or changes a reservation and when nodes are replaced. */
+ * Core thread; runs when a user makes or changes a reservation and when nodes are replaced. */
 #include <errno.h>
 #include <grp.h>
 #include <pwd.h>
@@ -610,7 +610,7 @@ static bool add_group(Pst__ReservationRecord *rec, const char *name)
     if (getgrnam_r(name, &gr, buf, 1u << 20, &found) != 0 || !found)
         return false;
     for (char **m = gr.gr_mem; *m; m++)
-        (void)add_user(rec, *m); /* a member nobody knows is nobody */
+        (void)add_user(rec, *m); /* a member that is no known user is left out */
     setpwent();
     while ((pw = getpwent()))
         if (pw->pw_gid == gr.gr_gid)

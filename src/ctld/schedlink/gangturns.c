@@ -1,8 +1,8 @@
 /* gangturns.c - turns of jobs that share CPUs; see gangturns.h
  *
- * Nothing is remembered between two slices but the time of the next: records say who runs and who
- * waits, and since when, so a controller that starts in the middle goes on.  Only jobs on nodes
- * where somebody waits or has just started are looked at. */
+ * Nothing is remembered between two slices but the time of the next: records say which jobs run and
+ * which wait, and since when, so a controller that starts in the middle goes on.  We look only at
+ * jobs on nodes where a job waits or has just started. */
 #include "ctld/schedlink/gangturns.h"
 
 #include <errno.h>
@@ -51,7 +51,7 @@ bool gang_on(const struct conf *conf)
     return preempt_slice_us(conf) > 0;
 }
 
-/* ---- who is looked at ------------------------------------------------------------------------ */
+/* ---- the jobs that take part ----------------------------------------------------------------- */
 
 /* It ends anyway, or has ended and its processes are being removed: it makes room by itself. */
 static bool is_fixed(const Pst__JobRecord *r)
@@ -83,7 +83,7 @@ static bool mark_nodes(const Pst__JobRecord *r, struct bitmap *nodes)
     return true;
 }
 
-/* Nodes where it matters who runs; NULL: nobody waits, and nobody just started. */
+/* Nodes where a job waits for its turn or has just started; NULL: there are none. */
 static struct bitmap *nodes_of_interest(struct ctld *ctld)
 {
     struct bitmap *nodes;
@@ -222,7 +222,7 @@ static bool give_turns(struct ctld *ctld, const struct look *l, int64_t now)
         return false;
     }
     lsn = core_commit(ctld, tx);
-    for (int run = 0; lsn && run < 2; run++) { /* first of all, who stops */
+    for (int run = 0; lsn && run < 2; run++) { /* first the jobs that stop */
         for (size_t i = 0; i < l->nparts; i++) {
             struct job *j = l->parts[i].job_id && runs[i] == run
                                 ? cluster_job(ctld->cluster, l->parts[i].job_id)

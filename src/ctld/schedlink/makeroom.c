@@ -1,7 +1,8 @@
 /* makeroom.c - running jobs make room for more important ones; see makeroom.h.
  *
  * A victim's record says when it was preempted, how, and until when it may go on (GraceTime), or
- * for whom it is suspended.  It goes on when none of those holds resources any more. */
+ * for which jobs it is suspended.  A suspended victim goes on when none of those jobs holds
+ * resources any more. */
 #include "ctld/schedlink/makeroom.h"
 
 #include <signal.h>
@@ -22,7 +23,7 @@
 #include "ctld/job/lifecycle.h"
 #include "fields.h"
 
-/* for whom a job was suspended starts within this, or not at all */
+/* A job for which another was suspended must start within this time; else the victim goes on. */
 #define START_PATIENCE_US (300 * USEC_PER_SEC)
 
 static bool has_option(const struct conf *conf, const char *name)

@@ -1,4 +1,5 @@
-/* proposals.c - what the scheduler decided reaches the jobs and those who asked; see proposals.h */
+/* proposals.c - apply the scheduler's decisions to jobs, and answer the clients that asked; see
+ * proposals.h */
 #include "ctld/schedlink/proposals.h"
 
 #include <stdlib.h>

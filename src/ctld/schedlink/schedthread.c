@@ -118,7 +118,7 @@ static void answer_when(struct schedthread *t, const struct feed *f)
 
 static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
 
-/* In a settled state: who could start has done so before. */
+/* Answer in a settled state: first start every job that can start. */
 static void answer_explain(struct schedthread *t, const struct feed *f)
 {
     struct decisions_msg *m = msg_new();

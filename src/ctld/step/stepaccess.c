@@ -91,7 +91,8 @@ static int list_nodes(struct ctld *ctld, const char *text, uint32_t **ret_ids, s
     return 0;
 }
 
-/* Files to nodes without a job, which only root and SlurmUser may send: as the one who asks. */
+/* Files to nodes without a job, which only root and SlurmUser may send.  The files are written as
+ * the user that asks. */
 static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
 {
     const struct peer *peer = conn_peer(cmd->conn);

@@ -21,7 +21,7 @@
 #include "model/tx.h"
 #include "wire/errors.h"
 
-#define TASKS_MAX (1u << 20) /* of a step: what --overcommit lets nobody ask for by a slip */
+#define TASKS_MAX (1u << 20) /* of a step: --overcommit has no other limit against a slip */
 
 struct slot { /* one node of the job */
     size_t position;

@@ -14,7 +14,7 @@
 
 struct step_wait { /* a request that waits until the job has room */
     struct step_wait *next;
-    bool async; /* nobody waits for the answer: step async_id is launched from here */
+    bool async; /* no client waits for the answer: step async_id is launched from here */
     uint32_t async_id;
     struct cmd reply;
     Pst__StepSpec *spec;
@@ -172,7 +172,7 @@ void steps_answer_components(struct ctld *ctld, const Pst__HetStepRequest *req,
     free(parts);
 }
 
-/* ---- those who wait -------------------------------------------------------------------------- */
+/* ---- requests that wait ---------------------------------------------------------------------- */
 
 /* False: it must wait longer. */
 static bool serve_het(struct ctld *ctld, const struct step_wait *w)
@@ -190,7 +190,7 @@ static bool serve_het(struct ctld *ctld, const struct step_wait *w)
     return true;
 }
 
-/* One who waits gets his step, or learns why not.  False: it must wait longer. */
+/* Give the request that waits its step, or answer why not.  False: it must wait longer. */
 static bool serve_one(struct ctld *ctld, struct job *j, const struct step_wait *w)
 {
     const struct step *queued = w->async ? cluster_step(j, w->async_id) : NULL;
@@ -217,7 +217,7 @@ static bool serve_one(struct ctld *ctld, struct job *j, const struct step_wait *
     return true;
 }
 
-/* Serve those who wait, in order, as far as it goes. */
+/* Serve the requests that wait, in order, until one must wait longer. */
 static void serve_queue(struct ctld *ctld, struct job *j)
 {
     struct step_queue *q = queue_of(ctld, j->rec->job_id, false);

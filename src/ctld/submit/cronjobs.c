@@ -188,7 +188,7 @@ static void list_kept(struct change *ch)
 
         if (!e->has_digest || !digest_read(&k->name, e->digest.data, e->digest.len) ||
             !cluster_job(ch->ctld->cluster, e->job_id))
-            continue; /* of an entry older than digests nobody can say that it is the same */
+            continue; /* an entry older than digests cannot be compared with a new one */
         k->job_id = e->job_id;
         k->next = idmap_get(&ch->kept, place_of(&k->name));
         if (idmap_put(&ch->kept, place_of(&k->name), k) < 0)
@@ -202,8 +202,8 @@ static uint32_t kept_job(struct change *ch, const struct digest *name)
     struct kept_entry *k = idmap_get(&ch->kept, place_of(name));
 
     if (!k || !digest_equal(&k->name, name))
-        /* the entry is made anew, also in the case that nobody will see: another at the same
-         * place */
+        /* The entry is made anew.  So it is when another name hashes to the same place, which is
+         * too rare to handle. */
         return 0;
     if (k->next)
         (void)idmap_put(&ch->kept, place_of(name), k->next); /* cannot fail: it replaces */

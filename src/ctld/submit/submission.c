@@ -167,7 +167,7 @@ static bool asks_for(const Pst__JobRecord *r, const char *name)
 
 int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
 {
-    /* A GPU is shared or one's own: nobody gets both on a node. */
+    /* A job gets whole GPUs or shares of GPUs on a node, never both. */
     bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
 
     return !mixed && gres_names_known(ctld, r->tres_per_node) &&

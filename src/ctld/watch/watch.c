@@ -18,9 +18,9 @@
 
 #define GAP_US 10000       /* between two batches ... */
 #define GAP_EACH_US 50     /* ... and for each watcher */
-#define LAG_US 100000      /* somebody's socket was full: look again */
+#define LAG_US 100000      /* until the next try when a watcher's socket was full */
 #define BEAT_US 5000000    /* a batch at least so often, to move the cursors of filtered watchers */
-#define UNLOAD_US 60000000 /* nobody watches any more */
+#define UNLOAD_US 60000000 /* after the last watcher left: the projection is freed */
 #define START_MARGIN                                                                               \
     20000u /* records before the place asked for: others come with somewhat older cursors */
 

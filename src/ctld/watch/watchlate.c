@@ -2,8 +2,8 @@
  * after the other
  *
  * A frame is sent when the one before it has left, so a slow reader costs one frame of memory and
- * his turn, which his connection's stall limit bounds.  Who has caught up with the ring goes back
- * to his group. */
+ * its turn, which the connection's stall limit bounds.  A watcher that has caught up with the ring
+ * goes back to its group. */
 #include <errno.h>
 #include <stdlib.h>
 
