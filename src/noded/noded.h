@@ -197,7 +197,7 @@ void noded_reconfigure(struct noded *d);
 void noded_load_keys(struct noded *d, bool again); /* again: also when there are some */
 
 /* hw.c: this machine */
-/* slurmd -C.  conf: says where to look for GPUs; NULL: on this machine. */
+/* Print the hardware for slurmd -C.  conf says where to look for GPUs; NULL: on this machine. */
 int hw_print(const struct conf *conf);
 /* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.
  * Caller frees; NULL: no memory. */
@@ -209,16 +209,17 @@ int hw_record(struct noded *d, Pst__NodeRecord **ret_record);
 bool hw_configured_only(const struct noded *d);
 /* Does the configuration confine jobs to their CPUs? */
 bool hw_confines_cores(const struct conf *conf);
-/* For binding tasks and confining jobs; NULL where neither is configured or the machine has none
- * of its own. Caller frees. */
+/* The processors, for binding tasks and confining jobs.  NULL when neither is configured, or when
+ * the node is only described by its configuration.  The caller frees them. */
 Pst__Processors *hw_processors(const struct noded *d);
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);
 /* constrain.c: cgroups of the node, and what jobs and steps may use */
-/* Find and make the tree.  Errors: what was asked for by name is not there. */
 /* Are steps kept from devices that they were not given? */
 bool constrain_devices(const struct noded *d);
+/* Find and make the tree.  Errors: a plugin or controller that is configured by name is
+ * missing. */
 int constrain_begin(struct noded *d, struct err *err);
-/* What jobs that ended without their step daemons left; after recover_spool(). */
+/* Remove the cgroups of jobs that ended without their step daemons; after recover_spool(). */
 void constrain_sweep(struct noded *d);
 void constrain_end(struct noded *d);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
@@ -233,8 +234,8 @@ int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid,
  * -ENOMEM. */
 int oci_plan(const struct noded *d, Pst__StepFile *sf);
 
-/* gatherconf.c: how the use of a job's tasks is measured; NULL: it is not, or no memory.  Caller
- * frees. */
+/* gatherconf.c: how the use of a job's tasks is measured; NULL: it is not measured, or out of
+ * memory.  The caller frees the result. */
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job);
 enum energy_kind gather_energy(const struct conf *conf); /* AcctGatherEnergyType */
 /* Seconds of "30" (tasks only) or "task=30,energy=10" for a kind of data; -1: not in it. */
@@ -245,7 +246,7 @@ int watts_new(struct noded *d, struct watts **ret);
 void watts_configure(struct noded *d); /* at the start, and when the configuration was read again */
 void watts_close(struct watts *w);
 struct watts *watts_free(struct watts *w);
-/* Until the next look; NULL: not known. */
+/* The node's energy as last measured, valid until the next measurement; NULL: not known. */
 const Pst__NodeEnergy *watts_now(const struct noded *d);
 
 bool gather_gpus(const struct conf *conf); /* is what GPUs are used for to be recorded? */
@@ -260,15 +261,15 @@ const char *nvml_path(const struct noded *d);
 /* steplaunch.c */
 /* A batch job as the controller sends it.  0: accepted (or known already); errors leave nothing. */
 int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err);
-/* A step whose credential was verified; takes srun_fd and both messages in every case. */
+/* Launch a step whose credential was verified; takes srun_fd and both messages in every case. */
 void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred, int srun_fd,
                  uint32_t request_id);
 /* A queued step, sent by the controller.  The parts it needs are taken from msg.  0: accepted or
  * known. */
 int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err);
 int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
-/* Are the job's prolog and epilog to run in its extern step?  By the configuration; the step itself
- * may know better. */
+/* Do the job's prolog and epilog run in its extern step, by the configuration?  The step itself may
+ * decide otherwise. */
 bool launch_in_job(const struct noded *d, const struct njob *job);
 /* The extern step has started, or did not: the prolog that waited for it can run. */
 void launch_waiting_prolog(struct noded *d, struct njob *job);
@@ -278,31 +279,32 @@ void launch_after_prolog(struct noded *d, struct njob *job);
 /* stepwatch.c: following step daemons, signals, the end of steps and jobs */
 int steps_follow(struct noded *d, struct nstep *step);
 void steps_order(struct noded *d, struct njob *job, const Pst__SignalSteps *msg);
-/* A step that has just started in a job that is suspended stops. */
+/* A step has just started: stop it when its job is suspended. */
 void steps_started(struct noded *d, struct nstep *step);
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *msg);
 void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end); /* end is taken */
-/* The order to end that waits for the batch step goes out. */
+/* Send the order to end, which waited for the batch step, to the job's other steps. */
 void steps_release(struct noded *d, struct njob *job);
 void steps_child_exited(struct noded *d, pid_t pid, int status);
 void steps_advance_job(struct noded *d, struct njob *job); /* all steps over: epilog, clean */
-/* Its daemon is gone without a word: by the exit file, else killed. */
+/* The step's daemon is gone and has reported no end: take the end from the exit file; without one
+ * the step counts as killed. */
 void steps_lost(struct noded *d, struct nstep *step);
 void steps_end_unstarted(struct noded *d, struct nstep *step, const char *why);
 
 /* hung.c: step daemons that do not answer */
 void hung_begin(struct noded *d);
 void hung_told_to_end(struct noded *d, struct nstep *step);
-void hung_answered(struct nstep *step); /* something came from it */
+void hung_answered(struct nstep *step); /* a message came from its daemon */
 
 /* userproc.c: processes that serve a connection as the user, for a job but in no step */
 /* -EAGAIN: the user has too many. */
 int userproc_room(const struct noded *d, uint32_t uid, struct err *err);
-/* A child of ours, started with this credential, becomes one of the job's: its cgroup, its end.
- * On failure it is killed. */
+/* Make pid, a child of ours that was started with this credential, a process of the job: it gets a
+ * cgroup of the job and ends with the job.  On failure the child is killed. */
 int userproc_add(struct noded *d, const Pst__StepCredential *cred, pid_t pid, const char *kind,
                  struct err *err);
-/* Nothing else of the job is left here: they have a moment. */
+/* Nothing else of the job is left on this node: its user processes get a moment to end. */
 void userproc_job_over(struct noded *d, uint32_t job_id, uint64_t run_id);
 void userproc_recover(struct noded *d); /* those of an earlier slurmd; after recover_spool() */
 void userproc_close(struct noded *d);
@@ -325,11 +327,12 @@ int plugins_begin(struct noded *d, struct err *err);
 void plugins_end(struct noded *d);
 void plugins_again(struct noded *d);     /* after a reconfiguration */
 bool plugins_any(const struct noded *d); /* does plugstack.conf name any now? */
-/* ... something for Prolog or Epilog, as slurmd loaded them */
+/* Do the plugins that slurmd loaded have a callback for Prolog or Epilog? */
 bool plugins_have(const struct noded *d, bool epilog);
 /* Where plugstack.conf is.  The caller frees; NULL: no memory. */
 char *plugins_file(const struct noded *d);
-/* Call theirs for Prolog or Epilog, in a process of their own.  As spawn_program(). */
+/* Call the plugins' callbacks for Prolog or Epilog in a process of their own.  Returns as
+ * spawn_program(). */
 int plugins_spawn(const struct noded *d, bool epilog, char *const *envp, pid_t *ret_pid);
 
 /* nodens.c: private folders of jobs (job_container.conf) */
@@ -337,9 +340,9 @@ int ns_configure(struct noded *d, struct err *err);
 /* Must a step of the job wait for its private folders?  They come with the extern step's first
  * news. */
 bool ns_pending(const struct noded *d, const struct njob *job);
-/* Must it fail, because they are gone? */
+/* Must a step of the job fail because the private folders are gone? */
 bool ns_gone(const struct noded *d, const struct njob *job);
-/* Descriptors that the extern step's news brought; fd is taken. */
+/* Keep the descriptor that came with the extern step's news; fd is taken over. */
 void ns_take(struct njob *job, const Pst__StepNews *news, int fd);
 /* The extern step has ended: so have namespaces that do not outlive it. */
 void ns_lose(struct njob *job);
@@ -353,7 +356,8 @@ enum siteprog { SITEPROG_HEALTH, SITEPROG_REBOOT, SITEPROG_UNKILLABLE, SITEPROG_
 int siteprogs_new(struct noded *d, struct siteprogs **ret);
 void siteprogs_close(struct siteprogs *p);
 struct siteprogs *siteprogs_free(struct siteprogs *p);
-/* Start it, if there is one and none of its kind runs.  step: the one it is about, or NULL. */
+/* Start the program of this kind, if one is configured and none of its kind runs.  step: the step
+ * that the program is about, or NULL. */
 void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step);
 bool siteprog_child_exited(struct noded *d, pid_t pid, int status);
 
@@ -367,10 +371,10 @@ void report_ended(struct noded *d, const struct nstep *step);
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
 void report_prolog_done(struct noded *d, const struct njob *job);
 void report_prolog_failed(struct noded *d, const struct njob *job);
-/* The job ends, and its script has its signal. */
+/* Report that the job ends and that its batch script has got its signal. */
 void report_script_told(struct noded *d, const struct njob *job);
 void report_drain(struct noded *d, const char *reason);
-void report_energy(struct noded *d); /* it was looked at */
+void report_energy(struct noded *d); /* the energy was measured */
 
 /* nodeops.c: requests of the controller */
 void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame);

@@ -15,7 +15,7 @@
 
 enum seen_kind {
     SEEN_USED,    /* by signature */
-    SEEN_RELAYED, /* likewise, for being a relay */
+    SEEN_RELAYED, /* by signature, of credentials used to relay */
     SEEN_OVER,    /* by job and run */
     SEEN_KINDS,
 };
