@@ -1,7 +1,8 @@
 /* step.h - one step on one node: the step daemon's state and the parts that work on it
  *
  * Internal to the step daemon.  One thread; one poll(2) loop in step.c; nothing else blocks.
- * What the start of the tasks waits for is a process (await.c), and the loop turns meanwhile. */
+ * When the start of the tasks must wait, it waits for a process (await.c), and the loop goes on
+ * meanwhile. */
 #pragma once
 
 #include <poll.h>
@@ -59,11 +60,11 @@ struct step;
 struct task;
 struct plug_ops;
 
-/* How lower rooms reach what stands above them.  step.c has the one table; a room calls these and
- * knows no file of a room above its own. */
+/* How files in the sub-folders call functions of files above them.  step.c has the one table; a
+ * folder calls through it and includes no header of a folder above its own. */
 struct step_events {
-    /* Wait for what comes next and take care of it: the loop's one turn, also while the start waits
-     * for something.  0 or a negative errno. */
+    /* One turn of the loop: wait for the next events and handle them.  Also called while the start
+     * of the tasks waits.  0 or a negative errno. */
     int (*serve)(struct step *s);
     /* step_terminate() and step_signal() of taskset.c */
     void (*terminate)(struct step *s, const char *reason, int shown_signal, bool now,
@@ -71,7 +72,7 @@ struct step_events {
     void (*signal)(struct step *s, int sig, bool leader_only);
     /* A task that waited for its last process is over: step_task_ended(). */
     void (*task_ended)(struct step *s, struct task *t, int status);
-    /* A message of srun's for the service of the MPI program, and whether that takes none now. */
+    /* Pass a message of srun's to the MPI service; is that service too busy to take one now? */
     void (*mpi_message)(struct step *s, const Pst__StepMpi *msg);
     bool (*mpi_full)(const struct step *s);
 };

@@ -5,9 +5,10 @@
  *   version 1:  ROOT/uid_U/job_N/step_M/task_R      ROOT = MOUNT/CONTROLLER/slurm[_NODE], for
  *   each controller
  *
- * task_special holds what is of the step but of no task; ROOT/system is slurmd's own.  Processes
- * are in the leaves only.  slurmd finds and makes the root; step daemons make and remove what is
- * below.  Everything can be called when there is no cgroup (CGROUP_NONE) and does nothing then. */
+ * task_special holds the processes of the step that belong to no task; ROOT/system is slurmd's own.
+ * Processes are in the leaves only.  slurmd finds and makes the root; step daemons make and remove
+ * the folders below.  Without cgroups (CGROUP_NONE) every function can be called and does
+ * nothing. */
 #pragma once
 
 #include <stdbool.h>
@@ -78,8 +79,8 @@ typedef bool cgroup_keep_fn(void *ctx, const char *job);
 size_t cgroup_tree_sweep(const struct cgroup_tree *tree, const char *owner, cgroup_keep_fn *keep,
                          void *ctx);
 struct cgroup_limits;
-/* The calling process becomes one of ROOT/system, with what it starts from now on that is born in
- * no other place. */
+/* Move the calling process into ROOT/system.  Processes that it starts later are born there too,
+ * unless they are started in another cgroup. */
 int cgroup_tree_confine(struct cgroup_tree *tree, const struct cgroup_limits *limits,
                         struct err *err);
 /* slurmd ends, or a step daemon that is confined with it: go back where it came from, remove
@@ -129,10 +130,11 @@ int cgroup_task_open(const struct cgroup *cg, uint32_t task, int fds[CGROUP_CTRL
 /* Move a process there (pam_slurm_adopt).  Its threads come along. */
 int cgroup_adopt(const struct cgroup *cg, uint32_t task, pid_t pid);
 
-/* Signal all processes of the step.  SIGKILL is complete: what forks meanwhile dies as well.
- * Returns how many were found. */
+/* Signal all processes of the step.  SIGKILL is complete: processes that are forked meanwhile die
+ * as well.  Returns how many processes were found. */
 size_t cgroup_signal(const struct cgroup *cg, int sig);
-/* Stop all of them, those being forked too, and let them go on.  Stopped ones can be killed. */
+/* Stop all processes of the step (on), also those being forked, or let them go on.  Stopped
+ * processes can be killed. */
 int cgroup_suspend(const struct cgroup *cg, bool on);
 /* Is a process left in the step, or in one task of it?  Zombies do not count with version 2. */
 bool cgroup_populated(const struct cgroup *cg);
@@ -148,8 +150,8 @@ struct cgroup_usage {
 int cgroup_usage(const struct cgroup *cg, uint32_t task, struct cgroup_usage *ret_usage);
 /* How many processes the kernel has killed for want of memory. */
 uint64_t cgroup_oom_kills(const struct cgroup *cg, uint32_t task);
-/* One for all: when the kernel kills one process of the step for want of memory, it kills them
- * all (v2). */
+/* From now on, when the kernel kills one process of the step for want of memory, it kills all of
+ * them (version 2). */
 int cgroup_oom_group(const struct cgroup *cg);
 
 /* Version 2: cg->watch_fd becomes readable when the task (CGROUP_STEP: the step) gets its first

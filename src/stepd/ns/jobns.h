@@ -1,9 +1,9 @@
 /* jobns.h - the private folders of a job: a mount namespace, and a folder on the node behind it
  *
- * The extern step's daemon makes the namespace and lives in it; what else belongs to the job enters
- * by a descriptor of it.  Nothing is mounted on the node itself, so that all ends with the last
- * process and the last descriptor.  What stays is BASE/JOBID, which the daemon removes at its end,
- * and slurmd after one that was killed.
+ * The extern step's daemon makes the namespace and lives in it; the job's other processes enter it
+ * by a descriptor.  Nothing is mounted on the node itself, so that the mounts end with the last
+ * process and the last descriptor.  The folder BASE/JOBID stays: the daemon removes it at its end,
+ * and slurmd removes it when the daemon was killed.
  *
  * Process and user namespaces (namespace.yaml, clone_ns_flags) hold tasks and sessions, no daemon:
  * a child of the extern step's daemon is their first process, and a pidfd of it the way in.  They
@@ -20,14 +20,14 @@
 
 struct step;
 
-/* Make it, and enter it for good; s->ns_fd and s->host_ns_fd are set.  False: step_fail() was
- * called. */
+/* Make the namespace, and enter it for good; s->ns_fd and s->host_ns_fd are set.  False:
+ * step_fail() was called. */
 bool ns_make(struct step *s);
 /* Enter the namespace of fd and keep the current directory.  Negative errno. */
 int ns_enter(int fd);
-/* The same for a step; errors are step_fail()'s. */
+/* ns_enter() for a step; an error is reported by step_fail(). */
 void ns_join(struct step *s, int fd);
-/* Run what the site wants at the end, end the namespaces' first process, and remove the job's
+/* Run the site's program for the end, end the namespaces' first process, and remove the job's
  * folder. */
 void ns_remove(struct step *s);
 /* nsfirst.c: process and user namespaces: s->ns_flags */
@@ -38,8 +38,8 @@ int nsfirst_main(void);
  * called. */
 bool nsfirst_make(struct step *s);
 void nsfirst_end(struct step *s);
-/* Another step: what it starts from now on is born in the process namespace.  pid_fd is kept.
- * Errors are step_fail()'s. */
+/* In another step: every process that the daemon starts from now on is born in the process
+ * namespace.  pid_fd is kept.  An error is reported by step_fail(). */
 void nsfirst_join(struct step *s, int pid_fd);
 /* What a child does itself: /proc and the user namespace.  Only system calls.  Negative errno. */
 int nsfirst_enter(const struct step *s);

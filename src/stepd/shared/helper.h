@@ -9,8 +9,8 @@
 
 /* Path of slurmstepd-NAME, beside ours or in the build tree.  -ENOENT and others of readlink(2). */
 int helper_path(const char *name, char *path, size_t size);
-/* Replace fd by one above all numbers that helpers expect something at.  A negative fd: a negative
- * errno. */
+/* Move fd above all descriptor numbers that helpers use.  Returns the new descriptor; when fd is
+ * negative or the move fails, a negative errno. */
 int helper_fd(int fd);
-/* A memfd with the message, likewise above them. */
+/* A memfd with the message, also above those numbers. */
 int helper_message(const ProtobufCMessage *msg);

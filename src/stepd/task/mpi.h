@@ -13,16 +13,17 @@
 struct child;
 struct step;
 
-/* Start it when the step has an MPI type; failures are in step_fail().  May wait for a server to
- * come up, some tens of milliseconds. */
+/* Start the service when the step has an MPI type; a failure is reported by step_fail().  May wait
+ * some tens of milliseconds for a server to come up. */
 void mpi_start(struct step *s);
-/* What a task needs to find it: variables, and a descriptor that stays open in the child. */
+/* Give a task what it needs to find the service: variables, and a descriptor that stays open in the
+ * child. */
 void mpi_task(struct step *s, size_t index, struct envlist *env, struct child *c);
-void mpi_started(struct step *s); /* the tasks have what is theirs */
-/* From srun. */
+void mpi_started(struct step *s); /* the tasks have got their descriptors */
+/* A message came from srun. */
 void mpi_message(struct step *s, const Pst__StepMpi *msg);
-/* One descriptor of the loop. */
-bool mpi_full(const struct step *s); /* the service takes nothing: it gets no more */
+bool mpi_full(const struct step *s); /* the service takes nothing now: send it no more */
+/* The service is one descriptor of the loop. */
 void mpi_poll_fill(const struct step *s, struct pollfd *fd);
 void mpi_poll_done(struct step *s, const struct pollfd *fd);
 void mpi_stop(struct step *s);
