@@ -114,7 +114,7 @@ struct sched_params {
     bool bf_one_resv_per_job;
     uint32_t bf_yield_interval_us; /* for the caller of sched_backfill_some() */
     uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
-    bool defer;                    /* likewise: a new job alone is no reason for a pass */
+    bool defer;                    /* for the caller too: a new job alone starts no pass */
     bool bf_licenses;              /* reserve licences for the jobs that wait for them */
     struct sched_preempt preempt;
 };

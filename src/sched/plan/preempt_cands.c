@@ -21,7 +21,7 @@ void psearch_done(struct psearch *x)
     free(x->v);
 }
 
-/* ---- who may preempt whom -------------------------------------------------------------------- */
+/* ---- which jobs may preempt which ------------------------------------------------------------ */
 
 static const struct qos_preempt *qos_of(const struct sched *s, const struct job *j)
 {
