@@ -89,8 +89,8 @@ struct ctld {
         int64_t time_us;
     } blobs_logged[4096];           /* when, for accounting; by the first bytes of the name */
     struct jobcomp *jobcomp;        /* NULL: no JobCompType */
-    struct acctadmin *acct_admin;   /* the store is embedded ... */
-    struct acctfollow *acct_follow; /* ... or slurmdbd's */
+    struct acctadmin *acct_admin;   /* when the accounting store is embedded */
+    struct acctfollow *acct_follow; /* when slurmdbd has the accounting store */
     struct watch *watch;
     struct front *front;
     struct feasible *feasible;
