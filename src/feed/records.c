@@ -13,6 +13,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "feed/feedmem.h"
 #include "feed/grestext.h"
 #include "feed/licensefeed.h"
@@ -176,28 +177,19 @@ static void fill_counts(struct feed *f, const char *text)
     f->job.node_counts = counts;
 }
 
-static bool has_word(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (const char *p = list; p && (p = strcasestr(p, word)); p += len)
-        if ((p == list || p[-1] == ',') && (!p[len] || p[len] == ','))
-            return true;
-    return false;
-}
-
 /* --gres-flags over what the configuration says of all jobs. */
 static void fill_gres_flags(struct sched_job *s, const struct conf *conf, const char *flags)
 {
     const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
 
-    if (has_word(flags, "disable-binding"))
+    if (wordlist_has_nocase(flags, "disable-binding"))
         s->gres_bind = SCHED_BIND_NONE;
-    else if (has_word(flags, "enforce-binding") || has_word(params, "ENFORCE_BINDING_GRES"))
+    else if (wordlist_has_nocase(flags, "enforce-binding") ||
+             wordlist_has_nocase(params, "ENFORCE_BINDING_GRES"))
         s->gres_bind = SCHED_BIND_ENFORCE;
-    s->one_task_per_share =
-        has_word(flags, "one-task-per-sharing") || (has_word(params, "ONE_TASK_PER_SHARING_GRES") &&
-                                                    !has_word(flags, "multiple-tasks-per-sharing"));
+    s->one_task_per_share = wordlist_has_nocase(flags, "one-task-per-sharing") ||
+                            (wordlist_has_nocase(params, "ONE_TASK_PER_SHARING_GRES") &&
+                             !wordlist_has_nocase(flags, "multiple-tasks-per-sharing"));
 }
 
 static bool one_task_per_core(const struct conf *conf)

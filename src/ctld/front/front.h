@@ -1,7 +1,7 @@
 /* front.h - the controller's door: I/O threads that decode requests and answer queries
  *
- * A request is checked against ctldops.c, unpacked, and posted to the core, or answered here from a
- * view. */
+ * A request is looked up among the operations of the services, unpacked, and posted to the core,
+ * or answered here from a view. */
 #pragma once
 
 #include <pthread.h>

@@ -7,26 +7,16 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/wordlist.h"
 
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id)
 {
     return cluster_array_tally(ctld->cluster, array_job_id).running;
 }
 
-/* Is `word` one of the comma list? */
-static bool in_list(const char *list, const char *word)
-{
-    size_t len = strlen(word);
-
-    for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-        if (strncmp(p, word, len) == 0 && (p[len] == ',' || p[len] == '\0'))
-            return true;
-    return false;
-}
-
 bool jobs_in_partition(const Pst__JobRecord *r, const char *partition)
 {
-    return r->partition && in_list(r->partition, partition);
+    return r->partition && wordlist_has(r->partition, partition);
 }
 
 int jobs_nodes_named(const struct cluster *c, const char *list, bool all_known, struct bitmap **ret)

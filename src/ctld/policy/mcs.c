@@ -5,32 +5,19 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "base/pb/pbutil.h"
 #include "conf/conf_mcs.h"
 
 #define EXCLUSIVE_MCS 3
 #define LABEL_MAX 255u
 
-/* Is the word in the list, whose entries `between` divides?  Names of groups and users mind letter
- * case. */
-static bool lists_word(const char *list, const char *between, const char *word, size_t len)
-{
-    for (const char *p = list; len && p && *p;) {
-        size_t n = strcspn(p, between);
-
-        if (n == len && strncmp(p, word, n) == 0)
-            return true;
-        p += n + (p[n] != '\0');
-    }
-    return false;
-}
-
 /* The first group of MCSParameters that is the user's. */
 static const char *first_group(const struct conf_mcs *m, const char *groups, size_t *ret_len)
 {
     for (const char *p = m->groups; p && *p;) {
         *ret_len = strcspn(p, "|");
-        if (lists_word(groups, ",", p, *ret_len))
+        if (wordlist_has_between(groups, ",", p, *ret_len))
             return p;
         p += *ret_len + (p[*ret_len] != '\0');
     }
@@ -58,8 +45,8 @@ static bool may_ask(const struct conf_mcs *m, const Pst__JobRecord *r, const cha
     case MCS_ACCOUNT:
         return r->account && strcasecmp(label, r->account) == 0;
     case MCS_GROUP:
-        return lists_word(m->groups, "|", label, strlen(label)) &&
-               lists_word(groups, ",", label, strlen(label));
+        return wordlist_has_between(m->groups, "|", label, strlen(label)) &&
+               wordlist_has_between(groups, ",", label, strlen(label));
     case MCS_LABEL:
         return can_write_label(label);
     case MCS_NONE:
@@ -121,7 +108,8 @@ static void each_group(const struct conf_mcs *m, const char *groups,
 {
     for (const char *p = groups; p && *p;) {
         size_t n = strcspn(p, ",");
-        _cleanup_free_ char *name = lists_word(m->groups, "|", p, n) ? strndup(p, n) : NULL;
+        _cleanup_free_ char *name =
+            wordlist_has_between(m->groups, "|", p, n) ? strndup(p, n) : NULL;
 
         if (name)
             fn(ctx, name);

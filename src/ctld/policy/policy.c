@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "base/pb/pbutil.h"
 #include "ctld/policy/policy_tres.h"
 #include "model/words/names.h"
@@ -173,30 +174,16 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
-static bool lists_word(const char *list, const char *word)
-{
-    size_t len = word ? strlen(word) : 0;
-
-    for (const char *p = list; len && p && *p;) {
-        size_t n = strcspn(p, ",");
-
-        if (n == len && strncasecmp(p, word, n) == 0)
-            return true;
-        p += n + (p[n] == ',');
-    }
-    return false;
-}
-
 /* The account or one above it. */
 static bool account_listed(const struct ctld *ctld, const char *list, const char *account)
 {
     const struct assoc *a;
 
-    if (lists_word(list, account))
+    if (wordlist_has_nocase(list, account))
         return true;
     a = account ? am_find(ctld->cluster->am, cluster_name(ctld), account, NULL, NULL) : NULL;
     for (; a; a = a->parent)
-        if (lists_word(list, a->rec->account))
+        if (wordlist_has_nocase(list, a->rec->account))
             return true;
     return false;
 }
@@ -207,8 +194,8 @@ int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
     if (p->allow_accounts ? !account_listed(ctld, p->allow_accounts, r->account)
                           : p->deny_accounts && account_listed(ctld, p->deny_accounts, r->account))
         return ESLURM_INVALID_ACCOUNT;
-    if (p->allow_qos ? !lists_word(p->allow_qos, r->qos)
-                     : p->deny_qos && lists_word(p->deny_qos, r->qos))
+    if (p->allow_qos ? !wordlist_has_nocase(p->allow_qos, r->qos)
+                     : p->deny_qos && wordlist_has_nocase(p->deny_qos, r->qos))
         return ESLURM_INVALID_QOS;
     return 0;
 }

@@ -1,7 +1,7 @@
 /* async.h - queued steps: srun --async and swait.  Core thread.
  *
- * A queued step is a record in state PENDING with its request; its turn comes in the queue of
- * steps.c.  The launch request stays in the record until a node has confirmed the launch, so that a
+ * A queued step is a record in state PENDING with its request; its turn comes in stepqueue.c.  The
+ * launch request stays in the record until a node has confirmed the launch, so that a
  * controller that dies in between sends it again. */
 #pragma once
 
