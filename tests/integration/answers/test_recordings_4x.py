@@ -1,0 +1,15 @@
+"""Recorded sessions 40 to 49 of several users, replayed: tests/golden/recordings/4*.txt.  By hand:
+    PENSTOCK_BUILD=build python3 -m pytest tests/integration/answers/test_recordings_4x.py -k NAME"""
+
+import pytest
+
+import plays
+
+
+@pytest.mark.parametrize("path", plays.recordings("4*"))
+def test_recording(path):
+    plays.check_recording(path)
+
+
+def teardown_module():
+    plays.STAGES.close()
