@@ -86,7 +86,7 @@ class Stage(Cluster):
 
     def __init__(self, folder, name, more=()):
         self.name, self.source, self.more, self.dbd = name, CLUSTERS / name, list(more), None
-        self.ids = {}
+        self.ids = {"dir": str(folder)}
         text = (self.source / "slurm.conf").read_text()
         names = [n for line in text.splitlines() if line.startswith("NodeName=") and "State=CLOUD" not in line
                  and "State=FUTURE" not in line for n in expand(line.split()[0][len("NodeName="):])]
@@ -97,8 +97,6 @@ class Stage(Cluster):
                 shutil.copy(path, self.conf.parent / path.name)
         if re.search(r"^# slurmdbd$", text, re.M):
             key = self.conf.parent / "slurm.key"
-            key.write_bytes(os.urandom(48))
-            key.chmod(0o600)
             self.dbd = Dbd(self.dir / "dbd", storage_of("sqlite", self.dir / "dbd"), key, conf=self.dbd_conf())
         self.write_conf()
 
