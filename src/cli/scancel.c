@@ -197,7 +197,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 /* Replace ids and filters by the jobs that are meant. */
 static void choose_jobs(struct scancel *s)
 {
-    Pst__QueryRequest query = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest query = query_to_print();
     struct pb_fieldset set = { 0 };
     int r;
 

@@ -49,7 +49,7 @@ static int keep_record(void *ctx, const ProtobufCMessage *record, const struct q
 static int load_records(struct client *c, unsigned op, const struct pb_fieldset *fields,
                         const ProtobufCMessageDescriptor *desc, struct loading *l)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     int r = fields ? query_fields(fields, &request.fields, &request.n_fields) : 0;
 
     if (r >= 0)

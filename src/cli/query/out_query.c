@@ -49,6 +49,14 @@ void query_keep_text(void)
     keep_text = true;
 }
 
+Pst__QueryRequest query_to_print(void)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+
+    request.has_keeps_turn = request.keeps_turn = true;
+    return request;
+}
+
 /* A long list takes a moment anyway.  Lower our priority, so that it does not delay the srun of
  * another user on this host. */
 static void yield_to_others(struct stream *s)

@@ -22,6 +22,10 @@ struct query_info {
 /* record is borrowed for the call.  < 0 ends the query with that value. */
 typedef int query_fn(void *ctx, const ProtobufCMessage *record, const struct query_info *info);
 
+/* A request of a command that prints what it gets and ends.  Until its connection closes other long
+ * walks of the controller wait, for a moment at most. */
+Pst__QueryRequest query_to_print(void);
+
 /* Send request, give each record (of type desc) to fn.  Returns 0, what fn returned, or as
  * client_stream(). */
 int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,

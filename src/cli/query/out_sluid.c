@@ -24,7 +24,7 @@ static int on_run(void *ctx, const ProtobufCMessage *record, const struct query_
 
 int sluids_find(struct client *client, struct filter_ids *ids)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct pb_fieldset set = { 0 };
     int r;

@@ -35,7 +35,7 @@ static void explain_jobs(struct scontrol *s, const char *word, bool again)
 {
     uint32_t fields[] = { JOB_F_JOB_ID, JOB_F_ARRAY_JOB_ID, JOB_F_ARRAY_TASK_ID,
                           JOB_F_ARRAY_TASKS };
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct filter_ids ids = { 0 };
     struct named named = { .ids = &ids };

@@ -317,7 +317,7 @@ static int on_completing(void *ctx, const ProtobufCMessage *record, const struct
 
 void scontrol_completing(struct scontrol *s, int argc, char **argv)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
     int r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
                       &pst__job_record__descriptor, on_completing, &out, NULL);

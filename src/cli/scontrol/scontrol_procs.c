@@ -238,7 +238,7 @@ static int on_end(void *ctx, const ProtobufCMessage *record, const struct query_
 
 void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct proc p;
     uint64_t pid;

@@ -62,7 +62,7 @@ static bool write_one(struct scontrol *s, const char *path, const struct strbuf 
 
 void scontrol_write_resized(struct scontrol *s, uint32_t job_id)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct strbuf texts[3] = { STRBUF_INIT, STRBUF_INIT, STRBUF_INIT };
     const char *inside = getenv("SLURM_JOB_ID");

@@ -135,7 +135,7 @@ static bool take_ids(struct showing *w, const char *name, const char *load, cons
 static void show_jobs(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
     int r;
@@ -204,7 +204,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
 static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_info *info)
 {
     struct client *c = scontrol_client(w->s, "slurm_get_job_steps");
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     struct pb_fieldset set = { 0 };
     int r;
 

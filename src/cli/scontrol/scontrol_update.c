@@ -86,7 +86,7 @@ static int on_limit(void *ctx, const ProtobufCMessage *record, const struct quer
 
 static bool present_limit(struct scontrol *s, const char *id, struct limit_lookup *l)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct filter_ids ids = { 0 };
     struct pb_fieldset set = { 0 };

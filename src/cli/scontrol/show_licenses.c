@@ -100,7 +100,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 static int load_used(struct scontrol *s, struct licenses *l, int64_t *ret_now_us)
 {
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     struct pb_fieldset set = { 0 };
     struct query_info info = { 0 };
     int r;

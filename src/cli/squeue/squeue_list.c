@@ -156,7 +156,7 @@ static noreturn void die_loading(struct squeue *q, const char *what, int r)
 void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescriptor *desc,
                   const struct pb_fieldset *fields, query_fn *fn, struct query_info *info)
 {
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     int r;
 
     request.jobs = &q->filter.request;
@@ -183,7 +183,7 @@ static int on_partition(void *ctx, const ProtobufCMessage *record, const struct 
 void squeue_load_hidden(struct squeue *q)
 {
     struct pb_fieldset set = { 0 };
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     int r;
 
     argwords_free(q->hidden, q->n_hidden);
@@ -220,7 +220,7 @@ static void check_nodes(struct squeue *q)
 {
     struct node_check c = { 0 };
     struct pb_fieldset set = { 0 };
-    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__QueryRequest request = query_to_print();
     struct err err = { .text = "" };
 
     if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)

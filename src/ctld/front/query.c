@@ -132,17 +132,6 @@ void query_conn_closed(struct front *f, uint64_t conn)
     gate_release(f, conn, false);
 }
 
-/* A command prints what it got and ends: its turn lasts until then. */
-static bool one_shot(const struct conn *c)
-{
-    static const char *const programs[] = { "squeue", "sinfo", "scontrol", "scancel" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
-        if (strcmp(conn_peer(c)->program, programs[i]) == 0)
-            return true;
-    return false;
-}
-
 void query_gate_tick(struct front *f)
 {
     gate_release(f, 0, true);
@@ -154,7 +143,7 @@ static void query_free(void *arg)
 {
     struct query *q = arg;
 
-    if (!one_shot(q->conn))
+    if (!q->req || !q->req->keeps_turn)
         gate_release(q->front, conn_id(q->conn), false);
     services_answered(q->front->ctld, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
