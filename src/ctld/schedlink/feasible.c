@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/service.h"
+#include "ctld/schedlink/idlemodel.h"
 #include "sched/base/constraint.h"
 
 struct node_class {
@@ -21,12 +22,19 @@ struct feasible {
     struct node_class *classes;
     size_t n;
     bool valid;
+    struct idlemodel *idle;
 };
 
 int feasible_new(struct feasible **ret)
 {
-    *ret = calloc(1, sizeof(**ret));
-    return *ret ? 0 : -ENOMEM;
+    struct feasible *f = calloc(1, sizeof(*f));
+
+    if (!f || idlemodel_new(&f->idle) < 0) {
+        free(f);
+        return -ENOMEM;
+    }
+    *ret = f;
+    return 0;
 }
 
 void feasible_invalidate(struct feasible *f)
@@ -34,7 +42,7 @@ void feasible_invalidate(struct feasible *f)
     for (size_t i = 0; i < f->n; i++)
         bitmap_free(f->classes[i].nodes);
     free(f->classes);
-    *f = (struct feasible){ 0 };
+    *f = (struct feasible){ .idle = f->idle };
 }
 
 struct feasible *feasible_free(struct feasible *f)
@@ -42,6 +50,7 @@ struct feasible *feasible_free(struct feasible *f)
     if (!f)
         return NULL;
     feasible_invalidate(f);
+    idlemodel_free(f->idle);
     free(f);
     return NULL;
 }
@@ -320,6 +329,40 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
     return most ? (uint32_t)((d.tasks + most - 1) / most) : 0;
 }
 
+/* Does any empty node hold the whole job, whatever place it is given?  `most` tasks fit on one. */
+static bool surely_fits(const struct partition *p, const Pst__JobRecord *r, const struct demand *d,
+                        uint64_t most)
+{
+    const Pst__PartitionRecord *pr = p->rec;
+
+    return d->nodes <= 1 && MAX(d->tasks, 1u) <= most && !r->features && !r->prefer &&
+           !r->req_nodes && !r->exc_nodes && !r->tres_per_node && !r->tres_per_job &&
+           !r->tres_per_task && !r->tres_per_socket && !r->node_counts &&
+           !r->has_ntasks_per_socket && !r->has_ntasks_per_core && !r->has_threads_per_core &&
+           !r->has_core_spec && !pr->has_max_cpus_per_node && !pr->has_max_cpus_per_socket;
+}
+
+bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct partition *p,
+                      const Pst__JobRecord *r, bool memory_counts)
+{
+    struct demand d = demand_of(r, memory_counts);
+    uint64_t most = 0;
+    const char *hint;
+
+    if (r->reservation)
+        return true; /* its nodes may be others than the partition's */
+    if (!f->valid)
+        build_classes(f, ctld->cluster);
+    for (size_t i = 0; i < f->n; i++) {
+        const Pst__NodeRecord *like = f->classes[i].like;
+
+        if (f->classes[i].nodes->nbits == p->nodes->nbits && !like->has_core_spec &&
+            !like->cpu_spec_list && bitmap_overlaps(f->classes[i].nodes, p->nodes))
+            most = MAX(most, class_tasks(like, r, &d, &hint));
+    }
+    return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, r);
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
@@ -356,14 +399,13 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
             tasks += (uint64_t)n * here;
         }
     }
+    if (nodes)
+        *ret_hint = NULL; /* some nodes are good enough, one by one */
     if (nodes &&
         (d.nodes > bitmap_count(p->nodes) || (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
         /* nodes of the kind exist, too few of them */
         return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     if (nodes < d.nodes || tasks < d.tasks)
-        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    if (r->has_max_nodes && r->max_nodes && !(r->has_overcommit && r->overcommit) && d.tasks &&
-        tasks / nodes * r->max_nodes < d.tasks && tasks / nodes > 0 && f->n == 1)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return 0;
 }
@@ -383,15 +425,28 @@ static void free_feasible(struct ctld *ctld)
 
 static void forget_of_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
-    (void)n;
-    if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
-        feasible_invalidate(ctld->feasible);
+    if (kind == PST__EVENT_KIND__EV_UNSPECIFIED) /* only what jobs hold on it changed */
+        return;
+    feasible_invalidate(ctld->feasible);
+    idlemodel_node(ctld->feasible->idle, n->rec->node_id);
 }
 
 static void forget_of_gone(struct ctld *ctld, struct node *n)
 {
-    (void)n;
     feasible_invalidate(ctld->feasible);
+    idlemodel_node(ctld->feasible->idle, n->rec->node_id);
+}
+
+static void forget_of_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)
+{
+    (void)p;
+    (void)kind;
+    idlemodel_parts(ctld->feasible->idle);
+}
+
+static void forget_of_conf(struct ctld *ctld)
+{
+    idlemodel_forget(ctld->feasible->idle);
 }
 
 const struct ctld_service feasible_service = {
@@ -400,4 +455,6 @@ const struct ctld_service feasible_service = {
     .free = free_feasible,
     .on_node = forget_of_node,
     .on_node_gone = forget_of_gone,
+    .on_part = forget_of_part,
+    .reconfigured = forget_of_conf,
 };

@@ -19,3 +19,8 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
  * code's text. */
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint);
+
+/* For what feasible_check() finds nothing against: could selection place it on the idle and healthy
+ * cluster? */
+bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct partition *p,
+                      const Pst__JobRecord *r, bool memory_counts);

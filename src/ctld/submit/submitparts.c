@@ -63,6 +63,14 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
     return *ret_later ? 0 : code;
 }
 
+static bool submit_placeable(const struct ctld *ctld, const struct partition *p,
+                             const Pst__JobRecord *r)
+{
+    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+
+    return feasible_exactly(ctld->feasible, ctld, p, r, select && strcasestr(select, "Memory"));
+}
+
 uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
                             const Pst__JobRecord *r)
 {
@@ -118,6 +126,8 @@ bool submission_check_partitions(struct submission *s)
             code = submit_feasible(ctld, p, s->rec, &later, &hint);
             if (later && s->req->has_test_only && s->req->test_only)
                 code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
+            if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
+                code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
         }
         if (code == 0) {
             possible = true;

@@ -2,7 +2,9 @@
  * nodes */
 #include "model_util.h"
 
+#include "conf/conf.h"
 #include "ctld/schedlink/feasible.h"
+#include "ctld/schedlink/idlemodel.h"
 
 /* n0-n3: 8 CPUs, 8000 MiB; n4-n5: 16 CPUs in 2 sockets, 32000 MiB, GPUs, fast; n6: 2 CPUs, a local
  * disk. */
@@ -72,7 +74,7 @@ static const struct {
     { "small", { .tasks = 5, .cpt = 8 }, TOO_MUCH, NULL },
     { "small", { .cpt = 9 }, UNAVAILABLE, cpu_hint },
     { "all", { .cpt = 16, .nodes = 2 }, 0, NULL },
-    { "all", { .cpt = 16, .nodes = 3 }, UNAVAILABLE, cpu_hint },
+    { "all", { .cpt = 16, .nodes = 3 }, UNAVAILABLE, NULL },
     { "all", { .cpt = 4294967295u }, UNAVAILABLE, cpu_hint },
     { "small", { .per_node = 8, .nodes = 4 }, 0, NULL },
     { "small", { .per_node = 9 }, UNAVAILABLE, cpu_hint },
@@ -96,7 +98,7 @@ static const struct {
     { "small", { .mem = UINT64_MAX }, UNAVAILABLE, mem_hint },
     { "all", { .disk = 5000 }, 0, NULL },
     { "all", { .disk = 5001 }, UNAVAILABLE, disk_hint },
-    { "all", { .disk = 5000, .nodes = 2 }, UNAVAILABLE, disk_hint },
+    { "all", { .disk = 5000, .nodes = 2 }, UNAVAILABLE, NULL },
     /* Structure. */
     { "all", { .sockets = 2 }, 0, NULL },
     { "small", { .sockets = 2 }, UNAVAILABLE, core_hint },
@@ -237,12 +239,103 @@ static void test_changes(void **state)
     cluster_free(c);
 }
 
+/* What no sum over nodes tells: selection is asked. */
+static const struct {
+    const char *part;
+    struct want want;
+    bool placed;
+} exact[] = {
+    { "all", { .tasks = 8 }, true },
+    { "all", { .nodes = 2, .max_nodes = 2, .tasks = 32 }, true },
+    { "all", { .nodes = 2, .max_nodes = 2, .tasks = 33 }, false },
+    { "small", { .nodes = 1, .max_nodes = 1, .tasks = 9 }, false },
+    { "small", { .nodes = 3, .max_nodes = 3, .per_node = 3, .tasks = 10 }, false },
+    { "small", { .exc = "n[0-3]" }, false },
+    { "small", { .nodes = 2, .max_nodes = 2, .exc = "n[0-2]" }, false },
+    { "all", { .features = "fast", .req = "n4" }, true },
+    { "all", { .features = "fast", .req = "n0" }, false },
+    { "all", { .gres = "gpu:1", .req = "n0" }, false },
+    { "all", { .gres = "gpu:1", .req = "n5", .nodes = 2, .max_nodes = 2 }, true },
+};
+
+static void test_exactly(void **state)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h\n"
+                               "SelectTypeParameters=CR_Core_Memory\nGresTypes=gpu,shard\n"
+                               "NodeName=n0 CPUs=1\nPartitionName=all Nodes=n0\n";
+    const struct conf_text file = { "slurm.conf", text, strlen(text) };
+    struct ctld ctld = { .cluster = world() };
+    struct feasible *f = NULL;
+
+    (void)state;
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &ctld.conf, NULL, NULL), 0);
+    assert_int_equal(feasible_new(&f), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(exact); i++) {
+        const struct partition *p = cluster_partition(ctld.cluster, exact[i].part);
+        Pst__JobRecord r = PST__JOB_RECORD__INIT;
+
+        fill(&r, &exact[i].want);
+        r.partition = (char *)exact[i].part;
+        if (feasible_exactly(f, &ctld, p, &r, true) != exact[i].placed)
+            fail_msg("row %zu", i);
+    }
+    feasible_free(f);
+    conf_free(ctld.conf);
+    cluster_free(ctld.cluster);
+}
+
+/* What is told of nodes and partitions is seen by the next question. */
+static void test_idle_changes(void **state)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h\n"
+                               "NodeName=n0 CPUs=1\nPartitionName=all Nodes=n0\n";
+    const struct conf_text file = { "slurm.conf", text, strlen(text) };
+    struct ctld ctld = { .cluster = world() };
+    const struct partition *p = cluster_partition(ctld.cluster, "all");
+    Pst__JobRecord r = PST__JOB_RECORD__INIT;
+    struct idlemodel *m = NULL;
+    Pst__Transaction *tx;
+
+    (void)state;
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &ctld.conf, NULL, NULL), 0);
+    assert_int_equal(idlemodel_new(&m), 0);
+    r.partition = (char *)"all";
+    SET(&r, min_nodes, 1);
+    SET(&r, max_nodes, 1);
+    SET(&r, cpus_per_task, 32);
+    assert_false(idlemodel_places(m, &ctld, p, &r));
+    tx = tx_new(T0);
+    SET(tx_node_patch(tx, EV(NODE_CONFIG), 3), cpus, 32);
+    SET(tx_node_patch(tx, EV(NODE_CONFIG), 3), cores_per_socket, 32);
+    apply_ok(ctld.cluster, tx);
+    idlemodel_node(m, 3);
+    assert_true(idlemodel_places(m, &ctld, p, &r));
+    tx = tx_new(T0);
+    tx_part_patch(tx, EV(PART_UPDATE), "all")->nodes = tx_strdup("n[4-5]");
+    apply_ok(ctld.cluster, tx);
+    idlemodel_parts(m);
+    assert_false(idlemodel_places(m, &ctld, p, &r));
+    idlemodel_forget(m);
+    assert_false(idlemodel_places(m, &ctld, p, &r));
+    tx = tx_new(T0);
+    put_node(tx, 90, "n90", 64);
+    tx_part_patch(tx, EV(PART_UPDATE), "all")->nodes = tx_strdup("n[0-6],n90");
+    apply_ok(ctld.cluster, tx);
+    idlemodel_node(m, 90);
+    idlemodel_parts(m);
+    assert_true(idlemodel_places(m, &ctld, p, &r));
+    assert_null(idlemodel_free(NULL));
+    idlemodel_free(m);
+    conf_free(ctld.conf);
+    cluster_free(ctld.cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_table),
-        cmocka_unit_test(test_memory_does_not_count),
-        cmocka_unit_test(test_changes),
+        cmocka_unit_test(test_table),        cmocka_unit_test(test_memory_does_not_count),
+        cmocka_unit_test(test_changes),      cmocka_unit_test(test_exactly),
+        cmocka_unit_test(test_idle_changes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
