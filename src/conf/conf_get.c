@@ -112,6 +112,7 @@ int conf_user_id(const char *name, uid_t *ret_uid)
     _cleanup_free_ char *buf = NULL;
     struct passwd pw, *found = NULL;
     size_t size = 1024;
+    uint64_t number;
     int r;
 
     do {
@@ -122,10 +123,15 @@ int conf_user_id(const char *name, uid_t *ret_uid)
             return -ENOMEM;
         r = getpwnam_r(name, &pw, buf, size, &found);
     } while (r == ERANGE && size < (1u << 20));
-    if (!found)
-        return r == 0 ? -ENOENT : -r;
-    *ret_uid = pw.pw_uid;
-    return 0;
+    if (found) {
+        *ret_uid = pw.pw_uid;
+        return 0;
+    }
+    if (parse_u64(name, 0, UINT32_MAX - 1, &number) == 0) { /* no such name: a uid */
+        *ret_uid = (uid_t)number;
+        return 0;
+    }
+    return r == 0 ? -ENOENT : -r;
 }
 
 uid_t conf_slurm_uid(const struct conf *c)

@@ -174,7 +174,7 @@ int conf_nodeexpr(struct conf_loader *l, const struct conf_val *at, const char *
 /* conf_check.c: mistakes that a single line does not show. */
 void conf_check(struct conf_loader *l);
 
-/* conf_get.c: user by name, -ENOENT when there is none. */
+/* conf_get.c: user by name or number, -ENOENT when there is none. */
 int conf_user_id(const char *name, uid_t *ret_uid);
 
 /* Is this resource name in GresTypes? */

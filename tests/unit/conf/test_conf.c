@@ -674,16 +674,30 @@ static void test_tables(void **state)
     }
 }
 
+static void test_user_numbers(void **state)
+{
+    struct conf *c = good(HEAD "SlurmUser=4242 SlurmdUser=4243\n");
+
+    (void)state;
+    assert_int_equal(conf_slurm_uid(c), 4242); /* the number need not be a user's here */
+    assert_int_equal(conf_slurm_uid(c), 4242); /* as it was kept */
+    assert_int_equal(conf_slurmd_uid(c), 4243);
+    conf_free(c);
+    c = good(HEAD "SlurmUser=root\n");
+    assert_int_equal(conf_slurm_uid(c), 0);
+    conf_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_warned),        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_client),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_expand),
-        cmocka_unit_test(test_include_depth), cmocka_unit_test(test_sisters),
-        cmocka_unit_test(test_gres_cgroup),
+        cmocka_unit_test(test_tables),       cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_user_numbers), cmocka_unit_test(test_warned),
+        cmocka_unit_test(test_missing),      cmocka_unit_test(test_dialect),
+        cmocka_unit_test(test_nodes),        cmocka_unit_test(test_client),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_expand),       cmocka_unit_test(test_include_depth),
+        cmocka_unit_test(test_sisters),      cmocka_unit_test(test_gres_cgroup),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
