@@ -6,6 +6,7 @@
 #pragma once
 
 #include "model_util.h"
+#include "json_util.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>
@@ -257,29 +258,6 @@ UTIL void remove_dir(int parent, const char *name)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-UTIL char *quoted(const char *text)
-{
-    char *copy = strdup(text);
-
-    assert_non_null(copy);
-    for (char *p = copy; *p; p++)
-        if (*p == '\'')
-            *p = '"';
-    return copy;
-}
-
-UTIL ProtobufCMessage *from_json(const ProtobufCMessageDescriptor *desc, const char *json)
-{
-    _cleanup_free_ char *text = quoted(json);
-    ProtobufCMessage *msg = NULL;
-    struct err err = { .text = "" };
-
-    if (pb_json_read(text, strlen(text), desc, &msg, &err) < 0)
-        print_error("# %s: %s\n", json, err.text);
-    assert_non_null(msg);
-    return msg;
-}
-
 /* Code of the answer, 0 when there was none; d->text has the sentence.  *ret may be NULL. */
 UTIL int call_as(struct daemon *d, struct client *c, unsigned op, const ProtobufCMessage *req,
                  ProtobufCMessage **ret)
@@ -460,28 +438,6 @@ UTIL Pst__JobRecord *get_job(struct daemon *d, uint32_t id)
     struct wanted w = { .desc = &pst__job_record__descriptor, .id = id };
 
     return (Pst__JobRecord *)query(d, OP_QUERY_JOBS, &w);
-}
-
-UTIL char *json_of(const ProtobufCMessage *msg)
-{
-    char *text = NULL;
-    size_t len;
-    FILE *f = open_memstream(&text, &len);
-
-    assert_non_null(f);
-    if (msg)
-        assert_int_equal(pb_json_write(f, msg, -1), 0);
-    assert_int_equal(fclose(f), 0);
-    return text;
-}
-
-/* Does the record, as JSON, contain this?  A leading '!' asks for the contrary. */
-UTIL bool json_has(const ProtobufCMessage *msg, const char *what)
-{
-    bool no = *what == '!';
-    _cleanup_free_ char *text = json_of(msg), *want = quoted(what + no);
-
-    return (strstr(text, want) != NULL) != no;
 }
 
 UTIL bool job_has(struct daemon *d, uint32_t id, const char *what)
