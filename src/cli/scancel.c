@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <stdnoreturn.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -26,17 +27,23 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
+#define NO_STATE 31u /* the bit of a state that no job has */
+#define EXIT_UNREACHED 8
+
 struct scancel {
     struct cli cli;
     struct client *client;
     const char *clusters;
     Pst__JobActionRequest request;
     struct jobfilter filter;
-    bool interactive;
+    bool interactive, ctld;
+    bool signalled; /* --signal was given */
     int status;
-    /* with --interactive and --wckey: the ids that remain */
+    /* with --interactive and --wckey: the ids that remain, and which of those given were found */
     char **chosen;
     size_t n_chosen;
+    bool *found;
+    struct strbuf options; /* the filters, for the sentence that nothing matches */
 };
 
 static void refuse_user(const char *word)
@@ -44,30 +51,34 @@ static void refuse_user(const char *word)
     cli_die(CLI_EXIT_FAILED, "Invalid user name: %s", word);
 }
 
-static int take_states(void *at, const struct opt *opt, const char *arg, struct err *err)
+/* One word: a list is none.  A state that no job to cancel has selects nothing. */
+static int take_state(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    static const uint32_t allowed = 1u << PST__JOB_STATE__JOB_PENDING |
-                                    1u << PST__JOB_STATE__JOB_RUNNING |
-                                    1u << PST__JOB_STATE__JOB_SUSPENDED;
     struct jobfilter *f = at;
     _cleanup_free_ char *bad = NULL;
 
     (void)opt, (void)err;
-    if (filter_parse_states(arg, &f->states, &bad) < 0 || f->states.flags || f->states.all ||
-        (f->states.base & ~allowed)) {
-        (void)fprintf(stderr, "Invalid job state specified: %s\n", bad ? bad : arg);
+    if (strpbrk(arg, ", ") || filter_parse_states(arg, &f->states, &bad) < 0 || f->states.all) {
+        (void)fprintf(stderr, "Invalid job state specified: %s\n", arg);
         (void)fprintf(stderr, "Valid job states are PENDING, RUNNING, and SUSPENDED\n");
         return CLI_EXIT_FAILED;
     }
-    jobfilter_ask_states(f); /* each --state adds to the list */
+    if (f->states.base)
+        jobfilter_ask_states(f); /* each --state adds to the list */
+    else
+        filter_add_number(&f->request.states, &f->request.n_states, NO_STATE);
     return 0;
 }
 
+/* A name, or any number: what no process can be sent is the controller's to refuse. */
 static int take_signal(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     unsigned number = jobtext_signal_number(arg);
+    uint64_t any;
 
     (void)opt, (void)err;
+    if (!number && parse_u64(*arg == '-' ? arg + 1 : arg, 1, UINT16_MAX, &any) == 0)
+        number = *arg == '-' ? UINT16_MAX : (unsigned)any;
     if (!number) {
         (void)fprintf(stderr, "Unknown job signal: %s\n", arg);
         return CLI_EXIT_FAILED;
@@ -89,8 +100,8 @@ static const struct opt rows[] = {
         "ask this cluster"),
     OPT("cron", 'c', OPT_NONE, OPT_AND(OPT_FLAG(request.cron), OPT_GIVEN(request.has_cron)),
         "@CRON", NULL, NULL, "cancel jobs of a crontab too, and take their entries out"),
-    OPT("ctld", 0, OPT_NONE, OPT_NOTHING, "@CTLD", NULL, NULL,
-        "let the controller apply the filters (always so)"),
+    OPT("ctld", 0, OPT_NONE, OPT_FLAG(ctld), "@CTLD", NULL, NULL,
+        "let the controller apply the filters (always so), and accept that a job has ended"),
     OPT("full", 'f', OPT_NONE, OPT_AND(OPT_FLAG(request.full), OPT_GIVEN(request.has_full)),
         "@FULL", NULL, NULL, "signal the steps and the batch script"),
     OPT("hurry", 'H', OPT_NONE, OPT_NOTHING, "@HURRY", NULL, NULL,
@@ -114,8 +125,8 @@ static const struct opt rows[] = {
     OPT("signal", 's', OPT_REQ,
         OPT_AND(OPT_TAKE(request.signal, take_signal), OPT_GIVEN(request.has_signal)), NULL, NULL,
         "signal", "send this signal, a name or a number"),
-    OPT("state", 't', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_states), OPT_GIVEN(filter.given)),
-        "@STATE", NULL, "states", "PENDING, RUNNING or SUSPENDED jobs"),
+    OPT("state", 't', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_state), OPT_GIVEN(filter.given)),
+        "@STATE", NULL, "state", "PENDING, RUNNING or SUSPENDED jobs"),
     OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), "@USER", NULL, "names",
         "jobs of these users"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), "@VERBOSE", NULL, NULL, "say what is done"),
@@ -134,20 +145,111 @@ static const struct opt_command command = {
     .permute = true,
 };
 
+/* A job, a task, a component, or a numbered step: the special steps end with their job alone.
+ * *ret_text: as the controller reads it. */
+static bool id_parsed(const char *word, struct ids *ret, char **ret_text)
+{
+    size_t len = strlen(word);
+    char last = len ? word[len - 1] : '\0';
+    char *text = last == '.'   ? xasprintf_or_die("%s0", word)
+                 : last == '_' ? xasprintf_or_die("%s*", word)
+                               : xstrdup_or_die(word);
+
+    if (ids_parse(text, ret, NULL) < 0) {
+        free(text);
+        return false;
+    }
+    if (ret->has_step && ret->step_id >= STEP_ID_MAX_NORMAL) {
+        ids_done(ret);
+        free(text);
+        return false;
+    }
+    *ret_text = text;
+    return true;
+}
+
+static void take_id(struct scancel *s, const char *word)
+{
+    struct filter_ids *f = &s->filter.ids;
+    char *text;
+
+    f->ids = xrealloc_or_die(f->ids, f->n + 1, sizeof(*f->ids));
+    if (!id_parsed(word, &f->ids[f->n], &text))
+        cli_die(CLI_EXIT_FAILED, "Invalid job id %s", word);
+    f->n++;
+    s->request.ids = xrealloc_or_die(s->request.ids, s->request.n_ids + 1, sizeof(*s->request.ids));
+    s->request.ids[s->request.n_ids++] = text;
+}
+
 static void take_ids(struct scancel *s, int argc, char **argv)
 {
     for (int i = 0; i < argc; i++) {
-        struct filter_ids ids = { 0 };
+        char **words = NULL;
+        size_t n = 0;
 
-        if (filter_parse_ids(argv[i], &ids, NULL) < 0)
-            cli_die(CLI_EXIT_FAILED, "Invalid job id %s", argv[i]);
-        s->filter.ids.ids = xrealloc_or_die(s->filter.ids.ids, s->filter.ids.n + ids.n + 1,
-                                            sizeof(*s->filter.ids.ids));
-        for (size_t k = 0; k < ids.n; k++)
-            s->filter.ids.ids[s->filter.ids.n++] = ids.ids[k];
-        free(ids.ids); /* what they own moved */
-        filter_add_ids(&s->request.ids, &s->request.n_ids, argv[i]);
+        filter_add_ids(&words, &n, argv[i]);
+        if (!n)
+            take_id(s, argv[i]);
+        for (size_t k = 0; k < n; k++)
+            take_id(s, words[k]);
+        argwords_free(words, n);
     }
+    s->found = xmalloc_or_die((s->filter.ids.n + 1) * sizeof(*s->found));
+    memset(s->found, 0, (s->filter.ids.n + 1) * sizeof(*s->found));
+}
+
+/* ---- what is said ---------------------------------------------------------------------------- */
+
+static bool is_step(const char *id)
+{
+    return strchr(id, '.') != NULL;
+}
+
+/* What looks for its jobs says that one is not there; a plain cancel is content that it is not. */
+static bool looks_first(const struct scancel *s)
+{
+    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive || s->filter.given;
+}
+
+static bool is_over(int code)
+{
+    return code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE ||
+           code == ESLURM_JOB_FINISHED;
+}
+
+static void tell_error(struct scancel *s, const char *id, int code, const char *text)
+{
+    bool quiet = is_over(code) && !is_step(id) && !looks_first(s);
+
+    if (is_over(code) && !quiet)
+        code = ESLURM_INVALID_JOB_ID, text = NULL;
+    if (!quiet || s->cli.verbose > 0)
+        cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
+                  text ? text : slurm_err_text(code));
+    if (!quiet)
+        s->status = code == ESLURM_INVALID_JOB_ID ? CLI_EXIT_FAILED
+                    : code > 0                    ? code % 256
+                                                  : CLI_EXIT_FAILED;
+}
+
+/* With -v: what is done to the job or step. */
+static void tell_deed(const struct scancel *s, const char *id)
+{
+    const char *kind = is_step(id)                              ? "step"
+                       : s->request.batch_only                  ? "batch job"
+                       : s->request.has_full && s->request.full ? "full job"
+                                                                : "job";
+
+    if (s->signalled)
+        cli_verbose(1, "Signal %u to %s %s", s->request.signal, kind, id);
+    else
+        cli_verbose(1, "Terminating %s %s", is_step(id) ? "step" : "job", id);
+}
+
+static void tell_unmatched(const struct scancel *s)
+{
+    if (s->cli.verbose > 0)
+        cli_error("No active jobs match ALL job filters, including: %s", strbuf_str(&s->options));
 }
 
 /* ---- looking first --------------------------------------------------------------------------- */
@@ -171,6 +273,25 @@ static bool job_confirmed(const struct scancel *s, const Pst__JobRecord *j, cons
     }
 }
 
+/* Is the job one of those asked for?  Marks which. */
+static bool note_found(struct scancel *s, const Pst__JobRecord *j)
+{
+    bool any = s->filter.ids.n == 0;
+
+    for (size_t i = 0; i < s->filter.ids.n; i++) {
+        struct filter_ids one = { .ids = &s->filter.ids.ids[i], .n = 1 };
+
+        if (j->array_tasks ? !filter_ids_match_whole(&one, j->job_id, job_group_id(j)) &&
+                                 one.ids->array == IDS_NO_TASK
+                           : !filter_ids_match(&one, j->job_id, job_group_id(j),
+                                               j->has_array_task_id, j->array_task_id))
+            continue;
+        s->found[i] = true;
+        any = true;
+    }
+    return any || j->array_tasks;
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct scancel *s = ctx;
@@ -182,9 +303,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         return 0;
     if (!jobfilter_match(&s->filter, &row))
         return 0;
-    if (s->filter.ids.n && !j->array_tasks &&
-        !filter_ids_match(&s->filter.ids, j->job_id, job_group_id(j), j->has_array_task_id,
-                          j->array_task_id))
+    if (!note_found(s, j))
         return 0;
     job_put_id(&id, &row);
     if (job_confirmed(s, j, strbuf_str(&id))) {
@@ -214,6 +333,11 @@ static void choose_jobs(struct scancel *s)
     if (r < 0 && r != -EREMOTEIO)
         cli_die(CLI_EXIT_FAILED, "Unable to get job information: %s",
                 client_strerror(s->client, r));
+    for (size_t i = 0; i < s->filter.ids.n; i++)
+        if (!s->found[i])
+            tell_error(s, s->request.ids[i], ESLURM_INVALID_JOB_ID, NULL);
+    if (!s->n_chosen && !s->interactive && s->filter.given)
+        tell_unmatched(s);
     argwords_free(s->request.ids, s->request.n_ids);
     s->request.ids = s->chosen;
     s->request.n_ids = s->n_chosen;
@@ -222,47 +346,31 @@ static void choose_jobs(struct scancel *s)
 
 /* ---- the request ----------------------------------------------------------------------------- */
 
-static bool is_step(const char *id)
+/* The id as asked for; buf when a filter found the job. */
+static const char *result_id(const Pst__JobActionResult *r, char buf[16])
 {
-    return strchr(id, '.') != NULL;
-}
-
-/* A job that is unknown or has ended needs no more cancelling: that is told with -v only. */
-static bool error_silent(const struct scancel *s, const char *id, int code)
-{
-    return !is_step(id) && !s->request.has_signal &&
-           (code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE ||
-            code == ESLURM_JOB_FINISHED);
-}
-
-static void tell_error(struct scancel *s, const char *id, int code, const char *text)
-{
-    bool quiet = error_silent(s, id, code);
-
-    if (!quiet || s->cli.verbose > 0)
-        cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
-                  text ? text : slurm_err_text(code));
-    if (!quiet)
-        s->status = code == ESLURM_INVALID_JOB_ID ? CLI_EXIT_FAILED
-                    : code > 0                    ? code % 256
-                                                  : CLI_EXIT_FAILED;
+    (void)snprintf(buf, 16, "%u", r->job_id); /* fits */
+    return r->id ? r->id : buf;
 }
 
 static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 {
+    char number[16];
+
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
-        char number[16];
-        const char *id = r->id;
 
-        if (!id) {
-            (void)snprintf(number, sizeof(number), "%u", r->job_id); /* fits */
-            id = number;
-            cli_verbose(1, "Terminating job %s", id);
-        }
-        if (r->code)
-            tell_error(s, id, r->code, r->text);
+        if (looks_first(s) && !is_over(r->code))
+            tell_deed(s, result_id(r, number));
     }
+    for (size_t i = 0; i < reply->n_results; i++) {
+        const Pst__JobActionResult *r = reply->results[i];
+
+        if (r->code)
+            tell_error(s, result_id(r, number), r->code, r->text);
+    }
+    if (!reply->n_results && s->filter.given)
+        tell_unmatched(s);
 }
 
 /* KILL for whole jobs ends them as a cancel does: nothing would be left to run. */
@@ -279,52 +387,113 @@ static Pst__JobVerb verb_of(const struct scancel *s)
     return PST__JOB_VERB__VERB_CANCEL;
 }
 
+/* No controller answered: that is said of each job that the request names. */
+static noreturn void tell_unreached(const struct scancel *s, const char *why)
+{
+    if (!s->request.n_ids)
+        cli_die(CLI_EXIT_FAILED, "%s", why);
+    for (size_t i = 0; i < s->request.n_ids; i++)
+        cli_error("Kill job error on job %sid %s: %s", is_step(s->request.ids[i]) ? "step " : "",
+                  s->request.ids[i], why);
+    exit(EXIT_UNREACHED);
+}
+
 static void send_request(struct scancel *s)
 {
     Pst__JobActionReply *reply = NULL;
     int r;
 
-    for (size_t i = 0; i < s->request.n_ids; i++)
-        cli_verbose(1, "%s job %s%s", s->request.has_signal ? "Signalling" : "Terminating",
-                    is_step(s->request.ids[i]) ? "step " : "", s->request.ids[i]);
+    for (size_t i = 0; !looks_first(s) && i < s->request.n_ids; i++)
+        tell_deed(s, s->request.ids[i]);
     s->request.has_verb = true;
     s->request.verb = verb_of(s);
-    if (!s->request.has_signal && s->request.verb == PST__JOB_VERB__VERB_SIGNAL) {
+    if (!s->signalled && s->request.verb == PST__JOB_VERB__VERB_SIGNAL) {
         s->request.has_signal = true;
         s->request.signal = SIGTERM;
     }
     if (s->filter.given)
         s->request.filter = &s->filter.request;
     r = client_call(s->client, OP_JOB_ACTION, &s->request.base, (ProtobufCMessage **)&reply);
+    if (r == -EREMOTEIO)
+        cli_die(MAX(1, client_error(s->client, NULL) % 256), "%s", client_strerror(s->client, r));
     if (r < 0)
-        cli_die(r == -EREMOTEIO ? MAX(1, client_error(s->client, NULL) % 256) : CLI_EXIT_FAILED,
-                "%s", client_strerror(s->client, r));
+        tell_unreached(s, client_strerror(s->client, r));
     report_results(s, reply);
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
+/* ---- the filters in words -------------------------------------------------------------------- */
+
+static void add_filter(struct scancel *s, const char *name, char *const *words, size_t n)
+{
+    if (n)
+        strbuf_addf(&s->options, "%s=", name);
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&s->options, "%s%s", i ? "," : "", words[i]);
+    if (n)
+        strbuf_add(&s->options, " ");
+}
+
+static void add_users(struct scancel *s)
+{
+    const Pst__JobFilter *f = &s->filter.request;
+
+    for (size_t i = 0; i < f->n_uids; i++)
+        if (s->filter.me)
+            strbuf_addf(&s->options, "%s%u", i ? "," : "user_name=", f->uids[i]);
+        else
+            strbuf_addf(&s->options, "%s%s", i ? "," : "user_name=", user_name_of(f->uids[i]));
+    if (f->n_uids)
+        strbuf_add(&s->options, " ");
+}
+
+static void name_filters(struct scancel *s)
+{
+    const Pst__JobFilter *f = &s->filter.request;
+
+    add_filter(s, "account", f->accounts, f->n_accounts);
+    add_filter(s, "job_name", f->names, f->n_names);
+    add_filter(s, "partition", f->partitions, f->n_partitions);
+    add_filter(s, "qos", f->qos, f->n_qos);
+    add_filter(s, "reservation", f->reservations, f->n_reservations);
+    for (size_t i = 0; i < f->n_states; i++)
+        strbuf_addf(&s->options, "state=%s ", names_job_state(f->states[i]));
+    add_users(s);
+    if (s->filter.wckeys)
+        strbuf_addf(&s->options, "wckey=%s ", s->filter.wckeys);
+    if (f->nodes)
+        strbuf_addf(&s->options, "nodelist=%s ", f->nodes);
+}
+
 int main(int argc, char **argv)
 {
-    struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT };
-    int first;
+    struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT, .options = STRBUF_INIT };
+    struct err err = { .text = "" };
+    int first, r;
 
     cli_init(&s.cli, "scancel");
     jobfilter_init(&s.filter, refuse_user);
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
+    s.signalled = s.request.has_signal;
     jobfilter_ask_me(&s.filter);
     take_ids(&s, argc - first, argv + first);
     if (!s.request.n_ids && !s.filter.given)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");
     if (s.clusters)
         query_check_clusters(&s.cli, s.clusters, false);
-    s.client = cli_connect_or_die(&s.cli, NULL);
+    name_filters(&s);
+    r = cli_connect(&s.cli, &s.client, &err);
+    if (r < 0)
+        tell_unreached(&s, err.text[0] ? err.text : strerror(-r));
     if (s.interactive || s.filter.wckeys)
         choose_jobs(&s);
     if (s.request.n_ids || s.filter.given)
         send_request(&s);
     argwords_free(s.request.ids, s.request.n_ids);
     free(s.request.admin_comment);
+    free(s.found);
+    strbuf_done(&s.options);
     jobfilter_done(&s.filter);
     client_free(s.client);
     cli_done(&s.cli);

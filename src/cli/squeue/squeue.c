@@ -36,6 +36,8 @@ static int set_ids(struct squeue *q, const char *arg, struct err *err)
     filter_ids_done(ids);
     if (filter_parse_ids(arg, ids, err) < 0)
         return CLI_EXIT_FAILED;
+    if (!ids->n) /* a list of no job selects none */
+        ids->ids[ids->n++] = (struct ids){ .job_id = SQUEUE_NO_JOB };
     for (size_t i = 0; i < ids->n; i++)
         if (ids->ids[i].array == IDS_TASK_SET)
             return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %s", arg);

@@ -17,6 +17,8 @@
 #include "cli/query/out_query.h"
 #include "cli/query/out_stepjobs.h"
 
+#define SQUEUE_NO_JOB UINT32_MAX /* no job has it: what a list without ids asks for */
+
 struct squeue {
     struct cli cli;
     struct client *client;

@@ -320,7 +320,8 @@ static void list_jobs(struct squeue *q, struct query_info *info)
                  on_job, info);
     /* A single job id that the controller does not know is a mistake; of several ids, those that
      * exist are shown. */
-    if (q->filter.ids.n == 1 && info->records == 0) {
+    if (q->filter.ids.n == 1 && q->filter.ids.ids[0].job_id != SQUEUE_NO_JOB &&
+        info->records == 0) {
         if (!q->json.wanted)
             strbuf_reset(&q->out);
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));

@@ -114,10 +114,14 @@ static int name_component(struct jobwalk *w, uint32_t leader, const char *offset
     const Pst__JobRecord name = { .has_het_job_id = 1,
                                   .het_job_id = leader,
                                   .het_count = UINT32_MAX };
+    const struct job *j;
     uint32_t k;
 
     if (!take_u32(&offset, &k) || *offset)
         return ESLURM_INVALID_JOB_ID;
+    j = cluster_job(w->cluster, leader);
+    if (j && !het_is(j->rec))
+        return ESLURM_NOT_HET_JOB;
     w->ref.component = true;
     return keep_one(w, het_component(w->cluster, &name, k));
 }

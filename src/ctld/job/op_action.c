@@ -36,6 +36,7 @@ struct action {
     Pst__JobActionResult **results;
     size_t n;
     uint64_t lsn; /* newest of what was committed */
+    bool private; /* PrivateData hides the jobs of others from the caller */
     /* all jobs when there is a filter alone, and how far the walk is */
     uint32_t *ids;
     size_t n_ids, next;
@@ -45,7 +46,7 @@ static void add_result(struct action *a, int code, const char *text, uint32_t jo
 {
     Pst__JobActionResult *r, **bigger;
 
-    if (code == 0 && !a->id && a->n >= RESULTS_MAX)
+    if (!a->id && a->n >= RESULTS_MAX)
         return; /* a filter that selects a million jobs still fits a frame */
     r = malloc(sizeof(*r));
     bigger = realloc(a->results, (a->n + 1) * sizeof(*bigger));
@@ -88,6 +89,33 @@ static struct job_end cancel_end(const struct action *a)
                              .kill_text = "DUE to SIGNAL Terminated" };
 }
 
+/* The step's record says who cancelled it. */
+static int note_canceller(struct action *a, const struct job *j, uint32_t step_id)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id, step_id), cancel_uid,
+        cancel_end(a).uid);
+    return note_commit(a, core_commit(a->ctld, tx));
+}
+
+/* Signal STOP of a whole job shows as its state until CONT. */
+static int note_stopped(struct action *a, const struct job *j, uint32_t signal)
+{
+    uint32_t flags = j->rec->state_flags & ~JOB_FLAG(STOPPED);
+    Pst__Transaction *tx;
+
+    if (signal != SIGSTOP && signal != SIGCONT)
+        return 0;
+    if (signal == SIGSTOP)
+        flags |= JOB_FLAG(STOPPED);
+    if (flags == j->rec->state_flags)
+        return 0;
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_SIGNAL, j->rec->job_id), state_flags, flags);
+    return note_commit(a, core_commit(a->ctld, tx));
+}
+
 static int signal_steps(struct action *a, struct job *j, const struct job_ref *ref, uint32_t signal)
 {
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
@@ -117,7 +145,9 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
     if (ref->has_step && signal == SIGKILL)
         /* its launch may still be on the way to the nodes */
         cluster_step(j, ref->step)->killed = true;
-    return 0;
+    if (!ref->has_step)
+        return batch_script ? 0 : note_stopped(a, j, signal);
+    return a->req->verb == PST__JOB_VERB__VERB_CANCEL ? note_canceller(a, j, ref->step) : 0;
 }
 
 /* Tasks inside an array record leave it at once, without becoming jobs; with the last, the
@@ -153,8 +183,6 @@ static int note_comment(struct action *a, const struct job *j)
 
     if (!a->req->admin_comment || job_is_ended(j->rec))
         return 0;
-    if (!policy_is_operator(a->ctld, a->cmd))
-        return ESLURM_ACCESS_DENIED;
     tx = tx_new(core_now());
     if (pb_set_str(&tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id)->admin_comment,
                    a->req->admin_comment) < 0) {
@@ -566,8 +594,11 @@ static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
 
-    if (!jobfilter_match(a->filter, ref->job->rec))
+    if (!jobfilter_match(a->filter, ref->job->rec)) {
+        if (a->id && job_is_ended(ref->job->rec))
+            add_result(a, ESLURM_ALREADY_DONE, NULL, id);
         return;
+    }
     budget_spend(&a->walk.budget, act_cost(a, ref));
     if (!may_manage(a, ref->job))
         add_result(a, not_his(a->req->verb), NULL, id);
@@ -633,6 +664,15 @@ static bool done_with_leader(const struct action *a, const struct job *j)
     return leader && jobfilter_match(a->filter, leader->rec);
 }
 
+/* A cancel by filters names the jobs of others that it may not touch. */
+static bool is_tried(const struct action *a, const struct job *j)
+{
+    bool cancels =
+        a->req->verb == PST__JOB_VERB__VERB_CANCEL || a->req->verb == PST__JOB_VERB__VERB_SIGNAL;
+
+    return may_manage(a, j) || (cancels && !a->private);
+}
+
 /* A part of the jobs; false: there are more. */
 static bool walk_all(struct action *a)
 {
@@ -640,7 +680,7 @@ static bool walk_all(struct action *a)
         struct job_ref ref = { .job = cluster_job(a->ctld->cluster, a->ids[a->next]) };
 
         budget_spend(&a->walk.budget, 1 + jobfilter_cost(a->filter));
-        if (ref.job && !job_is_ended(ref.job->rec) && may_manage(a, ref.job) &&
+        if (ref.job && !job_is_ended(ref.job->rec) && is_tried(a, ref.job) &&
             !done_with_leader(a, ref.job))
             on_ref(a, &ref);
     }
@@ -687,6 +727,12 @@ static bool start_action(struct action *a)
         core_error(a->ctld, a->cmd, EPST_BAD_REQUEST, err.text);
         return false;
     }
+    if (a->req->admin_comment && !policy_is_operator(a->ctld, a->cmd)) {
+        core_error(a->ctld, a->cmd, ESLURM_USER_ID_MISSING, NULL);
+        return false;
+    }
+    a->private =
+        policy_hidden(a->ctld, conn_peer(a->cmd->conn)->uid, a->cmd->caller) & PRIVATE_JOBS;
     jobwalk_init(&a->walk, a->ctld->cluster, a->req->ids, a->req->n_ids);
     if (!a->req->n_ids && a->req->filter)
         collect_ids(a);

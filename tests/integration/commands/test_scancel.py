@@ -80,8 +80,8 @@ def test_cancels_what_is_being_requeued(c):
 
 @pytest.mark.parametrize("args, text", [
     ((), "scancel: error: No job identification provided\n"),
-    (("-t", "COMPLETED"), "Invalid job state specified: COMPLETED\n"
-                          "Valid job states are PENDING, RUNNING, and SUSPENDED\n"),
+    (("-t", "PD,R"), "Invalid job state specified: PD,R\n"
+                     "Valid job states are PENDING, RUNNING, and SUSPENDED\n"),
     (("-s", "NOPE", "1"), "Unknown job signal: NOPE\n"),
     (("1.x",), "scancel: error: Invalid job id 1.x\n"),
 ])
