@@ -296,6 +296,7 @@ static int fill_tasks(struct step *s)
         s->tasks[i].rank = s->launch ? s->launch->task_ids[i] : 0;
         for (int k = 0; k < 3; k++)
             s->tasks[i].fd[k] = -1;
+        s->tasks[i].epilog.err_fd = -1;
     }
     return 0;
 }
@@ -548,6 +549,8 @@ static int timeout_ms(const struct step *s, int64_t now_mono)
         at = s->linger_mono_us;
     if (s->aid.deadline_mono_us && (!at || s->aid.deadline_mono_us < at))
         at = s->aid.deadline_mono_us;
+    if (epilog_next(s) && (!at || epilog_next(s) < at))
+        at = epilog_next(s);
     if (!at)
         return -1;
     return at <= now_mono ? 0 : (int)MIN((at - now_mono) / 1000 + 1, (int64_t)3600000);

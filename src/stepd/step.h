@@ -95,7 +95,13 @@ struct inbuf {
 struct task {
     uint32_t rank; /* global */
     pid_t pid;     /* 0: not running */
-    pid_t epilog_pid;
+    struct {
+        pid_t pid; /* of the one that runs */
+        enum { EPILOG_NOT, EPILOG_USERS, EPILOG_SITES, EPILOG_OVER } stage;
+        int64_t deadline_mono_us; /* it is killed then; 0 = never */
+        int err_fd;               /* the task's standard error, while an epilog may write there */
+        bool told;                /* ... and that there is one */
+    } epilog;
     bool exited;
     bool reported; /* STEP_TASK_EXIT was queued */
     bool oom;      /* a process of it was killed for want of memory */
@@ -277,6 +283,8 @@ void output_tell(int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same to the standard error of a task, at fd. */
+void task_notice(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Send line without adding anything to it.  It must end with a newline. */
 void step_tell(struct step *s, char *line);
 
@@ -338,14 +346,21 @@ int multiprog_argv(const char *map, uint32_t rank, char *const *extra, size_t n_
 char **multiprog_free(char **argv);
 
 /* taskscript.c: TaskProlog and TaskEpilog, run as the user */
-/* Run a task prolog to its end and apply what it prints to env; `print` lines go to print_fd (-1:
- * nowhere). Returns its exit status or a negative errno. */
-int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd);
-int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid);
+/* Run a task prolog to its end and apply what it prints to env; `print` lines go to print_fd, what
+ * it writes to its standard error to err_fd (-1: nowhere).  Returns as taskscript_output() does. */
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd,
+                      int err_fd);
+/* Start a task epilog; err_fd as above. */
+int taskscript_epilog(struct step *s, const char *path, struct envlist *env, int err_fd,
+                      pid_t *ret_pid);
+#define SCRIPT_SIGNALLED 256 /* and the number of the signal */
 /* Run a program (argv NULL: its path alone) to its end and collect what it prints, 256 KiB at
- * most.  Returns its exit status or a negative errno: -ETIMEDOUT. */
-int taskscript_output(struct step *s, const char *path, char *const *argv,
+ * most.  Returns its exit status, SCRIPT_SIGNALLED and more, or a negative errno: -ETIMEDOUT. */
+int taskscript_output(struct step *s, const char *path, char *const *argv, int err_fd,
                       const struct envlist *env, char **ret_text, size_t *ret_len);
+
+/* taskepilog.c: when step_timers() has to end a task epilog; 0 = no need */
+int64_t epilog_next(const struct step *s);
 
 /* extern.c: the extern step, which has no tasks.  It holds the processes that others give to it,
  * until slurmd releases it. */

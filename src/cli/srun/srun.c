@@ -344,7 +344,10 @@ static void run_tasks(struct srun *s)
         srun_note_exit(s, status, (uint32_t)status << 8);
         srun_unlaunched(s, (uint32_t)status << 8);
     } else if (srun_hook(s, JO_PROLOG) != 0) {
-        cli_error("the prolog of StepId=%u.%u failed", s->job_id, s->step_id);
+        cli_info("StepId=%u.%u aborted before step completely launched.", s->job_id, s->step_id);
+        cli_info("Job step aborted: Waiting up to %u seconds for job step to finish.",
+                 (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + 2);
+        (void)srun_hook(s, JO_EPILOG); /* it said what went wrong */
         srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
         srun_unlaunched(s, CLI_EXIT_FAILED << 8);
     } else {

@@ -86,21 +86,48 @@ static void add_step(struct srun *s, const Pst__StepRecord *step, struct envlist
     }
 }
 
+/* NULL: none is wanted, or it cannot be run, which does not stop the step. */
+static const char *hook_path(struct srun *s, enum jobopt id)
+{
+    enum conf_key key = id == JO_PROLOG ? CONF_SRUN_PROLOG : CONF_SRUN_EPILOG;
+    const char *path =
+        jobopts_has(&s->opts, id) ? jobopts_get(&s->opts, id) : conf_str(cli_conf(&s->cli), key);
+
+    if (!path || !*path || strcasecmp(path, "none") == 0)
+        return NULL;
+    if (access(path, X_OK) == 0)
+        return path;
+    cli_info("Access denied for %s: %s", path, strerror(errno));
+    return NULL;
+}
+
+/* The program's arguments are the step's program and its arguments.  The caller frees. */
+static char **hook_argv(const struct srun *s, const char *path)
+{
+    const struct srun_part *p = &s->parts[0];
+    size_t n = p->end > p->first ? (size_t)(p->end - p->first) : 0;
+    char **argv = xmalloc_or_die((n + 2) * sizeof(*argv));
+
+    argv[0] = (char *)path; /* posix_spawn() does not write there */
+    for (size_t i = 0; i < n; i++)
+        argv[1 + i] = p->argv[p->first + (int)i];
+    argv[1 + n] = NULL;
+    return argv;
+}
+
 int srun_hook(struct srun *s, enum jobopt id)
 {
     bool prolog = id == JO_PROLOG;
-    const char *path =
-        jobopts_has(&s->opts, id)
-            ? jobopts_get(&s->opts, id)
-            : conf_str(cli_conf(&s->cli), prolog ? CONF_SRUN_PROLOG : CONF_SRUN_EPILOG);
+    const char *path = hook_path(s, id);
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+    _cleanup_free_ char **argv = NULL;
     posix_spawnattr_t attr;
-    char *argv[] = { (char *)path, NULL };
     int status = 0, r;
     pid_t pid;
 
-    if (!path || strcasecmp(path, "none") == 0)
+    if (!path)
         return 0;
+    argv = hook_argv(s, path);
     envlist_export(&env, environ, NULL);
     if (s->job)
         add_job(s, s->job, &env);
@@ -114,9 +141,14 @@ int srun_hook(struct srun *s, enum jobopt id)
     (void)posix_spawnattr_destroy(&attr);
     if (r != 0) {
         cli_error("Unable to run %s: %s", path, strerror(r));
-        return CLI_EXIT_FAILED << 8;
+        return CLI_EXIT_FAILED;
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
+    status = WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status);
+    if (status && prolog)
+        cli_error("srun prolog failed rc = %d. Aborting step.", status);
+    else if (status)
+        cli_error("srun epilog failed status=%d", status);
     return status;
 }

@@ -260,14 +260,24 @@ void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
         io_lost(s);
 }
 
+/* What its epilogs said goes before its end. */
+static void pass_epilog(struct step *s, struct task *t)
+{
+    if (t->exited && !t->reported && t->epilog.stage == EPILOG_OVER && t->fd[2] >= 0 &&
+        t->epilog.told)
+        read_output(s, t, 2);
+}
+
 void io_task_exits(struct step *s)
 {
+    for (size_t i = 0; s->srun && i < s->n_tasks; i++)
+        pass_epilog(s, &s->tasks[i]);
     for (size_t i = 0; (s->srun || attach_any(s)) && i < s->n_tasks; i++) {
         struct task *t = &s->tasks[i];
         Pst__StepTaskExit msg = PST__STEP_TASK_EXIT__INIT;
         _cleanup_free_ uint32_t *ids = NULL;
 
-        if (!t->exited || t->reported)
+        if (!t->exited || t->reported || t->epilog.pid)
             continue;
         ids = calloc(s->n_tasks - i, sizeof(*ids));
         if (!ids)
@@ -275,7 +285,8 @@ void io_task_exits(struct step *s)
         for (size_t k = i; k < s->n_tasks; k++) { /* equal ends travel together */
             struct task *o = &s->tasks[k];
 
-            if (o->exited && !o->reported && o->status == t->status && o->oom == t->oom) {
+            if (o->exited && !o->reported && !o->epilog.pid && o->status == t->status &&
+                o->oom == t->oom) {
                 o->reported = true;
                 ids[msg.n_task_ids++] = o->rank;
                 input_close(o);

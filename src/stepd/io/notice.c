@@ -27,20 +27,39 @@ void step_tell(struct step *s, char *line)
     }
 }
 
-void step_notice(struct step *s, const char *fmt, ...)
+/* "[2026-01-01T00:00:00.123] error: TEXT" */
+static void write_line(char *line, size_t size, const char *fmt, va_list ap)
 {
-    char text[1200], line[1280];
+    char text[1200];
     struct timespec ts;
     struct tm tm;
-    va_list ap;
     size_t at;
 
-    va_start(ap, fmt);
     (void)vsnprintf(text, sizeof(text), fmt, ap);
-    va_end(ap);
     (void)clock_gettime(CLOCK_REALTIME, &ts);
     (void)localtime_r(&ts.tv_sec, &tm);
-    at = strftime(line, sizeof(line), "[%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(line + at, sizeof(line) - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
+    at = strftime(line, size, "[%Y-%m-%dT%H:%M:%S", &tm);
+    (void)snprintf(line + at, size - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
+}
+
+void step_notice(struct step *s, const char *fmt, ...)
+{
+    char line[1280];
+    va_list ap;
+
+    va_start(ap, fmt);
+    write_line(line, sizeof(line), fmt, ap);
+    va_end(ap);
     step_tell(s, line);
+}
+
+void task_notice(int fd, const char *fmt, ...)
+{
+    char line[1280];
+    va_list ap;
+
+    va_start(ap, fmt);
+    write_line(line, sizeof(line), fmt, ap);
+    va_end(ap);
+    output_tell(fd, line, strlen(line));
 }

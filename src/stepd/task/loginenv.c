@@ -57,7 +57,7 @@ static int run_shell(struct step *s, const char *shell, char **ret_text, size_t 
     envlist_set(&env, "TERM", "dumb");
     if (s->sf->home)
         s->work_dir = s->sf->home;
-    r = taskscript_output(s, shell, argv, &env, ret_text, ret_len);
+    r = taskscript_output(s, shell, argv, -1, &env, ret_text, ret_len);
     s->work_dir = dir;
     return r;
 }

@@ -21,6 +21,7 @@
 #include "stepd/task/ocitask.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
+#include "stepd/task/taskepilog.h"
 
 #define PATHS_MAX 128
 
@@ -111,6 +112,7 @@ static void failed_start(struct step *s, struct task *t, const struct child *c, 
         t->status = (-c->err & 0xff) << 8;
         if (t->status > s->worst)
             s->worst = t->status;
+        epilog_begin(s, t);
         return;
     case CHILD_CHDIR:
         step_fail(s, "Could not chdir to %s: %s", s->work_dir, strerror(-c->err));
@@ -173,30 +175,53 @@ static void ended_early(struct step *s)
     step_fail(s, "The step was ended while its tasks were being started");
 }
 
-static bool task_prolog(struct step *s, struct envlist *env, struct task *t, int print_fd)
+/* One of the two prologs; who: "slurm" or "user", named: as its failure is told.  The task's exit
+ * status, 0 to go on. */
+static int run_prolog(struct step *s, const char *path, const char *who, const char *named,
+                      struct envlist *env, const int fds[3])
 {
-    const char *paths[2] = { s->sf->task_prolog, s->launch ? s->launch->task_prolog : NULL };
+    bool relative = path[0] != '/';
+    int r = relative ? -EINVAL : taskscript_prolog(s, path, env, fds[1], fds[2]);
 
-    for (size_t i = 0; i < ARRAY_SIZE(paths); i++) {
-        int r;
+    if (r == 0 || r == -ECANCELED)
+        return r;
+    if (relative)
+        task_notice(fds[2], "run_command: %s task_prolog is not a fully qualified pathname (%s)",
+                    who, path);
+    else if (r < 0)
+        task_notice(fds[2], "run_command: %s task_prolog can not be executed (%s) %s", who, path,
+                    strerror(-r));
+    if (r < 0 || r >= SCRIPT_SIGNALLED)
+        task_notice(fds[2], "%s task_prolog did not exit normally. reason: %s", who,
+                    r < 0 ? "Run command failed - configuration error" : "");
+    r = r < 0 || r >= SCRIPT_SIGNALLED ? 1 : r;
+    task_notice(fds[2], "%s failed status=%d", named, r);
+    return r;
+}
 
-        if (!paths[i])
-            continue;
-        r = taskscript_prolog(s, paths[i], env, print_fd);
-        if (r == 0)
-            continue;
-        if (r == -ECANCELED) { /* the step was ordered to end */
-            ended_early(s);
-            return false;
-        }
-        step_notice(s, "TaskProlog %s failed: %s", paths[i],
-                    r < 0 ? strerror(-r) : "non-zero exit status");
-        t->exited = true;
-        t->status = r > 0 ? (r & 0xff) << 8 : 1 << 8;
-        s->worst = MAX(s->worst, t->status);
+/* The site's, then the user's.  False: the task is not to run. */
+static bool task_prolog(struct step *s, struct envlist *env, struct task *t, const int fds[3])
+{
+    const char *site = s->sf->task_prolog, *users = s->launch ? s->launch->task_prolog : NULL;
+    int r = 0;
+
+    if (epilog_wanted(s))
+        epilog_keep(t, fds[2]);
+    if (site && *site)
+        r = run_prolog(s, site, "slurm", "TaskProlog", env, fds);
+    if (r == 0 && users && *users)
+        r = run_prolog(s, users, "user", "--task-prolog", env, fds);
+    if (r == 0)
+        return true;
+    if (r == -ECANCELED) { /* the step was ordered to end */
+        ended_early(s);
         return false;
     }
-    return true;
+    t->exited = true;
+    t->status = (r & 0xff) << 8;
+    s->worst = MAX(s->worst, t->status);
+    epilog_begin(s, t);
+    return false;
 }
 
 /* Slurm's rule: a work directory that is missing on the node is replaced by /tmp. */
@@ -233,7 +258,7 @@ static void launch_batch(struct step *s)
         return;
     }
     if (batch_streams(s, fds) == 0 && plugins_begin(s) &&
-        task_prolog(s, &s->env, &s->tasks[0], fds[1])) {
+        task_prolog(s, &s->env, &s->tasks[0], fds)) {
         char *paths[] = { script, NULL };
         struct child c = { .step = s,
                            .task = &s->tasks[0],
@@ -437,7 +462,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
     if (r < 0) {
         if (!s->error)
             step_fail(s, "Could not set up the streams of task %u: %s", t->rank, strerror(-r));
-    } else if (task_prolog(s, &env, t, c.fds[1])) {
+    } else if (task_prolog(s, &env, t, c.fds)) {
         c.tty = t->pty ? c.fds[0] : -1;
         bind_task(s, (size_t)(t - s->tasks), &c);
         memory_task(s, (size_t)(t - s->tasks), &c);

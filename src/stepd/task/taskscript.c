@@ -1,8 +1,8 @@
-/* taskscript.c - TaskProlog and TaskEpilog; see step.h
+/* taskscript.c - how TaskProlog and TaskEpilog run; see step.h
  *
  * They run as the user with the task's environment.  A prolog's lines `export NAME=value`,
  * `unset NAME` and `print text` change the task to come; the step is served while it runs
- * (await.c).  An epilog is a child like a task and is collected by the loop. */
+ * (await.c).  An epilog is a child like a task and is collected by the loop (taskepilog.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -33,7 +33,7 @@ static void add_limits(const struct step *s, struct envlist *env)
 }
 
 static int start_script(struct step *s, const char *path, char *const *argv,
-                        const struct envlist *task_env, int out_fd, pid_t *ret_pid)
+                        const struct envlist *task_env, int out_fd, int err_fd, pid_t *ret_pid)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     char *paths[] = { (char *)path, NULL };
@@ -42,7 +42,7 @@ static int start_script(struct step *s, const char *path, char *const *argv,
         .step = s,
         .paths = paths,
         .argv = argv ? argv : paths,
-        .fds = { null_fd, out_fd >= 0 ? out_fd : null_fd, null_fd },
+        .fds = { null_fd, out_fd >= 0 ? out_fd : null_fd, err_fd >= 0 ? err_fd : null_fd },
         .tty = -1,
         .any_dir = true,
     };
@@ -55,10 +55,11 @@ static int start_script(struct step *s, const char *path, char *const *argv,
     return child_start(&c, ret_pid);
 }
 
-static void print_line(int fd, const char *text)
+/* The last line of a prolog may have no end: then it is printed without. */
+static void print_line(int fd, const char *text, bool ended)
 {
     char *line;
-    int len = asprintf(&line, "%s\n", text);
+    int len = asprintf(&line, "%s%s", text, ended ? "\n" : "");
 
     if (len < 0)
         return; /* without memory the line is lost */
@@ -66,21 +67,31 @@ static void print_line(int fd, const char *text)
     free(line);
 }
 
-static void apply_line(struct envlist *env, char *line, int print_fd)
+/* What follows the word and blanks; NULL: the line begins with something else. */
+static char *skip_word(char *line, const char *word)
 {
-    char *eq;
+    size_t len = strlen(word);
 
-    if (strncmp(line, "export ", 7) == 0) {
-        line += 7;
+    if (strncmp(line, word, len) != 0 || line[len] != ' ')
+        return NULL;
+    return line + len + strspn(line + len, " ");
+}
+
+static void apply_line(struct envlist *env, char *line, int print_fd, bool ended)
+{
+    char *eq, *rest;
+
+    if ((rest = skip_word(line, "export"))) {
+        line = rest;
         eq = strchr(line, '=');
         if (!eq || eq == line)
             return;
         *eq = '\0';
         envlist_set(env, line, eq + 1);
-    } else if (strncmp(line, "unset ", 6) == 0) {
-        envlist_unset(env, line + 6);
-    } else if (strncmp(line, "print ", 6) == 0 && print_fd >= 0) {
-        print_line(print_fd, line + 6);
+    } else if ((rest = skip_word(line, "unset"))) {
+        envlist_unset(env, rest);
+    } else if ((rest = skip_word(line, "print")) && print_fd >= 0) {
+        print_line(print_fd, rest, ended);
     }
 }
 
@@ -112,7 +123,7 @@ static int collect_output(struct step *s, int fd, int64_t deadline_mono, char **
     return 0;
 }
 
-int taskscript_output(struct step *s, const char *path, char *const *argv,
+int taskscript_output(struct step *s, const char *path, char *const *argv, int err_fd,
                       const struct envlist *env, char **ret_text, size_t *ret_len)
 {
     uint32_t limit_s = s->sf->has_script_timeout_s ? s->sf->script_timeout_s : DEFAULT_TIMEOUT_S;
@@ -127,7 +138,7 @@ int taskscript_output(struct step *s, const char *path, char *const *argv,
         return -errno;
     rd = p[0];
     wr = p[1];
-    r = start_script(s, path, argv, env, wr, &pid);
+    r = start_script(s, path, argv, env, wr, err_fd, &pid);
     if (r < 0)
         return r;
     (void)close(TAKE_FD(wr)); /* so that its end is seen */
@@ -140,10 +151,11 @@ int taskscript_output(struct step *s, const char *path, char *const *argv,
         return r;
     *ret_text = TAKE_PTR(text);
     *ret_len = len;
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : SCRIPT_SIGNALLED + WTERMSIG(status);
 }
 
-int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd)
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd,
+                      int err_fd)
 {
     _cleanup_free_ char *text = NULL;
     char *save = NULL;
@@ -151,16 +163,17 @@ int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int
     int r;
 
     envlist_set(env, "SLURM_SCRIPT_CONTEXT", "prolog_task");
-    r = taskscript_output(s, path, NULL, env, &text, &len);
+    r = taskscript_output(s, path, NULL, err_fd, env, &text, &len);
     if (r < 0)
         return r;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        apply_line(env, line, print_fd);
+        apply_line(env, line, print_fd, line + strlen(line) < text + len);
     return r;
 }
 
-int taskscript_epilog(struct step *s, const char *path, struct envlist *env, pid_t *ret_pid)
+int taskscript_epilog(struct step *s, const char *path, struct envlist *env, int err_fd,
+                      pid_t *ret_pid)
 {
     envlist_set(env, "SLURM_SCRIPT_CONTEXT", "epilog_task");
-    return start_script(s, path, NULL, env, -1, ret_pid);
+    return start_script(s, path, NULL, env, -1, err_fd, ret_pid);
 }

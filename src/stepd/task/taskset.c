@@ -18,6 +18,7 @@
 #include "stepd/use/gather.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
+#include "stepd/task/taskepilog.h"
 
 #define SWEEP_FIRST_US 2000
 #define SWEEP_MAX_US 1000000
@@ -73,6 +74,8 @@ static void write_cancelled(struct step *s, const char *reason, int shown_signal
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s)
 {
+    if (!s->swept && s->n_running == 0)
+        epilog_limit(s, now_mono_us() + (now ? 0 : (int64_t)kill_wait_s * USEC_PER_SEC));
     if (s->swept || s->n_running == 0)
         return;
     write_cancelled(s, reason, shown_signal);
@@ -125,22 +128,6 @@ static void note_status(struct step *s, int status)
         s->worst = status;
 }
 
-static void run_task_epilog(struct step *s, struct task *t)
-{
-    const char *path = s->sf->task_epilog;
-    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
-
-    if (!path && s->launch)
-        path = s->launch->task_epilog;
-    if (!path || s->stage == KILL_ALL)
-        return;
-    envlist_borrow(&env, &s->env);
-    if (s->launch)
-        env_task_rank(s->launch, (uint32_t)(t - s->tasks), &env);
-    if (taskscript_epilog(s, path, &env, &t->epilog_pid) < 0)
-        t->epilog_pid = 0; /* an epilog that cannot run changes nothing for the task */
-}
-
 void step_task_ended(struct step *s, struct task *t, int status)
 {
     bool oom_group = s->sf->cgroup && s->sf->cgroup->oom_group;
@@ -153,7 +140,7 @@ void step_task_ended(struct step *s, struct task *t, int status)
     note_status(s, status);
     if (s->plug)
         s->plug_ops->task_exit(s, t);
-    run_task_epilog(s, t);
+    epilog_begin(s, t);
     if (t->oom && oom_group && s->n_running > 0)
         step_terminate(s, "DUE TO OUT OF MEMORY", SIGKILL, true, 0);
     if (status != 0 && s->launch && s->launch->kill_on_bad_exit && s->n_running > 0)
@@ -164,7 +151,7 @@ static struct task *find_task(struct step *s, pid_t pid)
 {
     for (size_t i = 0; i < s->n_tasks; i++)
         if ((s->tasks[i].pid == pid && !s->tasks[i].exited && !s->tasks[i].lingers) ||
-            s->tasks[i].epilog_pid == pid)
+            s->tasks[i].epilog.pid == pid)
             return &s->tasks[i];
     return NULL;
 }
@@ -216,8 +203,8 @@ static bool reap_children(struct step *s)
         t = find_task(s, pid);
         if (!t)
             continue; /* an orphan that came to us */
-        if (t->epilog_pid == pid)
-            t->epilog_pid = 0;
+        if (t->epilog.pid == pid)
+            epilog_ended(s, t, status);
         else if (stepcg_lingers(s, t))
             t->status = status;
         else
@@ -242,10 +229,7 @@ static bool helpers_run(const struct step *s, int64_t now_mono)
 {
     if (s->summary_pid && now_mono < s->deadline_mono_us)
         return true;
-    for (size_t i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].epilog_pid)
-            return true;
-    return false;
+    return epilog_runs(s);
 }
 
 static void note_unkillable(struct step *s, int64_t now_mono)
@@ -292,6 +276,7 @@ void step_timers(struct step *s, int64_t now_mono)
     }
     if (s->swept)
         return;
+    epilog_timers(s, now_mono);
     if (s->n_running == 0) {
         if (helpers_run(s, now_mono))
             return;

@@ -55,7 +55,7 @@ static bool is_ours(const struct step *s, pid_t top)
     if (top == s->mpi_pid)
         return true;
     for (size_t i = 0; i < s->n_tasks; i++)
-        if (s->tasks[i].epilog_pid == top)
+        if (s->tasks[i].epilog.pid == top)
             return true;
     return false;
 }

@@ -240,7 +240,7 @@ def test_srun_prolog_fails(make_cluster, hooks):
     c = make_cluster(nodes=1, conf=f"SrunEpilog={hooks.dir}/10-dump")
     done = c.run("srun", "--prolog=/bin/false", "echo", "ran", check=False)
     assert done.rc != 0 and done.out == ""
-    assert "the prolog of StepId=" in done.err
+    assert "srun: error: srun prolog failed rc = " in done.err
 
 
 # ---- mail ---------------------------------------------------------------------------------------------
