@@ -342,29 +342,17 @@ static void modify_user_record(struct admin_run *run, const char *name, const Ps
     pst__user_record__free_unpacked(rec, NULL);
 }
 
-/* Another login name: every record that names the user. */
-static void rename_user(struct admin_run *run, const char *name, const char *to)
+static void rename_assocs(struct admin_run *run, const char *name, const char *to)
 {
-    Pst__UserRecord *rec = run_dup(run, am_user(run->a->am, name));
-    Pst__AcctChange old = PST__ACCT_CHANGE__INIT;
-    char where[300], info[300];
-    uint32_t *ids;
-    size_t n = 0;
     Pst__AcctCond cond = PST__ACCT_COND__INIT;
     char *users[] = { (char *)name }; /* not changed */
+    size_t n = 0;
+    uint32_t *ids;
 
     cond.n_users = 1;
     cond.users = users;
     cond.has_with_deleted = cond.with_deleted = 1;
     ids = cond_assocs(run, &cond, &n);
-    old.body_case = PST__ACCT_CHANGE__BODY_USER;
-    old.user = rec;
-    if (rec)
-        run_remove(run, &old);
-    if (rec && run->r == 0)
-        run->r = pb_set_str(&rec->name, to);
-    if (rec && run_ok(run))
-        run_put_user(run, rec);
     for (size_t i = 0; i < n && run_ok(run); i++) {
         Pst__AssocRecord *a = run_dup(run, am_assoc(run->a->am, ids[i])->rec);
 
@@ -374,6 +362,84 @@ static void rename_user(struct admin_run *run, const char *name, const char *to)
             pst__assoc_record__free_unpacked(a, NULL);
     }
     free(ids);
+}
+
+static bool is_key_of(const Pst__AcctCond *where, const ProtobufCMessage *rec)
+{
+    return strcmp(((const Pst__WckeyRecord *)rec)->user, where->users[0]) == 0;
+}
+
+static void rename_wckeys(struct admin_run *run, const char *name, const char *to)
+{
+    Pst__AcctCond cond = PST__ACCT_COND__INIT;
+    char *users[] = { (char *)name }; /* not changed */
+    size_t n = 0;
+    uint32_t *ids;
+
+    cond.n_users = 1;
+    cond.users = users;
+    ids = run_matching(run, AM_WCKEY, is_key_of, &cond, &n);
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        Pst__WckeyRecord *w = run_dup(run, am_wckey(run->a->am, ids[i]));
+
+        if (w && pb_set_str(&w->user, to) == 0)
+            run_put_wckey(run, w);
+        if (w)
+            pst__wckey_record__free_unpacked(w, NULL);
+    }
+    free(ids);
+}
+
+/* The place of a coordinator in the list of an account; n_coordinators: no such one. */
+static size_t place_of_coordinator(const Pst__AccountRecord *a, const char *name)
+{
+    size_t at = 0;
+
+    while (at < a->n_coordinators && strcmp(a->coordinators[at], name) != 0)
+        at++;
+    return at;
+}
+
+static void rename_coordinator(struct admin_run *run, const char *name, const char *to)
+{
+    const Pst__AccountRecord *a;
+    Pst__AccountRecord **changed =
+        calloc(am_count(run->a->am, AM_ACCOUNT) + 1, sizeof(Pst__AccountRecord *));
+    size_t n = 0, pos = 0;
+
+    if (!changed)
+        run_fail_memory(run);
+    while (changed && (a = (const Pst__AccountRecord *)am_next(run->a->am, AM_ACCOUNT, &pos)))
+        if (place_of_coordinator(a, name) < a->n_coordinators && (changed[n] = run_dup(run, a)))
+            n++;
+    for (size_t i = 0; i < n; i++) { /* not in the walk: a change moves records */
+        if (pb_set_str(&changed[i]->coordinators[place_of_coordinator(changed[i], name)], to) < 0)
+            run_fail_memory(run);
+        if (run_ok(run))
+            run_put_account(run, changed[i]);
+        pst__account_record__free_unpacked(changed[i], NULL);
+    }
+    free(changed);
+}
+
+/* Another login name: every record that names the user. */
+static void rename_user(struct admin_run *run, const char *name, const char *to)
+{
+    Pst__UserRecord *rec = run_dup(run, am_user(run->a->am, name));
+    Pst__AcctChange old = PST__ACCT_CHANGE__INIT;
+    char where[300], info[300];
+
+    old.body_case = PST__ACCT_CHANGE__BODY_USER;
+    old.user = rec;
+    if (rec)
+        run_remove(run, &old);
+    if (rec && run->r == 0)
+        run->r = pb_set_str(&rec->name, to);
+    if (rec && run_ok(run))
+        run_put_user(run, rec);
+    rename_assocs(run, name, to);
+    rename_wckeys(run, name, to);
+    rename_coordinator(run, name, to);
     (void)snprintf(where, sizeof(where), "(name='%s')", name);
     (void)snprintf(info, sizeof(info), "name='%s'", to);
     run_txn(run, "Modify Users", NULL, NULL, to, where, info);

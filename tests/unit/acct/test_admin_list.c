@@ -52,6 +52,7 @@ static void test_users(void **state)
     open_office(&o, *state);
     plant_tree(&o);
     must(&o, "ADD", "USER", "'where':{'names':['alice'],'accounts':['science']}");
+    must(&o, "ADD", "WCKEY", "'where':{'names':['blue'],'users':['carol']}");
     must(&o, "MODIFY", "USER",
          "'where':{'names':['carol']},'set':{'user':{'admin_level':'ADMIN_OPERATOR',"
          "'default_wckey':'blue'}}");
