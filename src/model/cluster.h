@@ -194,6 +194,11 @@ uint32_t cluster_charged_below(struct cluster *c, uint32_t assoc_id);
 uint32_t cluster_charged_qos(const struct cluster *c, uint32_t qos_id);
 uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint32_t uid);
 uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account);
+/* Every user (account NULL) and account that has jobs in a QOS.  O(users and accounts with jobs,
+ * of all QOS). */
+typedef void charged_part_fn(void *ctx, uint32_t uid, const char *account, uint32_t n);
+void cluster_charged_parts(const struct cluster *c, uint32_t qos_id, charged_part_fn *fn,
+                           void *ctx);
 uint32_t cluster_count(const struct cluster *c, Pst__JobState state);
 /* The ended job that ended first, or NULL; its next_done ended next, and so on.  O(1), but after
  * a recovery O(n log n) once. */

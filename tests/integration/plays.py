@@ -139,9 +139,9 @@ class Stage(Cluster):
         return self
 
     def stop(self):
-        problems = super().stop()
         if self.dbd:
-            self.dbd.stop()
+            self.dbd.stop()  # the cluster's end kills what is left in its folder
+        problems = super().stop()
         people.remove_homes()
         return problems
 

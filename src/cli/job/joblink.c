@@ -138,7 +138,8 @@ struct asking {
     struct joblink *l;
     const char *what;
     bool salloc, until_ready;
-    bool immediate; /* it will not wait long: nothing to tell */
+    bool immediate; /* with --immediate */
+    bool at_once;   /* it will not wait: nothing to tell */
     bool told;      /* that we wait */
     bool told_configuration;
     Pst__JobStatus *grant;
@@ -159,7 +160,7 @@ static bool unavailable_now(Pst__JobReason reason)
 
 static void tell_waiting(struct asking *a, Pst__JobReason reason)
 {
-    if (a->told || a->immediate)
+    if (a->told || a->at_once)
         return;
     a->told = true;
     if (unavailable_now(reason))
@@ -307,6 +308,7 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
         .salloc = strcmp(l->cli->program, "salloc") == 0,
         .until_ready = until_ready,
         .immediate = req->has_immediate_s,
+        .at_once = req->has_immediate_s && req->immediate_s <= 1,
     };
     int r, status;
 

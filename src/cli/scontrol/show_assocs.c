@@ -243,6 +243,9 @@ static void put_assoc(const Pst__AssocMgrRecord *r)
     (void)printf("\n    Comment=%s\n", a->comment && *a->comment ? a->comment : "(null)");
 }
 
+#define PART_USED(name, field, what)                                                               \
+    put_used(name, p->tres, p->n_tres, l->field, l->n_##field, what)
+
 /* One user's or account's part of a QOS. */
 static void put_part(const Pst__LimitUse *p, const Pst__Limits *l)
 {
@@ -260,13 +263,20 @@ static void put_part(const Pst__LimitUse *p, const Pst__Limits *l)
     put_number(user ? "MaxJobsAccruePU" : "MaxJobsAccruePA",
                user ? l->has_max_jobs_accrue_per_user : l->has_max_jobs_accrue_per_account,
                user ? l->max_jobs_accrue_per_user : l->max_jobs_accrue_per_account, p->accruing);
+    (void)printf(" ");
+    put_number(user ? "MaxSubmitJobsPU" : "MaxSubmitJobsPA",
+               user ? l->has_max_submit_jobs_per_user : l->has_max_submit_jobs_per_account,
+               user ? l->max_submit_jobs_per_user : l->max_submit_jobs_per_account, p->submitted);
     (void)printf("\n        ");
-    if (user)
-        put_used("MaxTRESPU", p->tres, p->n_tres, l->max_tres_per_user, l->n_max_tres_per_user,
-                 USE_NOW);
-    else
-        put_used("MaxTRESPA", p->tres, p->n_tres, l->max_tres_per_account,
-                 l->n_max_tres_per_account, USE_NOW);
+    if (user) {
+        PART_USED("MaxTRESPU", max_tres_per_user, USE_NOW);
+        (void)printf("\n        ");
+        PART_USED("MaxTRESRunMinsPU", max_tres_run_mins_per_user, USE_RUNNING);
+    } else {
+        PART_USED("MaxTRESPA", max_tres_per_account, USE_NOW);
+        (void)printf("\n        ");
+        PART_USED("MaxTRESRunMinsPA", max_tres_run_mins_per_account, USE_RUNNING);
+    }
     (void)printf("\n");
 }
 
@@ -313,6 +323,7 @@ static void put_qos(const Pst__AssocMgrRecord *r)
 }
 #undef LIST
 #undef USED
+#undef PART_USED
 
 struct print {
     unsigned section; /* printed last: 0 none, 1 users, 2 associations, 3 QOS */

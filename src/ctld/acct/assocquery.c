@@ -238,6 +238,50 @@ static int by_qos_id(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
+static int by_part(const void *a, const void *b)
+{
+    const Pst__LimitUse *x = *(Pst__LimitUse *const *)a, *y = *(Pst__LimitUse *const *)b;
+
+    if (!x->account || !y->account)
+        return x->account ? 1 : y->account ? -1 : (x->uid > y->uid) - (x->uid < y->uid);
+    return strcmp(x->account, y->account);
+}
+
+/* A user's part of a QOS, or an account's, to be filled. */
+static Pst__LimitUse *new_part(Pst__AssocMgrRecord *r, uint32_t uid, const char *account)
+{
+    Pst__LimitUse *p = must(malloc(sizeof(*p)));
+
+    pst__limit_use__init(p);
+    if (account)
+        p->account = tx_strdup(account);
+    else
+        SET(p, uid, uid);
+    p->tres = must(calloc(r->n_tres + 1, sizeof(Pst__TresUse *)));
+    for (size_t i = 0; i < r->n_tres; i++) {
+        p->tres[p->n_tres] = copy_of(&r->tres[i]->base);
+        p->tres[p->n_tres]->has_used = p->tres[p->n_tres]->has_run_minutes = false;
+        p->n_tres++;
+    }
+    r->parts = must(realloc(r->parts, (r->n_parts + 1) * sizeof(Pst__LimitUse *)));
+    r->parts[r->n_parts++] = p;
+    return p;
+}
+
+static void add_submitted(void *ctx, uint32_t uid, const char *account, uint32_t n)
+{
+    Pst__LimitUse *p = new_part(ctx, uid, account);
+
+    SET(p, submitted, n);
+}
+
+static void add_submitted_parts(struct cluster *c, Pst__AssocMgrRecord *r)
+{
+    cluster_charged_parts(c, r->qos->qos_id, add_submitted, r);
+    if (r->n_parts)
+        qsort(r->parts, r->n_parts, sizeof(Pst__LimitUse *), by_part);
+}
+
 static void add_qos(const struct wish *w, struct assocquery *q)
 {
     struct assoc_mgr *am = w->ctld->cluster->am;
@@ -255,6 +299,7 @@ static void add_qos(const struct wish *w, struct assocquery *q)
         SET(r, usage_raw, usage_raw(w->ctld->cluster, USAGE_QOS, qos->qos_id, core_now()));
         add_tres(w, USAGE_QOS, qos->qos_id, r);
         SET(r, submitted, cluster_charged_qos(w->ctld->cluster, qos->qos_id));
+        add_submitted_parts(w->ctld->cluster, r);
     }
     if (q->n > first)
         qsort(q->list + first, q->n - first, sizeof(Pst__AssocMgrRecord *), by_qos_id);
@@ -278,31 +323,26 @@ static void fill_tres(Pst__TresUse *const *list, size_t n, const struct sched_li
             }
 }
 
+struct parts {
+    Pst__AssocMgrRecord *r;
+    size_t nsorted; /* of its parts: those with jobs, from the core */
+};
+
+/* Those who had jobs once are told as well. */
 static void add_part(void *ctx, uint32_t uid, const char *account,
                      const struct sched_limit_use *use)
 {
-    Pst__AssocMgrRecord *r = ctx;
-    Pst__LimitUse *p;
+    struct parts *ps = ctx;
+    Pst__LimitUse wanted = PST__LIMIT_USE__INIT, *key = &wanted, **found, *p;
 
-    if (!use->jobs)
-        return;
-    p = must(malloc(sizeof(*p)));
-    pst__limit_use__init(p);
-    if (account)
-        p->account = tx_strdup(account);
-    else
-        SET(p, uid, uid);
+    wanted.uid = uid;
+    wanted.account = (char *)account; /* compared only */
+    found = ps->nsorted ? bsearch(&key, ps->r->parts, ps->nsorted, sizeof(Pst__LimitUse *), by_part)
+                        : NULL;
+    p = found ? *found : new_part(ps->r, uid, account);
     SET(p, jobs, use->jobs);
     SET(p, accruing, use->accruing);
-    p->tres = must(calloc(r->n_tres + 1, sizeof(Pst__TresUse *)));
-    for (size_t i = 0; i < r->n_tres; i++) {
-        p->tres[p->n_tres] = copy_of(&r->tres[i]->base);
-        p->tres[p->n_tres]->has_used = p->tres[p->n_tres]->has_run_minutes = false;
-        p->n_tres++;
-    }
     fill_tres(p->tres, p->n_tres, use);
-    r->parts = must(realloc(r->parts, (r->n_parts + 1) * sizeof(Pst__LimitUse *)));
-    r->parts[r->n_parts++] = p;
 }
 
 /* Frames of records until one is full; true while there is more. */
@@ -350,7 +390,8 @@ static void gather_use(void *arg, struct sched *s, const struct sched_params *pa
         if (r->assoc)
             SET(r, factor, sched_assoc_fairshare(s, id));
         if (r->qos)
-            sched_limit_parts(s, id, now_us(), add_part, r);
+            sched_limit_parts(s, id, now_us(), add_part,
+                              &(struct parts){ .r = r, .nsorted = r->n_parts });
         if (sched_limit_use(s, r->qos != NULL, id, now_us(), &use) < 0)
             continue;
         SET(r, jobs, use.jobs);

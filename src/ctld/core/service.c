@@ -283,9 +283,9 @@ void services_job_progress(struct ctld *ctld, struct job *j, uint64_t lsn)
     CALL_JOB(ctld, job_progress, j, lsn);
 }
 
-void services_job_given_up(struct ctld *ctld, struct job *j)
+void services_job_given_up(struct ctld *ctld, struct job *j, bool at_once)
 {
-    CALL_JOB(ctld, job_given_up, j);
+    CALL_JOB(ctld, job_given_up, j, at_once);
 }
 
 void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status)

@@ -146,8 +146,8 @@ struct ctld_service {
     void (*job_ready)(struct ctld *ctld, struct job *j, uint64_t lsn);
     /* Another node is ready for j: the clients that wait for j are told. */
     void (*job_progress)(struct ctld *ctld, struct job *j, uint64_t lsn);
-    /* The client that waited for the start of j has given it up. */
-    void (*job_given_up)(struct ctld *ctld, struct job *j);
+    /* The client that waited for the start of j has given it up; at_once: it would not wait. */
+    void (*job_given_up)(struct ctld *ctld, struct job *j, bool at_once);
     /* A step of j ended on its last node, with this status. */
     void (*step_ended)(struct ctld *ctld, struct job *j, uint32_t status);
     /* PrologSlurmctld of j, which still waits for it, is over and did well; or did not.  Its
@@ -219,7 +219,7 @@ void services_job_ending(struct ctld *ctld, Pst__Transaction *tx, const struct j
 void services_job_started(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_ready(struct ctld *ctld, struct job *j, uint64_t lsn);
 void services_job_progress(struct ctld *ctld, struct job *j, uint64_t lsn);
-void services_job_given_up(struct ctld *ctld, struct job *j);
+void services_job_given_up(struct ctld *ctld, struct job *j, bool at_once);
 void services_step_ended(struct ctld *ctld, struct job *j, uint32_t status);
 void services_site_prolog_over(struct ctld *ctld, struct job *j, bool well);
 void services_site_epilog_over(struct ctld *ctld, struct job *j);

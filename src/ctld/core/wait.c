@@ -44,6 +44,7 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
     w->until_started = until_started;
     if (immediate_s)
         w->give_up_us = core_now() + (int64_t)immediate_s * USEC_PER_SEC;
+    w->at_once = immediate_s == 1;
     if (step) {
         ProtobufCMessage *copy;
 
@@ -236,11 +237,23 @@ void wait_conn_closed(struct ctld *ctld, uint64_t conn)
     }
 }
 
-/* Why a job that may not wait has not started. */
-static int immediate_code(const struct job *j)
+/* The words for limits of accounting stand together (job.proto). */
+static bool is_limit(Pst__JobReason reason)
 {
+    return reason >= PST__JOB_REASON__REASON_ASSOC_GRP_CPU &&
+           reason <= PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD;
+}
+
+/* Why a job that may not wait has not started.  One that waited for a time is told the same
+ * whatever it waited for. */
+static int immediate_code(const struct waiter *w, const struct job *j)
+{
+    if (!w->at_once)
+        return ESLURM_NODES_BUSY;
     if (!j || !job_is_pending(j->rec) || !j->rec->has_pend_reason)
         return ESLURM_IMMEDIATE;
+    if (is_limit(j->rec->pend_reason))
+        return ESLURM_ACCOUNTING_POLICY;
     switch (j->rec->pend_reason) {
     case PST__JOB_REASON__REASON_RESOURCES:
         return ESLURM_NODES_BUSY;
@@ -261,14 +274,16 @@ void wait_tick(struct ctld *ctld, int64_t now_us)
 
     while ((w = idmap_next(&ctld->waiters, &pos))) {
         struct job *j;
+        bool at_once;
 
         if (!w->give_up_us || w->granted || now_us < w->give_up_us)
             continue;
         j = cluster_job(ctld->cluster, w->job_id);
-        core_error(ctld, &w->reply, immediate_code(j), NULL);
+        at_once = w->at_once;
+        core_error(ctld, &w->reply, immediate_code(w, j), NULL);
         wait_remove(ctld, w);
         if (j && job_is_pending(j->rec))
-            services_job_given_up(ctld, j);
+            services_job_given_up(ctld, j, at_once);
     }
 }
 

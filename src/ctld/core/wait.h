@@ -16,6 +16,7 @@ struct waiter {
     Pst__JobRecord *record; /* test_only: sent with the answer; owned */
     bool test_only;         /* the scheduler's answer is awaited (ticket) */
     int64_t give_up_us;     /* --immediate; 0 = none */
+    bool at_once;           /* --immediate without a time: it must start now */
     Pst__StepSpec *step;    /* create with the grant; owned */
     char *message;          /* for the user, with the next frame; owned */
 };

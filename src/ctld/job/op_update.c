@@ -21,6 +21,7 @@
 #include "ctld/job/licenses.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/mcs.h"
+#include "ctld/policy/admission.h"
 #include "ctld/policy/policy.h"
 #include "ctld/job/resize.h"
 #include "ctld/resv/resv.h"
@@ -206,7 +207,7 @@ static int copy_reassociated(const struct update *u, const Pst__JobRecord *r,
     if (code == 0 && p && set->qos)
         code = policy_partition(u->ctld, p->rec, c);
     if (code == 0 && !policy_is_operator(u->ctld, u->cmd))
-        code = policy_admit(u->ctld, p, c, 1, true, &word);
+        code = admission_check(u->ctld, p, c, 1, true, &word);
     return code;
 }
 

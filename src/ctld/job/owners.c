@@ -171,10 +171,18 @@ static void forget_job(struct ctld *ctld, struct job *j)
     owners_forget(ctld, j);
 }
 
-static void end_given_up(struct ctld *ctld, struct job *j)
+/* A job that had to start at once has failed; the client of another one has cancelled it. */
+static void end_given_up(struct ctld *ctld, struct job *j, bool at_once)
 {
-    (void)lifecycle_end(ctld, j,
-                        &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* full: kept */
+    static const uint32_t exit_1 = 1 << 8; /* as wait(2) says it */
+    struct job_end end = { .state = JOB_STATE(CANCELLED), .by_user = true, .uid = j->rec->uid };
+
+    if (at_once)
+        end = (struct job_end){ .state = JOB_STATE(FAILED),
+                                .reason = PST__JOB_REASON__REASON_BAD_CONSTRAINTS,
+                                .has_exit = true,
+                                .exit_status = exit_1 };
+    (void)lifecycle_end(ctld, j, &end); /* full: kept */
 }
 
 const struct ctld_service owners_service = {

@@ -19,18 +19,9 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
 /* Set what r asks for as ReqTRES shows it; p is its first partition. */
 void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r);
 
-/* Do limits refuse n more jobs like r now?  0, or ESLURM_ACCOUNTING_POLICY with the word of the
- * limit.  `again`: r counts already (it is being changed). */
-int policy_admit(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
-                 uint32_t n, bool again, const char **ret_word);
-
 /* AllowAccounts, DenyAccounts, AllowQos, DenyQos of a partition: 0 or an ESLURM code. */
 int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
                      const Pst__JobRecord *r);
-
-/* The largest time limit that r's QOS and association let it have, UINT32_MAX = no limit.  With
- * limits enforced. */
-uint32_t policy_max_wall(const struct ctld *ctld, const Pst__JobRecord *r);
 
 /* Is QosFlag set on r's QOS? */
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag);

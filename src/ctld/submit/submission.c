@@ -15,6 +15,7 @@
 #include "ctld/submit/jobsubmit.h"
 #include "ctld/job/licenses.h"
 #include "ctld/policy/mcs.h"
+#include "ctld/policy/admission.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
 #include "feed/licensefeed.h"
@@ -37,7 +38,7 @@ static bool default_time(struct submission *s)
     Pst__JobRecord *r = s->rec;
     const char *enforce = conf_str(s->ctld->conf, CONF_ENFORCE_PART_LIMITS);
     bool strict = enforce && strcasecmp(enforce, "NO") != 0;
-    uint32_t max_wall = policy_max_wall(s->ctld, r);
+    uint32_t max_wall = admission_max_wall(s->ctld, r);
 
     if (r->has_time_limit_min && r->time_limit_min == 0)
         r->has_time_limit_min = false; /* 0 asks for the default */
@@ -301,7 +302,7 @@ static bool check_label(struct submission *s)
 static bool check_limits(struct submission *s)
 {
     uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
-    int code = policy_admit(s->ctld, s->first, s->rec, n, false, &s->hint);
+    int code = admission_check(s->ctld, s->first, s->rec, n, false, &s->hint);
 
     policy_note_asked(s->ctld, s->first, s->rec);
     return code == 0 || submission_fail(s, code);

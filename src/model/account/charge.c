@@ -186,6 +186,23 @@ uint32_t cluster_charged_qos_user(const struct cluster *c, uint32_t qos_id, uint
     return get_count(&c->charged_user, user_key(qos_id, uid));
 }
 
+void cluster_charged_parts(const struct cluster *c, uint32_t qos_id, charged_part_fn *fn, void *ctx)
+{
+    const struct charged *k;
+
+    for (size_t i = 0; i < c->charged_user.cap; i++) {
+        uint64_t key = c->charged_user.keys[i];
+        uint32_t n = key && key < UINT64_MAX ? get_count(&c->charged_user, key) : 0;
+
+        if (n && (key - 1) >> 32 == qos_id)
+            fn(ctx, (uint32_t)(key - 1), NULL, n);
+    }
+    for (size_t pos = 0; (k = idmap_next(&c->charged_account, &pos));)
+        for (; k; k = k->next)
+            if (k->qos_id == qos_id && *k->account)
+                fn(ctx, 0, k->account, k->n);
+}
+
 uint32_t cluster_charged_qos_account(const struct cluster *c, uint32_t qos_id, const char *account)
 {
     const char *name = account ? account : "";

@@ -1,4 +1,5 @@
 /* test_ctld_policy.c - what the controller makes of submissions */
+#include "ctld/policy/admission.h"
 #include "ctld_policy_util.h"
 
 static const struct refusal refused[] = {
