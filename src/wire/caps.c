@@ -461,6 +461,7 @@ static const struct pb_cap rows[] = {
     REP("AcctOpResult", "assocs", WHOLE, JOBS),
     REP("AcctOpResult", "lines", TEXT, JOBS),
     REP("AcctOpResult", "deleted_names", TEXT, JOBS),
+    REP("AcctOpResult", "wckeys", TEXT, JOBS),
     ALL("AcctAdminReply", SHORT),
     REP("AcctAdminReply", "results", WHOLE, JOBS),
     ALL("AcctFollowRequest", SHORT),

@@ -80,6 +80,7 @@
     X(ESLURM_MISSING_WORK_DIR, 2063,                                                               \
       "Job cannot be submitted without the current working directory specified.")                  \
     X(ESLURM_INVALID_QOS, 2066, "Invalid qos specification")                                       \
+    X(ESLURM_QOS_PREEMPTION_LOOP, 2067, "QOS Preemption loop detected")                            \
     X(ESLURM_NODE_NOT_AVAIL, 2068, "Required node not available (down, drained or reserved)")      \
     X(ESLURM_INVALID_CPU_COUNT, 2069, "CPU count specification invalid")                           \
     X(ESLURM_PARTITION_NOT_AVAIL, 2070, "Required partition not available (inactive or drain)")    \

@@ -36,7 +36,7 @@ seconds: states follow within moments.  PENSTOCK_PATIENCE changes that.
 
 A cluster's folder holds slurm.conf (the keys that depend on the machine are added, NodeName lines get addresses),
 other files of /etc/slurm, and `setup`, which root runs in bash once the nodes are idle.  "# slurmdbd" in slurm.conf
-asks for a slurmdbd with SQLite."""
+asks for a slurmdbd with SQLite; root runs `database` once it answers, before slurmctld starts."""
 
 import atexit
 import difflib
@@ -93,7 +93,7 @@ class Stage(Cluster):
         super().__init__(folder, nodes=len(names))
         self.node_names = names
         for path in self.source.iterdir():
-            if path.name not in ("slurm.conf", "setup"):
+            if path.name not in ("slurm.conf", "slurmdbd.conf", "setup", "database"):
                 shutil.copy(path, self.conf.parent / path.name)
         if re.search(r"^# slurmdbd$", text, re.M):
             key = self.conf.parent / "slurm.key"
@@ -131,12 +131,17 @@ class Stage(Cluster):
             (self.dir / folder).chmod(0o1777)
         if self.dbd:
             self.dbd.start()
+            self.set_up("database")
         super().start()
-        setup = self.source / "setup"
-        if setup.exists():
-            done = self.bash(setup.read_text(), "root")
-            assert done.returncode == 0, f"{setup}: {done.stdout}{done.stderr}"
+        self.set_up("setup")
         return self
+
+    def set_up(self, name):
+        """Run a file of the cluster's folder, if it has this one."""
+        path = self.source / name
+        if path.exists():
+            done = self.bash(path.read_text(), "root")
+            assert done.returncode == 0, f"{path}: {done.stdout}{done.stderr}"
 
     def stop(self):
         if self.dbd:

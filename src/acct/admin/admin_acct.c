@@ -44,12 +44,12 @@ static bool attach_account(struct admin_run *run, const char *name, const char *
     if (am_find(run->a->am, cluster, name, NULL, NULL))
         return false;
     if (!parent) {
-        run_fail(run, ESLURM_INVALID_PARENT_ACCOUNT, " error: No parent account %s on cluster %s",
-                 above, cluster);
+        run_fail(run, ESLURM_INVALID_PARENT_ACCOUNT,
+                 " error: No parent account '%s' on cluster '%s'", above, cluster);
         return true;
     }
     if (!run_may_account(run, cluster, above)) {
-        run_fail(run, ESLURM_ACCESS_DENIED, "Only admins/operators/coordinators can add accounts");
+        run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
         return true;
     }
     (void)assoc_make(run, cluster, parent, name, NULL, NULL, false,
@@ -63,7 +63,7 @@ void account_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
     size_t n;
 
     if (!run_is_operator(run) && !run_is_any_coordinator(run)) {
-        run_fail(run, ESLURM_ACCESS_DENIED, "Only admins/operators/coordinators can add accounts");
+        run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
         return;
     }
     n = cond_clusters(run, where, &clusters);
@@ -174,12 +174,15 @@ static Pst__AcctCond assoc_condition(const Pst__AcctCond *where, char **names, s
     return cond;
 }
 
-static bool may_all(struct admin_run *run, const uint32_t *ids, size_t n)
+/* A coordinator changes what is below his account, not the account itself, and moves nothing out
+ * of his accounts. */
+static bool may_all(struct admin_run *run, const uint32_t *ids, size_t n, const Pst__AcctSet *set)
 {
     for (size_t i = 0; i < n && !run_is_operator(run); i++) {
         struct assoc *a = am_assoc(run->a->am, ids[i]);
 
-        if (!run_may_account(run, a->rec->cluster, a->rec->account))
+        if (!a->parent || !run_may_account(run, a->rec->cluster, a->parent->rec->account) ||
+            (set->parent && !run_may_account(run, a->rec->cluster, set->parent)))
             return false;
     }
     return true;
@@ -204,7 +207,7 @@ void account_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
         Pst__AcctCond cond = assoc_condition(where, names, n_names);
 
         ids = cond_assocs(run, &cond, &n);
-        if (!may_all(run, ids, n))
+        if (!may_all(run, ids, n, set))
             run_deny(run);
         else
             assoc_modify(run, ids, n, set, "Modify Associations");
@@ -261,23 +264,20 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
     char **names;
 
     (void)set;
-    if (!run_is_operator(run) && !run_is_any_coordinator(run)) {
-        run_deny(run);
-        return;
-    }
     names = matching_accounts(run, where, &n_names);
+    if (n_names && !run_is_operator(run))
+        run_deny(run); /* coordinators may not */
     for (size_t i = 0; i < n_names && run_ok(run); i++)
         if (strcmp(names[i], AM_ROOT) == 0)
-            run_fail(run, ESLURM_ACCESS_DENIED, "The root account can not be removed");
+            run_fail(
+                run, ESLURM_ACCESS_DENIED,
+                " You are not allowed to remove the root account.\n Use remove cluster instead.");
     if (n_names && run_ok(run)) {
         Pst__AcctCond cond = assoc_condition(where, names, n_names);
         uint32_t *ids = cond_assocs(run, &cond, &n);
 
-        if (!may_all(run, ids, n) || (n == 0 && !run_is_operator(run)))
-            run_deny(run);
-        else
-            assoc_delete(run, ids,
-                         n); /* all at once: who has a default among them loses the rest too */
+        /* all at once: a user with a default among them loses the rest too */
+        assoc_delete(run, ids, n);
         free(ids);
     }
     for (size_t i = 0; i < n_names && run_ok(run); i++) {

@@ -97,7 +97,20 @@ uint32_t assoc_make(struct admin_run *run, const char *cluster, const struct ass
 
 /* ---- changing -------------------------------------------------------------------------------- */
 
-/* May a coordinator set this?  Not more than what the account has. */
+/* May a coordinator give these QOS?  None that the account lacks. */
+static bool has_qos_above(struct admin_run *run, struct assoc *a, const Pst__AcctSet *set)
+{
+    const Pst__AssocRecord *want = set->assoc;
+
+    for (size_t i = 0; want && a->parent && i < want->n_qos_ids + want->n_qos_added; i++)
+        if (!am_may_use_qos(run->a->am, a->parent,
+                            i < want->n_qos_ids ? want->qos_ids[i]
+                                                : want->qos_added[i - want->n_qos_ids]))
+            return false;
+    return true;
+}
+
+/* May a coordinator set these limits?  None above what the account has. */
 static bool within_parent(struct admin_run *run, struct assoc *a, const Pst__AcctSet *set)
 {
     const Pst__AssocRecord *want = set->assoc;
@@ -106,12 +119,6 @@ static bool within_parent(struct admin_run *run, struct assoc *a, const Pst__Acc
 
     if (!want || !a->parent)
         return true;
-    for (size_t i = 0; i < want->n_qos_ids + want->n_qos_added; i++) {
-        uint32_t id = i < want->n_qos_ids ? want->qos_ids[i] : want->qos_added[i - want->n_qos_ids];
-
-        if (!am_may_use_qos(run->a->am, a->parent, id))
-            return false;
-    }
     for (unsigned i = 0; top && want->limits && i < d->n_fields; i++) {
         const ProtobufCFieldDescriptor *f = &d->fields[i];
         const char *l = (const char *)want->limits, *t = (const char *)top;
@@ -192,8 +199,11 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
 
     if (!rec)
         return;
-    if (!run_is_operator(run) && !within_parent(run, a, set)) {
+    if (!run_is_operator(run) && !has_qos_above(run, a, set))
+        run_deny(run);
+    else if (!run_is_operator(run) && !within_parent(run, a, set))
         run_fail(run, ESLURM_COORD_NO_INCREASE_JOB_LIMIT, NULL);
+    if (!run_ok(run)) {
         pst__assoc_record__free_unpacked(rec, NULL);
         return;
     }
@@ -287,7 +297,18 @@ static bool is_doomed(const struct doomed *d, uint32_t id)
     return false;
 }
 
-/* The default account goes last, where users need one. */
+static void tell_default(struct admin_run *run, const Pst__AssocRecord *rec)
+{
+    bool in_partition = rec->partition && *rec->partition;
+
+    if (in_partition)
+        run_line(run, "C = %-15s A = %-10s U = %-9s P = %-9s", rec->cluster, rec->account,
+                 rec->user, rec->partition);
+    else
+        run_line(run, "C = %-15s A = %-10s U = %-9s", rec->cluster, rec->account, rec->user);
+}
+
+/* The default account goes last, where users need one: a partition's association of it too. */
 static void check_defaults(struct admin_run *run, const struct doomed *d)
 {
     if (run->who->rules & ADMIN_NO_DEFAULT_ACCOUNT)
@@ -298,10 +319,8 @@ static void check_defaults(struct admin_run *run, const struct doomed *d)
         if (!a->user || !a->rec->is_default)
             continue;
         for (struct assoc *o = am_of_user(run->a->am, a->rec->user); o; o = o->next_of_user)
-            if (same_text(o->rec->cluster, a->rec->cluster) &&
-                !same_text(o->rec->account, a->rec->account) && !is_doomed(d, o->id)) {
-                run_line(run, "C = %-10s A = %-10s U = %-9s", a->rec->cluster, a->rec->account,
-                         a->rec->user);
+            if (same_text(o->rec->cluster, a->rec->cluster) && !is_doomed(d, o->id)) {
+                tell_default(run, a->rec);
                 break;
             }
     }
@@ -347,18 +366,18 @@ void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n)
 
     for (size_t i = 0; i < n; i++)
         doom_subtree(run, &d, am_assoc(run->a->am, ids[i]));
-    for (size_t i = 0; i < d.n && run->r == 0; i++) {
+    check_defaults(run, &d);
+    for (size_t i = 0; i < d.n && run_ok(run); i++) {
         struct assoc *a = am_assoc(run->a->am, d.ids[i]);
 
         if (a->user && a->parent && is_doomed(&d, a->parent->id))
             continue; /* its jobs are the account's */
-        run->r =
-            rows_open_jobs(run, a->rec->cluster, a->rec->account, a->user ? a->rec->user : NULL);
+        run->r = rows_open_jobs(run, &(struct open_jobs){ .cluster = a->rec->cluster,
+                                                          .account = a->rec->account,
+                                                          .user = a->user ? a->rec->user : NULL });
     }
-    if (run->res->n_lines)
+    if (run->res->n_lines && run_ok(run))
         run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
-    if (run_ok(run))
-        check_defaults(run, &d);
     for (size_t i = 0; i < n && run_ok(run); i++)
         run_assoc(run, am_assoc(run->a->am, ids[i]));
     for (size_t i = 0; i < d.n && run_ok(run); i++)

@@ -114,6 +114,9 @@ bool run_is_admin(const struct admin_run *run);
 bool run_may_account(struct admin_run *run, const char *cluster, const char *account);
 bool run_is_any_coordinator(struct admin_run *run);
 void run_deny(struct admin_run *run);
+/* ... with the names asked for: they are shown before the refusal. */
+void run_deny_adding(struct admin_run *run, const Pst__AcctCond *where);
+#define RUN_NO_PRIVILEGE "Your user doesn't have privilege to perform this action"
 
 /* ---- admin_limits.c -------------------------------------------------------------------------- */
 
@@ -158,6 +161,14 @@ void assoc_delete(struct admin_run *run, const uint32_t *ids, size_t n);
 void user_set_default(struct admin_run *run, const char *cluster, const char *user,
                       const char *account);
 
+/* The key that the user's jobs in a cluster have when they name none. */
+void wckey_set_default(struct admin_run *run, const char *cluster, const char *user,
+                       const char *name);
+
+/* ... as the user's own record tells it. */
+void wckey_set_own(struct admin_run *run, const char *name, const char *wckey);
+void wckeys_delete_of(struct admin_run *run, const char *cluster);
+
 /* ---- admin_rows.c: tables -------------------------------------------------------------------- */
 
 int rows_load(struct admin *a, struct err *err);
@@ -165,8 +176,11 @@ int rows_save(struct admin_run *run);
 int rows_save_jobs(struct admin_run *run); /* inside rows_save(); admin_jobs.c */
 /* Did jobs run under an association?  1, 0 or < 0. */
 int rows_has_jobs(struct admin *a, const char *cluster, const char *account, const char *user);
-/* Jobs not over under it: adds a line for each to the result. */
-int rows_open_jobs(struct admin_run *run, const char *cluster, const char *account,
-                   const char *user);
+/* Jobs that are not over and have all that is named here (NULL: anything). */
+struct open_jobs {
+    const char *cluster, *account, *user, *qos, *wckey;
+};
+/* Add a line to the result for each association with such a job. */
+int rows_open_jobs(struct admin_run *run, const struct open_jobs *which);
 int rows_list_txns(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx);
 int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx);

@@ -34,7 +34,7 @@ static void make_root(struct admin_run *run, const char *cluster, const Pst__Acc
 void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (!run_is_admin(run)) {
-        run_deny(run);
+        run_deny_adding(run, where);
         return;
     }
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
@@ -94,7 +94,7 @@ void cluster_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
     size_t n = 0;
     char **names;
 
-    if (!run_is_admin(run)) {
+    if (!run_is_operator(run)) {
         run_deny(run);
         return;
     }
@@ -125,8 +125,6 @@ void cluster_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
-static void delete_wckeys_of(struct admin_run *run, const char *cluster);
-
 void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     size_t n = 0;
@@ -151,7 +149,7 @@ void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
             assoc_delete(run, &id, 1);
         while (run->res->n_assocs > told)
             pst__assoc_record__free_unpacked(run->res->assocs[--run->res->n_assocs], NULL);
-        delete_wckeys_of(run, names[i]);
+        wckeys_delete_of(run, names[i]);
         rec->has_deleted = rec->deleted = 1;
         run_put_cluster(run, rec);
         (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
@@ -166,8 +164,30 @@ void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
 
 /* ---- wckeys ---------------------------------------------------------------------------------- */
 
-static void set_default_wckey(struct admin_run *run, const char *cluster, const char *user,
-                              const char *name)
+void wckey_set_own(struct admin_run *run, const char *name, const char *wckey)
+{
+    Pst__UserRecord *rec = run_dup(run, am_user(run->a->am, name));
+
+    if (!rec)
+        return;
+    if (pb_set_str(&rec->default_wckey, wckey && *wckey ? wckey : NULL) < 0)
+        run_fail_memory(run);
+    rec->has_modified_us = 1;
+    rec->modified_us = run->now_us;
+    run_put_user(run, rec);
+    pst__user_record__free_unpacked(rec, NULL);
+}
+
+static void forget_own(struct admin_run *run, const char *name, const char *wckey)
+{
+    const Pst__UserRecord *u = am_user(run->a->am, name);
+
+    if (u && !u->deleted && u->default_wckey && strcmp(u->default_wckey, wckey) == 0)
+        wckey_set_own(run, name, NULL);
+}
+
+void wckey_set_default(struct admin_run *run, const char *cluster, const char *user,
+                       const char *name)
 {
     const Pst__WckeyRecord *w;
     uint32_t *ids = NULL;
@@ -211,9 +231,10 @@ static void add_wckey(struct admin_run *run, const char *cluster, const char *us
     (void)snprintf(info, sizeof(info), "wckey_name='%s', user='%s', is_def=%d", name, user,
                    is_default);
     run_txn(run, "Add WCKeys", cluster, NULL, user, where, info);
-    run_name(run, name);
+    (void)snprintf(info, sizeof(info), "C = %-10s W = %-10s U = %-9s", cluster, name, user);
+    run_string(run, &run->res->wckeys, &run->res->n_wckeys, info);
     if (is_default || !am_default_wckey(run->a->am, cluster, user))
-        set_default_wckey(run, cluster, user, name);
+        wckey_set_default(run, cluster, user, name);
 }
 
 void wckey_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
@@ -256,7 +277,7 @@ static void make_wckey_default(struct admin_run *run, uint32_t id, const Pst__Ac
     (void)set;
     if (!w)
         return;
-    set_default_wckey(run, w->cluster, w->user, w->name);
+    wckey_set_default(run, w->cluster, w->user, w->name);
     run_name(run, w->name);
     pst__wckey_record__free_unpacked(w, NULL);
 }
@@ -273,6 +294,8 @@ static void drop_wckey(struct admin_run *run, uint32_t id)
 
     if (!w)
         return;
+    if (w->has_is_default && w->is_default)
+        forget_own(run, w->user, w->name);
     w->has_deleted = w->deleted = 1; /* jobs tell it by its number */
     w->has_is_default = w->is_default = 0;
     run_put_wckey(run, w);
@@ -281,7 +304,7 @@ static void drop_wckey(struct admin_run *run, uint32_t id)
     pst__wckey_record__free_unpacked(w, NULL);
 }
 
-static void delete_wckeys_of(struct admin_run *run, const char *cluster)
+void wckeys_delete_of(struct admin_run *run, const char *cluster)
 {
     Pst__AcctCond cond = PST__ACCT_COND__INIT;
     char *clusters[] = { (char *)cluster }; /* not changed */
@@ -303,7 +326,7 @@ static void delete_wckey(struct admin_run *run, uint32_t id, const Pst__AcctCond
 
     (void)where;
     (void)set;
-    run_line(run, "C = %-10s W = %-10s U = %-9s", w->cluster, w->name, w->user);
+    run_line(run, "C = %-10s W = %-20s U = %-9s", w->cluster, w->name, w->user);
     run_name(run, w->name);
     drop_wckey(run, id);
 }
@@ -405,8 +428,8 @@ void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__
 {
     const char *server = set->resource && set->resource->server ? set->resource->server : "";
 
-    if (!run_is_operator(run)) {
-        run_deny(run);
+    if (!run_is_admin(run)) {
+        run_deny_adding(run, where);
         return;
     }
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
@@ -487,7 +510,10 @@ static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctC
 
 void resource_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    run_each(run, AM_RESOURCE, resource_matches, modify_resource, where, set);
+    if (run_is_admin(run))
+        run_each(run, AM_RESOURCE, resource_matches, modify_resource, where, set);
+    else
+        run_deny(run);
 }
 
 /* Whole, or the shares of the clusters named. */
@@ -535,5 +561,8 @@ static void delete_resource(struct admin_run *run, uint32_t id, const Pst__AcctC
 
 void resource_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    run_each(run, AM_RESOURCE, resource_matches, delete_resource, where, set);
+    if (run_is_admin(run))
+        run_each(run, AM_RESOURCE, resource_matches, delete_resource, where, set);
+    else
+        run_deny(run);
 }

@@ -76,9 +76,8 @@ static int qos_set(Pst__QosRecord *rec, const Pst__AcctSet *set)
 
 void qos_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    if (!run_is_operator(run)) {
-        run_fail(run, ESLURM_ACCESS_DENIED,
-                 "Your user doesn't have privilege to perform this action");
+    if (!run_is_admin(run)) {
+        run_deny_adding(run, where);
         return;
     }
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
@@ -151,14 +150,16 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
     run_txn(run, "Modify QOS", NULL, NULL, NULL, at, strbuf_str(&info));
     run_name(run, rec->name);
     if (run_ok(run) && preempts_itself(run, id, id, 0))
-        run_fail(run, ESLURM_INVALID_QOS, "QOS preemption loop detected: %s would preempt itself",
-                 rec->name);
+        run_fail(run, ESLURM_QOS_PREEMPTION_LOOP, NULL);
     pst__qos_record__free_unpacked(rec, NULL);
 }
 
 void qos_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    run_each(run, AM_QOS, qos_matches, modify_one, where, set);
+    if (run_is_admin(run))
+        run_each(run, AM_QOS, qos_matches, modify_one, where, set);
+    else
+        run_deny(run);
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */
@@ -224,6 +225,13 @@ static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
     (void)set;
     if (!rec)
         return;
+    run->r = rows_open_jobs(run, &(struct open_jobs){ .qos = rec->name });
+    if (run->r == 0 && run->res->n_lines)
+        run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
+    if (!run_ok(run)) {
+        pst__qos_record__free_unpacked(rec, NULL);
+        return;
+    }
     forget_qos(run, id);
     rec->has_deleted = rec->deleted = 1; /* jobs tell their QOS by its number */
     rec->has_modified_us = 1;
@@ -237,5 +245,8 @@ static void delete_one(struct admin_run *run, uint32_t id, const Pst__AcctCond *
 
 void qos_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    run_each(run, AM_QOS, qos_matches, delete_one, where, set);
+    if (run_is_admin(run))
+        run_each(run, AM_QOS, qos_matches, delete_one, where, set);
+    else
+        run_deny(run);
 }

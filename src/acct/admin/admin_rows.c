@@ -43,6 +43,10 @@ static void key_of(const Pst__AcctChange *c, int *ret_kind, char key[KEY_MAX])
         *ret_kind = PST__ACCT_CHANGE__BODY_USER;
         (void)snprintf(key, KEY_MAX, "%s", c->user_remove);
         return;
+    case PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_CLUSTER;
+        (void)snprintf(key, KEY_MAX, "%s", c->cluster_remove);
+        return;
     case PST__ACCT_CHANGE__BODY_QOS:
         (void)snprintf(key, KEY_MAX, "%u", c->qos->qos_id);
         return;
@@ -221,9 +225,34 @@ int rows_has_jobs(struct admin *a, const char *cluster, const char *account, con
     return r;
 }
 
-/* The job of a row, when it is the user's (NULL: anybody's). */
-static int tell_job(struct admin_run *run, struct sql_stmt *stmt, const char *cluster,
-                    const char *account, const char *user)
+/* A job that is not over, told once for each association: what follows its number is compared. */
+static void tell_job(struct admin_run *run, const Pst__JobRecord *j, const char *cluster)
+{
+    char text[1200];
+    int n = snprintf(text, sizeof(text), "C = %-10s A = %-10s U = %-9s Q = %-9s", cluster,
+                     j->account ? j->account : "", j->user_name ? j->user_name : "",
+                     j->qos ? j->qos : "");
+
+    if (j->wckey && *j->wckey && n > 0 && (size_t)n < sizeof(text))
+        (void)snprintf(text + n, sizeof(text) - (size_t)n, " W = %-9s", j->wckey);
+    for (size_t i = 0; i < run->res->n_lines; i++) {
+        const char *place = strstr(run->res->lines[i], "C = ");
+
+        if (place && strcmp(place, text) == 0)
+            return;
+    }
+    run_line(run, "JobID = %-10u %s", j->job_id, text);
+}
+
+static bool is_chosen(const Pst__JobRecord *j, const struct open_jobs *which)
+{
+    return (!which->account || (j->account && strcasecmp(j->account, which->account) == 0)) &&
+           (!which->user || (j->user_name && strcmp(j->user_name, which->user) == 0)) &&
+           (!which->qos || (j->qos && strcasecmp(j->qos, which->qos) == 0)) &&
+           (!which->wckey || (j->wckey && strcmp(j->wckey, which->wckey) == 0));
+}
+
+static int tell_row(struct admin_run *run, struct sql_stmt *stmt, const struct open_jobs *which)
 {
     size_t len;
     const void *data = sql_blob(stmt, 0, &len);
@@ -231,32 +260,32 @@ static int tell_job(struct admin_run *run, struct sql_stmt *stmt, const char *cl
 
     if (!j)
         return -EUCLEAN;
-    if (!user || (j->user_name && strcmp(j->user_name, user) == 0))
-        run_line(run, "JobID = %-10u C = %-10s A = %-10s U = %-9s", j->job_id, cluster, account,
-                 j->user_name ? j->user_name : "");
+    if (is_chosen(j, which))
+        tell_job(run, j, sql_text(stmt, 3));
     pst__job_record__free_unpacked(j, NULL);
     return 0;
 }
 
-int rows_open_jobs(struct admin_run *run, const char *cluster, const char *account,
-                   const char *user)
+int rows_open_jobs(struct admin_run *run, const struct open_jobs *which)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    int r = sql_prepare(
-        run->a->db,
-        "SELECT j.record, j.run, s.id FROM jobs j, sources s WHERE j.end_us=? AND j.account=?"
-        " AND s.name=? ORDER BY j.run",
-        &stmt);
+    int r = sql_prepare(run->a->db,
+                        which->account ? "SELECT j.record, j.run, s.id, s.name FROM jobs j, sources"
+                                         " s WHERE j.end_us=? AND j.account=? ORDER BY j.run"
+                                       : "SELECT j.record, j.run, s.id, s.name FROM jobs j, sources"
+                                         " s WHERE j.end_us=? ORDER BY j.run",
+                        &stmt);
 
     if (r < 0)
         return r;
     sql_bind(stmt, 0, ACCT_OPEN_END);
-    sql_bind_text(stmt, 1, account);
-    sql_bind_text(stmt, 2, cluster);
+    if (which->account)
+        sql_bind_text(stmt, 1, which->account);
     while ((r = sql_step(stmt)) > 0) {
-        r = sql_int(stmt, 1) >> ACCT_SOURCE_SHIFT == sql_int(stmt, 2)
-                ? tell_job(run, stmt, cluster, account, user)
-                : 0;
+        if (sql_int(stmt, 1) >> ACCT_SOURCE_SHIFT != sql_int(stmt, 2) ||
+            (which->cluster && strcasecmp(which->cluster, sql_text(stmt, 3)) != 0))
+            continue;
+        r = tell_row(run, stmt, which);
         if (r < 0 || run->res->n_lines >= 1000) {
             sql_reset(stmt);
             return r;

@@ -256,6 +256,13 @@ bool run_is_any_coordinator(struct admin_run *run)
     return false;
 }
 
+void run_deny_adding(struct admin_run *run, const Pst__AcctCond *where)
+{
+    for (size_t i = 0; i < where->n_names; i++)
+        run_name(run, where->names[i]);
+    run_deny(run);
+}
+
 void run_deny(struct admin_run *run)
 {
     run_fail(run, ESLURM_ACCESS_DENIED, NULL);

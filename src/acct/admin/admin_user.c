@@ -91,103 +91,189 @@ static const char *default_for(struct admin_run *run, const char *name, const ch
     return NULL;
 }
 
-/* In one cluster.  The account named first becomes the default, and is made last. */
-static void add_user_to_cluster(struct admin_run *run, const char *name, const char *cluster,
-                                const Pst__AcctCond *where, const Pst__AcctSet *set)
+static void deny_adding_user(struct admin_run *run, const char *why)
 {
-    const char *def = default_for(run, name, cluster, where, set);
-    const char *old = am_default_account(run->a->am, cluster, name);
-    bool replaces = def && old && strcasecmp(def, old) != 0;
-
-    for (size_t i = where->n_accounts; i-- > 0 && run_ok(run);) {
-        const char *account = where->accounts[i];
-        bool is_default =
-            def ? strcasecmp(def, account) == 0 : old && strcasecmp(old, account) == 0;
-
-        for (size_t p = 0; p < MAX(where->n_partitions, 1u) && run_ok(run); p++)
-            attach_user(run, name, cluster, account,
-                        where->n_partitions ? where->partitions[p] : NULL, is_default && !replaces,
-                        set);
-    }
-    if (replaces && run_ok(run))
-        user_set_default(run, cluster, name, def);
+    run_fail(run, ESLURM_ACCESS_DENIED,
+             "Problem adding user associations: Access/permission denied (%s)", why);
 }
 
+/* Who is added to what. */
+struct addition {
+    const Pst__AcctCond *where;
+    const Pst__AcctSet *set;
+    const char **accounts; /* those named, and the default one */
+    size_t n_accounts;
+    const char **clusters;
+    size_t n_clusters;
+};
+
 /* Accounts that are missing in a cluster are told of once. */
-static void check_accounts(struct admin_run *run, const char **clusters, size_t n,
-                           const Pst__AcctCond *where)
+static void check_accounts(struct admin_run *run, const struct addition *add)
 {
-    for (size_t c = 0; c < n && run_ok(run); c++)
-        for (size_t i = 0; i < where->n_accounts && run_ok(run); i++) {
-            if (!am_find(run->a->am, clusters[c], where->accounts[i], NULL, NULL))
-                run_line(run, "No account %s on cluster %s, skipping.", where->accounts[i],
-                         clusters[c]);
-            else if (!run_may_account(run, clusters[c], where->accounts[i]))
-                run_fail(run, ESLURM_ACCESS_DENIED,
-                         "Problem adding user associations: Access/permission denied (Only "
-                         "admins/operators/coordinators can add accounts)");
+    for (size_t c = 0; c < add->n_clusters && run_ok(run); c++)
+        for (size_t i = 0; i < add->n_accounts && run_ok(run); i++) {
+            if (!am_find(run->a->am, add->clusters[c], add->accounts[i], NULL, NULL))
+                run_line(run, "No account %s on cluster %s, skipping.", add->accounts[i],
+                         add->clusters[c]);
+            else if (!run_may_account(run, add->clusters[c], add->accounts[i]))
+                deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
         }
 }
 
+static bool is_attachable(struct admin_run *run, const struct addition *add)
+{
+    for (size_t c = 0; c < add->n_clusters; c++)
+        for (size_t k = 0; k < add->n_accounts; k++)
+            if (am_find(run->a->am, add->clusters[c], add->accounts[k], NULL, NULL))
+                return true;
+    return add->n_accounts == 0;
+}
+
+/* The users in one account, each with all partitions. */
+static void add_users_to(struct admin_run *run, const struct addition *add, const char *cluster,
+                         const char *account)
+{
+    const Pst__AcctCond *where = add->where;
+
+    for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
+        const char *name = where->names[i];
+        const char *def = default_for(run, name, cluster, where, add->set);
+        const char *old = am_default_account(run->a->am, cluster, name);
+        const char *is = old ? old : def;
+
+        for (size_t p = 0; p < MAX(where->n_partitions, 1u) && run_ok(run); p++)
+            attach_user(run, name, cluster, account,
+                        where->n_partitions ? where->partitions[p] : NULL,
+                        is && strcasecmp(is, account) == 0, add->set);
+    }
+}
+
+/* In one cluster, in the order in which the accounts were made. */
+static void add_users_to_cluster(struct admin_run *run, const struct addition *add,
+                                 const char *cluster)
+{
+    uint32_t *ids = NULL;
+    size_t n = 0;
+
+    for (size_t i = 0; i < add->n_accounts; i++) {
+        struct assoc *a = am_find(run->a->am, cluster, add->accounts[i], NULL, NULL);
+
+        if (a && id_list_add(&ids, &n, a->id) < 0)
+            run_fail_memory(run);
+    }
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        _cleanup_free_ char *account = strdup(am_assoc(run->a->am, ids[i])->rec->account);
+
+        if (account)
+            add_users_to(run, add, cluster, account);
+        else
+            run_fail_memory(run);
+    }
+    free(ids);
+    for (size_t i = 0; n && add->set->default_account && i < add->where->n_names && run_ok(run);
+         i++) {
+        const char *old = am_default_account(run->a->am, cluster, add->where->names[i]);
+
+        if (old && strcasecmp(old, add->set->default_account) != 0) {
+            if (run_is_operator(run))
+                user_set_default(run, cluster, add->where->names[i], add->set->default_account);
+            else
+                deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
+        }
+    }
+}
+
+/* Keys of a user; the first one becomes the default where there is none. */
 static void add_wckeys(struct admin_run *run, const char *name, const Pst__AcctCond *where,
                        const Pst__AcctSet *set)
 {
+    const char *def = set->user ? set->user->default_wckey : NULL;
+    const Pst__UserRecord *u = am_user(run->a->am, name);
     Pst__AcctCond keys = *where;
     Pst__AcctSet one = PST__ACCT_SET__INIT;
-    Pst__UserRecord u = PST__USER_RECORD__INIT;
-    char *users[] = { (char *)name }; /* not changed */
+    Pst__UserRecord with = PST__USER_RECORD__INIT;
+    char *users[] = { (char *)name }; /* not changed, as is the default below */
+    char **names = calloc(set->n_wckeys + 1, sizeof(char *));
 
+    if (!names) {
+        run_fail_memory(run);
+        return;
+    }
     keys.n_users = 1;
     keys.users = users;
-    keys.names = set->wckeys;
+    keys.names = names;
     keys.n_names = set->n_wckeys;
-    u.default_wckey = set->user ? set->user->default_wckey : NULL;
-    one.user = &u;
-    if (set->n_wckeys)
+    for (size_t i = 0; i < set->n_wckeys; i++)
+        names[i] = set->wckeys[i];
+    if (def && *def && !(set->n_wckeys && cond_has(set->wckeys, set->n_wckeys, def)))
+        names[keys.n_names++] = (char *)def;
+    if (!def && keys.n_names && u && !(u->default_wckey && *u->default_wckey))
+        def = names[0];
+    with.default_wckey = (char *)def;
+    one.user = &with;
+    if (keys.n_names)
         wckey_add(run, &keys, &one);
+    if (def && run_ok(run))
+        wckey_set_own(run, name, def);
+    free(names);
+}
+
+/* Users that are not there yet are made, unless no account takes them. */
+static void add_user_records(struct admin_run *run, const struct addition *add)
+{
+    for (size_t i = 0; i < add->where->n_names && run_ok(run); i++) {
+        const char *name = add->where->names[i];
+
+        if (run_good_name(run, name) && add_user_record(run, name, add->set))
+            run_name(run, name);
+    }
+}
+
+static bool may_add_users(struct admin_run *run, const Pst__AcctCond *where,
+                          const Pst__AcctSet *set)
+{
+    if (set->user && set->user->has_admin_level && set->user->admin_level > run->level)
+        deny_adding_user(run, "Only admins/operators can add an admin/operator");
+    else if (!run_is_operator(run) && !run_is_any_coordinator(run))
+        deny_adding_user(run, "Only admins/operators/coordinators can add accounts");
+    else if (!run_is_operator(run) && (set->n_wckeys || !where->n_accounts))
+        deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
+    return run_ok(run);
+}
+
+static void carry_out_addition(struct admin_run *run, const struct addition *add)
+{
+    check_accounts(run, add);
+    if (!run_ok(run) || !is_attachable(run, add))
+        return;
+    add_user_records(run, add);
+    for (size_t c = 0; c < add->n_clusters && run_ok(run); c++)
+        add_users_to_cluster(run, add, add->clusters[c]);
+    for (size_t i = 0; i < add->where->n_names && run_ok(run); i++)
+        add_wckeys(run, add->where->names[i], add->where, add->set);
 }
 
 void user_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    const char **clusters = NULL;
-    size_t n;
+    struct addition add = { .where = where, .set = set };
+    const char *def = set->default_account;
 
-    if (!run_is_operator(run) && !run_is_any_coordinator(run)) {
-        run_fail(run, ESLURM_ACCESS_DENIED,
-                 "Problem adding user associations: Access/permission denied (Only "
-                 "admins/operators/coordinators can add accounts)");
+    if (!may_add_users(run, where, set))
         return;
-    }
-    if (set->user && set->user->has_admin_level && !run_is_admin(run)) {
-        run_fail(run, ESLURM_ACCESS_DENIED, "Only admins can set the admin level of a user");
-        return;
-    }
-    n = cond_clusters(run, where, &clusters);
-    check_accounts(run, clusters, n, where);
-    for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
-        const char *name = where->names[i];
-        size_t assocs = run->res->n_assocs;
-        bool attachable = where->n_accounts == 0;
-
-        for (size_t c = 0; c < n && !attachable; c++)
-            for (size_t k = 0; k < where->n_accounts && !attachable; k++)
-                attachable = am_find(run->a->am, clusters[c], where->accounts[k], NULL, NULL);
-        if (!attachable)
-            continue;
-        if (!run_good_name(run, name))
-            break;
-        if (add_user_record(run, name, set))
-            run_name(run, name);
-        for (size_t c = 0; c < n && where->n_accounts && run_ok(run); c++)
-            add_user_to_cluster(run, name, clusters[c], where, set);
-        if (run_ok(run))
-            add_wckeys(run, name, where, set);
-        if (run->res->n_assocs > assocs &&
-            (!run->res->n_names || strcmp(run->res->names[run->res->n_names - 1], name) != 0))
-            run_name(run, name);
-    }
-    free(clusters);
-    if (run_ok(run) && !run->res->n_names)
+    add.accounts = calloc(where->n_accounts + 1, sizeof(char *));
+    add.n_clusters = cond_clusters(run, where, &add.clusters);
+    if (!add.accounts)
+        run_fail_memory(run);
+    for (size_t i = 0; add.accounts && i < where->n_accounts; i++)
+        add.accounts[add.n_accounts++] = where->accounts[i];
+    if (add.accounts && def && *def &&
+        !(where->n_accounts && cond_has(where->accounts, where->n_accounts, def)))
+        add.accounts[add.n_accounts++] = def;
+    if (run_ok(run))
+        carry_out_addition(run, &add);
+    free(add.accounts);
+    free(add.clusters);
+    if (run_ok(run) && !run->res->n_names && !run->res->n_assocs && !run->res->n_wckeys)
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
 
@@ -270,14 +356,10 @@ static bool is_self(const struct admin_run *run, char **names, size_t n)
     return n == 1 && strcmp(names[0], run->who->user) == 0;
 }
 
+/* May he change the user's own record? */
 static bool may_user(struct admin_run *run, const char *name)
 {
-    if (run_is_operator(run) || strcmp(name, run->who->user) == 0)
-        return true;
-    for (struct assoc *a = am_of_user(run->a->am, name); a; a = a->next_of_user)
-        if (run_may_account(run, a->rec->cluster, a->rec->account))
-            return true;
-    return false;
+    return run_is_operator(run) || strcmp(name, run->who->user) == 0;
 }
 
 static void change_default_account(struct admin_run *run, const char *name,
@@ -309,6 +391,29 @@ static void change_default_account(struct admin_run *run, const char *name,
     free(clusters);
 }
 
+/* In the clusters chosen: a key that the user has there. */
+static void change_default_wckey(struct admin_run *run, Pst__UserRecord *rec,
+                                 const Pst__AcctCond *where, const char *wckey)
+{
+    const char **clusters = NULL;
+    size_t n = cond_clusters(run, where, &clusters);
+    bool any = false;
+
+    for (size_t c = 0; c < n && run_ok(run) && *wckey; c++) {
+        const Pst__WckeyRecord *w = am_wckey_named(run->a->am, clusters[c], rec->name, wckey);
+
+        if (!w || w->deleted)
+            continue;
+        wckey_set_default(run, clusters[c], rec->name, wckey);
+        any = true;
+    }
+    if (!any && run_ok(run))
+        run_line(run, "U = %s C = %s", rec->name, n ? clusters[0] : "");
+    else if (pb_set_str(&rec->default_wckey, *wckey ? wckey : NULL) < 0)
+        run_fail_memory(run);
+    free(clusters);
+}
+
 static void modify_user_record(struct admin_run *run, const char *name, const Pst__AcctCond *where,
                                const Pst__AcctSet *set)
 {
@@ -324,9 +429,7 @@ static void modify_user_record(struct admin_run *run, const char *name, const Ps
         strbuf_addf(&info, "admin_level=%d", rec->admin_level);
     }
     if (set->user && set->user->default_wckey) {
-        if (pb_set_str(&rec->default_wckey,
-                       set->user->default_wckey[0] ? set->user->default_wckey : NULL) < 0)
-            run->r = -ENOMEM;
+        change_default_wckey(run, rec, where, set->user->default_wckey);
         strbuf_addf(&info, "%sdefault_wckey='%s'", info.len ? ", " : "", set->user->default_wckey);
     }
     if (set->default_account) {
@@ -472,6 +575,11 @@ static void modify_records(struct admin_run *run, char **names, size_t n,
             run, ESLURM_INVALID_ACCOUNT,
             "Can't modify because these users aren't associated with new default account '%s'...",
             set->default_account);
+    else if (set->user && set->user->default_wckey && run->res->n_lines && run_ok(run))
+        run_fail(run, ESLURM_INVALID_WCKEY,
+                 "Can't modify because these users aren't associated with new default wckey '%s'"
+                 "...",
+                 set->user->default_wckey);
     if (set->new_name && run_ok(run) && n == 1) {
         const Pst__UserRecord *taken = am_user(run->a->am, set->new_name);
 
@@ -603,24 +711,69 @@ static void delete_whole_users(struct admin_run *run, char **names, size_t n_nam
     }
 }
 
-/* Associations alone; who has none left is told, and goes too. */
+static bool has_association(struct admin_run *run, const char *name)
+{
+    return am_of_user(run->a->am, name) != NULL;
+}
+
+/* Associations alone; a user who had some and has none left is told, and goes too. */
 static void delete_user_assocs(struct admin_run *run, char **names, size_t n_names,
                                const Pst__AcctCond *where)
 {
-    size_t n = 0, before = run->a->deleted_assocs;
+    size_t n = 0, n_had = 0, before = run->a->deleted_assocs;
     uint32_t *ids = user_assocs(run, where, names, n_names, &n);
 
+    for (size_t i = 0; i < n_names; i++)
+        if (has_association(run, names[i])) { /* the others behind: the caller frees them all */
+            char *name = names[n_had];
+
+            names[n_had++] = names[i];
+            names[i] = name;
+        }
     if (!may_assocs(run, ids, n))
         run_deny(run);
     else
         assoc_delete(run, ids, n);
     free(ids);
-    for (size_t i = 0; n && i < n_names && run_ok(run); i++) {
-        if (am_of_user(run->a->am, names[i]))
+    for (size_t i = 0; n && i < n_had && run_ok(run); i++) {
+        if (has_association(run, names[i]))
             continue;
         drop_user(run, names[i], run->a->deleted_assocs > before);
         run_string(run, &run->res->deleted_names, &run->res->n_deleted_names, names[i]);
     }
+}
+
+/* A coordinator of all that the user has. */
+static bool may_delete_all(struct admin_run *run, char **names, size_t n)
+{
+    for (size_t i = 0; i < n && !run_is_operator(run); i++) {
+        const Pst__UserRecord *u = am_user(run->a->am, names[i]);
+
+        if (!has_association(run, names[i]) || !u || u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+            return false;
+        for (struct assoc *a = am_of_user(run->a->am, names[i]); a; a = a->next_of_user)
+            if (!run_may_account(run, a->rec->cluster, a->rec->account))
+                return false;
+    }
+    return true;
+}
+
+/* Their keys alone. */
+static void delete_user_wckeys(struct admin_run *run, char **names, size_t n_names,
+                               const Pst__AcctCond *where)
+{
+    Pst__AcctCond keys = PST__ACCT_COND__INIT;
+    Pst__AcctSet none = PST__ACCT_SET__INIT;
+
+    if (!n_names)
+        return;
+    keys.users = names;
+    keys.n_users = n_names;
+    keys.names = where->wckeys;
+    keys.n_names = where->n_wckeys;
+    keys.clusters = where->clusters;
+    keys.n_clusters = where->n_clusters;
+    wckey_delete(run, &keys, &none);
 }
 
 void user_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
@@ -630,14 +783,17 @@ void user_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
     char **names;
 
     (void)set;
-    if (!run_is_operator(run) && !run_is_any_coordinator(run)) {
+    names = matching_users(run, where, &n_names);
+    if (n_names && !run_is_operator(run) && !run_is_any_coordinator(run)) {
         run_deny(run);
+        free_names(names, n_names);
         return;
     }
-    names = matching_users(run, where, &n_names);
-    if (narrow)
+    if (where->n_wckeys)
+        delete_user_wckeys(run, names, n_names, where);
+    else if (narrow)
         delete_user_assocs(run, names, n_names, where);
-    else if (n_names && !run_is_operator(run))
+    else if (!may_delete_all(run, names, n_names))
         run_deny(run);
     else
         delete_whole_users(run, names, n_names, where);

@@ -70,14 +70,14 @@ static const struct command {
 } commands[] = {
     { "add", 3, smgr_add, "ENTITY SPECS     make an entity" },
     { "create", 3, smgr_add, NULL },
-    { "archive", 2, smgr_archive,
+    { "archive", 3, smgr_archive,
       "DUMP|LOAD SPECS  write old rows of the store to files, or read them back" },
-    { "associations", 3, set_flag, "                 show associations of users and accounts too" },
+    { "associations", 4, set_flag, "                 show associations of users and accounts too" },
     { "clear", 3, cmd_clear, "stats            set the statistics to zero" },
     { "delete", 3, smgr_delete, "ENTITY SPECS     remove entities" },
     { "remove", 3, smgr_delete, NULL },
     { "dump", 3, smgr_dump, "CLUSTER [FILE=]  write a cluster's accounts to a file" },
-    { "exit", 1, cmd_quit, "                 leave the prompt" },
+    { "exit", 4, cmd_quit, "                 leave the prompt" },
     { "quit", 4, cmd_quit, NULL },
     { "help", 2, cmd_help, "                 show this" },
     { "list", 3, smgr_show, "ENTITY [SPECS]   show entities" },
@@ -86,14 +86,12 @@ static const struct command {
     { "modify", 1, smgr_modify, "ENTITY SPECS     change entities" },
     { "update", 1, smgr_modify, NULL },
     { "oneliner", 1, set_flag, "                 one line a record (nothing else is written)" },
-    { "parsable", 1, set_flag, "                 values between bars, with one at the end" },
-    { "parsable2", 9, set_flag, "                 values between bars" },
-    { "ping", 2, cmd_ping, "                 ask whether the accounting service answers" },
+    { "ping", 4, cmd_ping, "                 ask whether the accounting service answers" },
     { "quiet", 3, set_flag, "                 say errors only" },
     { "readonly", 4, set_flag, "                 change nothing" },
-    { "reconfigure", 3, cmd_reconfigure,
+    { "reconfigure", 4, cmd_reconfigure,
       "                 let the accounting service read its configuration" },
-    { "shutdown", 2, smgr_shutdown, "                 end the accounting service" },
+    { "shutdown", 4, smgr_shutdown, "                 end the accounting service" },
     { "verbose", 4, set_flag, "                 say more" },
     { "version", 4, cmd_version, "                 show the version" },
 };
@@ -127,10 +125,6 @@ static bool flag_word(struct smgr *s, const char *name)
         s->with_assoc = true;
     else if (strcmp(name, "oneliner") == 0)
         s->oneliner = true;
-    else if (strcmp(name, "parsable") == 0)
-        s->style = SMGR_PARSABLE;
-    else if (strcmp(name, "parsable2") == 0)
-        s->style = SMGR_PARSABLE2;
     else if (strcmp(name, "quiet") == 0)
         s->quiet = true;
     else if (strcmp(name, "readonly") == 0)
@@ -214,6 +208,8 @@ static void read_pipe(struct smgr *s)
     char line[65536];
     size_t len = 0;
 
+    s->prompting = true;
+
     while (!s->ending) {
         ssize_t got = read(STDIN_FILENO, line + len, 1);
 
@@ -240,6 +236,7 @@ static void read_terminal(struct smgr *s)
     const char *line;
     int n;
 
+    s->prompting = true;
     if (!el || !h)
         check_mem_or_die(-ENOMEM);
     el_set(el, EL_PROMPT, prompt_text);

@@ -26,8 +26,9 @@ struct smgr {
     enum smgr_style style;
     bool immediate, noheader, readonly, quiet, oneliner, with_assoc;
     struct json_option json;
-    bool ending; /* of the prompt's loop */
-    int status;  /* exit status so far */
+    bool prompting; /* commands come from stdin */
+    bool ending;    /* of the prompt's loop */
+    int status;     /* exit status so far */
     /* read when first needed */
     Pst__TresRecord **tres;
     size_t n_tres;
@@ -44,7 +45,10 @@ Pst__AcctAdminReply *smgr_request(struct smgr *s, const Pst__AcctAdminRequest *r
 /* Give each record of a listing to fn.  False: it failed; told. */
 bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *where, query_fn *fn,
                void *ctx);
-/* Ask the person; true = yes.  Always true with --immediate. */
+/* Ask the person ("Are you sure?"); true = yes.  Always true with --immediate.  The first y or n of
+ * the answer counts; a line's end is a no. */
+bool smgr_ask(struct smgr *s, const char *question);
+/* ... whether to commit changes; a no is told. */
 bool smgr_commit(struct smgr *s);
 /* The tables of TRES and QOS, which are read when first needed; after a change. */
 void smgr_forget_tables(struct smgr *s);

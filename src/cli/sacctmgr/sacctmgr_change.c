@@ -29,7 +29,6 @@ static const struct {
     { SMGR_QOS, PST__ACCT_ENTITY__ACCT_QOS },
     { SMGR_RESOURCE, PST__ACCT_ENTITY__ACCT_RESOURCE },
     { SMGR_USER, PST__ACCT_ENTITY__ACCT_USER },
-    { SMGR_WCKEY, PST__ACCT_ENTITY__ACCT_WCKEY },
 };
 
 static Pst__AcctEntity entity_on_wire(enum smgr_entity entity)
@@ -80,7 +79,7 @@ static void tell_lines(const Pst__AcctOpResult *res, const char *indent)
         printf("%s%s\n", indent, res->lines[i]);
 }
 
-static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
+static void tell_error_below(struct smgr *s, const Pst__AcctOpResult *res, const char *indent)
 {
     if (res->code == ESLURM_ACCESS_DENIED && !res->text)
         smgr_fail(s,
@@ -91,10 +90,14 @@ static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
         smgr_fail(s, " Error with request: %s\n",
                   res->text ? res->text : slurm_err_text(res->code));
     for (size_t i = 0; i < res->n_lines; i++)
-        smgr_fail(s, "  %s\n", res->lines[i]);
+        smgr_fail(s, "%s%s\n", indent, res->lines[i]);
 }
 
-/* What was shown is done when the person says so. */
+static void tell_error(struct smgr *s, const Pst__AcctOpResult *res)
+{
+    tell_error_below(s, res, "  ");
+}
+
 /* Asks first, unless -i was given.  True: the change is made. */
 static bool finish_change(struct change *c)
 {
@@ -193,23 +196,24 @@ static void show_user(struct change *c, const Pst__AcctOpResult *res)
 {
     const Pst__AcctSet *set = c->l->set;
 
-    tell_lines(res, "");
-    printf(" Adding User(s)\n");
-    put_names(res);
-    printf(" Settings\n");
-    if (set->default_account)
-        printf("  Default Account = %s\n", set->default_account);
-    if (set->user && set->user->default_wckey)
-        printf("  Default WCKey   = %s\n", set->user->default_wckey);
-    if (set->user && set->user->has_admin_level)
-        printf("  Admin Level     = %s\n", smgr_admin_word(set->user->admin_level));
-    put_new_assocs(res);
-    if (set->n_wckeys) {
-        printf(" WCKeys =\n");
-        for (size_t i = 0; i < set->n_wckeys; i++)
-            printf("  W = %s\n", set->wckeys[i]);
+    if (res->n_names) {
+        printf(" Adding User(s)\n");
+        put_names(res);
+        printf(" Settings\n");
+        if (set->default_account)
+            printf("  Default Account = %s\n", set->default_account);
+        if (set->user && set->user->default_wckey)
+            printf("  Default WCKey   = %s\n", set->user->default_wckey);
+        if (set->user && set->user->has_admin_level)
+            printf("  Admin Level     = %s\n", smgr_admin_word(set->user->admin_level));
     }
+    put_new_assocs(res);
+    if (res->n_wckeys)
+        printf(" Wckey(s)\n");
+    for (size_t i = 0; i < res->n_wckeys; i++)
+        printf("  %s\n", res->wckeys[i]);
     put_settings(c->s, set, false, " Non Default Settings\n");
+    tell_lines(res, "");
 }
 
 static void show_qos(struct change *c, const Pst__AcctOpResult *res)
@@ -265,21 +269,30 @@ static void show_resource(struct change *c, const Pst__AcctOpResult *res)
         printf("  Flags          = Absolute\n");
 }
 
-static void show_wckey(struct change *c, const Pst__AcctOpResult *res)
-{
-    printf(" Adding WCKey(s)\n");
-    put_names(res);
-    (void)c;
-}
-
 static const struct {
     enum smgr_entity entity;
     void (*show)(struct change *c, const Pst__AcctOpResult *res);
 } adders[] = {
     { SMGR_ACCOUNT, show_account }, { SMGR_USER, show_user },         { SMGR_QOS, show_qos },
     { SMGR_CLUSTER, show_cluster }, { SMGR_RESOURCE, show_resource }, { SMGR_COORD, show_coord },
-    { SMGR_WCKEY, show_wckey },
 };
+
+static void show_added(struct change *c, const Pst__AcctOpResult *res)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(adders); i++)
+        if (adders[i].entity == c->l->entity)
+            adders[i].show(c, res);
+}
+
+/* Of an entity whose block is shown before a refusal; NULL of others. */
+static const char *noun_of(enum smgr_entity entity)
+{
+    return entity == SMGR_QOS        ? "QOS"
+           : entity == SMGR_CLUSTER  ? "clusters"
+           : entity == SMGR_RESOURCE ? "system resource"
+           : entity == SMGR_COORD    ? "coordinator"
+                                     : NULL;
+}
 
 static void nothing_added(struct smgr *s, enum smgr_entity entity, const Pst__AcctOpResult *res)
 {
@@ -301,8 +314,7 @@ static void add_failed(struct smgr *s, enum smgr_entity entity, const Pst__AcctO
     if (res->code == SLURM_NO_CHANGE_IN_DATA) {
         nothing_added(s, entity, res);
     } else if (res->code == ESLURM_ACCESS_DENIED && res->text) {
-        smgr_fail(s, " error: %s\nsacctmgr: error: Getting response to message type: DBD_FINI\n",
-                  res->text);
+        smgr_fail(s, " error: %s%s\n", res->text, entity == SMGR_ACCOUNT ? "\n" : "");
     } else if (res->text && *res->text == ' ') {
         smgr_fail(s, "%s\n", res->text);
     } else {
@@ -317,17 +329,14 @@ static bool complete_request(struct smgr *s, const struct smgr_line *l)
 
     if (l->entity == SMGR_COORD && (!l->where->n_users || !l->where->n_accounts))
         what = " Need both a user and an account to add a coordinator.\n";
-    else if (l->entity == SMGR_WCKEY)
-        what = l->where->n_users
-                   ? NULL
-                   : " Need a user to add a wckey (sacctmgr add user NAME wckeys=...).\n";
     else if (l->entity != SMGR_COORD && !l->where->n_names)
         what = l->entity == SMGR_USER      ? " Need name of user to add.\n"
                : l->entity == SMGR_ACCOUNT ? " Need name of account to add.\n"
                : l->entity == SMGR_QOS     ? " Need name of qos to add.\n"
                : l->entity == SMGR_CLUSTER ? " Need name of cluster to add.\n"
                                            : " Need name of resource to add.\n";
-    else if (l->entity == SMGR_USER && !l->where->n_accounts && !l->set->n_wckeys)
+    else if (l->entity == SMGR_USER && !l->where->n_accounts && !l->set->n_wckeys &&
+             !l->set->default_account && !(l->set->user && l->set->user->default_wckey))
         what = " Need name of account or wckey to add.\n";
     else if (l->entity == SMGR_RESOURCE && (!l->set->resource || !l->set->resource->server))
         what = " Need a server to add a resource (server=...).\n";
@@ -336,8 +345,7 @@ static bool complete_request(struct smgr *s, const struct smgr_line *l)
     return !what;
 }
 
-#define MODIFIABLE                                                                                 \
-    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_WCKEY | SMGR_JOB)
+#define MODIFIABLE (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_JOB)
 
 static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int *n, char ***words,
                         enum smgr_entity *ret)
@@ -347,17 +355,17 @@ static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int
         (*words)++;
         return true;
     }
-    smgr_fail(s, "No valid entity in %s command\nInput line must include ", verb);
-    if (possible == MODIFIABLE)
-        smgr_fail(s, "\"Account\", \"Cluster\", \"Job\",\n\"QOS\", \"Resource\", or \"User\"\n");
-    else
-        smgr_fail(
-            s, "\"Account\", \"Cluster\", \"Coordinator\",\n\"QOS\", \"Resource\", or \"User\"\n");
+    smgr_fail(s,
+              "No valid entity in %s command\nInput line must include \"Account\", \"Cluster\", %s"
+              "\"QOS\", \"Resource\"%s or \"User\"\n",
+              verb,
+              possible == MODIFIABLE ? "\"Federation\", \"Job\", "
+                                     : "\"Coordinator\", \"Federation\", ",
+              possible == MODIFIABLE ? "" : ",");
     return false;
 }
 
-#define ADDABLE                                                                                    \
-    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_COORD | SMGR_WCKEY)
+#define ADDABLE (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_COORD)
 
 void smgr_add(struct smgr *s, int n, char **words)
 {
@@ -373,14 +381,15 @@ void smgr_add(struct smgr *s, int n, char **words)
         return;
     }
     res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_ADD);
-    if (res && res->has_code) {
+    if (res && res->code == ESLURM_ACCESS_DENIED && noun_of(entity) && !res->text) {
+        show_added(&c, res);
+        smgr_fail(s, " Problem adding %s: %s\n", noun_of(entity), slurm_err_text(res->code));
+    } else if (res && res->has_code) {
         add_failed(s, entity, res);
     } else if (res) {
         if (entity == SMGR_ACCOUNT)
             tell_lines(res, "");
-        for (size_t i = 0; i < ARRAY_SIZE(adders); i++)
-            if (adders[i].entity == entity)
-                adders[i].show(&c, res);
+        show_added(&c, res);
         (void)finish_change(&c);
     }
     change_done(&c);
@@ -439,7 +448,7 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
         tell_lines(res, "   ");
         break;
     default:
-        printf(" Modified %s...\n", c->l->entity == SMGR_QOS ? "qos" : "wckeys");
+        printf(" Modified %s...\n", "qos");
         put_names(res);
     }
 }
@@ -451,11 +460,13 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
     if (res->code == SLURM_NO_CHANGE_IN_DATA) {
         printf("%s  Nothing modified\n", heading_of(c->l));
         s->status = CLI_EXIT_FAILED;
-    } else if (res->code == ESLURM_INVALID_ACCOUNT && c->l->set->default_account && res->text) {
+    } else if ((res->code == ESLURM_INVALID_ACCOUNT || res->code == ESLURM_INVALID_WCKEY) &&
+               res->text) {
         printf("%s %s\n", heading_of(c->l), res->text);
         tell_lines(res, "  ");
         s->status = CLI_EXIT_FAILED;
     } else {
+        printf("%s", heading_of(c->l));
         tell_error(s, res);
     }
 }
@@ -501,6 +512,11 @@ void smgr_modify(struct smgr *s, int n, char **words)
 
 static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
 {
+    if (c->l->where->n_wckeys) {
+        printf(" Deleting user WCKeys...\n");
+        tell_lines(res, "  ");
+        return;
+    }
     if (res->n_names) {
         printf(" Deleting users...\n");
         put_names(res);
@@ -513,7 +529,6 @@ static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
         printf(" Deleting users (No Associations)...\n");
     for (size_t i = 0; i < res->n_deleted_names; i++)
         printf("  %s\n", res->deleted_names[i]);
-    (void)c;
 }
 
 static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
@@ -541,20 +556,33 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
         put_names(res);
         tell_lines(res, "  ");
         break;
-    case SMGR_WCKEY:
-        printf(" Deleting wckeys...\n");
-        tell_lines(res, "  ");
-        break;
     default:
         printf(" Deleting %s...\n", c->l->entity == SMGR_QOS ? "QOS(s)" : "clusters");
         put_names(res);
     }
 }
 
+/* What stands in the way, and what to do about it. */
+static void tell_obstacles(struct change *c, const Pst__AcctOpResult *res)
+{
+    tell_error_below(c->s, res, c->l->entity == SMGR_QOS ? " " : "  ");
+    if (res->code != ESLURM_NO_REMOVE_DEFAULT_ACCOUNT)
+        return;
+    smgr_fail(c->s, "%s Changes Discarded\n",
+              c->l->entity == SMGR_ACCOUNT
+                  ? " Please either remove the accounts listed above from list and resubmit,\n"
+                    " or change these users' default accounts to remove the account(s).\n"
+                  : " You must change the default account of these users or remove the users "
+                    "completely from the affected clusters to allow these changes.\n");
+}
+
 static void delete_failed(struct change *c, const Pst__AcctOpResult *res)
 {
     if (res->code != SLURM_NO_CHANGE_IN_DATA) {
-        tell_error(c->s, res);
+        if (res->text && *res->text == ' ')
+            smgr_fail(c->s, "%s\n", res->text);
+        else
+            tell_obstacles(c, res);
         return;
     }
     printf("%s Nothing deleted\n",

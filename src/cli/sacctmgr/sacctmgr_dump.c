@@ -2,9 +2,11 @@
  *
  * Parents come before their children.  What an association inherits is not written. */
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
@@ -27,17 +29,25 @@ static const char head[] =
     "# User - 'lipari':MaxTRESPerJob=node=2:MaxJobs=3:MaxTRESMinsPerJob=cpu=4:FairShare=1:"
     "MaxWallDurationPerJob=1\n";
 
-/* Limits as the file names them, in the order of the alphabet. */
+/* Limits as the file names them, in its order. */
 static const struct {
     const char *name, *field;
 } limits[] = {
+    { "GrpTRESMins", "grp_tres_mins" },
+    { "GrpTRESRunMins", "grp_tres_run_mins" },
+    { "GrpTRES", "grp_tres" },
     { "GrpJobs", "grp_jobs" },
     { "GrpJobsAccrue", "grp_jobs_accrue" },
     { "GrpSubmitJobs", "grp_submit_jobs" },
-    { "GrpTRES", "grp_tres" },
-    { "GrpTRESMins", "grp_tres_mins" },
-    { "GrpTRESRunMins", "grp_tres_run_mins" },
     { "GrpWall", "grp_wall_min" },
+    { "MaxTRESMinsPerJob", "max_tres_mins_per_job" },
+    { "MaxTRESRunMins", "max_tres_run_mins" },
+    { "MaxTRESRunMinsPerAccount", "max_tres_run_mins_per_account" },
+    { "MaxTRESRunMinsPerUser", "max_tres_run_mins_per_user" },
+    { "MaxTRESPerAccount", "max_tres_per_account" },
+    { "MaxTRESPerJob", "max_tres_per_job" },
+    { "MaxTRESPerNode", "max_tres_per_node" },
+    { "MaxTRESPerUser", "max_tres_per_user" },
     { "MaxJobs", "max_jobs" },
     { "MaxJobsAccrue", "max_jobs_accrue" },
     { "MaxJobsAccruePA", "max_jobs_accrue_per_account" },
@@ -47,14 +57,6 @@ static const struct {
     { "MaxSubmitJobs", "max_submit_jobs" },
     { "MaxSubmitJobsPA", "max_submit_jobs_per_account" },
     { "MaxSubmitJobsPU", "max_submit_jobs_per_user" },
-    { "MaxTRESMinsPerJob", "max_tres_mins_per_job" },
-    { "MaxTRESPerAccount", "max_tres_per_account" },
-    { "MaxTRESPerJob", "max_tres_per_job" },
-    { "MaxTRESPerNode", "max_tres_per_node" },
-    { "MaxTRESPerUser", "max_tres_per_user" },
-    { "MaxTRESRunMins", "max_tres_run_mins" },
-    { "MaxTRESRunMinsPerAccount", "max_tres_run_mins_per_account" },
-    { "MaxTRESRunMinsPerUser", "max_tres_run_mins_per_user" },
     { "MaxWallDurationPerJob", "max_wall_min" },
     { "MinPrioThreshold", "min_prio_threshold" },
     { "MinTRESPerJob", "min_tres_per_job" },
@@ -65,8 +67,10 @@ struct dump {
     FILE *f;
     Pst__AssocRecord **assocs;
     size_t n_assocs;
-    ProtobufCMessage **users, **accounts;
-    size_t n_users, n_accounts;
+    ProtobufCMessage **users, **accounts, **wckeys;
+    size_t n_users, n_accounts, n_wckeys;
+    Pst__AssocRecord **defaults; /* of users, borrowed from assocs */
+    size_t n_defaults;
     const char *cluster;
     struct strbuf sb;
 };
@@ -111,27 +115,24 @@ static int keep_account(void *ctx, const ProtobufCMessage *record, const struct 
     return 0;
 }
 
-/* ---- lines ----------------------------------------------------------------------------------- */
-
-static void put_tres(struct dump *d, Pst__TresCount *const *list, size_t n)
+static int keep_wckey(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
-    struct strbuf text = STRBUF_INIT;
-    bool colon;
+    struct dump *d = ctx;
 
-    for (size_t i = 0; i < n; i++) {
-        const Pst__TresRecord *t = smgr_tres(d->s, list[i]->tres_id);
-
-        if (!t)
-            continue;
-        strbuf_addf(&text, "%s%s%s%s=%lld%s", text.len ? "," : "", t->type,
-                    t->name && *t->name ? "/" : "", t->name ? t->name : "",
-                    (long long)list[i]->count,
-                    list[i]->tres_id == 2 && list[i]->count > 0 ? "M" : "");
-    }
-    colon = text.len && strchr(strbuf_str(&text), ':');
-    strbuf_addf(&d->sb, "%s%s%s", colon ? "'" : "", strbuf_str(&text), colon ? "'" : "");
-    strbuf_done(&text);
+    (void)info;
+    keep_in(&d->wckeys, &d->n_wckeys, record);
+    return 0;
 }
+
+static int compare_keys(const void *a, const void *b)
+{
+    const Pst__WckeyRecord *const *x = a, *const *y = b;
+    int r = strcmp((*x)->user, (*y)->user);
+
+    return r ? r : ((*x)->wckey_id > (*y)->wckey_id) - ((*x)->wckey_id < (*y)->wckey_id);
+}
+
+/* ---- lines ----------------------------------------------------------------------------------- */
 
 static void put_limits(struct dump *d, const Pst__Limits *l, const char *after, const char *until)
 {
@@ -148,7 +149,7 @@ static void put_limits(struct dump *d, const Pst__Limits *l, const char *after, 
 
             if (n) {
                 strbuf_addf(&d->sb, ":%s=", limits[i].name);
-                put_tres(d, *(Pst__TresCount *const *const *)(base + f->offset), n);
+                smgr_put_tres(d->s, &d->sb, *(Pst__TresCount *const *const *)(base + f->offset), n);
             }
         } else if (*(const protobuf_c_boolean *)(base + f->quantifier_offset)) {
             strbuf_addf(&d->sb, ":%s=%d", limits[i].name, *(const int32_t *)(base + f->offset));
@@ -266,30 +267,92 @@ static const Pst__AccountRecord *account_of(const struct dump *d, const char *na
     return NULL;
 }
 
-static void put_user(struct dump *d, const Pst__AssocRecord *a)
+static int compare_users(const void *a, const void *b)
 {
-    const Pst__UserRecord *u = user_of(d, a->user);
+    return strcmp((*(Pst__AssocRecord *const *)a)->user, (*(Pst__AssocRecord *const *)b)->user);
+}
+
+/* Default associations and keys by user, so that a line finds its own without a walk. */
+static void sort_by_user(struct dump *d)
+{
+    d->defaults = xrealloc_or_die(d->defaults, d->n_assocs + 1, sizeof(*d->defaults));
+    for (size_t i = 0; i < d->n_assocs; i++)
+        if (d->assocs[i]->is_default && d->assocs[i]->user)
+            d->defaults[d->n_defaults++] = d->assocs[i];
+    qsort(d->defaults, d->n_defaults, sizeof(*d->defaults), compare_users);
+    if (d->n_wckeys)
+        qsort(d->wckeys, d->n_wckeys, sizeof(*d->wckeys), compare_keys);
+}
+
+static const char *default_account_of(const struct dump *d, const char *user)
+{
+    Pst__AssocRecord key = PST__ASSOC_RECORD__INIT;
+    Pst__AssocRecord *const at = &key;
+    Pst__AssocRecord **found;
+
+    key.user = (char *)user; /* only compared */
+    found = d->n_defaults
+                ? bsearch(&at, d->defaults, d->n_defaults, sizeof(*d->defaults), compare_users)
+                : NULL;
+    return found ? (*found)->account : NULL;
+}
+
+static void put_wckeys(struct dump *d, const char *user)
+{
+    struct strbuf list = STRBUF_INIT;
+    size_t low = 0, high = d->n_wckeys;
+
+    while (low < high) { /* the first key of the user */
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(((const Pst__WckeyRecord *)d->wckeys[middle])->user, user) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    for (; low < d->n_wckeys; low++) {
+        const Pst__WckeyRecord *w = (const Pst__WckeyRecord *)d->wckeys[low];
+
+        if (strcmp(w->user, user) != 0)
+            break;
+        if (*w->name)
+            strbuf_addf(&list, "%s%s", list.len ? "," : "", w->name);
+    }
+    put_text(d, "WCKeys", strbuf_str(&list));
+    strbuf_done(&list);
+}
+
+static void put_coordinated(struct dump *d, const char *user)
+{
     struct strbuf coords = STRBUF_INIT;
 
-    strbuf_addf(&d->sb, "User - '%s'", a->user);
-    put_text(d, "Partition", a->partition);
-    if (a->is_default)
-        put_text(d, "DefaultAccount", a->account);
-    if (u && u->default_wckey)
-        put_text(d, "DefaultWCKey", u->default_wckey);
-    if (u && u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
-        put_text(d, "AdminLevel", smgr_admin_word(u->admin_level));
     for (size_t i = 0; i < d->n_accounts; i++) {
         const Pst__AccountRecord *acct = (const Pst__AccountRecord *)d->accounts[i];
 
         for (size_t k = 0; k < acct->n_coordinators; k++)
-            if (strcmp(acct->coordinators[k], a->user) == 0)
+            if (strcmp(acct->coordinators[k], user) == 0)
                 strbuf_addf(&coords, "%s%s", coords.len ? "," : "", acct->name);
     }
     put_text(d, "Coordinator", strbuf_str(&coords));
+    strbuf_done(&coords);
+}
+
+/* Every line of a user tells all that is the user's own. */
+static void put_user(struct dump *d, const Pst__AssocRecord *a)
+{
+    const Pst__UserRecord *u = user_of(d, a->user);
+
+    strbuf_addf(&d->sb, "User - '%s'", a->user);
+    put_text(d, "Partition", a->partition);
+    put_text(d, "DefaultAccount", default_account_of(d, a->user));
+    if (u && u->default_wckey)
+        put_text(d, "DefaultWCKey", u->default_wckey);
+    put_wckeys(d, a->user);
+    if (u && u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+        put_text(d, "AdminLevel", smgr_admin_word(u->admin_level));
+    put_coordinated(d, a->user);
     put_assoc(d, a);
     finish_lines(d);
-    strbuf_done(&coords);
 }
 
 static void put_account(struct dump *d, const Pst__AssocRecord *a)
@@ -347,6 +410,7 @@ static void put_all(struct dump *d)
 {
     size_t root = 0;
 
+    sort_by_user(d);
     if (fputs(head, d->f) == EOF)
         d->s->status = CLI_EXIT_FAILED; /* fclose tells why */
     for (size_t i = 0; i < d->s->n_qos; i++)
@@ -369,7 +433,11 @@ static void dump_done(struct dump *d)
         protobuf_c_message_free_unpacked(d->users[i], NULL);
     for (size_t i = 0; i < d->n_accounts; i++)
         protobuf_c_message_free_unpacked(d->accounts[i], NULL);
+    for (size_t i = 0; i < d->n_wckeys; i++)
+        protobuf_c_message_free_unpacked(d->wckeys[i], NULL);
     free(d->assocs);
+    free(d->wckeys);
+    free(d->defaults);
     free(d->users);
     free(d->accounts);
     strbuf_done(&d->sb);
@@ -378,18 +446,30 @@ static void dump_done(struct dump *d)
 static bool fetch_records(struct dump *d)
 {
     static const Pst__AcctCond all = PST__ACCT_COND__INIT;
-    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    Pst__AcctCond where = PST__ACCT_COND__INIT, keys = PST__ACCT_COND__INIT;
     char *clusters[] = { (char *)d->cluster }; /* only packed */
 
-    where.n_clusters = 1;
-    where.clusters = clusters;
+    where.n_clusters = keys.n_clusters = 1;
+    where.clusters = keys.clusters = clusters;
     where.has_raw_qos = where.raw_qos = 1;
     where.has_no_inherited_limits = where.no_inherited_limits = 1;
     smgr_load_qos(d->s);
     smgr_load_tres(d->s);
     return smgr_list(d->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, keep_assoc, d) &&
            smgr_list(d->s, PST__ACCT_ENTITY__ACCT_USER, &all, keep_user, d) &&
-           smgr_list(d->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_account, d);
+           smgr_list(d->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_account, d) &&
+           smgr_list(d->s, PST__ACCT_ENTITY__ACCT_WCKEY, &keys, keep_wckey, d);
+}
+
+/* Administrators alone: a file with every user of the site. */
+static bool may_dump(const struct dump *d)
+{
+    uid_t uid = geteuid();
+    const struct passwd *pw = getpwuid(uid);
+    const Pst__UserRecord *u = pw ? user_of(d, pw->pw_name) : NULL;
+
+    return uid == 0 || uid == conf_slurm_uid(cli_conf(&d->s->cli)) ||
+           (u && u->admin_level >= PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR);
 }
 
 void smgr_dump(struct smgr *s, int n, char **words)
@@ -414,13 +494,23 @@ void smgr_dump(struct smgr *s, int n, char **words)
         smgr_fail(s, " We need a cluster to dump.\n");
         return;
     }
-    if (!path)
-        path = xasprintf_or_die("./%s.cfg", d.cluster);
-    if (fetch_records(&d)) {
-        if (!d.n_assocs) {
-            smgr_fail(s, " There is no cluster %s\n", d.cluster);
-        } else if (!(d.f = fopen(path, "we"))) {
-            smgr_fail(s, "sacctmgr: error: cannot write %s: %s\n", path, strerror(errno));
+    if (!fetch_records(&d)) {
+        dump_done(&d);
+        return;
+    }
+    if (!may_dump(&d)) {
+        smgr_fail(s, " Your user does not have sufficient privileges to dump clusters.\n");
+    } else if (!d.n_assocs) {
+        smgr_fail(s, " Cluster %s doesn't exist.\n", d.cluster);
+    } else {
+        if (!path) {
+            path = xasprintf_or_die("./%s.cfg", d.cluster);
+            printf(" No filename given, using %s.\n", path);
+            (void)fflush(stdout); /* it shows when it does */
+        }
+        d.f = fopen(path, "we");
+        if (!d.f) {
+            smgr_fail(s, "Can't open file %s, %s\n", path, strerror(errno));
         } else {
             put_all(&d);
             if (fclose(d.f) != 0)

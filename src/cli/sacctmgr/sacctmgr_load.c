@@ -139,6 +139,16 @@ static bool is_there(struct load *l, const char *account, const char *user, cons
     return is_known(l, key);
 }
 
+#define ANY_PARTITION "any one" /* no partition has this name */
+
+static void know_user_assoc(struct load *l, const char *account, const char *user,
+                            const char *partition)
+{
+    know_name(l, key_of(account, user, partition));
+    if (user && *user)
+        know_name(l, key_of(account, user, ANY_PARTITION));
+}
+
 static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     const Pst__AssocRecord *a = (const Pst__AssocRecord *)record;
@@ -148,7 +158,7 @@ static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct qu
     l->has_cluster = true;
     if (!l->clean ||
         (strcasecmp(a->account, "root") == 0 && (!a->user || strcmp(a->user, "root") == 0)))
-        know_name(l, key_of(a->account, a->user, a->partition));
+        know_user_assoc(l, a->account, a->user, a->partition);
     return 0;
 }
 
@@ -281,6 +291,24 @@ static bool make_account(struct load *l, const struct file_entry *e, struct smgr
     return true;
 }
 
+/* Default account and keys are set once all associations are there: see make_defaults(). */
+static void drop_defaults(Pst__AcctSet *set)
+{
+    free(set->default_account);
+    set->default_account = NULL;
+    for (size_t i = 0; i < set->n_wckeys; i++)
+        free(set->wckeys[i]);
+    set->n_wckeys = 0;
+    if (set->user) {
+        free(set->user->default_wckey);
+        set->user->default_wckey = NULL;
+    }
+    if (set->user && !set->user->has_admin_level) {
+        pst__user_record__free_unpacked(set->user, NULL);
+        set->user = NULL;
+    }
+}
+
 static bool make_user(struct load *l, const struct file_entry *e, struct smgr_line *line)
 {
     const char *partition = option_of(e, "Partition");
@@ -289,6 +317,7 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
 
     if (!put_settings(l, e, SMGR_USER, false, line))
         return false;
+    drop_defaults(line->set);
     add_name(&line->where->names, &line->where->n_names, e->parsed.name);
     add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
     add_name(&line->where->accounts, &line->where->n_accounts, e->parent);
@@ -307,10 +336,71 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
     add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
            PST__ACCT_ENTITY__ACCT_USER, line);
     if (!there)
-        know_name(l, key_of(e->parent, e->parsed.name, partition));
+        know_user_assoc(l, e->parent, e->parsed.name, partition);
     if (!is_known(l, known))
         know_name(l, xstrdup_or_die(known));
     l->n_users += !there;
+    return true;
+}
+
+/* Has the user an association of the account, of whatever partition? */
+static bool user_has_account(struct load *l, const char *user, const char *account)
+{
+    return is_there(l, account, user, ANY_PARTITION);
+}
+
+/* One operation about the user in the cluster, its line begun. */
+static bool begin_user_op(struct load *l, const struct file_entry *e, struct smgr_line *line)
+{
+    if (!smgr_parse(l->s, SMGR_USER, SMGR_ADD, 0, NULL, line))
+        return false;
+    add_name(&line->where->names, &line->where->n_names, e->parsed.name);
+    add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
+    return true;
+}
+
+/* What a line says of the user, not of the association.  Lines repeat it: an operation that changes
+ * nothing does no harm, so the first line of a user is taken. */
+static bool make_defaults_of(struct load *l, const struct file_entry *e)
+{
+    const char *account = option_of(e, "DefaultAccount"), *keys = option_of(e, "WCKeys");
+    const char *key = option_of(e, "DefaultWCKey");
+    struct smgr_line line = { 0 };
+
+    if ((keys && *keys) || (key && *key)) {
+        if (!begin_user_op(l, e, &line))
+            return false;
+        (void)(keys && smgr_set_option(&line, "WCKeys", keys));
+        (void)(key && smgr_set_option(&line, "DefaultWCKey", key));
+        add_op(l, PST__ACCT_VERB__ACCT_ADD, PST__ACCT_ENTITY__ACCT_USER, &line);
+        smgr_line_done(&line);
+    }
+    if (account && *account && user_has_account(l, e->parsed.name, account)) {
+        if (!begin_user_op(l, e, &line))
+            return false;
+        check_mem_or_die(pb_set_str(&line.set->default_account, account));
+        add_op(l, PST__ACCT_VERB__ACCT_MODIFY, PST__ACCT_ENTITY__ACCT_USER, &line);
+        smgr_line_done(&line);
+    }
+    return true;
+}
+
+static bool make_defaults(struct load *l)
+{
+    for (size_t i = 0; i < l->n; i++) {
+        const struct file_entry *e = l->entries[i];
+        _cleanup_free_ char *told = NULL;
+
+        if (e->kind != FLAT_USER)
+            continue;
+        told = xasprintf_or_die("defaults of %s", e->parsed.name);
+        if (is_known(l, told))
+            continue;
+        if (option_of(e, "DefaultAccount") || option_of(e, "WCKeys"))
+            know_name(l, TAKE_PTR(told));
+        if (!make_defaults_of(l, e))
+            return false;
+    }
     return true;
 }
 
@@ -402,7 +492,7 @@ static bool make_ops(struct load *l)
         if (!ok)
             return false;
     }
-    return make_coordinators(l);
+    return make_defaults(l) && make_coordinators(l);
 }
 
 /* ---- QOS ------------------------------------------------------------------------------------- */

@@ -10,11 +10,13 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/timefmt.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
 #define DECIDE_MS 30000
+#define QUESTIONS_MAX 100 /* what is told of wrong characters of one answer */
 
 /* ---- the store ------------------------------------------------------------------------------- */
 
@@ -118,26 +120,57 @@ void smgr_forget_tables(struct smgr *s)
 
 /* ---- asking ---------------------------------------------------------------------------------- */
 
-bool smgr_commit(struct smgr *s)
+/* Read a character of the answer; -1: none came in time, or there are no more. */
+static int read_answer(int64_t until_mono_us)
 {
-    char answer[256] = "";
     struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
-    ssize_t n = 0;
+    int64_t left_ms = (until_mono_us - now_mono_us()) / 1000;
+    unsigned char c;
+
+    if (left_ms <= 0 || poll(&p, 1, (int)left_ms) <= 0)
+        return -1;
+    return read(STDIN_FILENO, &c, 1) == 1 ? c : -2;
+}
+
+/* The rest of the line of an answer: the prompt's commands are on the lines after it. */
+static void skip_line(int c)
+{
+    struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+    unsigned char next = (unsigned char)c;
+
+    while (c >= 0 && next != '\n' && poll(&p, 1, 0) > 0 && read(STDIN_FILENO, &next, 1) == 1)
+        ;
+}
+
+bool smgr_ask(struct smgr *s, const char *question)
+{
+    int64_t until = now_mono_us() + DECIDE_MS * INT64_C(1000);
+    int c;
 
     if (s->immediate)
         return true;
-    printf("Would you like to commit changes? (You have 30 seconds to decide)\n(N/y): ");
+    printf("%s (You have 30 seconds to decide)\n(N/y): ", question);
     (void)fflush(stdout); /* it shows when it does */
-    while (poll(&p, 1, DECIDE_MS) > 0 && n < (ssize_t)sizeof(answer) - 1) {
-        ssize_t got =
-            read(STDIN_FILENO, answer + n, 1); /* no more than the line: the prompt's are next */
-
-        if (got <= 0 || answer[n] == '\n')
+    for (unsigned i = 0;; i++) {
+        c = read_answer(until);
+        if (i < QUESTIONS_MAX)
+            printf("\n");
+        if (c < 0 || strchr("nNyY\n", c ? c : ' '))
             break;
-        n += got;
+        if (i + 1 < QUESTIONS_MAX)
+            printf("Y or N please\n(N/y): ");
+        (void)fflush(stdout);
     }
-    printf("\n");
-    if (answer[0] == 'y' || answer[0] == 'Y')
+    if (c == -2)
+        printf("error: Inappropriate ioctl for device\n");
+    if (s->prompting)
+        skip_line(c);
+    return c == 'y' || c == 'Y';
+}
+
+bool smgr_commit(struct smgr *s)
+{
+    if (smgr_ask(s, "Would you like to commit changes?"))
         return true;
     printf(" Changes Discarded\n");
     return false;

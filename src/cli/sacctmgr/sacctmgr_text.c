@@ -94,28 +94,46 @@ static void put_tres_name(struct strbuf *sb, const Pst__TresRecord *t)
         strbuf_addf(sb, "/%s", t->name);
 }
 
-void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n)
+static void put_count(struct smgr *s, struct strbuf *sb, const Pst__TresCount *c)
 {
+    const Pst__TresRecord *t = smgr_tres(s, c->tres_id);
     char text[64];
 
-    for (size_t i = 0; i < n; i++) {
-        const Pst__TresRecord *t = smgr_tres(s, list[i]->tres_id);
-
-        if (i)
-            strbuf_addc(sb, ',');
-        if (t)
-            put_tres_name(sb, t);
-        else
-            strbuf_addf(sb, "%u", list[i]->tres_id);
-        if (list[i]->op)
-            strbuf_addc(sb, list[i]->op == 1 ? '+' : '-');
-        if (list[i]->tres_id == TRES_MEM && list[i]->count > 0) {
-            size_mib_fmt((uint64_t)list[i]->count, false, text, sizeof(text));
-            strbuf_addf(sb, "=%s", text);
-        } else {
-            strbuf_addf(sb, "=%lld", (long long)list[i]->count);
-        }
+    if (t)
+        put_tres_name(sb, t);
+    else
+        strbuf_addf(sb, "%u", c->tres_id);
+    if (c->op)
+        strbuf_addc(sb, c->op == 1 ? '+' : '-');
+    if (c->tres_id == TRES_MEM && c->count > 0) {
+        size_mib_fmt((uint64_t)c->count, false, text, sizeof(text));
+        strbuf_addf(sb, "=%s", text);
+    } else {
+        strbuf_addf(sb, "=%lld", (long long)c->count);
     }
+}
+
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n)
+{
+    char **words = xmalloc_or_die((n + 1) * sizeof(char *));
+
+    for (size_t i = 0; i < n; i++) {
+        struct strbuf one = STRBUF_INIT;
+
+        put_count(s, &one, list[i]);
+        check_mem_or_die(strbuf_detach(&one, &words[i]));
+    }
+    qsort(words, n, sizeof(*words), compare_words);
+    for (size_t i = 0; i < n; i++) {
+        strbuf_addf(sb, "%s%s", i ? "," : "", words[i]);
+        free(words[i]);
+    }
+    free(words);
 }
 
 static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *ret_id)

@@ -226,6 +226,8 @@ static bool subject_of(const Pst__AcctChange *ch, struct subject *s)
         return LOST(AM_ACCOUNT, account_remove);
     case PST__ACCT_CHANGE__BODY_USER_REMOVE:
         return LOST(AM_USER, user_remove);
+    case PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE:
+        return LOST(AM_CLUSTER, cluster_remove);
     case PST__ACCT_CHANGE__BODY_CLEAR:
         *s = (struct subject){ .clear = true };
         return true;
@@ -467,8 +469,12 @@ void am_removal(const Pst__AcctChange *ch, Pst__AcctChange *ret)
         ret->body_case = PST__ACCT_CHANGE__BODY_USER_REMOVE;
         ret->user_remove = (char *)s.name;
         break;
+    case AM_CLUSTER:
+        ret->body_case = PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE;
+        ret->cluster_remove = (char *)s.name;
+        break;
     default:
-        break; /* TRES and clusters stay */
+        break; /* TRES stay */
     }
 }
 

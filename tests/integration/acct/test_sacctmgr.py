@@ -71,7 +71,7 @@ def test_prompt(tree):
 
 
 @pytest.mark.parametrize("words, text", [
-    (["add", "account", "x", "parent=nowhere"], "No parent account nowhere on cluster"),
+    (["add", "account", "x", "parent=nowhere"], "No parent account 'nowhere' on cluster"),
     (["add", "user", "x"], "Need name of account or wckey to add"),
     (["add", "qos", "x", "maxwall=abc"], "Bad MaxWallDurationPerJob value: abc"),
     (["add", "qos", "x", "grptres=foo=1"], 'there is no TRES "foo"'),
@@ -81,7 +81,7 @@ def test_prompt(tree):
     (["modify", "account", "science", "set", "parent=physics"], "can't be the parent"),
     (["delete", "account"], "No conditions given"),
     (["delete", "user", "alice", "where", "account=chem"], "You can not remove the default account of a user"),
-    (["modify", "qos", "high", "set", "preempt=high"], "preemption loop"),
+    (["modify", "qos", "high", "set", "preempt=high"], "Preemption loop"),
     (["list", "user", "format=foo"], "Unknown field 'foo'"),
     (["list", "nosuch"], "No valid entity in list command"),
     (["nosuch"], "invalid keyword: nosuch"),

@@ -148,10 +148,10 @@ static void test_preempt(void **state)
 
     /* nobody preempts himself: not at once, and not around another */
     (void)snprintf(body, sizeof(body), "'where':{'names':['low']},'set':{'preempt_add':[%u]}", low);
-    assert_int_not_equal(change(&o, "MODIFY", "QOS", body), 0);
+    assert_int_equal(change(&o, "MODIFY", "QOS", body), ESLURM_QOS_PREEMPTION_LOOP);
     (void)snprintf(body, sizeof(body), "'where':{'names':['low']},'set':{'preempt_add':[%u]}",
                    high);
-    assert_int_not_equal(change(&o, "MODIFY", "QOS", body), 0);
+    assert_int_equal(change(&o, "MODIFY", "QOS", body), ESLURM_QOS_PREEMPTION_LOOP);
     assert_told(&o, "QOS", "{'names':['low']}", "!'preempt_ids'");
 
     (void)snprintf(body, sizeof(body), "'where':{'names':['high']},'set':{'preempt_remove':[%u]}",
