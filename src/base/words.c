@@ -20,8 +20,8 @@ int words_split(const char *text, size_t len, char *buf, char **words, size_t ma
             in_word = false;
             continue;
         }
-        if (!quote && !in_word && c == '#')
-            break;
+        if (!quote && !in_word && (c == '#' || (c == '\\' && i + 1 == len)))
+            break; /* a comment, or a backslash that has nothing to protect */
         if (!in_word) {
             if (n == max_words)
                 return -E2BIG;

@@ -25,6 +25,7 @@
 #include "cli/job/jobenvlist.h"
 #include "cli/job/hetopts.h"
 #include "cli/job/jobopts.h"
+#include "cli/job/jobshow.h"
 #include "cli/job/joblink.h"
 #include "cli/job/jobtext.h"
 #include "cli/job/cliplugins.h"
@@ -54,6 +55,7 @@ static void collect_options(struct salloc *s)
     int status;
 
     s->first = hetopts_parse(&s->het, s->argc, s->argv);
+    submit_gres_help(&s->cli, &s->het.list[0]);
     for (size_t k = 0; k < s->het.n; k++)
         clifilter_defaults(&s->cli, &s->het.list[k]);
     status = hetopts_finish(&s->het);
@@ -61,10 +63,10 @@ static void collect_options(struct salloc *s)
         status = clifilter_pre_submit(&s->cli, &s->het.list[k], (unsigned)k);
     s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
-    if (s->cli.verbose > 0)
-        jobopts_print_defined(&s->opts);
     if (status != 0)
         exit(status);
+    for (size_t k = 0; s->cli.verbose > 0 && k < s->het.n; k++)
+        jobshow_defined(&s->het.list[k]);
 }
 
 /* The command to run: the words given, or the user's shell, on the first node if the site says

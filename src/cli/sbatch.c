@@ -22,6 +22,7 @@
 #include "cli/job/jobenvlist.h"
 #include "cli/job/hetopts.h"
 #include "cli/job/jobopts.h"
+#include "cli/job/jobshow.h"
 #include "cli/job/cliplugins.h"
 #include "cli/job/batchscript.h"
 #include "cli/job/submit.h"
@@ -95,14 +96,28 @@ static void take_wrap(struct sbatch *s)
     s->opts = *to; /* load_script() looks at it */
 }
 
+static void show_options(const struct sbatch *s)
+{
+    for (size_t k = 0; k < s->het.n; k++) {
+        const struct jobopts *jo = &s->het.list[k];
+
+        if (jo->old_separator)
+            cli_warning("The \"packjob\" component separator is deprecated. Please use \"hetjob\" "
+                        "instead.");
+        if (s->cli.verbose > 0)
+            jobshow_defined(jo);
+    }
+}
+
 static void collect_options(struct sbatch *s)
 {
     int status;
 
     s->first = hetopts_parse(&s->het, s->argc, s->argv);
+    submit_gres_help(&s->cli, &s->het.list[0]);
     take_wrap(s);
     load_script(s);
-    status = script_options(&s->script, &s->het);
+    status = script_options(&s->script, s->script_name, &s->het);
     for (size_t k = 0; k < s->het.n; k++)
         clifilter_defaults(&s->cli, &s->het.list[k]);
     if (status == 0)
@@ -111,10 +126,9 @@ static void collect_options(struct sbatch *s)
         status = clifilter_pre_submit(&s->cli, &s->het.list[k], (unsigned)k);
     s->opts = *hetopts_at(&s->het, 0);
     cli_set_verbosity(&s->cli, s->opts.verbose);
-    if (s->cli.verbose > 0)
-        jobopts_print_defined(&s->opts);
     if (status != 0)
         exit(status);
+    show_options(s);
 }
 
 static const char *default_name(const struct sbatch *s)

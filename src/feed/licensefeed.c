@@ -14,7 +14,7 @@
 /* "name", "name:2", "name=2"; word is changed. */
 static bool parse_one(char *word, struct gres_text *ret)
 {
-    return gres_text_parse(word, ret) && !ret->type && ret->count > 0;
+    return gres_text_parse(word, ret) && !ret->type; /* none of them can be asked for, too */
 }
 
 int licenses_configure(struct sched *s, const char *text)

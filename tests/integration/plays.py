@@ -24,6 +24,7 @@ Directives stand before the command that they are for, or take effect where they
     @script NAME             the lines "| text" below become alice's executable file NAME
     @file PATH               ... become a file below the cluster's folder (etc/...), of root
     @unordered               the next command's lines may come in any order
+    @clear                   every job is cancelled, nodes are idle again
     @within SECONDS          the next command must have answered by then
     @allow REASON => PATTERN => TEXT       replace PATTERN in the next command's recorded output by TEXT
     @mask REASON => PATTERN => TEXT        replace it on both sides, in the next command
@@ -301,7 +302,7 @@ class Play:
             self.lines = []
             self.waiting.append((word, (rest, self.lines)))
         else:
-            assert word in ("id", "do", "until", "daemon", "unordered", "within", "allow", "mask", "differs", "skip"), \
+            assert word in ("id", "do", "until", "daemon", "clear", "unordered", "within", "allow", "mask", "differs", "skip"), \
                 f"unknown directive @{word}"
             self.waiting.append((word, rest))
 
@@ -329,6 +330,8 @@ def prepare(c, entry):
             (c.dir / rest[0]).write_text("\n".join(rest[1]).replace("{dir}", str(c.dir)) + "\n")
         elif word == "daemon":
             c.daemon(*rest.split())
+        elif word == "clear":
+            c.clear()
         elif word == "do":
             user, command = prompted(known(c, rest))
             done = c.bash(command, user)

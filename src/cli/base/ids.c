@@ -158,6 +158,26 @@ int ids_parse(const char *text, struct ids *ret_ids, struct err *err)
     return 0;
 }
 
+const char *ids_mistake(const char *text)
+{
+    size_t digits = strspn(text, "0123456789");
+    const char *rest = text + digits;
+
+    if (!*text)
+        return "JobID must not be an empty string";
+    if (*text == '-' && isdigit((unsigned char)text[1]))
+        return "JobID can not be a negative number";
+    if (strspn(text, "0") == digits)
+        return "JobID can not be zero";
+    if (*rest == '_' && !rest[1])
+        return "Job Array ID must not be an empty string";
+    if (*rest == '+' && !rest[1])
+        return "HetJob component must not be an empty string";
+    if (*rest == '.' && !rest[1])
+        return "StepID must not be an empty string";
+    return "JobID includes unexpected non-numeric characters";
+}
+
 const char *step_name(uint32_t step_id, char *buf, unsigned size)
 {
     for (size_t i = 0; i < ARRAY_SIZE(step_names); i++) {

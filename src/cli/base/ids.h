@@ -40,6 +40,9 @@ struct ids {
 int ids_parse(const char *text, struct ids *ret_ids, struct err *err);
 void ids_done(struct ids *ids);
 
+/* What is wrong with a text that ids_parse() refused, as the submission commands say it. */
+const char *ids_mistake(const char *text);
+
 /* Is task in a set such as "1-3,7-11:2"?  The set must have passed ids_parse() or
  * ids_check_set(). */
 bool ids_set_has(const char *set, uint32_t task);

@@ -68,10 +68,22 @@ static void add_short(struct strbuf *sb, const struct opt *o)
         strbuf_add(sb, o->arg == OPT_REQ ? ":" : "::");
 }
 
-/* Spellings of earlier releases, which programs still use (Open MPI 4); help does not list them. */
-static const struct {
-    const char *old, *name;
-} spellings[] = { { "cpu_bind", "cpu-bind" }, { "mem_bind", "mem-bind" } };
+/* Spellings of earlier releases, which programs still use (Open MPI 4); neither help nor the list
+ * of an ambiguous abbreviation names them.  Gives the word in today's spelling, or word itself. */
+static char *present_spelling(char *word)
+{
+    static const struct {
+        const char *old, *name;
+    } spellings[] = { { "--cpu_bind", "--cpu-bind" }, { "--mem_bind", "--mem-bind" } };
+
+    for (size_t i = 0; word && i < ARRAY_SIZE(spellings); i++) {
+        size_t len = strlen(spellings[i].old);
+
+        if (strncmp(word, spellings[i].old, len) == 0 && (!word[len] || word[len] == '='))
+            return xasprintf_or_die("%s%s", spellings[i].name, word + len); /* as long as argv */
+    }
+    return word;
+}
 
 static void parser_init(struct parser *p, const struct opt_command *cmd)
 {
@@ -85,8 +97,7 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
     struct strbuf sb = STRBUF_INIT;
     size_t n = 0, rows = row_count(cmd);
 
-    p->longs =
-        xmalloc_or_die((rows + ARRAY_SIZE(spellings) + ARRAY_SIZE(common) + 1) * sizeof(*p->longs));
+    p->longs = xmalloc_or_die((rows + ARRAY_SIZE(common) + 1) * sizeof(*p->longs));
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
@@ -96,10 +107,6 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
         if (!row_applies(cmd, o))
             continue;
         p->longs[n++] = (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)i };
-        for (size_t k = 0; k < ARRAY_SIZE(spellings); k++)
-            if (strcmp(o->name, spellings[k].name) == 0)
-                p->longs[n++] =
-                    (struct option){ spellings[k].old, has_arg(o), NULL, VAL_BASE + (int)i };
         if (o->letter)
             add_short(&sb, o);
     }
@@ -166,6 +173,12 @@ static bool common_option(const struct opt_command *cmd, int val)
     default:
         return false;
     }
+}
+
+static bool is_common(const struct opt_command *cmd, int val)
+{
+    return (val >= VAL_HELP && val <= VAL_INTERFACE) || val == 'V' ||
+           (val == 'h' && cmd->help_with_h);
 }
 
 static bool is_more(const struct opt_more *more, const struct opt *o)
@@ -269,6 +282,14 @@ static int take_option(const struct opt_command *cmd, const struct opt *o, const
     return status;
 }
 
+int opts_take(const struct opt_command *cmd, int id, const char *arg, enum opt_source source,
+              void *ctx)
+{
+    const struct opt *o = opts_find(cmd, id);
+
+    return o ? take_option(cmd, o, arg, source, ctx) : 0;
+}
+
 /* ---- parser ---------------------------------------------------------------------------------- */
 
 /* The loop over getopt.  Gives the exit status, 0 = go on, -1 = leave with success. */
@@ -283,13 +304,20 @@ static int parse_words(const struct opt_command *cmd, int argc, char **argv, voi
     argv[0] = (char *)cmd->name; /* getopt prefixes its messages with it and does not write to it */
     optind = 0;                  /* glibc: start over */
     opterr = 1;
-    while (status == 0 && (val = getopt_long(argc, argv, p.shorts, p.longs, NULL)) != -1) {
-        const struct opt *o = row_of(cmd, val);
+    for (;;) {
+        const struct opt *o;
+        int next = MAX(optind, 1);
 
+        if (next < argc)
+            argv[next] = present_spelling(argv[next]);
+        val = status == 0 ? getopt_long(argc, argv, p.shorts, p.longs, NULL) : -1;
+        if (val == -1)
+            break;
+        o = row_of(cmd, val);
         if (o) {
             status = take_option(cmd, o, optarg, source, ctx);
-        } else if (source == OPT_FROM_ARGV && common_option(cmd, val)) {
-            status = -1;
+        } else if (source == OPT_FROM_ARGV ? common_option(cmd, val) : is_common(cmd, val)) {
+            status = source == OPT_FROM_ARGV ? -1 : 0; /* a script's --help is not heard */
         } else {
             if (!cmd->terse)
                 try_help(cmd);
@@ -338,14 +366,15 @@ bool opts_env_name(const struct opt_command *cmd, const struct opt *opt, size_t 
 
     while (p && *p) {
         size_t len = strcspn(p, ",");
-        bool ours =
-            *p == '@' || has_prefix(p, len, cmd->prefix) || has_prefix(p, len, cmd->prefix2);
+        bool ours = *p == '@' || (*p == '!' ? !has_prefix(p + 1, len - 1, cmd->prefix)
+                                            : has_prefix(p, len, cmd->prefix) ||
+                                                  has_prefix(p, len, cmd->prefix2));
 
         if (ours && i-- == 0) {
             if (*p == '@')
                 (void)snprintf(buf, size, "%s_%.*s", cmd->prefix, (int)len - 1, p + 1);
             else
-                (void)snprintf(buf, size, "%.*s", (int)len, p);
+                (void)snprintf(buf, size, "%.*s", (int)len - (*p == '!'), p + (*p == '!'));
             return true;
         }
         p += len;

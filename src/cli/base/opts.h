@@ -106,7 +106,8 @@ struct opt {
     char letter;      /* short form; 0 = none */
     enum opt_arg arg;
     struct opt_bind bind;
-    const char *env;     /* environment names, comma separated; "@X" = PREFIX_X; NULL = none */
+    const char *env;     /* environment names, comma separated; "@X" = PREFIX_X, "!X" = X for
+                          * commands of other prefixes too; NULL = none */
     const char *group;   /* heading in --help; NULL = that of the row before */
     const char *metavar; /* "name", "minutes" ...; NULL for flags */
     const char *help;    /* one line, starts in lower case; NULL = works but is not shown */
@@ -159,11 +160,15 @@ struct opt_command {
  * for more information`) and values that are refused.  Returns the index of the first argument that
  * is not an option; argv is reordered when permute. */
 int opts_parse(const struct opt_command *cmd, int argc, char **argv, void *ctx);
-/* As above for words of a job script: argv[0] is ignored.  Does not exit for --help and the like:
- * they are ordinary mistakes there.  *ret_status gets the exit status when < 0 is returned (message
- * already printed); stray words end the line.  Returns as opts_parse(). */
+/* As above for words of a job script: argv[0] is ignored, --help and the like have no effect.
+ * *ret_status gets the exit status when < 0 is returned (message already printed); stray words end
+ * the line.  Returns as opts_parse(). */
 int opts_parse_line(const struct opt_command *cmd, int argc, char **argv, void *ctx,
                     int *ret_status);
+/* Take one option by its id, as if its row had been found on the command line.  Returns 0 or the
+ * exit status, the message printed. */
+int opts_take(const struct opt_command *cmd, int id, const char *arg, enum opt_source source,
+              void *ctx);
 /* Apply the environment; exits as opts_parse() does for a value that is refused.  A flag counts
  * as given when its variable is empty, "yes" or a non-zero number. */
 void opts_env(const struct opt_command *cmd, void *ctx);

@@ -16,6 +16,8 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 #include "cli/base/cli.h"
+#include "cli/job/foreign.h"
+#include "wire/errors.h"
 
 void script_done(struct script *s)
 {
@@ -129,8 +131,8 @@ int script_check(const struct script *s, struct err *err)
     if (s->len == 0)
         return err_set(err, CLI_EXIT_FAILED, "Batch script is empty!");
     if (s->len > SCRIPT_MAX)
-        return err_set(err, CLI_EXIT_FAILED, "Batch script is larger than %u MiB",
-                       SCRIPT_MAX >> 20);
+        return err_set(err, CLI_EXIT_FAILED, "Batch job submission failed: %s",
+                       slurm_err_text(ESLURM_PATHNAME_TOO_LONG));
     while (blank < s->len && isspace((unsigned char)s->text[blank]))
         blank++;
     if (blank == s->len)
@@ -145,7 +147,9 @@ int script_check(const struct script *s, struct err *err)
                        "Batch script contains DOS line breaks (\\r\\n)\n"
                        "instead of expected UNIX line breaks (\\n).");
     if (memchr(s->text, '\0', s->len))
-        return err_set(err, CLI_EXIT_FAILED, "The batch script contains a NUL byte");
+        return err_set(err, CLI_EXIT_FAILED,
+                       "The Slurm controller does not allow scripts that\n"
+                       "contain a NULL character '\\0'.");
     return 0;
 }
 
@@ -158,38 +162,100 @@ static bool take_directive(const char *line, size_t len, const char *word)
     return len > n && strncmp(line, word, n) == 0 && isspace((unsigned char)line[n]);
 }
 
-static int one_directive(const char *text, size_t len, unsigned number, struct hetopts *h,
+/* Where a directive stands, for messages. */
+struct place {
+    const char *name;
+    unsigned line;
+};
+
+/* The quote that is open at the end of text; *ret_from: where its word begins, with the blanks
+ * before it. */
+static char open_quote(const char *text, size_t len, size_t *ret_from)
+{
+    char quote = '\0';
+
+    *ret_from = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool blank = isspace((unsigned char)text[i]);
+
+        if (!quote && blank && i > 0 && !isspace((unsigned char)text[i - 1]))
+            *ret_from = i;
+        if (text[i] == '\\' && quote != '\'')
+            i++;
+        else if (quote == text[i])
+            quote = '\0';
+        else if (!quote && (text[i] == '"' || text[i] == '\''))
+            quote = text[i];
+    }
+    return quote;
+}
+
+static int split_directive(const char *text, size_t len, const struct place *at, char *buf,
+                           char **words)
+{
+    size_t from;
+    char quote;
+    int n;
+
+    if (len > SCRIPT_LINE_MAX) {
+        cli_error("line %u: the #SBATCH line is longer than %u bytes", at->line, SCRIPT_LINE_MAX);
+        return -E2BIG;
+    }
+    n = words_split(text, len, buf, words, SCRIPT_WORDS_MAX);
+    if (n == -EINVAL) {
+        quote = open_quote(text, len, &from);
+        cli_print_fatal("%s: line %u: Unmatched `%c` in [%.*s]", at->name, at->line, quote,
+                        (int)(len - from), text + from);
+    } else if (n < 0) {
+        cli_error("line %u: too many words in an #SBATCH line", at->line);
+    }
+    return n;
+}
+
+static int one_directive(const char *text, size_t len, const struct place *at, struct hetopts *h,
                          size_t *k)
 {
     char buf[SCRIPT_LINE_MAX + 1], *argv[SCRIPT_WORDS_MAX + 2] = { (char *)"sbatch" };
-    int n, status = 0;
+    int n = split_directive(text, len, at, buf, argv + 1), status = 0, next;
 
-    if (len > SCRIPT_LINE_MAX) {
-        cli_error("line %u: the #SBATCH line is longer than %u bytes", number, SCRIPT_LINE_MAX);
+    if (n < 0)
         return CLI_EXIT_FAILED;
-    }
-    n = words_split(text, len, buf, argv + 1, SCRIPT_WORDS_MAX);
-    if (n < 0) {
-        cli_error("line %u: %s", number,
-                  n == -EINVAL ? "a quote is not closed" : "too many words in an #SBATCH line");
-        return CLI_EXIT_FAILED;
-    }
     if (n == 1 && (strcmp(argv[1], "hetjob") == 0 || strcmp(argv[1], "packjob") == 0)) {
-        (void)hetopts_at(h, ++*k); /* a component, even without options */
+        /* a component, even without options */
+        hetopts_at(h, ++*k)->old_separator = argv[1][0] == 'p';
         return 0;
     }
     argv[n + 1] = NULL;
-    (void)opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, hetopts_at(h, *k), &status);
+    next =
+        opts_parse_line(jobopts_command(JOBOPTS_SBATCH), n + 1, argv, hetopts_at(h, *k), &status);
+    if (status == 0 && next <= n) {
+        cli_error("Invalid directive found in batch script: %s", argv[next]);
+        return CLI_EXIT_USAGE;
+    }
     return status;
 }
 
-int script_options(const struct script *s, struct hetopts *h)
+/* A line of another system's options. */
+static int foreign_directive(const char *line, size_t len, struct jobopts *jo)
+{
+    if (jobopts_has(jo, JO_IGNORE_PBS))
+        return 0;
+    if (take_directive(line, len, "#PBS"))
+        return foreign_line(FOREIGN_PBS, line + 4, len - 4, jo);
+    if (take_directive(line, len, "#BSUB"))
+        return foreign_line(FOREIGN_BSUB, line + 5, len - 5, jo);
+    return 0;
+}
+
+int script_options(const struct script *s, const char *name, struct hetopts *h)
 {
     const char *p = s->text, *end = s->text + s->len;
+    struct place at = { .name = name ? name : "stdin" };
     bool told = false;
     size_t component = 0;
+    int status = 0;
 
-    for (unsigned number = 1; p < end; number++) {
+    for (at.line = 1; p < end && status == 0; at.line++) {
         const char *eol = memchr(p, '\n', (size_t)(end - p));
         size_t len = (size_t)((eol ? eol : end) - p);
         size_t blank = 0;
@@ -199,21 +265,16 @@ int script_options(const struct script *s, struct hetopts *h)
         if (blank < len && p[blank] != '#')
             break;
         if (take_directive(p, len, "#SBATCH")) {
-            int status = one_directive(p + 7, len - 7, number, h, &component);
-
-            if (status != 0)
-                return status;
+            status = one_directive(p + 7, len - 7, &at, h, &component);
         } else if (take_directive(p, len, "#SLURM") && !told) {
             cli_error(
                 "Change from #SLURM to #SBATCH in your script and verify the options are valid in "
                 "sbatch");
             told = true;
-        } else if ((take_directive(p, len, "#PBS") || take_directive(p, len, "#BSUB")) &&
-                   !jobopts_has(&h->list[0], JO_IGNORE_PBS) && !told) {
-            cli_warning("line %u: #PBS and #BSUB lines are not translated by this version", number);
-            told = true;
+        } else {
+            status = foreign_directive(p, len, hetopts_at(h, 0));
         }
         p += len + 1;
     }
-    return 0;
+    return status;
 }

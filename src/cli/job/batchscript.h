@@ -31,7 +31,8 @@ void script_wrap(const char *command, struct script *ret_script);
  * sentences, one a line, are in err. */
 int script_check(const struct script *s, struct err *err);
 
-/* Apply the #SBATCH lines with source OPT_FROM_SCRIPT.  Returns 0 or the exit status, the
- * message printed. `#SBATCH hetjob` begins the next component. Reading stops at the first line
- * that is neither blank nor a comment. */
-int script_options(const struct script *s, struct hetopts *h);
+/* Apply the #SBATCH lines, and those of #PBS and #BSUB, with source OPT_FROM_SCRIPT.  Returns 0 or
+ * the exit status, the message printed; name (NULL: standard input) is the script's in messages.
+ * `#SBATCH hetjob` begins the next component. Reading stops at the first line that is neither blank
+ * nor a comment. */
+int script_options(const struct script *s, const char *name, struct hetopts *h);

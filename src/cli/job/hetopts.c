@@ -74,6 +74,25 @@ void hetopts_init(struct hetopts *h, enum jobopts_cmd cmd)
     (void)hetopts_at(h, 0); /* made */
 }
 
+/* One set of options on the command line counts for every component that a script names. */
+static void spread_options(struct hetopts *h)
+{
+    const struct jobopts *from = &h->list[0];
+
+    for (size_t k = 1; h->alone && k < h->n; k++) {
+        struct jobopts *to = &h->list[k];
+
+        for (enum jobopt id = 0; id < JO_MAX_; id++) {
+            if (from->from[id] != 1 + OPT_FROM_ARGV)
+                continue;
+            jobopts_clear(to, id);
+            to->value[id] = xstrdup_or_die(from->value[id]);
+            to->from[id] = from->from[id];
+        }
+        to->verbose = to->verbose ? to->verbose : from->verbose;
+    }
+}
+
 struct jobopts *hetopts_at(struct hetopts *h, size_t k)
 {
     if (k >= HETOPTS_MAX)
@@ -92,6 +111,7 @@ int hetopts_parse(struct hetopts *h, int argc, char **argv)
 
     for (size_t k = 0;; k++) {
         base += opts_parse(cmd, argc - base, argv + base, hetopts_at(h, k));
+        h->alone = k == 0;
         if (base >= argc || strcmp(argv[base], ":") != 0)
             return base;
     }
@@ -133,6 +153,7 @@ int hetopts_finish(struct hetopts *h)
 {
     int status = 0;
 
+    spread_options(h);
     for (size_t k = 0; k < h->n; k++)
         opts_env(jobopts_command(h->cmd), &h->list[k]);
     hetopts_carry(h);

@@ -16,6 +16,7 @@ struct hetopts {
     enum jobopts_cmd cmd;
     struct jobopts *list;
     size_t n;
+    bool alone; /* the command line had one set of options */
 };
 
 void hetopts_init(struct hetopts *h, enum jobopts_cmd cmd); /* one component, nothing given */

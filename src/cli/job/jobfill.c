@@ -2,27 +2,24 @@
  *
  * The rows of jobopts.def name the record's field for each option whose text or number is copied as
  * it is; the other options have code here.  Values were checked when they were collected. */
+#include <ctype.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/hostlist.h"
 #include "base/pb/pbutil.h"
-#include "base/readfile.h"
 #include "base/safetext.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
+#include "cli/job/jobnodes.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/jobtext.h"
 
-#define NODEFILE_MAX (4u << 20)
 #define NICE_DEFAULT 100
 #define PRIORITY_TOP (UINT32_MAX - 2)
 
@@ -128,57 +125,6 @@ static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *jo
             time_when_parse(jo->value[JO_DEADLINE], now, true, &job->deadline_us, NULL) == 0;
 }
 
-/* Names in a file, one or more a line, as a host list. */
-static int read_nodefile(const char *path, char **ret_text, struct err *err)
-{
-    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
-    _cleanup_free_ char *buf = NULL;
-    size_t len = 0, out = 0;
-    int r;
-
-    if (fd < 0)
-        return err_set(err, CLI_EXIT_FAILED, "Unable to open the node file %.300s: %s", path,
-                       strerror(errno));
-    r = readfile_fd(fd, NODEFILE_MAX - 2, &buf, &len);
-    if (r < 0 && r != -EFBIG)
-        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
-    if (r < 0)
-        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s is larger than 4 MiB", path);
-    for (size_t i = 0; i < len;
-         i++) { /* white space separates names: one comma for each run of it */
-        bool gap = buf[i] == '\0' || strchr(" \t\r\n,", buf[i]) != NULL;
-
-        if (!gap)
-            buf[out++] = buf[i];
-        else if (out > 0 && buf[out - 1] != ',')
-            buf[out++] = ',';
-    }
-    if (out > 0 && buf[out - 1] == ',')
-        out--;
-    buf[out] = '\0';
-    if (out == 0)
-        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
-    *ret_text = TAKE_PTR(buf);
-    return 0;
-}
-
-int jobfill_node_list(const char *arg, bool file, char **field, struct err *err)
-{
-    char *text = NULL;
-    int status;
-
-    if (!file && !strchr(arg, '/')) {
-        set_text(field, arg);
-        return 0;
-    }
-    status = read_nodefile(arg, &text, err);
-    if (status == 0) {
-        free(*field);
-        *field = text;
-    }
-    return status;
-}
-
 /* Without -n, a geometry asks for a task on each of its threads. */
 static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
 {
@@ -197,15 +143,28 @@ static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
 /* Every hint but multithread asks for one thread of each core. */
 static void apply_hint(Pst__JobRecord *job)
 {
+    if (job->hint && strcasecmp(job->hint, "help") == 0)
+        set_text(&job->hint, NULL);
     if (!job->hint || job->has_threads_per_core || strcmp(job->hint, "multithread") == 0)
         return;
     job->threads_per_core = 1;
     job->has_threads_per_core = true;
 }
 
+/* Without a count of nodes, the named ones are how many the job wants. */
+static uint32_t nodes_of_list(Pst__JobRecord *job, uint32_t min, size_t named)
+{
+    if (min || named < 2 || (job->has_num_tasks && job->num_tasks < named))
+        return min;
+    job->min_nodes = job->max_nodes = (uint32_t)named;
+    job->has_min_nodes = job->has_max_nodes = true;
+    return (uint32_t)named;
+}
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
+    size_t named = 0;
     int status = 0, n;
 
     jobopts_nodes(jo, &min, &max);
@@ -223,11 +182,17 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = strbuf_detach(&sb, &job->node_counts) < 0 ? CLI_EXIT_FAILED : 0;
     }
     if (status == 0 && jobopts_has(jo, JO_NODELIST))
-        status = jobfill_node_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
+        status = jobnodes_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_NODEFILE))
-        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
+        status = jobnodes_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
-        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
+        status = jobnodes_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
+    if (status == 0)
+        status = jobnodes_fold(&job->req_nodes, &named);
+    if (status == 0)
+        status = jobnodes_fold(&job->exc_nodes, NULL);
+    if (status == 0)
+        min = nodes_of_list(job, min, named);
     if (job->has_ntasks_per_node && !job->has_num_tasks) {
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);
         job->has_num_tasks = true;
@@ -387,24 +352,18 @@ static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
     const char *value;
 
     if ((value = jo->value[JO_NICE])) {
-        int64_t n = NICE_DEFAULT;
-
-        (void)parse_i64(value, INT32_MIN, INT32_MAX, &n); /* "" keeps the default */
-        job->nice = (int32_t)n;
+        job->nice = *value ? (int32_t)strtol(value, NULL, 10) : NICE_DEFAULT; /* was checked */
         job->has_nice = true;
     }
     if ((value = jo->value[JO_PRIORITY])) {
-        uint64_t n = PRIORITY_TOP;
+        bool top = strcasecmp(value, "top") == 0;
 
-        (void)parse_u64(value, 0, UINT32_MAX, &n); /* "TOP" keeps the highest */
-        job->priority = (uint32_t)n;
-        job->has_priority = true;
+        job->priority = top ? PRIORITY_TOP : (uint32_t)strtoul(value, NULL, 10); /* was checked */
+        job->has_priority = top || isdigit((unsigned char)*value);
     }
     if ((value = jo->value[JO_SWITCHES])) {
         job->switches = (uint32_t)strtoul(value, NULL, 10); /* was checked; stops at '@' */
         job->has_switches = true;
-        if (strchr(value, '@'))
-            cli_warning("--switches: this version waits for the switches without a time limit");
     }
     if ((value = jo->value[JO_MAIL_TYPE])) {
         (void)jobtext_mail_parse(value, &job->mail_type); /* was checked */
@@ -551,10 +510,10 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
     step_numbers(jo, spec);
     step_flags(jo, spec);
     if (jobopts_has(jo, JO_NODELIST))
-        status = jobfill_node_list(jo->value[JO_NODELIST], false, &spec->nodelist, err);
+        status = jobnodes_list(jo->value[JO_NODELIST], false, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_NODEFILE))
-        status = jobfill_node_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
+        status = jobnodes_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
-        status = jobfill_node_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
+        status = jobnodes_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
     return status == 0 ? step_resources(jo, gres_types, spec, err) : status;
 }

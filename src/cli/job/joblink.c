@@ -163,6 +163,9 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
     if (a->told || a->at_once)
         return;
     a->told = true;
+    if (reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
+        reason == PST__JOB_REASON__REASON_JOB_HELD_ADMIN)
+        cli_info("Job is in held state, pending scheduler release");
     if (unavailable_now(reason))
         cli_info("Requested partition configuration not available now");
     if (a->salloc)
@@ -285,8 +288,13 @@ static int wait_granted(struct asking *a)
         } else if (r == -EINTR) {
             return wait_interrupted(a);
         } else if (r == -EREMOTEIO) {
-            submit_print_code(a->what, l->err_code, l->err_text);
-            return a->immediate ? cli_immediate_status() : cli_error_status();
+            bool busy = l->err_code == ESLURM_NODES_BUSY;
+
+            submit_print_code(busy ? "Unable to allocate resources" : a->what, l->err_code,
+                              l->err_text);
+            return a->immediate && l->err_code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+                       ? cli_immediate_status()
+                       : cli_error_status();
         } else if (r == -EPIPE) {
             r = resume_waiting(a);
             if (r != 0)

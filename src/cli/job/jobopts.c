@@ -47,6 +47,11 @@ static const uint8_t kinds[JO_MAX_] = {
 
 struct opt_more jobopts_more;
 
+unsigned jobopts_kind(enum jobopt id)
+{
+    return kinds[id];
+}
+
 const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
 {
     static const struct opt_command commands[] = {
@@ -156,6 +161,10 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
 
     if (id == JO_TASKS_PER_NODE)
         id = JO_NTASKS_PER_NODE;
+    else if (id == JO_NTASKS_PER_TRES)
+        id = JO_NTASKS_PER_GPU;
+    if (id == JO_WRAP && source == OPT_FROM_SCRIPT)
+        return 0; /* the script is what is submitted */
     status = jobvalue_check((enum jobvalue_kind)kinds[opt->id], opt, arg, err);
     if (status < 0)
         exit(CLI_EXIT_OK); /* a list was asked for and printed */
@@ -220,6 +229,32 @@ static int fatal_line(const char *text)
     return CLI_EXIT_FAILED;
 }
 
+static int gres_line(const char *text)
+{
+    cli_error("%s", text);
+    cli_error("Invalid generic resource (gres) specification");
+    return CLI_EXIT_FAILED;
+}
+
+/* A layout that a list of nodes decides has one. */
+static bool is_placed(const struct jobopts *jo)
+{
+    const char *dist = jobopts_get(jo, JO_DISTRIBUTION);
+
+    return !dist || strncasecmp(dist, "arbitrary", 9) != 0 || jo->in_allocation ||
+           jobopts_has(jo, JO_NODELIST) || jobopts_has(jo, JO_NODEFILE) || getenv("SLURM_HOSTFILE");
+}
+
+static bool begins_in_time(const struct jobopts *jo)
+{
+    int64_t now = now_us(), begin, deadline;
+
+    return !jobopts_has(jo, JO_BEGIN) || !jobopts_has(jo, JO_DEADLINE) ||
+           time_when_parse(jo->value[JO_BEGIN], now, true, &begin, NULL) < 0 ||
+           time_when_parse(jo->value[JO_DEADLINE], now, true, &deadline, NULL) < 0 ||
+           begin < deadline;
+}
+
 static int check_segment(const struct jobopts *jo)
 {
     uint64_t segment = jobopts_num(jo, JO_SEGMENT, 0);
@@ -235,20 +270,20 @@ static int check_segment(const struct jobopts *jo)
     return CLI_EXIT_FAILED;
 }
 
-/* More nodes than tasks: Slurm lowers the node count and says so. */
+/* More nodes than tasks: Slurm lowers the node count, and says so when it was asked for. */
 static void fit_nodes_to_tasks(struct jobopts *jo)
 {
     uint64_t tasks = jobopts_num(jo, JO_NTASKS, 0);
     uint32_t min, max;
 
     jobopts_nodes(jo, &min, &max);
-    if (tasks == 0 || min <= tasks)
+    if (tasks == 0 || MAX(min, max) <= tasks || strpbrk(jo->value[JO_NODES], ",:"))
         return;
-    if (jo->verbose >= 0)
+    if (jo->verbose >= 0 && min > tasks)
         cli_warning("can't run %u processes on %u nodes, setting nnodes to %u", (unsigned)tasks,
                     min, (unsigned)tasks);
     free(jo->value[JO_NODES]);
-    jo->value[JO_NODES] = xasprintf_or_die("%u-%u", (unsigned)tasks, (unsigned)tasks);
+    jo->value[JO_NODES] = xasprintf_or_die("%u-%u", (unsigned)MIN(min, tasks), (unsigned)tasks);
 }
 
 /* Does a list like --tres-per-task's name GPUs?  With drop it does not any more. */
@@ -295,6 +330,55 @@ static void settle_gpus(struct jobopts *jo)
         jobopts_clear(jo, JO_TRES_PER_TASK);
 }
 
+/* What the controller would say, in the words of the command. */
+static int refuse_line(const struct jobopts *jo, const char *text)
+{
+    cli_error("%s: %s",
+              jo->cmd == JOBOPTS_SBATCH   ? "Batch job submission failed"
+              : jo->cmd == JOBOPTS_SALLOC ? "Job submit/allocate failed"
+                                          : "Unable to allocate resources",
+              text);
+    return cli_error_status();
+}
+
+/* Every feature of --batch is one that --constraint asks of all nodes: then the script's node has
+ * it. */
+static bool batch_in_constraint(const struct jobopts *jo)
+{
+    const char *batch = jobopts_get(jo, JO_BATCH), *all = jobopts_get(jo, JO_CONSTRAINT);
+
+    for (const char *p = batch; p && *p; p += *p != '\0') {
+        size_t len = strcspn(p, "&,");
+        bool found = false;
+
+        for (const char *q = all; q && *q && !found; q += *q != '\0') {
+            size_t n = strcspn(q, "&,");
+
+            found = n == len && strncmp(p, q, n) == 0;
+            q += n;
+        }
+        if (!found)
+            return false;
+        p += len;
+    }
+    return true;
+}
+
+/* Options that cannot be followed, and whose refusal the controller would word. */
+static int check_refused(const struct jobopts *jo)
+{
+    const char *bind = jobopts_get(jo, JO_TRES_BIND);
+
+    if (!batch_in_constraint(jo))
+        return refuse_line(jo, "Job --batch option is invalid or not a subset of --constraint");
+    if (bind && strncasecmp(bind, "gres/gpu:", 9) != 0)
+        return refuse_line(jo, "Invalid Trackable RESource (TRES) specification");
+    if (!jobopts_has(jo, JO_REBOOT) || geteuid() == 0)
+        return 0;
+    cli_error("rebooting of nodes is only allowed for admins");
+    return refuse_line(jo, "Access/permission denied");
+}
+
 int jobopts_check(struct jobopts *jo)
 {
     unsigned mems = 0;
@@ -306,68 +390,33 @@ int jobopts_check(struct jobopts *jo)
     if (mems > 1)
         return fatal_line("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
     if (jobopts_has(jo, JO_CPUS_PER_GPU) && jo->from[JO_CPUS_PER_GPU] <= jo->from[JO_CPUS_PER_TASK])
-        return fatal_line("--cpus-per-gpu and --cpus-per-task are mutually exclusive.");
+        return fatal_line("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually "
+                          "exclusive");
     if (jobopts_has(jo, JO_EXCLUSIVE) && jobopts_has(jo, JO_OVERSUBSCRIBE))
-        return fatal_line("--exclusive and --oversubscribe are mutually exclusive.");
+        return fatal_line("--exclusive and --oversubscribe options are mutually exclusive");
     if (jobopts_has(jo, JO_GPUS_PER_SOCKET) && !jobopts_has(jo, JO_SOCKETS_PER_NODE) &&
         !jobopts_has(jo, JO_EXTRA_NODE_INFO))
-        return fatal_line("--gpus-per-socket needs --sockets-per-node.");
+        return gres_line("--gpus-per-socket option requires --sockets-per-node specification");
     if (jobopts_has(jo, JO_GPUS_PER_TASK) && !jobopts_has(jo, JO_NTASKS) &&
         !jobopts_has(jo, JO_NTASKS_PER_NODE) && !jobopts_has(jo, JO_GPUS))
-        return fatal_line(
-            "--gpus-per-task needs a number of tasks (--ntasks) or of GPUs (--gpus).");
+        return gres_line("Failed to validate job spec. --gpus-per-task or --tres-per-task used "
+                         "without either --gpus or -n/--ntasks is not allowed.");
+    if (!is_placed(jo)) {
+        cli_error("With Arbitrary distribution you need to specify a nodelist or hostfile with the "
+                  "-w option");
+        return CLI_EXIT_FAILED;
+    }
+    if (!begins_in_time(jo)) {
+        cli_error("Incompatible begin and deadline time specification");
+        return CLI_EXIT_FAILED;
+    }
     if (jobopts_has(jo, JO_OVERLAP) && jobopts_has(jo, JO_EXACT) &&
         jo->from[JO_OVERLAP] == jo->from[JO_EXACT])
         return fatal_line("--overlap and --exact are mutually exclusive.");
     status = check_segment(jo);
     if (status == 0)
+        status = check_refused(jo);
+    if (status == 0)
         fit_nodes_to_tasks(jo);
     return status;
-}
-
-/* ---- -v -------------------------------------------------------------------------------------- */
-
-static int by_name(const void *a, const void *b)
-{
-    return strcmp((*(const struct opt *const *)a)->name, (*(const struct opt *const *)b)->name);
-}
-
-static void print_defined(const struct jobopts *jo, const struct opt *o)
-{
-    const char *value = jo->value[o->id];
-    char buf[64];
-
-    if (o->id == JO_VERBOSE) {
-        (void)snprintf(buf, sizeof(buf), "%d", jo->verbose);
-        value = buf;
-    } else if (kinds[o->id] == KIND_TIME) {
-        uint32_t minutes;
-
-        if (time_limit_parse(value, &minutes, NULL) == 0 && minutes != TIME_LIMIT_INFINITE) {
-            time_fmt_hms((int64_t)minutes * 60, buf, sizeof(buf));
-            value = buf;
-        }
-    } else if (!*value) {
-        value = "set";
-    }
-    (void)fprintf(stderr, "%s: %-20s: %s\n", jobopts_command(jo->cmd)->name, o->name, value);
-}
-
-void jobopts_print_defined(const struct jobopts *jo)
-{
-    const struct opt *given[JO_MAX_];
-    const char *name = jobopts_command(jo->cmd)->name;
-    size_t n = 0;
-
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        if (jo->from[rows[i].id] && (rows[i].applies & jo->cmd))
-            given[n++] = &rows[i];
-    }
-    qsort(given, n, sizeof(given[0]), by_name);
-    (void)fprintf(stderr, "%s: defined options\n", name);
-    (void)fprintf(stderr, "%s: -------------------- --------------------\n", name);
-    for (size_t i = 0; i < n; i++)
-        print_defined(jo, given[i]);
-    (void)fprintf(stderr, "%s: -------------------- --------------------\n", name);
-    (void)fprintf(stderr, "%s: end of defined options\n", name);
 }

@@ -30,6 +30,7 @@ struct jobopts {
     enum jobopts_cmd cmd;
     int verbose;           /* -v count, -1 = --quiet */
     bool in_allocation;    /* srun: a step of an existing job */
+    bool old_separator;    /* the component was begun with the word of earlier releases */
     char *value[JO_MAX_];  /* owned; "" for a flag or an omitted argument; NULL = not given */
     uint8_t from[JO_MAX_]; /* 1 + enum opt_source, 0 = not given */
 };
@@ -69,9 +70,6 @@ int jobopts_check(struct jobopts *jo);
  * slurm.conf or NULL.  Returns 0 or the exit status with the sentence in err ("" = printed). */
 int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t now_us,
                      Pst__JobRecord *job, struct err *err);
-/* A list of nodes as given, or what a file of them says (file, or a path): names with commas
- * between.  0 or the exit status; *ret_text is replaced. */
-int jobfill_node_list(const char *arg, bool file, char **ret_text, struct err *err);
 /* What srun asks of a step.  As above. */
 int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__StepSpec *spec,
                       struct err *err);
@@ -82,5 +80,5 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
 int jobopts_node_counts(const struct jobopts *jo, uint32_t counts[static NODE_COUNTS_MAX]);
 void jobopts_nodes(const struct jobopts *jo, uint32_t *ret_min, uint32_t *ret_max);
 
-/* The block of `defined options` that -v prints on stderr. */
-void jobopts_print_defined(const struct jobopts *jo);
+/* How the value of an option is checked: an enum jobvalue_kind. */
+unsigned jobopts_kind(enum jobopt id);

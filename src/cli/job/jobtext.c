@@ -15,6 +15,7 @@
 
 #define WARN_SECS_DEFAULT 60
 #define WARN_SECS_MAX 65535
+#define SIGNAL_MAX 127
 #define COUNT_MAX 2147483646u
 
 /* Bits of JobRecord.mail_type. */
@@ -41,8 +42,8 @@ unsigned jobtext_signal_number(const char *text)
 {
     uint64_t n;
 
-    if (parse_u64(text, 1, 64, &n) == 0)
-        return (unsigned)n;
+    if (parse_u64(text, 1, SIGNAL_MAX, &n) == 0)
+        return (unsigned)n; /* also numbers without a signal: sending them fails in the end */
     if (strncasecmp(text, "SIG", 3) == 0)
         text += 3;
     for (int sig = 1; sig < 32; sig++) {
@@ -87,9 +88,9 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
     if (at) {
         uint64_t secs;
 
-        if (parse_u64(at + 1, 0, WARN_SECS_MAX, &secs) < 0)
+        if (at[1] && parse_u64(at + 1, 0, WARN_SECS_MAX, &secs) < 0)
             return -EINVAL;
-        s.secs = (uint32_t)secs;
+        s.secs = at[1] ? (uint32_t)secs : 0;
     }
     format_signal(s.signal, name, sizeof(name));
     if (asprintf(ret_canonical, "%s%s@%u", s.batch_only ? "B:" : "", name, s.secs) < 0)
@@ -101,6 +102,7 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
 int jobtext_mail_parse(const char *text, uint32_t *ret_bits)
 {
     uint32_t bits = 0;
+    bool known = false;
 
     do {
         size_t n = strcspn(text, ","), i;
@@ -109,13 +111,32 @@ int jobtext_mail_parse(const char *text, uint32_t *ret_bits)
             if (strlen(mail_events[i].name) == n && strncasecmp(mail_events[i].name, text, n) == 0)
                 break;
         }
-        if (i == ARRAY_SIZE(mail_events))
-            return -EINVAL;
-        bits = mail_events[i].bits ? bits | mail_events[i].bits : 0;
+        if (i < ARRAY_SIZE(mail_events)) {
+            bits = mail_events[i].bits ? bits | mail_events[i].bits : 0;
+            known = true;
+        }
         text += n;
     } while (*text++ == ',');
     *ret_bits = bits;
-    return 0;
+    return known ? 0 : -EINVAL;
+}
+
+const char *jobtext_mail_word(uint32_t bits, unsigned *at)
+{
+    /* In the order in which users see them. */
+    static const char *const order[] = { "INVALID_DEPEND", "BEGIN",         "END",
+                                         "FAIL",           "REQUEUE",       "STAGE_OUT",
+                                         "TIME_LIMIT_50",  "TIME_LIMIT_80", "TIME_LIMIT_90",
+                                         "TIME_LIMIT",     "ARRAY_TASKS" };
+
+    while (*at < ARRAY_SIZE(order)) {
+        const char *word = order[(*at)++];
+        uint32_t bit = 0;
+
+        if (jobtext_mail_parse(word, &bit) == 0 && (bits & bit))
+            return word;
+    }
+    return NULL;
 }
 
 static bool word_is(const char *text, size_t len, const char *word)
@@ -196,18 +217,29 @@ int jobtext_count_parse(const char *text, uint32_t *ret_count)
 
 int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max)
 {
+    bool negative = *text == '-';
     uint32_t min, max = 0;
 
+    if (negative)
+        text++;
     if (take_count(&text, &min) < 0)
         return -EINVAL;
+    if (negative) {
+        if (*text)
+            return -EINVAL;
+        *ret_min = *ret_max = 1; /* less than one node is one */
+        return 0;
+    }
+    *ret_min = min;
     if (*text == '-') {
         text++;
+        if (!*text)
+            return -ERANGE;
         if (take_count(&text, &max) < 0 || max == 0)
             return -EINVAL;
     }
     if (*text)
         return -EINVAL;
-    *ret_min = min;
     *ret_max = max;
     return 0;
 }

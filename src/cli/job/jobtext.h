@@ -17,13 +17,17 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
 /* "TERM", "SIGTERM", "15".  Gives 0 when unknown. */
 unsigned jobtext_signal_number(const char *text);
 
-/* "BEGIN,END" -> bits of JobRecord.mail_type (numbers of the mail events). */
+/* "BEGIN,END" -> bits of JobRecord.mail_type (numbers of the mail events).  Words that are no event
+ * do not count beside one that is. */
 int jobtext_mail_parse(const char *text, uint32_t *ret_bits);
+/* The next word of bits, from *at == 0 on; NULL behind the last. */
+const char *jobtext_mail_word(uint32_t bits, unsigned *at);
 
 /* "{*|block|cyclic|arbitrary|plane=N}[:...][,{Pack|NoPack}]". */
 bool jobtext_distribution_ok(const char *text);
 
-/* "min[-max]" with k and m suffixes; *ret_max 0 when none was given. */
+/* "min[-max]" with k and m suffixes; *ret_max 0 when none was given.  A negative number is 1.
+ * -ERANGE: "min-", of which *ret_min is set. */
 int jobtext_nodes_parse(const char *text, uint32_t *ret_min, uint32_t *ret_max);
 
 /* "2,4-8:2" -> {2, 4, 6, 8}: counts and ranges with steps, ascending in *ret (the caller's), at

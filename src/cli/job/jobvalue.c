@@ -23,6 +23,7 @@
 
 #define STATUS_BAD_NUMBER 1
 #define STATUS_BAD_SPEC 255
+#define NICE_MAX 2147483645
 
 static int bad_number(const struct opt *o, const char *arg, struct err *err)
 {
@@ -38,9 +39,16 @@ static int bad_spec(const struct opt *o, struct err *err)
 static int check_number(const struct opt *o, const char *arg, uint64_t min, uint64_t max,
                         struct err *err)
 {
+    size_t digits = strspn(arg, "0123456789");
     uint64_t n;
+    int r = parse_u64(arg, min, max, &n);
 
-    return parse_u64(arg, min, max, &n) < 0 ? bad_number(o, arg, err) : 0;
+    if (r == 0)
+        return 0;
+    if (digits > 0 && !arg[digits] && parse_u64(arg, 0, INT32_MAX, &n) < 0)
+        return err_set(err, STATUS_BAD_NUMBER, "Numeric argument (%.200s) too large for --%s.", arg,
+                       o->name);
+    return bad_number(o, arg, err);
 }
 
 static int check_time(const struct opt *o, const char *arg, struct err *err)
@@ -63,15 +71,34 @@ static int check_mem(const struct opt *o, const char *arg, struct err *err)
     return size_mib_parse(arg, &mib, NULL) < 0 ? bad_spec(o, err) : 0;
 }
 
+/* Where the number stands that cannot be: an hour, a minute, a second, a month or a day. */
+static int when_mistake(const char *arg)
+{
+    size_t first = strspn(arg, "0123456789");
+    bool clock = arg[first] == ':', packed = !arg[first] && (first == 4 || first == 6);
+    char *end;
+
+    if (strncasecmp(arg, "now", 3) == 0 && (arg[3] == '+' || arg[3] == '-'))
+        return arg[4] ? 4 : 3;
+    if (packed) /* MMDD[YY] */
+        return arg[0] > '1' || (arg[0] == '1' && arg[1] > '2') ? 0 : 2;
+    if (!first || (!clock && arg[first] != '/' && arg[first] != '.') ||
+        strtoul(arg, &end, 10) > (clock ? 23 : 12))
+        return 0;
+    if (strtoul(arg + first + 1, &end, 10) > (clock ? 59 : 31) || *end != ':')
+        return (int)first + 1;
+    return (int)(end + 1 - arg);
+}
+
 static int check_when(const struct opt *o, const char *arg, struct err *err)
 {
-    bool offset = strncasecmp(arg, "now", 3) == 0 && (arg[3] == '+' || arg[3] == '-');
     int64_t us;
 
     if (time_when_parse(arg, now_us(), true, &us, NULL) == 0)
         return 0;
     /* The place, before our own sentence, as users know it. */
-    (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", offset ? 4 : 0, arg);
+    if (*arg)
+        (void)fprintf(stderr, "Invalid time specification (pos=%d): %s\n", when_mistake(arg), arg);
     return bad_spec(o, err);
 }
 
@@ -85,8 +112,13 @@ static int check_nodes(const struct opt *o, const char *arg, struct err *err)
                        NODE_COUNTS_MAX);
     if (n > 0)
         return 0;
-    if (jobtext_nodes_parse(arg, &min, &max) < 0)
-        return err_set(err, STATUS_BAD_SPEC, "\"%s\" is not a valid node count", arg);
+    n = jobtext_nodes_parse(arg, &min, &max);
+    if (n == -ERANGE)
+        return err_set(err, STATUS_BAD_SPEC,
+                       "Maximum node count -1 is less than minimum node count %u", min);
+    if (n < 0) /* the part that is wrong: the first number, or what stands behind it */
+        return err_set(err, STATUS_BAD_SPEC, "\"%s\" is not a valid node count",
+                       strchr(arg, '-') && !strpbrk(arg, ",:") ? strchr(arg, '-') + 1 : arg);
     if (max && max < min)
         return err_set(err, STATUS_BAD_SPEC,
                        "Maximum node count %u is less than minimum node count %u", max, min);
@@ -128,33 +160,10 @@ static int check_acctg(const struct opt *o, const char *arg, struct err *err)
     return 0;
 }
 
-static int check_array(const char *arg, struct err *err)
-{
-    char set[ARRAY_SET_MAX];
-    size_t len = strcspn(arg, "%");
-    uint64_t n;
-
-    if (len < sizeof(set)) {
-        memcpy(set, arg, len);
-        set[len] = '\0';
-        if (ids_check_set(set) && (!arg[len] || parse_u64(arg + len + 1, 0, UINT32_MAX, &n) == 0))
-            return 0;
-    }
-    return err_set(err, cli_error_status(),
-                   "Batch job submission failed: Invalid job array specification");
-}
-
 static int check_hint(const char *arg, struct err *err)
 {
-    if (strcasecmp(arg, "help") == 0) {
-        (void)printf("Application hint options:\n"
-                     "    --hint=             what the program needs most\n"
-                     "        compute_bound   all cores of a socket, one thread each\n"
-                     "        memory_bound    one core of a socket, one thread\n"
-                     "        multithread     all threads of a core\n"
-                     "        nomultithread   one thread of a core\n");
-        return -1;
-    }
+    if (strcasecmp(arg, "help") == 0)
+        return 0; /* says nothing, and asks for nothing */
     if (words_in(arg, "compute_bound,memory_bound,multithread,nomultithread"))
         return 0;
     return err_set(err, STATUS_BAD_NUMBER,
@@ -180,9 +189,10 @@ static int check_cpubind(const char *arg, struct err *err)
             "Without a kind: sockets, cores or threads, where the step has as many as its tasks need.\n");
         return -1;
     }
-    if (cpubind_parse(arg, &b, err) < 0) {
-        cli_error("Invalid --cpu-bind argument: %.200s", arg);
-        return err_set(err, STATUS_BAD_NUMBER, "see --cpu-bind=help for the kinds");
+    if (cpubind_parse(arg, &b, NULL) < 0) {
+        cli_error("unrecognized --cpu-bind argument \"%.200s\"", arg);
+        cli_print_fatal("Failed to parse --cpu-bind= values.");
+        return err_set(err, STATUS_BAD_NUMBER, "%s", "");
     }
     cpubind_done(&b);
     return 0;
@@ -203,10 +213,8 @@ static int check_membind(const char *arg, struct err *err)
             "With prefer: from the first of them, and from others when that is full.\n");
         return -1;
     }
-    if (membind_parse(arg, &b, err) < 0) {
-        cli_error("Invalid --mem-bind argument: %.200s", arg);
-        return err_set(err, STATUS_BAD_NUMBER, "see --mem-bind=help for the kinds");
-    }
+    if (membind_parse(arg, &b, NULL) < 0)
+        return err_set(err, STATUS_BAD_SPEC, "unrecognized --mem-bind argument \"%.200s\"", arg);
     membind_done(&b);
     return 0;
 }
@@ -227,19 +235,17 @@ static int check_mpi(const char *arg, struct err *err)
                    "Invalid MPI type '%.100s', --mpi=list for acceptable types", arg);
 }
 
+/* What stands behind the count is a time to wait, of which nothing is checked. */
 static int check_switches(const struct opt *o, const char *arg, struct err *err)
 {
     char count[16];
     size_t len = strcspn(arg, "@");
-    uint32_t secs;
 
     if (len >= sizeof(count))
         return bad_number(o, arg, err);
     memcpy(count, arg, len);
     count[len] = '\0';
-    if (arg[len] && time_secs_parse(arg + len + 1, &secs, NULL) < 0)
-        return bad_spec(o, err);
-    return check_number(o, count, 0, UINT16_MAX, err);
+    return check_number(o, count, 1, UINT16_MAX, err);
 }
 
 static int check_signals(const struct opt *o, const char *arg, struct err *err)
@@ -253,7 +259,7 @@ static int check_signals(const struct opt *o, const char *arg, struct err *err)
         memcpy(word, arg, n);
         word[n] = '\0';
         if (jobtext_signal_number(word) == 0)
-            return bad_spec(o, err);
+            return err_set(err, STATUS_BAD_SPEC, "Invalid signal name or number: %s", word);
         arg += n;
     } while (*arg++ == ',');
     return 0;
@@ -264,7 +270,7 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
 {
     struct jobtext_signal sig;
     _cleanup_free_ char *text = NULL;
-    uint32_t bits, sct[3];
+    uint32_t bits;
     bool ok = true;
 
     switch (kind) {
@@ -280,9 +286,8 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
         break;
     case KIND_DIST:
         ok = jobtext_distribution_ok(arg);
-        break;
-    case KIND_GEOMETRY:
-        ok = jobtext_geometry_parse(arg, sct) == 0;
+        if (!ok && strncasecmp(arg, "plane", 5) == 0 && (!arg[5] || arg[5] == '='))
+            cli_error("Invalid plane size or size not specified");
         break;
     case KIND_GPUS:
         ok = jobtext_gpus(arg, &text) == 0;
@@ -299,36 +304,137 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
     return ok ? 0 : bad_spec(o, err);
 }
 
+/* Sockets, cores and threads of -B: the first that is no number is named. */
+static int check_geometry(const struct opt *o, const char *arg, struct err *err)
+{
+    static const char *const places[] = { "first", "second", "third" };
+    uint32_t sct[3];
+
+    if (jobtext_geometry_parse(arg, sct) == 0)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        size_t len = strcspn(arg, ":");
+
+        if (!(len == 1 && *arg == '*') &&
+            (!len || strspn(arg, "0123456789") != len || (len == 1 && *arg == '0')))
+            return err_set(err, STATUS_BAD_NUMBER,
+                           "Invalid numeric value \"%.*s\" for %s arg of -B.", (int)MIN(len, 200u),
+                           arg, places[i]);
+        arg += len;
+        if (!*arg++)
+            break;
+    }
+    return bad_spec(o, err);
+}
+
+/* A frequency: a number of kHz, or low, medium, high, highm1. */
+static bool is_frequency(const char *p, size_t len)
+{
+    return (len > 0 && len < 10 && strspn(p, "0123456789") >= len) ||
+           wordlist_has_n_nocase("low,medium,high,highm1", p, len);
+}
+
+/* FREQUENCY[-FREQUENCY][:GOVERNOR], or a governor alone. */
+static int check_cpufreq(const char *arg, struct err *err)
+{
+    static const char governors[] =
+        "conservative,ondemand,performance,powersave,schedutil,userspace";
+    size_t len = strcspn(arg, ":"), low = MIN(strcspn(arg, "-"), len);
+    bool good = is_frequency(arg, low) &&
+                (low == len || is_frequency(arg + low + 1, len - low - 1)) &&
+                (!arg[len] || wordlist_has_nocase(governors, arg + len + 1));
+
+    if (good || wordlist_has_nocase(governors, arg))
+        return 0;
+    cli_error("unrecognized --cpu-freq argument \"%.200s\"", arg);
+    return err_set(err, STATUS_BAD_SPEC, "Invalid --cpu-freq argument");
+}
+
+/* [TYPE=]FREQUENCY or verbose, commas between. */
+static int check_gpufreq(const char *arg, struct err *err)
+{
+    for (const char *p = arg;; p++) {
+        size_t len = strcspn(p, ","), type = strcspn(p, "=") < len ? strcspn(p, "=") + 1 : 0;
+
+        if (!(len == 7 && strncasecmp(p, "verbose", 7) == 0) &&
+            !((!type || (type == 7 && strncasecmp(p, "memory", 6) == 0)) &&
+              is_frequency(p + type, len - type)))
+            return err_set(err, STATUS_BAD_SPEC, "Invalid --gpu-freq argument: gpu:%.200s", arg);
+        p += len;
+        if (!*p)
+            return 0;
+    }
+}
+
+static int check_propagate(const char *arg, struct err *err)
+{
+    static const char names[] = "all,none,as,core,cpu,data,fsize,memlock,nofile,nproc,rss,stack";
+    const char *p = arg;
+
+    do {
+        size_t len = strcspn(p, ",");
+        const char *name = len > 7 && strncasecmp(p, "RLIMIT_", 7) == 0 ? p + 7 : p;
+
+        if (len == 0 || !wordlist_has_n_nocase(names, name, len - (size_t)(name - p))) {
+            cli_error("Bad rlimit name: %.*s", (int)MIN(len, 200u), p);
+            return err_set(err, STATUS_BAD_NUMBER, "--propagate=%.200s is not valid.", arg);
+        }
+        p += len;
+    } while (*p++ == ',');
+    return 0;
+}
+
+/* MARGIN@DELAY, for steps whose memory limit follows what they use. */
+static int check_memupdate(const char *arg, struct err *err)
+{
+    const char *at = strchr(arg, '@');
+
+    if (at && at > arg && at[1])
+        return 0;
+    return err_set(err, STATUS_BAD_SPEC, "--mem-update requires MARGIN@DELAY format");
+}
+
 static int check_jobid(const char *arg, struct err *err)
 {
     struct ids ids = { 0 };
+    bool good = ids_parse(arg, &ids, NULL) == 0 && !ids.sluid[0] && !ids.has_step;
 
-    if (ids_parse(arg, &ids, NULL) < 0 || ids.sluid[0] || ids.has_step) {
-        ids_done(&ids);
-        return err_set(err, STATUS_BAD_NUMBER, "Invalid job id: %.200s", arg);
-    }
     ids_done(&ids);
+    if (good)
+        return 0;
+    cli_print_fatal("Bad job/step specified: %.200s: %s", arg, ids_mistake(arg));
+    return err_set(err, STATUS_BAD_NUMBER, "%s", "");
+}
+
+/* The number is read as far as it is one. */
+static int check_nice(const char *arg, struct err *err)
+{
+    long long n = arg ? strtoll(arg, NULL, 10) : 0;
+
+    if (n > NICE_MAX || n < -NICE_MAX)
+        return err_set(err, STATUS_BAD_SPEC, "Invalid --nice value, out of range (+/- %d)",
+                       NICE_MAX);
     return 0;
 }
 
-static int check_nice(const struct opt *o, const char *arg, struct err *err)
+static int check_priority(const char *arg, struct err *err)
 {
-    int64_t n;
+    long long n = strtoll(arg, NULL, 10);
 
-    if (arg && parse_i64(arg, -2147483645, 2147483645, &n) < 0)
-        return bad_number(o, arg, err);
+    if (n < 0)
+        return err_set(err, STATUS_BAD_SPEC, "Priority must be >= 0");
+    if (n >= (long long)UINT32_MAX - 1)
+        return err_set(err, STATUS_BAD_SPEC, "Priority must be < %u", UINT32_MAX - 1);
     return 0;
-}
-
-static int check_priority(const struct opt *o, const char *arg, struct err *err)
-{
-    return strcasecmp(arg, "top") == 0 ? 0 : check_number(o, arg, 0, UINT32_MAX - 2, err);
 }
 
 static int check_root_only(const struct opt *o, struct err *err)
 {
     if (geteuid() == 0)
         return 0;
+    if (strcmp(o->name, "slurmd-debug") == 0)
+        return err_set(err, STATUS_BAD_SPEC,
+                       "Use of --%s is allowed only for root and SlurmUser(root)", o->name);
     return err_set(err, STATUS_BAD_SPEC, "--%s only permitted by root user", o->name);
 }
 
@@ -342,7 +448,9 @@ static int check_gpubind(const struct opt *o, const char *arg, struct err *err)
         gpubind_done(&b);
         return 0;
     }
-    return err_set(err, STATUS_BAD_NUMBER, "Invalid --%s argument: %.200s", o->name, arg);
+    if (tres)
+        return 0; /* jobopts_check() says that it is none: the words depend on the command */
+    return err_set(err, STATUS_BAD_SPEC, "Invalid --%s argument: %.200s", o->name, arg);
 }
 
 /* Kinds whose values are words of a fixed list. */
@@ -357,29 +465,13 @@ static const char *words_of(enum jobvalue_kind kind)
         return "yes,no";
     case KIND_EXCLUSIVE:
         return "user,mcs,topo,allocation,exclusive,node";
-    case KIND_GRESFLAGS:
-        return "disable-binding,enforce-binding,one-task-per-sharing,multiple-tasks-per-sharing,"
-               "allow-task-sharing";
     case KIND_OPENMODE:
         return "append,truncate,a,t";
-    case KIND_PROFILE:
-        return "all,none,energy,task,filesystem,lustre,network";
-    case KIND_PROPAGATE:
-        return "all,none,as,core,cpu,data,fsize,memlock,nofile,nproc,rss,stack";
     case KIND_REQUEUE:
         return "expedite";
     default:
         return NULL;
     }
-}
-
-static int check_count(const struct opt *o, const char *arg, struct err *err)
-{
-    uint32_t count;
-
-    if (jobtext_count_parse(arg, &count) < 0 || count == 0)
-        return bad_number(o, arg, err);
-    return 0;
 }
 
 static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const char *arg,
@@ -392,15 +484,15 @@ static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const cha
         return check_number(o, arg, 0, INT32_MAX, err);
     case KIND_PORTS:
         return arg ? check_number(o, arg, 0, 65535, err) : 0;
-    case KIND_COUNTK:
-        return check_count(o, arg, err);
+    case KIND_SEGMENT:
+        return check_number(o, arg, 1, INT32_MAX, NULL) == 0 ? 0 : bad_spec(o, err);
     case KIND_SECS:
     case KIND_SECS0:
         return arg ? check_number(o, arg, 0, INT32_MAX / 1000, err) : 0;
     case KIND_NICE:
-        return check_nice(o, arg, err);
+        return check_nice(arg, err);
     case KIND_PRIORITY:
-        return check_priority(o, arg, err);
+        return check_priority(arg, err);
     case KIND_NODES:
         return check_nodes(o, arg, err);
     case KIND_SWITCHES:
@@ -420,18 +512,19 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
 {
     const char *words = words_of(kind);
 
+    if (kind == KIND_EXCLUSIVE && arg && !*arg)
+        return 0; /* as without a value */
     if (words)
         return arg ? check_words(o, arg, words, err) : 0;
     switch (kind) {
     case KIND_FLAG:
     case KIND_TEXT:
+    case KIND_ARRAY:  /* the controller knows MaxArraySize */
     case KIND_REFUSE: /* opts.c did */
     case KIND_GRES:   /* needs GresTypes: when the record is filled */
         return 0;
     case KIND_ACCTG:
         return check_acctg(o, arg, err);
-    case KIND_ARRAY:
-        return check_array(arg, err);
     case KIND_HINT:
         return check_hint(arg, err);
     case KIND_JOBID:
@@ -446,6 +539,26 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
         return check_mpi(arg, err);
     case KIND_ROOTONLY:
         return check_root_only(o, err);
+    case KIND_CPUFREQ:
+        return check_cpufreq(arg, err);
+    case KIND_GPUFREQ:
+        return check_gpufreq(arg, err);
+    case KIND_GEOMETRY:
+        return check_geometry(o, arg, err);
+    case KIND_PROPAGATE:
+        return arg ? check_propagate(arg, err) : 0;
+    case KIND_GRESFLAGS:
+        return words_in(arg, "disable-binding,enforce-binding,one-task-per-sharing,"
+                             "multiple-tasks-per-sharing,allow-task-sharing")
+                   ? 0
+                   : err_set(err, STATUS_BAD_SPEC, "Invalid --gres-flags specification: %.200s",
+                             arg);
+    case KIND_PROFILE:
+        return words_in(arg, "all,none,energy,task,filesystem,lustre,network")
+                   ? 0
+                   : err_set(err, STATUS_BAD_SPEC, "invalid --profile=%.200s option", arg);
+    case KIND_MEMUPDATE:
+        return check_memupdate(arg, err);
     case KIND_RUNTIME:
         return check_words(o, arg, "oci,none", err);
     case KIND_SIGNALS:

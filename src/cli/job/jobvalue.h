@@ -12,7 +12,6 @@ enum jobvalue_kind {
     KIND_TEXT,
     KIND_COUNT,  /* 1.. */
     KIND_COUNT0, /* 0.. */
-    KIND_COUNTK, /* 1.. with k, m */
     KIND_SECS,   /* optional, 1 */
     KIND_SECS0,
     KIND_TIME,
@@ -26,7 +25,9 @@ enum jobvalue_kind {
     KIND_ARRAY,
     KIND_DIST,
     KIND_EXCLUSIVE,
+    KIND_CPUFREQ,
     KIND_GEOMETRY,
+    KIND_GPUFREQ,
     KIND_GPUS,
     KIND_GPUBIND,
     KIND_GRES,
@@ -35,6 +36,7 @@ enum jobvalue_kind {
     KIND_JOBID,
     KIND_MAILTYPE,
     KIND_MEMBIND,
+    KIND_MEMUPDATE,
     KIND_CPUBIND,
     KIND_MPI,
     KIND_NICE,
@@ -47,6 +49,7 @@ enum jobvalue_kind {
     KIND_REQUEUE,
     KIND_ROOTONLY,
     KIND_RUNTIME,
+    KIND_SEGMENT,
     KIND_SIGNALOPT,
     KIND_SIGNALS,
     KIND_SWITCHES,

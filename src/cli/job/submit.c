@@ -186,21 +186,48 @@ void submit_env(struct cli *c, struct envlist *env)
     envlist_set(env, "SLURM_CONF", conf_path(conf));
 }
 
+static noreturn void cannot_reach(const char *list)
+{
+    cli_die(CLI_EXIT_FAILED,
+            "'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
+            "Use 'sacctmgr list clusters' to see available clusters.",
+            list);
+}
+
+void submit_gres_help(struct cli *c, const struct jobopts *jo)
+{
+    const char *gres = jobopts_get(jo, JO_GRES), *types;
+
+    if (!gres || strcasecmp(gres, "help") != 0)
+        return;
+    types = conf_str(cli_conf(c), CONF_GRES_TYPES);
+    (void)printf("Valid gres options are:\n");
+    for (const char *p = types; p && *p; p += *p == ',') {
+        size_t len = strcspn(p, ",");
+
+        (void)printf("%.*s[[:type]:count]\n", (int)len, p);
+        p += len;
+    }
+    exit(CLI_EXIT_OK);
+}
+
 bool submit_check_clusters(struct cli *c, const struct jobopts *jo)
 {
     const char *list = jobopts_get(jo, JO_CLUSTERS);
+    const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
     const char *ours;
 
     if (!list)
         return false;
+    if (type && strcasecmp(type, "accounting_storage/none") == 0) {
+        cli_error("Problem talking to database");
+        cannot_reach(list);
+    }
     ours = conf_str(cli_conf(c), CONF_CLUSTER_NAME);
     if (strcasecmp(list, "all") == 0 || wordlist_has_nocase(list, ours))
         return true;
     cli_error("No cluster '%.200s' known by database.", list);
-    cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
-              "Use 'sacctmgr list clusters' to see available clusters.",
-              list);
-    exit(CLI_EXIT_FAILED);
+    cannot_reach(list);
 }
 
 void submit_print_detail(int code, const char *text)

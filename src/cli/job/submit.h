@@ -30,6 +30,8 @@ Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n);
 /* SLURM_SUBMIT_DIR, SLURM_SUBMIT_HOST, SLURM_CLUSTER_NAME, SLURM_CONF. */
 void submit_env(struct cli *c, struct envlist *env);
 
+/* --gres=help: print the names there are and end the command. */
+void submit_gres_help(struct cli *c, const struct jobopts *jo);
 /* Options that name clusters: exits unless this cluster is among them.  True when -M was given. */
 bool submit_check_clusters(struct cli *c, const struct jobopts *jo);
 

@@ -396,15 +396,27 @@ const char *job_exclusive(const Pst__JobRecord *j)
 
 const char *job_mail_word(const Pst__JobRecord *j, unsigned *at)
 {
-    /* By bit, as the submission commands set them. */
-    static const char *const words[] = { "BEGIN",         "END",           "FAIL",
-                                         "REQUEUE",       "TIME_LIMIT",    "TIME_LIMIT_90",
-                                         "TIME_LIMIT_80", "TIME_LIMIT_50", "STAGE_OUT",
-                                         "ARRAY_TASKS",   "INVALID_DEPEND" };
+    /* In the order of jobtext_mail_word(), which the submission commands have. */
+    static const struct {
+        uint32_t bit;
+        const char *word;
+    } words[] = {
+        { 0x400, "INVALID_DEPEND" },
+        { 0x1, "BEGIN" },
+        { 0x2, "END" },
+        { 0x4, "FAIL" },
+        { 0x8, "REQUEUE" },
+        { 0x100, "STAGE_OUT" },
+        { 0x80, "TIME_LIMIT_50" },
+        { 0x40, "TIME_LIMIT_80" },
+        { 0x20, "TIME_LIMIT_90" },
+        { 0x10, "TIME_LIMIT" },
+        { 0x200, "ARRAY_TASKS" },
+    };
 
     while (*at < ARRAY_SIZE(words))
-        if (j->mail_type & (1u << (*at)++))
-            return words[*at - 1];
+        if (j->mail_type & words[(*at)++].bit)
+            return words[*at - 1].word;
     return NULL;
 }
 

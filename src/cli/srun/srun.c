@@ -19,6 +19,7 @@
 #include "cli/base/ids.h"
 #include "cli/job/cliplugins.h"
 #include "cli/srun/srun.h"
+#include "cli/job/jobshow.h"
 #include "cli/job/submit.h"
 #include "cli/job/tasks.h"
 #include "wire/errors.h"
@@ -88,13 +89,13 @@ static void check_part(struct srun *s, struct srun_part *p)
         read_map(p);
         count_map_tasks(p);
     }
-    if (s->cli.verbose > 0)
-        jobopts_print_defined(&p->opts);
     status = jobopts_check(&p->opts);
     if (status == 0)
         status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
     if (status != 0)
         exit(status);
+    if (s->cli.verbose > 0)
+        jobshow_defined(&p->opts);
 }
 
 static void collect_options(struct srun *s)

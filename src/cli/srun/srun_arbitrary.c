@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/srun/srun.h"
+#include "cli/job/jobnodes.h"
 #include "cli/job/tasks.h"
 
 /* Add the names that one item stands for: "node[1-2]", "node1*3". */
@@ -89,7 +90,7 @@ void srun_arbitrary(struct srun *s, struct srun_part *p)
     if (!s->job_id)
         cli_die(CLI_EXIT_FAILED,
                 "--distribution=arbitrary is for steps of a job: use it within salloc or sbatch");
-    if (jobfill_node_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
+    if (jobnodes_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(hostlist_new(&all));
     for (const char *at = text; *at;) {

@@ -273,44 +273,41 @@ static const struct bitmap *classes_with(void *arg, const char *name, size_t len
     return l->bits;
 }
 
-/* The classes that some alternative of the constraint admits.  0 or an ESLURM code; caller frees
+/* The classes that one alternative of the constraint admits.  0 or an ESLURM code; caller frees
  * *ret. */
-static int classes_admitted(const struct feasible *f, const char *expr, struct bitmap **ret)
+static int classes_admitted(const struct feasible *f, const struct constraint *parsed, uint32_t alt,
+                            struct bitmap **ret)
 {
-    _cleanup_(constraint_free) struct constraint *parsed = NULL;
-    _cleanup_(bitmap_free) struct bitmap *all = NULL, *one = NULL, *scratch = NULL;
+    _cleanup_(bitmap_free) struct bitmap *one = NULL, *scratch = NULL;
     struct lookup l = { .f = f };
 
-    if (constraint_parse(expr, &parsed, NULL) < 0)
-        return ESLURM_INVALID_FEATURE;
-    if (bitmap_new((uint32_t)f->n, &all) < 0 || bitmap_new((uint32_t)f->n, &one) < 0 ||
-        bitmap_new((uint32_t)f->n, &scratch) < 0)
+    if (bitmap_new((uint32_t)f->n, &one) < 0 || bitmap_new((uint32_t)f->n, &scratch) < 0)
         return SLURM_ERROR;
     l.bits = scratch;
-    for (uint32_t alt = 0; alt < constraint_alts(parsed); alt++) {
-        bitmap_fill(one);
-        if (constraint_mask(parsed, alt, classes_with, &l, one) < 0)
-            return SLURM_ERROR;
-        bitmap_or(all, one);
-    }
-    *ret = TAKE_PTR(all);
+    bitmap_fill(one);
+    if (constraint_mask(parsed, alt, classes_with, &l, one) < 0)
+        return SLURM_ERROR;
+    *ret = TAKE_PTR(one);
     return 0;
 }
 
 /* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an
- * ESLURM code. */
-static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r)
+ * ESLURM code; *ret_avoid, the unwanted ones, is the caller's. */
+static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r,
+                       struct bitmap **ret_avoid)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
     int code = r->req_nodes ? jobs_nodes_named(c, r->req_nodes, true, &want) : 0;
 
     if (code == 0 && want && !bitmap_empty(want) &&
         (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes)))
-        code = ESLURM_REQUESTED_NODES_NOT_IN_PARTITION;
+        code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (code == 0 && r->exc_nodes)
         code = jobs_nodes_named(c, r->exc_nodes, true, &avoid);
-    return code == 0 && want && avoid && bitmap_overlaps(want, avoid) ? ESLURM_INVALID_NODE_NAME
-                                                                      : code;
+    if (code == 0 && want && avoid && bitmap_overlaps(want, avoid))
+        return ESLURM_INVALID_NODE_NAME;
+    *ret_avoid = TAKE_PTR(avoid);
+    return code;
 }
 
 uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
@@ -363,51 +360,114 @@ bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct 
     return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, r);
 }
 
+/* Where to look, and what was found there. */
+struct search {
+    const struct partition *p;
+    const Pst__JobRecord *r;
+    struct demand d;
+    const struct bitmap *admitted; /* classes; NULL: all */
+    const struct bitmap *avoid;    /* nodes; NULL: none */
+    uint64_t nodes, tasks;
+    const char *hint;
+};
+
+/* Nodes of class i in the partition that the job does not avoid. */
+static uint32_t nodes_of_class(const struct feasible *f, const struct search *s, size_t i)
+{
+    const struct bitmap *nodes = f->classes[i].nodes;
+    uint32_t n = bitmap_count_and(nodes, s->p->nodes);
+
+    if (n && s->avoid)
+        for (uint32_t k = bitmap_next(nodes, 0); k < nodes->nbits; k = bitmap_next(nodes, k + 1))
+            n -= bitmap_test(s->p->nodes, k) && bitmap_test(s->avoid, k);
+    return n;
+}
+
+static void count_nodes(const struct feasible *f, struct search *s)
+{
+    s->nodes = s->tasks = 0;
+    for (size_t i = 0; i < f->n; i++) {
+        uint32_t here, n;
+
+        if (f->classes[i].nodes->nbits != s->p->nodes->nbits)
+            continue; /* a partition without nodes */
+        if (s->admitted && !bitmap_test(s->admitted, (uint32_t)i))
+            continue;
+        n = nodes_of_class(f, s, i);
+        here = n ? class_tasks(f->classes[i].like, s->r, &s->d, &s->hint) : 0;
+        if (here) {
+            s->nodes += n;
+            s->tasks += (uint64_t)n * here;
+        }
+    }
+}
+
+static int judge_counts(const struct search *s)
+{
+    uint32_t all = bitmap_count(s->p->nodes);
+
+    if (s->nodes && (s->d.nodes > all || (s->tasks < s->d.tasks && s->nodes == all)))
+        /* nodes of the kind exist, too few of them */
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+    if (s->nodes < s->d.nodes || s->tasks < s->d.tasks)
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    return 0;
+}
+
+/* One of the alternatives of the constraint has room for the whole job. */
+static int judge_alternatives(const struct feasible *f, struct search *s)
+{
+    _cleanup_(constraint_free) struct constraint *parsed = NULL;
+    int code = 0;
+
+    if (constraint_parse(s->r->features, &parsed, NULL) < 0)
+        return ESLURM_INVALID_FEATURE;
+    for (uint32_t alt = 0; alt < constraint_alts(parsed); alt++) {
+        _cleanup_(bitmap_free) struct bitmap *admitted = NULL;
+
+        code = classes_admitted(f, parsed, alt, &admitted);
+        if (code != 0)
+            break;
+        s->admitted = admitted;
+        count_nodes(f, s);
+        s->admitted = NULL;
+        code = judge_counts(s);
+        if (code == 0)
+            break;
+    }
+    return code;
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
-    struct demand d = demand_of(r, memory_counts);
-    _cleanup_(bitmap_free) struct bitmap *admitted = NULL;
-    uint64_t nodes = 0, tasks = 0;
+    _cleanup_(bitmap_free) struct bitmap *avoid = NULL;
+    struct search s = { .p = p, .r = r, .d = demand_of(r, memory_counts) };
+    bool features = r->features && *r->features;
     int code = 0;
 
     if (!f->valid)
         build_classes(f, c);
     if (r->req_nodes || r->exc_nodes)
-        code = nodes_check(c, p, r);
+        code = nodes_check(c, p, r, &avoid);
     if (code != 0)
         return code;
-    if (r->features && !features_known(f, r->features))
+    if (features && !features_known(f, r->features))
         return ESLURM_INVALID_FEATURE;
-    if (r->features && (code = classes_admitted(f, r->features, &admitted)) != 0)
-        return code;
     if (r->tres_per_job && !gres_within(f, p, r->tres_per_job))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (r->prefer && !features_known(f, r->prefer))
         return ESLURM_INVALID_PREFER;
-    for (size_t i = 0; i < f->n; i++) {
-        uint32_t here, n;
-
-        if (f->classes[i].nodes->nbits != p->nodes->nbits)
-            continue; /* a partition without nodes */
-        n = bitmap_count_and(f->classes[i].nodes, p->nodes);
-        if (admitted && !bitmap_test(admitted, (uint32_t)i))
-            continue;
-        here = n ? class_tasks(f->classes[i].like, r, &d, ret_hint) : 0;
-        if (here) {
-            nodes += n;
-            tasks += (uint64_t)n * here;
-        }
+    s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
+    if (features) {
+        code = judge_alternatives(f, &s);
+    } else {
+        count_nodes(f, &s);
+        code = judge_counts(&s);
     }
-    if (nodes)
-        *ret_hint = NULL; /* some nodes are good enough, one by one */
-    if (nodes &&
-        (d.nodes > bitmap_count(p->nodes) || (tasks < d.tasks && nodes == bitmap_count(p->nodes))))
-        /* nodes of the kind exist, too few of them */
-        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
-    if (nodes < d.nodes || tasks < d.tasks)
-        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    return 0;
+    if (s.hint && !s.nodes) /* else some nodes are good enough, one by one */
+        *ret_hint = s.hint;
+    return code;
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

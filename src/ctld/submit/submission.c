@@ -315,6 +315,25 @@ static bool check_room(struct submission *s)
     return submission_fail(s, ESLURM_MAX_JOB_COUNT);
 }
 
+/* The job can end before its deadline, should it start as early as it may. */
+static bool check_deadline(struct submission *s)
+{
+    const Pst__JobRecord *r = s->rec;
+    int64_t start = MAX(core_now(), r->has_begin_us ? r->begin_us : 0), left;
+    int64_t minute = 60 * USEC_PER_SEC;
+
+    if (!r->has_deadline_us)
+        return true;
+    left = r->deadline_us - start;
+    if (left <= 0)
+        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+    if (r->has_time_min_min)
+        return r->time_min_min * minute <= left ||
+               submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
+    return !r->has_time_limit_min || r->time_limit_min * minute <= left ||
+           submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+}
+
 static bool check_priority(struct submission *s)
 {
     Pst__JobRecord *r = s->rec;
@@ -324,8 +343,8 @@ static bool check_priority(struct submission *s)
         return submission_fail(s, ESLURM_INVALID_NICE);
     if (r->has_begin_us && r->begin_us <= core_now())
         r->has_begin_us = false;
-    if (r->has_deadline_us && r->deadline_us <= core_now())
-        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+    if (!check_deadline(s))
+        return false;
     if (s->hold) {
         SET(r, priority, 0);
         SET(r, reason, PST__JOB_REASON__REASON_JOB_HELD_USER);

@@ -95,7 +95,7 @@ bool submission_check_partitions(struct submission *s)
     int worst = 0;
     bool possible = false, later;
 
-    if (!s->rec->partition || !*s->rec->partition) {
+    if (!s->rec->partition || !s->rec->partition[strspn(s->rec->partition, ",")]) {
         struct partition *p = cluster_default_partition(ctld->cluster);
 
         if (!p)
@@ -128,6 +128,8 @@ bool submission_check_partitions(struct submission *s)
                 code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
             if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
                 code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+            if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)
+                code = 0; /* nodes may change until it is released */
         }
         if (code == 0) {
             possible = true;

@@ -149,6 +149,8 @@ static int parse_joined(struct parser *ps, char sep, uint16_t *ret)
         uint16_t right;
 
         ps->p++;
+        if (sep == '|' && !*ps->p)
+            break; /* nothing behind the last bar: no alternative more */
         r = sep == '|' ? parse_joined(ps, '&', &right) : parse_factor(ps, &right);
         if (r == 0)
             r = add_op(

@@ -13,7 +13,9 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "cli/base/cli.h"
+#include "cli/job/jobnodes.h"
 #include "cli/job/jobopts.h"
+#include "cli/job/jobshow.h"
 
 #define NOW INT64_C(1700000000000000)
 
@@ -109,6 +111,60 @@ static void test_resources(void **state)
     pb_done(&job.base);
 }
 
+/* Values as they were understood. */
+static void test_shown(void **state)
+{
+    static char line[] =
+        "x -N2-4 -n3 -t 1:30 --mem=1g --tmp=0 --profile=task,energy --mail-type=ALL "
+        "--switches=2@5 --gres=gpu:1 --requeue --signal=B:10@30";
+    static const char *const lines[] = {
+        "gres                : gres/gpu:1\n",
+        "mem                 : 1G\n",
+        "mail-type           : INVALID_DEPEND,BEGIN,END,FAIL,REQUEUE,STAGE_OUT\n",
+        "nodes               : 2-3\n",
+        "profile             : Energy,Task\n",
+        "requeue             : requeue\n",
+        "signal              : B:USR1@30\n",
+        "switches            : 2@00:05:00\n",
+        "time                : 00:02:00\n",
+        "tmp                 : 0?\n",
+    };
+    char *argv[32], *save = NULL, text[4096] = "";
+    struct jobopts jo;
+    FILE *was = stderr, *f = fmemopen(text, sizeof(text), "w");
+    int argc = 0;
+
+    (void)state;
+    for (char *w = strtok_r(line, " ", &save); w; w = strtok_r(NULL, " ", &save))
+        argv[argc++] = w;
+    argv[argc] = NULL;
+    jobopts_init(&jo, JOBOPTS_SBATCH);
+    (void)opts_parse(jobopts_command(JOBOPTS_SBATCH), argc, argv, &jo);
+    assert_int_equal(jobopts_check(&jo), 0);
+    assert_non_null(f);
+    stderr = f;
+    jobshow_defined(&jo);
+    stderr = was;
+    (void)fclose(f);
+    for (size_t i = 0; i < ARRAY_SIZE(lines); i++)
+        assert_non_null(strstr(text, lines[i]));
+    jobopts_done(&jo);
+}
+
+static void test_folded(void **state)
+{
+    char *list = strdup("n3,n1,n2,n1"), *bad = strdup("n[1");
+    size_t n = 0;
+
+    (void)state;
+    assert_int_equal(jobnodes_fold(&list, &n), 0);
+    assert_string_equal(list, "n[1-3]");
+    assert_int_equal(n, 3);
+    assert_int_equal(jobnodes_fold(&bad, NULL), 1);
+    free(list);
+    free(bad);
+}
+
 static void test_nodes(void **state)
 {
     char path[] = "/tmp/pst-nodes-XXXXXX", line[64];
@@ -122,11 +178,11 @@ static void test_nodes(void **state)
     (void)close(fd);
     (void)snprintf(line, sizeof(line), "-w %s", path);
     assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, NULL), 0);
-    assert_string_equal(job.req_nodes, "n1,n2,n[4-5]");
+    assert_string_equal(job.req_nodes, "n[1-2,4-5]");
     pb_done(&job.base);
     (void)unlink(path);
-    assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, &err), 1);
-    assert_non_null(strstr(err.text, "Unable to open the node file"));
+    assert_int_equal(fill(JOBOPTS_SBATCH, line, &job, &err), 255);
+    assert_string_equal(err.text, "Invalid --nodefile node file");
     pb_done(&job.base);
     assert_int_equal(fill(JOBOPTS_SBATCH, "-N 0 --ntasks-per-node=3", &job, NULL), 0);
     assert_false(job.has_min_nodes);
@@ -186,7 +242,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_basics),    cmocka_unit_test(test_times),
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_resources), cmocka_unit_test(test_shown),
+        cmocka_unit_test(test_folded),    cmocka_unit_test(test_nodes),
         cmocka_unit_test(test_step),
     };
 

@@ -24,9 +24,10 @@ static const struct {
     { "R:12@3", NULL, 0, 0, false },
     { "b:usr2", "B:USR2@60", 12, 60, true },
     { "", NULL, 0, 0, false },
-    { "USR1@", NULL, 0, 0, false },
+    { "USR1@", "USR1@0", 10, 0, false },
     { "USR1@70000", NULL, 0, 0, false },
-    { "65", NULL, 0, 0, false },
+    { "65", "65@60", 65, 60, false },
+    { "128", NULL, 0, 0, false },
 };
 
 static void test_signal(void **state)

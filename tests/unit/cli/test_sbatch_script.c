@@ -16,6 +16,7 @@
 #include "base/words.h"
 #include "cli/base/cli.h"
 #include "cli/job/batchscript.h"
+#include "cli/job/foreign.h"
 
 #define SH "#!/bin/sh\n"
 
@@ -45,7 +46,9 @@ static const struct {
     { "#!/bin/sh\r\necho\r\n", 0,
       "Batch script contains DOS line breaks (\\r\\n)\ninstead of expected UNIX line breaks "
       "(\\n)." },
-    { "#!/bin/sh\n\0x", 12, "The batch script contains a NUL byte" },
+    { "#!/bin/sh\n\0x", 12,
+      "The Slurm controller does not allow scripts that\n"
+      "contain a NULL character '\\0'." },
     { "#!/bin/sh\n", 0, NULL },
     { "#!", 0, NULL },
 };
@@ -111,7 +114,7 @@ static int options(const char *text, struct jobopts *jo)
     int status;
 
     hetopts_init(&h, JOBOPTS_SBATCH);
-    status = script_options(&s, &h);
+    status = script_options(&s, "x.sh", &h);
     *jo = h.list[0]; /* and what it owns */
     for (size_t k = 1; k < h.n; k++)
         jobopts_done(&h.list[k]);
@@ -141,6 +144,33 @@ static void test_directives(void **state)
     jobopts_done(&jo);
 }
 
+/* Lines of other systems, as the options they mean. */
+static void test_foreign(void **state)
+{
+    char pbs[] = " -N name -l nodes=2:ppn=3,walltime=00:10:00,mem=10gb -q batch -m abe -r n -W x";
+    char bsub[] = " -J bname -n 3 -W 10 -x";
+    struct jobopts jo;
+
+    (void)state;
+    jobopts_init(&jo, JOBOPTS_SBATCH);
+    assert_int_equal(foreign_line(FOREIGN_PBS, pbs, strlen(pbs), &jo), 0);
+    assert_string_equal(jobopts_get(&jo, JO_JOB_NAME), "name");
+    assert_string_equal(jobopts_get(&jo, JO_NODES), "2");
+    assert_string_equal(jobopts_get(&jo, JO_NTASKS), "6");
+    assert_string_equal(jobopts_get(&jo, JO_TIME), "00:10:00");
+    assert_string_equal(jobopts_get(&jo, JO_MEM), "10g");
+    assert_string_equal(jobopts_get(&jo, JO_MAIL_TYPE), "FAIL,BEGIN,END");
+    assert_true(jobopts_has(&jo, JO_NO_REQUEUE));
+    assert_int_equal(foreign_line(FOREIGN_BSUB, bsub, strlen(bsub), &jo), 0);
+    assert_string_equal(jobopts_get(&jo, JO_JOB_NAME), "bname");
+    assert_string_equal(jobopts_get(&jo, JO_NTASKS), "3");
+    assert_true(jobopts_has(&jo, JO_EXCLUSIVE));
+    assert_int_equal(foreign_line(FOREIGN_PBS, " -Z", 3, &jo), 1);
+    assert_int_equal(foreign_line(FOREIGN_PBS, " -N 'x", 6, &jo), 1);
+    assert_int_equal(foreign_line(FOREIGN_BSUB, " -n x", 5, &jo), 1);
+    jobopts_done(&jo);
+}
+
 static const struct {
     const char *text;
     int status;
@@ -148,7 +178,7 @@ static const struct {
     { "#SBATCH --foo=1\n", 255 }, { "#SBATCH -n abc\n", 1 },
     { "#SBATCH -t x\n", 255 },    { "#SBATCH hetjob\n", 0 },
     { "#SBATCH packjob\n", 0 },   { "#SBATCH -J 'x\n", 1 },
-    { "#SBATCH --help\n", 255 },  { "#SBATCH --container-type=x\n", 1 },
+    { "#SBATCH --help\n", 0 },    { "#SBATCH --container-type=x\n", 1 },
     { "#SBATCH --label\n", 255 },
 };
 
@@ -234,6 +264,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_check),          cmocka_unit_test(test_split),
         cmocka_unit_test(test_too_many_words), cmocka_unit_test(test_directives),
+        cmocka_unit_test(test_foreign),        cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_bad_directives), cmocka_unit_test(test_long_line),
         cmocka_unit_test(test_wrap),           cmocka_unit_test(test_find),
     };

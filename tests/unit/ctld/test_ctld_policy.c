@@ -31,7 +31,6 @@ static const struct refusal refused[] = {
       "invalid partition specified: nosuch\nInvalid partition name specified" },
     { "{'job':{'partition':'main,nosuch'}}", ESLURM_INVALID_PARTITION_NAME,
       "invalid partition specified: nosuch\nInvalid partition name specified" },
-    { "{'job':{'partition':','}}", ESLURM_INVALID_PARTITION_NAME, NULL },
     { "{'job':{'partition':'Main'}}", ESLURM_INVALID_PARTITION_NAME,
       "invalid partition specified: Main\nInvalid partition name specified" },
     { "{'job':{'partition':'drain'}}", ESLURM_PARTITION_NOT_AVAIL, NULL },
@@ -58,7 +57,7 @@ static const struct refusal refused[] = {
     { "{'job':{'features':'slow'}}", ESLURM_INVALID_FEATURE, NULL },
     { "{'job':{'req_nodes':'nosuch'}}", ESLURM_INVALID_NODE_NAME, NULL },
     { "{'job':{'exc_nodes':'nosuch'}}", ESLURM_INVALID_NODE_NAME, NULL },
-    { "{'job':{'req_nodes':'g0'}}", ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
+    { "{'job':{'req_nodes':'g0'}}", UNAVAILABLE, NULL },
     /* Times. */
     { "{'job':{'time_limit_min':10,'time_min_min':20}}", ESLURM_INVALID_TIME_MIN_LIMIT, NULL },
     { "{'job':{'deadline_us':1}}", ESLURM_INVALID_TIME_LIMIT, NULL },

@@ -125,11 +125,13 @@ static const struct {
     { "all", { .features = "fast&slow" }, ESLURM_INVALID_FEATURE, NULL },
     { "all", { .features = "fas" }, ESLURM_INVALID_FEATURE, NULL },
     { "small", { .req = "n[1-2]" }, 0, NULL },
-    { "small", { .req = "n4" }, ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
-    { "empty", { .req = "n4" }, ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, NULL },
+    { "small", { .req = "n4" }, UNAVAILABLE, NULL },
+    { "empty", { .req = "n4" }, UNAVAILABLE, NULL },
     { "all", { .req = "nosuch" }, ESLURM_INVALID_NODE_NAME, NULL },
     { "all", { .req = "n[4-" }, ESLURM_INVALID_NODE_NAME, NULL },
     { "small", { .exc = "n[4-6]" }, 0, NULL },
+    { "all", { .exc = "n0", .nodes = 7 }, UNAVAILABLE, NULL },
+    { "all", { .features = "[fast|ib]", .nodes = 7 }, UNAVAILABLE, NULL },
     { "small", { .exc = "nosuch" }, ESLURM_INVALID_NODE_NAME, NULL },
 };
 
@@ -232,8 +234,7 @@ static void test_changes(void **state)
     r.cpus_per_task = 16;
     assert_int_equal(feasible_check(f, c, all, &r, true, &hint), 0);
     r.req_nodes = (char *)"x59";
-    assert_int_equal(feasible_check(f, c, all, &r, true, &hint),
-                     ESLURM_REQUESTED_NODES_NOT_IN_PARTITION);
+    assert_int_equal(feasible_check(f, c, all, &r, true, &hint), UNAVAILABLE);
     assert_null(feasible_free(NULL));
     feasible_free(f);
     cluster_free(c);

@@ -1,0 +1,89 @@
+/* jobnodes.c - lists of nodes that users name; see jobnodes.h. */
+#include "cli/job/jobnodes.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/pb/pbutil.h"
+#include "base/readfile.h"
+#include "cli/base/cli.h"
+
+#define NODEFILE_MAX (4u << 20)
+#define NODES_NAMED_MAX (1u << 20)
+
+/* Names in a file, one or more a line, as a host list. */
+static int read_nodefile(const char *path, char **ret_text, struct err *err)
+{
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+    _cleanup_free_ char *buf = NULL;
+    size_t len = 0, out = 0;
+    int r;
+
+    if (fd < 0) {
+        cli_error("slurm_allocate_resources error opening file %.300s, %s", path, strerror(errno));
+        return err_set(err, CLI_EXIT_USAGE, "Invalid --nodefile node file");
+    }
+    r = readfile_fd(fd, NODEFILE_MAX - 2, &buf, &len);
+    if (r < 0 && r != -EFBIG)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
+    if (r < 0)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s is larger than 4 MiB", path);
+    for (size_t i = 0; i < len;
+         i++) { /* white space separates names: one comma for each run of it */
+        bool gap = buf[i] == '\0' || strchr(" \t\r\n,", buf[i]) != NULL;
+
+        if (!gap)
+            buf[out++] = buf[i];
+        else if (out > 0 && buf[out - 1] != ',')
+            buf[out++] = ',';
+    }
+    if (out > 0 && buf[out - 1] == ',')
+        out--;
+    buf[out] = '\0';
+    if (out == 0)
+        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
+    *ret_text = TAKE_PTR(buf);
+    return 0;
+}
+
+int jobnodes_list(const char *arg, bool file, char **field, struct err *err)
+{
+    char *text = NULL;
+    int status;
+
+    if (!file && !strchr(arg, '/')) {
+        check_mem_or_die(pb_set_str(field, arg));
+        return 0;
+    }
+    status = read_nodefile(arg, &text, err);
+    if (status == 0) {
+        free(*field);
+        *field = text;
+    }
+    return status;
+}
+
+int jobnodes_fold(char **field, size_t *ret_n)
+{
+    _cleanup_(hostlist_free) struct hostlist *names = NULL;
+    char *text = NULL;
+
+    if (!*field || !**field)
+        return 0;
+    if (hostlist_parse_most(*field, NODES_NAMED_MAX, &names, NULL) < 0) {
+        cli_print_fatal("Invalid node list specified");
+        return CLI_EXIT_FAILED;
+    }
+    hostlist_uniq(names);
+    check_mem_or_die(hostlist_fold(names, &text));
+    free(*field);
+    *field = text;
+    if (ret_n)
+        *ret_n = hostlist_count(names);
+    return 0;
+}
