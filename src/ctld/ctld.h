@@ -55,6 +55,10 @@ struct prologs;
 struct programs;
 struct resvs;
 struct asking;
+struct bloblog;
+struct gangturns;
+struct shares;
+struct step_queues;
 struct luascript;
 
 struct core_queue;
@@ -84,10 +88,6 @@ struct ctld {
     struct views *views;
     struct schedthread *sched;
     struct acctthread *acct;
-    struct blob_logged {
-        struct digest name;
-        int64_t time_us;
-    } blobs_logged[4096];           /* when, for accounting; by the first bytes of the name */
     struct jobcomp *jobcomp;        /* NULL: no JobCompType */
     struct acctadmin *acct_admin;   /* when the accounting store is embedded */
     struct acctfollow *acct_follow; /* when slurmdbd has the accounting store */
@@ -110,11 +110,13 @@ struct ctld {
     struct snapshot *snapshot;
     struct triggers *triggers;
     struct asking *asking;
+    struct bloblog *bloblog; /* scripts and environments logged for accounting */
+    struct gangturns *gang;
+    struct shares *shares;
+    struct step_queues *step_queues; /* requests for steps that wait for resources */
     struct luascript *submit_script; /* job_submit.lua; NULL: not opened */
     struct cluster_observer observer;
     struct stats stats;
-    int64_t shares_told_us; /* to the scheduler */
-    uint64_t shares_gen;    /* as of then: generation of the accounting records */
 
     char host[256]; /* short name */
     int64_t boot_us;
@@ -129,14 +131,8 @@ struct ctld {
     struct idmap waiters;     /* ticket -> struct waiter */
     struct idmap job_waiters; /* job id -> its last struct waiter */
     uint64_t next_ticket;
-    /* ticket -> lane of the user, plus one: put to the scheduler, not answered */
-    struct idmap questions;
     struct dependants *dependants;
     struct swaiter *swaiters; /* few: one for each swait that runs; see swait.c */
-    struct idmap step_queue;  /* job id -> queue of step requests that wait for resources */
-    struct idlist gang_fresh; /* jobs that started beside others; see gangturns.h */
-    bool gang_changed;
-    int64_t gang_next_us; /* the next slice of time begins */
 };
 
 /* ---- operations: handlers of rows, see core/service.h

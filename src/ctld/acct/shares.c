@@ -1,6 +1,8 @@
 /* shares.c - usage and shares of associations; see shares.h. */
 #include "ctld/acct/shares.h"
 
+#include <errno.h>
+#include <stdlib.h>
 #include <strings.h>
 #include <time.h>
 
@@ -12,6 +14,11 @@
 #include "feed/sharefeed.h"
 #include "model/account/usage.h"
 #include "sched/rules/fairshare.h"
+
+struct shares { /* what the scheduler was told last */
+    int64_t told_us;
+    uint64_t generation; /* of the accounting records then */
+};
 
 static enum fairshare_reset period_of(const struct conf *conf)
 {
@@ -32,8 +39,8 @@ static enum fairshare_reset period_of(const struct conf *conf)
 static void tell_shares(struct ctld *ctld, int64_t now)
 {
     feed_shares(ctld, feed_of_shares(ctld->cluster, conf_str(ctld->conf, CONF_CLUSTER_NAME), now));
-    ctld->shares_told_us = now;
-    ctld->shares_gen = am_generation(ctld->cluster->am);
+    ctld->shares->told_us = now;
+    ctld->shares->generation = am_generation(ctld->cluster->am);
 }
 
 uint64_t shares_reset(struct ctld *ctld, uint32_t assoc_id, uint32_t qos_id)
@@ -100,15 +107,30 @@ void shares_tick(struct ctld *ctld, int64_t now)
     int64_t period_us = (int64_t)conf_num(ctld->conf, CONF_PRIORITY_CALC_PERIOD) * USEC_PER_SEC;
 
     check_period(ctld, now);
-    if (am_generation(ctld->cluster->am) != ctld->shares_gen ||
-        now - ctld->shares_told_us >= period_us)
+    if (am_generation(ctld->cluster->am) != ctld->shares->generation ||
+        now - ctld->shares->told_us >= period_us)
         tell_shares(ctld, now);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
+static int start_shares(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->shares = calloc(1, sizeof(*ctld->shares));
+    return ctld->shares ? 0 : -ENOMEM;
+}
+
+static void free_shares(struct ctld *ctld)
+{
+    free(ctld->shares);
+    ctld->shares = NULL;
+}
+
 const struct ctld_service shares_service = {
     .name = "shares",
+    .start = start_shares,
+    .free = free_shares,
     .recovered = shares_configure,
     .reconfigured = shares_configure,
     .tick_writing = shares_tick,

@@ -65,7 +65,7 @@ uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord 
 
     w->test_only = true;
     w->record = record;
-    if (idmap_put(&ctld->questions, w->ticket, (void *)((uintptr_t)cmd->lane + 1)) < 0) {
+    if (asking_note(ctld->asking, w->ticket, cmd->lane) < 0) {
         log_fatal("out of memory while a request waits");
         abort();
     }
@@ -82,10 +82,7 @@ bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd)
 
 void wait_answered(struct ctld *ctld, uint64_t ticket)
 {
-    uintptr_t lane = (uintptr_t)idmap_remove(&ctld->questions, ticket);
-
-    if (lane)
-        asking_end(ctld->asking, (uid_t)(lane - 1));
+    asking_answered(ctld->asking, ticket);
 }
 
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket)
@@ -296,7 +293,6 @@ void wait_clear(struct ctld *ctld)
         waiter_free(w);
     idmap_done(&ctld->waiters);
     idmap_done(&ctld->job_waiters);
-    idmap_done(&ctld->questions);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

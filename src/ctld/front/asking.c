@@ -11,7 +11,8 @@
 
 struct asking {
     pthread_mutex_t lock;
-    struct idmap users; /* uid -> questions under way, as a number */
+    struct idmap users;   /* uid -> questions under way, as a number */
+    struct idmap tickets; /* ticket -> lane of the user, plus one: put, not answered; core thread */
 };
 
 int asking_new(struct asking **ret)
@@ -31,6 +32,7 @@ struct asking *asking_free(struct asking *a)
         return NULL;
     pthread_mutex_destroy(&a->lock);
     idmap_done(&a->users);
+    idmap_done(&a->tickets);
     free(a);
     return NULL;
 }
@@ -62,6 +64,19 @@ void asking_end(struct asking *a, uid_t lane)
     else
         (void)idmap_remove(&a->users, lane);
     pthread_mutex_unlock(&a->lock);
+}
+
+int asking_note(struct asking *a, uint64_t ticket, uid_t lane)
+{
+    return idmap_put(&a->tickets, ticket, (void *)((uintptr_t)lane + 1));
+}
+
+void asking_answered(struct asking *a, uint64_t ticket)
+{
+    uintptr_t lane = (uintptr_t)idmap_remove(&a->tickets, ticket);
+
+    if (lane)
+        asking_end(a, (uid_t)(lane - 1));
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

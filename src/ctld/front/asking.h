@@ -3,10 +3,11 @@
  *
  * Why a job waits, when it would start, priorities, associations: each is a walk over the queue
  * between two passes of the scheduler.  More than ASKING_MAX of one user's are told to come
- * back, or one user would keep it from scheduling. Any thread. */
+ * back, or one user would keep it from scheduling.  Any thread, but for tickets. */
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #define ASKING_MAX 8u
@@ -18,3 +19,8 @@ struct asking *asking_free(struct asking *a); /* always NULL */
 /* One more of the user in lane (0: no limit).  False: he has as many as he may. */
 bool asking_begin(struct asking *a, uid_t lane);
 void asking_end(struct asking *a, uid_t lane); /* of one that began */
+
+/* Core thread.  The question that began has this ticket.  Errors: -ENOMEM. */
+int asking_note(struct asking *a, uint64_t ticket, uid_t lane);
+/* Core thread.  End the question of a ticket; one that is not known is no question. */
+void asking_answered(struct asking *a, uint64_t ticket);

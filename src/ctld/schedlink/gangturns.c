@@ -23,6 +23,12 @@
 #include "sched/rules/gang.h"
 #include "fields.h"
 
+struct gangturns {
+    struct idlist fresh; /* jobs that started beside others */
+    bool changed;
+    int64_t next_us; /* the next slice of time begins; 0: not yet known */
+};
+
 struct part { /* a job, or a component: those of one job take their turn together */
     uint32_t key, job_id;
     struct feed *f;
@@ -94,13 +100,13 @@ static struct bitmap *nodes_of_interest(struct ctld *ctld)
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
         if (job_waits_for_turn(j->rec))
             any = mark_nodes(j->rec, nodes);
-    for (size_t i = 0; i < ctld->gang_fresh.n; i++) {
-        const struct job *j = cluster_job(ctld->cluster, ctld->gang_fresh.ids[i]);
+    for (size_t i = 0; i < ctld->gang->fresh.n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, ctld->gang->fresh.ids[i]);
 
         if (j && takes_part(j->rec))
             any = mark_nodes(j->rec, nodes);
     }
-    ctld->gang_fresh.n = 0;
+    ctld->gang->fresh.n = 0;
     return any ? nodes : bitmap_free(nodes);
 }
 
@@ -264,21 +270,27 @@ static void look_at_jobs(struct ctld *ctld, bool next)
 
 void gang_settle(struct ctld *ctld)
 {
-    ctld->gang_changed = false;
+    ctld->gang->changed = false;
     look_at_jobs(ctld, false);
+}
+
+void gang_settle_fresh(struct ctld *ctld)
+{
+    if (ctld->gang->fresh.n)
+        gang_settle(ctld);
 }
 
 void gang_tick(struct ctld *ctld, int64_t now_us)
 {
     int64_t slice_us = (int64_t)conf_num(ctld->conf, CONF_SCHEDULER_TIME_SLICE) * USEC_PER_SEC;
 
-    if (gang_on(ctld->conf) && !ctld->gang_next_us)
-        ctld->gang_next_us = now_us + slice_us;
-    if (gang_on(ctld->conf) && now_us >= ctld->gang_next_us) {
-        ctld->gang_next_us = now_us + slice_us;
-        ctld->gang_changed = false;
+    if (gang_on(ctld->conf) && !ctld->gang->next_us)
+        ctld->gang->next_us = now_us + slice_us;
+    if (gang_on(ctld->conf) && now_us >= ctld->gang->next_us) {
+        ctld->gang->next_us = now_us + slice_us;
+        ctld->gang->changed = false;
         look_at_jobs(ctld, true);
-    } else if (ctld->gang_changed) {
+    } else if (ctld->gang->changed) {
         gang_settle(ctld);
     }
 }
@@ -293,7 +305,7 @@ void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind)
     case PST__EVENT_KIND__EV_JOB_START:
         p = gang_on(ctld->conf) ? cluster_partition(ctld->cluster, j->rec->partition) : NULL;
         if (p && p->rec->oversubscribe && strcasecmp(p->rec->oversubscribe, "NO") != 0)
-            idlist_add(&ctld->gang_fresh, j->rec->job_id);
+            idlist_add(&ctld->gang->fresh, j->rec->job_id);
         break;
     case PST__EVENT_KIND__EV_JOB_END:
     case PST__EVENT_KIND__EV_JOB_CLEANED:
@@ -301,7 +313,7 @@ void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind)
     case PST__EVENT_KIND__EV_JOB_UPDATE: /* it may have given nodes back */
     case PST__EVENT_KIND__EV_JOB_SUSPEND:
     case PST__EVENT_KIND__EV_JOB_PREEMPT:
-        ctld->gang_changed = true;
+        ctld->gang->changed = true;
         break;
     default:
         break;
@@ -313,7 +325,7 @@ void gang_recheck(struct ctld *ctld)
     for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
         if (!job_is_ended(j->rec))
             gang_job(ctld, j, PST__EVENT_KIND__EV_JOB_START);
-    ctld->gang_changed = true;
+    ctld->gang->changed = true;
 }
 
 uint64_t gang_enter(struct ctld *ctld, struct job *j)
@@ -334,7 +346,7 @@ uint64_t gang_enter(struct ctld *ctld, struct job *j)
         feed_yield(ctld, j, false);
     else
         feed_suspend(ctld, j, false);
-    ctld->gang_changed = true;
+    ctld->gang->changed = true;
     return lsn;
 }
 
@@ -358,13 +370,24 @@ static void note_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
     gang_job(ctld, j, kind);
 }
 
+static int start_turns(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->gang = calloc(1, sizeof(*ctld->gang));
+    return ctld->gang ? 0 : -ENOMEM;
+}
+
 static void free_turns(struct ctld *ctld)
 {
-    free(ctld->gang_fresh.ids);
+    if (ctld->gang)
+        free(ctld->gang->fresh.ids);
+    free(ctld->gang);
+    ctld->gang = NULL;
 }
 
 const struct ctld_service gang_service = {
     .name = "gang",
+    .start = start_turns,
     .free = free_turns,
     .reconfigured = gang_recheck,
     .tick_writing = gang_tick,

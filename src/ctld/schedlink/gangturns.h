@@ -13,6 +13,8 @@ bool gang_on(const struct conf *conf);
 void gang_job(struct ctld *ctld, const struct job *j, Pst__EventKind kind);
 /* Of the jobs that just started, those whose CPUs are in use wait; those with free CPUs run. */
 void gang_settle(struct ctld *ctld);
+/* gang_settle() when jobs started beside others since the last time. */
+void gang_settle_fresh(struct ctld *ctld);
 /* gang_settle() when something changed, and the next slice when its time has come. */
 void gang_tick(struct ctld *ctld, int64_t now_us);
 /* Look at all running jobs: at the start and after a reconfiguration. */

@@ -190,8 +190,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         else if (j && job_is_pending(j->rec))
             note_expected(ctld, j, d);
     }
-    if (ctld->gang_fresh.n)
-        gang_settle(ctld);
+    gang_settle_fresh(ctld);
     decisions_msg_free(m);
 }
 

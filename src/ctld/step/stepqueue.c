@@ -1,6 +1,7 @@
 /* stepqueue.c - requests for steps that wait until their job has room; see stepqueue.h */
 #include "ctld/step/stepqueue.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include "base/must.h"
@@ -27,14 +28,18 @@ struct step_queue { /* of one job, first come first served */
     struct step_wait *head;
 };
 
+struct step_queues {
+    struct idmap jobs; /* job id -> its struct step_queue */
+};
+
 static struct step_queue *queue_of(struct ctld *ctld, uint32_t job_id, bool make)
 {
-    struct step_queue *q = idmap_get(&ctld->step_queue, job_id);
+    struct step_queue *q = idmap_get(&ctld->step_queues->jobs, job_id);
 
     if (!q && make) {
         q = must(calloc(1, sizeof(*q)));
         q->job_id = job_id;
-        if (idmap_put(&ctld->step_queue, job_id, q) < 0)
+        if (idmap_put(&ctld->step_queues->jobs, job_id, q) < 0)
             must(NULL);
     }
     return q;
@@ -231,7 +236,7 @@ static void serve_queue(struct ctld *ctld, struct job *j)
         wait_free(w);
     }
     if (q && !q->head) {
-        (void)idmap_remove(&ctld->step_queue, q->job_id);
+        (void)idmap_remove(&ctld->step_queues->jobs, q->job_id);
         free(q);
     }
     if (het_is_follower(j->rec) && (j = het_component(ctld->cluster, j->rec, 0)))
@@ -251,7 +256,7 @@ static void queue_filter(struct ctld *ctld, bool (*gone)(const struct step_wait 
     struct step_queue *q;
     size_t pos = 0;
 
-    while ((q = idmap_next(&ctld->step_queue, &pos))) {
+    while ((q = idmap_next(&ctld->step_queues->jobs, &pos))) {
         for (struct step_wait **at = &q->head; *at;) {
             struct step_wait *w = *at;
 
@@ -265,7 +270,7 @@ static void queue_filter(struct ctld *ctld, bool (*gone)(const struct step_wait 
             wait_free(w);
         }
         if (!q->head) {
-            (void)idmap_remove(&ctld->step_queue, q->job_id);
+            (void)idmap_remove(&ctld->step_queues->jobs, q->job_id);
             free(q);
         }
     }
@@ -301,11 +306,26 @@ static bool is_any(const struct step_wait *w, int64_t arg)
 
 static void steps_clear(struct ctld *ctld)
 {
-    queue_filter(ctld, is_any, 0, 0);
-    idmap_done(&ctld->step_queue);
+    if (ctld->step_queues)
+        queue_filter(ctld, is_any, 0, 0);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_queues(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->step_queues = calloc(1, sizeof(*ctld->step_queues));
+    return ctld->step_queues ? 0 : -ENOMEM;
+}
+
+static void free_queues(struct ctld *ctld)
+{
+    if (ctld->step_queues)
+        idmap_done(&ctld->step_queues->jobs);
+    free(ctld->step_queues);
+    ctld->step_queues = NULL;
+}
 
 static void forget_conn(struct ctld *ctld, struct conn *conn)
 {
@@ -320,7 +340,9 @@ static void retry_after(struct ctld *ctld, struct job *j, uint64_t lsn)
 
 const struct ctld_service steps_service = {
     .name = "steps",
+    .start = start_queues,
     .stop = steps_clear,
+    .free = free_queues,
     .tick_writing = refuse_late,
     .on_conn_closed = forget_conn,
     .job_started = retry_after,

@@ -298,4 +298,20 @@ static const struct ctld_op submit_ops[] = {
     { 0 }
 };
 
-const struct ctld_service submit_service = { .name = "submit", .ops = submit_ops };
+static int start_submit(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    return bloblog_new(&ctld->bloblog);
+}
+
+static void free_submit(struct ctld *ctld)
+{
+    ctld->bloblog = bloblog_free(ctld->bloblog);
+}
+
+const struct ctld_service submit_service = {
+    .name = "submit",
+    .ops = submit_ops,
+    .start = start_submit,
+    .free = free_submit,
+};

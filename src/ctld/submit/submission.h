@@ -39,3 +39,8 @@ bool submission_check_partitions(struct submission *s);
 /* submitrecord.c: record, script and environment of one component, or of a job that is none; first
  * is the id of the job, or of the first component. */
 void submission_put(struct submission *s, Pst__Transaction *tx, uint32_t first);
+
+/* submitrecord.c: which scripts and environments were logged for accounting, and when. */
+struct bloblog;
+int bloblog_new(struct bloblog **ret);           /* -ENOMEM */
+struct bloblog *bloblog_free(struct bloblog *b); /* always NULL */

@@ -1,4 +1,5 @@
 /* submitrecord.c - the record, the script and the environment of a submission; see submission.h */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -14,12 +15,35 @@
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
 
+struct bloblog { /* when a script or environment was logged; by the first bytes of its name */
+    struct blob_logged {
+        struct digest name;
+        int64_t time_us;
+    } at[4096];
+};
+
+int bloblog_new(struct bloblog **ret)
+{
+    struct bloblog *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return -ENOMEM;
+    *ret = b;
+    return 0;
+}
+
+struct bloblog *bloblog_free(struct bloblog *b)
+{
+    free(b);
+    return NULL;
+}
+
 /* The accounting store may have purged what has not been submitted for an hour or more, and its
  * switch may be new: what it shall keep is logged again now and then. */
 static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time_us)
 {
-    struct blob_logged *at =
-        &ctld->blobs_logged[digest_place(name) % ARRAY_SIZE(ctld->blobs_logged)];
+    struct bloblog *b = ctld->bloblog;
+    struct blob_logged *at = &b->at[digest_place(name) % ARRAY_SIZE(b->at)];
 
     if (!(acctthread_keep(ctld->acct) & (ACCT_SCRIPT | ACCT_ENV)) ||
         (digest_equal(&at->name, name) && time_us - at->time_us < BLOB_AGAIN_US))
