@@ -327,6 +327,43 @@ static int configure_daemon(void *ctx, struct err *err)
     return r;
 }
 
+static int make_parts(struct noded *d, struct err *err)
+{
+    int r;
+
+    watch_signals(d);
+    r = plugins_begin(d, err);
+    if (r == 0)
+        r = scripts_new(d, &d->scripts);
+    if (r == 0)
+        r = siteprogs_new(d, &d->siteprogs);
+    if (r == 0)
+        r = watts_new(d, &d->watts);
+    if (r == 0)
+        r = nvml_new(d, &d->nvml);
+    if (r == 0)
+        r = listen_new(d, &d->listener, err);
+    if (r == 0 && report_new(d, &d->reporter) < 0)
+        r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
+    return r < 0 && !err->text[0] ? err_set(err, r, "%s", strerror(-r)) : r;
+}
+
+static void close_one(uv_handle_t *handle, void *arg)
+{
+    (void)arg;
+    if (!uv_is_closing(handle))
+        uv_close(handle, NULL);
+}
+
+/* The start failed: close whatever handles there are.  Their owners are freed afterwards. */
+static void abandon_loop(struct noded *d)
+{
+    d->scripts = scripts_free(d->scripts);
+    uv_walk(&d->loop, close_one, NULL);
+    (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until the last handle is closed */
+    (void)uv_loop_close(&d->loop);
+}
+
 /* Everything that can fail before the world is told that we are up. */
 static int prepare_daemon(struct noded *d, struct err *err)
 {
@@ -342,22 +379,11 @@ static int prepare_daemon(struct noded *d, struct err *err)
     if (uv_loop_init(&d->loop) < 0)
         return err_set(err, -ENOMEM, "cannot make an event loop");
     d->loop.data = d;
-    watch_signals(d);
-    r = plugins_begin(d, err);
-    if (r == 0)
-        r = scripts_new(d, &d->scripts);
-    if (r == 0)
-        r = siteprogs_new(d, &d->siteprogs);
-    if (r == 0)
-        r = watts_new(d, &d->watts);
-    if (r == 0)
-        r = nvml_new(d, &d->nvml);
-    if (r == 0)
-        r = listen_new(d, &d->listener, err);
-    if (r == 0 && report_new(d, &d->reporter) < 0)
-        r = err_set(err, -EINVAL, "cannot set up the connection to the controller");
-    if (r < 0)
-        return err->text[0] ? r : err_set(err, r, "%s", strerror(-r));
+    r = make_parts(d, err);
+    if (r < 0) {
+        abandon_loop(d);
+        return r;
+    }
     if (d->opt->clean_start)
         (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
     hung_begin(d);
