@@ -115,6 +115,8 @@ struct ctld {
     struct shares *shares;
     struct step_queues *step_queues; /* requests for steps that wait for resources */
     struct luascript *submit_script; /* job_submit.lua; NULL: not opened */
+    struct luascript
+        *submit_checked; /* that of a configuration that was checked, until it is used */
     struct cluster_observer observer;
     struct stats stats;
 

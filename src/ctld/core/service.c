@@ -45,13 +45,13 @@ const struct ctld_op *service_op(const struct ctld *ctld, unsigned op)
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-int services_check(const struct ctld *ctld, const struct conf *conf, struct err *err)
+int services_check(struct ctld *ctld, const struct conf *conf, struct err *err)
 {
     int r = 0;
 
     for (const struct ctld_service *const *s = ctld->services; *s && r >= 0; s++)
         if ((*s)->check)
-            r = (*s)->check(conf, err);
+            r = (*s)->check(ctld, conf, err);
     return r;
 }
 

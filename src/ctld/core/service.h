@@ -42,9 +42,9 @@ struct ctld_service {
     /* ---- the life of the controller ---- */
 
     /* May this configuration be used?  Before the start, and before a reconfiguration takes
-     * effect.  Gives 0 or a negative errno, with a sentence for the administrator.  May not
-     * commit. */
-    int (*check)(const struct conf *conf, struct err *err);
+     * effect; others may refuse it later.  Gives 0 or a negative errno, with a sentence for the
+     * administrator.  May not commit. */
+    int (*check)(struct ctld *ctld, const struct conf *conf, struct err *err);
     /* Make the service's own objects.  The journal is not read yet, the cluster is empty.  A
      * failure without a sentence is told as strerror() has it.  May not commit. */
     int (*start)(struct ctld *ctld, struct err *err);
@@ -177,7 +177,7 @@ const struct ctld_op *service_op(const struct ctld *ctld, unsigned op);
 
 /* Call a hook of all services that have it; as described above.  start, open and observe end
  * with the first failure and give it. */
-int services_check(const struct ctld *ctld, const struct conf *conf, struct err *err);
+int services_check(struct ctld *ctld, const struct conf *conf, struct err *err);
 int services_start(struct ctld *ctld, struct err *err);
 int services_open(struct ctld *ctld, struct err *err);
 int services_observe(struct ctld *ctld, struct err *err);

@@ -83,8 +83,9 @@ static int by_limits(struct jobsubmit_request *r)
 static const struct filter {
     const char *name;
     int (*run)(struct jobsubmit_request *r);
-    int (*check)(const struct conf *conf, struct err *err); /* may be NULL */
-    void (*load)(struct ctld *ctld);                        /* may be NULL */
+    /* both may be NULL */
+    int (*check)(struct ctld *ctld, const struct conf *conf, struct err *err);
+    void (*load)(struct ctld *ctld);
 } filters[] = {
     { .name = "all_partitions", .run = all_partitions },
     { .name = "logging", .run = log_request },
@@ -115,12 +116,13 @@ bool jobsubmit_any(const struct conf *conf)
     return list && *list && strcasecmp(list, "(null)") != 0;
 }
 
-int jobsubmit_check(const struct conf *conf, struct err *err)
+int jobsubmit_check(struct ctld *ctld, const struct conf *conf, struct err *err)
 {
+    jobsubmit_lua_drop(ctld);
     for (const char *p = jobsubmit_any(conf) ? conf_str(conf, CONF_JOB_SUBMIT_PLUGINS) : ""; *p;) {
         size_t len = strcspn(p, ",");
         const struct filter *f = filter_at(p, len);
-        int r = f && f->check ? f->check(conf, err) : 0;
+        int r = f && f->check ? f->check(ctld, conf, err) : 0;
 
         if (r < 0)
             return r;
@@ -172,10 +174,16 @@ static void reload_filters(struct ctld *ctld)
     load_filters(ctld);
 }
 
+static void free_scripts(struct ctld *ctld)
+{
+    jobsubmit_lua_drop(ctld);
+    jobsubmit_lua_forget(ctld);
+}
+
 const struct ctld_service jobsubmit_service = {
     .name = "jobsubmit",
     .check = jobsubmit_check,
     .recovered = load_filters,
     .reconfigured = reload_filters,
-    .free = jobsubmit_lua_forget,
+    .free = free_scripts,
 };

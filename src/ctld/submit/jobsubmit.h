@@ -25,7 +25,7 @@ struct jobsubmit_request {
 
 /* Is every word of JobSubmitPlugins one that is known here, and does the script load?  A negative
  * errno with the sentence when not. */
-int jobsubmit_check(const struct conf *conf, struct err *err);
+int jobsubmit_check(struct ctld *ctld, const struct conf *conf, struct err *err);
 bool jobsubmit_any(const struct conf *conf);
 
 /* 0, or an ESLURM code that refuses the request (its reason is in messages, or in the log). */
@@ -34,8 +34,12 @@ int jobsubmit_run(struct jobsubmit_request *r);
 /* The filter `lua`: slurm_job_submit() and slurm_job_modify() of job_submit.lua beside
  * slurm.conf. */
 int jobsubmit_lua(struct jobsubmit_request *r);
-int jobsubmit_lua_check(const struct conf *conf, struct err *err);
-/* Load the script, so that it goes on when a later change of its file does not load. */
+/* Load the script of a configuration that may come; jobsubmit_lua_load() takes it into use. */
+int jobsubmit_lua_check(struct ctld *ctld, const struct conf *conf, struct err *err);
+/* Forget a script that was checked: its configuration was refused. */
+void jobsubmit_lua_drop(struct ctld *ctld);
+/* The script that was checked is in use from now on.  It goes on when a later change of its file
+ * does not load. */
 void jobsubmit_lua_load(struct ctld *ctld);
 /* Forget the script (the configuration changed, the controller ends). */
 void jobsubmit_lua_forget(struct ctld *ctld);

@@ -14,13 +14,12 @@
 #include "model/kept.h"
 #include "wire/errors.h"
 
-/* What the controller holds; NULL while a configuration is checked: the script sees no jobs then,
- * no reservations and no QOS. */
+/* What the controller holds: nothing yet while the configuration of its start is checked. */
 static struct cluster *cluster_of(lua_State *L)
 {
     const struct ctld *ctld = luascript_ctx(luascript_of(L));
 
-    return ctld ? ctld->cluster : NULL;
+    return ctld->cluster;
 }
 
 /* ---- the table slurm ------------------------------------------------------------------------- */
@@ -189,14 +188,22 @@ void jobsubmit_lua_forget(struct ctld *ctld)
     ctld->submit_script = luascript_free(ctld->submit_script);
 }
 
-int jobsubmit_lua_check(const struct conf *conf, struct err *err)
+void jobsubmit_lua_drop(struct ctld *ctld)
 {
-    struct luascript *script = NULL;
-    lua_State *L;
-    int r = new_script(conf, NULL, &script, err);
+    ctld->submit_checked = luascript_free(ctld->submit_checked);
+}
 
-    r = r < 0 ? r : luascript_begin(script, "slurm_job_submit", &L, err);
-    luascript_free(script);
+int jobsubmit_lua_check(struct ctld *ctld, const struct conf *conf, struct err *err)
+{
+    lua_State *L;
+    int r;
+
+    jobsubmit_lua_drop(ctld);
+    r = new_script(conf, ctld, &ctld->submit_checked, err);
+    if (r == 0)
+        r = luascript_begin(ctld->submit_checked, "slurm_job_submit", &L, err);
+    if (r < 0)
+        jobsubmit_lua_drop(ctld);
     return r;
 }
 
@@ -213,6 +220,10 @@ void jobsubmit_lua_load(struct ctld *ctld)
     struct err err = { .text = "" };
     lua_State *L;
 
+    if (ctld->submit_checked) {
+        jobsubmit_lua_forget(ctld);
+        ctld->submit_script = TAKE_PTR(ctld->submit_checked);
+    }
     if (begin_script(ctld, "slurm_job_submit", &L, &err) < 0)
         log_error("%s", err.text); /* requests are refused until it loads */
 }

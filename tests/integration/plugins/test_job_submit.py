@@ -213,6 +213,24 @@ def test_wrong_configuration(make_cluster):
     c.sbatch("-t", "1", wrap="true")
 
 
+def test_the_top_level_runs_once(make_cluster):
+    c = make_cluster(nodes=1, start=False, conf="JobSubmitPlugins=lua")
+    write_script(c, "slurm.log_info('read anew')\n" + NOTHING)
+    c.start()
+    c.sbatch(wrap="true")
+    assert log_of(c).count("read anew") == 1
+    c.run("scontrol", "reconfigure")
+    c.sbatch(wrap="true")
+    assert log_of(c).count("read anew") == 2
+    good = c.conf.read_text()  # refused: the script that was checked is not used
+    c.write_conf(good.replace("JobSubmitPlugins=lua", "JobSubmitPlugins=lua,nope"))
+    assert c.run("scontrol", "reconfigure", check=False).rc == 1
+    c.sbatch(wrap="true")
+    c.write_conf(good.replace("JobSubmitPlugins=lua", "JobSubmitPlugins=require_timelimit"))
+    c.run("scontrol", "reconfigure")
+    c.sbatch("-t", "1", wrap="true")
+
+
 def test_partitions_by_filters(make_cluster):
     c = make_cluster(nodes=1, conf="JobSubmitPlugins=job_submit/partition,logging\n"
                      "PartitionName=quick Nodes=ALL MaxTime=10 PriorityTier=9\n"
