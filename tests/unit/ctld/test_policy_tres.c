@@ -1,4 +1,4 @@
-/* test_policy_tres.c - how much of a TRES a job asks for: nodes, tasks, memory, GRES and licences */
+/* test_policy_tres.c - how much of a TRES a job asks for: nodes, tasks, memory, GRES, licences */
 #include "model_util.h"
 
 #include "base/strbuf.h"
