@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/strbuf.h"
-#include "feed/grestext.h"
+#include "base/gres/grestext.h"
 
 /* "name", "name:2", "name=2"; word is changed. */
 static bool parse_one(char *word, struct gres_text *ret)

@@ -11,7 +11,7 @@
 #include "base/bitmap.h"
 #include "base/must.h"
 #include "base/strbuf.h"
-#include "feed/grestext.h"
+#include "base/gres/grestext.h"
 
 #define DEVICES_MAX 1024u /* told apart by index */
 #define SHARES_MAX 4096u

@@ -15,7 +15,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "feed/feedmem.h"
-#include "feed/grestext.h"
+#include "feed/gresfeed.h"
 #include "feed/licensefeed.h"
 #include "feed/noderes.h"
 #include "feed/params.h"
@@ -91,29 +91,6 @@ static size_t split_list(struct feed *f, const char *text, const char *const **r
 void feed_fill_others(struct feed *f, const char *others)
 {
     f->nothers = split_list(f, others, &f->others);
-}
-
-enum gres_scope { PER_NODE, PER_JOB, PER_TASK };
-
-/* "gres/gpu:a100:2,gres/shard:1" (the prefix is optional) appended to the job's requests. */
-static void add_gres(struct feed *f, const char *text, enum gres_scope scope,
-                     struct sched_gres_req **list, size_t *n)
-{
-    char *copy = own_str(f, text), *save = NULL;
-
-    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
-        struct sched_gres_req *req;
-        struct gres_text g;
-
-        if (!gres_text_parse(w, &g))
-            continue; /* checked at submission; cpu= and such are no GRES */
-        *list = must(realloc(*list, (*n + 1) * sizeof(**list)));
-        req = &(*list)[(*n)++];
-        *req = (struct sched_gres_req){ .name = g.name, .type = g.type };
-        req->per_node = scope == PER_NODE ? g.count : 0;
-        req->per_job = scope == PER_JOB ? g.count : 0;
-        req->per_task = scope == PER_TASK ? g.count : 0;
-    }
 }
 
 static size_t node_ids(struct feed *f, const struct cluster *c, const char *list,
@@ -275,8 +252,6 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
                    const Pst__JobRecord *r)
 {
     struct sched_job *s = &f->job;
-    struct sched_gres_req *gres = NULL;
-    size_t ngres = 0;
 
     s->id = r->job_id;
     s->uid = r->uid;
@@ -307,21 +282,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
         s->nreq = node_ids(f, c, r->req_nodes, &s->req_nodes);
     if (r->exc_nodes)
         s->nexc = node_ids(f, c, r->exc_nodes, &s->exc_nodes);
-    if (r->tres_per_node)
-        add_gres(f, r->tres_per_node, PER_NODE, &gres, &ngres);
-    if (r->tres_per_job)
-        add_gres(f, r->tres_per_job, PER_JOB, &gres, &ngres);
-    if (r->tres_per_task)
-        add_gres(f, r->tres_per_task, PER_TASK, &gres, &ngres);
-    if (r->tres_per_socket) { /* of the sockets the job asks for on each node */
-        size_t first = ngres;
-
-        add_gres(f, r->tres_per_socket, PER_NODE, &gres, &ngres);
-        for (size_t i = first; i < ngres; i++)
-            gres[i].per_node *= r->has_sockets_per_node ? r->sockets_per_node : 1;
-    }
-    s->gres = gres ? feed_own(f, gres) : NULL;
-    s->ngres = ngres;
+    feed_fill_gres(f, r);
     if (r->licenses && *r->licenses)
         fill_licenses(f, r->licenses);
     feed_fill_resvs(f, conf, c, r);

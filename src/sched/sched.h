@@ -190,6 +190,7 @@ struct sched_partition {
 };
 
 struct sched_gres_req {
+    uint64_t per_socket;     /* of per_node so many on each socket; 0 = anywhere */
     const char *name, *type; /* type NULL = any */
     uint64_t per_node;       /* 0 = not per node */
     uint64_t per_job;

@@ -8,6 +8,7 @@
 #include "base/words.h"
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/iopattern.h"
 #include "cli/job/jobtext.h"
 #include "cli/job/batchscript.h"
@@ -21,14 +22,17 @@ static void word(const char *text)
 {
     static const struct iopattern names = { .job_id = 1, .user = "u", .job_name = "n" };
     _cleanup_free_ char *a = NULL, *b = NULL, *c = NULL, *d = NULL, *e = NULL;
+    struct jobopts jo = { .cmd = JOBOPTS_SBATCH };
     struct jobtext_signal sig;
     struct ids ids;
     uint32_t x, y, sct[3];
 
     (void)jobtext_signal_parse(text, &sig, &a);
-    (void)jobtext_gres(text, "gpu,shard", &b);
-    (void)jobtext_gpus(text, &c);
-    (void)jobtext_per_task(text, NULL, &d, &x);
+    (void)gresopts_list(text, "gpu,shard", &b, NULL);
+    (void)gresopts_gpus(text, ':', &c, NULL);
+    jo.value[JO_TRES_PER_TASK] = (char *)text;
+    jo.from[JO_TRES_PER_TASK] = 1;
+    (void)gresopts_per_task(&jo, &d, &x);
     (void)jobtext_mail_parse(text, &x);
     (void)jobtext_distribution_ok(text);
     (void)jobtext_nodes_parse(text, &x, &y);

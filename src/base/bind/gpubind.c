@@ -108,6 +108,30 @@ static int parse_kind(struct gpubind *b, const char *text)
     return -EINVAL;
 }
 
+/* Behind "verbose," or "quiet,". */
+static const char *behind_flags(const char *p)
+{
+    for (;;) {
+        bool verbose = strncasecmp(p, "verbose", 7) == 0;
+        size_t len = verbose ? 7 : strncasecmp(p, "quiet", 5) == 0 ? 5 : 0;
+
+        if (!len || (p[len] && p[len] != ','))
+            return p;
+        p += len + (p[len] == ',');
+    }
+}
+
+bool gpubind_is_word(const char *text)
+{
+    const char *p = behind_flags(text);
+    size_t len = strcspn(p, ":");
+
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+        if (strlen(kinds[i].word) == len && strncasecmp(kinds[i].word, p, len) == 0)
+            return (kinds[i].kind == GPUBIND_NONE || kinds[i].kind == GPUBIND_CLOSEST) == !p[len];
+    return *text && !*p; /* flags alone */
+}
+
 int gpubind_parse(const char *text, struct gpubind *ret, struct err *err)
 {
     struct gpubind b = { 0 };

@@ -36,6 +36,8 @@ struct gpubind {
  * sentence, -ENOMEM. */
 int gpubind_parse(const char *text, struct gpubind *ret, struct err *err);
 void gpubind_done(struct gpubind *b);
+/* Does it begin as a binding does?  Users may write numbers that no task can follow. */
+bool gpubind_is_word(const char *text);
 
 /* The GPUs of task `index` of the node's; ret has n_gpus bits and is empty.  near: of CLOSEST, the
  * GPUs that are near the task's CPUs (NULL: unknown, all are).  False: what was asked for names no

@@ -1,4 +1,5 @@
 /* clifilter.c - the list of filters; see clifilter.h */
+#include "cli/job/gresopts.h"
 #include "cli/job/clifilter.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ int clifilter_pre_submit(struct cli *c, struct jobopts *jo, unsigned offset)
         clifilter_lua_pre_submit(c, jo, offset);
         any = true;
     }
-    return any ? jobopts_check(jo) : 0;
+    return any ? gresopts_check(jo) : 0;
 }
 
 void clifilter_post_submit(struct cli *c, unsigned offset, uint32_t job_id, uint32_t step_id)

@@ -1,4 +1,5 @@
 /* hetopts.c - options of several components; see hetopts.h. */
+#include "cli/job/gresopts.h"
 #include "cli/job/hetopts.h"
 
 #include <errno.h>
@@ -158,7 +159,7 @@ int hetopts_finish(struct hetopts *h)
         opts_env(jobopts_command(h->cmd), &h->list[k]);
     hetopts_carry(h);
     for (size_t k = 0; k < h->n && status == 0; k++)
-        status = jobopts_check(&h->list[k]);
+        status = gresopts_check(&h->list[k]);
     return status;
 }
 

@@ -17,6 +17,7 @@
 #include "base/readfile.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/jobtext.h"
 
@@ -290,19 +291,12 @@ static void add_per_task(struct envlist *env, const struct jobopts *jo)
     _cleanup_free_ char *text = NULL, *bind = NULL;
     uint32_t cpus = 0;
 
-    check_mem_or_die(jobtext_per_task(jobopts_get(jo, JO_TRES_PER_TASK),
-                                      jobopts_get(jo, JO_GPUS_PER_TASK), &text, &cpus));
-    cpus = (uint32_t)jobopts_num(jo, JO_CPUS_PER_TASK, cpus);
+    check_mem_or_die(gresopts_per_task(jo, &text, &cpus));
     if (cpus)
         envlist_setf(env, "SLURM_CPUS_PER_TASK", "%u", cpus);
-    if (cpus && text)
-        envlist_setf(env, "SLURM_TRES_PER_TASK", "cpu=%u,%s", cpus, text);
-    else if (cpus)
-        envlist_setf(env, "SLURM_TRES_PER_TASK", "cpu=%u", cpus);
-    else if (text)
+    if (text && *text)
         envlist_set(env, "SLURM_TRES_PER_TASK", text);
-    bind = jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
-                        jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
+    bind = gresopts_bind(jo);
     if (bind)
         envlist_set(env, "SLURM_TRES_BIND", bind);
 }

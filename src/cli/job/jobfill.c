@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/job/jobnodes.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/jobtext.h"
 
@@ -213,110 +214,6 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     return status;
 }
 
-static void append_word(char **field, char *take)
-{
-    char *joined;
-
-    if (!*field) {
-        *field = take;
-        return;
-    }
-    joined = xasprintf_or_die("%s,%s", *field, take);
-    free(*field);
-    free(take);
-    *field = joined;
-}
-
-static int gres_text(const struct jobopts *jo, const char *types, char **ret_text, struct err *err)
-{
-    int r = jobtext_gres(jo->value[JO_GRES], types, ret_text);
-
-    check_mem_or_die(r);
-    return r < 0 ? err_set(err, CLI_EXIT_FAILED, "Invalid generic resource (gres) specification")
-                 : 0;
-}
-
-static void add_gpus(const struct jobopts *jo, enum jobopt id, char **field)
-{
-    char *text = NULL;
-
-    if (!jobopts_has(jo, id) || jobtext_gpus(jo->value[id], &text) < 0)
-        return;
-    append_word(field, text);
-}
-
-/* Its cpu=N is another way to say -c. */
-static void fill_per_task(const struct jobopts *jo, char **field, uint32_t *cpus_per_task,
-                          protobuf_c_boolean *has_cpus_per_task)
-{
-    uint32_t cpus = 0;
-    char *text = NULL;
-
-    check_mem_or_die(
-        jobtext_per_task(jo->value[JO_TRES_PER_TASK], jo->value[JO_GPUS_PER_TASK], &text, &cpus));
-    free(*field);
-    *field = text;
-    if (cpus && !*has_cpus_per_task) {
-        *cpus_per_task = cpus;
-        *has_cpus_per_task = true;
-    }
-}
-
-/* GPUs in "gres/gpu:a100:2,gres/gpu:1" */
-static uint64_t count_gpus(const char *text)
-{
-    uint64_t sum = 0;
-
-    for (const char *p = text; p && *p;) {
-        size_t len = strcspn(p, ",");
-        const char *colon = memrchr(p, ':', len);
-
-        if (strncmp(p, "gres/gpu", 8) == 0 && colon)
-            sum += strtoull(colon + 1, NULL, 10);
-        p += len + (p[len] == ',');
-    }
-    return sum;
-}
-
-/* --ntasks-per-gpu: tasks follow from the GPUs, or GPUs from the tasks. */
-static void tasks_of_gpus(Pst__JobRecord *job)
-{
-    uint64_t gpus = count_gpus(job->tres_per_job), nodes = job->has_min_nodes ? job->min_nodes : 1;
-
-    if (!job->has_ntasks_per_gpu || !job->ntasks_per_gpu)
-        return;
-    if (!gpus)
-        gpus = count_gpus(job->tres_per_node) * nodes;
-    if (gpus && !job->has_num_tasks) {
-        job->num_tasks = (uint32_t)MIN(gpus * job->ntasks_per_gpu, (uint64_t)UINT32_MAX - 1);
-        job->has_num_tasks = true;
-    } else if (!gpus && job->has_num_tasks && !job->tres_per_socket && !job->tres_per_task) {
-        append_word(&job->tres_per_job,
-                    xasprintf_or_die("gres/gpu:%u", (job->num_tasks + job->ntasks_per_gpu - 1) /
-                                                        job->ntasks_per_gpu));
-    }
-}
-
-static int fill_tres(const struct jobopts *jo, const char *types, Pst__JobRecord *job,
-                     struct err *err)
-{
-    if (jobopts_has(jo, JO_GRES)) {
-        int status = gres_text(jo, types, &job->tres_per_node, err);
-
-        if (status != 0)
-            return status;
-    }
-    add_gpus(jo, JO_GPUS_PER_NODE, &job->tres_per_node);
-    add_gpus(jo, JO_GPUS, &job->tres_per_job);
-    add_gpus(jo, JO_GPUS_PER_SOCKET, &job->tres_per_socket);
-    fill_per_task(jo, &job->tres_per_task, &job->cpus_per_task, &job->has_cpus_per_task);
-    tasks_of_gpus(job);
-    job->gpu_bind =
-        jobtext_bind(jobopts_get(jo, JO_TRES_BIND), jobopts_get(jo, JO_GPU_BIND),
-                     jobopts_get(jo, JO_GPUS_PER_TASK), jobopts_get(jo, JO_TRES_PER_TASK));
-    return 0;
-}
-
 static uint32_t exclusive_number(const char *word)
 {
     static const char *const words[] = { "user", "mcs", "topo" };
@@ -407,7 +304,7 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
     if (status == 0)
         status = fill_nodes(jo, job, err);
     if (status == 0)
-        status = fill_tres(jo, gres_types, job, err);
+        status = gresopts_fill_job(jo, gres_types, job, err);
     if (status == 0 && safetext_check(&job->base, err) < 0)
         status = CLI_EXIT_FAILED;
     return status;
@@ -478,23 +375,6 @@ static void step_flags(const struct jobopts *jo, Pst__StepSpec *spec)
     spec->has_zero_resource = spec->zero_resource;
 }
 
-static int step_resources(const struct jobopts *jo, const char *types, Pst__StepSpec *spec,
-                          struct err *err)
-{
-    if (jobopts_has(jo, JO_GRES)) {
-        int status = gres_text(jo, types, &spec->tres_per_node, err);
-
-        if (status != 0)
-            return status;
-        if (!spec->tres_per_node)
-            set_text(&spec->tres_per_node, "none");
-    }
-    add_gpus(jo, JO_GPUS_PER_NODE, &spec->tres_per_node);
-    add_gpus(jo, JO_GPUS, &spec->tres_per_step);
-    fill_per_task(jo, &spec->tres_per_task, &spec->cpus_per_task, &spec->has_cpus_per_task);
-    return 0;
-}
-
 int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__StepSpec *spec,
                       struct err *err)
 {
@@ -515,5 +395,5 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
         status = jobnodes_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
         status = jobnodes_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
-    return status == 0 ? step_resources(jo, gres_types, spec, err) : status;
+    return status == 0 ? gresopts_fill_step(jo, gres_types, spec, err) : status;
 }

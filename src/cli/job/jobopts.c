@@ -229,13 +229,6 @@ static int fatal_line(const char *text)
     return CLI_EXIT_FAILED;
 }
 
-static int gres_line(const char *text)
-{
-    cli_error("%s", text);
-    cli_error("Invalid generic resource (gres) specification");
-    return CLI_EXIT_FAILED;
-}
-
 /* A layout that a list of nodes decides has one. */
 static bool is_placed(const struct jobopts *jo)
 {
@@ -286,50 +279,6 @@ static void fit_nodes_to_tasks(struct jobopts *jo)
     jo->value[JO_NODES] = xasprintf_or_die("%u-%u", (unsigned)MIN(min, tasks), (unsigned)tasks);
 }
 
-/* Does a list like --tres-per-task's name GPUs?  With drop it does not any more. */
-static bool names_gpus(char *tres, bool drop)
-{
-    char *to = tres, *row, *rest = tres;
-    bool found = false;
-
-    while (rest && (row = strsep(&rest, ","))) {
-        size_t len = strlen(row);
-
-        if (rest)
-            rest[-1] = ',';
-        if (jobtext_is_gpu(row, len)) {
-            found = true;
-        } else if (drop) {
-            if (to > tres)
-                *to++ = ',';
-            memmove(to, row, len);
-            to += len;
-        }
-    }
-    if (drop && tres)
-        *to = '\0';
-    return found;
-}
-
-/* What a step says of GPUs counts, not what its job's environment repeats. */
-static void settle_gpus(struct jobopts *jo)
-{
-    static const enum jobopt others[] = { JO_GPUS, JO_GPUS_PER_NODE, JO_GPUS_PER_SOCKET,
-                                          JO_GPUS_PER_TASK };
-    const char *gres = jobopts_get(jo, JO_GRES);
-    char *per_task = jo->value[JO_TRES_PER_TASK];
-
-    if (jo->from[JO_GPUS_PER_TASK] < jo->from[JO_TRES_PER_TASK] && names_gpus(per_task, false))
-        jobopts_clear(jo, JO_GPUS_PER_TASK);
-    if (!gres || strcasecmp(gres, "none") != 0)
-        return;
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-        if (jo->from[others[i]] < jo->from[JO_GRES])
-            jobopts_clear(jo, others[i]);
-    if (jo->from[JO_TRES_PER_TASK] < jo->from[JO_GRES] && names_gpus(per_task, true) && !*per_task)
-        jobopts_clear(jo, JO_TRES_PER_TASK);
-}
-
 /* What the controller would say, in the words of the command. */
 static int refuse_line(const struct jobopts *jo, const char *text)
 {
@@ -367,12 +316,8 @@ static bool batch_in_constraint(const struct jobopts *jo)
 /* Options that cannot be followed, and whose refusal the controller would word. */
 static int check_refused(const struct jobopts *jo)
 {
-    const char *bind = jobopts_get(jo, JO_TRES_BIND);
-
     if (!batch_in_constraint(jo))
         return refuse_line(jo, "Job --batch option is invalid or not a subset of --constraint");
-    if (bind && strncasecmp(bind, "gres/gpu:", 9) != 0)
-        return refuse_line(jo, "Invalid Trackable RESource (TRES) specification");
     if (!jobopts_has(jo, JO_REBOOT) || geteuid() == 0)
         return 0;
     cli_error("rebooting of nodes is only allowed for admins");
@@ -384,23 +329,12 @@ int jobopts_check(struct jobopts *jo)
     unsigned mems = 0;
     int status;
 
-    settle_gpus(jo);
     for (size_t i = 0; i < ARRAY_SIZE(mem_family); i++)
         mems += jobopts_has(jo, mem_family[i]);
     if (mems > 1)
         return fatal_line("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
-    if (jobopts_has(jo, JO_CPUS_PER_GPU) && jo->from[JO_CPUS_PER_GPU] <= jo->from[JO_CPUS_PER_TASK])
-        return fatal_line("--cpus-per-task, --tres-per-task=cpu:#, and --cpus-per-gpu are mutually "
-                          "exclusive");
     if (jobopts_has(jo, JO_EXCLUSIVE) && jobopts_has(jo, JO_OVERSUBSCRIBE))
         return fatal_line("--exclusive and --oversubscribe options are mutually exclusive");
-    if (jobopts_has(jo, JO_GPUS_PER_SOCKET) && !jobopts_has(jo, JO_SOCKETS_PER_NODE) &&
-        !jobopts_has(jo, JO_EXTRA_NODE_INFO))
-        return gres_line("--gpus-per-socket option requires --sockets-per-node specification");
-    if (jobopts_has(jo, JO_GPUS_PER_TASK) && !jobopts_has(jo, JO_NTASKS) &&
-        !jobopts_has(jo, JO_NTASKS_PER_NODE) && !jobopts_has(jo, JO_GPUS))
-        return gres_line("Failed to validate job spec. --gpus-per-task or --tres-per-task used "
-                         "without either --gpus or -n/--ntasks is not allowed.");
     if (!is_placed(jo)) {
         cli_error("With Arbitrary distribution you need to specify a nodelist or hostfile with the "
                   "-w option");

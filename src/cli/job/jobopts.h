@@ -62,7 +62,8 @@ uint64_t jobopts_num(const struct jobopts *jo, enum jobopt id, uint64_t dflt);
 /* --opt[=0|1]: false when not given. */
 bool jobopts_true(const struct jobopts *jo, enum jobopt id);
 
-/* Options that exclude or need each other.  Returns 0 or the exit status, the message printed. */
+/* Options that exclude or need each other, apart from those of devices (gresopts_check()).  Returns
+ * 0 or the exit status, the message printed. */
 int jobopts_check(struct jobopts *jo);
 
 /* Request and batch fields of a submission (not: script, environment, argv, rlimits).  job must be

@@ -37,23 +37,5 @@ int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max);
 /* A count with k (1024) or m (1024*1024). */
 int jobtext_count_parse(const char *text, uint32_t *ret_count);
 
-/* --gres=gpu:a100:2,shard:1 -> "gres/gpu:a100:2,gres/shard:1"; every name must be in gres_types.
- * "none" gives NULL text. */
-int jobtext_gres(const char *text, const char *gres_types, char **ret_text);
-/* --gpus=a100:2,1 -> "gres/gpu:a100:2,gres/gpu:1". */
-int jobtext_gpus(const char *text, char **ret_text);
-/* Is it a row of GPUs: gres/gpu=2, gres/gpu:a100:2? */
-bool jobtext_is_gpu(const char *tres, size_t len);
-/* --tres-per-task and --gpus-per-task folded: "gres/gpu:a100=1", NULL when nothing is left.
- * Either may be NULL; gpus stands for the GPUs of tres, which a job's environment repeats.
- * *ret_cpus (may be NULL): its cpu=N, which is not in the text; 0 = none. */
-int jobtext_per_task(const char *tres, const char *gpus, char **ret_text, uint32_t *ret_cpus);
-
-/* How tasks are bound to devices, "gres/gpu:closest": --tres-bind, --gpu-bind, or so many GPUs
- * for each task that asks for them; any may be NULL.  NULL: not at all.  Caller frees; out of
- * memory too is NULL. */
-char *jobtext_bind(const char *tres_bind, const char *gpu_bind, const char *gpus_per_task,
-                   const char *tres_per_task);
-
 /* "S[:C[:T]]" with '*' as 0. */
 int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3]);

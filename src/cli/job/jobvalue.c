@@ -289,12 +289,6 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
         if (!ok && strncasecmp(arg, "plane", 5) == 0 && (!arg[5] || arg[5] == '='))
             cli_error("Invalid plane size or size not specified");
         break;
-    case KIND_GPUS:
-        ok = jobtext_gpus(arg, &text) == 0;
-        break;
-    case KIND_TRESTASK:
-        ok = jobtext_per_task(arg, NULL, &text, NULL) == 0;
-        break;
     case KIND_SIGNALOPT:
         ok = !arg || jobtext_signal_number(arg) != 0;
         break;
@@ -438,18 +432,12 @@ static int check_root_only(const struct opt *o, struct err *err)
     return err_set(err, STATUS_BAD_SPEC, "--%s only permitted by root user", o->name);
 }
 
-/* Words of a binding, of which only those that change nothing exist here. */
+/* A binding of GPUs; numbers in it are looked at where tasks start.  What --tres-bind says is the
+ * controller's to check. */
 static int check_gpubind(const struct opt *o, const char *arg, struct err *err)
 {
-    bool tres = strcmp(o->name, "tres-bind") == 0;
-    struct gpubind b = { 0 };
-
-    if (tres == (strncasecmp(arg, "gres/gpu:", 9) == 0) && gpubind_parse(arg, &b, NULL) == 0) {
-        gpubind_done(&b);
+    if (strcmp(o->name, "tres-bind") == 0 || gpubind_is_word(arg))
         return 0;
-    }
-    if (tres)
-        return 0; /* jobopts_check() says that it is none: the words depend on the command */
     return err_set(err, STATUS_BAD_SPEC, "Invalid --%s argument: %.200s", o->name, arg);
 }
 
@@ -522,6 +510,9 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
     case KIND_ARRAY:  /* the controller knows MaxArraySize */
     case KIND_REFUSE: /* opts.c did */
     case KIND_GRES:   /* needs GresTypes: when the record is filled */
+    case KIND_GPUS:
+    case KIND_GRESFLAGS:
+    case KIND_TRESTASK: /* gresopts.c looks at all of them together */
         return 0;
     case KIND_ACCTG:
         return check_acctg(o, arg, err);
@@ -547,12 +538,6 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
         return check_geometry(o, arg, err);
     case KIND_PROPAGATE:
         return arg ? check_propagate(arg, err) : 0;
-    case KIND_GRESFLAGS:
-        return words_in(arg, "disable-binding,enforce-binding,one-task-per-sharing,"
-                             "multiple-tasks-per-sharing,allow-task-sharing")
-                   ? 0
-                   : err_set(err, STATUS_BAD_SPEC, "Invalid --gres-flags specification: %.200s",
-                             arg);
     case KIND_PROFILE:
         return words_in(arg, "all,none,energy,task,filesystem,lustre,network")
                    ? 0

@@ -198,7 +198,7 @@ void submit_gres_help(struct cli *c, const struct jobopts *jo)
 {
     const char *gres = jobopts_get(jo, JO_GRES), *types;
 
-    if (!gres || strcasecmp(gres, "help") != 0)
+    if (!gres || (strcasecmp(gres, "help") != 0 && strcasecmp(gres, "list") != 0))
         return;
     types = conf_str(cli_conf(c), CONF_GRES_TYPES);
     (void)printf("Valid gres options are:\n");

@@ -17,6 +17,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/words.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/jobenvlist.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/cliplugins.h"
@@ -221,7 +222,7 @@ static bool fill_job(struct reader *rd, const char *command, Pst__SubmitRequest 
     char *script;
 
     pst__job_record__init(job);
-    if (jobopts_check(&rd->opts) != 0 ||
+    if (gresopts_check(&rd->opts) != 0 ||
         jobopts_fill_job(&rd->opts, conf_str(cli_conf(rd->cli), CONF_GRES_TYPES), now_us(), job,
                          &err) != 0) {
         if (err.text[0])

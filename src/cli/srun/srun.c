@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/clifilter.h"
 #include "cli/job/jobenvlist.h"
 #include "cli/base/ids.h"
@@ -89,7 +90,7 @@ static void check_part(struct srun *s, struct srun_part *p)
         read_map(p);
         count_map_tasks(p);
     }
-    status = jobopts_check(&p->opts);
+    status = gresopts_check(&p->opts);
     if (status == 0)
         status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
     if (status != 0)

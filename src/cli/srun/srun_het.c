@@ -35,6 +35,7 @@ static size_t split_line(struct srun *s, struct hetopts *h, struct words *w)
             end++;
         w[n] = (struct words){ .base = base, .end = end };
         w[n].first = base + opts_parse(cmd, end - base, s->argv + base, hetopts_at(h, n));
+        submit_gres_help(&s->cli, hetopts_at(h, n));
         if (w[n].first >= end)
             cli_fatal("No command given to execute.");
         base = end;

@@ -15,6 +15,7 @@
 #include "base/bind/cpubind.h"
 #include "base/pb/pbutil.h"
 #include "cli/job/allocenv.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/jobenvlist.h"
 #include "cli/job/jobtext.h"
 #include "cli/job/cliplugins.h"
@@ -208,9 +209,7 @@ static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
 /* What each task sees of the devices: as said, or as many as it asks for. */
 static void fill_devices(const struct srun_part *p, Pst__LaunchStep *req)
 {
-    req->tres_bind = jobtext_bind(
-        jobopts_get(&p->opts, JO_TRES_BIND), jobopts_get(&p->opts, JO_GPU_BIND),
-        jobopts_get(&p->opts, JO_GPUS_PER_TASK), jobopts_get(&p->opts, JO_TRES_PER_TASK));
+    req->tres_bind = gresopts_step_bind(&p->opts);
 }
 
 /* What is equal for all nodes of a part. */

@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "ctld/ctld.h"
-#include "feed/grestext.h"
+#include "base/gres/grestext.h"
 
 /* The id after `id`, skipping those in use, wrapping at MaxJobId. */
 uint32_t jobs_next_id(struct ctld *ctld, uint32_t id);

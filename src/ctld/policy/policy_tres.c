@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "feed/grestext.h"
+#include "base/gres/grestext.h"
 #include "feed/licensefeed.h"
 
 enum policy_tres_type policy_tres_type(const struct assoc_mgr *am, uint32_t tres_id)
@@ -48,6 +48,31 @@ static uint32_t tasks_asked(const Pst__JobRecord *r)
     return nodes_asked(r) * (r->has_ntasks_per_node ? MAX(r->ntasks_per_node, 1u) : 1);
 }
 
+/* Of a list; type NULL = of any type. */
+static uint64_t gres_in(const char *list, const char *name, const char *type)
+{
+    return gres_text_count(list, name, type, NULL);
+}
+
+/* On all nodes together.  Of counts given in two ways one has decided how many nodes or tasks there
+ * are. */
+static uint64_t gres_total(const Pst__JobRecord *r, const char *name, const char *type)
+{
+    uint64_t sockets = r->has_sockets_per_node ? r->sockets_per_node : 1;
+    uint64_t job = gres_in(r->tres_per_job, name, type), node, task, all;
+
+    if (job)
+        return job;
+    node = MAX(gres_in(r->tres_per_node, name, type),
+               gres_in(r->tres_per_socket, name, type) * sockets);
+    task = gres_in(r->tres_per_task, name, type) * tasks_asked(r);
+    all = node ? node * nodes_asked(r) : task;
+    if (all || type || !r->has_ntasks_per_gpu || !r->ntasks_per_gpu || !r->has_num_tasks ||
+        strcmp(name, "gpu") != 0)
+        return all;
+    return (r->num_tasks + r->ntasks_per_gpu - 1) / r->ntasks_per_gpu;
+}
+
 static uint64_t cpus_asked(const Pst__JobRecord *r)
 {
     uint64_t cpus = r->has_overcommit && r->overcommit
@@ -58,6 +83,8 @@ static uint64_t cpus_asked(const Pst__JobRecord *r)
         cpus = MAX(cpus, r->min_cpus);
     if (r->has_pn_min_cpus)
         cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * nodes_asked(r));
+    if (r->has_cpus_per_gpu)
+        cpus = MAX(cpus, r->cpus_per_gpu * gres_total(r, "gpu", NULL));
     return cpus;
 }
 
@@ -70,24 +97,9 @@ static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
 {
     if (r->has_mem_per_cpu_mib)
         return per_node_of(r, r->mem_per_cpu_mib * cpus_asked(r), per_node);
+    if (r->has_mem_per_gpu_mib)
+        return per_node_of(r, r->mem_per_gpu_mib * gres_total(r, "gpu", NULL), per_node);
     return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : nodes_asked(r)) : 0;
-}
-
-/* Of a GRES list; type NULL = of any type. */
-static uint64_t gres_in(const char *text, const char *name, const char *type)
-{
-    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
-    uint64_t n = 0;
-    char *save = NULL;
-
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        struct gres_text g;
-
-        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0 &&
-            (!type || (g.type && strcmp(g.type, type) == 0)))
-            n += g.count;
-    }
-    return n;
 }
 
 /* what: "gpu" or "gpu:a100" */
@@ -95,20 +107,12 @@ static uint64_t gres_asked(const Pst__JobRecord *r, const char *what, bool per_n
 {
     _cleanup_free_ char *name = strdup(what);
     char *type = name ? strchr(name, ':') : NULL;
-    uint64_t here, sockets = r->has_sockets_per_node ? r->sockets_per_node : 1;
 
     if (!name)
         return 0;
     if (type)
         *type++ = '\0';
-    here =
-        gres_in(r->tres_per_node, name, type) + gres_in(r->tres_per_socket, name, type) * sockets;
-    if (!per_node)
-        here *= nodes_asked(r);
-    return here + per_node_of(r,
-                              gres_in(r->tres_per_job, name, type) +
-                                  gres_in(r->tres_per_task, name, type) * tasks_asked(r),
-                              per_node);
+    return per_node_of(r, gres_total(r, name, type), per_node);
 }
 
 static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)

@@ -16,7 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/job/licenses.h"
 #include "ctld/resv/resv_impl.h"
-#include "feed/grestext.h"
+#include "base/gres/grestext.h"
 #include "feed/licensefeed.h"
 #include "feed/records.h"
 #include "sched/base/constraint.h"

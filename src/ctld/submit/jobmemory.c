@@ -1,14 +1,9 @@
 /* jobmemory.c - how much memory a job asks for; see jobmemory.h */
 #include "ctld/submit/jobmemory.h"
 
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/schedlink/schedfeed.h"
-#include "feed/grestext.h"
 #include "feed/records.h"
 #include "wire/errors.h"
 
@@ -43,24 +38,6 @@ void jobmemory_as_cpus(const struct conf *conf, const Pst__PartitionRecord *p, P
         return;
     SET(r, cpus_per_task, (uint32_t)cpus);
     SET(r, mem_per_cpu_mib, (r->mem_per_cpu_mib + times - 1) / times);
-}
-
-void jobmemory_of_gpus(Pst__JobRecord *r)
-{
-    _cleanup_free_ char *copy = r->tres_per_node ? strdup(r->tres_per_node) : NULL;
-    char *save = NULL;
-    uint64_t gpus = 0;
-
-    if (!r->has_mem_per_gpu_mib || r->has_mem_per_node_mib)
-        return;
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        struct gres_text g;
-
-        if (gres_text_parse(w, &g) && strcmp(g.name, "gpu") == 0)
-            gpus += g.count;
-    }
-    if (gpus)
-        SET(r, mem_per_node_mib, r->mem_per_gpu_mib * gpus);
 }
 
 int submit_sizes(const Pst__JobRecord *r)

@@ -13,6 +13,3 @@ void jobmemory_default(const struct conf *conf, const Pst__PartitionRecord *p, P
 
 /* A job that asks for more memory a CPU than MaxMemPerCPU grants gets so many more CPUs. */
 void jobmemory_as_cpus(const struct conf *conf, const Pst__PartitionRecord *p, Pst__JobRecord *r);
-
-/* --mem-per-gpu becomes memory per node once the GPUs per node are known. */
-void jobmemory_of_gpus(Pst__JobRecord *r);

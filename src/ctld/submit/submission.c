@@ -9,8 +9,8 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "base/wordlist.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/submit/jobgres.h"
 #include "ctld/submit/jobmemory.h"
 #include "ctld/submit/jobsubmit.h"
 #include "ctld/job/licenses.h"
@@ -28,7 +28,6 @@
 #define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
 #define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
 #define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
-#define GRES_KINDS_MAX 128u        /* named in one list: each is looked for on every kind of node */
 
 /* ---- defaults -------------------------------------------------------------------------------- */
 
@@ -131,64 +130,23 @@ static bool check_sizes(struct submission *s)
     return true;
 }
 
-static bool gres_names_known(const struct ctld *ctld, const char *text)
-{
-    _cleanup_free_ char *copy = text ? strdup(text) : NULL;
-    const char *types = conf_str(ctld->conf, CONF_GRES_TYPES);
-    char *save = NULL;
-    size_t n = 0;
-
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        struct gres_text g;
-
-        if (++n > GRES_KINDS_MAX)
-            return false;
-        if (strncmp(w, "cpu", 3) == 0)
-            continue; /* tres_per_task only */
-        if (!gres_text_parse(w, &g) || !wordlist_has_nocase(types, g.name) || g.count > UINT32_MAX)
-            return false;
-    }
-    return true;
-}
-
-static bool asks_for(const Pst__JobRecord *r, const char *name)
-{
-    const char *const lists[] = { r->tres_per_node, r->tres_per_job, r->tres_per_task,
-                                  r->tres_per_socket };
-    size_t len = strlen(name);
-
-    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
-        for (const char *p = lists[i]; p && (p = strstr(p, name)); p += len)
-            if ((p == lists[i] || p[-1] == ',' || p[-1] == '/') &&
-                (!p[len] || strchr(":=,", p[len])))
-                return true;
-    }
-    return false;
-}
-
-int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
-{
-    /* A job gets whole GPUs or shares of GPUs on a node, never both. */
-    bool mixed = asks_for(r, "gpu") + asks_for(r, "shard") + asks_for(r, "mps") > 1;
-
-    return !mixed && gres_names_known(ctld, r->tres_per_node) &&
-                   gres_names_known(ctld, r->tres_per_job) &&
-                   gres_names_known(ctld, r->tres_per_task) &&
-                   gres_names_known(ctld, r->tres_per_socket)
-               ? 0
-               : ESLURM_INVALID_GRES;
-}
-
 static bool check_gres(struct submission *s)
 {
+    struct err err = { .text = "" };
     int code = submit_gres(s->ctld, s->rec);
 
+    if (code == 0)
+        code = jobgres_settle(s->rec, &err);
     return code == 0 || submission_fail(s, code);
 }
 
 /* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
+    int code = jobgres_licenses(s->rec);
+
+    if (code != 0)
+        return submission_fail(s, code);
     if (s->rec->licenses && *s->rec->licenses &&
         !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
         return submission_fail(s, ESLURM_INVALID_LICENSES);
@@ -405,9 +363,8 @@ static bool check_contents(struct submission *s)
 bool submission_check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) &&
-           check_licenses(s) && check_gres(s) &&
-           (jobmemory_of_gpus(s->rec), foresee_account(s), true) && check_reservation(s) &&
+    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) && check_gres(s) &&
+           check_licenses(s) && (foresee_account(s), true) && check_reservation(s) &&
            submission_check_partitions(s) && check_account(s) && check_label(s) &&
            default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),

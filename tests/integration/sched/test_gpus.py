@@ -123,7 +123,7 @@ def test_placement(g, jobs, expected):
 
 def test_refused(g):
     """Shares of one device for the whole request, and never beside a device of one's own."""
-    text = "sbatch: error: Batch job submission failed: Invalid generic resource (gres) specification\n"
+    text = "sbatch: error: Invalid generic resource (gres) specification\n"
     assert g.refused("sbatch", "--gres=gpu:1,shard:1", "--wrap", "true").endswith(text)
 
 

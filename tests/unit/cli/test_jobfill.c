@@ -32,7 +32,7 @@ static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, str
     jobopts_init(&jo, cmd);
     (void)opts_parse(jobopts_command(cmd), argc, argv, &jo);
     pst__job_record__init(job);
-    status = jobopts_fill_job(&jo, "gpu,shard", NOW, job, err);
+    status = jobopts_fill_job(&jo, "gpu,shard,nic", NOW, job, err);
     jobopts_done(&jo);
     return status;
 }
@@ -95,16 +95,19 @@ static void test_resources(void **state)
 
     (void)state;
     assert_int_equal(fill(JOBOPTS_SBATCH,
-                          "--gres=shard:2 --gpus-per-node=a100:2 -G 4 --gpus-per-task=1 -n4", &job,
+                          "--gres=nic:2 --gpus-per-node=a100:2 -G 4 --gpus-per-task=1 -n4", &job,
                           NULL),
                      0);
-    assert_string_equal(job.tres_per_node, "gres/shard:2,gres/gpu:a100:2");
+    assert_string_equal(job.tres_per_node, "gres/nic:2,gres/gpu:a100:2");
     assert_string_equal(job.tres_per_job, "gres/gpu:4");
     assert_string_equal(job.tres_per_task, "gres/gpu=1");
     pb_done(&job.base);
     assert_int_equal(fill(JOBOPTS_SBATCH, "--tres-per-task=cpu=3", &job, NULL), 0);
     assert_int_equal(job.cpus_per_task, 3);
-    assert_null(job.tres_per_task);
+    assert_string_equal(job.tres_per_task, "cpu=3");
+    pb_done(&job.base);
+    assert_int_equal(fill(JOBOPTS_SBATCH, "--gres=shard:2 -G 1", &job, &err), 1);
+    assert_string_equal(err.text, "Invalid generic resource (gres) specification");
     pb_done(&job.base);
     assert_int_equal(fill(JOBOPTS_SBATCH, "--gres=nosuch:1", &job, &err), 1);
     assert_string_equal(err.text, "Invalid generic resource (gres) specification");

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "cli/base/cli.h"
+#include "cli/job/gresopts.h"
 #include "cli/job/jobopts.h"
 
 #define S JOBOPTS_SBATCH
@@ -71,11 +72,8 @@ static const struct {
     { S, JO_CPU_FREQ, "fast", 255, "Invalid --cpu-freq argument" },
     { S, JO_GPU_FREQ, "x", 255, "Invalid --gpu-freq argument: gpu:x" },
     { S, JO_SEGMENT, "x", 255, "Invalid --segment specification" },
-    { S, JO_GPUS, "a100:x", 255, "Invalid --gpus specification" },
-    { S, JO_TRES_PER_TASK, "mem=3", 255, "Invalid --tres-per-task specification" },
     { S, JO_EXTRA_NODE_INFO, "1:2:3:4", 255, "Invalid --extra-node-info specification" },
     { S, JO_EXTRA_NODE_INFO, "2:4:x", 1, "Invalid numeric value \"x\" for third arg of -B." },
-    { S, JO_GRES_FLAGS, "bind", 255, "Invalid --gres-flags specification: bind" },
     { S, JO_REQUEUE, "soon", 255, "Invalid --requeue specification" },
     { S, JO_KILL_ON_INVALID_DEP, "maybe", 255, "Invalid --kill-on-invalid-dep specification" },
     { S, JO_MEM_BIND, "map_mem:", 255, "unrecognized --mem-bind argument \"map_mem:\"" },
@@ -208,9 +206,9 @@ static void test_memory_family(void **state)
     assert_int_equal(set(&jo, JO_MEM, "1", OPT_FROM_ARGV, NULL), 0);
     assert_int_equal(set(&jo, JO_MEM_PER_CPU, "2", OPT_FROM_SCRIPT, NULL), 0);
     assert_false(jobopts_has(&jo, JO_MEM_PER_CPU));
-    assert_int_equal(jobopts_check(&jo), 0);
+    assert_int_equal(gresopts_check(&jo), 0);
     assert_int_equal(set(&jo, JO_MEM_PER_CPU, "2", OPT_FROM_ARGV, NULL), 0);
-    assert_int_equal(jobopts_check(&jo), 1);
+    assert_int_equal(gresopts_check(&jo), 1);
     jobopts_done(&jo);
     jobopts_init(&jo, JOBOPTS_SRUN);
     assert_int_equal(set(&jo, JO_MEM_PER_CPU, "100", OPT_FROM_ENV, NULL), 0);
@@ -229,7 +227,7 @@ static void test_nodes_fit(void **state)
     jo.verbose = -1;
     assert_int_equal(set(&jo, JO_NTASKS, "2", OPT_FROM_SCRIPT, NULL), 0);
     assert_int_equal(set(&jo, JO_NODES, "100", OPT_FROM_ARGV, NULL), 0);
-    assert_int_equal(jobopts_check(&jo), 0);
+    assert_int_equal(gresopts_check(&jo), 0);
     jobopts_nodes(&jo, &min, &max);
     assert_int_equal(min, 2);
     assert_int_equal(max, 2);
@@ -245,7 +243,11 @@ static const struct {
     { JO_EXCLUSIVE, NULL, JO_OVERSUBSCRIBE, NULL },
     { JO_CPUS_PER_GPU, "2", JO_CPUS_PER_TASK, "2" },
     { JO_GPUS_PER_SOCKET, "1", JO_NTASKS, "2" },
-    { JO_GPUS_PER_TASK, "1", JO_NODES, "2" },
+    { JO_GPUS_PER_TASK, "1", JO_MEM, "2" },
+    { JO_GPUS_PER_TASK, "1", JO_NTASKS_PER_GPU, "2" },
+    { JO_TRES_PER_TASK, "mem=3", JO_NTASKS, "2" },
+    { JO_TRES_PER_TASK, "cpu=2", JO_CPUS_PER_TASK, "2" },
+    { JO_GRES, "gpu:1", JO_GPUS_PER_NODE, "1" },
     { JO_SEGMENT, "2", JO_NODES, "3" },
 };
 
@@ -258,7 +260,7 @@ static void test_clashes(void **state)
         jobopts_init(&jo, JOBOPTS_SBATCH);
         assert_int_equal(set(&jo, clashes[i].a, clashes[i].av, OPT_FROM_ARGV, NULL), 0);
         assert_int_equal(set(&jo, clashes[i].b, clashes[i].bv, OPT_FROM_ARGV, NULL), 0);
-        assert_int_equal(jobopts_check(&jo), 1);
+        assert_int_equal(gresopts_check(&jo), 1);
         jobopts_done(&jo);
     }
 }

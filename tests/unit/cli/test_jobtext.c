@@ -48,98 +48,6 @@ static void test_signal(void **state)
     }
 }
 
-static const struct {
-    const char *text, *out; /* out NULL = refused */
-} gres[] = {
-    { "gpu", "gres/gpu:1" },
-    { "gpu:2", "gres/gpu:2" },
-    { "gpu:a100", "gres/gpu:a100:1" },
-    { "gpu:a100:2,shard:1", "gres/gpu:a100:2,gres/shard:1" },
-    { "gres/gpu:a100:2k", "gres/gpu:a100:2k" },
-    { "gpu=3", "gres/gpu:3" },
-    { "nosuch:1", NULL },
-    { "gpu:", NULL },
-    { "gpu:a100:", NULL },
-    { "gpu:a:b:1", NULL },
-    { "gpu:1,", NULL },
-    { "", NULL },
-};
-
-static void test_gres(void **state)
-{
-    _cleanup_free_ char *none = NULL;
-
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(gres); i++) {
-        _cleanup_free_ char *text = NULL;
-
-        assert_int_equal(jobtext_gres(gres[i].text, "gpu,shard", &text), gres[i].out ? 0 : -EINVAL);
-        if (gres[i].out)
-            assert_string_equal(text, gres[i].out);
-    }
-    assert_int_equal(jobtext_gres("none", "gpu", &none), 0);
-    assert_null(none);
-    assert_int_equal(jobtext_gres("gpu:1", NULL, &none), -EINVAL);
-}
-
-static const struct {
-    const char *text, *out;
-} gpus[] = {
-    { "3", "gres/gpu:3" },
-    { "a100:2", "gres/gpu:a100:2" },
-    { "a100:2,h100:1", "gres/gpu:a100:2,gres/gpu:h100:1" },
-    { "abc", "gres/gpu:abc:1" },
-    { "a100:", NULL },
-    { "", NULL },
-    { "1,", NULL },
-};
-
-static void test_gpus(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(gpus); i++) {
-        _cleanup_free_ char *text = NULL;
-
-        assert_int_equal(jobtext_gpus(gpus[i].text, &text), gpus[i].out ? 0 : -EINVAL);
-        if (gpus[i].out)
-            assert_string_equal(text, gpus[i].out);
-    }
-}
-
-static const struct {
-    const char *tres, *gpus, *out;
-    unsigned cpus;
-    bool ok;
-} per_task[] = {
-    { "cpu=2", NULL, NULL, 2, true },
-    { NULL, "1", "gres/gpu=1", 0, true },
-    { NULL, "a100:2", "gres/gpu:a100=2", 0, true },
-    { "cpu=4,license/x=1", "1", "license/x=1,gres/gpu=1", 4, true },
-    { "gres/gpu:2", NULL, "gres/gpu=2", 0, true },
-    { "mem=5", NULL, NULL, 0, false },
-    { "cpu=0", NULL, NULL, 0, false },
-    { "cpu", NULL, NULL, 0, false },
-    { "cpu=2,", NULL, NULL, 0, false },
-};
-
-static void test_per_task(void **state)
-{
-    (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(per_task); i++) {
-        _cleanup_free_ char *text = NULL;
-        uint32_t cpus = 0;
-        int r = jobtext_per_task(per_task[i].tres, per_task[i].gpus, &text, &cpus);
-
-        assert_int_equal(r == 0, per_task[i].ok);
-        if (r < 0)
-            continue;
-        assert_int_equal(cpus, per_task[i].cpus);
-        assert_int_equal(text != NULL, per_task[i].out != NULL);
-        if (text)
-            assert_string_equal(text, per_task[i].out);
-    }
-}
-
 static void test_mail(void **state)
 {
     uint32_t bits = 99;
@@ -181,8 +89,9 @@ static void test_counts(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_signal),   cmocka_unit_test(test_gres), cmocka_unit_test(test_gpus),
-        cmocka_unit_test(test_per_task), cmocka_unit_test(test_mail), cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_signal),
+        cmocka_unit_test(test_mail),
+        cmocka_unit_test(test_counts),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

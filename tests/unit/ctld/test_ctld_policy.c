@@ -1,5 +1,6 @@
 /* test_ctld_policy.c - what the controller makes of submissions */
 #include "ctld/policy/admission.h"
+#include "ctld/submit/jobgres.h"
 #include "ctld_policy_util.h"
 
 static const struct refusal refused[] = {
@@ -22,10 +23,14 @@ static const struct refusal refused[] = {
     { "{'job':{},'array':'1-5%x'}", ESLURM_INVALID_ARRAY, NULL },
     /* GRES. */
     { "{'job':{'tres_per_node':'gres/nosuch:1'}}", ESLURM_INVALID_GRES, NULL },
-    { "{'job':{'tres_per_node':'gpu:x:y:z'}}", ESLURM_INVALID_GRES, NULL },
-    { "{'job':{'tres_per_node':'gpu:99999999999'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_node':'gpu:'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_node':'gpu:9999999999999'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_job':'gpu:99999999999'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_node':'gpu:1','gpu_bind':'gres/gpu:foo'}}", ESLURM_INVALID_TRES, NULL },
+    { "{'job':{'tres_per_job':'gpu:3','tres_per_task':'gres/gpu:2'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_task':'license/nosuch:1'}}", ESLURM_INVALID_LICENSES, NULL },
     { "{'job':{'tres_per_job':'nosuch'}}", ESLURM_INVALID_GRES, NULL },
-    { "{'job':{'tres_per_task':'cpu=1,nosuch:1'}}", ESLURM_INVALID_GRES, NULL },
+    { "{'job':{'tres_per_task':'cpu=1,nosuch:1'}}", ESLURM_INVALID_TRES, NULL },
     /* Partitions. */
     { "{'job':{'partition':'nosuch'}}", ESLURM_INVALID_PARTITION_NAME,
       "invalid partition specified: nosuch\nInvalid partition name specified" },
@@ -139,7 +144,7 @@ static const struct {
     { "{'job':{'partition':'open'}}", { "'time_unlimited':true", "!'time_limit_min'" } },
     { "{'job':{'partition':'gpu'}}", { "'mem_per_node_mib':300" } },
     { "{'job':{'partition':'gpu','tres_per_node':'gpu:2','mem_per_gpu_mib':100}}",
-      { "'mem_per_node_mib':200" } },
+      { "'mem_per_gpu_mib':100", "!'mem_per_node_mib'" } },
     { "{'job':{'partition':'gpu','features':'fast'}}", { "'features':'fast'" } },
     { "{'job':{},'hold':true}",
       { "'priority':0", "'reason':'REASON_JOB_HELD_USER'", "'held_by_user':true",
