@@ -11,6 +11,7 @@
 
 #include "acct/admin/admin_impl.h"
 #include "acct/accttres.h"
+#include "acct/sql/db.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
@@ -247,14 +248,86 @@ static bool is_wanted(const Pst__AcctCond *w, const struct row *row)
            cond_has_id(w->ids, w->n_ids, row->rec->resv_id) && has_node(w, row->rec->nodes);
 }
 
+struct live_job { /* in a reservation, in hours that are not summed up yet */
+    int64_t source, start_s, end_s;
+    uint32_t resv_id;
+    char *tres;
+};
+
 struct lister {
     struct sql *db;
+    struct live_job *live;
+    size_t nlive;
     const Pst__AcctCond *where;
     resv_row_fn *fn;
     void *ctx;
     struct assoc_row *assocs;
     size_t nassocs;
 };
+
+static int read_live(void *item, struct sql_stmt *stmt)
+{
+    struct live_job *job = item;
+    size_t len;
+    const void *data = sql_blob(stmt, 3, &len);
+    Pst__JobRecord *rec = pst__job_record__unpack(NULL, len, data);
+    int r = rec && rec->resv_id && rec->alloc_tres ? 1 : 0;
+
+    *job = (struct live_job){ .source = sql_int(stmt, 0) >> ACCT_SOURCE_SHIFT,
+                              .start_s = sql_int(stmt, 1) / USEC_PER_SEC,
+                              .end_s = sql_int(stmt, 2) / USEC_PER_SEC };
+    if (r) {
+        job->resv_id = rec->resv_id;
+        job->tres = strdup(rec->alloc_tres);
+        r = job->tres ? 1 : -ENOMEM;
+    }
+    if (rec)
+        pst__job_record__free_unpacked(rec, NULL);
+    return r;
+}
+
+/* The jobs of reservations since the first hour that is not summed up for one of the rows. */
+static int load_live(struct lister *l, const struct row *rows, size_t n)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int64_t from_us = INT64_MAX;
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        if (rows[i].end_us > rows[i].rolled_us)
+            from_us = MIN(from_us, MAX(rows[i].rolled_us, rows[i].start_us));
+    if (from_us == INT64_MAX)
+        return 0;
+    r = sql_prepare(l->db,
+                    "SELECT run, start_us, end_us, record FROM jobs WHERE end_us>? AND start_us>0",
+                    &stmt);
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, from_us);
+    return sql_collect(stmt, sizeof(*l->live), read_live, &l->live, &l->nlive);
+}
+
+/* What they have used of one TRES between two moments. */
+static uint64_t live_seconds(const struct lister *l, const struct row *row, const char *name,
+                             int64_t from_s, int64_t to_s)
+{
+    uint64_t sum = 0;
+
+    to_s = MIN(to_s, now_us() / USEC_PER_SEC);
+    for (size_t i = 0; i < l->nlive; i++) {
+        const struct live_job *job = &l->live[i];
+        int64_t secs = MIN(job->end_s, to_s) - MAX(job->start_s, from_s);
+        const char *text = job->tres;
+        struct tres_item item;
+
+        if (job->source != row->source || job->resv_id != row->rec->resv_id || secs <= 0)
+            continue;
+        while (tres_next(&text, &item))
+            if (strcmp(item.name, name) == 0)
+                sum += (uint64_t)secs * item.count;
+    }
+    return sum;
+}
 
 struct used {
     char name[TRES_NAME_MAX];
@@ -312,13 +385,14 @@ static int add_use(Pst__AcctResvRecord *out, const struct tres_item *item, uint6
     return pb_set_str(&u->tres, item->name);
 }
 
-/* What was used and what not, in the hours that are summed up. */
+/* What was used and what not: by the sums, and in the rest of a window by the jobs. */
 static int fill_use(struct lister *l, const struct row *row, Pst__AcctResvRecord *out)
 {
     const Pst__AcctCond *w = l->where;
     bool within = w->has_used_within && w->used_within;
     int64_t from_s = within && w->has_start_us ? w->start_us / USEC_PER_SEC : 0,
-            to_s = row->rolled_us / USEC_PER_SEC;
+            to_s = within && w->has_end_us ? w->end_us / USEC_PER_SEC : INT64_MAX,
+            rolled_s = row->rolled_us / USEC_PER_SEC;
     const char *text = row->rec->tres;
     struct used *used = NULL;
     struct tres_item item;
@@ -326,10 +400,10 @@ static int fill_use(struct lister *l, const struct row *row, Pst__AcctResvRecord
     size_t n = 0;
     int r;
 
-    if (within && w->has_end_us)
-        to_s = MIN(to_s, w->end_us / USEC_PER_SEC);
+    if (!within)
+        to_s = rolled_s;
     seconds = (uint64_t)resv_seconds(row->start_us, row->end_us, from_s, to_s);
-    r = load_used(l->db, row, from_s, to_s, &used, &n);
+    r = load_used(l->db, row, from_s, MIN(to_s, rolled_s), &used, &n);
     SET(out, unused_wall_s, (double)seconds);
     while (r == 0 && tres_next(&text, &item)) {
         uint64_t alloc = 0;
@@ -337,6 +411,9 @@ static int fill_use(struct lister *l, const struct row *row, Pst__AcctResvRecord
         for (size_t i = 0; i < n; i++)
             if (strcmp(used[i].name, item.name) == 0)
                 alloc = used[i].secs;
+        alloc += live_seconds(l, row, item.name,
+                              MAX(MAX(from_s, rolled_s), row->start_us / USEC_PER_SEC),
+                              MIN(to_s, row->end_us / USEC_PER_SEC));
         if (out->n_use == 0 && item.count) /* by the first: CPUs, where there are nodes */
             out->unused_wall_s = MAX(0.0, (double)seconds - (double)alloc / (double)item.count);
         r = add_use(out, &item, alloc, seconds);
@@ -404,6 +481,8 @@ int resv_list(struct sql *db, const Pst__AcctCond *where, resv_row_fn *fn, void 
     sql_free(stmt);
     if (r == 0)
         r = assocs_load(db, &l.assocs, &l.nassocs);
+    if (r == 0)
+        r = load_live(&l, rows, n);
     for (size_t i = 0; i < n; i++) {
         if (r == 0 && is_wanted(where, &rows[i]))
             r = give_row(&l, &rows[i]);
@@ -411,6 +490,9 @@ int resv_list(struct sql *db, const Pst__AcctCond *where, resv_row_fn *fn, void 
         pst__reservation_record__free_unpacked(rows[i].rec, NULL);
     }
     free(rows);
+    for (size_t i = 0; i < l.nlive; i++)
+        free(l.live[i].tres);
+    free(l.live);
     assocs_free(l.assocs, l.nassocs);
     return r;
 }

@@ -421,7 +421,7 @@ static void list_reservations(struct sinfo *s)
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "slurm_load_reservations: %s", client_strerror(client, r));
     if (set->n_items)
-        resv_table(&out, set);
+        resv_table(&out, set, !s->noheader);
     else
         strbuf_add(&out, "No reservations in the system\n");
     (void)fputs(strbuf_str(&out), stdout);

@@ -36,6 +36,7 @@ def files():
     passwd += [f"{name}:x:{uid}:{GROUP[1]}:{name}:{HOMES[name]}:/bin/bash" for name, uid in UIDS.items()]
     group = without(Path("/etc/group").read_text(), names, numbers)
     group = [re.sub(r"(?<=[:,])(alice|bob|carol)(,|$)", "", line) for line in group]
+    group += [f"{name}:x:{uid + 100}:" for name, uid in UIDS.items()]
     return ("/etc/passwd", passwd), ("/etc/group", [*group, f"{GROUP[0]}:x:{GROUP[1]}:{','.join(UIDS)}"])
 
 

@@ -185,6 +185,16 @@ static uint32_t uid_of(const Pst__ReservationRecord *rec, const char *user)
     return UINT32_MAX;
 }
 
+/* Has the cluster any association of a user, beside root's? */
+static bool has_assocs(const char *cluster, const struct assoc_row *assocs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        if (strcmp(assocs[i].cluster, cluster) == 0 && assocs[i].user &&
+            strcmp(assocs[i].user, "root") != 0)
+            return true;
+    return false;
+}
+
 /* On a site without associations its users themselves. */
 static int charge_users(struct roll *w, const Pst__ReservationRecord *rec, struct charged *c)
 {
@@ -213,7 +223,7 @@ static int find_charged(struct roll *w, const struct roll_resv *v, const char *c
             r = charge_one(w, c, assocs[i].account, assocs[i].user,
                            assocs[i].user ? uid_of(v->rec, assocs[i].user) : UINT32_MAX,
                            assocs[i].id);
-    return r == 0 && !c->n ? charge_users(w, v->rec, c) : r;
+    return r == 0 && !c->n && !has_assocs(cluster, assocs, n) ? charge_users(w, v->rec, c) : r;
 }
 
 /* Equal parts; what does not divide goes to the first. */

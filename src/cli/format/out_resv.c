@@ -135,14 +135,15 @@ void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us)
 
 /* ---- sinfo -T -------------------------------------------------------------------------------- */
 
-void resv_table(struct strbuf *sb, const Pst__ResvSet *set)
+void resv_table(struct strbuf *sb, const Pst__ResvSet *set, bool header)
 {
     int width = (int)strlen("RESV_NAME");
 
     for (size_t i = 0; i < set->n_items; i++)
         width = MAX(width, (int)strlen(set->items[i]->name));
-    strbuf_addf(sb, "%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE", "START_TIME",
-                "END_TIME", "DURATION", "NODELIST");
+    if (header)
+        strbuf_addf(sb, "%-*s  %8s  %19s  %19s  %11s  %s\n", width, "RESV_NAME", "STATE",
+                    "START_TIME", "END_TIME", "DURATION", "NODELIST");
     for (size_t i = 0; i < set->n_items; i++) {
         const Pst__ReservationRecord *r = set->items[i];
         char start[64], end[64], length[32];

@@ -20,6 +20,6 @@ void resv_span(const Pst__ReservationRecord *r, int64_t now_us, int64_t *ret_sta
 void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_us, bool oneliner);
 void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us);
 /* sinfo -T: the table, without a line when there is none. */
-void resv_table(struct strbuf *sb, const Pst__ResvSet *set);
+void resv_table(struct strbuf *sb, const Pst__ResvSet *set, bool header);
 /* How many of a licence reservations that are active keep. */
 uint64_t resv_license_count(const Pst__ResvSet *set, const char *name);

@@ -97,22 +97,28 @@ static const struct row *find_row(const char *word, size_t len)
     return NULL;
 }
 
-static int take_time(const char *value, int64_t now_us, protobuf_c_boolean *has, int64_t *ret,
-                     const char *what, struct err *err)
+static int take_time(struct resvkeys *k, const char *word, int64_t now_us, bool start,
+                     struct err *err)
 {
-    if (time_when_parse(value, now_us, true, ret, NULL) < 0)
-        return err_set(err, -EINVAL, "Invalid %s time %s", what, value);
-    *has = true;
+    const char *value = strchr(word, '=') + 1; /* the caller found one */
+    int64_t *ret = start ? &k->set.start_us : &k->set.end_us;
+
+    if (time_when_parse(value, now_us, true, ret, NULL) < 0) {
+        k->bad_time = value;
+        return err_set(err, -EINVAL, "Invalid %s time %s", start ? "start" : "end", word);
+    }
+    *(start ? &k->set.has_start_us : &k->set.has_end_us) = true;
     return 0;
 }
 
-static int take_duration(struct resvkeys *k, const char *value, Pst__ListEdit how, struct err *err)
+static int take_duration(struct resvkeys *k, const char *word, Pst__ListEdit how, struct err *err)
 {
+    const char *value = strchr(word, '=') + 1; /* the caller found one */
     uint32_t minutes;
 
     if (time_limit_parse(value, &minutes, NULL) < 0 ||
         (how != PST__LIST_EDIT__LIST_SET && minutes > INT32_MAX / 2))
-        return err_set(err, -EINVAL, "Invalid duration %s", value);
+        return err_set(err, -EINVAL, "Invalid duration %s", word);
     if (how == PST__LIST_EDIT__LIST_SET) {
         k->req.has_duration_min = true;
         k->req.duration_min = minutes;
@@ -143,7 +149,7 @@ static int take_flags(struct resvkeys *k, const char *value, Pst__ListEdit how, 
             continue;
         flag = resv_flag_parse(word, n, &purge_s);
         if (!flag)
-            return err_set(err, -EINVAL, "Error parsing flags %s.  No reservation created.", value);
+            return err_set(err, -EINVAL, "Error parsing flags %s", value);
         if (cut) {
             k->req.has_flags_clear = true;
             k->req.flags_clear |= flag;
@@ -218,19 +224,21 @@ static int take_delay(struct resvkeys *k, const char *value, struct err *err)
     return 0;
 }
 
-static int take_value(struct resvkeys *k, const struct row *row, const char *value,
+static int take_value(struct resvkeys *k, const struct row *row, const char *word,
                       Pst__ListEdit how, int64_t now_us, struct err *err)
 {
+    const char *value = strchr(word, '=') + 1; /* the caller found one */
+
     switch (row->key) {
     case K_NAME:
         keep_text(&k->req.name, value);
         return 0;
     case K_START:
-        return take_time(value, now_us, &k->set.has_start_us, &k->set.start_us, "start", err);
+        return take_time(k, word, now_us, true, err);
     case K_END:
-        return take_time(value, now_us, &k->set.has_end_us, &k->set.end_us, "end", err);
+        return take_time(k, word, now_us, false, err);
     case K_DURATION:
-        return take_duration(k, value, how, err);
+        return take_duration(k, word, how, err);
     case K_FLAGS:
         return take_flags(k, value, how, err);
     case K_NODE_CNT:
@@ -269,7 +277,7 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
 
     if (!equals) {
         if (strlen(word) < 2 || strncasecmp(word, "Skip", strlen(word)) != 0)
-            return err_set(err, -ENOENT, "Update of this parameter is not supported: %s", word);
+            return err_set(err, -ENOENT, "Unknown parameter %s", word);
         k->req.has_skip = k->req.skip = k->any = true;
         return 0;
     }
@@ -281,10 +289,10 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
     row = find_row(word, len);
     if (!row || (how != PST__LIST_EDIT__LIST_SET && row->key != K_LIST && row->key != K_FLAGS &&
                  row->key != K_DURATION && row->key != K_NODES))
-        return err_set(err, -ENOENT, "Update of this parameter is not supported: %s", word);
+        return err_set(err, -ENOENT, "Unknown parameter %s", word);
     k->any = k->any || row->key != K_NAME;
     k->req.set = &k->set;
-    return take_value(k, row, equals + 1, how, now_us, err);
+    return take_value(k, row, word, how, now_us, err);
 }
 
 /* ---- a new one ------------------------------------------------------------------------------- */

@@ -15,8 +15,9 @@
 struct resvkeys {
     Pst__ResvRequest req;
     Pst__ReservationRecord set;
-    bool nodes_given; /* Nodes=, not empty */
-    bool any;         /* something to change */
+    const char *bad_time; /* of the word refused last: it is no time */
+    bool nodes_given;     /* Nodes=, not empty */
+    bool any;             /* something to change */
 };
 void resvkeys_init(struct resvkeys *k);
 void resvkeys_done(struct resvkeys *k);

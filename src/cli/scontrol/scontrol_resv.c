@@ -26,7 +26,7 @@ static bool names_entity(const char *word, const char **ret_name)
     return true;
 }
 
-static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **argv)
+static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **argv, bool create)
 {
     int64_t now = now_us();
 
@@ -43,15 +43,27 @@ static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **
         r = resvkeys_take(k, argv[i], now, &err);
         if (r == 0)
             continue;
-        if (r == -ENOENT) {
-            scontrol_fail(s, "%s", err.text);
-            (void)fprintf(stderr, "Request aborted\n");
-        } else {
-            scontrol_fail(s, "scontrol: error: %s", err.text);
-        }
+        if (k->bad_time)
+            scontrol_fail(s, "Invalid time specification (pos=0): %s", k->bad_time);
+        scontrol_fail(s, "scontrol: error: %s.  No reservation %s.", err.text,
+                      create ? "created" : "update");
         return false;
     }
     return true;
+}
+
+/* What the controller says of its own stands in a line before the code's. */
+static void fail_request(struct scontrol *s, const char *what, int r)
+{
+    const char *text = NULL;
+    int code = r == -EREMOTEIO ? client_error(s->client, &text) : 0;
+
+    if (text && *text && strcmp(text, slurm_err_text(code)) != 0) {
+        scontrol_fail(s, "scontrol: error: %s", text);
+        scontrol_fail(s, "%s: %s", what, slurm_err_text(code));
+    } else {
+        scontrol_fail(s, "%s: %s", what, client_strerror(s->client, r));
+    }
 }
 
 void scontrol_create_resv(struct scontrol *s, int argc, char **argv)
@@ -62,7 +74,7 @@ void scontrol_create_resv(struct scontrol *s, int argc, char **argv)
     int r;
 
     resvkeys_init(&k);
-    if (!take_words(s, &k, argc, argv)) {
+    if (!take_words(s, &k, argc, argv, true)) {
         resvkeys_done(&k);
         return;
     }
@@ -79,7 +91,7 @@ void scontrol_create_resv(struct scontrol *s, int argc, char **argv)
             (void)printf(
                 "Note, unless nodes are directly requested a reservation must exist in a single partition.\n"
                 "If no partition is requested the default partition is assumed.\n");
-        scontrol_fail(s, "Error creating the reservation: %s", client_strerror(s->client, r));
+        fail_request(s, "Error creating the reservation", r);
     } else {
         (void)printf("Reservation created: %s\n", reply->name ? reply->name : "");
         pst__resv_reply__free_unpacked(reply, NULL);
@@ -93,10 +105,10 @@ void scontrol_update_resv(struct scontrol *s, int argc, char **argv)
     int r;
 
     resvkeys_init(&k);
-    if (take_words(s, &k, argc, argv)) {
+    if (take_words(s, &k, argc, argv, false)) {
         r = client_call(scontrol_client(s, "slurm_update"), OP_RESV_UPDATE, &k.req.base, NULL);
         if (r < 0)
-            scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+            fail_request(s, "slurm_update error", r);
         else
             (void)printf("Reservation updated.\n");
     }

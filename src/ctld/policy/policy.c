@@ -23,9 +23,8 @@ static const char *cluster_name(const struct ctld *ctld)
 
 /* ---- association ----------------------------------------------------------------------------- */
 
-/* Has an administrator set accounts or QOS up?  A new store has the account root, its user and the
- * QOS normal; with these alone jobs are treated as without accounting. */
-static bool has_records(const struct ctld *ctld)
+/* A new store has the account root, its user and the QOS normal. */
+bool policy_has_records(const struct ctld *ctld)
 {
     const struct assoc_mgr *am = ctld->cluster->am;
 
@@ -36,7 +35,7 @@ void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobR
 {
     const char *account = NULL;
 
-    if (has_records(ctld) && user && !(r->account && *r->account))
+    if (policy_has_records(ctld) && user && !(r->account && *r->account))
         account = am_default_account(ctld->cluster->am, cluster_name(ctld), user);
     if (account)
         (void)pb_set_str(&r->account, account); /* out of memory: none is refused below */
@@ -159,7 +158,7 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
     const struct assoc *a;
     int code;
 
-    if (!has_records(ctld) && !enforce)
+    if (!policy_has_records(ctld) && !enforce)
         return 0;
     code = resolve_assoc(ctld, user, p, r, &a);
     if (code == 0)

@@ -19,6 +19,9 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
 /* Set what r asks for as ReqTRES shows it; p is its first partition. */
 void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__JobRecord *r);
 
+/* Has an administrator set accounts or QOS up?  Else jobs are treated as without accounting. */
+bool policy_has_records(const struct ctld *ctld);
+
 /* AllowAccounts, DenyAccounts, AllowQos, DenyQos of a partition: 0 or an ESLURM code. */
 int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
                      const Pst__JobRecord *r);

@@ -33,6 +33,7 @@ struct change { /* a request on its way to a record */
     struct err err;
     bool nodes_asked; /* choose anew */
     bool keep;        /* of the nodes it has what may stay */
+    bool counted;     /* another number of nodes for one that exists */
 };
 
 static bool edits_access(const Pst__ResvRequest *q)
@@ -135,7 +136,9 @@ static int set_flags(struct change *c)
     flags = (flags & ~cut) | add;
     recurs = flags & RESV_RECURS;
     if (recurs & (recurs - 1))
-        return err_set(&c->err, ESLURM_NOT_SUPPORTED, "a reservation recurs in one way only");
+        return err_set(
+            &c->err, ESLURM_NOT_SUPPORTED,
+            "Reservation has multiple reoccurring flags. Please specify only one reoccurring flag");
     if (recurs && (flags & RESV_FLAG(TIME_FLOAT)))
         return err_set(&c->err, ESLURM_NOT_SUPPORTED, "a reservation that floats cannot recur");
     if ((flags & RESV_FLAG(FORCE_START)) && !recurs)
@@ -143,8 +146,9 @@ static int set_flags(struct change *c)
     if ((flags & (RESV_FLAG(REPLACE) | RESV_FLAG(REPLACE_DOWN))) &&
         ((flags & (RESV_FLAG(STATIC) | RESV_FLAG(MAINT))) || (c->req->set && c->req->set->nodes) ||
          (c->req->set && c->req->set->has_want_cores)))
-        return err_set(&c->err, ESLURM_NOT_SUPPORTED,
-                       "REPLACE and REPLACE_DOWN are for reservations of a number of whole nodes");
+        return err_set(&c->err, ESLURM_INVALID_NODE_NAME,
+                       "REPLACE or REPLACE_DOWN flags should be used with the NodeCnt reservation "
+                       "option; do not specify Nodes");
     if (flags)
         SET(c->rec, flags, flags);
     else
@@ -156,18 +160,58 @@ static int set_flags(struct change *c)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-static int edit_list(struct change *c, char **field, const char *text, bool has_how,
-                     Pst__ListEdit how)
+/* unknown: the code when a name is taken away that is not in the list. */
+static int edit_list(char **field, const char *text, bool has_how, Pst__ListEdit how, int unknown)
 {
     char *edited = NULL;
 
+    if (!has_how)
+        how = PST__LIST_EDIT__LIST_SET;
     if (!text)
         return 0;
-    if (resv_list_edit(*field, text, has_how ? how : PST__LIST_EDIT__LIST_SET, &edited, &c->err) <
-        0)
-        return ESLURM_RESERVATION_INVALID;
+    if (resv_list_edit(*field, text, how, &edited, NULL) < 0)
+        return how == PST__LIST_EDIT__LIST_REMOVE ? unknown : SLURM_ERROR;
     free(*field);
     *field = edited;
+    return 0;
+}
+
+struct account_check {
+    const struct ctld *ctld;
+    const char *users; /* each must be of the account; NULL = none is named */
+};
+
+static bool account_is_known(void *ctx, const char *account)
+{
+    const struct account_check *k = ctx;
+    const char *cluster = conf_str(k->ctld->conf, CONF_CLUSTER_NAME);
+    bool known = am_find(k->ctld->cluster->am, cluster, account, NULL, NULL) != NULL;
+
+    for (const char *p = k->users; known && p && *p; p += strcspn(p, ","), p += *p == ',') {
+        _cleanup_free_ char *user = strndup(p, strcspn(p, ","));
+
+        known = user && am_find(k->ctld->cluster->am, cluster, account, user, NULL);
+    }
+    return known;
+}
+
+/* Accounts that accounting does not know would shut everybody out, and so would accounts that the
+ * users named beside them have not. */
+static int check_accounts(const struct change *c)
+{
+    const Pst__ReservationRecord *r = c->rec;
+    struct account_check k = { c->ctld, r->users && *r->users != '-' ? r->users : NULL };
+
+    if (!r->accounts || !policy_has_records(c->ctld))
+        return 0;
+    for (const char *p = r->accounts; *p; p += strcspn(p, ","), p += *p == ',') {
+        bool deny = *p == '-';
+        _cleanup_free_ char *account = strndup(p + deny, strcspn(p, ",") - deny);
+        struct account_check one = { k.ctld, deny ? NULL : k.users };
+
+        if (!account || !account_is_known(&one, account))
+            return ESLURM_INVALID_ACCOUNT;
+    }
     return 0;
 }
 
@@ -180,12 +224,15 @@ static int set_access(struct change *c)
 
     if (!s)
         return 0;
-    if (!(code = edit_list(c, &r->users, s->users, q->has_users_edit, q->users_edit)) &&
-        !(code = edit_list(c, &r->groups, s->groups, q->has_groups_edit, q->groups_edit)) &&
-        !(code = edit_list(c, &r->accounts, s->accounts, q->has_accounts_edit, q->accounts_edit)) &&
-        !(code = edit_list(c, &r->qos, s->qos, q->has_qos_edit, q->qos_edit)))
-        code = edit_list(c, &r->allowed_partitions, s->allowed_partitions, q->has_partitions_edit,
-                         q->partitions_edit);
+    if (!(code = edit_list(&r->users, s->users, q->has_users_edit, q->users_edit,
+                           ESLURM_USER_ID_MISSING)) &&
+        !(code = edit_list(&r->groups, s->groups, q->has_groups_edit, q->groups_edit,
+                           ESLURM_GROUP_ID_MISSING)) &&
+        !(code = edit_list(&r->accounts, s->accounts, q->has_accounts_edit, q->accounts_edit,
+                           ESLURM_INVALID_ACCOUNT)) &&
+        !(code = edit_list(&r->qos, s->qos, q->has_qos_edit, q->qos_edit, ESLURM_INVALID_QOS)))
+        code = edit_list(&r->allowed_partitions, s->allowed_partitions, q->has_partitions_edit,
+                         q->partitions_edit, ESLURM_INVALID_PARTITION_NAME);
     if (code != 0)
         return code;
     if (r->users && r->groups)
@@ -200,12 +247,13 @@ static int set_access(struct change *c)
     }
     if ((s->users || s->groups) && !resv_resolve(r))
         return SLURM_ERROR;
-    return 0;
+    return s->users || s->accounts ? check_accounts(c) : 0;
 }
 
 /* Refuse a change by which a job that uses the reservation would lose access to it. */
 static int check_users(struct change *c)
 {
+    uint32_t first = 0;
     void *v;
 
     if (!c->old || !edits_access(c->req))
@@ -217,12 +265,13 @@ static int check_users(struct change *c)
 
         if (!runs && !(job_is_pending(j->rec) && resv_is_named(j->rec, c->old->name)))
             continue;
-        if (resv_access(c->ctld, c->old, j->rec, true) == 0 &&
+        if ((!first || j->rec->job_id < first) && resv_access(c->ctld, c->old, j->rec, true) == 0 &&
             resv_access(c->ctld, c->rec, j->rec, true) != 0)
-            return err_set(&c->err, ESLURM_RESERVATION_BUSY,
-                           "Reservation update rejected because of JobId=%u", j->rec->job_id);
+            first = j->rec->job_id;
     }
-    return 0;
+    return first ? err_set(&c->err, ESLURM_RESERVATION_BUSY,
+                           "Reservation update rejected because of JobId=%u", first)
+                 : 0;
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */
@@ -333,6 +382,8 @@ static int set_tres(struct change *c, const char *text)
     }
     if (code == 0 && c->req->has_tres_per_node && c->req->tres_per_node && !c->rec->has_want_nodes)
         code = ESLURM_INVALID_TRES;
+    if (code == 0 && lic.len && !rest.len && !resv_has(c->rec, RESV_FLAG(ANY_NODES)))
+        code = ESLURM_INVALID_NODE_NAME; /* of which nodes? */
     if (code == 0) {
         free(c->rec->want_tres);
         c->rec->want_tres = NULL;
@@ -399,8 +450,8 @@ static int set_resources(struct change *c)
         c->nodes_asked = true;
     if (s->licenses)
         (void)pb_set_str(&r->licenses, *s->licenses ? s->licenses : NULL);
-    if (s->burst_buffer && *s->burst_buffer)
-        return err_set(&c->err, ESLURM_NOT_SUPPORTED, "there are no burst buffers on this cluster");
+    if (s->burst_buffer) /* a word that is shown: nothing holds burst buffers back */
+        (void)pb_set_str(&r->burst_buffer, *s->burst_buffer ? s->burst_buffer : NULL);
     if (s->want_node_cnts) {
         uint32_t n;
 
@@ -409,8 +460,7 @@ static int set_resources(struct change *c)
         SET(r, want_nodes, n);
         (void)pb_set_str(&r->want_node_cnts, s->want_node_cnts);
         c->nodes_asked = c->keep = true;
-        if (r->has_flags)
-            r->flags &= ~(c->old ? RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES) : 0);
+        c->counted = c->old != NULL;
     }
     if (s->has_want_cores) {
         if (c->old && c->old->n_cores)
@@ -452,6 +502,14 @@ static int place_resv(struct change *c)
         return ESLURM_NODES_BUSY;
     if (!c->old && !c->nodes_asked && !resv_has(r, RESV_FLAG(PART_NODES)))
         SET(r, flags, (r->has_flags ? r->flags : 0) | RESV_FLAG(ANY_NODES));
+    if (c->counted) { /* another number of nodes, though the flag tells of the list it began with */
+        uint64_t named = r->flags & (RESV_FLAG(SPEC_NODES) | RESV_FLAG(ALL_NODES));
+
+        r->flags &= ~named;
+        code = resv_pick(c->ctld, r, c->keep, c->now_us);
+        r->flags |= named;
+        return code;
+    }
     if (c->nodes_asked || !c->old)
         return resv_pick(c->ctld, r, c->keep, c->now_us);
     if (moved &&
@@ -529,27 +587,28 @@ static void create_resv(struct ctld *ctld, struct cmd *cmd, const Pst__ResvReque
     int code = 0;
 
     c.rec = &rec;
-    if (req->name && cluster_resv_named(ctld->cluster, req->name, strlen(req->name)))
-        code = ESLURM_RESERVATION_NAME_DUP;
-    else if (!id || (req->name && !name_is_good(req->name)))
-        code = ESLURM_RESERVATION_INVALID;
     SET(&rec, resv_id, id);
     SET(&rec, created_us, c.now_us);
-    if (code == 0)
-        code = build_record(&c);
+    code = id ? build_record(&c) : ESLURM_RESERVATION_INVALID;
+    if (code == 0 && req->name && !name_is_good(req->name))
+        code = ESLURM_RESERVATION_INVALID;
     if (code == 0) {
         rec.name = req->name ? tx_strdup(req->name) : make_name(&rec);
         if (!rec.name || cluster_resv_named(ctld->cluster, rec.name, strlen(rec.name)))
             code = ESLURM_RESERVATION_NAME_DUP;
     }
+    tx = tx_new(c.now_us);
+    SET(tx_cluster(tx), next_resv_id, id >= MAX_RESV_ID ? 1 : id + 1);
     if (code != 0) {
+        if (code == ESLURM_RESERVATION_NAME_DUP)
+            (void)core_commit(ctld, tx); /* a name that is taken uses up a number */
+        else
+            tx_free(tx);
         core_error(ctld, cmd, code, c.err.text[0] ? c.err.text : NULL);
         pb_done(&rec.base);
         return;
     }
-    tx = tx_new(c.now_us);
     tx_resv_put(tx, PST__EVENT_KIND__EV_RESV_CREATE, &rec);
-    SET(tx_cluster(tx), next_resv_id, id >= MAX_RESV_ID ? 1 : id + 1);
     reply_resv(ctld, cmd, core_commit(ctld, tx), rec.name);
     if (resv_has(&rec, RESV_FLAG(MAGNETIC)))
         resv_refeed(ctld, &rec);

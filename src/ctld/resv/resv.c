@@ -196,6 +196,43 @@ int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job)
     return any && !unknown ? 0 : ESLURM_RESERVATION_INVALID;
 }
 
+static bool has_nodes(struct ctld *ctld, const Pst__ReservationRecord *r, const char *names)
+{
+    const struct bitmap *nodes = resv_nodes(ctld, r);
+    _cleanup_(hostlist_free) struct hostlist *list = NULL;
+
+    if (hostlist_parse_most(names, HOSTLIST_MAX_NODES, &list, NULL) < 0)
+        return true; /* the list is another check's business */
+    for (size_t i = 0; i < hostlist_count(list); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(list, i));
+
+        if (n && (n->rec->node_id >= nodes->nbits || !bitmap_test(nodes, n->rec->node_id)))
+            return false;
+    }
+    return true;
+}
+
+int resv_check_nodes(struct ctld *ctld, const Pst__JobRecord *job, const char **ret_hint)
+{
+    const char *p = job->reservation;
+    const Pst__ReservationRecord *r;
+    bool unknown = false, named = true, enough = !p || !*p;
+
+    while (!enough && (r = resv_next_named(ctld->cluster, &p, &unknown))) {
+        if (!r->nodes || resv_has(r, RESV_FLAG(FLEX) | RESV_FLAG(ANY_NODES))) {
+            named = enough = true;
+        } else {
+            named = !job->req_nodes || has_nodes(ctld, r, job->req_nodes);
+            enough = named && job->min_nodes <= r->node_cnt;
+        }
+    }
+    if (enough)
+        return 0;
+    if (!named)
+        *ret_hint = "Problem using reservation";
+    return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
 const char *resv_default_partition(const struct ctld *ctld, const Pst__JobRecord *job)
 {
     const char *p = job->reservation;
@@ -247,8 +284,10 @@ bool resv_start_holds(struct ctld *ctld, const struct job *j, uint32_t resv_id,
 
     if (resv_id && (!own || resv_access(ctld, own, j->rec, true) != 0))
         return false;
-    if (own && !flex && (!resv_is_active(own, now_us) || end_us > own->end_us))
+    if (own && !flex && !resv_is_active(own, now_us))
         return false;
+    if (own && !flex)
+        end_us = MIN(end_us, own->end_us); /* its jobs are ended with it */
     if (own && !flex && !resv_has(own, RESV_FLAG(ANY_NODES)) && own->nodes &&
         !on_all(resv_nodes(ctld, own), node_ids, n))
         return false;

@@ -36,6 +36,9 @@ int resv_access(const struct ctld *ctld, const Pst__ReservationRecord *r, const 
                 bool scheduling);
 /* Check JobRecord.reservation of a job that is submitted or changed: 0 or an ESLURM code. */
 int resv_check_job(const struct ctld *ctld, const Pst__JobRecord *job);
+/* Has one of its reservations the nodes it asks for?  0 or an ESLURM code; *ret_hint: a line more
+ * for the user. */
+int resv_check_nodes(struct ctld *ctld, const Pst__JobRecord *job, const char **ret_hint);
 /* The partition of the first reservation named, for a job that asks for none; NULL = none. */
 const char *resv_default_partition(const struct ctld *ctld, const Pst__JobRecord *job);
 

@@ -251,6 +251,14 @@ static uint32_t node_cores(void *ctx, uint32_t id, const uint64_t **ret_taken, u
     return n ? cores_of(n) : 0;
 }
 
+static uint32_t socket_cores(void *ctx, uint32_t id)
+{
+    const struct ground *w = ctx;
+    const struct node *n = cluster_node(w->ctld->cluster, id);
+
+    return n ? cores_of(n) / MAX(n->rec->sockets, 1u) : 0;
+}
+
 /* Devices of the kind asked for, or CPUs. */
 static uint64_t node_counts(void *ctx, uint32_t id)
 {
@@ -304,6 +312,7 @@ static void ground_init(struct ground *w, bool by_cores, bool named, int64_t now
                                  .hard = w->hard,
                                  .soft = w->soft,
                                  .cores = node_cores,
+                                 .per_socket = socket_cores,
                                  .ctx = w };
 }
 
@@ -439,9 +448,11 @@ static int make_from(struct ground *w, Pst__ReservationRecord *rec, uint32_t alt
                 bitmap_set(from, i);
         return 0;
     }
+    p = source_of(ctld, rec);
+    if (named && p && !rec->partition && w->tres->cores)
+        rec->partition = tx_strdup(p->rec->name);
     if (named && !resv_has(rec, RESV_FLAG(PART_NODES)))
         return named_nodes(ctld, rec->nodes, from);
-    p = source_of(ctld, rec);
     if (!p)
         return ESLURM_INVALID_PARTITION_NAME;
     if (!rec->partition)

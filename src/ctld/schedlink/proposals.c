@@ -22,6 +22,7 @@
 #include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
+#include "model/resv_use.h"
 
 /* More than its (first) partition has in all: that is said rather than that its constraints are
  * bad. */
@@ -44,6 +45,20 @@ _Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD -
                        PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
                    SCHED_LIMIT_QOS_USAGE_THRESHOLD,
                "other limits");
+
+/* Is one of its reservations in force? */
+static bool has_active_resv(const struct ctld *ctld, const Pst__JobRecord *job)
+{
+    const char *p = job->reservation ? job->reservation : "";
+    const Pst__ReservationRecord *r;
+    bool unknown = false;
+
+    while ((r = resv_next_named(ctld->cluster, &p, &unknown)))
+        if (r->start_us <= core_now() && core_now() < r->end_us &&
+            !(r->flags & UINT64_C(1) << PST__RESV_FLAG__RESV_FLAG_TIME_FLOAT))
+            return true;
+    return false;
+}
 
 /* Why it waits, for the views; not journaled. */
 static void note_expected(struct ctld *ctld, struct job *j, const struct sched_decision *d)
@@ -74,7 +89,9 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
             : reasons[d->why]);
     if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
-    if (d->priority) /* 0: it has not come so far */
+    if (d->why == SCHED_WHY_RESV && has_active_resv(ctld, r))
+        r->pend_reason = PST__JOB_REASON__REASON_RESOURCES; /* it is there, and too small or full */
+    if (d->priority)                                        /* 0: it has not come so far */
         SET(r, cur_priority, d->priority);
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;

@@ -167,6 +167,8 @@ static bool check_reservation(struct submission *s)
     if (!s->rec->reservation)
         return true;
     code = resv_check_job(s->ctld, s->rec);
+    if (code == 0)
+        code = resv_check_nodes(s->ctld, s->rec, &s->hint);
     if (code != 0)
         return submission_fail(s, code);
     partition =

@@ -157,12 +157,19 @@ int64_t adv_limit(const struct sched *s, uint32_t resv, const struct sched_alloc
     return to_us;
 }
 
+/* A job inside holds its nodes until the window ends, however long it may run: then it is ended. */
 void adv_span(struct pick *p, int64_t from_us, uint32_t minutes)
 {
+    const struct advres *own;
+
     if (!advs_any(p->s))
         return;
+    own = p->cls->shape->key.flags & SHAPE_DRAWN ? NULL : adv_find(p->s, p->cls->shape->key.resv);
     p->from_us = from_us;
     p->to_us = end_after(from_us, minutes);
+    for (uint32_t i = 0; own && !own->flex && i < own->nwindows; i++)
+        if (own->windows[i].start_us <= from_us && from_us < own->windows[i].end_us)
+            p->to_us = MIN(p->to_us, own->windows[i].end_us);
 }
 
 uint32_t adv_level(const struct pick *p)

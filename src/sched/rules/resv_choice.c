@@ -306,6 +306,22 @@ static bool choose_named(struct search *x, enum resv_refusal *ret_why)
     return x->n > 0 && x->sum >= search_goal(x);
 }
 
+/* So many free cores of a node, from its sockets in turn. */
+static void mark_cores(struct resv_cores_of *of, const uint64_t *taken, uint32_t nwords, uint32_t n,
+                       uint32_t per_socket, uint32_t want)
+{
+    uint32_t got = 0;
+
+    per_socket = MAX(per_socket, 1u);
+    for (uint32_t k = 0; k < per_socket && got < want; k++)
+        for (uint32_t core = k; core < n && got < want; core += per_socket) {
+            if (core / 64 < nwords && (taken[core >> 6] >> (core & 63) & 1))
+                continue;
+            of->bits[core >> 6] |= UINT64_C(1) << (core & 63);
+            got++;
+        }
+}
+
 /* An even part of each node; what does not come out even goes where there is room. */
 static int deal_cores(struct search *x, struct resv_choice *c)
 {
@@ -331,7 +347,7 @@ static int deal_cores(struct search *x, struct resv_choice *c)
     i = 0;
     BITMAP_FOREACH (x->chosen, id) {
         const uint64_t *taken;
-        uint32_t nwords, n = x->g->cores(x->g->ctx, id, &taken, &nwords), got = 0;
+        uint32_t nwords, n = x->g->cores(x->g->ctx, id, &taken, &nwords);
         struct resv_cores_of *of = &c->cores[c->ncores];
 
         if (!share[i++])
@@ -343,12 +359,8 @@ static int deal_cores(struct search *x, struct resv_choice *c)
             return -ENOMEM;
         }
         c->ncores++;
-        for (uint32_t k = 0; k < n && got < share[i - 1]; k++) {
-            if (k / 64 < nwords && (taken[k >> 6] >> (k & 63) & 1))
-                continue;
-            of->bits[k >> 6] |= UINT64_C(1) << (k & 63);
-            got++;
-        }
+        mark_cores(of, taken, nwords, n, x->g->per_socket ? x->g->per_socket(x->g->ctx, id) : n,
+                   share[i - 1]);
     }
     free(share);
     return left ? -EAGAIN : 0;

@@ -37,6 +37,8 @@ struct resv_ground {
      * ignored, or by reservations of cores); words is valid until the next call. */
     uint32_t (*cores)(void *ctx, uint32_t node_id, const uint64_t **ret_taken,
                       uint32_t *ret_nwords);
+    /* How many of a node's cores are of one socket; NULL = all. */
+    uint32_t (*per_socket)(void *ctx, uint32_t node_id);
     /* What a node counts towards `goal`, e.g. its devices of one kind; NULL = nothing of that
      * kind. */
     uint64_t (*counts)(void *ctx, uint32_t node_id);

@@ -40,8 +40,8 @@ static int grow_classes(struct sched *s)
     return 0;
 }
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
-              struct class **ret)
+int class_get(struct sched *s, const struct sched_job *job, struct part *p,
+              const struct sched_job_resv *resv, struct class **ret)
 {
     struct shape *sh;
     struct class *c;

@@ -51,8 +51,8 @@ struct class
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p, uint32_t resv,
-              struct class **ret);
+int class_get(struct sched *s, const struct sched_job *job, struct part *p,
+              const struct sched_job_resv *resv, struct class **ret);
 void class_drop_masks(struct sched *s, struct class *c);
 void class_unref(struct sched *s, struct class *c);
 void classes_done(struct sched *s);

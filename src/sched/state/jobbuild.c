@@ -40,7 +40,7 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
         if (j->entries[i]->part == p->id &&
             j->entries[i]->cls->shape->key.resv == (resv ? resv->id : 0))
             return 0; /* named twice */
-    r = class_get(s, in, p, resv ? resv->id : 0, &cls);
+    r = class_get(s, in, p, resv, &cls);
     if (r < 0)
         return r;
     height = entry_height(in->id, p->id ^ (resv ? resv->id << 16 : 0));

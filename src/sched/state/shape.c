@@ -105,7 +105,7 @@ static void add_gres(struct shape *sh, const struct sched_job *job)
 }
 
 static void fill_key(const struct sched *s, struct shape *sh, const struct sched_job *job,
-                     uint32_t resv)
+                     const struct sched_job_resv *resv)
 {
     struct shape_key *k = &sh->key;
 
@@ -120,7 +120,7 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->pn_min_cpus = job->pn_min_cpus;
     k->min_sockets = job->min_sockets;
     k->min_cores_per_socket = job->min_cores_per_socket;
-    k->resv = resv;
+    k->resv = resv ? resv->id : 0;
     k->socket_dist = job->socket_dist;
     k->core_spec = job->core_spec;
     k->cpus_per_gpu = job->cpus_per_gpu;
@@ -130,7 +130,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
                (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
                (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
                (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
-               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) | (job->pack ? SHAPE_PACK : 0u) |
+               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) |
+               (resv && resv->magnetic ? SHAPE_DRAWN : 0u) | (job->pack ? SHAPE_PACK : 0u) |
                (job->gres_bind == SCHED_BIND_ENFORCE ? SHAPE_BIND : 0u) |
                (job->gres_bind == SCHED_BIND_NONE ? SHAPE_NO_BIND : 0u) |
                (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
@@ -146,8 +147,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
 }
 
-static int shape_build(const struct sched *s, const struct sched_job *job, uint32_t resv,
-                       struct shape **ret)
+static int shape_build(const struct sched *s, const struct sched_job *job,
+                       const struct sched_job_resv *resv, struct shape **ret)
 {
     struct shape *sh;
     uint32_t npj = 0;
@@ -223,7 +224,8 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret)
+int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
+              struct shape **ret)
 {
     struct shape *sh = NULL, **slot;
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);

@@ -53,11 +53,15 @@ enum {
     SHAPE_BIND = 1024, /* to CPUs near its devices */
     SHAPE_NO_BIND = 2048,
     SHAPE_TASK_SHARE = 4096,       /* one_task_per_share */
+    SHAPE_DRAWN = 1 << 21,         /* into a magnetic reservation: it must end there in time */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
 };
 
 void shape_free(struct shape *sh);
-int shape_get(struct sched *s, const struct sched_job *job, uint32_t resv, struct shape **ret);
+struct sched_job_resv;
+/* resv: tried in it, NULL = in none. */
+int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
+              struct shape **ret);
 void shape_unref(struct sched *s, struct shape *sh);
 double shape_nodes(const struct shape *shape); /* asked for, at least */
 double shape_cpus(const struct shape *shape);

@@ -216,7 +216,7 @@ def test_example_18a(r, state):
     job = submit(r, ALICE, "--reservation=r", *(["-H"] if state == "PENDING" else []), "-t5")
     r.wait_state(job, state)
     assert r.refused("scontrol", "update", "reservationname=r", f"users-={ALICE}").startswith(
-        f"slurm_update error: Reservation update rejected because of JobId={job}")
+        f"scontrol: error: Reservation update rejected because of JobId={job}\n")
     assert show(r, "r")["Users"] == f"{ALICE},{BOB}"
 
 
@@ -229,8 +229,9 @@ def test_example_19(r):
 @pytest.mark.parametrize("flags, held", [(None, True), ("no_hold_jobs_after_end", False)])
 def test_example_20(r, flags, held):
     create(r, "reservation=r", nodes="n5", users=ALICE, **({"flags": flags} if flags else {}))
-    job = submit(r, ALICE, "--reservation=r", "-t2:00:00", wrap="true")  # longer than it lasts
-    reason(r, job, "Reservation")
+    r.wait_state(submit(r, ALICE, "--reservation=r", "--exclusive", "-t2:00:00"), "RUNNING")  # longer than it lasts
+    job = submit(r, ALICE, "--reservation=r", "-t5", wrap="true")
+    reason(r, job, "Resources")
     r.run("scontrol", "update", "reservationname=r", "end=now+1seconds")
     if held:
         reason(r, job, "ReservationDeleted")

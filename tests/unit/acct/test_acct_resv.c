@@ -177,8 +177,8 @@ static void test_used(void **state)
     assert_int_equal(l.n, 0);
 }
 
-/* Who pays: an account's own association, users without any, and nobody when only others are kept
- * out. */
+/* Who pays: an account's own association, and nobody when only others are kept out or the users
+ * have no association where others have. */
 static void test_charged(void **state)
 {
     struct world *w = *state;
@@ -195,7 +195,7 @@ static void test_charged(void **state)
     fed(w, 6 * HOUR);
     assert_int_equal(used(w, "phys", UINT32_MAX, "cpu", 0, 3 * HOUR), 8 * HOUR);
     assert_int_equal(used(w, "phys", 0, "cpu", 0, 3 * HOUR), 8 * HOUR);
-    assert_int_equal(used(w, "", 99, "cpu", 0, DAY), 8 * HOUR);
+    assert_int_equal(used(w, "", 99, "cpu", 0, DAY), 0);
     assert_int_equal(used(w, "phys", 0, "cpu", 4 * HOUR, DAY), 8 * HOUR);
     assert_cluster(w, HOUR, 5 * HOUR, "cpu", 4 * 8 * HOUR, 0, 0, 0, 4 * 8 * HOUR, 0);
 }

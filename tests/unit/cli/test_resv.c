@@ -216,12 +216,12 @@ static void test_keys(void **state)
           "No reservation created." },
         { "s=now d=60 u=a",
           "CoreCnt, Nodes, NodeCnt, TRES or Watts must be specified.  No reservation created." },
-        { "s=now d=60 u=a node=2", "Update of this parameter is not supported: node=2" },
+        { "s=now d=60 u=a node=2", "Unknown parameter node=2" },
         { "s=now d=60 u=a nodec=0x", "Invalid node count 0x" },
-        { "s=now d=x u=a nodec=1", "Invalid duration x" },
+        { "s=now d=x u=a nodec=1", "Invalid duration d=x" },
         { "s=now d=60 u=a corec=0", "Invalid core count 0" },
-        { "s=now d=60 u=a comment+=x", "Update of this parameter is not supported: comment+=x" },
-        { "nosuch", "Update of this parameter is not supported: nosuch" },
+        { "s=now d=60 u=a comment+=x", "Unknown parameter comment+=x" },
+        { "nosuch", "Unknown parameter nosuch" },
     };
 
     (void)state;

@@ -452,6 +452,22 @@ static bool meets(const struct rresv *r, int64_t from, int64_t to, bool inside)
     return false;
 }
 
+/* How long a job holds nodes from this minute on: one that asked for its reservation is ended with
+ * it. */
+static int64_t end_of(const struct rresv *own, const struct rjob *j, int64_t now)
+{
+    int64_t end = now + j->minutes;
+
+    for (int64_t k = 0; own && !own->flex && !j->magnetic && k < 16 && (k == 0 || own->every);
+         k++) {
+        int64_t a = own->from + k * own->every, b = a + own->length;
+
+        if (a <= now && now < b)
+            end = MIN(end, b);
+    }
+    return end;
+}
+
 static uint32_t nodes_of(const struct rresv *r)
 {
     return ((1u << r->n) - 1) << r->first;
@@ -465,7 +481,7 @@ static void check_start(const struct rworld *w, const struct rjob *j, int64_t no
     assert_true(!j->used || j->used == j->resv);
     assert_true(!j->resv || j->used || j->magnetic);
     if (own && !own->flex) {
-        assert_true(meets(own, now, now + j->minutes, true));
+        assert_true(meets(own, now, end_of(own, j, now), true));
         assert_int_equal(j->held & ~nodes_of(own), 0);
         for (uint32_t n = 0; own->cpus && n < w->nnodes; n++)
             assert_int_equal(j->cpus[n] >> own->cpus, 0);
@@ -473,7 +489,7 @@ static void check_start(const struct rworld *w, const struct rjob *j, int64_t no
     for (uint32_t i = 1; i <= w->nresvs; i++) {
         const struct rresv *r = &w->resvs[i];
 
-        if (r == own || (own && own->beside) || !meets(r, now, now + j->minutes, false))
+        if (r == own || (own && own->beside) || !meets(r, now, end_of(own, j, now), false))
             continue;
         for (uint32_t n = 0; n < w->nnodes; n++)
             if (j->held & nodes_of(r) & 1u << n)
@@ -573,9 +589,9 @@ static void test_plan(void **state)
 
                 free = (1u << w.nnodes) - 1;
                 if (own)
-                    free = meets(own, t, t + j->minutes, true) ? nodes_of(own) : 0;
+                    free = meets(own, t, end_of(own, j, t), true) ? nodes_of(own) : 0;
                 for (uint32_t r = 1; r <= w.nresvs; r++)
-                    if (&w.resvs[r] != own && meets(&w.resvs[r], t, t + j->minutes, false))
+                    if (&w.resvs[r] != own && meets(&w.resvs[r], t, end_of(own, j, t), false))
                         free &= ~nodes_of(&w.resvs[r]);
                 for (uint32_t node = 0; node < w.nnodes; node++) {
                     for (uint32_t m = 0; m < j->minutes; m++)
