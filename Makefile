@@ -117,10 +117,11 @@ chaos-steps: build
 test-output: build
 	PENSTOCK_OUTPUT_MIB=8192 PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -p no:cacheprovider tests/integration/steps/test_step_output.py
 
-## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it
+## test-peer: compare answers and placements with Debian's Slurm 22.05; PEER=DIR where bench/peer-slurm unpacked it, SEED= and COMMANDS= of the random play
 .PHONY: test-peer
 test-peer: build
 	tests/differential/run --build $(BUILD) $(if $(PEER),--peer $(PEER)) $(ARGS)
+	tests/differential/random/play --build $(BUILD) $(if $(PEER),--peer $(PEER)) $(if $(SEED),--seed $(SEED)) $(if $(COMMANDS),--commands $(COMMANDS))
 	tests/peer/placement --build $(BUILD) $(if $(PEER),--peer $(PEER))
 
 ## check-clang: build everything with clang, warnings as errors

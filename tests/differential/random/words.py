@@ -1,0 +1,290 @@
+"""Random commands that mean something: what users and operators type, in an order that a seed decides.
+
+A World remembers what was made (jobs, partitions, reservations, accounts), so that later commands name it; now and
+then they name something that is not there.  The tables below are the options of the commands; a value is drawn from
+what is usual, what is at an edge, and what is wrong.  next() gives (user, command)."""
+
+import random
+
+USERS = ("root", "root", "alice", "alice", "alice", "bob", "carol")
+STATES = ("pending", "running", "suspended", "completed", "cancelled", "failed", "PD", "R", "all", "nosuch")
+
+SUBMIT = {
+    "-n": ("1", "2", "3", "4", "8", "17", "0", "-1", "x"),
+    "-N": ("1", "2", "3", "1-2", "2-3", "4", "5", "3-1", "0", "x", "2-"),
+    "-c": ("1", "2", "4", "5", "0", "x"),
+    "--mem=": ("10", "100M", "1G", "1999", "3G", "0", "x", "1T"),
+    "--mem-per-cpu=": ("10", "200", "1G", "0", "x"),
+    "-t": ("1", "10", "0:30", "1:00", "1-0", "90", "61", "0", "x", "UNLIMITED", "1:2:3", "5-"),
+    "--time-min=": ("1", "5", "100", "x"),
+    "-J": ("one", "two", "'a b'", "x.y", "123", "''"),
+    "-p": ("main", "other", "main,other", "closed", "nosuch", "''"),
+    "-w": ("n1", "n2", "n[1-2]", "n[1-3]", "n9", "n[", "n1,n2"),
+    "-x": ("n1", "n[1-3]", "n[1-4]", "n9"),
+    "-C": ("f1", "f2", "'f1&f2'", "'f1|f2'", "'[f1|f2]'", "nosuch", "'f1*2'", "'f1&'"),
+    "-d": ("afterok:{job}", "afterany:{job}", "after:{job}", "afternotok:{job}", "singleton", "afterok:99999", "x",
+           "afterok:{job}:{job}", "afterany:{job}?afterok:{job}", "aftercorr:{job}", "expand:{job}", "after:{job}+5"),
+    "-a": ("1-3", "0-4:2", "1-4%1", "5", "3-1", "x", "1,2,5", "1-2,2", "0-5000", "1-3%0"),
+    "--begin=": ("now+1hour", "now+2", "2010-01-01", "x", "tomorrow", "16:00", "now+x"),
+    "--deadline=": ("now+1hour", "2010-01-01", "x", "now+5minutes"),
+    "--nice=": ("0", "10", "-5", "x", "3000000000"),
+    "--exclusive": ("", "=user", "=mcs", "=x"),
+    "--comment=": ("words", "'two words'", "''"),
+    "-D": ("/tmp", "/nosuch", "relative"),
+    "-o": ("/dev/null", "%j.out", "x-%A_%a.out"),
+    "-L": ("lic:1", "lic:4", "lic:5", "lic:99", "nosuch:1", "lic", "lic:x", "lic:1,lic2:1"),
+    "--gres=": ("tool:1", "tool:2", "tool:9", "nosuch:1", "tool", "none", "tool:x"),
+    "--mail-type=": ("END", "ALL", "x", "NONE", "BEGIN,END"),
+    "--ntasks-per-node=": ("1", "2", "4", "5", "x"),
+    "--signal=": ("USR1", "B:TERM@60", "10@30", "x", "USR1@x"),
+    "-A": ("physics", "chem", "nosuch", "''"),
+    "-q": ("normal", "high", "low", "nosuch"),
+    "--requeue": ("",), "--no-requeue": ("",), "-H": ("",), "-k": ("",), "-s": ("",), "--contiguous": ("",),
+    "--parsable": ("",), "-Q": ("",), "-O": ("",), "--spread-job": ("",), "--use-min-nodes": ("",),
+    "--priority=": ("100", "0", "x"), "--reservation=": ("{resv}",), "--switches=": ("1", "1@5", "x"),
+    "--mincpus=": ("1", "4", "9"), "--tmp=": ("1", "1G", "x"), "--sockets-per-node=": ("1", "3"),
+    "--cores-per-socket=": ("1", "5"), "--threads-per-core=": ("1", "3"), "--hint=": ("nomultithread", "x"),
+    "-m": ("block", "cyclic", "x", "arbitrary"), "--open-mode=": ("append", "truncate", "x"),
+    "--core-spec=": ("1",), "--wait-all-nodes=": ("1", "3"), "--kill-on-invalid-dep=": ("yes", "no", "x"),
+    "--export=": ("NONE", "ALL", "A=1"), "--profile=": ("none", "x"), "--get-user-env": ("",), "-Z": ("",),
+    "--nosuch": ("",), "--test-only": ("",), "-M": ("nosuch", "bench"), "--chdir=": ("/",), "--wckey=": ("w",),
+}
+PROGRAMS = ("sleep 600", "sleep 600", "sleep 600", "true", "exit 3", "echo hello", "kill -9 $$")
+
+JOB_FIELDS = {
+    "Name": ("new", "'a b'", ""), "TimeLimit": ("5", "61", "+5", "-5", "x", "1-0", "0", "UNLIMITED"),
+    "NumNodes": ("1", "2", "1-2", "9", "x", "0"), "NumCPUs": ("1", "4"), "NumTasks": ("1", "3", "x"),
+    "MinMemoryNode": ("100", "9999", "x"), "MinMemoryCPU": ("50", "x"), "MinTmpDiskNode": ("0", "5"),
+    "Partition": ("main", "other", "nosuch", "main,other"), "Priority": ("10", "0", "x", "-1"),
+    "Nice": ("0", "5", "-5", "x"), "Comment": ("c", "", "'c d'"), "AdminComment": ("a",), "Features": ("f1", "nosuch", ""),
+    "ReqNodeList": ("n1", "n9", "", "n[1-2]"), "ExcNodeList": ("n2", "", "n9"), "Requeue": ("0", "1", "2", "x"),
+    "Dependency": ("afterany:{job}", "", "afterok:99999", "x", "singleton"), "StartTime": ("now", "now+1hour", "x"),
+    "Deadline": ("now+2hours", "x"), "Account": ("physics", "nosuch", "chem"), "QOS": ("high", "nosuch", "normal"),
+    "OverSubscribe": ("YES", "NO", "OK", "x"), "Contiguous": ("yes", "no", "x"), "Licenses": ("lic:1", "nosuch", "", "lic:9"),
+    "Gres": ("tool:1", "", "nosuch"), "ArrayTaskThrottle": ("1", "0", "x"), "WorkDir": ("/tmp",), "EligibleTime": ("now", "x"),
+    "ReservationName": ("{resv}", "nosuch"), "UserID": ("alice",), "NoSuch": ("1",), "StdOut": ("/dev/null",),
+    "MinCPUsNode": ("1", "9"), "ReqCores": ("1",), "ReqSockets": ("1",), "ReqThreads": ("1",), "CPUsPerTask": ("1", "2"),
+    "TimeMin": ("1", "x", "99"), "Switches": ("1", "1@10"), "MailUser": ("x",), "MailType": ("END", "x"), "Burst": ("x",),
+    "CoreSpec": ("1",), "Shared": ("1", "x"), "WCKey": ("w",), "KillOnInvalidDependent": ("yes", "x"), "ExitCode": ("1",),
+}
+
+NODE_FIELDS = {
+    "State": ("drain", "resume", "down", "idle", "undrain", "fail", "x", "DRAINING"),
+    "Reason": ("why", "'two words'", ""), "Weight": ("1", "5", "x"), "Comment": ("c", ""), "Extra": ("e", ""),
+    "AvailableFeatures": ("f1,f2", "f3", ""), "ActiveFeatures": ("f1", "f9", ""), "Gres": ("tool:2", "nosuch:1"),
+    "CpuBind": ("core", "x"), "NoSuch": ("1",), "NodeAddr": ("127.0.0.1",), "ReasonUID": ("0",),
+}
+
+PART_FIELDS = {
+    "State": ("UP", "DOWN", "DRAIN", "INACTIVE", "x"), "MaxTime": ("10", "UNLIMITED", "x", "1-0", "0"),
+    "DefaultTime": ("5", "NONE", "x"), "MaxNodes": ("1", "UNLIMITED", "x"), "MinNodes": ("1", "2", "x"),
+    "Nodes": ("n1", "n[1-2]", "ALL", "n9", ""), "Default": ("YES", "NO", "x"), "Hidden": ("YES", "NO", "x"),
+    "RootOnly": ("YES", "NO", "x"), "DisableRootJobs": ("YES", "NO"), "Shared": ("NO", "EXCLUSIVE", "FORCE:2", "YES:3", "x"),
+    "OverSubscribe": ("NO", "FORCE", "YES"), "PriorityTier": ("1", "5", "x"), "PriorityJobFactor": ("1", "x"),
+    "AllowGroups": ("ALL", "research", "nosuch"), "AllowAccounts": ("ALL", "physics", "nosuch"), "AllowQos": ("ALL", "high"),
+    "DenyAccounts": ("chem", ""), "DenyQos": ("low", ""), "MaxCPUsPerNode": ("2", "UNLIMITED", "x"), "GraceTime": ("5", "x"),
+    "PreemptMode": ("OFF", "REQUEUE", "x"), "QoS": ("high", "nosuch", ""), "DefMemPerCPU": ("10", "x"), "MaxMemPerNode": ("500", "x"),
+    "OverTimeLimit": ("1", "UNLIMITED", "x"), "ReqResv": ("YES", "NO"), "LLN": ("YES", "NO"), "Alternate": ("main", "nosuch", "NONE"),
+    "JobDefaults": ("DefCpuPerGPU=1", "x"), "TRESBillingWeights": ("CPU=1.0", "x"), "AllocNodes": ("ALL", "n1"), "NoSuch": ("1",),
+}
+
+RESV_FIELDS = {
+    "StartTime": ("now", "now+1hour", "x", "2010-01-01"), "Duration": ("10", "60", "x", "0"), "EndTime": ("now+3hours", "x"),
+    "Users": ("alice", "root", "nosuch", "alice,bob", "-bob"), "Accounts": ("physics", "nosuch"), "Nodes": ("n1", "n[1-2]", "ALL", "n9"),
+    "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS", "FLEX"),
+    "Features": ("f1", "nosuch"), "PartitionName": ("main", "nosuch"), "Licenses": ("lic:1", "nosuch"), "Comment": ("c",), "NoSuch": ("1",),
+}
+
+ASSOC_FIELDS = {
+    "MaxJobs": ("2", "-1", "x", "0"), "MaxSubmit": ("5", "-1"), "GrpJobs": ("3", "-1", "x"), "GrpTRES": ("cpu=4", "cpu=-1", "x", "node=2"),
+    "MaxTRES": ("cpu=2", "cpu=-1", "mem=1G"), "MaxWall": ("10", "-1", "x", "1-0"), "Fairshare": ("1", "50", "x", "parent"),
+    "QOS": ("normal,high", "+low", "-low", "nosuch", "normal"), "DefaultQOS": ("normal", "high", "nosuch", "-1"), "Priority": ("5", "-1", "x"),
+    "GrpWall": ("100", "-1"), "GrpTRESMins": ("cpu=100", "cpu=-1"), "MaxTRESMins": ("cpu=50", "cpu=-1"), "NoSuch": ("1",),
+}
+ACCOUNT_FIELDS = {**ASSOC_FIELDS, "Description": ("d", "'d e'"), "Organization": ("o",), "Parent": ("science", "root", "nosuch", "physics")}
+USER_FIELDS = {**ASSOC_FIELDS, "DefaultAccount": ("physics", "chem", "nosuch"), "AdminLevel": ("None", "Operator", "x"), "DefaultWCKey": ("w",)}
+QOS_FIELDS = {
+    "Priority": ("5", "100", "-1", "x"), "MaxWall": ("10", "-1", "x"), "MaxJobsPU": ("2", "-1"), "MaxSubmitPU": ("4", "-1"),
+    "GrpTRES": ("cpu=4", "cpu=-1", "x"), "MaxTRESPU": ("cpu=2", "cpu=-1"), "MaxTRES": ("cpu=4", "cpu=-1"), "GrpJobs": ("3", "-1"),
+    "Flags": ("DenyOnLimit", "-1", "x", "NoReserve", "+NoDecay"), "Preempt": ("low", "", "nosuch"), "PreemptMode": ("requeue", "cluster", "x"),
+    "UsageFactor": ("1.0", "2", "x"), "GraceTime": ("10", "-1"), "Description": ("d",), "MinTRES": ("cpu=2", "cpu=-1"), "NoSuch": ("1",),
+    "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1"), "LimitFactor": ("1.5", "-1"),
+}
+
+SQUEUE_LETTERS = "aABcCdDEfFgGhHiIjJkKlLmnNoOpPqrRStTuUvwWxXyYzZ"
+SQUEUE_FIELDS = ("account", "arrayjobid", "arraytaskid", "batchflag", "boardspernode", "command", "comment", "contiguous", "cores",
+                 "corespec", "cpuspertask", "deadline", "dependency", "feature", "groupname", "jobarrayid", "jobid", "licenses", "maxcpus",
+                 "maxnodes", "minmemory", "mintmpdisk", "name", "nice", "nodelist", "ntpercore", "ntpernode", "numcpus", "numnodes",
+                 "numtasks", "oversubscribe", "partition", "priority", "qos", "reason", "reqnodes", "reservation", "restartcnt", "state",
+                 "statecompact", "timelimit", "tres-per-node", "userid", "username", "wckey", "workdir", "schednodes", "nosuch", "hetjobid")
+SINFO_LETTERS = "aAbBcCdDfFgGhHiIlLmnNpPrRsStTuUvwXYzZ"
+SINFO_FIELDS = ("allocnodes", "available", "comment", "cores", "cpus", "cpusstate", "defaulttime", "disk", "features", "features_act",
+                "gres", "gresused", "groups", "maxcpuspernode", "memory", "nodeai", "nodeaiot", "nodelist", "nodes", "oversubscribe",
+                "partition", "partitionname", "preemptmode", "priorityjobfactor", "prioritytier", "reason", "root", "size", "sockets",
+                "statecompact", "statelong", "threads", "time", "user", "weight", "nosuch", "extra", "statecomplete", "allocmem")
+
+
+class World:
+    """What a sequence of commands has made so far, as far as a generator needs to know."""
+
+    def __init__(self, seed):
+        self.rng = random.Random(seed)
+        self.jobs = 0  # submissions so far: a job's name in a sequence is its number
+        self.resvs, self.parts, self.accounts, self.qos = [], [], [], []
+
+    # ---- words
+
+    def pick(self, values):
+        return self.rng.choice(values)
+
+    def job(self):
+        """${J1} is the first job of the sequence; the player puts its number in."""
+        if not self.jobs or self.rng.random() < 0.04:
+            return self.pick(("99999", "abc", "0", "-1", "1_1"))
+        return f"${{J{self.rng.randint(1, self.jobs)}}}" + self.pick(("",) * 12 + ("_1", "_2", "_9", ".0", ".batch", "_[1-2]"))
+
+    def fill(self, value):
+        value = value.replace("{resv}", self.pick([*self.resvs, "nosuch"]))
+        while "{job}" in value:
+            value = value.replace("{job}", self.job(), 1)
+        return value
+
+    def assignments(self, fields, least=1, most=3):
+        keys = self.rng.sample(sorted(fields), self.rng.randint(least, most))
+        return " ".join(f"{self.spelling(k)}={self.fill(self.pick(fields[k]))}" for k in keys)
+
+    def spelling(self, key):
+        return self.pick((key, key, key.lower(), key.upper()))
+
+    # ---- commands
+
+    def submit(self):
+        options = self.rng.sample(sorted(SUBMIT), self.rng.choice((0, 1, 1, 2, 2, 3, 4, 5)))
+        words = []
+        for option in options:
+            value = self.fill(self.pick(SUBMIT[option]))
+            words.append(option + (value if option.startswith("--") else f" {value}" if value else ""))
+        self.jobs += 1
+        return f"sbatch -o /dev/null {' '.join(words)} --wrap '{self.pick(PROGRAMS)}'"
+
+    def submit_plain(self):
+        self.jobs += 1
+        return f"sbatch -o /dev/null {self.pick(('', '-H ', '-n2 ', '-a 1-3 ', '-H -a 1-4 ', '-p other '))}--wrap 'sleep 600'"
+
+    def update_job(self):
+        return f"scontrol update {self.pick(('job', 'jobid', 'JobId'))}={self.job()} {self.assignments(JOB_FIELDS)}"
+
+    def act_on_job(self):
+        verb = self.pick(("hold", "uhold", "release", "requeue", "requeuehold", "suspend", "resume", "top"))
+        return f"scontrol {verb} {self.job()}{self.pick(('', '', '', ',' + self.job(), ' ' + self.job()))}"
+
+    def scancel(self):
+        parts = [self.pick(("", "", "", "-u alice", "-u nosuch", "-n one", "-p other", "-t pending", "-t running", "-w n1", "-A physics",
+                            "-q high", "-s USR1", "-b", "-f", "-Q", "-v", "-s x", "-t x", "-p nosuch", "-H", "-R x", "--me"))
+                 for _ in range(self.pick((1, 1, 2)))]
+        return f"scancel {' '.join(parts)} {self.pick((self.job(), self.job(), ''))}"
+
+    def node(self):
+        return f"scontrol update {self.pick(('nodename', 'NodeName'))}={self.pick(('n1', 'n2', 'n[1-2]', 'n9', 'n[3-4]'))} " \
+               f"{self.assignments(NODE_FIELDS, 1, 2)}"
+
+    def partition(self):
+        name = self.pick(("new1", "new2", "other", *self.parts))
+        verb = self.pick(("create", "update", "update", "update", "delete"))
+        if verb == "create":
+            self.parts.append(name)
+        return f"scontrol {verb} partitionname={name} {'' if verb == 'delete' else self.assignments(PART_FIELDS)}"
+
+    def reservation(self):
+        name = self.pick(("r1", "r2", *self.resvs))
+        verb = self.pick(("create", "create", "update", "delete"))
+        if verb == "create":
+            self.resvs.append(name)
+            base = "starttime=now+1hour duration=60 users=root nodes=n4 " if self.rng.random() < 0.5 else ""
+            return f"scontrol create reservationname={name} {base}{self.assignments(RESV_FIELDS, 0 if base else 2, 3)}"
+        if verb == "delete":
+            return f"scontrol delete reservationname={name}"
+        return f"scontrol update reservationname={name} {self.assignments(RESV_FIELDS, 1, 2)}"
+
+    def account(self):
+        name = self.pick(("new", "sub", "physics", "chem", "nosuch"))
+        verb = self.pick(("add", "modify", "modify", "delete"))
+        if verb == "add":
+            return f"sacctmgr -i add account {name} {self.assignments(ACCOUNT_FIELDS, 0, 2)}"
+        if verb == "modify":
+            return f"sacctmgr -i modify account {name} set {self.assignments(ACCOUNT_FIELDS, 1, 2)}"
+        return f"sacctmgr -i delete account {self.pick(('new', 'sub', 'nosuch', 'chem'))}"
+
+    def user(self):
+        name = self.pick(("alice", "bob", "carol", "nosuch", "dave"))
+        verb = self.pick(("add", "modify", "modify", "modify", "delete"))
+        if verb == "add":
+            return f"sacctmgr -i add user {name} account={self.pick(('physics', 'chem', 'nosuch'))} {self.assignments(USER_FIELDS, 0, 2)}"
+        if verb == "modify":
+            where = self.pick(("", "", " account=physics", " where account=chem"))
+            return f"sacctmgr -i modify user {name}{where} set {self.assignments(USER_FIELDS, 1, 2)}"
+        return f"sacctmgr -i delete user {self.pick(('dave', 'nosuch', 'carol'))} {self.pick(('', 'account=chem', 'where account=physics'))}"
+
+    def a_qos(self):
+        name = self.pick(("high", "low", "q1", "nosuch"))
+        verb = self.pick(("add", "modify", "modify", "delete"))
+        if verb == "add":
+            return f"sacctmgr -i add qos {name} {self.assignments(QOS_FIELDS, 0, 2)}"
+        if verb == "modify":
+            return f"sacctmgr -i modify qos {name} set {self.assignments(QOS_FIELDS, 1, 2)}"
+        return f"sacctmgr -i delete qos {self.pick(('q1', 'nosuch', 'q1'))}"
+
+    def acct_list(self):
+        entity = self.pick(("account", "user", "qos", "assoc", "wckey", "tres", "coordinator", "nosuch", "event"))
+        more = self.pick(("", "-n ", "-P ", "-nP ", "-p "))
+        fields = {"account": "account,descr,org", "user": "user,def,admin", "qos": "name,priority,flags,grptres,maxwall,maxjobspu",
+                  "assoc": "account,user,fairshare,grpjobs,maxjobs,grptres,maxwall,qos,defaultqos"}.get(entity)
+        fmt = f" format={fields}" if fields else ""
+        where = self.pick(("", "", " where user=alice", " account=physics", " where nosuch=1", " name=high"))
+        return f"sacctmgr {more}{self.pick(('show', 'list'))} {entity}{where}{fmt}"
+
+    def squeue(self):
+        fmt = " ".join(f"%{self.pick(('', '', '.10', '8', '.3'))}{letter}" for letter in self.rng.sample(SQUEUE_LETTERS, 4))
+        long = ",".join(self.rng.sample(SQUEUE_FIELDS, 4))
+        how = self.pick((f'-o "{fmt}"', f'-o "{fmt}"', f"-O {long}", "", "-l | tail -n +2", "-s", "--start"))
+        rest = self.pick(("", "", f"-j {self.job()}", "-u alice", f"-t {self.pick(STATES)}", "-p other", "-w n1", "-n one", "-A physics",
+                          "-q high", "-a", "-r", "-S i", "-S -i", "-L lic", "-R nosuch", "-S P,i", "--me", "-h"))
+        return f"squeue {rest} {how}" if "|" in how else f"squeue {how} {rest}"
+
+    def sinfo(self):
+        fmt = " ".join(f"%{self.pick(('', '', '.8', '6'))}{letter}" for letter in self.rng.sample(SINFO_LETTERS, 4))
+        long = ",".join(self.rng.sample(SINFO_FIELDS, 3))
+        how = self.pick((f'-o "{fmt}"', f'-o "{fmt}"', f"-O {long}", "", "-s", "-R -h -o '%E|%n'", "-N"))
+        rest = self.pick(("", "", "-p other", "-n n1", "-t idle", "-t alloc,mix", "-t x", "-a", "-d", "-r", "-S n", "-e", "-h", "-T"))
+        return f"sinfo {how} {rest}"
+
+    def show(self):
+        what = self.pick((f"job {self.job()}", f"job {self.job()}", "partition", "partition other", "node n1", "node n[1-2]", "reservation",
+                          "licenses", f"step {self.job()}.0", "reservation r1", "partition nosuch", "hostnames n[1-3]", f"job {self.job()}"))
+        return f"scontrol {self.pick(('', '', '-o '))}show {what}"
+
+    def look_back(self):
+        return self.pick((f"sprio -h -j {self.job()} -o '%i %u %r'", "sprio -w -h -o '%A %F'", "sshare -h -P -l -o account,user,rawshares",
+                          f"sacct -nX -j {self.job()} -o jobid,jobname,partition,account,alloccpus,state,exitcode",
+                          f"sacct -n -P -j {self.job()} -o jobid,state,exitcode", "sacct --nosuch", "sacct -o nosuch", "sprio --nosuch",
+                          "sshare --nosuch", "sdiag --nosuch", "sreport cluster nosuch"))
+
+    def salloc(self):
+        options = self.rng.sample(sorted(SUBMIT), self.rng.choice((0, 1, 2)))
+        words = " ".join(o + (v if o.startswith("--") else f" {v}" if v else "")
+                         for o in options for v in [self.fill(self.pick(SUBMIT[o]))] if o not in ("-a", "-o", "--parsable", "--test-only", "-D"))
+        program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
+        return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
+
+    KINDS = (("submit", 14), ("submit_plain", 8), ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
+             ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
+             ("look_back", 3), ("salloc", 4))
+
+    def next(self):
+        kind = self.rng.choices([k for k, _ in self.KINDS], [w for _, w in self.KINDS])[0]
+        if not self.jobs and kind in ("update_job", "act_on_job", "scancel"):
+            kind = "submit_plain"
+        command = getattr(self, kind)().strip()
+        administrative = kind in ("node", "partition", "reservation", "account", "user", "a_qos")
+        user = "root" if administrative and self.rng.random() < 0.85 else self.pick(USERS)
+        return user, command
