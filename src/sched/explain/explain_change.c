@@ -317,6 +317,17 @@ static bool uses_partition(const struct sched_job *job, const char *partition)
     return false;
 }
 
+/* The change outlives the caller's name, so it takes the scheduler's own, which sched_explain() made. */
+static void try_partition(struct tries *t, const char *name)
+{
+    const struct strtab *names = &t->x->s->parts_tab;
+    uint32_t id = strtab_find(names, name, strlen(name));
+
+    if (id != STRTAB_NONE)
+        (void)try_one(
+            t, (struct explain_change){ .kind = CHANGE_PARTITION, .text = names->names[id] });
+}
+
 int ex_changes(struct ex *x, const struct sched_job *job, const char *const *others, size_t nothers,
                struct sched_explanation *out)
 {
@@ -337,7 +348,6 @@ int ex_changes(struct ex *x, const struct sched_job *job, const char *const *oth
         (void)try_one(&t, (struct explain_change){ .kind = CHANGE_CONTIGUOUS });
     for (size_t i = 0; i < nothers && i < 64; i++)
         if (!uses_partition(job, others[i]))
-            (void)try_one(&t,
-                          (struct explain_change){ .kind = CHANGE_PARTITION, .text = others[i] });
+            try_partition(&t, others[i]);
     return t.r;
 }

@@ -85,7 +85,7 @@ struct explain_change {
     enum explain_change_kind kind;
     uint32_t index;
     uint64_t value;
-    const char *text;    /* interned, or the caller's */
+    const char *text;    /* interned */
     uint32_t before_job; /* CHANGE_TIME: the job whose start it would not delay; 0 = none */
 };
 
