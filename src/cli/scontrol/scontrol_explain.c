@@ -1,4 +1,5 @@
 /* scontrol_explain.c - scontrol explain: why jobs wait */
+#include <errno.h>
 #include <stdlib.h>
 #include <strings.h>
 
@@ -16,7 +17,28 @@ struct named {
     const struct filter_ids *ids;
     uint32_t *list;
     size_t n;
+    const Pst__JobRecord *job; /* the record looked at */
 };
+
+static int on_task(void *ctx, uint32_t task)
+{
+    struct named *named = ctx;
+
+    return filter_ids_match(named->ids, named->job->job_id, named->job->array_job_id, true, task)
+               ? -EEXIST
+               : 0;
+}
+
+/* Does an id name the record, or one of the tasks that it still holds? */
+static bool is_named(struct named *named, const Pst__JobRecord *j)
+{
+    if (!j->array_tasks)
+        return filter_ids_match(named->ids, j->job_id, j->array_job_id, j->has_array_task_id,
+                                j->array_task_id);
+    named->job = j;
+    return filter_ids_match_whole(named->ids, j->job_id, j->array_job_id) ||
+           filter_each_task(j->array_tasks, on_task, named) == -EEXIST;
+}
 
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -24,9 +46,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
 
     (void)info;
-    if (filter_ids_match(named->ids, j->job_id, j->array_job_id, j->has_array_task_id,
-                         j->array_task_id) ||
-        (j->array_tasks && filter_ids_match_whole(named->ids, j->job_id, j->array_job_id)))
+    if (is_named(named, j))
         filter_add_number(&named->list, &named->n, j->job_id);
     return 0;
 }

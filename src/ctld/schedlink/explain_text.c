@@ -367,23 +367,23 @@ static void say_preempt(struct explain_made *m, const struct explain_part *x)
         add_sentence(m, make_text(m, "It preempts %s and starts when %s gone.", victims_text(m, p),
                                   p->nvictims == 1 ? "it has" : "they have"));
     else if (!p->candidates)
-        add_sentence(m, make_text(m, "It may preempt none of the %u jobs there: %s.", p->jobs,
-                                  spared_text(m, p)));
+        add_sentence(m, make_text(m, "It may preempt none of the %u job%s there: %s.", p->jobs,
+                                  p->jobs == 1 ? "" : "s", spared_text(m, p)));
     else if (!p->nvictims)
         add_sentence(
             m,
             make_text(
                 m,
-                "It may preempt %u of the %u jobs there, but would not fit without them either: %s.",
-                p->candidates, p->jobs, spared_text(m, p)));
+                "It may preempt %u of the %u job%s there, but would not fit without them either: %s.",
+                p->candidates, p->jobs, p->jobs == 1 ? "" : "s", spared_text(m, p)));
     else
         add_sentence(
             m,
             make_text(
                 m,
-                "It may preempt %u of the %u jobs there; when it is its turn %s will go: of the lowest "
+                "It may preempt %u of the %u job%s there; when it is its turn %s will go: of the lowest "
                 "rank, and without any of them it does not fit.",
-                p->candidates, p->jobs, victims_text(m, p)));
+                p->candidates, p->jobs, p->jobs == 1 ? "" : "s", victims_text(m, p)));
     if (p->safe && p->safe_until_us != INT64_MAX)
         add_sentence(m, make_text(m, "The first that is safe for its run time is so until %s.",
                                   stamp_text(m, p->safe_until_us)));

@@ -87,6 +87,9 @@ def test_what_releases_it(c):
     told = next(x for x in map(json.loads, lines) if "[" in x["id_text"])
     assert told["reason"] == "REASON_ARRAY_TASK_LIMIT" and "ArrayTaskThrottle=2" in told["release"]
     c.run("scontrol", "update", f"JobId={held}", "Priority=0")
+    for task in (f"{array}_3", f"{array}_[2-3]"):  # one that waits with others in the array's record
+        assert c.run("scontrol", "explain", task).out.startswith(f"Job {array}_[2-3"), task
+    assert f"Invalid job id specified for job {array}_9" in c.refused("scontrol", "explain", f"{array}_9")
 
 
 def test_nodes_not_up(c):
