@@ -317,7 +317,7 @@ static bool uses_partition(const struct sched_job *job, const char *partition)
     return false;
 }
 
-/* The change outlives the caller's name, so it takes the scheduler's own, which sched_explain() made. */
+/* The change outlives the name of the caller, so it takes that of the scheduler. */
 static void try_partition(struct tries *t, const char *name)
 {
     const struct strtab *names = &t->x->s->parts_tab;
