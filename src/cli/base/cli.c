@@ -296,8 +296,23 @@ bool cli_may_come_back(int r)
     return r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE || r == -ENOENT || r == -ETIMEDOUT;
 }
 
+void cli_still_trying(struct cli_patience *p, const char *why)
+{
+    int64_t now = now_mono_us();
+
+    cli_verbose(1, "Unable to contact slurm controller, retrying: %s", why);
+    if (!p->since_mono_us)
+        p->since_mono_us = now;
+    if (p->said || now - p->since_mono_us < (int64_t)CLI_SILENT_MS * 1000)
+        return;
+    p->said = true;
+    if (verbosity == 0)
+        cli_info("Unable to contact slurm controller, retrying: %s", why);
+}
+
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
 {
+    struct cli_patience patience = { 0 };
     int64_t deadline_mono_us = now_mono_us() + (int64_t)timeout_ms(c) * 1000;
     int pause_ms = RETRY_FIRST_MS;
 
@@ -306,7 +321,7 @@ int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
 
         if (r == 0 || !cli_may_come_back(r) || now_mono_us() >= deadline_mono_us)
             return r;
-        cli_verbose(1, "Unable to contact slurm controller, retrying: %s", err ? err->text : "");
+        cli_still_trying(&patience, err ? err->text : "");
         (void)poll(NULL, 0, pause_ms); /* a pause; an early wake-up is harmless */
         pause_ms = MIN(pause_ms * 2, RETRY_MAX_MS);
     }

@@ -71,6 +71,15 @@ struct client *cli_connect_or_die(struct cli *c, const char *what);
 int cli_call(struct cli *c, unsigned op, const ProtobufCMessage *request,
              ProtobufCMessage **ret_reply, int *ret_code, struct err *err);
 
+/* Tries that fail while the controller may come back.  Zero at first. */
+struct cli_patience {
+    int64_t since_mono_us;
+    bool said;
+};
+#define CLI_SILENT_MS 5000
+/* A try failed because of `why`: say so on stderr once they have failed for CLI_SILENT_MS. */
+void cli_still_trying(struct cli_patience *p, const char *why);
+
 /* Messages on stderr. */
 void cli_error(const char *fmt, ...)
     __attribute__((format(printf, 1, 2))); /* `sbatch: error: text` */

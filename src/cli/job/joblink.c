@@ -105,6 +105,7 @@ static int pause_or_signal(struct joblink *l, int ms)
 /* Connect again, for as long as it takes.  0, -EINTR, or what will not get better. */
 static int reconnect_link(struct joblink *l)
 {
+    struct cli_patience patience = { 0 };
     struct err err = { .text = "" };
 
     l->client = client_free(l->client);
@@ -113,7 +114,7 @@ static int reconnect_link(struct joblink *l)
 
         if (r == 0 || !cli_may_come_back(r))
             return r;
-        cli_verbose(1, "Unable to contact slurm controller, retrying: %s", err.text);
+        cli_still_trying(&patience, err.text);
         r = pause_or_signal(l, RETRY_MS);
         if (r < 0)
             return r;
@@ -512,8 +513,12 @@ static void try_again(struct joblink *l)
     struct err err = { .text = "" };
 
     l->retry_mono_us = now_mono_us() + RETRY_MS * 1000;
-    if (cli_connect_once(l->cli, &l->client, &err) == 0 && send_wait(l, false) < 0)
+    if (cli_connect_once(l->cli, &l->client, &err) < 0)
+        cli_still_trying(&l->patience, err.text);
+    else if (send_wait(l, false) < 0)
         l->client = client_free(l->client);
+    else
+        l->patience = (struct cli_patience){ 0 };
 }
 
 static void take_status(struct joblink *l, const Pst__JobStatus *st)

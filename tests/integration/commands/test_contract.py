@@ -155,6 +155,17 @@ def test_7_ping(cluster):
     assert done.rc != 0 and "is DOWN" in done.out
 
 
+def test_a_long_wait_for_the_controller_is_said(make_cluster):
+    c = make_cluster(nodes=1, conf="MessageTimeout=30")
+    c.kill_ctld()
+    waiting = c.popen("squeue", "-h", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    line = waiting.stderr.readline()
+    assert re.fullmatch(r"squeue: Unable to contact slurm controller, retrying: .+\n", line), line
+    c.start_ctld()
+    out, err = waiting.communicate(timeout=30)
+    assert (waiting.returncode, out, err) == (0, "", ""), "it goes on by itself, and says it once"
+
+
 CONFIG_KEYS = """SlurmctldHost[0] SlurmctldPort SlurmUser SlurmdUser SLURM_CONF SLURM_VERSION ClusterName SelectType
     SelectTypeParameters SchedulerType SchedulerParameters SlurmctldParameters AccountingStorageType
     AccountingStorageEnforce AccountingStorageTRES PriorityType MULTIPLE_SLURMD MinJobAge MaxArraySize OverTimeLimit
