@@ -66,6 +66,16 @@ void account_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
         run_fail(run, ESLURM_ACCESS_DENIED, RUN_NO_PRIVILEGE);
         return;
     }
+    for (size_t i = 0; i < where->n_clusters && run_ok(run); i++) {
+        const Pst__AcctClusterRecord *c = am_cluster(run->a->am, where->clusters[i]);
+
+        if (!c || c->deleted)
+            run_fail(
+                run, ESLURM_INVALID_CLUSTER_NAME,
+                " error: Cluster '%s' has not been added yet, please contact your admin before "
+                "adding accounts to it",
+                where->clusters[i]);
+    }
     n = cond_clusters(run, where, &clusters);
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
         const Pst__AccountRecord *have = am_account(run->a->am, where->names[i]);
@@ -80,7 +90,8 @@ void account_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
             bool attached = attach_account(run, name, clusters[c], set);
 
             if (!attached)
-                run_line(run, " Already existing account %s on cluster %s", name, clusters[c]);
+                run_line(run, "%sAlready existing account %s on cluster %s",
+                         run->res->n_lines ? "" : " ", name, clusters[c]);
             made |= attached;
         }
         if (made && run_ok(run))
@@ -349,7 +360,8 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
     size_t changed = 0;
 
     if (!have || have->deleted) {
-        run_fail(run, ESLURM_INVALID_ACCOUNT, " There is no account %s", account);
+        run_fail(run, ESLURM_INVALID_ACCOUNT, " You specified a non-existent account '%s'.",
+                 account);
         return;
     }
     if (!may_appoint(run, account)) {
@@ -358,13 +370,6 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
     }
     rec = run_dup(run, have);
     for (size_t i = 0; rec && i < where->n_users && run->r == 0; i++) {
-        const Pst__UserRecord *u = am_user(run->a->am, where->users[i]);
-
-        if (add && (!u || u->deleted)) {
-            run_fail(run, ESLURM_USER_ID_MISSING, " There is no user %s: add the user first",
-                     where->users[i]);
-            break;
-        }
         if (is_coordinator(rec, where->users[i]) == add)
             continue;
         if (add)
@@ -374,22 +379,46 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
         changed++;
         run_txn(run, add ? "Add Account Coord" : "Remove Account Coord", NULL, account,
                 where->users[i], where->users[i], account);
+        if (!add)
+            run_line(run, "U = %-9s A = %-10s", where->users[i], account);
     }
-    if (rec && changed && run_ok(run)) {
+    if (rec && changed && run_ok(run))
         run_put_account(run, rec);
+    if (run_ok(run) && (add || changed)) /* appointing twice is no mistake */
         run_name(run, account);
-    }
     if (rec)
         pst__account_record__free_unpacked(rec, NULL);
+}
+
+static void check_users(struct admin_run *run, const Pst__AcctCond *where)
+{
+    for (size_t i = 0; i < where->n_users && run_ok(run); i++) {
+        const Pst__UserRecord *u = am_user(run->a->am, where->users[i]);
+
+        if (!u || u->deleted)
+            run_fail(run, ESLURM_USER_ID_MISSING, " You specified a non-existent user '%s'.",
+                     where->users[i]);
+    }
 }
 
 void coord_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     (void)set;
+    check_users(run, where);
     for (size_t i = 0; i < where->n_accounts && run_ok(run); i++)
         coord_change(run, where->accounts[i], where, true);
     if (run_ok(run) && !run->res->n_names)
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
+static bool coordinates_any(struct admin_run *run, const char *account, const Pst__AcctCond *where)
+{
+    const Pst__AccountRecord *a = am_account(run->a->am, account);
+
+    for (size_t i = 0; a && i < where->n_users; i++)
+        if (is_coordinator(a, where->users[i]))
+            return true;
+    return false;
 }
 
 void coord_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
@@ -399,11 +428,20 @@ void coord_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__
     char **names;
 
     (void)set;
+    check_users(run, where);
+    for (size_t i = 0; i < where->n_accounts && run_ok(run); i++) {
+        const Pst__AccountRecord *a = am_account(run->a->am, where->accounts[i]);
+
+        if (!a || a->deleted)
+            run_fail(run, ESLURM_INVALID_ACCOUNT, " You specified a non-existent account '%s'.",
+                     where->accounts[i]);
+    }
     all.n_users = 0;
     all.n_names = 0;
     names = matching_accounts(run, &all, &n);
     for (size_t i = 0; i < n && run_ok(run); i++)
-        coord_change(run, names[i], where, false);
+        if (where->n_accounts || coordinates_any(run, names[i], where))
+            coord_change(run, names[i], where, false);
     free_names(names, n);
     if (run_ok(run) && !run->res->n_names)
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);

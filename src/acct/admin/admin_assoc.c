@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "acct/admin/admin_impl.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 
 #define YOUNG_US (86400 * USEC_PER_SEC) /* what is younger leaves no trace, unless jobs ran */
@@ -86,10 +87,9 @@ uint32_t assoc_make(struct admin_run *run, const char *cluster, const struct ass
         struct assoc *a = am_assoc(run->a->am, id);
 
         run_assoc(run, a);
-        if (rec->has_default_qos_id && !am_may_use_qos(run->a->am, a, rec->default_qos_id))
-            run_fail(run, ESLURM_INVALID_QOS,
-                     "The default QOS is not in the QOS list of account %s%s%s", account,
-                     user ? ", user " : "", user ? user : "");
+        /* an account may be given the QOS later */
+        if (user && rec->has_default_qos_id && !am_may_use_qos(run->a->am, a, rec->default_qos_id))
+            run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
     }
     pst__assoc_record__free_unpacked(rec, NULL);
     return run_ok(run) ? id : 0;
@@ -142,6 +142,15 @@ static bool within_parent(struct admin_run *run, struct assoc *a, const Pst__Acc
     return true;
 }
 
+/* Does it change which QOS there are, or which one jobs have that name none? */
+static bool sets_qos(const Pst__AcctSet *set)
+{
+    const Pst__AssocRecord *a = set->assoc;
+
+    return set->clear_qos ||
+           (a && (a->n_qos_ids || a->n_qos_added || a->n_qos_removed || a->has_default_qos_id));
+}
+
 static void check_default_qos(struct admin_run *run, uint32_t id)
 {
     struct assoc *a = am_assoc(run->a->am, id);
@@ -150,11 +159,34 @@ static void check_default_qos(struct admin_run *run, uint32_t id)
 
     if (!def || am_may_use_qos(run->a->am, a, def))
         return;
-    run_fail(
-        run, ESLURM_INVALID_QOS,
-        "These associations don't have access to their default qos: C = %s A = %s%s%s QOS = %s",
-        a->rec->cluster, a->rec->account, a->user ? " U = " : "", a->user ? a->rec->user : "",
-        q ? q->name : "?");
+    if (a->user)
+        run_line(run, "DefQOS = %-10s C = %-10s A = %-20s U = %-9s", q ? q->name : "",
+                 a->rec->cluster, a->rec->account, a->rec->user);
+    else
+        run_line(run, "DefQOS = %-10s C = %-10s A = %s", q ? q->name : "", a->rec->cluster,
+                 a->rec->account);
+}
+
+/* Tell of one that was not chosen. */
+static void tell_heir(struct admin_run *run, struct assoc *a)
+{
+    size_t at = run->res->n_assocs;
+
+    run_assoc(run, a);
+    if (run->res->n_assocs > at) {
+        free(run->res->assocs[at]->parent_account);
+        run->res->assocs[at]->parent_account = NULL;
+    }
+}
+
+/* Tell of all below a moved account. */
+static void tell_below(struct admin_run *run, struct assoc *a)
+{
+    for (struct assoc *c = a->child; c && run->r == 0; c = c->sibling)
+        if (!c->rec->deleted) {
+            tell_heir(run, c);
+            tell_below(run, c);
+        }
 }
 
 /* Tell of those below a that take what was set from it. */
@@ -176,17 +208,24 @@ static void tell_heirs(struct admin_run *run, struct assoc *a, const Pst__AcctSe
     sort_assocs(run->a->am, ids, n);
     for (size_t i = 0; i < n; i++) {
         struct assoc *c = am_assoc(run->a->am, ids[i]);
-        size_t at = run->res->n_assocs;
 
-        run_assoc(run, c);
-        if (run->res->n_assocs > at) { /* it is not one that was chosen */
-            free(run->res->assocs[at]->parent_account);
-            run->res->assocs[at]->parent_account = NULL;
-        }
-        check_default_qos(run, ids[i]);
+        tell_heir(run, c);
+        if (sets_qos(set))
+            check_default_qos(run, ids[i]);
         tell_heirs(run, c, set);
     }
     free(ids);
+}
+
+/* Tell of it, under the parent that it had. */
+static void tell_changed(struct admin_run *run, struct assoc *a, const char *parent)
+{
+    size_t at = run->res->n_assocs;
+
+    run_assoc(run, a);
+    if (parent && run->res->n_assocs > at &&
+        pb_set_str(&run->res->assocs[at]->parent_account, parent) < 0)
+        run_fail_memory(run);
 }
 
 static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *set,
@@ -195,6 +234,7 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
     _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
     struct assoc *a = am_assoc(run->a->am, id);
     Pst__AssocRecord *rec = run_dup(run, a->rec);
+    _cleanup_free_ char *before = NULL; /* the parent that it had */
     char where[32];
 
     if (!rec)
@@ -208,15 +248,20 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
         return;
     }
     assoc_set(run, rec, set);
+    if (set->parent && a->parent)
+        before = strdup(a->parent->rec->account);
     if (set->parent && !a->user) {
         struct assoc *parent = am_find(run->a->am, a->rec->cluster, set->parent, NULL, NULL);
 
-        if (!parent || am_is_below(run->a->am, parent, a))
+        if (!parent)
             run_fail(run, ESLURM_INVALID_PARENT_ACCOUNT,
-                     " %s can't be the parent of account %s on cluster %s: %s", set->parent,
-                     a->rec->account, a->rec->cluster,
-                     parent ? "it is the account itself or below it" : "there is no such account");
-        else
+                     "Parent account %s doesn't exist on cluster %s", set->parent, a->rec->cluster);
+        else if (a->parent && am_is_below(run->a->am, parent, a))
+            run_fail(run, ESLURM_INVALID_PARENT_ACCOUNT,
+                     "Requested parent account %s is a child of %s on cluster %s. Please re-parent "
+                     "%s before using it as a parent.",
+                     set->parent, a->rec->account, a->rec->cluster, set->parent);
+        else if (a->parent) /* root stays where it is */
             rec->parent_id = parent->id, rec->has_parent_id = 1;
     }
     rec->has_modified_us = 1;
@@ -231,11 +276,14 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
     pst__assoc_record__free_unpacked(rec, NULL);
     if (!run_ok(run))
         return;
-    check_default_qos(run, id);
+    if (sets_qos(set))
+        check_default_qos(run, id);
     a = am_assoc(run->a->am, id);
-    run_assoc(run, a);
+    tell_changed(run, a, before);
     if (limits_inheritable(set))
         tell_heirs(run, a, set);
+    else if (before)
+        tell_below(run, a);
 }
 
 static bool is_told(const struct admin_run *run, uint32_t id)
@@ -249,6 +297,8 @@ static bool is_told(const struct admin_run *run, uint32_t id)
 void assoc_modify(struct admin_run *run, const uint32_t *ids, size_t n, const Pst__AcctSet *set,
                   const char *action)
 {
+    size_t lines = run->res->n_lines;
+
     for (size_t i = 0; i < n && run_ok(run); i++) {
         size_t before = run->res->n_assocs;
         bool again = n > 1 && is_told(run, ids[i]);
@@ -257,6 +307,8 @@ void assoc_modify(struct admin_run *run, const uint32_t *ids, size_t n, const Ps
         while (again && run->res->n_assocs > before) /* it was told of as an heir */
             pst__assoc_record__free_unpacked(run->res->assocs[--run->res->n_assocs], NULL);
     }
+    if (run_ok(run) && run->res->n_lines > lines)
+        run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
 }
 
 /* ---- removing -------------------------------------------------------------------------------- */

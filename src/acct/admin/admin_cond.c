@@ -59,6 +59,34 @@ size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const ch
     return n;
 }
 
+bool cond_is_cluster(struct admin_run *run, const char *name)
+{
+    const Pst__AcctClusterRecord *c = am_cluster(run->a->am, name);
+
+    return c && !c->deleted;
+}
+
+size_t cond_known_clusters(struct admin_run *run, const Pst__AcctCond *where,
+                           const char ***ret_names)
+{
+    Pst__AcctCond known = *where;
+    size_t n = 0;
+
+    known.clusters = calloc(where->n_clusters + 1, sizeof(char *));
+    if (!known.clusters) {
+        run_fail_memory(run);
+        return 0;
+    }
+    known.n_clusters = 0;
+    for (size_t i = 0; i < where->n_clusters; i++)
+        if (cond_is_cluster(run, where->clusters[i]))
+            known.clusters[known.n_clusters++] = where->clusters[i];
+    if (known.n_clusters || !where->n_clusters)
+        n = cond_clusters(run, &known, ret_names);
+    free(known.clusters);
+    return n;
+}
+
 /* ---- order ----------------------------------------------------------------------------------- */
 
 struct place {
@@ -177,7 +205,7 @@ static bool assoc_matches(struct admin_run *run, const Pst__AcctCond *where, str
 static void find_accounts(struct admin_run *run, const Pst__AcctCond *where, struct ids *l)
 {
     const char **clusters = NULL;
-    size_t n = cond_clusters(run, where, &clusters);
+    size_t n = cond_known_clusters(run, where, &clusters);
 
     for (size_t c = 0; c < n; c++)
         for (size_t i = 0; i < where->n_accounts; i++) {

@@ -93,6 +93,10 @@ bool cond_has_id(const uint32_t *list, size_t n, uint32_t id);
 uint32_t *cond_assocs(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n);
 /* The clusters named, or all there are.  The strings are borrowed, good until the next change. */
 size_t cond_clusters(struct admin_run *run, const Pst__AcctCond *where, const char ***ret_names);
+/* ... of those named only the ones that there are. */
+size_t cond_known_clusters(struct admin_run *run, const Pst__AcctCond *where,
+                           const char ***ret_names);
+bool cond_is_cluster(struct admin_run *run, const char *name);
 /* Sort ids of associations by their places. */
 void sort_assocs(struct assoc_mgr *am, uint32_t *ids, size_t n);
 

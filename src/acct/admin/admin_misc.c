@@ -42,8 +42,10 @@ void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
         Pst__AcctClusterRecord fresh = PST__ACCT_CLUSTER_RECORD__INIT;
         char info[100];
 
-        if (have && !have->deleted)
+        if (have && !have->deleted) {
+            run_line(run, " This cluster %s already exists.  Not adding.", have->name);
             continue;
+        }
         if (!run_good_name(run, where->names[i]))
             break;
         if (set->cluster)
@@ -68,7 +70,12 @@ static bool cluster_matches(const Pst__AcctCond *where, const Pst__AcctClusterRe
            cond_has(where->clusters, where->n_clusters, c->name);
 }
 
-/* Borrowed names, of copies: caller frees both. */
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Sorted names, of copies: caller frees both. */
 static char **matching_clusters(struct admin_run *run, const Pst__AcctCond *where, size_t *ret_n)
 {
     const Pst__AcctClusterRecord *c;
@@ -78,6 +85,8 @@ static char **matching_clusters(struct admin_run *run, const Pst__AcctCond *wher
     while (names && (c = (const Pst__AcctClusterRecord *)am_next(run->a->am, AM_CLUSTER, &pos)))
         if (cluster_matches(where, c) && (names[n] = strdup(c->name)))
             n++;
+    if (n)
+        qsort(names, n, sizeof(char *), compare_names);
     *ret_n = n;
     return names;
 }
@@ -395,7 +404,7 @@ static void check_shares(struct admin_run *run, const Pst__ResourceRecord *rec)
 }
 
 static void set_shares(struct admin_run *run, Pst__ResourceRecord *rec, const Pst__AcctCond *where,
-                       const Pst__AcctSet *set)
+                       const Pst__AcctSet *set, bool adding)
 {
     for (size_t i = 0; i < where->n_clusters && run->r == 0; i++) {
         const Pst__AcctClusterRecord *c = am_cluster(run->a->am, where->clusters[i]);
@@ -411,7 +420,11 @@ static void set_shares(struct admin_run *run, Pst__ResourceRecord *rec, const Ps
         s = run->r == 0 ? share_of(rec, c->name) : NULL;
         if (s && set->has_allowed)
             s->allowed = set->allowed;
-        run_line(run, "Cluster - %s\t%u", c->name, set->allowed);
+        if (adding)
+            run_line(run, "Cluster - %s\t%u", c->name, set->allowed);
+        else
+            run_line(run, "Cluster - %s\t- %s@%s", c->name, rec->name,
+                     rec->server ? rec->server : "");
     }
     check_shares(run, rec);
 }
@@ -426,7 +439,7 @@ static void tell_resource(struct admin_run *run, const Pst__ResourceRecord *rec)
 
 void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    const char *server = set->resource && set->resource->server ? set->resource->server : "";
+    const char *server = set->resource && set->resource->server ? set->resource->server : "slurmdb";
 
     if (!run_is_admin(run)) {
         run_deny_adding(run, where);
@@ -460,7 +473,7 @@ void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__
         rec = run_dup(run, have ? have : &fresh);
         if (!rec)
             return;
-        set_shares(run, rec, where, set);
+        set_shares(run, rec, where, set, true);
         text_fields(&info, &rec->base);
         (void)snprintf(at, sizeof(at), "id=%u", rec->resource_id);
         if (run_ok(run))
@@ -494,7 +507,7 @@ static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctC
     if (set->resource && pb_merge(&rec->base, &set->resource->base) < 0)
         run->r = -ENOMEM;
     if (set->has_allowed || where->n_clusters)
-        set_shares(run, rec, where, set);
+        set_shares(run, rec, where, set, false);
     else
         check_shares(run, rec);
     rec->has_modified_us = 1;

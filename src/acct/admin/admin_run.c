@@ -207,9 +207,9 @@ bool run_good_name(struct admin_run *run, const char *name)
     size_t len = strlen(name);
 
     for (size_t i = 0; i < len; i++)
-        if ((unsigned char)name[i] <= ' ' || strchr("/:,'\"|", name[i])) {
-            run_fail(run, ESLURM_BAD_NAME,
-                     "\"%s\" can't be a name: a blank or one of / : , ' \" | is in it", name);
+        if ((unsigned char)name[i] < ' ' || name[i] == 127 || strchr(":,'\"|", name[i])) {
+            run_fail(run, ESLURM_BAD_NAME, "\"%s\" can't be a name: one of : , ' \" | is in it",
+                     name);
             return false;
         }
     if (len && len <= SQL_KEY_MAX)

@@ -261,7 +261,7 @@ void user_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acct
     if (!may_add_users(run, where, set))
         return;
     add.accounts = calloc(where->n_accounts + 1, sizeof(char *));
-    add.n_clusters = cond_clusters(run, where, &add.clusters);
+    add.n_clusters = cond_known_clusters(run, where, &add.clusters);
     if (!add.accounts)
         run_fail_memory(run);
     for (size_t i = 0; add.accounts && i < where->n_accounts; i++)
@@ -269,7 +269,12 @@ void user_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__Acct
     if (add.accounts && def && *def &&
         !(where->n_accounts && cond_has(where->accounts, where->n_accounts, def)))
         add.accounts[add.n_accounts++] = def;
-    if (run_ok(run))
+    for (size_t c = 0; c < where->n_clusters; c++)
+        if (!cond_is_cluster(run, where->clusters[c]))
+            for (size_t i = 0; i < add.n_accounts; i++)
+                run_line(run, "No account %s on cluster %s, skipping.", add.accounts[i],
+                         where->clusters[c]);
+    if (run_ok(run) && (add.n_clusters || !where->n_clusters))
         carry_out_addition(run, &add);
     free(add.accounts);
     free(add.clusters);
@@ -368,6 +373,12 @@ static void change_default_account(struct admin_run *run, const char *name,
     const char **clusters = NULL;
     size_t n = cond_clusters(run, where, &clusters);
     bool any = false, none = account[0] == '\0' && run->who->rules & ADMIN_NO_DEFAULT_ACCOUNT;
+
+    if (!account[0] && !none) {
+        run_fail(run, ESLURM_NO_REMOVE_DEFAULT_ACCOUNT, NULL);
+        free(clusters);
+        return;
+    }
 
     for (size_t c = 0; c < n && run_ok(run); c++) {
         bool in_cluster = false, has = none;
@@ -561,7 +572,11 @@ static void modify_records(struct admin_run *run, char **names, size_t n,
                            const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (set->user && set->user->has_admin_level && !run_is_admin(run)) {
-        run_deny(run);
+        if (run_is_operator(run))
+            run_fail(run, ESLURM_ACCESS_DENIED,
+                     "You must be a super user to modify a users admin level");
+        else
+            run_deny(run);
         return;
     }
     for (size_t i = 0; i < n && run_ok(run) && sets_user(set); i++) {
@@ -588,7 +603,7 @@ static void modify_records(struct admin_run *run, char **names, size_t n,
         else if (!run_good_name(run, set->new_name))
             ; /* told */
         else if (taken && !taken->deleted)
-            run_fail(run, ESLURM_USER_ID_MISSING, " There is a user %s already", set->new_name);
+            run_fail(run, SLURM_ERROR, "Something was wrong with your query");
         else
             rename_user(run, names[0], set->new_name);
     }

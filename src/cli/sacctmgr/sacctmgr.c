@@ -39,24 +39,31 @@ static void cmd_quit(struct smgr *s, int n, char **words)
 
 static void cmd_ping(struct smgr *s, int n, char **words)
 {
-    (void)n;
+    int status = s->status;
+
     (void)words;
     smgr_ping(s);
+    if (n > 0) { /* told, and no failure */
+        smgr_fail(s, "too many arguments for ping keyword\n");
+        s->status = status;
+    }
 }
 
 static void cmd_reconfigure(struct smgr *s, int n, char **words)
 {
-    (void)n;
     (void)words;
-    smgr_reconfigure(s);
+    if (n > 0)
+        smgr_fail(s, "too many arguments for reconfigure keyword\n");
+    else
+        smgr_reconfigure(s);
 }
 
 static void cmd_clear(struct smgr *s, int n, char **words)
 {
-    if (n == 1 && smgr_is(words[0], "stats", 2))
+    if (n > 0 && smgr_is(words[0], "stats", 1))
         smgr_clear_stats(s);
     else
-        smgr_fail(s, "No valid entity in clear command\nInput line must include \"stats\"\n");
+        smgr_fail(s, "No valid entity in list command\nInput line must include \"Stats\"\n");
 }
 
 static void set_flag(struct smgr *s, int n, char **words);

@@ -75,8 +75,8 @@ void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *lis
 /* of QosRecord.preempt_mode: "CANCEL"; NULL behind the last */
 const char *smgr_preempt_word(unsigned bit);
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n);
-/* "cpu=4,mem-=2G", or with an operator for all of them.  Errors: -EINVAL with the sentence. */
-int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount ***list, size_t *n,
+/* "cpu=4,mem-=2G".  Errors: -EINVAL with the sentence. */
+int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, size_t *n,
                     struct err *err);
 void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags);
 bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags);
@@ -106,6 +106,8 @@ enum smgr_entity {
     SMGR_STATS = 1u << 18,
 };
 
+enum smgr_mode { SMGR_LIST, SMGR_ADD, SMGR_MODIFY, SMGR_DELETE };
+
 /* One line, parsed.  Initialised by parse, freed by smgr_line_done(). */
 struct smgr_line {
     struct smgr *s;
@@ -117,12 +119,15 @@ struct smgr_line {
     size_t n_formats;
     bool tree, with_assoc, with_coord, with_clusters, no_limits, no_parent_info, all_time,
         all_clusters, open_only;
-    char **server_names; /* of names such as fluent@lic1 */
+    const char *word; /* the one being taken, as it was typed */
+    enum smgr_mode mode;
+    bool ignored;           /* its value was told to be bad, and the rest goes on */
+    uint32_t preempt_modes; /* list qos preemptmode=; 0 = any */
+    int choose_coords;      /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
+    char **server_names;    /* of names such as fluent@lic1 */
     size_t n_server_names;
     bool failed;
 };
-
-enum smgr_mode { SMGR_LIST, SMGR_ADD, SMGR_MODIFY, SMGR_DELETE };
 
 /* False: what is wrong was told and the status set. */
 bool smgr_parse(struct smgr *s, enum smgr_entity entity, enum smgr_mode mode, int n, char **words,

@@ -145,6 +145,9 @@ static void put_flags(struct strbuf *sb, const struct smgr_row *r)
         strbuf_add(sb, "Absolute");
     else if (r->account && r->account->users_are_coords)
         strbuf_add(sb, "UsersAreCoords");
+    else if (!(r->assoc && r->assoc->deleted) && !(r->user && r->user->deleted) &&
+             !(r->account && r->account->deleted) && (r->account || r->assoc || r->cluster))
+        strbuf_add(sb, "None");
     else if ((r->assoc && r->assoc->deleted) || (r->user && r->user->deleted) ||
              (r->account && r->account->deleted))
         strbuf_add(sb, "DELETED");
@@ -494,8 +497,8 @@ static void put_rest(struct strbuf *sb, const struct smgr_row *r, enum col col)
         put_text(sb, r->account ? r->account->organization : NULL);
         break;
     case C_PARENT_ID:
-        if (r->assoc && r->assoc->has_parent_id && !(r->assoc->user && *r->assoc->user))
-            strbuf_addf(sb, "%u", r->assoc->parent_id);
+        if (r->assoc)
+            strbuf_addf(sb, "%u", r->assoc->has_parent_id ? r->assoc->parent_id : 0);
         break;
     case C_PARENT_NAME:
         put_text(sb, r->assoc ? r->assoc->parent_account : NULL);

@@ -2,6 +2,7 @@
  *
  * Without --immediate a change is tried first (dry_run), so that what it would do is shown before
  * the person decides; then it is sent again and done. */
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -186,10 +187,10 @@ static void show_account(struct change *c, const Pst__AcctOpResult *res)
     printf("  Description     = %s\n", a && a->description ? a->description : "Account Name");
     printf("  Organization    = %s\n",
            a && a->organization ? a->organization : "Parent/Account Name");
-    if (a && a->users_are_coords)
-        printf("  Flags           = UsersAreCoords\n");
     put_new_assocs(res);
-    put_settings(c->s, c->l->set, false, " Settings\n");
+    if (c->l->has_set)
+        printf(" Settings\n");
+    put_settings(c->s, c->l->set, false, "");
 }
 
 static void show_user(struct change *c, const Pst__AcctOpResult *res)
@@ -224,8 +225,8 @@ static void show_qos(struct change *c, const Pst__AcctOpResult *res)
     put_names(res);
     printf(" Settings\n");
     printf("  Description    = %s\n", q && q->description ? q->description
-                                      : res->n_names      ? res->names[0]
-                                                          : "");
+                                      : res->n_names ? c->l->where->names[c->l->where->n_names - 1]
+                                                     : "");
     put_settings(c->s, c->l->set, true, "");
 }
 
@@ -234,7 +235,7 @@ static void show_cluster(struct change *c, const Pst__AcctOpResult *res)
     printf(" Adding Cluster(s)\n");
     for (size_t i = 0; i < res->n_names; i++)
         printf("  Name           = %s\n", res->names[i]);
-    put_settings(c->s, c->l->set, false, " Default Limits:\n");
+    put_settings(c->s, c->l->set, false, " Setting\n  Default Limits:\n");
 }
 
 static void show_coord(struct change *c, const Pst__AcctOpResult *res)
@@ -243,7 +244,9 @@ static void show_coord(struct change *c, const Pst__AcctOpResult *res)
     for (size_t i = 0; i < c->l->where->n_users; i++)
         printf("  %s\n", c->l->where->users[i]);
     printf(" To Account(s) and all sub-accounts\n");
-    put_names(res);
+    for (size_t i = 0; i < c->l->where->n_accounts; i++)
+        printf("  %s\n", c->l->where->accounts[i]);
+    (void)res;
 }
 
 static void show_resource(struct change *c, const Pst__AcctOpResult *res)
@@ -255,8 +258,7 @@ static void show_resource(struct change *c, const Pst__AcctOpResult *res)
     tell_lines(res, "   ");
     printf(" Settings\n");
     printf("  Name           = %s\n", c->l->where->n_names ? c->l->where->names[0] : "");
-    if (r && r->server)
-        printf("  Server         = %s\n", r->server);
+    printf("  Server         = %s\n", r && r->server ? r->server : "slurmdb");
     printf("  Description    = %s\n", r && r->description    ? r->description
                                       : c->l->where->n_names ? c->l->where->names[0]
                                                              : "");
@@ -264,7 +266,7 @@ static void show_resource(struct change *c, const Pst__AcctOpResult *res)
         printf("  Count          = %u\n", r->count);
     if (r && r->server_type)
         printf("  ServerType     = %s\n", r->server_type);
-    printf("  Type           = License\n");
+    printf("  Type           = %s\n", r && r->has_type ? "License" : "Unknown");
     if (r && r->flags)
         printf("  Flags          = Absolute\n");
 }
@@ -297,6 +299,10 @@ static const char *noun_of(enum smgr_entity entity)
 static void nothing_added(struct smgr *s, enum smgr_entity entity, const Pst__AcctOpResult *res)
 {
     tell_lines(res, "");
+    if (entity == SMGR_CLUSTER && res->n_lines) {
+        s->status = CLI_EXIT_FAILED;
+        return;
+    }
     if (entity == SMGR_USER) {
         if (!res->n_lines)
             printf("Request didn't affect anything\n");
@@ -317,6 +323,9 @@ static void add_failed(struct smgr *s, enum smgr_entity entity, const Pst__AcctO
         smgr_fail(s, " error: %s%s\n", res->text, entity == SMGR_ACCOUNT ? "\n" : "");
     } else if (res->text && *res->text == ' ') {
         smgr_fail(s, "%s\n", res->text);
+    } else if (res->code == ESLURM_NO_REMOVE_DEFAULT_QOS) {
+        smgr_fail(s, " error: Problem adding user associations: %s (%s)\n",
+                  slurm_err_text(res->code), slurm_err_text(res->code));
     } else {
         tell_error(s, res);
     }
@@ -327,8 +336,12 @@ static bool complete_request(struct smgr *s, const struct smgr_line *l)
 {
     const char *what = NULL;
 
-    if (l->entity == SMGR_COORD && (!l->where->n_users || !l->where->n_accounts))
-        what = " Need both a user and an account to add a coordinator.\n";
+    if (l->entity == SMGR_COORD && !l->where->n_users)
+        what = " You need to specify a user list here.\n";
+    else if (l->entity == SMGR_COORD && !l->where->n_accounts)
+        what = " You need to specify an account list here.\n";
+    else if (l->entity == SMGR_ACCOUNT && !l->where->n_names && l->has_where)
+        what = " error: Something was wrong with your query\n\n";
     else if (l->entity != SMGR_COORD && !l->where->n_names)
         what = l->entity == SMGR_USER      ? " Need name of user to add.\n"
                : l->entity == SMGR_ACCOUNT ? " Need name of account to add.\n"
@@ -338,11 +351,24 @@ static bool complete_request(struct smgr *s, const struct smgr_line *l)
     else if (l->entity == SMGR_USER && !l->where->n_accounts && !l->set->n_wckeys &&
              !l->set->default_account && !(l->set->user && l->set->user->default_wckey))
         what = " Need name of account or wckey to add.\n";
-    else if (l->entity == SMGR_RESOURCE && (!l->set->resource || !l->set->resource->server))
-        what = " Need a server to add a resource (server=...).\n";
     if (what)
         smgr_fail(s, "%s", what);
     return !what;
+}
+
+/* A name that is no login is asked for. */
+static bool wants_unknown_users(struct smgr *s, const struct smgr_line *l)
+{
+    for (size_t i = 0; l->entity == SMGR_USER && !s->immediate && i < l->where->n_names; i++) {
+        if (getpwnam(l->where->names[i]))
+            continue;
+        printf("There is no uid for user '%s'\n", l->where->names[i]);
+        if (!smgr_ask(s, "Are you sure you want to continue?")) {
+            s->status = CLI_EXIT_FAILED;
+            return false;
+        }
+    }
+    return true;
 }
 
 #define MODIFIABLE (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_JOB)
@@ -376,7 +402,8 @@ void smgr_add(struct smgr *s, int n, char **words)
 
     if (!smgr_may_write(s, "add") || !take_entity(s, "add", ADDABLE, &n, &words, &entity))
         return;
-    if (!smgr_parse(s, entity, SMGR_ADD, n, words, &l) || !complete_request(s, &l)) {
+    if (!smgr_parse(s, entity, SMGR_ADD, n, words, &l) || !complete_request(s, &l) ||
+        !wants_unknown_users(s, &l)) {
         smgr_line_done(&l);
         return;
     }
@@ -402,8 +429,7 @@ static bool sets_records(const struct smgr_line *l)
 {
     const Pst__AcctSet *set = l->set;
 
-    return set->account || set->default_account || set->new_name ||
-           (set->user && (set->user->has_admin_level || set->user->default_wckey));
+    return set->account || set->default_account || set->new_name || set->user;
 }
 
 static const char *heading_of(const struct smgr_line *l)
@@ -443,13 +469,34 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
         }
         break;
     case SMGR_RESOURCE:
-        printf(" Modified resource(s)...\n");
+        printf(" Modified server resource ...\n");
         put_names(res);
-        tell_lines(res, "   ");
+        tell_lines(res, "  ");
         break;
     default:
         printf(" Modified %s...\n", "qos");
         put_names(res);
+    }
+}
+
+/* What the store said, and the request's end. */
+static void tell_refusal(struct smgr *s, const Pst__AcctOpResult *res)
+{
+    if (res->code == ESLURM_QOS_PREEMPTION_LOOP || res->code == ESLURM_NO_REMOVE_DEFAULT_ACCOUNT) {
+        smgr_fail(s, "sacctmgr: error: %s\n", slurm_err_text(res->code));
+        tell_error(s, res);
+    } else if (res->code == ESLURM_NO_REMOVE_DEFAULT_QOS) {
+        smgr_fail(s, "sacctmgr: error: \n These associations don't have access to their default "
+                     "qos.\n Please give them access before they the default can be set to "
+                     "this.\n");
+        for (size_t i = 0; i < res->n_lines; i++)
+            smgr_fail(s, "  %s\n", res->lines[i]);
+        smgr_fail(s, "\n Error with request: %s\n", slurm_err_text(res->code));
+    } else if ((res->code == ESLURM_ACCESS_DENIED || res->code == SLURM_ERROR) && res->text) {
+        smgr_fail(s, "sacctmgr: error: %s\n Error with request: %s\n", res->text,
+                  slurm_err_text(res->code));
+    } else {
+        tell_error(s, res);
     }
 }
 
@@ -460,6 +507,8 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
     if (res->code == SLURM_NO_CHANGE_IN_DATA) {
         printf("%s  Nothing modified\n", heading_of(c->l));
         s->status = CLI_EXIT_FAILED;
+    } else if (res->code == ESLURM_INVALID_PARENT_ACCOUNT) {
+        printf("%s  %s\n", heading_of(c->l), res->text ? res->text : "");
     } else if ((res->code == ESLURM_INVALID_ACCOUNT || res->code == ESLURM_INVALID_WCKEY) &&
                res->text) {
         printf("%s %s\n", heading_of(c->l), res->text);
@@ -467,8 +516,17 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
         s->status = CLI_EXIT_FAILED;
     } else {
         printf("%s", heading_of(c->l));
-        tell_error(s, res);
+        tell_refusal(s, res);
     }
+}
+
+/* Anything but RawUsage? */
+static bool set_more(const struct smgr_line *l)
+{
+    const Pst__AcctSet *set = l->set;
+
+    return set->assoc || set->qos || set->account || set->user || set->cluster || set->parent ||
+           set->default_account || set->new_name || set->clear_qos || set->clear_default_qos;
 }
 
 void smgr_modify(struct smgr *s, int n, char **words)
@@ -485,6 +543,11 @@ void smgr_modify(struct smgr *s, int n, char **words)
         return;
     }
     if (!smgr_parse(s, entity, SMGR_MODIFY, n, words, &l)) {
+        smgr_line_done(&l);
+        return;
+    }
+    if (l.set->reset_usage && !set_more(&l)) {
+        smgr_reset_usage(s, entity, l.where);
         smgr_line_done(&l);
         return;
     }
@@ -531,6 +594,20 @@ static void show_deleted_user(struct change *c, const Pst__AcctOpResult *res)
         printf("  %s\n", res->deleted_names[i]);
 }
 
+/* Who is dismissed from what, as it was asked for. */
+static void show_dismissed(const struct change *c)
+{
+    const Pst__AcctCond *w = c->l->where;
+
+    if (w->n_users)
+        printf(" Removing Coordinators with user name\n");
+    for (size_t i = 0; i < w->n_users; i++)
+        printf("  %s\n", w->users[i]);
+    printf("%s", w->n_accounts ? " From Account(s)\n" : " From all accounts\n");
+    for (size_t i = 0; i < w->n_accounts; i++)
+        printf("  %s\n", w->accounts[i]);
+}
+
 static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
 {
     switch (c->l->entity) {
@@ -545,11 +622,9 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
             put_names(res);
         break;
     case SMGR_COORD:
-        printf(" Removing Coordinator User(s)\n");
-        for (size_t i = 0; i < c->l->where->n_users; i++)
-            printf("  %s\n", c->l->where->users[i]);
-        printf(" From Account(s) and all sub-accounts\n");
-        put_names(res);
+        show_dismissed(c);
+        printf(" Removed Coordinators (sub accounts not listed)...\n");
+        tell_lines(res, "  ");
         break;
     case SMGR_RESOURCE:
         printf(" Deleting resource(s)...\n");
@@ -585,8 +660,12 @@ static void delete_failed(struct change *c, const Pst__AcctOpResult *res)
             tell_obstacles(c, res);
         return;
     }
-    printf("%s Nothing deleted\n",
-           c->l->entity == SMGR_ACCOUNT || c->l->entity == SMGR_USER ? "" : " ");
+    if (c->l->entity == SMGR_COORD) {
+        show_dismissed(c);
+        printf(" Nothing removed\n");
+    } else {
+        printf("%s Nothing deleted\n", c->l->entity == SMGR_QOS ? " " : "");
+    }
     c->s->status = CLI_EXIT_FAILED;
 }
 

@@ -17,7 +17,7 @@ static const struct smgr_field fields[] = {
     { "Actor", 4, "Actor", 10, C_ACTOR, NULL },
     { "AdminLevel", 2, "Admin", 9, C_ADMIN, NULL },
     { "Allocated", 4, "Allocated", 9, C_ALLOCATED, NULL },
-    { "Allowed", 4, "Allowed", 8, C_ALLOWED, NULL },
+    { "Allowed", 3, "Allowed", 8, C_ALLOWED, NULL },
     { "Associations", 3, "Assocs", 30, C_ASSOCS, NULL },
     { "Classification", 3, "Class", 9, C_CLASS, NULL },
     { "Cluster", 2, "Cluster", 10, C_CLUSTER, NULL },

@@ -42,7 +42,7 @@ static bool set_tres(struct smgr *s, Pst__AcctJobSet *set, const char *value)
     struct err err = { .text = "" };
     struct strbuf sb = STRBUF_INIT;
     size_t n = 0;
-    int r = smgr_parse_tres(s, value, '\0', &list, &n, &err);
+    int r = smgr_parse_tres(s, value, &list, &n, &err);
 
     if (r < 0)
         smgr_fail(s, " Bad TRES value: %s: %s\n", value, err.text);

@@ -112,8 +112,12 @@ extern const size_t smgr_n_keys;
 void smgr_add_words(char ***list, size_t *n, const char *text, bool in_lower);
 void smgr_lower(char *text);
 void smgr_bad(struct smgr_line *l, const char *key, const char *value, const char *why);
-uint32_t smgr_number(struct smgr_line *l, const char *key, const char *value); /* -1 is CLEAR */
-double smgr_real(struct smgr_line *l, const char *key, const char *value);
+void smgr_invalid(struct smgr_line *l, const char *key, const char *value);
+/* "Unknown option: WORD", of the word at hand. */
+void smgr_unknown_option(struct smgr_line *l);
+/* False: told.  Of a QOS such a value is left out, of others the line has failed. */
+bool smgr_number(struct smgr_line *l, const char *key, const char *value, uint32_t *ret);
+bool smgr_real(struct smgr_line *l, const char *key, const char *value, double *ret);
 const ProtobufCFieldDescriptor *smgr_field_of(const ProtobufCMessageDescriptor *d,
                                               const char *name);
 Pst__AssocRecord *smgr_set_assoc(struct smgr_line *l);

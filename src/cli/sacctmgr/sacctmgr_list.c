@@ -30,9 +30,10 @@ static const struct {
     enum smgr_entity entity;
 } entities[] = {
     { "accounts", 2, SMGR_ACCOUNT },
+    { "acct", 4, SMGR_ACCOUNT },
     { "associations", 2, SMGR_ASSOC },
     { "clusters", 2, SMGR_CLUSTER },
-    { "configuration", 4, SMGR_CONFIG },
+    { "configuration", 2, SMGR_CONFIG },
     { "coordinators", 4, SMGR_COORD },
     { "events", 1, SMGR_EVENT },
     { "federations", 1, SMGR_FEDERATION },
@@ -191,27 +192,62 @@ static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_de
 
 struct joined {
     struct output o;
-    struct records assocs, accounts, wckeys;
+    struct records assocs, accounts;
+    struct records everybody; /* every association, to tell coordinators */
     bool with_assoc;
 };
 
-static char *coordinators_of(const Pst__AccountRecord *a)
+static int compare_words(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* "a,b": sorted, each once.  Frees the list of borrowed words. */
+static char *join_words(const char **words, size_t n)
 {
     struct strbuf sb = STRBUF_INIT;
     char *text;
 
-    for (size_t i = 0; i < a->n_coordinators; i++)
-        strbuf_addf(&sb, "%s%s", i ? "," : "", a->coordinators[i]);
+    if (n)
+        qsort(words, n, sizeof(*words), compare_words);
+    for (size_t i = 0; i < n; i++)
+        if (!i || strcmp(words[i], words[i - 1]) != 0)
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", words[i]);
+    free(words);
     check_mem_or_die(strbuf_detach(&sb, &text));
     return text;
+}
+
+static const Pst__AssocRecord *assoc_at(const struct records *r, size_t i)
+{
+    return (const Pst__AssocRecord *)r->list[i];
+}
+
+/* Those named, and every user of an account whose users are coordinators. */
+static char *coordinators_of(const Pst__AccountRecord *a, const struct records *everybody)
+{
+    const char **words = xmalloc_or_die((a->n_coordinators + everybody->n + 1) * sizeof(*words));
+    size_t n = 0;
+
+    for (size_t i = 0; i < a->n_coordinators; i++)
+        words[n++] = a->coordinators[i];
+    for (size_t i = 0; a->users_are_coords && i < everybody->n; i++) {
+        const Pst__AssocRecord *rec = assoc_at(everybody, i);
+
+        if (rec->user && *rec->user && strcasecmp(rec->account, a->name) == 0)
+            words[n++] = rec->user;
+    }
+    return join_words(words, n);
 }
 
 static int account_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct joined *j = ctx;
     struct smgr_row row = { .account = (const Pst__AccountRecord *)record, .now_us = info->now_us };
-    _cleanup_free_ char *coords = coordinators_of(row.account);
+    _cleanup_free_ char *coords = coordinators_of(row.account, &j->everybody);
 
+    if (j->o.l->choose_coords && !!row.account->users_are_coords != (j->o.l->choose_coords > 0))
+        return 0;
     row.coordinated = coords;
     for (size_t i = 0; j->with_assoc && i < j->assocs.n; i++) {
         const Pst__AssocRecord *a = (const Pst__AssocRecord *)j->assocs.list[i];
@@ -226,6 +262,18 @@ static int account_row(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
+/* Where coordinators are shown, all associations are needed: what is below an account, and who. */
+static bool fetch_everybody(struct smgr *s, const struct smgr_line *l, struct joined *j)
+{
+    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
+
+    if (!l->with_coord)
+        return true;
+    return smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &all, keep_record, &j->everybody) &&
+           (l->entity != SMGR_USER ||
+            smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_record, &j->accounts));
+}
+
 static void show_accounts(struct smgr *s, struct smgr_line *l)
 {
     bool with = l->with_assoc || s->with_assoc;
@@ -238,13 +286,16 @@ static void show_accounts(struct smgr *s, struct smgr_line *l)
 
     smgr_load_qos(s);
     smgr_load_tres(s);
-    if ((with && !fetch_assocs(s, l, false, &j.assocs)) || !output_begin(&j.o, s, l, columns)) {
+    if ((with && !fetch_assocs(s, l, false, &j.assocs)) || !fetch_everybody(s, l, &j) ||
+        !output_begin(&j.o, s, l, columns)) {
         records_done(&j.assocs);
+        records_done(&j.everybody);
         return;
     }
     (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, l->where, account_row, &j); /* told */
     output_end(&j.o);
     records_done(&j.assocs);
+    records_done(&j.everybody);
 }
 
 /* ---- users ----------------------------------------------------------------------------------- */
@@ -286,20 +337,49 @@ static bool is_of(const struct records *r, size_t i, const char *user)
                               user) == 0;
 }
 
+/* Is the user a coordinator of the account by name or as one of its users? */
+static bool coordinates_account(const struct joined *j, const Pst__AccountRecord *a,
+                                const char *user)
+{
+    for (size_t k = 0; k < a->n_coordinators; k++)
+        if (strcmp(a->coordinators[k], user) == 0)
+            return true;
+    for (size_t i = 0; a->users_are_coords && i < j->everybody.n; i++) {
+        const Pst__AssocRecord *rec = assoc_at(&j->everybody, i);
+
+        if (rec->user && strcmp(rec->user, user) == 0 && strcasecmp(rec->account, a->name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Is the association an account's, in this account or below it? */
+static bool is_inside(const Pst__AssocRecord *rec, const char *account)
+{
+    _cleanup_free_ char *part = xasprintf_or_die("/%s/", account);
+
+    return !(rec->user && *rec->user) && rec->lineage && strcasestr(rec->lineage, part);
+}
+
+/* Accounts that the user coordinates, with all below them. */
 static char *coordinated_by(const struct joined *j, const char *user)
 {
-    struct strbuf sb = STRBUF_INIT;
-    char *text;
+    const char **words = xmalloc_or_die((j->accounts.n + 1) * sizeof(*words));
+    size_t n = 0;
 
     for (size_t i = 0; i < j->accounts.n; i++) {
         const Pst__AccountRecord *a = (const Pst__AccountRecord *)j->accounts.list[i];
 
-        for (size_t k = 0; k < a->n_coordinators; k++)
-            if (strcmp(a->coordinators[k], user) == 0)
-                strbuf_addf(&sb, "%s%s", sb.len ? "," : "", a->name);
+        if (!coordinates_account(j, a, user))
+            continue;
+        words[n++] = a->name;
+        for (size_t k = 0; k < j->everybody.n; k++)
+            if (is_inside(assoc_at(&j->everybody, k), a->name)) {
+                words = xrealloc_or_die(words, n + j->accounts.n + 2, sizeof(*words));
+                words[n++] = assoc_at(&j->everybody, k)->account;
+            }
     }
-    check_mem_or_die(strbuf_detach(&sb, &text));
-    return text;
+    return join_words(words, n);
 }
 
 static int user_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -325,14 +405,6 @@ static int user_row(void *ctx, const ProtobufCMessage *record, const struct quer
     return 0;
 }
 
-static bool wants_column(const struct smgr_line *l, const char *name)
-{
-    for (size_t i = 0; i < l->n_formats; i++)
-        if (strncasecmp(l->formats[i], name, strlen(name)) == 0)
-            return true;
-    return false;
-}
-
 static const char *user_columns(struct smgr *s, const struct smgr_line *l, bool with)
 {
     bool track = conf_bool(cli_conf(&s->cli), CONF_TRACK_WCKEY);
@@ -348,18 +420,16 @@ static const char *user_columns(struct smgr *s, const struct smgr_line *l, bool 
 
 static void show_users(struct smgr *s, struct smgr_line *l)
 {
-    static const Pst__AcctCond all = PST__ACCT_COND__INIT;
     bool with = l->with_assoc || s->with_assoc;
     struct joined j = { .with_assoc = with };
 
     smgr_load_qos(s);
     smgr_load_tres(s);
-    if (!fetch_assocs(s, l, !with, &j.assocs) ||
-        ((l->with_coord || wants_column(l, "coord")) &&
-         !smgr_list(s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, keep_record, &j.accounts)) ||
+    if (!fetch_assocs(s, l, !with, &j.assocs) || !fetch_everybody(s, l, &j) ||
         !output_begin(&j.o, s, l, user_columns(s, l, with))) {
         records_done(&j.assocs);
         records_done(&j.accounts);
+        records_done(&j.everybody);
         return;
     }
     if (j.assocs.n)
@@ -368,6 +438,7 @@ static void show_users(struct smgr *s, struct smgr_line *l)
     output_end(&j.o);
     records_done(&j.assocs);
     records_done(&j.accounts);
+    records_done(&j.everybody);
 }
 
 /* ---- clusters -------------------------------------------------------------------------------- */
@@ -418,9 +489,18 @@ static int resource_rows(struct output *o, struct smgr_row *row)
         row->share = row->resource->shares[i];
         put_row(o, row);
     }
-    if (!row->share)
+    if (!o->l->with_clusters)
         put_row(o, row);
     return 0;
+}
+
+static bool has_preempt_mode(const struct smgr_line *l, const Pst__QosRecord *q)
+{
+    uint32_t modes = q->has_preempt_mode && q->preempt_mode != UINT32_MAX ? q->preempt_mode : 0;
+
+    if (!l->preempt_modes)
+        return true;
+    return l->preempt_modes == UINT32_MAX ? modes == 0 : (modes & l->preempt_modes) != 0;
 }
 
 static int plain_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -431,6 +511,8 @@ static int plain_row(void *ctx, const ProtobufCMessage *record, const struct que
     switch (o->l->entity) {
     case SMGR_QOS:
         row.qos = (const Pst__QosRecord *)record;
+        if (!has_preempt_mode(o->l, row.qos))
+            return 0;
         break;
     case SMGR_TRES:
         row.tres = (const Pst__TresRecord *)record;
@@ -594,6 +676,25 @@ static void show_line(struct smgr *s, struct smgr_line *l)
     }
 }
 
+/* Conditions on associations where none are shown are asked about. */
+static bool wants_partial(struct smgr *s, const struct smgr_line *l)
+{
+    const Pst__AcctCond *w = l->where;
+
+    if (l->entity == SMGR_USER && w->n_wckeys) { /* no condition of users */
+        s->status = CLI_EXIT_FAILED;
+        return false;
+    }
+    if (!(l->entity & (SMGR_USER | SMGR_ACCOUNT)) || l->with_assoc || s->with_assoc ||
+        !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions))
+        return true;
+    printf("You requested options that are only valid when querying with the withassoc option.\n");
+    if (smgr_ask(s, "Are you sure you want to continue?"))
+        return true;
+    printf("Aborted\n");
+    return false;
+}
+
 void smgr_show(struct smgr *s, int n, char **words)
 {
     struct smgr_line l = { 0 };
@@ -620,7 +721,7 @@ void smgr_show(struct smgr *s, int n, char **words)
         smgr_show_stats(s);
         return;
     }
-    if (smgr_parse(s, entity, SMGR_LIST, n - 1, words + 1, &l))
+    if (smgr_parse(s, entity, SMGR_LIST, n - 1, words + 1, &l) && wants_partial(s, &l))
         if (!s->json.wanted || !smgr_show_json(s, &l))
             show_line(s, &l);
     smgr_line_done(&l);

@@ -34,7 +34,8 @@ struct load {
     size_t n_ops, cap_ops;
     void *have; /* tree of keys: what is there, see key_of() */
     bool clean, has_cluster;
-    size_t n_accounts, n_users;
+    size_t n_accounts, n_users, n_qos; /* that are new */
+    const char *word;                  /* that named the file */
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -79,7 +80,7 @@ static bool read_file(struct load *l)
     ssize_t len;
 
     if (!f) {
-        smgr_fail(l->s, "sacctmgr: error: Unable to read \"%s\": %s\n", l->path, strerror(errno));
+        smgr_fail(l->s, " Unable to read \"%s\": %s\n", l->word, strerror(errno));
         return false;
     }
     while (ok && (len = getline(&line, &cap, f)) >= 0) {
@@ -93,7 +94,9 @@ static bool read_file(struct load *l)
         }
     }
     if (ok && !l->cluster) {
-        smgr_fail(l->s, " error: %s: a line \"Cluster - 'name'\" is missing\n", l->path);
+        printf(" Nothing new added.\n");
+        smgr_fail(l->s, " You need to specify a cluster name first with 'Cluster - $NAME' in your "
+                        "file\n");
         ok = false;
     }
     return ok;
@@ -249,12 +252,13 @@ static bool put_settings(struct load *l, const struct file_entry *e, enum smgr_e
         if (is_passed_over(name) || (no_preempt && strcasecmp(name, "Preempt") == 0))
             continue;
         if (!smgr_set_option(line, name, e->parsed.options[i].value)) {
-            smgr_fail(l->s, " error: %s:%u: unknown option '%s'\n", l->path, e->line, name);
+            smgr_fail(l->s, " Unknown option: %s=%s\n", name, e->parsed.options[i].value);
             line->failed = true;
         }
     }
     if (line->failed)
-        smgr_fail(l->s, " error: %s:%u: nothing was loaded\n", l->path, e->line);
+        smgr_fail(l->s, " Problem with line(%u)\n Problem with requests: Unspecified error\n",
+                  e->line);
     return !line->failed;
 }
 
@@ -513,6 +517,7 @@ static bool make_qos(struct load *l, bool preempt)
             return false;
         }
         add_name(&line.where->names, &line.where->n_names, e->parsed.name);
+        l->n_qos += !there;
         add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
                PST__ACCT_ENTITY__ACCT_QOS, &line);
         smgr_line_done(&line);
@@ -583,21 +588,22 @@ static void load_done(struct load *l)
 
 static void run_load(struct load *l)
 {
-    size_t qos = 0;
-
     if (!read_file(l) || !look_up(l))
         return;
-    for (size_t i = 0; i < l->n; i++)
-        qos += l->entries[i]->kind == FLAT_QOS;
-    printf("For cluster %s: %zu lines of accounts and users, %zu of QOS%s\n", l->cluster,
-           l->n - qos, qos, l->clean ? "; what it has now goes first" : "");
+    printf("For cluster %s\n", l->cluster);
     if (!smgr_commit(l->s))
         return;
     if (!make_qos(l, false) || !send_ops(l) || !make_qos(l, true) || !send_ops(l))
         return;
-    if (make_ops(l) && send_ops(l))
+    if (!make_ops(l) || !send_ops(l))
+        return;
+    if (l->n_accounts + l->n_users + l->n_qos) {
         printf("Loaded: %zu accounts and %zu associations of users are new\n", l->n_accounts,
                l->n_users);
+    } else {
+        printf(" Nothing new added.\n");
+        l->s->status = CLI_EXIT_FAILED;
+    }
 }
 
 void smgr_load(struct smgr *s, int n, char **words)
@@ -608,18 +614,18 @@ void smgr_load(struct smgr *s, int n, char **words)
         return;
     for (int i = 0; i < n; i++) {
         if (strncasecmp(words[i], "file=", 5) == 0)
-            l.path = words[i] + 5;
+            l.path = words[i] + 5, l.word = words[i];
         else if (strncasecmp(words[i], "cluster=", 8) == 0)
             l.cluster = l.cluster ? l.cluster : xstrdup_or_die(words[i] + 8);
         else if (smgr_is(words[i], "clean", 3))
             l.clean = true;
         else if (!strchr(words[i], '=') && !l.path)
-            l.path = words[i];
+            l.path = l.word = words[i];
         else
             smgr_fail(s, " Unknown option: %s\n", words[i]);
     }
     if (!l.path)
-        smgr_fail(s, " You need to specify a file to load.\n");
+        smgr_fail(s, " No filename given, specify one with file=''\n");
     if (!s->status)
         run_load(&l);
     load_done(&l);

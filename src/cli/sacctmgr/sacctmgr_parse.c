@@ -36,32 +36,48 @@ static Pst__Limits *set_limits(struct smgr_line *l)
     return *limits;
 }
 
+static const char *limit_name(const struct key *k)
+{
+    return strcmp(k->field, "max_wall_min") == 0 ? "MaxWall" : k->name;
+}
+
 static void limit_number(struct smgr_line *l, const struct key *k, const char *value)
 {
     const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__limits__descriptor, k->field);
-    char *base = (char *)set_limits(l);
-    uint32_t n;
+    char *base;
+    uint32_t n = 0;
     struct err err = { .text = "" };
 
     if (k->kind == LIMIT_TIME) {
         if (time_limit_parse(value, &n, &err) < 0) {
-            smgr_bad(l, k->name, value, NULL);
+            smgr_fail(l->s, " Bad %s time format: %s\n", limit_name(k), l->word);
+            l->failed = true;
+            if (l->entity != SMGR_QOS)
+                smgr_unknown_option(l);
             return;
         }
-    } else {
-        n = smgr_number(l, k->name, value);
+    } else if (!smgr_number(l, limit_name(k), value, &n)) {
+        return;
     }
+    base = (char *)set_limits(l);
     *(protobuf_c_boolean *)(base + f->quantifier_offset) = 1;
     *(int32_t *)(base + f->offset) = n > INT32_MAX ? -1 : (int32_t)n;
 }
 
-static void limit_tres(struct smgr_line *l, const struct key *k, char op, const char *value)
+static void limit_tres(struct smgr_line *l, const struct key *k, const char *value)
 {
     const ProtobufCFieldDescriptor *f = smgr_field_of(&pst__limits__descriptor, k->field);
-    char *base = (char *)set_limits(l);
     struct err err = { .text = "" };
     char text[600];
+    char *base;
 
+    if (!*value) {
+        l->failed = true;
+        l->s->status = CLI_EXIT_FAILED;
+        if (l->entity != SMGR_QOS)
+            smgr_unknown_option(l);
+        return;
+    }
     if (k->kind == LIMIT_ONE) {
         (void)snprintf(text, sizeof(text), "%s=%s",
                        k->what == 1   ? "cpu"
@@ -70,9 +86,14 @@ static void limit_tres(struct smgr_line *l, const struct key *k, char op, const 
                        value);
         value = text;
     }
-    if (smgr_parse_tres(l->s, value, op, (Pst__TresCount ***)(base + f->offset),
-                        (size_t *)(base + f->quantifier_offset), &err) < 0)
-        smgr_bad(l, k->name, value, err.text);
+    base = (char *)set_limits(l);
+    if (smgr_parse_tres(l->s, value, (Pst__TresCount ***)(base + f->offset),
+                        (size_t *)(base + f->quantifier_offset), &err) == 0)
+        return;
+    smgr_fail(l->s, "sacctmgr: error: %s\n", err.text);
+    l->failed = true;
+    if (l->entity != SMGR_QOS)
+        smgr_unknown_option(l);
 }
 
 /* ---- a word ---------------------------------------------------------------------------------- */
@@ -91,10 +112,10 @@ static const struct key *find_key(enum smgr_entity entity, unsigned places, cons
     return NULL;
 }
 
-static bool may_have_operator(const struct key *k)
+static bool may_have_operator(const struct smgr_line *l, const struct key *k)
 {
-    return k->kind == LIMIT_TRES ||
-           (k->kind == SPECIAL && (k->what == S_QOS || k->what == S_PREEMPT || k->what == S_FLAGS));
+    return k->kind == SPECIAL && (k->what == S_QOS || k->what == S_PREEMPT ||
+                                  (k->what == S_FLAGS && l->entity == SMGR_QOS));
 }
 
 static void take_key(struct smgr_line *l, const struct key *k, unsigned place, char op,
@@ -102,8 +123,9 @@ static void take_key(struct smgr_line *l, const struct key *k, unsigned place, c
 {
     bool cond = place == COND;
 
-    if (op && !may_have_operator(k)) {
-        smgr_fail(l->s, " Invalid operator '%c=' in %s%c=%s\n", op, k->name, op, value);
+    l->ignored = false;
+    if (op && !may_have_operator(l, k)) {
+        smgr_fail(l->s, " Invalid operator '%c=' in %s\n", op, l->word);
         l->failed = true;
         return;
     }
@@ -113,16 +135,19 @@ static void take_key(struct smgr_line *l, const struct key *k, unsigned place, c
 
         smgr_add_words((char ***)(base + f->offset), (size_t *)(base + f->quantifier_offset), value,
                        k->kind == WORDS_LOWER);
+        if (!*value && l->entity == SMGR_ASSOC && strcmp(k->field, "users") == 0)
+            l->where->has_no_users = l->where->no_users = 1;
     } else if (k->kind == SPECIAL) {
         smgr_special(l, (enum special)k->what, cond, op, value);
     } else if (k->kind == LIMIT_TRES || k->kind == LIMIT_ONE) {
-        limit_tres(l, k, op, value);
+        limit_tres(l, k, value);
     } else {
         limit_number(l, k, value);
     }
+    l->has_where |= !cond && (k->kind == WORDS || k->kind == WORDS_LOWER);
     l->has_where |= cond && !(k->kind == SPECIAL &&
                               (k->what == S_FORMAT || smgr_switches(l, (enum special)k->what)));
-    l->has_set |= !cond && k->kind != WORDS && k->kind != WORDS_LOWER;
+    l->has_set |= !cond && !l->ignored && k->kind != WORDS && k->kind != WORDS_LOWER;
 }
 
 /* "name+=value" apart; *ret_value NULL = it has none.  The name stays in word. */
@@ -154,6 +179,10 @@ static char split_word(char *word, char **ret_value)
 /* A word alone: a name of the entity. */
 static void take_bare_word(struct smgr_line *l, const char *word)
 {
+    if (l->entity == SMGR_ASSOC) {
+        smgr_special(l, S_IDS, true, '\0', word);
+        return;
+    }
     if (l->entity == SMGR_COORD)
         smgr_add_words(&l->where->users, &l->where->n_users, word, true);
     else if (l->entity == SMGR_TXN)
@@ -167,10 +196,15 @@ static void take_bare_word(struct smgr_line *l, const char *word)
 
 static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
 {
-    if (place == COND)
-        smgr_fail(l->s, " Unknown condition: %s\n Use keyword 'set' to modify value\n", word);
-    else
-        smgr_fail(l->s, " Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
+    const char *what = l->entity & (SMGR_QOS | SMGR_RESOURCE) ? "SLURM_PRINT_VALUE" : "value";
+
+    if (place != COND) {
+        smgr_unknown_option(l);
+        return;
+    }
+    smgr_fail(l->s, " Unknown condition: %s\n", word);
+    if (!(l->entity & (SMGR_ASSOC | SMGR_EVENT | SMGR_TXN)))
+        smgr_fail(l->s, " Use keyword 'set' to modify %s\n", what);
     l->failed = true;
 }
 
@@ -182,6 +216,7 @@ static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, c
     unsigned places = mode == SMGR_ADD ? SET | NEW : place;
     const struct key *k = find_key(l->entity, places, word);
 
+    l->word = original;
     if (!value && k && k->kind == SPECIAL && place == COND &&
         smgr_switches(l, (enum special)k->what))
         return;
@@ -226,9 +261,10 @@ bool smgr_parse(struct smgr *s, enum smgr_entity entity, enum smgr_mode mode, in
     unsigned place = mode == SMGR_ADD ? SET : COND;
 
     line_init(s, entity, l);
+    l->mode = mode;
     for (int i = 0; i < n && !l->failed; i++) {
-        if (mode != SMGR_ADD && smgr_is(words[i], "where", 5)) {
-            place = COND;
+        if (smgr_is(words[i], "where", 5)) {
+            place = mode == SMGR_ADD ? SET : COND;
         } else if (mode != SMGR_ADD && smgr_is(words[i], "set", 3)) {
             place = SET;
         } else {
@@ -254,9 +290,12 @@ void smgr_line_done(struct smgr_line *l)
 bool smgr_set_option(struct smgr_line *l, const char *name, const char *value)
 {
     const struct key *k = find_key(l->entity, SET, name);
+    _cleanup_free_ char *told = xasprintf_or_die("%s=%s", name, value);
 
     if (!k)
         return false;
+    l->word = told ? told : name;
     take_key(l, k, SET, '\0', value);
+    l->word = NULL;
     return true;
 }

@@ -11,19 +11,25 @@
 
 static void put_setting(struct strbuf *sb, bool qos, const char *name, const char *value)
 {
-    /* the names of some are shorter columns: as people have seen them */
-    int width = !qos ? 13 : strcmp(name, "MaxJobsPerUser") == 0 ? 14 : 24;
-
-    strbuf_addf(sb, "  %-*s = %s\n", width, name, value);
+    if (!qos && strcmp(name, "GrpJobsAccrue") != 0)
+        strbuf_addf(sb, "  %-14s= %s\n", name, value);
+    else /* the names of some are shorter columns: as people have seen them */
+        strbuf_addf(sb, "  %-*s = %s\n", strcmp(name, "MaxJobsPerUser") == 0 ? 14 : 24, name,
+                    value);
 }
 
 static const char *limit_label(const struct key *k, bool qos)
 {
-    if (!qos && strcmp(k->field, "max_tres_per_job") == 0)
-        return "MaxTRES";
-    if (strcmp(k->field, "max_wall_min") == 0)
-        return "MaxWall";
-    return k->name;
+    static const struct {
+        const char *field, *name;
+    } names[] = { { "max_tres_per_job", "MaxTRES" },
+                  { "max_jobs_accrue", "MaxJobsPrioAcc" },
+                  { "max_tres_mins_per_job", "MaxTRESMins" } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names) && !qos; i++)
+        if (strcmp(k->field, names[i].field) == 0)
+            return names[i].name;
+    return strcmp(k->field, "max_wall_min") == 0 ? "MaxWall" : k->name;
 }
 
 /* Is this the row whose name stands for the field? */
@@ -87,7 +93,7 @@ static void put_real(struct strbuf *sb, const char *name, bool has, double value
 
     (void)snprintf(text_value, sizeof(text_value), "%.4f", value);
     if (has)
-        put_setting(sb, true, name, text_value);
+        put_setting(sb, true, name, value < 0 ? "NONE" : text_value);
 }
 
 static void put_qos_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *set)
@@ -108,6 +114,19 @@ static void put_qos_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctS
         smgr_put_qos_list(s, &value, q->preempt_ids, q->n_preempt_ids);
         put_setting(sb, true, "Preempt", strbuf_str(&value));
     }
+    if (q->has_preempt_mode && q->preempt_mode != CLEAR) {
+        strbuf_reset(&value);
+        for (unsigned i = 0; smgr_preempt_word(i); i++)
+            if (q->preempt_mode & 1u << i)
+                strbuf_addf(&value, "%s%s", value.len ? "," : "", smgr_preempt_word(i));
+        put_setting(sb, true, "PreemptMode", strbuf_str(&value));
+    }
+    if (q->has_preempt_exempt_s && q->preempt_exempt_s != CLEAR) {
+        char time[64];
+
+        time_fmt_hms(q->preempt_exempt_s, time, sizeof(time));
+        put_setting(sb, true, "PreemptExemptTime", time);
+    }
     put_number(sb, true, "Priority", q->has_priority, q->priority);
     put_real(sb, "LimitFactor", q->has_limit_factor, q->limit_factor);
     put_real(sb, "UsageFactor", q->has_usage_factor, q->usage_factor);
@@ -115,9 +134,25 @@ static void put_qos_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctS
     strbuf_done(&value);
 }
 
+/* The alphabet, but for a few names that have another place. */
+static const char *place_of(const char *line)
+{
+    static const struct {
+        const char *name, *place;
+    } places[] = { { "  DefQOS ", "  ~" },
+                   { "  LimitFactor ", "  ~" },
+                   { "  MaxTRESMins ", "  MaxTRESPf" },
+                   { "  PreemptExemptTime ", "  PreemptN" } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (strncmp(line, places[i].name, strlen(places[i].name)) == 0)
+            return places[i].place;
+    return line;
+}
+
 static int compare_lines(const void *a, const void *b)
 {
-    return strcasecmp(*(char *const *)a, *(char *const *)b);
+    return strcasecmp(place_of(*(char *const *)a), place_of(*(char *const *)b));
 }
 
 /* In the order of the alphabet, as people find them. */
@@ -133,6 +168,16 @@ static void put_sorted(struct strbuf *sb, char *text)
     qsort(lines, n, sizeof(*lines), compare_lines);
     for (size_t k = 0; k < n; k++)
         strbuf_addf(sb, "%s\n", lines[k]);
+}
+
+static void put_signed(struct smgr *s, struct strbuf *sb, char sign, const uint32_t *ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        const char *name = smgr_qos_name(s, ids[i]);
+
+        if (name)
+            strbuf_addf(sb, "%s%c%s", sb->len ? "," : "", sign, name);
+    }
 }
 
 static void put_assoc_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *set)
@@ -151,8 +196,10 @@ static void put_assoc_settings(struct smgr *s, struct strbuf *sb, const Pst__Acc
     if (set->parent)
         put_setting(sb, false, "Parent", set->parent);
     put_number(sb, false, "Priority", a && a->has_priority, a ? a->priority : 0);
-    if (a && a->n_qos_ids) {
+    if (a && a->n_qos_ids + a->n_qos_added + a->n_qos_removed) {
         smgr_put_qos_list(s, &value, a->qos_ids, a->n_qos_ids);
+        put_signed(s, &value, '+', a->qos_added, a->n_qos_added);
+        put_signed(s, &value, '-', a->qos_removed, a->n_qos_removed);
         put_setting(sb, false, "QOS", strbuf_str(&value));
     }
     strbuf_done(&value);

@@ -29,6 +29,21 @@ Pst__QosRecord *smgr_set_qos(struct smgr_line *l)
 
 /* ---- the special ones ------------------------------------------------------------------------ */
 
+static void tell_bad_qos(struct smgr_line *l, const char *name)
+{
+    struct strbuf list = STRBUF_INIT;
+
+    for (size_t i = 0; i < l->s->n_qos; i++)
+        if (!l->s->qos[i]->deleted)
+            strbuf_addf(&list, "%s%s", list.len ? "," : "", l->s->qos[i]->name);
+    smgr_fail(l->s, "sacctmgr: error: You gave a bad qos '%s'. Valid QOS's are %s\n", name,
+              strbuf_str(&list));
+    l->failed = true;
+    if (l->entity != SMGR_QOS)
+        smgr_unknown_option(l);
+    strbuf_done(&list);
+}
+
 static void qos_ids(struct smgr_line *l, const char *value, uint32_t **ids, size_t *n)
 {
     char **names = NULL;
@@ -38,10 +53,8 @@ static void qos_ids(struct smgr_line *l, const char *value, uint32_t **ids, size
     for (size_t i = 0; i < n_names; i++) {
         uint32_t id = 0;
 
-        if (!smgr_qos_id(l->s, names[i], &id)) {
-            smgr_fail(l->s, " Unknown QOS '%s' (see sacctmgr list qos)\n", names[i]);
-            l->failed = true;
-        }
+        if (!smgr_qos_id(l->s, names[i], &id) && !l->failed)
+            tell_bad_qos(l, names[i]);
         *ids = xrealloc_or_die(*ids, *n + 1, sizeof(**ids));
         (*ids)[(*n)++] = id;
         free(names[i]);
@@ -54,8 +67,20 @@ static void qos_delta(struct smgr_line *l, char op, const char *value, uint32_t 
                       size_t *n_set, uint32_t **add, size_t *n_add, uint32_t **del, size_t *n_del,
                       protobuf_c_boolean *has_clear, protobuf_c_boolean *clear)
 {
+    bool any_set = false, any_signed = false;
+
     if (!*value || strcmp(value, "-1") == 0) {
         *has_clear = *clear = 1;
+        return;
+    }
+    for (const char *p = value; *p && !op; p += strcspn(p, ","), p += *p == ',') {
+        any_signed |= *p == '+' || *p == '-';
+        any_set |= *p != '+' && *p != '-';
+    }
+    if (any_set && any_signed) {
+        smgr_fail(l->s, "sacctmgr: error: You can't set qos equal to something and then add or "
+                        "subtract from it in the same line\n");
+        smgr_unknown_option(l);
         return;
     }
     while (*value) {
@@ -142,6 +167,27 @@ static bool admin_level(const char *value, Pst__AdminLevel *ret)
     return true;
 }
 
+static bool is_account_flag(struct smgr_line *l, const char *value)
+{
+    if (strcasecmp(value, "UsersAreCoords") == 0 || strcasecmp(value, "NoUsersAreCoords") == 0)
+        return true;
+    smgr_fail(l->s, " Unknown Flag(s)=%s\n", value);
+    l->failed = true;
+    return false;
+}
+
+static void tell_bad_flag(struct smgr_line *l, const char *value)
+{
+    struct strbuf all = STRBUF_INIT;
+
+    smgr_put_qos_flags(&all, UINT32_MAX);
+    printf(" Unknown QOS flag used in:\n  '%s'\n Valid QOS flags are\n  '%s'\n", value,
+           strbuf_str(&all));
+    l->s->status = CLI_EXIT_FAILED;
+    l->failed = true;
+    strbuf_done(&all);
+}
+
 static void take_flags(struct smgr_line *l, char op, const char *value)
 {
     uint32_t bits = 0;
@@ -149,13 +195,10 @@ static void take_flags(struct smgr_line *l, char op, const char *value)
     if (l->entity == SMGR_ACCOUNT) {
         Pst__AccountRecord *a = set_account(l);
 
-        if (strcasecmp(value, "UsersAreCoords") != 0 &&
-            strcasecmp(value, "NoUsersAreCoords") != 0) {
-            smgr_bad(l, "Flags", value, "UsersAreCoords or NoUsersAreCoords is meant");
+        if (!is_account_flag(l, value))
             return;
-        }
         a->has_users_are_coords = 1;
-        a->users_are_coords = (strcasecmp(value, "UsersAreCoords") == 0) != (op == '-');
+        a->users_are_coords = strcasecmp(value, "UsersAreCoords") == 0;
     } else if (l->entity == SMGR_RESOURCE) {
         Pst__ResourceRecord *r = set_resource(l);
 
@@ -168,8 +211,8 @@ static void take_flags(struct smgr_line *l, char op, const char *value)
     } else if (strcmp(value, "-1") == 0) {
         smgr_set_qos(l)->has_flags = 1;
         smgr_set_qos(l)->flags = CLEAR;
-    } else if (!smgr_parse_qos_flags(value, &bits)) {
-        smgr_bad(l, "Flags", value, NULL);
+    } else if (!*value || !smgr_parse_qos_flags(value, &bits)) {
+        tell_bad_flag(l, value);
     } else if (op == '+') {
         l->set->has_qos_flags_add = 1;
         l->set->qos_flags_add |= bits;
@@ -183,12 +226,12 @@ static void take_flags(struct smgr_line *l, char op, const char *value)
 }
 
 /* As stored: a bit for each of the modes of PreemptMode; CLEAR = the cluster's. */
-static void preempt_mode(struct smgr_line *l, const char *value)
+static void preempt_mode(struct smgr_line *l, bool cond, const char *value)
 {
-    Pst__QosRecord *q = smgr_set_qos(l);
     uint32_t bits = 0;
 
-    if (smgr_is(value, "CLUSTER", 3) || strcmp(value, "-1") == 0) {
+    /* off is the word of the cluster's mode too */
+    if (smgr_is(value, "CLUSTER", 3) || strcasecmp(value, "off") == 0 || strcmp(value, "-1") == 0) {
         bits = CLEAR;
     } else {
         while (*value) {
@@ -200,28 +243,35 @@ static void preempt_mode(struct smgr_line *l, const char *value)
                    (strlen(word) != len || strncasecmp(word, value, len) != 0))
                 i++;
             if (!word) {
-                smgr_bad(l, "PreemptMode", value, NULL);
+                smgr_fail(l->s, " Bad Preempt Mode given: %s\n", l->word);
+                l->failed = true;
                 return;
             }
             bits |= 1u << i;
             value += len + (value[len] == ',');
         }
     }
-    q->has_preempt_mode = 1;
-    q->preempt_mode = bits;
+    if (cond) {
+        l->preempt_modes = bits;
+        return;
+    }
+    smgr_set_qos(l)->has_preempt_mode = 1;
+    smgr_set_qos(l)->preempt_mode = bits;
 }
+
+#define FLAG_ON(msg, field) ((msg)->has_##field = (msg)->field = 1)
 
 static void take_fairshare(struct smgr_line *l, const char *value)
 {
-    Pst__AssocRecord *a = smgr_set_assoc(l);
+    uint32_t shares;
 
     /* as Slurm dumps it */
     if (strcasecmp(value, "parent") == 0 || strcmp(value, "2147483647") == 0) {
-        a->has_shares_parent = a->shares_parent = 1;
-        return;
+        FLAG_ON(smgr_set_assoc(l), shares_parent);
+    } else if (smgr_number(l, "FairShare", value, &shares)) {
+        smgr_set_assoc(l)->has_shares = 1;
+        smgr_set_assoc(l)->shares = shares;
     }
-    a->has_shares = 1;
-    a->shares = smgr_number(l, "Fairshare", value);
 }
 
 static void take_time(struct smgr_line *l, const char *key, const char *value,
@@ -236,19 +286,26 @@ static void take_time(struct smgr_line *l, const char *key, const char *value,
 
 static void take_ids(struct smgr_line *l, const char *value)
 {
+    const char *name = l->entity == SMGR_QOS     ? "QOS ID"
+                       : l->entity == SMGR_ASSOC ? "AssocId"
+                                                 : "Id";
     char **words = NULL;
     size_t n = 0;
 
     smgr_add_words(&words, &n, value, false);
     for (size_t i = 0; i < n; i++) {
+        uint32_t id = 0;
+
+        if (!l->failed && !smgr_number(l, name, words[i], &id)) {
+            l->s->status = CLI_EXIT_FAILED;
+            l->failed = true;
+        }
         l->where->ids = xrealloc_or_die(l->where->ids, l->where->n_ids + 1, sizeof(uint32_t));
-        l->where->ids[l->where->n_ids++] = smgr_number(l, "Id", words[i]);
+        l->where->ids[l->where->n_ids++] = id;
         free(words[i]);
     }
     free(words);
 }
-
-#define FLAG_ON(msg, field) ((msg)->has_##field = (msg)->field = 1)
 
 /* Words of no value; false: it has one. */
 bool smgr_switches(struct smgr_line *l, enum special what)
@@ -280,13 +337,14 @@ bool smgr_switches(struct smgr_line *l, enum special what)
         return true;
     case S_WOP_INFO:
         l->no_parent_info = true;
+        FLAG_ON(l->where, raw_qos);
         return true;
     case S_WOP_LIMITS:
         l->no_limits = true;
         FLAG_ON(l->where, no_inherited_limits);
-        return true;
-    case S_RAW_QOS:
         FLAG_ON(l->where, raw_qos);
+        return true;
+    case S_RAW_QOS: /* the column of that name has them anyway */
         return true;
     case S_ALL_TIME:
         l->all_time = true;
@@ -318,7 +376,7 @@ static void set_admin(struct smgr_line *l, bool cond, const char *value)
     Pst__AdminLevel level;
 
     if (!admin_level(value, &level)) {
-        smgr_bad(l, "AdminLevel", value, "None, Operator or Administrator is meant");
+        set_user(l); /* a level that there is not: nothing is set, and nothing chosen by it */
     } else if (cond) {
         l->where->has_admin_level = 1;
         l->where->admin_level = level;
@@ -330,13 +388,17 @@ static void set_admin(struct smgr_line *l, bool cond, const char *value)
 
 static void set_default_qos(struct smgr_line *l, bool cond, const char *value)
 {
-    uint32_t *list = NULL;
+    uint32_t *list = NULL, id;
     size_t n = 0;
 
     if (cond) {
         qos_ids(l, value, &l->where->default_qos_ids, &l->where->n_default_qos_ids);
-    } else if (!*value || strcmp(value, "-1") == 0) {
+    } else if (strcmp(value, "-1") == 0) {
         FLAG_ON(l->set, clear_default_qos);
+    } else if (!*value || !smgr_qos_id(l->s, value, &id)) {
+        smgr_fail(l->s, "You gave a bad default qos '%s'.  Use 'list qos' to get complete list.\n",
+                  value);
+        l->failed = true;
     } else {
         qos_ids(l, value, &list, &n);
         if (n) {
@@ -345,6 +407,40 @@ static void set_default_qos(struct smgr_line *l, bool cond, const char *value)
         }
         free(list);
     }
+}
+
+static void take_priority(struct smgr_line *l, const char *value)
+{
+    uint32_t n;
+
+    if (!smgr_number(l, "Priority", value, &n))
+        return;
+    if (l->entity == SMGR_QOS)
+        smgr_set_qos(l)->has_priority = 1, smgr_set_qos(l)->priority = n;
+    else
+        smgr_set_assoc(l)->has_priority = 1, smgr_set_assoc(l)->priority = n;
+}
+
+/* 0 is the only value there is. */
+static void take_raw_usage(struct smgr_line *l, const char *value)
+{
+    if (l->mode == SMGR_ADD) {
+        smgr_unknown_option(l);
+        return;
+    }
+    if (l->entity != SMGR_QOS && strcmp(value, "0") != 0) {
+        smgr_fail(l->s, "sacctmgr: error: Raw usage can only be set to 0 (zero)\n");
+        l->failed = true;
+    }
+    FLAG_ON(l->set, reset_usage);
+}
+
+/* As a condition of accounts. */
+static void choose_account_flag(struct smgr_line *l, const char *value)
+{
+    if (!is_account_flag(l, value))
+        return;
+    l->choose_coords = strcasecmp(value, "UsersAreCoords") == 0 ? 1 : -1;
 }
 
 /* Settings of users, accounts and associations. */
@@ -389,12 +485,7 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
         qos_list(l, cond, op, value);
         return true;
     case S_PRIORITY:
-        if (l->entity == SMGR_QOS)
-            smgr_set_qos(l)->has_priority = 1,
-            smgr_set_qos(l)->priority = smgr_number(l, "Priority", value);
-        else
-            smgr_set_assoc(l)->has_priority = 1,
-            smgr_set_assoc(l)->priority = smgr_number(l, "Priority", value);
+        take_priority(l, value);
         return true;
     case S_ORGANIZATION:
         if (cond)
@@ -406,22 +497,23 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
         if (cond)
             smgr_add_words(&l->where->descriptions, &l->where->n_descriptions, value, true);
         else if (l->entity == SMGR_QOS)
-            take_text(l, &smgr_set_qos(l)->description, value);
+            text_lower(l, &smgr_set_qos(l)->description, value);
         else if (l->entity == SMGR_RESOURCE)
             take_text(l, &set_resource(l)->description, value);
         else
             text_lower(l, &set_account(l)->description, value);
         return true;
     case S_FLAGS:
-        take_flags(l, op, value);
+        if (cond)
+            choose_account_flag(l, value);
+        else
+            take_flags(l, op, value);
         return true;
     case S_COMMENT:
         take_text(l, &smgr_set_assoc(l)->comment, value);
         return true;
     case S_RAW_USAGE:
-        if (strcmp(value, "0") != 0)
-            smgr_bad(l, "RawUsage", value, "0 is the only value it can be set to");
-        FLAG_ON(l->set, reset_usage);
+        take_raw_usage(l, value);
         return true;
     default:
         return false;
@@ -447,41 +539,57 @@ static void set_class(struct smgr_line *l, const char *value)
     l->set->cluster->classification = (uint32_t)i;
 }
 
-static uint32_t take_seconds(struct smgr_line *l, const char *key, const char *value)
-{
-    uint32_t s = CLEAR;
-    struct err err = { .text = "" };
-
-    if (strcmp(value, "-1") != 0 && time_secs_parse(value, &s, &err) < 0)
-        smgr_bad(l, key, value, NULL);
-    return s;
-}
-
 #define SET_QOS(field, value) (smgr_set_qos(l)->has_##field = 1, smgr_set_qos(l)->field = (value))
 
-static bool special_qos(struct smgr_line *l, enum special what, char op, const char *value)
+static void take_grace(struct smgr_line *l, const char *value)
 {
+    uint32_t s;
+
+    if (smgr_number(l, "GraceTime", value, &s))
+        SET_QOS(grace_s, s);
+}
+
+/* A bare number is minutes. */
+static void take_exempt_time(struct smgr_line *l, const char *value)
+{
+    uint32_t min = CLEAR;
+    struct err err = { .text = "" };
+
+    if (strcmp(value, "-1") != 0 && time_limit_parse(value, &min, &err) < 0)
+        smgr_bad(l, "PreemptExemptTime", value, NULL);
+    else
+        SET_QOS(preempt_exempt_s, min > UINT32_MAX / 60 ? CLEAR : min * 60);
+}
+
+static bool special_qos(struct smgr_line *l, enum special what, bool cond, char op,
+                        const char *value)
+{
+    double real;
+
     switch (what) {
     case S_GRACE:
-        SET_QOS(grace_s, take_seconds(l, "GraceTime", value));
+        take_grace(l, value);
         return true;
     case S_PREEMPT:
         preempt_list(l, op, value);
         return true;
     case S_PREEMPT_MODE:
-        preempt_mode(l, value);
+        preempt_mode(l, cond, value);
         return true;
     case S_PREEMPT_EXEMPT:
-        SET_QOS(preempt_exempt_s, take_seconds(l, "PreemptExemptTime", value));
+        take_exempt_time(l, value);
         return true;
     case S_USAGE_FACTOR:
-        SET_QOS(usage_factor, smgr_real(l, "UsageFactor", value));
+        if (smgr_real(l, "UsageFactor", value, &real))
+            SET_QOS(usage_factor, real);
         return true;
     case S_USAGE_THRESHOLD:
-        SET_QOS(usage_threshold, smgr_real(l, "UsageThreshold", value));
+        if (smgr_real(l, "UsageThreshold", value, &real))
+            SET_QOS(usage_threshold, real);
         return true;
     case S_LIMIT_FACTOR:
-        SET_QOS(limit_factor, smgr_real(l, "LimitFactor", value));
+        if (smgr_real(l, "LimitFactor", value, &real))
+            SET_QOS(limit_factor, real);
         return true;
     case S_CLASS:
         set_class(l, value);
@@ -495,6 +603,8 @@ static bool special_qos(struct smgr_line *l, enum special what, char op, const c
 
 static bool special_resource(struct smgr_line *l, enum special what, bool cond, const char *value)
 {
+    uint32_t n;
+
     switch (what) {
     case S_SERVER:
         if (cond)
@@ -512,14 +622,15 @@ static bool special_resource(struct smgr_line *l, enum special what, bool cond, 
             SET_RES(type, 1);
         return true;
     case S_COUNT:
-        SET_RES(count, smgr_number(l, "Count", value));
+        if (smgr_number(l, "Count", value, &n))
+            SET_RES(count, n);
         return true;
     case S_LAST_CONSUMED:
-        SET_RES(last_consumed, smgr_number(l, "LastConsumed", value));
+        if (smgr_number(l, "LastConsumed", value, &n))
+            SET_RES(last_consumed, n);
         return true;
     case S_ALLOWED:
-        l->set->has_allowed = 1;
-        l->set->allowed = smgr_number(l, "Allowed", value);
+        l->set->has_allowed = smgr_number(l, "Allowed", value, &l->set->allowed);
         return true;
     default:
         return false;
@@ -553,6 +664,8 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
     switch (what) {
     case S_FORMAT:
         smgr_add_words(&l->formats, &l->n_formats, value, false);
+        if (!*value)
+            smgr_add_string(&l->formats, &l->n_formats, "", 0);
         return;
     case S_IDS:
         take_ids(l, value);
@@ -584,6 +697,6 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
 void smgr_special(struct smgr_line *l, enum special what, bool cond, char op, const char *value)
 {
     if (!smgr_switches(l, what) && !special_assoc(l, what, cond, op, value) &&
-        !special_qos(l, what, op, value) && !special_resource(l, what, cond, value))
+        !special_qos(l, what, cond, op, value) && !special_resource(l, what, cond, value))
         special_rest(l, what, value);
 }

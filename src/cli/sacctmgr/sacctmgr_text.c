@@ -136,6 +136,7 @@ void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *lis
     free(words);
 }
 
+/* By name, or by number. */
 static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *ret_id)
 {
     uint64_t number;
@@ -149,9 +150,8 @@ static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *re
         put_tres_name(&sb, s->tres[i]);
         same = sb.len == len && strncasecmp(strbuf_str(&sb), name, len) == 0;
         strbuf_done(&sb);
-        if (same ||
-            (s->tres[i]->tres_id > 1000 && word && parse_u64(word, 1, UINT32_MAX, &number) == 0 &&
-             number == s->tres[i]->tres_id)) {
+        if (same || (word && parse_u64(word, 1, UINT32_MAX, &number) == 0 &&
+                     number == s->tres[i]->tres_id)) {
             *ret_id = s->tres[i]->tres_id;
             return true;
         }
@@ -161,39 +161,42 @@ static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *re
 
 static int parse_count(uint32_t id, const char *text, int64_t *ret, struct err *err)
 {
-    uint64_t count;
-    int r;
+    uint64_t count = 0;
+    int r = 0;
 
     if (strcmp(text, "-1") == 0) {
         *ret = -1;
         return 0;
     }
-    r = id == TRES_MEM ? size_mib_parse(text, &count, NULL) : size_count_parse(text, &count, NULL);
+    if (*text)
+        r = id == TRES_MEM ? size_mib_parse(text, &count, NULL)
+                           : size_count_parse(text, &count, NULL);
     if (r < 0 || count > INT64_MAX)
         return err_set(err, -EINVAL, "\"%s\" is no count of a TRES", text);
     *ret = (int64_t)count;
     return 0;
 }
 
-static int parse_one(struct smgr *s, char *word, char op, Pst__TresCount *t, struct err *err)
+static int parse_one(struct smgr *s, char *word, Pst__TresCount *t, struct err *err)
 {
     char *eq = strchr(word, '=');
     size_t len = eq ? (size_t)(eq - word) : 0;
+    char op = '\0';
 
     if (!eq || !len)
-        return err_set(err, -EINVAL, "\"%s\" is not of the form TRES=COUNT", word);
+        return err_set(err, -EINVAL, "slurmdb_format_tres_str: no TRES id found for %s", word);
     if (word[len - 1] == '+' || word[len - 1] == '-')
         op = word[--len];
     if (!find_tres(s, word, len, &t->tres_id))
-        return err_set(err, -EINVAL, "there is no TRES \"%.*s\" (see sacctmgr list tres)", (int)len,
-                       word);
+        return err_set(err, -EINVAL, "slurmdb_format_tres_str: no TRES known by type %.*s",
+                       (int)len, word);
     t->has_tres_id = t->has_count = 1;
     t->has_op = op != 0;
     t->op = op == '+' ? 1 : op == '-' ? 2 : 0;
     return parse_count(t->tres_id, eq + 1, &t->count, err);
 }
 
-int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount ***list, size_t *n,
+int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, size_t *n,
                     struct err *err)
 {
     while (*text) {
@@ -203,7 +206,7 @@ int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount **
         int r;
 
         pst__tres_count__init(t);
-        r = word && *word ? parse_one(s, word, op, t, err) : -ENODATA;
+        r = word && *word ? parse_one(s, word, t, err) : -ENODATA;
         if (r < 0) {
             free(t);
             if (r != -ENODATA)
@@ -214,7 +217,7 @@ int smgr_parse_tres(struct smgr *s, const char *text, char op, Pst__TresCount **
         }
         text += len + (text[len] == ',');
     }
-    return *n ? 0 : err_set(err, -EINVAL, "a list of TRES is empty");
+    return *n ? 0 : err_set(err, -EINVAL, "slurmdb_format_tres_str: no TRES id found for ");
 }
 
 /* ---- QOS ------------------------------------------------------------------------------------- */
@@ -248,18 +251,22 @@ void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, s
     free(names);
 }
 
-static const char *const qos_flags[] = {
-    [PST__QOS_FLAG__QOS_DENY_ON_LIMIT] = "DenyOnLimit",
-    [PST__QOS_FLAG__QOS_ENFORCE_USAGE_THRESHOLD] = "EnforceUsageThreshold",
-    [PST__QOS_FLAG__QOS_NO_DECAY] = "NoDecay",
-    [PST__QOS_FLAG__QOS_NO_RESERVE] = "NoReserve",
-    [PST__QOS_FLAG__QOS_OVER_PART_QOS] = "OverPartQOS",
-    [PST__QOS_FLAG__QOS_PARTITION_MAX_NODES] = "PartitionMaxNodes",
-    [PST__QOS_FLAG__QOS_PARTITION_MIN_NODES] = "PartitionMinNodes",
-    [PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT] = "PartitionTimeLimit",
-    [PST__QOS_FLAG__QOS_RELATIVE] = "Relative",
-    [PST__QOS_FLAG__QOS_REQUIRES_RESERVATION] = "RequiresReservation",
-    [PST__QOS_FLAG__QOS_USAGE_FACTOR_SAFE] = "UsageFactorSafe",
+/* In the order in which they are shown. */
+static const struct {
+    unsigned bit;
+    const char *name;
+} qos_flags[] = {
+    { PST__QOS_FLAG__QOS_DENY_ON_LIMIT, "DenyOnLimit" },
+    { PST__QOS_FLAG__QOS_ENFORCE_USAGE_THRESHOLD, "EnforceUsageThreshold" },
+    { PST__QOS_FLAG__QOS_PARTITION_MIN_NODES, "PartitionMinNodes" },
+    { PST__QOS_FLAG__QOS_PARTITION_MAX_NODES, "PartitionMaxNodes" },
+    { PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT, "PartitionTimeLimit" },
+    { PST__QOS_FLAG__QOS_REQUIRES_RESERVATION, "RequiresReservation" },
+    { PST__QOS_FLAG__QOS_OVER_PART_QOS, "OverPartQOS" },
+    { PST__QOS_FLAG__QOS_NO_RESERVE, "NoReserve" },
+    { PST__QOS_FLAG__QOS_NO_DECAY, "NoDecay" },
+    { PST__QOS_FLAG__QOS_RELATIVE, "Relative" },
+    { PST__QOS_FLAG__QOS_USAGE_FACTOR_SAFE, "UsageFactorSafe" },
 };
 
 void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags)
@@ -267,15 +274,16 @@ void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags)
     size_t n = 0;
 
     for (size_t i = 0; i < ARRAY_SIZE(qos_flags); i++)
-        if (flags & 1u << i)
-            strbuf_addf(sb, "%s%s", n++ ? "," : "", qos_flags[i]);
+        if (flags & 1u << qos_flags[i].bit)
+            strbuf_addf(sb, "%s%s", n++ ? "," : "", qos_flags[i].name);
 }
 
 static bool parse_flag(const char *word, size_t len, uint32_t *flags)
 {
     for (size_t i = 0; i < ARRAY_SIZE(qos_flags); i++)
-        if (len >= 4 && strncasecmp(qos_flags[i], word, len) == 0 && len <= strlen(qos_flags[i])) {
-            *flags |= 1u << i;
+        if (len >= 4 && strncasecmp(qos_flags[i].name, word, len) == 0 &&
+            len <= strlen(qos_flags[i].name)) {
+            *flags |= 1u << qos_flags[i].bit;
             return true;
         }
     return false;

@@ -66,6 +66,9 @@ void smgr_reset_usage(struct smgr *s, enum smgr_entity entity, const Pst__AcctCo
     struct err err = { .text = "" };
     int r;
 
+    if (!where || !where->n_clusters)
+        printf("No cluster specified, resetting on local cluster %s\n",
+               conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME));
     if (!find_name(s, entity, where, &ids))
         return;
     if (entity == SMGR_QOS) {

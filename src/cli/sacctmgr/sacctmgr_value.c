@@ -63,34 +63,74 @@ const ProtobufCFieldDescriptor *smgr_field_of(const ProtobufCMessageDescriptor *
     return f;
 }
 
+/* Lines about options of QOS and jobs go where their answers go. */
+static void tell_option(struct smgr_line *l, const char *fmt, const char *word)
+{
+    bool out = l->entity == SMGR_QOS || l->entity == SMGR_JOB;
+
+    (void)fflush(stdout);                            /* in the order it was said */
+    (void)fprintf(out ? stdout : stderr, fmt, word); /* a failure cannot be told */
+    l->s->status = CLI_EXIT_FAILED;
+    l->failed = true;
+}
+
+void smgr_unknown_option(struct smgr_line *l)
+{
+    tell_option(l, " Unknown option: %s\n", l->word ? l->word : "");
+    if (l->entity != SMGR_USER || l->mode != SMGR_ADD)
+        tell_option(l, " Use keyword 'where' to modify condition\n%s", "");
+}
+
 void smgr_bad(struct smgr_line *l, const char *key, const char *value, const char *why)
 {
     smgr_fail(l->s, " Bad %s value: %s%s%s\n", key, value, why ? ": " : "", why ? why : "");
     l->failed = true;
 }
 
-uint32_t smgr_number(struct smgr_line *l, const char *key, const char *value)
+/* A QOS is made or changed without the value; all else is refused. */
+static void refuse_value(struct smgr_line *l)
 {
-    uint64_t n;
-
-    if (strcmp(value, "-1") == 0 || strcasecmp(value, "unlimited") == 0 ||
-        strcasecmp(value, "infinite") == 0)
-        return CLEAR;
-    if (parse_u64(value, 0, UINT32_MAX - 2, &n) < 0) {
-        smgr_bad(l, key, value, NULL);
-        return 0;
-    }
-    return (uint32_t)n;
+    if (l->entity == SMGR_QOS)
+        l->ignored = true;
+    else
+        smgr_unknown_option(l);
 }
 
-double smgr_real(struct smgr_line *l, const char *key, const char *value)
+void smgr_invalid(struct smgr_line *l, const char *key, const char *value)
+{
+    (void)fflush(stdout); /* in the order it was said */
+    (void)fprintf(stderr, "sacctmgr: error: Invalid value for %s (%s)\n", key, value);
+    refuse_value(l);
+}
+
+/* Whole numbers of any size: what is negative takes the value away, what is empty is 0, and of
+ * large ones the lower 32 bits count. */
+bool smgr_number(struct smgr_line *l, const char *key, const char *value, uint32_t *ret)
+{
+    char *end;
+    long long n;
+
+    errno = 0;
+    n = strtoll(value, &end, 10);
+    if (*end || errno || (*value && end == value)) {
+        smgr_invalid(l, key, value);
+        return false;
+    }
+    *ret = n < 0 ? CLEAR : (uint32_t)n;
+    return true;
+}
+
+bool smgr_real(struct smgr_line *l, const char *key, const char *value, double *ret)
 {
     char *end;
     double d = strtod(value, &end);
 
     if (!*value || *end || d != d || (d < 0 && d != -1)) {
-        smgr_bad(l, key, value, NULL);
-        return 0;
+        (void)fflush(stdout); /* in the order it was said */
+        (void)fprintf(stderr, "sacctmgr: error: %s value (%s) is not a valid number\n", key, value);
+        refuse_value(l);
+        return false;
     }
-    return d;
+    *ret = d;
+    return true;
 }

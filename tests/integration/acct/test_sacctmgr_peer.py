@@ -57,7 +57,8 @@ def test_loads(make_cluster, name):
     said = load(c, name).out
     assert ("there is no account chem for alice to coordinate" in said) == bool(gone)
     check(c, name, name, gone)
-    load(c, name)  # once more: nothing changes
+    again = c.run("sacctmgr", "-i", "load", f"file={DUMPS / (name + '.cfg')}", check=False)
+    assert again.rc == 1 and "Nothing new added." in again.out
     check(c, name, name, gone)
 
 

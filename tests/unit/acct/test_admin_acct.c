@@ -26,7 +26,7 @@ static void test_add(void **state)
                      SLURM_NO_CHANGE_IN_DATA);
     assert_int_equal(change(&o, "ADD", "ACCOUNT", "'where':{'names':['x'],'clusters':['nowhere']}"),
                      ESLURM_INVALID_CLUSTER_NAME);
-    assert_int_equal(change(&o, "ADD", "ACCOUNT", "'where':{'names':['x y']}"), ESLURM_BAD_NAME);
+    assert_int_equal(change(&o, "ADD", "ACCOUNT", "'where':{'names':['x:y']}"), ESLURM_BAD_NAME);
     close_office(&o);
 }
 
@@ -163,9 +163,8 @@ static void test_coordinators(void **state)
         ESLURM_ACCESS_DENIED);
     must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
     assert_named(&o, "science");
-    assert_int_equal(
-        change(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}"),
-        SLURM_NO_CHANGE_IN_DATA);
+    /* a second time is no mistake */
+    must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
     /* a coordinator appoints others for what is below */
     assert_int_equal(
         change_as(&o, &carol, "ADD", "COORD", "'where':{'users':['alice'],'accounts':['physics']}"),

@@ -45,7 +45,7 @@ static void test_refused(void **state)
                      ESLURM_ACCESS_DENIED);
     assert_int_equal(change_as(&o, &nobody, "DELETE", "QOS", "'where':{'names':['normal']}"),
                      ESLURM_ACCESS_DENIED);
-    assert_int_equal(change(&o, "ADD", "QOS", "'where':{'names':['a b']}"), ESLURM_BAD_NAME);
+    assert_int_equal(change(&o, "ADD", "QOS", "'where':{'names':['a:b']}"), ESLURM_BAD_NAME);
     assert_int_equal(change(&o, "ADD", "QOS", "'where':{'names':['']}"), ESLURM_BAD_NAME);
     assert_int_equal(
         change(&o, "MODIFY", "QOS", "'where':{'names':['none']},'set':{'qos':{'priority':1}}"),

@@ -86,7 +86,7 @@ static void test_own_choices(void **state)
     assert_told(&o, "ASSOC", "{'users':['alice']}", "'default_qos_id':2");
     assert_int_equal(change_as(&o, &alice, "MODIFY", "USER",
                                "'where':{'names':['alice']},'set':{'assoc':{'default_qos_id':9}}"),
-                     ESLURM_INVALID_QOS);
+                     ESLURM_NO_REMOVE_DEFAULT_QOS);
     assert_int_equal(change_as(&o, &alice, "MODIFY", "USER",
                                "'where':{'names':['alice']},'set':{'assoc':{'qos_added':[2]}}"),
                      ESLURM_ACCESS_DENIED);
@@ -132,7 +132,7 @@ static void test_default_account(void **state)
     /* none at all, where the configuration allows that */
     assert_int_equal(
         change(&o, "MODIFY", "USER", "'where':{'names':['carol']},'set':{'default_account':''}"),
-        ESLURM_INVALID_ACCOUNT);
+        ESLURM_NO_REMOVE_DEFAULT_ACCOUNT);
     assert_int_equal(change_as(&o, &free_one, "MODIFY", "USER",
                                "'where':{'names':['carol']},'set':{'default_account':''}"),
                      0);
@@ -154,9 +154,9 @@ static void test_rename(void **state)
                      ESLURM_ACCESS_DENIED);
     assert_int_equal(
         change(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'new_name':'carol'}"),
-        ESLURM_USER_ID_MISSING);
+        SLURM_ERROR);
     assert_int_equal(
-        change(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'new_name':'a b'}"),
+        change(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'new_name':'a:b'}"),
         ESLURM_BAD_NAME);
     must(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'new_name':'alix'}");
     assert_named(&o, "alice");
@@ -265,11 +265,11 @@ static void test_qos_lists(void **state)
     /* the default must be among them */
     assert_int_equal(change(&o, "MODIFY", "USER",
                             "'where':{'names':['alice']},'set':{'assoc':{'default_qos_id':3}}"),
-                     ESLURM_INVALID_QOS);
+                     ESLURM_NO_REMOVE_DEFAULT_QOS);
     must(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'assoc':{'default_qos_id':2}}");
     assert_int_equal(
         change(&o, "MODIFY", "USER", "'where':{'names':['alice']},'set':{'clear_qos':true}"),
-        ESLURM_INVALID_QOS);
+        ESLURM_NO_REMOVE_DEFAULT_QOS);
     must(&o, "MODIFY", "USER",
          "'where':{'names':['alice']},'set':{'clear_qos':true,'clear_default_qos':true}");
     assert_told(&o, "ASSOC", "{'users':['alice']}", "'qos_ids':[1]");
