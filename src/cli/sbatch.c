@@ -228,6 +228,8 @@ static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRec
     req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
     req->test_only = req->has_test_only = jobopts_has(&s->opts, JO_TEST_ONLY);
     req->array = (char *)jobopts_get(&s->opts, JO_ARRAY);
+    if (req->array && !*req->array)
+        req->array = NULL; /* no array */
     req->script_name = (char *)s->script_name;
     submit_identity(&s->opts, req);
 }

@@ -151,11 +151,11 @@ static bool id_parsed(const char *word, struct ids *ret, char **ret_text)
 {
     size_t len = strlen(word);
     char last = len ? word[len - 1] : '\0';
-    char *text = last == '.'   ? xasprintf_or_die("%s0", word)
-                 : last == '_' ? xasprintf_or_die("%s*", word)
-                               : xstrdup_or_die(word);
+    /* "12_" names no task, and nothing is done */
+    _cleanup_free_ char *as_array = last == '_' ? xasprintf_or_die("%s*", word) : NULL;
+    char *text = last == '.' ? xasprintf_or_die("%s0", word) : xstrdup_or_die(word);
 
-    if (ids_parse(text, ret, NULL) < 0) {
+    if (ids_parse(as_array ? as_array : text, ret, NULL) < 0) {
         free(text);
         return false;
     }

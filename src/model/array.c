@@ -50,7 +50,14 @@ static bool take_item(const char **p, uint32_t max, uint32_t *lo, uint32_t *hi, 
 
 /* ---- writing: ranges in ascending order become the stored form ------------------------------- */
 
-#define STEPPED_LEAST 25u /* an even distance is written as "a-b:step" from this many indexes on */
+#define LISTED_SPAN                                                                                \
+    10u /* an even distance is written as "a-b:step" when b is farther than this ... */
+#define LISTED_MOST 2u /* ... and there are more indexes than these */
+
+static bool is_listed(uint32_t lo, uint32_t hi, uint32_t step)
+{
+    return hi - lo <= LISTED_SPAN || (hi - lo) / step + 1 <= LISTED_MOST;
+}
 
 struct builder {
     struct strbuf sb;
@@ -106,7 +113,7 @@ static int builder_done(struct builder *b, const char *throttle, char **ret)
         *ret = NULL;
         return 0;
     }
-    if (!b->uneven && b->step > 1 && b->count >= STEPPED_LEAST) {
+    if (!b->uneven && b->step > 1 && b->last - b->first > LISTED_SPAN && b->count > LISTED_MOST) {
         strbuf_done(&b->sb);
         b->sb = (struct strbuf)STRBUF_INIT;
         strbuf_addf(&b->sb, "%u-%u:%u", b->first, b->last, b->step);
@@ -138,8 +145,10 @@ static bool parse_single(const char *text, uint32_t max_index, struct builder *b
     const char *p = text;
     uint32_t lo, hi, step;
 
-    if (!take_item(&p, max_index, &lo, &hi, &step) ||
-        (step > 1 && (hi - lo) / step + 1 < STEPPED_LEAST))
+    if (!take_item(&p, max_index, &lo, &hi, &step))
+        return false;
+    hi -= (hi - lo) % step;
+    if (step > 1 && hi > lo && is_listed(lo, hi, step))
         return false;
     *ret_throttle = 0;
     if (*p == '%') {
@@ -149,7 +158,6 @@ static bool parse_single(const char *text, uint32_t max_index, struct builder *b
     }
     if (*p)
         return false;
-    hi -= (hi - lo) % step;
     *b = (struct builder){ .sb = STRBUF_INIT,
                            .any = true,
                            .first = lo,
@@ -161,8 +169,9 @@ static bool parse_single(const char *text, uint32_t max_index, struct builder *b
     return true;
 }
 
-int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t *ret_throttle,
-                uint32_t *ret_count, struct err *err)
+/* Items and perhaps a throttle behind the last. */
+static int parse_items(const char *text, uint32_t max_index, char **ret_tasks,
+                       uint32_t *ret_throttle, uint32_t *ret_count, struct err *err)
 {
     struct builder single;
     struct bitmap *bm = NULL;
@@ -214,6 +223,62 @@ int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t
         return r;
     *ret_throttle = throttle;
     return 0;
+}
+
+/* The throttle at *p, behind its sign: digits; none or a negative number is no limit. */
+static bool take_throttle(const char **p, uint32_t *ret)
+{
+    bool negative = **p == '-';
+    uint32_t n = 0;
+
+    *p += negative;
+    if (**p >= '0' && **p <= '9' && !take_number(p, UINT32_MAX - 1, &n))
+        return false;
+    *ret = negative ? 0 : n;
+    return **p == '\0' || **p == ',' || **p == ']';
+}
+
+/* What people write as "items%throttle": brackets around all, a throttle behind any item, empty
+ * items and blanks before one go; without an item it is index 0.  NULL: no memory, or a bad
+ * throttle. */
+static char *plain_text(const char *text)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    size_t len = strlen(text);
+    bool brackets = len > 1 && *text == '[' && text[len - 1] == ']', begins = true;
+    uint32_t throttle = 0;
+    char *out = NULL;
+
+    for (const char *p = text + brackets, *end = text + len - brackets; p < end;) {
+        if (*p == '%') {
+            p++;
+            if (!take_throttle(&p, &throttle))
+                return NULL;
+        } else if (*p == ',' || (*p == ' ' && begins)) {
+            begins = true;
+            p++;
+        } else {
+            if (begins && sb.len)
+                strbuf_addc(&sb, ',');
+            begins = false;
+            strbuf_addc(&sb, *p++);
+        }
+    }
+    if (!sb.len)
+        strbuf_addc(&sb, '0');
+    if (throttle)
+        strbuf_addf(&sb, "%%%u", throttle);
+    return strbuf_detach(&sb, &out) < 0 ? NULL : out;
+}
+
+int array_parse(const char *text, uint32_t max_index, char **ret_tasks, uint32_t *ret_throttle,
+                uint32_t *ret_count, struct err *err)
+{
+    _cleanup_free_ char *plain = *text ? plain_text(text) : NULL;
+
+    if (!plain)
+        return err_set(err, -EINVAL, "Invalid job array specification");
+    return parse_items(plain, max_index, ret_tasks, ret_throttle, ret_count, err);
 }
 
 /* ---- reading a stored form ------------------------------------------------------------------- */
@@ -328,6 +393,8 @@ static int without_first(const char *tasks, char **ret_tasks)
         return -EINVAL;
     if (hi - lo >= step) {
         lo += step;
+        for (; step > 1 && hi > lo && is_listed(lo, hi, step); lo += step)
+            strbuf_addf(&sb, "%u,", lo);
         strbuf_addf(&sb, hi == lo ? "%u" : step > 1 ? "%u-%u:%u" : "%u-%u", lo, hi, step);
     } else if (!*p || *p == '%') {
         *ret_tasks = NULL;

@@ -83,7 +83,7 @@ static bool take_target(const char **p, struct depend_item *item)
     }
     if (**p == '+') {
         (*p)++;
-        if (item->type != DEPEND_AFTER || !take_u32(p, &item->delay_min))
+        if (!take_u32(p, &item->delay_min))
             return false;
     }
     return take_mark(p, &item->failed);
@@ -170,8 +170,7 @@ void depends_uniq(struct depends *d)
 
         for (size_t k = 0; k < kept && !twice; k++)
             twice = d->items[k].type == it->type && d->items[k].job_id == it->job_id &&
-                    d->items[k].has_task == it->has_task && d->items[k].task == it->task &&
-                    d->items[k].delay_min == it->delay_min && d->items[k].failed == it->failed;
+                    d->items[k].has_task == it->has_task && d->items[k].task == it->task;
         if (!twice)
             d->items[kept++] = *it;
     }
@@ -306,6 +305,15 @@ static bool singleton_free(const struct cluster *c, const struct job *job)
     return !active && (!first || (job->rec->has_job_id && job->rec->job_id <= first->rec->job_id));
 }
 
+/* aftercorr of a job that nobody knows is met: it is over, however it ended. */
+static bool is_forgotten(const struct cluster *c, const struct depend_item *it)
+{
+    const uint32_t *ids;
+
+    return it->type == DEPEND_AFTERCORR && !cluster_job(c, it->job_id) &&
+           !cluster_array_jobs(c, it->job_id, &ids);
+}
+
 /* Is one item met, and can it still be? */
 static enum depend_result item_eval(const struct depend_item *it, const struct cluster *c,
                                     const struct job *job, int64_t now_us, int64_t *until_us)
@@ -337,7 +345,7 @@ static enum depend_result item_eval(const struct depend_item *it, const struct c
             return DEPEND_WAIT;
         /* fall through */
     case DEPEND_AFTEROK:
-        if (t.failed || !t.found)
+        if (t.failed || (!t.found && !is_forgotten(c, it)))
             return DEPEND_NEVER;
         return t.open ? DEPEND_WAIT : DEPEND_MET;
     case DEPEND_AFTERNOTOK:
@@ -361,7 +369,9 @@ enum depend_result depends_eval(struct depends *d, const struct cluster *c, cons
         return DEPEND_MET;
     for (size_t i = 0; i < d->n; i++) {
         struct depend_item it = d->items[i];
-        enum depend_result r = item_eval(&it, c, job, now_us, ret_until_us);
+        /* One that must hold cannot any more: the rest is not looked at. */
+        enum depend_result r =
+            never && !d->any ? DEPEND_WAIT : item_eval(&it, c, job, now_us, ret_until_us);
         const uint32_t *ids;
 
         if (it.type != DEPEND_SINGLETON && !it.has_task && cluster_array_jobs(c, it.job_id, &ids))
@@ -492,6 +502,14 @@ static int find_cycle(const struct depends *d, const struct cluster *c, uint32_t
     return r;
 }
 
+/* Has the job that the item names tasks? */
+static bool is_array(const struct cluster *c, const struct depend_item *it)
+{
+    const uint32_t *ids;
+
+    return cluster_array_jobs(c, it->job_id, &ids) > 0;
+}
+
 int depends_check(const struct depends *d, const struct cluster *c, uint32_t job_id,
                   unsigned max_depth)
 {
@@ -512,7 +530,9 @@ int depends_check(const struct depends *d, const struct cluster *c, uint32_t job
             continue;
         t = target_of(c, it, NULL);
         if (!t.found && (it->type == DEPEND_AFTEROK || it->type == DEPEND_AFTERNOTOK ||
-                         it->type == DEPEND_AFTERCORR))
+                         cluster_job(c, it->job_id)))
+            return -ENOENT;
+        if ((it->has_task || it->whole_array) && t.found && !is_array(c, it))
             return -ENOENT;
     }
     return 0;

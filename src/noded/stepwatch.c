@@ -84,9 +84,9 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         steps_release(d, job);
         job->batch_status = end ? end->exit_status : 0;
         if (!job->terminating && !job_has_live_work(job) &&
-            env_alloc_nodes(job->on->job->alloc) == 1) {
+            env_alloc_nodes(job->on->job->alloc) == 1 && !scripts_any(d, true)) {
             /* No other node has a part of the job: end it here, which saves the controller a round
-             * trip. */
+             * trip.  An Epilog may last: the job is told to have ended before it runs. */
             job->terminating = job->single = true;
             listen_revoke(d->listener, job->job_id, job->run_id);
             steps_advance_job(d, job);

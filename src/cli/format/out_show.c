@@ -300,6 +300,10 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
         next_line(sb, o);
         strbuf_addf(sb, "SubmitLine=%s", text_or(j->submit_line, "(null)"));
     }
+    if (j->expedited) {
+        next_line(sb, o);
+        strbuf_add(sb, "ExpeditedRequeue=Yes");
+    }
     next_line(sb, o);
     strbuf_addf(sb, "WorkDir=%s", text_or(j->work_dir, "(null)"));
 }

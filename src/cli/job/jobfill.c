@@ -235,8 +235,11 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
         job->has_exclusive = true;
     }
     if (jobopts_has(jo, JO_REQUEUE) || jobopts_has(jo, JO_NO_REQUEUE)) {
+        const char *how = jobopts_get(jo, JO_REQUEUE);
+
         job->requeue = jobopts_has(jo, JO_REQUEUE);
         job->has_requeue = true;
+        job->has_expedited = job->expedited = how && strcasecmp(how, "expedite") == 0;
     }
     if (jobopts_has(jo, JO_NO_KILL)) {
         job->no_kill = strcasecmp(jo->value[JO_NO_KILL], "off") != 0;

@@ -503,7 +503,7 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
     if (kind == KIND_EXCLUSIVE && arg && !*arg)
         return 0; /* as without a value */
     if (words)
-        return arg ? check_words(o, arg, words, err) : 0;
+        return arg && (*arg || kind != KIND_REQUEUE) ? check_words(o, arg, words, err) : 0;
     switch (kind) {
     case KIND_FLAG:
     case KIND_TEXT:

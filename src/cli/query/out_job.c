@@ -212,7 +212,10 @@ const char *job_reason(const struct job_row *r)
 
 uint32_t job_priority(const struct job_row *r)
 {
-    return r->job->has_cur_priority ? r->job->cur_priority : r->job->priority;
+    const Pst__JobRecord *j = r->job;
+
+    return j->has_cur_priority && !(j->has_priority && !j->priority) ? j->cur_priority
+                                                                     : j->priority;
 }
 
 /* ---- times ----------------------------------------------------------------------------------- */

@@ -201,5 +201,12 @@ bool jobfilter_match(const struct jobfilter *f, const struct job_row *r)
 
 bool jobfilter_match_state(const struct jobfilter *f, const Pst__JobRecord *j)
 {
+    /* Held by its exit or a command it is not what waits as pending. */
+    static const uint32_t held =
+        1u << PST__JOB_FLAG__JOB_FLAG_REQUEUE_HOLD | 1u << PST__JOB_FLAG__JOB_FLAG_SPECIAL_EXIT;
+
+    if (f->have_states && !f->states.all && j->state == PST__JOB_STATE__JOB_PENDING &&
+        (j->state_flags & held))
+        return (f->states.flags & j->state_flags) != 0;
     return filter_state_match(&f->states, (unsigned)j->state, j->state_flags);
 }

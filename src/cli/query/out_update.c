@@ -25,6 +25,7 @@ enum value {
     V_NUMBER,
     V_NUMBER_INF, /* UNLIMITED and INFINITE clear */
     V_BOOL,       /* yes no 1 0 */
+    V_REQUEUE,    /* the same, or any number */
     V_MEM,        /* MiB */
     V_MEM_INF,
     V_MINUTES, /* a time limit; UNLIMITED clears */
@@ -102,7 +103,7 @@ static const struct row job_rows[] = {
     { "ReqProcs", V_UNUSED, NULL },
     { "ReqSockets", V_NUMBER, "sockets_per_node" },
     { "ReqThreads", V_NUMBER, "threads_per_core" },
-    { "Requeue", V_BOOL, "requeue" },
+    { "Requeue", V_REQUEUE, "requeue" },
     { "ReservationName", V_TEXT, "reservation" },
     { "ResetAccrueTime", V_UNUSED, NULL },
     { "SiteFactor", V_UNUSED, NULL },
@@ -355,7 +356,7 @@ static int set_job_limit(struct update *u, const char *text, char sign, struct e
     uint32_t minutes;
     int r;
 
-    if (!sign && (*text == '+' || (*text == '-' && strcmp(text, "-1") != 0)))
+    if (!sign && (*text == '+' || *text == '-'))
         sign = *text++;
     r = time_limit_parse(text, &minutes, NULL);
     if (r < 0)
@@ -435,6 +436,12 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
         break;
     case V_BOOL:
         r = parse_bool(text, &value);
+        break;
+    case V_REQUEUE:
+        r = parse_u64(text, 0, UINT16_MAX, &n) == 0 ? 0 : parse_bool(text, &value);
+        if (r < 0)
+            return err_set(err, -EDOM, "scontrol: error: Invalid Requeue value: %s", text);
+        value = n ? 1 : value;
         break;
     case V_MEM_INF:
     case V_MEM:

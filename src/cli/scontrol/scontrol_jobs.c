@@ -72,7 +72,7 @@ static bool take_jobs(struct scontrol *s, struct verb_request *v, int argc, char
         }
         if (filter_parse_ids(argv[i], &ids, &err) < 0) {
             scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), argv[i]);
-            return false;
+            continue;
         }
         filter_ids_done(&ids);
         filter_add_ids(&v->request.ids, &v->request.n_ids, argv[i]);
@@ -150,9 +150,6 @@ void scontrol_requeuehold(struct scontrol *s, int argc, char **argv)
     for (; argc; argc--, argv++) {
         if (strcasecmp(argv[0], "state=SpecialExit") == 0 || strcasecmp(argv[0], "state=SE") == 0) {
             flags |= VERB_SPECIAL;
-        } else if (strncasecmp(argv[0], "state=", 6) == 0) {
-            scontrol_fail(s, "invalid state specified: %s", argv[0] + 6);
-            return;
         } else if (strcasecmp(argv[0], "incomplete") == 0) {
             flags |= VERB_INCOMPLETE;
         } else {

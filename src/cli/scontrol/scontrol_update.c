@@ -68,7 +68,8 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
 /* ---- TimeLimit=+2 ---------------------------------------------------------------------------- */
 
 struct limit_lookup {
-    uint32_t job_id, minutes;
+    uint32_t minutes;
+    int64_t start_us; /* of a job that runs; else 0 */
     bool found, unlimited;
 };
 
@@ -81,6 +82,7 @@ static int on_limit(void *ctx, const ProtobufCMessage *record, const struct quer
     l->found = true;
     l->unlimited = j->time_unlimited || !j->has_time_limit_min;
     l->minutes = j->time_limit_min;
+    l->start_us = j->state == PST__JOB_STATE__JOB_PENDING ? 0 : j->start_us;
     return 0;
 }
 
@@ -99,7 +101,8 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     }
     filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
     filter_ids_done(&ids);
-    query_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor, &set);
+    query_need_names("time_limit_min time_unlimited state start_us", &pst__job_record__descriptor,
+                     &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
     r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
@@ -113,16 +116,34 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     return r >= 0 && l->found;
 }
 
+/* The limit with which a running job ends then, in whole minutes. */
+static int64_t minutes_until(const struct limit_lookup *l, int64_t end_us)
+{
+    const int64_t minute_us = 60 * USEC_PER_SEC;
+
+    return l->start_us ? (end_us - l->start_us + minute_us - 1) / minute_us : 0;
+}
+
+/* TimeLimit=+2 and EndTime=: a limit of each job's own. */
 static void change_limits(struct scontrol *s, struct update *u, char **ids, size_t n_ids)
 {
+    int64_t end_us = u->job.end_us;
+
+    u->job.has_end_us = false;
     for (size_t i = 0; i < n_ids; i++) {
         struct limit_lookup l = { 0 };
         int64_t minutes;
 
         if (!present_limit(s, ids[i], &l))
             continue;
-        minutes = (int64_t)l.minutes + u->limit_change_min;
-        if (l.unlimited || minutes < 1 || minutes >= UINT32_MAX) {
+        if (u->has_limit_change && l.unlimited) {
+            scontrol_fail(s, "scontrol: error: Cannot increment/decrement TimeLimit when set to "
+                             "UNLIMITED.");
+            continue;
+        }
+        minutes = u->has_limit_change ? (int64_t)l.minutes + u->limit_change_min
+                                      : minutes_until(&l, end_us);
+        if (minutes < 1 || minutes >= UINT32_MAX) {
             scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_TIME_LIMIT), ids[i]);
             continue;
         }
@@ -205,9 +226,11 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *id
         filter_add_ids(&ids, &n_ids, id);
     }
     if (read_values(s, &u, UPDATE_JOB, id ? "JobId" : "JobName", argc, argv)) {
-        if (u.has_limit_change && !n_ids)
+        bool own = u.has_limit_change || u.job.has_end_us;
+
+        if (own && !n_ids)
             scontrol_fail(s, "TimeLimit can be changed by an amount for jobs named by JobId only");
-        else if (u.has_limit_change)
+        else if (own)
             change_limits(s, &u, ids, n_ids);
         else
             send_job_update(s, &u, ids, n_ids, id ? NULL : name);

@@ -44,6 +44,16 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
  * system makes up for a failure. */
 #define REQUEUE_DELAY_S 120u
 
+/* --requeue=expedite, where the site allows it. */
+static bool is_expedited(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const char *v;
+    size_t len;
+
+    return r->has_expedited && r->expedited &&
+           conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_expedited_requeue", &v, &len);
+}
+
 static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
                         bool by_command)
 {
@@ -55,7 +65,7 @@ static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__J
     }
     /* else as it is */
     (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s);
-    if (delay_s)
+    if (delay_s && !is_expedited(ctld, r))
         SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
 }
 
@@ -232,10 +242,15 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
         end.by_command = true;
         end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE &&
                       j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue;
-    } else if (j->rec->has_batch && j->rec->batch && code) {
+    } else if (j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue &&
+               code) {
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
+        end.special_exit = end.requeue_hold;
         end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
     }
+    if (end.state == JOB_STATE(FAILED) && !end.requeue && is_expedited(ctld, j->rec) &&
+        j->rec->has_requeue && j->rec->requeue)
+        end.requeue = end.requeue_hold = true;
     return lifecycle_end(ctld, j, &end);
 }
 
@@ -270,6 +285,32 @@ void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *
     SET(set, last_sluid, id);
 }
 
+/* The exit code of the script holds the job, not a command. */
+static bool held_by_exit(const Pst__JobRecord *r)
+{
+    return job_state(r) == JOB_STATE(FAILED) && r->has_exit_status && r->exit_status &&
+           (job_has_flag(r, JOB_FLAG(SPECIAL_EXIT)) || job_has_flag(r, JOB_FLAG(REQUEUE_HOLD)));
+}
+
+/* How a job that waits again is shown. */
+static uint32_t requeued_flags(const struct ctld *ctld, const Pst__JobRecord *r, bool special)
+{
+    if (special)
+        return JOB_FLAG(SPECIAL_EXIT);
+    if (!is_expedited(ctld, r))
+        return 0;
+    return held_by_exit(r)                        ? JOB_FLAG(REQUEUE_HOLD)
+           : job_state(r) == JOB_STATE(NODE_FAIL) ? JOB_FLAG(EXPEDITING)
+                                                  : 0;
+}
+
+/* Is the beginning the one that the end of the run set? */
+static bool delay_from_end(const Pst__JobRecord *r)
+{
+    return job_has_flag(r, JOB_FLAG(REQUEUED)) && !cron_is(r) && r->has_begin_us && r->has_end_us &&
+           r->begin_us > r->end_us;
+}
+
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
                          bool special)
 {
@@ -279,7 +320,8 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_REQUEUE, r->job_id);
 
     for (size_t i = 0; i < ARRAY_SIZE(gone); i++)
-        tx_clear(tx, gone[i]);
+        if (!(held_by_exit(r) && gone[i] == JOB_F_EXIT_STATUS)) /* why it is held stays shown */
+            tx_clear(tx, gone[i]);
     if (r->req_reservation) { /* it asks as it did before */
         tx_clear(tx, JOB_F_REQ_RESERVATION);
         if (*r->req_reservation)
@@ -289,14 +331,17 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
             tx_clear(tx, JOB_F_RESERVATION);
     }
     SET(set, state, JOB_STATE(PENDING));
-    SET(set, state_flags, special ? JOB_FLAG(SPECIAL_EXIT) : 0);
+    SET(set, state_flags, requeued_flags(ctld, r, special));
     SET(set, restart_count, job_restarts(r) + 1);
     SET(set, requeue_us, core_now());
+    if (delay_from_end(r)) /* requeue_delay counts from now, when the nodes are clean */
+        SET(set, begin_us, core_now() + r->begin_us - r->end_us);
     if (hold || special || job_is_held(r))
         SET(set, reason, held_reason(r, hold || special));
     else
         tx_clear(tx, JOB_F_REASON);
-    if (hold && !special && set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
+    if ((hold || special) && !(special && held_by_exit(r)) &&
+        set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
         (void)pb_set_str(&set->reason_text, "job requeued in held state"); /* -ENOMEM: the word */
     else
         tx_clear(tx, JOB_F_REASON_TEXT);

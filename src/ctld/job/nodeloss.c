@@ -1,15 +1,19 @@
-/* nodeloss.c - a node is lost: what it held ends, is queued again, or goes on without it */
+/* nodeloss.c - a node is lost: what it held ends, is queued again, or goes on without it; see
+ * nodeloss.h */
 #include "ctld/job/nodeloss.h"
 
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "ctld/core/service.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
+#include "ctld/job/resize.h"
 #include "ctld/step/steps.h"
 
 static bool runs_on(const struct job *j, uint32_t node_id)
@@ -46,7 +50,18 @@ static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const s
         lifecycle_node_clean(ctld, j, node_id);
 }
 
-static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n)
+/* --no-kill: the rest goes on, in an allocation without the node. */
+static void go_on_without(struct ctld *ctld, struct job *j, const struct node *n)
+{
+    uint32_t id = j->rec->job_id;
+
+    lose_steps(ctld, j, n->rec->node_id);
+    j = cluster_job(ctld->cluster, id);
+    if (resize_drop_node(ctld, j, n->rec->node_id) != 0) /* suspended, or one of several parts */
+        prologs_passed(ctld, j, n->rec->node_id);
+}
+
+static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n, bool for_good)
 {
     const Pst__JobRecord *r = j->rec;
     struct job_end end = { .state = JOB_STATE(NODE_FAIL),
@@ -60,20 +75,18 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n)
         lifecycle_node_clean(ctld, j, n->rec->node_id);
     } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
                r->alloc->node_ids[0] != n->rec->node_id) {
-        lose_steps(ctld, j, n->rec->node_id); /* --no-kill: the rest goes on */
-        prologs_passed(ctld, j, n->rec->node_id);
+        go_on_without(ctld, j, n);
     } else {
-        end.requeue = r->has_batch && r->batch && r->has_requeue && r->requeue;
+        end.requeue = !for_good && r->has_batch && r->batch && r->has_requeue && r->requeue;
         lose_job(ctld, j, n->rec->node_id, &end);
     }
 }
 
-void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why)
+static void end_jobs(struct ctld *ctld, struct node *n, bool for_good)
 {
     _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
     size_t count = 0;
 
-    log_error("node %s: lost: %s", n->rec->name, why);
     /* By id: with a component ends its whole job. */
     for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
          j = j->next_active)
@@ -83,6 +96,80 @@ void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why)
         struct job *j = cluster_job(ctld->cluster, ids[i]);
 
         if (j && runs_on(j, n->rec->node_id) && job_holds_resources(j->rec))
-            lose_node_of(ctld, j, n);
+            lose_node_of(ctld, j, n, for_good);
     }
 }
+
+void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why)
+{
+    log_error("node %s: lost: %s", n->rec->name, why);
+    end_jobs(ctld, n, false);
+}
+
+/* ---- what leaves the configuration -----------------------------------------------------------
+ *
+ * A job in a partition that is gone could never start or be limited again; one on a node that is
+ * gone runs where nobody looks.  Both end as if the node had failed, and are not queued again. */
+
+/* Is any partition of the list "a,b" there? */
+static bool has_partition(const struct ctld *ctld, const char *list)
+{
+    _cleanup_free_ char *copy = list ? strdup(list) : NULL;
+    char *save = NULL;
+
+    if (!copy)
+        return true; /* none asked for, or no memory: it stays */
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
+        if (cluster_partition(ctld->cluster, w))
+            return true;
+    return false;
+}
+
+static void end_without_partition(struct ctld *ctld)
+{
+    const struct job_end end = { .state = JOB_STATE(NODE_FAIL),
+                                 .reason = PST__JOB_REASON__REASON_PARTITION_DOWN,
+                                 .kill_text =
+                                     "DUE TO NODE FAILURE, SEE SLURMCTLD LOG FOR DETAILS" };
+    size_t n = 0, room = ctld->cluster->jobs.count;
+    _cleanup_free_ uint32_t *ids = malloc((room + 1) * sizeof(*ids));
+    void *v;
+
+    for (size_t pos = 0; ids && (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        const struct job *j = v;
+
+        if (!job_is_ended(j->rec) && !has_partition(ctld, j->rec->partition) && n < room)
+            ids[n++] = j->rec->job_id;
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = cluster_job(ctld->cluster, ids[i]); /* with one may have ended another */
+
+        if (!j || job_is_ended(j->rec))
+            continue;
+        log_error("job %u: its partition %s is gone", ids[i], j->rec->partition);
+        (void)lifecycle_end(ctld, j, &end); /* disk full: at the next reconfiguration */
+    }
+}
+
+static void end_removed(struct ctld *ctld, struct node *n)
+{
+    log_error("node %s: not in the configuration any more", n->rec->name);
+    end_jobs(ctld, n, true);
+}
+
+static void follow_configuration(struct ctld *ctld)
+{
+    end_without_partition(ctld);
+    for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
+        struct node *n = ctld->cluster->nodes[i];
+
+        if (n && n->jobs && !conf_find_node(ctld->conf, n->rec->name))
+            end_removed(ctld, n);
+    }
+}
+
+const struct ctld_service nodeloss_service = {
+    .name = "nodeloss",
+    .recovered = follow_configuration,
+    .reconfigured = follow_configuration,
+};

@@ -242,10 +242,8 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
     SET(set, priority, 0);
     SET(set, held_by_user, by_user);
-    if (job_is_pending(j->rec))
-        SET(set, reason,
-            by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER
-                    : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    SET(set, reason,
+        by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
     return note_commit(a, core_commit(a->ctld, tx));
 }
 
@@ -269,8 +267,8 @@ static int do_release(struct action *a, const struct job_ref *ref)
 
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
-    if (!job_is_pending(j->rec))
-        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+    if (job_is_ended(j->rec))
+        return ESLURM_ALREADY_DONE;
     if (!job_is_held(j->rec))
         return 0;
     if (!admin && !users_hold(j->rec))
@@ -279,13 +277,13 @@ static int do_release(struct action *a, const struct job_ref *ref)
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_RELEASE, j->rec->job_id);
     SET(set, state_flags, j->rec->state_flags & ~held);
     SET(set, batch_failures, 0);
-    if (!j->rec->has_eligible_us && !j->rec->dependency)
+    if (job_is_pending(j->rec) && !j->rec->has_eligible_us && !j->rec->dependency)
         SET(set, eligible_us, core_now());
     tx_clear(tx, JOB_F_PRIORITY);
     tx_clear(tx, JOB_F_HELD_BY_USER);
     tx_clear(tx, JOB_F_REASON);
     tx_clear(tx, JOB_F_REASON_TEXT);
-    if (j->rec->reason_text || job_has_flag(j->rec, held))
+    if (job_is_pending(j->rec) && (j->rec->reason_text || job_has_flag(j->rec, held)))
         tx_clear(tx, JOB_F_BEGIN_US); /* of the requeue, which the release ends */
     return note_commit(a, core_commit(a->ctld, tx));
 }
@@ -302,9 +300,9 @@ static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
         return ESLURM_BATCH_ONLY;
     if (!(j->rec->has_requeue && j->rec->requeue))
         return ESLURM_DISABLED;
-    if (job_is_pending(j->rec))
-        return hold ? do_hold(a, ref, false) : ESLURM_JOB_PENDING;
-    if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)) || job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+    if (job_is_pending(j->rec) || job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+        return ESLURM_JOB_PENDING;
+    if (job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
         return ESLURM_TRANSITION_STATE_NO_UPDATE;
     return note_commit(a, lifecycle_requeue(a->ctld, j, hold, special, "DUE TO JOB REQUEUE"));
 }
@@ -327,8 +325,6 @@ static int do_suspend(struct action *a, const struct job_ref *ref, bool suspend)
         return ESLURM_JOB_PENDING;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
-    if (!policy_may_manage(a->ctld, a->cmd, j->rec))
-        return ESLURM_ACCESS_DENIED;
     if (job_waits_for_turn(j->rec))
         return suspend ? note_commit(a, gang_leave(a->ctld, j))
                        : ESLURM_DISABLED; /* it goes on by itself */
@@ -488,12 +484,15 @@ static int requeue_group(struct action *a, const struct job_ref *ref)
     for (uint32_t k = 0; k < n; k++) {
         const struct job *j = het_component(a->ctld->cluster, r, k);
 
-        if (!j || job_has_flag(j->rec, JOB_FLAG(REQUEUED)) ||
-            (ended && job_has_flag(j->rec, JOB_FLAG(COMPLETING))))
-            return j ? ESLURM_TRANSITION_STATE_NO_UPDATE : ESLURM_INVALID_JOB_ID;
+        if (!j)
+            return ESLURM_INVALID_JOB_ID;
+        if (job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
+            return ESLURM_JOB_PENDING;
+        if (ended && job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+            return ESLURM_TRANSITION_STATE_NO_UPDATE;
     }
     if (job_is_pending(r))
-        return hold ? each_component(a, ref) : ESLURM_JOB_PENDING;
+        return ESLURM_JOB_PENDING;
     code = do_requeue(a, ref, hold);
     for (uint32_t k = 1; ended && code == 0 && k < n; k++) {
         const struct job *first = cluster_job(a->ctld->cluster, leader);
@@ -541,12 +540,13 @@ static int act_het(struct action *a, const struct job_ref *ref)
                               : requeue_group(a, ref);
     case PST__JOB_VERB__VERB_SUSPEND:
     case PST__JOB_VERB__VERB_RESUME:
-        return ref->component ? ESLURM_INVALID_JOB_ID
+        return ref->component ? ESLURM_NOT_WHOLE_HET_JOB
                : follower     ? ESLURM_NOT_HET_JOB_LEADER
                               : each_component(a, ref);
     case PST__JOB_VERB__VERB_HOLD:
     case PST__JOB_VERB__VERB_UHOLD:
     case PST__JOB_VERB__VERB_RELEASE:
+        return whole || !a->id ? each_component(a, ref) : act_on_job(a, ref);
     case PST__JOB_VERB__VERB_TOP:
         return whole || !a->id ? each_component(a, ref) : ESLURM_NOT_WHOLE_HET_JOB;
     case PST__JOB_VERB__VERB_SIGNAL:
@@ -566,12 +566,24 @@ static int not_his(Pst__JobVerb verb)
     case PST__JOB_VERB__VERB_HOLD:
     case PST__JOB_VERB__VERB_UHOLD:
     case PST__JOB_VERB__VERB_RELEASE:
-    case PST__JOB_VERB__VERB_REQUEUE:
-    case PST__JOB_VERB__VERB_REQUEUE_HOLD:
+    case PST__JOB_VERB__VERB_NOTIFY:
         return ESLURM_USER_ID_MISSING;
     default:
         return ESLURM_ACCESS_DENIED;
     }
+}
+
+/* May the id name a step? */
+static bool takes_steps(Pst__JobVerb verb)
+{
+    return verb == PST__JOB_VERB__VERB_CANCEL || verb == PST__JOB_VERB__VERB_SIGNAL ||
+           verb == PST__JOB_VERB__VERB_COMPLETE || verb == PST__JOB_VERB__VERB_NOTIFY;
+}
+
+static bool holds_or_releases(Pst__JobVerb verb)
+{
+    return verb == PST__JOB_VERB__VERB_HOLD || verb == PST__JOB_VERB__VERB_UHOLD ||
+           verb == PST__JOB_VERB__VERB_RELEASE;
 }
 
 /* Units of what is done to it, or of the look that finds that nothing can be. */
@@ -602,6 +614,10 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     budget_spend(&a->walk.budget, act_cost(a, ref));
     if (!may_manage(a, ref->job))
         add_result(a, not_his(a->req->verb), NULL, id);
+    else if (ref->has_step && !takes_steps(a->req->verb))
+        add_result(a, ESLURM_INVALID_JOB_ID, NULL, id);
+    else if (holds_or_releases(a->req->verb) && ref->job->rec->cron_spec)
+        add_result(a, a->id ? ESLURM_CANNOT_MODIFY_CRON_JOB : 0, NULL, id);
     else
         add_result(a, het_is(ref->job->rec) ? act_het(a, ref) : act_on_job(a, ref), NULL, id);
 }

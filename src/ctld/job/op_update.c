@@ -81,12 +81,14 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
         return ESLURM_ACCESS_DENIED;
     /* Where a job writes, it writes as its owner: an operator or coordinator would have his
      * rights. */
+    if (field == JOB_F_LICENSES && !job_is_pending(j->rec) && !policy_is_operator(u->ctld, u->cmd))
+        return ESLURM_ACCESS_DENIED;
     if (row->by == FIELD_BY_SAME_USER && !cmd_may_act_as(u->ctld, u->cmd, j->rec->uid))
         return ESLURM_ACCESS_DENIED;
     if (row->update == FIELD_UPDATE_PENDING && !job_is_pending(j->rec))
-        return job_is_ended(j->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_NOT_PENDING;
+        return job_is_ended(j->rec) ? ESLURM_JOB_FINISHED : ESLURM_JOB_NOT_PENDING;
     if (row->update == FIELD_UPDATE_UNENDED && job_is_ended(j->rec))
-        return ESLURM_ALREADY_DONE;
+        return ESLURM_JOB_FINISHED;
     return 0;
 }
 
@@ -675,6 +677,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
     }
     if (cron_is(j->rec)) {
         add_result(u, ESLURM_CANNOT_MODIFY_CRON_JOB, j->rec->job_id);
+        return;
+    }
+    if (job_has_flag(j->rec, JOB_FLAG(EXPEDITING)) && !policy_is_operator(u->ctld, u->cmd)) {
+        add_result(u, ESLURM_NOT_SUPPORTED, j->rec->job_id);
         return;
     }
     if (!(j = job_ref_own(u->ctld, ref))) {

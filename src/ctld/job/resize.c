@@ -150,6 +150,22 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     return lsn ? 0 : EPST_DISK_FULL;
 }
 
+int resize_drop_node(struct ctld *ctld, struct job *j, uint32_t node_id)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    _cleanup_(bitmap_free) struct bitmap *keep = NULL;
+    long pos = a ? alloc_position(a, node_id) : -1;
+    uint64_t lsn;
+
+    if (pos < 0 || a->n_node_ids < 2 || job_is_suspended(j->rec) || het_is(j->rec))
+        return ESLURM_NOT_SUPPORTED;
+    if (bitmap_new((uint32_t)a->n_node_ids, &keep) < 0)
+        return SLURM_ERROR;
+    bitmap_fill(keep);
+    bitmap_clear(keep, (uint32_t)pos);
+    return shrink_job(ctld, j, keep, &lsn);
+}
+
 bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set)
 {
     return set && (set->has_min_nodes || set->req_nodes) && job_holds_resources(r) &&

@@ -148,7 +148,8 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     struct err err = { .text = "" };
     Pst__Transaction *tx;
     uint64_t lsn;
-    int code = 0;
+    int code = 0, refused = 0; /* what some nodes refuse, the others do */
+    size_t done = 0;
 
     if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 ||
         !hostlist_count(hl)) {
@@ -160,10 +161,15 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
         code = n ? patch_node(ctld, req, cmd, tx, n) : ESLURM_INVALID_NODE_NAME;
+        done += code == 0;
+        if (code == ESLURM_INVALID_NODE_STATE_TRANSITION) {
+            refused = code;
+            code = 0;
+        }
     }
-    if (code != 0) {
+    if (code != 0 || !done) {
         tx_free(tx);
-        core_error(ctld, cmd, code, NULL);
+        core_error(ctld, cmd, code ? code : refused, NULL);
         return;
     }
     lsn = core_commit(ctld, tx);
@@ -173,7 +179,10 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     }
     if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_DOWN)
         nodes_went_down(ctld, hl, "set down by an operator");
-    core_ok(ctld, cmd, ctld->applied_lsn);
+    if (refused)
+        core_error(ctld, cmd, refused, NULL);
+    else
+        core_ok(ctld, cmd, ctld->applied_lsn);
 }
 
 static const struct ctld_op nodeops_ops[] = {

@@ -211,6 +211,8 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
         (void)pb_set_str(&s->rec->dependency, NULL); /* cannot fail: it frees */
         return true;
     }
+    if (strncasecmp(s->rec->dependency, "expand:", strlen("expand:")) == 0)
+        return submission_fail(s, ESLURM_NOT_SUPPORTED);
     if (depends_parse(s->rec->dependency, &d, NULL) < 0)
         return submission_fail(s, ESLURM_DEPENDENCY);
     depends_uniq(&d);

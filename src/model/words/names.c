@@ -46,6 +46,7 @@ static const struct state_row job_flags[] = {
     [PST__JOB_FLAG__JOB_FLAG_RESIZING] = { "RESIZING", "RS" },
     [PST__JOB_FLAG__JOB_FLAG_LAUNCH_FAILED] = { "LAUNCH_FAILED", NULL },
     [PST__JOB_FLAG__JOB_FLAG_RESV_DEL_HOLD] = { "RESV_DEL_HOLD", "RD" },
+    [PST__JOB_FLAG__JOB_FLAG_EXPEDITING] = { "EXPEDITING", "PD" },
 };
 _Static_assert(ARRAY_SIZE(job_flags) == NAMES_JOB_FLAGS, "every job flag needs a row");
 
@@ -54,7 +55,7 @@ static const unsigned char flag_precedence[] = {
     PST__JOB_FLAG__JOB_FLAG_RESIZING,     PST__JOB_FLAG__JOB_FLAG_REQUEUED,
     PST__JOB_FLAG__JOB_FLAG_REQUEUE_HOLD, PST__JOB_FLAG__JOB_FLAG_SPECIAL_EXIT,
     PST__JOB_FLAG__JOB_FLAG_STOPPED,      PST__JOB_FLAG__JOB_FLAG_RESV_DEL_HOLD,
-    PST__JOB_FLAG__JOB_FLAG_SIGNALING,
+    PST__JOB_FLAG__JOB_FLAG_SIGNALING,    PST__JOB_FLAG__JOB_FLAG_EXPEDITING,
 };
 
 const char *names_job_state(unsigned state)

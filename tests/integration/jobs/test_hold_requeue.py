@@ -265,7 +265,7 @@ def test_requeue_of_what_is_incomplete_only(c):
     c.run("scontrol", "requeue", "Incomplete", f"{held},{runs}")
     wait_until(lambda: c.job(runs)["Restarts"] == "1", "the running one is queued again")
     assert c.job(held)["Restarts"] == "0"
-    assert "invalid state" in c.refused("scontrol", "requeuehold", "State=Bogus", runs)
+    assert "Invalid job id specified for job State=Bogus" in c.refused("scontrol", "requeuehold", "State=Bogus", runs)
 
 
 def test_a_deadline_that_cannot_be_met(c):

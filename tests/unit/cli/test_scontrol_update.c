@@ -128,7 +128,7 @@ static void test_refusals(void **state)
         { UPDATE_JOB, "NumNodes=0", -EINVAL, "Invalid input: NumNodes=0" },
         { UPDATE_JOB, "NumNodes=4-2", -EINVAL, "Invalid input: NumNodes=4-2" },
         { UPDATE_JOB, "NumTasks=x", -EINVAL, "Invalid input: NumTasks=x" },
-        { UPDATE_JOB, "Requeue=perhaps", -EINVAL, "Invalid input: Requeue=perhaps" },
+        { UPDATE_JOB, "Requeue=perhaps", -EDOM, "scontrol: error: Invalid Requeue value: perhaps" },
         { UPDATE_JOB, "Nice=99999999999", -ERANGE, "Invalid input: Nice=99999999999" },
         { UPDATE_JOB, "MailType=SOMETIMES", -EINVAL, "Invalid input: MailType=SOMETIMES" },
         { UPDATE_JOB, "UserID=no such user", -ENOENT, "Invalid input: UserID=no such user" },

@@ -100,7 +100,7 @@ static void test_requeue_and_dependants(void **state)
     assert_job(d, ok, want);
     assert_job(d, ok, "'state':'JOB_PENDING'");
     assert_job(d, any, "'dependency':");
-    assert_int_equal(act(d, id, "REQUEUE"), ESLURM_TRANSITION_STATE_NO_UPDATE);
+    assert_int_equal(act(d, id, "REQUEUE"), ESLURM_JOB_PENDING);
     assert_int_equal(node_clean(n, id, run), 0);
     assert_job(d, id, "'state':'JOB_PENDING'");
     assert_job(d, id, "'priority':0");
