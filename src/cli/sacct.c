@@ -4,6 +4,7 @@
  * steps, are applied here.  Jobs are printed as they arrive. */
 #include <ctype.h>
 #include <errno.h>
+#include <grp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,6 +40,7 @@ struct sacct {
     struct json_option json;
     struct sacct_fmt fmt;
     const char *format, *clusters;
+    const char *assocs; /* a list of numbers */
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum whole_het whole_het; /* components of heterogeneous jobs */
     bool have_start, have_end, env_vars, efficiency, report;
@@ -59,7 +61,70 @@ struct sacct {
 
 static void refuse_user(const char *word)
 {
-    cli_fatal("Invalid user id: %s", word);
+    cli_die(CLI_EXIT_FAILED, "Invalid user id: %s", word);
+}
+
+/* The group must be known. */
+static int take_groups(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    char **words = NULL;
+    size_t n = 0;
+
+    (void)opt, (void)err;
+    argwords_add(&words, &n, arg);
+    for (size_t i = 0; i < n; i++) {
+        bool number = words[i][strspn(words[i], "0123456789")] == '\0';
+
+        if (!number && !getgrnam(words[i]))
+            cli_die(CLI_EXIT_FAILED, "Invalid group id: %s", words[i]);
+    }
+    argwords_free(words, n);
+    *(const char **)at = arg;
+    return 0;
+}
+
+/* Accounting has the states that jobs end in, and of those beside them a few. */
+static bool is_accounted(uint32_t flags)
+{
+    const uint32_t kept =
+        1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED | 1u << PST__JOB_FLAG__JOB_FLAG_RESIZING;
+
+    return !(flags & ((1u << 16) - 1) & ~kept);
+}
+
+static void check_states(const char *list)
+{
+    char **words = NULL;
+    size_t n = 0;
+
+    argwords_add(&words, &n, list);
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_free_ char *bad = NULL;
+        struct filter_states one;
+
+        if (filter_parse_states(words[i], &one, &bad) == 0 && !is_accounted(one.flags)) {
+            for (char *p = words[i]; *p; p++)
+                *p = (char)toupper((unsigned char)*p);
+            cli_fatal("job state %s is not supported / accounted", words[i]);
+        }
+    }
+    argwords_free(words, n);
+}
+
+/* Sets of tasks are for other commands. */
+static int take_ids(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    const char *bracket = strchr(arg, '[');
+
+    if (bracket) {
+        const char *from = bracket;
+
+        while (from > arg && from[-1] != ',')
+            from--;
+        cli_fatal("Bad job/step specified: %.*s: JobID includes unexpected non-numeric characters",
+                  (int)(bracket - from + (int)strcspn(bracket, "]") + 1), from);
+    }
+    return filter_take_ids(at, opt, arg, err);
 }
 
 static int take_states(void *at, const struct opt *opt, const char *arg, struct err *err)
@@ -71,6 +136,7 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     (void)opt, (void)err;
     if (filter_parse_states(arg, &more, &bad) < 0)
         cli_fatal("unrecognized job state value '%s'", bad);
+    check_states(arg);
     states->base |= more.base; /* each --state adds to the list */
     states->flags |= more.flags;
     states->all |= more.all;
@@ -92,18 +158,21 @@ static int take_unit(void *at, const struct opt *opt, const char *arg, struct er
     char unit = (char)toupper((unsigned char)*arg);
 
     (void)opt;
-    if (strlen(arg) != 1 || !strchr("KMGTP", unit))
-        return err_set(err, CLI_EXIT_FAILED, "Invalid unit type: %s", arg);
+    (void)err;
+    if (strlen(arg) != 1 || !strchr("KMGTP", unit)) {
+        (void)fprintf(stderr, "Invalid unit type '%s'. Possible options are 'KMGTP'\n", arg);
+        cli_fatal("Invalid unit type");
+    }
     *(char *)at = unit;
     return 0;
 }
 
 static int take_whole_het(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    (void)opt;
+    (void)opt, (void)err;
     if (arg && strcasecmp(arg, "yes") != 0 && strcasecmp(arg, "no") != 0)
-        return err_set(err, CLI_EXIT_FAILED, "Invalid --whole-hetjob argument: %s (yes or no)",
-                       arg);
+        cli_die(CLI_EXIT_FAILED, "Invalid --whole-hetjob value \"%s\". Valid values: [yes|no].",
+                arg);
     *(enum whole_het *)at = arg && strcasecmp(arg, "no") == 0 ? WHOLE_NO : WHOLE_YES;
     return 0;
 }
@@ -153,8 +222,8 @@ static const struct opt rows[] = {
     OPT("allusers", 'a', OPT_NONE, OPT_FLAG(all_users), NULL, NULL, NULL, "everybody's jobs"),
     OPT("array", 0, OPT_NONE, OPT_FLAG(array), NULL, NULL, NULL,
         "one line for each pending task of an array"),
-    OPT("associations", 'x', OPT_REQ, OPT_NOTHING, NULL, NULL, "ids", NULL,
-        "jobs are not kept by association number; use --accounts and --user"),
+    OPT("associations", 'x', OPT_REQ, OPT_TEXT(assocs), NULL, NULL, "ids",
+        "jobs of these associations"),
     OPT("batch-script", 'B', OPT_NONE, OPT_FLAG(scripts), NULL, NULL, NULL,
         "print the batch scripts of --jobs"),
     OPT("brief", 'b', OPT_NONE, OPT_TAKE(format, take_brief), NULL, NULL, NULL,
@@ -188,11 +257,11 @@ static const struct opt rows[] = {
         "which pass of the scheduler started a job is not recorded"),
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "fields",
         "columns as name[%[-]width],..."),
-    OPT("gid", 'g', OPT_REQ, OPT_TEXT(filter.groups), NULL, NULL, "groups",
-        "jobs of these groups, by number"),
-    OPT("group", 0, OPT_REQ, OPT_TEXT(filter.groups), NULL, NULL, "groups"),
+    OPT("gid", 'g', OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups",
+        "jobs of these groups"),
+    OPT("group", 0, OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups"),
     OPT("helpformat", 'e', OPT_NONE, OPT_FLAG(helpformat), NULL, NULL, NULL, "list the fields"),
-    OPT("jobs", 'j', OPT_REQ, OPT_TAKE(filter.ids, filter_take_ids), NULL, NULL, "ids",
+    OPT("jobs", 'j', OPT_REQ, OPT_TAKE(filter.ids, take_ids), NULL, NULL, "ids",
         "these jobs or steps"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
@@ -272,6 +341,15 @@ static int64_t midnight_us(int64_t now)
     return (int64_t)mktime(&tm) * USEC_PER_SEC;
 }
 
+static void refuse_window(const struct sacct *s)
+{
+    char start[64], end[64];
+
+    time_fmt_stamp(s->start_us, "Unknown", 0, start, sizeof(start));
+    time_fmt_stamp(s->end_us, "Unknown", 0, end, sizeof(end));
+    cli_die(CLI_EXIT_FAILED, "Start time (%s) requested is after end time (%s).", start, end);
+}
+
 /* The window: midnight to now; with --jobs from the beginning; with --state what is so now. */
 static void make_window(struct sacct *s)
 {
@@ -289,8 +367,7 @@ static void make_window(struct sacct *s)
     if (!s->have_end) /* states asked for since a moment: what was so at that moment */
         s->end_us = s->filter.have_states && s->have_start ? s->start_us : now;
     if (s->end_us < s->start_us)
-        cli_fatal("Start time (%lld) requested is after end time (%lld).",
-                  (long long)(s->start_us / USEC_PER_SEC), (long long)(s->end_us / USEC_PER_SEC));
+        refuse_window(s);
     s->request.has_start_us = s->start_us > 0;
     s->request.start_us = s->start_us;
     s->request.has_end_us = s->have_end || !jobs;
@@ -321,6 +398,39 @@ static void make_clusters(struct sacct *s)
         argwords_add(&f->clusters, &f->n_clusters, s->clusters ? s->clusters : s->cluster);
 }
 
+static int keep_qos(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct strbuf *names = ctx;
+    const Pst__QosRecord *q = (const Pst__QosRecord *)record;
+
+    (void)info;
+    if (!q->deleted)
+        strbuf_addf(names, "%s%s", names->len ? "," : "", q->name);
+    return 0;
+}
+
+/* QOS that accounting does not know; a site that keeps none may ask for any. */
+static void check_qos(struct sacct *s)
+{
+    _cleanup_val_(strbuf_done) struct strbuf names = STRBUF_INIT;
+    Pst__AcctListRequest req = PST__ACCT_LIST_REQUEST__INIT;
+    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    const Pst__JobFilter *f = &s->filter.request;
+
+    req.has_entity = true;
+    req.entity = PST__ACCT_ENTITY__ACCT_QOS;
+    req.where = &where;
+    if (query_run(s->client, OP_ACCT_LIST, &req.base, &pst__qos_record__descriptor, keep_qos,
+                  &names, NULL) < 0 ||
+        !names.len)
+        return;
+    for (size_t i = 0; i < f->n_qos; i++)
+        if (!wordlist_has_nocase(strbuf_str(&names), f->qos[i])) {
+            cli_error("You gave a bad qos '%s'. Valid QOS's are %s", f->qos[i], strbuf_str(&names));
+            cli_fatal("problem processing qos list");
+        }
+}
+
 static void make_filter(struct sacct *s)
 {
     struct jobfilter *jf = &s->filter;
@@ -335,6 +445,10 @@ static void make_filter(struct sacct *s)
         filter_add_number(&jf->request.uids, &jf->request.n_uids, getuid());
     if (jf->have_states && !jf->states.all && !jf->states.flags)
         jobfilter_ask_states(jf);
+    if (jf->states.flags & 1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED) /* these are earlier runs */
+        s->request.has_duplicates = s->request.duplicates = true;
+    if (jf->request.n_qos)
+        check_qos(s);
     jobfilter_lend(jf, &s->request);
 }
 
@@ -350,6 +464,20 @@ static bool component_named(const struct sacct *s, const Pst__JobRecord *j)
     return named;
 }
 
+static bool assoc_wanted(const char *list, const Pst__JobRecord *j)
+{
+    char number[16];
+
+    (void)snprintf(number, sizeof(number), "%u", j->assoc_id); /* fits */
+    return j->has_assoc_id && wordlist_has(list, number);
+}
+
+static bool never_eligible(const Pst__JobRecord *j)
+{
+    return names_job_state_terminal((unsigned)j->state) && j->start_us <= 0 &&
+           (j->eligible_us <= 0 || j->eligible_us > j->end_us);
+}
+
 static bool job_wanted(const struct sacct *s, const Pst__JobRecord *j)
 {
     const struct jobfilter *f = &s->filter;
@@ -358,11 +486,16 @@ static bool job_wanted(const struct sacct *s, const Pst__JobRecord *j)
 
     if (s->whole_het == WHOLE_NO && !component_named(s, j))
         return false;
+    if (s->assocs && !assoc_wanted(s->assocs, j))
+        return false;
     if (f->have_states && !jobfilter_match_state(f, j) &&
         !(f->states.base & 1u << PST__JOB_STATE__JOB_RUNNING))
         return false;
     /* Not eligible yet: shown only when asked for by number. */
     if (!f->ids.n && held && j->eligible_us <= 0)
+        return false;
+    /* Ended before it was eligible: its state must be asked for. */
+    if (!f->ids.n && !f->have_states && never_eligible(j))
         return false;
     return jobfilter_match(f, &row);
 }
@@ -652,7 +785,9 @@ static void run_command(struct sacct *s, int argc, char **argv)
         exit(CLI_EXIT_FAILED);
     }
     if ((s->scripts || s->env_vars) && !s->filter.ids.n)
-        cli_fatal("%s needs --jobs", s->scripts ? "--batch-script" : "--env-vars");
+        cli_fatal(
+            "When requesting job %s you must also request specific jobs with the '-j' option.",
+            s->scripts ? "scripts" : "environment");
     make_format(s);
     s->cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
     if (other_cluster(s)) {

@@ -255,6 +255,14 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
 
 /* ---- main ------------------------------------------------------------------------------------ */
 
+static void tell_absent(const struct sstat *s, const Pst__JobRecord *job)
+{
+    char name[16];
+
+    cli_error("StepId=%u.%s not found running.", job->job_id,
+              step_name(s->id->step_id, name, sizeof(name)));
+}
+
 /* Without -a and a step's name: the first step of srun. */
 static void print_steps(struct sstat *s, Pst__JobRecord *job)
 {
@@ -273,7 +281,9 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
         pst__step_record__free_unpacked(s->steps[i], NULL);
     }
     cli_write_out(&s->out, true);
-    if (!shown)
+    if (!shown && s->id->has_step)
+        tell_absent(s, job);
+    else if (!shown)
         cli_error("no steps running for JobId=%u", job->job_id);
     free(s->steps);
     s->steps = NULL;
@@ -331,8 +341,8 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sstat");
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
-    if (first < argc)
-        cli_die(CLI_EXIT_FAILED, "Unknown argument: %s", argv[first]);
+    for (; first < argc; first++)
+        (void)filter_take_ids(&s.ids, NULL, argv[first], NULL); /* exits when it is none */
     run_command(&s);
     filter_ids_done(&s.ids);
     sacct_fmt_done(&s.fmt);

@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/sluid.h"
 #include "base/timefmt.h"
 #include "cli/format/fmt_core.h"
 #include "cli/format/fmt_squeue.h"
@@ -137,7 +138,15 @@ JOB_TEXT(put_admin_comment, j->admin_comment)
 JOB_TEXT(put_system_comment, j->system_comment)
 JOB_TEXT(put_comment, j->comment)
 JOB_TEXT(put_constraints, j->features)
-JOB_NUM(put_db_index, j->db_id)
+/* The number of the run: that of its id, of steps too. */
+static void put_db_index(struct strbuf *sb, const struct sacct_row *r)
+{
+    const Pst__JobRecord *j = r->acct->job;
+    uint64_t id = j->sluid ? sluid_parse(j->sluid) : 0;
+
+    put_u64(sb, id ? id : j->db_id);
+}
+
 JOB_FIELD(put_derived, put_exit_code(sb, j->derived_exit_status))
 JOB_TEXT(put_exclusive, job_exclusive(j))
 JOB_TEXT(put_extra, j->extra)
@@ -149,7 +158,7 @@ JOB_TEXT(put_oversubscribe, j->oversubscribe ? "YES" : "NO")
 JOB_TEXT(put_partition, j->partition)
 JOB_NUM(put_priority, j->has_cur_priority ? j->cur_priority : j->priority)
 JOB_TEXT(put_qos, j->qos)
-JOB_TEXT(put_qos_req, j->qos_req ? j->qos_req : j->qos)
+JOB_TEXT(put_qos_req, j->qos_req)
 /* Why it waited; how it ended is said by other fields. */
 JOB_FIELD(put_reason, struct job_row row = job_row_of(r);
           strbuf_add(sb, j->start_us > 0 ? "None" : job_reason(&row)))
@@ -157,7 +166,7 @@ JOB_TEXT(put_reservation, j->reservation)
 JOB_TEXT(put_req_reservation, j->req_reservation ? j->req_reservation : j->reservation)
 JOB_FIELD(put_resv_id, if (j->resv_id) strbuf_addf(sb, "%u", j->resv_id))
 JOB_NUM(put_restarts, j->restart_count)
-JOB_NUM(put_segment, j->segment_size)
+JOB_FIELD(put_segment, if (j->segment_size) put_u64(sb, j->segment_size))
 JOB_NUM(put_uid, j->uid)
 JOB_TEXT(put_user, job_user(j))
 JOB_TEXT(put_wckey, j->wckey)
@@ -299,6 +308,14 @@ BOTH_FIELD(put_end,
                      r->now_us))
 BOTH_FIELD(put_nodelist, put_text(sb, *job_nodelist(j) ? job_nodelist(j) : "None assigned"),
            put_text(sb, step_nodelist(s)))
+
+/* How tasks are laid out; not known of a script. */
+static void put_layout(struct strbuf *sb, const struct sacct_row *r)
+{
+    const char *word = r->step ? step_distribution(r->step) : "";
+
+    strbuf_add(sb, word ? word : "Unknown");
+}
 
 static void put_exit(struct strbuf *sb, const struct sacct_row *r)
 {
@@ -550,7 +567,7 @@ const struct sacct_field sacct_fields[] = {
     { "JobID", -12, put_job_id },
     { "JobIDRaw", -12, put_job_id_raw },
     { "JobName", 10, put_name },
-    { "Layout", 9, NULL },
+    { "Layout", 9, put_layout },
     { "Licenses", 10, put_licenses },
     USE_MAX_FIELDS,
     { "McsLabel", 12, put_mcs_label },

@@ -59,9 +59,9 @@ static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
     field = find_field(t, item);
     if (!field)
         return err_set(err, -EINVAL, "Invalid field requested: \"%s\"", item);
-    if (percent &&
-        (parse_i64(percent + 1, -SACCT_WIDTH_MAX, SACCT_WIDTH_MAX, &width) < 0 || width == 0))
-        return err_set(err, -EINVAL, "Invalid width of field %s: \"%s\"", field->name, percent + 1);
+    /* no number is a width of 0 */
+    if (percent && parse_i64(percent + 1, -SACCT_WIDTH_MAX, SACCT_WIDTH_MAX, &width) < 0)
+        width = 0;
     return add_col(f, field, percent ? (int)width : field->width);
 }
 
@@ -98,6 +98,11 @@ static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, si
     if (f->style != SACCT_FIXED) {
         if (f->style == SACCT_PARSABLE || i + 1 < f->n)
             strbuf_add(out, f->delimiter);
+        return;
+    }
+    if (!size && !out->failed) { /* nothing but the blank behind it */
+        out->len = start;
+        strbuf_addc(out, ' ');
         return;
     }
     if (out->len - start > size && !out->failed) {

@@ -194,7 +194,7 @@ static void put_step(struct json *js, const struct sacct_row *r)
     step_identity(js, r);
     json_str(js, "submit_line", s->submit_line);
     json_object(js, "task");
-    json_str(js, "distribution", s->distribution ? s->distribution : "Unknown");
+    json_str(js, "distribution", step_distribution(s) ? step_distribution(s) : "Unknown");
     json_object_end(js);
     json_object(js, "tres");
     put_use(js, "requested", s->usage, true);
@@ -267,7 +267,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_str(js, "cluster", r->cluster);
     json_str(js, "partition", "");
     json_str(js, "user", "");
-    json_int(js, "id", 0);
+    json_int(js, "id", j->has_assoc_id ? j->assoc_id : 0);
     json_object_end(js);
     json_str(js, "block", "");
     json_str(js, "cluster", r->cluster);
@@ -345,7 +345,7 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     json_str(js, "stdin", job_file_pattern(j, JOB_STDIN));
     json_object(js, "state");
     json_one(js, "current", sacct_job_state(j));
-    json_str(js, "reason", job_reason(&row));
+    json_str(js, "reason", j->start_us > 0 ? "None" : job_reason(&row));
     json_object_end(js);
     json_list(js, "steps");
     for (size_t i = 0; i < a->n_steps; i++) {
@@ -362,8 +362,10 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     json_str(js, "used_gres", "");
     json_str(js, "user", job_user(j));
     json_object(js, "wckey");
-    json_str(js, "wckey", j->wckey);
+    json_str(js, "wckey", j->wckey ? j->wckey + (j->wckey[0] == '*') : NULL);
     json_list(js, "flags");
+    if (j->wckey && j->wckey[0] == '*')
+        json_str(js, NULL, "ASSIGNED_DEFAULT");
     json_list_end(js);
     json_object_end(js);
     json_str(js, "working_directory", j->work_dir);

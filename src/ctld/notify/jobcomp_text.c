@@ -38,6 +38,8 @@ uint32_t jobcomp_cpus(const Pst__JobRecord *r)
 
     if (r->alloc)
         return r->alloc->total_cpus;
+    if (job_is_ended(r) && !r->start_us)
+        return 0;
     return r->has_min_cpus ? MAX(r->min_cpus, asked) : asked;
 }
 
@@ -125,7 +127,9 @@ int jobcomp_line(const Pst__JobNote *note, const char *cluster, struct strbuf *s
     put_owner(sb, "UserId", r->user_name, r->uid);
     put_owner(sb, "GroupId", r->group_name, r->gid);
     put_text(sb, "Name", r->name);
-    strbuf_addf(sb, "JobState=%s ", jobcomp_state(r));
+    /* a run that was queued again ended as a job that waits */
+    strbuf_addf(sb, "JobState=%s ",
+                strcmp(jobcomp_state(r), "REQUEUED") == 0 ? "PENDING" : jobcomp_state(r));
     put_text(sb, "Partition", r->partition);
     put_limit(sb, r);
     put_stamp(sb, "StartTime", jobcomp_start_us(r));

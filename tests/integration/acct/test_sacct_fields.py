@@ -49,7 +49,7 @@ JOB = {"Account": "physics", "AllocCPUS": "2", "AllocNodes": "1", "AllocTRES": T
 STEP = {"Account": "physics", "AllocCPUS": "2", "JobName": "batch", "State": "FAILED", "ExitCode": "3:0", "NTasks": "1",
         "JobID": r"{id}\.batch", "JobIDRaw": r"{id}\.batch", "AllocTRES": "cpu=2,mem=200M,node=1", "Partition": "", "User": "",
         "ReqMem": "", "ReqTRES": "", "Timelimit": "", "ReqCPUFreq": "0", "ConsumedEnergy": "0", "AveCPUFreq": "0", "UID": "",
-        "NodeList": r"node\d", "WorkDir": "", "Comment": "", "DBIndex": "", "Priority": "", "Submit": STAMP, "Elapsed": HMS}
+        "NodeList": r"node\d", "WorkDir": "", "Comment": "", "DBIndex": r"\d+", "Priority": "", "Submit": STAMP, "Elapsed": HMS}
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,7 @@ def test_all_and_long(q):
     (["-S", "now-1hour"], ["ended"]), (["-S", "now-1hour", "-E", "now", "-s", "F"], ["ended"]), (["-S", "now-1hour", "-s", "F"], []),
     (["-s", "PD"], []), (["-S", "2000-01-01", "-E", "2000-01-02"], []), (["--name=ended"], ["ended"]), (["-r", "nosuch"], []),
     (["-A", "physics"], ["ended"]), (["-i", "1"], ["ended"]), (["-i", "2-4"], []), (["-I", "2"], ["ended"]), (["-k", "10", "-K", "30"], ["ended"]),
-    (["-g", str(os.getgid()), "-s", "PD"], []), (["-q", "nosuch"], []), (["-M", "nosuch"], []), (["-M", "test", "-s", "PD"], [])])
+    (["-g", str(os.getgid()), "-s", "PD"], []), (["-x", "999999"], []), (["-M", "nosuch"], []), (["-M", "test", "-s", "PD"], [])])
 def test_filters(q, options, names):
     """A job that was never eligible is shown only when it is named."""
     assert sorted(q.run("sacct", "-X", "-n", "-P", "-o", "JobName", *options).out.split()) == names

@@ -59,8 +59,8 @@ def test_script_and_environment(site):
     c.wait_end(array)
     wait_until(lambda: c.run("sacct", "-B", "-j", str(array)).out.count("# one of mine") == 2, "each task's", 30)
     assert f"Batch Script for {array}_1\n" in c.run("sacct", "-B", "-j", f"{array}_1").out
-    assert "needs --jobs" in c.refused("sacct", "-B")
-    assert "needs --jobs" in c.refused("sacct", "--env-vars")
+    assert "specific jobs with the '-j' option" in c.refused("sacct", "-B")
+    assert "specific jobs with the '-j' option" in c.refused("sacct", "--env-vars")
 
 
 def test_texts(site):

@@ -151,7 +151,7 @@ def test_mistakes(c):
     assert c.refused("sstat") == "sstat: error: You didn't give me any jobs to stat.\n"
     assert c.refused("sstat", "-j", "1", "-o", "nosuch") == 'sstat: error: Invalid field requested: "nosuch"\n'
     assert c.refused("sstat", "-j", "x") == "sstat: fatal: Bad job/step specified: x\n"
-    assert c.refused("sstat", "-j", "1", "y") == "sstat: error: Unknown argument: y\n"
+    assert c.refused("sstat", "-j", "1", "y") == "sstat: fatal: Bad job/step specified: y\n"
     done = c.run("sstat", "-n", "-j", "99999.3", check=False)
     assert (done.rc, done.out, done.err) == (0, "", "sstat: error: couldn't get steps for JobId=99999\n")
 
