@@ -112,6 +112,8 @@ static const char *step_named(int argc, char **argv, int first)
         (void)fflush(stdout);
         cli_die(CLI_EXIT_FAILED, "Failed to parse stepid from command line options");
     }
+    if (ids.step_id == STEP_ID_BATCH || ids.step_id == STEP_ID_EXTERN)
+        cli_die(CLI_EXIT_FAILED, "Cannot be used with extern or batch steps");
     ids_done(&ids);
     return argv[first];
 }

@@ -274,7 +274,8 @@ void step_launch(struct step *s);
 /* output.c: files.  Descriptors are opened as the user. */
 int output_as_user(struct step *s);
 void output_as_self(struct step *s);
-int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd);
+int output_open(struct step *s, const char *stream, const char *pattern, uint32_t task_id,
+                bool append, int *ret_fd);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
 /* Write a line of this daemon into a stream of the user's.  The line is lost when the stream cannot

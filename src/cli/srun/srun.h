@@ -113,6 +113,7 @@ struct srun {
     sigset_t old_mask;
     uint64_t ignored;          /* 1 << signal: not passed on */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
+    int64_t continued_mono_us; /* when SIGCONT came last */
     int64_t first_exit_mono_us;
     int64_t tell_mono_us;  /* when the held lines are due, 0 = there are none */
     int64_t wait_us;       /* --wait; 0 = for ever */

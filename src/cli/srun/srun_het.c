@@ -36,10 +36,14 @@ static size_t split_line(struct srun *s, struct hetopts *h, struct words *w)
         w[n] = (struct words){ .base = base, .end = end };
         w[n].first = base + opts_parse(cmd, end - base, s->argv + base, hetopts_at(h, n));
         submit_gres_help(&s->cli, hetopts_at(h, n));
-        if (w[n].first >= end)
-            cli_fatal("No command given to execute.");
         base = end;
     }
+    /* A part without a command has that of the part behind it. */
+    if (w[n - 1].first >= w[n - 1].end)
+        cli_fatal("No command given to execute.");
+    for (size_t i = n - 1; i-- > 0;)
+        if (w[i].first >= w[i].end)
+            w[i] = w[i + 1];
     return n;
 }
 

@@ -129,7 +129,7 @@ static void read_spec(struct srun *s, const char *text, struct io_spec *io)
     struct iopattern names;
     uint64_t task;
 
-    if (!text || strcasecmp(text, "all") == 0) {
+    if (!text || !*text || strcasecmp(text, "all") == 0) {
         io->mode = IO_STREAM;
     } else if (strcasecmp(text, "none") == 0) {
         io->mode = IO_NONE;
@@ -147,9 +147,9 @@ static void read_spec(struct srun *s, const char *text, struct io_spec *io)
 }
 
 /* The step exists already, and maybe the allocation for it: both are given back. */
-static void no_file(struct srun *s, const char *which, const char *path)
+static void no_file(struct srun *s, const char *which)
 {
-    cli_error("Could not open %s file %s: %s", which, path, strerror(errno));
+    cli_error("Could not open %s file: %s", which, strerror(errno));
     srun_tty_restore(s);
     if (s->own_job)
         (void)joblink_complete(&s->link, CLI_EXIT_FAILED << 8); /* it said what went wrong */
@@ -157,15 +157,33 @@ static void no_file(struct srun *s, const char *which, const char *path)
     exit(CLI_EXIT_FAILED);
 }
 
-static int open_output(struct srun *s, const char *path)
+/* The folders of a path that are missing; the open that follows tells what could not be made. */
+static void make_folders(const char *path)
+{
+    _cleanup_free_ char *part = xstrdup_or_die(path);
+
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) < 0 && errno != EEXIST)
+            return; /* nothing below it can be made */
+        *slash = '/';
+    }
+}
+
+static int open_output(struct srun *s, const char *which, const char *path)
 {
     const char *mode = jobopts_get(&s->opts, JO_OPEN_MODE);
     bool append =
         mode ? strchr("aA", mode[0]) != NULL : conf_bool(cli_conf(&s->cli), CONF_JOB_FILE_APPEND);
-    int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC), 0666);
+    int flags = O_WRONLY | O_CREAT | O_CLOEXEC | (append ? O_APPEND : O_TRUNC);
+    int fd = open(path, flags, 0666);
 
+    if (fd < 0 && errno == ENOENT && *path) {
+        make_folders(path);
+        fd = open(path, flags, 0666);
+    }
     if (fd < 0)
-        no_file(s, "stdout", path);
+        no_file(s, which);
     return fd;
 }
 
@@ -174,14 +192,16 @@ static void open_outputs(struct srun *s)
     bool same = !jobopts_has(&s->opts, JO_ERROR) && jobopts_has(&s->opts, JO_OUTPUT) &&
                 s->out.mode != IO_STREAM && s->out.mode != IO_TASK;
 
-    sink_open(&s->sink_out, s->out.mode == IO_FILE ? open_output(s, s->out.path) : STDOUT_FILENO);
+    sink_open(&s->sink_out,
+              s->out.mode == IO_FILE ? open_output(s, "stdout", s->out.path) : STDOUT_FILENO);
     if (same) {
         s->err.mode = s->out.mode;
         s->err.path = xstrdup_or_die(s->out.path);
         sink_open(&s->sink_err, -1); /* one sink for both: lines keep their order */
         return;
     }
-    sink_open(&s->sink_err, s->err.mode == IO_FILE ? open_output(s, s->err.path) : STDERR_FILENO);
+    sink_open(&s->sink_err,
+              s->err.mode == IO_FILE ? open_output(s, "stderr", s->err.path) : STDERR_FILENO);
 }
 
 static enum label_mode label_mode(const struct srun *s)
@@ -210,7 +230,7 @@ static void open_input(struct srun *s)
     case IO_FILE:
         s->in_fd = open(s->in.path, O_RDONLY | O_CLOEXEC);
         if (s->in_fd < 0)
-            no_file(s, "stdin", s->in.path);
+            no_file(s, "stdin");
         break;
     case IO_NONE:
     case IO_PATTERN:
@@ -254,6 +274,10 @@ void srun_io_open(struct srun *s)
 {
     s->pty = jobopts_has(&s->opts, JO_PTY);
     read_spec(s, jobopts_get(&s->opts, JO_INPUT), &s->in);
+    if (s->in.mode == IO_TASK && s->in.task >= s->n_tasks) { /* no task: a file of that name */
+        s->in.mode = IO_FILE;
+        s->in.path = xstrdup_or_die(jobopts_get(&s->opts, JO_INPUT));
+    }
     read_spec(s, jobopts_get(&s->opts, JO_OUTPUT), &s->out);
     read_spec(s, jobopts_get(&s->opts, JO_ERROR), &s->err);
     enter_raw_mode(s);

@@ -49,12 +49,15 @@ void srun_sig_open(struct srun *s)
         cli_fatal("no signal descriptor: %s", strerror(errno));
 }
 
+/* Whoever ends srun itself ends its tasks at once.  The end of the job, which comes as SIGCONT and
+ * SIGTERM, leaves them KillWait to clean up. */
 static void force_end(struct srun *s)
 {
+    bool with_job = s->continued_mono_us && now_mono_us() - s->continued_mono_us < USEC_PER_SEC;
+
     cli_info("forcing job termination");
     srun_abort(s);
-    /* asked first: tasks of a cancelled job have KillWait to clean up */
-    srun_send_signal(s, 0, true);
+    srun_send_signal(s, with_job ? 0 : SIGKILL, true);
 }
 
 /* ---- states of tasks ------------------------------------------------------------------------- */
@@ -86,13 +89,16 @@ void srun_task_states(struct srun *s)
 static void on_interrupt(struct srun *s)
 {
     int64_t now = now_mono_us();
-    bool quit =
-        jobopts_has(&s->opts, JO_DISABLE_STATUS) || jobopts_has(&s->opts, JO_QUIT_ON_INTERRUPT);
+    bool quit = jobopts_has(&s->opts, JO_QUIT_ON_INTERRUPT);
 
+    if (jobopts_has(&s->opts, JO_DISABLE_STATUS) && !quit) {
+        cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
+        srun_send_signal(s, SIGINT, false);
+        return;
+    }
     if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
-        srun_abort(s);
-        srun_send_signal(s, 0, true);
+        force_end(s);
         return;
     }
     s->interrupt_mono_us = now;
@@ -127,12 +133,16 @@ static void on_signal(struct srun *s, int sig)
     case SIGINT:
         on_interrupt(s);
         break;
+    case SIGQUIT:
+        cli_info("Quit");
+        force_end(s);
+        break;
     case SIGTERM:
     case SIGHUP:
-    case SIGQUIT:
         force_end(s);
         break;
     case SIGCONT:
+        s->continued_mono_us = now_mono_us();
         cli_info("got SIGCONT");
         break;
     case SIGWINCH:

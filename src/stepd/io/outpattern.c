@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
@@ -82,6 +83,8 @@ static const char *add_conversion(struct strbuf *sb, const char *p, const struct
         width = width * 10 + (unsigned)(*q++ - '0');
     if (width > WIDTH_MAX)
         width = WIDTH_MAX;
+    if (!*q && q == p + 1)
+        return q; /* the last character of the name goes */
     if (*q && add_letter(sb, *q, width, vars))
         return q + 1;
     strbuf_addn(sb, p, (size_t)(q - p));
@@ -93,11 +96,10 @@ int pattern_expand(const char *pattern, const struct pattern_vars *vars, char **
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     const char *p = pattern;
 
-    if (*p == '\\') {
-        while (*p == '\\')
-            p++;
-        strbuf_add(&sb, p);
-        p = "";
+    if (strchr(p, '\\')) { /* a backslash anywhere: the name as it is, without backslashes */
+        for (; *p && sb.len <= PATTERN_MAX; p++)
+            if (*p != '\\')
+                strbuf_addc(&sb, *p);
     }
     while (*p && sb.len <= PATTERN_MAX) {
         if (*p == '%')
@@ -112,7 +114,7 @@ int pattern_expand(const char *pattern, const struct pattern_vars *vars, char **
 
 bool pattern_per_task(const char *pattern)
 {
-    if (*pattern == '\\')
+    if (strchr(pattern, '\\'))
         return false;
     for (const char *p = pattern; *p; p++) {
         if (*p != '%')

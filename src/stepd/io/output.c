@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,12 +14,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/timefmt.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
-
-#define FOLDER_WAIT_MS 2000
-#define FOLDER_LOOK_MS 20
 
 int output_as_user(struct step *s)
 {
@@ -129,19 +124,38 @@ static int open_as_user(struct step *s, const char *path, int flags)
     return fd;
 }
 
-/* A client may make the folder of a job's output only after sbatch has told it the number, and a
- * job that starts at once is faster; so a missing folder is looked for again for a while. */
-static int create_as_user(struct step *s, const char *path, int flags)
+/* The folders of a path that are missing, with the user's rights and umask.  What cannot be made
+ * is told by the open that follows. */
+static void make_folders(struct step *s, const char *path)
 {
-    int64_t deadline = now_mono_us() + FOLDER_WAIT_MS * 1000;
-    int fd;
+    _cleanup_free_ char *part = strdup(path);
+    mode_t old;
 
-    while ((fd = open_as_user(s, path, flags)) == -ENOENT && now_mono_us() < deadline)
-        (void)poll(NULL, 0, FOLDER_LOOK_MS); /* nothing to wait for but time */
-    return fd;
+    if (!part || output_as_user(s) < 0)
+        return;
+    old = umask(s->umask);
+    for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(part, 0777) < 0 && errno != EEXIST)
+            break; /* nothing below it can be made */
+        *slash = '/';
+    }
+    (void)umask(old);
+    output_as_self(s);
 }
 
-int output_open(struct step *s, const char *pattern, uint32_t task_id, bool append, int *ret_fd)
+static int create_as_user(struct step *s, const char *path, int flags)
+{
+    int fd = open_as_user(s, path, flags);
+
+    if (fd != -ENOENT)
+        return fd;
+    make_folders(s, path);
+    return open_as_user(s, path, flags);
+}
+
+int output_open(struct step *s, const char *stream, const char *pattern, uint32_t task_id,
+                bool append, int *ret_fd)
 {
     _cleanup_free_ char *path = NULL;
     int fd, r = expand_path(s, pattern, task_id, &path);
@@ -150,7 +164,7 @@ int output_open(struct step *s, const char *pattern, uint32_t task_id, bool appe
         return r;
     fd = create_as_user(s, path, O_WRONLY | O_CREAT | (append ? O_APPEND : O_TRUNC));
     if (fd < 0) {
-        step_fail(s, "Could not open stdout file %s: %s", path, strerror(-fd));
+        step_fail(s, "Could not open %s file: %s", stream, strerror(-fd));
         return fd;
     }
     *ret_fd = fd;
@@ -166,7 +180,7 @@ int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int
         return r;
     fd = open_as_user(s, path, O_RDONLY);
     if (fd < 0) {
-        step_fail(s, "Could not open stdin file %s: %s", path, strerror(-fd));
+        step_fail(s, "Could not open stdin file: %s", strerror(-fd));
         return fd;
     }
     *ret_fd = fd;

@@ -75,13 +75,13 @@ static int batch_streams(struct step *s, int fds[3])
     r = output_open_input(s, s->job->std_in ? s->job->std_in : "/dev/null", 0, &fds[0]);
     if (r < 0)
         return r;
-    r = output_open(s, out, 0, append, &fds[1]);
+    r = output_open(s, "stdout", out, 0, append, &fds[1]);
     if (r < 0)
         return r;
     if (!err || same_name(s, out, err)) {
         fds[2] = fds[1];
     } else {
-        r = output_open(s, err, 0, append, &fds[2]);
+        r = output_open(s, "stderr", err, 0, append, &fds[2]);
         if (r < 0)
             return r;
     }
@@ -304,7 +304,8 @@ static int out_stream(struct step *s, struct streams *st, struct task *t, int i,
     }
     if (!pattern_per_task(pattern) && st->shared[i] >= 0)
         return dup_fd(st->shared[i]);
-    r = output_open(s, pattern, t->rank, append_mode(s, s->launch->open_mode), &fd);
+    r = output_open(s, i == 2 ? "stderr" : "stdout", pattern, t->rank,
+                    append_mode(s, s->launch->open_mode), &fd);
     if (r < 0)
         return r;
     if (!pattern_per_task(pattern))

@@ -168,8 +168,9 @@ def test_output_nowhere(c):
     assert not list(c.work.iterdir())
 
 
-def test_output_in_a_missing_folder_fails_the_job(c):
-    job = c.sbatch("-o", "no/such/%j", wrap="touch ran")
+def test_output_below_a_file_fails_the_job(c):
+    (c.work / "plain").touch()
+    job = c.sbatch("-o", "plain/%j", wrap="touch ran")
     record = c.wait_end(job)
     assert (record["JobState"], record["ExitCode"]) == ("FAILED", "0:53")
     assert record["Reason"] == "RaisedSignal:53(Real-time_signal_19)"
@@ -177,12 +178,10 @@ def test_output_in_a_missing_folder_fails_the_job(c):
     c.wait_nodes()
 
 
-def test_output_folder_made_after_the_submission(c):
-    job = c.sbatch("-o", "late/%j", wrap="echo out")
-    wait_until(lambda: c.state(job) == "RUNNING", "it has started without its folder")
-    (c.work / "late").mkdir()
+def test_missing_folders_of_output_are_made(c):
+    job = c.sbatch("-o", "late/and/%j", wrap="echo out")
     assert c.wait_end(job)["JobState"] == "COMPLETED"
-    assert (c.work / "late" / str(job)).read_text() == "out\n"
+    assert (c.work / "late" / "and" / str(job)).read_text() == "out\n"
 
 
 def test_input_file(c):

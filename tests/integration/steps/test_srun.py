@@ -169,17 +169,20 @@ def test_output_files(c):
 
 
 def test_output_that_cannot_be_opened(c):
-    for option, name in (("-o", "no/such/file"), ("-e", "no/such/file"), ("-i", "nosuchinput")):
+    (c.work / "plain").touch()
+    for option, name, stream, why in (("-o", "plain/file", "stdout", "Not a directory"),
+                                      ("-e", "plain/file", "stderr", "Not a directory"),
+                                      ("-i", "nosuchinput", "stdin", "No such file or directory")):
         done = srun(c, option, name, "touch", "ran", rc=1)
-        assert re.fullmatch(rf"srun: error: Could not open std\w+ file \S*{name}: No such file or directory\n", done.err)
+        assert done.err == f"srun: error: Could not open {stream} file: {why}\n"
         wait_until(lambda: not c.run("squeue", "-h").out, "no job is left", 5)
     assert not (c.work / "ran").exists()
 
 
 def test_output_that_cannot_be_opened_in_a_job(c):
-    job = c.sbatch("-n1", script="srun -o no/such/file true; timeout 5 srun echo next")
+    job = c.sbatch("-n1", script="touch plain; srun -o plain/file true; timeout 5 srun echo next")
     c.wait_end(job)
-    assert c.out(job).endswith("No such file or directory\nnext\n")
+    assert c.out(job).endswith("Not a directory\nnext\n")
 
 
 @pytest.mark.parametrize("nodes", [1, 3])

@@ -44,7 +44,8 @@ static void test_patterns(void **state)
         { "x.%r.%s.%S", "x.2.batch.s0EXM7W5AQ6H00" },
         { "x.%Q", "x.%Q" },
         { "x.%3Q", "x.%3Q" },
-        { "x%", "x%" },
+        { "x%", "x" },
+        { "x\\%j", "x%j" },
         { "x%7", "x%7" },
         { "", "" },
     };
