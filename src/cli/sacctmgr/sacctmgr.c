@@ -19,15 +19,17 @@
 #include "wire/errors.h"
 
 #define LINE_WORDS_MAX 4096
+#define API_MAJOR 45
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
 static void cmd_version(struct smgr *s, int n, char **words)
 {
-    (void)s;
     (void)n;
     (void)words;
     cli_print_version();
+    if (s->cli.verbose) /* 45.0.0 is that of 26.05 */
+        printf("slurm_api_version: %d, %d.0.0\n", API_MAJOR << 16, API_MAJOR);
 }
 
 static void cmd_quit(struct smgr *s, int n, char **words)
@@ -201,9 +203,18 @@ static char *prompt_text(EditLine *el)
 
 static void run_line(struct smgr *s, const char *text)
 {
-    _cleanup_free_ char *line = xstrdup_or_die(text);
+    bool again = strncmp(text, "!!", 2) == 0 && (!text[2] || text[2] == '\n');
+    _cleanup_free_ char *line = xstrdup_or_die(again && s->last ? s->last : text);
     char *words[LINE_WORDS_MAX];
-    int n = split_line(line, words, LINE_WORDS_MAX);
+    int n;
+
+    if (again && !s->last)
+        return;
+    if (!again) {
+        free(s->last);
+        s->last = xstrdup_or_die(text);
+    }
+    n = split_line(line, words, LINE_WORDS_MAX);
 
     (void)run_words(s, n, words); /* the status is remembered */
     (void)fflush(stdout);         /* in the order of the lines */
@@ -225,8 +236,10 @@ static void read_pipe(struct smgr *s)
             continue;
         }
         line[len] = '\0';
-        if (got <= 0 && !len)
+        if (got <= 0 && !len) {
+            printf("sacctmgr: ");
             break;
+        }
         printf("sacctmgr: %s\n", line);
         run_line(s, line);
         len = 0;
@@ -349,6 +362,7 @@ int main(int argc, char **argv)
         read_pipe(&s);
     smgr_forget_tables(&s);
     s.client = client_free(s.client);
+    free(s.last);
     free(copy);
     cli_done(&s.cli);
     if (fflush(stdout) != 0)

@@ -26,6 +26,7 @@ struct smgr {
     enum smgr_style style;
     bool immediate, noheader, readonly, quiet, oneliner, with_assoc;
     struct json_option json;
+    char *last;     /* line of the prompt, for !! */
     bool prompting; /* commands come from stdin */
     bool ending;    /* of the prompt's loop */
     int status;     /* exit status so far */

@@ -117,6 +117,20 @@ static bool parse_words(struct smgr *s, Pst__ArchiveRequest *req, int n, char **
     return !s->status;
 }
 
+/* Rows that go to a file go from the store. */
+static bool confirm_archive(struct smgr *s, bool load)
+{
+    if (load)
+        return smgr_commit(s);
+    if (!s->immediate)
+        printf("This may result in loss of accounting database records (if Purge* options "
+               "enabled).\n");
+    if (smgr_ask(s, "Are you sure you want to continue?"))
+        return true;
+    printf(" Changes Discarded\n");
+    return false;
+}
+
 void smgr_archive(struct smgr *s, int n, char **words)
 {
     Pst__ArchiveRequest *req;
@@ -136,7 +150,7 @@ void smgr_archive(struct smgr *s, int n, char **words)
     pst__archive_request__init(req);
     req->has_load = 1;
     req->load = smgr_is(words[0], "load", 1);
-    if (parse_words(s, req, n - 1, words + 1) && smgr_commit(s)) {
+    if (parse_words(s, req, n - 1, words + 1) && confirm_archive(s, req->load)) {
         r = client_call(smgr_client(s), OP_ARCHIVE, &req->base, &reply);
         if (r < 0) {
             (void)client_error(smgr_client(s), &text);

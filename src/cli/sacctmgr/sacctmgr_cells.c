@@ -161,8 +161,10 @@ static void put_preempt_mode(struct strbuf *sb, const Pst__QosRecord *q)
         strbuf_add(sb, "cluster");
         return;
     }
+    if (q->preempt_mode & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_WITHIN)
+        strbuf_add(sb, n++ ? "" : "within"); /* before the others */
     for (unsigned i = 0; smgr_preempt_word(i); i++) {
-        if (!(q->preempt_mode & 1u << i))
+        if (!(q->preempt_mode & 1u << i) || i == PST__QOS_PREEMPT_MODE__QOS_PREEMPT_WITHIN)
             continue;
         strbuf_add(sb, n++ ? "," : "");
         for (const char *c = smgr_preempt_word(i); *c; c++)

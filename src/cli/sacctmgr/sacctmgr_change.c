@@ -520,6 +520,20 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
     }
 }
 
+/* What modify does not choose by, or cannot do without. */
+static bool good_conditions(struct smgr *s, const struct smgr_line *l)
+{
+    const Pst__AcctCond *w = l->where;
+
+    if (l->entity == SMGR_ACCOUNT && w->n_organizations + w->n_descriptions)
+        smgr_fail(s, " There was a problem with your 'where' options.\n");
+    else if (l->entity == SMGR_RESOURCE && l->set->has_allowed && !w->n_clusters)
+        smgr_fail(s, "Can't change \"allowed\" without specifying a cluster.\n");
+    else
+        return true;
+    return false;
+}
+
 /* Anything but RawUsage? */
 static bool set_more(const struct smgr_line *l)
 {
@@ -553,6 +567,10 @@ void smgr_modify(struct smgr *s, int n, char **words)
     }
     if (!l.has_set && !l.set->n_wckeys) {
         smgr_fail(s, " You didn't give me anything to set\n");
+        smgr_line_done(&l);
+        return;
+    }
+    if (!good_conditions(s, &l)) {
         smgr_line_done(&l);
         return;
     }

@@ -67,6 +67,8 @@ static const struct smgr_field fields[] = {
     { "Lineage", 4, "Lineage", -20, C_LINEAGE, NULL },
     { "MaxCPUMinsPerJob", 8, "MaxCPUMins", 11, C_LIMIT_ONE, "1max_tres_mins_per_job" },
     { "MaxCPUsPerJob", 7, "MaxCPUs", 8, C_LIMIT_ONE, "1max_tres_per_job" },
+    { "MaxCPUsPerUser", 11, "MaxCPUsPU", 9, C_LIMIT_ONE, "1max_tres_per_user" },
+    { "MinCPUs", 7, "MinCPUs", 8, C_LIMIT_ONE, "1min_tres_per_job" },
     { "MaxNodesPerJob", 4, "MaxNodes", 8, C_LIMIT_ONE, "4max_tres_per_job" },
     { "MaxTRES", 7, "MaxTRES", 13, C_LIMIT_TRES, "max_tres_per_job" },
     { "MaxTRESPerJob", 11, "MaxTRES", 13, C_LIMIT_TRES, "max_tres_per_job" },

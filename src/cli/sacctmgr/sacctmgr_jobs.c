@@ -3,9 +3,11 @@
  * A runaway job is open in the accounting store though the controller does not know it.  The store
  * is asked again about those found: what ended between the two questions is none. */
 #include <errno.h>
+#include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
@@ -79,7 +81,8 @@ static bool set_word(struct smgr *s, Pst__AcctJobSet *set, const char *word, con
         set->derived_exit_code = (int32_t)code;
         return true;
     }
-    smgr_fail(s, " Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
+    printf(" Unknown option: %s\n Use keyword 'where' to modify condition\n", word);
+    s->status = CLI_EXIT_FAILED;
     return false;
 }
 
@@ -184,8 +187,8 @@ static Pst__AcctOpResult *send_one(struct smgr *s, Pst__AcctOp *op, bool dry_run
 static void tell_jobs(struct smgr *s, const Pst__AcctOpResult *res)
 {
     if (res->has_code && res->code == SLURM_NO_CHANGE_IN_DATA) {
-        printf(" Modified jobs...\n  Nothing modified\n");
-        s->status = CLI_EXIT_FAILED;
+        printf(" Modified jobs...\n");
+        smgr_fail(s, " Error with request: Data has not changed since time specified\n");
     } else if (res->has_code) {
         smgr_fail(s, " Error with request: %s\n",
                   res->text ? res->text : slurm_err_text(res->code));
@@ -397,15 +400,42 @@ static void fix_jobs(struct smgr *s, uint32_t *ids, size_t n, uint32_t end_state
         pst__acct_admin_reply__free_unpacked(reply, NULL);
 }
 
+static int take_level(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    (void)info;
+    *(Pst__AdminLevel *)ctx = ((const Pst__UserRecord *)record)->admin_level;
+    return 0;
+}
+
+/* Who may fix them is asked to; the store looks at that again. */
+static bool is_operator(struct smgr *s)
+{
+    uid_t uid = geteuid();
+    const struct passwd *pw = getpwuid(uid);
+    Pst__AcctCond where = PST__ACCT_COND__INIT;
+    Pst__AdminLevel level = PST__ADMIN_LEVEL__ADMIN_NONE;
+    char *name = pw ? pw->pw_name : NULL;
+
+    if (uid == 0 || uid == conf_slurm_uid(cli_conf(&s->cli)))
+        return true;
+    where.n_names = name ? 1 : 0;
+    where.names = &name;
+    return name && smgr_list(s, PST__ACCT_ENTITY__ACCT_USER, &where, take_level, &level) &&
+           level >= PST__ADMIN_LEVEL__ADMIN_OPERATOR;
+}
+
 void smgr_show_runaway(struct smgr *s, int n, char **words)
 {
     const char *cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
     uint32_t end_state = PST__JOB_STATE__JOB_COMPLETED;
+    const char *named = NULL;
     struct runaways r = { 0 };
     uint32_t *ids = NULL;
     size_t n_ids = 0;
 
     for (int i = 0; i < n; i++) {
+        if (strncasecmp(words[i], "cluster=", 8) == 0)
+            named = words[i] + 8;
         if (strcasecmp(words[i], "endstate=failed") == 0)
             end_state = PST__JOB_STATE__JOB_FAILED;
         else if (strcasecmp(words[i], "endstate=completed") != 0 &&
@@ -416,11 +446,16 @@ void smgr_show_runaway(struct smgr *s, int n, char **words)
             return;
         }
     }
+    if (!is_operator(s)) {
+        smgr_fail(s,
+                  "sacctmgr: error: You must have an AdminLevel>=Operator to fix runaway jobs\n");
+        return;
+    }
     if (ask_store(s, &r, NULL, 0) && ask_controller(s, &r)) {
         ids = unknown_ids(&r, &n_ids);
         drop_jobs(&r);
         if (!n_ids || (ask_store(s, &r, ids, n_ids) && !r.n)) {
-            printf("Runaway Jobs: No runaway jobs found on cluster %s\n", cluster);
+            printf("Runaway Jobs: No runaway jobs found on cluster %s\n", named ? named : cluster);
         } else if (r.n) {
             put_jobs(s, &r, cluster);
             free(ids);

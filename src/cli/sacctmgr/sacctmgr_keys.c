@@ -60,6 +60,8 @@ const struct key smgr_keys[] = {
     { "All_Clusters", 5, SMGR_EVENT, COND, SPECIAL, S_ALL_CLUSTERS, NULL },
     { "CondFlags", 5, SMGR_EVENT, COND, SPECIAL, S_COND_FLAGS, NULL },
     { "Event", 2, SMGR_EVENT, COND, SPECIAL, S_EVENT, NULL },
+    { "InstanceId", 9, SMGR_INSTANCE, COND, SPECIAL, S_IGNORED, NULL },
+    { "InstanceType", 9, SMGR_INSTANCE, COND, SPECIAL, S_IGNORED, NULL },
     { "Type", 2, SMGR_TRES, COND, WORDS, 0, "descriptions" },
     /* settings */
     { "Fairshare", 1, LIMITED, SET, SPECIAL, S_FAIRSHARE, NULL },

@@ -294,14 +294,14 @@ static void take_ids(struct smgr_line *l, const char *value)
 
     smgr_add_words(&words, &n, value, false);
     for (size_t i = 0; i < n; i++) {
-        uint32_t id = 0;
+        uint64_t id = 0;
 
-        if (!l->failed && !smgr_number(l, name, words[i], &id)) {
-            l->s->status = CLI_EXIT_FAILED;
+        if (!l->failed && parse_u64(words[i], 0, UINT32_MAX, &id) < 0) {
+            smgr_fail(l->s, "sacctmgr: error: Invalid value for %s (%s)\n", name, words[i]);
             l->failed = true;
         }
         l->where->ids = xrealloc_or_die(l->where->ids, l->where->n_ids + 1, sizeof(uint32_t));
-        l->where->ids[l->where->n_ids++] = id;
+        l->where->ids[l->where->n_ids++] = (uint32_t)id;
         free(words[i]);
     }
     free(words);

@@ -52,6 +52,8 @@ static int resolve_assoc(const struct ctld *ctld, const char *user, const struct
     if (!a)
         return limits_enforced(ctld->conf) & ENFORCE_ASSOCS ? ESLURM_INVALID_ACCOUNT : 0;
     r->assoc_id = a->id;
+    if (a->rec->partition && *a->rec->partition && r->partition && strchr(r->partition, ','))
+        return ESLURM_PARTITION_ASSOC;
     return pb_set_str(&r->account, a->rec->account) == 0 ? 0 : SLURM_ERROR;
 }
 
@@ -100,8 +102,8 @@ static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobR
     if (!am_count(am, AM_QOS))
         return asked && *asked && (enforce & ENFORCE_QOS) ? ESLURM_INVALID_QOS : 0;
     q = asked && *asked ? asked_qos(am, a, enforce, asked) : default_qos(am, a);
-    if (!q)
-        return (asked && *asked) || (enforce & ENFORCE_QOS) ? ESLURM_INVALID_QOS : 0;
+    if (!q) /* a name is looked at where QOS are enforced alone */
+        return enforce & ENFORCE_QOS ? ESLURM_INVALID_QOS : 0;
     if ((enforce & ENFORCE_QOS) && a && !am_may_use_qos(am, a, q->qos_id))
         return ESLURM_INVALID_QOS;
     if ((q->flags & 1u << PST__QOS_FLAG__QOS_REQUIRES_RESERVATION) &&
@@ -131,14 +133,18 @@ static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobReco
     const char *name;
 
     r->has_wckey_id = false;
-    if (!conf_bool(ctld->conf, CONF_TRACK_WCKEY) || !user)
+    if (!(conf_bool(ctld->conf, CONF_TRACK_WCKEY) || must) || !user)
         return must ? ESLURM_INVALID_WCKEY : 0;
+    if (r->wckey && strcmp(r->wckey, "*") == 0)
+        return 0;
     if (!r->wckey || !*r->wckey) {
         _cleanup_free_ char *marked = NULL;
 
         name = am_default_wckey(am, cluster_name(ctld), user);
-        if (!name)
-            return must ? ESLURM_INVALID_WCKEY : 0;
+        if (!name && !must)
+            return 0;
+        if (!name) /* the empty key is everybody's default */
+            return pb_set_str(&r->wckey, "*") == 0 ? 0 : SLURM_ERROR;
         if (asprintf(&marked, "*%s", name) < 0 || pb_set_str(&r->wckey, marked) < 0)
             return SLURM_ERROR;
     }
