@@ -323,6 +323,17 @@ static char *entity_of_words(int argc, char **argv)
     return NULL;
 }
 
+/* `update node=n1 ...`: the word with the whole key, or NULL.  The caller frees. */
+static char *lengthen_node(int argc, char **argv)
+{
+    const char *names = NULL;
+
+    for (int i = 0; i < argc; i++)
+        if (update_word_is(argv[i], "Node", &names))
+            return argv[i] = xasprintf_or_die("NodeName=%s", names);
+    return NULL;
+}
+
 void scontrol_update(struct scontrol *s, int argc, char **argv)
 {
     _cleanup_free_ char *entity = entity_of_words(argc, argv);
@@ -331,6 +342,8 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
     if (entity) {
         argc--;
         *++argv = entity;
+    } else {
+        entity = lengthen_node(argc, argv);
     }
     id = word_value(argc, argv, "JobId");
     if (argc < 1) {
@@ -393,6 +406,11 @@ void scontrol_delete(struct scontrol *s, int argc, char **argv)
         (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation"))) {
         name = word_value(argc, argv, "ReservationName");
         scontrol_delete_resv(s, argc, argv, name ? name : word_value(argc, argv, "Reservation"));
+        return;
+    }
+    if (!name && argc == 1 && !strchr(argv[0], '=')) {
+        scontrol_fail(s, "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or "
+                         "'delete <ENTITY> <ID>'");
         return;
     }
     if (!name) {
