@@ -49,7 +49,7 @@ static int take_jobs(void *at, const struct opt *opt, const char *arg, struct er
 
 static void tell_bad_user(const char *word)
 {
-    (void)fprintf(stderr, "Invalid user: %s\n", word);
+    cli_error("Invalid user: %s\n", word); /* an empty line follows */
 }
 
 static int take_users(void *at, const struct opt *opt, const char *arg, struct err *err)
@@ -251,7 +251,7 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     if (s->njobs)
         job = bsearch(&key, s->jobs, s->njobs, sizeof(*s->jobs), by_id);
     row.user = job && job->user ? job->user : user_name_of(rec->uid);
-    row.cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+    row.cluster = s->clusters ? conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) : NULL;
     if (job) {
         row.account = job->account;
         row.qos = job->qos;

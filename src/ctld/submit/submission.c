@@ -143,8 +143,11 @@ static bool check_gres(struct submission *s)
 /* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
-    int code = jobgres_licenses(s->rec);
+    int code;
 
+    if (s->rec->licenses && !*s->rec->licenses)
+        (void)pb_set_str(&s->rec->licenses, NULL); /* cannot fail: it frees */
+    code = jobgres_licenses(s->rec);
     if (code != 0)
         return submission_fail(s, code);
     if (s->rec->licenses && *s->rec->licenses &&
