@@ -1,8 +1,12 @@
 /* wordlist.c - is a word one of a list's?  See wordlist.h. */
 #include "base/wordlist.h"
 
+#include <stdlib.h>
+
 #include <string.h>
 #include <strings.h>
+
+#include "base/cleanup.h"
 
 typedef int compare_fn(const char *a, const char *b, size_t len);
 
@@ -42,4 +46,36 @@ bool wordlist_has_n_nocase(const char *list, const char *word, size_t len)
 bool wordlist_has_between(const char *list, const char *between, const char *word, size_t len)
 {
     return find_word(list, between, word, len, strncmp);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+char *wordlist_sorted(const char *list)
+{
+    _cleanup_free_ char *copy = strdup(list ? list : "");
+    size_t max = 1, n = 0, at = 0;
+    _cleanup_free_ char **words = NULL;
+    char *save = NULL, *out;
+
+    for (const char *p = list; p && *p; p++)
+        max += *p == ',';
+    words = calloc(max, sizeof(*words));
+    out = copy && words ? calloc(1, strlen(copy) + 1) : NULL;
+    if (!out)
+        return NULL;
+    for (char *w = strtok_r(copy, ", ", &save); w && n < max; w = strtok_r(NULL, ", ", &save))
+        words[n++] = w;
+    qsort(words, n, sizeof(*words), by_bytes);
+    for (size_t i = 0; i < n; i++) {
+        if (i && strcmp(words[i], words[i - 1]) == 0)
+            continue;
+        if (at)
+            out[at++] = ',';
+        memcpy(out + at, words[i], strlen(words[i]));
+        at += strlen(words[i]);
+    }
+    return out;
 }

@@ -15,3 +15,7 @@ bool wordlist_has_n(const char *list, const char *word, size_t len);
 bool wordlist_has_n_nocase(const char *list, const char *word, size_t len);
 /* As wordlist_has_n(), and any byte of `between` ends a word of the list. */
 bool wordlist_has_between(const char *list, const char *between, const char *word, size_t len);
+
+/* The words in the order of their bytes, each once, with commas between.  Caller frees; NULL: out
+ * of memory. */
+char *wordlist_sorted(const char *list);

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/wordlist.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -197,12 +198,18 @@ static void show_multi(const struct show *s, const struct show_row *r)
 
 static void show_tres(const struct show *s, const struct show_row *r)
 {
-    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT, all = STRBUF_INIT;
+    _cleanup_free_ char *sorted = NULL;
     const char *more = conf_str(s->c, r->key);
 
     strbuf_add(&sb, "cpu,mem,energy,node,billing,fs/disk,vmem,pages");
-    if (more && *more)
-        strbuf_addf(&sb, ",%s", more);
+    if (wordlist_has(more, "gres/gpu")) /* where GPUs count, so does the use made of them */
+        strbuf_addf(&all, "%s,gres/gpumem,gres/gpuutil", more);
+    else
+        strbuf_add(&all, more ? more : "");
+    sorted = wordlist_sorted(strbuf_str(&all));
+    if (sorted && *sorted)
+        strbuf_addf(&sb, ",%s", sorted);
     put_row(s, label_of(r), sb.failed ? NULL : strbuf_str(&sb));
 }
 

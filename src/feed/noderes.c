@@ -48,7 +48,8 @@ static bool same_type(const char *a, const char *b)
 static struct sched_gres_spec *add_row(struct noderes *res, const struct gres_text *g)
 {
     res->rows = must(realloc(res->rows, (res->n + 1) * sizeof(*res->rows)));
-    res->rows[res->n] = (struct sched_gres_spec){ .name = g->name, .type = g->type };
+    res->rows[res->n] =
+        (struct sched_gres_spec){ .name = g->name, .type = g->type, .no_consume = g->no_consume };
     return &res->rows[res->n++];
 }
 
@@ -187,7 +188,7 @@ static void plain_row(struct noderes *res, const Pst__NodeRecord *r, const struc
             first += res->rows[i].count;
     row = add_row(res, g);
     row->count = g->count;
-    row->indexed = first + g->count <= DEVICES_MAX;
+    row->indexed = strcmp(g->name, "gpu") == 0 && first + g->count <= DEVICES_MAX;
     row->first_index = (uint32_t)first;
     for (size_t i = 0; i < r->n_gres_topo; i++) {
         const Pst__GresTopo *t = r->gres_topo[i];
@@ -228,6 +229,21 @@ static void spread_shares(struct sched_gres_share *to, const struct bitmap *gpus
     }
 }
 
+/* The type of the node's GPUs, where all are alike: shares of them are of that type too. */
+static const char *gpu_type(const struct noderes *res)
+{
+    const char *type = NULL;
+
+    for (size_t i = 0; i < res->n; i++) {
+        if (strcmp(res->rows[i].name, "gpu") != 0)
+            continue;
+        if (type && !same_type(type, res->rows[i].type))
+            return NULL;
+        type = res->rows[i].type;
+    }
+    return type;
+}
+
 static void share_row(struct noderes *res, const Pst__NodeRecord *r, const struct gres_text *g)
 {
     struct sched_gres_share *to = own_copy(res, calloc(DEVICES_MAX, sizeof(*to)));
@@ -262,6 +278,8 @@ static void share_row(struct noderes *res, const Pst__NodeRecord *r, const struc
     row = &res->rows[res->n - 1];
     row->indexed = true;
     row->shares = to;
+    if (!row->type)
+        row->type = gpu_type(res);
     for (uint32_t d = 0; d < DEVICES_MAX; d++)
         if (to[d].count)
             to[row->nshares++] = (struct sched_gres_share){ d, to[d].count };
@@ -341,8 +359,8 @@ bool noderes_shares(const struct noderes *res, const struct sched_alloc_gres *g,
         _cleanup_(bitmap_free) struct bitmap *gpus = NULL;
         uint32_t at = row->first_index;
 
-        if (!row->shares || strcmp(row->name, g->name) != 0 || !same_type(row->type, g->type) ||
-            !g->devices)
+        if (!row->shares || strcmp(row->name, g->name) != 0 ||
+            (g->type && !same_type(row->type, g->type)) || !g->devices)
             continue;
         gpus = bits_of(NULL, DEVICES_MAX);
         for (size_t k = 0; k < row->nshares; k++) {

@@ -139,6 +139,7 @@ struct sched_gres_spec {     /* a node's devices of one name and type */
     uint64_t count;
     bool indexed;         /* devices have indexes 0..count-1 (else a plain count) */
     uint32_t first_index; /* of this row's first device among the name's devices on the node */
+    bool no_consume;      /* jobs ask for it, and none holds any of it */
     bool explicit_only;   /* a job that takes whole nodes gets them only when it asks */
     /* Shares of GPUs (shard, mps) are devices with indexes, those of one GPU after the other; a
      * GPU is either shared or given away as a whole.  The counts sum up to `count`.  NULL =

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 
 #define NO_CONSUME "no_consume"
@@ -106,4 +107,43 @@ uint64_t gres_text_count(const char *list, const char *name, const char *type, b
     if (ret_any)
         *ret_any = any;
     return sum;
+}
+
+static size_t place_of(const char *types, const char *entry)
+{
+    size_t name = strcspn(entry, ":,("), place = 0;
+
+    for (const char *p = types ? types : ""; *p; p += strspn(p, ", "), place++) {
+        size_t len = strcspn(p, ", ");
+
+        if (len == name && strncmp(p, entry, len) == 0)
+            return place;
+        p += len;
+    }
+    return SIZE_MAX;
+}
+
+static void add_place(struct strbuf *sb, const char *list, const char *types, size_t place)
+{
+    for (const char *p = list; *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (len && place_of(types, p) == place)
+            strbuf_addf(sb, "%s%.*s", sb->len ? "," : "", (int)len, p);
+        p += len + (p[len] == ',');
+    }
+}
+
+char *gres_text_order(const char *list, const char *types)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+    size_t place = 0;
+
+    for (const char *p = types ? types : ""; *p; p += strspn(p, ", "), place++) {
+        add_place(&sb, list, types, place);
+        p += strcspn(p, ", ");
+    }
+    add_place(&sb, list, types, SIZE_MAX);
+    return strbuf_detach(&sb, &text) < 0 ? NULL : text;
 }

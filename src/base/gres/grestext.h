@@ -20,3 +20,7 @@ bool gres_text_parse(char *word, struct gres_text *ret);
  * Of two entries of one name and type the later counts.  Returns the count; *ret_any (may be NULL)
  * whether there is one. */
 uint64_t gres_text_count(const char *list, const char *name, const char *type, bool *ret_any);
+
+/* The entries of a node's list in the order in which their names stand in types, those of one name
+ * as they stood; names that are not there come last.  Caller frees; NULL: out of memory. */
+char *gres_text_order(const char *list, const char *types);

@@ -193,12 +193,17 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     put_star(sb, j->core_spec);
 }
 
-static void put_gres(struct strbuf *sb, const Pst__GresAlloc *g, bool first)
+static void put_gres(struct strbuf *sb, const Pst__GresAlloc *g, bool first, bool total)
 {
     const char *type = g->shares ? NULL : g->type; /* shares are told by their GPUs */
 
-    strbuf_addf(sb, "%s%s%s%s:%llu", first ? "" : ",", text_or(g->name, ""), type ? ":" : "",
-                text_or(type, ""), (unsigned long long)g->count);
+    strbuf_addf(sb, "%s%s%s%s", first ? "" : ",", text_or(g->name, ""), type ? ":" : "",
+                text_or(type, ""));
+    if (!g->share_counts && !g->devices && !total) { /* counted only */
+        strbuf_addf(sb, "(CNT:%llu)", (unsigned long long)g->count);
+        return;
+    }
+    strbuf_addf(sb, ":%llu", (unsigned long long)g->count);
     if (g->share_counts)
         strbuf_addf(sb, "(%s)", g->share_counts);
     else if (g->devices)
@@ -234,7 +239,7 @@ static void put_gres_total(struct strbuf *sb, const Pst__Alloc *alloc)
     if (!n)
         strbuf_add(sb, "(null)");
     for (size_t t = 0; t < n; t++)
-        put_gres(sb, &totals[t], t == 0);
+        put_gres(sb, &totals[t], t == 0, true);
 }
 
 static void job_layout(struct strbuf *sb, const Pst__JobRecord *j, const struct show_opts *o)
@@ -263,7 +268,7 @@ static void job_layout(struct strbuf *sb, const Pst__JobRecord *j, const struct 
         strbuf_addf(sb, "Nodes=%s CPU_IDs=%s Mem=%llu GRES=", names, text_or(group->cpu_ids, ""),
                     (unsigned long long)group->mem_mib);
         for (size_t i = 0; i < group->n_gres; i++)
-            put_gres(sb, group->gres[i], i == 0);
+            put_gres(sb, group->gres[i], i == 0, false);
     }
 }
 
@@ -273,8 +278,9 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
 
     next_line(sb, o);
     strbuf_addf(sb, "MinCPUsNode=%u %s=", job_min_cpus(j),
-                j->has_mem_per_node_mib || !j->has_mem_per_cpu_mib ? "MinMemoryNode"
-                                                                   : "MinMemoryCPU");
+                j->has_mem_per_gpu_mib                               ? "MinMemoryTRES"
+                : j->has_mem_per_node_mib || !j->has_mem_per_cpu_mib ? "MinMemoryNode"
+                                                                     : "MinMemoryCPU");
     job_put_min_memory(sb, r);
     strbuf_add(sb, " MinTmpDiskNode=");
     put_mib(sb, j->tmp_disk_mib, false);
@@ -368,6 +374,10 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
         (void)job_put_mem_per_tres(sb, j);
     }
     optional_line(sb, o, "TresBind", j->gpu_bind);
+    if (j->gpu_freq) {
+        next_line(sb, o);
+        strbuf_addf(sb, "TresFreq=gpu:%s", j->gpu_freq);
+    }
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);

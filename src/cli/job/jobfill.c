@@ -131,8 +131,7 @@ static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
 {
     uint64_t tasks = nodes ? nodes : 1;
 
-    if (job->has_num_tasks || job->has_ntasks_per_node ||
-        !(job->has_sockets_per_node || job->has_cores_per_socket))
+    if (job->has_num_tasks || job->has_ntasks_per_node)
         return;
     tasks *= job->has_sockets_per_node ? job->sockets_per_node : 1;
     tasks *= job->has_cores_per_socket ? job->cores_per_socket : 1;
@@ -209,7 +208,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         job->threads_per_core = sct[2];
         job->has_threads_per_core = sct[2] > 0;
     }
-    tasks_of_geometry(job, min);
+    if (jobopts_has(jo, JO_EXTRA_NODE_INFO))
+        tasks_of_geometry(job, min);
     apply_hint(job);
     return status;
 }

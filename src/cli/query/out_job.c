@@ -372,7 +372,11 @@ void job_put_min_memory(struct strbuf *sb, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
-    put_mib(sb, j->has_mem_per_node_mib ? j->mem_per_node_mib : j->mem_per_cpu_mib, r->noconvert);
+    put_mib(sb,
+            j->has_mem_per_gpu_mib    ? j->mem_per_gpu_mib
+            : j->has_mem_per_node_mib ? j->mem_per_node_mib
+                                      : j->mem_per_cpu_mib,
+            r->noconvert);
 }
 
 void job_put_req_tres(struct strbuf *sb, const struct job_row *r)

@@ -12,6 +12,8 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/gres/grestext.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
@@ -22,7 +24,12 @@
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void fill_node(Pst__NodeRecord *r, const struct conf_node *n)
+static char *gres_in_order(const char *types, const char *gres)
+{
+    return gres ? must(gres_text_order(gres, types)) : NULL;
+}
+
+static void fill_node(Pst__NodeRecord *r, const struct conf_node *n, const char *types)
 {
     r->hostname = tx_strdup(n->hostname);
     r->addr = tx_strdup(n->addr);
@@ -36,7 +43,7 @@ static void fill_node(Pst__NodeRecord *r, const struct conf_node *n)
     SET(r, tmp_disk_mib, n->tmp_disk_mib);
     SET(r, weight, n->weight);
     r->features = tx_strdup(n->features);
-    r->gres = tx_strdup(n->gres);
+    r->gres = gres_in_order(types, n->gres);
     if (n->core_spec)
         SET(r, core_spec, n->core_spec);
     if (n->restricted_cores_per_gpu)
@@ -101,7 +108,7 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
         struct node *n = cluster_node_named(c, cn->name);
         Pst__NodeRecord want = PST__NODE_RECORD__INIT;
 
-        fill_node(&want, cn);
+        fill_node(&want, cn, conf_str(ctld->conf, CONF_GRES_TYPES));
         if (!n) {
             Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 

@@ -11,6 +11,8 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
+#include "feed/licensefeed.h"
 #include "feed/noderes.h"
 #include "feed/params.h"
 #include "model/account/billing.h"
@@ -118,43 +120,67 @@ Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *
     return out;
 }
 
-/* All of a name, or of one of its types (NULL = any), on all nodes. */
-static uint64_t gres_total(const Pst__Alloc *a, const char *name, const char *type)
+/* All of a name, or of one of its types (NULL = any), on all nodes; false: there is none. */
+static bool gres_total(const Pst__Alloc *a, const char *name, const char *type, uint64_t *ret)
 {
-    uint64_t total = 0;
+    bool any = false;
 
+    *ret = 0;
     for (size_t g = 0; g < a->n_groups; g++)
         for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
             const Pst__GresAlloc *ga = a->groups[g]->gres[i];
 
-            if (strcmp(ga->name, name) == 0 && (!type || (ga->type && strcmp(ga->type, type) == 0)))
-                total += ga->count * a->groups[g]->nodes;
+            if (strcmp(ga->name, name) != 0 || (type && (!ga->type || strcmp(ga->type, type) != 0)))
+                continue;
+            *ret += ga->count * a->groups[g]->nodes;
+            any = true;
         }
-    return total;
+    return any;
 }
 
-/* Those that AccountingStorageTRES names. */
-static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *tracked)
+static bool license_total(const char *licenses, const char *name, uint64_t *ret)
 {
-    for (const char *p = tracked; *p; p += strspn(p, ", ")) {
-        size_t len = strcspn(p, ", ");
-        char name[128], *type;
-        uint64_t total;
+    _cleanup_free_ char *copy = licenses ? strdup(licenses) : NULL;
+    struct license_list list;
 
-        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
-            (void)snprintf(name, sizeof(name), "%.*s", (int)(len - 5), p + 5);
-            type = strchr(name, ':');
-            if (type)
-                *type++ = '\0';
-            total = gres_total(a, name, type);
-            if (total)
-                strbuf_addf(sb, ",%.*s=%llu", (int)len, p, (unsigned long long)total);
-        }
+    *ret = 0;
+    if (!copy || !licenses_parse(copy, &list))
+        return false;
+    for (size_t i = 0; i < list.n; i++)
+        if (strcmp(list.items[i].name, name) == 0)
+            *ret += list.items[i].count;
+    free(list.items);
+    return *ret > 0;
+}
+
+/* Devices and licences that AccountingStorageTRES names. */
+static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *licenses,
+                        const char *tracked)
+{
+    _cleanup_free_ char *sorted = must(wordlist_sorted(tracked));
+
+    for (const char *p = sorted; *p; p += *p == ',') {
+        size_t len = strcspn(p, ",");
+        char name[128], *type;
+        uint64_t total = 0;
+        bool any = false;
+
+        (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
+        type = strchr(name, ':');
+        if (type)
+            *type++ = '\0';
+        if (strncmp(name, "gres/", 5) == 0)
+            any = gres_total(a, name + 5, type, &total);
+        else if (strncmp(name, "license/", 8) == 0)
+            any = license_total(licenses, name + 8, &total);
+        if (any)
+            strbuf_addf(sb, ",%.*s=%llu", (int)len, p, (unsigned long long)total);
         p += len;
     }
 }
 
-char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked)
+char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billing,
+                      const char *tracked)
 {
     struct strbuf sb = STRBUF_INIT;
     uint64_t mem = 0;
@@ -168,21 +194,7 @@ char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked
         strbuf_addf(&sb, ",mem=%s", size);
     }
     strbuf_addf(&sb, ",node=%zu,billing=%llu", a->n_node_ids, (unsigned long long)billing);
-    if (tracked && strstr(tracked, "gres/"))
-        put_tracked(&sb, a, tracked);
-    for (size_t g = 0; g < a->n_groups && !(tracked && strstr(tracked, "gres/")); g++) {
-        for (size_t i = 0; i < a->groups[g]->n_gres; i++) {
-            const char *name = a->groups[g]->gres[i]->name;
-            bool seen = false;
-
-            for (size_t h = 0; h <= g && !seen; h++)
-                for (size_t k = 0; k < a->groups[h]->n_gres && (h < g || k < i) && !seen; k++)
-                    seen = strcmp(a->groups[h]->gres[k]->name, name) == 0;
-            if (!seen)
-                strbuf_addf(&sb, ",gres/%s=%llu", name,
-                            (unsigned long long)gres_total(a, name, NULL));
-        }
-    }
+    put_tracked(&sb, a, licenses, tracked);
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
 }
 
@@ -195,7 +207,7 @@ void alloc_bill(const struct ctld *ctld, const char *partition, const char *lice
                                 set->alloc, licenses);
 
     free(set->alloc_tres);
-    set->alloc_tres = alloc_tres_text(set->alloc, (uint64_t)billing,
+    set->alloc_tres = alloc_tres_text(set->alloc, licenses, (uint64_t)billing,
                                       conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     if (billing > (double)(uint64_t)billing)
         SET(set, billing, billing);

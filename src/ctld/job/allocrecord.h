@@ -10,7 +10,8 @@
 Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a);
 /* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.
  * Caller frees. */
-char *alloc_tres_text(const Pst__Alloc *a, uint64_t billing, const char *tracked);
+char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billing,
+                      const char *tracked);
 /* alloc_tres and billing of set from its alloc, as that partition bills. */
 void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
                 Pst__JobRecord *set);

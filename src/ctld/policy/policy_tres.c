@@ -5,8 +5,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/gres/grestext.h"
+#include "base/must.h"
+#include "base/wordlist.h"
 #include "feed/licensefeed.h"
+#include "model/words/reqtres.h"
 
 enum policy_tres_type policy_tres_type(const struct assoc_mgr *am, uint32_t tres_id)
 {
@@ -34,63 +36,25 @@ enum policy_tres_type policy_tres_type(const struct assoc_mgr *am, uint32_t tres
                                                : POLICY_OTHER;
 }
 
-static uint32_t nodes_asked(const Pst__JobRecord *r)
-{
-    uint32_t least = r->has_least_nodes ? r->least_nodes : 0;
-
-    return MAX(MAX(r->has_min_nodes ? r->min_nodes : 1, least), 1u);
-}
-
-static uint32_t tasks_asked(const Pst__JobRecord *r)
-{
-    if (r->has_num_tasks)
-        return r->num_tasks;
-    return nodes_asked(r) * (r->has_ntasks_per_node ? MAX(r->ntasks_per_node, 1u) : 1);
-}
-
-/* Of a list; type NULL = of any type. */
-static uint64_t gres_in(const char *list, const char *name, const char *type)
-{
-    return gres_text_count(list, name, type, NULL);
-}
-
-/* On all nodes together.  Of counts given in two ways one has decided how many nodes or tasks there
- * are. */
-static uint64_t gres_total(const Pst__JobRecord *r, const char *name, const char *type)
-{
-    uint64_t sockets = r->has_sockets_per_node ? r->sockets_per_node : 1;
-    uint64_t job = gres_in(r->tres_per_job, name, type), node, task, all;
-
-    if (job)
-        return job;
-    node = MAX(gres_in(r->tres_per_node, name, type),
-               gres_in(r->tres_per_socket, name, type) * sockets);
-    task = gres_in(r->tres_per_task, name, type) * tasks_asked(r);
-    all = node ? node * nodes_asked(r) : task;
-    if (all || type || !r->has_ntasks_per_gpu || !r->ntasks_per_gpu || !r->has_num_tasks ||
-        strcmp(name, "gpu") != 0)
-        return all;
-    return (r->num_tasks + r->ntasks_per_gpu - 1) / r->ntasks_per_gpu;
-}
-
 static uint64_t cpus_asked(const Pst__JobRecord *r)
 {
-    uint64_t cpus = r->has_overcommit && r->overcommit
-                        ? nodes_asked(r)
-                        : (uint64_t)tasks_asked(r) * (r->has_cpus_per_task ? r->cpus_per_task : 1);
+    uint64_t cpus =
+        r->has_overcommit && r->overcommit
+            ? reqtres_nodes(r)
+            : (uint64_t)reqtres_tasks(r) * (r->has_cpus_per_task ? r->cpus_per_task : 1);
 
     if (r->has_min_cpus)
         cpus = MAX(cpus, r->min_cpus);
     if (r->has_pn_min_cpus)
-        cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * nodes_asked(r));
+        cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * reqtres_nodes(r));
     if (r->has_cpus_per_gpu)
-        cpus = MAX(cpus, r->cpus_per_gpu * gres_total(r, "gpu", NULL));
+        cpus = MAX(cpus, r->cpus_per_gpu * reqtres_gres(r, "gpu", NULL));
     return cpus;
 }
 
 static uint64_t per_node_of(const Pst__JobRecord *r, uint64_t all, bool per_node)
 {
-    return per_node ? (all + nodes_asked(r) - 1) / nodes_asked(r) : all;
+    return per_node ? (all + reqtres_nodes(r) - 1) / reqtres_nodes(r) : all;
 }
 
 static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
@@ -98,8 +62,8 @@ static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
     if (r->has_mem_per_cpu_mib)
         return per_node_of(r, r->mem_per_cpu_mib * cpus_asked(r), per_node);
     if (r->has_mem_per_gpu_mib)
-        return per_node_of(r, r->mem_per_gpu_mib * gres_total(r, "gpu", NULL), per_node);
-    return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : nodes_asked(r)) : 0;
+        return per_node_of(r, r->mem_per_gpu_mib * reqtres_gres(r, "gpu", NULL), per_node);
+    return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : reqtres_nodes(r)) : 0;
 }
 
 /* what: "gpu" or "gpu:a100" */
@@ -112,7 +76,7 @@ static uint64_t gres_asked(const Pst__JobRecord *r, const char *what, bool per_n
         return 0;
     if (type)
         *type++ = '\0';
-    return per_node_of(r, gres_total(r, name, type), per_node);
+    return per_node_of(r, reqtres_gres(r, name, type), per_node);
 }
 
 static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
@@ -164,7 +128,7 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
     case AM_TRES_MEM:
         return mem_asked(r, per_node);
     case AM_TRES_NODE:
-        return per_node ? 1 : nodes_asked(r);
+        return per_node ? 1 : reqtres_nodes(r);
     default:
         break;
     }
@@ -177,20 +141,21 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
 
 void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char *tracked)
 {
+    _cleanup_free_ char *sorted = must(wordlist_sorted(tracked));
     size_t start = sb->len;
 
-    for (const char *p = tracked ? tracked : ""; *p; p += strspn(p, ", ")) {
-        size_t len = strcspn(p, ", ");
+    for (const char *p = sorted; *p; p += *p == ',') {
+        size_t len = strcspn(p, ",");
         char name[128];
-        uint64_t n;
+        uint64_t n = 0;
 
-        if (len > 5 && len < sizeof(name) && strncmp(p, "gres/", 5) == 0) {
-            (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)len, p);
+        if (strncmp(name, "gres/", 5) == 0)
             n = gres_asked(r, name + 5, false);
-            if (n)
-                strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name,
-                            (unsigned long long)n);
-        }
+        else if (strncmp(name, "license/", 8) == 0)
+            n = licenses_asked(r, name + 8);
+        if (n)
+            strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name, (unsigned long long)n);
         p += len;
     }
 }

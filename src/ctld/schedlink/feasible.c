@@ -138,7 +138,8 @@ static uint64_t gres_on(const Pst__NodeRecord *n, const struct gres_text *kind)
 
     for (char *h = has ? strtok_r(has, ",", &save) : NULL; h; h = strtok_r(NULL, ",", &save))
         if (gres_text_parse(h, &have) && strcmp(have.name, kind->name) == 0 &&
-            (!kind->type || same_text(have.type, kind->type)))
+            (!kind->type || same_text(have.type, kind->type) ||
+             (!have.type && (strcmp(have.name, "shard") == 0 || strcmp(have.name, "mps") == 0))))
             sum += have.count;
     return sum;
 }

@@ -8,3 +8,10 @@
 /* "cpu=4,mem=400M,node=1,billing=4": the record's own text, else made from the request.  noconvert
  * keeps memory in M. */
 void reqtres_put(struct strbuf *sb, const Pst__JobRecord *job, bool noconvert);
+
+/* How many it asks for, at least one. */
+uint32_t reqtres_nodes(const Pst__JobRecord *job);
+uint32_t reqtres_tasks(const Pst__JobRecord *job);
+/* Devices on all nodes together; type NULL = of any type.  Of counts given in two ways one has
+ * decided how many nodes or tasks there are (base/gres/gpucount.h). */
+uint64_t reqtres_gres(const Pst__JobRecord *job, const char *name, const char *type);

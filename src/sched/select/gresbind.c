@@ -2,7 +2,8 @@
  *
  * The devices of a node that are near the same CPUs make a site, mostly a socket.  A job gets
  * CPUs of one site if that holds all it needs, else of as many sites as it gets devices; when
- * that does not do either, of the whole node, or, where binding is enforced, nothing there. */
+ * that does not do either, of these and then of the whole node, or, where binding is enforced,
+ * nothing there. */
 #include "sched/select/gresbind.h"
 
 #include <string.h>
@@ -220,7 +221,35 @@ static uint64_t devices_here(const struct pick *p, const struct fit *f, uint32_t
     return req->per_job ? f->gres[r] : req->per_node + req->per_task * f->tasks;
 }
 
-void gres_bind(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
+/* Are devices told apart on the node that serve the request? */
+static bool has_devices(const struct pick *p, uint32_t id, uint32_t req)
+{
+    const struct node *n = &p->s->nodes[id];
+
+    for (uint32_t k = 0; k < n->ngres; k++)
+        if (n->gres[k].indexed && gres_row_matches(p, &n->gres[k], req))
+            return true;
+    return false;
+}
+
+/* Sites of the devices: one that is enough, else as few as are; 0: none are enough. */
+static uint32_t choose_sites(const struct shape_gres *req, struct sites *st, uint64_t devices,
+                             uint32_t need)
+{
+    uint32_t first;
+
+    if (req->per_socket) /* so many on each of several */
+        return (uint32_t)MIN((uint64_t)st->n, (devices + req->per_socket - 1) / req->per_socket);
+    if (find_single_site(st, devices, need))
+        return 1;
+    first = have_enough_units(st, devices, need);
+    if (first)
+        return first;
+    by_units(st);
+    return have_enough_units(st, devices, need);
+}
+
+bool gres_bind(const struct pick *p, const struct fit *f, const struct geometry *g, uint32_t need,
                uint64_t *words)
 {
     const struct node *n = &p->s->nodes[f->id];
@@ -233,15 +262,26 @@ void gres_bind(const struct pick *p, const struct fit *f, const struct geometry 
         if (!devices || !collect_sites(p, f->id, r, &st))
             continue;
         count_units(&st, g, words);
-        first = find_single_site(&st, devices, need) ? 1 : have_enough_units(&st, devices, need);
-        if (!first) {
-            by_units(&st);
-            first = have_enough_units(&st, devices, need);
-        }
-        if (!first && p->k->flags & SHAPE_BIND)
-            first = (uint32_t)MIN((uint64_t)st.n, devices); /* what there is: not enough of it */
-        if (first)
-            keep_sites(n, &st, first, words);
-        return;
+        first = choose_sites(&p->k->gres[r], &st, devices, need);
+        keep_sites(n, &st, first ? first : (uint32_t)MIN((uint64_t)st.n, devices), words);
+        return first > 0;
     }
+    return true;
+}
+
+bool gres_near_last(const struct pick *p, const struct fit *f)
+{
+    const struct shape_key *k = p->k;
+
+    if (k->flags & SHAPE_NO_BIND || p->whole)
+        return false;
+    for (uint32_t r = 0; r < k->ngres; r++) {
+        const struct shape_gres *req = &k->gres[r];
+        bool by_gpu = r == p->gpu && (k->tasks_per_gpu || k->cpus_per_gpu);
+
+        if (devices_here(p, f, r) && has_devices(p, f->id, r) &&
+            (by_gpu || req->per_task || (req->per_socket && k->num_tasks) || k->flags & SHAPE_BIND))
+            return true;
+    }
+    return false;
 }

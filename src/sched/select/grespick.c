@@ -101,11 +101,10 @@ static int choose_request(const struct pick *p, const struct fit *f, uint32_t r,
     const struct node *n = &p->s->nodes[f->id];
     const struct shape_gres *g = &p->k->gres[r];
     uint64_t need = g->per_node + g->per_task * f->tasks;
-    bool bound = p->k->flags & SHAPE_BIND && !p->whole;
 
     if (r < p->cls->shape->npj)
         need = MAX(need, (uint64_t)f->gres[r]);
-    for (uint32_t pass = 0; need && pass < (bound ? 1u : 2u); pass++) {
+    for (uint32_t pass = 0; need && pass < 2; pass++) {
         for (uint32_t row = 0; row < n->ngres && need; row++) {
             uint64_t got;
 
@@ -335,6 +334,42 @@ static void give_shares(const struct pick *p, const struct fit *f, const uint64_
     }
 }
 
+static bool near_alike(const struct node *n, const struct gres_row *row, uint32_t a, uint32_t b)
+{
+    const uint64_t *x = gres_near(n, row, a), *y = gres_near(n, row, b);
+
+    return x == y || (x && y && memcmp(x, y, n->nwords * sizeof(*x)) == 0);
+}
+
+/* Devices of the row that are asked of each socket; 0: wherever they are. */
+static uint64_t asks_by_socket(const struct pick *p, const struct gres_row *row)
+{
+    for (uint32_t r = 0; row->near && r < p->k->ngres; r++)
+        if (p->k->gres[r].per_socket && gres_row_matches(p, row, r))
+            return p->k->gres[r].per_socket;
+    return 0;
+}
+
+/* First the devices that are not more than what is asked of their socket. */
+static void spread_by_socket(const struct pick *p, const struct node *n, const struct gres_row *row,
+                             struct cands *c)
+{
+    uint64_t most = asks_by_socket(p, row);
+    uint32_t taken = 0;
+
+    for (uint32_t i = 0; i < c->n; i++) {
+        uint64_t here = 0;
+        uint32_t d = c->v[i];
+
+        for (uint32_t k = 0; k < taken; k++)
+            here += near_alike(n, row, c->v[k], d);
+        if (here >= most)
+            continue;
+        memmove(c->v + taken + 1, c->v + taken, (i - taken) * sizeof(*c->v));
+        c->v[taken++] = d;
+    }
+}
+
 void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, uint32_t at,
                uint64_t count, struct sched_alloc_gres *out, uint64_t **words)
 {
@@ -346,7 +381,7 @@ void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, 
 
     *out = (struct sched_alloc_gres){ .name = names[row->name],
                                       .type = row->type == STRTAB_NONE ? NULL : names[row->type],
-                                      .count = count };
+                                      .count = row->no_consume ? 0 : count };
     if (!row->indexed)
         return;
     out->devices = *words;
@@ -359,7 +394,9 @@ void gres_fill(const struct pick *p, const struct fit *f, const uint64_t *cpus, 
         return;
     }
     list_candidates(n, row, avail, cpus, &c);
-    if (p->k->flags & SHAPE_BIND && !p->whole)
+    if (asks_by_socket(p, row))
+        spread_by_socket(p, n, row, &c);
+    else if (p->k->flags & SHAPE_BIND && !p->whole)
         choose_covering(n, row, cpus, &c, (uint32_t)count);
     else
         choose_linked(row, &c, (uint32_t)count);

@@ -113,6 +113,7 @@ struct cpu_pick {
     const uint64_t *avail;
     uint64_t *out;
     uint32_t sockets;
+    bool from_last;                   /* a round begins on the last socket */
     uint32_t next[SCHED_MAX_SOCKETS]; /* first unit of the socket not looked at */
 };
 
@@ -197,7 +198,8 @@ static uint32_t take_cyclic(struct cpu_pick *cp, uint32_t need)
         return need - take_units(cp, 0, need);
     while (need && any) {
         any = false;
-        for (uint32_t k = 0; k < cp->sockets && need; k++) {
+        for (uint32_t i = 0; i < cp->sockets && need; i++) {
+            uint32_t k = cp->from_last ? (i + cp->sockets - 1) % cp->sockets : i;
             uint32_t got = take_units(cp, k, 1);
 
             need -= got;
@@ -295,6 +297,7 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
     cp.avail = p->s->cpu_words;
     cp.out = out;
     cp.sockets = n->sockets;
+    cp.from_last = p->k->ngres && gres_near_last(p, f);
     memset(cp.next, 0, n->sockets * sizeof(cp.next[0]));
     memset(out, 0, n->nwords * sizeof(*out));
     if (p->whole)
@@ -311,22 +314,58 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
     return take_cyclic(&cp, need);
 }
 
+/* Where binding is enforced and no number of tasks is given, a job gets all CPUs near its devices,
+ * as far as memory goes and no limit counts CPUs. */
+static uint32_t all_near(const struct pick *p, const struct fit *f, const struct geometry *g)
+{
+    uint64_t mem = p->s->params.select_memory ? p->k->mem_per_cpu_mib : 0;
+    uint32_t n = 0;
+
+    if (p->k->num_tasks || p->part->node_cpus)
+        return 0;
+    for (uint32_t u = 0; u < g->units; u++)
+        n += unit_free(p->s->cpu_words, u, g->gran);
+    return mem && mem * n * g->usable > pick_free_mem(p, f->id) ? 0 : n;
+}
+
+/* Units beyond those near the devices, which are in out. */
+static uint32_t take_others(const struct pick *p, const struct fit *f, const struct geometry *g,
+                            uint32_t left, uint64_t *out)
+{
+    uint64_t near[SCHED_MAX_CPUS / 64];
+    uint32_t nwords = p->s->nodes[f->id].nwords;
+
+    memcpy(near, out, nwords * sizeof(*near));
+    pick_free_cpus(p, f->id, p->s->cpu_words);
+    for (uint32_t w = 0; w < nwords; w++)
+        p->s->cpu_words[w] &= ~near[w];
+    left = take_cpus(p, f, g, left, out);
+    for (uint32_t w = 0; w < nwords; w++)
+        out[w] |= near[w];
+    return left;
+}
+
 static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
     uint32_t need = geometry_units(p, &g, f->hold), left;
     uint64_t by_gpu = gres_gpus(p, f) * p->k->cpus_per_gpu;
-    bool bind = n->near && !p->whole && p->k->ngres && !(p->k->flags & SHAPE_NO_BIND);
+    bool devices = !p->whole && p->k->ngres, enforce = devices && p->k->flags & SHAPE_BIND;
+    bool short_of = false; /* CPUs near the devices */
 
     need = MAX(need, (uint32_t)((by_gpu + g.usable - 1) / g.usable));
     if (p->pad && p->k->pn_min_cpus > need * g.usable)
         need = (p->k->pn_min_cpus + g.usable - 1) / g.usable;
     pick_free_cpus(p, f->id, p->s->cpu_words);
-    if (bind)
-        gres_bind(p, f, &g, need, p->s->cpu_words);
+    if (devices && n->near && !(p->k->flags & SHAPE_NO_BIND))
+        short_of = !gres_bind(p, f, &g, need, p->s->cpu_words);
+    if (enforce && gres_near_last(p, f))
+        need = MAX(need, all_near(p, f, &g));
     left = take_cpus(p, f, &g, need, out);
-    if (left && bind && !(p->k->flags & SHAPE_BIND)) { /* near ones alone do not do after all */
+    if (left && short_of && !enforce && p->k->cpus_per_task == 1 && !p->k->ntasks_per_socket)
+        return take_others(p, f, &g, left, out) ? -EAGAIN : 0;
+    if (left && devices && n->near && !enforce) {
         pick_free_cpus(p, f->id, p->s->cpu_words);
         left = take_cpus(p, f, &g, need, out);
     }

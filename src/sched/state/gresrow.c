@@ -59,6 +59,7 @@ int gres_row_build(struct sched *s, const struct node *n, const struct sched_gre
     *row = (struct gres_row){ .total = in->count,
                               .indexed = in->indexed,
                               .explicit_only = in->explicit_only,
+                              .no_consume = in->no_consume,
                               .first = in->first_index,
                               .type = STRTAB_NONE };
     row->gpu = !in->shares && strcmp(in->name, "gpu") == 0;
@@ -94,7 +95,7 @@ bool gres_row_alike(const struct node *n, const struct gres_row *a, const struct
 {
     return a->name == b->name && a->type == b->type && a->total == b->total &&
            a->indexed == b->indexed && a->explicit_only == b->explicit_only &&
-           a->first == b->first && a->nshares == b->nshares &&
+           a->no_consume == b->no_consume && a->first == b->first && a->nshares == b->nshares &&
            same_block(a->shares, b->shares, a->nshares * sizeof(*a->shares)) &&
            same_block(a->near, b->near, a->total * n->nwords * sizeof(*a->near)) &&
            same_block(a->links, b->links, a->total * a->total * sizeof(*a->links));

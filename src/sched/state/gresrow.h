@@ -14,7 +14,7 @@ struct sched_gres_spec;
 struct gres_row {
     uint32_t name, type; /* type STRTAB_NONE = untyped */
     uint64_t total, used;
-    bool indexed, explicit_only;
+    bool indexed, explicit_only, no_consume;
     bool gpu;                        /* GPUs themselves, which others are shares of */
     uint32_t first;                  /* index of the first device */
     struct cbits dev;                /* held devices, bit 0 = index first */

@@ -164,8 +164,8 @@ struct gres_row *node_gres_row(struct sched *s, struct node *n, const struct sch
     for (uint32_t i = 0; i < n->ngres; i++) {
         struct gres_row *row = &n->gres[i];
 
-        if (row->name != name || row->type != type)
-            continue;
+        if (row->name != name || (row->type != type && !(row->shares && !g->type)))
+            continue; /* an older record does not say of which GPUs shares are */
         if (!g->devices)
             return row;
         loose = row; /* several rows of one type: the one whose range holds the first device */

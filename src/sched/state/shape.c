@@ -98,6 +98,7 @@ static void add_gres(struct shape *sh, const struct sched_job *job)
                 (struct shape_gres){ .per_node = g->per_node,
                                      .per_job = g->per_job,
                                      .per_task = g->per_task,
+                                     .per_socket = g->per_socket,
                                      .name_off = add_text(sh, g->name),
                                      .type_off = add_text(sh, g->type) };
         }

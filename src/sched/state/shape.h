@@ -11,7 +11,7 @@ struct sched_job;
 #define SHAPE_PER_JOB_MAX 4
 
 struct shape_gres {
-    uint64_t per_node, per_job, per_task;
+    uint64_t per_node, per_job, per_task, per_socket;
     uint32_t name_off, type_off; /* in shape.text; type UINT32_MAX = any */
 };
 

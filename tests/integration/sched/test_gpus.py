@@ -83,7 +83,7 @@ NEAR = [
                             [("node2", "0-1", A + "1(IDX:0)")]]),
     (["-n8 -m block:block", "--gres=gpu:1"], [[("node1", "0-7", "")], [("node1", "8-9", A + "1(IDX:2)")]]),
     # More CPUs than are near: preferred, not required.
-    (["--gres=gpu:1 -n10"], [[("node1", "0-5,8-11", A + "1(IDX:0)")]]),
+    (["--gres=gpu:1 -n10"], [[("node1", "0-9", A + "1(IDX:0)")]]),
     (["--gres=gpu:1 -n10 -N1 --gres-flags=enforce-binding -w node1"], ["never"]),
     (["--gres=gpu:2 -n12 -N1 --gres-flags=enforce-binding"], [[("node1", "0-5,8-13", A + "2(IDX:0,2)")]]),
     (["--gres=gpu:1 -n4 --gres-flags=disable-binding"], [[("node1", "0-1,8-9", A + "1(IDX:0)")]]),
@@ -98,7 +98,7 @@ NEAR = [
     # Whole nodes come with everything but what is only for those who ask.
     (["--exclusive -w node3"], [[("node3", "0-15", "gpu:a100:2(IDX:2-3),gpu:v100:2(IDX:0-1)")]]),
     (["--exclusive -w node3 --gres=tmp:2"],
-     [[("node3", "0-15", "gpu:a100:2(IDX:2-3),gpu:v100:2(IDX:0-1),tmp:2(IDX:0-1)")]]),
+     [[("node3", "0-15", "gpu:a100:2(IDX:2-3),gpu:v100:2(IDX:0-1),tmp(CNT:2)")]]),
 ]
 SHARES = [
     (["--gres=shard:3"], [[("node1", "0-1", "shard:3(3/4,0/4,0/4,0/4)")]]),

@@ -183,8 +183,21 @@ def test_shares_of_a_step(g):
     assert out == ["1 1 0", "2"]
 
 
-@pytest.mark.parametrize("option", ["--gpu-bind=nonsense", "--gpu-bind=single", "--tres-bind=gres/gpu:single:0",
-                                    "--tres-bind=single:1", "--gpu-bind=gres/gpu:single:1", "--gpu-bind=map_gpu:x"])
+@pytest.mark.parametrize("option", ["--gpu-bind=nonsense", "--gpu-bind=single", "--gpu-bind=gres/gpu:single:1"])
 def test_bad_binding(g, option):
     name, value = option.split("=", 1)
-    assert f"Invalid {name} argument: {value}" in g.refused("srun", option, "true")
+    done = g.run("srun", option, "true", check=False)
+    assert (done.rc, done.stderr) == (255, f"srun: error: Invalid {name} argument: {value}\n")
+
+
+@pytest.mark.parametrize("option", ["--tres-bind=single:1", "--tres-bind=gres/gpu:foo", "--tres-bind=gres/none:single:1"])
+def test_unknown_binding(g, option):
+    """What is bound, and how, the controller looks at."""
+    assert g.refused("srun", option, "true") == \
+        "srun: error: Unable to allocate resources: Invalid Trackable RESource (TRES) specification\n"
+
+
+@pytest.mark.parametrize("option", ["--tres-bind=gres/gpu:single:0", "--gpu-bind=map_gpu:x"])
+def test_impossible_binding(g, option):
+    """Numbers that no task can follow are found where tasks start."""
+    assert "Invalid binding of GPUs" in g.refused("srun", option, "true")

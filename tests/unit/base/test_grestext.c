@@ -6,6 +6,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -70,11 +71,20 @@ static void test_counts(void **state)
     assert_int_equal(gres_text_count(NULL, "gpu", NULL, NULL), 0);
 }
 
+static void test_order(void **state)
+{
+    _cleanup_free_ char *text = gres_text_order("bb:2,gpu:b:1,nic:4,gpu:a:1", "gpu,shard,nic");
+
+    (void)state;
+    assert_string_equal(text, "gpu:b:1,gpu:a:1,nic:4,bb:2");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_words),
         cmocka_unit_test(test_counts),
+        cmocka_unit_test(test_order),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

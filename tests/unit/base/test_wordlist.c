@@ -5,6 +5,8 @@
 
 #include <cmocka.h>
 
+#include <stdlib.h>
+
 #include "base/cleanup.h"
 #include "base/wordlist.h"
 
@@ -39,9 +41,19 @@ static void test_lengths(void **state)
     assert_false(wordlist_has_between("a|b,c", "|", "b", 1));
 }
 
+static void test_sorted(void **state)
+{
+    _cleanup_free_ char *text = wordlist_sorted("gres/nic,gres/gpu:a,gres/gpu,gres/nic"),
+                        *none = wordlist_sorted(NULL);
+
+    (void)state;
+    assert_string_equal(text, "gres/gpu,gres/gpu:a,gres/nic");
+    assert_string_equal(none, "");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_sorted),
                                         cmocka_unit_test(test_lengths) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -260,7 +260,7 @@ static const struct {
     { J(.min_nodes = 2, .max_nodes = 2, .num_tasks = 2, GRES(.name = "gpu", .per_job = 3)),
       "1:main n2[0-1]t1m200 gpu:2(0-1) n3[0-1]t1m200 gpu:1(0);" },
     { J(.num_tasks = 4, GRES(.name = "gpu", .type = "a100", .per_task = 1)),
-      "1:main n2[0-1]t2m200 gpu:2(0-1) n3[0-1]t2m200 gpu:2(0-1);" },
+      "1:main n2[8-9]t2m200 gpu:2(0-1) n3[8-9]t2m200 gpu:2(0-1);" },
     { J(.num_tasks = 1, GRES(.name = "gpu", .type = "h100", .per_node = 1)), "1:Constraints;" },
     { J(.num_tasks = 1, GRES(.name = "shard", .per_node = 3)), "1:main n2[0-1]t1m200 shard:3;" },
     { J(.num_tasks = 1, .exclusive = true, GRES(.name = "gpu", .per_node = 1)),

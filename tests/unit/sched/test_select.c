@@ -86,7 +86,7 @@ static const struct example {
       "n2[0-15]t1m1600 gpu0-1",
       { JOB(.exclusive = true, GPU(.per_node = 1)) } },
     { "-n2 --gpus-per-task=1 --cpus-per-gpu=3",
-      "n2[0-3,8-9]t2m600 gpu0-1",
+      "n2[0-1,8-11]t2m600 gpu0-1",
       { JOB(.num_tasks = 2, .cpus_per_gpu = 3, GPU(.per_task = 1)) } },
     { "DefCpuPerGPU: a GPU with all CPUs of its node",
       "n2[0-15]t1m1600 gpu0 | n3[0-15]t1m1600 gpu0 | -",

@@ -444,7 +444,9 @@ static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
     /* a node may hold more CPUs than its tasks need, not more than all tasks do */
     if (!j->in.ntasks_per_socket) {
         assert_true(count >= units_for(j, &g, an->tasks) * g.gran);
-        assert_true(count <= units_for(j, &g, MAX(j->in.num_tasks, an->tasks)) * g.gran);
+        /* one bound to its devices that names no number of tasks gets all CPUs near them */
+        if (j->in.gres_bind != SCHED_BIND_ENFORCE || j->in.num_tasks || !j->in.ngres)
+            assert_true(count <= units_for(j, &g, MAX(j->in.num_tasks, an->tasks)) * g.gran);
     }
     if (p->in.max_cpus_per_node)
         assert_true(part_cpus(q, part, an->node_id) + count <= p->in.max_cpus_per_node);
