@@ -241,7 +241,7 @@ static int compare_rpcs(const void *pa, const void *pb, void *arg)
 
 static const char *user_of(const Pst__UserStat *u)
 {
-    return u->name ? u->name : user_name_of(u->uid);
+    return u->name && *u->name ? u->name : user_name_of(u->uid);
 }
 
 static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)

@@ -262,23 +262,23 @@ static int compare_sizes(const void *a, const void *b)
 
 void report_sizes(struct sreport *s, struct cond *c, enum size_report which)
 {
-    static const char *const titles[] = { "Job Sizes", "Job Sizes by Account and WCKey",
-                                          "Job Sizes by Wckey" };
+    static const char *const titles[] = { "Job Sizes", "Job Sizes", "Job Sizes by Wckey" };
     static const char *const leads[] = { "Cluster,Account", "Cluster,Account,Wckey",
                                          "Cluster,Wckey" };
     struct column all[128] = { { "Cluster", "Cluster", 9, S_CLUSTER },
                                { "Account", "Account", 9, S_ACCOUNT },
-                               { "Wckey", "WCKey", 9, S_WCKEY },
+                               { "Wckey", "Wckey", 9, S_WCKEY },
                                { "TotalCount", "Total Count", 11, S_TOTAL },
                                { "Share", "% of cluster", 12, S_SHARE } };
     struct sizes *z = xmalloc_or_die(sizeof(*z));
     char labels[96][24];
     uint32_t bounds[96];
     Pst__UsageReply *reply = sreport_ask(s, c, PST__USAGE_KIND__USAGE_SIZES);
+    bool keyless = which == SIZES_ACCOUNT_WCKEY && !reply->n_sizes;
     size_t nbins = make_bounds(c, reply, bounds, ARRAY_SIZE(bounds));
     struct table t;
 
-    table_init(&t, s, all, 5, c->format ? c->format : leads[which]);
+    table_init(&t, s, all, 5, c->format ? c->format : leads[keyless ? SIZES_ACCOUNT : which]);
     for (size_t i = 0; i < nbins && t.n + 2 < ARRAY_SIZE(t.columns); i++) {
         put_label(labels[i], sizeof(labels[i]), c, bounds, nbins, i);
         t.columns[t.n++] = (struct column){ labels[i], labels[i], 13, S_FIRST + (int)i };

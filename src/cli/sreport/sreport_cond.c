@@ -242,7 +242,8 @@ static bool take_word(struct sreport *s, struct cond *c, const char *word, int64
 
 bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
 {
-    int64_t start = midnight_of(-1), end = midnight_of(0);
+    /* an hour more than yesterday, as the incumbent reports */
+    int64_t start = midnight_of(-1), end = midnight_of(0) + 3600 * USEC_PER_SEC;
     const char *own = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
 
     *c = (struct cond){ .request = PST__USAGE_REQUEST__INIT, .top = 10 };

@@ -119,7 +119,7 @@ def test_whole_hours(sreport):
         return sreport("user", "top", when=when).stdout.splitlines()[1]
     assert head("start=2026-11-01", "end=2026-11-02").endswith("2026-11-01T00:00:00 - 2026-11-01T23:59:59 (86400 secs)")
     assert head("start=2026-11-01", "end=2026-11-01T02:00:01").endswith("- 2026-11-01T02:59:59 (10800 secs)")
-    assert head().endswith("T23:59:59 (86400 secs)")  # yesterday
+    assert head().endswith("T00:59:59 (90000 secs)")  # yesterday and an hour, as the incumbent reports
 
 
 def test_utilization(sreport):
