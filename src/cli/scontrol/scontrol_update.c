@@ -16,6 +16,7 @@
 #include "cli/query/out_query.h"
 #include "cli/query/out_update.h"
 #include "cli/job/submit.h"
+#include "model/words/names.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -239,6 +240,99 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *id
     update_done(&u);
 }
 
+/* ---- StepId=12.0, or of all steps of a job --------------------------------------------------- */
+
+struct step_limits {
+    const struct ids *id;
+    struct {
+        uint32_t step_id, minutes;
+    } * steps;
+    size_t n;
+};
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct step_limits *l = ctx;
+    const Pst__StepRecord *r = (const Pst__StepRecord *)record;
+
+    (void)info;
+    if (r->job_id != l->id->job_id || (l->id->has_step && r->step_id != l->id->step_id) ||
+        names_job_state_terminal((unsigned)r->state))
+        return 0;
+    l->steps = xrealloc_or_die(l->steps, l->n + 1, sizeof(*l->steps));
+    l->steps[l->n].step_id = r->step_id;
+    l->steps[l->n++].minutes = r->has_time_limit_min ? r->time_limit_min : 0;
+    return 0;
+}
+
+static int find_steps(struct scontrol *s, struct step_limits *l)
+{
+    Pst__QueryRequest request = query_to_print();
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    int r;
+
+    filter_add_number(&filter.job_ids, &filter.n_job_ids, l->id->job_id);
+    request.jobs = &filter;
+    r = query_run(scontrol_client(s, "slurm_update"), OP_QUERY_STEPS, &request.base,
+                  &pst__step_record__descriptor, on_step, l, NULL);
+    filter_done(&filter);
+    return r;
+}
+
+/* One step's change.  A step has no limit of its own: an amount counts from nothing. */
+static void send_step(struct scontrol *s, struct update *u, const struct ids *id, uint32_t step_id,
+                      uint32_t minutes)
+{
+    Pst__JobUpdateRequest request = PST__JOB_UPDATE_REQUEST__INIT;
+    Pst__JobActionReply *reply = NULL;
+    char name[16];
+    _cleanup_free_ char *text =
+        xasprintf_or_die("%u.%s", id->job_id, step_name(step_id, name, sizeof(name)));
+    int r;
+
+    if (u->has_limit_change) {
+        u->job.has_time_limit_min = true;
+        u->job.time_limit_min = (uint32_t)MAX((int64_t)minutes + u->limit_change_min, INT64_C(1));
+    }
+    request.ids = &text;
+    request.n_ids = 1;
+    request.set = &u->job;
+    r = client_call(scontrol_client(s, "slurm_update"), OP_JOB_UPDATE, &request.base,
+                    (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+        return;
+    }
+    for (size_t i = 0; i < reply->n_results; i++)
+        if (reply->results[i]->code)
+            scontrol_fail(s, "slurm_update error: %s", slurm_err_text(reply->results[i]->code));
+    pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+static void update_steps(struct scontrol *s, int argc, char **argv, const char *name)
+{
+    struct ids id = { 0 };
+    struct step_limits l = { .id = &id };
+    struct update u;
+    int r;
+
+    update_init(&u);
+    if (ids_parse(name, &id, NULL) < 0) {
+        scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+    } else if (read_values(s, &u, UPDATE_JOB, "StepId", argc, argv)) {
+        r = find_steps(s, &l);
+        if (r < 0 && r != -EREMOTEIO)
+            scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+        else if (!l.n)
+            scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        for (size_t i = 0; i < l.n; i++)
+            send_step(s, &u, &id, l.steps[i].step_id, l.steps[i].minutes);
+    }
+    free(l.steps);
+    ids_done(&id);
+    update_done(&u);
+}
+
 static void update_nodes(struct scontrol *s, int argc, char **argv, const char *nodes)
 {
     Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
@@ -368,8 +462,9 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
         scontrol_update_resv(s, argc, argv);
         return;
     }
-    if (word_value(argc, argv, "StepId")) {
-        scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_DISABLED));
+    name = word_value(argc, argv, "StepId");
+    if (name) {
+        update_steps(s, argc, argv, name);
         return;
     }
     scontrol_fail(s, "No valid entity in update command");

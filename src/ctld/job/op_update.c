@@ -664,6 +664,31 @@ static int filter_and_apply(struct update *u, struct job *j)
     return code;
 }
 
+/* A step's limit is all that can be changed of it. */
+static int update_step(struct update *u, struct job *j, uint32_t step_id)
+{
+    const struct step *s = cluster_step(j, step_id);
+    const Pst__JobRecord *set = u->req->set;
+    bool unlimited = set && set->has_time_unlimited && set->time_unlimited;
+    Pst__Transaction *tx;
+    Pst__StepRecord *change;
+    uint64_t lsn;
+
+    if (!s || job_is_ended(j->rec))
+        return ESLURM_INVALID_JOB_ID;
+    if (!set || (!unlimited && !set->has_time_limit_min))
+        return ESLURM_NOT_SUPPORTED;
+    tx = tx_new(core_now());
+    change = tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id, step_id);
+    if (unlimited)
+        tx_clear(tx, STEP_F_TIME_LIMIT_MIN);
+    else
+        SET(change, time_limit_min, set->time_limit_min);
+    lsn = core_commit(u->ctld, tx);
+    u->lsn = MAX(u->lsn, lsn);
+    return lsn ? 0 : EPST_DISK_FULL;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     struct job *j = ref->job;
@@ -673,6 +698,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
     if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
         !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         add_result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
+        return;
+    }
+    if (ref->has_step) {
+        add_result(u, update_step(u, j, ref->step), j->rec->job_id);
         return;
     }
     if (cron_is(j->rec)) {
