@@ -150,11 +150,12 @@ static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, c
         int64_t from = r->has_requeue_us ? r->requeue_us : r->submit_us;
 
         clock_text(r->start_us - from, text, sizeof(text));
-        program_env(p, "SLURM_JOB_QEUEUED_TIME", text); /* mail programs expect this spelling */
+        program_env(p, "SLURM_JOB_QUEUED_TIME", text);
         (void)snprintf(buf, size, ", Queued time %s", text);
-    } else if (r->has_start_us && r->start_us) {
-        clock_text(end - r->start_us - (r->has_suspended_us ? r->suspended_us : 0), text,
-                   sizeof(text));
+    } else if ((r->has_start_us && r->start_us) || job_is_ended(r)) {
+        int64_t from = r->has_start_us && r->start_us ? r->start_us : end;
+
+        clock_text(end - from - (r->has_suspended_us ? r->suspended_us : 0), text, sizeof(text));
         program_env(p, "SLURM_JOB_RUN_TIME", text);
         (void)snprintf(buf, size, ", Run time %s", text);
     }
@@ -180,13 +181,25 @@ static void add_end(const struct outcome *o, bool array, struct program *p, char
     (void)snprintf(buf, size, ", %s, ExitCode %u", state, o->max_code);
 }
 
+/* How it ended, as EpilogSlurmctld is told. */
+static void add_exit_codes(const Pst__JobRecord *r, struct program *p)
+{
+    uint32_t status = r->has_exit_status ? r->exit_status : 0;
+    char text[32];
+
+    num_env(p, "SLURM_JOB_EXIT_CODE", status);
+    (void)snprintf(text, sizeof(text), "%u:%u", status >> 8 & 0xff, status & 0x7f);
+    program_env(p, "SLURM_JOB_EXIT_CODE2", text);
+    num_env(p, "SLURM_JOB_DERIVED_EC", r->has_derived_exit_status ? r->derived_exit_status : 0);
+}
+
 static void subject_start(const Pst__JobRecord *r, bool summary, char *buf, size_t size)
 {
     const char *name = r->name ? r->name : "";
 
     if (summary)
         (void)snprintf(buf, size, "Slurm Array Summary Job_id=%u_* (%u) Name=%s", r->array_job_id,
-                       r->job_id, name);
+                       r->array_job_id, name);
     else if (r->has_array_task_id)
         (void)snprintf(buf, size, "Slurm Array Task Job_id=%u_%u (%u) Name=%s", r->array_job_id,
                        r->array_task_id, r->job_id, name);
@@ -256,12 +269,14 @@ static void send_mail(struct ctld *ctld, struct job *j, uint32_t bit, const stru
     add_time(r, bit, p, when, sizeof(when));
     add_outcome(&own, r, true);
     if (ended)
+        add_exit_codes(r, p);
+    if (ended)
         add_end(summary ? summary : &own, summary != NULL, p, how, sizeof(how));
     else
         program_env(p, "SLURM_JOB_STATE", names_job_state(job_state(r)));
     subject_start(r, part, start, sizeof(start));
-    (void)snprintf(subject, sizeof(subject), "%s %s%s%s", start, words_of(bit),
-                   part && bit == MAIL_END ? "" : when, how);
+    (void)snprintf(subject, sizeof(subject), "%s %s%s%s", start, words_of(bit), part ? "" : when,
+                   how);
     program_arg(p, "-s");
     program_arg(p, subject);
     if (!add_recipient(ctld, r, p)) {
