@@ -214,7 +214,7 @@ static char *read_crontab(int fd, const char *name)
     int r = fd < 0 ? -errno : readfile_fd(fd, CRONTAB_MAX, &text, &n);
 
     if (fd < 0)
-        cli_fatal("cannot open %s: %s", name, strerror(-r));
+        cli_fatal("failed to open %s", name);
     if (r == -EFBIG)
         cli_fatal("%s is larger than %u bytes", name, CRONTAB_MAX);
     if (r < 0)

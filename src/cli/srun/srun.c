@@ -182,6 +182,11 @@ static void fill_components(struct srun *s, Pst__SubmitRequest *req)
 
 static void build_job(struct srun *s, Pst__SubmitRequest *req, Pst__JobRecord *job)
 {
+    const char *nodes = jobopts_get(&s->opts, JO_NODES);
+
+    if (nodes && strcmp(nodes, "0") == 0)
+        cli_die(CLI_EXIT_FAILED, "Unable to allocate resources: %s",
+                slurm_err_text(ESLURM_INVALID_NODE_COUNT));
     fill_job(s, &s->parts[0], job);
     fill_components(s, req);
     req->job = job;

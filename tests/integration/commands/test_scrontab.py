@@ -138,7 +138,7 @@ def test_editor_and_file(c):
     done = c.run("scrontab", "-e", env={"VISUAL": bad}, input="n\n", check=False)
     assert done.rc == 1 and done.out == "There are errors in your crontab.\nDo you want to retry the edit? (y/n) "
     assert listed(c) == "@daily true\n@hourly date\n" and len(jobs(c)) == 2
-    assert "cannot open /nosuch" in c.refused("scrontab", "/nosuch")
+    assert "failed to open /nosuch" in c.refused("scrontab", "/nosuch")
 
 
 def test_usage(c):
