@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/pidfd.h>
 #include <sys/signalfd.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -48,6 +49,7 @@ struct salloc {
     int sig_fd;
     sigset_t old_mask;
     pid_t child;
+    bool revoked; /* a signal ended the allocation before the command */
 };
 
 static void collect_options(struct salloc *s)
@@ -152,7 +154,9 @@ static void ring_bell(const struct salloc *s, int64_t since_mono_us)
 
 static bool is_runnable(const char *path)
 {
-    return access(path, X_OK) == 0;
+    struct stat st;
+
+    return access(path, X_OK) == 0 && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
 }
 
 /* PATH first, then the current directory.  The caller frees; NULL = not found. */
@@ -231,6 +235,16 @@ static int start_command(struct salloc *s, const Pst__JobStatus *grant)
     return r;
 }
 
+/* The allocation goes at once; the command ends when it likes. */
+static void revoke_allocation(struct salloc *s)
+{
+    if (s->link.ended || s->revoked)
+        return;
+    s->revoked = true;
+    cli_info("Job allocation %u has been revoked.", s->link.job_id);
+    (void)joblink_complete(&s->link, 0); /* it said what went wrong */
+}
+
 static void pass_signals(struct salloc *s)
 {
     struct signalfd_siginfo info;
@@ -238,7 +252,9 @@ static void pass_signals(struct salloc *s)
     while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         int sig = (int)info.ssi_signo;
 
-        if (sig != SIGINT && sig != SIGQUIT) /* the terminal sends those to the command itself */
+        if (sig == SIGTERM || (sig == SIGINT && !s->interactive && !isatty(STDIN_FILENO)))
+            revoke_allocation(s);
+        else if (sig != SIGINT && sig != SIGQUIT) /* the terminal sends those to the command */
             (void)kill(s->child, sig);
         else if (info.ssi_code <= 0)
             (void)kill(s->child, sig); /* sent to us alone by kill(2) */
@@ -249,11 +265,11 @@ static void tell_revoked(struct salloc *s)
 {
     const char *text = jobopts_get(&s->opts, JO_KILL_COMMAND);
 
-    cli_info("Job allocation %u has been revoked.", s->link.job_id);
     if (text)
         (void)kill(s->child, *text            ? (int)jobtext_signal_number(text)
                              : s->interactive ? SIGHUP
                                               : SIGTERM);
+    cli_info("Job allocation %u has been revoked.", s->link.job_id);
 }
 
 /* Until the command ended.  Gives its wait(2) status. */
@@ -288,6 +304,22 @@ static int watch_command(struct salloc *s)
     return status;
 }
 
+/* Signals that users send to end the command are no failure of it. */
+static int exit_status(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status);
+    switch (WTERMSIG(status)) {
+    case SIGHUP:
+    case SIGINT:
+    case SIGQUIT:
+    case SIGKILL:
+        return CLI_EXIT_OK;
+    default:
+        return CLI_EXIT_FAILED;
+    }
+}
+
 static int run_command(struct salloc *s, const Pst__JobStatus *grant)
 {
     int status;
@@ -296,11 +328,11 @@ static int run_command(struct salloc *s, const Pst__JobStatus *grant)
         status = CLI_EXIT_FAILED << 8;
     else
         status = watch_command(s);
-    if (!s->link.ended) {
+    if (!s->link.ended && !s->revoked) {
         cli_info("Relinquishing job allocation %u", s->link.job_id);
         (void)joblink_complete(&s->link, (uint32_t)status); /* it said what went wrong */
     }
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+    return exit_status(status);
 }
 
 /* The command runs in --chdir. */
@@ -309,7 +341,7 @@ static void change_dir(struct salloc *s)
     const char *dir = jobopts_get(&s->opts, JO_CHDIR);
 
     if (dir && chdir(dir) < 0)
-        cli_die(CLI_EXIT_FAILED, "Unable to change to directory %s: %s", dir, strerror(errno));
+        cli_die(CLI_EXIT_FAILED, "chdir(%s): %s", dir, strerror(errno));
 }
 
 static void tell_ready(const Pst__JobRecord *job)

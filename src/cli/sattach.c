@@ -95,27 +95,32 @@ static const struct opt_command command = {
     .help_with_h = true,
 };
 
+static noreturn void refuse_line(const char *why)
+{
+    (void)printf("Usage: sattach [options] <jobid.stepid>\n");
+    (void)fflush(stdout);
+    cli_die(CLI_EXIT_FAILED, "%s", why);
+}
+
 static const char *step_named(int argc, char **argv, int first)
 {
+    const char *text = argv[first];
     struct ids ids = { 0 };
-    bool good;
+    bool has_step;
 
-    if (argc - first != 1) {
-        opts_print_usage(&command, stdout);
-        cli_die(CLI_EXIT_FAILED, "%s",
-                first < argc ? "one step only"
-                             : "Failed to parse stepid from command line options");
+    if (argc - first != 1)
+        refuse_line("too many parameters"); /* too few, too */
+    if (ids_parse(text, &ids, NULL) < 0) {
+        cli_print_fatal("Bad job/step specified: %.200s: %s", text, ids_mistake(text));
+        exit(CLI_EXIT_FAILED);
     }
-    good = ids_parse(argv[first], &ids, NULL) == 0;
-    if (!good || !ids.has_step) {
-        (void)printf("Usage: sattach [options] <jobid.stepid>\n");
-        (void)fflush(stdout);
-        cli_die(CLI_EXIT_FAILED, "Failed to parse stepid from command line options");
-    }
-    if (ids.step_id == STEP_ID_BATCH || ids.step_id == STEP_ID_EXTERN)
+    has_step = ids.has_step;
+    if (has_step && (ids.step_id == STEP_ID_BATCH || ids.step_id == STEP_ID_EXTERN))
         cli_die(CLI_EXIT_FAILED, "Cannot be used with extern or batch steps");
     ids_done(&ids);
-    return argv[first];
+    if (!has_step)
+        refuse_line("Failed to parse stepid from command line options");
+    return text;
 }
 
 /* ---- layout ---------------------------------------------------------------------------------- */
@@ -210,6 +215,14 @@ static void on_io(struct sattach *s, const Pst__StepIo *io)
         label_eof(l, io->task_id);
 }
 
+static void tell_exits(const Pst__StepTaskExit *e)
+{
+    int code = tasks_exit_code(e->status, e->oom);
+
+    for (size_t i = 0; code != 0 && i < e->n_task_ids; i++)
+        cli_error("task %u exited with exit code %d", e->task_ids[i], code);
+}
+
 static void on_frame(struct sattach *s, struct node *n, const struct frame *frame)
 {
     ProtobufCMessage *msg = NULL;
@@ -224,6 +237,7 @@ static void on_frame(struct sattach *s, struct node *n, const struct frame *fram
         const Pst__StepTaskExit *e = PB_AS(step_task_exit, msg);
 
         s->exit_code = MAX(s->exit_code, tasks_exit_code(e->status, e->oom));
+        tell_exits(e);
         break;
     }
     case OP_STEP_MESSAGE: {

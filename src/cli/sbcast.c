@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,6 +22,7 @@
 struct sbcast {
     struct cli cli;
     struct bcast b;
+    const char *env_job; /* what the environment says, "job" the last word on it */
     const char *job, *nodes;
     bool no_allocation;
     bool compression_given, libs_given;
@@ -30,8 +32,11 @@ struct sbcast {
 static int take_compression(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt;
-    if (bcast_compression(arg && *arg ? arg : NULL, at) < 0)
-        return err_set(err, CLI_EXIT_FAILED, "--compress takes lz4 or none, not %s", arg);
+    (void)err;
+    if (bcast_compression(arg && *arg ? arg : NULL, at) < 0) {
+        cli_error("Compression type '%.200s' unknown, disabling compression support.", arg);
+        *(bool *)at = false;
+    }
     return 0;
 }
 
@@ -51,11 +56,12 @@ static int take_size(void *at, const struct opt *opt, const char *arg, struct er
                      : tolower((unsigned char)*end) == 'm' ? 20
                                                            : 0;
 
-    (void)opt;
+    (void)opt, (void)err;
     if (end == arg || *arg == '-' || (*end && (!shift || end[1])) || n == 0 ||
         n > BCAST_BLOCK_MAX >> shift)
-        return err_set(err, CLI_EXIT_FAILED, "--size takes 1 to 8m bytes, not %s", arg);
-    *(size_t *)at = (size_t)n << shift;
+        (void)fprintf(stderr, "size specification is invalid, ignored\n");
+    else
+        *(size_t *)at = (size_t)n << shift;
     return 0;
 }
 
@@ -65,9 +71,9 @@ static int take_timeout(void *at, const struct opt *opt, const char *arg, struct
     unsigned long n = strtoul(arg, &end, 10);
 
     (void)opt;
-    if (*end || end == arg || *arg == '-' || n > 1000000)
-        return err_set(err, CLI_EXIT_FAILED, "--timeout takes a number of seconds, not %s", arg);
-    *(int *)at = (int)n * 1000;
+    (void)err;
+    if (!*end && end != arg && *arg != '-' && n <= 1000000)
+        *(int *)at = (int)n * 1000; /* another word asks for nothing */
     return 0;
 }
 
@@ -77,6 +83,8 @@ static int take_width(void *at, const struct opt *opt, const char *arg, struct e
     uint64_t n;
 
     (void)opt;
+    if (strcmp(arg, "0") == 0)
+        return 0; /* as without it */
     if (strcasecmp(arg, "off") == 0) {
         *width = BCAST_DIRECT;
         return 0;
@@ -144,6 +152,12 @@ static char *absolute_target(struct sbcast *s, const char *source, const char *d
 
 static int access_source(const char *path)
 {
+    struct stat st;
+
+    if (stat(path, &st) == 0 && S_ISDIR(st.st_mode)) {
+        cli_error("Can't mmap file `%s`, No such device.", path);
+        return -1;
+    }
     if (access(path, R_OK) == 0)
         return 0;
     cli_error("Can't open `%s`: %s", path, strerror(errno));
@@ -182,9 +196,17 @@ static void check_job(const struct sbcast *s)
 
 static Pst__StepReply *ask_access(struct sbcast *s)
 {
-    Pst__StepReply *granted =
-        bcast_access(&s->cli, s->no_allocation ? NULL : s->job, s->no_allocation ? s->nodes : NULL);
+    struct err err = { .text = "" };
+    Pst__StepReply *granted = NULL;
 
+    if (bcast_try_access(&s->cli, s->no_allocation ? NULL : s->job,
+                         s->no_allocation ? s->nodes : NULL, &granted, &err) < 0) {
+        if (s->no_allocation)
+            cli_die(CLI_EXIT_FAILED, "%s: %s", s->nodes, err.text);
+        if (s->job != s->env_job && !strchr(s->job, '.'))
+            cli_die(CLI_EXIT_FAILED, "Failed to load JobId=%s: '%s'", s->job, err.text);
+        cli_die(CLI_EXIT_USAGE, "Slurm job %s lookup error: %s", s->job, err.text);
+    }
     if (s->nodes && !s->no_allocation)
         choose_nodes(granted, s->nodes);
     return granted;
@@ -210,6 +232,7 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sbcast");
     (void)signal(SIGPIPE, SIG_IGN);
     opts_env(&command, &s);
+    s.env_job = s.job;
     first = opts_parse(&command, argc, argv, &s);
     settle_defaults(&s);
     if (argc - first != 2) {

@@ -33,7 +33,8 @@ static int take_timeout(void *at, const struct opt *opt, const char *arg, struct
     errno = 0;
     secs = strtoul(arg, &end, 10);
     if (errno || *end || end == arg || *arg == '-' || secs > 100000000ul)
-        return err_set(err, EXIT_ERROR, "--timeout takes a number of seconds, not %s", arg);
+        return err_set(err, EXIT_ERROR,
+                       "--timeout: invalid value '%.200s' (must be a non-negative integer)", arg);
     *(int64_t *)at = (int64_t)secs * USEC_PER_SEC;
     return 0;
 }
@@ -61,20 +62,23 @@ static const char *read_target(int argc, char **argv, int first)
 {
     const char *id = first < argc ? argv[first] : NULL;
     struct ids ids = { 0 };
-    struct err err = { .text = "" };
 
     if (argc - first > 1)
-        cli_die(EXIT_ERROR, "one job only: %s is too much", argv[first + 1]);
+        cli_die(EXIT_ERROR, "too many positional arguments (expected at most one job id)");
     if (!id || !*id)
         id = getenv("SLURM_JOB_SLUID");
     if (!id || !*id)
         id = getenv("SLURM_JOB_ID");
     if (!id || !*id)
         cli_die(EXIT_ERROR, "no job id given and SLURM_JOB_SLUID/SLURM_JOB_ID are not set");
-    if (ids_parse(id, &ids, &err) < 0)
-        cli_die(EXIT_ERROR, "%s", err.text);
-    if (ids.has_step || ids.has_het || ids.array == IDS_TASK_SET || ids.array == IDS_ALL_TASKS)
-        cli_die(EXIT_ERROR, "Invalid job id: %s: one job or one task of an array is waited for",
+    if (ids_parse(id, &ids, NULL) < 0)
+        cli_die(EXIT_ERROR, "%.200s: cannot parse job id", id);
+    if (ids.has_step)
+        cli_die(EXIT_ERROR, "%.200s: swait operates on a job, not a step", id);
+    if (ids.has_het)
+        cli_die(EXIT_ERROR, "%.200s: het-job offsets are not supported", id);
+    if (ids.array == IDS_TASK_SET || ids.array == IDS_ALL_TASKS)
+        cli_die(EXIT_ERROR, "%.200s: array-task ranges are not supported, pass one task offset",
                 id);
     ids_done(&ids);
     return id;
@@ -136,9 +140,9 @@ int main(int argc, char **argv)
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, client_strerror(client, r));
         client_free(client);
     } while (r < 0);
-    if (r == 0)
-        cli_info("timed out: JobId=%s still has steps", id);
-    else
+    if (r == 0 && s.cli.verbose >= 0)
+        cli_error("timed out after %lld seconds", (long long)(s.timeout_us / USEC_PER_SEC));
+    else if (r != 0)
         cli_verbose(1, "JobId=%s has no steps left", id);
     cli_done(&s.cli);
     return r == 0 ? EXIT_TIMEOUT : 0;

@@ -235,7 +235,8 @@ static bool take_throttle(const char **p, uint32_t *ret)
     if (**p >= '0' && **p <= '9' && !take_number(p, UINT32_MAX - 1, &n))
         return false;
     *ret = negative ? 0 : n;
-    return **p == '\0' || **p == ',' || **p == ']';
+    *p += strcspn(*p, ",]"); /* the number is read as far as it is one */
+    return true;
 }
 
 /* What people write as "items%throttle": brackets around all, a throttle behind any item, empty
@@ -245,11 +246,16 @@ static char *plain_text(const char *text)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     size_t len = strlen(text);
-    bool brackets = len > 1 && *text == '[' && text[len - 1] == ']', begins = true;
+    const char *close = *text == '[' ? strrchr(text, ']') : NULL;
+    bool brackets = close && (close[1] == '\0' || close[1] == '%'), begins = true;
     uint32_t throttle = 0;
     char *out = NULL;
 
-    for (const char *p = text + brackets, *end = text + len - brackets; p < end;) {
+    for (const char *p = text + brackets, *end = text + len; p < end;) {
+        if (brackets && p == close) {
+            p++;
+            continue;
+        }
         if (*p == '%') {
             p++;
             if (!take_throttle(&p, &throttle))

@@ -83,7 +83,7 @@ static bool take_target(const char **p, struct depend_item *item)
     }
     if (**p == '+') {
         (*p)++;
-        if (!take_u32(p, &item->delay_min))
+        if (!take_u32(p, &item->delay_min) || !item->delay_min)
             return false;
     }
     return take_mark(p, &item->failed);
@@ -101,6 +101,37 @@ static bool take_type(const char **p, enum depend_type *ret)
         }
     }
     return false;
+}
+
+/* "ID_[1-2,4]": an item for each task.  0 taken, 1 no such text, -EINVAL, -E2BIG, -ENOMEM. */
+static int take_range(const char **p, struct depends *d, enum depend_type type)
+{
+    struct depend_item item = { .type = type, .has_task = true };
+    const char *s = *p;
+
+    if (!take_u32(&s, &item.job_id) || s[0] != '_' || s[1] != '[')
+        return 1;
+    s += 2;
+    do {
+        uint32_t lo, hi;
+        int r = 0;
+
+        if (!take_u32(&s, &lo))
+            return -EINVAL;
+        hi = lo;
+        if (*s == '-' && (s++, !take_u32(&s, &hi)))
+            return -EINVAL;
+        for (uint64_t task = lo; task <= hi && r == 0; task++) {
+            item.task = (uint32_t)task;
+            r = add_item(d, &item);
+        }
+        if (r < 0 || hi < lo)
+            return r < 0 ? r : -EINVAL;
+    } while (*s == ',' && s++);
+    if (*s++ != ']' || !item.job_id)
+        return -EINVAL;
+    *p = s;
+    return 0;
 }
 
 static int parse_entry(const char **p, struct depends *d)
@@ -123,7 +154,11 @@ static int parse_entry(const char **p, struct depends *d)
         struct depend_item one = { .type = item.type };
 
         (*p)++;
-        if (!take_target(p, &one))
+        *p += strspn(*p, " ");
+        r = take_range(p, d, item.type);
+        if (r == 0)
+            continue;
+        if (r < 0 || !take_target(p, &one))
             return -EINVAL;
         r = add_item(d, &one);
         if (r < 0)

@@ -284,6 +284,9 @@ void output_tell(int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same behind the label of a task, "3: ", or "". */
+void step_notice_of(struct step *s, const char *label, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* The same to the standard error of a task, at fd. */
 void task_notice(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Send line without adding anything to it.  It must end with a newline. */

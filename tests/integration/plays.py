@@ -360,7 +360,8 @@ def sides(c, play, entry, done):
         # A recording does not tell whether the last line had an end.
         out, err = ((part + "\n" if part and not part.endswith("\n") else part) for part in (out, err))
         lines = out.split("\n")
-        err = "".join(f"2> {line}\n" for line in err.split("\n")[:-1])
+        errors = err.split("\n")[:-1]
+        err = "".join(f"2> {line}\n" for line in (sorted(errors) if entry.unordered else errors))
         texts.append("\n".join(sorted(lines) if entry.unordered else lines) + err + f"[exit {rc}]")
     return texts
 

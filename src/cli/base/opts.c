@@ -415,11 +415,12 @@ void opts_env(const struct opt_command *cmd, void *ctx)
 
             if (!value || (o->arg == OPT_NONE && !flag_given(value)))
                 continue;
-            if (o->arg == OPT_REQ && !*value)
+            if (o->arg == OPT_REQ && !*value && !cmd->hears_empty)
                 continue; /* set but empty: nothing asked for */
             for (unsigned times = flag_times(o, value); times > 0; times--) {
-                status = take_option(cmd, o, o->arg == OPT_NONE || !*value ? NULL : value,
-                                     OPT_FROM_ENV, ctx);
+                status = take_option(
+                    cmd, o, o->arg == OPT_NONE || (!*value && o->arg == OPT_OPT) ? NULL : value,
+                    OPT_FROM_ENV, ctx);
                 if (status != 0)
                     exit(status);
             }

@@ -150,6 +150,7 @@ struct opt_command {
         *synopsis;    /* after the name in the `Usage:` line: "[OPTIONS...] [script [args...]]" */
     int usage_status; /* exit status for a bad option: 1 for query tools, 255 for submission */
     bool permute;     /* options may follow arguments (query tools) */
+    bool hears_empty; /* .set is told of variables that are set but empty */
     bool terse;       /* a bad option gets no `Try ... --help` line (sacct) */
     bool help_with_h; /* -h is --help (commands without an -h of their own) */
     void (*names)(FILE *f); /* lines `KIND<TAB>NAME...` of --help-interface; NULL = options only */

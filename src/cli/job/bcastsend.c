@@ -40,19 +40,31 @@ struct transfer {
     int status;
 };
 
-Pst__StepReply *bcast_access(struct cli *cli, const char *id, const char *nodes)
+int bcast_try_access(struct cli *cli, const char *id, const char *nodes,
+                     Pst__StepReply **ret_granted, struct err *err)
 {
     Pst__AccessRequest req = PST__ACCESS_REQUEST__INIT;
     ProtobufCMessage *msg = NULL;
-    struct err err = { .text = "" };
+    int r;
 
     req.id = (char *)id;
     req.nodes = (char *)nodes;
     req.has_purpose = true;
     req.purpose = PST__CRED_PURPOSE__CRED_BCAST;
-    if (cli_call(cli, OP_ACCESS, &req.base, &msg, NULL, &err) < 0)
+    r = cli_call(cli, OP_ACCESS, &req.base, &msg, NULL, err);
+    if (r == 0)
+        *ret_granted = PB_AS(step_reply, msg);
+    return r;
+}
+
+Pst__StepReply *bcast_access(struct cli *cli, const char *id, const char *nodes)
+{
+    struct err err = { .text = "" };
+    Pst__StepReply *granted = NULL;
+
+    if (bcast_try_access(cli, id, nodes, &granted, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "%s%s: %s", id ? "JobId=" : "", id ? id : nodes, err.text);
-    return PB_AS(step_reply, msg);
+    return granted;
 }
 
 int bcast_compression(const char *word, bool *ret_lz4)

@@ -30,6 +30,9 @@ struct bcast {
 /* Ask the controller for access to the nodes of "12" or "12.0" or, for root and SlurmUser, to
  * the nodes of a list (id NULL).  The caller frees; exits when it is refused. */
 Pst__StepReply *bcast_access(struct cli *cli, const char *id, const char *nodes);
+/* The same, for a caller with words of its own.  0 with *ret_granted, or a negative errno. */
+int bcast_try_access(struct cli *cli, const char *id, const char *nodes,
+                     Pst__StepReply **ret_granted, struct err *err);
 /* "lz4", "none" or NULL for --compress alone, into *ret_lz4; -EINVAL another word. */
 int bcast_compression(const char *word, bool *ret_lz4);
 /* "yes", "no" or NULL for --send-libs alone. */

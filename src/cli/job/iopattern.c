@@ -10,11 +10,27 @@
 #include "cli/base/cli.h"
 
 #define WIDTH_MAX 10
-#define NO_ARRAY 4294967294u
+
+/* A backslash in front, or two of them anywhere, make a name of the pattern. */
+static bool is_literal(const char *pattern)
+{
+    return *pattern == '\\' || strstr(pattern, "\\\\");
+}
+
+static char *without_backslashes(const char *pattern)
+{
+    char *text = xstrdup_or_die(pattern), *to = text;
+
+    for (const char *p = pattern; *p; p++)
+        if (*p != '\\')
+            *to++ = *p;
+    *to = '\0';
+    return text;
+}
 
 bool iopattern_per_task(const char *pattern)
 {
-    if (*pattern == '\\')
+    if (is_literal(pattern))
         return false;
     while ((pattern = strchr(pattern, '%'))) {
         pattern++;
@@ -29,7 +45,7 @@ bool iopattern_per_task(const char *pattern)
 /* Appends the value of a letter; false when it is not ours. */
 static bool add_value(struct strbuf *sb, char letter, int width, const struct iopattern *p)
 {
-    uint32_t task = p->has_array ? p->array_task_id : NO_ARRAY;
+    uint32_t task = p->has_array ? p->array_task_id : 0;
 
     switch (letter) {
     case '%':
@@ -75,8 +91,8 @@ char *iopattern_expand(const char *pattern, const struct iopattern *names)
     struct strbuf sb = STRBUF_INIT;
     char *text = NULL;
 
-    if (*pattern == '\\')
-        return xstrdup_or_die(pattern + strspn(pattern, "\\"));
+    if (is_literal(pattern))
+        return without_backslashes(pattern);
     while (*pattern) {
         size_t digits;
         int width;

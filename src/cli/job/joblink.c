@@ -247,8 +247,10 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
 static int wait_interrupted(struct asking *a)
 {
     joblink_cancel(a->l);
+    if (a->salloc)
+        cli_info("Job aborted due to signal");
     if (a->l->job_id)
-        cli_info("Job allocation %u has been revoked.", a->l->job_id);
+        cli_info("Job allocation %u has been revoked%s", a->l->job_id, a->salloc ? "." : "");
     return CLI_EXIT_FAILED;
 }
 

@@ -64,6 +64,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [script [args...]]",
           .usage_status = CLI_EXIT_USAGE,
+          .hears_empty = true,
           .help_with_h = true },
         { .name = "salloc",
           .prefix = "SALLOC",
@@ -74,6 +75,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .more = &jobopts_more,
           .synopsis = "[OPTIONS...] [command [args...]]",
           .usage_status = CLI_EXIT_USAGE,
+          .hears_empty = true,
           .help_with_h = true },
         { .name = "srun",
           .prefix = "SLURM",
@@ -85,6 +87,7 @@ const struct opt_command *jobopts_command(enum jobopts_cmd cmd)
           .more = &jobopts_more,
           .synopsis = "[OPTIONS...] executable [args...]",
           .usage_status = CLI_EXIT_USAGE,
+          .hears_empty = true,
           .help_with_h = true },
     };
 
@@ -152,6 +155,20 @@ static bool is_outranked(const struct jobopts *jo, enum jobopt id, enum opt_sour
            (id == JO_NO_REQUEUE && jo->from[JO_REQUEUE] > 1 + source);
 }
 
+/* An empty variable is a mistake where a number is to be. */
+static bool counts_empty(enum jobopt id)
+{
+    switch ((enum jobvalue_kind)kinds[id]) {
+    case KIND_COUNT:
+    case KIND_COUNT0:
+    case KIND_NODES:
+    case KIND_JOBID:
+        return true;
+    default:
+        return false;
+    }
+}
+
 int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
                 struct err *err)
 {
@@ -163,6 +180,8 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
         id = JO_NTASKS_PER_NODE;
     else if (id == JO_NTASKS_PER_TRES)
         id = JO_NTASKS_PER_GPU;
+    if (source == OPT_FROM_ENV && arg && !*arg && !counts_empty(id))
+        return 0; /* set but empty: nothing asked for */
     if (id == JO_WRAP && source == OPT_FROM_SCRIPT)
         return 0; /* the script is what is submitted */
     status = jobvalue_check((enum jobvalue_kind)kinds[opt->id], opt, arg, err);

@@ -27,8 +27,11 @@
 
 static int bad_number(const struct opt *o, const char *arg, struct err *err)
 {
-    return err_set(err, STATUS_BAD_NUMBER, "Invalid numeric value \"%.200s\" for --%s.", arg,
-                   o->name);
+    /* Two options are named otherwise than they are written. */
+    const char *name = strcmp(o->name, "resv-ports") == 0 ? "resv-port" : o->name;
+
+    return err_set(err, STATUS_BAD_NUMBER, "Invalid numeric value \"%.200s\" for %s%s.", arg,
+                   strcmp(name, "immediate") == 0 ? "" : "--", name);
 }
 
 static int bad_spec(const struct opt *o, struct err *err)

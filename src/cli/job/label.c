@@ -14,7 +14,7 @@
 struct part { /* an unfinished line */
     char *data;
     size_t len, cap;
-    bool begun; /* its label and first bytes went out already */
+    bool begun; /* first bytes of the line went out already */
 };
 
 struct label {
@@ -52,17 +52,62 @@ static void put_label(struct label *l, uint32_t task)
 {
     char text[24];
 
-    if (l->mode == LABEL_TASKS)
-        l->emit(l->ctx, text, (size_t)snprintf(text, sizeof(text), "%*u: ", l->width, task));
+    l->emit(l->ctx, text, (size_t)snprintf(text, sizeof(text), "%*u: ", l->width, task));
 }
 
-/* What is kept of the task's line, and its label if not yet out. */
+/* A line, or a piece of one, with a label and an end of its own. */
+static void put_piece(struct label *l, uint32_t task, const char *data, size_t n)
+{
+    put_label(l, task);
+    l->emit(l->ctx, data, n);
+    l->emit(l->ctx, "\n", 1);
+}
+
+/* Labels: a long line comes in pieces, each with its label; without buffering so does whatever has
+ * arrived. */
+static void label_pieces(struct label *l, uint32_t task, const char *data, size_t n)
+{
+    struct part *p = &l->parts[task];
+
+    if (p->begun && *data == '\n') { /* the end of a line that was as long as its piece */
+        data++;
+        n--;
+    }
+    p->begun = false;
+    while (n > 0) {
+        size_t room = LABEL_PIECE - p->len, line = MIN(n, room);
+        const char *eol = memchr(data, '\n', line);
+        bool end = eol || line == room;
+
+        if (eol)
+            line = (size_t)(eol - data);
+        if (p->len + line > p->cap) {
+            p->cap = MAX(p->cap * 2, p->len + line);
+            p->data = xrealloc_or_die(p->data, p->cap, 1);
+        }
+        memcpy(p->data + p->len, data, line);
+        p->len += line;
+        data += line + (eol != NULL);
+        n -= line + (eol != NULL);
+        p->begun = false;
+        if (!end && l->mode != LABEL_PIECES)
+            continue; /* the rest of the line is to come */
+        put_piece(l, task, p->data ? p->data : "", p->len);
+        p->len = 0;
+        p->begun = !eol && end;
+        if (p->begun && n > 0 && *data == '\n') {
+            data++;
+            n--;
+            p->begun = false;
+        }
+    }
+}
+
+/* What is kept of the task's line. */
 static void put_kept(struct label *l, uint32_t task)
 {
     struct part *p = &l->parts[task];
 
-    if (!p->begun)
-        put_label(l, task);
     if (p->len)
         l->emit(l->ctx, p->data, p->len);
     p->len = 0;
@@ -88,25 +133,11 @@ static void keep_bytes(struct label *l, uint32_t task, const char *data, size_t 
     p->len += n;
 }
 
-/* Emit data up to the last newline: as one piece when no label is wanted. */
+/* Emit data up to the last newline as one piece: no label is wanted. */
 static void put_lines(struct label *l, uint32_t task, const char *data, size_t n)
 {
-    const char *end = data + n;
-
     put_kept(l, task);
-    if (l->mode == LABEL_LINES) {
-        l->emit(l->ctx, data, n);
-    } else {
-        for (bool first = true; data < end; first = false) {
-            size_t line =
-                (size_t)((const char *)memchr(data, '\n', (size_t)(end - data)) - data) + 1;
-
-            if (!first)
-                put_label(l, task);
-            l->emit(l->ctx, data, line);
-            data += line;
-        }
-    }
+    l->emit(l->ctx, data, n);
     l->parts[task].begun = false;
 }
 
@@ -119,6 +150,10 @@ void label_data(struct label *l, uint32_t task, const char *data, size_t n)
         return;
     if (l->mode == LABEL_RAW) {
         l->emit(l->ctx, data, n);
+        return;
+    }
+    if (l->mode != LABEL_LINES) {
+        label_pieces(l, task, data, n);
         return;
     }
     last = memrchr(data, '\n', n);
@@ -136,11 +171,10 @@ void label_eof(struct label *l, uint32_t task)
     if (l->mode == LABEL_RAW || task >= l->tasks)
         return;
     p = &l->parts[task];
-    if (p->len || p->begun) {
+    if (l->mode != LABEL_LINES && p->len)
+        put_piece(l, task, p->data, p->len); /* the next label starts its own line */
+    else if (l->mode == LABEL_LINES && (p->len || p->begun))
         put_kept(l, task);
-        if (l->mode == LABEL_TASKS)
-            l->emit(l->ctx, "\n", 1); /* the next label starts its own line */
-    }
     free(p->data);
     *p = (struct part){ 0 };
 }

@@ -1,7 +1,8 @@
 /* label.h - output of many tasks onto one stream without tearing lines
  *
  * Data of tasks goes in by chunks; whole lines come out, with `N: ` before each when labelled.  A
- * line longer than LABEL_LINE_MAX is passed on in parts.  Pure but for the emit callback. */
+ * line longer than LABEL_LINE_MAX is passed on in parts; a labelled one of more than LABEL_PIECE
+ * bytes becomes several lines with labels.  Pure but for the emit callback. */
 #pragma once
 
 #include <stdbool.h>
@@ -9,6 +10,7 @@
 #include <stdint.h>
 
 #define LABEL_LINE_MAX 65536u
+#define LABEL_PIECE 1024u
 
 struct label;
 
@@ -16,9 +18,10 @@ struct label;
 typedef void label_emit_fn(void *ctx, const char *data, size_t n);
 
 enum label_mode {
-    LABEL_RAW,   /* as it comes */
-    LABEL_LINES, /* whole lines */
-    LABEL_TASKS, /* whole lines, each after its task's number */
+    LABEL_RAW,    /* as it comes */
+    LABEL_LINES,  /* whole lines */
+    LABEL_TASKS,  /* whole lines, each after its task's number */
+    LABEL_PIECES, /* what has arrived at once, as lines with the task's number */
 };
 
 /* tasks: how many there are; numbers are right-aligned to the width of the largest. */

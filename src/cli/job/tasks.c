@@ -99,3 +99,115 @@ uint32_t tasks_multi_prog_count(const char *map)
     }
     return most;
 }
+
+/* ---- the map of --multi-prog, looked through before the launch ------------------------------- */
+
+struct map_check {
+    uint32_t n_tasks;
+    bool *seen; /* by rank */
+    bool star;  /* a line for all other ranks was met */
+};
+
+/* One range of a list of ranks, with its messages.  False: it is wrong. */
+static bool check_range(struct map_check *c, unsigned long lo, unsigned long hi, const char *text,
+                        int len)
+{
+    if (hi < lo) {
+        cli_error("Invalid task range, %.*s", len, text);
+        return false;
+    }
+    for (unsigned long rank = lo; rank <= hi && c->n_tasks; rank++) {
+        if (hi >= c->n_tasks) {
+            cli_error("Invalid task id, %lu >= ntasks", hi);
+            return false;
+        }
+        if (c->seen[rank]) {
+            cli_error("Duplicate record for task %lu", rank);
+            return false;
+        }
+        c->seen[rank] = true;
+    }
+    return true;
+}
+
+static bool check_ranks(struct map_check *c, const char *p, const char *end)
+{
+    if (c->star) {
+        cli_error("Task range specification with asterisk must be last");
+        return false;
+    }
+    if (end - p == 1 && *p == '*') {
+        c->star = true;
+        return true;
+    }
+    while (p < end) {
+        const char *start = p;
+        char *after;
+        unsigned long lo, hi;
+
+        if (!isdigit((unsigned char)*p)) {
+            cli_error("Invalid task range specification (%.*s)", (int)MIN(end - p, 200), p);
+            return false;
+        }
+        lo = hi = strtoul(p, &after, 10);
+        if (*after == '-' && isdigit((unsigned char)after[1]))
+            hi = strtoul(after + 1, &after, 10);
+        p = after;
+        if (p < end && *p != ',') {
+            cli_error("Invalid task range specification");
+            return false;
+        }
+        if (!check_range(c, lo, hi, start, (int)(p - start)))
+            return false;
+        p += p < end;
+    }
+    return true;
+}
+
+/* One line, its continuations included. */
+static bool check_line(struct map_check *c, const char *p, const char *end)
+{
+    const char *ranks;
+
+    while (p < end && isspace((unsigned char)*p))
+        p++;
+    if (p == end || *p == '#')
+        return true;
+    ranks = p;
+    while (p < end && !isspace((unsigned char)*p))
+        p++;
+    if (!check_ranks(c, ranks, p))
+        return false;
+    while (p < end && (isspace((unsigned char)*p) || *p == '\\'))
+        p++;
+    return p < end; /* a program */
+}
+
+int tasks_multi_prog_check(const char *map, const char *path, uint32_t n_tasks)
+{
+    struct map_check c = { .n_tasks = MIN(n_tasks, TASKS_MAX) };
+    _cleanup_free_ bool *seen = xmalloc_or_die(c.n_tasks + 1u);
+    const char *p = map;
+
+    c.seen = seen;
+    for (unsigned line = 1; *p;) {
+        unsigned first = line;
+        const char *end = p;
+
+        for (; *end && *end != '\n'; line += *end == '\n', end++)
+            end += end[0] == '\\' && end[1] == '\n';
+        if (!check_line(&c, p, end)) {
+            cli_error("Line %u of configuration file %s invalid", first, path);
+            return CLI_EXIT_FAILED;
+        }
+        p = end + (*end == '\n');
+        line++;
+    }
+    for (uint32_t rank = 0; rank < c.n_tasks && !c.star; rank++) {
+        if (seen[rank])
+            continue;
+        cli_error("Configuration file %s invalid, no record for task id %u", path, rank);
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
+}

@@ -25,3 +25,8 @@ int tasks_exit_code(uint32_t status, bool oom);
 
 /* Highest rank named by a --multi-prog map plus one; 0 when it names none (only `*`). */
 uint32_t tasks_multi_prog_count(const char *map);
+
+/* Is the map one that every task can run by?  Each task has one line, and each line a program.
+ * path: the file's name in messages; n_tasks 0: not known, ranks are not compared with it.  0 or
+ * the exit status, the messages printed. */
+int tasks_multi_prog_check(const char *map, const char *path, uint32_t n_tasks);

@@ -4,6 +4,7 @@
  * connection stays open meanwhile: it is how the controller sees that we live.  If the controller
  * goes away the step runs on, and the release waits for its return. */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,7 @@
 #include "wire/errors.h"
 
 #define ALLOC_WHAT "Unable to allocate resources"
+#define THREADS_ADVISED 60u
 #define MAP_MAX (1u << 20)
 
 extern char **environ;
@@ -58,8 +60,7 @@ static void read_map(struct srun_part *p)
     size_t n;
 
     if (!f)
-        cli_die(CLI_EXIT_FAILED, "Unable to open the multi-prog file %s: %s", path,
-                strerror(errno));
+        cli_die(CLI_EXIT_FAILED, "Could not open multi_prog config file %s", path);
     p->multi_prog = xmalloc_or_die(MAP_MAX + 1);
     n = fread(p->multi_prog, 1, MAP_MAX, f);
     if (n == MAP_MAX)
@@ -89,8 +90,19 @@ static void check_part(struct srun *s, struct srun_part *p)
     if (jobopts_has(&p->opts, JO_MULTI_PROG)) {
         read_map(p);
         count_map_tasks(p);
+        status = tasks_multi_prog_check(p->multi_prog, p->argv[p->first],
+                                        (uint32_t)jobopts_num(&p->opts, JO_NTASKS, 0));
+        if (status != 0)
+            exit(status);
     }
     status = gresopts_check(&p->opts);
+    if (status == 0 && jobopts_has(&p->opts, JO_RELATIVE) && !p->opts.in_allocation) {
+        cli_print_fatal("--relative option invalid for job allocation request");
+        status = CLI_EXIT_FAILED;
+    }
+    if (status == 0 && jobopts_num(&p->opts, JO_THREADS, 0) > THREADS_ADVISED)
+        cli_error("Thread value --threads=%s exceeds recommended limit of %u",
+                  jobopts_get(&p->opts, JO_THREADS), THREADS_ADVISED);
     if (status == 0)
         status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
     if (status != 0)
@@ -414,7 +426,7 @@ int main(int argc, char **argv)
     status = create_step(&s);
     if (status == 0 && (s.reply || s.het_reply)) {
         run_tasks(&s);
-        status = s.exit_code;
+        status = s.interrupted ? 128 + SIGINT : s.exit_code;
         if (s.own_job && !s.link.ended)
             (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
     }

@@ -69,7 +69,7 @@ struct srun_part {
     uint32_t first_rank, n_tasks, first_node; /* of the step */
 };
 
-enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED };
+enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED, TASK_FAILED };
 
 struct srun {
     struct cli cli;
@@ -112,6 +112,7 @@ struct srun {
     int sig_fd;
     sigset_t old_mask;
     uint64_t ignored;          /* 1 << signal: not passed on */
+    bool interrupted;          /* Ctrl-C ended the step: that is the exit code */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
     int64_t continued_mono_us; /* when SIGCONT came last */
     int64_t first_exit_mono_us;

@@ -23,17 +23,13 @@ static char *stream_file(const struct srun *s, enum jobopt id, const char *other
 
 void srun_async_check(struct srun *s)
 {
-    static const struct {
-        enum jobopt id;
-        const char *name;
-    } not_with[] = { { JO_PTY, "--pty" }, { JO_IMMEDIATE, "--immediate" } };
-
     if (!s->job_id)
         cli_die(CLI_EXIT_FAILED,
                 "--async is only valid for steps submitted within an existing job allocation.");
-    for (size_t i = 0; i < ARRAY_SIZE(not_with); i++)
-        if (jobopts_has(&s->opts, not_with[i].id))
-            cli_die(CLI_EXIT_FAILED, "--async cannot be used with %s.", not_with[i].name);
+    if (jobopts_has(&s->opts, JO_PTY))
+        cli_die(CLI_EXIT_FAILED, "--async and --pty are mutually exclusive.");
+    if (jobopts_has(&s->opts, JO_IMMEDIATE))
+        cli_die(CLI_EXIT_FAILED, "--immediate and --async are mutually exclusive.");
     if (jobopts_has(&s->opts, JO_MPI) && srun_mpi_type(s))
         cli_die(CLI_EXIT_FAILED,
                 "--async cannot be used with --mpi=%s: the tasks find each other through srun.",

@@ -57,12 +57,12 @@ static int choose_ways(struct srun *s, struct bcast *b)
     b->exclude = jobopts_get(&s->opts, JO_BCAST_EXCLUDE);
     if (jobopts_has(&s->opts, JO_COMPRESS) &&
         bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
-        cli_error("--compress takes lz4 or none, not %s", word);
-        return CLI_EXIT_FAILED;
+        cli_error("Compression type '%.200s' unknown, disabling compression support.", word);
+        b->lz4 = false;
     }
     if (jobopts_has(&s->opts, JO_SEND_LIBS) &&
         bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
-        cli_error("--send-libs takes yes or no, not %s", libs);
+        cli_error("Invalid --send-libs specification");
         return CLI_EXIT_FAILED;
     }
     return 0;
@@ -92,7 +92,11 @@ int srun_bcast(struct srun *s)
     status = bcast_send(&b);
     s->bcast_libs = b.n_libs > 0;
     protobuf_c_message_free_unpacked(&granted->base, NULL);
-    return status;
+    if (status != 0) {
+        cli_print_fatal("Failed to broadcast '%.300s'. Step launch aborted.", source);
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
 }
 
 char *srun_bcast_path(const struct srun *s, const char *node)

@@ -33,6 +33,8 @@ static void tell_exit(struct srun *s, struct srun_node *n)
         cli_verbose(1, "%s: %s %s: Completed", n->name, what, list);
         return;
     }
+    if (s->interrupted)
+        return; /* the user knows what he killed */
     tasks_status_text(n->held_status, n->held_oom, text, sizeof(text));
     srun_io_flush(s);
     cli_error("%s: %s %s: %s", n->name, what, list, text);

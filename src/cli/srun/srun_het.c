@@ -84,6 +84,30 @@ static void add_part(void *ctx, uint32_t k)
     opts_env(jobopts_command(JOBOPTS_SRUN), &p->opts);
 }
 
+/* Why a list of components is none. */
+static noreturn void refuse_groups(const char *groups, uint32_t size)
+{
+    unsigned long most = 0;
+
+    if (groups[strspn(groups, "0123456789,-")]) {
+        cli_error("_parse_single_range: Invalid range: `%.200s'", groups);
+        cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
+    }
+    for (const char *p = groups; *p; p += strspn(p, ",-")) {
+        char *end;
+        unsigned long n = strtoul(p, &end, 10);
+
+        most = MAX(most, n);
+        if (end == p)
+            break;
+        p = end;
+    }
+    if (most < size)
+        cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
+    cli_die(CLI_EXIT_FAILED, "Requested het-group offset exceeds highest hetjob index (%lu > %u)",
+            most, size - 1);
+}
+
 /* Inside a heterogeneous allocation, unless --jobid names another job. */
 static void find_allocation(struct srun *s, const struct jobopts *jo)
 {
@@ -112,13 +136,11 @@ void srun_parts(struct srun *s)
         const char *groups = jobopts_get(&h.list[i], JO_HET_GROUP);
 
         if (groups && !s->het_size)
-            cli_die(CLI_EXIT_FAILED, "--het-group is for steps inside a heterogeneous job");
+            cli_die(CLI_EXIT_FAILED, "--het-group expected to be used within an HetJob allocation");
         if (!groups)
             add_part(&a, (uint32_t)i);
         else if (hetopts_group_each(groups, s->het_size, add_part, &a) < 0)
-            cli_die(CLI_EXIT_FAILED,
-                    "Invalid --het-group specification: %.200s (components are 0-%u)", groups,
-                    s->het_size - 1);
+            refuse_groups(groups, s->het_size);
     }
     if (s->het_size && s->parts[s->n_parts - 1].offset >= s->het_size)
         cli_die(CLI_EXIT_FAILED, "Job %u has %u components, not %zu", s->job_id, s->het_size,

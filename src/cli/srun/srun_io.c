@@ -133,7 +133,7 @@ static void read_spec(struct srun *s, const char *text, struct io_spec *io)
         io->mode = IO_STREAM;
     } else if (strcasecmp(text, "none") == 0) {
         io->mode = IO_NONE;
-    } else if (parse_u64(text, 0, UINT32_MAX - 1, &task) == 0) {
+    } else if (parse_u64(text, 0, UINT32_MAX - 1, &task) == 0 && task < s->n_tasks) {
         io->mode = IO_TASK;
         io->task = (uint32_t)task;
     } else if (iopattern_per_task(text)) {
@@ -209,7 +209,7 @@ static enum label_mode label_mode(const struct srun *s)
     if (s->pty)
         return LABEL_RAW;
     if (jobopts_has(&s->opts, JO_LABEL))
-        return LABEL_TASKS;
+        return jobopts_has(&s->opts, JO_UNBUFFERED) ? LABEL_PIECES : LABEL_TASKS;
     return jobopts_has(&s->opts, JO_UNBUFFERED) || s->n_tasks == 1 ? LABEL_RAW : LABEL_LINES;
 }
 

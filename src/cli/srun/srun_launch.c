@@ -116,7 +116,8 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
         submit_env(&s->cli, &env);
     if (s->own_job && s->het_reply)
         allocenv_add_het(&env, s->het_reply->het_jobs, s->het_reply->n_het_jobs);
-    envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
+    if (!envlist_get(&env, "SLURM_UMASK"))
+        envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
     if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
         envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
     envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
@@ -212,13 +213,28 @@ static void fill_devices(const struct srun_part *p, Pst__LaunchStep *req)
     req->tres_bind = gresopts_step_bind(&p->opts);
 }
 
+/* An octal number, as a job's environment tells it to its steps. */
+static int parse_umask(const char *text, mode_t *ret)
+{
+    char *end;
+    unsigned long n = strtoul(text, &end, 8);
+
+    if (end == text || *end || n > 0777)
+        return -EINVAL;
+    *ret = (mode_t)n;
+    return 0;
+}
+
 /* What is equal for all nodes of a part. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req)
 {
+    const char *mask_text = getenv("SLURM_UMASK");
     mode_t mask = umask(0);
     int skip = p->multi_prog ? 1 : 0; /* the map file's name is not an argument */
 
     (void)umask(mask);
+    if (mask_text && parse_umask(mask_text, &mask) < 0)
+        cli_warning("SLURM_UMASK is no mask of files: %s", mask_text);
     req->credential = p->reply ? p->reply->credential : NULL;
     req->argv = submit_argv(p->argv, p->first + skip, p->end, &req->n_argv);
     pack_environment(s, p, &req->environment);

@@ -29,7 +29,15 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
         _cleanup_free_ char *list = tasks_list(s->ranks + n->first, n->n_tasks);
         int code = msg->error_exit ? (int)msg->error_exit : CLI_EXIT_FAILED;
 
-        cli_error("%s %s launch failed: %s", n->n_tasks > 1 ? "tasks" : "task", list, msg->error);
+        bool no_io = strncmp(msg->error, "Could not open std", 18) == 0;
+
+        for (uint32_t i = 0; no_io && i < n->n_tasks; i++)
+            cli_error("task %u launch failed: Slurmd could not connect IO", s->ranks[n->first + i]);
+        if (no_io)
+            cli_verbose(1, "%s: %s", n->name, msg->error);
+        else
+            cli_error("%s %s launch failed: %s", n->n_tasks > 1 ? "tasks" : "task", list,
+                      msg->error);
         srun_note_exit(s, code, (uint32_t)code << 8);
         s->launch_failed = true;
         return;
@@ -58,7 +66,7 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
 {
     for (size_t i = 0; i < msg->n_task_ids; i++) {
         if (msg->task_ids[i] < s->n_tasks)
-            s->task_state[msg->task_ids[i]] = TASK_EXITED;
+            s->task_state[msg->task_ids[i]] = msg->status ? TASK_FAILED : TASK_EXITED;
     }
     if (!s->first_exit_mono_us)
         s->first_exit_mono_us = now_mono_us();

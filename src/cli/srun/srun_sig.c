@@ -13,9 +13,8 @@
 #include "cli/srun/srun.h"
 #include "cli/job/tasks.h"
 
-static const int handled[] = {
-    SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGCONT, SIGWINCH
-};
+static const int handled[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
+                               SIGUSR2, SIGALRM, SIGCONT, SIGWINCH };
 
 static void read_ignored(struct srun *s)
 {
@@ -64,7 +63,7 @@ static void force_end(struct srun *s)
 
 void srun_task_states(struct srun *s)
 {
-    static const char *const words[] = { "starting", "running", "exited" };
+    static const char *const words[] = { "starting", "running", "exited", "exited abnormally" };
     uint32_t *ranks = xmalloc_or_die(s->n_tasks * sizeof(*ranks));
 
     for (uint8_t state = 0; state < ARRAY_SIZE(words); state++) {
@@ -98,6 +97,7 @@ static void on_interrupt(struct srun *s)
     }
     if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
+        s->interrupted = true;
         force_end(s);
         return;
     }
@@ -140,6 +140,8 @@ static void on_signal(struct srun *s, int sig)
     case SIGTERM:
     case SIGHUP:
         force_end(s);
+        break;
+    case SIGALRM:
         break;
     case SIGCONT:
         s->continued_mono_us = now_mono_us();

@@ -197,13 +197,21 @@ static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j,
     message_told(w);
 }
 
+/* Who waits for the end of a batch job wants the exit code of its script, which a cancelled job
+ * tells when its nodes are clean. */
+static bool script_goes_on(const Pst__JobRecord *r, const struct waiter *w)
+{
+    return r->has_batch && r->batch && !w->until_started && job_has_flag(r, JOB_FLAG(COMPLETING));
+}
+
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id), *next;
 
     for (; w; w = next) {
         next = w->next;
-        if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))) {
+        if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)) &&
+            !script_goes_on(j->rec, w)) {
             send_plain(ctld, w, j, lsn, 0);
             wait_remove(ctld, w);
         } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&

@@ -408,8 +408,10 @@ void lifecycle_cleaned(struct ctld *ctld, struct job *j)
         return; /* the nodes say so again when they register */
     cleaning_forget(ctld, j);
     services_job_cleaned(ctld, j);
-    if (!requeue && (j = cluster_job(ctld->cluster, id)))
+    if (!requeue && (j = cluster_job(ctld->cluster, id))) {
+        services_job_progress(ctld, j, lsn); /* who waits for its end hears of it now */
         services_job_over(ctld, j);
+    }
 }
 
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)

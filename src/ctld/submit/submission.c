@@ -186,8 +186,8 @@ static bool check_array(struct submission *s)
     uint32_t throttle;
     struct err err = { .text = "" };
 
-    if (!s->req->array)
-        return true;
+    if (!s->req->array || !*s->req->array)
+        return true; /* an empty list is none */
     if (s->het_count)
         return submission_fail(s, ESLURM_INVALID_ARRAY);
     if (max < 2 || array_parse(s->req->array, max - 1, &s->rec->array_tasks, &throttle,

@@ -53,6 +53,18 @@ void step_notice(struct step *s, const char *fmt, ...)
     step_tell(s, line);
 }
 
+void step_notice_of(struct step *s, const char *label, const char *fmt, ...)
+{
+    char line[1280];
+    size_t at = (size_t)snprintf(line, sizeof(line), "%.32s", label);
+    va_list ap;
+
+    va_start(ap, fmt);
+    write_line(line + at, sizeof(line) - at, fmt, ap);
+    va_end(ap);
+    step_tell(s, line);
+}
+
 void task_notice(int fd, const char *fmt, ...)
 {
     char line[1280];

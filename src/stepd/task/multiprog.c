@@ -115,10 +115,19 @@ static int split_line(const char *p, uint32_t rank, uint32_t offset, char *const
     if (!argv)
         return -ENOMEM;
     for (;;) {
+        const char *blanks = p;
+
         while (isspace((unsigned char)*p))
             p++;
         if (!*p)
             break;
+        for (; n > 0 && blanks + 1 < p; blanks++) { /* each blank more is an empty argument */
+            if (n >= ARGS_MAX)
+                return -EINVAL;
+            argv[n] = strdup("");
+            if (!argv[n++])
+                return -ENOMEM;
+        }
         p = next_word(p, rank, offset, &word);
         if (!p || n >= ARGS_MAX)
             return -EINVAL;

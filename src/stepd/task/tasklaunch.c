@@ -103,11 +103,50 @@ static char **batch_argv(const struct step *s, const char *script)
     return argv;
 }
 
+/* The interpreter that the first line of a script names; empty when there is none. */
+static void read_interpreter(struct step *s, const char *path, char *buf, size_t size)
+{
+    ssize_t n = -1;
+    int fd;
+
+    buf[0] = '\0';
+    if (output_as_user(s) < 0)
+        return;
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd >= 0) {
+        n = read(fd, buf, size - 1);
+        (void)close(fd);
+    }
+    output_as_self(s);
+    if (n < 3 || buf[0] != '#' || buf[1] != '!') {
+        buf[0] = '\0';
+        return;
+    }
+    buf[n] = '\0';
+    memmove(buf, buf + 2, strlen(buf + 2) + 1);
+    memmove(buf, buf + strspn(buf, " \t"), strlen(buf + strspn(buf, " \t")) + 1);
+    buf[strcspn(buf, " \t\r\n")] = '\0';
+}
+
+static void tell_exec(struct step *s, const struct task *t, const char *name, int err)
+{
+    char interpreter[256] = "", label[24] = "";
+    const char *labels = s->launch && s->launch->has_label && s->launch->label ? label : "";
+
+    if (err == ENOENT && name[0] == '/')
+        read_interpreter(s, name, interpreter, sizeof(interpreter));
+    (void)snprintf(label, sizeof(label), "%u: ", t->rank);
+    if (interpreter[0])
+        step_notice_of(s, labels, "execve(): bad interpreter(%s): %s", interpreter, strerror(err));
+    else
+        step_notice_of(s, labels, "execve(): %s: %s", name, strerror(err));
+}
+
 static void failed_start(struct step *s, struct task *t, const struct child *c, const char *name)
 {
     switch (c->stage) {
     case CHILD_EXEC:
-        step_notice(s, "execve(): %s: %s", name, strerror(-c->err));
+        tell_exec(s, t, name, -c->err);
         t->exited = true;
         t->status = (-c->err & 0xff) << 8;
         if (t->status > s->worst)
@@ -237,7 +276,10 @@ static void check_work_dir(struct step *s)
     output_as_self(s);
     if (!err)
         return;
-    step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir, strerror(err));
+    /* Once of the step, once of its tasks, as users of srun know it. */
+    for (int i = 0; i < (s->launch ? 2 : 1); i++)
+        step_notice(s, "couldn't chdir to `%s': %s: going to /tmp instead", s->work_dir,
+                    strerror(err));
     s->work_dir = "/tmp";
 }
 

@@ -108,11 +108,11 @@ def test_refusals(c):
     assert c.refused("swait", "99999", rc=2) == (
         "swait: error: cannot load JobId=99999: Invalid job id specified\n")
     assert "--timeout" in c.refused("swait", "--timeout=soon", "1", rc=2)
-    assert "Invalid job id" in c.refused("swait", "1_[1-2]", rc=2)
+    assert "array-task ranges are not supported" in c.refused("swait", "1_[1-2]", rc=2)
     job = c.sbatch("-n1", wrap="srun --async true; srun --async --pty true; swait; echo $?")
     c.wait_end(job)
     assert "the job was not submitted with --stepmgr" in c.out(job)
-    assert "--async cannot be used with --pty" in c.out(job)
+    assert "--async and --pty are mutually exclusive." in c.out(job)
     assert c.out(job).endswith("\n2\n")
 
 

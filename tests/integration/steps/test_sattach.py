@@ -105,55 +105,12 @@ def test_refusals(c):
     assert "--output-filter" in c.refused("sattach", "--output-filter=x", "1.0")
     job = c.sbatch("-n1", wrap="sleep 30")
     c.wait_state(job, "RUNNING")
-    assert "Invalid job id specified" in c.refused("sattach", f"{job}.extern")
     assert "Invalid job id specified" in c.refused("sattach", f"{job}.7")
 
 
-# ---- scripts ---------------------------------------------------------------------------------------
-
-SCRIPT = ("echo before; touch up; i=0; while [ ! -e go ]; do echo tick $i; echo tock $i >&2; i=$((i + 1)); sleep 0.1; done; "
-          "echo last; exit 3")
-
-
 def test_batch_script(c):
-    """Two followers see what the script writes from their coming on, to the last line, and its exit code."""
-    job = c.sbatch("-n1", "-e", "errors", wrap=SCRIPT)
-    wait_until(lambda: (c.work / "up").exists(), "the script runs")
-    assert c.run("sattach", "--layout", f"{job}.batch").out == (
-        "Job step layout:\n\t1 tasks, 1 nodes (node1)\n\n\tNode 0 (node1), 1 task(s): 0 \n")
-    first, second = attach(c, "-l", f"{job}.batch"), attach(c, f"{job}.batch")
-    one, two = first.stdout.readline(), second.stdout.readline()
-    assert one.startswith("0: tick ") and two.startswith("tick ")
-    assert second.stderr.readline().startswith("tock ")
-    first.kill()
-    first.communicate()
-    (c.work / "go").touch()
-    text, errors = second.communicate(timeout=20)
-    assert second.returncode == 3, errors
-    whole = c.out(job).splitlines()
-    seen = [two.rstrip(), *text.splitlines()]
-    assert seen == whole[-len(seen):] and seen[-1] == "last" and "before" not in seen
-    assert c.wait_end(job)["ExitCode"] == "3:0"
-
-
-def test_batch_script_with_one_file_and_much_output(c):
-    job = c.sbatch("-n1", wrap="touch up; while [ ! -e go ]; do sleep 0.05; done; seq 300000; echo err >&2")
-    wait_until(lambda: (c.work / "up").exists(), "the script runs")
-    who = attach(c, "-v", f"{job}.batch")
-    assert "attached" in who.stderr.readline()
-    (c.work / "go").touch()
-    text, errors = who.communicate(timeout=60)
-    assert who.returncode == 0, errors
-    assert text == c.out(job) and text.endswith("300000\nerr\n")
-
-
-def test_batch_script_whose_follower_reads_nothing(c):
-    """The job is not held up, and its daemon ends with the follower."""
-    job = c.sbatch("-n1", wrap="touch up; while [ ! -e go ]; do sleep 0.05; done; head -c 60000000 /dev/zero")
-    wait_until(lambda: (c.work / "up").exists(), "the script runs")
-    who = attach(c, "-v", f"{job}.batch")
-    assert "attached" in who.stderr.readline()
-    (c.work / "go").touch()
-    assert c.wait_end(job)["JobState"] == "COMPLETED"
-    who.kill()
-    who.communicate()
+    """A script's own output is in its files: special steps have no streams to attach to."""
+    job = c.sbatch("-n1", wrap="sleep 30")
+    c.wait_state(job, "RUNNING")
+    for step in ("batch", "extern"):
+        assert c.refused("sattach", f"{job}.{step}") == "sattach: error: Cannot be used with extern or batch steps\n"

@@ -80,9 +80,9 @@ static const struct {
     { R, JO_MPI, "foo", 1, "Invalid MPI type 'foo', --mpi=list for acceptable types" },
     { R, JO_JOBID, "abc", 1, "" },
     { R, JO_WAIT_TASKS, "x", 1, "Invalid numeric value \"x\" for --wait." },
-    { R, JO_KILL_ON_BAD_EXIT, "2", 255, "Invalid --kill-on-bad-exit specification" },
+    { R, JO_KILL_ON_BAD_EXIT, "x", 1, "Invalid numeric value \"x\" for --kill-on-bad-exit." },
     { R, JO_IGNORE_SIGNALS, "SIGFOO", 255, "Invalid signal name or number: SIGFOO" },
-    { A, JO_IMMEDIATE, "x", 1, "Invalid numeric value \"x\" for --immediate." },
+    { A, JO_IMMEDIATE, "x", 1, "Invalid numeric value \"x\" for immediate." },
     { A, JO_KILL_COMMAND, "FOO", 255, "Invalid --kill-command specification" },
 };
 

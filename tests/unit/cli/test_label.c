@@ -82,22 +82,44 @@ static void test_width(void **state)
     strbuf_done(&sb);
 }
 
-/* A line beyond the limit goes out in parts with one label. */
+/* A labelled line beyond the limit becomes several, wherever the stream is cut. */
 static void test_long_line(void **state)
 {
-    static char part[40000];
-    struct strbuf sb = STRBUF_INIT;
-    struct label *l = label_new(LABEL_TASKS, 1, take, &sb);
+    static char part[3000];
 
     (void)state;
     memset(part, 'y', sizeof(part));
-    for (int i = 0; i < 5; i++)
-        label_data(l, 0, part, sizeof(part));
-    assert_true(sb.len > LABEL_LINE_MAX / 2);
-    put(l, 0, "\nend\n");
-    assert_int_equal(sb.len, 3 + 5 * sizeof(part) + 1 + 3 + 4);
-    assert_memory_equal(sb.buf, "0: yyy", 6);
-    assert_string_equal(sb.buf + sb.len - 8, "\n0: end\n");
+    for (size_t cut = 1; cut <= sizeof(part); cut += 499) {
+        struct strbuf sb = STRBUF_INIT;
+        struct label *l = label_new(LABEL_TASKS, 1, take, &sb);
+
+        for (size_t at = 0; at < sizeof(part); at += cut)
+            label_data(l, 0, part + at, cut < sizeof(part) - at ? cut : sizeof(part) - at);
+        put(l, 0, "\nend\n");
+        assert_int_equal(sb.len, sizeof(part) + 3 * 4 + 7);
+        assert_memory_equal(sb.buf + LABEL_PIECE + 3, "\n0: yyy", 7);
+        assert_string_equal(sb.buf + sb.len - 8, "\n0: end\n");
+        strbuf_reset(&sb);
+        label_data(l, 0, part, LABEL_PIECE); /* just as long: no empty line behind it */
+        put(l, 0, "\n");
+        assert_int_equal(sb.len, LABEL_PIECE + 4);
+        label_free(l);
+        strbuf_done(&sb);
+    }
+}
+
+/* Without buffering each fragment is a line. */
+static void test_pieces(void **state)
+{
+    struct strbuf sb = STRBUF_INIT;
+    struct label *l = label_new(LABEL_PIECES, 2, take, &sb);
+
+    (void)state;
+    put(l, 0, "a");
+    put(l, 1, "x\ny");
+    put(l, 0, "b\n");
+    label_eof_all(l);
+    assert_string_equal(strbuf_str(&sb), "0: a\n1: x\n1: y\n0: b\n");
     label_free(l);
     strbuf_done(&sb);
 }
@@ -127,6 +149,7 @@ int main(void)
         cmocka_unit_test(test_raw),       cmocka_unit_test(test_lines),
         cmocka_unit_test(test_labels),    cmocka_unit_test(test_width),
         cmocka_unit_test(test_long_line), cmocka_unit_test(test_cuts),
+        cmocka_unit_test(test_pieces),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -110,11 +110,41 @@ static void test_spread(void **state)
     assert_int_equal(tasks[0] + tasks[1] + tasks[2], 20);
 }
 
+/* Mistakes in the map of --multi-prog, before anything runs. */
+static void test_map_checked(void **state)
+{
+    static const struct {
+        const char *map;
+        uint32_t tasks;
+        int status;
+    } maps[] = {
+        { "0 a\n1-2 b\n* c\n", 5, 0 },
+        { "# x\n\n0 a \\\n b\n1 c\n", 2, 0 },
+        { "0,2 a\n1 b\n", 3, 0 },
+        { "0-9 a\n", 0, 0 }, /* nobody knows how many tasks */
+        { "0 a\n", 3, 1 },
+        { "", 1, 1 },
+        { "0-1 a\n1 b\n", 2, 1 },
+        { "0-9 a\n", 2, 1 },
+        { "2-1 a\n", 3, 1 },
+        { "x a\n", 1, 1 },
+        { "0\n", 1, 1 },
+        { "* a\n0 b\n", 2, 1 },
+        { "0-3:2 a\n", 4, 1 },
+        { "0-99999999999999999999 a\n", 4, 1 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(maps); i++)
+        assert_int_equal(tasks_multi_prog_check(maps[i].map, "m", maps[i].tasks), maps[i].status);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_layout), cmocka_unit_test(test_list),   cmocka_unit_test(test_ends),
-        cmocka_unit_test(test_maps),   cmocka_unit_test(test_spread),
+        cmocka_unit_test(test_map_checked), cmocka_unit_test(test_layout),
+        cmocka_unit_test(test_list),        cmocka_unit_test(test_ends),
+        cmocka_unit_test(test_maps),        cmocka_unit_test(test_spread),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
