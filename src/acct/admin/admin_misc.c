@@ -31,6 +31,17 @@ static void make_root(struct admin_run *run, const char *cluster, const Pst__Acc
                          &none);
 }
 
+/* Archives are files with the cluster's name in theirs. */
+static bool good_cluster_name(struct admin_run *run, const char *name)
+{
+    if (!run_good_name(run, name))
+        return false;
+    if (!strchr(name, '/'))
+        return true;
+    run_fail(run, ESLURM_BAD_NAME, "\"%s\" can't be the name of a cluster: a / is in it", name);
+    return false;
+}
+
 void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (!run_is_admin(run)) {
@@ -46,7 +57,7 @@ void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
             run_line(run, " This cluster %s already exists.  Not adding.", have->name);
             continue;
         }
-        if (!run_good_name(run, where->names[i]))
+        if (!good_cluster_name(run, where->names[i]))
             break;
         if (set->cluster)
             fresh = *set->cluster;
