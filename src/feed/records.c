@@ -130,11 +130,15 @@ static void fill_distribution(struct sched_job *s, const char *text)
 
 static void fill_gpus(struct sched_job *s, const Pst__JobRecord *r)
 {
-    s->cpus_per_gpu = r->has_cpus_per_gpu ? r->cpus_per_gpu : 0;
+    bool own = r->has_mem_per_node_mib || r->has_mem_per_cpu_mib;
+
+    s->cpus_per_gpu = r->has_cpus_per_gpu       ? r->cpus_per_gpu
+                      : r->has_def_cpus_per_gpu ? r->def_cpus_per_gpu
+                                                : 0;
     s->tasks_per_gpu = r->has_ntasks_per_gpu ? r->ntasks_per_gpu : 0;
-    if (!r->has_mem_per_gpu_mib)
+    if (!r->has_mem_per_gpu_mib && (own || !r->has_def_mem_per_gpu_mib))
         return;
-    s->mem_per_gpu_mib = r->mem_per_gpu_mib;
+    s->mem_per_gpu_mib = r->has_mem_per_gpu_mib ? r->mem_per_gpu_mib : r->def_mem_per_gpu_mib;
     s->has_mem_per_node = false;
     s->mem_per_node_mib = s->mem_per_cpu_mib = 0;
 }

@@ -278,7 +278,7 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
 
     next_line(sb, o);
     strbuf_addf(sb, "MinCPUsNode=%u %s=", job_min_cpus(j),
-                j->has_mem_per_gpu_mib                               ? "MinMemoryTRES"
+                j->has_mem_per_gpu_mib || j->has_def_mem_per_gpu_mib ? "MinMemoryTRES"
                 : j->has_mem_per_node_mib || !j->has_mem_per_cpu_mib ? "MinMemoryNode"
                                                                      : "MinMemoryCPU");
     job_put_min_memory(sb, r);
@@ -363,12 +363,12 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     JOB_SHOWN(SHOWN_LINE)
     optional_line(sb, o, "ContainerID", j->container_id);
     job_files(sb, r, o);
-    if (j->has_cpus_per_gpu) {
+    if (j->has_cpus_per_gpu || j->has_def_cpus_per_gpu) {
         next_line(sb, o);
         strbuf_add(sb, "CpusPerTres=");
         (void)job_put_cpus_per_tres(sb, j); /* it does */
     }
-    if (j->has_mem_per_gpu_mib) {
+    if (j->has_mem_per_gpu_mib || j->has_def_mem_per_gpu_mib) {
         next_line(sb, o);
         strbuf_add(sb, "MemPerTres=");
         (void)job_put_mem_per_tres(sb, j);

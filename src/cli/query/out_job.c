@@ -358,14 +358,18 @@ bool job_put_cpus_per_tres(struct strbuf *sb, const Pst__JobRecord *j)
 {
     if (j->has_cpus_per_gpu)
         strbuf_addf(sb, "gres/gpu:%u", j->cpus_per_gpu);
-    return j->has_cpus_per_gpu;
+    else if (j->has_def_cpus_per_gpu)
+        strbuf_addf(sb, "gpu:%u", j->def_cpus_per_gpu);
+    return j->has_cpus_per_gpu || j->has_def_cpus_per_gpu;
 }
 
 bool job_put_mem_per_tres(struct strbuf *sb, const Pst__JobRecord *j)
 {
     if (j->has_mem_per_gpu_mib)
         strbuf_addf(sb, "gres/gpu:%ju", (uintmax_t)j->mem_per_gpu_mib);
-    return j->has_mem_per_gpu_mib;
+    else if (j->has_def_mem_per_gpu_mib)
+        strbuf_addf(sb, "gpu:%ju", (uintmax_t)j->def_mem_per_gpu_mib);
+    return j->has_mem_per_gpu_mib || j->has_def_mem_per_gpu_mib;
 }
 
 void job_put_min_memory(struct strbuf *sb, const struct job_row *r)
@@ -373,9 +377,10 @@ void job_put_min_memory(struct strbuf *sb, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     put_mib(sb,
-            j->has_mem_per_gpu_mib    ? j->mem_per_gpu_mib
-            : j->has_mem_per_node_mib ? j->mem_per_node_mib
-                                      : j->mem_per_cpu_mib,
+            j->has_mem_per_gpu_mib       ? j->mem_per_gpu_mib
+            : j->has_def_mem_per_gpu_mib ? j->def_mem_per_gpu_mib
+            : j->has_mem_per_node_mib    ? j->mem_per_node_mib
+                                         : j->mem_per_cpu_mib,
             r->noconvert);
 }
 

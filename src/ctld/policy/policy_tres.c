@@ -63,6 +63,8 @@ static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
         return per_node_of(r, r->mem_per_cpu_mib * cpus_asked(r), per_node);
     if (r->has_mem_per_gpu_mib)
         return per_node_of(r, r->mem_per_gpu_mib * reqtres_gres(r, "gpu", NULL), per_node);
+    if (!r->has_mem_per_node_mib && r->has_def_mem_per_gpu_mib)
+        return per_node_of(r, r->def_mem_per_gpu_mib * reqtres_gres(r, "gpu", NULL), per_node);
     return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : reqtres_nodes(r)) : 0;
 }
 

@@ -1,18 +1,57 @@
 /* jobmemory.c - how much memory a job asks for; see jobmemory.h */
 #include "ctld/submit/jobmemory.h"
 
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "feed/records.h"
+#include "model/words/reqtres.h"
 #include "wire/errors.h"
 
 /* more is a slip or malice; products with it do not overflow */
 #define MEM_MAX_MIB (UINT64_C(1) << 40)
 
+/* A word of the partition's JobDefaults, else the cluster's; 0: none. */
+static uint64_t gpu_default(const struct conf *conf, const Pst__PartitionRecord *p,
+                            const char *word, enum conf_key key)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = p->job_defaults; at && *at;) {
+        size_t n = strcspn(at, ",");
+
+        if (n > len && strncasecmp(at, word, len) == 0 && at[len] == '=')
+            return strtoull(at + len + 1, NULL, 10); /* was checked */
+        at += n + (at[n] == ',');
+    }
+    return conf_num(conf, key);
+}
+
+/* A job with GPUs gets so many CPUs, and so much memory, by GPU where it does not say. */
+static void default_by_gpu(const struct conf *conf, const Pst__PartitionRecord *p,
+                           Pst__JobRecord *r)
+{
+    uint64_t cpus = gpu_default(conf, p, "DefCpuPerGPU", CONF_DEF_CPU_PER_GPU);
+    uint64_t mem = gpu_default(conf, p, "DefMemPerGPU", CONF_DEF_MEM_PER_GPU);
+
+    if ((!cpus && !mem) || !reqtres_gres(r, "gpu", NULL))
+        return;
+    if (cpus && !r->has_cpus_per_gpu && !r->has_cpus_per_task)
+        SET(r, def_cpus_per_gpu, (uint32_t)MIN(cpus, (uint64_t)INT32_MAX));
+    if (mem && mem <= MEM_MAX_MIB && !r->has_mem_per_gpu_mib)
+        SET(r, def_mem_per_gpu_mib, mem);
+}
+
 void jobmemory_default(const struct conf *conf, const Pst__PartitionRecord *p, Pst__JobRecord *r)
 {
-    if (r->has_mem_per_node_mib || r->has_mem_per_cpu_mib || r->has_mem_per_gpu_mib)
+    default_by_gpu(conf, p, r);
+    if (r->has_def_mem_per_gpu_mib || r->has_mem_per_node_mib || r->has_mem_per_cpu_mib ||
+        r->has_mem_per_gpu_mib)
         return;
     if (p->has_def_mem_per_cpu_mib)
         SET(r, mem_per_cpu_mib, p->def_mem_per_cpu_mib);

@@ -76,6 +76,8 @@ static uint64_t mem_asked(const Pst__JobRecord *j, uint64_t cpus)
                                    : alloc_mem_mib(j->alloc); /* all there is */
     if (j->has_mem_per_gpu_mib)
         return j->mem_per_gpu_mib * reqtres_gres(j, "gpu", NULL);
+    if (!j->has_mem_per_cpu_mib && j->has_def_mem_per_gpu_mib)
+        return j->def_mem_per_gpu_mib * reqtres_gres(j, "gpu", NULL);
     return j->mem_per_cpu_mib * cpus;
 }
 
