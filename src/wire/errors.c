@@ -36,14 +36,33 @@ static const struct row *find_row(int code)
     return NULL;
 }
 
+/* Numbers that only other programs' answers show, for errnumstr. */
+static const struct {
+    int code;
+    const char *text;
+} known[] = {
+#define T(number, text) { number, text },
+#include "wire/errtexts.def"
+#undef T
+};
+
+static const char *known_text(int code)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (known[i].code == code)
+            return known[i].text;
+    return NULL;
+}
+
 const char *slurm_err_text(int code)
 {
     static __thread char
         unknown[40]; /* one per thread: the text lives until its next unknown code */
     const struct row *row = find_row(code);
+    const char *text = row ? row->text : known_text(code);
 
-    if (row)
-        return row->text;
+    if (text)
+        return text;
     (void)snprintf(unknown, sizeof(unknown), "Unknown error %d", code); /* always fits */
     return unknown;
 }

@@ -24,7 +24,7 @@
     X(ESLURM_REQUESTED_NODES_NOT_IN_PARTITION, 2004, "Requested nodes not in this partition")      \
     X(ESLURM_TOO_MANY_REQUESTED_CPUS, 2005, "More processors requested than permitted")            \
     X(ESLURM_INVALID_NODE_COUNT, 2006, "Node count specification invalid")                         \
-    X(ESLURM_ERROR_ON_DESC_TO_RECORD_COPY, 2007, "Unable to create job record, try again")         \
+    X(ESLURM_MAX_JOB_COUNT, 2007, "MaxJobCount limit reached")                                     \
     X(ESLURM_JOB_MISSING_SIZE_SPECIFICATION, 2008, "Job size specification needs to be provided")  \
     X(ESLURM_JOB_SCRIPT_MISSING, 2009, "Job script not specified")                                 \
     X(ESLURM_USER_ID_MISSING, 2010, "Invalid user id")                                             \
@@ -56,6 +56,8 @@
     X(ESLURM_DISABLED, 2037, "Requested operation is presently disabled")                          \
     X(ESLURM_DEPENDENCY, 2038, "Job dependency problem")                                           \
     X(ESLURM_BATCH_ONLY, 2039, "Only batch jobs are accepted or processed")                        \
+    X(ESLURM_LICENSES_UNAVAILABLE, 2040, "Licenses currently unavailable")                         \
+    X(ESLURM_TAKEOVER_NO_HEARTBEAT, 2041, "Unable to takeover, heartbeat file is missing")         \
     X(ESLURM_JOB_HELD, 2042, "Job is in held state, pending scheduler release")                    \
     X(ESLURM_INVALID_TASK_MEMORY, 2044, "Memory required by task is not available")                \
     X(ESLURM_INVALID_ACCOUNT, 2045, "Invalid account or account/partition combination specified")  \
@@ -79,6 +81,7 @@
     X(ESLURM_NO_STEPS, 2062, "Job steps can not be run on this cluster")                           \
     X(ESLURM_MISSING_WORK_DIR, 2063,                                                               \
       "Job cannot be submitted without the current working directory specified.")                  \
+    X(ESLURM_STEPS_DRAINED, 2064, "No running or pending steps in the job")                        \
     X(ESLURM_INVALID_QOS, 2066, "Invalid qos specification")                                       \
     X(ESLURM_QOS_PREEMPTION_LOOP, 2067, "QOS Preemption loop detected")                            \
     X(ESLURM_NODE_NOT_AVAIL, 2068, "Required node not available (down, drained or reserved)")      \
@@ -104,12 +107,12 @@
     X(ESLURM_PRIO_RESET_FAIL, 2095,                                                                \
       "Changes to job priority are not persistent, change nice instead")                           \
     X(ESLURM_CANNOT_MODIFY_CRON_JOB, 2096, "Cannot modify scrontab jobs through scontrol")         \
-    X(ESLURM_CANNOT_CANCEL_CRON_JOB, 2097, "Cannot cancel scrontab jobs without --cron flag.")     \
-    X(ESLURM_INVALID_MCS_LABEL, 2098, "Invalid mcs_label specified")                               \
-    X(ESLURM_PARTITION_DOWN, 2100, "Partition in DOWN state")                                      \
-    X(ESLURM_DUPLICATE_GRES, 2101, "Duplicate generic resource (gres) specification")              \
-    X(ESLURM_RSV_ALREADY_STARTED, 2103, "Reservation already started")                             \
-    X(ESLURM_SUBMISSIONS_DISABLED, 2104, "System submissions disabled")                            \
+    X(ESLURM_CANNOT_CANCEL_CRON_JOB, 2098, "Cannot cancel scrontab jobs without --cron flag.")     \
+    X(ESLURM_INVALID_MCS_LABEL, 2099, "Invalid mcs_label specified")                               \
+    X(ESLURM_PARTITION_DOWN, 2101, "Partition in DOWN state")                                      \
+    X(ESLURM_DUPLICATE_GRES, 2102, "Duplicate generic resource (gres) specification")              \
+    X(ESLURM_RSV_ALREADY_STARTED, 2104, "Reservation already started")                             \
+    X(ESLURM_SUBMISSIONS_DISABLED, 2105, "System submissions disabled")                            \
     X(ESLURM_NOT_HET_JOB, 2106, "Job not heterogeneous job")                                       \
     X(ESLURM_NOT_HET_JOB_LEADER, 2107, "Job not heterogeneous job leader")                         \
     X(ESLURM_NOT_WHOLE_HET_JOB, 2108,                                                              \
@@ -117,97 +120,88 @@
     X(ESLURM_CORE_RESERVATION_UPDATE, 2109, "Core-based reservation can not be updated")           \
     X(ESLURM_DUPLICATE_STEP_ID, 2110, "Duplicate job step id")                                     \
     X(ESLURM_INVALID_CORE_CNT, 2111, "Core count for reservation node list is not consistent!")    \
-    X(ESLURM_GROUP_ID_MISSING, 2112, "Invalid group id")                                           \
-    X(ESLURM_BATCH_CONSTRAINT, 2113,                                                               \
+    X(ESLURM_GROUP_ID_MISSING, 2113, "Invalid group id")                                           \
+    X(ESLURM_BATCH_CONSTRAINT, 2114,                                                               \
       "Job --batch option is invalid or not a subset of --constraint")                             \
-    X(ESLURM_INVALID_TRES, 2114, "Invalid Trackable RESource (TRES) specification")                \
-    X(ESLURM_INVALID_TRES_BILLING_WEIGHTS, 2115, "Invalid TRESBillingWeights specification")       \
-    X(ESLURM_INVALID_JOB_DEFAULTS, 2116, "Invalid JobDefaults specification")                      \
-    X(ESLURM_RESERVATION_MAINT, 2117, "Job can not start due to maintenance reservation.")         \
-    X(ESLURM_INVALID_GRES_TYPE, 2118,                                                              \
+    X(ESLURM_INVALID_TRES, 2115, "Invalid Trackable RESource (TRES) specification")                \
+    X(ESLURM_INVALID_TRES_BILLING_WEIGHTS, 2116, "Invalid TRESBillingWeights specification")       \
+    X(ESLURM_INVALID_JOB_DEFAULTS, 2117, "Invalid JobDefaults specification")                      \
+    X(ESLURM_RESERVATION_MAINT, 2118, "Job can not start due to maintenance reservation.")         \
+    X(ESLURM_INVALID_GRES_TYPE, 2119,                                                              \
       "Invalid GRES specification (with and without type identification)")                         \
-    X(ESLURM_REBOOT_IN_PROGRESS, 2119, "Reboot already in progress")                               \
-    X(ESLURM_UNSUPPORTED_GRES, 2121,                                                               \
+    X(ESLURM_REBOOT_IN_PROGRESS, 2120, "Reboot already in progress")                               \
+    X(ESLURM_UNSUPPORTED_GRES, 2122,                                                               \
       "Requested GRES option unsupported by configured SelectType plugin")                         \
-    X(ESLURM_INVALID_NICE, 2122, "Invalid --nice value")                                           \
-    X(ESLURM_INVALID_TIME_MIN_LIMIT, 2123,                                                         \
+    X(ESLURM_INVALID_NICE, 2123, "Invalid --nice value")                                           \
+    X(ESLURM_INVALID_TIME_MIN_LIMIT, 2124,                                                         \
       "Invalid time-min specification (exceeds job's time or other limits)")                       \
-    X(ESLURM_DEFER, 2124,                                                                          \
+    X(ESLURM_DEFER, 2125,                                                                          \
       "Immediate execution impossible. Individual job submission scheduling attempts deferred")    \
-    X(ESLURM_CONFIGLESS_DISABLED, 2125, "ConfigLess mode is disabled in slurm configuration.")     \
-    X(ESLURM_ENVIRONMENT_MISSING, 2126, "Environment is missing in job")                           \
-    X(ESLURM_RESERVATION_NO_SKIP, 2127, "Reservation given is not skipable, try deleting instead") \
-    X(ESLURM_RESERVATION_USER_GROUP, 2128,                                                         \
+    X(ESLURM_CONFIGLESS_DISABLED, 2126, "ConfigLess mode is disabled in slurm configuration.")     \
+    X(ESLURM_ENVIRONMENT_MISSING, 2127, "Environment is missing in job")                           \
+    X(ESLURM_RESERVATION_NO_SKIP, 2128, "Reservation given is not skipable, try deleting instead") \
+    X(ESLURM_RESERVATION_USER_GROUP, 2129,                                                         \
       "Reservations can't have users and groups specified, only one or the other")                 \
-    X(ESLURM_PARTITION_ASSOC, 2129,                                                                \
+    X(ESLURM_PARTITION_ASSOC, 2130,                                                                \
       "Multiple partition job request not supported when a partition is set in the association")   \
-    X(ESLURM_IN_STANDBY_USE_BACKUP, 2130,                                                          \
+    X(ESLURM_IN_STANDBY_USE_BACKUP, 2131,                                                          \
       "Controller is in standby mode, try a different controller")                                 \
-    X(ESLURM_BAD_THREAD_PER_CORE, 2131,                                                            \
+    X(ESLURM_BAD_THREAD_PER_CORE, 2132,                                                            \
       "Cannot request more threads per core than the job allocation")                              \
-    X(ESLURM_INVALID_PREFER, 2132, "Invalid preferred feature specification")                      \
-    X(ESLURM_INSUFFICIENT_GRES, 2133, "Insufficient GRES available in allocation")                 \
-    X(ESLURM_MAX_JOB_COUNT, 2134, "MaxJobCount limit reached")                                     \
-    X(ESLURM_EXTERN_ONLY, 2135, "Requested operation requires extern step")                        \
-    X(ESLURM_LICENSES_UNAVAILABLE, 2136, "Licenses currently unavailable")                         \
-    X(ESLURM_TAKEOVER_NO_HEARTBEAT, 2137, "Unable to takeover, heartbeat file is missing")         \
-    X(ESLURM_STEPS_DRAINED, 2138, "No running or pending steps in the job")                        \
-    X(ESLURM_INVALID_JOB_ID_ZERO, 2139, "JobID can not be zero")                                   \
-    X(ESLURM_INVALID_JOB_ID_NEGATIVE, 2140, "JobID can not be a negative number")                  \
-    X(ESLURM_INVALID_JOB_ID_TOO_LARGE, 2141, "JobID larger than acceptable range")                 \
-    X(ESLURM_INVALID_JOB_ID_NON_NUMERIC, 2142, "JobID includes unexpected non-numeric characters") \
-    X(ESLURM_JOB_TIMEOUT_KILLED, 2143, "Job killed due hitting max wall clock limit")              \
-    X(ESLURM_JOB_NODE_FAIL_KILLED, 2144, "Job killed due node failure")                            \
-    X(ESLURM_GROUP_ID_INVALID, 2145, "Invalid group ID")                                           \
-    X(ESLURM_GROUP_ID_UNKNOWN, 2146, "Unable to resolve group ID to group name")                   \
-    X(ESLURM_USER_ID_INVALID, 2147, "Invalid user ID")                                             \
-    X(ESLURM_USER_ID_UNKNOWN, 2148, "Unable to resolve user ID to user name")                      \
-    X(ESLURM_INVALID_ASSOC, 2149, "Invalid or unknown association")                                \
-    X(ESLURM_NODE_ALREADY_EXISTS, 2150, "Node already exists in the node table")                   \
-    X(ESLURM_NODE_TABLE_FULL, 2151, "Unable to add node, node table is full")                      \
-    X(ESLURM_INVALID_EXTRA, 2152, "Invalid extra constraints specification")                       \
-    X(ESLURM_JOB_SIGNAL_FAILED, 2153, "Cannot signal job")                                         \
-    X(ESLURM_MAX_POWERED_NODES, 2154, "Max powered up nodes reached")                              \
-    X(ESLURM_INVALID_NODE_STATE_TRANSITION, 2155, "Invalid node state transition")                 \
-    X(ESLURM_INVALID_JOB_STATE, 2156, "Invalid job state")                                         \
-    X(ESLURM_INVALID_POWER_ACTION, 2157, "Invalid power action")                                   \
-    X(ESLURM_STEP_QUEUED, 2158, "Step queued as pending")                                          \
-    X(ESLURM_INVALID_EXTERNAL_JOB, 2159, "Invalid configuration for external job")                 \
-    X(ESLURM_FILE_UNREADABLE, 2160, "Unable to load file for reading")                             \
-    X(ESLURM_INVALID_JOB_ARRAY_ID_NON_UNIQUE, 2161, "Job array id names more than one job")        \
-    X(ESLURM_USER_NOT_FOUND, 2162, "Invalid user id")                                              \
-    X(ESLURM_CREDENTIAL_REVOKED, 4010, "Job credential revoked")                                   \
+    X(ESLURM_INVALID_PREFER, 2133, "Invalid preferred feature specification")                      \
+    X(ESLURM_INSUFFICIENT_GRES, 2134, "Insufficient GRES available in allocation")                 \
+    X(ESLURM_INVALID_JOB_ID_ZERO, 2137, "JobID can not be zero")                                   \
+    X(ESLURM_INVALID_JOB_ID_NEGATIVE, 2138, "JobID can not be a negative number")                  \
+    X(ESLURM_INVALID_JOB_ID_TOO_LARGE, 2139, "JobID larger than acceptable range")                 \
+    X(ESLURM_INVALID_JOB_ID_NON_NUMERIC, 2140, "JobID includes unexpected non-numeric characters") \
+    X(ESLURM_JOB_TIMEOUT_KILLED, 2160, "Job killed due hitting max wall clock limit")              \
+    X(ESLURM_JOB_NODE_FAIL_KILLED, 2161, "Job killed due node failure")                            \
+    X(ESLURM_GROUP_ID_INVALID, 2163, "Invalid group ID")                                           \
+    X(ESLURM_GROUP_ID_UNKNOWN, 2164, "Unable to resolve group ID to group name")                   \
+    X(ESLURM_USER_ID_INVALID, 2165, "Invalid user ID")                                             \
+    X(ESLURM_USER_ID_UNKNOWN, 2166, "Unable to resolve user ID to user name")                      \
+    X(ESLURM_INVALID_ASSOC, 2167, "Invalid or unknown association")                                \
+    X(ESLURM_NODE_ALREADY_EXISTS, 2168, "Node already exists in the node table")                   \
+    X(ESLURM_NODE_TABLE_FULL, 2169, "Unable to add node, node table is full")                      \
+    X(ESLURM_INVALID_EXTRA, 2171, "Invalid extra constraints specification")                       \
+    X(ESLURM_JOB_SIGNAL_FAILED, 2172, "Cannot signal job")                                         \
+    X(ESLURM_MAX_POWERED_NODES, 2177, "Max powered up nodes reached")                              \
+    X(ESLURM_INVALID_NODE_STATE_TRANSITION, 2180, "Invalid node state transition")                 \
+    X(ESLURM_INVALID_JOB_STATE, 2181, "Invalid job state")                                         \
+    X(ESLURM_EXTERN_ONLY, 2186, "Requested operation requires extern step")                        \
+    X(ESLURM_INVALID_POWER_ACTION, 2187, "Invalid power action")                                   \
+    X(ESLURM_STEP_QUEUED, 2188, "Step queued as pending")                                          \
+    X(ESLURM_INVALID_EXTERNAL_JOB, 2189, "Invalid configuration for external job")                 \
+    X(ESLURM_FILE_UNREADABLE, 2190, "Unable to load file for reading")                             \
+    X(ESLURM_CREDENTIAL_REVOKED, 4008, "Job credential revoked")                                   \
     X(SLURM_PROTOCOL_SOCKET_TIMEOUT, 5004, "Socket timed out on send/recv operation")              \
     X(SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT, 5005, "Zero Bytes were transmitted or received")      \
     X(ESLURM_AUTH_CRED_INVALID, 6000, "Invalid authentication credential")                         \
     X(ESLURM_AUTH_EXPIRED, 6001, "Authentication credential expired")                              \
-    X(ESLURM_AUTH_BADARG, 6002, "Bad argument to plugin function")                                 \
-    X(ESLURM_AUTH_UNPACK, 6003, "Cannot unpack credential")                                        \
-    X(ESLURM_AUTH_SKIP, 6004, "Authentication does not apply to request")                          \
-    X(ESLURM_AUTH_UNABLE_TO_GENERATE_TOKEN, 6005, "Token Generation failed.")                      \
-    X(ESLURM_AUTH_NOBODY, 6006, "Rejecting authentication of user nobody or group nobody")         \
-    X(ESLURM_AUTH_SOCKET_INVALID_PEER, 6007, "Unable to query kernel for socket peer credential")  \
+    X(ESLURM_AUTH_BADARG, 6004, "Bad argument to plugin function")                                 \
+    X(ESLURM_AUTH_UNPACK, 6007, "Cannot unpack credential")                                        \
+    X(ESLURM_AUTH_SKIP, 6008, "Authentication does not apply to request")                          \
+    X(ESLURM_AUTH_UNABLE_TO_GENERATE_TOKEN, 6009, "Token Generation failed.")                      \
+    X(ESLURM_AUTH_NOBODY, 6010, "Rejecting authentication of user nobody or group nobody")         \
+    X(ESLURM_AUTH_SOCKET_INVALID_PEER, 6011, "Unable to query kernel for socket peer credential")  \
     X(ESLURM_DB_CONNECTION, 7000, "Unable to connect to database")                                 \
     X(ESLURM_JOBS_RUNNING_ON_ASSOC, 7001, "Job(s) active, cancel job(s) before remove")            \
     X(ESLURM_CLUSTER_DELETED, 7002, "Cluster deleted, commit/rollback immediately")                \
-    X(ESLURM_BAD_NAME, 7003, "Unacceptable name given. (No '.' in name allowed)")                  \
-    X(ESLURM_OVER_ALLOCATE, 7004, "You can not allocate more than 100% of a resource")             \
-    X(ESLURM_RESULT_TOO_LARGE, 7005, "Query result exceeds size limit")                            \
-    X(ESLURM_DB_QUERY_TOO_WIDE, 7006, "Too wide of a date range in query")                         \
-    X(ESLURM_DB_CONNECTION_INVALID, 7007, "Database connection reference is invalid")              \
-    X(ESLURM_NO_REMOVE_DEFAULT_ACCOUNT, 7008, "You can not remove the default account of a user")  \
-    X(ESLURM_BAD_SQL, 7009,                                                                        \
-      "There is something internally wrong with the SQL needed for this. Please consult "          \
-      "the slurmdbd log for more info.")                                                           \
-    X(ESLURM_NO_REMOVE_DEFAULT_QOS, 7010,                                                          \
+    X(ESLURM_BAD_NAME, 7004, "Unacceptable name given. (No '.' in name allowed)")                  \
+    X(ESLURM_OVER_ALLOCATE, 7005, "You can not allocate more than 100% of a resource")             \
+    X(ESLURM_RESULT_TOO_LARGE, 7006, "Query result exceeds size limit")                            \
+    X(ESLURM_DB_QUERY_TOO_WIDE, 7007, "Too wide of a date range in query")                         \
+    X(ESLURM_DB_CONNECTION_INVALID, 7008, "Database connection reference is invalid")              \
+    X(ESLURM_NO_REMOVE_DEFAULT_ACCOUNT, 7009, "You can not remove the default account of a user")  \
+    X(ESLURM_BAD_SQL, 7010,                                                                        \
+      "There is something internally wrong with the SQL needed for this. Please "                  \
+      "consult the slurmdbd log for more info.")                                                   \
+    X(ESLURM_NO_REMOVE_DEFAULT_QOS, 7011,                                                          \
       "This request would make it so some associations would not have access to their "            \
       "default qos.")                                                                              \
-    X(ESLURM_COORD_NO_INCREASE_JOB_LIMIT, 7011,                                                    \
+    X(ESLURM_COORD_NO_INCREASE_JOB_LIMIT, 7012,                                                    \
       "Coordinators can not increase job limits beyond the parent ones")                           \
-    X(ESLURM_INVALID_CLUSTER_FEATURE, 7012, "Invalid cluster feature specification")               \
-    X(ESLURM_JOB_NOT_FEDERATED, 7013, "Not a valid federated job")                                 \
-    X(ESLURM_INVALID_CLUSTER_NAME, 7014, "Invalid cluster name")                                   \
-    X(ESLURM_MISSING_TIME_LIMIT, 7015, "Time limit specification required, but not provided")      \
+    X(ESLURM_MISSING_TIME_LIMIT, 8000, "Time limit specification required, but not provided")      \
     /* our own */                                                                                  \
     X(EPST_BAD_REQUEST, 19001, "Request is malformed or too large")                                \
     X(EPST_VERSION, 19002, "Protocol versions of client and server have nothing in common")        \
@@ -218,7 +212,13 @@
     X(EPST_DEADLINE, 19007, "Request was not handled before its deadline")                         \
     X(EPST_UNREACHABLE, 19008, "Unable to contact slurm controller (connect failure)")             \
     X(EPST_TIMEOUT, 19009, "Socket timed out on send/recv operation")                              \
-    X(EPST_PROTOCOL, 19010, "Peer broke the protocol")
+    X(EPST_PROTOCOL, 19010, "Peer broke the protocol")                                             \
+    X(ESLURM_ERROR_ON_DESC_TO_RECORD_COPY, 19011, "Unable to create job record, try again")        \
+    X(ESLURM_INVALID_JOB_ARRAY_ID_NON_UNIQUE, 19012, "Job array id names more than one job")       \
+    X(ESLURM_USER_NOT_FOUND, 19013, "Invalid user id")                                             \
+    X(ESLURM_INVALID_CLUSTER_FEATURE, 19014, "Invalid cluster feature specification")              \
+    X(ESLURM_JOB_NOT_FEDERATED, 19015, "Not a valid federated job")                                \
+    X(ESLURM_INVALID_CLUSTER_NAME, 19016, "Invalid cluster name")
 
 enum slurm_err {
     SLURM_OK = 0,
@@ -229,7 +229,8 @@ enum slurm_err {
         ESLURM_IMMEDIATE = ESLURM_NOT_TOP_PRIORITY,
 };
 
-/* Standard text ("Invalid job id specified"); "Unknown error N" (static) for others. */
+/* Standard text ("Invalid job id specified"), also of numbers that only errtexts.def has; "Unknown
+ * error N" (static) for others. */
 const char *slurm_err_text(int code);
 const char *slurm_err_symbol(int code); /* "ESLURM_INVALID_JOB_ID" or NULL */
 /* Rows of the table in order of number, for documentation and tests; NULL past the end. */

@@ -103,7 +103,7 @@ char *xasprintf_or_die(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 /* Turn a -ENOMEM of a library call into an exit. */
 void check_mem_or_die(int r);
 
-void cli_print_version(void); /* `slurm 26.5.0` */
+void cli_print_version(void); /* `slurm 26.05.3` */
 
 /* Write what out holds to stdout and empty out: everything and flushed, or (all false) only when
  * much has gathered.  Exits with 1 when nobody reads, or out could not grow. */

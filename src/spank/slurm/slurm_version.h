@@ -9,6 +9,6 @@
 #define SLURM_VERSION_MINOR(number) (((number) >> 8) & 0xff)
 #define SLURM_VERSION_MICRO(number) ((number)&0xff)
 
-#define SLURM_VERSION_NUMBER SLURM_VERSION_NUM(26, 5, 0)
+#define SLURM_VERSION_NUMBER SLURM_VERSION_NUM(26, 5, 3)
 
 #endif

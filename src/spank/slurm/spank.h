@@ -86,10 +86,10 @@ enum spank_item {
     S_JOB_LOCAL_TO_GLOBAL_ID, /* uint32_t, uint32_t * */
     S_JOB_GLOBAL_TO_LOCAL_ID, /* uint32_t, uint32_t * */
     S_JOB_SUPPLEMENTARY_GIDS, /* gid_t **, int * */
-    S_SLURM_VERSION,          /* char **: "26.05.0" */
+    S_SLURM_VERSION,          /* char **: "26.05.3" */
     S_SLURM_VERSION_MAJOR,    /* char **: "26" */
     S_SLURM_VERSION_MINOR,    /* char **: "05" */
-    S_SLURM_VERSION_MICRO,    /* char **: "0" */
+    S_SLURM_VERSION_MICRO,    /* char **: "3" */
     S_STEP_CPUS_PER_TASK,     /* uint32_t * */
     S_JOB_ALLOC_CORES,        /* char **: as taskset(1) writes lists */
     S_JOB_ALLOC_MEM,          /* uint64_t *: MiB on this node */

@@ -275,4 +275,4 @@ def test_help_names_every_option():
             if state == "shown" and name not in ("help", "usage", "version") and command != "strigger":
                 assert f"--{name}" in usage.stdout or f"-{letter} " in usage.stdout, (command, name)
         for option in ("-V", "--version"):
-            assert run(option).stdout == "slurm 26.5.0\n"
+            assert run(option).stdout == "slurm 26.05.3\n"
