@@ -35,7 +35,7 @@ struct sinfo {
     struct json_option json;
     const char *format, *format_long, *sort, *clusters;
     bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
-        summarize, reasons, reservations;
+        summarize, reasons, reservations, format_given, partition_given;
     uint32_t iterate_s;
     char **partitions;
     size_t n_partitions;
@@ -78,6 +78,31 @@ static int take_nodes(void *at, const struct opt *opt, const char *arg, struct e
     return hostlist_parse(arg, names, err) < 0 ? CLI_EXIT_FAILED : 0;
 }
 
+static int take_format(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct sinfo *s = at;
+
+    (void)opt, (void)err;
+    s->format = arg;
+    s->format_long = NULL;
+    s->format_given = true;
+    return 0;
+}
+
+/* The last list counts; an empty one is no partition. */
+static int take_partitions(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct sinfo *s = at;
+
+    (void)opt, (void)err;
+    argwords_free(s->partitions, s->n_partitions);
+    s->partitions = NULL;
+    s->n_partitions = 0;
+    argwords_add(&s->partitions, &s->n_partitions, arg);
+    s->partition_given = true;
+    return 0;
+}
+
 #define OPT_INTO struct sinfo
 static const struct opt rows[] = {
     OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also hidden partitions"),
@@ -88,8 +113,8 @@ static const struct opt rows[] = {
         "do not gather nodes of different size"),
     OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
-    OPT("format", 'o', OPT_REQ, OPT_AND(OPT_TEXT(format), OPT_BUT(format_long)), "@FORMAT", NULL,
-        "format", "columns as %[.][width]letter"),
+    OPT("format", 'o', OPT_REQ, OPT_TAKE_ALL(take_format), "@FORMAT", NULL, "format",
+        "columns as %[.][width]letter"),
     OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), NULL, NULL,
         "names", "columns as name[:[.][width][suffix]],..."),
     OPT("future", 'F', OPT_NONE, OPT_FLAG(future), NULL, NULL, NULL, "also nodes in state FUTURE"),
@@ -107,7 +132,7 @@ static const struct opt rows[] = {
         "one line for each node and partition"),
     OPT("nodes", 'n', OPT_REQ, OPT_TAKE(names, take_nodes), NULL, NULL, "nodes", "these nodes"),
     OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
-    OPT("partition", 'p', OPT_REQ, OPT_WORDS(partitions, n_partitions), "@PARTITION", NULL, "names",
+    OPT("partition", 'p', OPT_REQ, OPT_TAKE_ALL(take_partitions), "@PARTITION", NULL, "names",
         "these partitions"),
     OPT("reservation", 'T', OPT_NONE, OPT_FLAG(reservations), NULL, NULL, NULL,
         "list reservations"),
@@ -217,7 +242,7 @@ static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *
     for (size_t i = 0; i < s->n_partitions; i++)
         if (strcmp(s->partitions[i], p->name) == 0)
             return true;
-    return !s->n_partitions && (s->all || !p->hidden);
+    return !s->partition_given && (s->all || !p->hidden);
 }
 
 static uint64_t hash_text(const char *text, size_t len)
@@ -440,8 +465,10 @@ int main(int argc, char **argv)
     opts_env(&command, &s);
     s.future = getenv("SCONTROL_FUTURE") != NULL;
     first = opts_parse(&command, argc, argv, &s);
-    if (first < argc)
-        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    (void)first; /* what is no option is ignored, as programs know it */
+    if (s.format_given && s.long_format)
+        cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
+                  "Please remove one and retry.");
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);
@@ -454,7 +481,7 @@ int main(int argc, char **argv)
     make_format(&s);
     make_order(&s);
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, !s.json.wanted);
+        query_check_clusters(&s.cli, s.clusters, !s.json.wanted && !s.noheader);
     for (;;) {
         list_once(&s, argc, words);
         if (!s.iterate_s)

@@ -88,6 +88,10 @@ void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, ui
  * '=', or "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
+/* The flag of DebugFlags with this name in any case, in its own spelling; NULL: there is none. */
+const char *conf_debug_flag(const char *name);
+/* The nodes of a NodeSet line as a folded list; NULL: there is no set of that name. */
+const char *conf_nodeset(const struct conf *c, const char *name);
 bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name,
                      uint64_t *ret_value);
 

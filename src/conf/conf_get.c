@@ -278,3 +278,11 @@ int conf_expand_path(const char *pattern, const char *node_name, const char *hos
     }
     return strbuf_detach(&sb, ret_path);
 }
+
+const char *conf_nodeset(const struct conf *c, const char *name)
+{
+    for (size_t i = 0; i < c->nnodesets; i++)
+        if (strcmp(c->nodesets[2 * i], name) == 0)
+            return c->nodesets[2 * i + 1];
+    return NULL;
+}

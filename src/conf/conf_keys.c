@@ -319,3 +319,12 @@ int conf_word_check(enum conf_table_id table, int key, const char *word, size_t 
                        o->name, why_without(table, key, o->name));
     return 0;
 }
+
+const char *conf_debug_flag(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (options[i].table == CONF_TBL_KEY && options[i].key == CONF_DEBUG_FLAGS &&
+            strcasecmp(options[i].name, name) == 0)
+            return options[i].name;
+    return NULL;
+}

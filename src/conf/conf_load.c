@@ -360,10 +360,42 @@ static int load_all(struct conf_loader *l, const char *path, struct conf **ret_c
     return 0;
 }
 
+/* What the NodeSet lines mean, for later changes of partitions. */
+static int keep_nodesets(struct conf_loader *l, struct conf *c)
+{
+    c->nodesets = calloc(l->nodesets.n + 1, 2 * sizeof(*c->nodesets));
+    for (size_t i = 0; c->nodesets && i < l->nodesets.n; i++) {
+        _cleanup_(bitmap_free) struct bitmap *bm = NULL;
+        _cleanup_free_ const char **names = calloc(c->nnodes + 1, sizeof(*names));
+        _cleanup_free_ char *list = NULL;
+        const struct conf_val *at = &l->nodesets.items[i].vals[SK_NODE_SET];
+        size_t n = 0;
+        int r = names ? conf_nodeexpr(l, at, "NodeSet", &bm) : -ENOMEM;
+
+        for (uint32_t k = 0; r == 0 && k < c->nnodes; k++)
+            if (bitmap_test(bm, k))
+                names[n++] = c->nodes[k].name;
+        if (r == 0)
+            r = hostlist_fold_names(names, n, &list);
+        if (r < 0)
+            return r;
+        c->nodesets[2 * i] = conf_pool_strdup(&c->pool, at->text);
+        c->nodesets[2 * i + 1] = conf_pool_strdup(&c->pool, list);
+        if (!c->nodesets[2 * i] || !c->nodesets[2 * i + 1])
+            return -ENOMEM;
+        c->nnodesets++;
+    }
+    return c->nodesets ? 0 : -ENOMEM;
+}
+
 static int run_load(struct conf_loader *l, const char *path, struct conf **ret_conf)
 {
     int r = load_all(l, path, ret_conf);
 
+    if (r == 0 && l->scope == CONF_FULL) {
+        l->c = *ret_conf;
+        r = keep_nodesets(l, *ret_conf);
+    }
     conf_rows_done(&l->parts);
     conf_rows_done(&l->nodesets);
     conf_rows_done(&l->downs);
@@ -429,6 +461,7 @@ struct conf *conf_free(struct conf *c)
     free(c->nodes);
     free(c->node_table);
     free(c->parts);
+    free(c->nodesets);
     free(c->gres);
     c->pool = conf_pool_free(c->pool);
     free(c);

@@ -68,6 +68,8 @@ struct conf {
     size_t node_table_size;
     struct conf_part *parts;
     size_t nparts;
+    const char **nodesets; /* pairs: the name, and the nodes as a folded list */
+    size_t nnodesets;
     struct conf_gres *gres;
     size_t ngres, gres_cap;
     struct conf_cgroup cgroup;

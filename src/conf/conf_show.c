@@ -184,8 +184,6 @@ static void show_multi(const struct show *s, const struct show_row *r)
     char label[48];
     const char *text, *addr;
 
-    if (!conf_str_nth(s->c, r->key, 0))
-        put_row(s, label_of(r), NULL);
     for (size_t i = 0; (text = conf_str_nth(s->c, r->key, i)); i++) {
         (void)snprintf(label, sizeof(label), "%s[%zu]", label_of(r), i); /* fits */
         if (r->key == CONF_SLURMCTLD_HOST && conf_ctld_host(s->c, i, &addr) &&
@@ -423,7 +421,6 @@ static const struct show_row show_rows[] = {
     K(MIN_JOB_AGE)
     K(MPI_DEFAULT)
     K(MPI_PARAMS)
-    T("MULTIPLE_SLURMD", "yes")
     K(NAMESPACE_TYPE)
     T("NEXT_JOB_ID", conf_show_caller)
     K(NODE_FEATURES_PLUGINS)

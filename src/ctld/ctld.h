@@ -37,6 +37,7 @@ struct acctsync;
 struct health;
 struct snapshot;
 struct triggers;
+struct tuning;
 struct watch;
 struct front;
 struct feasible;
@@ -109,6 +110,7 @@ struct ctld {
     struct health *health;
     struct snapshot *snapshot;
     struct triggers *triggers;
+    struct tuning *tuning;
     struct asking *asking;
     struct bloblog *bloblog; /* scripts and environments logged for accounting */
     struct gangturns *gang;

@@ -92,6 +92,20 @@ static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *er
     return 0;
 }
 
+/* Flags are taken without effect, as those of slurm.conf are. */
+static int op_debug(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    const Pst__DebugRequest *m = PB_AS(debug_request, msg);
+    enum log_level level;
+
+    (void)d;
+    if (m->level && log_level_parse(m->level, &level) < 0)
+        return err_set(err, -EINVAL, "unknown debug level");
+    if (m->level)
+        log_set_level(level);
+    return 0;
+}
+
 static const struct {
     unsigned op;
     int (*fn)(struct noded *d, ProtobufCMessage *msg, struct err *err);
@@ -100,7 +114,7 @@ static const struct {
     { OP_SIGNAL_STEPS, op_signal_steps },    { OP_TERMINATE_JOB, op_terminate_job },
     { OP_LAUNCH_ASYNC, op_launch_async },    { OP_NODE_SHUTDOWN, op_shutdown },
     { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
-    { OP_NODE_REBOOT_NOW, op_reboot },
+    { OP_NODE_REBOOT_NOW, op_reboot },       { OP_NODE_DEBUG, op_debug },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

@@ -78,6 +78,7 @@
     X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
     X(OP_NODE_HEALTH, 86, "node-health", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_NODE_REBOOT_NOW, 87, "node-reboot-now", empty, empty, 4 * WIRE_KIB)                       \
+    X(OP_NODE_DEBUG, 89, "node-debug", debug_request, empty, 4 * WIRE_KIB)                         \
     X(OP_LAUNCH_ASYNC, 88, "launch-async", launch_step, empty, 16 * WIRE_MIB)                      \
     /* srun to slurmd, then srun and slurmstepd on the same connection */                          \
     X(OP_LAUNCH_STEP, 100, "launch-step", launch_step, empty, 16 * WIRE_MIB)                       \

@@ -145,20 +145,36 @@ static void try_help(const struct opt_command *cmd)
     (void)fprintf(stderr, "Try \"%s --help\" for more information\n", cmd->name);
 }
 
+static void print_help(const struct opt_command *cmd)
+{
+    if (cmd->print_all)
+        cmd->print_all(stdout);
+    else
+        opts_print_help(cmd, stdout);
+}
+
+static void print_usage(const struct opt_command *cmd)
+{
+    if (cmd->print_all)
+        cmd->print_all(stdout);
+    else
+        opts_print_usage(cmd, stdout);
+}
+
 /* Answers --help and friends.  True when val was one of them. */
 static bool common_option(const struct opt_command *cmd, int val)
 {
     switch (val) {
     case VAL_HELP:
-        opts_print_help(cmd, stdout);
+        print_help(cmd);
         return true;
     case 'h':
         if (!cmd->help_with_h)
             return false;
-        opts_print_help(cmd, stdout);
+        print_help(cmd);
         return true;
     case VAL_USAGE:
-        opts_print_usage(cmd, stdout);
+        print_usage(cmd);
         return true;
     case VAL_VERSION:
     case 'V':

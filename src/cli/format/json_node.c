@@ -234,7 +234,7 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
     json_int(js, "nodes", p->min_nodes);
     json_object_end(js);
     json_str(js, "name", p->name);
-    json_str(js, "node_sets", "");
+    json_str(js, "node_sets", p->node_sets);
     json_one(js, "preempt_mode", p->preempt_mode ? p->preempt_mode : "CLUSTER_GLOBAL");
     json_object(js, "priority");
     json_int(js, "job_factor", p->has_priority_job_factor ? p->priority_job_factor : 1);

@@ -172,8 +172,11 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
         strbuf_addf(sb, "-%u", j->max_nodes);
     else if (job_is_pending(r) && j->overcommit && j->num_tasks > job_nodes(j))
         strbuf_addf(sb, "-%u", j->num_tasks);
-    strbuf_addf(sb, " NumCPUs=%u NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_cpus(j),
-                job_tasks(j), j->cpus_per_task ? j->cpus_per_task : 1);
+    strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
+    if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))
+        strbuf_addf(sb, "-%u", j->max_cpus);
+    strbuf_addf(sb, " NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_tasks(j),
+                j->cpus_per_task ? j->cpus_per_task : 1);
     put_star(sb, j->cores_per_socket);
     strbuf_addc(sb, ':');
     put_star(sb, j->threads_per_core);
@@ -288,7 +291,8 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
     strbuf_addf(sb, "Features=%s ", text_or(j->features, "(null)"));
     if (j->prefer)
         strbuf_addf(sb, "Prefer=%s ", j->prefer);
-    strbuf_add(sb, "DelayBoot=00:00:00");
+    strbuf_add(sb, "DelayBoot=");
+    put_hms(sb, j->has_delay_boot_s ? j->delay_boot_s : 0);
     if (j->reservation) {
         next_line(sb, o);
         strbuf_addf(sb, "Reservation=%s", j->reservation);
@@ -372,6 +376,11 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
         next_line(sb, o);
         strbuf_add(sb, "MemPerTres=");
         (void)job_put_mem_per_tres(sb, j);
+    }
+    if (j->switches) {
+        next_line(sb, o);
+        strbuf_addf(sb, "Switches=%u@", j->switches);
+        put_hms(sb, j->has_switches_wait_s ? j->switches_wait_s : 0);
     }
     optional_line(sb, o, "TresBind", j->gpu_bind);
     if (j->gpu_freq) {

@@ -19,6 +19,8 @@ static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const str
     strbuf_addf(sb, "NodeName=%s ", n->name);
     if (n->arch)
         strbuf_addf(sb, "Arch=%s ", n->arch);
+    if (n->cpu_bind)
+        strbuf_addf(sb, "CpuBind=%s ", n->cpu_bind);
     strbuf_addf(sb, "CoresPerSocket=%u ", n->cores_per_socket);
     next_line(sb, o);
     strbuf_addf(sb, "CPUAlloc=%u CPUEfctv=%u CPUTot=%u CPULoad=", n->alloc_cpus, n->cpus, n->cpus);
@@ -149,7 +151,8 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitio
     put_time(sb, " SlurmdStartTime=", n->slurmd_start_us, "None", now_us);
     next_line(sb, o);
     put_time(sb, "LastBusyTime=", n->last_busy_us, "Unknown", now_us);
-    strbuf_add(sb, " ResumeAfterTime=None SuspendTime=INFINITE");
+    put_time(sb, " ResumeAfterTime=", n->resume_after_us, "None", now_us);
+    strbuf_add(sb, " SuspendTime=INFINITE");
     node_use(sb, n, o);
     if (n->reason) {
         next_line(sb, o);
@@ -159,6 +162,11 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitio
     }
     optional_line(sb, o, "Comment", n->comment);
     optional_line(sb, o, "Extra", n->extra);
+    if (n->instance_id || n->instance_type) {
+        next_line(sb, o);
+        strbuf_addf(sb, "InstanceId=%s InstanceType=%s", text_or(n->instance_id, ""),
+                    text_or(n->instance_type, ""));
+    }
     optional_line(sb, o, "ReservationName", n->reservation);
     end_record(sb, o);
 }
@@ -205,7 +213,10 @@ static void part_access(struct strbuf *sb, const Pst__PartitionRecord *p, const 
     strbuf_addf(sb, "AllocNodes=%s ", text_or(p->alloc_nodes, "ALL"));
     if (p->alternate)
         strbuf_addf(sb, "Alternate=%s ", p->alternate);
-    strbuf_addf(sb, "Default=%s QoS=%s", yes_no(p->is_default), text_or(p->qos, "N/A"));
+    strbuf_addf(sb, "Default=%s ", yes_no(p->is_default));
+    if (p->cpu_bind)
+        strbuf_addf(sb, "CpuBind=%s  ", p->cpu_bind);
+    strbuf_addf(sb, "QoS=%s", text_or(p->qos, "N/A"));
 }
 
 static void part_limits(struct strbuf *sb, const Pst__PartitionRecord *p, const struct show_opts *o)
@@ -221,8 +232,9 @@ static void part_limits(struct strbuf *sb, const Pst__PartitionRecord *p, const 
     strbuf_addf(sb, " MinNodes=%u LLN=%s", p->min_nodes, yes_no(p->lln));
     put_number(sb, " MaxCPUsPerNode=", p->has_max_cpus_per_node, p->max_cpus_per_node);
     put_number(sb, " MaxCPUsPerSocket=", p->has_max_cpus_per_socket, p->max_cpus_per_socket);
+    optional_line(sb, o, "NodeSets", p->node_sets);
     next_line(sb, o);
-    strbuf_addf(sb, "Nodes=%s", text_or(p->nodes, "(null)"));
+    strbuf_addf(sb, "Nodes=%s", p->nodes && *p->nodes ? p->nodes : "(null)");
     next_line(sb, o);
     strbuf_addf(sb, "PriorityJobFactor=%u PriorityTier=%u RootOnly=%s ReqResv=%s OverSubscribe=%s",
                 p->has_priority_job_factor ? p->priority_job_factor : 1,
@@ -232,7 +244,8 @@ static void part_limits(struct strbuf *sb, const Pst__PartitionRecord *p, const 
     if (p->has_over_time_limit_min)
         strbuf_addf(sb, "OverTimeLimit=%u", p->over_time_limit_min);
     else
-        strbuf_add(sb, "OverTimeLimit=NONE");
+        strbuf_addf(sb, "OverTimeLimit=%s",
+                    p->has_over_time_unlimited && p->over_time_unlimited ? "UNLIMITED" : "NONE");
     strbuf_addf(sb, " PreemptMode=%s", text_or(p->preempt_mode, "OFF"));
 }
 
@@ -263,7 +276,7 @@ void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char
     next_line(sb, o);
     part_memory(sb, p);
     next_line(sb, o);
-    strbuf_addf(sb, "TRES=%s", tres);
+    strbuf_addf(sb, "TRES=%s", p->nodes && *p->nodes ? tres : "(null)");
     optional_line(sb, o, "TRESBillingWeights", p->tres_billing_weights);
     end_record(sb, o);
 }

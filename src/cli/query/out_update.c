@@ -3,8 +3,10 @@
  * Values go into the records through the generated descriptors, so that a row needs only the
  * field's name. Invariant: a failed update_set() leaves the update as it was. */
 #include "cli/query/out_update.h"
+#include "cli/query/out_updatefail.h"
 
 #include <assert.h>
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,50 +16,22 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "cli/base/cli.h"
 #include "cli/job/jobtext.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
 #include "fieldlists.h"
+#include "wire/errors.h"
 
-enum value {
-    V_TEXT,     /* "" clears */
-    V_TEXT_ALL, /* as V_TEXT; ALL clears too */
-    V_NUMBER,
-    V_NUMBER_INF, /* UNLIMITED and INFINITE clear */
-    V_BOOL,       /* yes no 1 0 */
-    V_REQUEUE,    /* the same, or any number */
-    V_MEM,        /* MiB */
-    V_MEM_INF,
-    V_MINUTES, /* a time limit; UNLIMITED clears */
-    V_WHEN,
-    V_NICE,
-    V_USER,
-    V_JOB_LIMIT, /* TimeLimit of a job: may be a change; UNLIMITED sets time_unlimited */
-    V_NODES_RANGE,
-    V_CPU_MEM,  /* clears the per-node field */
-    V_NODE_MEM, /* clears the per-CPU field */
-    V_MAIL,
-    V_PRIORITY,
-    V_OVERSUBSCRIBE,
-    V_PART_STATE,
-    V_PART_NODES, /* as written, and the list itself */
-    V_NODE_STATE,
-    V_UNUSED, /* known to Slurm, without a meaning here */
-};
-
-struct row {
-    const char *key;
-    enum value value;
-    const char *field; /* NULL for V_NODE_STATE and V_UNUSED */
-};
+#define TIER_MAX 65533 /* of 16 bits: the two above mean something else */
 
 static const struct row job_rows[] = {
-    { "Account", V_TEXT, "account" },
+    { "Account", V_TEXT, "account", 2 },
     { "AdminComment", V_TEXT, "admin_comment" },
-    { "ArrayTaskThrottle", V_NUMBER, "array_task_throttle" },
-    { "BurstBuffer", V_UNUSED, NULL },
+    { "ArrayTaskThrottle", V_NUMBER_LAX, "array_task_throttle", 10 },
+    { "BurstBuffer", V_UNKNOWN, NULL, 2 },
     { "Clusters", V_UNUSED, NULL },
-    { "ClusterFeatures", V_UNUSED, NULL },
+    { "ClusterFeatures", V_NOT_FOUND, NULL, 8 },
 #define KEY_ROW(name, kind, member) { name, V_##kind, #member },
     /* clang-format off: a macro of rows */
     JOB_KEYS(KEY_ROW)
@@ -65,65 +39,65 @@ static const struct row job_rows[] = {
     { "Contiguous", V_BOOL, "contiguous" },
     { "CoreSpec", V_NUMBER, "core_spec" },
     { "CPUsPerTask", V_NUMBER, "cpus_per_task" },
-    { "Deadline", V_WHEN, "deadline_us" },
-    { "DelayBoot", V_UNUSED, NULL },
-    { "Dependency", V_TEXT, "dependency" },
+    { "Deadline", V_WHEN, "deadline_us", 3 },
+    { "DelayBoot", V_DELAY, "delay_boot_s", 5 },
+    { "Dependency", V_TEXT, "dependency", 3 },
     { "EligibleTime", V_WHEN, "begin_us" },
-    { "EndTime", V_WHEN, "end_us" },
+    { "EndTime", V_WHEN, "end_us", 2 },
     { "ExcNodeList", V_TEXT, "exc_nodes" },
     { "Extra", V_TEXT, "extra" },
-    { "Features", V_TEXT, "features" },
+    { "Features", V_TEXT, "features", 2 },
     { "Gres", V_TEXT, "tres_per_node" },
-    { "JobName", V_TEXT, "name" },
+    { "JobName", V_TEXT, "name", 4 },
     { "Name", V_TEXT, "name" },
-    { "Licenses", V_TEXT, "licenses" },
+    { "Licenses", V_TEXT, "licenses", 3 },
     { "MailType", V_MAIL, "mail_type" },
     { "MailUser", V_TEXT, "mail_user" },
     { "MCSLabel", V_TEXT, "mcs_label" },
     { "MinCPUsNode", V_NUMBER, "pn_min_cpus" },
     { "MinMemoryCPU", V_CPU_MEM, "mem_per_cpu_mib" },
     { "MinMemoryNode", V_NODE_MEM, "mem_per_node_mib" },
-    { "MinTmpDiskNode", V_MEM, "tmp_disk_mib" },
+    { "MinTmpDiskNode", V_MEM, "tmp_disk_mib", 10 },
     { "Network", V_TEXT, "network" },
-    { "Nice", V_NICE, "nice" },
+    { "Nice", V_NICE, "nice", 2 },
     { "NodeList", V_TEXT, "req_nodes" },
-    { "NumCPUs", V_UNUSED, NULL },
+    { "NumCPUs", V_CPUS_RANGE, NULL, 6 },
     { "NumNodes", V_NODES_RANGE, "min_nodes" },
     { "NumTasks", V_NUMBER, "num_tasks" },
     { "OverSubscribe", V_OVERSUBSCRIBE, "oversubscribe" },
     { "Shared", V_OVERSUBSCRIBE, "oversubscribe" },
-    { "Partition", V_TEXT, "partition" },
+    { "Partition", V_TEXT, "partition", 2 },
     { "Prefer", V_TEXT, "prefer" },
-    { "Priority", V_PRIORITY, "priority" },
+    { "Priority", V_PRIORITY, "priority", 2 },
     { "QOS", V_TEXT, "qos" },
     { "Reboot", V_BOOL, "reboot" },
     { "ReqCores", V_NUMBER, "cores_per_socket" },
     { "ReqNodeList", V_TEXT, "req_nodes" },
     { "ReqNodes", V_NODES_RANGE, "min_nodes" },
-    { "ReqProcs", V_UNUSED, NULL },
+    { "ReqProcs", V_CPUS_RANGE, NULL, 0 },
     { "ReqSockets", V_NUMBER, "sockets_per_node" },
     { "ReqThreads", V_NUMBER, "threads_per_core" },
-    { "Requeue", V_REQUEUE, "requeue" },
-    { "ReservationName", V_TEXT, "reservation" },
-    { "ResetAccrueTime", V_UNUSED, NULL },
-    { "SiteFactor", V_UNUSED, NULL },
-    { "StartTime", V_WHEN, "begin_us" },
+    { "Requeue", V_SWITCH, "requeue", 4 },
+    { "ReservationName", V_TEXT, "reservation", 4 },
+    { "ResetAccrueTime", V_ACCRUE, NULL, 5 },
+    { "SiteFactor", V_SITE, "site_factor", 5 },
+    { "StartTime", V_WHEN, "begin_us", 2 },
     { "StdErr", V_TEXT, "std_err" },
     { "StdIn", V_TEXT, "std_in" },
     { "StdOut", V_TEXT, "std_out" },
-    { "Switches", V_NUMBER, "switches" },
+    { "Switches", V_SWITCHES, "switches", 5 },
     { "TasksPerNode", V_NUMBER, "ntasks_per_node" },
-    { "ThreadSpec", V_UNUSED, NULL },
-    { "TimeLimit", V_JOB_LIMIT, "time_limit_min" },
-    { "TimeMin", V_MINUTES, "time_min_min" },
+    { "ThreadSpec", V_NUMBER, "core_spec", 0 },
+    { "TimeLimit", V_JOB_LIMIT, "time_limit_min", 5 },
+    { "TimeMin", V_MINUTES, "time_min_min", 5 },
     { "TresPerJob", V_TEXT, "tres_per_job" },
     { "TresPerNode", V_TEXT, "tres_per_node" },
     { "TresPerSocket", V_TEXT, "tres_per_socket" },
     { "TresPerTask", V_TEXT, "tres_per_task" },
-    { "UserID", V_USER, "uid" },
-    { "wait-for-switch", V_UNUSED, NULL },
+    { "UserID", V_USER, NULL, 3 },
+    { "wait-for-switch", V_SECONDS, "switches_wait_s", 5 },
     { "WCKey", V_TEXT, "wckey" },
-    { "WorkDir", V_TEXT, "work_dir" },
+    { "WorkDir", V_TEXT, "work_dir", 2 },
 };
 
 static const struct row node_rows[] = {
@@ -132,11 +106,11 @@ static const struct row node_rows[] = {
     { "Features", V_TEXT, "features" },
     { "CertToken", V_UNUSED, NULL },
     { "Comment", V_TEXT, "comment" },
-    { "CpuBind", V_UNUSED, NULL },
+    { "CpuBind", V_CPU_BIND, "cpu_bind", 7 },
     { "Extra", V_TEXT, "extra" },
     { "Gres", V_TEXT, "gres" },
     { "InstanceId", V_TEXT, "instance_id" },
-    { "InstanceType", V_UNUSED, NULL },
+    { "InstanceType", V_TEXT, "instance_type" },
     { "NodeAddr", V_TEXT, "addr" },
     { "NodeHostname", V_TEXT, "hostname" },
     { "Reason", V_TEXT, "reason" },
@@ -152,43 +126,41 @@ static const struct row part_rows[] = {
     { "AllowGroups", V_TEXT_ALL, "allow_groups" },
     { "AllowQos", V_TEXT_ALL, "allow_qos" },
     { "Alternate", V_TEXT, "alternate" },
-    { "CpuBind", V_UNUSED, NULL },
+    { "CpuBind", V_CPU_BIND, "cpu_bind", 7 },
     { "Default", V_BOOL, "is_default" },
     { "DefaultTime", V_MINUTES, "default_time_min" },
-    { "DefMemPerCPU", V_MEM_INF, "def_mem_per_cpu_mib" },
-    { "DefMemPerNode", V_MEM_INF, "def_mem_per_node_mib" },
+    { "DefMemPerCPU", V_PART_MEM, "def_mem_per_cpu_mib" },
+    { "DefMemPerNode", V_PART_MEM, "def_mem_per_node_mib" },
     { "DenyAccounts", V_TEXT, "deny_accounts" },
     { "DenyQos", V_TEXT, "deny_qos" },
     { "DisableRootJobs", V_BOOL, "disable_root_jobs" },
-    { "Exclusive", V_TEXT, "exclusive" },
-    { "ExclusiveUser", V_UNUSED, NULL },
-    { "GraceTime", V_NUMBER, "grace_time_s" },
+    { "Exclusive", V_PART_EXCLUSIVE, "exclusive" },
+    { "ExclusiveUser", V_PART_USER, "exclusive" },
+    { "ExclusiveTopo", V_PART_TOPO, "exclusive" },
+    { "GraceTime", V_GRACE, "grace_time_s" },
     { "Hidden", V_BOOL, "hidden" },
     { "JobDefaults", V_TEXT, "job_defaults" },
     { "LLN", V_BOOL, "lln" },
     { "MaxCPUsPerNode", V_NUMBER_INF, "max_cpus_per_node" },
     { "MaxCPUsPerSocket", V_NUMBER_INF, "max_cpus_per_socket" },
-    { "MaxMemPerCPU", V_MEM_INF, "max_mem_per_cpu_mib" },
-    { "MaxMemPerNode", V_MEM_INF, "max_mem_per_node_mib" },
+    { "MaxMemPerCPU", V_PART_MEM, "max_mem_per_cpu_mib" },
+    { "MaxMemPerNode", V_PART_MEM, "max_mem_per_node_mib" },
     { "MaxNodes", V_NUMBER_INF, "max_nodes" },
     { "MaxTime", V_MINUTES, "max_time_min" },
     { "MinNodes", V_NUMBER, "min_nodes" },
     { "Nodes", V_PART_NODES, "nodes" },
-    { "OverSubscribe", V_TEXT, "oversubscribe" },
-    { "OverTimeLimit", V_NUMBER_INF, "over_time_limit_min" },
+    { "OverSubscribe", V_PART_SHARE, "oversubscribe" },
+    { "Shared", V_PART_SHARE, "oversubscribe" },
+    { "OverTimeLimit", V_OVER_TIME, "over_time_limit_min" },
     { "PowerDownOnIdle", V_BOOL, "power_down_on_idle" },
-    { "PreemptMode", V_TEXT, "preempt_mode" },
-    { "Priority", V_NUMBER, "priority_tier" },
-    { "PriorityJobFactor", V_NUMBER, "priority_job_factor" },
-    { "PriorityTier", V_NUMBER, "priority_tier" },
+    { "PreemptMode", V_PREEMPT, "preempt_mode" },
+    { "Priority", V_TIERS, "priority_tier" },
+    { "PriorityJobFactor", V_TIER, "priority_job_factor" },
+    { "PriorityTier", V_TIER, "priority_tier" },
     { "QOS", V_TEXT, "qos" },
     { "ReqResv", V_BOOL, "req_resv" },
-    { "ResumeTimeout", V_UNUSED, NULL },
     { "RootOnly", V_BOOL, "root_only" },
-    { "SelectTypeParameters", V_TEXT, "select_type_parameters" },
     { "State", V_PART_STATE, "state" },
-    { "SuspendTime", V_UNUSED, NULL },
-    { "SuspendTimeout", V_UNUSED, NULL },
     { "Topology", V_UNUSED, NULL },
     { "TRESBillingWeights", V_TEXT, "tres_billing_weights" },
 };
@@ -207,7 +179,8 @@ const char *update_key(enum update_kind kind, size_t i, bool *ret_supported)
 {
     if (i >= tables[kind].n)
         return NULL;
-    *ret_supported = tables[kind].rows[i].value != V_UNUSED;
+    *ret_supported =
+        tables[kind].rows[i].value != V_UNKNOWN && tables[kind].rows[i].value != V_NOT_FOUND;
     return tables[kind].rows[i].key;
 }
 
@@ -232,6 +205,17 @@ bool update_word_is(const char *word, const char *key, const char **ret_value)
     size_t len = strlen(key);
 
     if (strncasecmp(word, key, len) != 0 || word[len] != '=')
+        return false;
+    if (ret_value)
+        *ret_value = word + len + 1;
+    return true;
+}
+
+bool update_names(const char *word, const char *key, size_t shortest, const char **ret_value)
+{
+    size_t len = strcspn(word, "=");
+
+    if (word[len] != '=' || len < shortest || len > strlen(key) || strncasecmp(word, key, len) != 0)
         return false;
     if (ret_value)
         *ret_value = word + len + 1;
@@ -334,21 +318,55 @@ static int parse_bool(const char *text, int64_t *ret)
     return 0;
 }
 
-/* "2", "2-4": both ends; one number is both. */
-static int set_node_range(struct update *u, const char *text)
+/* "4", "4-8" in two numbers; the second is 0 when there is none. */
+static int parse_range(const char *text, uint64_t *ret_least, uint64_t *ret_most)
 {
     char low[32];
     const char *dash = strchr(text, '-');
+
+    *ret_most = 0;
+    (void)snprintf(low, sizeof(low), "%.*s", (int)(dash ? dash - text : (long)strlen(text)), text);
+    if (parse_u64(low, 0, UINT32_MAX - 2, ret_least) < 0)
+        return -EINVAL;
+    return dash ? parse_u64(dash + 1, *ret_least, UINT32_MAX - 2, ret_most) : 0;
+}
+
+static int set_cpu_range(struct update *u, const char *text, struct err *err)
+{
     uint64_t least, most;
 
-    (void)snprintf(low, sizeof(low), "%.*s", (int)(dash ? dash - text : (long)strlen(text)), text);
-    if (parse_u64(low, 1, UINT32_MAX, &least) < 0)
+    if (parse_range(text, &least, &most) < 0)
         return -EINVAL;
-    most = least;
-    if (dash && parse_u64(dash + 1, least, UINT32_MAX, &most) < 0)
+    (void)put_number(u, &u->job.base, "min_cpus", (int64_t)least);
+    return most ? put_number(u, &u->job.base, "max_cpus", (int64_t)most)
+                : clear_field(u, &u->job.base, "max_cpus", err);
+}
+
+/* "1", "1@5:00": how many, and how long the job waits for them. */
+static int set_switches(struct update *u, const char *text)
+{
+    const char *at = strchr(text, '@');
+    char count[32];
+    uint64_t n;
+    uint32_t minutes = 0;
+
+    (void)snprintf(count, sizeof(count), "%.*s", (int)strcspn(text, "@"), text);
+    if (parse_u64(count, 0, UINT32_MAX - 2, &n) < 0 ||
+        (at && (time_limit_parse(at + 1, &minutes, NULL) < 0 || minutes == TIME_LIMIT_INFINITE)))
+        return -EINVAL;
+    (void)put_number(u, &u->job.base, "switches", (int64_t)n);
+    return at ? put_number(u, &u->job.base, "switches_wait_s", (int64_t)minutes * 60) : 0;
+}
+
+/* "2", "2-4": both ends; one number is both. */
+static int set_node_range(struct update *u, const char *text)
+{
+    uint64_t least, most;
+
+    if (parse_range(text, &least, &most) < 0)
         return -EINVAL;
     (void)put_number(u, &u->job.base, "min_nodes", (int64_t)least);
-    return put_number(u, &u->job.base, "max_nodes", (int64_t)most);
+    return put_number(u, &u->job.base, "max_nodes", (int64_t)(most ? most : least));
 }
 
 static int set_job_limit(struct update *u, const char *text, char sign, struct err *err)
@@ -360,10 +378,10 @@ static int set_job_limit(struct update *u, const char *text, char sign, struct e
         sign = *text++;
     r = time_limit_parse(text, &minutes, NULL);
     if (r < 0)
-        return err_set(err, -EDOM, "scontrol: error: Invalid TimeLimit value");
+        return -EINVAL;
     if (sign) {
         if (minutes == TIME_LIMIT_INFINITE)
-            return err_set(err, -EINVAL, "a time limit cannot be changed by %s", text);
+            return -EINVAL;
         u->has_limit_change = true;
         u->limit_change_min = sign == '+' ? (int64_t)minutes : -(int64_t)minutes;
         return 0;
@@ -380,31 +398,36 @@ static int set_job_limit(struct update *u, const char *text, char sign, struct e
 static const struct {
     const char *name;
     Pst__NodeAction action;
+    unsigned shortest;
 } node_states[] = {
-    { "DOWN", PST__NODE_ACTION__NODE_ACT_DOWN },
-    { "DRAIN", PST__NODE_ACTION__NODE_ACT_DRAIN },
-    { "FAIL", PST__NODE_ACTION__NODE_ACT_FAIL },
-    { "FUTURE", PST__NODE_ACTION__NODE_ACT_FUTURE },
-    { "IDLE", PST__NODE_ACTION__NODE_ACT_IDLE },
-    { "RESUME", PST__NODE_ACTION__NODE_ACT_RESUME },
-    { "UNDRAIN", PST__NODE_ACTION__NODE_ACT_UNDRAIN },
+    { "NoResp", PST__NODE_ACTION__NODE_ACT_NO_RESP, 3 },
+    { "CANCEL_REBOOT", PST__NODE_ACTION__NODE_ACT_CANCEL_REBOOT, 3 },
+    { "DRAIN", PST__NODE_ACTION__NODE_ACT_DRAIN, 3 },
+    { "DOWN", PST__NODE_ACTION__NODE_ACT_DOWN, 1 },
+    { "FAIL", PST__NODE_ACTION__NODE_ACT_FAIL, 4 },
+    { "FUTURE", PST__NODE_ACTION__NODE_ACT_FUTURE, 1 },
+    { "IDLE", PST__NODE_ACTION__NODE_ACT_IDLE, 1 },
+    { "RESUME", PST__NODE_ACTION__NODE_ACT_RESUME, 3 },
+    { "POWER_DOWN", PST__NODE_ACTION__NODE_ACT_POWER_DOWN, 10 },
+    { "POWER_DOWN_ASAP", PST__NODE_ACTION__NODE_ACT_POWER_DOWN_ASAP, 15 },
+    { "POWER_DOWN_FORCE", PST__NODE_ACTION__NODE_ACT_POWER_DOWN_FORCE, 16 },
+    { "POWER_UP", PST__NODE_ACTION__NODE_ACT_POWER_UP, 8 },
+    { "UNDRAIN", PST__NODE_ACTION__NODE_ACT_UNDRAIN, 3 },
+    { "ALLOCATED", PST__NODE_ACTION__NODE_ACT_OTHER, 2 },
+    { "MIXED", PST__NODE_ACTION__NODE_ACT_OTHER, 3 },
+    { "UNKNOWN", PST__NODE_ACTION__NODE_ACT_OTHER, 3 },
 };
 
-static int set_node_state(struct update *u, const char *text, struct err *err)
+static int set_node_state(struct update *u, const char *text)
 {
-    static const char *const others[] = { "NoResp",           "POWER_DOWN", "POWER_DOWN_ASAP",
-                                          "POWER_DOWN_FORCE", "POWER_UP",   "CANCEL_REBOOT" };
+    size_t len = strlen(text);
 
     for (size_t i = 0; i < ARRAY_SIZE(node_states); i++)
-        if (strcasecmp(text, node_states[i].name) == 0) {
+        if (len >= node_states[i].shortest && len <= strlen(node_states[i].name) &&
+            strncasecmp(text, node_states[i].name, len) == 0) {
             u->node_action = node_states[i].action;
             return 0;
         }
-    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
-        if (strcasecmp(text, others[i]) == 0)
-            return err_set(err, -ENOTSUP,
-                           "node state %s cannot be set: power control is not configured",
-                           others[i]);
     return -EINVAL; /* the command lists the states */
 }
 
@@ -418,6 +441,17 @@ bool update_reason_given(const struct update *u)
 }
 
 /* Values that are one number in one field.  1 = not of these. */
+/* The first state that begins with the word. */
+static int parse_part_state(const char *text, uint32_t *ret)
+{
+    static const char *const words[] = { "UP", "DOWN", "DRAIN", "INACTIVE" };
+
+    for (size_t i = 0; *text && i < ARRAY_SIZE(words); i++)
+        if (strncasecmp(text, words[i], strlen(text)) == 0)
+            return names_part_state_parse(words[i], ret);
+    return -EINVAL;
+}
+
 static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struct row *row,
                             const char *text, int64_t now_us, struct err *err)
 {
@@ -429,56 +463,61 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
     switch (row->value) {
     case V_NUMBER_INF:
     case V_NUMBER:
+    case V_GRACE:
+    case V_SECONDS:
+    case V_PRIORITY:
         if (row->value == V_NUMBER_INF && is_infinite(text))
             return clear_field(u, msg, row->field, err);
         r = parse_u64(text, 0, UINT32_MAX - 2, &n);
         value = (int64_t)n;
         break;
+    case V_NUMBER_LAX:
+        r = 0;
+        value = parse_u64(text, 0, UINT32_MAX - 2, &n) < 0 ? 0 : (int64_t)n;
+        break;
+    case V_SWITCH:
+        r = parse_u64(text, 0, UINT16_MAX, &n);
+        value = n != 0;
+        break;
+    case V_TIER:
+        r = parse_u64(text, 0, TIER_MAX, &n);
+        value = (int64_t)n;
+        break;
+    case V_OVERSUBSCRIBE:
     case V_BOOL:
         r = parse_bool(text, &value);
         break;
-    case V_REQUEUE:
-        r = parse_u64(text, 0, UINT16_MAX, &n) == 0 ? 0 : parse_bool(text, &value);
-        if (r < 0)
-            return err_set(err, -EDOM, "scontrol: error: Invalid Requeue value: %s", text);
-        value = n ? 1 : value;
-        break;
-    case V_MEM_INF:
     case V_MEM:
-        if (row->value == V_MEM_INF && is_infinite(text))
-            return clear_field(u, msg, row->field, err);
-        r = size_mib_parse(text, &n, err);
+        r = parse_u64(text, 0, UINT32_MAX, &n);
         value = (int64_t)n;
         break;
     case V_MINUTES:
-        r = time_limit_parse(text, &n32, err);
+        r = time_limit_parse(text, &n32, NULL);
         if (r == 0 && n32 == TIME_LIMIT_INFINITE)
             return clear_field(u, msg, row->field, err);
         value = n32;
         break;
+    case V_DELAY:
+        r = time_limit_parse(text, &n32, NULL);
+        value = (int64_t)n32 * 60;
+        break;
     case V_WHEN:
-        r = time_when_parse(text, now_us, true, &value, err);
+        r = time_when_parse(text, now_us, true, &value, NULL);
         break;
-    case V_NICE:
+    case V_NICE: /* what is no number is 0, as of atoi */
+        r = 0;
+        if (parse_i64(text, -2147483645, 2147483645, &value) < 0)
+            value = 0;
+        break;
+    case V_SITE:
         r = parse_i64(text, -2147483645, 2147483645, &value);
-        break;
-    case V_USER:
-        r = user_id_of(text, &n32);
-        value = n32;
         break;
     case V_MAIL:
         r = jobtext_mail_parse(text, &n32);
         value = n32;
         break;
-    case V_PRIORITY:
-        r = parse_u64(text, 0, UINT32_MAX - 2, &n);
-        value = (int64_t)n;
-        break;
-    case V_OVERSUBSCRIBE:
-        r = parse_bool(text, &value);
-        break;
     case V_PART_STATE:
-        r = names_part_state_parse(text, &n32);
+        r = parse_part_state(text, &n32);
         value = n32;
         break;
     default:
@@ -487,11 +526,195 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
     return r < 0 ? r : put_number(u, msg, row->field, value);
 }
 
+/* ---- partitions ------------------------------------------------------------------------------ */
+
+static int set_part_mem(struct update *u, const char *field, const char *text, struct err *err)
+{
+    static const char *const pairs[][2] = { { "def_mem_per_cpu_mib", "def_mem_per_node_mib" },
+                                            { "max_mem_per_cpu_mib", "max_mem_per_node_mib" } };
+    ProtobufCMessage *msg = &u->part.base;
+    uint64_t n;
+    int r = 0;
+
+    if (parse_u64(text, 0, UINT32_MAX, &n) < 0)
+        return -EINVAL;
+    for (size_t i = 0; i < ARRAY_SIZE(pairs) && r == 0; i++)
+        for (size_t k = 0; k < 2 && r == 0; k++)
+            if (strcmp(pairs[i][k], field) == 0)
+                r = clear_field(u, msg, pairs[i][1 - k], err);
+    if (r < 0)
+        return r;
+    return n ? put_number(u, msg, field, (int64_t)n) : clear_field(u, msg, field, err);
+}
+
+/* NO, EXCLUSIVE, YES[:n], FORCE[:n]; the number is 4 without one. */
+static int set_part_share(struct update *u, const char *text, struct err *err)
+{
+    size_t len = strcspn(text, ":");
+    bool force = len == 5 && strncasecmp(text, "FORCE", 5) == 0;
+    char value[32];
+    uint64_t n = 4;
+
+    if (strcasecmp(text, "EXCLUSIVE") == 0) {
+        int r = put_text(u, &u->part.base, "exclusive", "NODE", err);
+
+        return r < 0 ? r : put_text(u, &u->part.base, "oversubscribe", "NO", err);
+    }
+    if (strcasecmp(text, "NO") == 0) {
+        int r = put_text(u, &u->part.base, "exclusive", "NO", err);
+
+        return r < 0 ? r : put_text(u, &u->part.base, "oversubscribe", "NO", err);
+    }
+    if ((!force && !(len == 3 && strncasecmp(text, "YES", 3) == 0)) ||
+        (text[len] && parse_u64(text + len + 1, 1, 32767, &n) < 0))
+        return -EINVAL;
+    (void)snprintf(value, sizeof(value), "%s:%llu", force ? "FORCE" : "YES",
+                   (unsigned long long)n); /* fits */
+    return put_text(u, &u->part.base, "oversubscribe", value, err);
+}
+
+static int set_exclusive(struct update *u, const char *text, struct err *err)
+{
+    static const char *const words[] = { "NO", "NODE", "USER", "TOPO" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(text, words[i]) == 0) {
+            int r = put_text(u, &u->part.base, "exclusive", words[i], err);
+
+            return r < 0 || (i != 1 && i != 3)
+                       ? r
+                       : put_text(u, &u->part.base, "oversubscribe", "NO", err);
+        }
+    return -EINVAL;
+}
+
+/* ExclusiveUser=yes, ExclusiveTopo=yes */
+static int set_exclusive_to(struct update *u, const char *text, const char *whom, struct err *err)
+{
+    int64_t on;
+
+    if (parse_bool(text, &on) < 0)
+        return -EINVAL;
+    return put_text(u, &u->part.base, "exclusive", on ? whom : "NO", err);
+}
+
+static int set_preempt(struct update *u, const char *text, struct err *err)
+{
+    static const char *const words[] = { "OFF", "CANCEL", "REQUEUE", "SUSPEND", "GANG", "WITHIN" };
+    _cleanup_free_ char *copy = xstrdup_or_die(text);
+    char *save = NULL;
+    size_t n = 0;
+
+    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save), n++) {
+        size_t i = 0;
+
+        while (i < ARRAY_SIZE(words) && strcasecmp(w, words[i]) != 0)
+            i++;
+        if (i == ARRAY_SIZE(words))
+            return -EINVAL;
+        for (char *p = w; *p; p++)
+            *p = (char)toupper((unsigned char)*p);
+    }
+    for (size_t i = 0; text[i]; i++)
+        if (copy[i] == '\0')
+            copy[i] = ',';
+    return n ? put_text(u, &u->part.base, "preempt_mode", copy, err) : -EINVAL;
+}
+
+static int set_over_time(struct update *u, const char *text, struct err *err)
+{
+    ProtobufCMessage *msg = &u->part.base;
+    uint64_t n;
+    int r;
+
+    if (is_infinite(text)) {
+        r = clear_field(u, msg, "over_time_limit_min", err);
+        return r < 0 ? r : put_number(u, msg, "over_time_unlimited", 1);
+    }
+    if (parse_u64(text, 0, TIER_MAX, &n) < 0)
+        return -EINVAL;
+    r = clear_field(u, msg, "over_time_unlimited", err);
+    return r < 0 ? r : put_number(u, msg, "over_time_limit_min", (int64_t)n);
+}
+
+static int set_tiers(struct update *u, const char *text)
+{
+    uint64_t n;
+
+    if (parse_u64(text, 0, TIER_MAX, &n) < 0)
+        return -EINVAL;
+    (void)put_number(u, &u->part.base, "priority_job_factor", (int64_t)n);
+    return put_number(u, &u->part.base, "priority_tier", (int64_t)n);
+}
+
+/* "core" and "cores" are the same; "off" is none. */
+static int set_cpu_bind(struct update *u, ProtobufCMessage *msg, const char *text, struct err *err)
+{
+    static const struct {
+        const char *word, *value;
+    } words[] = { { "none", "none" },       { "core", "cores" },
+                  { "cores", "cores" },     { "socket", "sockets" },
+                  { "sockets", "sockets" }, { "ldom", "ldoms" },
+                  { "ldoms", "ldoms" },     { "thread", "threads" },
+                  { "threads", "threads" }, { "off", "" } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(text, words[i].word) == 0)
+            return put_text(u, msg, "cpu_bind", words[i].value, err);
+    return -EINVAL;
+}
+
+/* Nodes=+a, Nodes+=a: the sign stands before the list. */
+static int set_part_nodes(struct update *u, const char *text, char sign, struct err *err)
+{
+    _cleanup_free_ char *list = sign ? xasprintf_or_die("%c%s", sign, text) : xstrdup_or_die(text);
+    int r = put_text(u, &u->part.base, "nodes_config", list, err);
+
+    return r < 0 ? r : put_text(u, &u->part.base, "nodes", list, err);
+}
+
+static int set_part_value(struct update *u, const struct row *row, const char *text, char sign,
+                          struct err *err)
+{
+    switch (row->value) {
+    case V_PART_NODES:
+        return set_part_nodes(u, text, sign, err);
+    case V_PART_MEM:
+        return set_part_mem(u, row->field, text, err);
+    case V_PART_SHARE:
+        return set_part_share(u, text, err);
+    case V_PART_EXCLUSIVE:
+        return set_exclusive(u, text, err);
+    case V_PART_USER:
+        return set_exclusive_to(u, text, "USER", err);
+    case V_PART_TOPO:
+        return set_exclusive_to(u, text, "TOPO", err);
+    case V_PREEMPT:
+        return set_preempt(u, text, err);
+    case V_OVER_TIME:
+        return set_over_time(u, text, err);
+    default:
+        return set_tiers(u, text);
+    }
+}
+
+/* ---- any value ------------------------------------------------------------------------------- */
+
+static int set_job_mem(struct update *u, const struct row *row, const char *text, struct err *err)
+{
+    uint64_t n;
+
+    if (parse_u64(text, 0, UINT32_MAX, &n) < 0)
+        return -EINVAL;
+    (void)put_number(u, &u->job.base, row->field, (int64_t)n);
+    return clear_field(u, &u->job.base,
+                       row->value == V_CPU_MEM ? "mem_per_node_mib" : "mem_per_cpu_mib", err);
+}
+
 static int set_value(struct update *u, enum update_kind kind, const struct row *row,
                      const char *text, char sign, int64_t now_us, struct err *err)
 {
     ProtobufCMessage *msg = record_of(u, kind);
-    uint64_t n = 0;
     int r = set_plain_number(u, msg, row, text, now_us, err);
 
     if (r <= 0)
@@ -499,53 +722,92 @@ static int set_value(struct update *u, enum update_kind kind, const struct row *
     switch (row->value) {
     case V_TEXT_ALL:
         return put_text(u, msg, row->field, strcasecmp(text, "ALL") == 0 ? "" : text, err);
+    case V_TEXT:
+        return put_text(u, msg, row->field, text, err);
     case V_JOB_LIMIT:
         return set_job_limit(u, text, sign, err);
-    case V_PART_NODES:
-        r = put_text(u, msg, "nodes_config", text, err);
-        return r < 0 ? r : put_text(u, msg, row->field, text, err);
     case V_NODES_RANGE:
         return set_node_range(u, text);
+    case V_CPUS_RANGE:
+        return set_cpu_range(u, text, err);
+    case V_SWITCHES:
+        return set_switches(u, text);
     case V_CPU_MEM:
     case V_NODE_MEM:
-        r = size_mib_parse(text, &n, err);
-        if (r < 0)
-            return r;
-        (void)put_number(u, msg, row->field, (int64_t)n);
-        return clear_field(u, msg, row->value == V_CPU_MEM ? "mem_per_node_mib" : "mem_per_cpu_mib",
-                           err);
+        return set_job_mem(u, row, text, err);
+    case V_USER:
+        u->has_uid = user_id_of(text, &u->uid) == 0;
+        return u->has_uid ? 0 : -EINVAL;
+    case V_ACCRUE:
+        u->reset_accrue = true;
+        return 0;
+    case V_UNKNOWN:
+    case V_NOT_FOUND:
+        u->refused = row->value == V_UNKNOWN ? ESLURM_NOT_SUPPORTED : SLURM_ERROR;
+        return 0;
+    case V_CPU_BIND:
+        return set_cpu_bind(u, msg, text, err);
     case V_NODE_STATE:
-        return set_node_state(u, text, err);
+        return set_node_state(u, text);
+    case V_UNUSED:
+        return 0;
     default:
-        return put_text(u, msg, row->field, text, err);
+        return set_part_value(u, row, text, sign, err);
     }
+}
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+/* The row of a key, or of enough of its first letters. */
+static const struct row *find_row(enum update_kind kind, const char *word, size_t len)
+{
+    const struct row *found = NULL;
+
+    for (size_t i = 0; i < tables[kind].n; i++) {
+        const struct row *row = &tables[kind].rows[i];
+
+        if (len > strlen(row->key) || strncasecmp(word, row->key, len) != 0)
+            continue;
+        if (len == strlen(row->key))
+            return row;
+        if (!found && row->shortest && len >= row->shortest)
+            found = row;
+    }
+    return found;
+}
+
+/* A key without a value; NULL: it needs one. */
+static const char *implied_value(const struct row *row)
+{
+    return row->value == V_NICE ? "100" : row->value == V_ACCRUE ? "" : NULL;
 }
 
 int update_set(struct update *u, enum update_kind kind, const char *word, int64_t now_us,
                struct err *err)
 {
-    size_t len = strcspn(word, "=");
+    size_t len = strcspn(word, "="), key_len;
     char sign = len && (word[len - 1] == '+' || word[len - 1] == '-') ? word[len - 1] : 0;
-    size_t key_len = sign ? len - 1 : len;
-    const struct row *row = NULL;
     struct err why = { .text = "" };
+    const struct row *row;
+    const char *text;
     int r;
 
-    for (size_t i = 0; i < tables[kind].n && !row; i++)
-        if (strlen(tables[kind].rows[i].key) == key_len &&
-            strncasecmp(word, tables[kind].rows[i].key, key_len) == 0)
-            row = &tables[kind].rows[i];
-    if (!row || word[len] != '=')
+    key_len = sign && word[len] ? len - 1 : len;
+    row = find_row(kind, word, key_len);
+    if (!row && word[len])
         return err_set(err, -ENOENT, "Update of this parameter is not supported: %s", word);
-    if (row->value == V_UNUSED)
-        return err_set(err, -ENOTSUP, "%s of %s cannot be updated: nothing here uses it", row->key,
-                       tables[kind].what);
-    if (sign && row->value != V_JOB_LIMIT)
-        return err_set(err, -EINVAL, "Invalid input: %s: only TimeLimit takes += and -=", word);
-    r = set_value(u, kind, row, word + len + 1, sign, now_us, &why);
-    if (r == -EDOM)
-        return err_set(err, r, "%s", why.text);
-    if (r < 0)
-        return err_set(err, r, "Invalid input: %s%s%s", word, why.text[0] ? ": " : "", why.text);
+    text = !row || word[len] ? word + len + 1 : implied_value(row);
+    if (!row || !text)
+        return err_set(err, -EBADMSG, "Invalid input: %s", word);
+    if (sign && word[len] && row->value != V_JOB_LIMIT && row->value != V_PART_NODES)
+        return update_fail(kind, row, word, text, err);
+    r = set_value(u, kind, row, text, sign, now_us, &why);
+    if (r < 0) {
+        r = update_fail(kind, row, word, text, err);
+        u->any = u->any || row->value == V_NODES_RANGE;
+        return r;
+    }
+    u->any = u->any || row->value != V_USER;
+    u->resume_given = u->resume_given || (row->field && strcmp(row->field, "resume_after_s") == 0);
     return 0;
 }

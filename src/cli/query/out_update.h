@@ -21,6 +21,12 @@ struct update {
     Pst__NodeAction node_action; /* NODE_ACT_NONE = no state change */
     uint32_t clear[UPDATE_CLEAR_MAX];
     size_t n_clear;
+    bool any;     /* something is to be changed */
+    bool has_uid; /* UserID=, which chooses among jobs of a name */
+    uint32_t uid;
+    bool reset_accrue;        /* ResetAccrueTime */
+    bool resume_given;        /* ResumeAfter of a node */
+    int refused;              /* an error of each job, for keys that no controller here has */
     int64_t limit_change_min; /* TimeLimit given as a change; 0 = not */
     bool has_limit_change;
 };
@@ -34,15 +40,18 @@ enum update_kind {
 void update_init(struct update *u);
 void update_done(struct update *u);
 
-/* Take one KEY=VALUE (also KEY+=VALUE, KEY-=VALUE).  Key names in any case.
- * Errors: -ENOENT unknown key, -ENOTSUP a key of Slurm's without a meaning here, -EINVAL bad value,
- * -EDOM a bad TimeLimit;
- * err has one sentence. */
+/* Take one KEY=VALUE (also KEY+=VALUE, KEY-=VALUE, and some keys alone).  Key names in any case,
+ * many by their first letters.
+ * Errors, with what is to be printed in err: -ENOENT unknown key; -EBADMSG no value, or a state
+ * of a node that is none: the request ends; -EINVAL a bad value, told completely; -EAGAIN
+ * likewise, but the other words are taken. */
 int update_set(struct update *u, enum update_kind kind, const char *word, int64_t now_us,
                struct err *err);
 
 /* Is word KEY=...?  Any case.  *ret_value (may be NULL) is the text after the sign. */
 bool update_word_is(const char *word, const char *key, const char **ret_value);
+/* Likewise, or the first letters of KEY, `shortest` at least. */
+bool update_names(const char *word, const char *key, size_t shortest, const char **ret_value);
 
 /* DOWN, DRAIN and FAIL need a reason: false when it is missing. */
 bool update_reason_given(const struct update *u);

@@ -61,6 +61,7 @@ static const struct opt rows[] = {
 };
 
 static void print_names(FILE *f);
+static void print_commands(FILE *f);
 
 static const struct opt_command command = {
     .name = "scontrol",
@@ -71,6 +72,8 @@ static const struct opt_command command = {
     .synopsis = "[OPTIONS] [COMMAND [ARGUMENTS...]]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .help_with_h = true,
+    .print_all = print_commands,
     .names = print_names,
 };
 
@@ -127,6 +130,13 @@ static void cmd_verbose(struct scontrol *s, int argc, char **argv)
     cli_set_verbosity(&s->cli, s->cli.verbose + 1);
 }
 
+/* In interactive mode: the commands that follow ask this cluster. */
+static void cmd_cluster(struct scontrol *s, int argc, char **argv)
+{
+    if (argc > 0)
+        query_check_clusters(&s->cli, argv[0], false);
+}
+
 static void cmd_exit(struct scontrol *s, int argc, char **argv)
 {
     (void)argc;
@@ -140,12 +150,13 @@ static const struct keyword {
     const char *name;
     unsigned shortest; /* letters that are enough */
     void (*run)(struct scontrol *s, int argc, char **argv);
-    const char *args, *help; /* help NULL = not listed */
+    const char *args, *help; /* help NULL = not listed; args "" = it takes none */
 } keywords[] = {
     { "all", 3, cmd_all, "", "show hidden partitions too" },
     { "cancel_reboot", 3, scontrol_cancel_reboot, "NODES",
       "forget a reboot that was not issued yet" },
-    { "completing", 3, scontrol_completing, "", "jobs whose nodes are not clean yet" },
+    { "cluster", 2, cmd_cluster, "[NAME]", "ask this cluster from here on" },
+    { "completing", 2, scontrol_completing, "", "jobs whose nodes are not clean yet" },
     { "create", 2, scontrol_create, "partitionname=NAME|reservation[=NAME] KEY=VALUE...",
       "make a partition or a reservation" },
     { "delete", 3, scontrol_delete, "partitionname=NAME|reservationname=NAME",
@@ -155,6 +166,8 @@ static const struct keyword {
     { "exit", 2, cmd_exit, "", "leave" },
     { "explain", 3, scontrol_explain, "[job] JOBS",
       "why pending jobs wait, and what would start them" },
+    { "fsdampeningfactor", 3, scontrol_fsdampeningfactor, "NUMBER",
+      "set FairShareDampeningFactor until the next reconfigure" },
     { "getaddrs", 4, scontrol_getaddrs, "NODES", "addresses of nodes" },
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },
@@ -167,23 +180,31 @@ static const struct keyword {
     { "oneliner", 1, cmd_oneliner, "", "one line for each record" },
     { "pidinfo", 3, scontrol_pidinfo, "PID", "job of a process on this machine, and when it ends" },
     { "ping", 3, scontrol_ping, "", "ask whether the controller answers" },
+    { "power", 2, scontrol_power, "up|down [asap|force] NODES [reason=TEXT]",
+      "switch nodes on and off, where programs for it are configured" },
     { "quiet", 4, cmd_quiet, "", "say nothing but errors and data" },
     { "quit", 4, cmd_exit, "", "leave" },
-    { "q", 1, cmd_exit, "", NULL },
     { "reboot", 3, scontrol_reboot, "[ASAP] [nextstate=RESUME|DOWN] [reason=TEXT] ALL|NODES",
       "reboot nodes when they are idle" },
-    { "reconfigure", 3, scontrol_reconfigure, "", "read the configuration files again" },
+    { "reconfigure", 3, scontrol_reconfigure, "[NODES]", "read the configuration files again" },
     { "release", 3, scontrol_release, "JOBS", "let held jobs go" },
     { "requeuehold", 8, scontrol_requeuehold, "[Incomplete] [State=SpecialExit] JOBS",
       "requeue and hold" },
     { "requeue", 3, scontrol_requeue, "[Incomplete] JOBS", "put batch jobs back into the queue" },
     { "resume", 3, scontrol_resume, "JOBS", "let suspended jobs go on" },
-    { "setdebug", 4, scontrol_setdebug, "LEVEL", "log level of the controller" },
+    { "schedloglevel", 3, scontrol_schedloglevel, "0|1|disable|enable",
+      "log of the scheduler, where SlurmSchedLogFile names one" },
+    { "setdebug", 8, scontrol_setdebug, "LEVEL [nodes=NODES]",
+      "log level of the controller, or of nodes" },
+    { "setdebugflags", 9, scontrol_setdebugflags, "+|-FLAG... [nodes=NODES]",
+      "set or clear DebugFlags" },
     { "show", 3, scontrol_show, "ENTITY [NAME]",
       "config, daemons, hostlist, hostlistsorted, hostnames, jobs, licenses, nodes, partitions, "
       "reservations, steps" },
     { "shutdown", 8, scontrol_shutdown, "[slurmctld]", "stop all daemons, or the controller only" },
     { "suspend", 2, scontrol_suspend, "JOBS", "stop running jobs for a while" },
+    { "takeover", 8, scontrol_takeover, "[INDEX]",
+      "let a backup controller take over; there is none yet" },
     { "token", 2, scontrol_token, "[username=NAME] [lifespan=SECONDS]",
       "print a token for SLURM_JWT" },
     { "top", 3, scontrol_top, "JOBS", "first among my pending jobs" },
@@ -195,20 +216,26 @@ static const struct keyword {
     { "wait_job", 2, scontrol_wait_job, "JOB", "wait until its nodes are ready" },
     { "watch", 3, scontrol_watch, "[jobs|nodes|partitions|job ID|node NAME]",
       "print changes as they happen" },
-    { "write", 2, scontrol_write, "batch_script JOB [FILE|-]", "save a job's script" },
+    { "write", 2, scontrol_write, "batch_script JOB [FILE|-]|config [FILE]",
+      "save a job's script, or the configuration" },
 };
+
+static void print_commands(FILE *f)
+{
+    opts_print_help(&command, f);
+    (void)fprintf(f, "\nCommands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
+        if (keywords[i].help)
+            (void)fprintf(f, "  %s %s\n      %s\n", keywords[i].name, keywords[i].args,
+                          keywords[i].help);
+}
 
 static void cmd_help(struct scontrol *s, int argc, char **argv)
 {
     (void)s;
     (void)argc;
     (void)argv;
-    opts_print_help(&command, stdout);
-    (void)printf("\nCommands:\n");
-    for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
-        if (keywords[i].help)
-            (void)printf("  %s %s\n      %s\n", keywords[i].name, keywords[i].args,
-                         keywords[i].help);
+    print_commands(stdout);
 }
 
 /* For --help-interface. */
@@ -221,6 +248,18 @@ static void print_names(FILE *f)
     scontrol_update_names(f);
 }
 
+static void run_keyword(struct scontrol *s, const struct keyword *k, int argc, char **argv)
+{
+    if (argc == 1 || k->args[0] || k->run == cmd_help) {
+        k->run(s, argc - 1, argv + 1);
+    } else if (k->run == cmd_version) {
+        cmd_version(s, 0, NULL);
+        scontrol_fail(s, "too many arguments for %s keyword", argv[0]);
+    } else {
+        scontrol_fail(s, "too many arguments for keyword:%s", argv[0]);
+    }
+}
+
 static void run_words(struct scontrol *s, int argc, char **argv)
 {
     size_t len = strlen(argv[0]);
@@ -228,7 +267,7 @@ static void run_words(struct scontrol *s, int argc, char **argv)
     for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
         if (len >= keywords[i].shortest && len <= strlen(keywords[i].name) &&
             strncasecmp(argv[0], keywords[i].name, len) == 0) {
-            keywords[i].run(s, argc - 1, argv + 1);
+            run_keyword(s, &keywords[i], argc, argv);
             return;
         }
     if (!scontrol_refuse(s, "", argv[0]))
@@ -329,6 +368,15 @@ static void run_interactive(struct scontrol *s)
     }
 }
 
+/* Words behind setdebug and setdebugflags are no options: "-gres". */
+static int words_with_options(int argc, char **argv)
+{
+    for (int i = 1; i < argc; i++)
+        if (strncasecmp(argv[i], "setdebug", 8) == 0)
+            return i + 1;
+    return argc;
+}
+
 int main(int argc, char **argv)
 {
     struct scontrol scontrol = { 0 }, *s = &scontrol;
@@ -337,10 +385,11 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s->cli, "scontrol");
+    s->print_help = print_commands;
     s->argc = argc;
     s->argv = words;
     opts_env(&command, s);
-    first = opts_parse(&command, argc, argv, s);
+    first = opts_parse(&command, words_with_options(argc, argv), argv, s);
     status = json_option_done(&s->json);
     if (status >= 0)
         exit(status);

@@ -5,6 +5,7 @@
 #include <stddef.h>
 #include <stdio.h>
 
+#include "api.pb-c.h"
 #include "cli/base/cli.h"
 #include "cli/format/json_out.h"
 #include "cli/format/out_show.h"
@@ -21,6 +22,7 @@ struct scontrol {
     char **argv;
     int status; /* exit status so far */
     bool leave; /* exit or quit was typed */
+    void (*print_help)(FILE *f);
 };
 
 /* ---- scontrol_session.c ---------------------------------------------------------------------- */
@@ -29,12 +31,17 @@ struct scontrol {
 struct client *scontrol_client(struct scontrol *s, const char *what);
 /* Print an error and remember that one happened. */
 void scontrol_fail(struct scontrol *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* Likewise for a thing that is not there, which --quiet does not print. */
+void scontrol_missing(struct scontrol *s, FILE *f, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 
 /* ---- the commands: each takes the words behind its keyword ----------------------------------- */
 
 void scontrol_show(struct scontrol *s, int argc, char **argv);
 void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
+/* An error of one job in an answer. */
+void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);
 void scontrol_show_assocs(struct scontrol *s, int argc, char **argv); /* what follows assoc_mgr */
 void scontrol_create_resv(struct scontrol *s, int argc, char **argv);
@@ -78,10 +85,17 @@ void scontrol_notify(struct scontrol *s, int argc, char **argv);
 void scontrol_wait_job(struct scontrol *s, int argc, char **argv);
 void scontrol_write(struct scontrol *s, int argc, char **argv);
 void scontrol_completing(struct scontrol *s, int argc, char **argv);
+/* name: of the file, NULL = beside slurm.conf */
+void scontrol_write_config(struct scontrol *s, const char *name);
 /* scontrol_ctld.c */
 void scontrol_reconfigure(struct scontrol *s, int argc, char **argv);
 void scontrol_shutdown(struct scontrol *s, int argc, char **argv);
+void scontrol_takeover(struct scontrol *s, int argc, char **argv);
 void scontrol_token(struct scontrol *s, int argc, char **argv);
-void scontrol_setdebug(struct scontrol *s, int argc, char **argv);
 void scontrol_errnumstr(struct scontrol *s, int argc, char **argv);
 void scontrol_getaddrs(struct scontrol *s, int argc, char **argv);
+void scontrol_power(struct scontrol *s, int argc, char **argv);
+void scontrol_setdebug(struct scontrol *s, int argc, char **argv);
+void scontrol_setdebugflags(struct scontrol *s, int argc, char **argv);
+void scontrol_schedloglevel(struct scontrol *s, int argc, char **argv);
+void scontrol_fsdampeningfactor(struct scontrol *s, int argc, char **argv);

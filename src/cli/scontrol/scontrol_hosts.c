@@ -5,64 +5,126 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/wordlist.h"
+#include "cli/query/out_nodes.h"
 #include "cli/scontrol/scontrol.h"
 
-/* Lines of stdin joined by commas, for an expression of "-".  Caller frees. */
-static char *read_names(void)
+/* Names of a file, parted by white space and commas, joined by commas.  Caller frees. */
+static char *read_names(FILE *f)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     char buf[4096];
-    char *text;
+    char *text, *save;
 
-    while (fgets(buf, sizeof(buf), stdin)) {
-        buf[strcspn(buf, "\r\n")] = '\0';
-        if (*buf)
-            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", buf);
-    }
+    while (fgets(buf, sizeof(buf), f))
+        for (char *word = strtok_r(buf, " \t\r\n", &save); word;
+             word = strtok_r(NULL, " \t\r\n", &save))
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", word);
     check_mem_or_die(strbuf_detach(&sb, &text));
     return text;
 }
 
-static bool parse_names(struct scontrol *s, const char *expr, struct hostlist **ret)
+/* Mistakes of a list are told as programs know them.  The exit status stays. */
+static bool parse_names(const char *expr, struct hostlist **ret)
 {
     struct err err = { .text = "" };
-    _cleanup_free_ char *read = NULL;
 
-    (void)s;
-    if (strcmp(expr, "-") == 0)
-        expr = read = read_names();
     if (hostlist_parse(expr, ret, &err) == 0)
         return true;
-    cli_error("%s", err.text);
+    if (strncmp(err.text, "Invalid range", 13) == 0 || strncmp(err.text, "Too many", 8) == 0)
+        cli_error("_parse_single_range: %s", err.text);
     (void)fprintf(stderr, "Invalid hostlist: %s\n", expr);
-    return false; /* exit status stays, as scripts know it */
+    return false;
+}
+
+/* ---- functions: feature{NAME} ---------------------------------------------------------------- */
+
+#define FEATURE "feature{"
+
+/* The nodes that have the feature now; false: the controller does not say. */
+static bool print_featured(struct scontrol *s, const char *name)
+{
+    _cleanup_free_ char *feature = xstrdup_or_die(name + strlen(FEATURE));
+    struct cluster_nodes t;
+
+    feature[strlen(feature) - 1] = '\0';
+    if (cluster_nodes_load(scontrol_client(s, "slurm_load_node"), NULL, &t) < 0)
+        return false;
+    for (size_t i = 0; i < t.n_nodes; i++) {
+        const Pst__NodeRecord *n = t.nodes[i].record;
+        const char *features = n->active_features ? n->active_features : n->features;
+
+        if (features && wordlist_has(features, feature))
+            (void)printf("%s\n", n->name);
+    }
+    cluster_nodes_done(&t);
+    return true;
+}
+
+static bool is_feature(const char *name)
+{
+    size_t len = strlen(name);
+
+    return len > strlen(FEATURE) + 1 && strncmp(name, FEATURE, strlen(FEATURE)) == 0 &&
+           name[len - 1] == '}';
 }
 
 void scontrol_show_hostnames(struct scontrol *s, const char *name)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    const char *expr = name ? name : getenv("SLURM_JOB_NODELIST");
+    const char *expr = name ? name : getenv("SLURM_NODELIST");
+    bool unknown = false;
 
+    if (!expr)
+        expr = getenv("SLURM_JOB_NODELIST");
     if (!expr) {
         cli_error("host list is empty");
         return;
     }
-    if (!parse_names(s, expr, &hl))
+    if (!parse_names(expr, &hl))
         return;
-    for (size_t i = 0; i < hostlist_count(hl); i++)
-        (void)printf("%s\n", hostlist_nth(hl, i));
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        const char *host = hostlist_nth(hl, i);
+
+        if (is_feature(host) && print_featured(s, host))
+            continue;
+        unknown = unknown || strchr(host, '{') || is_feature(host);
+        (void)printf("%s\n", host);
+    }
+    if (unknown) {
+        (void)fflush(stdout);
+        cli_error("hostlist_create_client: controller failed to expand hostlist function");
+    }
+}
+
+/* The list itself; a path with "/" at its begin is read, "-" is standard input.  NULL: told. */
+static char *take_list(struct scontrol *s, const char *name)
+{
+    _cleanup_fclose_ FILE *f = NULL;
+
+    if (!name) {
+        s->print_help(stdout);
+        scontrol_fail(s, "invalid encode argument");
+        return NULL;
+    }
+    if (strcmp(name, "-") == 0)
+        return read_names(stdin);
+    if (name[0] != '/')
+        return xstrdup_or_die(name);
+    f = fopen(name, "re");
+    if (!f) {
+        scontrol_fail(s, "Can not open %s", name);
+        return NULL;
+    }
+    return read_names(f);
 }
 
 static void show_folded(struct scontrol *s, const char *name, bool sorted)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    _cleanup_free_ char *text = NULL;
+    _cleanup_free_ char *list = take_list(s, name), *text = NULL;
 
-    if (!name) {
-        scontrol_fail(s, "invalid host list");
-        return;
-    }
-    if (!parse_names(s, name, &hl))
+    if (!list || !parse_names(list, &hl))
         return;
     if (sorted)
         hostlist_sort(hl);

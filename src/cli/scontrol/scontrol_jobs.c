@@ -25,14 +25,21 @@ struct verb_request {
     const char *what;  /* text before each error instead of "for job" behind it, NULL = none */
 };
 
+/* Programs know another message for this. */
+static bool unknown_to_suspend(const struct verb_request *v, const Pst__JobActionResult *result)
+{
+    return (v->request.verb == PST__JOB_VERB__VERB_SUSPEND ||
+            v->request.verb == PST__JOB_VERB__VERB_RESUME) &&
+           result->code == ESLURM_INVALID_JOB_ID && !result->job_id && result->id;
+}
+
 static void send_verb(struct scontrol *s, struct verb_request *v)
 {
     Pst__JobActionReply *reply = NULL;
     const char *last = NULL;
     int r;
 
-    if (v->filter.n_names)
-        v->request.filter = &v->filter;
+    v->request.filter = v->filter.n_names ? &v->filter : NULL;
     r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_JOB_ACTION, &v->request.base,
                     (ProtobufCMessage **)&reply);
     if (r < 0) {
@@ -48,10 +55,10 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         last = result->text ? result->text : slurm_err_text(result->code);
         if (v->what)
             scontrol_fail(s, "%s: %s", v->what, last);
-        else if (result->id)
-            scontrol_fail(s, "%s for job %s", last, result->id);
+        else if (unknown_to_suspend(v, result))
+            scontrol_fail(s, "Unexpected message received for job %s", result->id);
         else
-            scontrol_fail(s, "%s for job %u", last, result->job_id);
+            scontrol_fail_result(s, result);
     }
     if (last && v->after)
         scontrol_fail(s, "%s error:%s", v->after, last);
@@ -59,25 +66,40 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
-/* Words of the list: ids between blanks and commas, jobname=NAME. */
-static bool take_jobs(struct scontrol *s, struct verb_request *v, int argc, char **argv)
+/* "jobname=NAME" of hold, uhold and release. */
+static bool is_name(const char *word)
 {
-    for (int i = 0; i < argc; i++) {
-        struct filter_ids ids = { 0 };
-        struct err err = { .text = "" };
+    return strncasecmp(word, "jobname=", 8) == 0 || strncasecmp(word, "name=", 5) == 0;
+}
 
-        if (strncasecmp(argv[i], "jobname=", 8) == 0 || strncasecmp(argv[i], "name=", 5) == 0) {
-            argwords_add(&v->filter.names, &v->filter.n_names, strchr(argv[i], '=') + 1);
-            continue;
-        }
-        if (filter_parse_ids(argv[i], &ids, &err) < 0) {
-            scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), argv[i]);
-            continue;
-        }
-        filter_ids_done(&ids);
-        filter_add_ids(&v->request.ids, &v->request.n_ids, argv[i]);
+static bool well_formed(const char *word)
+{
+    struct filter_ids ids = { 0 };
+    bool good = filter_parse_ids(word, &ids, NULL) == 0;
+
+    filter_ids_done(&ids);
+    return good;
+}
+
+/* A word of the list, and its request: a comma keeps ids together, a blank parts requests. */
+static void send_word(struct scontrol *s, struct verb_request *v, const char *word, bool names)
+{
+    if (names && is_name(word)) {
+        argwords_add(&v->filter.names, &v->filter.n_names, strchr(word, '=') + 1);
+        send_verb(s, v);
+    } else if (well_formed(word)) {
+        filter_add_ids(&v->request.ids, &v->request.n_ids, word);
+        send_verb(s, v);
+    } else {
+        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), word);
+        if (v->after)
+            scontrol_fail(s, "%s error:%s", v->after, slurm_err_text(ESLURM_INVALID_JOB_ID));
     }
-    return v->request.n_ids || v->filter.n_names;
+    argwords_free(v->request.ids, v->request.n_ids);
+    v->request.ids = NULL;
+    v->request.n_ids = 0;
+    filter_done(&v->filter);
+    v->filter = (Pst__JobFilter)PST__JOB_FILTER__INIT;
 }
 
 enum verb_flag { VERB_SPECIAL = 1, VERB_INCOMPLETE = 2 };
@@ -95,10 +117,8 @@ static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, co
     v.request.has_incomplete_only = v.request.incomplete_only = (flags & VERB_INCOMPLETE) != 0;
     if (argc < 1)
         scontrol_fail(s, "too few arguments for keyword:%s", word);
-    else if (take_jobs(s, &v, argc, argv))
-        send_verb(s, &v);
-    argwords_free(v.request.ids, v.request.n_ids);
-    filter_done(&v.filter);
+    for (int i = 0; i < argc; i++)
+        send_word(s, &v, argv[i], after != NULL);
 }
 
 void scontrol_hold(struct scontrol *s, int argc, char **argv)
@@ -175,10 +195,10 @@ void scontrol_notify(struct scontrol *s, int argc, char **argv)
     v.request.verb = PST__JOB_VERB__VERB_NOTIFY;
     v.what = "job notify failure";
     v.request.message = (char *)strbuf_str(&text);
-    if (take_jobs(s, &v, 1, argv))
-        send_verb(s, &v);
-    argwords_free(v.request.ids, v.request.n_ids);
-    filter_done(&v.filter);
+    if (well_formed(argv[0]))
+        send_word(s, &v, argv[0], false);
+    else
+        scontrol_fail(s, "Invalid job_id %sjob notify failure: %s", argv[0], slurm_err_text(0));
 }
 
 static bool one_job(struct scontrol *s, const char *word, int argc, char **argv, uint32_t *ret_id)
@@ -191,7 +211,7 @@ static bool one_job(struct scontrol *s, const char *word, int argc, char **argv,
         return false;
     }
     if (ids_parse(argv[0], &id, &err) < 0) {
-        scontrol_fail(s, "scontrol: error: %s", err.text);
+        scontrol_fail(s, "Invalid job_id %s", argv[0]);
         return false;
     }
     *ret_id = id.job_id;
@@ -207,7 +227,8 @@ static int job_ready(const struct frame *frame)
 
     if (!status)
         return -EBADMSG;
-    if (names_job_state_terminal((unsigned)status->state))
+    if (names_job_state_terminal((unsigned)status->state) ||
+        status->state == PST__JOB_STATE__JOB_PENDING)
         r = -ECHILD;
     else if (status->launched ||
              (status->state == PST__JOB_STATE__JOB_RUNNING &&
@@ -238,7 +259,7 @@ void scontrol_wait_job(struct scontrol *s, int argc, char **argv)
     if (r > 0)
         (void)fprintf(stderr, "scontrol: Nodes are ready for job %u\n", request.job_id);
     else if (r == -ECHILD)
-        scontrol_fail(s, "scontrol: error: Job %u has ended", request.job_id);
+        scontrol_fail(s, "scontrol: Job %u no longer running", request.job_id);
     else if (r == -EREMOTEIO)
         scontrol_fail(s, "scontrol: Problem running job %u", request.job_id);
     else
@@ -265,6 +286,24 @@ static bool write_script(const char *path, const ProtobufCBinaryData *script)
     return fd >= 0;
 }
 
+static bool is_abbreviation(const char *word, const char *name, size_t shortest)
+{
+    size_t len = strlen(word);
+
+    return len >= shortest && len <= strlen(name) && strncasecmp(word, name, len) == 0;
+}
+
+static bool read_job(const char *text, uint32_t *ret_id)
+{
+    struct ids id;
+
+    if (ids_parse(text, &id, NULL) < 0)
+        return false;
+    *ret_id = id.job_id;
+    ids_done(&id);
+    return *ret_id != 0;
+}
+
 void scontrol_write(struct scontrol *s, int argc, char **argv)
 {
     Pst__JobIdRequest request = PST__JOB_ID_REQUEST__INIT;
@@ -272,25 +311,38 @@ void scontrol_write(struct scontrol *s, int argc, char **argv)
     _cleanup_free_ char *path = NULL;
     int r;
 
-    if (argc < 1 || strncasecmp(argv[0], "batch_script", MAX(strlen(argv[0]), (size_t)5)) != 0) {
-        scontrol_fail(s, "invalid entity:%s for keyword:write", argc ? argv[0] : "");
+    if (argc < 1) {
+        scontrol_fail(s, "too few arguments for keyword:write");
         return;
     }
-    if (!one_job(s, "write", argc - 1, argv + 1, &request.job_id))
+    if (is_abbreviation(argv[0], "config", 1)) {
+        scontrol_write_config(s, argc > 1 ? argv[1] : NULL);
         return;
+    }
+    if (!is_abbreviation(argv[0], "batch_script", 1)) {
+        scontrol_fail(s, "invalid write argument:%s", argv[0]);
+        return;
+    }
+    if (argc < 2)
+        return;
+    if (!read_job(argv[1], &request.job_id)) {
+        scontrol_fail(s, "scontrol: fatal: Bad job/step specified: %s: JobID can not be zero",
+                      argv[1]);
+        return;
+    }
     request.has_job_id = true;
     r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_SCRIPT, &request.base,
                     (ProtobufCMessage **)&reply);
-    if (r < 0) {
-        scontrol_fail(s, "job script retrieval failed: %s", client_strerror(s->client, r));
+    if (r < 0) { /* programs know the message; the exit status is 0 */
+        (void)fprintf(stderr, "job script retrieval failed: %s\n", client_strerror(s->client, r));
         return;
     }
     path = argc > 2 ? xstrdup_or_die(argv[2]) : xasprintf_or_die("slurm-%u.sh", request.job_id);
     if (!reply->has_script)
-        scontrol_fail(s, "job script retrieval failed: %s",
+        (void)fprintf(stderr, "job script retrieval failed: %s\n",
                       slurm_err_text(ESLURM_JOB_SCRIPT_MISSING));
     else if (!write_script(path, &reply->script))
-        scontrol_fail(s, "scontrol: error: failed to write %s: %s", path, strerror(errno));
+        (void)fprintf(stderr, "failed to open file `%s`: %s\n", path, strerror(errno));
     else if (strcmp(path, "-") != 0 && !s->quiet)
         (void)printf("batch script for job %u written to %s\n", request.job_id, path);
     pst__script_reply__free_unpacked(reply, NULL);

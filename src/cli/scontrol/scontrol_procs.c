@@ -172,7 +172,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         return;
     }
     if (argc && strcmp(job, "*") != 0 && parse_u64(job, 1, UINT32_MAX, &id) < 0) {
-        scontrol_fail(s, "invalid job id specification: %s", argv[0]);
+        scontrol_fail(s, "\"%s\" does not look like a jobid", argv[0]);
         return;
     }
     procs_load(&t);
@@ -214,8 +214,7 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
         (void)printf(steps ? "%-8u %-8s\n" : "%u\n", p->job_id, p->step);
     }
     if (!shown)
-        scontrol_fail(s,
-                      steps ? "No job steps exist on this node." : "No jobs exist on this node.");
+        scontrol_fail(s, "No slurmstepd's found on this node");
     free(t.list);
 }
 
@@ -247,7 +246,8 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
     int r;
 
     if (argc != 1) {
-        scontrol_fail(s, "too %s arguments for keyword:pidinfo", argc ? "many" : "few");
+        scontrol_fail(s, "%s for keyword:pidinfo",
+                      argc ? "too many arguments" : "missing argument");
         return;
     }
     if (parse_u64(argv[0], 1, INT32_MAX, &pid) < 0 || !read_proc((long)pid, &p)) {

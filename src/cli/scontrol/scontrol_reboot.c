@@ -11,17 +11,22 @@
 #include "wire/client.h"
 #include "wire/errors.h"
 
-static void send_request(struct scontrol *s, const Pst__NodeRebootRequest *req, const char *what)
+static void send_reboot(struct scontrol *s, const Pst__NodeRebootRequest *req)
 {
+    struct client *c = scontrol_client(s, "scontrol_reboot_nodes");
     const char *text = NULL;
-    int r = client_call(scontrol_client(s, what), OP_NODE_REBOOT, &req->base, NULL);
+    int r = client_call(c, OP_NODE_REBOOT, &req->base, NULL), code = client_error(c, &text);
 
     if (r >= 0)
         return;
-    if (r == -EREMOTEIO && client_error(s->client, &text) == ESLURM_DISABLED && text)
-        scontrol_fail(s, "%s error: %s", what, text);
-    else
-        scontrol_fail(s, "%s error: %s", what, client_strerror(s->client, r));
+    if (r == -EREMOTEIO && code == ESLURM_REBOOT_IN_PROGRESS && text) {
+        cli_error("%s", text); /* the others are rebooted: no failure */
+        return;
+    }
+    scontrol_fail(s, "scontrol_reboot_nodes error:%s",
+                  code == ESLURM_USER_ID_MISSING    ? "Permission denied"
+                  : code == ESLURM_DISABLED && text ? text
+                                                    : client_strerror(c, r));
 }
 
 /* next_state=RESUME|DOWN in upper case, or NULL. */
@@ -32,59 +37,64 @@ static const char *next_state(const char *word)
                                            : NULL;
 }
 
+/* One word: an option, or the list of nodes.  False: refused. */
+static bool take_word(struct scontrol *s, Pst__NodeRebootRequest *req, char *word)
+{
+    if (strcasecmp(word, "asap") == 0) {
+        req->has_asap = req->asap = true;
+    } else if (strcasecmp(word, "force") == 0) {
+        scontrol_fail(s, "scontrol: error: reboot FORCE is not available: a node reboots when its "
+                         "jobs have ended; cancel them and use ASAP");
+        return false;
+    } else if (strncasecmp(word, "action=", 7) == 0) {
+        scontrol_fail(s, "scontrol: error: reboot action= is not available: the nodes run "
+                         "RebootProgram of slurm.conf");
+        return false;
+    } else if (strncasecmp(word, "nextstate=", 10) == 0) {
+        req->next_state = (char *)next_state(word + 10); /* not changed by packing */
+        if (!req->next_state)
+            scontrol_fail(s, "Invalid state: %s\n Valid states: DOWN, RESUME", word + 10);
+        return req->next_state != NULL;
+    } else if (strncasecmp(word, "reason=", 7) == 0) {
+        req->reason = word + 7;
+        if (!word[7])
+            scontrol_fail(s, "missing reason");
+        return word[7] != '\0';
+    } else if (req->nodes) {
+        scontrol_fail(s, "Multiple node lists specified");
+        return false;
+    } else {
+        req->nodes = word;
+    }
+    return true;
+}
+
 void scontrol_reboot(struct scontrol *s, int argc, char **argv)
 {
     Pst__NodeRebootRequest req = PST__NODE_REBOOT_REQUEST__INIT;
-    int i = 0;
 
-    for (; i < argc; i++) {
-        if (strcasecmp(argv[i], "asap") == 0) {
-            req.has_asap = req.asap = true;
-        } else if (strcasecmp(argv[i], "force") == 0) {
-            scontrol_fail(
-                s,
-                "scontrol: error: reboot FORCE is not available: a node reboots when its jobs have ended; "
-                "cancel them and use ASAP");
+    for (int i = 0; i < argc; i++)
+        if (!take_word(s, &req, argv[i]))
             return;
-        } else if (strncasecmp(argv[i], "action=", 7) == 0) {
-            scontrol_fail(
-                s,
-                "scontrol: error: reboot action= is not available: the nodes run RebootProgram of "
-                "slurm.conf");
-            return;
-        } else if (strncasecmp(argv[i], "nextstate=", 10) == 0) {
-            req.next_state = (char *)next_state(argv[i] + 10); /* not changed by packing */
-            if (!req.next_state) {
-                scontrol_fail(s, "Invalid nextstate: %s\nValid nextstates are: DOWN, RESUME",
-                              argv[i] + 10);
-                return;
-            }
-        } else if (strncasecmp(argv[i], "reason=", 7) == 0) {
-            req.reason = argv[i] + 7;
-        } else {
-            break;
-        }
-    }
-    if (i + 1 != argc) {
-        scontrol_fail(
-            s,
-            "scontrol: error: reboot takes one list of nodes after [ASAP] [nextstate=RESUME|DOWN] "
-            "[reason=TEXT]");
-        return;
-    }
-    req.nodes = argv[i];
-    send_request(s, &req, "scontrol_reboot_nodes");
+    if (!req.nodes)
+        scontrol_fail(s, "Missing node list. Specify ALL|<NodeList>");
+    else
+        send_reboot(s, &req);
 }
 
 void scontrol_cancel_reboot(struct scontrol *s, int argc, char **argv)
 {
     Pst__NodeRebootRequest req = PST__NODE_REBOOT_REQUEST__INIT;
+    int r;
 
     if (argc != 1) {
-        scontrol_fail(s, "scontrol: error: cancel_reboot takes one list of nodes");
+        scontrol_fail(s, "%s for keyword:cancel_reboot",
+                      argc ? "too many arguments" : "missing argument");
         return;
     }
     req.has_cancel = req.cancel = true;
     req.nodes = argv[0];
-    send_request(s, &req, "slurm_update");
+    r = client_call(scontrol_client(s, "slurm_update"), OP_NODE_REBOOT, &req.base, NULL);
+    if (r < 0)
+        scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
 }

@@ -12,14 +12,7 @@ static const struct refused {
     const char *name;
     const char *why;
 } refused[] = {
-    { "", "cluster", "one cluster is asked at a time; give it with --clusters" },
-    { "", "fsdampeningfactor", "the fair-tree factor needs no damping" },
     { "", "getent", "user names come from the name service of each node" },
-    { "", "power", "nodes are not switched on and off by this version" },
-    { "", "schedloglevel", "the scheduler has no log of its own; use setdebug" },
-    { "", "setdebugflags", "set DebugFlags in slurm.conf and run scontrol reconfigure" },
-    { "", "takeover", "there is no backup controller to take over" },
-    { "show ", "slurmd", "ask the node itself: slurmd -C, and scontrol show node" },
     { "show ", "topoconf", "the network is flat: there is no topology to show" },
     { "show ", "topology", "the network is flat: there is no topology to show" },
 };

@@ -31,3 +31,17 @@ void scontrol_fail(struct scontrol *s, const char *fmt, ...)
     va_end(ap);
     (void)fputc('\n', stderr);
 }
+
+void scontrol_missing(struct scontrol *s, FILE *f, const char *fmt, ...)
+{
+    va_list ap;
+
+    s->status = CLI_EXIT_FAILED;
+    if (s->quiet)
+        return;
+    (void)fflush(stdout);
+    va_start(ap, fmt);
+    (void)vfprintf(f, fmt, ap);
+    va_end(ap);
+    (void)fputc('\n', f);
+}

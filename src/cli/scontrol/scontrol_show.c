@@ -128,8 +128,28 @@ static bool take_ids(struct showing *w, const char *name, const char *load, cons
         (void)sluids_find(scontrol_client(w->s, load), &w->ids); /* the query that follows tells */
         return true;
     }
-    scontrol_fail(w->s, "%s error: %s", what, slurm_err_text(ESLURM_INVALID_JOB_ID));
+    scontrol_missing(w->s, stderr, "%s error: %s",
+                     name[0] == 's' && strlen(name) == SLUID_TEXT_SIZE - 1 ? load : what,
+                     slurm_err_text(ESLURM_INVALID_JOB_ID));
     return false;
+}
+
+/* One job, task, or component by its number or SLUID: not a list, a set or a step. */
+static bool take_one_job(struct showing *w, const char *name)
+{
+    if (name && (!*name || strcmp(name, "0") == 0)) {
+        scontrol_missing(w->s, stderr, "Job 0 not found");
+        return false;
+    }
+    if (!take_ids(w, name, "slurm_load_jobs", "scontrol_print_job"))
+        return false;
+    if (name && (w->ids.n != 1 || strpbrk(name, "[.*,") || w->ids.ids[0].has_step)) {
+        scontrol_missing(w->s, stderr, "scontrol_print_job error: %s",
+                         slurm_err_text(ESLURM_INVALID_JOB_ID));
+        filter_ids_done(&w->ids);
+        return false;
+    }
+    return true;
 }
 
 static void show_jobs(struct scontrol *s, const char *name)
@@ -140,7 +160,7 @@ static void show_jobs(struct scontrol *s, const char *name)
     struct query_info info = { 0 };
     int r;
 
-    if (!take_ids(&w, name, "slurm_load_jobs", "scontrol_print_job"))
+    if (!take_one_job(&w, name))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
     request.jobs = &filter;
@@ -154,9 +174,10 @@ static void show_jobs(struct scontrol *s, const char *name)
     else if (r < 0)
         failed_query(&w, "slurm_load_jobs", r);
     else if (!w.shown && name && w.known)
-        scontrol_fail(s, "Job %s not found", name);
+        scontrol_missing(s, stderr, "Job %s not found", name);
     else if (!w.shown && name)
-        scontrol_fail(s, "slurm_load_jobs error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        scontrol_missing(s, stderr, "slurm_load_jobs error: %s",
+                         slurm_err_text(ESLURM_INVALID_JOB_ID));
     else if (!w.shown)
         strbuf_add(&w.out, s->quiet ? "" : "No jobs in the system\n");
     walk_done(&w);
@@ -231,6 +252,13 @@ static void show_steps(struct scontrol *s, const char *name)
     struct query_info info = { 0 };
     int r;
 
+    if (name && strspn(name, "0123456789") == 0 && !(*name == 's' && strlen(name) > 13)) {
+        scontrol_fail(s,
+                      "scontrol: error: scontrol_print_step: slurm_get_job_steps(%s) failed: "
+                      "JobID can not be zero",
+                      name);
+        return;
+    }
     if (!take_ids(&w, name, "slurm_get_job_steps", "scontrol_print_step"))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
@@ -283,7 +311,7 @@ static void show_nodes(struct scontrol *s, const char *name)
     struct cluster_nodes t;
 
     if (name && hostlist_parse(name, &names, NULL) < 0) {
-        scontrol_fail(s, "Node %s not found", name);
+        scontrol_missing(s, stderr, "unable to parse node list %s", name);
         return;
     }
     if (!load_cluster(s, "slurm_load_node", &t))
@@ -296,17 +324,40 @@ static void show_nodes(struct scontrol *s, const char *name)
     for (size_t i = 0; name && i < hostlist_count(names); i++) {
         long at = cluster_nodes_find(&t, hostlist_nth(names, i));
 
-        if (at >= 0) {
+        if (at >= 0 && t.nodes[at].record->state == PST__NODE_STATE__NODE_FUTURE && !s->future) {
+            continue; /* it is not there yet */
+        } else if (at >= 0) {
             put_node(&w, &t, (size_t)at);
         } else if (!s->json.wanted) {
-            strbuf_addf(&w.out, "Node %s not found\n", hostlist_nth(names, i));
-            s->status = CLI_EXIT_FAILED;
+            cli_write_out(&w.out, true);
+            scontrol_missing(s, stdout, "Node %s not found", hostlist_nth(names, i));
         }
     }
     if (s->json.wanted)
         end_json(&w, false, t.now_us);
     cluster_nodes_done(&t);
     walk_done(&w);
+}
+
+/* Every partition has all licences that are accounted. */
+static char *add_licenses(struct scontrol *s, const char *tres)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const struct conf *conf = cli_conf(&s->cli);
+    const char *list = conf_str(conf, CONF_LICENSES), *count;
+    char *text;
+
+    strbuf_add(&sb, tres);
+    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t len = strcspn(p, ":=,"), all = strcspn(p, ",");
+        _cleanup_free_ char *name = xasprintf_or_die("license/%.*s", (int)len, p);
+
+        count = len < all ? p + len + 1 : "1";
+        if (conf_option(conf, CONF_ACCOUNTING_STORAGE_TRES, name, NULL, NULL))
+            strbuf_addf(&sb, ",%s=%.*s", name, (int)strspn(count, "0123456789"), count);
+    }
+    check_mem_or_die(strbuf_detach(&sb, &text));
+    return text;
 }
 
 static void show_partitions(struct scontrol *s, const char *name)
@@ -320,11 +371,13 @@ static void show_partitions(struct scontrol *s, const char *name)
         begin_json(&w, "partitions");
     for (size_t i = 0; i < t.n_parts; i++) {
         const Pst__PartitionRecord *p = t.parts[i].record;
-        _cleanup_free_ char *tres = NULL;
+        _cleanup_free_ char *nodes_tres = NULL, *tres = NULL;
 
-        if (name ? strcmp(name, p->name) != 0 : p->hidden && !s->all)
+        if ((name && strcmp(name, p->name) != 0) ||
+            (p->hidden && !s->all && (!name || geteuid() != 0)))
             continue;
-        check_mem_or_die(cluster_part_tres(&t, &t.parts[i], &tres));
+        check_mem_or_die(cluster_part_tres(&t, &t.parts[i], &nodes_tres));
+        tres = add_licenses(s, nodes_tres);
         if (s->json.wanted)
             json_partition(&w.js, NULL, p, tres);
         else
@@ -334,8 +387,7 @@ static void show_partitions(struct scontrol *s, const char *name)
     if (s->json.wanted) {
         end_json(&w, false, t.now_us);
     } else if (!w.shown && name) {
-        strbuf_addf(&w.out, "Partition %s not found\n", name);
-        s->status = CLI_EXIT_FAILED;
+        scontrol_missing(s, stdout, "Partition %s not found", name);
     } else if (!w.shown) {
         strbuf_add(&w.out, s->quiet ? "" : "No partitions in the system\n");
     }
@@ -453,6 +505,95 @@ static void show_nothing(struct scontrol *s, const char *name)
     (void)name;
 }
 
+/* Needs the job's number; what a job has is in show job -d. */
+static void show_resources(struct scontrol *s, const char *name)
+{
+    (void)s;
+    if (!name)
+        (void)fprintf(stderr, "missing JobId: %s\n", slurm_err_text(0));
+}
+
+/* The nodes whose daemons run on this host, or on the one that is named. */
+static void show_aliases(struct scontrol *s, const char *name)
+{
+    char host[256] = "";
+    struct cluster_nodes t;
+    size_t shown = 0;
+
+    (void)gethostname(host, sizeof(host) - 1); /* empty: then no host is this one */
+    host[strcspn(host, ".")] = '\0';
+    if (!load_cluster(s, "slurm_load_node", &t))
+        return;
+    for (size_t i = 0; i < t.n_nodes; i++) {
+        const Pst__NodeRecord *n = t.nodes[i].record;
+
+        if (strcmp(n->hostname ? n->hostname : n->name, name ? name : host) == 0 ||
+            (name && strcmp(n->name, name) == 0))
+            (void)printf("%s%s", shown++ ? " " : "", n->name);
+    }
+    if (shown)
+        (void)printf("\n");
+    cluster_nodes_done(&t);
+}
+
+/* ---- what a daemon told about its machine -------------------------------------------------- */
+
+static void print_row(const char *label, const char *value)
+{
+    (void)printf("%-24s = %s\n", label, value);
+}
+
+static void print_number(const char *label, uint64_t value, const char *unit)
+{
+    (void)printf("%-24s = %llu%s\n", label, (unsigned long long)value, unit);
+}
+
+static void print_slurmd(const Pst__NodeRecord *n, int64_t now_us)
+{
+    char when[64];
+
+    print_number("Actual CPUs", n->cpus, "");
+    print_number("Actual Boards", n->has_boards ? n->boards : 1, "");
+    print_number("Actual sockets", n->sockets, "");
+    print_number("Actual cores", n->cores_per_socket, "");
+    print_number("Actual threads per core", n->threads_per_core, "");
+    print_number("Actual real memory", n->real_memory_mib, " MB");
+    print_number("Actual temp disk space", n->tmp_disk_mib, " MB");
+    time_fmt_stamp(n->slurmd_start_us, "None", now_us, when, sizeof(when));
+    print_row("Boot time", when);
+    print_row("Hostname", n->hostname ? n->hostname : n->name);
+    print_row("Version", n->version ? n->version : "");
+    (void)printf("\n");
+}
+
+static void show_slurmd(struct scontrol *s, const char *name)
+{
+    char host[256] = "";
+    struct cluster_nodes t;
+    const Pst__NodeRecord *found = NULL;
+    int r = cluster_nodes_load(scontrol_client(s, "slurm_load_node"), NULL, &t);
+
+    if (r < 0) {
+        scontrol_fail(s, "slurm_load_node error: %s", client_strerror(s->client, r));
+        return;
+    }
+    (void)gethostname(host, sizeof(host) - 1); /* empty: then no host is this one */
+    for (size_t i = 0; i < t.n_nodes && !found; i++) {
+        const Pst__NodeRecord *n = t.nodes[i].record;
+
+        if (name ? strcmp(n->name, name) == 0
+                 : strcmp(n->hostname ? n->hostname : n->name, host) == 0)
+            found = n;
+    }
+    if (found && found->version) {
+        print_slurmd(found, t.now_us);
+    } else {
+        cli_error("slurm_slurmd_info: Connection refused");
+        scontrol_fail(s, "slurm_load_slurmd_status:Connection refused");
+    }
+    cluster_nodes_done(&t);
+}
+
 #define ASSOC_MGR "assoc_mgr" /* the one with several arguments */
 
 static const struct entity {
@@ -460,21 +601,26 @@ static const struct entity {
     unsigned shortest; /* letters that are enough */
     void (*show)(struct scontrol *s, const char *name);
 } entities[] = {
-    { "aliases", 2, show_nothing },
+    { "aliases", 2, show_aliases },
     { "bbstat", 2, show_nothing },
     { "burstbuffer", 2, show_nothing },
     { "config", 1, show_config },
     { "daemons", 1, show_daemons },
     { "dwstat", 2, show_nothing },
-    { "federation", 1, show_nothing },
+    { "federation", 3, show_nothing },
     { "hostlistsorted", 9, scontrol_show_hostlistsorted },
     { "hostlist", 5, scontrol_show_hostlist },
     { "hostnames", 5, scontrol_show_hostnames },
     { "jobs", 1, show_jobs },
-    { "licenses", 1, scontrol_show_licenses },
+    { "jobid", 4, show_jobs },
+    { "licenses", 2, scontrol_show_licenses },
     { "nodes", 1, show_nodes },
-    { "partitions", 1, show_partitions },
+    { "partitions", 2, show_partitions },
+    { "partitionname", 10, show_partitions },
     { "reservations", 1, scontrol_show_resvs },
+    { "reservationname", 12, scontrol_show_resvs },
+    { "resources", 9, show_resources },
+    { "slurmd", 6, show_slurmd },
     { "steps", 2, show_steps },
 };
 
@@ -488,7 +634,8 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "too few arguments for keyword:show");
         return;
     }
-    if (strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) {
+    if ((strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) ||
+        strcasecmp(argv[0], "cache") == 0) {
         scontrol_show_assocs(s, argc - 1, argv + 1);
         return;
     }
@@ -512,7 +659,7 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
         return;
     }
     if (!scontrol_refuse(s, "show ", entity))
-        scontrol_fail(s, "invalid entity:%s for keyword:show", entity);
+        scontrol_fail(s, "invalid entity:%s for keyword:show", argv[0]);
 }
 
 void scontrol_show_names(FILE *f)

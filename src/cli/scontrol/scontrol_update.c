@@ -12,7 +12,9 @@
 #include "base/cleanup.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "cli/base/ids.h"
 #include "cli/query/out_filter.h"
+#include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_update.h"
 #include "cli/job/submit.h"
@@ -20,18 +22,60 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
-static void print_results(struct scontrol *s, const Pst__JobActionReply *reply, bool resized)
+/* "3_9", "3_[8-9]" of an array without such tasks: `3_[9]: text`. */
+static bool fail_tasks(struct scontrol *s, const char *id, const char *text)
+{
+    size_t len = id ? strcspn(id, "_") : 0;
+    const char *tasks = id && id[len] ? id + len + 1 : "";
+    bool set = tasks[0] == '[';
+    size_t n = strlen(tasks);
+
+    if (!len || !n || strspn(id, "0123456789") != len ||
+        strspn(tasks, "0123456789") != (set ? 0 : n) || (set && tasks[n - 1] != ']'))
+        return false;
+    scontrol_fail(s, "%.*s_[%.*s]: %s", (int)len, id, (int)(set ? n - 2 : n), tasks + set, text);
+    return true;
+}
+
+void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r)
+{
+    const char *text = r->text ? r->text : slurm_err_text(r->code);
+
+    if (r->code == ESLURM_INVALID_JOB_ID && !r->job_id && fail_tasks(s, r->id, text))
+        return;
+    if (r->id)
+        scontrol_fail(s, "%s for job %s", text, r->id);
+    else
+        scontrol_fail(s, "%s for job %u", text, r->job_id);
+}
+
+/* No job has the name that was to choose. */
+static void fail_name(struct scontrol *s, const struct update *u, const char *name)
+{
+    if (u->has_uid)
+        scontrol_fail(s, "scontrol: error: No jobs with user ID %u and name '%s'", u->uid, name);
+    else
+        scontrol_fail(s, "scontrol: error: No jobs with name '%s'", name);
+}
+
+static void fail_update(struct scontrol *s, const struct update *u, const Pst__JobActionResult *r)
+{
+    if (r->code == ESLURM_NOT_SUPPORTED && u->job.has_array_task_throttle)
+        cli_error("Update of ArrayTaskThrottle is only allowed on ArrayJobId");
+    scontrol_fail_result(s, r);
+}
+
+static void print_results(struct scontrol *s, const struct update *u,
+                          const Pst__JobActionReply *reply, const char *name)
 {
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
 
-        const char *text = r->text ? r->text : slurm_err_text(r->code);
-
-        if (r->code && r->id)
-            scontrol_fail(s, "%s for job %s", text, r->id);
+        if (name && r->code == ESLURM_INVALID_JOB_ID && !r->job_id)
+            fail_name(s, u, name);
         else if (r->code)
-            scontrol_fail(s, "%s for job %u", text, r->job_id);
-        else if (resized)
+            fail_update(s, u, r);
+        else if (u->job.has_min_nodes || u->job.req_nodes)
             scontrol_write_resized(s, r->job_id);
         if (!r->code)
             submit_print_messages(r->text);
@@ -56,12 +100,15 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
     request.clear = (uint32_t *)u->clear;
     request.n_clear = u->n_clear;
     request.name_match = (char *)name;
+    request.has_uid_match = name && u->has_uid;
+    request.uid_match = u->uid;
+    request.has_reset_accrue = request.reset_accrue = u->reset_accrue;
     r = client_call(scontrol_client(s, "slurm_update"), OP_JOB_UPDATE, &request.base,
                     (ProtobufCMessage **)&reply);
     if (r < 0)
         scontrol_fail(s, "%s for job %s", client_strerror(s->client, r), n_ids ? ids[0] : name);
     else
-        print_results(s, reply, u->job.has_min_nodes || u->job.req_nodes);
+        print_results(s, u, reply, name);
     if (r >= 0)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }
@@ -70,7 +117,6 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
 
 struct limit_lookup {
     uint32_t minutes;
-    int64_t start_us; /* of a job that runs; else 0 */
     bool found, unlimited;
 };
 
@@ -83,7 +129,6 @@ static int on_limit(void *ctx, const ProtobufCMessage *record, const struct quer
     l->found = true;
     l->unlimited = j->time_unlimited || !j->has_time_limit_min;
     l->minutes = j->time_limit_min;
-    l->start_us = j->state == PST__JOB_STATE__JOB_PENDING ? 0 : j->start_us;
     return 0;
 }
 
@@ -102,7 +147,7 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     }
     filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
     filter_ids_done(&ids);
-    query_need_names("time_limit_min time_unlimited state start_us", &pst__job_record__descriptor,
+    query_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor,
                      &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
@@ -117,33 +162,28 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     return r >= 0 && l->found;
 }
 
-/* The limit with which a running job ends then, in whole minutes. */
-static int64_t minutes_until(const struct limit_lookup *l, int64_t end_us)
-{
-    const int64_t minute_us = 60 * USEC_PER_SEC;
-
-    return l->start_us ? (end_us - l->start_us + minute_us - 1) / minute_us : 0;
-}
-
-/* TimeLimit=+2 and EndTime=: a limit of each job's own. */
+/* TimeLimit=+2: a limit of each job's own. */
 static void change_limits(struct scontrol *s, struct update *u, char **ids, size_t n_ids)
 {
-    int64_t end_us = u->job.end_us;
-
-    u->job.has_end_us = false;
     for (size_t i = 0; i < n_ids; i++) {
         struct limit_lookup l = { 0 };
         int64_t minutes;
 
         if (!present_limit(s, ids[i], &l))
             continue;
-        if (u->has_limit_change && l.unlimited) {
+        if (l.unlimited) {
             scontrol_fail(s, "scontrol: error: Cannot increment/decrement TimeLimit when set to "
                              "UNLIMITED.");
             continue;
         }
-        minutes = u->has_limit_change ? (int64_t)l.minutes + u->limit_change_min
-                                      : minutes_until(&l, end_us);
+        minutes = (int64_t)l.minutes + u->limit_change_min;
+        if (minutes < 0) {
+            scontrol_fail(s,
+                          "scontrol: error: TimeLimit decrement larger than current time limit "
+                          "(%lld > %u)",
+                          (long long)-u->limit_change_min, l.minutes);
+            continue;
+        }
         if (minutes < 1 || minutes >= UINT32_MAX) {
             scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_TIME_LIMIT), ids[i]);
             continue;
@@ -156,87 +196,163 @@ static void change_limits(struct scontrol *s, struct update *u, char **ids, size
 
 /* ---- entities -------------------------------------------------------------------------------- */
 
-static const char *word_value(int argc, char **argv, const char *key)
+static void print_abort(enum update_kind kind, const char *word, int r)
 {
-    const char *value = NULL;
-
-    for (int i = 0; i < argc; i++)
-        if (update_word_is(argv[i], key, &value))
-            return value;
-    return NULL;
+    if (kind == UPDATE_PART && r == -ENOENT)
+        (void)fprintf(stderr, "\nscontrol: error: Request aborted\n");
+    else
+        (void)fprintf(stderr, "Request aborted\n");
+    if (kind == UPDATE_NODE && r == -EBADMSG && update_names(word, "State", 2, NULL))
+        (void)fprintf(stderr, "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN "
+                              "POWER_UP UNDRAIN\n"
+                              "Not all states are valid given a node's prior state\n");
 }
 
-static void fail_partition(struct scontrol *s, const struct err *err, const char *word)
+/* One word of KEY=VALUE.  False: refused, and told. */
+static bool read_value(struct scontrol *s, struct update *u, enum update_kind kind,
+                       const char *word)
 {
-    scontrol_fail(s, "scontrol: error: %s", err->text);
-    if (update_word_is(word, "State", NULL))
-        (void)fprintf(
-            stderr, "scontrol: error: Acceptable State values are UP, DOWN, DRAIN and INACTIVE\n");
-    else
-        (void)fprintf(stderr, "scontrol: error: Request aborted\n");
+    struct err err = { .text = "" };
+    int r = update_set(u, kind, word, now_us(), &err);
+
+    if (r == 0)
+        return true;
+    if (r == -EAGAIN) { /* the others are taken */
+        if (err.text[0])
+            (void)fprintf(stderr, "%s\n", err.text);
+        return true;
+    }
+    if (kind == UPDATE_PART && r == -EBADMSG) {
+        scontrol_fail(s, "scontrol: error: %s  Request aborted", err.text);
+        return false;
+    }
+    scontrol_fail(s, "%s%s", kind == UPDATE_PART && r == -ENOENT ? "scontrol: error: " : "",
+                  err.text);
+    if (r == -ENOENT || r == -EBADMSG)
+        print_abort(kind, word, r);
+    return false;
 }
 
 /* Every word but the one that names the entity. */
 static bool read_values(struct scontrol *s, struct update *u, enum update_kind kind,
                         const char *entity, int argc, char **argv)
 {
-    int64_t now = now_us();
-
-    for (int i = 0; i < argc; i++) {
-        struct err err = { .text = "" };
-        int r;
-
-        if (update_word_is(argv[i], entity, NULL))
-            continue;
-        r = update_set(u, kind, argv[i], now, &err);
-        if (r == 0)
-            continue;
-        if (kind == UPDATE_PART) {
-            fail_partition(s, &err, argv[i]);
+    for (int i = 0; i < argc; i++)
+        if (argv[i] != entity && !read_value(s, u, kind, argv[i]))
             return false;
-        }
-        scontrol_fail(s, "%s", err.text);
-        if (r == -EDOM) /* the sentence is complete */
-            return false;
-        (void)fprintf(stderr, "Request aborted\n");
-        if (kind == UPDATE_NODE && update_word_is(argv[i], "State", NULL))
-            (void)fprintf(stderr, "Valid states are: NoResp DRAIN FAIL FUTURE RESUME POWER_DOWN "
-                                  "POWER_UP UNDRAIN\n"
-                                  "Not all states are valid given a node's prior state\n");
+    if (!u->any) {
+        scontrol_fail(s, "%sNo changes specified", kind == UPDATE_PART ? "scontrol: error: " : "");
         return false;
     }
     return true;
 }
 
-static void update_job(struct scontrol *s, int argc, char **argv, const char *id, const char *name)
+/* JobId=LIST or JobName=NAME is the word `entity`. */
+static void update_job(struct scontrol *s, int argc, char **argv, const char *entity,
+                       const char *id, const char *name)
 {
     struct update u;
     char **ids = NULL;
     size_t n_ids = 0;
+    struct filter_ids parsed = { 0 };
 
     update_init(&u);
-    if (id) {
-        struct filter_ids parsed = { 0 };
-        struct err err = { .text = "" };
-
-        if (filter_parse_ids(id, &parsed, &err) < 0)
-            scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
-        filter_ids_done(&parsed);
-        if (err.text[0])
-            return;
-        filter_add_ids(&ids, &n_ids, id);
+    if (!read_values(s, &u, UPDATE_JOB, entity, argc, argv)) {
+        update_done(&u);
+        return;
     }
-    if (read_values(s, &u, UPDATE_JOB, id ? "JobId" : "JobName", argc, argv)) {
-        bool own = u.has_limit_change || u.job.has_end_us;
-
-        if (own && !n_ids)
+    if (id && filter_parse_ids(id, &parsed, NULL) < 0) {
+        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
+    } else if (id && !*id) {
+        scontrol_fail(s, "No changes specified");
+    } else {
+        if (id)
+            filter_add_ids(&ids, &n_ids, id);
+        if (u.refused)
+            scontrol_fail(s, "%s for job %s", slurm_err_text(u.refused), id ? id : name);
+        else if (u.has_limit_change && !n_ids)
             scontrol_fail(s, "TimeLimit can be changed by an amount for jobs named by JobId only");
-        else if (own)
+        else if (u.has_limit_change)
             change_limits(s, &u, ids, n_ids);
         else
             send_job_update(s, &u, ids, n_ids, id ? NULL : name);
     }
+    filter_ids_done(&parsed);
     argwords_free(ids, n_ids);
+    update_done(&u);
+}
+
+/* What the controller would refuse as well, in words that name the mistake. */
+static const char *node_mistake(const struct update *u)
+{
+    bool ends = u->node_action == PST__NODE_ACTION__NODE_ACT_DOWN ||
+                u->node_action == PST__NODE_ACTION__NODE_ACT_DRAIN ||
+                u->node_action == PST__NODE_ACTION__NODE_ACT_FAIL;
+
+    if (!update_reason_given(u))
+        return "You must specify a reason when DOWNING or DRAINING a node. Request denied";
+    if (!ends && u->resume_given)
+        return "You can only specify a resume time when DOWNING or DRAINING a node. Request denied";
+    return NULL;
+}
+
+static void update_nodes(struct scontrol *s, int argc, char **argv, const char *entity,
+                         const char *nodes)
+{
+    Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
+    struct update u;
+    int r;
+
+    update_init(&u);
+    if (!read_values(s, &u, UPDATE_NODE, entity, argc, argv)) {
+        update_done(&u);
+        return;
+    }
+    if (node_mistake(&u)) {
+        scontrol_fail(s, "%s", node_mistake(&u));
+        update_done(&u);
+        return;
+    }
+    request.nodes = (char *)nodes;
+    request.has_action = true;
+    request.action = u.node_action;
+    request.set = &u.node;
+    request.clear = u.clear;
+    request.n_clear = u.n_clear;
+    r = client_call(scontrol_client(s, "slurm_update"), OP_NODE_UPDATE, &request.base, NULL);
+    if (r < 0)
+        scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+    update_done(&u);
+}
+
+static int send_partition(struct scontrol *s, struct update *u, const char *name, bool create,
+                          bool remove)
+{
+    Pst__PartUpdateRequest request = PST__PART_UPDATE_REQUEST__INIT;
+
+    request.name = (char *)name;
+    request.set = &u->part;
+    request.clear = u->clear;
+    request.n_clear = u->n_clear;
+    request.has_create = request.create = create;
+    request.has_remove = request.remove = remove;
+    return client_call(scontrol_client(s, "slurm_update"), OP_PART_UPDATE, &request.base, NULL);
+}
+
+static void update_partition(struct scontrol *s, int argc, char **argv, const char *entity,
+                             const char *name, bool create)
+{
+    struct update u;
+    int r;
+
+    update_init(&u);
+    u.any = create;
+    if (read_values(s, &u, UPDATE_PART, entity, argc, argv)) {
+        r = send_partition(s, &u, name, create, false);
+        if (r < 0)
+            scontrol_fail(s, create ? "Error creating the partition: %s" : "slurm_update error: %s",
+                          client_strerror(s->client, r));
+    }
     update_done(&u);
 }
 
@@ -309,7 +425,8 @@ static void send_step(struct scontrol *s, struct update *u, const struct ids *id
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
-static void update_steps(struct scontrol *s, int argc, char **argv, const char *name)
+static void update_steps(struct scontrol *s, int argc, char **argv, const char *word,
+                         const char *name)
 {
     struct ids id = { 0 };
     struct step_limits l = { .id = &id };
@@ -319,7 +436,7 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
     update_init(&u);
     if (ids_parse(name, &id, NULL) < 0) {
         scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
-    } else if (read_values(s, &u, UPDATE_JOB, "StepId", argc, argv)) {
+    } else if (read_values(s, &u, UPDATE_JOB, word, argc, argv)) {
         r = find_steps(s, &l);
         if (r < 0 && r != -EREMOTEIO)
             scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
@@ -333,88 +450,69 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
     update_done(&u);
 }
 
-static void update_nodes(struct scontrol *s, int argc, char **argv, const char *nodes)
-{
-    Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
-    struct update u;
-    int r;
+/* ---- which entity ------------------------------------------------------------------------------ */
 
-    update_init(&u);
-    if (!read_values(s, &u, UPDATE_NODE, "NodeName", argc, argv)) {
-        update_done(&u);
-        return;
-    }
-    if (!update_reason_given(&u)) {
-        scontrol_fail(
-            s, u.node_action == PST__NODE_ACTION__NODE_ACT_FAIL
-                   ? "You must specify a reason when FAILING a node. Request denied"
-                   : "You must specify a reason when DOWNING or DRAINING a node. Request denied");
-        update_done(&u);
-        return;
-    }
-    request.nodes = (char *)nodes;
-    request.has_action = true;
-    request.action = u.node_action;
-    request.set = &u.node;
-    request.clear = u.clear;
-    request.n_clear = u.n_clear;
-    r = client_call(scontrol_client(s, "slurm_update"), OP_NODE_UPDATE, &request.base, NULL);
-    if (r < 0)
-        scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
-    update_done(&u);
+enum entity { NO_ENTITY, JOB, JOB_NAMED, NODE, PARTITION, RESERVATION, STEP, ENTITIES };
+
+static const struct {
+    const char *key;
+    size_t shortest;
+} entities[ENTITIES] = {
+    [JOB] = { "JobId", 3 },
+    [JOB_NAMED] = { "JobName", 4 },
+    [NODE] = { "NodeName", 4 },
+    [PARTITION] = { "PartitionName", 4 },
+    [RESERVATION] = { "ReservationName", 3 },
+    [STEP] = { "StepId", 4 },
+};
+
+/* Which entity the words name: *ret_word is the one that does, *ret_value what follows its sign. */
+static enum entity find_entity(int argc, char **argv, const char **ret_word, const char **ret_value)
+{
+    for (int e = JOB; e < ENTITIES; e++)
+        for (int i = 0; i < argc; i++)
+            if (update_names(argv[i], entities[e].key, entities[e].shortest, ret_value)) {
+                *ret_word = argv[i];
+                return (enum entity)e;
+            }
+    return NO_ENTITY;
 }
 
-static int send_partition(struct scontrol *s, struct update *u, const char *name, bool create,
-                          bool remove)
+/* The entity that a word without "=" begins. */
+static enum entity begun_entity(const char *word)
 {
-    Pst__PartUpdateRequest request = PST__PART_UPDATE_REQUEST__INIT;
-
-    request.name = (char *)name;
-    request.set = &u->part;
-    request.clear = u->clear;
-    request.n_clear = u->n_clear;
-    request.has_create = request.create = create;
-    request.has_remove = request.remove = remove;
-    return client_call(scontrol_client(s, "slurm_update"), OP_PART_UPDATE, &request.base, NULL);
+    for (int e = JOB; e < ENTITIES; e++)
+        if (strlen(word) >= entities[e].shortest && strlen(word) <= strlen(entities[e].key) &&
+            strncasecmp(word, entities[e].key, strlen(word)) == 0)
+            return (enum entity)e;
+    return NO_ENTITY;
 }
 
-static void update_partition(struct scontrol *s, int argc, char **argv, const char *name,
-                             bool create)
-{
-    struct update u;
-    int r;
-
-    update_init(&u);
-    if (read_values(s, &u, UPDATE_PART, "PartitionName", argc, argv)) {
-        r = send_partition(s, &u, name, create, false);
-        if (r < 0)
-            scontrol_fail(s, create ? "Error creating the partition: %s" : "slurm_update error: %s",
-                          client_strerror(s->client, r));
-    }
-    update_done(&u);
-}
-
-/* `update job 7 ...` names its entity in two words: the one word for it, or NULL.  The caller
- * frees. */
+/* Of a job and a reservation, `update job 7 ...` names the entity in two words: the one word for
+ * it, or NULL.  The caller frees. */
 static char *entity_of_words(int argc, char **argv)
 {
-    static const struct {
-        const char *word, *key;
-    } entities[] = { { "job", "JobId" },
-                     { "jobid", "JobId" },
-                     { "node", "NodeName" },
-                     { "nodename", "NodeName" },
-                     { "part", "PartitionName" },
-                     { "partition", "PartitionName" },
-                     { "partitionname", "PartitionName" },
-                     { "res", "ReservationName" },
-                     { "reservation", "ReservationName" },
-                     { "reservationname", "ReservationName" } };
+    enum entity e = argc >= 2 && !strchr(argv[1], '=') ? begun_entity(argv[0]) : NO_ENTITY;
 
-    for (size_t i = 0; argc >= 2 && i < ARRAY_SIZE(entities); i++)
-        if (strcasecmp(argv[0], entities[i].word) == 0 && !strchr(argv[1], '='))
-            return xasprintf_or_die("%s=%s", entities[i].key, argv[1]);
-    return NULL;
+    return e == JOB || e == RESERVATION ? xasprintf_or_die("%s=%s", entities[e].key, argv[1])
+                                        : NULL;
+}
+
+static void fail_entity(struct scontrol *s, const char *word)
+{
+    enum entity e = begun_entity(word);
+
+    if (e == JOB) {
+        scontrol_fail(s, "Invalid input: %s\nRequest aborted", word);
+        return;
+    }
+    if (e == NODE || e == PARTITION) {
+        scontrol_fail(s, "scontrol: error: Invalid input: %s  Request aborted", word);
+        return;
+    }
+    scontrol_fail(s, "No valid entity in update command\n"
+                     "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
+                     "\"JobId\", or \"SlurmctldDebug\"");
 }
 
 /* `update node=n1 ...`: the word with the whole key, or NULL.  The caller frees. */
@@ -431,7 +529,7 @@ static char *lengthen_node(int argc, char **argv)
 void scontrol_update(struct scontrol *s, int argc, char **argv)
 {
     _cleanup_free_ char *entity = entity_of_words(argc, argv);
-    const char *id, *name;
+    const char *word = NULL, *value = NULL;
 
     if (entity) {
         argc--;
@@ -439,84 +537,133 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
     } else {
         entity = lengthen_node(argc, argv);
     }
-    id = word_value(argc, argv, "JobId");
     if (argc < 1) {
         scontrol_fail(s, "too few arguments for update keyword");
         return;
     }
-    if (id || (name = word_value(argc, argv, "JobName"))) {
-        update_job(s, argc, argv, id, id ? NULL : name);
-        return;
-    }
-    name = word_value(argc, argv, "NodeName");
-    if (name) {
-        update_nodes(s, argc, argv, name);
-        return;
-    }
-    name = word_value(argc, argv, "PartitionName");
-    if (name) {
-        update_partition(s, argc, argv, name, false);
-        return;
-    }
-    if (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation")) {
+    switch (find_entity(argc, argv, &word, &value)) {
+    case JOB:
+        update_job(s, argc, argv, word, value, NULL);
+        break;
+    case JOB_NAMED:
+        update_job(s, argc, argv, word, NULL, value);
+        break;
+    case NODE:
+        update_nodes(s, argc, argv, word, value);
+        break;
+    case PARTITION:
+        update_partition(s, argc, argv, word, value, false);
+        break;
+    case RESERVATION:
         scontrol_update_resv(s, argc, argv);
-        return;
+        break;
+    case STEP:
+        update_steps(s, argc, argv, word, value);
+        break;
+    default:
+        fail_entity(s, argv[0]);
     }
-    name = word_value(argc, argv, "StepId");
-    if (name) {
-        update_steps(s, argc, argv, name);
-        return;
+}
+
+/* Nodes are those of slurm.conf; the controller says who may ask. */
+static void create_nodes(struct scontrol *s, const char *word)
+{
+    Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
+    int r;
+
+    request.has_action = true;
+    request.action = PST__NODE_ACTION__NODE_ACT_OTHER;
+    request.nodes = (char *)""; /* names none: refused */
+    r = client_call(scontrol_client(s, "slurm_update"), OP_NODE_UPDATE, &request.base, NULL);
+    if (r < 0 && client_error(s->client, NULL) == ESLURM_USER_ID_MISSING) {
+        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_USER_ID_MISSING));
+    } else if (update_names(word, "NodeName", 5, NULL)) {
+        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_DISABLED));
+    } else {
+        cli_error("Failed to parse nodeline '%s'", word);
+        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(SLURM_ERROR));
     }
-    scontrol_fail(s, "No valid entity in update command");
-    (void)fprintf(stderr,
-                  "Input line must include \"NodeName\", \"PartitionName\", \"Reservation\", "
-                  "\"JobId\", or \"SlurmctldDebug\"\n");
 }
 
 void scontrol_create(struct scontrol *s, int argc, char **argv)
 {
-    const char *name = word_value(argc, argv, "PartitionName");
+    const char *word = NULL, *value = NULL;
+    enum entity e;
 
-    if (argc < 1)
+    if (argc < 1) {
         scontrol_fail(s, "too few arguments for create keyword");
-    else if (name)
-        update_partition(s, argc, argv, name, true);
-    else if (word_value(argc, argv, "NodeName"))
-        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_DISABLED));
-    else
+        return;
+    }
+    e = find_entity(argc, argv, &word, &value);
+    if (e == NO_ENTITY || e == JOB || e == JOB_NAMED || e == STEP)
+        e = begun_entity(argv[0]);
+    if (e == PARTITION && word)
+        update_partition(s, argc, argv, word, value, true);
+    else if (e == PARTITION)
+        scontrol_fail(s, "scontrol: error: Invalid input: %s  Request aborted", argv[0]);
+    else if (e == NODE)
+        create_nodes(s, word ? word : argv[0]);
+    else if (e == RESERVATION)
         scontrol_create_resv(s, argc, argv);
+    else
+        scontrol_fail(s, "scontrol: error: Invalid creation entity: %s", argv[0]);
 }
 
-void scontrol_delete(struct scontrol *s, int argc, char **argv)
+static void delete_partition(struct scontrol *s, const char *word, const char *name)
 {
-    const char *name = word_value(argc, argv, "PartitionName");
     struct update u;
     int r;
 
-    if (argc < 1) {
-        scontrol_fail(s, "too few arguments for keyword:delete");
-        return;
-    }
-    if (!name &&
-        (word_value(argc, argv, "ReservationName") || word_value(argc, argv, "Reservation"))) {
-        name = word_value(argc, argv, "ReservationName");
-        scontrol_delete_resv(s, argc, argv, name ? name : word_value(argc, argv, "Reservation"));
-        return;
-    }
-    if (!name && argc == 1 && !strchr(argv[0], '=')) {
-        scontrol_fail(s, "scontrol: error: Proper format is 'delete <ENTITY>=<ID>' or "
-                         "'delete <ENTITY> <ID>'");
-        return;
-    }
-    if (!name) {
-        scontrol_fail(s, "delete_%s: %s", argv[0], slurm_err_text(ESLURM_DISABLED));
-        return;
-    }
     update_init(&u);
     r = send_partition(s, &u, name, false, true);
     if (r < 0)
-        scontrol_fail(s, "delete_partition %s: %s", argv[0], client_strerror(s->client, r));
+        scontrol_fail(s, "delete_partition %s: %s", word, client_strerror(s->client, r));
     update_done(&u);
+}
+
+/* Nodes of slurm.conf stay. */
+static void delete_nodes(struct scontrol *s, const char *word, const char *names)
+{
+    struct cluster_nodes t;
+    int code = ESLURM_INVALID_NODE_NAME, r;
+
+    r = cluster_nodes_load(scontrol_client(s, "slurm_load_node"), NULL, &t);
+    if (r >= 0) {
+        if (cluster_nodes_find(&t, names) >= 0)
+            code = ESLURM_INVALID_NODE_STATE;
+        cluster_nodes_done(&t);
+    }
+    if (*names)
+        cli_error("failed to delete nodes %s", names);
+    scontrol_fail(s, "delete_node %s: %s", word, slurm_err_text(code));
+}
+
+/* `delete ENTITY=ID`; `delete ENTITY ID` names nothing. */
+void scontrol_delete(struct scontrol *s, int argc, char **argv)
+{
+    const char *word = NULL, *value = NULL;
+    enum entity e;
+
+    if (argc < 1) {
+        scontrol_fail(s, "too few arguments for delete keyword");
+        return;
+    }
+    e = find_entity(argc, argv, &word, &value);
+    if (!word && argc < 2 && !strchr(argv[0], '=')) {
+        cli_error("Proper format is 'delete <ENTITY>=<ID>' or 'delete <ENTITY> <ID>'");
+        s->status = CLI_EXIT_FAILED;
+        return;
+    }
+    if (!word)
+        e = begun_entity(argv[0]);
+    if (e == PARTITION)
+        delete_partition(s, argv[0], word ? value : "");
+    else if (e == RESERVATION)
+        scontrol_delete_resv(s, argc, argv, word ? value : "");
+    else if (e == NODE)
+        delete_nodes(s, argv[0], word ? value : "");
+    else
+        scontrol_fail(s, "Invalid deletion entity: %s", argv[0]);
 }
 
 void scontrol_update_names(FILE *f)

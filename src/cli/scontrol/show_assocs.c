@@ -2,7 +2,9 @@
  *
  * Arguments choose: users=, accounts=, qos= (lists) and flags=users,assoc,qos.  N stands where
  * no limit is set; what is in use comes in parentheses.  One thread. */
+#include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -167,7 +169,7 @@ static void put_user(const Pst__AssocMgrRecord *r)
 
     (void)printf("UserName=%s(%u) DefAccount=%s DefWckey=%s AdminLevel=%s\n", r->user->name,
                  uid_of(r->user->name), r->default_account ? r->default_account : "(null)",
-                 r->default_wckey ? r->default_wckey : "(null)",
+                 r->default_wckey ? r->default_wckey : "",
                  level < ARRAY_SIZE(levels) ? levels[level] : "None");
 }
 
@@ -327,7 +329,25 @@ static void put_qos(const Pst__AssocMgrRecord *r)
 
 struct print {
     unsigned section; /* printed last: 0 none, 1 users, 2 associations, 3 QOS */
+    uint32_t wanted;  /* bits of enum AssocMgrPart; 0 = all */
 };
+
+#define SECTIONS 3
+
+/* The sections up to this one that have no records. */
+static void pass_sections(struct print *p, unsigned section)
+{
+    static const struct {
+        Pst__AssocMgrPart part;
+        const char *things;
+    } sections[] = { [1] = { PST__ASSOC_MGR_PART__ASSOC_MGR_USERS, "users" },
+                     [2] = { PST__ASSOC_MGR_PART__ASSOC_MGR_ASSOCS, "associations" },
+                     [3] = { PST__ASSOC_MGR_PART__ASSOC_MGR_QOS, "QOS" } };
+
+    for (unsigned i = p->section + 1; i < section; i++)
+        if (!p->wanted || p->wanted >> sections[i].part & 1)
+            (void)printf("\nNo %s currently cached in Slurm.\n\n", sections[i].things);
+}
 
 static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
@@ -337,8 +357,10 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     unsigned section = r->user ? 1 : r->assoc ? 2 : 3;
 
     (void)info;
-    if (section != p->section)
+    if (section != p->section) {
+        pass_sections(p, section);
         (void)printf("\n%s Records\n\n", titles[section]);
+    }
     p->section = section;
     if (r->user)
         put_user(r);
@@ -349,12 +371,70 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
+/* One line a record: what is indented belongs to the line above, empty lines go. */
+static void print_folded(const char *text)
+{
+    for (const char *p = text; *p;) {
+        size_t len = strcspn(p, "\n"), lead = strspn(p, " "), blanks = 0;
+
+        while (len > lead && p[len - 1 - blanks] == ' ')
+            blanks++;
+        if (len > lead)
+            (void)printf("%s%.*s",
+                         p == text ? ""
+                         : lead    ? " "
+                                   : "\n",
+                         (int)(len - lead - blanks), p + lead);
+        p += len + (p[len] == '\n');
+    }
+    (void)printf("\n");
+}
+
+/* Run the query; records that have to be folded are gathered first. */
+static int print_assocs(struct scontrol *s, struct client *c, const Pst__AssocMgrRequest *req)
+{
+    struct print p = { .wanted = req->has_parts ? req->parts : 0 };
+    FILE *out = stdout;
+    char *text = NULL;
+    size_t size = 0;
+    int r;
+
+    if (s->show.oneliner)
+        stdout = open_memstream(&text, &size);
+    if (!stdout) {
+        stdout = out;
+        return -ENOMEM;
+    }
+    (void)printf("Current Association Manager state\n");
+    r = query_run(c, OP_QUERY_ASSOCS, &req->base, &pst__assoc_mgr_record__descriptor, on_record, &p,
+                  NULL);
+    if (r >= 0)
+        pass_sections(&p, SECTIONS + 1);
+    if (stdout != out) {
+        (void)fclose(stdout); /* text is complete now */
+        stdout = out;
+        print_folded(text);
+        free(text);
+    }
+    return r;
+}
+
+/* A word that is none of the arguments; a flag that is unknown leaves the exit status alone. */
+static void fail_word(struct scontrol *s, const char *word)
+{
+    const char *value = strchr(word, '=');
+
+    if (value && strncasecmp(word, "flags=", 6) == 0)
+        (void)fprintf(stderr, "invalid flag '%s', valid options are 'Assoc, QOS, and/or Users'\n",
+                      value + 1);
+    else
+        scontrol_fail(s, "invalid entity: %s for keyword:show assoc_mgr", word);
+}
+
 void scontrol_show_assocs(struct scontrol *s, int argc, char **argv)
 {
     Pst__AssocMgrRequest req = PST__ASSOC_MGR_REQUEST__INIT;
     char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
-    struct query_info info;
-    struct print p = { 0 };
     bool good = true;
     int r;
 
@@ -362,21 +442,14 @@ void scontrol_show_assocs(struct scontrol *s, int argc, char **argv)
         words[i] = xstrdup_or_die(argv[i]);
         good = take_word(&req, words[i]);
         if (!good)
-            scontrol_fail(
-                s,
-                "invalid option:%s for assoc_mgr: users=, accounts=, qos= or flags=users,assoc,qos",
-                argv[i]);
+            fail_word(s, argv[i]);
     }
     if (good) {
         struct client *c = scontrol_client(s, "show assoc_mgr");
 
-        (void)printf("Current Association Manager state\n");
-        r = query_run(c, OP_QUERY_ASSOCS, &req.base, &pst__assoc_mgr_record__descriptor, on_record,
-                      &p, &info);
+        r = print_assocs(s, c, &req);
         if (r < 0)
             scontrol_fail(s, "slurm_load_assoc_mgr_info error: %s", client_strerror(c, r));
-        else if (!info.records)
-            (void)printf("\nNo associations, users or QOS match.\n");
     }
     for (int i = 0; i < argc; i++)
         free(words[i]);

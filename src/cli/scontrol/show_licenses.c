@@ -142,8 +142,8 @@ static uint64_t count_left(const struct license *l)
     return l->total > gone ? l->total - gone : 0;
 }
 
-static void print_json(struct scontrol *s, const struct licenses *l, const char *name,
-                       int64_t updated_us)
+/* All of them, whatever name was asked for. */
+static void print_json(struct scontrol *s, const struct licenses *l, int64_t updated_us)
 {
     _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
     const struct conf *conf = cli_conf(&s->cli);
@@ -155,8 +155,6 @@ static void print_json(struct scontrol *s, const struct licenses *l, const char 
     for (size_t i = 0; i < l->n; i++) {
         const struct license *lic = &l->list[i];
 
-        if (name && strcmp(lic->name, name) != 0)
-            continue;
         json_object(&js, NULL);
         json_str(&js, "LicenseName", lic->name);
         json_int(&js, "Total", (int64_t)lic->total);
@@ -180,6 +178,7 @@ static void print_json(struct scontrol *s, const struct licenses *l, const char 
 
 static void print_text(struct scontrol *s, struct licenses *l, const char *name)
 {
+    const char *next = s->show.oneliner ? " " : "\n    ";
     bool any = false;
 
     if (l->n)
@@ -190,18 +189,19 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
         if (name && strcmp(lic->name, name) != 0)
             continue;
         any = true;
-        (void)printf("LicenseName=%s\n    Total=%llu Used=%llu Free=%llu Reserved=%llu Remote=%s\n",
-                     lic->name, (unsigned long long)lic->total, (unsigned long long)lic->used,
+        (void)printf("LicenseName=%s%sTotal=%llu Used=%llu Free=%llu Reserved=%llu Remote=%s",
+                     lic->name, next, (unsigned long long)lic->total, (unsigned long long)lic->used,
                      (unsigned long long)count_left(lic), (unsigned long long)lic->reserved,
                      lic->remote ? "yes" : "no");
         if (lic->remote) {
             char when[64];
 
             time_fmt_stamp(lic->update_us, "Unknown", now_us(), when, sizeof(when));
-            (void)printf("    LastConsumed=%llu LastDeficit=%llu LastUpdate=%s\n",
+            (void)printf("%sLastConsumed=%llu LastDeficit=%llu LastUpdate=%s", next,
                          (unsigned long long)lic->last_consumed, (unsigned long long)lic->deficit,
                          when);
         }
+        (void)printf("\n");
     }
     if (!any && name)
         scontrol_fail(s, "scontrol: error: query \"%s\" matched zero licenses.", name);
@@ -224,7 +224,7 @@ void scontrol_show_licenses(struct scontrol *s, const char *name)
     if (r < 0)
         scontrol_fail(s, "slurm_load_licenses error: %s", client_strerror(s->client, r));
     else if (s->json.wanted)
-        print_json(s, &l, name, updated_us);
+        print_json(s, &l, updated_us);
     else
         print_text(s, &l, name);
     for (size_t i = 0; i < l.n; i++)

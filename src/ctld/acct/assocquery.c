@@ -207,8 +207,7 @@ static void add_assocs(struct wish *w, struct assocquery *q)
         Pst__AssocMgrRecord *r;
 
         if (a->rec->deleted || !find_word(w->req->accounts, w->req->n_accounts, a->rec->account) ||
-            (w->req->n_users &&
-             !(a->user && find_word(w->req->users, w->req->n_users, a->rec->user))) ||
+            (a->user && !find_word(w->req->users, w->req->n_users, a->rec->user)) ||
             (w->only && !(a->user && strcmp(w->only, a->rec->user) == 0)))
             continue;
         r = add_record(q);

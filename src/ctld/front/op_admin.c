@@ -1,13 +1,19 @@
 /* op_admin.c - ops of administrators that concern the controller itself: reconfigure, shutdown,
- * log level; and tokens */
+ * tokens, log levels and what else is set until the configuration is read again */
+#include "ctld/front/op_admin.h"
+
 #include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
@@ -74,17 +80,183 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     free(r.token);
 }
 
+/* ---- what scontrol sets in the running controller ------------------------------------------ */
+
+#define FLAGS_MAX 128 /* more than DebugFlags has */
+
+struct tuning {
+    bool level_set;
+    char *flags; /* names in order, with commas; NULL: as slurm.conf says, "": none */
+    char dampening[16];
+};
+
+static void forget_all(struct tuning *t)
+{
+    free(t->flags);
+    *t = (struct tuning){ 0 };
+}
+
+const char *tuning_value(const struct ctld *ctld, const char *key, const char *value)
+{
+    const struct tuning *t = ctld->tuning;
+
+    if (t->level_set && strcmp(key, "SlurmctldDebug") == 0)
+        return log_level_name(log_get_level());
+    if (t->flags && strcmp(key, "DebugFlags") == 0)
+        return t->flags[0] ? t->flags : NULL;
+    if (t->dampening[0] && strcmp(key, "FairShareDampeningFactor") == 0)
+        return t->dampening;
+    return value;
+}
+
+/* ---- flags ----------------------------------------------------------------------------------- */
+
+struct flagset {
+    const char *names[FLAGS_MAX];
+    size_t n;
+};
+
+static void set_flag(struct flagset *s, const char *name, bool on)
+{
+    size_t i = 0;
+
+    while (i < s->n && strcmp(s->names[i], name) != 0)
+        i++;
+    if (on && i == s->n && s->n < FLAGS_MAX)
+        s->names[s->n++] = name;
+    else if (!on && i < s->n)
+        s->names[i] = s->names[--s->n];
+}
+
+/* "a,b": each known name. */
+static void set_list(struct flagset *s, const char *list, bool on)
+{
+    for (const char *p = list ? list : ""; *p;) {
+        size_t len = strcspn(p, ",");
+        char word[64];
+        const char *name;
+
+        (void)snprintf(word, sizeof(word), "%.*s", (int)MIN(len, sizeof(word) - 1), p); /* fits */
+        name = conf_debug_flag(word);
+        if (name)
+            set_flag(s, name, on);
+        p += len;
+        p += *p == ',';
+    }
+}
+
+static int compare_flags(const void *a, const void *b)
+{
+    return strcasecmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static int change_flags(struct ctld *ctld, const Pst__DebugRequest *req)
+{
+    struct tuning *t = ctld->tuning;
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    struct flagset set = { .n = 0 };
+    char *names;
+    int r;
+
+    set_list(&set, t->flags ? t->flags : conf_str(ctld->conf, CONF_DEBUG_FLAGS), true);
+    for (size_t i = 0; i < req->n_flags; i++) {
+        const char *word = req->flags[i];
+
+        if ((word[0] != '+' && word[0] != '-') || !conf_debug_flag(word + 1))
+            return -EINVAL;
+        set_list(&set, word + 1, word[0] == '+');
+    }
+    if (set.n)
+        qsort(set.names, set.n, sizeof(set.names[0]), compare_flags);
+    for (size_t i = 0; i < set.n; i++)
+        strbuf_addf(&text, "%s%s", i ? "," : "", set.names[i]);
+    r = strbuf_detach(&text, &names);
+    if (r < 0)
+        return r;
+    free(t->flags);
+    t->flags = names;
+    return 0;
+}
+
+/* ---- the operation --------------------------------------------------------------------------- */
+
+/* The request goes on to slurmd of each node; all must be known and connected. */
+static int tell_nodes(struct ctld *ctld, const Pst__DebugRequest *req)
+{
+    _cleanup_(hostlist_free) struct hostlist *names = NULL;
+    Pst__DebugRequest order = PST__DEBUG_REQUEST__INIT;
+    int code = 0;
+
+    if (hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &names, NULL) < 0)
+        return ESLURM_INVALID_NODE_NAME;
+    order.level = req->level;
+    order.flags = req->flags;
+    order.n_flags = req->n_flags;
+    for (size_t i = 0; i < hostlist_count(names); i++)
+        if (!cluster_node_named(ctld->cluster, hostlist_nth(names, i)))
+            return ESLURM_INVALID_NODE_NAME;
+    for (size_t i = 0; i < hostlist_count(names); i++)
+        if (!node_send(ctld, cluster_node_named(ctld->cluster, hostlist_nth(names, i)),
+                       ctld->applied_lsn, OP_NODE_DEBUG, &order.base))
+            code = SLURM_NO_CHANGE_IN_DATA;
+    return code;
+}
+
+static int change_here(struct ctld *ctld, const Pst__DebugRequest *req)
+{
+    struct tuning *t = ctld->tuning;
+    enum log_level level;
+
+    if (req->level && log_level_parse(req->level, &level) < 0)
+        return EPST_BAD_REQUEST;
+    if (req->n_flags && change_flags(ctld, req) < 0)
+        return EPST_BAD_REQUEST;
+    if (req->level) {
+        log_set_level(level);
+        t->level_set = true;
+    }
+    if (req->has_fs_dampening)
+        (void)snprintf(t->dampening, sizeof(t->dampening), "%u", req->fs_dampening); /* fits */
+    if (req->has_sched_log_level && !conf_str(ctld->conf, CONF_SLURM_SCHED_LOG_FILE))
+        return ESLURM_DISABLED;
+    return 0;
+}
+
 static void op_debug(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__DebugRequest *req = PB_AS(debug_request, cmd->msg);
     enum log_level level;
+    int code;
 
-    if (!req->level || log_level_parse(req->level, &level) < 0) {
+    if (req->level && log_level_parse(req->level, &level) < 0) {
         core_error(ctld, cmd, EPST_BAD_REQUEST, "unknown debug level");
         return;
     }
-    log_set_level(level);
-    core_ok(ctld, cmd, 0);
+    code = req->nodes ? tell_nodes(ctld, req) : change_here(ctld, req);
+    if (code)
+        core_error(ctld, cmd, code, NULL);
+    else
+        core_ok(ctld, cmd, 0);
+}
+
+static int start_tuning(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    ctld->tuning = calloc(1, sizeof(*ctld->tuning));
+    return ctld->tuning ? 0 : -ENOMEM;
+}
+
+static void after_reconfigure(struct ctld *ctld)
+{
+    forget_all(ctld->tuning);
+}
+
+static void free_tuning(struct ctld *ctld)
+{
+    if (ctld->tuning)
+        forget_all(ctld->tuning);
+    free(ctld->tuning);
+    ctld->tuning = NULL;
 }
 
 static const struct ctld_op admin_ops[] = {
@@ -95,4 +267,10 @@ static const struct ctld_op admin_ops[] = {
     { 0 },
 };
 
-const struct ctld_service admin_service = { .name = "admin", .ops = admin_ops };
+const struct ctld_service admin_service = {
+    .name = "admin",
+    .ops = admin_ops,
+    .start = start_tuning,
+    .reconfigured = after_reconfigure,
+    .free = free_tuning,
+};

@@ -6,6 +6,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
+#include "ctld/front/op_admin.h"
 #include "ctld/job/licenses.h"
 
 struct rows {
@@ -29,6 +30,7 @@ static void add_row(void *ctx, const char *key, const char *value)
             (void)snprintf(text, sizeof(text), "Match");
         value = text;
     }
+    value = tuning_value(rows->ctld, key, value);
     bigger = realloc(rows->list, (rows->n + 1) * sizeof(*bigger));
     if (bigger)
         rows->list = bigger;

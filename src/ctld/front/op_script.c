@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/policy.h"
 
 /* A script on its way to a client. */
 struct script_answer {
@@ -43,8 +44,8 @@ static void op_query_script(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }
-    if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
-        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+    if (conn_peer(cmd->conn)->uid != j->rec->uid && !policy_is_operator(ctld, cmd)) {
+        core_error(ctld, cmd, ESLURM_USER_ID_MISSING, NULL);
         return;
     }
     b = cluster_script(ctld->cluster, j->rec);

@@ -50,3 +50,36 @@ uint32_t jobs_next_id(struct ctld *ctld, uint32_t id)
     } while (cluster_job(ctld->cluster, id));
     return id;
 }
+
+static uint64_t cluster_cpus(const struct cluster *c)
+{
+    uint64_t n = 0;
+
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        if (c->nodes[i])
+            n += c->nodes[i]->rec->cpus;
+    return n;
+}
+
+#define NEW(field) (set->has_##field ? set->field : r->has_##field ? r->field : 0)
+
+int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst__JobRecord *set)
+{
+    uint64_t nodes = MAX(NEW(min_nodes), 1u), most = NEW(max_cpus);
+
+    if ((set->has_min_nodes && set->min_nodes == 0) ||
+        (set->has_max_nodes && set->has_min_nodes && set->max_nodes < set->min_nodes))
+        return ESLURM_INVALID_NODE_COUNT;
+    if ((set->has_time_min_min || set->has_time_limit_min) && NEW(time_min_min) &&
+        !(r->has_time_unlimited && r->time_unlimited && !set->has_time_limit_min) &&
+        NEW(time_min_min) > NEW(time_limit_min))
+        return ESLURM_INVALID_TIME_MIN_LIMIT;
+    if (set->has_num_tasks && (set->num_tasks == 0 || set->num_tasks < nodes))
+        return ESLURM_BAD_TASK_COUNT;
+    if (set->has_min_cpus && set->min_cpus > cluster_cpus(c))
+        return ESLURM_INVALID_CPU_COUNT;
+    if (set->has_pn_min_cpus && set->pn_min_cpus * nodes > (most ? most : cluster_cpus(c)))
+        return ESLURM_INVALID_CPU_COUNT;
+    return 0;
+}
+#undef NEW

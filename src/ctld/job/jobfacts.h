@@ -54,3 +54,7 @@ int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *re
                       struct err *err);
 void submit_cron_put(struct submission *s, Pst__Transaction *tx, uint32_t job_id);
 void submit_cron_free(struct submission *s);
+
+/* Numbers of a change that do not go together, or not with those of the job that stay: an ESLURM
+ * code, or 0. */
+int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst__JobRecord *set);

@@ -26,6 +26,8 @@ static int64_t grace_us(struct ctld *ctld, const struct job *j)
                        ? p->rec->over_time_limit_min
                        : conf_num(ctld->conf, CONF_OVER_TIME_LIMIT);
 
+    if (p && p->rec->has_over_time_unlimited && p->rec->over_time_unlimited)
+        return INT64_MAX / 4; /* far beyond any end */
     return (int64_t)min * 60 * USEC_PER_SEC;
 }
 

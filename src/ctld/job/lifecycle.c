@@ -336,10 +336,15 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     SET(set, requeue_us, core_now());
     if (delay_from_end(r)) /* requeue_delay counts from now, when the nodes are clean */
         SET(set, begin_us, core_now() + r->begin_us - r->end_us);
-    if (hold || special || job_is_held(r))
-        SET(set, reason, held_reason(r, hold || special));
-    else
+    if (hold || special) {
+        SET(set, reason, held_reason(r, true));
+    } else { /* a hold that was given while it ran is over with the run */
         tx_clear(tx, JOB_F_REASON);
+        if (job_is_held(r)) {
+            tx_clear(tx, JOB_F_PRIORITY);
+            tx_clear(tx, JOB_F_HELD_BY_USER);
+        }
+    }
     if ((hold || special) && !(special && held_by_exit(r)) &&
         set->reason == PST__JOB_REASON__REASON_JOB_HELD_USER)
         (void)pb_set_str(&set->reason_text, "job requeued in held state"); /* -ENOMEM: the word */

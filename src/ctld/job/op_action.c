@@ -12,6 +12,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/front/jobfilter.h"
 #include "ctld/job/arraysplit.h"
+#include "ctld/job/depends.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
 #include "ctld/step/async.h"
@@ -24,7 +25,8 @@
 #include "model/array.h"
 #include "fields.h"
 
-#define RESULTS_MAX 10000u /* successes reported one by one */
+#define NICE_MOST 2147483645 /* either way */
+#define RESULTS_MAX 10000u   /* successes reported one by one */
 
 struct action {
     struct ctld *ctld;
@@ -35,8 +37,10 @@ struct action {
     const char *id;           /* as asked, NULL with a filter only */
     Pst__JobActionResult **results;
     size_t n;
-    uint64_t lsn; /* newest of what was committed */
-    bool private; /* PrivateData hides the jobs of others from the caller */
+    uint64_t lsn;     /* newest of what was committed */
+    bool private;     /* PrivateData hides the jobs of others from the caller */
+    int64_t top_nice; /* of the job that VERB_TOP put first */
+    int64_t topped;   /* jobs that it moved */
     /* all jobs when there is a filter alone, and how far the walk is */
     uint32_t *ids;
     size_t n_ids, next;
@@ -69,6 +73,8 @@ static void add_result(struct action *a, int code, const char *text, uint32_t jo
 
 static bool may_manage(const struct action *a, const struct job *j)
 {
+    if (a->req->verb == PST__JOB_VERB__VERB_NOTIFY) /* it writes into the owner's file */
+        return conn_peer(a->cmd->conn)->uid == j->rec->uid || cmd_is_admin(a->ctld, a->cmd);
     return conn_peer(a->cmd->conn)->uid == j->rec->uid ||
            policy_may_manage(a->ctld, a->cmd, j->rec);
 }
@@ -234,7 +240,7 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
-        return ESLURM_ALREADY_DONE;
+        return ESLURM_JOB_FINISHED;
     by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
     if (job_is_held(j->rec) && !policy_may_manage(a->ctld, a->cmd, j->rec))
         return 0; /* it would make an administrator's hold the user's to release */
@@ -257,6 +263,16 @@ static bool users_hold(const Pst__JobRecord *r)
                               r->reason == PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE));
 }
 
+/* A job that was held did not look at what it waits for. */
+static int refresh_released(struct action *a, uint32_t id, uint64_t lsn)
+{
+    const struct job *j = cluster_job(a->ctld->cluster, id);
+
+    if (lsn && j && job_is_pending(j->rec) && j->rec->dependency)
+        depends_refresh(a->ctld, id);
+    return note_commit(a, lsn);
+}
+
 static int do_release(struct action *a, const struct job_ref *ref)
 {
     const uint32_t held = JOB_FLAG(REQUEUE_HOLD) | JOB_FLAG(SPECIAL_EXIT) | JOB_FLAG(RESV_DEL_HOLD);
@@ -268,8 +284,8 @@ static int do_release(struct action *a, const struct job_ref *ref)
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
-        return ESLURM_ALREADY_DONE;
-    if (!job_is_held(j->rec))
+        return ESLURM_JOB_FINISHED;
+    if (!job_is_held(j->rec) && !(j->rec->has_priority && j->rec->priority == 0))
         return 0;
     if (!admin && !users_hold(j->rec))
         return ESLURM_ACCESS_DENIED;
@@ -285,7 +301,7 @@ static int do_release(struct action *a, const struct job_ref *ref)
     tx_clear(tx, JOB_F_REASON_TEXT);
     if (job_is_pending(j->rec) && (j->rec->reason_text || job_has_flag(j->rec, held)))
         tx_clear(tx, JOB_F_BEGIN_US); /* of the requeue, which the release ends */
-    return note_commit(a, core_commit(a->ctld, tx));
+    return refresh_released(a, j->rec->job_id, core_commit(a->ctld, tx));
 }
 
 static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
@@ -364,19 +380,13 @@ static int do_complete(struct action *a, const struct job_ref *ref)
         lifecycle_finished(a->ctld, j, a->req->has_exit_status ? a->req->exit_status : 0, false));
 }
 
-/* To the top of the user's own queue: one above the best of the others. */
-static int do_top(struct action *a, const struct job_ref *ref)
+/* An administrator's: above all others. */
+static int top_of_all(struct action *a, const struct job *job)
 {
     Pst__Transaction *tx;
     uint32_t best = 0;
     void *v;
 
-    if (!job_is_pending(ref->job->rec))
-        return ESLURM_JOB_NOT_PENDING;
-    if (job_is_held(ref->job->rec))
-        return ESLURM_JOB_HELD;
-    if (!cmd_is_admin(a->ctld, a->cmd))
-        return ESLURM_DISABLED;
     for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
         const struct job *j = v;
 
@@ -385,9 +395,64 @@ static int do_top(struct action *a, const struct job_ref *ref)
                 MAX(best, MAX(j->rec->cur_priority, j->rec->has_priority ? j->rec->priority : 0));
     }
     tx = tx_new(core_now());
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, ref->job->rec->job_id), priority,
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job->rec->job_id), priority,
         best < UINT32_MAX - 1 ? best + 1 : best);
     return note_commit(a, core_commit(a->ctld, tx));
+}
+
+/* One of the owner's jobs that wait as this one does. */
+static bool is_rival(const struct job *job, const struct job *j)
+{
+    return j != job && j->rec->uid == job->rec->uid && job_is_pending(j->rec) &&
+           !job_is_held(j->rec) && j->rec->partition && job->rec->partition &&
+           strcmp(j->rec->partition, job->rec->partition) == 0;
+}
+
+static void set_nice(Pst__Transaction *tx, const struct job *j, int64_t nice)
+{
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), nice, (int32_t)nice);
+}
+
+/* The first of the owner's own: what it gains the others lose.  Further jobs of the list come
+ * behind it, in the order of the list. */
+static int top_of_own(struct action *a, const struct job *job)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    int64_t own = job->rec->has_nice ? job->rec->nice : 0, taken = 0;
+    void *v;
+
+    if (a->topped) {
+        set_nice(tx, job, MIN(own, a->top_nice + a->topped++));
+        return note_commit(a, core_commit(a->ctld, tx));
+    }
+    for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
+        const struct job *j = v;
+        int64_t nice = j->rec->has_nice ? j->rec->nice : 0;
+
+        if (!is_rival(job, j) || nice >= NICE_MOST)
+            continue;
+        set_nice(tx, j, nice + 1);
+        taken++;
+    }
+    a->top_nice = MAX(own - taken, -NICE_MOST);
+    a->topped = 1;
+    set_nice(tx, job, a->top_nice);
+    return note_commit(a, core_commit(a->ctld, tx));
+}
+
+static int do_top(struct action *a, const struct job_ref *ref)
+{
+    const struct job *j = ref->job;
+
+    if (job_is_ended(j->rec))
+        return ESLURM_JOB_FINISHED;
+    if (job_is_pending(j->rec) && job_is_held(j->rec))
+        return ESLURM_JOB_HELD;
+    if (policy_is_operator(a->ctld, a->cmd))
+        return job_is_pending(j->rec) ? top_of_all(a, j) : ESLURM_JOB_NOT_PENDING;
+    if (!conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "enable_user_top", NULL, NULL))
+        return ESLURM_DISABLED;
+    return top_of_own(a, j);
 }
 
 /* A line into the output of the batch script, or of every step where there is none. */
@@ -398,7 +463,7 @@ static int do_notify(struct action *a, const struct job_ref *ref)
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
 
     if (job_is_pending(j->rec))
-        return ESLURM_JOB_PENDING;
+        return ESLURM_DISABLED;
     if (job_is_ended(j->rec))
         return ESLURM_ALREADY_DONE;
     if (!a->req->message || !*a->req->message)
@@ -540,9 +605,7 @@ static int act_het(struct action *a, const struct job_ref *ref)
                               : requeue_group(a, ref);
     case PST__JOB_VERB__VERB_SUSPEND:
     case PST__JOB_VERB__VERB_RESUME:
-        return ref->component ? ESLURM_NOT_WHOLE_HET_JOB
-               : follower     ? ESLURM_NOT_HET_JOB_LEADER
-                              : each_component(a, ref);
+        return ref->component || follower ? ESLURM_NOT_WHOLE_HET_JOB : each_component(a, ref);
     case PST__JOB_VERB__VERB_HOLD:
     case PST__JOB_VERB__VERB_UHOLD:
     case PST__JOB_VERB__VERB_RELEASE:

@@ -77,6 +77,9 @@ static int rule_check(const struct update *u, const struct job *j, uint32_t fiel
 
     if (!row || row->update == FIELD_UPDATE_NEVER)
         return ESLURM_NOT_SUPPORTED;
+    if (field == JOB_F_DEADLINE_US && u->req->set && u->req->set->has_deadline_us &&
+        u->req->set->deadline_us < core_now())
+        return ESLURM_INVALID_TIME_VALUE;
     if (row->by == FIELD_BY_OPERATOR && !policy_is_operator(u->ctld, u->cmd))
         return ESLURM_ACCESS_DENIED;
     /* Where a job writes, it writes as its owner: an operator or coordinator would have his
@@ -117,10 +120,12 @@ static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uin
  * who may set one of the two fields may clear the other. */
 static int clear_check(const struct update *u, const struct job *j, uint32_t field)
 {
+    if (field == JOB_F_ACCOUNT && job_is_pending(j->rec))
+        return ESLURM_INVALID_ACCOUNT;
     if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
         return ESLURM_ACCESS_DENIED;
     if (field == JOB_F_PARTITION)
-        return ESLURM_INVALID_PARTITION_NAME;
+        return ESLURM_INVALID_PARTITION_NAME; /* there is no default one */
     if (field == JOB_F_TIME_LIMIT_MIN)
         return rule_check(u, j, JOB_F_TIME_UNLIMITED);
     return rule_check(u, j, field == JOB_F_TIME_UNLIMITED ? JOB_F_TIME_LIMIT_MIN : field);
@@ -141,8 +146,8 @@ static int rules_check(const struct update *u, const struct job *j)
     return code;
 }
 
-/* All of the list exist and let the sender in. */
-static int partitions_check(const struct update *u, const Pst__JobRecord *r, const char *list)
+/* All of the list exist. */
+static int partitions_check(const struct update *u, const char *list)
 {
     _cleanup_free_ char *copy = strdup(list);
     char *save = NULL;
@@ -152,11 +157,9 @@ static int partitions_check(const struct update *u, const Pst__JobRecord *r, con
          w = strtok_r(NULL, ",", &save), n++) {
         const struct partition *p = cluster_partition(u->ctld->cluster, w);
         bool too_many = n >= u->ctld->cluster->nparts; /* one is named twice */
-        int code =
-            p && !too_many ? submit_lets_in(u->ctld, u->cmd, p, r) : ESLURM_INVALID_PARTITION_NAME;
 
-        if (code != 0)
-            return code;
+        if (!p || too_many)
+            return ESLURM_INVALID_PARTITION_NAME;
     }
     return n ? 0 : ESLURM_INVALID_PARTITION_NAME;
 }
@@ -206,8 +209,6 @@ static int copy_reassociated(const struct update *u, const Pst__JobRecord *r,
         (void)pb_set_str(&c->qos_req, NULL);
         code = policy_resolve(u->ctld, c->user_name, p, c);
     }
-    if (code == 0 && p && set->qos)
-        code = policy_partition(u->ctld, p->rec, c);
     if (code == 0 && !policy_is_operator(u->ctld, u->cmd))
         code = admission_check(u->ctld, p, c, 1, true, &word);
     return code;
@@ -305,13 +306,18 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
 {
     bool admin = policy_is_operator(u->ctld, u->cmd);
     const Pst__JobRecord *r = j->rec;
+    int code;
 
     if (set->has_time_limit_min && !admin && !owner_may_limit(u, r, set))
         return ESLURM_ACCESS_DENIED;
-    if (set->has_nice && !admin && set->nice < (r->has_nice ? MAX(r->nice, 0) : 0))
-        return ESLURM_ACCESS_DENIED; /* he may only step back */
+    if (set->has_nice && !admin && set->nice < 0)
+        return ESLURM_ACCESS_DENIED;
     if (set->has_priority && set->priority != 0 && job_is_held(r))
         return ESLURM_JOB_HELD;
+    if (set->has_priority && set->priority != 0 && !admin && !job_is_pending(r))
+        return ESLURM_PRIO_RESET_FAIL;
+    if (set->has_array_task_throttle && !r->array_tasks && !r->has_array_job_id)
+        return ESLURM_NOT_SUPPORTED;
     if (set->has_priority && set->priority != 0 && !admin &&
         set->priority > (r->has_priority       ? r->priority
                          : r->has_cur_priority ? r->cur_priority
@@ -322,24 +328,25 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         return ESLURM_INVALID_LICENSES;
     if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
         Pst__JobRecord *copy = NULL;
-        int code = copy_reassociated(u, r, set, &copy);
 
+        code = copy_reassociated(u, r, set, &copy);
         if (copy)
             pst__job_record__free_unpacked(copy, NULL);
         if (code != 0)
             return code;
     }
     if (set->partition) {
-        int code = partitions_check(u, r, set->partition);
-
+        code = partitions_check(u, set->partition);
         if (code != 0)
             return code;
     }
+    code = jobs_check_sizes(u->ctld->cluster, r, set);
+    if (code != 0)
+        return code;
     if (!nodes_known(u, set->req_nodes) || !nodes_known(u, set->exc_nodes))
         return ESLURM_INVALID_NODE_NAME;
     if (set->reservation && *set->reservation) {
         Pst__JobRecord as = *r; /* shallow */
-        int code;
 
         as.reservation = set->reservation;
         code = resv_check_job(u->ctld, &as);
@@ -389,6 +396,8 @@ static int still_feasible(const struct update *u, const struct job *j)
             p = cluster_partition(u->ctld->cluster, name);
             if (p && !strchr(r->partition, ','))
                 code = submit_feasible(u->ctld, p, r, &later, &hint);
+            if (code != ESLURM_INVALID_FEATURE)
+                code = 0; /* it waits until it can run */
         }
     }
     protobuf_c_message_free_unpacked(copy, NULL);
@@ -522,6 +531,10 @@ static void imply_fields(struct update *u, Pst__Transaction *tx, const struct jo
     }
     if (set->has_time_unlimited && set->time_unlimited && !job_is_pending(r))
         tx_clear(tx, JOB_F_END_US);
+    if (u->req->set && u->req->set->has_end_us)
+        SET(set, end_us, u->req->set->end_us);
+    if (set->has_priority && set->priority != 0 && !job_is_pending(r))
+        SET(set, cur_priority, set->priority);
     if (set->has_priority && set->priority == 0) {
         bool admin = policy_may_manage(u->ctld, u->cmd, r);
 
@@ -588,6 +601,8 @@ static int apply_update(struct update *u, struct job *j)
         if (u->req->clear[i] != JOB_F_MCS_LABEL) /* set_label() knows whether it may be without */
             tx_clear(tx, u->req->clear[i]);
     imply_fields(u, tx, j, set);
+    if (u->req->has_reset_accrue && u->req->reset_accrue && j->rec->has_accrue_us)
+        SET(set, accrue_us, core_now());
     lsn = core_commit(u->ctld, tx);
     if (!lsn)
         return EPST_DISK_FULL;
@@ -599,7 +614,8 @@ static int apply_update(struct update *u, struct job *j)
         feed_end_time(u->ctld, j);
     } else if (j->rec->dependency) {
         depends_watch(u->ctld, j);
-        depends_refresh(u->ctld, id);
+        if (!job_is_held(j->rec)) /* else at its release */
+            depends_refresh(u->ctld, id);
     }
     return 0;
 }
@@ -625,7 +641,7 @@ static int resize_only(struct update *u, struct job *j)
     return code;
 }
 
-static int check_and_apply(struct update *u, struct job *j)
+static int rules_and_apply(struct update *u, struct job *j)
 {
     static const Pst__JobRecord nothing = PST__JOB_RECORD__INIT;
     int code = rules_check(u, j);
@@ -635,6 +651,90 @@ static int check_and_apply(struct update *u, struct job *j)
     if (code == 0)
         code = still_feasible(u, j);
     return code ? code : apply_update(u, j);
+}
+
+/* EndTime= of a job that runs is a time limit in minutes, with an end of its own. */
+static int imply_limit(const struct job *j, Pst__JobRecord *set)
+{
+    int64_t left = set->end_us - j->rec->start_us, minute = 60 * USEC_PER_SEC;
+
+    if (job_is_ended(j->rec))
+        return ESLURM_JOB_FINISHED;
+    if (job_is_pending(j->rec) || !j->rec->has_start_us)
+        return ESLURM_DISABLED;
+    if (left <= 0 || left / minute >= UINT32_MAX - 1)
+        return ESLURM_INVALID_TIME_VALUE;
+    SET(set, time_limit_min, (uint32_t)((left + minute - 1) / minute));
+    return 0;
+}
+
+/* The QOS that the job would have had without a word about it. */
+static int imply_qos(const struct update *u, const struct job *j, Pst__JobRecord *set)
+{
+    ProtobufCMessage *copy = NULL;
+    Pst__JobRecord *c;
+    _cleanup_free_ char *name = NULL;
+    int code;
+
+    if (pb_dup(&j->rec->base, &copy) < 0)
+        return SLURM_ERROR;
+    c = (Pst__JobRecord *)copy;
+    (void)pb_set_str(&c->qos, NULL); /* cannot fail: it frees */
+    (void)pb_set_str(&c->qos_req, NULL);
+    name = c->partition ? strndup(c->partition, strcspn(c->partition, ",")) : NULL;
+    code = policy_resolve(u->ctld, c->user_name,
+                          name ? cluster_partition(u->ctld->cluster, name) : NULL, c);
+    if (code == 0 && pb_set_str(&set->qos, c->qos) < 0)
+        code = SLURM_ERROR;
+    protobuf_c_message_free_unpacked(copy, NULL);
+    return code;
+}
+
+/* What an empty value stands for: the default partition and QOS. */
+static int imply_defaults(const struct update *u, const struct job *j, Pst__JobUpdateRequest *own)
+{
+    const struct partition *first = cluster_default_partition(u->ctld->cluster);
+    size_t kept = 0;
+    int code = 0;
+
+    for (size_t i = 0; i < own->n_clear && code == 0; i++) {
+        if (own->clear[i] == JOB_F_QOS)
+            code = imply_qos(u, j, own->set);
+        else if (own->clear[i] == JOB_F_PARTITION && first)
+            code = pb_set_str(&own->set->partition, first->rec->name) < 0 ? SLURM_ERROR : 0;
+        else
+            own->clear[kept++] = own->clear[i];
+    }
+    own->n_clear = kept;
+    return code;
+}
+
+/* The change as it is meant for this job. */
+static int check_and_apply(struct update *u, struct job *j)
+{
+    const Pst__JobUpdateRequest *req = u->req;
+    Pst__JobUpdateRequest own = *req; /* shallow */
+    Pst__JobRecord empty = PST__JOB_RECORD__INIT;
+    _cleanup_free_ uint32_t *clear = calloc(req->n_clear + 1, sizeof(*clear));
+    ProtobufCMessage *copy = NULL;
+    int code = 0;
+
+    if (!clear || pb_dup(req->set ? &req->set->base : &empty.base, &copy) < 0)
+        return SLURM_ERROR;
+    if (req->n_clear)
+        memcpy(clear, req->clear, req->n_clear * sizeof(*clear));
+    own.clear = clear;
+    own.set = (Pst__JobRecord *)copy;
+    if (own.set->has_end_us)
+        code = imply_limit(j, own.set);
+    if (code == 0)
+        code = imply_defaults(u, j, &own);
+    u->req = &own;
+    if (code == 0)
+        code = rules_and_apply(u, j);
+    u->req = req;
+    protobuf_c_message_free_unpacked(copy, NULL);
+    return code;
 }
 
 /* JobSubmitPlugins see each job's change, and change it for that job alone. */
@@ -724,6 +824,34 @@ static void update_job(struct update *u, const struct job_ref *ref)
     add_result(u, filter_and_apply(u, j), id);
 }
 
+/* The time limit of the step, or of all of the job's. */
+static int limit_steps(struct update *u, const struct job_ref *ref)
+{
+    const struct job *j = ref->job;
+    const Pst__JobRecord *set = u->req->set;
+    Pst__Transaction *tx;
+    size_t n = 0;
+
+    if (conn_peer(u->cmd->conn)->uid != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec))
+        return ESLURM_USER_ID_MISSING;
+    if (!set || !set->has_time_limit_min || job_is_ended(j->rec))
+        return ESLURM_INVALID_JOB_ID;
+    tx = tx_new(core_now());
+    for (const struct step *s = j->steps; s; s = s->next) {
+        if (ref->has_step && (s->rec->step_id != ref->step || ref->step >= STEP_INTERACTIVE))
+            continue;
+        SET(tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id, s->rec->step_id),
+            time_limit_min, set->time_limit_min);
+        n++;
+    }
+    if (!n) {
+        tx_free(tx);
+        return ESLURM_INVALID_JOB_ID;
+    }
+    u->lsn = core_commit(u->ctld, tx);
+    return u->lsn ? 0 : EPST_DISK_FULL;
+}
+
 /* The leader's id is that of all components; only the leader waits for other jobs. */
 static void on_ref(struct update *u, const struct job_ref *ref)
 {
@@ -731,6 +859,11 @@ static void on_ref(struct update *u, const struct job_ref *ref)
     bool all = het_is_leader(r) && !ref->component && !(u->req->set && u->req->set->dependency);
     uint32_t leader = r->job_id, n = all ? r->het_count : 1;
 
+    if (u->req->has_steps && u->req->steps) {
+        budget_spend(&u->walk.budget, u->cost);
+        add_result(u, limit_steps(u, ref), r->job_id);
+        return;
+    }
     if (het_is_follower(r) && u->req->set && u->req->set->dependency) {
         add_result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
         return;
@@ -761,7 +894,8 @@ static void collect_named(struct update *u)
         const struct job *j = v;
 
         if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 &&
-            !job_is_ended(j->rec) && (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)))
+            !job_is_ended(j->rec) && (j->rec->uid == uid || cmd_is_admin(u->ctld, u->cmd)) &&
+            (!u->req->has_uid_match || j->rec->uid == u->req->uid_match))
             u->ids[u->n_ids++] = j->rec->job_id;
     }
     if (!u->n_ids)

@@ -5,7 +5,38 @@
 #include "ctld/core/service.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/node/nodelink.h"
 #include "ctld/node/reboot.h"
+#include "fields.h"
+
+#define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+/* ResumeAfter= of an operator is over. */
+static void resume_node(struct ctld *ctld, struct node *n)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+
+    if (n->rec->state == PST__NODE_STATE__NODE_DOWN)
+        SET(set, state,
+            node_is_linked(ctld, n) ? PST__NODE_STATE__NODE_IDLE : PST__NODE_STATE__NODE_UNKNOWN);
+    SET(set, state_flags, n->rec->state_flags & ~(FLAG(DRAIN) | FLAG(FAIL)));
+    tx_clear(tx, NODE_F_RESUME_AFTER_US);
+    tx_clear(tx, NODE_F_REASON);
+    tx_clear(tx, NODE_F_REASON_UID);
+    tx_clear(tx, NODE_F_REASON_US);
+    (void)core_commit(ctld, tx); /* disk full: tried again by the next tick */
+}
+
+/* Its connection holds: an operator's NoResp is over. */
+static void heard_again(struct ctld *ctld, struct node *n)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id), state_flags,
+        n->rec->state_flags & ~FLAG(NOT_RESPONDING));
+    (void)core_commit(ctld, tx); /* as above */
+}
 
 static void check_nodes(struct ctld *ctld, int64_t now)
 {
@@ -23,6 +54,10 @@ static void check_nodes(struct ctld *ctld, int64_t now)
 
         if (n && n->rec->state_flags & reboot)
             reboot_tick(ctld, n, now);
+        if (n && n->rec->has_resume_after_us && n->rec->resume_after_us <= now)
+            resume_node(ctld, n);
+        if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent)
+            heard_again(ctld, n);
         if (!n || node_is_linked(ctld, n) || n->rec->state != PST__NODE_STATE__NODE_IDLE)
             continue;
         away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);

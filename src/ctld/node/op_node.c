@@ -11,10 +11,13 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/node/nodelink.h"
+#include "ctld/node/reboot.h"
 #include "fields.h"
 #include "fieldtable.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+#define OUT_OF_SERVICE (FLAG(DRAIN) | FLAG(FAIL))
 
 /* State and flags after an operator's action.  Gives 0 or an ESLURM code. */
 static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeAction action,
@@ -42,6 +45,9 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
             return ESLURM_INVALID_NODE_STATE_TRANSITION; /* nothing to resume from */
         /* fall through */
     case PST__NODE_ACTION__NODE_ACT_IDLE:
+        if (action == PST__NODE_ACTION__NODE_ACT_IDLE && n->jobs && !(*flags & OUT_OF_SERVICE) &&
+            *state == PST__NODE_STATE__NODE_IDLE)
+            return ESLURM_INVALID_NODE_STATE_TRANSITION; /* it is not idle */
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
         if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
@@ -50,11 +56,14 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
         return 0;
     case PST__NODE_ACTION__NODE_ACT_FUTURE:
         if (n->jobs)
-            return ESLURM_NODES_BUSY;
+            return ESLURM_INVALID_NODE_STATE_TRANSITION;
         *state = PST__NODE_STATE__NODE_FUTURE;
         return 0;
+    case PST__NODE_ACTION__NODE_ACT_NO_RESP: /* until it is heard of */
+        *flags |= FLAG(NOT_RESPONDING);
+        return 0;
     default:
-        return ESLURM_INVALID_NODE_STATE;
+        return ESLURM_INVALID_NODE_STATE_TRANSITION;
     }
 }
 
@@ -81,6 +90,79 @@ static bool features_within(const char *active, const char *available)
     return true;
 }
 
+/* Are the active features, after the change, among those that are available then?  Features= with
+ * none leaves the active ones without. */
+static bool features_fit(const Pst__NodeUpdateRequest *req, const Pst__NodeRecord *n,
+                         const Pst__NodeRecord *set)
+{
+    const char *available = set->features ? set->features : n->features;
+    const char *active = set->active_features ? set->active_features
+                         : n->active_features ? n->active_features
+                                              : n->features;
+
+    for (size_t i = 0; i < req->n_clear; i++) {
+        if (req->clear[i] == NODE_F_FEATURES)
+            available = "";
+        else if (req->clear[i] == NODE_F_ACTIVE_FEATURES)
+            active = "";
+    }
+    return features_within(active, available ? available : "");
+}
+
+/* Are these the devices that the node has?  None, and kinds without devices, always. */
+static bool gres_fits(const Pst__NodeRecord *n, const char *gres)
+{
+    for (const char *p = gres; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t name = strcspn(p, ":,"), len = strcspn(p, ",");
+        _cleanup_free_ char *item = strndup(p, len);
+        const char *count = item ? strrchr(item, ':') : NULL;
+
+        if (!item || (count && strcmp(count, ":0") == 0))
+            continue;
+        for (const char *d = n->gres_devices; d && *d; d += strcspn(d, ","), d += *d == ',')
+            if (strncmp(d, p, name) == 0 && d[name] == ':' &&
+                !(strncmp(d, item, len) == 0 && strchr("(,", d[len])))
+                return false; /* another type or count */
+    }
+    return true;
+}
+
+/* A reason is kept while the node is out of service, and goes with it. */
+static bool keeps_reason(Pst__NodeState state, uint32_t flags)
+{
+    return state == PST__NODE_STATE__NODE_DOWN ||
+           (flags & (OUT_OF_SERVICE | FLAG(MAINTENANCE) | FLAG(REBOOT_REQUESTED) |
+                     FLAG(REBOOT_ISSUED) | FLAG(INVALID_REG)));
+}
+
+static void set_reason(Pst__Transaction *tx, const struct node *n, Pst__NodeRecord *set, uid_t uid)
+{
+    if (!keeps_reason(set->state, set->state_flags)) {
+        (void)pb_set_str(&set->reason, NULL); /* cannot fail: it frees */
+        if (!n->rec->reason)
+            return;
+        tx_clear(tx, NODE_F_REASON);
+        tx_clear(tx, NODE_F_REASON_UID);
+        tx_clear(tx, NODE_F_REASON_US);
+    } else if (set->reason) {
+        SET(set, reason_uid, uid);
+        SET(set, reason_us, core_now());
+    }
+}
+
+/* ResumeAfter= counts from now; a state that is set otherwise ends it. */
+static void set_resume(Pst__Transaction *tx, const Pst__NodeUpdateRequest *req,
+                       const struct node *n, Pst__NodeRecord *set)
+{
+    if (set->has_resume_after_s) {
+        SET(set, resume_after_us, core_now() + (int64_t)set->resume_after_s * USEC_PER_SEC);
+        set->has_resume_after_s = false;
+    } else if (req->has_action && req->action != PST__NODE_ACTION__NODE_ACT_NONE &&
+               n->rec->has_resume_after_us) {
+        tx_clear(tx, NODE_F_RESUME_AFTER_US);
+    }
+}
+
 static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
                       Pst__Transaction *tx, const struct node *n)
 {
@@ -104,20 +186,15 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         }
         if (pb_merge(&set->base, &req->set->base) < 0)
             return SLURM_ERROR;
-        if (!features_within(set->active_features,
-                             set->features ? set->features : n->rec->features))
-            return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
     }
+    if (!features_fit(req, n->rec, set))
+        return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
+    if (set->gres && !gres_fits(n->rec, set->gres))
+        return ESLURM_INVALID_GRES;
     SET(set, state, state);
     SET(set, state_flags, flags);
-    if (set->reason) {
-        SET(set, reason_uid, conn_peer(cmd->conn)->uid);
-        SET(set, reason_us, core_now());
-    } else if (returns_to_service(req->action) && n->rec->reason) {
-        tx_clear(tx, NODE_F_REASON);
-        tx_clear(tx, NODE_F_REASON_UID);
-        tx_clear(tx, NODE_F_REASON_US);
-    }
+    set_reason(tx, n, set, conn_peer(cmd->conn)->uid);
+    set_resume(tx, req, n, set);
     if (returns_to_service(req->action) && n->rec->has_reboot_us) {
         tx_clear(tx, NODE_F_NEXT_STATE);
         tx_clear(tx, NODE_F_REBOOT_US);
@@ -126,6 +203,8 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
     for (size_t i = 0; i < req->n_clear; i++) {
         if (!node_field(req->clear[i]))
             return ESLURM_NOT_SUPPORTED;
+        if (req->clear[i] == NODE_F_REASON)
+            continue; /* of a node out of service it stays */
         tx_clear(tx, req->clear[i]);
     }
     return 0;
@@ -141,18 +220,32 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
     }
 }
 
+/* No node has programs that switch it on and off. */
+static bool is_power(Pst__NodeAction a)
+{
+    return a == PST__NODE_ACTION__NODE_ACT_POWER_UP || a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN ||
+           a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_ASAP ||
+           a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_FORCE;
+}
+
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    struct err err = { .text = "" };
     Pst__Transaction *tx;
     uint64_t lsn;
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
     size_t done = 0;
 
-    if (!req->nodes || hostlist_parse_most(req->nodes, HOSTLIST_MAX_NODES, &hl, &err) < 0 ||
-        !hostlist_count(hl)) {
+    if (req->has_action && is_power(req->action)) {
+        core_error(ctld, cmd, ESLURM_INVALID_POWER_ACTION, NULL);
+        return;
+    }
+    if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_CANCEL_REBOOT) {
+        reboot_cancel(ctld, cmd, req->nodes);
+        return;
+    }
+    if (!req->nodes || nodenames_parse(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }

@@ -2,14 +2,18 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/billweights.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "base/wordlist.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/node/reboot.h"
 #include "fields.h"
 #include "fieldtable.h"
 
@@ -25,19 +29,110 @@ static int part_nodes_known(const struct ctld *ctld, const char *list)
     return 0;
 }
 
-static char *all_nodes(const struct ctld *ctld)
+/* Are all QOS of a list known?  Without an accounting store none is. */
+static bool qos_known(const struct ctld *ctld, const char *list)
 {
-    const char **names = calloc(ctld->cluster->nnodes + 1, sizeof(*names));
-    size_t n = 0;
-    char *text = NULL;
+    _cleanup_free_ char *copy = list ? strdup(list) : NULL;
+    char *save = NULL;
 
-    for (uint32_t i = 0; names && i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i])
-            names[n++] = ctld->cluster->nodes[i]->rec->name;
-    if (names && hostlist_fold_names(names, n, &text) < 0)
-        text = NULL;
-    free(names);
-    return text;
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save))
+        if (!am_qos_named(ctld->cluster->am, w))
+            return false;
+    return true;
+}
+
+/* "DefCpuPerGPU=2,DefMemPerGPU=100" */
+static bool defaults_known(const char *list)
+{
+    _cleanup_free_ char *copy = strdup(list);
+    char *save = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        size_t len = strcspn(w, "=");
+        uint64_t n;
+
+        if (!w[len] || parse_u64(w + len + 1, 0, UINT32_MAX, &n) < 0 || len != 12 ||
+            (strncasecmp(w, "DefCpuPerGPU", len) != 0 && strncasecmp(w, "DefMemPerGPU", len) != 0))
+            return false;
+    }
+    return true;
+}
+
+/* The nodes of a list with the sign that stands before it taken into account: "+a" joins, "-a"
+ * leaves.  NULL: no such node, or memory is short. */
+static char *changed_nodes(const struct ctld *ctld, const struct partition *p, const char *text)
+{
+    _cleanup_(hostlist_free) struct hostlist *now = NULL, *named = NULL;
+    char sign = text[0] == '+' || text[0] == '-' ? text[0] : 0;
+    char *list = NULL;
+
+    if (nodenames_parse(ctld, text + (sign ? 1 : 0), &named) < 0)
+        return NULL;
+    if (hostlist_parse(sign && p && p->rec->nodes ? p->rec->nodes : "", &now, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < hostlist_count(named); i++) {
+        const char *name = hostlist_nth(named, i);
+
+        if (sign == '-')
+            (void)hostlist_remove(now, name);
+        else if (hostlist_find(now, name) < 0 && hostlist_push(now, name) < 0)
+            return NULL;
+    }
+    if (sign)
+        hostlist_sort(now);
+    return hostlist_fold(now, &list) < 0 ? NULL : list;
+}
+
+/* Are these weights of things that there are? */
+static bool weights_known(const struct ctld *ctld, const char *list)
+{
+    static const char *const plain[] = { "cpu", "mem", "node", "energy", "billing" };
+    const char *types = conf_str(ctld->conf, CONF_GRES_TYPES);
+
+    for (const char *p = list; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t len = strcspn(p, "=,"), name = strcspn(p, ":=,");
+        bool known = false;
+
+        for (size_t i = 0; i < ARRAY_SIZE(plain); i++)
+            known = known || (len == strlen(plain[i]) && strncasecmp(p, plain[i], len) == 0);
+        if (strncasecmp(p, "gres/", 5) == 0)
+            known = types && wordlist_has_n_nocase(types, p + 5, name - 5);
+        if (!known && strncasecmp(p, "license/", 8) != 0 && strncasecmp(p, "fs/", 3) != 0 &&
+            strncasecmp(p, "bb/", 3) != 0)
+            return false;
+    }
+    return true;
+}
+
+/* Words of the request that name things which are not there, or numbers that do not fit. */
+static int part_values(const struct ctld *ctld, const Pst__PartitionRecord *set)
+{
+    struct err err = { .text = "" };
+
+    if (!qos_known(ctld, set->allow_qos) || !qos_known(ctld, set->deny_qos) ||
+        !qos_known(ctld, set->qos))
+        return ESLURM_INVALID_QOS;
+    if (set->tres_billing_weights && (billing_check(set->tres_billing_weights, &err) < 0 ||
+                                      !weights_known(ctld, set->tres_billing_weights)))
+        return ESLURM_INVALID_TRES_BILLING_WEIGHTS;
+    if (set->job_defaults && !defaults_known(set->job_defaults))
+        return ESLURM_INVALID_JOB_DEFAULTS;
+    return 0;
+}
+
+/* A default above the limit is none. */
+static void drop_high_default(Pst__Transaction *tx, const struct partition *p,
+                              Pst__PartitionRecord *set)
+{
+    const Pst__PartitionRecord *old = p ? p->rec : set;
+    bool has_max = set->has_max_time_min || old->has_max_time_min;
+    uint32_t most = set->has_max_time_min ? set->max_time_min : old->max_time_min;
+
+    if (set->has_default_time_min && has_max && set->default_time_min > most) {
+        set->has_default_time_min = false;
+        if (p)
+            tx_clear(tx, PART_F_DEFAULT_TIME_MIN);
+    }
 }
 
 /* Drops what a request may not set, and fields that the schema does not know. */
@@ -52,12 +147,25 @@ static void keep_part_fields(Pst__PartitionRecord *set)
             (void)pb_clear(&set->base, t->rows[i].number); /* each row names a field */
 }
 
+/* The first word of PreemptMode in slurm.conf, as partitions without one show it. */
+static const char *cluster_preempt_mode(const struct ctld *ctld)
+{
+    const char *mode = conf_str(ctld->conf, CONF_PREEMPT_MODE);
+    static const char *const words[] = { "OFF", "CANCEL", "REQUEUE", "SUSPEND" };
+
+    for (size_t i = 0; mode && i < ARRAY_SIZE(words); i++)
+        if (strncasecmp(mode, words[i], strlen(words[i])) == 0)
+            return words[i];
+    return "OFF";
+}
+
 /* The transaction for a request, or an ESLURM code. */
 static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Transaction *tx)
 {
     const struct partition *p = req->name ? cluster_partition(ctld->cluster, req->name) : NULL;
     bool create = req->has_create && req->create, remove = req->has_remove && req->remove;
     Pst__PartitionRecord *set;
+    int code;
 
     if (!req->name || !*req->name || (create ? p || remove : !p))
         return ESLURM_INVALID_PARTITION_NAME;
@@ -76,6 +184,8 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
         SET(set, state, PST__PARTITION_STATE__PART_UP);
         SET(set, priority_tier, 1);
         SET(set, priority_job_factor, 1);
+        SET(set, min_nodes, 1);
+        (void)pb_set_str(&set->preempt_mode, cluster_preempt_mode(ctld));
         set->nodes = tx_strdup("");
     } else {
         set = tx_part_patch(tx, PST__EVENT_KIND__EV_PART_UPDATE, req->name);
@@ -83,11 +193,23 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     if (req->set && pb_merge(&set->base, &req->set->base) < 0)
         return SLURM_ERROR;
     (void)pb_set_str(&set->name, req->name); /* -ENOMEM: seen when it is applied */
-    if (set->nodes && strcasecmp(set->nodes, "ALL") == 0) {
+    if (req->set && req->set->nodes && *req->set->nodes) {
         free(set->nodes);
-        set->nodes = all_nodes(ctld);
+        set->nodes = changed_nodes(ctld, p, req->set->nodes);
+        if (!set->nodes)
+            return ESLURM_INVALID_NODE_NAME;
+        if (strchr("+-", req->set->nodes[0]))
+            (void)pb_set_str(&set->nodes_config, set->nodes); /* -ENOMEM: as it was written */
     }
+    code = part_values(ctld, set);
+    if (code != 0)
+        return code;
+    drop_high_default(tx, p, set);
     keep_part_fields(set);
+    if (req->set && req->set->nodes && conf_nodeset(ctld->conf, req->set->nodes))
+        (void)pb_set_str(&set->node_sets, req->set->nodes); /* -ENOMEM: shown without */
+    else if (!create && set->nodes)
+        tx_clear(tx, PART_F_NODE_SETS);
     for (size_t i = 0; !create && i < req->n_clear; i++) {
         const struct field_row *row = field_row(&partition_record_fields, req->clear[i]);
 

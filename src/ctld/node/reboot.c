@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
@@ -58,19 +59,22 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
     bool drains = asap && !(r->state_flags & FLAG(DRAIN));
     Pst__NodeRecord *set;
 
-    if (r->state_flags & FLAG(REBOOT_ISSUED) || r->state == PST__NODE_STATE__NODE_FUTURE)
+    if (r->state_flags & (FLAG(REBOOT_ISSUED) | FLAG(REBOOT_REQUESTED)) ||
+        r->state == PST__NODE_STATE__NODE_FUTURE)
         return ESLURM_INVALID_NODE_STATE_TRANSITION;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
     SET(set, state_flags, r->state_flags | FLAG(REBOOT_REQUESTED) | (asap ? FLAG(DRAIN) : 0));
     set_reason(set,
                req->reason && *req->reason ? req->reason
                : asap                      ? "Reboot ASAP"
-                                           : "Reboot requested",
+                                           : "reboot requested",
                uid);
     if (drains)
         SET(set, reboot_asap, true);
     if (req->next_state)
         (void)pb_set_str(&set->next_state, req->next_state); /* -ENOMEM: as it was before */
+    else if (drains)
+        (void)pb_set_str(&set->next_state, "UNDRAIN");
     else if (r->next_state)
         tx_clear(tx, NODE_F_NEXT_STATE);
     return 0;
@@ -92,15 +96,18 @@ static int check_request(struct ctld *ctld, const Pst__NodeRebootRequest *req,
     return 0;
 }
 
-static int parse_nodes(const struct ctld *ctld, const char *text, struct hostlist **ret_hl)
+int nodenames_parse(const struct ctld *ctld, const char *text, struct hostlist **ret_hl)
 {
     const struct cluster *c = ctld->cluster;
     _cleanup_free_ const char **names = NULL;
     _cleanup_free_ char *all = NULL;
+    const char *set = conf_nodeset(ctld->conf, text);
     size_t n = 0;
 
+    if (set)
+        return hostlist_parse_most(set, HOSTLIST_MAX_NODES, ret_hl, NULL);
     if (strcasecmp(text, "ALL") != 0)
-        return hostlist_parse(text, ret_hl, NULL);
+        return hostlist_parse_most(text, HOSTLIST_MAX_NODES, ret_hl, NULL);
     names = calloc(c->nnodes + 1, sizeof(*names));
     for (uint32_t i = 0; names && i < c->nnodes; i++)
         if (c->nodes[i])
@@ -110,15 +117,48 @@ static int parse_nodes(const struct ctld *ctld, const char *text, struct hostlis
     return hostlist_parse(all, ret_hl, NULL);
 }
 
+void reboot_cancel(struct ctld *ctld, struct cmd *cmd, const char *nodes)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    Pst__Transaction *tx;
+    int code = 0;
+
+    if (!nodes || nodenames_parse(ctld, nodes, &hl) < 0 || !hostlist_count(hl)) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    tx = tx_new(core_now());
+    for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        code = n ? cancel_reboot(tx, n) : ESLURM_INVALID_NODE_NAME;
+    }
+    if (code != 0) {
+        tx_free(tx);
+        core_error(ctld, cmd, code, NULL);
+    } else if (core_commit(ctld, tx)) {
+        core_ok(ctld, cmd, ctld->applied_lsn);
+    } else {
+        core_disk_full(ctld, cmd);
+    }
+}
+
+/* Reboots are issued by a pass that follows, so that one can be thought better of. */
 static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRebootRequest *req = PB_AS(node_reboot_request, cmd->msg);
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_val_(strbuf_done) struct strbuf skipped = STRBUF_INIT;
     const char *text;
     int code = check_request(ctld, req, &text);
     Pst__Transaction *tx;
 
-    if (code == 0 && (!req->nodes || parse_nodes(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)))
+    if (code == 0 && req->has_cancel && req->cancel) {
+        reboot_cancel(ctld, cmd, req->nodes);
+        return;
+    }
+    if (code == 0 &&
+        (!req->nodes || nodenames_parse(ctld, req->nodes, &hl) < 0 || !hostlist_count(hl)))
         code = ESLURM_INVALID_NODE_NAME;
     if (code != 0) {
         core_error(ctld, cmd, code, text);
@@ -130,10 +170,9 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 
         if (!n)
             code = ESLURM_INVALID_NODE_NAME;
-        else if (req->has_cancel && req->cancel)
-            code = cancel_reboot(tx, n);
-        else
-            code = request_reboot(tx, n, req, conn_peer(cmd->conn)->uid);
+        else if (request_reboot(tx, n, req, conn_peer(cmd->conn)->uid) != 0)
+            strbuf_addf(&skipped, "%s%s", skipped.len ? "," : "Skipping reboot of nodes ",
+                        n->rec->name);
     }
     if (code != 0) {
         tx_free(tx);
@@ -144,9 +183,12 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
         core_disk_full(ctld, cmd);
         return;
     }
-    for (size_t i = 0; i < hostlist_count(hl); i++)
-        reboot_tick(ctld, cluster_node_named(ctld->cluster, hostlist_nth(hl, i)), core_now());
-    core_ok(ctld, cmd, ctld->applied_lsn);
+    if (skipped.len) {
+        strbuf_add(&skipped, " due to current node state.");
+        core_error(ctld, cmd, ESLURM_REBOOT_IN_PROGRESS, strbuf_str(&skipped));
+    } else {
+        core_ok(ctld, cmd, ctld->applied_lsn);
+    }
 }
 
 /* ---- issued ---------------------------------------------------------------------------------- */
@@ -161,7 +203,7 @@ static void issue_reboot(struct ctld *ctld, struct node *n, int64_t now)
     uint64_t lsn;
 
     (void)snprintf(text, sizeof(text), "%s : reboot issued",
-                   r->reason ? r->reason : "Reboot requested");
+                   r->reason ? r->reason : "reboot requested");
     SET(set, state, PST__NODE_STATE__NODE_DOWN);
     SET(set, state_flags, (r->state_flags & ~FLAG(REBOOT_REQUESTED)) | FLAG(REBOOT_ISSUED));
     SET(set, reboot_us, now);

@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/query/out_update.h"
+#include "cli/query/out_updatefail.h"
 
 #define NOW (INT64_C(1795167502) * USEC_PER_SEC)
 
@@ -70,15 +71,15 @@ static void test_job_values(void **state)
     assert_int_equal(u.job.nice, -50);
     assert_int_equal(set(UPDATE_JOB, "StartTime=now+1hour"), 0);
     assert_true(u.job.begin_us == NOW + 3600 * USEC_PER_SEC);
-    assert_int_equal(set(UPDATE_JOB, "Requeue=no"), 0);
+    assert_int_equal(set(UPDATE_JOB, "Requeue=0"), 0);
     assert_true(u.job.has_requeue && !u.job.requeue);
-    assert_int_equal(set(UPDATE_JOB, "MinMemoryNode=2G"), 0);
+    assert_int_equal(set(UPDATE_JOB, "MinMemoryNode=2048"), 0);
     assert_int_equal(u.job.mem_per_node_mib, 2048);
     assert_true(cleared(76));
     assert_int_equal(set(UPDATE_JOB, "MinMemoryCPU=100"), 0);
     assert_true(cleared(75) && !cleared(76) && u.job.mem_per_cpu_mib == 100);
     assert_int_equal(set(UPDATE_JOB, "UserID=root"), 0);
-    assert_true(u.job.has_uid && u.job.uid == 0);
+    assert_true(u.has_uid && u.uid == 0);
     assert_int_equal(set(UPDATE_JOB, "MailType=END,FAIL"), 0);
     assert_int_equal(u.job.mail_type, 6);
 }
@@ -120,26 +121,32 @@ static void test_refusals(void **state)
         const char *text;
     } cases[] = {
         { UPDATE_JOB, "nosuch=1", -ENOENT, "Update of this parameter is not supported: nosuch=1" },
-        { UPDATE_JOB, "TimeLimit", -ENOENT,
-          "Update of this parameter is not supported: TimeLimit" },
-        { UPDATE_JOB, "", -ENOENT, "Update of this parameter is not supported: " },
-        { UPDATE_JOB, "SiteFactor=1", -ENOTSUP, "SiteFactor of a job cannot be updated" },
-        { UPDATE_JOB, "TimeLimit=soon", -EDOM, "scontrol: error: Invalid TimeLimit value" },
-        { UPDATE_JOB, "NumNodes=0", -EINVAL, "Invalid input: NumNodes=0" },
-        { UPDATE_JOB, "NumNodes=4-2", -EINVAL, "Invalid input: NumNodes=4-2" },
-        { UPDATE_JOB, "NumTasks=x", -EINVAL, "Invalid input: NumTasks=x" },
-        { UPDATE_JOB, "Requeue=perhaps", -EDOM, "scontrol: error: Invalid Requeue value: perhaps" },
-        { UPDATE_JOB, "Nice=99999999999", -ERANGE, "Invalid input: Nice=99999999999" },
-        { UPDATE_JOB, "MailType=SOMETIMES", -EINVAL, "Invalid input: MailType=SOMETIMES" },
-        { UPDATE_JOB, "UserID=no such user", -ENOENT, "Invalid input: UserID=no such user" },
-        { UPDATE_JOB, "Name+=x", -EINVAL, "Invalid input: Name+=x: only TimeLimit takes" },
-        { UPDATE_JOB, "TimeLimit+=UNLIMITED", -EINVAL, "Invalid input: TimeLimit+=UNLIMITED" },
-        { UPDATE_NODE, "state=foo", -EINVAL, "Invalid input: state=foo" },
-        { UPDATE_NODE, "state=POWER_DOWN", -ENOTSUP,
-          "Invalid input: state=POWER_DOWN: node state" },
-        { UPDATE_NODE, "Weight=-1", -EINVAL, "Invalid input: Weight=-1" },
-        { UPDATE_PART, "State=SIDEWAYS", -EINVAL, "Invalid input: State=SIDEWAYS" },
-        { UPDATE_PART, "MaxNodes=some", -EINVAL, "Invalid input: MaxNodes=some" },
+        { UPDATE_JOB, "TimeLimit", -EBADMSG, "Invalid input: TimeLimit" },
+        { UPDATE_JOB, "", -EBADMSG, "Invalid input: " },
+        { UPDATE_JOB, "SiteFactor=x", -EINVAL, "scontrol: error: Invalid SiteFactor value: x" },
+        { UPDATE_JOB, "TimeLimit=soon", -EINVAL, "scontrol: error: Invalid TimeLimit value" },
+        { UPDATE_JOB, "NumNodes=4-2", -EAGAIN,
+          "scontrol: error: \"4-2\" is not a valid node count" },
+        { UPDATE_JOB, "NumTasks=x", -EINVAL, "scontrol: error: Invalid NumTasks value: x" },
+        { UPDATE_JOB, "Requeue=perhaps", -EINVAL,
+          "scontrol: error: Invalid Requeue value: perhaps" },
+        { UPDATE_JOB, "StartTime=3", -EAGAIN, "Invalid time specification (pos=1): 3" },
+        { UPDATE_JOB, "MailType=SOMETIMES", -EINVAL, "Invalid MailType: SOMETIMES" },
+        { UPDATE_JOB, "TimeLimit+=UNLIMITED", -EINVAL, "scontrol: error: Invalid TimeLimit value" },
+        { UPDATE_JOB, "MinMemoryNode=1G", -EINVAL,
+          "scontrol: error: Invalid MinMemoryNode value: 1G" },
+        { UPDATE_NODE, "state=foo", -EBADMSG, "Invalid input: state=foo" },
+        { UPDATE_NODE, "Weight=-1", -EINVAL,
+          "scontrol: error: Invalid value Weight=-1 for Weight" },
+        { UPDATE_PART, "State=SIDEWAYS", -EINVAL,
+          "scontrol: error: Invalid input: State=SIDEWAYS" },
+        { UPDATE_PART, "MaxNodes=some", -EINVAL,
+          "scontrol: error: Invalid numeric value \"some\" for MaxNodes." },
+        { UPDATE_PART, "PriorityTier=65534", -EINVAL,
+          "scontrol: error: Invalid PriorityTier value: 65534" },
+        { UPDATE_PART, "OverSubscribe=bogus", -EINVAL,
+          "scontrol: error: Invalid input: OverSubscribe=bogus" },
+        { UPDATE_PART, "MaxTime=abc", -EINVAL, "scontrol: error: Invalid input MaxTime=abc" },
     };
 
     (void)state;
@@ -148,10 +155,9 @@ static void test_refusals(void **state)
         int r = update_set(&u, cases[i].kind, cases[i].word, NOW, &err);
 
         assert_true(r < 0);
-        if (r != cases[i].r && !(cases[i].r == -EINVAL && r == -ERANGE) &&
-            !(cases[i].r == -ERANGE && r == -EINVAL))
+        if (r != cases[i].r)
             fail_msg("%s: %d", cases[i].word, r);
-        if (strncmp(err.text, cases[i].text, strlen(cases[i].text)) != 0 || strchr(err.text, '\n'))
+        if (strncmp(err.text, cases[i].text, strlen(cases[i].text)) != 0)
             fail_msg("%s: %s", cases[i].word, err.text);
     }
     assert_int_equal(u.n_clear, 0);
@@ -175,6 +181,44 @@ static void test_nodes(void **state)
     assert_int_equal(u.node_action, PST__NODE_ACTION__NODE_ACT_RESUME);
 }
 
+static void test_short_keys(void **state)
+{
+    (void)state;
+    assert_int_equal(set(UPDATE_JOB, "timel=5"), 0);
+    assert_int_equal(u.job.time_limit_min, 5);
+    assert_int_equal(set(UPDATE_JOB, "st=now+60"), 0);
+    assert_true(u.job.has_begin_us);
+    assert_int_equal(set(UPDATE_JOB, "nice"), 0);
+    assert_int_equal(u.job.nice, 100);
+    assert_int_equal(set(UPDATE_JOB, "nice=abc"), 0);
+    assert_int_equal(u.job.nice, 0);
+    assert_int_equal(set(UPDATE_JOB, "switches=1@5:00"), 0);
+    assert_int_equal(u.job.switches_wait_s, 300);
+    assert_int_equal(set(UPDATE_JOB, "numcpus=4-8"), 0);
+    assert_true(u.job.min_cpus == 4 && u.job.max_cpus == 8);
+    assert_int_equal(set(UPDATE_NODE, "state=DRA"), 0);
+    assert_int_equal(u.node_action, PST__NODE_ACTION__NODE_ACT_DRAIN);
+    assert_int_equal(set(UPDATE_PART, "state=inact"), 0);
+    assert_int_equal(u.part.state, PST__PARTITION_STATE__PART_INACTIVE);
+}
+
+static void test_part_pairs(void **state)
+{
+    (void)state;
+    assert_int_equal(set(UPDATE_PART, "priority=3"), 0);
+    assert_true(u.part.priority_tier == 3 && u.part.priority_job_factor == 3);
+    assert_int_equal(set(UPDATE_PART, "overtimelimit=unlimited"), 0);
+    assert_true(u.part.over_time_unlimited && cleared(34));
+    assert_int_equal(set(UPDATE_PART, "defmempernode=500"), 0);
+    assert_true(u.part.def_mem_per_node_mib == 500 && cleared(10));
+    assert_int_equal(set(UPDATE_PART, "shared=yes"), 0);
+    assert_string_equal(u.part.oversubscribe, "YES:4");
+    assert_int_equal(set(UPDATE_PART, "exclusive=user"), 0);
+    assert_string_equal(u.part.exclusive, "USER");
+    assert_int_equal(set(UPDATE_PART, "nodes+=node2"), 0);
+    assert_string_equal(u.part.nodes, "+node2");
+}
+
 static void test_partitions(void **state)
 {
     (void)state;
@@ -188,7 +232,7 @@ static void test_partitions(void **state)
     assert_int_equal(u.part.state, PST__PARTITION_STATE__PART_DOWN);
     assert_int_equal(set(UPDATE_PART, "Hidden=YES"), 0);
     assert_true(u.part.hidden);
-    assert_int_equal(set(UPDATE_PART, "DefMemPerCPU=1G"), 0);
+    assert_int_equal(set(UPDATE_PART, "DefMemPerCPU=1024"), 0);
     assert_int_equal(u.part.def_mem_per_cpu_mib, 1024);
     assert_int_equal(set(UPDATE_PART, "Nodes=node[1-3]"), 0);
     assert_string_equal(u.part.nodes_config, "node[1-3]");
@@ -197,7 +241,8 @@ static void test_partitions(void **state)
 
 static void test_every_key(void **state)
 {
-    static const char *const values[] = { "1", "yes", "UP", "now", "10", "DRAIN", "END", "root" };
+    static const char *const values[] = { "1",   "yes",  "UP",   "now",  "10", "DRAIN",
+                                          "END", "root", "core", "NODE", "off" };
 
     (void)state;
     for (int kind = UPDATE_JOB; kind <= UPDATE_PART; kind++) {
@@ -212,7 +257,7 @@ static void test_every_key(void **state)
                 (void)snprintf(word, sizeof(word), "%s=%s", key, values[v]);
                 taken |= update_set(&u, (enum update_kind)kind, word, NOW, NULL) == 0;
             }
-            if (taken != supported)
+            if (!taken)
                 fail_msg("key %s: no value is taken", key);
         }
     }
@@ -238,6 +283,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_refusals, fresh, gone),
         cmocka_unit_test_setup_teardown(test_nodes, fresh, gone),
         cmocka_unit_test_setup_teardown(test_partitions, fresh, gone),
+        cmocka_unit_test_setup_teardown(test_every_key, fresh, gone),
+        cmocka_unit_test_setup_teardown(test_short_keys, fresh, gone),
+        cmocka_unit_test_setup_teardown(test_every_key, fresh, gone),
+        cmocka_unit_test_setup_teardown(test_part_pairs, fresh, gone),
         cmocka_unit_test_setup_teardown(test_every_key, fresh, gone),
         cmocka_unit_test_setup_teardown(test_words, fresh, gone),
     };
