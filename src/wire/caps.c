@@ -488,6 +488,7 @@ static const struct pb_cap rows[] = {
     ALL("TokenRequest", SHORT),
     ALL("TokenReply", 16 * KIB),
     ALL("DebugRequest", SHORT),
+    REP("DebugRequest", "flags", 64, 256),
 
     /* controller and slurmd */
     ALL("RunningStep", SHORT),

@@ -314,7 +314,7 @@ void scontrol_fsdampeningfactor(struct scontrol *s, int argc, char **argv)
     send_setting(s, &request, "slurm_set_fs_dampeningfactor", "factor");
 }
 
-/* ---- power ------------------------------------------------------------------------------------ */
+/* ---- power ------------------------------------------------------------------------------- */
 
 static void send_power(struct scontrol *s, Pst__NodeAction action, char *nodes, char *reason)
 {
@@ -369,7 +369,7 @@ void scontrol_power(struct scontrol *s, int argc, char **argv)
         send_power(s, action, argv[i], reason);
 }
 
-/* ---- the configuration as a file -------------------------------------------------------------- */
+/* ---- the configuration as a file --------------------------------------------------------- */
 
 /* Lines of slurm.conf as they are read, without comments; files that it includes stay included. */
 static bool copy_lines(FILE *from, FILE *to)

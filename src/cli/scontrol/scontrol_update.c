@@ -147,8 +147,7 @@ static bool present_limit(struct scontrol *s, const char *id, struct limit_looku
     }
     filter_ids_numbers(&ids, &filter.job_ids, &filter.n_job_ids);
     filter_ids_done(&ids);
-    query_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor,
-                     &set);
+    query_need_names("time_limit_min time_unlimited", &pst__job_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     request.jobs = &filter;
     r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
@@ -450,7 +449,7 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
     update_done(&u);
 }
 
-/* ---- which entity ------------------------------------------------------------------------------ */
+/* ---- which entity ------------------------------------------------------------------------- */
 
 enum entity { NO_ENTITY, JOB, JOB_NAMED, NODE, PARTITION, RESERVATION, STEP, ENTITIES };
 

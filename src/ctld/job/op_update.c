@@ -824,34 +824,6 @@ static void update_job(struct update *u, const struct job_ref *ref)
     add_result(u, filter_and_apply(u, j), id);
 }
 
-/* The time limit of the step, or of all of the job's. */
-static int limit_steps(struct update *u, const struct job_ref *ref)
-{
-    const struct job *j = ref->job;
-    const Pst__JobRecord *set = u->req->set;
-    Pst__Transaction *tx;
-    size_t n = 0;
-
-    if (conn_peer(u->cmd->conn)->uid != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec))
-        return ESLURM_USER_ID_MISSING;
-    if (!set || !set->has_time_limit_min || job_is_ended(j->rec))
-        return ESLURM_INVALID_JOB_ID;
-    tx = tx_new(core_now());
-    for (const struct step *s = j->steps; s; s = s->next) {
-        if (ref->has_step && (s->rec->step_id != ref->step || ref->step >= STEP_INTERACTIVE))
-            continue;
-        SET(tx_step_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id, s->rec->step_id),
-            time_limit_min, set->time_limit_min);
-        n++;
-    }
-    if (!n) {
-        tx_free(tx);
-        return ESLURM_INVALID_JOB_ID;
-    }
-    u->lsn = core_commit(u->ctld, tx);
-    return u->lsn ? 0 : EPST_DISK_FULL;
-}
-
 /* The leader's id is that of all components; only the leader waits for other jobs. */
 static void on_ref(struct update *u, const struct job_ref *ref)
 {
@@ -859,11 +831,6 @@ static void on_ref(struct update *u, const struct job_ref *ref)
     bool all = het_is_leader(r) && !ref->component && !(u->req->set && u->req->set->dependency);
     uint32_t leader = r->job_id, n = all ? r->het_count : 1;
 
-    if (u->req->has_steps && u->req->steps) {
-        budget_spend(&u->walk.budget, u->cost);
-        add_result(u, limit_steps(u, ref), r->job_id);
-        return;
-    }
     if (het_is_follower(r) && u->req->set && u->req->set->dependency) {
         add_result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
         return;
