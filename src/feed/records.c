@@ -173,17 +173,9 @@ static void fill_gres_flags(struct sched_job *s, const struct conf *conf, const 
                              !wordlist_has_nocase(flags, "multiple-tasks-per-sharing"));
 }
 
-static bool one_task_per_core(const struct conf *conf)
-{
-    const char *params = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
-
-    return params && strcasestr(params, "CR_ONE_TASK_PER_CORE");
-}
-
 static bool takes_whole_nodes(const Pst__JobRecord *r)
 {
-    return r->has_exclusive && r->exclusive && r->exclusive != EXCLUSIVE_USER &&
-           r->exclusive != EXCLUSIVE_MCS;
+    return r->has_exclusive && r->exclusive == EXCLUSIVE_NODE;
 }
 
 static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
@@ -278,8 +270,6 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     fill_gpus(s, r);
     fill_gres_flags(s, conf, r->gres_flags);
     fill_distribution(s, r->distribution);
-    if (!s->ntasks_per_core && one_task_per_core(conf))
-        s->ntasks_per_core = 1;
     s->features = own_str(f, r->features);
     s->prefer = own_str(f, r->prefer);
     if (r->req_nodes)

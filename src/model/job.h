@@ -8,7 +8,8 @@
 
 #define JOB_FLAG(x) (1u << PST__JOB_FLAG__JOB_FLAG_##x)
 #define JOB_STATE(x) PST__JOB_STATE__JOB_##x
-#define EXCLUSIVE_USER 2 /* JobRecord.exclusive */
+#define EXCLUSIVE_NODE 1 /* JobRecord.exclusive */
+#define EXCLUSIVE_USER 2
 #define EXCLUSIVE_MCS 3
 
 static inline Pst__JobState job_state(const Pst__JobRecord *r)

@@ -26,6 +26,7 @@ static void word(const char *text)
     struct jobtext_signal sig;
     struct ids ids;
     uint32_t x, y, sct[3];
+    unsigned bad;
 
     (void)jobtext_signal_parse(text, &sig, &a);
     (void)gresopts_list(text, "gpu,shard", &b, NULL);
@@ -36,7 +37,7 @@ static void word(const char *text)
     (void)jobtext_mail_parse(text, &x);
     (void)jobtext_distribution_ok(text);
     (void)jobtext_nodes_parse(text, &x, &y);
-    (void)jobtext_geometry_parse(text, sct);
+    (void)jobtext_geometry_parse(text, sct, &bad);
     if (ids_parse(text, &ids, NULL) == 0) {
         if (ids.task_set)
             (void)ids_set_has(ids.task_set, 3);

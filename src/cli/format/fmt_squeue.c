@@ -293,7 +293,7 @@ NUMBER(num_nice, j->nice)
 #define N_LIMIT "time_limit_min time_unlimited"
 #define N_STATE "state state_flags"
 #define N_REASON "state state_flags reason reason_text pend_reason pend_text priority held_by_user"
-#define N_TASKS "alloc num_tasks min_nodes ntasks_per_node"
+#define N_TASKS "alloc num_tasks min_nodes max_nodes ntasks_per_node"
 #define N_CPUS N_TASKS " cpus_per_task min_cpus overcommit"
 #define N_PRIO "priority cur_priority"
 #define N_FILE N_ID " batch std_in std_out std_err work_dir restart_count sluid name uid user_name"
@@ -420,7 +420,7 @@ static const struct fmt_field job_rows[] = {
       true },
     { 'M', false, "TimeUsed", "TIME", get_time_used, num_time_used, N_TIME, 0, false, true },
     { 0, false, "tres-alloc", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
+      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes max_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
       "mem_per_node_mib mem_per_cpu_mib" },
     { 0, false, "tres-bind", "TRES_BIND", get_gpu_bind, NULL, "gpu_bind" },
     { 0, false, "tres-freq", "TRES_FREQ", get_gpu_freq, NULL, "gpu_freq" },
@@ -439,7 +439,7 @@ static const struct fmt_field job_rows[] = {
     { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
     { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL,
-      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
+      "alloc_tres req_tres req_billing req_gres num_tasks min_nodes max_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
       "mem_per_node_mib mem_per_cpu_mib" },
     { 0, true, "tres-per-node", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
 };

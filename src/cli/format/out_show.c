@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
 #include "cli/format/showtext.h"
@@ -170,13 +171,16 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
     if (job_is_pending(r) && j->has_max_nodes && j->max_nodes)
         strbuf_addf(sb, "-%u", j->max_nodes);
-    else if (job_is_pending(r) && j->overcommit && j->num_tasks > job_nodes(j))
-        strbuf_addf(sb, "-%u", j->num_tasks);
+    else if (job_is_pending(r) && j->num_tasks > job_nodes(j))
+        strbuf_addf(sb, "-%u", j->num_tasks); /* a node for each task at most */
     strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
     if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))
         strbuf_addf(sb, "-%u", j->max_cpus);
-    strbuf_addf(sb, " NumTasks=%u CPUs/Task=%u ReqB:S:C:T=0:0:", job_tasks(j),
-                j->cpus_per_task ? j->cpus_per_task : 1);
+    if (j->has_num_tasks || j->has_ntasks_per_node || j->batch || job_holds_nodes(j))
+        strbuf_addf(sb, " NumTasks=%u", job_tasks(j));
+    else
+        strbuf_add(sb, " NumTasks=N/A"); /* as many as it gets nodes */
+    strbuf_addf(sb, " CPUs/Task=%u ReqB:S:C:T=0:0:", j->cpus_per_task ? j->cpus_per_task : 1);
     put_star(sb, j->cores_per_socket);
     strbuf_addc(sb, ':');
     put_star(sb, j->threads_per_core);
@@ -193,7 +197,10 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     strbuf_addc(sb, ':');
     put_star(sb, j->ntasks_per_core);
     strbuf_add(sb, " CoreSpec=");
-    put_star(sb, j->core_spec);
+    if (j->has_core_spec)
+        strbuf_addf(sb, "%u", j->core_spec);
+    else
+        strbuf_addc(sb, '*');
 }
 
 static void put_gres(struct strbuf *sb, const Pst__GresAlloc *g, bool first, bool total)
@@ -245,9 +252,37 @@ static void put_gres_total(struct strbuf *sb, const Pst__Alloc *alloc)
         put_gres(sb, &totals[t], t == 0, true);
 }
 
+static bool same_gres(const Pst__AllocGroup *a, const Pst__AllocGroup *b)
+{
+    for (size_t i = 0; i < a->n_gres && a->n_gres == b->n_gres; i++)
+        if (!pb_equal(&a->gres[i]->base, &b->gres[i]->base))
+            return false;
+    return a->n_gres == b->n_gres;
+}
+
+/* Do two groups look alike, whatever their tasks? */
+static bool same_look(const Pst__AllocGroup *a, const Pst__AllocGroup *b)
+{
+    return strcmp(text_or(a->cpu_ids, ""), text_or(b->cpu_ids, "")) == 0 &&
+           a->mem_mib == b->mem_mib && same_gres(a, b);
+}
+
+static void put_group(struct strbuf *sb, const Pst__AllocGroup *group, const char *names,
+                      bool gres_elsewhere, const struct show_opts *o)
+{
+    strbuf_add(sb, o->oneliner ? " " : "\n     ");
+    strbuf_addf(sb, "Nodes=%s CPU_IDs=%s Mem=%llu GRES=", names, text_or(group->cpu_ids, ""),
+                (unsigned long long)group->mem_mib);
+    for (size_t i = 0; i < group->n_gres; i++)
+        put_gres(sb, group->gres[i], i == 0, false);
+    if (!group->n_gres && gres_elsewhere)
+        strbuf_add(sb, "(null)");
+}
+
 static void job_layout(struct strbuf *sb, const Pst__JobRecord *j, const struct show_opts *o)
 {
     _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    bool any_gres = false;
     size_t at = 0;
 
     if (!o->details || !j->alloc || hostlist_parse(j->alloc->nodes, &all, NULL) < 0)
@@ -255,23 +290,24 @@ static void job_layout(struct strbuf *sb, const Pst__JobRecord *j, const struct 
     next_line(sb, o);
     strbuf_add(sb, "JOB_GRES=");
     put_gres_total(sb, j->alloc);
-    for (size_t g = 0; g < j->alloc->n_groups; g++) {
+    for (size_t g = 0; g < j->alloc->n_groups; g++)
+        any_gres = any_gres || j->alloc->groups[g]->n_gres;
+    for (size_t g = 0, next; g < j->alloc->n_groups; g = next) {
         const Pst__AllocGroup *group = j->alloc->groups[g];
         _cleanup_(hostlist_free) struct hostlist *part = NULL;
         _cleanup_free_ char *names = NULL;
 
         if (hostlist_new(&part) < 0)
             return;
-        for (uint32_t i = 0; i < group->nodes && at < hostlist_count(all); i++, at++)
-            if (hostlist_push(part, hostlist_nth(all, at)) < 0)
-                return;
+        for (next = g; next < j->alloc->n_groups && same_look(group, j->alloc->groups[next]);
+             next++)
+            for (uint32_t i = 0; i < j->alloc->groups[next]->nodes && at < hostlist_count(all);
+                 i++, at++)
+                if (hostlist_push(part, hostlist_nth(all, at)) < 0)
+                    return;
         if (hostlist_fold(part, &names) < 0)
             return;
-        strbuf_add(sb, o->oneliner ? " " : "\n     ");
-        strbuf_addf(sb, "Nodes=%s CPU_IDs=%s Mem=%llu GRES=", names, text_or(group->cpu_ids, ""),
-                    (unsigned long long)group->mem_mib);
-        for (size_t i = 0; i < group->n_gres; i++)
-            put_gres(sb, group->gres[i], i == 0, false);
+        put_group(sb, group, names, any_gres, o);
     }
 }
 
@@ -390,7 +426,13 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
-    optional_line(sb, o, "TresPerTask", j->tres_per_task);
+    if (j->has_cpus_per_task) {
+        next_line(sb, o);
+        strbuf_addf(sb, "TresPerTask=cpu=%u%s%s", j->cpus_per_task, j->tres_per_task ? "," : "",
+                    text_or(j->tres_per_task, ""));
+    } else {
+        optional_line(sb, o, "TresPerTask", j->tres_per_task);
+    }
     if (j->has_ntasks_per_gpu) {
         next_line(sb, o);
         strbuf_addf(sb, "NtasksPerTRES=%u", j->ntasks_per_gpu);

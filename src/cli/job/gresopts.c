@@ -370,10 +370,12 @@ static void set_number(struct jobopts *jo, enum jobopt id, uint32_t value)
 
 static uint32_t sockets_of(const struct jobopts *jo)
 {
+    unsigned bad;
     uint32_t sct[3] = { 0 };
 
     if (is_given(jo, JO_EXTRA_NODE_INFO))
-        (void)jobtext_geometry_parse(jobopts_get(jo, JO_EXTRA_NODE_INFO), sct); /* was checked */
+        (void)jobtext_geometry_parse(jobopts_get(jo, JO_EXTRA_NODE_INFO), sct,
+                                     &bad); /* was checked */
     return (uint32_t)jobopts_num(jo, JO_SOCKETS_PER_NODE, sct[0]);
 }
 

@@ -126,7 +126,7 @@ static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *jo
             time_when_parse(jo->value[JO_DEADLINE], now, true, &job->deadline_us, NULL) == 0;
 }
 
-/* Without -n, a geometry asks for a task on each of its threads. */
+/* Without -n, -B asks for a task on each of its threads. */
 static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
 {
     uint64_t tasks = nodes ? nodes : 1;
@@ -140,15 +140,21 @@ static void tasks_of_geometry(Pst__JobRecord *job, uint32_t nodes)
     job->has_num_tasks = true;
 }
 
-/* Every hint but multithread asks for one thread of each core. */
+/* Every hint but multithread asks for one thread of each core, memory_bound for one core of each
+ * socket.  What is asked for in numbers counts, not the hint. */
 static void apply_hint(Pst__JobRecord *job)
 {
     if (job->hint && strcasecmp(job->hint, "help") == 0)
         set_text(&job->hint, NULL);
-    if (!job->hint || job->has_threads_per_core || strcmp(job->hint, "multithread") == 0)
+    if (!job->hint || job->has_threads_per_core || job->has_cores_per_socket ||
+        job->has_ntasks_per_core || strcasecmp(job->hint, "multithread") == 0)
         return;
     job->threads_per_core = 1;
     job->has_threads_per_core = true;
+    if (strcasecmp(job->hint, "memory_bound") == 0) {
+        job->cores_per_socket = 1;
+        job->has_cores_per_socket = true;
+    }
 }
 
 /* Without a count of nodes, the named ones are how many the job wants. */
@@ -168,7 +174,7 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     int status = 0, n;
 
     jobopts_nodes(jo, &min, &max);
-    if (min > 0) {
+    if (min > 0 || (jo->cmd == JOBOPTS_SALLOC && jobopts_has(jo, JO_NODES))) { /* 0 is refused */
         job->min_nodes = min;
         job->max_nodes = max ? max : min;
         job->has_min_nodes = job->has_max_nodes = true;
@@ -183,8 +189,11 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     }
     if (status == 0 && jobopts_has(jo, JO_NODELIST))
         status = jobnodes_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
-    if (status == 0 && jobopts_has(jo, JO_NODEFILE))
+    else if (status == 0 && jobopts_has(jo, JO_NODEFILE))
         status = jobnodes_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
+    else if (status == 0 && job->distribution &&
+             strncasecmp(job->distribution, "arbitrary", 9) == 0 && getenv("SLURM_HOSTFILE"))
+        status = jobnodes_list(getenv("SLURM_HOSTFILE"), true, &job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
         status = jobnodes_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
     if (status == 0)
@@ -200,17 +209,20 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     if (jobopts_has(jo, JO_EXTRA_NODE_INFO)) {
         uint32_t sct[3] = { 0 };
 
-        (void)jobtext_geometry_parse(jo->value[JO_EXTRA_NODE_INFO], sct); /* was checked */
+        unsigned bad;
+
+        (void)jobtext_geometry_parse(jo->value[JO_EXTRA_NODE_INFO], sct, &bad); /* was checked */
         job->sockets_per_node = sct[0];
         job->has_sockets_per_node = sct[0] > 0;
         job->cores_per_socket = sct[1];
         job->has_cores_per_socket = sct[1] > 0;
         job->threads_per_core = sct[2];
         job->has_threads_per_core = sct[2] > 0;
+        if (sct[0] || sct[1])
+            tasks_of_geometry(job, min);
     }
-    if (jobopts_has(jo, JO_EXTRA_NODE_INFO))
-        tasks_of_geometry(job, min);
-    apply_hint(job);
+    if (!jobopts_has(jo, JO_EXTRA_NODE_INFO))
+        apply_hint(job);
     return status;
 }
 
@@ -230,7 +242,7 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
     if (jobopts_has(jo, JO_EXCLUSIVE)) {
         job->exclusive = exclusive_number(jo->value[JO_EXCLUSIVE]);
         job->has_exclusive = true;
-    } else if (jobopts_num(jo, JO_CORE_SPEC, 0) > 0) {
+    } else if (jobopts_has(jo, JO_CORE_SPEC)) {
         job->exclusive = 1;
         job->has_exclusive = true;
     }

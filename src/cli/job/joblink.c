@@ -7,8 +7,11 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
@@ -150,7 +153,7 @@ static bool unavailable_now(Pst__JobReason reason)
 {
     switch (reason) {
     case PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT:
-    case PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT:
+    case PST__JOB_REASON__REASON_PARTITION_CONFIG:
     case PST__JOB_REASON__REASON_PARTITION_DOWN:
     case PST__JOB_REASON__REASON_PARTITION_INACTIVE:
         return true;
@@ -246,10 +249,15 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
 
 static int wait_interrupted(struct asking *a)
 {
+    struct signalfd_siginfo info = { 0 };
+    bool by_key = a->l->sig_fd >= 0 &&
+                  read(a->l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
+                  info.ssi_signo == SIGINT;
+
     joblink_cancel(a->l);
     if (a->salloc)
         cli_info("Job aborted due to signal");
-    if (a->l->job_id)
+    if (a->l->job_id && !(a->salloc && by_key))
         cli_info("Job allocation %u has been revoked%s", a->l->job_id, a->salloc ? "." : "");
     return CLI_EXIT_FAILED;
 }

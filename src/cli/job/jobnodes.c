@@ -34,7 +34,9 @@ static int read_nodefile(const char *path, char **ret_text, struct err *err)
     if (r < 0)
         return err_set(err, CLI_EXIT_FAILED, "The node file %.300s is larger than 4 MiB", path);
     for (size_t i = 0; i < len;
-         i++) { /* white space separates names: one comma for each run of it */
+         i++) {            /* white space separates names: one comma for each run of it */
+        if (buf[i] == '#') /* a comment, to the end of its line */
+            i += strcspn(buf + i, "\n");
         bool gap = buf[i] == '\0' || strchr(" \t\r\n,", buf[i]) != NULL;
 
         if (!gap)
@@ -45,8 +47,10 @@ static int read_nodefile(const char *path, char **ret_text, struct err *err)
     if (out > 0 && buf[out - 1] == ',')
         out--;
     buf[out] = '\0';
-    if (out == 0)
-        return err_set(err, CLI_EXIT_FAILED, "The node file %.300s names no node", path);
+    if (out == 0) {
+        cli_error("Hostlist is empty!");
+        return err_set(err, CLI_EXIT_USAGE, "Invalid --nodefile node file");
+    }
     *ret_text = TAKE_PTR(buf);
     return 0;
 }

@@ -169,6 +169,12 @@ static bool counts_empty(enum jobopt id)
     }
 }
 
+/* Options whose empty value is as if they were not given. */
+static bool empty_says_nothing(enum jobopt id)
+{
+    return id == JO_EXTRA_NODE_INFO || id == JO_CONSTRAINT || id == JO_SEGMENT || id == JO_LICENSES;
+}
+
 int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,
                 struct err *err)
 {
@@ -184,6 +190,8 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
         return 0; /* set but empty: nothing asked for */
     if (id == JO_WRAP && source == OPT_FROM_SCRIPT)
         return 0; /* the script is what is submitted */
+    if (arg && !*arg && empty_says_nothing(id))
+        return 0;
     status = jobvalue_check((enum jobvalue_kind)kinds[opt->id], opt, arg, err);
     if (status < 0)
         exit(CLI_EXIT_OK); /* a list was asked for and printed */
@@ -223,6 +231,8 @@ int jobopts_node_counts(const struct jobopts *jo, uint32_t counts[static NODE_CO
     const char *v = jo->value[JO_NODES];
     int n = v && strpbrk(v, ",:") ? jobtext_node_counts(v, counts, NODE_COUNTS_MAX) : 0;
 
+    if (n > 1 && !strchr(v, ','))
+        n = 1;        /* of one range with a step the least */
     return MAX(n, 0); /* was checked */
 }
 
@@ -363,6 +373,8 @@ int jobopts_check(struct jobopts *jo)
         cli_error("Incompatible begin and deadline time specification");
         return CLI_EXIT_FAILED;
     }
+    if (jobopts_has(jo, JO_CORE_SPEC) && jobopts_has(jo, JO_THREAD_SPEC))
+        return fatal_line("-S/--core-spec and --thred-spec options are mutually exclusive");
     if (jobopts_has(jo, JO_OVERLAP) && jobopts_has(jo, JO_EXACT) &&
         jo->from[JO_OVERLAP] == jo->from[JO_EXACT])
         return fatal_line("--overlap and --exact are mutually exclusive.");

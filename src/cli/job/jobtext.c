@@ -166,6 +166,8 @@ bool jobtext_distribution_ok(const char *text)
 {
     unsigned level = 0;
 
+    if (strcasecmp(text, "pack") == 0 || strcasecmp(text, "nopack") == 0)
+        return true;
     for (;;) {
         size_t len = strcspn(text, ":,");
 
@@ -282,21 +284,23 @@ int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max)
     return (int)kept;
 }
 
-int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3])
+int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3], unsigned *ret_bad)
 {
-    uint32_t sct[3] = { 0 };
+    uint32_t sct[3] = { 0 }, most;
 
     for (unsigned i = 0; i < 3; i++) {
+        *ret_bad = i;
         if (*text == '*')
             text++;
         else if (take_count(&text, &sct[i]) < 0 || sct[i] == 0)
             return -EINVAL;
-        if (*text == '\0') {
-            memcpy(ret_sct, sct, sizeof(sct));
-            return 0;
-        }
+        if (*text == '-' && (text++, take_count(&text, &most) < 0 || most < sct[i]))
+            return -EINVAL;
+        if (*text == '\0')
+            break;
         if (*text++ != ':')
             return -EINVAL;
     }
-    return -EINVAL;
+    memcpy(ret_sct, sct, sizeof(sct)); /* what comes behind the threads says nothing */
+    return 0;
 }

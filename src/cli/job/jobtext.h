@@ -37,5 +37,5 @@ int jobtext_node_counts(const char *text, uint32_t *ret, uint32_t max);
 /* A count with k (1024) or m (1024*1024). */
 int jobtext_count_parse(const char *text, uint32_t *ret_count);
 
-/* "S[:C[:T]]" with '*' as 0. */
-int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3]);
+/* "S[:C[:T]]" with '*' as 0, of "min-max" the least; what is wrong: part *ret_bad. */
+int jobtext_geometry_parse(const char *text, uint32_t ret_sct[3], unsigned *ret_bad);

@@ -268,6 +268,21 @@ static int check_signals(const struct opt *o, const char *arg, struct err *err)
     return 0;
 }
 
+/* The part that is wrong is said alone: x of "2:x". */
+static int check_geometry(const char *arg, struct err *err)
+{
+    static const char *const places[] = { "first", "second", "third" };
+    uint32_t sct[3];
+    unsigned bad = 0;
+
+    if (jobtext_geometry_parse(arg, sct, &bad) == 0)
+        return 0;
+    for (unsigned i = 0; i < bad; i++)
+        arg += strcspn(arg, ":") + 1;
+    return err_set(err, STATUS_BAD_NUMBER, "Invalid numeric value \"%.*s\" for %s arg of -B.",
+                   (int)MIN(strcspn(arg, ":"), 200u), arg, places[bad]);
+}
+
 static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char *arg,
                        struct err *err)
 {
@@ -299,29 +314,6 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
         break;
     }
     return ok ? 0 : bad_spec(o, err);
-}
-
-/* Sockets, cores and threads of -B: the first that is no number is named. */
-static int check_geometry(const struct opt *o, const char *arg, struct err *err)
-{
-    static const char *const places[] = { "first", "second", "third" };
-    uint32_t sct[3];
-
-    if (jobtext_geometry_parse(arg, sct) == 0)
-        return 0;
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
-        size_t len = strcspn(arg, ":");
-
-        if (!(len == 1 && *arg == '*') &&
-            (!len || strspn(arg, "0123456789") != len || (len == 1 && *arg == '0')))
-            return err_set(err, STATUS_BAD_NUMBER,
-                           "Invalid numeric value \"%.*s\" for %s arg of -B.", (int)MIN(len, 200u),
-                           arg, places[i]);
-        arg += len;
-        if (!*arg++)
-            break;
-    }
-    return bad_spec(o, err);
 }
 
 /* A frequency: a number of kHz, or low, medium, high, highm1. */
@@ -538,7 +530,7 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
     case KIND_GPUFREQ:
         return check_gpufreq(arg, err);
     case KIND_GEOMETRY:
-        return check_geometry(o, arg, err);
+        return check_geometry(arg, err);
     case KIND_PROPAGATE:
         return arg ? check_propagate(arg, err) : 0;
     case KIND_PROFILE:

@@ -129,6 +129,27 @@ static void short_host(char *buf, size_t size)
     buf[strcspn(buf, ".")] = '\0';
 }
 
+/* Cores and threads for the system are asked for where the site lets users ask. */
+static void drop_spec(struct cli *c, const struct jobopts *jo, Pst__JobRecord *job)
+{
+    bool core = jobopts_has(jo, JO_CORE_SPEC), thread = jobopts_has(jo, JO_THREAD_SPEC);
+
+    if (!core && !thread)
+        return;
+    if (conf_bool(cli_conf(c), CONF_ALLOW_SPEC_RESOURCES_USAGE)) {
+        if (thread)
+            cli_die(CLI_EXIT_FAILED,
+                    "--thread-spec is not supported: cores are set aside whole: use --core-spec");
+        return;
+    }
+    cli_error("Ignoring %s since it's not allowed by configuration "
+              "(AllowSpecResourcesUsage = No)",
+              core ? "-S" : "--thread-spec");
+    job->has_core_spec = false;
+    if (!jobopts_has(jo, JO_EXCLUSIVE))
+        job->has_exclusive = false;
+}
+
 void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv, int first,
                  Pst__JobRecord *job)
 {
@@ -144,6 +165,7 @@ void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv,
             cli_error("%s", err.text);
         exit(status);
     }
+    drop_spec(c, jo, job);
     short_host(host, sizeof(host));
     job->alloc_host = xstrdup_or_die(host);
     job->alloc_sid = (uint32_t)getsid(0);

@@ -297,11 +297,17 @@ uint32_t job_max_nodes(const Pst__JobRecord *j)
     return j->max_nodes;
 }
 
+bool job_holds_nodes(const Pst__JobRecord *j)
+{
+    return j->alloc && j->alloc->n_node_ids;
+}
+
 uint32_t job_tasks(const Pst__JobRecord *j)
 {
-    uint32_t nodes = j->alloc && j->alloc->n_node_ids ? job_nodes(j)
-                     : j->min_nodes                   ? j->min_nodes
-                                                      : 1;
+    uint32_t nodes = job_holds_nodes(j)            ? job_nodes(j)
+                     : j->max_nodes > j->min_nodes ? 1
+                     : j->min_nodes                ? j->min_nodes
+                                                   : 1;
 
     if (j->num_tasks)
         return j->num_tasks;

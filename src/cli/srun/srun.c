@@ -86,7 +86,7 @@ static void check_part(struct srun *s, struct srun_part *p)
     int status;
 
     settle_allocation(s, &p->opts);
-    srun_arbitrary(s, p);
+    srun_arbitrary(p);
     if (jobopts_has(&p->opts, JO_MULTI_PROG)) {
         read_map(p);
         count_map_tasks(p);

@@ -139,7 +139,7 @@ int srun_het_step(struct srun *s, srun_spec_fn *fill);
 
 /* srun_arbitrary.c: --distribution=arbitrary */
 /* Settle the list of nodes, one a task, and the number of tasks; ends the command on a mistake. */
-void srun_arbitrary(struct srun *s, struct srun_part *p);
+void srun_arbitrary(struct srun_part *p);
 
 /* srun_launch.c */
 /* Connect to the nodes and send the launch requests; failures count as failed nodes. */

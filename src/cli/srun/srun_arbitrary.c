@@ -67,7 +67,7 @@ static void take_names(struct srun_part *p, const struct hostlist *all, uint32_t
     set_option(p, JO_NTASKS, count);
 }
 
-void srun_arbitrary(struct srun *s, struct srun_part *p)
+void srun_arbitrary(struct srun_part *p)
 {
     const char *dist = jobopts_get(&p->opts, JO_DISTRIBUTION), *file = getenv("SLURM_HOSTFILE");
     const char *nodes = jobopts_get(&p->opts, JO_NODELIST),
@@ -87,9 +87,6 @@ void srun_arbitrary(struct srun *s, struct srun_part *p)
         jobopts_clear(&p->opts, JO_DISTRIBUTION);
         return;
     }
-    if (!s->job_id)
-        cli_die(CLI_EXIT_FAILED,
-                "--distribution=arbitrary is for steps of a job: use it within salloc or sbatch");
     if (jobnodes_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(hostlist_new(&all));

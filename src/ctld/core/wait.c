@@ -147,6 +147,8 @@ static void fill_status(const struct job *j, Pst__JobStatus *s)
     SET(s, state_flags, j->rec->state_flags);
     if (j->rec->has_reason)
         SET(s, reason, j->rec->reason);
+    else if (job_is_pending(j->rec) && j->rec->has_pend_reason)
+        SET(s, reason, j->rec->pend_reason);
     if (j->rec->has_exit_status)
         SET(s, exit_status, j->rec->exit_status);
 }

@@ -69,6 +69,17 @@ static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__J
         SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
 }
 
+/* What a job waited for when it was cancelled stays told. */
+static void keep_reason(Pst__JobRecord *set, const Pst__JobRecord *r)
+{
+    if (r->reason_text || (r->has_reason && r->reason != PST__JOB_REASON__REASON_NONE))
+        return; /* it has one that does not go with the state */
+    if (r->has_pend_reason)
+        SET(set, reason, r->pend_reason);
+    if (r->pend_text)
+        (void)pb_set_str(&set->reason_text, r->pend_text); /* -ENOMEM: left out */
+}
+
 /* What the end changes in the record. */
 static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                      const struct job_end *end, bool clean)
@@ -90,6 +101,9 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         SET(set, reason, end->reason);
     if (end->reason_text)
         (void)pb_set_str(&set->reason_text, end->reason_text); /* -ENOMEM: left out */
+    if (job_is_pending(j->rec) && end->state == JOB_STATE(CANCELLED) && !end->reason &&
+        !end->reason_text)
+        keep_reason(set, j->rec);
     if (end->by_user)
         SET(set, cancel_uid, end->uid);
     if (job_is_suspended(j->rec) && j->rec->has_suspend_us)

@@ -396,8 +396,10 @@ static int still_feasible(const struct update *u, const struct job *j)
             p = cluster_partition(u->ctld->cluster, name);
             if (p && !strchr(r->partition, ','))
                 code = submit_feasible(u->ctld, p, r, &later, &hint);
-            if (code != ESLURM_INVALID_FEATURE)
-                code = 0; /* it waits until it can run */
+            if (code != ESLURM_INVALID_FEATURE &&
+                (code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
+                 (!u->req->set->has_cpus_per_task && !u->req->set->has_num_tasks)))
+                code = 0; /* memory, devices, CPUs of a node: it waits until it can run */
         }
     }
     protobuf_c_message_free_unpacked(copy, NULL);

@@ -76,10 +76,6 @@ int mcs_apply(const struct conf *conf, Pst__JobRecord *r, const char *groups, co
     r->has_mcs_select = r->mcs_select = false;
     if (m.kind == MCS_NONE || (r->mcs_label && !*r->mcs_label))
         (void)pb_set_str(&r->mcs_label, NULL); /* cannot fail: it frees */
-    if (m.kind == MCS_NONE && alone) {
-        *ret_hint = "--exclusive=mcs needs security labels, and MCSPlugin says that there are none";
-        return ESLURM_INVALID_MCS_LABEL;
-    }
     if (r->mcs_label && !may_ask(&m, r, groups)) {
         *ret_hint = "the label that --mcs-label names is none of this user's";
         return ESLURM_INVALID_MCS_LABEL;

@@ -211,7 +211,9 @@ static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
         *hint = "Socket, core and/or thread specification can not be satisfied";
         return 0;
     }
-    if (r->tres_per_node && !gres_fits(n, r->tres_per_node))
+    if ((r->tres_per_node && !gres_fits(n, r->tres_per_node)) ||
+        (r->has_ntasks_per_socket &&
+         r->ntasks_per_socket > (uint64_t)n->cores_per_socket * n->threads_per_core))
         return 0;
     return d->per_node ? d->per_node : tasks;
 }
@@ -459,6 +461,9 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (r->prefer && !features_known(f, r->prefer))
         return ESLURM_INVALID_PREFER;
+    if (s.d.per_node && r->has_max_nodes && r->max_nodes &&
+        s.d.tasks > (uint64_t)s.d.per_node * r->max_nodes)
+        return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
     if (features) {
         code = judge_alternatives(f, &s);

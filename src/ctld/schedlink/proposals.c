@@ -24,17 +24,31 @@
 #include "ctld/schedlink/schedthread.h"
 #include "model/resv_use.h"
 
-/* More than its (first) partition has in all: that is said rather than that its constraints are
- * bad. */
-static bool exceeds_partition(struct ctld *ctld, const Pst__JobRecord *r)
+static uint64_t cpus_within(const struct cluster *c, const struct partition *p)
+{
+    uint64_t sum = 0;
+
+    BITMAP_FOREACH (p->nodes, id)
+        sum += c->nodes[id] ? c->nodes[id]->rec->cpus : 0;
+    return sum;
+}
+
+/* More than its (first) partition has in all, of CPUs or else of nodes: that is said rather than
+ * that its constraints are bad. */
+static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r)
 {
     _cleanup_free_ char *name =
         r->partition ? strndup(r->partition, strcspn(r->partition, ",")) : NULL;
     const struct partition *p = name ? cluster_partition(ctld->cluster, name) : NULL;
+    uint64_t cpus = r->has_cpus_per_task ? r->cpus_per_task : 1;
     const char *hint;
 
-    return p && feasible_check(ctld->feasible, ctld->cluster, p, r, true, &hint) ==
-                    ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
+    if (!p || feasible_check(ctld->feasible, ctld->cluster, p, r, true, &hint) !=
+                  ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
+        return PST__JOB_REASON__REASON_BAD_CONSTRAINTS;
+    cpus *= r->has_num_tasks ? r->num_tasks : r->has_min_nodes ? r->min_nodes : 1;
+    return cpus > cpus_within(ctld->cluster, p) ? PST__JOB_REASON__REASON_PARTITION_CONFIG
+                                                : PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT;
 }
 
 /* The schema and the scheduler number limits alike. */
@@ -68,7 +82,7 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
         [SCHED_WHY_PRIORITY] = PST__JOB_REASON__REASON_PRIORITY,
         [SCHED_WHY_RESOURCES] = PST__JOB_REASON__REASON_RESOURCES,
         [SCHED_WHY_PART_DOWN] = PST__JOB_REASON__REASON_PARTITION_DOWN,
-        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_CONFIG,
+        [SCHED_WHY_PART_NODE_LIMIT] = PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT,
         [SCHED_WHY_PART_TIME_LIMIT] = PST__JOB_REASON__REASON_PARTITION_TIME_LIMIT,
         [SCHED_WHY_PART_INACTIVE] = PST__JOB_REASON__REASON_PARTITION_INACTIVE,
         [SCHED_WHY_PART_MEM] = PST__JOB_REASON__REASON_MAX_MEM,
@@ -87,8 +101,8 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
         d->why == SCHED_WHY_LIMIT
             ? (Pst__JobReason)(PST__JOB_REASON__REASON_ASSOC_GRP_CPU + (int)d->limit)
             : reasons[d->why]);
-    if (d->why == SCHED_WHY_BAD_CONSTRAINTS && exceeds_partition(ctld, r))
-        r->pend_reason = PST__JOB_REASON__REASON_PARTITION_CONFIG;
+    if (d->why == SCHED_WHY_BAD_CONSTRAINTS)
+        r->pend_reason = exceeded_reason(ctld, r);
     if (d->why == SCHED_WHY_RESV && has_active_resv(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_RESOURCES; /* it is there, and too small or full */
     if (d->priority)                                        /* 0: it has not come so far */

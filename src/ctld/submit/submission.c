@@ -65,18 +65,18 @@ static bool default_time(struct submission *s)
 
 /* ---- checks ---------------------------------------------------------------------------------- */
 
-/* Ways to place a job that this version does not know. */
-static bool check_placement(struct submission *s)
+/* What has no meaning here is as if it had not been asked for. */
+static void settle_placement(struct submission *s)
 {
-    const Pst__JobRecord *r = s->rec;
-    const char *what = !r->has_exclusive ? NULL : r->exclusive == 4 ? "--exclusive=topo" : NULL;
+    Pst__JobRecord *r = s->rec;
 
-    if (r->distribution && strncasecmp(r->distribution, "arbitrary", 9) == 0)
-        what = "--distribution=arbitrary";
-    if (!what)
-        return true;
-    (void)snprintf(s->text, sizeof(s->text), "%s is not supported by this version", what);
-    return submission_fail(s, ESLURM_NOT_SUPPORTED);
+    if (r->has_core_spec && !conf_bool(s->ctld->conf, CONF_ALLOW_SPEC_RESOURCES_USAGE))
+        r->has_core_spec = false;
+    if (!r->has_ntasks_per_core &&
+        conf_option(s->ctld->conf, CONF_SELECT_TYPE_PARAMETERS, "CR_ONE_TASK_PER_CORE", NULL,
+                    NULL) &&
+        !(r->hint && strcasecmp(r->hint, "multithread") == 0))
+        SET(r, ntasks_per_core, 1);
 }
 
 static uint64_t size_option(const struct submission *s, const char *name, uint64_t otherwise)
@@ -117,8 +117,9 @@ static bool check_sizes(struct submission *s)
 
     if (code != 0)
         return submission_fail(s, code);
-    if (!check_bytes(s) || !check_placement(s))
+    if (!check_bytes(s))
         return false;
+    settle_placement(s);
     if (s->hold)
         SET(s->rec, held_by_user, true);
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
@@ -264,6 +265,50 @@ static bool check_label(struct submission *s)
     return code == 0 || submission_fail(s, code);
 }
 
+/* Nodes that the job must have: those that its tasks need at least, and the partition's least. */
+static void settle_nodes(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    Pst__JobRecord *r = s->rec;
+    uint32_t asked = r->has_min_nodes ? r->min_nodes : 1, least = asked;
+
+    if (r->has_num_tasks && r->has_ntasks_per_node && r->ntasks_per_node)
+        least = MAX(least, (r->num_tasks - 1) / r->ntasks_per_node + 1);
+    if (p->has_min_nodes && !strchr(r->partition, ',') &&
+        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MIN_NODES))
+        least = MAX(least, p->min_nodes);
+    if (least > asked && !(r->has_max_nodes && r->max_nodes < least))
+        SET(r, min_nodes, least);
+}
+
+/* What the partition says of sharing is shown of the job. */
+static void settle_sharing(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    const char *select = conf_str(s->ctld->conf, CONF_SELECT_TYPE);
+    Pst__JobRecord *r = s->rec;
+
+    if (select && strcasecmp(select, "select/linear") == 0)
+        SET(r, whole_nodes, true);
+    if (strchr(r->partition, ','))
+        return;
+    if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0 && !r->has_exclusive)
+        SET(r, oversubscribe, true);
+    else if (p->exclusive && strcmp(p->exclusive, "NODE") == 0)
+        r->has_oversubscribe = false;
+}
+
+/* Why it will wait, as far as that is known at once: more than there is. */
+static void foresee_reason(struct submission *s)
+{
+    const Pst__PartitionRecord *p = s->first->rec;
+    const Pst__JobRecord *r = s->rec;
+
+    if (s->later || (p->has_max_nodes && MAX(r->min_nodes, r->max_nodes) > p->max_nodes) ||
+        (p->has_min_nodes && r->has_max_nodes && r->max_nodes < p->min_nodes))
+        SET(s->rec, pend_reason, PST__JOB_REASON__REASON_PARTITION_CONFIG);
+}
+
 static bool check_limits(struct submission *s)
 {
     uint32_t n = s->array_count ? s->array_count : 1 + s->het_offset;
@@ -375,7 +420,8 @@ bool submission_check(struct submission *s)
            submission_check_partitions(s) && check_account(s) && check_label(s) &&
            default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
-            jobmemory_as_cpus(s->ctld->conf, s->first->rec, s->rec), true) &&
+            jobmemory_as_cpus(s->ctld->conf, s->first->rec, s->rec), settle_nodes(s),
+            settle_sharing(s), foresee_reason(s), true) &&
            check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
 }

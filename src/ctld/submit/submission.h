@@ -16,6 +16,7 @@ struct submission {
     bool hold;
     Pst__JobRecord *rec; /* owned until handed over */
     struct partition *first;
+    bool later; /* it asks for more than a partition has now */
     uint32_t array_count;
     uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;

@@ -126,6 +126,7 @@ bool submission_check_partitions(struct submission *s)
             code = submit_feasible(ctld, p, s->rec, &later, &hint);
             if (later && s->req->has_test_only && s->req->test_only)
                 code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
+            s->later = s->later || later;
             if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
                 code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
             if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)

@@ -117,7 +117,6 @@ SHARES = [
 
 @pytest.mark.parametrize("jobs, expected", NEAR + SHARES, ids=lambda v: " ; ".join(v) if isinstance(v[0], str) else "")
 def test_placement(g, jobs, expected):
-    got = place(g, *jobs)
     assert place(g, *jobs) == expected
 
 

@@ -72,7 +72,6 @@ static const struct {
     { S, JO_CPU_FREQ, "fast", 255, "Invalid --cpu-freq argument" },
     { S, JO_GPU_FREQ, "x", 255, "Invalid --gpu-freq argument: gpu:x" },
     { S, JO_SEGMENT, "x", 255, "Invalid --segment specification" },
-    { S, JO_EXTRA_NODE_INFO, "1:2:3:4", 255, "Invalid --extra-node-info specification" },
     { S, JO_EXTRA_NODE_INFO, "2:4:x", 1, "Invalid numeric value \"x\" for third arg of -B." },
     { S, JO_REQUEUE, "soon", 255, "Invalid --requeue specification" },
     { S, JO_KILL_ON_INVALID_DEP, "maybe", 255, "Invalid --kill-on-invalid-dep specification" },

@@ -65,6 +65,7 @@ static void test_mail(void **state)
 static void test_counts(void **state)
 {
     uint32_t min, max, sct[3], counts[8];
+    unsigned bad;
 
     (void)state;
     assert_int_equal(jobtext_nodes_parse("2-1k", &min, &max), 0);
@@ -72,11 +73,17 @@ static void test_counts(void **state)
     assert_int_equal(max, 1024);
     assert_int_equal(jobtext_nodes_parse("4000m", &min, &max), -EINVAL);
     assert_int_equal(jobtext_count_parse("99999999999", &min), -EINVAL);
-    assert_int_equal(jobtext_geometry_parse("2:*:1", sct), 0);
+    assert_int_equal(jobtext_geometry_parse("2:*:1", sct, &bad), 0);
     assert_int_equal(sct[0], 2);
     assert_int_equal(sct[1], 0);
     assert_int_equal(sct[2], 1);
-    assert_int_equal(jobtext_geometry_parse("2:", sct), -EINVAL);
+    assert_int_equal(jobtext_geometry_parse("2:", sct, &bad), -EINVAL);
+    assert_int_equal(jobtext_geometry_parse("1-2:2-4:1-2", sct, &bad), 0);
+    assert_int_equal(sct[0] * 100 + sct[1] * 10 + sct[2], 121);
+    assert_int_equal(jobtext_geometry_parse("2:2:2:2", sct, &bad), 0);
+    assert_int_equal(jobtext_geometry_parse("2:x", sct, &bad), -EINVAL);
+    assert_int_equal(bad, 1);
+    assert_true(jobtext_distribution_ok("Pack"));
     assert_int_equal(jobtext_node_counts("4-8:2,2,4", counts, ARRAY_SIZE(counts)), 4);
     assert_int_equal(counts[0] * 1000 + counts[1] * 100 + counts[2] * 10 + counts[3], 2468);
     assert_int_equal(jobtext_node_counts("3", counts, ARRAY_SIZE(counts)), 1);
