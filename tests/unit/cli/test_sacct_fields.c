@@ -55,6 +55,7 @@ static int make(void **state)
     job.end_us = T0 + 7 * USEC_PER_SEC;
     job.has_time_limit_min = true;
     job.time_limit_min = 10;
+    job.has_num_tasks = true;
     job.num_tasks = 2;
     job.has_mem_per_cpu_mib = true;
     job.mem_per_cpu_mib = 100;
@@ -143,6 +144,18 @@ static void test_values(void **state)
     expect("alloctres%-6,user", SACCT_FIXED, NULL, "billi+     alice \n");
 }
 
+/* A width of 0, or none that can be read, leaves nothing but the blank behind the column. */
+static void test_widths_of_nothing(void **state)
+{
+    static const char *const specs[] = { "jobid%", "jobid%0", "jobid%x", "jobid%99999999999" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(specs); i++) {
+        expect(specs[i], SACCT_FIXED, NULL, " \n");
+        expect(specs[i], SACCT_PARSABLE2, NULL, "6\n");
+    }
+}
+
 static void test_states(void **state)
 {
     (void)state;
@@ -193,8 +206,7 @@ static void test_units(void **state)
 
 static void test_bad_formats(void **state)
 {
-    static const char *const bad[] = { "nosuch",  "jobid,nosuch", "jobid%",
-                                       "jobid%0", "jobid%x",      "jobid%99999999999" };
+    static const char *const bad[] = { "nosuch", "jobid,nosuch", "nosuch%5", "%5" };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
@@ -235,9 +247,13 @@ static void test_every_field(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_default, make),     cmocka_unit_test(test_header),
-        cmocka_unit_test_setup(test_values, make),      cmocka_unit_test_setup(test_states, make),
-        cmocka_unit_test_setup(test_units, make),       cmocka_unit_test(test_bad_formats),
+        cmocka_unit_test_setup(test_default, make),
+        cmocka_unit_test(test_header),
+        cmocka_unit_test_setup(test_values, make),
+        cmocka_unit_test_setup(test_states, make),
+        cmocka_unit_test_setup(test_widths_of_nothing, make),
+        cmocka_unit_test_setup(test_units, make),
+        cmocka_unit_test(test_bad_formats),
         cmocka_unit_test_setup(test_every_field, make),
     };
 

@@ -17,10 +17,9 @@ static const struct refusal refused[] = {
     /* The batch part. */
     { "{'job':{'batch':true},'script':''}", ESLURM_JOB_SCRIPT_MISSING, NULL },
     /* Arrays. */
-    { "{'job':{},'array':''}", ESLURM_INVALID_ARRAY, NULL },
     { "{'job':{},'array':'5-3'}", ESLURM_INVALID_ARRAY, NULL },
     { "{'job':{},'array':'0-1001'}", ESLURM_INVALID_ARRAY, NULL },
-    { "{'job':{},'array':'1-5%x'}", ESLURM_INVALID_ARRAY, NULL },
+    { "{'job':{},'array':'1-5:x'}", ESLURM_INVALID_ARRAY, NULL },
     /* GRES. */
     { "{'job':{'tres_per_node':'gres/nosuch:1'}}", ESLURM_INVALID_GRES, NULL },
     { "{'job':{'tres_per_node':'gpu:'}}", ESLURM_INVALID_GRES, NULL },
@@ -141,6 +140,8 @@ static const struct {
       { "'name':'x'", "'time_limit_min':30", "'comment':'c'" } },
     { "{'job':{'time_limit_min':59,'mem_per_node_mib':50}}",
       { "'time_limit_min':59", "'mem_per_node_mib':50", "!'mem_per_cpu_mib'" } },
+    { "{'job':{},'array':''}", { "'state':'JOB_PENDING'", "!'array_tasks'" } },
+    { "{'job':{},'array':'1-5%x'}", { "'array_tasks':'1-5'", "!'array_task_throttle'" } },
     { "{'job':{'partition':'open'}}", { "'time_unlimited':true", "!'time_limit_min'" } },
     { "{'job':{'partition':'gpu'}}", { "'mem_per_node_mib':300" } },
     { "{'job':{'partition':'gpu','tres_per_node':'gpu:2','mem_per_gpu_mib':100}}",

@@ -40,13 +40,13 @@ static void test_setup_failures(void **state)
 
     (void)state;
     fill_job(&p, 3, 1);
-    p.job.std_out = "/nonexistent/dir/x.out";
+    p.job.std_out = "/dev/null/dir/x.out";
     launch_parts(&p, "#!/bin/sh\ntrue\n");
     fill_job(&p, 4, 1);
-    p.job.work_dir = "/nonexistent";
+    p.job.work_dir = "/dev/null/dir";
     launch_parts(&p, "#!/bin/sh\ntrue\n");
     fill_job(&p, 5, 1);
-    launch_parts(&p, "#!/nonexistent/shell\ntrue\n");
+    launch_parts(&p, "#!/dev/null/shell\ntrue\n");
     WAIT_FOR(find_end(3, STEP_ID_BATCH) && find_end(4, STEP_ID_BATCH) &&
              find_end(5, STEP_ID_BATCH));
     assert_int_equal(find_end(3, STEP_ID_BATCH)->status, 53);
@@ -345,7 +345,10 @@ static void test_prolog_epilog(void **state)
     start_slurmd();
     launch(50, "#!/bin/sh\nexit 3\n");
     WAIT_FOR(find_end(50, STEP_ID_BATCH));
-    assert_true(find_end(50, STEP_ID_BATCH)->node_clean);
+    /* an Epilog may last: the end is told before it runs, and it runs when the job is ended */
+    assert_false(find_end(50, STEP_ID_BATCH)->node_clean);
+    assert_null(slurp("epilog_slurmd.50"));
+    end_job(50);
     assert_true(file_has("prolog_slurmd.50", "SLURM_JOB_UID="));
     assert_true(file_has("epilog_slurmd.50", "SLURM_JOB_EXIT_CODE2=3:0"));
     assert_int_equal(ctl.drain[0], 0);
