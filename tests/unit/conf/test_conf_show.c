@@ -173,7 +173,6 @@ static const struct pair recorded[] = {
     { "MinJobAge", "300 sec" },
     { "MpiDefault", NULL },
     { "MpiParams", NULL },
-    { "MULTIPLE_SLURMD", "yes" },
     { "NamespaceType", NULL },
     { "NEXT_JOB_ID", "CALLER" },
     { "NodeFeaturesPlugins", NULL },
@@ -377,7 +376,6 @@ static void test_values(void **state)
         const char *line, *key, *value;
     } cases[] = {
         { "", "DefMemPerNode", "UNLIMITED" },
-        { "", "Epilog", "(null)" },
         { "", "PrivateData", "none" },
         { "", "PriorityFlags", "" },
         { "", "CredType", "cred/slurm" },

@@ -95,7 +95,7 @@ static void test_items(void **state)
     assert_int_equal(u, 9);
     assert_int_equal(spank_get_item(sp, S_JOB_LOCAL_TO_GLOBAL_ID, 2u, &u), ESPANK_NOEXIST);
     assert_int_equal(spank_get_item(sp, S_SLURM_VERSION, &text), ESPANK_SUCCESS);
-    assert_string_equal(text, "26.05.0");
+    assert_string_equal(text, "26.05.3");
     host.context = S_CTX_LOCAL;
     assert_int_equal(spank_get_item(sp, S_TASK_ID, &i), ESPANK_NOT_REMOTE);
 }
