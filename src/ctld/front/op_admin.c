@@ -232,6 +232,10 @@ static void op_debug(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, EPST_BAD_REQUEST, "unknown debug level");
         return;
     }
+    if (!req->level && !req->n_flags && !req->has_fs_dampening && !req->has_sched_log_level) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST, "nothing to set");
+        return;
+    }
     code = req->nodes ? tell_nodes(ctld, req) : change_here(ctld, req);
     if (code)
         core_error(ctld, cmd, code, NULL);

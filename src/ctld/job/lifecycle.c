@@ -325,6 +325,13 @@ static bool delay_from_end(const Pst__JobRecord *r)
            r->begin_us > r->end_us;
 }
 
+/* The user's hold of a task of an array, given while it ran, is over with the run.  Other jobs stay
+ * held, and so does what an administrator held. */
+static bool hold_ends(const Pst__JobRecord *r)
+{
+    return r->has_array_job_id && r->has_held_by_user && r->held_by_user;
+}
+
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,
                          bool special)
 {
@@ -350,9 +357,9 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
     SET(set, requeue_us, core_now());
     if (delay_from_end(r)) /* requeue_delay counts from now, when the nodes are clean */
         SET(set, begin_us, core_now() + r->begin_us - r->end_us);
-    if (hold || special) {
-        SET(set, reason, held_reason(r, true));
-    } else { /* a hold that was given while it ran is over with the run */
+    if (hold || special || (job_is_held(r) && !hold_ends(r))) {
+        SET(set, reason, held_reason(r, hold || special));
+    } else {
         tx_clear(tx, JOB_F_REASON);
         if (job_is_held(r)) {
             tx_clear(tx, JOB_F_PRIORITY);

@@ -120,6 +120,10 @@ static bool clears_too_much(const struct update *u, const Pst__JobRecord *r, uin
  * who may set one of the two fields may clear the other. */
 static int clear_check(const struct update *u, const struct job *j, uint32_t field)
 {
+    const struct field_row *row = field_row(&job_record_fields, field);
+
+    if (row && row->clear == FIELD_CLEAR_NEVER)
+        return ESLURM_NOT_SUPPORTED;
     if (field == JOB_F_ACCOUNT && job_is_pending(j->rec))
         return ESLURM_INVALID_ACCOUNT;
     if (clears_too_much(u, j->rec, field) && !policy_is_operator(u->ctld, u->cmd))
@@ -146,10 +150,11 @@ static int rules_check(const struct update *u, const struct job *j)
     return code;
 }
 
-/* All of the list exist. */
-static int partitions_check(const struct update *u, const char *list)
+/* All partitions of the changed job exist and let it in: nothing looks at that again when it
+ * starts.  Where the job stays, only what changes is looked at. */
+static int partitions_check(const struct update *u, const Pst__JobRecord *r, bool moves)
 {
-    _cleanup_free_ char *copy = strdup(list);
+    _cleanup_free_ char *copy = strdup(r->partition);
     char *save = NULL;
     size_t n = 0;
 
@@ -158,8 +163,13 @@ static int partitions_check(const struct update *u, const char *list)
         const struct partition *p = cluster_partition(u->ctld->cluster, w);
         bool too_many = n >= u->ctld->cluster->nparts; /* one is named twice */
 
+        int code;
+
         if (!p || too_many)
             return ESLURM_INVALID_PARTITION_NAME;
+        code = moves ? submit_lets_in(u->ctld, u->cmd, p, r) : policy_partition(u->ctld, p->rec, r);
+        if (code != 0)
+            return code;
     }
     return n ? 0 : ESLURM_INVALID_PARTITION_NAME;
 }
@@ -330,13 +340,10 @@ static int values_check(const struct update *u, const struct job *j, const Pst__
         Pst__JobRecord *copy = NULL;
 
         code = copy_reassociated(u, r, set, &copy);
+        if (code == 0 && (set->partition || set->account || set->qos))
+            code = partitions_check(u, copy, set->partition != NULL);
         if (copy)
             pst__job_record__free_unpacked(copy, NULL);
-        if (code != 0)
-            return code;
-    }
-    if (set->partition) {
-        code = partitions_check(u, set->partition);
         if (code != 0)
             return code;
     }
@@ -658,13 +665,16 @@ static int rules_and_apply(struct update *u, struct job *j)
 /* EndTime= of a job that runs is a time limit in minutes, with an end of its own. */
 static int imply_limit(const struct job *j, Pst__JobRecord *set)
 {
-    int64_t left = set->end_us - j->rec->start_us, minute = 60 * USEC_PER_SEC;
+    int64_t left, minute = 60 * USEC_PER_SEC;
 
     if (job_is_ended(j->rec))
         return ESLURM_JOB_FINISHED;
     if (job_is_pending(j->rec) || !j->rec->has_start_us)
         return ESLURM_DISABLED;
-    if (left <= 0 || left / minute >= UINT32_MAX - 1)
+    if (set->end_us <= j->rec->start_us)
+        return ESLURM_INVALID_TIME_VALUE;
+    left = set->end_us - j->rec->start_us;
+    if (left / minute >= UINT32_MAX - 1)
         return ESLURM_INVALID_TIME_VALUE;
     SET(set, time_limit_min, (uint32_t)((left + minute - 1) / minute));
     return 0;

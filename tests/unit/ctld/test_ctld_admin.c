@@ -165,7 +165,8 @@ static void test_queries(void **state)
     assert_memory_equal(script->script.data, "#!/bin/sh\n", 10);
     protobuf_c_message_free_unpacked(reply, NULL);
     if (stranger)
-        assert_int_equal(ask(&shared, stranger, OP_QUERY_SCRIPT, json, NULL), ESLURM_ACCESS_DENIED);
+        assert_int_equal(ask(&shared, stranger, OP_QUERY_SCRIPT, json, NULL),
+                         ESLURM_USER_ID_MISSING);
     (void)snprintf(json, sizeof(json), "{'job_id':%u}", none);
     assert_int_equal(ask(&shared, shared.client, OP_QUERY_SCRIPT, json, NULL),
                      ESLURM_JOB_SCRIPT_MISSING);

@@ -24,7 +24,8 @@ static const struct {
       { "'partition':'open'" } },
     { "'set':{'partition':''}", ESLURM_INVALID_PARTITION_NAME, { "'partition':'open'" } },
     { "'set':{'partition':'drain'}", ESLURM_PARTITION_NOT_AVAIL, { "'partition':'open'" } },
-    { "'clear':[12]", ESLURM_INVALID_PARTITION_NAME, { "'partition':'open'" } },
+    { "'clear':[12]", 0, { "'partition':'main'" } }, /* the default one */
+    { "'set':{'partition':'open'}", 0, { "'partition':'open'" } },
     { "'set':{'num_tasks':4,'cpus_per_task':2}", 0, { "'num_tasks':4", "'cpus_per_task':2" } },
     { "'set':{'num_tasks':0}", ESLURM_BAD_TASK_COUNT, { "'num_tasks':4" } },
     { "'set':{'cpus_per_task':0}", ESLURM_BAD_TASK_COUNT, { "'cpus_per_task':2" } },
@@ -53,6 +54,7 @@ static const struct {
     { "'set':{'uid':5}", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
     { "'set':{'array_tasks':'1-5'}", ESLURM_NOT_SUPPORTED, { "!'array_tasks'" } },
     { "'clear':[1]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
+    { "'clear':[54]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } }, /* its end */
     { "'clear':[30]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
     { "'clear':[600]", ESLURM_NOT_SUPPORTED, { "'state':'JOB_PENDING'" } },
     { "'set':{'script_hash':7}", ESLURM_NOT_SUPPORTED, { "!'script_hash'" } },
@@ -86,7 +88,7 @@ static void test_updates_by_users(void **state)
     } rows[] = {
         { "'set':{'nice':5}", 0 },
         { "'set':{'nice':-5}", ESLURM_ACCESS_DENIED },
-        { "'set':{'nice':4}", ESLURM_ACCESS_DENIED },
+        { "'set':{'nice':4}", 0 },
         { "'set':{'priority':5}", ESLURM_ACCESS_DENIED },
         { "'set':{'admin_comment':'x'}", ESLURM_ACCESS_DENIED },
         { "'set':{'time_limit_min':5},'clear':[100]", 0 }, /* as scontrol sends it */
@@ -140,6 +142,9 @@ static void test_update_dependency(void **state)
     assert_job(&shared, b, "!'dependency'"); /* fulfilled */
     (void)snprintf(change, sizeof(change), "'set':{'dependency':'afterok:%u'}", a);
     assert_int_equal(update(&shared, b, change), 0);
+    (void)snprintf(want, sizeof(want), "'dependency':'afterok:%u(unfulfilled)'", a);
+    assert_job(&shared, b, want); /* nobody looks while it is held */
+    assert_int_equal(act(&shared, b, "RELEASE"), 0);
     (void)snprintf(want, sizeof(want), "'dependency':'afterok:%u(failed)'", a);
     assert_job(&shared, b, want);
     assert_int_equal(update(&shared, b, "'clear':[102]"), 0);
@@ -208,8 +213,8 @@ static void test_hold_release(void **state)
     assert_int_equal(act(&shared, id, "RELEASE"), 0);
     assert_job(&shared, id, "!'held_by_user'");
     assert_int_equal(act(&shared, id, "CANCEL"), 0);
-    assert_int_equal(act(&shared, id, "HOLD"), ESLURM_ALREADY_DONE);
-    assert_int_equal(act(&shared, id, "RELEASE"), ESLURM_ALREADY_DONE);
+    assert_int_equal(act(&shared, id, "HOLD"), ESLURM_JOB_FINISHED);
+    assert_int_equal(act(&shared, id, "RELEASE"), ESLURM_JOB_FINISHED);
 }
 
 static void test_hold_of_users(void **state)
@@ -280,7 +285,7 @@ static void test_what_pending_jobs_cannot(void **state)
     assert_int_equal(act(&shared, id, "REQUEUE_HOLD"), ESLURM_JOB_PENDING);
     assert_int_equal(act(&shared, id, "COMPLETE"), 0);
     assert_job(&shared, id, "'state':'JOB_CANCELLED'");
-    assert_int_equal(act(&shared, id, "TOP"), ESLURM_JOB_NOT_PENDING);
+    assert_int_equal(act(&shared, id, "TOP"), ESLURM_JOB_FINISHED);
     assert_int_equal(act(&shared, no_batch, "TOP"), 0);
     assert_job(&shared, no_batch, "'priority':");
 }
