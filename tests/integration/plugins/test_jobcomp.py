@@ -243,10 +243,10 @@ def test_kafka_away(make_cluster, folder, kafka):
 
 @pytest.mark.parametrize("lines_, sentence", [
     ("JobCompType=jobcomp/filetxt\nJobCompLoc=here.log", "jobcomp/filetxt wants an absolute path"),
-    ("JobCompType=jobcomp/filetxt\nJobCompLoc=/nonexistent/x.log", "cannot write /nonexistent/x.log: No such file"),
-    ("JobCompType=jobcomp/script\nJobCompLoc=/nonexistent", "JobCompLoc=/nonexistent: cannot be run: No such file"),
+    ("JobCompType=jobcomp/filetxt\nJobCompLoc=/proc/nonexistent/x.log", "cannot write /proc/nonexistent/x.log: No such file"),
+    ("JobCompType=jobcomp/script\nJobCompLoc=/proc/nonexistent", "JobCompLoc=/proc/nonexistent: cannot be run: No such file"),
     ("JobCompType=jobcomp/elasticsearch", "jobcomp/elasticsearch wants host:port/index/_doc"),
-    ("JobCompType=jobcomp/kafka\nJobCompLoc=/nonexistent", "JobCompLoc=/nonexistent: No such file"),
+    ("JobCompType=jobcomp/kafka\nJobCompLoc=/proc/nonexistent", "JobCompLoc=/proc/nonexistent: No such file"),
     ("JobCompType=jobcomp/mysql", "JobCompType=jobcomp/mysql is not there"),
 ])
 def test_mistakes(make_cluster, lines_, sentence):

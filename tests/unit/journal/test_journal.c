@@ -227,13 +227,13 @@ static void test_lock(void **state)
 static void test_missing_and_foreign(void **state)
 {
     char *dir = tmp_make();
-    struct journal_config c = config_for("/nonexistent/penstock");
+    struct journal_config c = config_for("/proc/nonexistent/penstock");
     struct err err = { .text = "" };
     struct journal *j = NULL;
     struct seen seen;
 
     assert_int_equal(journal_open(&c, see, &seen, &j, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "/nonexistent/penstock"));
+    assert_non_null(strstr(err.text, "/proc/nonexistent/penstock"));
     c = config_for(dir);
     c.read_only = true;
     assert_int_equal(journal_open(&c, see, &seen, &j, &err), -ENOENT);
