@@ -131,7 +131,8 @@ def test_what_a_step_leaves(site):
     assert left.stdout == "over\n"
     wait_until(lambda: len(sleepers(inside)) == 3, "the step's process is gone")
     # A process that ignores the signal is killed after KillWait, in the namespace too.
-    c.run("scancel", "-s", "STOP", f"{job}.batch")
+    assert c.refused("scancel", "-s", "STOP", f"{job}.batch") == f"scancel: error: Invalid job id {job}.batch\n"
+    c.run("scancel", "-b", "-s", "STOP", job)
     wait_until(lambda: any("State:\tT" in Path(f"/proc/{p}/status").read_text() for p in sleepers(inside)), "signals arrive")
     c.run("scancel", job)
     assert ended(c, job)[f"{job}.batch"][0] == "CANCELLED"
@@ -222,7 +223,7 @@ def test_killed_allocation(site):
         assert failed.returncode != 0 and "private folders are gone" in failed.stderr
         c.run("scancel", job)
     finally:
-        p.terminate()
+        p.send_signal(signal.SIGHUP)  # the command gets it; SIGTERM leaves it alone
         p.communicate(timeout=30)
     site.clean(c, job)
 

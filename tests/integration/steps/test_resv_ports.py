@@ -49,7 +49,8 @@ def test_a_job_s_steps_inherit_it(c):
 
 def test_refusals(c):
     assert "Requires more ports than can be reserved" in c.refused("srun", "-n1", "--resv-ports=5", "true")
-    assert "resv-ports" in c.refused("srun", "-n1", "--resv-ports=x", "true", rc=1)
+    assert c.refused("srun", "-n1", "--resv-ports=x", "true", rc=1) == (
+        'srun: error: Invalid numeric value "x" for --resv-port.\n')
 
 
 def test_without_ports_of_the_configuration(make_cluster):
