@@ -140,6 +140,15 @@ static void test_users_requeue(void **state)
     assert_int_equal(node_clean(n, id, run), 0);
     assert_int_equal(act_as(d, user, id_text(id), "RELEASE"), 0);
     run = node_launched(n, id);
+    /* The end of its run is a time limit: nobody is without one by clearing it. */
+    assert_int_equal(on_job_as(d, user, OP_JOB_UPDATE, id_text(id), "'clear':[54]"),
+                     ESLURM_NOT_SUPPORTED);
+    assert_int_equal(
+        on_job_as(d, user, OP_JOB_UPDATE, id_text(id), "'set':{'end_us':-9223372036854775807}"),
+        ESLURM_INVALID_TIME_VALUE);
+    assert_int_equal(
+        on_job_as(d, user, OP_JOB_UPDATE, id_text(id), "'set':{'end_us':4000000000000000}"),
+        ESLURM_ACCESS_DENIED);
     /* Held by an administrator while it runs: it stays held when it comes back to the queue. */
     assert_int_equal(act(d, id, "HOLD"), 0);
     assert_int_equal(act_as(d, user, id_text(id), "REQUEUE"), 0);
