@@ -451,7 +451,9 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
 
 /* ---- which entity ------------------------------------------------------------------------- */
 
-enum entity { NO_ENTITY, JOB, JOB_NAMED, NODE, PARTITION, RESERVATION, STEP, ENTITIES };
+/* In the order in which they are looked for: a job may name its reservation and partition, a
+ * reservation its partition. */
+enum entity { NO_ENTITY, JOB, JOB_NAMED, RESERVATION, NODE, PARTITION, STEP, ENTITIES };
 
 static const struct {
     const char *key;
@@ -593,7 +595,9 @@ void scontrol_create(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "too few arguments for create keyword");
         return;
     }
-    e = find_entity(argc, argv, &word, &value);
+    e = strchr(argv[0], '=') ? NO_ENTITY : begun_entity(argv[0]);
+    if (e != RESERVATION) /* which names its partition too */
+        e = find_entity(argc, argv, &word, &value);
     if (e == NO_ENTITY || e == JOB || e == JOB_NAMED || e == STEP)
         e = begun_entity(argv[0]);
     if (e == PARTITION && word)
