@@ -95,14 +95,14 @@ ACCRUES = [
 # What the partition itself says: key, value that holds, value that lets go, options more, reason
 PARTITIONS = [
     ("MaxTime", "9", "INFINITE", [], "PartitionTimeLimit"),
-    ("MaxNodes", "1", "UNLIMITED", ["-N2"], "PartitionConfig"),
-    ("MinNodes", "2", "0", [], "PartitionConfig"),
+    ("MaxNodes", "1", "UNLIMITED", ["-N2"], "PartitionNodeLimit"),
+    ("MinNodes", "2", "0", [], "PartitionNodeLimit"),
     ("State", "DOWN", "UP", [], "PartitionDown"),
     ("State", "INACTIVE", "UP", [], "PartitionInactive"),
     ("MaxCPUsPerNode", "2", "UNLIMITED", [], "BadConstraints"),
     ("MaxCPUsPerSocket", "2", "UNLIMITED", [], "BadConstraints"),
-    ("MaxMemPerNode", "300", "UNLIMITED", [], "MaxMemPerLimit"),
-    ("MaxMemPerCPU", "50", "UNLIMITED", [], "MaxMemPerLimit"),
+    ("MaxMemPerNode", "300", "0", [], "MaxMemPerLimit"),
+    ("MaxMemPerCPU", "50", "0", [], "MaxMemPerLimit"),
 ]
 
 
@@ -245,7 +245,7 @@ def test_memory_of_cpus(c):
         shown = c.job(c.sbatch("-H", "-n2", "--mem-per-cpu=120", wrap="true"))
         assert (shown["NumCPUs"], shown["CPUs/Task"], shown["MinMemoryCPU"]) == ("6", "3", "40M")
     finally:
-        c.run("scontrol", "update", "partitionname=main", "maxmempercpu=unlimited")
+        c.run("scontrol", "update", "partitionname=main", "maxmempercpu=0")
 
 
 def test_usage_threshold(c):
