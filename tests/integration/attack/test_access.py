@@ -61,6 +61,8 @@ def requests(s):
         "job-update/clear-hold": (pb.JobUpdateRequest(ids=[str(waits)], clear=[37]), hold),
         "job-update/clear-account": (pb.JobUpdateRequest(ids=[str(s.spare)], clear=[10]), lambda: s.root_call(
             "job-update", pb.JobUpdateRequest(ids=[str(s.spare)], set=pb.JobRecord(account="physics")))),
+        "job-update/clear-memory": (pb.JobUpdateRequest(ids=[str(s.spare)], clear=[75]), lambda: s.root_call(
+            "job-update", pb.JobUpdateRequest(ids=[str(s.spare)], set=pb.JobRecord(mem_per_node_mib=100)))),
         "job-update/nice": (update(nice=-5), None),
         "job-update/std-out": (update(std_out="/tmp/elsewhere"), None),
         "job-update/admin-comment": (update(admin_comment="x"), None),

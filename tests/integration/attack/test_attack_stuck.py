@@ -129,7 +129,7 @@ def test_socket_and_directory(c):
         (c.work / "sock.0").symlink_to("sock")
         for name in ("sock", "folder"):
             done = c.run("srun", "-o", c.work / f"{name}.%t", "true", check=False, timeout=10)
-            assert done.rc != 0 and "Could not open stdout file" in done.err
+            assert done.rc != 0 and done.err == "srun: error: task 0 launch failed: Slurmd could not connect IO\n"
 
 
 def test_lease(c):
