@@ -250,14 +250,15 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
 static int wait_interrupted(struct asking *a)
 {
     struct signalfd_siginfo info = { 0 };
-    bool by_key = a->l->sig_fd >= 0 &&
-                  read(a->l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
-                  info.ssi_signo == SIGINT;
+    bool silent; /* SIGINT from no terminal */
 
+    silent = a->salloc && a->l->sig_fd >= 0 &&
+             read(a->l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
+             info.ssi_signo == SIGINT && !isatty(STDIN_FILENO);
     joblink_cancel(a->l);
     if (a->salloc)
         cli_info("Job aborted due to signal");
-    if (a->l->job_id && !(a->salloc && by_key))
+    if (a->l->job_id && !silent)
         cli_info("Job allocation %u has been revoked%s", a->l->job_id, a->salloc ? "." : "");
     return CLI_EXIT_FAILED;
 }

@@ -81,8 +81,11 @@ void srun_arbitrary(struct srun_part *p)
         return;
     if (!nodes && !nodefile && !(file && *file)) {
         if (p->opts.from[JO_DISTRIBUTION] != 1 + OPT_FROM_ENV)
-            cli_die(CLI_EXIT_FAILED,
-                    "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE");
+            cli_die(CLI_EXIT_FAILED, "%s",
+                    !p->opts.in_allocation
+                        ? "With Arbitrary distribution you need to specify a nodelist or hostfile "
+                          "with the -w option"
+                        : "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE");
         /* of the step around us, whose list was its own */
         jobopts_clear(&p->opts, JO_DISTRIBUTION);
         return;

@@ -84,28 +84,40 @@ static void add_part(void *ctx, uint32_t k)
     opts_env(jobopts_command(JOBOPTS_SRUN), &p->opts);
 }
 
+static noreturn void refuse_range(const char *groups, const char *part, size_t len)
+{
+    cli_error("_parse_single_range: Invalid range: `%.*s'", (int)MIN(len, 200u), part);
+    cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
+}
+
 /* Why a list of components is none. */
 static noreturn void refuse_groups(const char *groups, uint32_t size)
 {
-    unsigned long most = 0;
-
-    if (groups[strspn(groups, "0123456789,-")]) {
-        cli_error("_parse_single_range: Invalid range: `%.200s'", groups);
-        cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
-    }
-    for (const char *p = groups; *p; p += strspn(p, ",-")) {
+    for (const char *part = groups;; part++) {
+        size_t len = strcspn(part, ",");
         char *end;
-        unsigned long n = strtoul(p, &end, 10);
+        unsigned long first = strtoul(part, &end, 10), last = first;
 
-        most = MAX(most, n);
-        if (end == p)
+        if (!len || strspn(part, "0123456789-") < len || *part == '-')
+            refuse_range(groups, part, len);
+        if (*end == '-')
+            last = strtoul(end + 1, &end, 10);
+        if (end != part + len || end[-1] == '-' || last < first)
+            refuse_range(groups, part, len);
+        if (first >= size)
+            cli_die(CLI_EXIT_FAILED,
+                    "Requested het-group offset exceeds highest hetjob index (%lu > %u)", first,
+                    size - 1);
+        if (last >= size)
+            cli_die(CLI_EXIT_FAILED,
+                    "Attempt to run a job step with het group value of %lu, but the job "
+                    "allocation has maximum value of %u",
+                    last, size - 1);
+        part += len;
+        if (!*part)
             break;
-        p = end;
     }
-    if (most < size)
-        cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
-    cli_die(CLI_EXIT_FAILED, "Requested het-group offset exceeds highest hetjob index (%lu > %u)",
-            most, size - 1);
+    cli_die(CLI_EXIT_FAILED, "Invalid --het-group value: %.200s", groups);
 }
 
 /* Inside a heterogeneous allocation, unless --jobid names another job. */

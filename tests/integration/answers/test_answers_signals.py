@@ -1,5 +1,6 @@
 """Signals to srun and salloc, as the incumbent answers them (recording 43): how a step ends, what is said, the exit code."""
 
+import os
 import re
 import signal
 import time
@@ -92,15 +93,20 @@ def test_salloc_hangup(c):
     assert rc in (0, 1) and re.search(r"\nsalloc: Relinquishing job allocation \d+\n$", err), err
 
 
-# sub-5.9: Ctrl-C of those who wait
-@pytest.mark.parametrize("command,said", [
-    ("srun", r"srun: Job allocation \d+ has been revoked\n"),
-    ("salloc", r"salloc: Job aborted due to signal\nsalloc: Job allocation \d+ has been revoked\.\n")])
-def test_interrupted_while_waiting(c, command, said):
-    p = c.popen(command, "-H", "true", stdin=-3, stdout=-1, stderr=-1, start_new_session=True)
+# sub-5.9: Ctrl-C of those who wait; res-7.50: SIGINT to salloc without a terminal
+@pytest.mark.parametrize("command,terminal,said", [
+    ("srun", True, r"srun: Job allocation \d+ has been revoked\n"),
+    ("srun", False, r"srun: Job allocation \d+ has been revoked\n"),
+    ("salloc", True, r"salloc: Job aborted due to signal\nsalloc: Job allocation \d+ has been revoked\.\n"),
+    ("salloc", False, r"salloc: Job aborted due to signal\n")])
+def test_interrupted_while_waiting(c, command, terminal, said):
+    master, slave = os.openpty()
+    p = c.popen(command, "-H", "true", stdin=slave if terminal else -3, stdout=-1, stderr=-1, start_new_session=True)
+    os.close(slave)
     wait_until(lambda: c.run("squeue", "-h", "-o", "%T").out == "PENDING\n", "it waits")
     time.sleep(0.5)  # until it says so
     p.send_signal(signal.SIGINT)
     rc, _, err = end(p)
+    os.close(master)
     assert rc == 1 and re.search(r"queued and waiting for resources\n" + said + "$", err), err
     wait_until(lambda: not c.run("squeue", "-h").out, "no job is left")

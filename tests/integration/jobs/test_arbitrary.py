@@ -42,7 +42,7 @@ def test_others_see_it(c):
     ((), "--distribution=arbitrary needs a list of nodes: -w, or SLURM_HOSTFILE"),
     (("-n", "3", "-w", "node1,node2"), "--distribution=arbitrary: 3 tasks, and the list has 2 nodes"),
     (("-w", "node1*x"), "a list of nodes takes NAME*COUNT, not node1*x"),
-    (("-w", "./missing"), "Unable to open the node file ./missing: No such file or directory"),
+    (("-w", "./missing"), "slurm_allocate_resources error opening file ./missing, No such file or directory"),
     (("-w", "node1*5"), "Requested node configuration is not available"),
     (("-w", "node1,node9"), "Requested node configuration is not available"),
 ], ids=lambda value: " ".join(value) if isinstance(value, tuple) else "")
@@ -51,4 +51,7 @@ def test_refusals(c, options, says):
 
 
 def test_without_a_job(c):
-    assert "is for steps of a job" in c.refused("srun", "-m", "arbitrary", "-w", "node1", "true")
+    out = c.run("srun", "--exclusive", "-l", "-m", "arbitrary", "-w", "node3,node1,node3", "sh", "-c", "echo $SLURMD_NODENAME").out
+    assert sorted(out.splitlines()) == ["0: node3", "1: node1", "2: node3"]
+    assert c.refused("srun", "-n3", "-m", "arbitrary", "true") == (
+        "srun: error: With Arbitrary distribution you need to specify a nodelist or hostfile with the -w option\n")

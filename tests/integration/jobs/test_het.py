@@ -290,8 +290,10 @@ def test_steps_wait_for_each_other(c):
 
 @pytest.mark.parametrize("args, text", [
     (["--het-group=0,0", "true"], "component 0 is named twice"),
-    (["--het-group=0-2", "true"], "Invalid --het-group specification: 0-2 (components are 0-1)"),
-    (["--het-group=x", "true"], "Invalid --het-group specification: x (components are 0-1)"),
+    (["--het-group=0-2", "true"], "Attempt to run a job step with het group value of 2, but the job allocation has maximum value of 1\n"),
+    (["--het-group=2", "true"], "Requested het-group offset exceeds highest hetjob index (2 > 1)\n"),
+    (["--het-group=1-0", "true"], "_parse_single_range: Invalid range: `1-0'\nsrun: error: Invalid --het-group value: 1-0\n"),
+    (["--het-group=x", "true"], "_parse_single_range: Invalid range: `x'\nsrun: error: Invalid --het-group value: x\n"),
     (["true", ":", "true", ":", "true"], "has 2 components, not 3"),
     (["true", ":", "-n1"], "No command given to execute."),
 ])
@@ -304,4 +306,4 @@ def test_step_of_plain_job(c):
     done = c.run("salloc", "-n1", "srun", "true", ":", "true", check=False)
     assert done.rc == 1 and "is not heterogeneous" in done.err
     done = c.run("srun", "--het-group=0", "true", check=False)
-    assert done.rc == 1 and "--het-group is for steps inside a heterogeneous job" in done.err
+    assert done.rc == 1 and done.err == "srun: error: --het-group expected to be used within an HetJob allocation\n"
