@@ -427,7 +427,7 @@ def shared(request):
 def c(shared, request):
     """The module's cluster, empty before and after the test, which has a work folder of its own."""
     top = shared.work
-    shared.work = top / re.sub(r"[^\w.-]", "_", request.node.name)[:80]
+    shared.work = top / (re.sub(r"[^\w.-]", "_", request.node.name)[:70] + f"_{sum(1 for _ in top.iterdir())}")
     shared.work.mkdir()
     yield shared
     shared.work = top

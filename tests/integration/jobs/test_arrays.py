@@ -31,11 +31,17 @@ def test_indexes(c, spec, shown):
 
 
 @pytest.mark.parametrize("spec", ["5-1", "a", "1-", "-3", "1-5000", "1001", "1-3:0", "1 2", "0x3", "1-3-5",
-                                  "4294967296", "1-3:x", "1-3%x", "[1-3"])
+                                  "4294967296", "1-3:x", "[1-3"])
 def test_bad_indexes(c, spec):
     err = c.refused("sbatch", f"--array={spec}", "--wrap", "true")
     assert err == "sbatch: error: Batch job submission failed: Invalid job array specification\n"
     assert c.run("squeue", "-h").out == ""
+
+
+@pytest.mark.parametrize("spec, shown", [("1-3%x", "1-3"), ("1-3%-1", "1-3"), ("1-3%2x", "1-3%2")])
+def test_a_throttle_is_read_as_far_as_it_is_one(c, spec, shown):
+    c.run("sbatch", "-H", f"--array={spec}", "--wrap", "true")
+    assert c.run("squeue", "-h", "-o", "%K").out.strip("[]\n") == shown
 
 
 def test_every_task_runs_once_with_its_environment(c):

@@ -269,7 +269,9 @@ def test_requeue_of_what_is_incomplete_only(c):
 
 
 def test_a_deadline_that_cannot_be_met(c):
-    late = c.sbatch("-H", "--deadline=now+5minutes", "-t", "30", wrap="true")
+    assert c.refused("sbatch", "-H", "--deadline=now+5minutes", "-t", "30", "--wrap", "true") == (
+        "sbatch: error: Batch job submission failed: Requested time limit is invalid (missing or exceeds some limit)\n")
+    late = c.sbatch("-H", "--deadline=now+63", "-t", "1", wrap="true")
     fine = c.sbatch("-H", "--deadline=now+5minutes", "-t", "2", wrap="true")
     assert c.wait_end(late, timeout=30)["JobState"] == "DEADLINE"
     assert c.state(fine) == "PENDING"

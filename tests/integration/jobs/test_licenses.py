@@ -57,10 +57,17 @@ def test_any_of(c):
     assert c.job(second)["LicensesAlloc"] == "matlab:5"
 
 
-@pytest.mark.parametrize("spec", ["nosuch", "matlab:11", "matlab:0", "matlab:1,ansys|x", "matlab:x", "a|matlab"])
+@pytest.mark.parametrize("spec", ["nosuch", "matlab:11", "matlab:1,ansys|x", "matlab:x", "a|matlab"])
 def test_refused(c, spec):
     assert c.refused("sbatch", "-L", spec, "--wrap", "true") == (
         "sbatch: error: Batch job submission failed: Invalid license specification\n")
+
+
+def test_none_of_a_licence(c):
+    job = c.sbatch("-n1", "-L", "matlab:0", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    assert c.job(job)["Licenses"] == "matlab:0"
+    assert "Used=0 " in c.run("scontrol", "show", "lic", "matlab").out
 
 
 def test_restart_and_reconfigure(make_cluster):

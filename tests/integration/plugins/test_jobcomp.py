@@ -48,21 +48,21 @@ def test_filetxt(make_cluster, folder):
     assert seen[good]["tres"] == c.job(good)["ReqTRES"]
     assert (seen[bad]["state"], seen[bad]["exit"], seen[bad]["limit"]) == ("FAILED", "3:0", "UNLIMITED")
     assert sorted((m["array"], m["task"]) for m in seen.values() if m["task"]) == [(str(array), "4"), (str(array), "5")]
-    assert [seen[held][k] for k in ("state", "nodes", "nnodes", "procs")] == ["CANCELLED", "(null)", "0", "3"]
+    assert [seen[held][k] for k in ("state", "nodes", "nnodes", "procs")] == ["CANCELLED", "(null)", "0", "0"]
 
     # A requeued run is a record of its own; one that was moved away is made again; a restart repeats nothing.
     log.rename(folder / "old.log")
     again = c.sbatch("--requeue", wrap="sleep 1000")
     c.wait_state(again, "RUNNING")
     c.run("scontrol", "requeue", again)
-    wait_until(lambda: [m["state"] for m in lines(log)] == ["REQUEUED"], "the first run is told")
+    wait_until(lambda: [m["state"] for m in lines(log)] == ["PENDING"], "the first run is told")
     c.wait_state(again, "PENDING")
     c.run("scancel", again)
-    wait_until(lambda: [m["state"] for m in lines(log)] == ["REQUEUED", "CANCELLED"], "and the second")
+    wait_until(lambda: [m["state"] for m in lines(log)] == ["PENDING", "CANCELLED"], "and the second")
     c.restart_ctld()
     last = c.sbatch(wrap="true")
     wait_until(lambda: last in by_job(log), "told after the restart")
-    assert [m["state"] for m in lines(log)] == ["REQUEUED", "CANCELLED", "COMPLETED"]
+    assert [m["state"] for m in lines(log)] == ["PENDING", "CANCELLED", "COMPLETED"]
 
 
 def test_killed_controller(make_cluster, folder):

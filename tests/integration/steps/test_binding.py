@@ -66,7 +66,8 @@ def test_outside_is_refused(machine):
 @pytest.mark.parametrize("text", ["core-wise", "map_cpu:", "mask_cpu:xyz", "map_cpu:1,,2"])
 def test_bad_words(machine, text):
     done = machine.run("srun", f"--cpu-bind={text}", "true", check=False)
-    assert done.rc == 1 and f"Invalid --cpu-bind argument: {text}\n" in done.err and "--cpu-bind=help" in done.err
+    assert done.rc == 1 and done.err == (
+        f'srun: error: unrecognized --cpu-bind argument "{text}"\nsrun: fatal: Failed to parse --cpu-bind= values.\n')
 
 
 def test_help(machine):
@@ -115,7 +116,7 @@ def test_memory_that_is_not_there(machine):
     assert done.rc == 1 and "Unable to satisfy mem bind request" in done.err
     assert "--mem-bind names a NUMA domain that the node does not have" in done.err
     done = machine.run("srun", "--mem-bind=far", "true", check=False)
-    assert done.rc == 1 and "Invalid --mem-bind argument: far\n" in done.err and "--mem-bind=help" in done.err
+    assert (done.rc, done.err) == (255, 'srun: error: unrecognized --mem-bind argument "far"\n')
     assert "map_mem:LIST" in machine.run("srun", "--mem-bind=help").out
 
 
