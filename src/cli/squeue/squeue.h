@@ -17,7 +17,7 @@
 #include "cli/query/out_query.h"
 #include "cli/query/out_stepjobs.h"
 
-#define SQUEUE_NO_JOB UINT32_MAX /* no job has it: what a list without ids asks for */
+#define SQUEUE_NO_JOB (UINT32_MAX - 1) /* no job has it: what a list without ids asks for */
 
 struct squeue {
     struct cli cli;

@@ -71,7 +71,7 @@ def test_field(q, row):
     (["-h", "-t", "idle", "-p", "small", "-o", "%N"], ["node2"]), (["-h", "-t", "drain,down", "-p", "main", "-o", "%D %T"], ["1 drained", "1 down"]),
     (["-h", "-t", "idle&drain", "-p", "main", "-o", "%N"], ["node3"]), (["-h", "-t", "mix+~drain", "-p", "main", "-o", "%N"], ["node1"]),
     (["-h", "-n", "node2", "-p", "main", "-o", "%N %t"], ["node2 idle"]), (["-h", "-p", "nosuch"], []),
-    (["-h", "-S", "-P", "-o", "%P"], ["small", "main*"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["CLUSTER: test", "small"]),
+    (["-h", "-S", "-P", "-o", "%P"], ["small", "main*"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["small"]),
     (["-h", "-R", "-S", "E", "-o", "%E %N"], ["bad disk node3", "power node4"]), (["-T"], ["No reservations in the system"]),
     (["-o", "%.3P|%12a|%#P"], ["PAR|AVAIL       |PARTITION", "sma|up          |small    ", "mai|up          |main*    "])])
 def test_options(q, options, rows):

@@ -131,7 +131,7 @@ FIELDS = [
     ("tres-freq", None, "TRES_FREQ", NA, {}),
     ("tres-per-job", None, "TRES_PER_JOB", NA, {}),
     ("tres-per-socket", None, "TRES_PER_SOCKET", NA, {}),
-    ("tres-per-task", None, "TRES_PER_TASK", NA, {}),
+    ("tres-per-task", None, "TRES_PER_TASK", NA, {"held": "cpu=2"}),
     ("UserId", "U", "UID", str(os.getuid()), {}),
     ("UserName", "u", "USER", ME, {}),
     ("Wait4Switch", None, "WAIT4SWITCH", "0", {}),
