@@ -178,16 +178,19 @@ def differences(cluster):
     want = {run: (rec["job_id"], rec["state"].removeprefix("JOB_"), second(rec.get("start_us")),
                   second(rec.get("end_us"))) for run, rec in runs.items()
             if "start_us" in rec or not rec.get("array_tasks")}
+    run_of = {rec["sluid"]: run for run, rec in runs.items()}
     got, problems, got_steps = {}, [], 0
-    for index, job, state, start, end in cluster.sacct("-D", "-S", "1970-01-02", "-o",
-                                                       "DBIndex,JobIDRaw,State,Start,End"):
+    # With states and an end it tells of jobs as well that ended before they were eligible.
+    for sluid, job, state, start, end in cluster.sacct("-D", "-S", "1970-01-02", "-E", "now", "-s", "CA,CD,DL,F,NF,OOM,PR,TO",
+                                                       "-o", "SLUID,JobIDRaw,State,Start,End"):
         if "." in job:
             got_steps += 1
             continue
-        if int(index) in got:
-            problems.append(f"run {index} twice")
-        got[int(index)] = (int(job), state.split(" ")[0], start, end)
-    for run in sorted(want.keys() | got.keys()):
+        run = run_of.get(sluid, sluid)
+        if run in got:
+            problems.append(f"run {run} twice")
+        got[run] = (int(job), state.split(" ")[0], start, end)
+    for run in sorted(want.keys() | got.keys(), key=str):
         a, b = want.get(run), got.get(run)
         if a is None or b is None or a[:2] != b[:2] or (a[2] and a[2] != b[2]) or a[3] != b[3]:
             problems.append(f"run {run}: journal {a}, sacct {b}")

@@ -76,7 +76,7 @@ ACCOUNTING = [
     ("account", "MaxJobsAccrue=7", "assoc account=a", "MaxJobsAccrue", "7"),
     ("account", "MaxTRESRunMins=cpu=7", "assoc account=a", "MaxTRESRunMins", "cpu=7"),
     ("qos", "MinTRESPerJob=cpu=7", "qos q", "MinTRESPerJob", "cpu=7"),
-    ("qos", "MinTRES=cpu=7", "qos q", "MinTRES", "cpu=7"),
+    ("qos", "MinTRES=cpu=7", "qos q", "MinTRESPJ", "cpu=7"),
     ("qos", "MaxTRESPU=cpu=7", "qos q", "MaxTRESPU", "cpu=7"),
     ("qos", "MaxTRESPerAccount=cpu=7", "qos q", "MaxTRESPerAccount", "cpu=7"),
     ("qos", "MaxTRESPA=cpu=7", "qos q", "MaxTRESPA", "cpu=7"),
