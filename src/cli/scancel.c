@@ -301,9 +301,9 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
     if (names_job_state_terminal((unsigned)j->state))
         return 0;
-    if (!jobfilter_match(&s->filter, &row))
+    if (!note_found(s, j)) /* before the filter: a job that it leaves out is there all the same */
         return 0;
-    if (!note_found(s, j))
+    if (!jobfilter_match(&s->filter, &row))
         return 0;
     job_put_id(&id, &row);
     if (job_confirmed(s, j, strbuf_str(&id))) {
