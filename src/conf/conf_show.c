@@ -268,6 +268,30 @@ static void show_node_count(const struct show *s, const struct show_row *r)
                 (uintmax_t)MAX(conf_num(s->c, r->key), (uint64_t)conf_nodes(s->c)));
 }
 
+static int compare_hosts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* A row of configurations with several slurmd on one host. */
+static void show_many_slurmds(const struct show *s, const struct show_row *r)
+{
+    size_t n = conf_nodes(s->c);
+    const char **hosts = calloc(n + 1, sizeof(*hosts));
+    bool shared = false;
+
+    if (!hosts)
+        return;
+    for (size_t i = 0; i < n; i++)
+        hosts[i] = conf_node(s->c, i)->hostname;
+    qsort(hosts, n, sizeof(*hosts), compare_hosts);
+    for (size_t i = 1; i < n && !shared; i++)
+        shared = strcmp(hosts[i - 1], hosts[i]) == 0;
+    if (shared)
+        put_row(s, r->label, "yes");
+    free(hosts);
+}
+
 static void show_prolog_flags(const struct show *s, const struct show_row *r)
 {
     static const struct {
@@ -421,6 +445,7 @@ static const struct show_row show_rows[] = {
     K(MIN_JOB_AGE)
     K(MPI_DEFAULT)
     K(MPI_PARAMS)
+    X("MULTIPLE_SLURMD", show_many_slurmds)
     K(NAMESPACE_TYPE)
     T("NEXT_JOB_ID", conf_show_caller)
     K(NODE_FEATURES_PLUGINS)
