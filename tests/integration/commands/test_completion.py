@@ -62,7 +62,7 @@ def test_every_option_is_offered(c, command):
     ("scancel -t P", {"PENDING"}), ("scancel -s US", {"USR1", "USR2"}), ("sbatch -L l", {"lic"}),
     ("sbatch --mail-type=BEGIN,E", {"BEGIN,END"}), ("sbatch --open-mode=", {"append", "truncate"}),
     ("squeue -O jobid,Stdo", set()), ("squeue -O JobId,StdO", {"JobId,StdOut"}), ("sacct -o MaxRSSN", {"MaxRSSNode"}),
-    ("scontrol rec", {"reconfigure"}), ("scontrol show par", {"partitions"}), ("scontrol show node ", {"node1", "node2"}),
+    ("scontrol rec", {"reconfigure"}), ("scontrol show par", {"partitions", "partitionname"}), ("scontrol show node ", {"node1", "node2"}),
     ("scontrol update ", {"JobId=", "NodeName=", "PartitionName=", "ReservationName="}),
     ("scontrol update NodeName=no", {"node1", "node2"}),
     ("scontrol update NodeName=node1 Rea", {"Reason="}), ("scontrol update NodeName=node1 State=DR", {"DRAIN"}),

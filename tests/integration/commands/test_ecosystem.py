@@ -9,7 +9,7 @@ import ecosystem
 from conftest import wait_until
 
 CLUSTER = {"nodes": 4, "cpus": 8, "node_options": "Gres=gpu:2 Feature=fast,big",
-           "conf": "AccountingStoreFlags=job_comment\nGresTypes=gpu\nLicenses=matlab:10\nKillWait=1"}
+           "conf": "AccountingStoreFlags=job_comment\nGresTypes=gpu\nAccountingStorageTRES=gres/gpu\nLicenses=matlab:10\nKillWait=1"}
 ME = getpass.getuser()
 
 
