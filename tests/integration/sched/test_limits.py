@@ -42,10 +42,10 @@ def test_resources_and_priority(c):
 
 def test_part_limits(c):
     reason(c, c.sbatch("-p", "small", "-t", "50", wrap="true"), "PartitionTimeLimit")
-    reason(c, c.sbatch("-p", "small", "-N2", wrap="true"), "PartitionConfig")
-    reason(c, c.sbatch("-p", "two", "-N1", wrap="true"), "PartitionConfig")
+    reason(c, c.sbatch("-p", "small", "-N2", wrap="true"), "PartitionNodeLimit")
+    reason(c, c.sbatch("-p", "two", "-N1", wrap="true"), "PartitionNodeLimit")
     reason(c, c.sbatch("-p", "closed", wrap="true"), "PartitionDown")
-    reason(c, c.sbatch("-N9", "-n9", wrap="true"), "PartitionConfig")
+    reason(c, c.sbatch("-N9", "-n9", wrap="true"), "PartitionNodeLimit")
     reason(c, c.sbatch("-n", "100000", wrap="true"), "PartitionConfig")
     assert c.refused("sbatch", "--test-only", "-N9", "-n9", "--wrap", "true") == \
         "allocation failure: Requested node configuration is not available\n"
@@ -128,7 +128,7 @@ def test_time_limits(c):
     later = c.sbatch("-w", "node4", "-n1", "-t", "1", wrap="sleep 1000")
     c.wait_state(later, "RUNNING")
     c.run("scontrol", "update", f"jobid={later}", "timelimit=30")
-    late = c.sbatch("-N4", "--exclusive", "--deadline=now+1minute", "-t", "1", wrap="true")
+    late = c.sbatch("-N4", "--exclusive", "--deadline=now+65", "-t", "1", wrap="true")
     for job in (batch, steps):
         record = c.wait_end(job, timeout=75)
         assert (record["JobState"], record["Reason"]) == ("TIMEOUT", "TimeLimit"), job
