@@ -370,6 +370,12 @@ static void job_files(struct strbuf *sb, const struct job_row *r, const struct s
     }
 }
 
+/* Whether CPUs are among what a task was asked to have. */
+static bool names_cpu(const char *per_task)
+{
+    return per_task && (strncmp(per_task, "cpu", 3) == 0 || strstr(per_task, ",cpu"));
+}
+
 static void job_mail(struct strbuf *sb, const Pst__JobRecord *j, const struct show_opts *o)
 {
     unsigned at = 0;
@@ -426,7 +432,7 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
-    if (j->has_cpus_per_task) {
+    if (j->has_cpus_per_task && !names_cpu(j->tres_per_task)) {
         next_line(sb, o);
         strbuf_addf(sb, "TresPerTask=cpu=%u%s%s", j->cpus_per_task, j->tres_per_task ? "," : "",
                     text_or(j->tres_per_task, ""));

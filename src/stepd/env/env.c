@@ -67,22 +67,16 @@ static void set_array(struct envlist *el, const Pst__JobRecord *j)
 
 static void set_tres_per_task(struct envlist *el, const Pst__JobRecord *j)
 {
-    char gres[256] = "", *colon;
-    bool has_cpu = j->has_cpus_per_task;
+    const char *text = j->tres_per_task;
+    bool has_text = text && text[0];
 
-    if (j->tres_per_task) {
-        (void)snprintf(gres, sizeof(gres), "%s", j->tres_per_task);
-        colon = strrchr(gres, ':');
-        if (colon && !strchr(gres, '='))
-            *colon = '=';
-        if (strncmp(gres, "cpu", 3) == 0)
-            has_cpu = false;
-    }
-    if (has_cpu)
-        envlist_setf(el, "SLURM_TRES_PER_TASK", gres[0] ? "cpu=%u,%s" : "cpu=%u", j->cpus_per_task,
-                     gres);
+    /* as it was typed; CPUs of -c may be among it */
+    if (!j->has_cpus_per_task ||
+        (has_text && (strncmp(text, "cpu", 3) == 0 || strstr(text, ",cpu"))))
+        envlist_set(el, "SLURM_TRES_PER_TASK", has_text ? text : NULL);
     else
-        envlist_set(el, "SLURM_TRES_PER_TASK", gres[0] ? gres : NULL);
+        envlist_setf(el, "SLURM_TRES_PER_TASK", "cpu=%u%s%s", j->cpus_per_task, has_text ? "," : "",
+                     has_text ? text : "");
 }
 
 /* The job's user, account, cluster and node: for the batch script and the tasks. */
