@@ -171,20 +171,12 @@ def second(us):
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(us // 1000000)) if us else None
 
 
-def run_number(rec):
-    """What DBIndex is: the number that the run's SLUID spells, s and thirteen digits of base 32."""
-    number = 0
-    for digit in rec["sluid"].upper()[1:]:
-        number = number * 32 + "0123456789ABCDEFGHJKMNPQRSTVWXYZ".index(digit)
-    return number
-
-
 def differences(cluster):
     """What sacct shows that the journal does not say, and the other way round; [] when they agree.  For jobs
     that were never requeued and are over."""
     runs, steps = runs_of(cluster.dir / "state")
-    want = {run_number(rec): (rec["job_id"], rec["state"].removeprefix("JOB_"), second(rec.get("start_us")),
-                              second(rec.get("end_us"))) for rec in runs.values()
+    want = {run: (rec["job_id"], rec["state"].removeprefix("JOB_"), second(rec.get("start_us")),
+                  second(rec.get("end_us"))) for run, rec in runs.items()
             if "start_us" in rec or not rec.get("array_tasks")}
     run_of = {rec["sluid"]: run for run, rec in runs.items()}
     got, problems, got_steps = {}, [], 0

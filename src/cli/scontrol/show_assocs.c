@@ -371,20 +371,25 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
-/* One line a record: what is indented belongs to the line above, empty lines go. */
+/* One line a record: what is indented belongs to the line above, a heading has a = in place of the
+ * line's end, and empty lines go. */
 static void print_folded(const char *text)
 {
-    for (const char *p = text; *p;) {
-        size_t len = strcspn(p, "\n"), lead = strspn(p, " "), blanks = 0;
+    const char *between = "";
 
-        while (len > lead && p[len - 1 - blanks] == ' ')
-            blanks++;
-        if (len > lead)
+    for (const char *p = text; *p;) {
+        size_t len = strcspn(p, "\n"), lead = strspn(p, " ");
+
+        if (len > lead) {
+            bool heading = len > 7 && memcmp(p + len - 7, " Limits", 7) == 0;
+
             (void)printf("%s%.*s",
-                         p == text ? ""
-                         : lead    ? " "
-                                   : "\n",
-                         (int)(len - lead - blanks), p + lead);
+                         lead        ? between
+                         : p == text ? ""
+                                     : "\n",
+                         (int)(len - lead), p + lead);
+            between = heading ? "=" : " ";
+        }
         p += len + (p[len] == '\n');
     }
     (void)printf("\n");
