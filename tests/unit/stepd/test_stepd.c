@@ -258,7 +258,7 @@ static void test_env_gpus(void **state)
     assert_null(envlist_get(&el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE"));
     assert_null(envlist_get(&el, "ROCR_VISIBLE_DEVICES"));
     assert_string_equal(envlist_get(&el, "SLURM_NTASKS"), "6");
-    assert_string_equal(envlist_get(&el, "SLURM_TRES_PER_TASK"), "gres/gpu=1");
+    assert_string_equal(envlist_get(&el, "SLURM_TRES_PER_TASK"), "gres/gpu:1"); /* as typed */
     assert_int_equal(gpu_files(&s.sf, &files), 3);
     assert_string_equal(files[2], "/dev/nvidia4");
     free(files);
