@@ -432,7 +432,7 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
-    if (j->has_cpus_per_task && !names_cpu(j->tres_per_task)) {
+    if (j->has_cpus_per_task && !j->has_cpus_per_gpu && !names_cpu(j->tres_per_task)) {
         next_line(sb, o);
         strbuf_addf(sb, "TresPerTask=cpu=%u%s%s", j->cpus_per_task, j->tres_per_task ? "," : "",
                     text_or(j->tres_per_task, ""));
