@@ -232,7 +232,8 @@ static void add_user_records(struct admin_run *run, const struct addition *add)
 static bool may_add_users(struct admin_run *run, const Pst__AcctCond *where,
                           const Pst__AcctSet *set)
 {
-    if (set->user && set->user->has_admin_level && set->user->admin_level > run->level)
+    /* The incumbent lets an operator make operators; here nobody hands on a right by himself. */
+    if (set->user && set->user->has_admin_level && set->user->admin_level && !run_is_admin(run))
         deny_adding_user(run, "Only admins/operators can add an admin/operator");
     else if (!run_is_operator(run) && !run_is_any_coordinator(run))
         deny_adding_user(run, "Only admins/operators/coordinators can add accounts");
