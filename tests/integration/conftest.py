@@ -445,4 +445,5 @@ def pytest_runtest_makereport(item, call):
 
 
 def pytest_sessionstart(session):
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # of a nohup above; what tests start inherits it
     signal.signal(signal.SIGTERM, lambda *_: (_ for _ in ()).throw(KeyboardInterrupt()))
