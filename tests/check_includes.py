@@ -52,7 +52,7 @@ ROOMS = {
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
     "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
-    "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", ""],
+    "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
     "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
 }
