@@ -169,7 +169,11 @@ static uint32_t minutes_asked(const Pst__JobRecord *r)
 
 static uint64_t multiply_capped(uint64_t n, uint32_t minutes)
 {
-    return n && (minutes == UINT32_MAX || n > UINT64_MAX / minutes) ? UINT64_MAX : n * minutes;
+    uint64_t product;
+
+    if (n && (minutes == UINT32_MAX || __builtin_mul_overflow(n, minutes, &product)))
+        return UINT64_MAX;
+    return n ? product : 0;
 }
 
 /* Does the job ask for more (or less, with ASKED_LEAST) than one limit grants? */
