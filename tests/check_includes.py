@@ -53,6 +53,7 @@ ROOMS = {
     "acct": ["sql", "", "admin", "usage"],
     "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", ""],
+    "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
     "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
 }

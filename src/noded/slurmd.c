@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/process/inherit.h"
-#include "noded.h"
+#include "noded/noded.h"
 #include "version.h"
 
 static const char usage[] =

@@ -2,7 +2,7 @@
 #include <assert.h>
 #include <stdint.h>
 
-#include "noded/nsyaml.h"
+#include "noded/plan/nsyaml.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -10,7 +10,7 @@
  *       exit                             encoded StepEnd, put there whole when the step is over
  *   <spool>/proc.<PID>                   encoded UserProcess: one that serves a connection for a
  *   job
- *   <spool>/credentials                  what is not taken again, see noded/seen.h
+ *   <spool>/credentials                  what is not taken again, see noded/jobs/seen.h
  *
  * A power loss ends the steps too, so nothing here is synced: the files only need to outlive
  * processes. Functions return 0 or a negative errno and leave nothing half made behind. */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "noded/noded.h"
+#include "noded/hw/gatherconf.h"
 
 static void test_intervals(void **state)
 {

@@ -11,7 +11,7 @@
 #include <sched.h>
 
 #include "base/cleanup.h"
-#include "noded/nsyaml.h"
+#include "noded/plan/nsyaml.h"
 
 #define FILE_TEXT                                                                                  \
     "node_confs:\n"                                                                                \

@@ -15,7 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "noded/seen.h"
+#include "noded/jobs/seen.h"
 
 static char dir[] = "/tmp/penstock-seen-XXXXXX", path[64];
 

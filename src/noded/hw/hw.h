@@ -1,0 +1,21 @@
+/* hw.h - this machine: its processors, memory and devices */
+#pragma once
+
+#include "noded/noded.h"
+
+/* Print the hardware for slurmd -C.  conf says where to look for GPUs; NULL: on this machine. */
+int hw_print(const struct conf *conf);
+/* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.
+ * Caller frees; NULL: no memory. */
+char *hw_root(const struct conf *conf);
+/* The devices of the node.  -ENOMEM. */
+int hw_gres(const struct noded *d, struct gres_rows **ret);
+int hw_record(struct noded *d, Pst__NodeRecord **ret_record);
+/* Is the node described by its configuration, as one of several on this machine? */
+bool hw_configured_only(const struct noded *d);
+/* Does the configuration confine jobs to their CPUs? */
+bool hw_confines_cores(const struct conf *conf);
+/* The processors, for binding tasks and confining jobs.  NULL when neither is configured, or when
+ * the node is only described by its configuration.  The caller frees them. */
+Pst__Processors *hw_processors(const struct noded *d);
+void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib);

@@ -1,0 +1,492 @@
+/* listen.c - srun's launch requests; see listen.h
+ *
+ * A caller proves at the door that he has the key that came with a credential (AUTH_STEP), and
+ * slurmd that it is this node's.  The server's thread checks that the request carries that
+ * credential, and the credential (its HMAC is the only thing trusted), detaches the connection
+ * and queues both for the main thread, which refuses runs that are over and credentials seen
+ * before (seen.h). The queue is the only state shared, under its lock. */
+#include "noded/link/listen.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "noded/jobs/seen.h"
+#include "stepd/shared/spool.h"
+#include "wire/auth/auth.h"
+#include "wire/errors.h"
+#include "wire/server/server.h"
+
+DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
+
+#define CREDENTIAL_LIFE_US (120 * USEC_PER_SEC)
+/* at most: beyond it nothing is accepted in any case */
+#define CLOCKS_DIFFER_US (300 * USEC_PER_SEC)
+#define REVOKE_US (600 * USEC_PER_SEC)
+#define FRESH_US USEC_PER_SEC /* a controller's clock that is a little behind */
+#define OUT_LIMIT (4u * WIRE_MIB)
+#define MAX_CONNECTIONS 4096u
+
+struct request {
+    struct request *next;
+    Pst__LaunchStep *launch; /* one of the five */
+    Pst__AttachStep *attach;
+    Pst__StatStep *stat;
+    Pst__BcastOpen *bcast;
+    Pst__RelayOpen *relay;
+    Pst__StepCredential *cred;
+    uint8_t mac[SEEN_KEY]; /* names the credential */
+    int fd;
+    uint32_t frame_id;
+    uint16_t op;
+};
+
+struct listener {
+    struct noded *d;
+    struct server *server;
+    uv_async_t wake;
+    uv_mutex_t lock;
+    struct request *queue, **queue_end;
+    struct auth_keys *keys; /* under lock */
+    struct seen *seen;
+    /* credentials made earlier are refused, until that time; 0 = none */
+    int64_t since_us, forget_since_mono_us;
+};
+
+/* ---- credentials (main thread) --------------------------------------------------------------- */
+
+/* How long the controller's credentials live: AuthInfo=cred_expire. */
+static int64_t credential_life_us(const struct noded *d)
+{
+    uint64_t s;
+
+    return conf_option_u64(d->conf, CONF_AUTH_INFO, "cred_expire", &s) ? (int64_t)s * USEC_PER_SEC
+                                                                       : CREDENTIAL_LIFE_US;
+}
+
+void listen_revoke(struct listener *l, uint32_t job_id, uint64_t run_id)
+{
+    int64_t now = now_us();
+    uint8_t key[SEEN_KEY];
+    int r;
+
+    seen_job_key(job_id, run_id, key);
+    if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
+        return;
+    r = seen_note(l->seen, SEEN_OVER, key,
+                  now + MAX(REVOKE_US, credential_life_us(l->d) + CLOCKS_DIFFER_US), now);
+    if (r < 0)
+        log_error("cannot remember that a job is over: %s job=%u", strerror(-r), job_id);
+}
+
+/* How many relays a tree over the nodes of the credential may ask of one node: the head of a
+ * piece is the head of that piece's first piece too (fanout.h), and pieces have half the nodes
+ * at most. */
+static unsigned relays_allowed(const Pst__StepCredential *cred)
+{
+    const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job->alloc;
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    unsigned levels = 1;
+
+    if (hostlist_parse(alloc->nodes, &hl, NULL) < 0)
+        return levels;
+    for (size_t n = hostlist_count(hl); n > 2; n = (n + 1) / 2)
+        levels++;
+    return levels;
+}
+
+/* Note that the credential is used now.  NULL, or why it may not be. */
+static const char *use_credential(struct listener *l, const struct request *rq, int64_t now)
+{
+    const Pst__StepCredential *cred = rq->cred;
+    /* a step's own launch here comes through its relay */
+    enum seen_kind kind = rq->relay ? SEEN_RELAYED : SEEN_USED;
+    unsigned most = rq->relay ? relays_allowed(cred) : 1;
+    uint8_t key[SEEN_KEY];
+    int r;
+
+    seen_job_key(cred->job_id, cred->run_id, key);
+    if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
+        return "Job credential revoked";
+    if (l->since_us && now_mono_us() < l->forget_since_mono_us &&
+        cred->expires_us - credential_life_us(l->d) < l->since_us)
+        return "Job credential is older than what this node knows of credentials";
+    if (seen_count(l->seen, kind, rq->mac, now) >= most)
+        return "Job credential was used before";
+    r = seen_note(l->seen, kind, rq->mac, cred->expires_us, now);
+    return r == -ENOSPC ? "too many steps at once"
+           : r < 0      ? "the node cannot note the use of the credential"
+                        : NULL;
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text)
+{
+    listen_refuse_op(fd, OP_LAUNCH_STEP, request_id, code, text);
+}
+
+void listen_refuse_op(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+{
+    uint8_t *buf = NULL;
+    size_t len;
+
+    if (frame_pack_error(op, request_id, code, text, &buf, &len) == 0 &&
+        send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        log_debug("the caller left before its answer");
+    free(buf);
+    (void)close(fd);
+}
+
+static void request_free(struct request *rq)
+{
+    if (rq->launch)
+        pst__launch_step__free_unpacked(rq->launch, NULL);
+    if (rq->attach)
+        pst__attach_step__free_unpacked(rq->attach, NULL);
+    if (rq->stat)
+        pst__stat_step__free_unpacked(rq->stat, NULL);
+    if (rq->bcast)
+        pst__bcast_open__free_unpacked(rq->bcast, NULL);
+    if (rq->relay)
+        pst__relay_open__free_unpacked(rq->relay, NULL);
+    if (rq->cred)
+        pst__step_credential__free_unpacked(rq->cred, NULL);
+    if (rq->fd >= 0)
+        (void)close(rq->fd);
+    free(rq);
+}
+
+static void accept_request(struct listener *l, struct request *rq)
+{
+    Pst__StepCredential *cred = rq->cred;
+    const char *why = use_credential(l, rq, now_us());
+
+    if (why) {
+        log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id,
+                    cred->step_id, cred->uid);
+        listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
+        rq->fd = -1;
+        request_free(rq);
+        return;
+    }
+    if (rq->launch) {
+        l->d->on->launch_step(l->d, rq->launch, cred, rq->fd, rq->frame_id);
+        free(rq);
+        return;
+    }
+    if (rq->attach)
+        l->d->on->attach(l->d, cred, rq->fd, rq->frame_id);
+    else if (rq->stat)
+        l->d->on->stat(l->d, cred, rq->fd, rq->frame_id);
+    else if (rq->relay)
+        l->d->on->relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
+    else
+        l->d->on->bcast(l->d, rq->bcast, cred, rq->fd, rq->frame_id);
+    request_free(rq);
+}
+
+static void on_wake(uv_async_t *wake)
+{
+    struct listener *l = wake->data;
+    struct request *list;
+
+    uv_mutex_lock(&l->lock);
+    list = l->queue;
+    l->queue = NULL;
+    l->queue_end = &l->queue;
+    uv_mutex_unlock(&l->lock);
+    while (list) {
+        struct request *rq = list;
+
+        list = rq->next;
+        accept_request(l, rq);
+    }
+}
+
+/* ---- the server's thread --------------------------------------------------------------------- */
+
+#define HET_RANKS_MAX (128u << 20) /* tasks of a step over components */
+/* Whole, fresh, made for this purpose; in *ret_at our place among the nodes it names. */
+static int check_credential(const struct noded *d, const Pst__StepCredential *cred,
+                            Pst__CredPurpose purpose, const char *node_name, long *ret_at,
+                            struct err *err)
+{
+    const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job ? cred->job->alloc : NULL;
+    bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST; /* a step may be absent */
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    int r;
+
+    if (!cred->job || !alloc || !alloc->nodes || !cred->has_uid || !cred->has_job_id ||
+        (!for_job && (!cred->step || !cred->has_step_id)))
+        return err_set(err, -EBADMSG, "incomplete credential");
+    if (cred->purpose != purpose)
+        return err_set(err, -EACCES, "the credential is for something else");
+    if (cred->expires_us < now_us())
+        return err_set(err, -EKEYEXPIRED, "Job credential expired");
+    r = hostlist_parse(alloc->nodes, &hl, err);
+    if (r < 0)
+        return r;
+    *ret_at = hostlist_find(hl, d->name);
+    if (*ret_at < 0 || !node_name || strcmp(node_name, d->name) != 0)
+        return err_set(err, -EACCES, "node %s is not in the step", d->name);
+    return 0;
+}
+
+static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
+                        const Pst__StepCredential *cred, struct err *err)
+{
+    uint32_t ranks = cred->step ? cred->step->num_tasks : 0;
+    long at = -1;
+    int r = check_credential(d, cred, PST__CRED_PURPOSE__CRED_LAUNCH, launch->node_name, &at, err);
+
+    if (r < 0)
+        return r;
+    /* Ranks go through all components of a step; how many this one has is in the credential. */
+    if (cred->step->het_job_id && launch->has_het_tasks)
+        ranks = MIN(launch->het_tasks, HET_RANKS_MAX);
+    if ((long)launch->node_index != at || launch->n_task_ids == 0 ||
+        launch->n_task_ids > cred->step->num_tasks)
+        return err_set(err, -EBADMSG, "the step's layout differs from its credential");
+    for (size_t i = 0; i < launch->n_task_ids; i++)
+        if (launch->task_ids[i] >= ranks)
+            return err_set(err, -EBADMSG, "the step's layout differs from its credential");
+    return 0;
+}
+
+static struct auth_keys *take_keys(struct listener *l)
+{
+    struct auth_keys *keys;
+
+    uv_mutex_lock(&l->lock);
+    keys = l->keys ? auth_keys_ref(l->keys) : NULL;
+    uv_mutex_unlock(&l->lock);
+    return keys;
+}
+
+static int verify_request(struct listener *l, const struct peer *peer, struct request *rq,
+                          struct err *err)
+{
+    const Pst__LaunchStep *relayed = rq->relay ? rq->relay->launch : NULL;
+    const Pst__BcastOpen *bcast = rq->relay ? rq->relay->bcast : rq->bcast;
+    const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
+                                      : rq->attach ? rq->attach->credential
+                                      : rq->stat   ? rq->stat->credential
+                                      : bcast      ? bcast->credential
+                                      : relayed    ? relayed->credential
+                                                   : NULL;
+    long at;
+    _cleanup_(auth_keys_free) struct auth_keys *keys = take_keys(l);
+    const struct noded *d = l->d;
+    int r;
+
+    if (!sc || !sc->key_id || sc->mac.len != AUTH_MAC_SIZE)
+        return err_set(err, -EACCES, "Invalid job credential");
+    if (peer->method != PST__AUTH_METHOD__AUTH_STEP ||
+        memcmp(peer->step_mac, sc->mac.data, AUTH_MAC_SIZE) != 0)
+        return err_set(err, -EACCES,
+                       "Invalid job credential: the caller has not proved that it is his");
+    if (!keys)
+        return err_set(err, -EACCES, "this node has no key to check credentials with");
+    r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
+    if (r < 0)
+        return err_set(err, r, "Invalid job credential");
+    rq->cred = pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data);
+    if (!rq->cred)
+        return err_set(err, -EBADMSG, "Invalid job credential");
+    memcpy(rq->mac, sc->mac.data, sizeof(rq->mac));
+    if (rq->attach)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name,
+                                &at, err);
+    if (rq->stat)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
+                                err);
+    if (bcast)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, bcast->node_name, &at,
+                                err);
+    if (rq->relay)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_LAUNCH, relayed->node_name,
+                                &at, err);
+    return check_layout(d, rq->launch, rq->cred, err);
+}
+
+static void on_launch(struct listener *l, struct conn *c, const struct frame *frame)
+{
+    struct request *rq = calloc(1, sizeof(*rq));
+    struct err err = { .text = "" };
+    ProtobufCMessage *msg = NULL;
+    int r = rq ? frame_unpack_request(frame, &msg, &err) : -ENOMEM;
+
+    if (rq) {
+        rq->fd = -1;
+        rq->op = frame->op;
+    }
+    if (r == 0) {
+        if (frame->op == OP_LAUNCH_STEP)
+            rq->launch = PB_AS(launch_step, msg);
+        else if (frame->op == OP_ATTACH_STEP)
+            rq->attach = PB_AS(attach_step, msg);
+        else if (frame->op == OP_STAT_STEP)
+            rq->stat = PB_AS(stat_step, msg);
+        else if (frame->op == OP_RELAY)
+            rq->relay = PB_AS(relay_open, msg);
+        else
+            rq->bcast = PB_AS(bcast_open, msg);
+        r = verify_request(l, conn_peer(c), rq, &err);
+    }
+    if (r == 0) {
+        rq->frame_id = frame->id;
+        r = conn_detach_fd(c, &rq->fd);
+    }
+    if (r < 0) {
+        log_limited(LOG_ERROR, "%s refused: %s peer=%s", wire_op_info(frame->op)->name,
+                    err.text[0] ? err.text : strerror(-r), conn_peer(c)->addr);
+        (void)conn_error(c, frame->op, frame->id, r == -EACCES ? EPST_AUTH : SLURM_ERROR,
+                         err.text[0] ? err.text : strerror(-r)); /* gone: srun sees that too */
+        if (rq)
+            request_free(rq);
+        return;
+    }
+    uv_mutex_lock(&l->lock);
+    *l->queue_end = rq;
+    l->queue_end = &rq->next;
+    uv_mutex_unlock(&l->lock);
+    (void)uv_async_send(&l->wake); /* only fails while closing */
+}
+
+static void on_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct listener *l = ctx;
+    Pst__PingReply pong = PST__PING_REPLY__INIT;
+
+    if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_STAT_STEP ||
+        frame->op == OP_BCAST_OPEN || frame->op == OP_RELAY) {
+        on_launch(l, c, frame);
+        return;
+    }
+    if (frame->op != OP_PING) {
+        (void)conn_error(c, frame->op, frame->id, SLURM_ERROR, "slurmd does not know this request");
+        return;
+    }
+    pong.host = l->d->name;
+    pong.has_now_us = pong.has_pid = true;
+    pong.now_us = now_us();
+    pong.pid = (uint32_t)getpid();
+    (void)conn_reply(c, frame->op, frame->id, 0, &pong.base); /* fails when the peer has gone */
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+/* What an earlier slurmd took.  Without its file nothing is known of that time, so what was
+ * signed then is refused. */
+static int remember_used(struct listener *l, struct err *err)
+{
+    char path[SPOOL_PATH_MAX];
+    bool fresh;
+    int r;
+
+    (void)snprintf(path, sizeof(path), "%s/credentials", l->d->spool);
+    r = seen_open(path, now_us(), &l->seen, &fresh, err);
+    if (r == 0 && fresh) {
+        l->since_us = now_us() - FRESH_US;
+        l->forget_since_mono_us = now_mono_us() + credential_life_us(l->d);
+    }
+    return r;
+}
+
+int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
+{
+    struct listener *l = calloc(1, sizeof(*l));
+    struct server_config sc = {
+        .port = d->node->port,
+        .threads = 1,
+        .max_connections = MAX_CONNECTIONS,
+        /* A step's key is no user's: these wait, until they are handed over.  What is left is
+         * for pings. */
+        .max_waiting = MAX_CONNECTIONS / 4 * 3,
+        .max_waiting_each = MAX_CONNECTIONS / 4,
+        .out_limit = OUT_LIMIT,
+        .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
+        .keys = d->keys,
+        .use_munge = conf_use_munge(d->conf),
+        .munge_socket = conf_munge_socket(d->conf),
+        .service = "slurmd",
+        .name = d->name,
+        .step_keys = true,
+        .serves = ACCESS_AT(ACCESS_SLURMD),
+        .hooks = { .on_request = on_request },
+        .ctx = l,
+    };
+    int r;
+
+    if (!l)
+        return err_nomem(err);
+    l->d = d;
+    l->queue_end = &l->queue;
+    r = remember_used(l, err);
+    if (r == 0)
+        r = server_new(&sc, &l->server, err);
+    if (r < 0) {
+        (void)seen_free(l->seen);
+        free(l);
+        return r;
+    }
+    if (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0) {
+        (void)server_free(l->server);
+        (void)seen_free(l->seen);
+        free(l);
+        return err_nomem(err);
+    }
+    l->wake.data = l;
+    l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;
+    *ret_listener = l;
+    return 0;
+}
+
+void listen_set_keys(struct listener *l, struct auth_keys *keys)
+{
+    struct auth_keys *old;
+
+    uv_mutex_lock(&l->lock);
+    old = l->keys;
+    l->keys = auth_keys_ref(keys);
+    uv_mutex_unlock(&l->lock);
+    (void)auth_keys_free(old); /* always NULL */
+    server_set_auth(l->server, keys, false);
+}
+
+int listen_start(struct listener *l)
+{
+    return server_start(l->server);
+}
+
+void listen_close(struct listener *l)
+{
+    server_stop(l->server);
+    uv_close((uv_handle_t *)&l->wake, NULL);
+}
+
+struct listener *listen_free(struct listener *l)
+{
+    if (!l)
+        return NULL;
+    while (l->queue) {
+        struct request *rq = l->queue;
+
+        l->queue = rq->next;
+        request_free(rq);
+    }
+    (void)server_free(l->server);
+    (void)auth_keys_free(l->keys); /* always NULL */
+    uv_mutex_destroy(&l->lock);
+    l->seen = seen_free(l->seen);
+    free(l);
+    return NULL;
+}

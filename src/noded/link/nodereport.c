@@ -1,0 +1,533 @@
+/* nodereport.c - what the controller learns from this node, over the connection we dialled; see
+ * noded.h
+ *
+ * Events gather in a queue and leave together when the loop has nothing else at hand, so a burst
+ * makes one message and a single event none the later.  A report is done when its reply came (then
+ * it is durable there): only then ended steps leave the spool.  When the connection drops, queue
+ * and unanswered reports are forgotten: the registration that opens the next one tells the whole
+ * state.  Main thread. */
+#include "noded/link/nodereport.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "noded/hw/hw.h"
+#include "noded/hw/watts.h"
+#include "noded/link/reportbuild.h"
+#include "stepd/shared/spool.h"
+#include "wire/server/dialer.h"
+
+#define HEARTBEAT_S 30
+#define RETRY_MS 1000
+#define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
+#define REPORT_EVENTS_MAX 4096u             /* in one message */
+
+struct flight { /* a report or registration without an answer yet */
+    struct flight *next;
+    uint32_t id;
+    bool registration, drain;
+    struct report_events events;
+};
+
+struct reporter {
+    struct noded *d;
+    struct dialer *dialer;
+    uv_prepare_t prepare;
+    uv_timer_t heartbeat;
+    uv_timer_t retry; /* of what the controller could not take just now */
+    struct report_events queue;
+    struct flight *flights;
+    char *drain_reason; /* until acknowledged */
+    bool drain_sent, dirty, registered;
+    uint64_t heartbeat_s;
+    int64_t told_us; /* of the monotonic clock: the last heartbeat */
+};
+
+static void queue_event(struct noded *d, struct report_event e)
+{
+    struct reporter *r = d->reporter;
+
+    if (!dialer_is_up(r->dialer))
+        return; /* the registration will tell */
+    report_events_add(&r->queue, e);
+    r->dirty = true;
+}
+
+void report_launched(struct noded *d, const struct nstep *s)
+{
+    queue_event(d,
+                (struct report_event){ EV_LAUNCHED, s->job->job_id, s->step_id, s->job->run_id });
+}
+
+void report_ended(struct noded *d, const struct nstep *s)
+{
+    queue_event(d, (struct report_event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
+}
+
+void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id)
+{
+    queue_event(d, (struct report_event){ EV_CLEAN, job_id, 0, run_id });
+}
+
+void report_prolog_done(struct noded *d, const struct njob *job)
+{
+    queue_event(d, (struct report_event){ EV_PROLOG_DONE, job->job_id, 0, job->run_id });
+}
+
+void report_prolog_failed(struct noded *d, const struct njob *job)
+{
+    queue_event(d, (struct report_event){ EV_PROLOG_FAILED, job->job_id, 0, job->run_id });
+}
+
+void report_script_told(struct noded *d, const struct njob *job)
+{
+    queue_event(d, (struct report_event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
+}
+
+void report_drain(struct noded *d, const char *reason)
+{
+    struct reporter *r = d->reporter;
+
+    if (r->drain_reason || pb_set_str(&r->drain_reason, reason) < 0)
+        return; /* the first is the cause, what follows its consequence */
+    r->drain_sent = false;
+    r->dirty = true;
+}
+
+/* ---- acknowledged ---------------------------------------------------------------------------- */
+
+static void drop_job(struct noded *d, struct njob *job)
+{
+    (void)spool_remove_job(d->spool, job->job_id,
+                           job->run_id); /* a leftover is dropped at the next start */
+    jobs_remove(&d->jobs, job);
+}
+
+static void acked_end(struct noded *d, struct njob *job, uint32_t step_id)
+{
+    struct nstep *step = job_find_step(job, step_id);
+
+    if (!step || step->phase != STEP_ENDED)
+        return;
+    if (job->single && step_id == STEP_ID_BATCH) {
+        if (!job->clean)
+            return; /* registered while its epilog ran: node_clean is still to be said */
+        drop_job(d, job);
+        return;
+    }
+    (void)spool_remove_step(d->spool, job->job_id, job->run_id, step_id); /* as above */
+    job_remove_step(job, step);
+}
+
+static void take_ack(struct noded *d, const struct report_event *e)
+{
+    struct njob *job = jobs_find(&d->jobs, e->job_id, e->run_id);
+
+    if (!job)
+        return;
+    if (e->kind == EV_ENDED)
+        acked_end(d, job, e->step_id);
+    else if (e->kind == EV_CLEAN && job->clean)
+        drop_job(d, job);
+}
+
+static void flight_free(struct flight *f)
+{
+    free(f->events.items);
+    free(f);
+}
+
+static void forget_all(struct reporter *r)
+{
+    while (r->flights) {
+        struct flight *f = r->flights;
+
+        r->flights = f->next;
+        flight_free(f);
+    }
+    r->queue.n = 0;
+    r->drain_sent = false;
+}
+
+/* ---- sending ----------------------------------------------------------------------- */
+
+/* How many queued events the next message takes: one prolog failure at most, it is a single
+ * field. */
+static size_t next_share(const struct report_events *q)
+{
+    size_t n = 0;
+    bool failed = false;
+
+    while (n < q->n && n < REPORT_EVENTS_MAX) {
+        if (q->items[n].kind == EV_PROLOG_FAILED) {
+            if (failed)
+                break;
+            failed = true;
+        }
+        n++;
+    }
+    return n;
+}
+
+static int send_share(struct reporter *r, size_t n, bool heartbeat)
+{
+    struct report_build b;
+    struct flight *f = calloc(1, sizeof(*f));
+    uint32_t load;
+    uint64_t free_mib;
+    int rc = f && report_build_init(&b, n) ? 0 : -ENOMEM;
+
+    if (rc < 0) {
+        free(f);
+        return rc;
+    }
+    for (size_t i = 0; i < n; i++) {
+        report_build_add(r->d, &b, &r->queue.items[i]);
+        report_events_add(&f->events, r->queue.items[i]);
+    }
+    if (heartbeat) {
+        hw_load(&load, &free_mib);
+        b.msg.has_cpu_load_centi = b.msg.has_free_mem_mib = true;
+        b.msg.cpu_load_centi = load;
+        b.msg.free_mem_mib = free_mib;
+        b.msg.energy = (Pst__NodeEnergy *)watts_now(r->d); /* only read */
+        r->told_us = now_mono_us();
+    }
+    if (r->drain_reason && !r->drain_sent) {
+        b.msg.drain_reason = r->drain_reason;
+        f->drain = r->drain_sent = true;
+    }
+    rc = dialer_request(r->dialer, OP_NODE_REPORT, &b.msg.base, &f->id);
+    report_build_done(&b);
+    if (rc < 0) {
+        flight_free(f);
+        return rc;
+    }
+    f->next = r->flights;
+    r->flights = f;
+    return 0;
+}
+
+static void flush_queue(struct reporter *r)
+{
+    while (dialer_is_up(r->dialer) && (r->queue.n || (r->drain_reason && !r->drain_sent))) {
+        size_t n = next_share(&r->queue);
+
+        if (send_share(r, n, false) < 0)
+            return; /* down, or out of memory: tried again with the next event */
+        r->queue.n -= n;
+        if (r->queue.n) /* a drain may come without events, before the first one */
+            memmove(r->queue.items, r->queue.items + n, r->queue.n * sizeof(*r->queue.items));
+    }
+    r->dirty = false;
+}
+
+static void on_prepare(uv_prepare_t *prepare)
+{
+    struct reporter *r = prepare->data;
+
+    if (r->dirty)
+        flush_queue(r);
+}
+
+static void on_heartbeat(uv_timer_t *timer)
+{
+    struct reporter *r = timer->data;
+
+    if (dialer_is_up(r->dialer) && r->registered)
+        (void)send_share(r, 0, true); /* the next beat will do */
+}
+
+/* ---- registration ---------------------------------------------------------------------------- */
+
+struct census {
+    struct noded *d;
+    struct report_events running, ended, jobs;
+};
+
+static void count_job(void *ctx, struct njob *job)
+{
+    struct census *c = ctx;
+
+    if (!job->clean)
+        report_events_add(&c->jobs, (struct report_event){ EV_CLEAN, job->job_id, 0, job->run_id });
+    for (const struct nstep *s = job->steps; s; s = s->next) {
+        struct report_event e = { EV_LAUNCHED, job->job_id, s->step_id, job->run_id };
+
+        if (s->phase != STEP_ENDED) {
+            report_events_add(&c->running, e);
+        } else if (!job->single || job->clean || s->step_id != STEP_ID_BATCH) {
+            e.kind = EV_ENDED;
+            report_events_add(&c->ended, e);
+        } else {
+            report_events_add(&c->running, e); /* its epilog runs: told when that is over */
+        }
+    }
+}
+
+static void census_done(struct census *c)
+{
+    free(c->running.items);
+    free(c->jobs.items);
+    free(c->ended.items);
+}
+
+static int send_registration(struct reporter *r, struct census *c, struct flight *f)
+{
+    size_t n = c->running.n + c->jobs.n + c->ended.n;
+    Pst__NodeRegister msg = PST__NODE_REGISTER__INIT;
+    struct report_build b;
+    int rc;
+
+    if (!report_build_init(&b, n))
+        return -ENOMEM;
+    for (size_t i = 0; i < c->running.n; i++)
+        report_build_add(r->d, &b, &c->running.items[i]);
+    for (size_t i = 0; i < c->jobs.n; i++)
+        report_build_add(r->d, &b, &c->jobs.items[i]);
+    for (size_t i = 0; i < c->ended.n; i++)
+        report_build_add(r->d, &b, &c->ended.items[i]);
+    msg.node = r->d->hardware;
+    msg.running = b.launched;
+    msg.n_running = b.msg.n_launched;
+    msg.jobs = b.clean;
+    msg.n_jobs = b.msg.n_clean;
+    msg.ended = b.ended;
+    msg.n_ended = b.msg.n_ended;
+    msg.has_pid = true;
+    msg.pid = (uint32_t)uv_os_getpid();
+    rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);
+    report_build_done(&b);
+    return rc;
+}
+
+static void requeue_prologs(void *ctx, struct njob *job)
+{
+    struct noded *d = ctx;
+
+    if (job->prolog_wanted && job->prolog == SCRIPT_DONE)
+        report_prolog_done(d, job);
+    if (job->prolog == SCRIPT_FAILED)
+        report_prolog_failed(d, job);
+}
+
+static void requeue_clean(void *ctx, struct njob *job)
+{
+    struct noded *d = ctx;
+
+    if (job->clean && !job->single)
+        report_clean(d, job->job_id, job->run_id);
+}
+
+/* Tell everything there is to tell. */
+static void register_node(struct reporter *r)
+{
+    struct census c = { .d = r->d };
+    struct flight *f = calloc(1, sizeof(*f));
+
+    forget_all(r);
+    jobs_each(&r->d->jobs, count_job, &c);
+    if (f && send_registration(r, &c, f) == 0) {
+        f->registration = true;
+        f->events = c.ended;
+        c.ended = (struct report_events){ 0 };
+        f->next = r->flights;
+        r->flights = f;
+    } else {
+        free(f);
+        log_error("cannot register: out of memory");
+    }
+    census_done(&c);
+    jobs_each(&r->d->jobs, requeue_prologs, r->d);
+    jobs_each(&r->d->jobs, requeue_clean, r->d);
+    r->dirty = true;
+}
+
+static void on_up(void *ctx)
+{
+    register_node(ctx);
+}
+
+static void on_retry(uv_timer_t *timer)
+{
+    struct reporter *r = timer->data;
+
+    if (!dialer_is_up(r->dialer))
+        return; /* the next connection registers anyway */
+    if (r->registered)
+        r->dirty = true;
+    else
+        register_node(r);
+}
+
+/* The controller could not make it durable (its disk is full, say): keep it and try again. */
+static void take_refusal(struct reporter *r, struct flight *f, const struct frame *frame)
+{
+    Pst__Error *e = NULL;
+    const char *text = "no reason given";
+
+    if (frame && FRAME_UNPACK(error, frame, &e, NULL) == 0 && e->text)
+        text = e->text;
+    log_error("the controller refused %s: %s", f->registration ? "our registration" : "a report",
+              text);
+    if (e)
+        pst__error__free_unpacked(e, NULL);
+    for (size_t i = 0; i < f->events.n && !f->registration; i++)
+        report_events_add(&r->queue, f->events.items[i]);
+    if (f->drain)
+        r->drain_sent = false;
+    (void)uv_timer_start(&r->retry, on_retry, RETRY_MS, 0); /* not closing */
+}
+
+static void on_down(void *ctx, const char *why)
+{
+    struct reporter *r = ctx;
+
+    if (r->registered)
+        log_info("lost the controller: %s", why);
+    r->registered = false;
+    forget_all(r);
+}
+
+static void on_registered(struct reporter *r, const struct frame *frame)
+{
+    Pst__NodeRegisterReply *reply;
+    uint64_t beat = HEARTBEAT_S;
+
+    if (FRAME_UNPACK(node_register_reply, frame, &reply, NULL) == 0) {
+        if (reply->has_heartbeat_s && reply->heartbeat_s)
+            beat = reply->heartbeat_s;
+        pst__node_register_reply__free_unpacked(reply, NULL);
+    }
+    if (!r->registered)
+        log_info("registered with the controller as %s", r->d->name);
+    r->registered = true;
+    r->d->on->registered(r->d);
+    (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */
+    (void)send_share(r, 0, true); /* load and memory at once; the beat repeats it */
+}
+
+void report_energy(struct noded *d)
+{
+    struct reporter *r = d->reporter;
+
+    if (now_mono_us() - r->told_us >= ENERGY_REPORT_US)
+        on_heartbeat(&r->heartbeat);
+}
+
+static struct flight *take_flight(struct reporter *r, uint32_t id)
+{
+    for (struct flight **p = &r->flights; *p; p = &(*p)->next) {
+        struct flight *f = *p;
+
+        if (f->id == id) {
+            *p = f->next;
+            return f;
+        }
+    }
+    return NULL;
+}
+
+static void on_reply(void *ctx, uint32_t id, int rc, const struct frame *frame)
+{
+    struct reporter *r = ctx;
+    struct flight *f = take_flight(r, id);
+
+    if (!f)
+        return;
+    if (rc == 0 && frame && !(frame->flags & FRAME_ERROR)) {
+        for (size_t i = 0; i < f->events.n; i++)
+            take_ack(r->d, &f->events.items[i]);
+        if (f->drain && r->drain_sent)
+            (void)pb_set_str(&r->drain_reason, NULL); /* NULL: only frees */
+        if (f->registration)
+            on_registered(r, frame);
+    } else if (rc != -ECONNRESET) {
+        take_refusal(r, f, frame);
+    }
+    flight_free(f);
+}
+
+static void on_request(void *ctx, const struct frame *frame)
+{
+    struct reporter *r = ctx;
+
+    r->d->on->request(r->d, r->dialer, frame);
+}
+
+/* ---- life ------------------------------------------------------------------------------------ */
+
+static int make_dialer(struct reporter *r)
+{
+    static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
+    const struct conf *c = r->d->conf;
+    struct client_target targets[8];
+    size_t n = 0;
+    const char *addr;
+
+    while (n < ARRAY_SIZE(targets) && conf_ctld_host(c, n, &addr)) {
+        targets[n] = (struct client_target){
+            .host = addr,
+            .port = conf_ctld_port(c),
+            .cluster = conf_str(c, CONF_CLUSTER_NAME),
+            .key_file = conf_key_file(c),
+            .use_munge = conf_use_munge(c),
+            .munge_socket = conf_munge_socket(c),
+            .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
+            .program = "slurmd",
+        };
+        n++;
+    }
+    return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
+}
+
+int report_new(struct noded *d, struct reporter **ret_reporter)
+{
+    struct reporter *r = calloc(1, sizeof(*r));
+    int rc;
+
+    if (!r)
+        return -ENOMEM;
+    r->d = d;
+    rc = make_dialer(r);
+    if (rc < 0) {
+        free(r);
+        return rc;
+    }
+    (void)uv_prepare_init(&d->loop, &r->prepare); /* these cannot fail */
+    (void)uv_timer_init(&d->loop, &r->heartbeat);
+    (void)uv_timer_init(&d->loop, &r->retry);
+    r->prepare.data = r->heartbeat.data = r->retry.data = r;
+    *ret_reporter = r;
+    return 0;
+}
+
+void report_start(struct reporter *r)
+{
+    (void)uv_prepare_start(&r->prepare, on_prepare);
+    dialer_start(r->dialer);
+}
+
+void report_close(struct reporter *r)
+{
+    uv_close((uv_handle_t *)&r->prepare, NULL);
+    uv_close((uv_handle_t *)&r->heartbeat, NULL);
+    uv_close((uv_handle_t *)&r->retry, NULL);
+    dialer_close(r->dialer);
+}
+
+struct reporter *report_free(struct reporter *r)
+{
+    if (r) {
+        forget_all(r);
+        free(r->queue.items);
+        free(r->drain_reason);
+        free(r);
+    }
+    return NULL;
+}

@@ -1,0 +1,18 @@
+/* nodereport.h - the controller's connection */
+#pragma once
+
+#include "noded/noded.h"
+
+int report_new(struct noded *d, struct reporter **ret_reporter);
+void report_start(struct reporter *r);
+void report_close(struct reporter *r);
+struct reporter *report_free(struct reporter *r);
+void report_launched(struct noded *d, const struct nstep *step);
+void report_ended(struct noded *d, const struct nstep *step);
+void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
+void report_prolog_done(struct noded *d, const struct njob *job);
+void report_prolog_failed(struct noded *d, const struct njob *job);
+/* Report that the job ends and that its batch script has got its signal. */
+void report_script_told(struct noded *d, const struct njob *job);
+void report_drain(struct noded *d, const char *reason);
+void report_energy(struct noded *d); /* the energy was measured */

@@ -1,0 +1,93 @@
+/* reportbuild.c - see reportbuild.h */
+#include "noded/link/reportbuild.h"
+
+#include <stdlib.h>
+
+#include "base/log.h"
+
+void report_events_add(struct report_events *l, struct report_event e)
+{
+    if (l->n == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 32;
+        struct report_event *items = realloc(l->items, cap * sizeof(*items));
+
+        if (!items) {
+            log_error("out of memory: an event waits for the next registration");
+            return;
+        }
+        l->items = items;
+        l->cap = cap;
+    }
+    l->items[l->n++] = e;
+}
+
+static Pst__RunningStep *add_ref(struct report_build *b, const struct report_event *e,
+                                 bool with_step)
+{
+    Pst__RunningStep *ref = &b->refs[b->n_refs++];
+
+    pst__running_step__init(ref);
+    ref->has_job_id = ref->has_run_id = true;
+    ref->job_id = e->job_id;
+    ref->run_id = e->run_id;
+    if (with_step) {
+        ref->has_step_id = true;
+        ref->step_id = e->step_id;
+    }
+    return ref;
+}
+
+void report_build_add(struct noded *d, struct report_build *b, const struct report_event *e)
+{
+    struct njob *job;
+    struct nstep *step;
+
+    switch (e->kind) {
+    case EV_LAUNCHED:
+        b->launched[b->msg.n_launched++] = add_ref(b, e, true);
+        break;
+    case EV_ENDED:
+        job = jobs_find(&d->jobs, e->job_id, e->run_id);
+        step = job ? job_find_step(job, e->step_id) : NULL;
+        if (step && step->end)
+            b->ended[b->msg.n_ended++] = step->end;
+        break;
+    case EV_CLEAN:
+        b->clean[b->msg.n_clean++] = add_ref(b, e, false);
+        break;
+    case EV_PROLOG_DONE:
+        b->prolog[b->msg.n_prolog_done++] = add_ref(b, e, false);
+        break;
+    case EV_PROLOG_FAILED:
+        b->msg.has_prolog_failed_job = true;
+        b->msg.prolog_failed_job = e->job_id;
+        break;
+    case EV_SCRIPT_TOLD:
+        b->told[b->msg.n_script_told++] = add_ref(b, e, false);
+        break;
+    }
+}
+
+bool report_build_init(struct report_build *b, size_t n)
+{
+    pst__node_report__init(&b->msg);
+    b->n_refs = 0;
+    b->refs = calloc(n + 1, sizeof(*b->refs));
+    b->launched = calloc(5 * (n + 1), sizeof(void *));
+    b->clean = b->launched ? b->launched + n + 1 : NULL;
+    b->prolog = b->launched ? b->clean + n + 1 : NULL;
+    b->told = b->launched ? b->prolog + n + 1 : NULL;
+    b->ended = b->launched ? (Pst__StepEnd **)(b->told + n + 1) : NULL;
+    b->msg.launched = b->launched;
+    b->msg.clean = b->clean;
+    b->msg.prolog_done = b->prolog;
+    b->msg.script_told = b->told;
+    b->msg.ended = b->ended;
+    return b->refs && b->launched;
+}
+
+void report_build_done(struct report_build *b)
+{
+    free(b->refs);
+    free(b->launched);
+}

@@ -1,0 +1,139 @@
+/* attachaccess.c - connections for what is already here; see attachaccess.h
+ *
+ * sattach's and sstat's go to the step daemon, sbcast's and a relay's to a process of the user.
+ * Main thread.
+ */
+#include "noded/orders/attachaccess.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/groups.h"
+#include "base/log.h"
+#include "noded/link/listen.h"
+#include "noded/steps/userproc.h"
+#include "stepd/io/bcastwrite.h"
+#include "stepd/shared/ctl.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+/* listen_refuse_op() closes what it answers on. */
+static void refuse_access(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+    if (own >= 0)
+        listen_refuse_op(own, op, request_id, code, text);
+}
+
+static void hand_over(struct noded *d, const Pst__StepCredential *cred, const Pst__StepOrder *order,
+                      int fd, unsigned op, uint32_t request_id)
+{
+    struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    const struct nstep *step = job ? job_find_step(job, cred->step_id) : NULL;
+
+    if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
+        refuse_access(fd, op, request_id, ESLURM_ALREADY_DONE,
+                      "the step is not running on this node");
+    else if (ctl_send_fd(step->ctl_fd, &order->base, fd) < 0)
+        refuse_access(fd, op, request_id, SLURM_ERROR, "the step daemon does not listen");
+}
+
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+{
+    Pst__StepOrder order = PST__STEP_ORDER__INIT;
+
+    order.has_attach_id = true;
+    order.attach_id = request_id;
+    hand_over(d, cred, &order, fd, OP_ATTACH_STEP, request_id);
+}
+
+void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+{
+    Pst__StepOrder order = PST__STEP_ORDER__INIT;
+
+    order.has_stat_id = true;
+    order.stat_id = request_id;
+    hand_over(d, cred, &order, fd, OP_STAT_STEP, request_id);
+}
+
+static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, struct err *err)
+{
+    if (cred->user_name && geteuid() == 0)
+        return groups_of(cred->user_name, cred->gid, &file->gids, &file->n_gids, err);
+    file->gids = malloc(sizeof(*file->gids));
+    if (!file->gids)
+        return err_nomem(err);
+    file->gids[file->n_gids++] = cred->gid;
+    return 0;
+}
+
+/* Start a process of the user that takes the connection over. */
+static void start_process(struct noded *d, const char *kind, Pst__BcastFile *file,
+                          const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op,
+                          uint32_t request_id)
+{
+    char exe[sizeof(d->stepd_exe) + 8];
+    struct err err = { .text = "" };
+    int go[2] = { -1, -1 };
+    pid_t pid;
+    int r = userproc_room(d, cred->uid, &err);
+
+    if (geteuid() != 0 && cred->uid != geteuid()) {
+        refuse_access(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
+        return;
+    }
+    /* The twin that is linked dynamically looks names up and loads liblz4. */
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe,
+                   file->relay || file->open->lz4 ? "-relay" : "");
+    file->has_uid = file->has_gid = file->has_request_id = true;
+    file->uid = cred->uid;
+    file->gid = cred->gid;
+    file->request_id = request_id;
+    if (r == 0)
+        r = fill_groups(file, cred, &err);
+    if (r == 0 && pipe2(go, O_CLOEXEC) < 0)
+        r = -errno;
+    if (r == 0)
+        /* reaped with the other children */
+        r = bcast_spawn(exe, kind, d->spool, file, fd, ns_fd, go[0], &pid);
+    if (r == 0)
+        r = userproc_add(d, cred, pid, kind, &err);
+    if (r == 0 && write(go[1], "", 1) != 1)
+        r = -EIO; /* it ends */
+    for (int i = 0; i < 2; i++)
+        if (go[i] >= 0)
+            (void)close(go[i]);
+    if (r < 0) {
+        const char *why = err.text[0] ? err.text : strerror(-r);
+
+        log_error("cannot start a %s: %s job=%u uid=%u", kind, why, cred->job_id, cred->uid);
+        refuse_access(fd, op, request_id, -r, why);
+    }
+    free(file->gids);
+}
+
+void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id)
+{
+    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+
+    file.open = open;
+    start_process(d, "bcast", &file, cred, fd, job ? job->ns_fd : -1, OP_BCAST_OPEN, request_id);
+}
+
+void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
+                  uint32_t request_id)
+{
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+
+    file.relay = open;
+    start_process(d, "relay", &file, cred, fd, -1, OP_RELAY, request_id);
+}

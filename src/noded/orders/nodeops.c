@@ -1,0 +1,161 @@
+/* nodeops.c - the controller's requests to this node; see nodeops.h
+ *
+ * One row an operation.  The reply means "accepted": what becomes of it is reported.  Main thread.
+ */
+#include "noded/orders/nodeops.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "noded/link/listen.h"
+#include "noded/link/nodereport.h"
+#include "noded/site/siteprog.h"
+#include "noded/steps/steplaunch.h"
+#include "noded/steps/stepwatch.h"
+#include "noded/steps/userproc.h"
+#include "wire/errors.h"
+#include "wire/server/dialer.h"
+
+static int op_launch_batch(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    return launch_batch(d, PB_AS(launch_batch, msg), err);
+}
+
+static int op_prepare_job(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    return launch_prepare(d, PB_AS(prepare_job, msg), err);
+}
+
+static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    const Pst__SignalSteps *m = PB_AS(signal_steps, msg);
+    struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
+
+    if (!job && (m->suspend || m->resume)) {
+        jobs_note_suspended(&d->jobs, m->run_id, m->suspend);
+        return 0;
+    }
+    if (!job)
+        return err_set(err, -ENOENT, "job %u is not on this node", m->job_id);
+    steps_order(d, job, m);
+    return 0;
+}
+
+static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    const Pst__TerminateJob *m = PB_AS(terminate_job, msg);
+    struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
+
+    (void)err;
+    if (job) {
+        steps_terminate_job(d, job, m);
+    } else {
+        jobs_note_suspended(&d->jobs, m->run_id, false);
+        listen_revoke(d->listener, m->job_id, m->run_id);
+        userproc_job_over(d, m->job_id, m->run_id);
+        report_clean(d, m->job_id, m->run_id); /* nothing here: that is clean */
+    }
+    return 0;
+}
+
+static int op_launch_async(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    return launch_async(d, PB_AS(launch_step, msg), err);
+}
+
+static int op_shutdown(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    d->on->stop(d);
+    return 0;
+}
+
+static int op_health(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    siteprog_run(d, SITEPROG_HEALTH, NULL);
+    return 0;
+}
+
+static int op_reboot(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    log_info("the controller asks for a reboot");
+    siteprog_run(d, SITEPROG_REBOOT, NULL);
+    return 0;
+}
+
+static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    (void)msg;
+    (void)err;
+    d->on->reconfigure(d);
+    return 0;
+}
+
+/* Flags are taken without effect, as those of slurm.conf are. */
+static int op_debug(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    const Pst__DebugRequest *m = PB_AS(debug_request, msg);
+    enum log_level level;
+
+    (void)d;
+    if (m->level && log_level_parse(m->level, &level) < 0)
+        return err_set(err, -EINVAL, "unknown debug level");
+    if (m->level)
+        log_set_level(level);
+    return 0;
+}
+
+static const struct {
+    unsigned op;
+    int (*fn)(struct noded *d, ProtobufCMessage *msg, struct err *err);
+} ops[] = {
+    { OP_LAUNCH_BATCH, op_launch_batch },    { OP_PREPARE_JOB, op_prepare_job },
+    { OP_SIGNAL_STEPS, op_signal_steps },    { OP_TERMINATE_JOB, op_terminate_job },
+    { OP_LAUNCH_ASYNC, op_launch_async },    { OP_NODE_SHUTDOWN, op_shutdown },
+    { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
+    { OP_NODE_REBOOT_NOW, op_reboot },       { OP_NODE_DEBUG, op_debug },
+};
+
+static int run_op(struct noded *d, const struct frame *frame, struct err *err)
+{
+    ProtobufCMessage *msg = NULL;
+    int r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ops); i++) {
+        if (ops[i].op != frame->op)
+            continue;
+        r = frame_unpack_request(frame, &msg, err);
+        if (r < 0)
+            return r;
+        r = ops[i].fn(d, msg, err);
+        protobuf_c_message_free_unpacked(msg, NULL);
+        return r;
+    }
+    return err_set(err, -EOPNOTSUPP, "slurmd does not know operation %u", frame->op);
+}
+
+void ops_request(struct noded *d, struct dialer *dialer, const struct frame *frame)
+{
+    struct err err = { .text = "" };
+    int r = run_op(d, frame, &err);
+
+    if (r < 0)
+        log_error("%s: %s", wire_op_info(frame->op) ? wire_op_info(frame->op)->name : "request",
+                  err.text[0] ? err.text : strerror(-r));
+    if (frame->flags & FRAME_ONEWAY)
+        return;
+    if (r < 0)
+        (void)dialer_reply_error(
+            dialer, frame->op, frame->id, r == -ENOENT ? ESLURM_INVALID_JOB_ID : SLURM_ERROR,
+            err.text[0] ? err.text : strerror(-r)); /* gone: it will ask again */
+    else
+        (void)dialer_reply(dialer, frame->op, frame->id, NULL); /* as above */
+}

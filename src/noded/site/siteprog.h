@@ -1,0 +1,13 @@
+/* siteprog.h - programs of the site about the node as a whole */
+#pragma once
+
+#include "noded/noded.h"
+
+enum siteprog { SITEPROG_HEALTH, SITEPROG_REBOOT, SITEPROG_UNKILLABLE, SITEPROG_MAX_ };
+int siteprogs_new(struct noded *d, struct siteprogs **ret);
+void siteprogs_close(struct siteprogs *p);
+struct siteprogs *siteprogs_free(struct siteprogs *p);
+/* Start the program of this kind, if one is configured and none of its kind runs.  step: the step
+ * that the program is about, or NULL. */
+void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step);
+bool siteprog_child_exited(struct noded *d, pid_t pid, int status);
