@@ -33,7 +33,7 @@ struct client *scontrol_client(struct scontrol *s, const char *what);
 void scontrol_fail(struct scontrol *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Likewise for a thing that is not there, which --quiet does not print. */
 void scontrol_missing(struct scontrol *s, FILE *f, const char *fmt, ...)
-    __attribute__((format(printf, 3, 4)));
+    __attribute__((nonnull, format(printf, 3, 4)));
 
 /* ---- the commands: each takes the words behind its keyword ----------------------------------- */
 
