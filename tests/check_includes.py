@@ -51,6 +51,7 @@ ROOMS = {
     "wire": ["auth", "", "server"],
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
+    "sim": ["", "verify"],
     "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", ""],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

@@ -1,6 +1,6 @@
 /* simverify.c - penstock sim --journal DIR --verify: does the scheduler decide what it decided?
  *
- * The work is in src/sim/passverify.c; here are the files and the report. */
+ * The work is in src/sim/verify/passverify.c; here are the files and the report. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
 #include "sim/report.h"
-#include "sim/passverify.h"
+#include "sim/verify/passverify.h"
 
 struct told {
     struct strbuf text;

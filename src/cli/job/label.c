@@ -85,7 +85,8 @@ static void label_pieces(struct label *l, uint32_t task, const char *data, size_
             p->cap = MAX(p->cap * 2, p->len + line);
             p->data = xrealloc_or_die(p->data, p->cap, 1);
         }
-        memcpy(p->data + p->len, data, line);
+        if (line)
+            memcpy(p->data + p->len, data, line);
         p->len += line;
         data += line + (eol != NULL);
         n -= line + (eol != NULL);
