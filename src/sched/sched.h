@@ -22,9 +22,9 @@ struct sched;
 #define SCHED_UNLIMITED UINT32_MAX
 
 enum sched_select {
-    SCHED_SELECT_CPU,    /* CR_CPU: whole cores too, filled one socket after the other */
+    SCHED_SELECT_CPU,    /* CR_CPU: cores, filled one socket after the other; CPUs are counted */
     SCHED_SELECT_CORE,   /* CR_Core: whole cores */
-    SCHED_SELECT_SOCKET, /* CR_Socket */
+    SCHED_SELECT_SOCKET, /* CR_Socket: whole sockets, all that the job's tasks touch */
     SCHED_SELECT_LINEAR, /* whole nodes */
 };
 
@@ -295,7 +295,7 @@ struct sched_alloc_gres {
 };
 struct sched_alloc_node {
     uint32_t node_id;
-    uint32_t cpus;      /* CPUs (threads) taken */
+    uint32_t cpus;      /* CPUs (threads) it has there; CR_CPU: not all of the cores it holds */
     uint64_t *cpu_bits; /* bit set over the node's CPUs, words = (node cpus + 63) / 64 */
     uint32_t ncpu_words;
     uint64_t mem_mib;

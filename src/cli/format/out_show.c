@@ -154,7 +154,7 @@ static void job_place(struct strbuf *sb, const struct job_row *r, const struct s
                 text_or(j->exc_nodes, "(null)"));
     next_line(sb, o);
     strbuf_addf(sb, "NodeList=%s", job_nodelist(j));
-    if (job_is_pending(r) && j->sched_nodes)
+    if (j->sched_nodes && !*job_nodelist(j)) /* it has not started, or never did */
         strbuf_addf(sb, " SchedNodeList=%s", j->sched_nodes);
     if (!job_is_pending(r) && (j->batch_host || *job_nodelist(j))) {
         next_line(sb, o);

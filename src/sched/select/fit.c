@@ -92,12 +92,14 @@ static uint32_t tasks_by_socket(const struct pick *p, uint32_t id, const struct 
     }
     if (p->whole)
         return sum;
-    /* The limits on units must hold however the tasks fall: rounding is per socket. */
+    /* The limits on units must hold however the tasks fall: large ones round per socket. */
     if (g->grain > 1) {
         uint32_t per = MIN(limit, geometry_tasks(p, g, g->per_socket));
 
         return MIN(sum, units / g->grain * per);
     }
+    if (p->k->cpus_per_task == 1)
+        return MIN(sum, geometry_tasks(p, g, units));
     return MIN(sum, units / MAX(geometry_units(p, g, 1), 1u));
 }
 
@@ -119,26 +121,46 @@ static uint32_t part_cpus_free(const struct pick *p, uint32_t id)
     return avail;
 }
 
-static uint32_t fit_units(const struct pick *p, uint32_t id, const struct geometry *g)
+/* CPUs of it that memory and the partition's limit leave the job where CPUs are counted one by
+ * one. */
+static uint64_t cpu_room(const struct pick *p, uint32_t id)
+{
+    uint64_t room = part_cpus_free(p, id), mem = p->k->mem_per_cpu_mib;
+
+    return mem && !(p->k->flags & SHAPE_MEM_PER_NODE) ? MIN(room, pick_free_mem(p, id) / mem)
+                                                      : room;
+}
+
+uint32_t node_units(const struct pick *p, uint32_t id, const struct geometry *g)
 {
     const struct shape_key *k = p->k;
     uint64_t units = count_units(p, id, g), mem;
 
     if (!units)
         return 0;
-    if (p->part->node_cpus)
+    if (pick_by_cpus(p)) {
+        uint64_t room = cpu_room(p, id);
+
+        if (k->cpus_per_gpu || k->flags & SHAPE_BIND) /* which may take more than tasks need */
+            units = MIN(units, room / g->usable);
+        else if (room < MAX(k->num_tasks ? 0 : k->pn_min_cpus, 1u) ||
+                 part_cpus_free(p, id) < k->pn_min_cpus)
+            return 0;
+    } else if (p->part->node_cpus) {
         units = MIN(units, (uint64_t)part_cpus_free(p, id) / g->gran);
+    }
     if (units * g->usable < k->pn_min_cpus)
         return 0;
     if (k->flags & SHAPE_MEM_PER_NODE) {
         mem = pick_free_mem(p, id);
         if (k->mem_per_node_mib ? mem < k->mem_per_node_mib : mem < p->s->nodes[id].mem_mib)
             return 0;
-    } else if (k->mem_per_cpu_mib) {
+    } else if (k->mem_per_cpu_mib && !pick_by_cpus(p)) {
         mem = pick_free_mem(p, id);
         units = MIN(units, mem / k->mem_per_cpu_mib / g->usable);
     }
-    return (uint32_t)(units - units % g->grain);
+    units -= units % g->grain;
+    return !k->num_tasks && units * g->usable < k->pn_min_cpus ? 0 : (uint32_t)units;
 }
 
 /* Jobs of other users on the node, where that matters?  All are of one user when their ids do not
@@ -185,7 +207,7 @@ static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
     const struct node *n = &p->s->nodes[id];
     const struct shape_key *k = p->k;
     struct geometry g = pick_geometry(p, n);
-    uint32_t units = other_users(p, id) || other_labels(p, id) ? 0 : fit_units(p, id, &g);
+    uint32_t units = other_users(p, id) || other_labels(p, id) ? 0 : node_units(p, id, &g);
 
     if (!units)
         return false;
@@ -197,6 +219,8 @@ static bool fit_node(const struct pick *p, uint32_t id, struct fit *ret)
         ret->tasks = tasks_by_socket(p, id, &g, units);
     else
         ret->tasks = geometry_tasks(p, &g, units);
+    if (pick_by_cpus(p) && !(k->flags & SHAPE_OVERCOMMIT))
+        ret->tasks = (uint32_t)MIN((uint64_t)ret->tasks, cpu_room(p, id) / k->cpus_per_task);
     if (k->num_tasks && k->ntasks_per_node)
         ret->tasks = MIN(ret->tasks, k->ntasks_per_node);
     if (k->ngres && !gres_fit(p, id, &g, units, ret))

@@ -2,9 +2,8 @@
  *
  * pick.c says how many tasks a node has CPUs for (fit.hold); within these tasks are dealt out
  * evenly, or fill node after node when the job is to be packed.  In a node tasks of
- * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket,
- * and only a task that fits in none goes round.  Block distribution fills a socket before
- * the next.  Which devices it gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
+ * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket
+ * where one has room for it.  Block distribution fills a socket before the next.  Which devices it gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
 #include "sched/select/joblayout.h"
 
 #include <errno.h>
@@ -13,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "sched/sched.h"
+#include "sched/select/fit.h"
 #include "sched/select/gresbind.h"
 #include "sched/select/grespick.h"
 #include "sched/select/nodeview.h"
@@ -113,6 +113,7 @@ struct cpu_pick {
     const uint64_t *avail;
     uint64_t *out;
     uint32_t sockets;
+    uint32_t most;                    /* units the job may have here; of whole sockets only */
     bool from_last;                   /* a round begins on the last socket */
     uint32_t next[SCHED_MAX_SOCKETS]; /* first unit of the socket not looked at */
 };
@@ -209,14 +210,19 @@ static uint32_t take_cyclic(struct cpu_pick *cp, uint32_t need)
     return need;
 }
 
+static uint32_t take_in_turn(struct cpu_pick *cp, uint32_t need)
+{
+    for (uint32_t k = 0; k < cp->sockets && need; k++)
+        need -= take_units(cp, k, need);
+    return need;
+}
+
 static uint32_t take_block(struct cpu_pick *cp, uint32_t need)
 {
     for (uint32_t k = 0; k < cp->sockets; k++)
         if (need <= cp->g->per_socket && free_units(cp, k) >= need)
             return need - take_units(cp, k, need);
-    for (uint32_t k = 0; k < cp->sockets && need; k++)
-        need -= take_units(cp, k, need);
-    return need;
+    return take_in_turn(cp, need);
 }
 
 static bool fills_sockets(const struct pick *p)
@@ -235,8 +241,8 @@ static uint32_t socket_with(const struct cpu_pick *cp, uint32_t need)
     return UINT32_MAX;
 }
 
-/* Tasks of several CPUs fill the sockets one by one, each within its socket; those that fit in none
- * go round by units. */
+/* Tasks of several CPUs fill the sockets one by one, each within its socket, and those that fit in
+ * none go where CPUs are left. */
 static uint32_t take_tasks(struct cpu_pick *cp, uint32_t tasks, uint32_t cpus, uint32_t need)
 {
     uint32_t usable = cp->g->usable;
@@ -249,18 +255,31 @@ static uint32_t take_tasks(struct cpu_pick *cp, uint32_t tasks, uint32_t cpus, u
         need -= take_units(cp, k, MIN(need, (n * cpus + usable - 1) / usable));
         tasks -= n;
     }
-    return take_cyclic(cp, need);
+    return take_in_turn(cp, need);
 }
 
+/* Sockets that the tasks touch when they go round, each a core of the next one: the job gets them
+ * all as far as it may, since none else can use what is left of them. */
+static uint32_t sockets_touched(const struct pick *p, const struct cpu_pick *cp, uint32_t tasks)
+{
+    uint32_t n = 0, per = cp->g->per_socket;
+
+    if (p->k->ntasks_per_socket || p->k->cpus_per_task > 1 || fills_sockets(p) ||
+        p->k->flags & SHAPE_OVERCOMMIT)
+        return 0;
+    for (uint32_t k = 0; k < cp->sockets; k++)
+        n += free_units(cp, k) == per;
+    return MIN(MIN(n, geometry_units(p, cp->g, tasks)), cp->most / per);
+}
+
+/* Whole sockets with need units at least, for so many tasks. */
 static uint32_t take_sockets(const struct pick *p, struct cpu_pick *cp, uint32_t tasks,
                              uint32_t need)
 {
-    uint32_t per = cp->g->per_socket, limit = p->k->ntasks_per_socket;
-    bool capped = limit && !(p->k->flags & SHAPE_OVERCOMMIT);
-    uint32_t hold = capped ? MIN(limit, geometry_tasks(p, cp->g, per)) : 0;
+    uint32_t per = cp->g->per_socket;
 
-    if (hold)
-        need = MAX(need, (tasks + hold - 1) / hold * per);
+    need = (need + per - 1) / per * per;
+    need = MAX(need, sockets_touched(p, cp, tasks) * per);
     for (uint32_t k = 0; k < cp->sockets && need; k++) {
         if (free_units(cp, k) != per)
             continue;
@@ -270,11 +289,35 @@ static uint32_t take_sockets(const struct pick *p, struct cpu_pick *cp, uint32_t
     return need;
 }
 
+/* A limit on the tasks of a socket: sockets that the others can do without are left alone, the
+ * first ones first, and the tasks go round the rest. */
+static uint32_t take_capped(const struct pick *p, struct cpu_pick *cp, uint32_t need)
+{
+    uint32_t limit = p->k->ntasks_per_socket, want = geometry_tasks(p, cp->g, need), sum = 0;
+    uint32_t has[SCHED_MAX_SOCKETS]; /* tasks that the socket has room for */
+
+    for (uint32_t k = 0; k < cp->sockets; k++)
+        sum += has[k] = geometry_tasks(p, cp->g, free_units(cp, k));
+    for (uint32_t k = 0; k < cp->sockets && sum > want; k++) {
+        sum -= has[k] - MIN(has[k], limit);
+        has[k] = MIN(has[k], limit);
+    }
+    for (uint32_t k = 0; k < cp->sockets && sum > want; k++) {
+        if (sum - has[k] < want)
+            continue;
+        sum -= has[k];
+        cp->next[k] = cp->g->per_socket; /* none of it */
+    }
+    return take_cyclic(cp, need);
+}
+
 /* So many tasks to a socket and no more; a task stays in its socket.  In all at least so many
  * units. */
 static uint32_t take_by_socket(const struct pick *p, struct cpu_pick *cp, uint32_t tasks,
                                uint32_t units)
 {
+    if (p->k->cpus_per_task == 1)
+        return take_capped(p, cp, units);
     for (uint32_t k = 0; k < cp->sockets && tasks; k++) {
         uint32_t hold = MIN(p->k->ntasks_per_socket, geometry_tasks(p, cp->g, free_units(cp, k)));
         uint32_t n = MIN(hold, tasks), got = take_units(cp, k, geometry_units(p, cp->g, n));
@@ -285,9 +328,10 @@ static uint32_t take_by_socket(const struct pick *p, struct cpu_pick *cp, uint32
     return tasks + take_cyclic(cp, units);
 }
 
-/* Take need units of those in s->cpu_words into out; gives how many are missing. */
+/* Take need units of those in s->cpu_words into out, of whole sockets no more than most; gives how
+ * many are missing. */
 static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struct geometry *g,
-                          uint32_t need, uint64_t *out)
+                          uint32_t need, uint32_t most, uint64_t *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct cpu_pick cp; /* large: the arrays are set where they are used */
@@ -297,14 +341,14 @@ static uint32_t take_cpus(const struct pick *p, const struct fit *f, const struc
     cp.avail = p->s->cpu_words;
     cp.out = out;
     cp.sockets = n->sockets;
+    cp.most = most;
     cp.from_last = p->k->ngres && gres_near_last(p, f);
     memset(cp.next, 0, n->sockets * sizeof(cp.next[0]));
     memset(out, 0, n->nwords * sizeof(*out));
     if (p->whole)
         return take_block(&cp, g->avail);
     if (p->s->params.select == SCHED_SELECT_SOCKET)
-        return take_sockets(p, &cp, tasks,
-                            (need + g->per_socket - 1) / g->per_socket * g->per_socket);
+        return take_sockets(p, &cp, f->tasks, need);
     if (p->k->ntasks_per_socket && !(p->k->flags & SHAPE_OVERCOMMIT))
         return take_by_socket(p, &cp, tasks, need);
     if (fills_sockets(p))
@@ -339,46 +383,85 @@ static uint32_t take_others(const struct pick *p, const struct fit *f, const str
     pick_free_cpus(p, f->id, p->s->cpu_words);
     for (uint32_t w = 0; w < nwords; w++)
         p->s->cpu_words[w] &= ~near[w];
-    left = take_cpus(p, f, g, left, out);
+    left = take_cpus(p, f, g, left, left, out);
     for (uint32_t w = 0; w < nwords; w++)
         out[w] |= near[w];
     return left;
+}
+
+/* Of a job that says how many tasks a node gets: only the first cores that so many need count as
+ * free, and so are filled one after the other. */
+static void keep_first(const struct pick *p, const struct geometry *g, uint32_t need)
+{
+    uint32_t left = MAX(need, geometry_units(p, g, p->k->ntasks_per_node));
+
+    for (uint32_t u = 0; u < g->units; u++) {
+        if (!unit_free(p->s->cpu_words, u, g->gran))
+            continue;
+        for (uint32_t i = u * g->gran; !left && i < (u + 1) * g->gran; i++)
+            p->s->cpu_words[i >> 6] &= ~(UINT64_C(1) << (i & 63));
+        left -= left != 0;
+    }
+}
+
+/* CPUs that the node gives at least, in units. */
+static uint32_t units_needed(const struct pick *p, const struct fit *f, const struct geometry *g)
+{
+    uint64_t by_gpu = gres_gpus(p, f) * p->k->cpus_per_gpu;
+    uint64_t least = MAX(by_gpu, (uint64_t)pick_min_cpus(p));
+
+    return MAX(geometry_units(p, g, f->hold), (uint32_t)((least + g->usable - 1) / g->usable));
 }
 
 static int choose_cpus(const struct pick *p, const struct fit *f, uint64_t *out)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
-    uint32_t need = geometry_units(p, &g, f->hold), left;
-    uint64_t by_gpu = gres_gpus(p, f) * p->k->cpus_per_gpu;
+    uint32_t need = units_needed(p, f, &g), left;
     bool devices = !p->whole && p->k->ngres, enforce = devices && p->k->flags & SHAPE_BIND;
     bool short_of = false; /* CPUs near the devices */
+    uint32_t most = g.grain > 1 && !p->whole ? node_units(p, f->id, &g) : UINT32_MAX;
 
-    need = MAX(need, (uint32_t)((by_gpu + g.usable - 1) / g.usable));
-    if (p->pad && p->k->pn_min_cpus > need * g.usable)
-        need = (p->k->pn_min_cpus + g.usable - 1) / g.usable;
     pick_free_cpus(p, f->id, p->s->cpu_words);
     if (devices && n->near && !(p->k->flags & SHAPE_NO_BIND))
         short_of = !gres_bind(p, f, &g, need, p->s->cpu_words);
     if (enforce && gres_near_last(p, f))
         need = MAX(need, all_near(p, f, &g));
-    left = take_cpus(p, f, &g, need, out);
+    if (p->k->ntasks_per_node && !p->k->ngres && !p->k->ntasks_per_socket && g.grain == 1)
+        keep_first(p, &g, need);
+    left = take_cpus(p, f, &g, need, most, out);
     if (left && short_of && !enforce && p->k->cpus_per_task == 1 && !p->k->ntasks_per_socket)
         return take_others(p, f, &g, left, out) ? -EAGAIN : 0;
     if (left && devices && n->near && !enforce) {
         pick_free_cpus(p, f->id, p->s->cpu_words);
-        left = take_cpus(p, f, &g, need, out);
+        left = take_cpus(p, f, &g, need, most, out);
     }
     return left ? -EAGAIN : 0;
 }
 
 /* ---- together -------------------------------------------------------------------------------- */
 
-static uint64_t memory_held(const struct pick *p, const struct fit *f, const uint64_t *cpus)
+/* CPUs the job is said to have there: of cores that CR_CPU hands out no more than it needs. */
+static uint32_t cpus_counted(const struct pick *p, const struct fit *f, const uint64_t *cpus)
 {
     const struct node *n = &p->s->nodes[f->id];
     struct geometry g = pick_geometry(p, n);
-    uint32_t held = 0;
+    uint64_t held = 0, tasks = p->k->flags & SHAPE_OVERCOMMIT ? 1 : f->hold;
+
+    for (uint32_t w = 0; w < n->nwords; w++)
+        held += (uint32_t)__builtin_popcountll(cpus[w]);
+    if (!pick_by_cpus(p) || (p->k->ngres && p->k->flags & SHAPE_BIND && !p->k->num_tasks &&
+                             held > (uint64_t)units_needed(p, f, &g) * g.gran))
+        return (uint32_t)held; /* all CPUs near its devices */
+    tasks *= p->k->flags & SHAPE_OVERCOMMIT ? 1 : p->k->cpus_per_task;
+    tasks = MAX(tasks, gres_gpus(p, f) * p->k->cpus_per_gpu);
+    return (uint32_t)MIN(held, MAX(tasks, (uint64_t)pick_min_cpus(p)));
+}
+
+static uint64_t memory_held(const struct pick *p, const struct fit *f, uint32_t cpus)
+{
+    const struct node *n = &p->s->nodes[f->id];
+    struct geometry g = pick_geometry(p, n);
 
     if (!p->s->params.select_memory)
         return 0;
@@ -386,9 +469,9 @@ static uint64_t memory_held(const struct pick *p, const struct fit *f, const uin
         return p->k->mem_per_gpu_mib * gres_gpus(p, f);
     if (p->k->flags & SHAPE_MEM_PER_NODE)
         return p->k->mem_per_node_mib ? p->k->mem_per_node_mib : n->mem_mib;
-    for (uint32_t w = 0; w < n->nwords; w++)
-        held += (uint32_t)__builtin_popcountll(cpus[w]);
-    return p->k->mem_per_cpu_mib * (held / g.gran) * g.usable;
+    if (pick_by_cpus(p))
+        return p->k->mem_per_cpu_mib * cpus;
+    return p->k->mem_per_cpu_mib * (cpus / g.gran) * g.usable;
 }
 
 static int fill_node(const struct pick *p, const struct fit *f, struct sched_alloc_node *an,
@@ -409,9 +492,8 @@ static int fill_node(const struct pick *p, const struct fit *f, struct sched_all
         r = gres_choose(p, f, an->cpu_bits, take);
     if (r < 0)
         return r;
-    for (uint32_t w = 0; w < n->nwords; w++)
-        an->cpus += (uint32_t)__builtin_popcountll(an->cpu_bits[w]);
-    an->mem_mib = memory_held(p, f, an->cpu_bits);
+    an->cpus = cpus_counted(p, f, an->cpu_bits);
+    an->mem_mib = memory_held(p, f, an->cpus);
     for (uint32_t row = 0; row < n->ngres; row++)
         if (take[row])
             gres_fill(p, f, an->cpu_bits, row, take[row], &an->gres[an->ngres++], words);

@@ -22,6 +22,12 @@ struct geometry { /* how a job sees a node: units of gran CPUs that are taken to
     uint32_t avail; /* units that are not kept from jobs */
 };
 
+/* CR_CPU: a job holds cores and is said to have the CPUs of them that it needs. */
+static inline bool pick_by_cpus(const struct pick *p)
+{
+    return p->s->params.select == SCHED_SELECT_CPU && !p->whole;
+}
+
 /* Cores the job leaves to the system beside those the node keeps anyway. */
 static inline uint32_t job_spec_cores(const struct pick *p, const struct node *n)
 {
@@ -76,6 +82,13 @@ static inline uint32_t geometry_units(const struct pick *p, const struct geometr
     else
         n = (tasks * c + u - 1) / u;
     return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
+}
+
+/* CPUs of each node that the job gets though its tasks do not need them: a job that says how many
+ * tasks it has only wants them to be there. */
+static inline uint32_t pick_min_cpus(const struct pick *p)
+{
+    return p->pad || !p->k->num_tasks ? p->k->pn_min_cpus : 0;
 }
 
 /* The reservation's part on node id if the job would run into it, else NULL. */

@@ -198,11 +198,13 @@ static void share_out(struct pick *p)
         struct geometry g = pick_geometry(p, &p->s->nodes[f->id]);
         uint64_t follow = MAX(p->prefer, 1u) > i + 1 ? p->prefer - i - 1 : 0;
         uint64_t must = p->min > i + 1 ? p->min - i - 1 : 0;
-        uint64_t keep = follow * c + must * (g.usable - 1);
+        uint64_t core = p->k->ntasks_per_core ? MIN(p->k->ntasks_per_core * c, g.usable) : g.usable;
+        uint64_t keep = follow * c + (pick_by_cpus(p) ? 0 : must * (core - 1));
         uint64_t want = left > keep ? (left - keep + c - 1) / c : 1;
         uint32_t n = (uint32_t)MIN(want, (uint64_t)f->tasks);
 
-        n = MIN(f->tasks, geometry_tasks(p, &g, geometry_units(p, &g, MAX(n, 1u))));
+        if (!pick_by_cpus(p))
+            n = MIN(f->tasks, geometry_tasks(p, &g, geometry_units(p, &g, MAX(n, 1u))));
         if (p->k->flags & SHAPE_OVERCOMMIT)
             n = f->tasks;
         f->hold = MAX(n, 1u);

@@ -119,7 +119,8 @@ void holders_add(struct sched *s, struct job *j)
 
     j->held_cpus = 0;
     for (size_t i = 0; i < j->alloc.nnodes; i++)
-        j->held_cpus += j->alloc.nodes[i].cpus;
+        for (uint32_t w = 0; w < j->alloc.nodes[i].ncpu_words; w++)
+            j->held_cpus += (uint32_t)__builtin_popcountll(j->alloc.nodes[i].cpu_bits[w]);
     j->hold_at = h->n;
     h->v[h->n++] = j;
     s->nholding++;

@@ -5,6 +5,9 @@ import pytest
 
 import plays
 
+# Rows of the page of resources that stand in a recording as a whole:
+# 57c: res-9.1 res-9.2 res-9.3 res-9.4 res-9.5 res-9.6 res-9.7 res-1.18
+# 57e: res-11.2 res-11.5 res-1.20
 
 @pytest.mark.parametrize("path", plays.recordings("5*"))
 def test_recording(path):

@@ -202,6 +202,35 @@ static uint32_t units_for(const struct rjob *j, const struct rgeo *g, uint32_t t
     return (n + g->grain - 1) / g->grain * g->grain;
 }
 
+/* Units of a node that must be free, whether the job takes them or not. */
+static uint32_t floor_units(const struct rjob *j, const struct rgeo *g)
+{
+    return (j->in.pn_min_cpus + g->usable - 1) / g->usable;
+}
+
+/* Units that so many tasks need, and those that a job which names no number of tasks gets. */
+static uint32_t least_units(const struct rjob *j, const struct rgeo *g, uint32_t tasks)
+{
+    uint32_t need = units_for(j, g, tasks);
+
+    if (!j->in.num_tasks)
+        need = MAX(need, (floor_units(j, g) + g->grain - 1) / g->grain * g->grain);
+    return need;
+}
+
+/* Where CPUs are counted one by one: those that the job is said to have. */
+static bool counts_cpus(const struct world *w, const struct rpart *p, const struct rjob *j)
+{
+    return w->params.select == SCHED_SELECT_CPU && !whole(w, p, j);
+}
+
+static uint32_t cpus_for(const struct rjob *j, uint32_t tasks)
+{
+    uint32_t n = j->in.overcommit ? 1 : tasks * j->in.cpus_per_task;
+
+    return j->in.num_tasks ? n : MAX(n, j->in.pn_min_cpus);
+}
+
 static bool row_ok(const struct sched_gres_req *r, const char *name, const char *type)
 {
     return strcmp(r->name, name) == 0 && (!r->type || (type && strcmp(r->type, type) == 0));
@@ -315,22 +344,22 @@ static bool tasks_fit(const struct sit *q, uint32_t part, const struct rjob *j, 
     const struct rpart *p = &w->parts[part];
     const struct sched_node *n = &w->nodes[node].in;
     struct rgeo g = rgeometry(w, p, j, node);
-    uint32_t need = units_for(j, &g, tasks), quota = p->in.max_cpus_per_node;
-    uint64_t used = part_cpus(q, part, node);
+    uint32_t quota = p->in.max_cpus_per_node, need = least_units(j, &g, tasks), cpus;
+    uint64_t used = part_cpus(q, part, node), avail = free_units(q, p, j, node, &g);
     uint64_t mem = n->mem_mib,
              free_mem = n->mem_mib - (w->params.select_memory ? mem_used(q, node) : 0);
-    uint64_t floor_units = (j->in.pn_min_cpus + g.usable - 1) / g.usable, avail;
 
-    avail = free_units(q, p, j, node, &g);
+    cpus = counts_cpus(w, p, j) ? cpus_for(j, tasks) : need * g.gran;
+    if (quota && counts_cpus(w, p, j) && j->in.pn_min_cpus > (quota > used ? quota - used : 0))
+        return false;
+    if (quota && !counts_cpus(w, p, j)) /* resumed jobs may exceed it */
+        avail = MIN(avail, (quota > used ? quota - used : 0) / g.gran);
     if (j->in.has_mem_per_node && j->in.mem_per_node_mib)
         mem = j->in.mem_per_node_mib;
     else if (!j->in.has_mem_per_node)
-        mem = j->in.mem_per_cpu_mib * need * g.usable;
-    if (quota)
-        avail =
-            MIN(avail, (quota > used ? quota - used : 0) / g.gran); /* resumed jobs may exceed it */
-    if (avail < need || avail < floor_units || mem > free_mem ||
-        (quota && used + need * g.gran > quota))
+        mem = j->in.mem_per_cpu_mib * (counts_cpus(w, p, j) ? cpus : need * g.usable);
+    if (avail < need || avail < floor_units(j, &g) || mem > free_mem ||
+        (quota && used + cpus > quota))
         return false;
     return !j->in.ngres ||
            gres_free(q, j, node) >= j->gres[0].per_node + j->gres[0].per_task * tasks;
@@ -420,6 +449,74 @@ static bool hopeless(const struct world *w, uint32_t part, const struct rjob *j)
 
 /* ---- is an allocation lawful? ---------------------------------------------------------------- */
 
+static const uint64_t *near_of(const struct rnode *n, const char *name, uint32_t device)
+{
+    uint32_t gpu = device;
+
+    for (size_t i = 0, first = 0;
+         strcmp(name, "shard") == 0 && i < n->gres[n->in.ngres - 1].nshares;
+         first += n->shares[i++].count)
+        if (device >= first && device < first + n->shares[i].count)
+            gpu = n->shares[i].device;
+    for (size_t r = 0; r < n->in.ngres; r++)
+        if (n->gres[r].near_cpus && gpu - n->gres[r].first_index < n->gres[r].count)
+            return n->gres[r].near_cpus[gpu - n->gres[r].first_index];
+    return NULL;
+}
+
+/* CPUs near any of the devices that the job has on the node. */
+static uint64_t near_all(const struct rnode *n, const struct sched_alloc_node *an)
+{
+    uint64_t near = 0;
+
+    for (size_t r = 0; r < an->ngres; r++) {
+        for (uint32_t d = 0; an->gres[r].devices && d < an->gres[r].ndevice_words * 64; d++) {
+            const uint64_t *cpus = bit(an->gres[r].devices, an->gres[r].ndevice_words, d)
+                                       ? near_of(n, an->gres[r].name, d)
+                                       : &near;
+
+            near |= cpus ? *cpus : ~UINT64_C(0);
+        }
+        if (!an->gres[r].devices)
+            return ~UINT64_C(0);
+    }
+    return near;
+}
+
+/* So many CPUs as the tasks and what the job wants of any node need; in CR_CPU and CR_Socket what
+ * is counted and taken differ. */
+static void check_count(const struct sit *q, uint32_t part, const struct rjob *j,
+                        const struct sched_alloc_node *an, uint32_t count)
+{
+    const struct rpart *p = &q->w->parts[part];
+    struct rgeo g = rgeometry(q->w, p, j, an->node_id), cores = g;
+    uint32_t tasks = MAX(j->in.num_tasks, an->tasks);
+    uint32_t most = least_units(j, &g, tasks) * g.gran;
+    uint64_t near = near_all(&q->w->nodes[an->node_id], an);
+
+    cores.grain = 1;
+    if (g.grain > 1) /* every socket may have been taken for one core in it */
+        most = MAX(most, least_units(j, &cores, tasks) * g.grain * g.gran);
+    /* one bound to its devices that names no number of tasks gets all CPUs near them */
+    if (j->in.gres_bind == SCHED_BIND_ENFORCE && !j->in.num_tasks && j->in.ngres)
+        most = MAX(most, (uint32_t)__builtin_popcountll(near));
+    if (counts_cpus(q->w, p, j)) {
+        assert_true(an->cpus >= cpus_for(j, an->tasks) && an->cpus <= count);
+        assert_true(an->cpus <= cpus_for(j, tasks) || an->cpus == count);
+    } else {
+        assert_int_equal(count, an->cpus);
+    }
+    /* a node may hold more CPUs than its tasks need, not more than all tasks do */
+    assert_true(count >= least_units(j, j->in.ntasks_per_socket ? &cores : &g, an->tasks) * g.gran);
+    assert_true(j->in.ntasks_per_socket || count <= most);
+}
+
+/* Where binding is enforced, every CPU is near one of the job's devices. */
+static void check_bound(const struct rnode *n, const struct sched_alloc_node *an)
+{
+    assert_int_equal(an->cpu_bits[0] & ~near_all(n, an), 0);
+}
+
 static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
                        const struct sched_alloc_node *an)
 {
@@ -439,21 +536,15 @@ static void check_cpus(const struct sit *q, uint32_t part, const struct rjob *j,
             bit(an->cpu_bits, an->ncpu_words, c / block * block)); /* blocks are taken whole */
         assert_true(bit(an->cpu_bits, an->ncpu_words, c / block * block + block - 1));
     }
-    assert_int_equal(count, an->cpus);
     assert_true(count > 0);
-    /* a node may hold more CPUs than its tasks need, not more than all tasks do */
-    if (!j->in.ntasks_per_socket) {
-        assert_true(count >= units_for(j, &g, an->tasks) * g.gran);
-        /* one bound to its devices that names no number of tasks gets all CPUs near them */
-        if (j->in.gres_bind != SCHED_BIND_ENFORCE || j->in.num_tasks || !j->in.ngres)
-            assert_true(count <= units_for(j, &g, MAX(j->in.num_tasks, an->tasks)) * g.gran);
-    }
+    check_count(q, part, j, an, count);
     if (p->in.max_cpus_per_node)
-        assert_true(part_cpus(q, part, an->node_id) + count <= p->in.max_cpus_per_node);
+        assert_true(part_cpus(q, part, an->node_id) + an->cpus <= p->in.max_cpus_per_node);
     if (q->w->params.select_memory) {
+        uint64_t cpus = counts_cpus(q->w, p, j) ? an->cpus : (uint64_t)count / g.gran * g.usable;
         uint64_t want = j->in.has_mem_per_node
                             ? (j->in.mem_per_node_mib ? j->in.mem_per_node_mib : n->mem_mib)
-                            : j->in.mem_per_cpu_mib * (count / g.gran) * g.usable;
+                            : j->in.mem_per_cpu_mib * cpus;
 
         assert_int_equal(an->mem_mib, want);
         assert_true(mem_used(q, an->node_id) + an->mem_mib <= n->mem_mib);
@@ -521,40 +612,6 @@ static uint64_t check_gres(const struct sit *q, const struct rjob *j,
     else
         assert_int_equal(got, j->gres[0].per_node + j->gres[0].per_task * an->tasks);
     return got;
-}
-
-static const uint64_t *near_of(const struct rnode *n, const char *name, uint32_t device)
-{
-    uint32_t gpu = device;
-
-    for (size_t i = 0, first = 0;
-         strcmp(name, "shard") == 0 && i < n->gres[n->in.ngres - 1].nshares;
-         first += n->shares[i++].count)
-        if (device >= first && device < first + n->shares[i].count)
-            gpu = n->shares[i].device;
-    for (size_t r = 0; r < n->in.ngres; r++)
-        if (n->gres[r].near_cpus && gpu - n->gres[r].first_index < n->gres[r].count)
-            return n->gres[r].near_cpus[gpu - n->gres[r].first_index];
-    return NULL;
-}
-
-/* Where binding is enforced, every CPU is near one of the job's devices. */
-static void check_bound(const struct rnode *n, const struct sched_alloc_node *an)
-{
-    uint64_t near = 0;
-
-    for (size_t r = 0; r < an->ngres; r++) {
-        for (uint32_t d = 0; an->gres[r].devices && d < an->gres[r].ndevice_words * 64; d++) {
-            const uint64_t *cpus = bit(an->gres[r].devices, an->gres[r].ndevice_words, d)
-                                       ? near_of(n, an->gres[r].name, d)
-                                       : &near;
-
-            near |= cpus ? *cpus : ~UINT64_C(0);
-        }
-        if (!an->gres[r].devices)
-            return;
-    }
-    assert_int_equal(an->cpu_bits[0] & ~near, 0);
 }
 
 static void check_alloc(const struct world *w, uint32_t part, const struct rjob *j,
