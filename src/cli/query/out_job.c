@@ -304,10 +304,8 @@ bool job_holds_nodes(const Pst__JobRecord *j)
 
 uint32_t job_tasks(const Pst__JobRecord *j)
 {
-    uint32_t nodes = job_holds_nodes(j)            ? job_nodes(j)
-                     : j->max_nodes > j->min_nodes ? 1
-                     : j->min_nodes                ? j->min_nodes
-                                                   : 1;
+    bool any = j->max_nodes > j->min_nodes || (j->has_max_nodes && !j->max_nodes);
+    uint32_t nodes = job_holds_nodes(j) ? job_nodes(j) : any || !j->min_nodes ? 1 : j->min_nodes;
 
     if (j->num_tasks)
         return j->num_tasks;

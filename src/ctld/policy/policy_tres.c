@@ -36,17 +36,23 @@ enum policy_tres_type policy_tres_type(const struct assoc_mgr *am, uint32_t tres
                                                : POLICY_OTHER;
 }
 
+/* Limits count the nodes that the tasks fill, however few were asked for. */
+static uint32_t nodes_needed(const Pst__JobRecord *r)
+{
+    return MAX(reqtres_nodes(r), r->has_least_nodes ? r->least_nodes : 0);
+}
+
 static uint64_t cpus_asked(const Pst__JobRecord *r)
 {
     uint64_t cpus =
         r->has_overcommit && r->overcommit
-            ? reqtres_nodes(r)
+            ? nodes_needed(r)
             : (uint64_t)reqtres_tasks(r) * (r->has_cpus_per_task ? r->cpus_per_task : 1);
 
     if (r->has_min_cpus)
         cpus = MAX(cpus, r->min_cpus);
     if (r->has_pn_min_cpus)
-        cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * reqtres_nodes(r));
+        cpus = MAX(cpus, (uint64_t)r->pn_min_cpus * nodes_needed(r));
     if (r->has_cpus_per_gpu)
         cpus = MAX(cpus, r->cpus_per_gpu * reqtres_gres(r, "gpu", NULL));
     return cpus;
@@ -54,7 +60,7 @@ static uint64_t cpus_asked(const Pst__JobRecord *r)
 
 static uint64_t per_node_of(const Pst__JobRecord *r, uint64_t all, bool per_node)
 {
-    return per_node ? (all + reqtres_nodes(r) - 1) / reqtres_nodes(r) : all;
+    return per_node ? (all + nodes_needed(r) - 1) / nodes_needed(r) : all;
 }
 
 static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
@@ -65,7 +71,7 @@ static uint64_t mem_asked(const Pst__JobRecord *r, bool per_node)
         return per_node_of(r, r->mem_per_gpu_mib * reqtres_gres(r, "gpu", NULL), per_node);
     if (!r->has_mem_per_node_mib && r->has_def_mem_per_gpu_mib)
         return per_node_of(r, r->def_mem_per_gpu_mib * reqtres_gres(r, "gpu", NULL), per_node);
-    return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : reqtres_nodes(r)) : 0;
+    return r->has_mem_per_node_mib ? r->mem_per_node_mib * (per_node ? 1 : nodes_needed(r)) : 0;
 }
 
 /* what: "gpu" or "gpu:a100" */
@@ -130,7 +136,7 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
     case AM_TRES_MEM:
         return mem_asked(r, per_node);
     case AM_TRES_NODE:
-        return per_node ? 1 : reqtres_nodes(r);
+        return per_node ? 1 : nodes_needed(r);
     default:
         break;
     }

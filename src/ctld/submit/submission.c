@@ -277,8 +277,11 @@ static void settle_nodes(struct submission *s)
     if (p->has_min_nodes && !strchr(r->partition, ',') &&
         !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MIN_NODES))
         least = MAX(least, p->min_nodes);
-    if (least > asked && !(r->has_max_nodes && r->max_nodes < least))
-        SET(r, min_nodes, least);
+    if (least <= asked || (r->has_max_nodes && r->max_nodes && r->max_nodes < least))
+        return;
+    SET(r, min_nodes, least);
+    if (!r->has_num_tasks && !r->has_max_nodes)
+        SET(r, max_nodes, 0); /* any number: it did not name one, and has a task all the same */
 }
 
 /* What the partition says of sharing is shown of the job. */
@@ -305,7 +308,7 @@ static void foresee_reason(struct submission *s)
     const Pst__JobRecord *r = s->rec;
 
     if (s->later || (p->has_max_nodes && MAX(r->min_nodes, r->max_nodes) > p->max_nodes) ||
-        (p->has_min_nodes && r->has_max_nodes && r->max_nodes < p->min_nodes))
+        (p->has_min_nodes && r->has_max_nodes && r->max_nodes && r->max_nodes < p->min_nodes))
         SET(s->rec, pend_reason, PST__JOB_REASON__REASON_PARTITION_CONFIG);
 }
 

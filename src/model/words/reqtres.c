@@ -18,17 +18,13 @@ static uint64_t alloc_mem_mib(const Pst__Alloc *a)
 
 uint32_t reqtres_nodes(const Pst__JobRecord *j)
 {
-    uint32_t per_node = j->has_ntasks_per_node ? j->ntasks_per_node : 0, least = 1;
-
-    if (per_node && j->has_num_tasks && j->num_tasks)
-        least = (j->num_tasks - 1) / per_node + 1;
-    return MAX(j->has_min_nodes ? j->min_nodes : 1, least);
+    return MAX(j->has_min_nodes ? j->min_nodes : 1, 1u);
 }
 
 /* Does the job say how many nodes it wants, and not counts of GPUs or its partition in its place? */
 static bool exact_nodes(const Pst__JobRecord *j)
 {
-    return (!j->has_min_nodes || j->min_nodes <= 1 || j->max_nodes == j->min_nodes) &&
+    return (!j->has_max_nodes || j->max_nodes == j->min_nodes || reqtres_nodes(j) == 1) &&
            !(gres_text_count(j->tres_per_job, "gpu", NULL, NULL) &&
              gres_text_count(j->tres_per_node, "gpu", NULL, NULL));
 }
