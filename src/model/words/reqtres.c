@@ -21,7 +21,7 @@ uint32_t reqtres_nodes(const Pst__JobRecord *j)
     return MAX(j->has_min_nodes ? j->min_nodes : 1, 1u);
 }
 
-/* Does the job say how many nodes it wants, and not counts of GPUs or its partition in its place? */
+/* Does the job say how many nodes it wants, and not GPUs or its partition in its place? */
 static bool exact_nodes(const Pst__JobRecord *j)
 {
     return (!j->has_max_nodes || j->max_nodes == j->min_nodes || reqtres_nodes(j) == 1) &&

@@ -3,7 +3,8 @@
  * pick.c says how many tasks a node has CPUs for (fit.hold); within these tasks are dealt out
  * evenly, or fill node after node when the job is to be packed.  In a node tasks of
  * one CPU go round the sockets; larger ones fill a socket before the next, each within one socket
- * where one has room for it.  Block distribution fills a socket before the next.  Which devices it gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
+ * where one has room for it.  Block distribution fills a socket before the next.  Which devices it
+ * gets, and CPUs near them, is decided in grespick.c and gresbind.c. */
 #include "sched/select/joblayout.h"
 
 #include <errno.h>
