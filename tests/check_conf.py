@@ -34,7 +34,7 @@ HANDED_OUT = {
         "STATE": "state", "THREADS_PER_CORE": "threads_per_core", "TMP_DISK": "tmp_disk_mib", "WEIGHT": "weight",
     },
     "PART_": {
-        "ALLOW_ACCOUNTS": "allow_accounts", "ALLOW_GROUPS": "allow_groups",
+        "ALLOW_ACCOUNTS": "allow_accounts", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
         "ALLOW_QOS": "allow_qos", "DEFAULT": "is_default", "DEFAULT_TIME": "default_time_min",
         "DEF_MEM_PER_CPU": "def_mem_per_cpu_mib",
         "DEF_MEM_PER_NODE": "def_mem_per_node_mib", "DENY_ACCOUNTS": "deny_accounts", "DENY_QOS": "deny_qos",

@@ -35,6 +35,10 @@ int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret);
  * May cmd's sender use the partition for this job?  cmd->group_name must be known. */
 int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
                    const Pst__JobRecord *job);
+
+/* Is code of submit_lets_in() or policy_partition() nothing against a job that waits until the
+ * partition takes its account and QOS (EnforcePartLimits=NO)? */
+bool submit_may_wait_outside(const struct ctld *ctld, int code);
 /* feasible_check() for this configuration.  ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE only with
  * EnforcePartLimits:
  * else *ret_later is set and the job may wait for a larger partition. */

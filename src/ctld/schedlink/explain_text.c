@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/schedlink/explain_text.h"
+#include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/resv/resv.h"
@@ -185,6 +186,16 @@ static bool kept_back(struct explain_made *m)
                               "update JobId=%u "
                               "ArrayTaskThrottle=%u",
                               r->array_job_id, throttle + 1));
+    else if (r->has_pend_reason && !feed_knows(m->t->ctld, r->job_id) &&
+             r->pend_reason == PST__JOB_REASON__REASON_PARTITION_CONFIG)
+        set_release(
+            m, r->pend_reason,
+            make_text(m, "Job %s waits because no partition of it takes it now: %s.", id,
+                      r->pend_text ? r->pend_text : "its account, QOS or owner is kept out"),
+            make_text(m,
+                      "The partition is changed, or another one is named: scontrol "
+                      "update JobId=%s Partition=",
+                      id));
     else
         return false;
     return true;

@@ -18,6 +18,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/makeroom.h"
+#include "ctld/schedlink/partgate.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
@@ -27,6 +28,8 @@
 struct schedfeed {            /* core thread only */
     struct feed *head, *tail; /* changes of the present batch */
     struct idmap fed;         /* id of a job that the scheduler knows -> anything */
+    struct idmap gated;       /* id of a pending job that a partition keeps out -> anything */
+    bool gates_moved;         /* partitions or accounts changed in this batch */
 };
 
 int schedfeed_new(struct schedfeed **ret)
@@ -52,6 +55,7 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
         return NULL;
     drop_changes(sf);
     idmap_done(&sf->fed);
+    idmap_done(&sf->gated);
     free(sf);
     return NULL;
 }
@@ -89,10 +93,25 @@ static void note_fed(struct ctld *ctld, const struct job *j)
         must(NULL);
 }
 
+/* Tell the scheduler again of pending jobs that a partition keeps out now, or kept out before. */
+static void recheck_gates(struct ctld *ctld)
+{
+    struct schedfeed *sf = ctld->feed;
+    struct job *j;
+
+    sf->gates_moved = false;
+    for (size_t pos = 0; (j = idmap_next(&ctld->cluster->jobs, &pos));)
+        if (job_is_pending(j->rec) &&
+            (idmap_get(&sf->gated, j->rec->job_id) || partgate_any(ctld, j->rec)))
+            feed_job(ctld, j);
+}
+
 void schedfeed_flush(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
 
+    if (sf->gates_moved)
+        recheck_gates(ctld);
     if (!sf->head)
         return;
     if (ctld->sched) {
@@ -120,6 +139,29 @@ static void note_reason(const struct ctld *ctld, struct job *j)
         SET(r, pend_reason, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT);
 }
 
+/* Take the partitions that keep the job out off what the scheduler is told.  Return false when none
+ * is left. */
+static bool feed_through_gates(struct ctld *ctld, struct job *j, struct feed *f)
+{
+    struct idmap *gated = &ctld->feed->gated;
+    size_t asked = f->job.npartitions;
+
+    f->job.npartitions =
+        partgate_filter(ctld, j->rec, (const char **)f->job.partitions, f->job.npartitions);
+    if (f->job.npartitions == asked) {
+        if (idmap_remove(gated, j->rec->job_id))
+            partgate_forget(j);
+        return true;
+    }
+    if (!idmap_get(gated, j->rec->job_id) && idmap_put(gated, j->rec->job_id, gated) < 0)
+        must(NULL);
+    if (f->job.npartitions)
+        partgate_forget(j);
+    else
+        partgate_note(ctld, j);
+    return f->job.npartitions > 0;
+}
+
 static void feed_pending(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
@@ -139,6 +181,11 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     f = feed_new(FEED_JOB);
     feed_fill_job(f, ctld->conf, ctld->cluster, j->rec);
     f->job.eligible_us = eligible;
+    if (!feed_through_gates(ctld, j, f)) {
+        feed_free(f);
+        feed_job_gone(ctld, j);
+        return;
+    }
     if (f->job.resv_only && !f->job.nresvs) /* nowhere to go: the scheduler has nothing to say */
         SET(j->rec, pend_reason, PST__JOB_REASON__REASON_RESERVATION);
     note_fed(ctld, j);
@@ -232,6 +279,7 @@ void feed_job(struct ctld *ctld, struct job *j)
         feed_components(ctld, j);
     if (job_is_pending(j->rec))
         return;
+    idmap_remove(&ctld->feed->gated, j->rec->job_id);
     if (!job_holds_resources(j->rec))
         feed_job_gone(ctld, j);
     else if (!feed_knows(ctld, j->rec->job_id))
@@ -376,6 +424,12 @@ static void follow_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
     feed_job(ctld, j);
 }
 
+static void follow_job_gone(struct ctld *ctld, struct job *j)
+{
+    idmap_remove(&ctld->feed->gated, j->rec->job_id);
+    feed_job_gone(ctld, j);
+}
+
 static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
     if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
@@ -396,11 +450,18 @@ static void follow_part(struct ctld *ctld, struct partition *p, Pst__EventKind k
 {
     (void)kind;
     feed_part(ctld, p);
+    ctld->feed->gates_moved = true;
 }
 
 static void follow_part_gone(struct ctld *ctld, struct partition *p)
 {
     feed_part_gone(ctld, p->rec->name);
+}
+
+static void follow_accounts(struct ctld *ctld)
+{
+    feed_qos(ctld);
+    ctld->feed->gates_moved = true;
 }
 
 static int start_feed(struct ctld *ctld, struct err *err)
@@ -417,11 +478,11 @@ static void stop_feed(struct ctld *ctld)
 const struct ctld_service schedfeed_service = {
     .name = "schedfeed",
     .recovered = feed_qos,
-    .acct_changed = feed_qos,
+    .acct_changed = follow_accounts,
     .reconfigured = feed_params,
     .batch_end = schedfeed_flush,
     .on_job = follow_job,
-    .on_job_gone = feed_job_gone,
+    .on_job_gone = follow_job_gone,
     .on_node = follow_node,
     .on_node_gone = follow_node_gone,
     .on_node_unlinked = follow_unlinked,

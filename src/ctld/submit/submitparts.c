@@ -42,7 +42,7 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
     if (r->has_root_only && r->root_only && !admin)
         return ESLURM_ACCESS_DENIED;
     if (r->has_disable_root_jobs && r->disable_root_jobs && job->uid == 0)
-        return ESLURM_ACCESS_DENIED;
+        return ESLURM_USER_ID_MISSING;
     if (r->has_req_resv && r->req_resv && !job->reservation)
         return ESLURM_ACCESS_DENIED;
     if (r->allow_groups && !admin && !group_allowed(r->allow_groups, cmd->group_name))
@@ -83,65 +83,142 @@ uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
     return least > (r->has_min_nodes ? r->min_nodes : 1) ? least : 0;
 }
 
-/* Every partition named exists, and the job could run in at least one; those that do not let the
- * user in are taken off the list. */
-bool submission_check_partitions(struct submission *s)
+bool submit_may_wait_outside(const struct ctld *ctld, int code)
+{
+    const char *enforce = conf_str(ctld->conf, CONF_ENFORCE_PART_LIMITS);
+
+    return !(enforce && strcasecmp(enforce, "NO") != 0) &&
+           (code == ESLURM_INVALID_ACCOUNT || code == ESLURM_INVALID_QOS);
+}
+
+static bool asks_only(const struct submission *s)
+{
+    return s->req->has_test_only && s->req->test_only;
+}
+
+/* Could the job run in p as it is configured?  0 or an ESLURM code. */
+static int check_fit(struct submission *s, const struct partition *p, const char **ret_hint)
 {
     struct ctld *ctld = s->ctld;
-    _cleanup_val_(strbuf_done) struct strbuf kept = STRBUF_INIT;
-    _cleanup_free_ char *copy = NULL;
+    bool later = false;
+    int code = submit_feasible(ctld, p, s->rec, &later, ret_hint);
+
+    if (later && asks_only(s))
+        code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
+    s->later = s->later || later;
+    if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
+        code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+    if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)
+        code = 0; /* nodes may change until it is released */
+    return code;
+}
+
+/* Alternate= stands in for a partition that takes no jobs. */
+static struct partition *stand_in(const struct ctld *ctld, struct partition *p)
+{
+    const Pst__PartitionRecord *r = p->rec;
+    struct partition *other = NULL;
+
+    if (r->alternate && (r->state == PST__PARTITION_STATE__PART_INACTIVE ||
+                         r->state == PST__PARTITION_STATE__PART_DRAIN))
+        other = cluster_partition(ctld->cluster, r->alternate);
+    return other ? other : p;
+}
+
+/* The partitions of a submission, as they are looked at one by one. */
+struct part_choice {
+    struct strbuf kept, outside; /* those that let the user in; those that may do so later */
+    struct partition *first_outside;
+    bool possible;    /* it could run in one of kept */
+    int worst;        /* what is against the first one that it cannot run in */
+    const char *hint; /* ... in more words */
+};
+
+static void consider_partition(struct submission *s, struct partition *p, struct part_choice *c)
+{
+    const char *hint = NULL;
+    int code = submit_lets_in(s->ctld, s->cmd, p, s->rec);
+    bool outside = submit_may_wait_outside(s->ctld, code) && !asks_only(s);
+    struct strbuf *list = outside ? &c->outside : &c->kept;
+
+    if (code == 0 || outside) {
+        strbuf_addf(list, "%s%s", list->len ? "," : "", p->rec->name);
+        if (!outside && !s->first)
+            s->first = p;
+        code = check_fit(s, p, &hint);
+    }
+    if (code == 0 && outside && !c->first_outside)
+        c->first_outside = p;
+    else if (code == 0 && !outside)
+        c->possible = true;
+    else if (code != 0 && !c->worst) {
+        c->worst = code;
+        c->hint = hint;
+    }
+}
+
+static bool named_twice(struct idmap *seen, struct partition *p)
+{
+    if (idmap_get(seen, (uintptr_t)p))
+        return true;
+    (void)idmap_put(seen, (uintptr_t)p, p); /* out of memory: it is looked at twice */
+    return false;
+}
+
+/* The default partition is that of a job that names none. */
+static bool settle_default(struct submission *s)
+{
+    struct partition *p;
+
+    if (s->rec->partition && s->rec->partition[strspn(s->rec->partition, ",")])
+        return true;
+    p = cluster_default_partition(s->ctld->cluster);
+    if (!p)
+        return submission_fail(s, ESLURM_DEFAULT_PARTITION_NOT_SET);
+    return pb_set_str(&s->rec->partition, p->rec->name) == 0 || submission_fail(s, SLURM_ERROR);
+}
+
+static bool consider_all(struct submission *s, struct part_choice *c)
+{
+    _cleanup_free_ char *copy = strdup(s->rec->partition);
     struct idmap seen = { 0 };
     char *save = NULL;
-    int worst = 0;
-    bool possible = false, later;
+    bool known = true;
 
-    if (!s->rec->partition || !s->rec->partition[strspn(s->rec->partition, ",")]) {
-        struct partition *p = cluster_default_partition(ctld->cluster);
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w && known;
+         w = strtok_r(NULL, ",", &save)) {
+        struct partition *p = cluster_partition(s->ctld->cluster, w);
 
+        known = p != NULL;
         if (!p)
-            return submission_fail(s, ESLURM_DEFAULT_PARTITION_NOT_SET);
-        if (pb_set_str(&s->rec->partition, p->rec->name) < 0)
-            return submission_fail(s, SLURM_ERROR);
-    }
-    copy = strdup(s->rec->partition);
-    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
-        struct partition *p = cluster_partition(ctld->cluster, w);
-        const char *hint = NULL;
-        int code;
-
-        if (!p) {
             (void)snprintf(s->text, sizeof(s->text), "invalid partition specified: %s\n%s", w,
                            slurm_err_text(ESLURM_INVALID_PARTITION_NAME));
-            idmap_done(&seen);
-            return submission_fail(s, ESLURM_INVALID_PARTITION_NAME);
-        }
-        if (idmap_get(&seen, (uintptr_t)p))
-            continue;                            /* named before: nothing is checked twice */
-        (void)idmap_put(&seen, (uintptr_t)p, p); /* out of memory: it is */
-        code = submit_lets_in(ctld, s->cmd, p, s->rec);
-        if (code == 0) {
-            strbuf_addf(&kept, "%s%s", kept.len ? "," : "", w);
-            if (!s->first)
-                s->first = p;
-            code = submit_feasible(ctld, p, s->rec, &later, &hint);
-            if (later && s->req->has_test_only && s->req->test_only)
-                code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
-            s->later = s->later || later;
-            if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
-                code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-            if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)
-                code = 0; /* nodes may change until it is released */
-        }
-        if (code == 0) {
-            possible = true;
-        } else if (!worst) {
-            worst = code;
-            s->hint = hint;
-        }
+        else if (!named_twice(&seen, p = stand_in(s->ctld, p)))
+            consider_partition(s, p, c);
     }
     idmap_done(&seen);
-    if (!possible)
-        return submission_fail(s, worst ? worst : ESLURM_INVALID_PARTITION_NAME);
-    return pb_set_str(&s->rec->partition, strbuf_str(&kept)) == 0 ||
-           submission_fail(s, SLURM_ERROR);
+    return known || submission_fail(s, ESLURM_INVALID_PARTITION_NAME);
+}
+
+/* Every partition named exists, and the job could run in at least one; those that do not let the
+ * user in are taken off the list, unless it has no other. */
+bool submission_check_partitions(struct submission *s)
+{
+    struct part_choice c = { .kept = STRBUF_INIT, .outside = STRBUF_INIT };
+    bool waits, good = settle_default(s) && consider_all(s, &c);
+
+    waits = !c.possible && c.first_outside;
+    if (waits) {
+        s->first = c.first_outside;
+        s->later = true;
+    } else if (good && !c.possible) {
+        s->hint = c.hint;
+        good = submission_fail(s, c.worst ? c.worst : ESLURM_INVALID_PARTITION_NAME);
+    }
+    if (good)
+        good = pb_set_str(&s->rec->partition, strbuf_str(waits ? &c.outside : &c.kept)) == 0 ||
+               submission_fail(s, SLURM_ERROR);
+    strbuf_done(&c.kept);
+    strbuf_done(&c.outside);
+    return good;
 }

@@ -151,8 +151,8 @@ def test_private_data(site):
     ("AllowAccounts=physics DenyAccounts=physics", ["-Aphysics"], None),  # the first alone counts
 ])
 def test_partition_lists(site, lists, asks, refused):
-    """At submission, and when a job is moved there."""
-    c = site(f"PartitionName=picky Nodes=ALL {lists}")
+    """At submission, and when a job is moved there; without EnforcePartLimits it waits."""
+    c = site(f"EnforcePartLimits=ALL\nPartitionName=picky Nodes=ALL {lists}")
     mgr(c, "add", "qos", "high")
     mgr(c, "add", "account", "chem")
     mgr(c, "modify", "account", "science", "set", "qos=normal,high")

@@ -185,9 +185,7 @@ static const struct {
       "slurm.conf:3: error: OverSubscribe=YES:0 is not NO, YES[:N] or FORCE[:N]\n" },
     { "PartitionName=p MinNodes=4 MaxNodes=2\n",
       "slurm.conf:3: error: MinNodes=4 exceeds MaxNodes=2\n" },
-    { "PartitionName=p Alternate=q\n",
-      "slurm.conf:3: warning: key Alternate is accepted without effect\n"
-      "slurm.conf:3: error: Alternate=q is not a partition\n" },
+    { "PartitionName=p Alternate=q\n", "slurm.conf:3: error: Alternate=q is not a partition\n" },
     { "PartitionName=a,b\n", "slurm.conf:3: error: PartitionName=\"a,b\" is not a name\n" },
     { "PartitionName=p DefMemPerCPU=1 DefMemPerNode=2\n",
       "slurm.conf:3: error: DefMemPerCPU and DefMemPerNode exclude each other\n" },

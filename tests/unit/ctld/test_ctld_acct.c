@@ -127,6 +127,7 @@ static void test_taken_and_kept(void **state)
 static void test_association(void **state)
 {
     struct daemon d;
+    Pst__JobRecord *r;
     uint32_t id;
 
     (void)state;
@@ -145,9 +146,15 @@ static void test_association(void **state)
     refused(&d, "{'job':{'account':'science'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT);
     refused(&d, "{'job':{'qos':'nosuch'}}", ESLURM_INVALID_QOS, QOS);
     refused(&d, "{'job':{'qos':'high','account':'chem'}}", ESLURM_INVALID_QOS, QOS);
-    refused(&d, "{'job':{'partition':'goodqos'}}", ESLURM_INVALID_QOS, QOS);
+    /* these wait until the partition takes them */
+    id = submit(&d, "{'job':{'partition':'goodqos'}}");
+    r = get_job(&d, id);
+    assert_string_equal(r->pend_text, "Job's QOS not permitted to use this partition (goodqos "
+                                      "allows high not normal)");
+    pst__job_record__free_unpacked(r, NULL);
     /* physics is below it */
-    refused(&d, "{'job':{'partition':'noscience'}}", ESLURM_INVALID_ACCOUNT, ACCOUNT);
+    id = submit(&d, "{'job':{'partition':'noscience'}}");
+    assert_job(&d, id, "'pend_reason':'REASON_PARTITION_CONFIG'");
     id = submit(&d, "{'job':{'partition':'goodqos','qos':'high'}}");
     assert_job(&d, id, "'qos_id':2");
     /* changes follow */

@@ -1,5 +1,6 @@
 /* test_ctld_policy.c - what the controller makes of submissions */
 #include "ctld/policy/admission.h"
+#include "ctld/schedlink/partgate.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld_policy_util.h"
 
@@ -40,10 +41,6 @@ static const struct refusal refused[] = {
     { "{'job':{'partition':'drain'}}", ESLURM_PARTITION_NOT_AVAIL, NULL },
     { "{'job':{'partition':'inactive'}}", ESLURM_PARTITION_NOT_AVAIL, NULL },
     { "{'job':{'partition':'drain,inactive'}}", ESLURM_PARTITION_NOT_AVAIL, NULL },
-    { "{'job':{'partition':'good'}}", ESLURM_INVALID_ACCOUNT, NULL },
-    { "{'job':{'partition':'good','account':'bad'}}", ESLURM_INVALID_ACCOUNT, NULL },
-    { "{'job':{'partition':'good','account':'goo'}}", ESLURM_INVALID_ACCOUNT, NULL },
-    { "{'job':{'partition':'notbad','account':'bad'}}", ESLURM_INVALID_ACCOUNT, NULL },
     /* What no node could ever do. */
     { "{'job':{'cpus_per_task':9}}", UNAVAILABLE,
       "CPU count per node can not be satisfied\n" UNAVAILABLE_TEXT },
@@ -99,7 +96,15 @@ static void test_refused_to_users(void **state)
         expect_refusal(&shared, stranger, &rows[i]);
     expect_refusal(
         &shared, shared.client,
-        &(struct refusal){ "{'job':{'partition':'noroot'}}", ESLURM_ACCESS_DENIED, NULL });
+        &(struct refusal){ "{'job':{'partition':'noroot'}}", ESLURM_USER_ID_MISSING, NULL });
+}
+
+static void assert_waits_outside(const char *json)
+{
+    uint32_t id = submit(&shared, json);
+
+    assert_job(&shared, id, "'state':'JOB_PENDING'");
+    assert_job(&shared, id, "'pend_reason':'REASON_PARTITION_CONFIG'");
 }
 
 /* Of several partitions those that let the user in are kept, and no others. */
@@ -116,6 +121,11 @@ static void test_partition_lists(void **state)
     assert_job(&shared, id, "'partition':'gpu,open'");
     id = submit(&shared, "{'job':{'partition':'good','account':'better'}}");
     assert_job(&shared, id, "'partition':'good'");
+    /* those that do not take its account: it waits */
+    assert_waits_outside("{'job':{'partition':'good'}}");
+    assert_waits_outside("{'job':{'partition':'good','account':'bad'}}");
+    assert_waits_outside("{'job':{'partition':'good','account':'goo'}}");
+    assert_waits_outside("{'job':{'partition':'notbad','account':'bad'}}");
     id = submit(&shared, "{'job':{'partition':'down'}}"); /* it may wait there */
     assert_job(&shared, id, "'partition':'down'");
     if (!stranger)
