@@ -167,6 +167,14 @@ static uint32_t nodes_of_list(Pst__JobRecord *job, uint32_t min, size_t named)
     return (uint32_t)named;
 }
 
+/* salloc asks for 0 nodes with -N0 and with an empty list of nodes; the controller refuses it. */
+static bool asks_none(const struct jobopts *jo)
+{
+    return jo->cmd == JOBOPTS_SALLOC &&
+           (jobopts_has(jo, JO_NODES) ||
+            (jobopts_has(jo, JO_NODELIST) && !*jo->value[JO_NODELIST]));
+}
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
@@ -174,7 +182,7 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
     int status = 0, n;
 
     jobopts_nodes(jo, &min, &max);
-    if (min > 0 || (jo->cmd == JOBOPTS_SALLOC && jobopts_has(jo, JO_NODES))) { /* 0 is refused */
+    if (min > 0 || asks_none(jo)) {
         job->min_nodes = min;
         job->max_nodes = max ? max : min;
         job->has_min_nodes = job->has_max_nodes = true;

@@ -329,6 +329,18 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
     return most ? (uint32_t)((d.tasks + most - 1) / most) : 0;
 }
 
+/* The job as it is tried first: what it prefers takes the place of what it asks for. */
+static Pst__JobRecord as_preferred(const Pst__JobRecord *r)
+{
+    Pst__JobRecord as = *r; /* shallow */
+
+    if (r->prefer && *r->prefer) {
+        as.features = r->prefer;
+        as.prefer = NULL;
+    }
+    return as;
+}
+
 /* Does any empty node hold the whole job, whatever place it is given?  `most` tasks fit on one. */
 static bool surely_fits(const struct partition *p, const Pst__JobRecord *r, const struct demand *d,
                         uint64_t most)
@@ -345,6 +357,7 @@ static bool surely_fits(const struct partition *p, const Pst__JobRecord *r, cons
 bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct partition *p,
                       const Pst__JobRecord *r, bool memory_counts)
 {
+    const Pst__JobRecord first = as_preferred(r);
     struct demand d = demand_of(r, memory_counts);
     uint64_t most = 0;
     const char *hint;
@@ -360,7 +373,7 @@ bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct 
             !like->cpu_spec_list && bitmap_overlaps(f->classes[i].nodes, p->nodes))
             most = MAX(most, class_tasks(like, r, &d, &hint));
     }
-    return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, r);
+    return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
 }
 
 /* Where to look, and what was found there. */
@@ -445,8 +458,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
     _cleanup_(bitmap_free) struct bitmap *avoid = NULL;
-    struct search s = { .p = p, .r = r, .d = demand_of(r, memory_counts) };
-    bool features = r->features && *r->features;
+    const Pst__JobRecord first = as_preferred(r);
+    struct search s = { .p = p, .r = &first, .d = demand_of(r, memory_counts) };
     int code = 0;
 
     if (!f->valid)
@@ -455,7 +468,7 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         code = nodes_check(c, p, r, &avoid);
     if (code != 0)
         return code;
-    if (features && !features_known(f, r->features))
+    if (r->features && *r->features && !features_known(f, r->features))
         return ESLURM_INVALID_FEATURE;
     if (r->tres_per_job && !gres_within(f, p, r->tres_per_job))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
@@ -465,7 +478,7 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         s.d.tasks > (uint64_t)s.d.per_node * r->max_nodes)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
-    if (features) {
+    if (first.features && *first.features) {
         code = judge_alternatives(f, &s);
     } else {
         count_nodes(f, &s);

@@ -248,7 +248,7 @@ static int still_feasible(const struct job_change *c, const struct job *j)
             p = cluster_partition(c->ctld->cluster, name);
             if (p && !strchr(r->partition, ','))
                 code = submit_feasible(c->ctld, p, r, &later, &hint);
-            if (code != ESLURM_INVALID_FEATURE &&
+            if (code != ESLURM_INVALID_FEATURE && code != ESLURM_INVALID_PREFER &&
                 (code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
                  (!c->req->set->has_cpus_per_task && !c->req->set->has_num_tasks)))
                 code = 0; /* memory, devices, CPUs of a node: it waits until it can run */

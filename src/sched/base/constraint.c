@@ -39,6 +39,7 @@ struct parser {
     const char *p;
     struct err *err;
     uint32_t depth;
+    bool in_parens, in_brackets;
 };
 
 static int fail_parse(struct parser *ps, int code, const char *what)
@@ -91,8 +92,12 @@ static int parse_name(struct parser *ps, uint16_t *ret)
 
 static int parse_group(struct parser *ps, char close, uint16_t *ret)
 {
+    bool *in = close == ')' ? &ps->in_parens : &ps->in_brackets;
     int r;
 
+    if (*in)
+        return fail_parse(ps, -EINVAL, "a group inside a group of its kind");
+    *in = true;
     ps->p++;
     r = parse_expr(ps, ret);
     if (r < 0)
@@ -100,6 +105,7 @@ static int parse_group(struct parser *ps, char close, uint16_t *ret)
     if (*ps->p != close)
         return fail_parse(ps, -EINVAL, close == ')' ? "')' expected" : "']' expected");
     ps->p++;
+    *in = false;
     return close == ']' ? add_op(ps, (struct op){ .kind = OP_SAME, .left = *ret }, ret) : 0;
 }
 
@@ -141,17 +147,30 @@ static int parse_factor(struct parser *ps, uint16_t *ret)
     return r;
 }
 
+static bool is_joined(const struct parser *ps, char sep)
+{
+    return *ps->p == sep || (sep == '&' && *ps->p == ',');
+}
+
+/* Counts are told apart by brackets, and are no alternatives. */
+static bool may_join(const struct parser *ps, char sep, uint16_t i)
+{
+    return ps->f->ops[i].kind != OP_COUNT || (sep == '&' && ps->in_brackets);
+}
+
 static int parse_joined(struct parser *ps, char sep, uint16_t *ret)
 {
     int r = sep == '|' ? parse_joined(ps, '&', ret) : parse_factor(ps, ret);
 
-    while (r == 0 && *ps->p == sep) {
+    while (r == 0 && is_joined(ps, sep)) {
         uint16_t right;
 
         ps->p++;
-        if (sep == '|' && !*ps->p)
-            break; /* nothing behind the last bar: no alternative more */
+        if (!*ps->p)
+            break; /* nothing behind the last sign asks for nothing more */
         r = sep == '|' ? parse_joined(ps, '&', &right) : parse_factor(ps, &right);
+        if (r == 0 && !(may_join(ps, sep, *ret) && may_join(ps, sep, right)))
+            r = fail_parse(ps, -EINVAL, "a count in a place where it has no meaning");
         if (r == 0)
             r = add_op(
                 ps,

@@ -1,12 +1,13 @@
 /* constraint.h - constraint expressions over node features
  *
  *     expr   := term { '|' term }         a node satisfies one of them
- *     term   := factor { '&' factor }     ... all of them
+ *     term   := factor { '&' factor }     ... all of them; ',' says the same as '&'
  *     factor := name | '!' factor | '(' expr ')' | '[' expr ']'   each may be followed by '*' count
  *
  * Brackets around alternatives mean that all nodes of the job satisfy the same one.  A count asks
- * for that many nodes with the feature; counts and brackets stand only where they are joined by '&'
- * to the whole. Pure data: parsed once, evaluated against node bitmaps. */
+ * for that many nodes with the feature; it stands alone, or in brackets joined by '&' to others.
+ * Neither parentheses nor brackets stand inside their own kind.  A sign at the end says nothing.
+ * Pure data: parsed once, evaluated against node bitmaps. */
 #pragma once
 
 #include <stddef.h>

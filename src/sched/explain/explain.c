@@ -103,7 +103,7 @@ static int explain_entry(struct ex *x, struct entry *e, struct explain_part *out
     e->priority = entry_priority(s, e, x->now_us);
     out->name = s->parts_tab.names[e->part];
     out->wanted =
-        MAX(MAX(e->cls->shape->key.min_nodes, e->cls->shape->key.nreq), p.part->min_nodes);
+        MAX(MAX(e->cls->shape->key.min_nodes, shape_must(e->cls->shape)), p.part->min_nodes);
     out->why = entry_limits(s, e);
     if (!out->why && limit_hit(s, e, NULL, x->now_us, &out->limit))
         out->why = SCHED_WHY_LIMIT;

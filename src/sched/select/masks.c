@@ -40,9 +40,8 @@ uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
-static int make_counts(struct sched *s, const struct class *c, uint32_t alt, struct calt *a)
+static int make_counts(struct sched *s, const struct constraint *f, uint32_t alt, struct calt *a)
 {
-    const struct constraint *f = c->shape->features;
     uint32_t n = f ? constraint_counts(f, alt) : 0;
     int r = 0;
 
@@ -63,28 +62,34 @@ static int make_counts(struct sched *s, const struct class *c, uint32_t alt, str
     return r;
 }
 
-/* Alternatives of the constraint within each alternative of what is preferred, then without. */
+/* Alternatives of what is preferred, which takes the constraint's place, then the constraint's. */
 static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a,
                     uint32_t *most)
 {
-    uint32_t nalts = c->shape->features ? constraint_alts(c->shape->features) : 1;
-    uint32_t alt = at % nalts, liked = at / nalts;
-    struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
     const struct shape *sh = c->shape;
+    uint32_t liked = sh->prefer ? constraint_alts(sh->prefer) : 0;
+    const struct constraint *f = at < liked ? sh->prefer : sh->features;
+    uint32_t alt = at < liked ? at : at - liked;
+    struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
     int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
 
-    if (r == 0 && sh->features)
-        r = constraint_mask(sh->features, alt, feature_nodes, s, a->elig);
-    if (r == 0 && sh->prefer && liked < constraint_alts(sh->prefer))
-        r = constraint_mask(sh->prefer, liked, feature_nodes, s, a->elig);
+    if (r == 0 && f)
+        r = constraint_mask(f, alt, feature_nodes, s, a->elig);
     if (r < 0)
         return r;
+    if (sh->key.nreq != shape_must(sh)) {
+        bitmap_zero(s->dup);
+        for (uint32_t i = 0; i < sh->key.nreq; i++)
+            if (sh->nodes[i] < s->nbits)
+                bitmap_set(s->dup, sh->nodes[i]);
+        bitmap_and(a->elig, s->dup);
+    }
     for (uint32_t i = 0; i < sh->key.nexc; i++)
         if (sh->nodes[sh->key.nreq + i] < s->nbits)
             bitmap_clear(a->elig, sh->nodes[sh->key.nreq + i]);
     pick_init(&p);
     *most = MAX(*most, kinds_admitted(&p, a->elig));
-    return make_counts(s, c, alt, a);
+    return make_counts(s, f, alt, a);
 }
 
 /* So many classes at once are rare; forgetting all is simple and costs each one rebuild. */
@@ -100,7 +105,7 @@ int class_masks(struct sched *s, struct class *c)
     uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
     int r = 0;
 
-    n *= c->shape->prefer ? constraint_alts(c->shape->prefer) + 1 : 1;
+    n += c->shape->prefer ? constraint_alts(c->shape->prefer) : 0;
     if (c->alts && c->mask_gen == s->config_gen + 1)
         return 0;
     class_drop_masks(s, c);

@@ -37,7 +37,7 @@ static bool set_goal(struct pick *p, const struct calt *a)
         counted += a->counts[i];
     if (counted > BITMAP_MAX_BITS)
         return false;
-    p->min = MAX(MAX(k->min_nodes, k->nreq), (uint32_t)counted);
+    p->min = MAX(MAX(k->min_nodes, shape_must(p->cls->shape)), (uint32_t)counted);
     p->max = k->max_nodes ? MAX(k->max_nodes, (uint32_t)counted) : UINT32_MAX;
     if (!p->no_part_limit && !(k->flags & SHAPE_ANY_PART_SIZE)) {
         p->min = MAX(p->min, p->part->min_nodes);
@@ -117,7 +117,7 @@ static int choose_required(struct pick *p)
 {
     const struct shape *sh = p->cls->shape;
 
-    for (uint32_t i = 0; i < sh->key.nreq; i++) {
+    for (uint32_t i = 0; i < shape_must(sh); i++) {
         int r = sh->nodes[i] < p->s->nbits ? choose_node(p, sh->nodes[i]) : 0;
 
         if (r <= 0)
@@ -294,7 +294,7 @@ static bool required_down(const struct pick *p)
 {
     const struct shape *sh = p->cls->shape;
 
-    for (uint32_t i = 0; i < sh->key.nreq; i++)
+    for (uint32_t i = 0; i < shape_must(sh); i++)
         if (sh->nodes[i] < p->s->nbits && !bitmap_test(p->s->up, sh->nodes[i]))
             return true;
     return false;

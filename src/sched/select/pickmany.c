@@ -1,6 +1,7 @@
 /* pickmany.c - several nodes for a job.
  *
- * The job takes runs of adjacent nodes: the smallest that holds it, else the largest and on.  When
+ * The job takes what is next to the nodes it must have, first those behind them; then runs of
+ * adjacent nodes: the smallest that holds it, else the largest and on.  When
  * a limit on nodes leaves the job short, those that hold most are taken, so that a job is refused
  * only if no set of nodes would do (apart from several limits at once that trade against each
  * other). Least-loaded order (LLN) replaces the runs by the nodes with most free CPUs. */
@@ -114,13 +115,15 @@ void sort_fits(struct fitvec *v, int (*cmp)(const void *, const void *))
 
 struct run {
     uint32_t at, len;
+    uint64_t size; /* tasks that it holds; nodes where these are what counts */
 };
 
 /* Split the fits of one weight, sorted by id, into runs.  False when there are too many to
  * bother. */
-static bool split_runs(const struct fitvec *v, uint32_t from, uint32_t to, struct run *runs,
+static bool split_runs(const struct pick *p, uint32_t from, uint32_t to, struct run *runs,
                        uint32_t *ret_n)
 {
+    const struct fitvec *v = &p->s->fits;
     uint32_t n = 0;
 
     for (uint32_t i = from; i < to; i++) {
@@ -129,8 +132,9 @@ static bool split_runs(const struct fitvec *v, uint32_t from, uint32_t to, struc
         } else {
             if (n == RUNS_MAX)
                 return false;
-            runs[n++] = (struct run){ i, 1 };
+            runs[n++] = (struct run){ .at = i, .len = 1 };
         }
+        runs[n - 1].size += p->tasks ? v->v[i].tasks : 1;
     }
     *ret_n = n;
     return true;
@@ -147,28 +151,95 @@ static bool run_suffices(const struct pick *p, const struct fitvec *v, const str
     return false;
 }
 
+static int sort_in(struct pick *p, uint32_t at, struct sum *sum)
+{
+    sum_add(p, sum, &p->s->fits.v[at]);
+    return push_fit(&p->s->sorted, &p->s->fits.v[at]);
+}
+
+static bool is_chosen(const struct sched *s, uint32_t id)
+{
+    for (uint32_t i = 0; i < s->chosen.n; i++)
+        if (s->chosen.v[i].id == id)
+            return true;
+    return false;
+}
+
+/* The run that begins, or ends, with the node; nruns for none. */
+static uint32_t run_at(const struct sched *s, const struct run *runs, uint32_t nruns, uint32_t id,
+                       bool ends)
+{
+    uint32_t i = 0;
+
+    while (i < nruns && s->fits.v[runs[i].at + (ends ? runs[i].len - 1 : 0)].id != id)
+        i++;
+    return i;
+}
+
+/* Copy what is next to the node to s->sorted, upwards or downwards, and take its runs off. */
+static int order_beside(struct pick *p, struct run *runs, uint32_t *nruns, uint32_t id, bool down,
+                        struct sum *sum)
+{
+    struct sched *s = p->s;
+
+    while ((id += down ? -1u : 1u) < s->nbits) {
+        uint32_t i = run_at(s, runs, *nruns, id, down), len;
+        int r = 0;
+
+        if (i == *nruns && !is_chosen(s, id))
+            break;
+        if (i == *nruns)
+            continue;
+        len = runs[i].len;
+        for (uint32_t k = 0; r == 0 && k < len; k++)
+            r = sort_in(p, runs[i].at + (down ? len - 1 - k : k), sum);
+        if (r < 0)
+            return r;
+        id += down ? 1 - len : len - 1;
+        memmove(&runs[i], &runs[i + 1], (--*nruns - i) * sizeof(*runs));
+    }
+    return 0;
+}
+
+/* ... next to those that the job must have. */
+static int order_near(struct pick *p, struct run *runs, uint32_t *nruns, struct sum *sum)
+{
+    uint32_t n = MIN(shape_must(p->cls->shape), p->s->chosen.n);
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < n && *nruns && !has_enough(p, sum, p->prefer); i++) {
+        uint32_t id = p->s->chosen.v[i].id;
+
+        r = order_beside(p, runs, nruns, id, false, sum);
+        if (r == 0)
+            r = order_beside(p, runs, nruns, id, true, sum);
+    }
+    return r;
+}
+
 /* Copy the runs to s->sorted, best first, until the job has enough. */
 static int order_runs(struct pick *p, struct run *runs, uint32_t nruns, struct sum *sum)
 {
     struct sched *s = p->s;
+    int r = order_near(p, runs, &nruns, sum);
 
+    if (r < 0)
+        return r;
     while (nruns && !has_enough(p, sum, p->prefer)) {
         uint32_t best = UINT32_MAX, largest = 0;
 
         for (uint32_t i = 0; i < nruns; i++) {
-            if (runs[i].len > runs[largest].len)
+            if (runs[i].size > runs[largest].size)
                 largest = i;
-            if ((best == UINT32_MAX || runs[i].len < runs[best].len) &&
+            if ((best == UINT32_MAX || runs[i].size < runs[best].size) &&
                 run_suffices(p, &s->fits, &runs[i], *sum))
                 best = i;
         }
         if (best == UINT32_MAX)
             best = largest;
-        for (uint32_t i = 0; i < runs[best].len; i++) {
-            if (push_fit(&s->sorted, &s->fits.v[runs[best].at + i]) < 0)
+        for (uint32_t i = 0; i < runs[best].len; i++)
+            if (sort_in(p, runs[best].at + i, sum) < 0)
                 return -ENOMEM;
-            sum_add(p, sum, &s->fits.v[runs[best].at + i]);
-        }
         memmove(&runs[best], &runs[best + 1], (--nruns - best) * sizeof(*runs));
     }
     return 0;
@@ -193,7 +264,7 @@ static int order_fits(struct pick *p)
 
         for (to = from + 1; to < s->fits.n && s->fits.v[to].wclass == s->fits.v[from].wclass;)
             to++;
-        if (!split_runs(&s->fits, from, to, runs, &nruns))
+        if (!split_runs(p, from, to, runs, &nruns))
             return 0;
         r = order_runs(p, runs, nruns, &sum);
         if (r < 0)
@@ -288,7 +359,7 @@ int choose_several(struct pick *p)
     if (p->plan && p->tasks && !may_suffice(p, &sum))
         return 0;
     for (uint32_t pass = 0; r == 0 && pass < (even > 1 ? 2u : 1u); pass++) {
-        r = gather_fits(p, pick_by_load(p) || pass, pass ? 0 : even);
+        r = gather_fits(p, pick_by_load(p) || pass || shape_must(p->cls->shape), pass ? 0 : even);
         if (r == 0)
             r = order_fits(p);
         if (r == 0)
@@ -306,10 +377,11 @@ int choose_several(struct pick *p)
     return r;
 }
 
+/* Of the nodes that the job must have as many as one run holds. */
 int choose_contiguous(struct pick *p)
 {
     struct sched *s = p->s;
-    uint32_t best = UINT32_MAX, best_len = UINT32_MAX, need = s->chosen.n;
+    uint32_t best = UINT32_MAX, best_len = UINT32_MAX, need = s->chosen.n, most = 0;
     struct fitvec *v = &s->fits;
     int r = gather_fits(p, true, 0);
 
@@ -322,18 +394,23 @@ int choose_contiguous(struct pick *p)
         struct sum sum = { 0 };
         uint32_t met = 0;
 
-        for (uint32_t k = i; k < v->n && k - i < MIN(p->max, best_len - 1); k++) {
+        for (uint32_t k = i; k < v->n && k - i < p->max; k++) {
+            uint32_t len = k - i + 1;
+
             if (k > i && v->v[k].id != v->v[k - 1].id + 1)
                 break;
             sum_add(p, &sum, &v->v[k]);
-            for (uint32_t q = 0; q < need; q++)
-                met += s->chosen.v[q].id == v->v[k].id;
-            if (met == need && has_enough(p, &sum, p->min)) {
+            met += is_chosen(s, v->v[k].id);
+            if (has_enough(p, &sum, p->min) &&
+                (met > most || (met == most && len < best_len && (met || !need)))) {
                 best = i;
-                best_len = k - i + 1; /* ends the inner loop */
+                best_len = len;
+                most = met;
             }
+            if (most == need && len >= best_len)
+                break; /* longer ones are no better */
         }
-        if (best_len <= p->min)
+        if (most == need && best_len <= p->min)
             break;
     }
     if (best == UINT32_MAX)

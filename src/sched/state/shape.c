@@ -275,6 +275,13 @@ void shape_unref(struct sched *s, struct shape *sh)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
+uint32_t shape_must(const struct shape *shape)
+{
+    const struct shape_key *k = &shape->key;
+
+    return k->max_nodes && k->nreq > k->max_nodes ? 0 : k->nreq;
+}
+
 double shape_nodes(const struct shape *shape)
 {
     return MAX(shape->key.min_nodes, 1u);

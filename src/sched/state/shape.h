@@ -63,5 +63,8 @@ struct sched_job_resv;
 int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
               struct shape **ret);
 void shape_unref(struct sched *s, struct shape *sh);
+/* Of the nodes listed those that the job must have: all, or none where it takes fewer than that and
+ * chooses among them. */
+uint32_t shape_must(const struct shape *shape);
 double shape_nodes(const struct shape *shape); /* asked for, at least */
 double shape_cpus(const struct shape *shape);

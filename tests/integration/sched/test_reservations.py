@@ -284,9 +284,9 @@ def test_counted_features(make_cluster):
     c = make_cluster(nodes=6)
     for node, features in enumerate(["a", "a", "a,b", "b", "b", "c"], 1):
         c.run("scontrol", "update", f"nodename=node{node}", f"availablefeatures={features}", f"activefeatures={features}")
-    create(c, "reservation=ab", nodecnt=3, features="a*2&b*1", users="root")
-    assert (show(c, "ab")["Nodes"], show(c, "ab")["Features"]) == ("node[1-3]", "a*2&b*1")
-    assert refused(c, start="now", duration="60", users="root", nodecnt="2", features="a*1&b*1").endswith("Requested nodes are busy\n")
+    create(c, "reservation=ab", nodecnt=3, features="[a*2&b*1]", users="root")
+    assert (show(c, "ab")["Nodes"], show(c, "ab")["Features"]) == ("node[1-3]", "[a*2&b*1]")
+    assert refused(c, start="now", duration="60", users="root", nodecnt="2", features="[a*1&b*1]").endswith("Requested nodes are busy\n")
     c.run("scontrol", "update", "nodename=node3", "state=drain", "reason=x")
     wait_until(lambda: show(c, "ab")["Nodes"] == "node[1-2,4]", "another b is reserved, not c")
     c.run("scontrol", "update", "nodename=node1", "state=drain", "reason=x")

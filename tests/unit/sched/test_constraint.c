@@ -61,15 +61,18 @@ static const struct {
     { "[a&b|c]", "88 / f0" },
     { "[a]", "aa" },
     { "a*2", "aa 2*aa" },
-    { "a*2&b*3", "ee 2*aa 3*cc" },
-    { "c&a*2", "a0 2*aa" },
     { "[a*2&b*1]", "ee 2*aa 1*cc" },
+    { "[c&a*2]", "a0 2*aa" },
     { "(a&b)*4", "88 4*88" },
-    { "[(a&b)*1|c]", "88 1*88 / f0" },
+    { "a&", "aa" },
+    { "a,b", "88" },
+    { "[(a|b)]", "aa / cc" },
     { "", NULL },
     { "&", NULL },
-    { "a&", NULL },
+    { "a&&b", NULL },
     { "a||b", NULL },
+    { "((a))", NULL },
+    { "[[a]]", NULL },
     { "(a", NULL },
     { "a)", NULL },
     { "[a|b", NULL },
@@ -77,7 +80,10 @@ static const struct {
     { "a*0", NULL },
     { "a*x", NULL },
     { "a b", NULL },
-    { "a,b", NULL },
+    { "a*2&b*3", NULL },
+    { "c&a*2", NULL },
+    { "[a*2|b*2]", NULL },
+    { "[(a&b)*1|c]", NULL },
     { "!(a*2)", NULL },
     { "a*2|b", NULL },
     { "[a|b]|c", NULL },
@@ -121,19 +127,20 @@ static void repeat(struct strbuf *sb, const char *text, uint32_t n)
 static void test_limits(void **state)
 {
     static const struct {
-        const char *open, *middle, *close;
+        const char *open, *middle, *close, *end;
         uint32_t n;
         int rc;
     } limits[] = {
-        { "(", "a", ")", CONSTRAINT_DEPTH_MAX - 1, 0 },
-        { "(", "a", ")", CONSTRAINT_DEPTH_MAX, -E2BIG },
-        { "!", "a", "", CONSTRAINT_DEPTH_MAX, -E2BIG },
-        { "", "a", "&a", 255, 0 },
-        { "", "a", "&a", 256, -E2BIG },
-        { "a", "a", "a", CONSTRAINT_TEXT_MAX, -E2BIG },
-        { "", "a*1", "&a*1", CONSTRAINT_COUNTS_MAX - 1, 0 },
-        { "", "a*1", "&a*1", CONSTRAINT_COUNTS_MAX, -E2BIG },
-        { "", "a*1000001", "", 0, -E2BIG },
+        { "(", "a", ")", "", 1, 0 },
+        { "(", "a", ")", "", 2, -EINVAL },
+        { "!", "a", "", "", CONSTRAINT_DEPTH_MAX - 1, 0 },
+        { "!", "a", "", "", CONSTRAINT_DEPTH_MAX, -E2BIG },
+        { "", "a", "&a", "", 255, 0 },
+        { "", "a", "&a", "", 256, -E2BIG },
+        { "a", "a", "a", "", CONSTRAINT_TEXT_MAX, -E2BIG },
+        { "", "[a*1", "&a*1", "]", CONSTRAINT_COUNTS_MAX - 1, 0 },
+        { "", "[a*1", "&a*1", "]", CONSTRAINT_COUNTS_MAX, -E2BIG },
+        { "", "a*1000001", "", "", 0, -E2BIG },
     };
 
     (void)state;
@@ -144,6 +151,7 @@ static void test_limits(void **state)
         repeat(&sb, limits[i].open, limits[i].n);
         strbuf_add(&sb, limits[i].middle);
         repeat(&sb, limits[i].close, limits[i].n);
+        strbuf_add(&sb, limits[i].end);
         assert_int_equal(constraint_parse(strbuf_str(&sb), &f, NULL), limits[i].rc);
     }
 }

@@ -240,14 +240,23 @@ static const struct {
     { J(.num_tasks = 2, .min_nodes = 2, .features = "[amd|intel]&ib"), "1:Constraints;" },
     { J(.num_tasks = 2, .min_nodes = 2, .features = "(amd|intel)&ib"),
       "1:main n0[0-1]t1m200 n2[0-1]t1m200;" },
-    { J(.num_tasks = 2, .min_nodes = 2, .features = "amd*1&intel*1"),
+    { J(.num_tasks = 2, .min_nodes = 2, .features = "[amd*1&intel*1]"),
       "1:main n0[0-1]t1m200 n2[0-1]t1m200;" },
-    { J(.num_tasks = 3, .features = "amd*1&intel*2"),
+    { J(.num_tasks = 3, .features = "[amd*1&intel*2]"),
       "1:main n0[0-1]t1m200 n1[0-1]t1m200 n2[0-1]t1m200;" },
-    { J(.num_tasks = 3, .features = "amd*1&intel*3"), "1:Constraints;" },
+    { J(.num_tasks = 3, .features = "[amd*1&intel*3]"), "1:Constraints;" },
     { J(.num_tasks = 1, .req_nodes = (const uint32_t[]){ 3 }, .nreq = 1), "1:main n3[0-1]t1m200;" },
     { J(.num_tasks = 2, .req_nodes = (const uint32_t[]){ 3, 1 }, .nreq = 2),
       "1:main n1[0-1]t1m200 n3[0-1]t1m200;" },
+    { J(.min_nodes = 2, .max_nodes = 2, .req_nodes = (const uint32_t[]){ 1 }, .nreq = 1),
+      "1:main n1[0-1]t1m200 n2[0-1]t1m200;" }, /* the one behind it */
+    { J(.min_nodes = 2, .max_nodes = 2, .req_nodes = (const uint32_t[]){ 3 }, .nreq = 1),
+      "1:main n2[0-1]t1m200 n3[0-1]t1m200;" },
+    { J(.min_nodes = 2, .max_nodes = 2, .req_nodes = (const uint32_t[]){ 1, 2, 3 }, .nreq = 3),
+      "1:main n1[0-1]t1m200 n2[0-1]t1m200;" }, /* more than asked for: a choice */
+    { J(.min_nodes = 2, .max_nodes = 2, .contiguous = true, .req_nodes = (const uint32_t[]){ 0, 2 },
+        .nreq = 2),
+      "1:main n0[0-1]t1m200 n1[0-1]t1m200;" },
     { J(.num_tasks = 1, .exc_nodes = (const uint32_t[]){ 0, 1 }, .nexc = 2),
       "1:main n2[0-1]t1m200;" },
     { J(.min_nodes = 3, .contiguous = true, .exc_nodes = (const uint32_t[]){ 1 }, .nexc = 1),
@@ -815,7 +824,7 @@ static void test_invalid(void **state)
     j.npartitions = 0;
     assert_int_equal(sched_job_put(s, &j), -EINVAL);
     j = job(1);
-    j.features = "a&";
+    j.features = "a&&b";
     assert_int_equal(sched_job_put(s, &j), -EINVAL);
     assert_false(sched_feasible(s, &j, &why));
     assert_int_equal(sched_pending(s), 0);
