@@ -70,7 +70,8 @@ static int split_fields(const char *p, struct fields *f)
         if (*p == '-' && !f->has_days && f->count == 0) {
             f->has_days = true;
             f->days = v;
-            p++;
+            if (*++p == '\0')
+                return range; /* "1-": a day */
             continue;
         }
         f->n[f->count++] = v;

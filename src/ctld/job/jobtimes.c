@@ -132,7 +132,9 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
         if (job_is_pending(found[i]->rec)) /* the end of one may have ended another */
             (void)lifecycle_end(ctld, found[i],
                                 &(struct job_end){ .state = JOB_STATE(DEADLINE),
-                                                   .reason = PST__JOB_REASON__REASON_DEADLINE });
+                                                   .reason = PST__JOB_REASON__REASON_DEADLINE,
+                                                   .has_exit = true,
+                                                   .exit_status = 1 << 8 }); /* as exit 1 */
 }
 
 /* ---- the services ---------------------------------------------------------------------------- */

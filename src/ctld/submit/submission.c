@@ -35,8 +35,6 @@ static bool default_time(struct submission *s)
 {
     const Pst__PartitionRecord *p = s->first->rec;
     Pst__JobRecord *r = s->rec;
-    const char *enforce = conf_str(s->ctld->conf, CONF_ENFORCE_PART_LIMITS);
-    bool strict = enforce && strcasecmp(enforce, "NO") != 0;
     uint32_t max_wall = admission_max_wall(s->ctld, r);
 
     if (r->has_time_limit_min && r->time_limit_min == 0)
@@ -50,14 +48,8 @@ static bool default_time(struct submission *s)
         else
             SET(r, time_unlimited, true);
     }
-    if (strict && p->has_max_time_min &&
-        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_TIME_LIMIT) &&
-        (!r->has_time_limit_min || r->time_limit_min > p->max_time_min))
-        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
-    if (strict && p->has_max_nodes &&
-        !policy_qos_flag(s->ctld, r, PST__QOS_FLAG__QOS_PARTITION_MAX_NODES) && r->has_min_nodes &&
-        r->min_nodes > p->max_nodes)
-        return submission_fail(s, ESLURM_INVALID_NODE_COUNT);
+    if (r->has_time_min_min && p->has_max_time_min && r->time_min_min > p->max_time_min)
+        return submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
     if (r->has_time_min_min && r->has_time_limit_min && r->time_min_min > r->time_limit_min)
         return submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
     return true;

@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/wordlist.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/submit/partrules.h"
 #include "ctld/submit/submission.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/feasible.h"
@@ -54,12 +55,11 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
                     bool *ret_later, const char **ret_hint)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
-    const char *enforce = conf_str(ctld->conf, CONF_ENFORCE_PART_LIMITS);
     int code = feasible_check(ctld->feasible, ctld->cluster, p, r,
                               select && strcasestr(select, "Memory"), ret_hint);
 
     *ret_later = code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE &&
-                 !(enforce && strcasecmp(enforce, "NO") != 0);
+                 partrules_enforced(ctld->conf) == PART_ENFORCE_NO;
     return *ret_later ? 0 : code;
 }
 
@@ -85,9 +85,7 @@ uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
 
 bool submit_may_wait_outside(const struct ctld *ctld, int code)
 {
-    const char *enforce = conf_str(ctld->conf, CONF_ENFORCE_PART_LIMITS);
-
-    return !(enforce && strcasecmp(enforce, "NO") != 0) &&
+    return partrules_enforced(ctld->conf) == PART_ENFORCE_NO &&
            (code == ESLURM_INVALID_ACCOUNT || code == ESLURM_INVALID_QOS);
 }
 
@@ -96,13 +94,17 @@ static bool asks_only(const struct submission *s)
     return s->req->has_test_only && s->req->test_only;
 }
 
-/* Could the job run in p as it is configured?  0 or an ESLURM code. */
+/* Does the job keep p's limits, where these are enforced, and could it run in p as it is
+ * configured?  0 or an ESLURM code. */
 static int check_fit(struct submission *s, const struct partition *p, const char **ret_hint)
 {
     struct ctld *ctld = s->ctld;
-    bool later = false;
-    int code = submit_feasible(ctld, p, s->rec, &later, ret_hint);
+    bool later = false, enforced = partrules_enforced(ctld->conf) != PART_ENFORCE_NO;
+    int code = enforced ? partrules_check(ctld, p, s->rec) : 0;
 
+    if (code != 0)
+        return code;
+    code = submit_feasible(ctld, p, s->rec, &later, ret_hint);
     if (later && asks_only(s))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
     s->later = s->later || later;
@@ -205,8 +207,11 @@ static bool consider_all(struct submission *s, struct part_choice *c)
 bool submission_check_partitions(struct submission *s)
 {
     struct part_choice c = { .kept = STRBUF_INIT, .outside = STRBUF_INIT };
+    bool all = partrules_enforced(s->ctld->conf) == PART_ENFORCE_ALL;
     bool waits, good = settle_default(s) && consider_all(s, &c);
 
+    if (all && c.worst)
+        c.possible = false; /* each must hold */
     waits = !c.possible && c.first_outside;
     if (waits) {
         s->first = c.first_outside;

@@ -14,6 +14,7 @@
 #include "sched/rules/licfit.h"
 #include "sched/rules/limit_check.h"
 #include "sched/rules/limit_count.h"
+#include "sched/rules/partlimits.h"
 #include "sched/sched.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
@@ -32,22 +33,23 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
 {
     struct sched *s = p->s;
     struct job *j = e->job;
+    uint32_t limit = entry_minutes(s, e, limit_min);
     struct sched_decision d = { .kind = SCHED_START,
                                 .job_id = j->id,
                                 .partition = s->parts_tab.names[e->part],
                                 .priority = e->priority,
                                 .resv_id = e->cls->shape->key.resv,
-                                .time_limit_min = limit_min == j->time_limit_min ? 0 : limit_min };
+                                .time_limit_min = limit == j->time_limit_min ? 0 : limit };
     _cleanup_val_(lics_free) struct job_lics held = { 0 };
     uint32_t which = 0;
     int r;
 
     adv_about(s, e, now_us);
-    r = lics_fit(s, &j->want, end_after(now_us, limit_min), &which) ? 0 : -EAGAIN;
+    r = lics_fit(s, &j->want, end_after(now_us, limit), &which) ? 0 : -EAGAIN;
     adv_about(s, NULL, 0);
     if (r < 0)
         return r;
-    if (limit_refuses(s, e, alloc, limit_min, now_us))
+    if (limit_refuses(s, e, alloc, limit, now_us))
         return -EDQUOT;
     r = lics_choose(&j->want, which, &held);
     if (r == 0)
@@ -75,7 +77,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
     j->run_priority = e->priority;
     j->firm = p->share_max == 1;
     j->start_us = now_us;
-    j->end_us = end_after(now_us, limit_min);
+    j->end_us = end_after(now_us, limit);
     j->told = SCHED_WHY_NONE;
     expect_drop(j);
     holders_add(s, j);

@@ -30,6 +30,18 @@ static bool over_memory(const struct part *p, const struct shape_key *k)
            MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
 }
 
+/* The partition's limit of time, or the job's own where its QOS lifts that. */
+static uint32_t most_minutes(const struct sched *s, const struct entry *e)
+{
+    return limit_qos_flags(s, e->job) & SCHED_QOS_PART_TIME ? SCHED_UNLIMITED
+                                                            : s->parts[e->part]->max_time_min;
+}
+
+uint32_t entry_minutes(const struct sched *s, const struct entry *e, uint32_t limit_min)
+{
+    return e->job->time_min_min ? MIN(limit_min, most_minutes(s, e)) : limit_min;
+}
+
 enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 {
     const struct part *p = s->parts[e->part];
@@ -41,8 +53,7 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
     if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
         (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
         return SCHED_WHY_PART_NODE_LIMIT;
-    if (p->max_time_min != SCHED_UNLIMITED && j->time_limit_min > p->max_time_min &&
-        !(limit_qos_flags(s, j) & SCHED_QOS_PART_TIME))
+    if ((j->time_min_min ? j->time_min_min : j->time_limit_min) > most_minutes(s, e))
         return SCHED_WHY_PART_TIME_LIMIT;
     if (over_memory(p, k))
         return SCHED_WHY_PART_MEM;

@@ -5,6 +5,7 @@
 #include "conf/conf.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/idlemodel.h"
+#include "ctld/submit/partrules.h"
 
 /* n0-n3: 8 CPUs, 8000 MiB; n4-n5: 16 CPUs in 2 sockets, 32000 MiB, GPUs, fast; n6: 2 CPUs, a local
  * disk. */
@@ -331,12 +332,67 @@ static void test_idle_changes(void **state)
     cluster_free(ctld.cluster);
 }
 
+static const struct {
+    struct want want;
+    uint32_t minutes, least_minutes;
+    int code;
+} ruled[] = {
+    { { .nodes = 2, .max_nodes = 2 }, 30, 0, 0 },
+    { { .nodes = 1, .max_nodes = 1 }, 30, 0, ESLURM_INVALID_NODE_COUNT },
+    { { .nodes = 1 }, 30, 0, 0 },
+    { { .nodes = 4, .max_nodes = 4 }, 30, 0, ESLURM_INVALID_NODE_COUNT },
+    { { .nodes = 2 }, 31, 0, ESLURM_INVALID_TIME_LIMIT },
+    { { .nodes = 2 }, 90, 30, 0 },
+    { { .nodes = 2 }, 90, 31, ESLURM_INVALID_TIME_LIMIT },
+    { { .nodes = 2, .mem = 4000 }, 1, 0, 0 },
+    { { .nodes = 2, .mem = 4001 }, 1, 0, ESLURM_INVALID_TASK_MEMORY },
+    { { .nodes = 2, .mem_cpu = 1001, .cpt = 4 }, 1, 0, ESLURM_INVALID_TASK_MEMORY },
+    { { .tasks = 32 }, 1, 0, 0 },
+    { { .tasks = 33 }, 1, 0, ESLURM_TOO_MANY_REQUESTED_CPUS },
+    { { .tasks = 33, .overcommit = true }, 1, 0, 0 },
+    { { .req = "n0,n4" }, 1, 0, ESLURM_REQUESTED_NODES_NOT_IN_PARTITION },
+};
+
+/* n0-n3, two or three of them for half an hour with 4000 MiB each */
+static void test_partrules(void **state)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h\nEnforcePartLimits=ANY\n"
+                               "NodeName=n0 CPUs=1\nPartitionName=all Nodes=n0\n";
+    const struct conf_text file = { "slurm.conf", text, strlen(text) };
+    struct ctld ctld = { .cluster = world() };
+    const struct partition *p = cluster_partition(ctld.cluster, "small");
+    Pst__JobRecord none = PST__JOB_RECORD__INIT;
+
+    (void)state;
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &ctld.conf, NULL, NULL), 0);
+    assert_int_equal(partrules_enforced(ctld.conf), PART_ENFORCE_ANY);
+    SET(p->rec, min_nodes, 2);
+    SET(p->rec, max_nodes, 3);
+    SET(p->rec, max_time_min, 30);
+    SET(p->rec, max_mem_per_node_mib, 4000);
+    for (size_t i = 0; i < ARRAY_SIZE(ruled); i++) {
+        Pst__JobRecord r = PST__JOB_RECORD__INIT;
+
+        fill(&r, &ruled[i].want);
+        SET(&r, time_limit_min, ruled[i].minutes);
+        if (ruled[i].least_minutes)
+            SET(&r, time_min_min, ruled[i].least_minutes);
+        if (partrules_check(&ctld, p, &r) != ruled[i].code)
+            fail_msg("row %zu: %d", i, partrules_check(&ctld, p, &r));
+    }
+    SET(p->rec, max_cpus_per_node, 7);
+    p->rec->exclusive = tx_strdup("NODE");
+    assert_int_equal(partrules_check(&ctld, p, &none), ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE);
+    conf_free(ctld.conf);
+    cluster_free(ctld.cluster);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_table),        cmocka_unit_test(test_memory_does_not_count),
         cmocka_unit_test(test_changes),      cmocka_unit_test(test_exactly),
-        cmocka_unit_test(test_idle_changes),
+        cmocka_unit_test(test_idle_changes), cmocka_unit_test(test_partrules),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
