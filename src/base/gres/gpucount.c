@@ -39,7 +39,7 @@ static int check_by_gpu(const struct gpucount *c, bool any, struct err *err)
     return 0;
 }
 
-static int check_order(const struct counts *n, struct err *err)
+static int check_order(const struct counts *n, uint32_t sockets, struct err *err)
 {
     if ((n->has_job && n->has_task && n->job < n->task) ||
         (n->has_node && n->has_task && n->node < n->task))
@@ -58,6 +58,10 @@ static int check_order(const struct counts *n, struct err *err)
     if (n->has_job && n->has_socket && n->job % n->socket)
         return err_set(err, -EINVAL,
                        "Failed to validate job spec, --gpus not multiple of --gpus-per-socket");
+    if (n->has_node && n->has_socket && n->node != n->socket * sockets)
+        return err_set(err, -EINVAL,
+                       "Failed to validate job spec, --gpus-per-node is not what "
+                       "--gpus-per-socket and --sockets-per-node give");
     return 0;
 }
 
@@ -141,7 +145,7 @@ int gpucount_settle(struct gpucount *c, struct err *err)
     if (n.has_socket && !c->sockets)
         return err_set(err, -EINVAL,
                        "--gpus-per-socket option requires --sockets-per-node specification");
-    r = check_order(&n, err);
+    r = check_order(&n, c->sockets, err);
     r = r < 0 ? r : settle_nodes(c, &n, err);
     r = r < 0 ? r : settle_tasks(c, &n, err);
     r = r < 0 ? r : settle_tasks_per_gpu(c, &n, err);

@@ -514,8 +514,10 @@ void step_put_tres(struct strbuf *sb, const Pst__StepRecord *s)
 {
     uint64_t mem = 0;
 
-    if (!s->alloc)
+    if (!s->alloc || s->alloc_tres) {
+        strbuf_add(sb, s->alloc_tres ? s->alloc_tres : "");
         return;
+    }
     for (size_t i = 0; i < s->alloc->n_groups; i++)
         mem += s->alloc->groups[i]->mem_mib * s->alloc->groups[i]->nodes;
     strbuf_addf(sb, "cpu=%u", s->alloc->total_cpus);
@@ -555,6 +557,7 @@ STEP_NUM(step_cpus, step_own_cpus(s))
 STEP_NUM(step_num_tasks, step_tasks(s))
 STEP_TEXT(step_partition, r->partition ? r->partition : s->partition, "(null)")
 STEP_GETTER(step_start, put_stamp(sb, s->start_us, "N/A", r->now_us))
+STEP_TEXT(step_tres_asked, s->tres_per_step, "(null)")
 STEP_TEXT(step_stdin, s->std_in, "(null)")
 STEP_TEXT(step_stdout, s->std_out, "(null)")
 STEP_TEXT(step_stderr, s->std_err, "(null)")
@@ -615,7 +618,7 @@ static const struct fmt_field step_rows[] = {
     { 0, false, "tres-freq", "TRES_FREQ", get_none, NULL, NULL },
     { 0, false, "tres-per-job", "TRES_PER_STEP", get_none, NULL, NULL },
     { 0, false, "tres-per-socket", "TRES_PER_SOCKET", get_none, NULL, NULL },
-    { 0, false, "tres-per-step", "TRES_PER_STEP", get_none, NULL, NULL },
+    { 0, false, "tres-per-step", "TRES_PER_STEP", step_tres_asked, NULL, "tres_per_step" },
     { 0, false, "tres-per-task", "TRES_PER_TASK", get_none, NULL, NULL },
     { 'U', false, "UserId", "UID", step_uid, NULL, "uid" },
     { 'u', false, "UserName", "USER", step_user, NULL, "uid" },

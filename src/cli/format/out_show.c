@@ -491,5 +491,6 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     strbuf_addf(sb, "SrunHost:Pid=%s:%u", text_or(s->client_host, "(null)"), s->client_pid);
     optional_line(sb, o, "Container", s->container);
     optional_line(sb, o, "ContainerID", s->container_id);
+    optional_line(sb, o, "TresPerStep", s->tres_per_step);
     end_record(sb, o);
 }

@@ -379,7 +379,8 @@ static uint32_t sockets_of(const struct jobopts *jo)
     return (uint32_t)jobopts_num(jo, JO_SOCKETS_PER_NODE, sct[0]);
 }
 
-/* A step counts for itself: what its job's environment repeats of tasks does not. */
+/* A step that says how many GPUs it has counts for itself: what its job's environment repeats of
+ * tasks does not. */
 static uint32_t own_number(const struct jobopts *jo, enum jobopt id)
 {
     return jo->in_allocation && !from_user(jo, id) ? 0 : (uint32_t)jobopts_num(jo, id, 0);
@@ -423,7 +424,8 @@ static int settle_counts(struct jobopts *jo)
     jobopts_nodes(jo, &c.min_nodes, &c.max_nodes);
     c.max_nodes = c.max_nodes ? c.max_nodes : c.min_nodes;
     c.sockets = sockets_of(jo);
-    c.tasks = tasks = own_number(jo, JO_NTASKS);
+    c.tasks = tasks = from_user(jo, JO_GPUS) ? own_number(jo, JO_NTASKS)
+                                             : (uint32_t)jobopts_num(jo, JO_NTASKS, 0);
     c.tasks_per_node = own_number(jo, JO_NTASKS_PER_NODE);
     c.tasks_per_gpu = (uint32_t)jobopts_num(jo, JO_NTASKS_PER_GPU, 0);
     if (!jo->in_allocation && is_given(jo, JO_MEM_PER_GPU))
@@ -607,6 +609,8 @@ int gresopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__St
         status = fill_gpus(jo, JO_GPUS, &spec->tres_per_step, err);
     if (status == 0)
         status = fill_per_task(jo, gres_types, &spec->tres_per_task, &cpus, err);
+    spec->cpus_per_gpu = (uint32_t)jobopts_num(jo, JO_CPUS_PER_GPU, 0);
+    spec->has_cpus_per_gpu = spec->cpus_per_gpu > 0;
     if (status == 0 && cpus && !spec->has_cpus_per_task) {
         spec->cpus_per_task = cpus;
         spec->has_cpus_per_task = true;

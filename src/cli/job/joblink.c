@@ -22,8 +22,8 @@
 
 #define GRACE_MS 300 /* how soon a grant must come for nothing to be said about waiting */
 #define RETRY_MS 500
-#define COMPLETE_TRIES 120  /* of RETRY_MS each */
-#define STEP_TELL_MS 120000 /* after this long a waiting step is told of */
+#define COMPLETE_TRIES 120 /* of RETRY_MS each */
+#define STEP_TELL_MS 100   /* who waits longer for a step is told of it */
 
 void joblink_init(struct joblink *l, struct cli *cli, int sig_fd)
 {
@@ -445,8 +445,8 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
         }
         if (r == 0) {
             told = true;
-            cli_info(
-                "Job %u step creation temporarily disabled, retrying (Requested nodes are busy)",
+            cli_verbose(
+                1, "Job %u step creation temporarily disabled, retrying (Requested nodes are busy)",
                 ask->job_id);
             continue;
         }

@@ -198,6 +198,24 @@ char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billin
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
 }
 
+char *alloc_step_tres(const Pst__Alloc *a, const char *tracked)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    uint64_t mem = 0;
+    char size[32];
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
+    strbuf_addf(&sb, "cpu=%u", a->total_cpus);
+    if (mem) {
+        size_mib_fmt(mem, false, size, sizeof(size));
+        strbuf_addf(&sb, ",mem=%s", size);
+    }
+    strbuf_addf(&sb, ",node=%zu", a->n_node_ids);
+    put_tracked(&sb, a, NULL, tracked);
+    return must(wordlist_sorted(strbuf_str(&sb)));
+}
+
 /* The text of what it holds, and what that is billed in this partition. */
 void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
                 Pst__JobRecord *set)

@@ -12,6 +12,8 @@ Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *
  * Caller frees. */
 char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billing,
                       const char *tracked);
+/* The same of a step, without licences and billing, sorted as accounting sorts it. */
+char *alloc_step_tres(const Pst__Alloc *a, const char *tracked);
 /* alloc_tres and billing of set from its alloc, as that partition bills. */
 void alloc_bill(const struct ctld *ctld, const char *partition, const char *licenses,
                 Pst__JobRecord *set);

@@ -86,8 +86,8 @@ static char *held_licenses(const struct sched_decision *d)
 }
 
 /* A step that comes with the job's start; a is taken. */
-static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
-                     uint64_t db_id, uint32_t step_id, Pst__Alloc *a, int64_t now)
+static Pst__StepRecord *put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
+                                 uint64_t db_id, uint32_t step_id, Pst__Alloc *a, int64_t now)
 {
     Pst__StepRecord *s = tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, job_id, step_id);
 
@@ -106,6 +106,7 @@ static void put_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t j
         SET(s, het_job_id, job->het_job_id);
         SET(s, het_offset, job->het_offset);
     }
+    return s;
 }
 
 /* On every node of the job, with all it has. */
@@ -123,16 +124,16 @@ static void put_extern_step(Pst__Transaction *tx, const Pst__JobRecord *job, uin
     put_step(tx, job, job_id, db_id, STEP_EXTERN, a, now);
 }
 
-static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint32_t job_id,
-                           uint64_t db_id, const Pst__Alloc *alloc, int64_t now,
-                           const struct cluster *c)
+static void put_batch_step(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *job,
+                           uint32_t job_id, uint64_t db_id, const Pst__Alloc *alloc, int64_t now)
 {
     Pst__Alloc *a = must(malloc(sizeof(*a)));
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+    Pst__StepRecord *s;
 
     pst__alloc__init(a);
     pst__alloc_group__init(g);
-    a->nodes = tx_strdup(cluster_node(c, alloc->node_ids[0])->rec->name);
+    a->nodes = tx_strdup(cluster_node(ctld->cluster, alloc->node_ids[0])->rec->name);
     a->node_ids = must(malloc(sizeof(*a->node_ids)));
     a->node_ids[0] = alloc->node_ids[0];
     a->n_node_ids = 1;
@@ -144,7 +145,12 @@ static void put_batch_step(Pst__Transaction *tx, const Pst__JobRecord *job, uint
     SET(g, mem_mib, alloc->groups[0]->mem_mib);
     SET(g, tasks, 1);
     SET(a, total_cpus, alloc->groups[0]->cpus);
-    put_step(tx, job, job_id, db_id, STEP_BATCH, a, now);
+    s = put_step(tx, job, job_id, db_id, STEP_BATCH, a, now);
+    g->gres = alloc->groups[0]->gres; /* its job's: not held for it alone */
+    g->n_gres = alloc->groups[0]->n_gres;
+    s->alloc_tres = alloc_step_tres(a, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+    g->gres = NULL;
+    g->n_gres = 0;
 }
 
 /* One task of an array leaves its record and starts.  Gives the id it runs under. */
@@ -207,7 +213,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
     if (het_runs_script(j->rec))
-        put_batch_step(tx, j->rec, st.id, db_id, alloc, now, ctld->cluster);
+        put_batch_step(ctld, tx, j->rec, st.id, db_id, alloc, now);
     if (launch_contains(ctld))
         put_extern_step(tx, j->rec, st.id, db_id, alloc, now);
     return st;

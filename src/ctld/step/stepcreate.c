@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/step/async.h"
@@ -128,6 +129,9 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
 
         steps_fill(rec, parts[i].job, parts[i].spec, peer);
         rec->alloc = parts[i].alloc;
+        rec->alloc_tres =
+            alloc_step_tres(rec->alloc, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+        rec->tres_per_step = stepgres_request(parts[i].spec, rec->alloc->total_cpus);
         SET(rec, num_tasks, parts[i].ntasks);
         rec->resv_ports = parts[i].ports;
         if (parts[i].dist) {

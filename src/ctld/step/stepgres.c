@@ -1,6 +1,7 @@
 /* stepgres.c - see stepgres.h
  *
- * Device numbers are the node's.  Lowest free numbers first, as jobs get theirs. */
+ * Device numbers are the node's.  Those near the step's cores first, of these the lowest free
+ * numbers, as jobs get theirs. */
 #include "ctld/step/stepgres.h"
 
 #include <stdlib.h>
@@ -8,7 +9,9 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "base/must.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/step/steps.h"
 #include "model/tx.h"
@@ -139,13 +142,66 @@ static Pst__GresAlloc *copy_of(const Pst__GresAlloc *from)
 struct place { /* one node of the step */
     Pst__AllocGroup *to;
     const Pst__AllocGroup *job;
-    Pst__GresAlloc **left; /* free, one for each of the job's */
+    const Pst__NodeRecord *node; /* NULL: it has gone */
+    struct bitmap *cores;        /* the step's */
+    Pst__GresAlloc **left;       /* free, one for each of the job's */
 };
 
-static void place_init(struct place *p, const struct job *j, uint32_t node_id, bool overlap)
+/* CPUs come core by core, so a core's number is that of its CPUs by the threads of each. */
+static struct bitmap *cores_of(const Pst__AllocGroup *g, const Pst__NodeRecord *n)
+{
+    _cleanup_(bitmap_free) struct bitmap *cpus = NULL;
+    uint32_t threads = MAX(n->threads_per_core, 1u);
+    struct bitmap *cores = NULL;
+
+    if (bitmap_new(n->cpus, &cpus) < 0 || bitmap_new(n->cpus / threads + 1, &cores) < 0)
+        must(NULL);
+    if (g->cpu_ids)
+        (void)bitmap_parse(cpus, g->cpu_ids, NULL); /* our own text */
+    BITMAP_FOREACH (cpus, i)
+        bitmap_set(cores, i / threads);
+    return cores;
+}
+
+static bool is_near(const struct place *p, const Pst__GresTopo *t)
+{
+    _cleanup_(bitmap_free) struct bitmap *cores = NULL;
+
+    if (bitmap_new(p->cores->nbits, &cores) < 0)
+        must(NULL);
+    if (bitmap_parse(cores, t->cores, NULL) < 0)
+        return true;
+    bitmap_and(cores, p->cores);
+    return !bitmap_empty(cores);
+}
+
+/* Devices of this kind whose cores gres.conf names, and none of them is the step's. */
+static struct bitmap *far_devices(const struct place *p, const Pst__GresAlloc *g)
+{
+    struct bitmap *far = bits_of(NULL);
+
+    for (size_t i = 0; p->node && i < p->node->n_gres_topo; i++) {
+        const Pst__GresTopo *t = p->node->gres_topo[i];
+        struct bitmap *devices;
+
+        if (!t->name || strcmp(t->name, g->name) != 0 || !t->cores || !t->devices || is_near(p, t))
+            continue;
+        devices = bits_of(t->devices);
+        bitmap_or(far, devices);
+        bitmap_free(devices);
+    }
+    return far;
+}
+
+static void place_init(struct place *p, const struct cluster *c, const struct job *j,
+                       uint32_t node_id, bool overlap)
 {
     long at = alloc_position(j->rec->alloc, node_id);
+    const struct node *n = cluster_node(c, node_id);
 
+    p->node = n ? n->rec : NULL;
+    if (n)
+        p->cores = cores_of(p->to, n->rec);
     p->job = alloc_group(j->rec->alloc, (size_t)at);
     p->left = must(calloc(p->job->n_gres + 1, sizeof(Pst__GresAlloc *)));
     for (size_t i = 0; i < p->job->n_gres; i++)
@@ -164,6 +220,7 @@ static void place_done(struct place *p)
     for (size_t i = 0; p->left && i < p->job->n_gres; i++)
         pst__gres_alloc__free_unpacked(p->left[i], NULL);
     free(p->left);
+    bitmap_free(p->cores);
 }
 
 static uint64_t sum_gres(const struct place *p, const struct want *w, bool free_only)
@@ -194,17 +251,22 @@ static Pst__GresAlloc *entry_like(struct place *p, const Pst__GresAlloc *like)
     return have;
 }
 
-/* Move the first n of `from` to `to`. */
-static void move_gres(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n)
+/* Move n of `from` to `to`: those that are not far first. */
+static void move_gres(Pst__GresAlloc *from, Pst__GresAlloc *to, uint64_t n,
+                      const struct bitmap *far)
 {
     struct bitmap *have = bits_of(*list_of(from)), *got = bits_of(*list_of(to));
     uint64_t left = n;
 
-    BITMAP_FOREACH (have, i) {
-        if (!left--)
-            break;
-        bitmap_set(got, i);
-    }
+    for (int pass = 0; pass < 2; pass++)
+        BITMAP_FOREACH (have, i) {
+            if (!left)
+                break;
+            if (bitmap_test(far, i) != (pass == 1))
+                continue;
+            bitmap_set(got, i);
+            left--;
+        }
     bitmap_andnot(have, got);
     set_list(list_of(to), got);
     set_list(list_of(from), have);
@@ -218,10 +280,13 @@ static void take_gres(struct place *p, const struct want *w, uint64_t n)
 {
     for (size_t i = 0; n && i < p->job->n_gres; i++) {
         uint64_t some = MIN(n, p->left[i]->count);
+        struct bitmap *far;
 
         if (!some || !fits_want(w, p->job->gres[i]))
             continue;
-        move_gres(p->left[i], entry_like(p, p->job->gres[i]), some);
+        far = p->left[i]->share_counts ? bits_of(NULL) : far_devices(p, p->job->gres[i]);
+        move_gres(p->left[i], entry_like(p, p->job->gres[i]), some, far);
+        bitmap_free(far);
         n -= some;
     }
 }
@@ -305,6 +370,39 @@ bool stepgres_asks(const Pst__StepSpec *spec)
            asks_any(spec->tres_per_step);
 }
 
+char *stepgres_request(const Pst__StepSpec *spec, uint32_t cpus)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    if (!asks_any(spec->tres_per_step))
+        return NULL;
+    if (spec->has_exact && spec->exact)
+        strbuf_addf(&sb, "cpu:%u,", cpus);
+    strbuf_add(&sb, spec->tres_per_step);
+    return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
+}
+
+uint64_t stepgres_gpus(const struct job *j, const Pst__StepSpec *spec, uint64_t nodes,
+                       uint64_t tasks)
+{
+    uint64_t held = 0;
+
+    if (asks_any(spec->tres_per_task))
+        return tasks * gres_text_count(spec->tres_per_task, "gpu", NULL, NULL);
+    if (asks_any(spec->tres_per_node))
+        return nodes * gres_text_count(spec->tres_per_node, "gpu", NULL, NULL);
+    if (asks_any(spec->tres_per_step))
+        return gres_text_count(spec->tres_per_step, "gpu", NULL, NULL);
+    for (size_t i = 0; i < j->rec->alloc->n_groups; i++) {
+        const Pst__AllocGroup *g = j->rec->alloc->groups[i];
+
+        for (size_t k = 0; k < g->n_gres; k++)
+            held += strcmp(g->gres[k]->name, "gpu") == 0 ? g->gres[k]->count * g->nodes : 0;
+    }
+    return held;
+}
+
 static int fill_places(struct place *places, size_t n, const Pst__StepSpec *spec)
 {
     if (asks_any(spec->tres_per_task)) /* says it of every task, so the rest only repeats it */
@@ -320,7 +418,8 @@ static int fill_places(struct place *places, size_t n, const Pst__StepSpec *spec
     return 0;
 }
 
-int stepgres_fill(const struct job *j, const Pst__StepSpec *spec, Pst__Alloc *alloc, bool overlap)
+int stepgres_fill(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
+                  Pst__Alloc *alloc, bool overlap)
 {
     size_t n = alloc->n_groups;
     struct place *places = must(calloc(n + 1, sizeof(*places)));
@@ -328,7 +427,7 @@ int stepgres_fill(const struct job *j, const Pst__StepSpec *spec, Pst__Alloc *al
 
     for (size_t i = 0; i < n; i++) {
         places[i].to = alloc->groups[i];
-        place_init(&places[i], j, alloc->node_ids[i], overlap);
+        place_init(&places[i], c, j, alloc->node_ids[i], overlap);
     }
     r = fill_places(places, n, spec);
     for (size_t i = 0; i < n; i++)

@@ -94,6 +94,26 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
 
+static uint32_t threads_of(const struct layout *l, const struct slot *s)
+{
+    const struct node *n = cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position]);
+
+    return n && n->rec->threads_per_core ? n->rec->threads_per_core : 1;
+}
+
+/* No two steps share a core: who has one of its CPUs has them all. */
+static void widen_to_cores(struct bitmap *held, uint32_t threads)
+{
+    for (uint32_t i = 0; threads > 1 && i < held->nbits; i += threads) {
+        uint32_t n = MIN(threads, held->nbits - i), t = 0;
+
+        while (t < n && !bitmap_test(held, i + t))
+            t++;
+        if (t < n)
+            bitmap_set_range(held, i, n);
+    }
+}
+
 /* Take away what running steps hold. */
 static void subtract_steps(struct layout *l)
 {
@@ -109,6 +129,7 @@ static void subtract_steps(struct layout *l)
             if (pos < 0 || !bitmap_test(s->waiting, (uint32_t)pos))
                 continue;
             held = cpus_of(alloc_group(s->rec->alloc, (size_t)pos), l->slots[i].free_cpus->nbits);
+            widen_to_cores(held, threads_of(l, &l->slots[i]));
             bitmap_andnot(l->slots[i].free_cpus, held);
             bitmap_free(held);
         }
@@ -359,6 +380,17 @@ static Pst__Alloc *alloc_record(struct layout *l)
     return a;
 }
 
+/* --cpus-per-gpu: each task gets the CPUs of its share of the step's GPUs. */
+static void count_by_gpu(struct layout *l)
+{
+    uint64_t each = l->spec->has_cpus_per_gpu ? l->spec->cpus_per_gpu : 0, cpus;
+
+    if (!each || l->spec->has_cpus_per_task)
+        return;
+    cpus = each * MIN(stepgres_gpus(l->job, l->spec, l->nodes, l->ntasks), (uint64_t)UINT32_MAX);
+    l->cpt = (uint32_t)MIN(MAX((cpus + l->ntasks - 1) / l->ntasks, 1u), (uint64_t)UINT32_MAX);
+}
+
 static int solve_layout(struct layout *l)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
@@ -379,6 +411,7 @@ static int solve_layout(struct layout *l)
         r = set_counts(l);
     if (r != 0)
         return r;
+    count_by_gpu(l);
     subtract_steps(l);
     set_capacities(l, false);
     if (job_layout(l) || deal_tasks(l))
@@ -407,7 +440,7 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
     if (r == 0) {
         Pst__Alloc *alloc = alloc_record(&l);
 
-        r = stepgres_fill(j, spec, alloc, l.overlap);
+        r = stepgres_fill(c, j, spec, alloc, l.overlap);
         if (r == 0)
             *ret_alloc = alloc;
         else

@@ -114,20 +114,33 @@ int submit_gres(const struct ctld *ctld, const Pst__JobRecord *r)
 
 /* ---- counts ---------------------------------------------------------------------------------- */
 
+static struct gpucount count_of(const Pst__JobRecord *r)
+{
+    return (struct gpucount){ .per_job = r->tres_per_job,
+                              .per_node = r->tres_per_node,
+                              .per_socket = r->tres_per_socket,
+                              .per_task = r->tres_per_task,
+                              .tasks = r->has_num_tasks ? r->num_tasks : 0,
+                              .tasks_per_node = r->has_ntasks_per_node ? r->ntasks_per_node : 0,
+                              .min_nodes = r->has_min_nodes ? r->min_nodes : 0,
+                              .max_nodes = r->has_max_nodes ? r->max_nodes : 0,
+                              .sockets = r->has_sockets_per_node ? r->sockets_per_node : 0,
+                              .tasks_per_gpu = r->has_ntasks_per_gpu ? r->ntasks_per_gpu : 0,
+                              .cpus_per_gpu = r->has_cpus_per_gpu ? r->cpus_per_gpu : 0,
+                              .mem_per_gpu_mib = r->has_mem_per_gpu_mib ? r->mem_per_gpu_mib : 0 };
+}
+
+int jobgres_check(const Pst__JobRecord *r)
+{
+    struct gpucount c = count_of(r);
+    struct err err = { .text = "" };
+
+    return gpucount_settle(&c, &err) < 0 ? ESLURM_INVALID_GRES : 0;
+}
+
 int jobgres_settle(Pst__JobRecord *r, struct err *err)
 {
-    struct gpucount c = { .per_job = r->tres_per_job,
-                          .per_node = r->tres_per_node,
-                          .per_socket = r->tres_per_socket,
-                          .per_task = r->tres_per_task,
-                          .tasks = r->has_num_tasks ? r->num_tasks : 0,
-                          .tasks_per_node = r->has_ntasks_per_node ? r->ntasks_per_node : 0,
-                          .min_nodes = r->has_min_nodes ? r->min_nodes : 0,
-                          .max_nodes = r->has_max_nodes ? r->max_nodes : 0,
-                          .sockets = r->has_sockets_per_node ? r->sockets_per_node : 0,
-                          .tasks_per_gpu = r->has_ntasks_per_gpu ? r->ntasks_per_gpu : 0,
-                          .cpus_per_gpu = r->has_cpus_per_gpu ? r->cpus_per_gpu : 0,
-                          .mem_per_gpu_mib = r->has_mem_per_gpu_mib ? r->mem_per_gpu_mib : 0 };
+    struct gpucount c = count_of(r);
 
     if (gpucount_settle(&c, err) < 0)
         return ESLURM_INVALID_GRES;

@@ -6,6 +6,8 @@
 #include "base/err.h"
 #include "job.pb-c.h"
 
+/* Do its counts of GPUs agree?  0 or ESLURM_INVALID_GRES. */
+int jobgres_check(const Pst__JobRecord *r);
 /* Tasks and nodes that follow from counts of GPUs.  0 or an ESLURM code with the sentence. */
 int jobgres_settle(Pst__JobRecord *r, struct err *err);
 

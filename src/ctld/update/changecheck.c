@@ -12,6 +12,7 @@
 #include "ctld/job/licenses.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
+#include "ctld/submit/jobgres.h"
 #include "ctld/update/changecopy.h"
 #include "feed/licensefeed.h"
 #include "model/depend.h"
@@ -239,6 +240,8 @@ static int still_feasible(const struct job_change *c, const struct job *j)
         code = submit_sizes(r);
         if (code == 0)
             code = submit_gres(c->ctld, r);
+        if (code == 0 && c->req->set->tres_per_node)
+            code = jobgres_check(r);
     }
     if (code == 0 && c->req->set && r->partition) {
         len = strcspn(r->partition, ",");

@@ -16,12 +16,9 @@
 #define USEC INT64_C(1000000)
 
 static const char *const hydra_vars[][2] = {
-    { "HYDRA_BOOTSTRAP", "slurm" },
-    { "I_MPI_HYDRA_BOOTSTRAP", "slurm" },
-    { "HYDRA_LAUNCHER_EXTRA_ARGS", "--external-launcher" },
-    { "I_MPI_HYDRA_BOOTSTRAP_EXEC_EXTRA_ARGS", "--external-launcher" },
-    { "OMPI_MCA_plm_slurm_args", "--external-launcher" },
-    { "PRTE_MCA_plm_slurm_args", "--external-launcher" },
+#define V(name, value) { name, value },
+#include "base/launchervars.def"
+#undef V
 };
 
 /* Left over from a step or an array task around the submission. */

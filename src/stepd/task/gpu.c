@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "base/bind/gpubind.h"
 #include "stepd/task/bind.h"
 #include "stepd/step.h"
@@ -86,6 +87,17 @@ static struct bitmap *choose_gpus(const struct step *s, size_t index, bool *ret_
     return bm;
 }
 
+/* Tasks with GPUs of their own are not told of the step's others. */
+static void put_ids(const struct step *s, const struct bitmap *bm, struct envlist *el)
+{
+    _cleanup_val_(strbuf_done) struct strbuf ids = STRBUF_INIT;
+
+    BITMAP_FOREACH (bm, i)
+        strbuf_addf(&ids, "%s%u", ids.len ? "," : "", s->gpus->list[i]->minor);
+    if (ids.len)
+        envlist_set(el, "SLURM_STEP_GPUS", strbuf_str(&ids));
+}
+
 void gpu_task(const struct step *s, size_t index, struct envlist *el)
 {
     bool ours = true;
@@ -97,6 +109,8 @@ void gpu_task(const struct step *s, size_t index, struct envlist *el)
         step_notice((struct step *)s,
                     "task %u: the binding of GPUs names none of the step's; it gets the first",
                     s->tasks[index].rank);
+    if (s->gpus->bind.kind == GPUBIND_PER_TASK)
+        put_ids(s, bm, el);
     gpu_put(s->sf, s->gpus->list, s->gpus->n, bm, el);
 }
 
@@ -145,9 +159,9 @@ void gpu_tell(const struct step *s, size_t index, int fd)
     put_list(global, sizeof(global), s, bm, false);
     put_list(local, sizeof(local), s, bm, s->sf->gpus_relative);
     (void)snprintf(line, sizeof(line),
-                   "gpu-bind: usable_gres=0x%llX; bit_alloc=0x%llX; local_inx=%zu; global_list=%s; "
+                   "gpu-bind: usable_gres=0x%llX; bit_alloc=0x%llX; local_inx=0; global_list=%s; "
                    "local_list=%s\n",
-                   (unsigned long long)mine, (unsigned long long)all, s->gpus->n, global, local);
+                   (unsigned long long)mine, (unsigned long long)all, global, local);
     output_tell(fd, line, strlen(line));
 }
 
