@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "cli/base/argwords.h"
 #include "cli/base/cli.h"
 #include "cli/format/fmt_sprio.h"
 #include "cli/base/opts.h"
@@ -28,6 +29,7 @@ struct sprio {
     bool long_format, noheader, norm, only_weights, by_user;
     Pst__PriorityRequest request;
     struct filter_ids ids;
+    const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
     struct prio_job *jobs;
     size_t njobs, cap_jobs;
     Pst__PriorityRecord *weights;
@@ -40,11 +42,12 @@ struct sprio {
 
 static int take_jobs(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    struct filter_ids *ids = at;
+    struct sprio *s = at;
 
     (void)opt;
-    filter_ids_done(ids);
-    return filter_parse_ids(arg, ids, err) < 0 ? CLI_EXIT_FAILED : 0;
+    s->given_jobs = arg;
+    filter_ids_done(&s->ids);
+    return filter_parse_ids(arg, &s->ids, err) < 0 ? CLI_EXIT_FAILED : 0;
 }
 
 static void tell_bad_user(const char *word)
@@ -54,10 +57,21 @@ static void tell_bad_user(const char *word)
 
 static int take_users(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    Pst__PriorityRequest *request = at;
+    struct sprio *s = at;
 
     (void)opt, (void)err;
-    filter_add_users(&request->uids, &request->n_uids, arg, tell_bad_user);
+    s->given_users = arg;
+    filter_add_users(&s->request.uids, &s->request.n_uids, arg, tell_bad_user);
+    return 0;
+}
+
+static int take_partitions(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct sprio *s = at;
+
+    (void)opt, (void)err;
+    s->given_partitions = arg;
+    argwords_add(&s->request.partitions, &s->request.n_partitions, arg);
     return 0;
 }
 
@@ -69,22 +83,22 @@ static const struct opt rows[] = {
         "taken for compatibility: clusters do not federate here"),
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "format",
         "columns as %[.][width]letter"),
-    OPT("jobs", 'j', OPT_REQ, OPT_TAKE(ids, take_jobs), NULL, NULL, "ids", "these jobs"),
+    OPT("jobs", 'j', OPT_REQ, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
     OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
     OPT("norm", 'n', OPT_NONE, OPT_FLAG(norm), NULL, NULL, NULL,
         "factors between 0 and 1, not weighted"),
-    OPT("partition", 'p', OPT_REQ, OPT_WORDS(request.partitions, request.n_partitions), NULL, NULL,
-        "names", "jobs of these partitions"),
+    OPT("partition", 'p', OPT_REQ, OPT_TAKE_ALL(take_partitions), NULL, NULL, "names",
+        "jobs of these partitions"),
     OPT("sibling", 0, OPT_NONE, OPT_NOTHING, "@SIBLING", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
     OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), NULL, NULL, "letters",
         "order: letters of --format, - before one reverses"),
-    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE(request, take_users), OPT_GIVEN(by_user)), NULL,
-        NULL, "names", "jobs of these users"),
-    OPT("users", 0, OPT_REQ, OPT_AND(OPT_TAKE(request, take_users), OPT_GIVEN(by_user)), NULL, NULL,
+    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_users), OPT_GIVEN(by_user)), NULL, NULL,
+        "names", "jobs of these users"),
+    OPT("users", 0, OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_users), OPT_GIVEN(by_user)), NULL, NULL,
         "names"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("weights", 'w', OPT_NONE, OPT_FLAG(only_weights), NULL, NULL, NULL,
@@ -179,7 +193,7 @@ static void load_jobs(struct sprio *s)
 static void bad_format(void *ctx, const char *spec)
 {
     (void)ctx;
-    (void)fprintf(stderr, "Invalid job format specification: %s\n", spec);
+    cli_error("Invalid job format specification: %s", spec);
 }
 
 static void make_format(struct sprio *s)
@@ -230,6 +244,8 @@ static void take_weights(struct sprio *s, const Pst__PriorityRecord *rec)
         fmt_header(&s->fmt, &s->out);
     if (s->only_weights) {
         struct prio_row row = { .rec = s->weights, .weights = s->weights };
+
+        row.tres_weights = conf_str(cli_conf(&s->cli), CONF_PRIORITY_WEIGHT_TRES);
 
         fmt_row(&s->fmt, &row, &s->out);
     }
@@ -288,6 +304,20 @@ static int list_jobs(struct sprio *s)
     return 0;
 }
 
+/* What was asked for, as -v tells it. */
+static void show_settings(const struct sprio *s)
+{
+    const char *line = "-----------------------------";
+    const char *jobs = s->given_jobs ? s->given_jobs : "(null)";
+    const char *partitions = s->given_partitions ? s->given_partitions : "(null)";
+    const char *users = s->given_users ? s->given_users : "(null)";
+
+    (void)printf("%s\nformat     = %s\njob_flag   = %d\njobs       = %s\n", line,
+                 s->format ? s->format : "(null)", s->given_jobs != NULL, jobs);
+    (void)printf("partition  = %s\nusers      = %s\nverbose    = %d\n%s\n\n\n", partitions, users,
+                 s->cli.verbose, line);
+}
+
 int main(int argc, char **argv)
 {
     struct sprio s = { .request = PST__PRIORITY_REQUEST__INIT };
@@ -299,7 +329,9 @@ int main(int argc, char **argv)
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, true);
+        query_check_clusters(&s.cli, s.clusters, false);
+    if (s.cli.verbose > 0)
+        show_settings(&s);
     status = list_jobs(&s);
     fmt_lines_free(s.lines);
     fmt_done(&s.fmt);

@@ -63,6 +63,7 @@ static const struct opt rows[] = {
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
+    OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "as --noheader"),
     OPT("parsable", 'p', OPT_NONE, OPT_AND(OPT_FLAG(parsable), OPT_GIVEN(ending)), NULL, NULL, NULL,
         "columns end with |"),
     OPT("parsable2", 'P', OPT_NONE, OPT_AND(OPT_UNFLAG(ending), OPT_GIVEN(parsable)), NULL, NULL,
@@ -543,6 +544,22 @@ static void only_me(struct sshare *s)
         argwords_add(&s->users, &s->n_users, name);
 }
 
+static void tell_names(const char *what, char *const *names, size_t n)
+{
+    (void)fprintf(stderr, "%s requested:\n", what);
+    for (size_t i = 0; i < n; i++)
+        (void)fprintf(stderr, "\t: %s\n", names[i]);
+    if (!n)
+        (void)fprintf(stderr, "\t: all\n");
+}
+
+/* Of whom it will tell, as -v says it. */
+static void tell_wishes(const struct sshare *s)
+{
+    tell_names("Users", s->users, s->n_users);
+    tell_names("Accounts", s->accounts, s->n_accounts);
+}
+
 static void load_shares(struct sshare *s)
 {
     Pst__SharesRequest request = PST__SHARES_REQUEST__INIT;
@@ -576,14 +593,12 @@ int main(int argc, char **argv)
     struct sshare s = { .out = STRBUF_INIT };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     const struct share *root;
-    int first, status;
+    int status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sshare");
     opts_env(&command, &s);
-    first = opts_parse(&command, argc, argv, &s);
-    if (first < argc)
-        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    (void)opts_parse(&command, argc, argv, &s); /* words that are no options are passed over */
     status = json_option_done(&s.json);
     if (status >= 0)
         return status;
@@ -592,6 +607,8 @@ int main(int argc, char **argv)
     (void)cli_conf(&s.cli);
     if (s.clusters)
         query_check_clusters(&s.cli, s.clusters, !s.json.wanted);
+    if (s.cli.verbose > 0)
+        tell_wishes(&s);
     only_me(&s);
     load_shares(&s);
     if (!s.format)

@@ -10,6 +10,7 @@
 #include "api.pb-c.h"
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
@@ -217,6 +218,19 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
     client_free(node);
 }
 
+/* Another user's step: each of its nodes is named, as users know it. */
+static void tell_denied(const Pst__StepRecord *step, const char *id)
+{
+    _cleanup_(hostlist_free) struct hostlist *nodes = NULL;
+    const char *why = slurm_err_text(ESLURM_USER_ID_MISSING);
+
+    if (step->alloc && step->alloc->nodes && hostlist_parse(step->alloc->nodes, &nodes, NULL) == 0)
+        for (size_t i = 0; i < hostlist_count(nodes); i++)
+            cli_error("slurm_job_step_stat: there was an error with the request to %s rc = %s",
+                      hostlist_nth(nodes, i), why);
+    cli_error("problem getting step_layout for StepId=%s: %s", id, why);
+}
+
 static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *step)
 {
     Pst__AccessRequest req = PST__ACCESS_REQUEST__INIT;
@@ -233,6 +247,10 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
     req.has_purpose = true;
     req.purpose = PST__CRED_PURPOSE__CRED_STAT;
     r = client_call(s->client, OP_ACCESS, &req.base, (ProtobufCMessage **)&reply);
+    if (r == -EREMOTEIO && client_error(s->client, NULL) == ESLURM_ACCESS_DENIED) {
+        tell_denied(step, id);
+        return;
+    }
     if (r < 0) {
         cli_error("couldn't get statistics of step %s: %s", id, client_strerror(s->client, r));
         return;

@@ -14,6 +14,7 @@
 #include "model/job.h"
 
 #define HOUR_US (3600 * USEC_PER_SEC)
+#define JOBS_MAX 10000u /* that one request changes without naming them: their records are held */
 
 struct found {
     int64_t run;
@@ -164,19 +165,61 @@ static void modify_one(struct admin_run *run, struct found *f, const Pst__AcctJo
     run_txn(run, "Modify Job", NULL, f->rec->account, f->rec->user_name, where, "");
 }
 
-void job_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+/* The ids of all jobs, or -E2BIG where there are more than one request may change.  The caller
+ * frees them. */
+static int all_ids(struct admin_run *run, uint32_t **ret_ids, size_t *ret_n)
 {
-    for (size_t i = 0; i < where->n_ids && set->job && run_ok(run); i++) {
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    _cleanup_free_ uint32_t *ids = malloc(JOBS_MAX * sizeof(*ids));
+    size_t n = 0;
+    int r = ids ? sql_prepare(run->a->db, "SELECT DISTINCT job_id FROM jobs ORDER BY job_id", &stmt)
+                : -ENOMEM;
+
+    while (r >= 0 && (r = sql_step(stmt)) > 0) {
+        if (n == JOBS_MAX)
+            r = -E2BIG;
+        else
+            ids[n++] = (uint32_t)sql_int(stmt, 0);
+    }
+    if (r < 0)
+        return r;
+    *ret_ids = TAKE_PTR(ids);
+    *ret_n = n;
+    return 0;
+}
+
+static void modify_jobs(struct admin_run *run, const uint32_t *ids, size_t n,
+                        const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    for (size_t i = 0; i < n && run_ok(run); i++) {
         struct found f = { 0 };
-        int r = find_run(run, where, where->ids[i], &f);
+        int r = find_run(run, where, ids[i], &f);
+        /* who names no job means those that are over */
+        bool skip = r > 0 && !where->n_ids && f.end_us == ACCT_OPEN_END;
 
         if (r < 0)
             run->r = r;
-        else if (r > 0 && matches_job(where, f.rec))
+        else if (r > 0 && !skip && matches_job(where, f.rec))
             modify_one(run, &f, set->job);
         if (f.rec)
             pst__job_record__free_unpacked(f.rec, NULL);
     }
+}
+
+void job_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
+    _cleanup_free_ uint32_t *all = NULL;
+    size_t n = 0;
+    int r = where->n_ids ? 0 : all_ids(run, &all, &n);
+
+    if (r == -E2BIG)
+        run_fail(run, ESLURM_RESULT_TOO_LARGE,
+                 "more than %u jobs: say which ones with jobid=, at most that many", JOBS_MAX);
+    else if (r < 0)
+        run->r = r;
+    else if (set->job)
+        modify_jobs(run, where->n_ids ? where->ids : all, where->n_ids ? where->n_ids : n, where,
+                    set);
     if (run_ok(run) && !run->res->n_lines)
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }

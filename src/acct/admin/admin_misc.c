@@ -399,30 +399,47 @@ static int add_share(Pst__ResourceRecord *rec, const char *cluster)
     return s->cluster ? 0 : -ENOMEM;
 }
 
+static bool is_absolute(const Pst__ResourceRecord *rec)
+{
+    return (rec->flags & RESOURCE_ABSOLUTE) != 0;
+}
+
+/* What was given to whom would be too much. */
+static void refuse_shares(struct admin_run *run, const Pst__ResourceRecord *rec, uint64_t sum)
+{
+    const char *unit = is_absolute(rec) ? "" : "%";
+
+    run_fail(run, ESLURM_OVER_ALLOCATE, NULL);
+    run_line(run, "%s@%s", rec->name, rec->server ? rec->server : "");
+    for (size_t i = 0; i < rec->n_shares; i++)
+        run_line(run, " Cluster - %s\t %u%s", rec->shares[i]->cluster, rec->shares[i]->allowed,
+                 unit);
+    run_line(run, " total\t\t%llu%s", (unsigned long long)sum, unit);
+}
+
 /* Not more may be given out than there is: all percents together 100, all counts the number there
  * is. */
 static void check_shares(struct admin_run *run, const Pst__ResourceRecord *rec)
 {
-    uint64_t most = rec->flags & RESOURCE_ABSOLUTE ? rec->count : 100, sum = 0;
+    uint64_t most = is_absolute(rec) ? rec->count : 100, sum = 0;
 
     for (size_t i = 0; i < rec->n_shares; i++)
         sum += rec->shares[i]->allowed;
     if (sum > most)
-        run_fail(run, ESLURM_OVER_ALLOCATE,
-                 "You can not allocate more than 100%% of a resource (%s@%s would be at %llu%s)",
-                 rec->name, rec->server ? rec->server : "", (unsigned long long)sum,
-                 rec->flags & RESOURCE_ABSOLUTE ? "" : "%");
+        refuse_shares(run, rec, sum);
 }
 
 static void set_shares(struct admin_run *run, Pst__ResourceRecord *rec, const Pst__AcctCond *where,
-                       const Pst__AcctSet *set, bool adding)
+                       const Pst__AcctSet *set)
 {
     for (size_t i = 0; i < where->n_clusters && run->r == 0; i++) {
         const Pst__AcctClusterRecord *c = am_cluster(run->a->am, where->clusters[i]);
         Pst__ResourceShare *s;
 
         if (!c || c->deleted) {
-            run_fail(run, ESLURM_INVALID_CLUSTER_NAME, " Cluster %s doesn't exist",
+            run_fail(run, ESLURM_INVALID_CLUSTER_NAME,
+                     " This cluster '%s' doesn't exist.\n"
+                     "        Contact your admin to add it to accounting.",
                      where->clusters[i]);
             return;
         }
@@ -431,13 +448,27 @@ static void set_shares(struct admin_run *run, Pst__ResourceRecord *rec, const Ps
         s = run->r == 0 ? share_of(rec, c->name) : NULL;
         if (s && set->has_allowed)
             s->allowed = set->allowed;
-        if (adding)
-            run_line(run, "Cluster - %s\t%u", c->name, set->allowed);
-        else
-            run_line(run, "Cluster - %s\t- %s@%s", c->name, rec->name,
-                     rec->server ? rec->server : "");
     }
-    check_shares(run, rec);
+}
+
+/* The shares of the clusters named, of all where none is. */
+static void tell_shares(struct admin_run *run, const Pst__ResourceRecord *rec,
+                        const Pst__AcctCond *where)
+{
+    for (size_t i = 0; i < rec->n_shares; i++)
+        if (cond_has(where->clusters, where->n_clusters, rec->shares[i]->cluster))
+            run_line(run, "Cluster - %s\t- %s@%s", rec->shares[i]->cluster, rec->name,
+                     rec->server ? rec->server : "");
+}
+
+/* Does each cluster named have a share already? */
+static bool all_shared(const Pst__ResourceRecord *rec, const Pst__AcctCond *where)
+{
+    bool all = true;
+
+    for (size_t i = 0; i < where->n_clusters; i++)
+        all = all && share_of(rec, where->clusters[i]);
+    return all;
 }
 
 static void tell_resource(struct admin_run *run, const Pst__ResourceRecord *rec)
@@ -448,51 +479,69 @@ static void tell_resource(struct admin_run *run, const Pst__ResourceRecord *rec)
     run_name(run, name);
 }
 
-void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+/* A resource that is not there yet, or NULL; the caller frees it. */
+static Pst__ResourceRecord *new_resource(struct admin_run *run, const char *name,
+                                         const char *server, const Pst__AcctSet *set)
+{
+    Pst__ResourceRecord fresh = PST__RESOURCE_RECORD__INIT;
+
+    if (set->resource)
+        fresh = *set->resource;
+    if (!fresh.has_count) {
+        run_fail(run, SLURM_ERROR, " Need to designate a resource count to initially add '%s'.",
+                 name);
+        return NULL;
+    }
+    fresh.has_resource_id = fresh.has_created_us = fresh.has_type = 1;
+    fresh.resource_id = run->a->next_resource++;
+    fresh.created_us = run->now_us;
+    fresh.type = 1;
+    if (run->who->rules & ADMIN_ABSOLUTE_RESOURCES) {
+        fresh.has_flags = true;
+        fresh.flags |= RESOURCE_ABSOLUTE;
+    }
+    fresh.name = (char *)name; /* copied, not changed; likewise below */
+    fresh.server = (char *)server;
+    if (!fresh.description)
+        fresh.description = (char *)name;
+    return run_dup(run, &fresh);
+}
+
+static void add_resource(struct admin_run *run, const char *name, const Pst__AcctCond *where,
+                         const Pst__AcctSet *set)
 {
     const char *server = set->resource && set->resource->server ? set->resource->server : "slurmdb";
+    const Pst__ResourceRecord *have = find_resource(run, name, server);
+    _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
+    Pst__ResourceRecord *rec;
+    char at[32];
 
+    if (have && all_shared(have, where))
+        return;
+    rec = have ? run_dup(run, have) : new_resource(run, name, server, set);
+    if (!rec)
+        return;
+    tell_resource(run, rec);
+    set_shares(run, rec, where, set);
+    if (run_ok(run))
+        check_shares(run, rec);
+    if (run_ok(run)) {
+        text_fields(&info, &rec->base);
+        (void)snprintf(at, sizeof(at), "id=%u", rec->resource_id);
+        run_put_resource(run, rec);
+        run_txn(run, "Add Resource", NULL, NULL, NULL, at, strbuf_str(&info));
+    }
+    pst__resource_record__free_unpacked(rec, NULL);
+}
+
+void resource_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
+{
     if (!run_is_admin(run)) {
         run_deny_adding(run, where);
         return;
     }
-    for (size_t i = 0; i < where->n_names && run_ok(run); i++) {
-        const Pst__ResourceRecord *have = find_resource(run, where->names[i], server);
-        Pst__ResourceRecord fresh = PST__RESOURCE_RECORD__INIT;
-        _cleanup_val_(strbuf_done) struct strbuf info = STRBUF_INIT;
-        Pst__ResourceRecord *rec;
-        char at[32];
-
-        if (have && !where->n_clusters)
-            continue;
-        if (!have) {
-            if (set->resource)
-                fresh = *set->resource;
-            fresh.has_resource_id = fresh.has_created_us = fresh.has_type = 1;
-            fresh.resource_id = run->a->next_resource++;
-            fresh.created_us = run->now_us;
-            fresh.type = 1;
-            if (run->who->rules & ADMIN_ABSOLUTE_RESOURCES) {
-                fresh.has_flags = true;
-                fresh.flags |= RESOURCE_ABSOLUTE;
-            }
-            fresh.name = where->names[i];
-            fresh.server = (char *)server; /* copied, not changed */
-            if (!fresh.description)
-                fresh.description = where->names[i];
-        }
-        rec = run_dup(run, have ? have : &fresh);
-        if (!rec)
-            return;
-        set_shares(run, rec, where, set, true);
-        text_fields(&info, &rec->base);
-        (void)snprintf(at, sizeof(at), "id=%u", rec->resource_id);
-        if (run_ok(run))
-            run_put_resource(run, rec);
-        run_txn(run, "Add Resource", NULL, NULL, NULL, at, strbuf_str(&info));
-        tell_resource(run, rec);
-        pst__resource_record__free_unpacked(rec, NULL);
-    }
+    for (size_t i = 0; i < where->n_names && run_ok(run); i++)
+        add_resource(run, where->names[i], where, set);
     if (run_ok(run) && !run->res->n_names)
         run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
 }
@@ -506,6 +555,12 @@ static bool resource_matches(const Pst__AcctCond *where, const ProtobufCMessage 
            cond_has_id(where->ids, where->n_ids, r->resource_id);
 }
 
+/* Does it change what the clusters have of it? */
+static bool changes_counts(const Pst__ResourceRecord *set)
+{
+    return set && (set->has_count || set->has_flags || set->has_last_consumed);
+}
+
 static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctCond *where,
                             const Pst__AcctSet *set)
 {
@@ -517,14 +572,16 @@ static void modify_resource(struct admin_run *run, uint32_t id, const Pst__AcctC
         return;
     if (set->resource && pb_merge(&rec->base, &set->resource->base) < 0)
         run->r = -ENOMEM;
-    if (set->has_allowed || where->n_clusters)
-        set_shares(run, rec, where, set, false);
-    else
+    set_shares(run, rec, where, set);
+    if (run_ok(run) && (set->has_allowed || (set->resource && set->resource->has_count)))
         check_shares(run, rec);
     rec->has_modified_us = 1;
     rec->modified_us = run->now_us;
-    if (run_ok(run))
+    if (run_ok(run)) {
+        if (where->n_clusters || changes_counts(set->resource))
+            tell_shares(run, rec, where);
         run_put_resource(run, rec);
+    }
     text_fields(&info, set->resource ? &set->resource->base : NULL);
     (void)snprintf(at, sizeof(at), "(id=%u)", rec->resource_id);
     run_txn(run, "Modify Resource", NULL, NULL, NULL, at, strbuf_str(&info));

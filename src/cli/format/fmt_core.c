@@ -133,8 +133,12 @@ int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *sp
             p = next + (*next != '\0');
         } else {
             bad(ctx, letter);
-            r = add_text(f, p, (size_t)(next - p) + (*next != '\0'));
-            p = next + (*next != '\0');
+            next += *next != '\0';
+            if (table->strict)
+                next += strcspn(next, "%");
+            else
+                r = add_text(f, p, (size_t)(next - p));
+            p = next;
         }
     }
     return r;

@@ -39,6 +39,7 @@ struct fmt_table {
     size_t n;
     const char *what; /* "job", "sinfo": word in the message about an unknown field */
     const char *bare; /* field of a size without letter ("%9"), NULL = none */
+    bool strict;      /* a column that is none goes, with the text behind it */
 };
 
 struct fmt_col {
@@ -67,7 +68,8 @@ void fmt_print_names(const struct fmt_table *table, const char *kind, FILE *f);
 typedef void fmt_bad_fn(void *ctx, const char *spec);
 
 /* The short form: %[[.]size]letter[text].  "%all" makes every lettered field, '|' between.  Text
- * that looks like a column but is none stays as text after the column before it.  -ENOMEM. */
+ * that looks like a column but is none stays as text after the column before it, unless the table
+ * is strict.  -ENOMEM. */
 int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *spec, fmt_bad_fn *bad,
                     void *ctx);
 /* The long form: name[:[.]size[suffix]],... or name:suffix, which makes the column as long as its

@@ -15,7 +15,7 @@ static bool is_weights(const struct prio_row *r)
 
 static void put_norm(struct strbuf *sb, const struct prio_row *r, double factor, double weight)
 {
-    strbuf_addf(sb, "%.7f", is_weights(r) ? weight : factor);
+    strbuf_addf(sb, is_weights(r) ? "%.0f" : "%.7f", is_weights(r) ? weight : factor);
 }
 
 static void put_weighted(struct strbuf *sb, const struct prio_row *r, double factor, double weight)
@@ -132,16 +132,17 @@ static void put_tres(struct strbuf *sb, const struct prio_row *r, bool norm)
 {
     const char *comma = "";
 
+    if (is_weights(r)) {
+        strbuf_add(sb, !norm && r->tres_weights ? r->tres_weights : "");
+        return;
+    }
     for (size_t i = 0; i < r->rec->n_tres && i < r->weights->n_tres; i++) {
         double factor = r->rec->tres[i]->value, weight = r->weights->tres[i]->value;
 
         if (factor == 0)
             continue;
         strbuf_addf(sb, "%s%s=", comma, r->weights->tres[i]->name);
-        if (norm && !is_weights(r))
-            strbuf_addf(sb, "%.2f", factor);
-        else
-            strbuf_addf(sb, "%.0f", is_weights(r) ? weight : factor * weight);
+        strbuf_addf(sb, norm ? "%.2f" : "%.0f", norm ? factor : factor * weight);
         comma = ",";
     }
 }
@@ -184,7 +185,7 @@ static const struct fmt_field fields[] = {
     { 'Y', false, NULL, "PRIORITY", get_priority, sort_priority, NULL },
 };
 
-const struct fmt_table sprio_fields = { fields, ARRAY_SIZE(fields), "job" };
+const struct fmt_table sprio_fields = { fields, ARRAY_SIZE(fields), "job", NULL, true };
 
 void sprio_add_factors(struct strbuf *format, const Pst__PriorityRecord *w, bool norm)
 {
@@ -205,5 +206,5 @@ void sprio_add_factors(struct strbuf *format, const Pst__PriorityRecord *w, bool
             strbuf_addf(format, norm ? " %%10%c" : " %%.10%c",
                         norm ? all[i].letter : all[i].letter - 32);
     if (w->n_tres)
-        strbuf_add(format, norm ? " %20t" : " %20T");
+        strbuf_add(format, norm ? " %20t" : " %.20T");
 }

@@ -8,6 +8,7 @@ struct prio_row {
     const Pst__PriorityRecord *rec;
     const Pst__PriorityRecord *weights; /* the row of weights itself: rec == weights */
     const char *user, *account, *qos, *sluid, *cluster; /* may be NULL */
+    const char *tres_weights; /* of the row of weights: PriorityWeightTRES as it is written */
 };
 
 extern const struct fmt_table sprio_fields;

@@ -305,7 +305,8 @@ void envlist_add_options(struct envlist *env, const struct jobopts *jo)
     for (size_t i = 0; i < ARRAY_SIZE(variables); i++) {
         const char *value = jobopts_get(jo, variables[i].id);
 
-        if (value)
+        /* srun's tasks are placed already: it is told to scripts alone */
+        if (value && !(jo->cmd == JOBOPTS_SRUN && variables[i].id == JO_NTASKS_PER_GPU))
             add_variable(env, variables[i].name, value, variables[i].how);
     }
     if (jobopts_has(jo, JO_OOM_KILL_STEP))

@@ -388,7 +388,7 @@ static void step_flags(const struct jobopts *jo, Pst__StepSpec *spec)
     spec->overlap = jobopts_has(jo, JO_OVERLAP);
     spec->exact =
         !spec->overlap && (jobopts_has(jo, JO_EXACT) || jobopts_has(jo, JO_CPUS_PER_TASK) ||
-                           jobopts_has(jo, JO_CPUS_PER_GPU) || own);
+                           (jo->in_allocation && jobopts_has(jo, JO_CPUS_PER_GPU)) || own);
     spec->overcommit = jobopts_has(jo, JO_OVERCOMMIT);
     spec->zero_resource = jobopts_has(jo, JO_EXTERNAL_LAUNCHER);
     spec->interactive = spec->has_interactive = jobopts_has(jo, JO_INTERACTIVE);

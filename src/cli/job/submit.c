@@ -150,6 +150,18 @@ static void drop_spec(struct cli *c, const struct jobopts *jo, Pst__JobRecord *j
         job->has_exclusive = false;
 }
 
+void submit_check_sharing(struct cli *c, const struct jobopts *jo)
+{
+    const char *flags = jobopts_get(jo, JO_GRES_FLAGS);
+    const char *params = conf_str(cli_conf(c), CONF_SELECT_TYPE_PARAMETERS);
+
+    if (wordlist_has_nocase(flags, "one-task-per-sharing") &&
+        !wordlist_has_nocase(params, "MULTIPLE_SHARING_GRES_PJ"))
+        cli_die(CLI_EXIT_USAGE,
+                "In order to use --gres-flags=one-task-per-sharing you must also have "
+                "SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ in your slurm.conf");
+}
+
 void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv, int first,
                  Pst__JobRecord *job)
 {
@@ -159,6 +171,7 @@ void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv,
     int status;
 
     (void)umask(mask); /* reading it means setting it */
+    submit_check_sharing(c, jo);
     status = jobopts_fill_job(jo, conf_str(cli_conf(c), CONF_GRES_TYPES), now_us(), job, &err);
     if (status != 0) {
         if (err.text[0])

@@ -32,6 +32,8 @@ void submit_env(struct cli *c, struct envlist *env);
 
 /* --gres=help: print the names there are and end the command. */
 void submit_gres_help(struct cli *c, const struct jobopts *jo);
+/* Flags of --gres-flags that need a setting of the cluster: exits where it is not set. */
+void submit_check_sharing(struct cli *c, const struct jobopts *jo);
 /* Options that name clusters: exits unless this cluster is among them.  True when -M was given. */
 bool submit_check_clusters(struct cli *c, const struct jobopts *jo);
 

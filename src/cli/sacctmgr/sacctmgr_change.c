@@ -255,7 +255,8 @@ static void show_resource(struct change *c, const Pst__AcctOpResult *res)
 
     printf(" Adding Resource(s)\n");
     put_names(res);
-    tell_lines(res, "   ");
+    for (size_t i = 0; i < c->l->where->n_clusters; i++)
+        printf("   Cluster - %s\t%u\n", c->l->where->clusters[i], c->l->set->allowed);
     printf(" Settings\n");
     printf("  Name           = %s\n", c->l->where->n_names ? c->l->where->names[0] : "");
     printf("  Server         = %s\n", r && r->server ? r->server : "slurmdb");
@@ -408,7 +409,8 @@ void smgr_add(struct smgr *s, int n, char **words)
         return;
     }
     res = begin_change(&c, s, &l, PST__ACCT_VERB__ACCT_ADD);
-    if (res && res->code == ESLURM_ACCESS_DENIED && noun_of(entity) && !res->text) {
+    if (res && noun_of(entity) && !res->text &&
+        (res->code == ESLURM_ACCESS_DENIED || res->code == ESLURM_OVER_ALLOCATE)) {
         show_added(&c, res);
         smgr_fail(s, " Problem adding %s: %s\n", noun_of(entity), slurm_err_text(res->code));
     } else if (res && res->has_code) {
@@ -470,7 +472,8 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
         break;
     case SMGR_RESOURCE:
         printf(" Modified server resource ...\n");
-        put_names(res);
+        if (!c->l->where->n_clusters)
+            put_names(res);
         tell_lines(res, "  ");
         break;
     default:
@@ -514,6 +517,11 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
         printf("%s %s\n", heading_of(c->l), res->text);
         tell_lines(res, "  ");
         s->status = CLI_EXIT_FAILED;
+    } else if (res->code == ESLURM_OVER_ALLOCATE) {
+        smgr_fail(s, "sacctmgr: error: %s\n If change was accepted it would look like this...\n",
+                  slurm_err_text(res->code));
+        for (size_t i = 0; i < res->n_lines; i++)
+            smgr_fail(s, "  %s\n", res->lines[i]);
     } else {
         printf("%s", heading_of(c->l));
         tell_refusal(s, res);
@@ -646,7 +654,8 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
         break;
     case SMGR_RESOURCE:
         printf(" Deleting resource(s)...\n");
-        put_names(res);
+        if (!c->l->where->n_clusters)
+            put_names(res);
         tell_lines(res, "  ");
         break;
     default:

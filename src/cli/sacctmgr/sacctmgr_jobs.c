@@ -220,8 +220,6 @@ void smgr_modify_job(struct smgr *s, int n, char **words)
     ok = parse_words(s, n, words, where, set->job, &any);
     if (ok && !any)
         smgr_fail(s, " You didn't give me anything to set\n");
-    else if (ok && !where->n_ids)
-        smgr_fail(s, " You need to say which jobs: where jobid=...\n");
     else if (ok && (res = send_one(s, &op, !s->immediate, &reply))) {
         tell_jobs(s, res);
         if (!res->has_code && !s->immediate && smgr_commit(s)) {

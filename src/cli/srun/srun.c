@@ -151,9 +151,10 @@ static char *command_name(const struct srun_part *p)
 static void build_step(struct srun *s, struct srun_part *p, Pst__StepSpec *spec)
 {
     struct err err = { .text = "" };
-    int status =
-        jobopts_fill_step(&p->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
+    int status;
 
+    submit_check_sharing(&s->cli, &p->opts);
+    status = jobopts_fill_step(&p->opts, conf_str(cli_conf(&s->cli), CONF_GRES_TYPES), spec, &err);
     if (status != 0) {
         if (err.text[0])
             cli_error("%s", err.text);

@@ -41,7 +41,7 @@ static bool part_of(const struct ctld *ctld, const Pst__ResourceRecord *r, uint6
     for (size_t i = 0; i < r->n_shares; i++) {
         if (!r->shares[i]->cluster || strcmp(r->shares[i]->cluster, cluster) != 0)
             continue;
-        *ret = r->flags & RESOURCE_ABSOLUTE ? MIN(r->shares[i]->allowed, r->count)
+        *ret = r->flags & RESOURCE_ABSOLUTE ? r->shares[i]->allowed
                                             : (uint64_t)r->count * r->shares[i]->allowed / 100;
         return true;
     }

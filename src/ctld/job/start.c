@@ -13,6 +13,7 @@
 #include "ctld/job/prologs.h"
 #include "ctld/job/startrecord.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
 #include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -42,7 +43,8 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
 {
     /* Proposals overtake changes: an array whose throttle was reached meanwhile must wait, too. */
     if (!j || !job_is_pending(j->rec) || feed_eligible_at(ctld->cluster, j->rec) == INT64_MAX ||
-        !jobs_in_partition(j->rec, d->partition) || !cluster_partition(ctld->cluster, d->partition))
+        policy_qos_lost(ctld, j->rec) || !jobs_in_partition(j->rec, d->partition) ||
+        !cluster_partition(ctld->cluster, d->partition))
         return false;
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);

@@ -115,6 +115,15 @@ static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobR
     return pb_set_str(&r->qos, q->name) == 0 ? 0 : SLURM_ERROR;
 }
 
+bool policy_qos_lost(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    struct assoc_mgr *am = ctld->cluster->am;
+    const struct assoc *a = r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
+
+    return a && r->has_qos_id && limits_enforced(ctld->conf) & ENFORCE_QOS &&
+           !am_may_use_qos(am, a, r->qos_id);
+}
+
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag)
 {
     const Pst__QosRecord *q = r->has_qos_id ? am_qos(ctld->cluster->am, r->qos_id) : NULL;
@@ -172,6 +181,9 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
     if (code == 0)
         code = resolve_wckey(ctld, user, r);
     part_qos = p && p->rec->qos ? am_qos_named(ctld->cluster->am, p->rec->qos) : NULL;
+    /* a partition whose QOS is not there must not run without its limits */
+    if (code == 0 && p && p->rec->qos && *p->rec->qos && !part_qos && enforce & ENFORCE_QOS)
+        code = ESLURM_INVALID_QOS;
     r->has_part_qos_id = part_qos != NULL;
     r->part_qos_id = part_qos ? part_qos->qos_id : 0;
     return code;

@@ -27,6 +27,8 @@ int policy_partition(const struct ctld *ctld, const Pst__PartitionRecord *p,
                      const Pst__JobRecord *r);
 
 /* Is QosFlag set on r's QOS? */
+/* Is its QOS one that its association may not use any more, where QOS are enforced? */
+bool policy_qos_lost(const struct ctld *ctld, const Pst__JobRecord *r);
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag);
 
 /* ---- rights ---------------------------------------------------------------------------------- */

@@ -218,7 +218,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
             start_proposed(ctld, pass, d, n);
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
-        else if (j && job_is_pending(j->rec))
+        else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))
             note_expected(ctld, j, d);
     }
     gang_settle_fresh(ctld);

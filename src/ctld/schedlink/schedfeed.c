@@ -20,6 +20,7 @@
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/schedlink/partgate.h"
 #include "ctld/schedlink/schedthread.h"
+#include "ctld/front/view.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
 #include "feed/limitrecords.h"
@@ -28,8 +29,8 @@
 struct schedfeed {            /* core thread only */
     struct feed *head, *tail; /* changes of the present batch */
     struct idmap fed;         /* id of a job that the scheduler knows -> anything */
-    struct idmap gated;       /* id of a pending job that a partition keeps out -> anything */
-    bool gates_moved;         /* partitions or accounts changed in this batch */
+    struct idmap gated;       /* id of a pending job that is kept out -> anything */
+    bool gates_moved;         /* partitions, accounts or settings changed in this batch */
 };
 
 int schedfeed_new(struct schedfeed **ret)
@@ -93,7 +94,16 @@ static void note_fed(struct ctld *ctld, const struct job *j)
         must(NULL);
 }
 
-/* Tell the scheduler again of pending jobs that a partition keeps out now, or kept out before. */
+/* A partition or its rights keep the job out. */
+static void note_gated(struct ctld *ctld, const struct job *j)
+{
+    struct idmap *gated = &ctld->feed->gated;
+
+    if (!idmap_get(gated, j->rec->job_id) && idmap_put(gated, j->rec->job_id, gated) < 0)
+        must(NULL);
+}
+
+/* Tell the scheduler again of pending jobs that are kept out now, or were before. */
 static void recheck_gates(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
@@ -101,8 +111,8 @@ static void recheck_gates(struct ctld *ctld)
 
     sf->gates_moved = false;
     for (size_t pos = 0; (j = idmap_next(&ctld->cluster->jobs, &pos));)
-        if (job_is_pending(j->rec) &&
-            (idmap_get(&sf->gated, j->rec->job_id) || partgate_any(ctld, j->rec)))
+        if (job_is_pending(j->rec) && (idmap_get(&sf->gated, j->rec->job_id) ||
+                                       partgate_any(ctld, j->rec) || policy_qos_lost(ctld, j->rec)))
             feed_job(ctld, j);
 }
 
@@ -153,13 +163,21 @@ static bool feed_through_gates(struct ctld *ctld, struct job *j, struct feed *f)
             partgate_forget(j);
         return true;
     }
-    if (!idmap_get(gated, j->rec->job_id) && idmap_put(gated, j->rec->job_id, gated) < 0)
-        must(NULL);
+    note_gated(ctld, j);
     if (f->job.npartitions)
         partgate_forget(j);
     else
         partgate_note(ctld, j);
     return f->job.npartitions > 0;
+}
+
+/* It waits until its QOS is given back. */
+static void note_lost_qos(struct ctld *ctld, struct job *j)
+{
+    note_gated(ctld, j);
+    partgate_forget(j);
+    SET(j->rec, pend_reason, PST__JOB_REASON__REASON_INVALID_QOS);
+    views_mark_job(ctld->views, j);
 }
 
 static void feed_pending(struct ctld *ctld, struct job *j)
@@ -173,6 +191,11 @@ static void feed_pending(struct ctld *ctld, struct job *j)
         j->rec->has_cur_priority = false; /* 0, whatever it was before */
     else if (!j->rec->has_cur_priority)   /* 0 would tell users that it is held */
         SET(j->rec, cur_priority, j->rec->has_priority ? j->rec->priority : 1);
+    if (eligible != INT64_MAX && policy_qos_lost(ctld, j->rec)) {
+        note_lost_qos(ctld, j);
+        feed_job_gone(ctld, j);
+        return;
+    }
     if (eligible == INT64_MAX) {
         note_reason(ctld, j);
         feed_job_gone(ctld, j);
@@ -418,6 +441,12 @@ void feed_params(struct ctld *ctld)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
+static void follow_conf(struct ctld *ctld)
+{
+    feed_params(ctld);
+    ctld->feed->gates_moved = true; /* what is enforced may have changed */
+}
+
 static void follow_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 {
     (void)kind;
@@ -479,7 +508,7 @@ const struct ctld_service schedfeed_service = {
     .name = "schedfeed",
     .recovered = feed_qos,
     .acct_changed = follow_accounts,
-    .reconfigured = feed_params,
+    .reconfigured = follow_conf,
     .batch_end = schedfeed_flush,
     .on_job = follow_job,
     .on_job_gone = follow_job_gone,

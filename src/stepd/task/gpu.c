@@ -142,6 +142,16 @@ static void put_list(char *buf, size_t size, const struct step *s, const struct 
                                    relative ? i : s->gpus->list[i]->minor);
 }
 
+/* Clocks of devices are left alone, and who asked for others learns it. */
+static void tell_freq(const struct step *s, size_t index, int fd)
+{
+    static const char line[] = "GpuFreq=control_disabled\n";
+
+    if (index == 0 && s->launch && envlist_get(&s->env, "SLURM_GPU_FREQ") &&
+        envlist_get(&s->env, "SLURM_GPUS_ON_NODE"))
+        output_tell(fd, line, sizeof(line) - 1);
+}
+
 void gpu_tell(const struct step *s, size_t index, int fd)
 {
     bool ours;
@@ -150,6 +160,7 @@ void gpu_tell(const struct step *s, size_t index, int fd)
     uint64_t all = 0, mine = 0;
     char global[256], local[256], line[sizeof(global) + sizeof(local) + 128];
 
+    tell_freq(s, index, fd);
     if (!bm)
         return;
     for (uint32_t i = 0; i < s->gpus->n && i < GPUBIND_GPUS_MAX; i++) {

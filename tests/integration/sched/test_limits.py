@@ -1,5 +1,6 @@
 """Limits: time, memory, counts, partitions; why a job waits; backfill."""
 
+import getpass
 import re
 
 import pytest
@@ -230,3 +231,15 @@ def test_nice_lowers(make_cluster):
     assert int(c.job(plain)["Priority"]) == int(c.job(nice)["Priority"]) + 100
     c.run("scancel", blocker)
     assert c.wait_end(plain)["StartTime"] <= c.wait_end(nice)["StartTime"]
+
+
+def test_partition_whose_qos_is_missing(make_cluster):
+    """Nobody runs without the limits that the partition is meant to have."""
+    c = make_cluster(nodes=1, partition="QOS=partqos", conf="AccountingStorageEnforce=associations,limits,qos")
+    me = getpass.getuser()
+    c.run("sacctmgr", "-i", "add", "account", "a")
+    c.run("sacctmgr", "-i", "add", "user", me, "account=a")
+    assert c.refused("sbatch", "--wrap", "true") == \
+        "sbatch: error: Batch job submission failed: Invalid qos specification\n"
+    c.run("sacctmgr", "-i", "add", "qos", "partqos")
+    c.wait_state(c.sbatch(wrap="true"), "COMPLETED")
