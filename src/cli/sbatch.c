@@ -161,6 +161,12 @@ static void add_membind(struct envlist *env, const char *text)
     membind_done(&b);
 }
 
+/* Any list of variables, also one with ALL in it, says that the user's environment was asked for. */
+static bool tells_login(const char *export)
+{
+    return export && strcasecmp(export, "ALL") != 0 && strcasecmp(export, "NIL") != 0;
+}
+
 static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
@@ -174,6 +180,8 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
             cli_die(status, "%s", err.text);
     }
     envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
+    if (tells_login(jobopts_get(&s->opts, JO_EXPORT)))
+        envlist_set(&env, "SLURM_GET_USER_ENV", "1");
     envlist_add_options(&env, &s->opts);
     add_membind(&env, jobopts_get(&s->opts, JO_MEM_BIND));
     submit_env(&s->cli, &env);

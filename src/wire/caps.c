@@ -538,6 +538,7 @@ static const struct pb_cap rows[] = {
     PACK("LaunchStep", "task_ids", 65536),
     STR("LaunchStep", "multi_prog", 1 * MIB),
     STR("LaunchStep", "cpu_bind", TEXT),
+    STR("LaunchStep", "het_nodelist", 1 * MIB),
     REP("LaunchStep", "parts", WHOLE, 128),
     ALL("StepPart", TEXT),
     STR("StepPart", "nodes", HOSTS),

@@ -110,6 +110,8 @@ int script_read(const char *path, struct script *ret_script, struct err *err)
     if (r < 0)
         return err_set(err, CLI_EXIT_FAILED, "Unable to read the script: %s", strerror(-r));
     s.path = path ? realpath(path, NULL) : NULL;
+    if (path && !s.path && *path == '/') /* a pipe behind /dev/stdin has no name */
+        s.path = xstrdup_or_die(path);
     *ret_script = s;
     return 0;
 }

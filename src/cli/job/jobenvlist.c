@@ -141,32 +141,24 @@ static bool list_has_all(const char *spec)
 
 bool envlist_wants_login(const char *spec)
 {
-    if (!spec || !*spec || is_word(spec, "NIL"))
+    if (!spec || is_word(spec, "NIL"))
         return false;
     return is_word(spec, "NONE") || !list_has_all(spec);
 }
 
-/* NAME=value with one pair of quotes around the value taken off, or NAME copied from envp. */
+/* NAME=value as it stands, quotes too, or NAME copied from envp. */
 static void export_element(struct envlist *env, char *const *envp, const char *p, size_t len)
 {
     const char *eq = memchr(p, '=', len);
-    size_t name = eq ? (size_t)(eq - p) : len, value_len;
-    const char *value;
 
-    if (name == 0)
+    if (len == 0 || eq == p)
         return;
     if (eq) {
-        value = eq + 1;
-        value_len = len - name - 1;
-        if (value_len >= 2 && (*value == '\'' || *value == '"') && value[value_len - 1] == *value) {
-            value++;
-            value_len -= 2;
-        }
-        put_take(env, xasprintf_or_die("%.*s=%.*s", (int)name, p, (int)value_len, value));
+        put_take(env, xasprintf_or_die("%.*s", (int)len, p));
         return;
     }
     for (; *envp; envp++) {
-        if (strncmp(*envp, p, name) == 0 && (*envp)[name] == '=')
+        if (strncmp(*envp, p, len) == 0 && (*envp)[len] == '=')
             put_take(env, xstrdup_or_die(*envp));
     }
 }
@@ -174,7 +166,7 @@ static void export_element(struct envlist *env, char *const *envp, const char *p
 void envlist_export(struct envlist *env, char *const *envp, const char *spec)
 {
     bool none = is_word(spec, "NONE") || is_word(spec, "NIL");
-    bool all = !spec || !*spec || (!none && list_has_all(spec));
+    bool all = !spec || (!none && list_has_all(spec)); /* "" names none */
 
     for (char *const *e = envp; *e; e++) {
         if ((all || always_goes(*e)) && strchr(*e, '='))
@@ -206,6 +198,8 @@ int envlist_read_file(struct envlist *env, const char *file, struct err *err)
         return err_set(err, CLI_EXIT_FAILED, "Could not open user environment file %.300s", file);
     r = readfile_fd(fd, EXPORT_FILE_MAX - 1, &buf, &len);
     check_mem_or_die(r == -ENOMEM ? r : 0);
+    if (r < 0 && r != -EFBIG)
+        return err_set(err, CLI_EXIT_FAILED, "Could not open user environment file %.300s", file);
     if (r == -EFBIG)
         return err_set(err, CLI_EXIT_FAILED, "The environment file %.300s is larger than 4 MiB",
                        file);

@@ -175,6 +175,17 @@ static bool asks_none(const struct jobopts *jo)
             (jobopts_has(jo, JO_NODELIST) && !*jo->value[JO_NODELIST]));
 }
 
+static bool is_arbitrary(const char *distribution)
+{
+    return distribution && strncasecmp(distribution, "arbitrary", 9) == 0;
+}
+
+/* salloc takes the nodes of SLURM_HOSTFILE in any case: the steps inside are laid out by it. */
+static bool wants_hostfile(const struct jobopts *jo, const char *distribution)
+{
+    return jo->cmd == JOBOPTS_SALLOC || is_arbitrary(distribution);
+}
+
 static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     uint32_t min, max, counts[NODE_COUNTS_MAX];
@@ -199,9 +210,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = jobnodes_list(jo->value[JO_NODELIST], false, &job->req_nodes, err);
     else if (status == 0 && jobopts_has(jo, JO_NODEFILE))
         status = jobnodes_list(jo->value[JO_NODEFILE], true, &job->req_nodes, err);
-    else if (status == 0 && job->distribution &&
-             strncasecmp(job->distribution, "arbitrary", 9) == 0 && getenv("SLURM_HOSTFILE"))
-        status = jobnodes_list(getenv("SLURM_HOSTFILE"), true, &job->req_nodes, err);
+    else if (status == 0 && wants_hostfile(jo, job->distribution))
+        status = jobnodes_hostfile(&job->req_nodes, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
         status = jobnodes_list(jo->value[JO_EXCLUDE], false, &job->exc_nodes, err);
     if (status == 0)
@@ -418,5 +428,7 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
         status = jobnodes_list(jo->value[JO_NODEFILE], true, &spec->nodelist, err);
     if (status == 0 && jobopts_has(jo, JO_EXCLUDE))
         status = jobnodes_list(jo->value[JO_EXCLUDE], false, &spec->exclude, err);
+    if (status == 0 && !is_arbitrary(spec->distribution)) /* where a name counts as often */
+        status = jobnodes_fold(&spec->nodelist, NULL);
     return status == 0 ? gresopts_fill_step(jo, gres_types, spec, err) : status;
 }

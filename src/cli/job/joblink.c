@@ -364,9 +364,16 @@ static void step_refused(struct joblink *l, uint32_t job_id)
     char what[96];
 
     if (bad_job(l->err_code)) {
-        cli_error("Unable to confirm allocation for job %u: %s", job_id,
-                  slurm_err_text(l->err_code));
+        if (l->err_code == ESLURM_INVALID_JOB_ID)
+            cli_error("Unable to confirm allocation for job %u: %s", job_id,
+                      slurm_err_text(l->err_code));
+        else
+            cli_error("Slurm job %u has expired", job_id);
         cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
+        return;
+    }
+    if (l->err_code == ESLURM_INVALID_NODE_COUNT && l->err_text[0]) {
+        cli_error("%s", l->err_text); /* how many nodes there are says it all */
         return;
     }
     (void)snprintf(what, sizeof(what), "Unable to create step for job %u", job_id);
@@ -411,6 +418,15 @@ static int step_lost(struct joblink *l, const struct step_ask *ask)
     return r;
 }
 
+static void tell_step_cancelled(struct joblink *l, uint32_t job_id)
+{
+    struct signalfd_siginfo info = { 0 };
+
+    if (read(l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        cli_info("Cancelled pending job step with signal %u", info.ssi_signo);
+    cli_error("Unable to create step for job %u: %s", job_id, slurm_err_text(ESLURM_ALREADY_DONE));
+}
+
 static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply,
                     bool *ret_told)
 {
@@ -430,7 +446,7 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
         if (r >= 0)
             r = next_answer(l, l->wait_id, desc, told ? -1 : STEP_TELL_MS, &frame, &msg);
         if (r == -EINTR) {
-            cli_info("Cancelled pending step for job %u", ask->job_id);
+            tell_step_cancelled(l, ask->job_id);
             return CLI_EXIT_FAILED;
         }
         if (r == -EREMOTEIO) {

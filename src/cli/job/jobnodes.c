@@ -72,6 +72,33 @@ int jobnodes_list(const char *arg, bool file, char **field, struct err *err)
     return status;
 }
 
+int jobnodes_hostfile(char **field, struct err *err)
+{
+    const char *name = getenv("SLURM_HOSTFILE");
+    _cleanup_free_ char *path = NULL;
+
+    if (!name || !*name)
+        return 0;
+    path = xasprintf_or_die("%s%s", strchr(name, '/') ? "" : "./", name);
+    return jobnodes_list(path, true, field, err) == 0
+               ? 0
+               : err_set(err, CLI_EXIT_FAILED, "Failure getting NodeNames from hostfile");
+}
+
+/* "node1*3,node2" is a layout of tasks: which nodes it takes is what stands before the stars. */
+static void drop_counts(char *list)
+{
+    char *to = list;
+
+    for (const char *p = list; *p;) {
+        if (*p == '*' && strspn(p + 1, "0123456789"))
+            p += 1 + strspn(p + 1, "0123456789");
+        else
+            *to++ = *p++;
+    }
+    *to = '\0';
+}
+
 int jobnodes_fold(char **field, size_t *ret_n)
 {
     _cleanup_(hostlist_free) struct hostlist *names = NULL;
@@ -79,6 +106,7 @@ int jobnodes_fold(char **field, size_t *ret_n)
 
     if (!*field || !**field)
         return 0;
+    drop_counts(*field);
     if (hostlist_parse_most(*field, NODES_NAMED_MAX, &names, NULL) < 0) {
         cli_print_fatal("Invalid node list specified");
         return CLI_EXIT_FAILED;

@@ -72,9 +72,11 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
     const char *at;
     size_t len;
 
-    if (strncasecmp(text, "B:", 2) == 0) {
-        s.batch_only = true;
-        text += 2;
+    len = strspn(text, "BbRr");
+    if (len && text[len] == ':') {
+        s.batch_only = strcspn(text, "Bb") < len;
+        s.for_reservation = strcspn(text, "Rr") < len;
+        text += len + 1;
     }
     at = strchr(text, '@');
     len = at ? (size_t)(at - text) : strlen(text);

@@ -12,6 +12,7 @@ struct jobtext_signal {
     unsigned signal;
     uint32_t secs;
     bool batch_only;
+    bool for_reservation; /* "R:": may reservations take the job's nodes? */
 };
 int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, char **ret_canonical);
 /* "TERM", "SIGTERM", "15".  Gives 0 when unknown. */

@@ -293,10 +293,6 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
 
     switch (kind) {
     case KIND_WARN:
-        if (strncasecmp(arg, "R:", 2) == 0)
-            return err_set(
-                err, STATUS_BAD_SPEC,
-                "--signal: R: is not supported: no reservation takes the nodes of a running job here");
         ok = jobtext_signal_parse(arg, &sig, &text) == 0;
         break;
     case KIND_MAILTYPE:
@@ -386,7 +382,7 @@ static int check_memupdate(const char *arg, struct err *err)
 static int check_jobid(const char *arg, struct err *err)
 {
     struct ids ids = { 0 };
-    bool good = ids_parse(arg, &ids, NULL) == 0 && !ids.sluid[0] && !ids.has_step;
+    bool good = ids_parse(arg, &ids, NULL) == 0 && !ids.sluid[0];
 
     ids_done(&ids);
     if (good)

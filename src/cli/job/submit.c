@@ -162,6 +162,24 @@ void submit_check_sharing(struct cli *c, const struct jobopts *jo)
                 "SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ in your slurm.conf");
 }
 
+/* --signal=R: lets reservations take the job's nodes.  No reservation does so here, and where
+ * nothing preempts the answer is known. */
+static void refuse_reserved(struct cli *c, const struct jobopts *jo)
+{
+    struct jobtext_signal sig = { 0 };
+    _cleanup_free_ char *text = NULL;
+
+    if (!jobopts_has(jo, JO_SIGNAL) ||
+        jobtext_signal_parse(jobopts_get(jo, JO_SIGNAL), &sig, &text) < 0 || !sig.for_reservation)
+        return;
+    if (strcasecmp(conf_str(cli_conf(c), CONF_PREEMPT_MODE), "OFF") == 0) {
+        submit_print_code("Batch job submission failed", ESLURM_PREEMPTION_REQUIRED, NULL);
+        exit(cli_error_status());
+    }
+    cli_die(CLI_EXIT_USAGE, "--signal: R: is not supported: no reservation takes the nodes of a "
+                            "running job here");
+}
+
 void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv, int first,
                  Pst__JobRecord *job)
 {
@@ -178,6 +196,7 @@ void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv,
             cli_error("%s", err.text);
         exit(status);
     }
+    refuse_reserved(c, jo);
     drop_spec(c, jo, job);
     short_host(host, sizeof(host));
     job->alloc_host = xstrdup_or_die(host);

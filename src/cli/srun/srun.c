@@ -117,9 +117,6 @@ static void collect_options(struct srun *s)
     cli_set_verbosity(&s->cli, s->parts[0].opts.verbose);
     for (size_t i = 0; i < s->n_parts; i++)
         check_part(s, &s->parts[i]);
-    if (s->job_id && !s->het_size && s->n_parts > 1)
-        cli_die(CLI_EXIT_FAILED, "Job %u is not heterogeneous: a step of it has one part",
-                s->job_id);
     s->opts = s->parts[0].opts;
     s->first = s->parts[0].first;
     if (jobopts_has(&s->opts, JO_ASYNC))
@@ -328,6 +325,12 @@ static int create_step(struct srun *s)
         status = srun_het_step(s, build_step);
         if (status == 0)
             take_het_reply(s);
+    } else if (s->n_parts > 1) {
+        status = srun_shared_step(s, build_step);
+        if (status == 0)
+            take_reply(s, s->parts[0].reply);
+        else
+            srun_unlaunched(s, (uint32_t)status << 8);
     } else {
         status = joblink_step(&s->link, s->job_id, &spec, &reply);
         if (status == 0)
@@ -402,12 +405,15 @@ static void srun_done(struct srun *s)
     free(s->ranks);
     free(s->task_state);
     free(s->bcast_target);
-    if (s->het_reply)
-        protobuf_c_message_free_unpacked(&s->het_reply->base, NULL);
+    for (size_t i = 1; i < s->n_parts && !s->het_reply; i++)
+        if (s->parts[i].reply)
+            protobuf_c_message_free_unpacked(&s->parts[i].reply->base, NULL);
     for (size_t i = 0; i < s->n_parts; i++) {
         free(s->parts[i].multi_prog);
         jobopts_done(&s->parts[i].opts);
     }
+    if (s->het_reply)
+        protobuf_c_message_free_unpacked(&s->het_reply->base, NULL);
     free(s->parts);
     joblink_done(&s->link);
     cli_done(&s->cli);

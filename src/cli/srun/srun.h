@@ -65,7 +65,7 @@ struct srun_part {
     int first, end;
     char *multi_prog;                         /* owned: text of the map */
     uint32_t offset;                          /* of the component */
-    Pst__StepReply *reply;                    /* borrowed from srun */
+    Pst__StepReply *reply;                    /* borrowed from srun, unless parts share a job */
     uint32_t first_rank, n_tasks, first_node; /* of the step */
 };
 
@@ -136,6 +136,9 @@ void srun_take_component(const struct srun *s, const struct srun_part *p);
 typedef void srun_spec_fn(struct srun *s, struct srun_part *p, Pst__StepSpec *ret_spec);
 /* A step over components of the job; the parts get their replies.  0 or the exit status. */
 int srun_het_step(struct srun *s, srun_spec_fn *fill);
+/* A step for each part in the nodes of a job without components; as srun_het_step(), but parts that
+ * were made before one is refused are there. */
+int srun_shared_step(struct srun *s, srun_spec_fn *fill);
 
 /* srun_arbitrary.c: --distribution=arbitrary */
 /* Settle the list of nodes, one a task, and the number of tasks; ends the command on a mistake. */
@@ -225,5 +228,7 @@ void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
                      const ProtobufCMessage *msg);
 /* No frames come from the node any more. */
 void srun_node_done(struct srun *s, struct srun_node *n);
+/* Names of all nodes of all parts, folded; the caller frees. */
+char *srun_all_nodes(const struct srun *s);
 /* An exit code: the greatest counts. */
 void srun_note_exit(struct srun *s, int code, uint32_t status);

@@ -90,7 +90,8 @@ void srun_arbitrary(struct srun_part *p)
         jobopts_clear(&p->opts, JO_DISTRIBUTION);
         return;
     }
-    if (jobnodes_list(nodes ? nodes : nodefile ? nodefile : file, !nodes, &text, &err) != 0)
+    if ((nodes || nodefile ? jobnodes_list(nodes ? nodes : nodefile, !nodes, &text, &err)
+                           : jobnodes_hostfile(&text, &err)) != 0)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(hostlist_new(&all));
     for (const char *at = text; *at;) {

@@ -27,6 +27,8 @@ static void tell_exit(struct srun *s, struct srun_node *n)
     if (n->n_held == 0)
         return;
     qsort(n->held, n->n_held, sizeof(*n->held), by_rank);
+    for (uint32_t i = 0; i < n->n_held; i++)
+        n->held[i] -= n->part->first_rank; /* a component counts its own tasks */
     list = tasks_list(n->held, n->n_held);
     n->n_held = 0;
     if (n->held_status == 0) {

@@ -244,7 +244,8 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->has_umask = true;
     req->rlimits = submit_rlimits(&s->cli, &p->opts, &req->n_rlimits);
     fill_streams(s, req);
-    if (s->het_reply) {
+    if (s->n_parts > 1) {
+        req->het_nodelist = srun_all_nodes(s);
         req->het_nodes = (uint32_t)s->n_nodes;
         req->het_tasks = s->n_tasks;
         req->het_node_offset = p->first_node;
@@ -276,6 +277,7 @@ void srun_free_request(Pst__LaunchStep *req)
     free(req->argv);
     free(req->cpu_bind);
     free(req->tres_bind);
+    free(req->het_nodelist);
     srun_mpi_free(req);
     free(req->environment.data);
     free(req->work_dir);

@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "cli/srun/srun.h"
 
 static struct fan_link *srun_link(const struct srun *s, const struct srun_node *n)
@@ -77,4 +78,18 @@ void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
         for (size_t k = 0; k < s->fans[i].n_links; k++)
             if (s->fans[i].links[k].client)
                 link_send(s, &s->fans[i].links[k], chosen, op, msg);
+}
+
+char *srun_all_nodes(const struct srun *s)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    char *text = NULL;
+
+    check_mem_or_die(hostlist_new(&all));
+    for (size_t i = 0; i < s->n_nodes; i++)
+        if (hostlist_push_list(all, s->nodes[i].name, NULL) < 0)
+            cli_die(cli_error_status(), "Invalid node list: %.200s", s->nodes[i].name);
+    hostlist_uniq(all);
+    check_mem_or_die(hostlist_fold(all, &text));
+    return text;
 }

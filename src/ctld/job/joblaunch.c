@@ -15,19 +15,42 @@
 #include "ctld/job/prologs.h"
 #include "ctld/submit/rlimits.h"
 
-/* "16(x4),8": one number per group of equal neighbours. */
-static char *per_node_text(const Pst__Alloc *a, bool tasks)
+/* CPUs of a node's share that the script may use: whole cores are allocated, and who asked for fewer
+ * threads of each leaves the rest idle. */
+static uint32_t usable_cpus(struct ctld *ctld, const Pst__JobRecord *r, size_t position,
+                            const Pst__AllocGroup *g)
 {
+    const struct node *n = cluster_node(ctld->cluster, r->alloc->node_ids[position]);
+    uint32_t threads = n ? MAX(n->rec->threads_per_core, 1u) : 1,
+             wanted = r->has_threads_per_core ? r->threads_per_core : threads;
+
+    if (r->hint && strstr(r->hint, "nomultithread"))
+        wanted = 1;
+    return wanted && wanted < threads ? MAX(g->cpus / threads * wanted, 1u) : g->cpus;
+}
+
+/* "16(x4),8": tasks or usable CPUs, one number per group of equal neighbours.  The nodes of a group
+ * are taken to be built alike. */
+static char *per_node_text(struct ctld *ctld, const Pst__JobRecord *r, bool tasks)
+{
+    const Pst__Alloc *a = r->alloc;
     struct strbuf sb = STRBUF_INIT;
     char *text = NULL;
-    size_t g = 0;
+    uint32_t v = 0, nodes = 0;
 
-    while (g < a->n_groups) {
-        uint32_t v = tasks ? a->groups[g]->tasks : a->groups[g]->cpus, nodes = 0;
+    for (size_t g = 0, at = 0; g <= a->n_groups; g++) {
+        bool more = g < a->n_groups;
+        uint32_t next = !more   ? 0
+                        : tasks ? a->groups[g]->tasks
+                                : usable_cpus(ctld, r, at, a->groups[g]);
 
-        for (; g < a->n_groups && (tasks ? a->groups[g]->tasks : a->groups[g]->cpus) == v; g++)
-            nodes += a->groups[g]->nodes;
-        strbuf_addf(&sb, nodes > 1 ? "%s%u(x%u)" : "%s%u", sb.len ? "," : "", v, nodes);
+        if (nodes && (!more || next != v)) {
+            strbuf_addf(&sb, nodes > 1 ? "%s%u(x%u)" : "%s%u", sb.len ? "," : "", v, nodes);
+            nodes = 0;
+        }
+        v = next;
+        nodes += more ? a->groups[g]->nodes : 0;
+        at += more ? a->groups[g]->nodes : 0;
     }
     if (strbuf_detach(&sb, &text) < 0) {
         log_fatal("out of memory while telling a node");
@@ -49,9 +72,11 @@ static void job_on_node(struct ctld *ctld, const struct job *j, size_t position,
     SET(out, run_id, j->rec->db_id);
     out->node_name = n ? n->rec->name : NULL;
     SET(out, node_index, (uint32_t)position);
-    out->cpus_per_node = per_node_text(a, false);
+    out->cpus_per_node = per_node_text(ctld, j->rec, false);
+    SET(out, usable_cpus, usable_cpus(ctld, j->rec, position, g));
     /* When the user gave no number of tasks, there are as many tasks as CPUs. */
-    out->tasks_per_node = per_node_text(a, j->rec->has_num_tasks || j->rec->has_ntasks_per_node);
+    out->tasks_per_node =
+        per_node_text(ctld, j->rec, j->rec->has_num_tasks || j->rec->has_ntasks_per_node);
     out->cluster_name = ctld->cluster->rec->name;
     SET(out, cpus, g->cpus);
     out->cpu_ids = g->cpu_ids;

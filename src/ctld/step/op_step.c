@@ -1,10 +1,25 @@
 /* op_step.c - requests for steps: a step of one job, or over the components of one */
+#include <stdio.h>
+
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/step/async.h"
 #include "ctld/step/stepcreate.h"
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
+
+/* The user is told how many nodes there are when he asked for more. */
+static void refuse_step(struct ctld *ctld, struct cmd *cmd, const struct job *j,
+                        const Pst__StepSpec *spec, int r)
+{
+    size_t nodes = j->rec->alloc ? j->rec->alloc->n_node_ids : 0;
+    char text[80];
+
+    (void)snprintf(text, sizeof(text), "Only allocated %zu nodes asked for %u", nodes,
+                   spec->min_nodes);
+    core_error(ctld, cmd, r,
+               r == ESLURM_INVALID_NODE_COUNT && spec->min_nodes > nodes ? text : NULL);
+}
 
 void op_step_create(struct ctld *ctld, struct cmd *cmd)
 {
@@ -36,7 +51,7 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
         steps_queue_add(ctld, req->job_id, cmd, 0, spec, NULL);
     else
-        core_error(ctld, cmd, r, NULL);
+        refuse_step(ctld, cmd, j, spec, r);
 }
 
 void op_het_step_create(struct ctld *ctld, struct cmd *cmd)

@@ -249,8 +249,9 @@ static int check_layout(const struct noded *d, const Pst__LaunchStep *launch,
 
     if (r < 0)
         return r;
-    /* Ranks go through all components of a step; how many this one has is in the credential. */
-    if (cred->step->het_job_id && launch->has_het_tasks)
+    /* Ranks go through all parts of a step over components, or of one line of srun; how many tasks
+     * this one has is in the credential. */
+    if (launch->has_het_tasks)
         ranks = MIN(launch->het_tasks, HET_RANKS_MAX);
     if ((long)launch->node_index != at || launch->n_task_ids == 0 ||
         launch->n_task_ids > cred->step->num_tasks)

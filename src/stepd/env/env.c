@@ -21,6 +21,12 @@ static const char *const hydra_vars[][2] = {
 #undef V
 };
 
+static void set_launcher_hints(struct envlist *el, const Pst__StepFile *sf)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(hydra_vars) && !sf->no_hydra; i++)
+        envlist_default(el, hydra_vars[i][0], hydra_vars[i][1]);
+}
+
 /* Left over from a step or an array task around the submission. */
 static const char *const step_vars[] = {
     "SLURM_STEP_NODELIST",
@@ -120,18 +126,21 @@ static void set_threads(struct envlist *el, const Pst__JobRecord *j)
             j->has_threads_per_core ? j->threads_per_core : 1);
 }
 
+/* A submission from inside a job leaves what that job said of tasks and of memory of nodes to this
+ * one, unless it says so itself. */
 static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t node_mem_mib)
 {
-    set_opt(el, "SLURM_CPUS_PER_TASK", j->has_cpus_per_task, j->cpus_per_task);
+    if (j->has_cpus_per_task || envlist_get(el, "SLURM_CPUS_PER_TASK"))
+        envlist_setu(el, "SLURM_CPUS_PER_TASK", j->has_cpus_per_task ? j->cpus_per_task : 1);
     set_tres_per_task(el, j);
     set_opt(el, "SLURM_CPUS_PER_GPU", j->has_cpus_per_gpu, j->cpus_per_gpu);
     set_opt(el, "SLURM_MEM_PER_CPU", j->has_mem_per_cpu_mib && j->mem_per_cpu_mib,
             j->mem_per_cpu_mib);
     set_opt(el, "SLURM_MEM_PER_GPU", j->has_mem_per_gpu_mib && j->mem_per_gpu_mib,
             j->mem_per_gpu_mib);
-    set_opt(el, "SLURM_MEM_PER_NODE",
-            j->has_mem_per_node_mib && (j->mem_per_node_mib || node_mem_mib),
-            j->mem_per_node_mib ? j->mem_per_node_mib : node_mem_mib);
+    if (j->has_mem_per_node_mib && (j->mem_per_node_mib || node_mem_mib))
+        envlist_setu(el, "SLURM_MEM_PER_NODE",
+                     j->mem_per_node_mib ? j->mem_per_node_mib : node_mem_mib);
     set_opt(el, "SLURM_NTASKS_PER_NODE", j->has_ntasks_per_node, j->ntasks_per_node);
     set_opt(el, "SLURM_NTASKS_PER_CORE", j->has_ntasks_per_core, j->ntasks_per_core);
     set_opt(el, "SLURM_NTASKS_PER_SOCKET", j->has_ntasks_per_socket, j->ntasks_per_socket);
@@ -171,14 +180,25 @@ static void set_topology(struct envlist *el, const Pst__StepFile *sf)
                 sf->topology_pattern ? sf->topology_pattern : "node");
 }
 
-static void set_home(struct envlist *el, const Pst__StepFile *sf)
+static void set_tmpdir(struct envlist *el)
 {
     const char *tmp = envlist_get(el, "TMPDIR");
 
     if (!tmp || access(tmp, F_OK) < 0)
         envlist_set(el, "TMPDIR", "/tmp");
+}
+
+/* Who asked for no variable at all gets none of the user's either. */
+static void set_user(struct envlist *el, const Pst__StepFile *sf)
+{
+    const Pst__JobRecord *j = sf->job->job;
+
+    if (j->export_env && strcasecmp(j->export_env, "NIL") == 0)
+        return;
     envlist_default(el, "HOME", sf->home);
     envlist_default(el, "SHELL", sf->shell);
+    envlist_default(el, "USER", j->user_name);
+    envlist_default(el, "LOGNAME", j->user_name);
 }
 
 static const char *exclusive_word(uint32_t exclusive)
@@ -225,7 +245,8 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     set_distribution(el, j->distribution);
     gpu_env(sf, on->gres, on->n_gres, "SLURM_JOB_GPUS", el);
     set_topology(el, sf);
-    set_home(el, sf);
+    set_tmpdir(el);
+    set_user(el, sf);
     envlist_set(el, "SLURM_JOB_NAME", j->name);
     envlist_set(el, "SLURM_JOB_NODELIST", j->alloc ? j->alloc->nodes : on->node_name);
     envlist_set(el, "SLURM_NODELIST", j->alloc ? j->alloc->nodes : on->node_name);
@@ -234,9 +255,11 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     env_counts(j->alloc, false, cpus, sizeof(cpus));
     envlist_set(el, "SLURM_JOB_CPUS_PER_NODE", on->cpus_per_node ? on->cpus_per_node : cpus);
     envlist_set(el, "SLURM_TASKS_PER_NODE", on->tasks_per_node ? on->tasks_per_node : cpus);
-    envlist_setu(el, "SLURM_CPUS_ON_NODE", on->cpus);
-    set_opt(el, "SLURM_NTASKS", tasks > 0, tasks);
-    set_opt(el, "SLURM_NPROCS", tasks > 0, tasks);
+    envlist_setu(el, "SLURM_CPUS_ON_NODE", on->has_usable_cpus ? on->usable_cpus : on->cpus);
+    if (tasks > 0) {
+        envlist_setu(el, "SLURM_NTASKS", tasks);
+        envlist_setu(el, "SLURM_NPROCS", tasks);
+    }
     env_het(el, on->het_jobs, on->n_het_jobs);
     envlist_set(el, "SLURM_JOB_OVERSUBSCRIBE", j->oversubscribe ? "YES" : "NO");
     envlist_set(el, "SLURM_JOB_EXCLUSIVE",
@@ -255,12 +278,9 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     envlist_set(el, "SLURM_STEPID", "-5");
     envlist_set(el, "ENVIRONMENT", "BATCH");
     envlist_set(el, "HOSTNAME", host);
-    envlist_default(el, "USER", j->user_name);
-    envlist_default(el, "LOGNAME", j->user_name);
     if (sf->task_prolog)
         envlist_set(el, "SLURM_SCRIPT_CONTEXT", "prolog_task");
-    for (size_t i = 0; i < ARRAY_SIZE(hydra_vars) && !sf->no_hydra; i++)
-        envlist_default(el, hydra_vars[i][0], hydra_vars[i][1]);
+    set_launcher_hints(el, sf);
 }
 
 static void set_gtids(struct envlist *el, const Pst__LaunchStep *launch)
@@ -281,7 +301,10 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     char counts[512], id[16];
 
     env_counts(step->alloc, true, counts, sizeof(counts));
-    envlist_set(el, "SLURM_STEP_NODELIST", step->alloc ? step->alloc->nodes : NULL);
+    envlist_set(el, "SLURM_STEP_NODELIST",
+                launch->het_nodelist ? launch->het_nodelist
+                : step->alloc        ? step->alloc->nodes
+                                     : NULL);
     /* ranks and node numbers go through all components, so do the counts */
     if (launch->has_het_nodes)
         nodes = launch->het_nodes;
@@ -333,7 +356,8 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     if (sf->cgroup && sf->cgroup->has_oom_group) /* where the node decides by itself */
         envlist_setu(el, "SLURM_OOM_KILL_STEP", sf->cgroup->oom_group);
     envlist_set(el, "SLURM_JOB_GROUP", j->group_name);
-    envlist_default(el, "SLURM_JOB_NAME", j->name);
+    /* who joins a job from outside has no name of the job: the step's is told */
+    envlist_default(el, "SLURM_JOB_NAME", sf->step->name ? sf->step->name : j->name);
     envlist_set(el, "SLURM_JOB_NODELIST", j->alloc ? j->alloc->nodes : NULL);
     envlist_set(el, "SLURM_NODELIST", j->alloc ? j->alloc->nodes : NULL);
     envlist_setu(el, "SLURM_JOB_NUM_NODES", env_alloc_nodes(j->alloc));
@@ -342,7 +366,9 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     set_step(el, sf);
     set_gtids(el, launch);
     set_topology(el, sf);
-    set_home(el, sf);
+    set_tmpdir(el);
+    envlist_default(el, "HOME", sf->home);
+    envlist_default(el, "SHELL", sf->shell);
     envlist_set(el, "SLURMD_NODENAME", sf->job->node_name);
     envlist_setu(el, "SLURM_NODEID", launch->node_index + launch->het_node_offset);
     envlist_default(el, "SLURMD_DEBUG", "2");
@@ -358,6 +384,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
         set_container(el, launch->container, launch->container_id, launch->runtime);
     if (launch->label)
         envlist_set(el, "SLURM_LABELIO", "1");
+    set_launcher_hints(el, sf);
     if (sf->task_prolog || launch->task_prolog)
         envlist_set(el, "SLURM_SCRIPT_CONTEXT", "prolog_task");
 }

@@ -320,7 +320,7 @@ def test_environment_of_an_array_task(c):
 @pytest.mark.parametrize("export,shown", [
     (None, "a b"), ("--export=ALL", "a b"), ("--export=A", "a unset"), ("--export=A,B=x", "a x"),
     ("--export=ALL,B=y", "a y"), ("--export=NONE", "unset unset"), ("--export=B=x", "unset x"),
-    ("--export=NIL", "unset unset"), ("--export=A='1,2',B", "1,2 b")])
+    ("--export=NIL", "unset unset"), ("--export=A='1,2',B", "'1,2' b")])
 def test_export(c, export, shown):
     job = c.sbatch(*([export] if export else []), wrap="echo ${A-unset} ${B-unset}; echo $SLURM_JOB_ID",
                    env={"A": "a", "B": "b"})

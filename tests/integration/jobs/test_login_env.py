@@ -33,5 +33,5 @@ def test_what_was_submitted_wins(cluster):
 
 def test_signal_of_reservations_is_refused(cluster):
     done = cluster.run("sbatch", "--signal=R:USR1@60", "--wrap", "true", check=False)
-    assert done.returncode != 0 and "no reservation takes the nodes of a running job here" in done.stderr
+    assert done.returncode != 0 and "Preemption is required but is disabled on this system" in done.stderr
     assert cluster.run("squeue", "-h").stdout == ""

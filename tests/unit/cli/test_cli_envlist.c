@@ -28,7 +28,7 @@ static const struct {
     { "FOO=9,PATH", "9", NULL, "/bin", NULL, true },
     { "ALL,FOO=9", "9", "2", "/bin", NULL, false },
     { "FOO=9,ALL", "9", "2", "/bin", NULL, false },
-    { "EXTRA='a,b',FOO", "1", NULL, NULL, "a,b", true },
+    { "EXTRA='a,b',FOO", "1", NULL, NULL, "'a,b'", true },
     { "NOSUCH,EXTRA=", NULL, NULL, NULL, "", true },
 };
 
