@@ -34,7 +34,7 @@ struct sinfo {
     struct cli cli;
     struct json_option json;
     const char *format, *format_long, *sort, *clusters;
-    bool all, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
+    bool all, hide, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
         summarize, reasons, reservations, format_given, partition_given;
     uint32_t iterate_s;
     char **partitions;
@@ -73,9 +73,17 @@ static int take_nodes(void *at, const struct opt *opt, const char *arg, struct e
 {
     struct hostlist **names = at;
 
-    (void)opt;
     *names = hostlist_free(*names);
-    return hostlist_parse(arg, names, err) < 0 ? CLI_EXIT_FAILED : 0;
+    if (hostlist_parse(arg, names, NULL) < 0)
+        return err_set(err, CLI_EXIT_FAILED, "'%s' invalid entry for --%s", arg, opt->name);
+    return 0;
+}
+
+static int take_iterate(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    if (opt_take_count(at, opt, arg, err) == 0)
+        return 0;
+    return err_set(err, CLI_EXIT_FAILED, "Error: invalid entry for --%s=%s", opt->name, arg);
 }
 
 static int take_format(void *at, const struct opt *opt, const char *arg, struct err *err)
@@ -118,8 +126,9 @@ static const struct opt rows[] = {
     OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), NULL, NULL,
         "names", "columns as name[:[.][width][suffix]],..."),
     OPT("future", 'F', OPT_NONE, OPT_FLAG(future), NULL, NULL, NULL, "also nodes in state FUTURE"),
-    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
-    OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, opt_take_count), NULL, NULL, "seconds",
+    OPT("hide", 0, OPT_NONE, OPT_AND(OPT_UNFLAG(all), OPT_GIVEN(hide)), NULL, NULL, NULL,
+        "leave out hidden partitions"),
+    OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, take_iterate), NULL, NULL, "seconds",
         "list again and again"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("list-reasons", 'R', OPT_NONE, OPT_FLAG(reasons), NULL, NULL, NULL,
@@ -165,10 +174,14 @@ static const struct opt_command command = {
     .names = print_names,
 };
 
+/* "all" is no name, but stands for a column of every letter. */
 static void bad_format(void *ctx, const char *spec)
 {
-    (void)ctx;
+    struct sinfo *s = ctx;
+
     cli_error("Invalid job format specification: %s", spec);
+    if (strcasecmp(spec, "all") == 0)
+        check_mem_or_die(fmt_parse_short(&s->fmt, &sinfo_fields, "%all", NULL, NULL));
 }
 
 static void bad_letter(void *ctx, const char *letter)
@@ -181,10 +194,10 @@ static const char *default_format(const struct sinfo *s)
 {
     if (s->summarize)
         return FMT_SUMMARY;
-    if (s->reasons)
-        return s->long_format ? FMT_REASONS_LONG : FMT_REASONS;
     if (s->per_node)
         return s->long_format ? FMT_NODES_LONG : FMT_NODES;
+    if (s->reasons)
+        return s->long_format ? FMT_REASONS_LONG : FMT_REASONS;
     return s->long_format ? FMT_LONG : FMT_DEFAULT;
 }
 
@@ -193,7 +206,7 @@ static void make_format(struct sinfo *s)
     int r;
 
     if (s->format_long)
-        r = fmt_parse_long(&s->fmt, &sinfo_fields, s->format_long, bad_format, NULL);
+        r = fmt_parse_long(&s->fmt, &sinfo_fields, s->format_long, bad_format, s);
     else
         r = fmt_parse_short(&s->fmt, &sinfo_fields, s->format ? s->format : default_format(s),
                             bad_letter, NULL);
@@ -203,18 +216,32 @@ static void make_format(struct sinfo *s)
             s->fmt.cols[i].width = FIT_MIN;
 }
 
-/* "#P" is the order of the configuration, "P" that of the names. */
+/* Letters that are no key have no effect. */
+static char *known_keys(const char *spec)
+{
+    char *known = xstrdup_or_die(spec), *to = known;
+
+    for (const char *p = spec; *p; p++)
+        if (strchr("+-#, ", *p) || fmt_by_letter(&sinfo_fields, *p))
+            *to++ = *p;
+    *to = '\0';
+    return known;
+}
+
+/* "#P" is the order of the configuration, whatever the sign; "P" is that of the names. */
 static void make_order(struct sinfo *s)
 {
-    const char *spec = s->sort ? s->sort : s->per_node ? "N,#P" : "#P,-t";
+    _cleanup_free_ char *spec = known_keys(s->sort ? s->sort : s->per_node ? "N,#P" : "#P,-t");
     size_t key = 0;
     char bad;
 
     if (fmt_sort_parse(&s->order, &sinfo_fields, spec, &bad) < 0)
         cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
     for (const char *p = spec; *p && key < s->order.n; p++) {
-        if (p[0] == '#' && p[1] == 'P')
+        if (p[0] == '#' && p[1] == 'P') {
             s->order.keys[key].field = &sinfo_partition_order;
+            s->order.keys[key].descending = false;
+        }
         key += strchr("+-#, ", *p) ? 0 : 1;
     }
 }
@@ -242,7 +269,7 @@ static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *
     for (size_t i = 0; i < s->n_partitions; i++)
         if (strcmp(s->partitions[i], p->name) == 0)
             return true;
-    return !s->partition_given && (s->all || !p->hidden);
+    return !s->partition_given && (s->all || !p->hidden || (geteuid() == 0 && !s->hide));
 }
 
 static uint64_t hash_text(const char *text, size_t len)

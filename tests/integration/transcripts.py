@@ -100,9 +100,16 @@ class Demo(Cluster):
         return problems
 
     def bash(self, command, timeout=30, text=""):
+        """Recorded were users; root, who may run the tests, sees hidden partitions unless told not to."""
+        if os.geteuid() == 0:
+            command = HIDE + command
         return subprocess.run(["bash", "-c", command], cwd=self.work, env=self.env, text=True, capture_output=True,
                               input=text, timeout=timeout * SLOW)
 
+
+HIDE = """sinfo() { if [ "$SINFO_ALL" ]; then command sinfo "$@"; else command sinfo --hide "$@"; fi; }
+scontrol() { command scontrol --hide "$@"; }
+"""
 
 # ---- masks -----------------------------------------------------------------------------------------
 
@@ -287,8 +294,7 @@ def compare(c, entry):
         out, err = mask(out, c, mine, entry.names), mask(err, c, mine, entry.names)
         for pattern, put in entry.mask:
             out, err = (re.sub(pattern, put, part, flags=re.M) for part in (out, err))
-        if out and not out.endswith("\n"):
-            out += "\n"  # the recorder ended a last line that had no end
+        out, err = (part.rstrip("\n") + "\n" if part.rstrip("\n") else "" for part in (out, err))  # so the recorder did
         lines = out.split("\n")
         text = "\n".join(sorted(lines) if entry.unordered else lines)
         sides.append(f"{text}2> {err}[exit {rc}]")

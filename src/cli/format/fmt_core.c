@@ -122,8 +122,10 @@ int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *sp
         struct fmt_col col = { 0 };
         char letter[2] = { 0 };
 
-        if (!p[1]) /* nothing follows: no column, no text */
-            break;
+        if (!p[1] || p[1] == '%') { /* no column, no text */
+            p++;
+            continue;
+        }
         next = parse_size(parse_marks(p + 1, &col), &col);
         letter[0] = *next;
         col.field = *next || !col.width || !table->bare ? fmt_by_letter(table, *next)
@@ -156,6 +158,10 @@ int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spe
 
         if (!item)
             return -ENOMEM;
+        if (!len) {
+            spec++;
+            continue;
+        }
         name_len = strcspn(item, ":");
         if (item[name_len]) {
             item[name_len] = '\0';
@@ -214,10 +220,18 @@ void fmt_header(const struct fmt *f, struct strbuf *out)
     strbuf_addc(out, '\n');
 }
 
+static void justify_value(const struct fmt_col *col, struct strbuf *out, size_t start)
+{
+    bool star = col->field->starred && col->width && out->len - start > col->width &&
+                out->buf[out->len - 1] == '*';
+
+    fmt_justify(out, start, col->width, col->right);
+    if (star)
+        out->buf[out->len - 1] = '*';
+}
+
 void fmt_row(const struct fmt *f, const void *row, struct strbuf *out)
 {
-    if (!f->n && !f->prefix)
-        return;
     if (f->prefix)
         strbuf_add(out, f->prefix);
     for (size_t i = 0; i < f->n; i++) {
@@ -228,7 +242,7 @@ void fmt_row(const struct fmt *f, const void *row, struct strbuf *out)
         if (out->len > start)
             safetext_clean_n(out->buf + start, out->len - start);
         if (!col->field->uncut || out->len - start < col->width)
-            fmt_justify(out, start, col->width, col->right);
+            justify_value(col, out, start);
         if (col->suffix[0] && !col->suffix[1])
             strbuf_addc(out, col->suffix[0]);
         else if (col->suffix[0])
@@ -430,7 +444,7 @@ static int64_t pool_intern(struct text_pool *p, const char *text, size_t len)
 static int64_t text_key(struct fmt_lines *l, const struct fmt_field *field, const void *row)
 {
     strbuf_reset(&l->scratch);
-    field->get(&l->scratch, row);
+    (field->sort ? field->sort : field->get)(&l->scratch, row);
     if (l->scratch.failed)
         return -ENOMEM;
     return pool_intern(&l->pool, strbuf_str(&l->scratch), l->scratch.len);

@@ -32,6 +32,8 @@ struct fmt_field {
     unsigned kind;     /* the command's own */
     bool unsorted;     /* no letter of a sort order */
     bool uncut;        /* a value longer than the column stays whole */
+    fmt_get_fn *sort;  /* text to sort by; NULL = the value */
+    bool starred;      /* a star at its end stays when the value is cut */
 };
 
 struct fmt_table {
@@ -69,11 +71,11 @@ typedef void fmt_bad_fn(void *ctx, const char *spec);
 
 /* The short form: %[[.]size]letter[text].  "%all" makes every lettered field, '|' between.  Text
  * that looks like a column but is none stays as text after the column before it, unless the table
- * is strict.  -ENOMEM. */
+ * is strict; a % that nothing or another one follows is dropped.  -ENOMEM. */
 int fmt_parse_short(struct fmt *f, const struct fmt_table *table, const char *spec, fmt_bad_fn *bad,
                     void *ctx);
 /* The long form: name[:[.]size[suffix]],... or name:suffix, which makes the column as long as its
- * value; names in any case.  -ENOMEM. */
+ * value; names in any case, empty ones are left out.  -ENOMEM. */
 int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spec, fmt_bad_fn *bad,
                    void *ctx);
 void fmt_done(struct fmt *f);
@@ -81,7 +83,7 @@ void fmt_done(struct fmt *f);
 const struct fmt_field *fmt_by_letter(const struct fmt_table *table, char letter);
 const struct fmt_field *fmt_by_name(const struct fmt_table *table, const char *name);
 
-/* Append a line with its newline.  A format without columns and prefix gives no line for rows. */
+/* Append a line with its newline, which is empty for a format without columns and prefix. */
 void fmt_header(const struct fmt *f, struct strbuf *out);
 void fmt_row(const struct fmt *f, const void *row, struct strbuf *out);
 /* Widen the '#' columns for this row. */

@@ -144,8 +144,9 @@ void sinfo_key(const struct fmt *f, const struct sinfo_row *row, bool per_node, 
 int sinfo_filter_parse(struct sinfo_filter *f, const char *text, char *bad, size_t bad_size)
 {
     f->n = 0;
+    f->none = !*text;
     while (*text) {
-        bool negate = *text == '~';
+        bool negate = *text == '~' || *text == '!';
         size_t len = strcspn(text + negate, ",+&");
         char word[64];
 
@@ -166,6 +167,8 @@ bool sinfo_filter_match(const struct sinfo_filter *f, const struct names_node *n
 {
     bool all = true;
 
+    if (f->none)
+        return false;
     for (size_t i = 0; i < f->n; i++) {
         all = all && names_node_filter_match(f->terms[i].filter, n) != f->terms[i].negate;
         if (!f->terms[i].ends_group)
@@ -413,6 +416,8 @@ static int64_t num_state(const void *row)
 
 ROW_NUMBER(num_partition, r->part_index)
 ROW_NUMBER(num_name, r->node ? r->node_rank : SIZE_MAX / 2)
+/* hosts are sorted against the sign, as programs know it */
+ROW_NUMBER(num_host, r->node ? -(int64_t)r->node_rank : -(int64_t)(SIZE_MAX / 2))
 ROW_NUMBER(num_nodes, r->nodes)
 ROW_NUMBER(num_alloc, r->nodes_alloc)
 ROW_NUMBER(num_cpus_alloc, r->cpus_alloc)
@@ -432,7 +437,7 @@ const struct fmt_field sinfo_partition_order = { 'P',           true,          N
                                                  get_partition, num_partition, NULL, SINFO_KEY };
 
 static const struct fmt_field sinfo_rows[] = {
-    { 0, false, "AllocMem", "ALLOCMEM", get_alloc_mem, NULL, "alloc_mem_mib", SINFO_TOTAL },
+    { 0, false, "AllocMem", "ALLOCMEM", get_alloc_mem, NULL, "alloc_mem_mib", SINFO_KEY },
     { 'S', false, "AllocNodes", "ALLOCNODES", get_alloc_nodes, NULL, NULL, SINFO_KEY },
     { 'a', false, "Available", "AVAIL", get_avail, NULL, NULL, SINFO_KEY },
     { 'V', false, "Cluster", "CLUSTER", get_cluster, NULL, NULL, SINFO_KEY },
@@ -456,11 +461,11 @@ static const struct fmt_field sinfo_rows[] = {
     { 'o', false, "NodeAddr", "NODE_ADDR", get_addr, NULL, "addr", SINFO_KEY },
     { 'A', false, "NodeAI", "NODES(A/I)", get_nodes_ai, num_alloc, NULL, SINFO_TOTAL },
     { 'F', false, "NodeAIOT", "NODES(A/I/O/T)", get_nodes_aiot, num_alloc, NULL, SINFO_TOTAL },
-    { 'n', false, "NodeHost", "HOSTNAMES", get_host, NULL, "hostname", SINFO_KEY },
+    { 'n', false, "NodeHost", "HOSTNAMES", get_host, num_host, "hostname", SINFO_KEY },
     { 'N', false, "NodeList", "NODELIST", get_nodelist, num_name, NULL, SINFO_TOTAL },
     { 'D', false, "Nodes", "NODES", get_nodes, num_nodes, NULL, SINFO_TOTAL },
     { 'h', false, "OverSubscribe", "OVERSUBSCRIBE", get_oversubscribe, NULL, NULL, SINFO_KEY },
-    { 'P', false, "Partition", "PARTITION", get_partition, NULL, NULL, SINFO_KEY },
+    { 'P', false, "Partition", "PARTITION", get_partition, NULL, NULL, SINFO_KEY, .starred = true },
     { 'R', false, "PartitionName", "PARTITION", get_partition_name, NULL, NULL, SINFO_KEY },
     { 0, false, "Port", "PORT", get_port, NULL, "port", SINFO_KEY },
     { 'M', false, "PreemptMode", "PREEMPT_MODE", get_preempt_mode, NULL, NULL, SINFO_KEY },
@@ -486,4 +491,4 @@ static const struct fmt_field sinfo_rows[] = {
     { 0, true, "Share", "OVERSUBSCRIBE", get_oversubscribe, NULL, NULL, SINFO_KEY },
 };
 
-const struct fmt_table sinfo_fields = { sinfo_rows, ARRAY_SIZE(sinfo_rows), "sinfo" };
+const struct fmt_table sinfo_fields = { sinfo_rows, ARRAY_SIZE(sinfo_rows), "sinfo", "AllocMem" };

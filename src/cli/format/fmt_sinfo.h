@@ -55,7 +55,7 @@ void sinfo_row_done(struct sinfo_row *row);
 /* Text that is equal for nodes of one row, by the columns shown. */
 void sinfo_key(const struct fmt *f, const struct sinfo_row *row, bool per_node, struct strbuf *key);
 
-/* "idle,drain+~down": , is OR, + and & are AND, ~ is NOT. */
+/* "idle,drain+~down": , is OR, + and & are AND, ~ and ! are NOT. */
 #define SINFO_FILTER_MAX 64u
 struct sinfo_filter {
     struct {
@@ -64,6 +64,7 @@ struct sinfo_filter {
         bool ends_group; /* last of a conjunction */
     } terms[SINFO_FILTER_MAX];
     size_t n;
+    bool none; /* an empty list selects no node */
 };
 /* Errors: -EINVAL, *ret_bad (static buffer inside f's caller, size given) is the word. */
 int sinfo_filter_parse(struct sinfo_filter *f, const char *text, char *bad, size_t bad_size);

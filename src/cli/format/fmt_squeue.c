@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
@@ -61,6 +62,12 @@ static void get_cron(struct strbuf *sb, const void *row)
     strbuf_add(sb, ((const struct job_row *)row)->job->cron_spec ? "Yes" : "No");
 }
 
+static void get_foreign(struct strbuf *sb, const void *row)
+{
+    (void)row;
+    strbuf_add(sb, "NA"); /* clusters do not federate here */
+}
+
 static void get_zero(struct strbuf *sb, const void *row)
 {
     (void)row;
@@ -98,7 +105,7 @@ GETTER(get_het_offset, if (j->het_job_id) put_u64(sb, j->het_offset); else strbu
 GET_TEXT(get_het_set, j->het_id_set, "N/A")
 GET_TEXT(get_licenses, j->licenses, "(null)")
 GET_TEXT(get_licenses_alloc, j->licenses_alloc, "(null)")
-GET_NUM(get_max_nodes, j->max_nodes)
+GET_NUM(get_max_nodes, j->max_nodes ? j->max_nodes : job_nodes(j))
 GET_NUM(get_min_cpus, job_min_cpus(j))
 GET_TEXT(get_name, j->name, "(null)")
 GET_TEXT(get_network, j->network, "(null)")
@@ -122,7 +129,7 @@ GET_NUM(get_requeue, j->requeue)
 GET_TEXT(get_reservation, j->reservation, "(null)")
 GET_NUM(get_restarts, j->restart_count)
 GET_TEXT(get_sched_nodes, j->sched_nodes, "(null)")
-GET_NUM(get_segment, j->segment_size)
+GETTER(get_segment, if (j->segment_size) put_u64(sb, j->segment_size); else strbuf_add(sb, "N/A");)
 GET_TEXT(get_sluid, j->sluid, "(null)")
 GET_TIME(get_start, job_start_us(r))
 GET_FIXED(get_state, job_state_word(r, false))
@@ -135,13 +142,13 @@ GET_TEXT(get_tres_per_task, j->tres_per_task, "N/A")
 GET_NUM(get_uid, j->uid)
 GET_FIXED(get_user, job_user(j))
 GET_TEXT(get_wckey, j->wckey, "(null)")
-GET_TEXT(get_mcs_label, j->mcs_label, "N/A")
+GET_TEXT(get_mcs_label, j->mcs_label, "(null)")
 GET_TEXT(get_work_dir, j->work_dir, "(null)")
 GET_TEXT(get_gpu_bind, j->gpu_bind, "N/A")
 GET_OPT(get_core_spec, core_spec)
 GET_OPT(get_ntasks_per_core, ntasks_per_core)
 GET_OPT(get_ntasks_per_socket, ntasks_per_socket)
-GET_OPT(get_ntasks_per_node, ntasks_per_node)
+GET_NUM(get_ntasks_per_node, j->ntasks_per_node)
 GET_STAR(get_sockets, sockets_per_node)
 GET_STAR(get_cores, cores_per_socket)
 GET_STAR(get_threads, threads_per_core)
@@ -217,14 +224,14 @@ static int64_t num_time_limit(const void *row)
     return !job_limit(r->job, &minutes, &unlimited) || unlimited ? INT64_MAX : minutes;
 }
 
+GETTER(get_delay_boot, put_short_time(sb, j->delay_boot_s))
+GETTER(get_switch_wait, put_short_time(sb, j->switches_wait_s))
+
 static void get_time_min(struct strbuf *sb, const void *row)
 {
     const struct job_row *r = row;
 
-    if (r->job->has_time_min_min)
-        put_short_time(sb, (int64_t)r->job->time_min_min * 60);
-    else
-        strbuf_add(sb, "N/A");
+    put_short_time(sb, (int64_t)r->job->time_min_min * 60); /* 0: none was asked for */
 }
 
 /* The nodes of a job that has or had them, else why it has none. */
@@ -248,6 +255,18 @@ static void get_reason_list(struct strbuf *sb, const void *row)
         break;
     }
     strbuf_add(sb, job_nodelist(r->job));
+}
+
+/* Jobs sort by their first node; those without nodes come last. */
+static void get_first_node(struct strbuf *sb, const void *row)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    const struct job_row *r = row;
+
+    if (hostlist_parse(job_nodelist(r->job), &hl, NULL) >= 0 && hostlist_count(hl))
+        strbuf_add(sb, hostlist_nth(hl, 0));
+    else
+        strbuf_add(sb, "\x7f");
 }
 
 static void put_file(struct strbuf *sb, const struct job_row *r, enum job_file which)
@@ -281,7 +300,7 @@ NUMBER(num_tmp_disk, j->tmp_disk_mib)
 NUMBER(num_memory, j->has_mem_per_node_mib ? j->mem_per_node_mib : j->mem_per_cpu_mib)
 NUMBER(num_time_used, job_elapsed_s(r))
 NUMBER(num_start, job_start_us(r) > 0 ? job_start_us(r) : INT64_MAX)
-NUMBER(num_end, job_end_us(r) > 0 ? job_end_us(r) : INT64_MAX)
+NUMBER(num_end, job_end_us(r) > 0 ? job_end_us(r) : 0)
 NUMBER(num_submit, j->submit_us)
 NUMBER(num_uid, j->uid)
 NUMBER(num_gid, j->gid)
@@ -299,7 +318,7 @@ NUMBER(num_nice, j->nice)
 #define N_FILE N_ID " batch std_in std_out std_err work_dir restart_count sluid name uid user_name"
 
 static const struct fmt_field job_rows[] = {
-    { 'a', false, "Account", "ACCOUNT", get_account, NULL, "account" },
+    { 'a', false, "Account", "ACCOUNT", get_account, NULL, "account", .unsorted = true },
     { 0, false, "AccrueTime", "ACCRUE_TIME", get_accrue, NULL, "accrue_us eligible_us" },
     { 0, false, "admin_comment", "ADMIN_COMMENT", get_admin_comment, NULL, "admin_comment" },
     { 0, false, "AllocNodes", "ALLOC_NODES", get_alloc_host, NULL, "alloc_host" },
@@ -309,7 +328,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "AssocId", "ASSOC_ID", get_assoc_id, NULL, "assoc_id" },
     { 0, false, "BatchFlag", "BATCH_FLAG", get_batch_flag, NULL, "batch" },
     { 'B', false, "BatchHost", "EXEC_HOST", get_exec_host, NULL, "state batch_host alloc" },
-    { 0, false, "BoardsPerNode", "BOARDS_PER_NODE", get_na, NULL, NULL },
+    { 0, false, "BoardsPerNode", "BOARDS_PER_NODE", get_zero, NULL, NULL },
     { 0, false, "BurstBuffer", "BURST_BUFFER", get_none, NULL, NULL },
     { 0, false, "BurstBufferState", "BURST_BUFFER_STATE", get_none, NULL, NULL },
     { 0, false, "Cluster", "CLUSTER", get_cluster, NULL, NULL },
@@ -331,7 +350,7 @@ static const struct fmt_field job_rows[] = {
       "cpus_per_gpu def_cpus_per_gpu" },
     { 0, false, "CronJob", "CRON_JOB", get_cron, NULL, "cron_spec" },
     { 0, false, "Deadline", "DEADLINE", get_deadline, NULL, "deadline_us" },
-    { 0, false, "DelayBoot", "DELAY_BOOT", get_zero, NULL, NULL },
+    { 0, false, "DelayBoot", "DELAY_BOOT", get_delay_boot, NULL, "delay_boot_s" },
     { 'E', false, "Dependency", "DEPENDENCY", get_dependency, NULL, "dependency" },
     { 0, false, "DerivedEC", "DERIVED_EC", get_derived_ec, NULL, "derived_exit_status" },
     { 0, false, "EligibleTime", "ELIGIBLE_TIME", get_eligible, NULL,
@@ -351,8 +370,9 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "LastSchedEval", "LAST_SCHED_EVAL", get_last_eval, NULL, "last_sched_eval_us" },
     { 'W', false, "Licenses", "LICENSES", get_licenses, NULL, "licenses" },
     { 0, false, "LicensesAlloc", "LICENSES_ALLOC", get_licenses_alloc, NULL, "licenses_alloc" },
-    { 0, false, "MaxCPUs", "MAX_CPUS", get_zero, NULL, NULL },
-    { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL, "max_nodes" },
+    { 0, false, "MaxCPUs", "MAX_CPUS", get_cpus, NULL, N_CPUS },
+    { 0, false, "MaxNodes", "MAX_NODES", get_max_nodes, NULL,
+      "max_nodes alloc min_nodes least_nodes" },
     { 0, false, "mem-per-tres", "MEM_PER_TRES", get_mem_per_tres, NULL,
       "mem_per_gpu_mib def_mem_per_gpu_mib" },
     { 0, false, "MCSLabel", "MCSLABEL", get_mcs_label, NULL, "mcs_label" },
@@ -365,17 +385,17 @@ static const struct fmt_field job_rows[] = {
     { 'j', false, "Name", "NAME", get_name, NULL, "name" },
     { 0, false, "Network", "NETWORK", get_network, NULL, "network" },
     { 'y', false, "Nice", "NICE", get_nice, num_nice, "nice" },
-    { 'N', false, "NodeList", "NODELIST", get_nodelist, NULL, "alloc" },
+    { 'N', false, "NodeList", "NODELIST", get_nodelist, NULL, "alloc", .sort = get_first_node },
     { 0, false, "NTPerCore", "NTASKS_PER_CORE", get_ntasks_per_core, NULL, "ntasks_per_core" },
     { 0, false, "NTPerNode", "NTASKS_PER_NODE", get_ntasks_per_node, NULL, "ntasks_per_node" },
     { 0, false, "NTPerSocket", "NTASKS_PER_SOCKET", get_ntasks_per_socket, NULL,
       "ntasks_per_socket" },
-    { 0, false, "NTPerBoard", "NTASKS_PER_BOARD", get_na, NULL, NULL },
+    { 0, false, "NTPerBoard", "NTASKS_PER_BOARD", get_zero, NULL, NULL },
     { 'C', false, "NumCPUs", "CPUS", get_cpus, num_cpus, N_CPUS },
     { 'D', false, "NumNodes", "NODES", get_nodes, num_nodes, "alloc min_nodes least_nodes" },
     { 0, false, "NumTasks", "TASKS", get_tasks, NULL, N_TASKS },
-    { 0, false, "Origin", "ORIGIN", get_na, NULL, NULL },
-    { 0, false, "OriginRaw", "ORIGIN_RAW", get_na, NULL, NULL },
+    { 0, false, "Origin", "ORIGIN", get_foreign, NULL, NULL },
+    { 0, false, "OriginRaw", "ORIGIN_RAW", get_foreign, NULL, NULL },
     { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
     { 'P', false, "Partition", "PARTITION", get_partition, NULL, "partition" },
     { 0, false, "PendingTime", "PENDING_TIME", get_pending_time, NULL, "state submit_us start_us" },
@@ -385,7 +405,7 @@ static const struct fmt_field job_rows[] = {
     { 'Q', false, "PriorityLong", "PRIORITY", get_priority, num_priority, N_PRIO },
     { 0, false, "Profile", "PROFILE", get_profile, NULL, "profile" },
     { 'q', false, "QOS", "QOS", get_qos, NULL, "qos" },
-    { 'r', false, "Reason", "REASON", get_reason, NULL, N_REASON },
+    { 'r', false, "Reason", "REASON", get_reason, NULL, N_REASON, .unsorted = true },
     { 'R', false, "ReasonList", "NODELIST(REASON)", get_reason_list, NULL, N_REASON " alloc" },
     { 0, false, "Reboot", "REBOOT", get_reboot, NULL, "reboot" },
     { 'n', false, "ReqNodes", "REQ_NODES", get_req_nodes, NULL, "req_nodes" },
@@ -398,13 +418,13 @@ static const struct fmt_field job_rows[] = {
     { 'z', false, "SCT", "S:C:T", get_sct, NULL,
       "sockets_per_node cores_per_socket threads_per_core" },
     { 0, false, "SegmentSize", "SEGMENT_SIZE", get_segment, NULL, "segment_size" },
-    { 0, false, "SiblingsActive", "ACTIVE_SIBLINGS", get_na, NULL, NULL },
-    { 0, false, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", get_na, NULL, NULL },
-    { 0, false, "SiblingsViable", "VIABLE_SIBLINGS", get_na, NULL, NULL },
-    { 0, false, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", get_na, NULL, NULL },
+    { 0, false, "SiblingsActive", "ACTIVE_SIBLINGS", get_foreign, NULL, NULL },
+    { 0, false, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", get_foreign, NULL, NULL },
+    { 0, false, "SiblingsViable", "VIABLE_SIBLINGS", get_foreign, NULL, NULL },
+    { 0, false, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", get_foreign, NULL, NULL },
     { 's', false, "SLUID", "SLUID", get_sluid, NULL, "sluid", 0, true },
     { 'H', false, "Sockets", "SOCKETS_PER_NODE", get_sockets, NULL, "sockets_per_node" },
-    { 0, false, "SPerBoard", "SOCKETS_PER_BOARD", get_na, NULL, NULL },
+    { 0, false, "SPerBoard", "SOCKETS_PER_BOARD", get_zero, NULL, NULL },
     { 'S', false, "StartTime", "START_TIME", get_start, num_start, N_TIME },
     { 'T', false, "State", "STATE", get_state, NULL, N_STATE },
     { 't', false, "StateCompact", "ST", get_state_compact, NULL, N_STATE },
@@ -430,9 +450,9 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "tres-per-task", "TRES_PER_TASK", get_tres_per_task, NULL, "tres_per_task" },
     { 'U', false, "UserId", "UID", get_uid, num_uid, "uid" },
     { 'u', false, "UserName", "USER", get_user, NULL, "uid user_name" },
-    { 0, false, "Wait4Switch", "WAIT4SWITCH", get_zero, NULL, NULL },
+    { 0, false, "Wait4Switch", "WAIT4SWITCH", get_switch_wait, NULL, "switches_wait_s" },
     { 'w', false, "WCKey", "WCKEY", get_wckey, NULL, "wckey" },
-    { 'Z', false, "WorkDir", "WORK_DIR", get_work_dir, NULL, "work_dir" },
+    { 'Z', false, "WorkDir", "WORK_DIR", get_work_dir, NULL, "work_dir", .unsorted = true },
     { 'b', true, "Gres", "TRES_PER_NODE", get_tres_per_node, NULL, "tres_per_node" },
     { 0, true, "PackJobId", "HET_JOB_ID", get_het_id, NULL, "het_job_id" },
     { 0, true, "PackJobIdSet", "HET_JOB_ID_SET", get_het_set, NULL, "het_job_id het_id_set" },

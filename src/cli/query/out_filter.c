@@ -82,7 +82,9 @@ int filter_parse_states(const char *list, struct filter_states *ret, char **ret_
             s.all = true;
         } else if (is_foreign_state(words[i])) {
             s.flags |= FOREIGN_STATE;
-        } else if (names_job_state_parse(words[i], &m) < 0) {
+        } else if (strcasecmp(words[i], "launch_failed") ==
+                       0 || /* a flag, and no state to ask for */
+                   names_job_state_parse(words[i], &m) < 0) {
             *ret_bad = xstrdup_or_die(words[i]);
             r = -EINVAL;
         } else if (m.is_flag) {

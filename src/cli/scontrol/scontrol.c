@@ -41,7 +41,8 @@ static const struct opt rows[] = {
         "taken for compatibility: clusters do not federate here"),
     OPT("future", 'F', OPT_NONE, OPT_FLAG(future), "@FUTURE", NULL, NULL,
         "also nodes in state FUTURE"),
-    OPT("hide", 0, OPT_NONE, OPT_UNFLAG(all), NULL, NULL, NULL, "leave out hidden partitions"),
+    OPT("hide", 0, OPT_NONE, OPT_AND(OPT_UNFLAG(all), OPT_GIVEN(hide)), NULL, NULL, NULL,
+        "leave out hidden partitions"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
@@ -92,6 +93,7 @@ static void cmd_all(struct scontrol *s, int argc, char **argv)
     (void)argc;
     (void)argv;
     s->all = true;
+    s->hide = false;
 }
 
 static void cmd_hide(struct scontrol *s, int argc, char **argv)
@@ -99,6 +101,7 @@ static void cmd_hide(struct scontrol *s, int argc, char **argv)
     (void)argc;
     (void)argv;
     s->all = false;
+    s->hide = true;
 }
 
 static void cmd_details(struct scontrol *s, int argc, char **argv)

@@ -15,7 +15,7 @@ struct scontrol {
     struct client *client; /* connected at the first request */
     struct show_opts show;
     struct json_option json;
-    bool all, future, quiet;
+    bool all, hide, future, quiet;
     bool changes_only; /* watch */
     const char *since, *clusters;
     int argc; /* of the command line, for JSON's meta */

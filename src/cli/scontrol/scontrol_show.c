@@ -374,7 +374,7 @@ static void show_partitions(struct scontrol *s, const char *name)
         _cleanup_free_ char *nodes_tres = NULL, *tres = NULL;
 
         if ((name && strcmp(name, p->name) != 0) ||
-            (p->hidden && !s->all && (!name || geteuid() != 0)))
+            (p->hidden && !s->all && (s->hide || geteuid() != 0)))
             continue;
         check_mem_or_die(cluster_part_tres(&t, &t.parts[i], &nodes_tres));
         tres = add_licenses(s, nodes_tres);

@@ -16,6 +16,21 @@
 #include "cli/squeue/squeue.h"
 #include "model/words/names.h"
 
+/* A line between what is wrong with the filters and what follows. */
+static void end_sentence(void)
+{
+    (void)fputc('\n', stderr);
+}
+
+static int take_iterate(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    if (opt_take_count(at, opt, arg, err) == 0)
+        return 0;
+    cli_error("%s", err->text);
+    end_sentence();
+    return err_set(err, CLI_EXIT_FAILED, "%s", "");
+}
+
 static int take_states(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     _cleanup_free_ char *bad = NULL;
@@ -24,9 +39,44 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     if (filter_parse_states(arg, at, &bad) < 0) {
         cli_error("Invalid job state specified: %s", bad);
         cli_error("Valid job states include: %s", filter_state_words());
+        end_sentence();
         return CLI_EXIT_FAILED;
     }
     return 0;
+}
+
+/* A list without a name selects no job: it becomes that of a name that nothing has. */
+static int take_list(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+#define LIST(member) offsetof(Pst__JobFilter, member), offsetof(Pst__JobFilter, n_##member)
+    static const struct {
+        const char *option;
+        size_t words, count;
+    } lists[] = { { "account", LIST(accounts) },
+                  { "name", LIST(names) },
+                  { "partition", LIST(partitions) },
+                  { "qos", LIST(qos) },
+                  { "reservation", LIST(reservations) } };
+#undef LIST
+    struct squeue *q = at;
+    Pst__JobFilter *f = &q->filter.request;
+
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++) {
+        char ***words = (char ***)(void *)((char *)f + lists[i].words);
+        size_t *n = (size_t *)(void *)((char *)f + lists[i].count);
+
+        if (strncmp(opt->name, lists[i].option, strlen(lists[i].option)) != 0)
+            continue;
+        argwords_add(words, n, arg);
+        if (!*n) {
+            *words = xmalloc_or_die(sizeof(**words));
+            (*words)[(*n)++] = xstrdup_or_die("");
+        }
+        return 0;
+    }
+    if (!arg[strspn(arg, ",")])
+        filter_add_number(&f->uids, &f->n_uids, FILTER_NO_UID);
+    return jobfilter_take_users(&q->filter, opt, arg, err);
 }
 
 static int set_ids(struct squeue *q, const char *arg, struct err *err)
@@ -38,6 +88,8 @@ static int set_ids(struct squeue *q, const char *arg, struct err *err)
         return CLI_EXIT_FAILED;
     if (!ids->n) /* a list of no job selects none */
         ids->ids[ids->n++] = (struct ids){ .job_id = SQUEUE_NO_JOB };
+    for (size_t i = 0; i < ids->n; i++)
+        ids->ids[i].has_het = false; /* a component stands for all */
     for (size_t i = 0; i < ids->n; i++)
         if (ids->ids[i].array == IDS_TASK_SET)
             return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %s", arg);
@@ -54,6 +106,20 @@ static int take_jobs(void *at, const struct opt *opt, const char *arg, struct er
     return arg ? set_ids(q, arg, err) : 0;
 }
 
+/* Steps have a job and a number. */
+static int set_step_ids(struct squeue *q, const char *arg, struct err *err)
+{
+    const struct filter_ids *ids = &q->filter.ids;
+
+    if (set_ids(q, arg, err) != 0)
+        return err_set(err, CLI_EXIT_FAILED, "Invalid job_step id: %s.\?\?", arg);
+    for (size_t i = 0; i < ids->n; i++)
+        if (!ids->ids[i].has_step && ids->ids[i].job_id != SQUEUE_NO_JOB)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid job_step id: %u.\?\?",
+                           ids->ids[i].job_id);
+    return 0;
+}
+
 static int take_steps(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     struct squeue *q = at;
@@ -61,14 +127,15 @@ static int take_steps(void *at, const struct opt *opt, const char *arg, struct e
     (void)opt;
     q->steps = true;
     q->steps_word_missing = !arg;
-    return arg ? set_ids(q, arg, err) : 0;
+    return arg ? set_step_ids(q, arg, err) : 0;
 }
 
 #define OPT_INTO struct squeue
 static const struct opt rows[] = {
-    OPT("account", 'A', OPT_REQ, JOBFILTER_ACCOUNTS(filter), "@ACCOUNT", NULL, "names",
-        "jobs charged to these accounts"),
-    OPT("accounts", 0, OPT_REQ, JOBFILTER_ACCOUNTS(filter), NULL, NULL, "names"),
+    OPT("account", 'A', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)),
+        "@ACCOUNT", NULL, "names", "jobs charged to these accounts"),
+    OPT("accounts", 0, OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), NULL,
+        NULL, "names"),
     OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also jobs of hidden partitions"),
     OPT("array", 'r', OPT_NONE, OPT_FLAG(array), "@ARRAY", NULL, NULL,
         "one line for each task of an array"),
@@ -82,13 +149,15 @@ static const struct opt rows[] = {
         "say why pending jobs wait, and what would start them"),
     OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
-    OPT("format", 'o', OPT_REQ, OPT_AND(OPT_TEXT(format), OPT_BUT(format_long)), "@FORMAT", NULL,
+    OPT("format", 'o', OPT_REQ,
+        OPT_AND(OPT_TEXT(format), OPT_BUT(format_long), OPT_GIVEN(format_given)), "@FORMAT", NULL,
         "format", "columns as %[.][width]letter"),
-    OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), "@FORMAT2", NULL,
-        "names", "columns as name[:[.][width][suffix]],..."),
+    OPT("Format", 'O', OPT_REQ,
+        OPT_AND(OPT_TEXT(format_long), OPT_BUT(format), OPT_GIVEN(format_long_given)), "@FORMAT2",
+        NULL, "names", "columns as name[:[.][width][suffix]],..."),
     OPT("hide", 0, OPT_NONE, OPT_AND(OPT_UNFLAG(all), OPT_GIVEN(hide)), NULL, NULL, NULL,
         "leave out jobs of hidden partitions"),
-    OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, opt_take_count), NULL, NULL, "seconds",
+    OPT("iterate", 'i', OPT_REQ, OPT_TAKE(iterate_s, take_iterate), NULL, NULL, "seconds",
         "list again and again"),
     OPT("jobs", 'j', OPT_OPT, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
@@ -98,9 +167,10 @@ static const struct opt rows[] = {
         "taken for compatibility: clusters do not federate here"),
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("me", 0, OPT_NONE, JOBFILTER_ME(filter), NULL, NULL, NULL, "my own jobs"),
-    OPT("name", 'n', OPT_REQ, JOBFILTER_NAMES(filter), "@NAMES", NULL, "names",
-        "jobs with these names"),
-    OPT("names", 0, OPT_REQ, JOBFILTER_NAMES(filter), NULL, NULL, "names"),
+    OPT("name", 'n', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), "@NAMES",
+        NULL, "names", "jobs with these names"),
+    OPT("names", 0, OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), NULL, NULL,
+        "names"),
     OPT("no-snapshot", 0, OPT_NONE, OPT_FLAG(changes_only)),
     OPT("noconvert", 0, OPT_NONE, OPT_FLAG(noconvert), NULL, NULL, NULL, "keep the units of sizes"),
     OPT("nodelist", 'w', OPT_REQ, JOBFILTER_NODES(filter), NULL, NULL, "nodes",
@@ -110,14 +180,16 @@ static const struct opt rows[] = {
         "everybody's jobs but mine"),
     OPT("only-job-state", 0, OPT_NONE, OPT_FLAG(only_state), NULL, NULL, NULL,
         "only ids and states"),
-    OPT("partition", 'p', OPT_REQ, JOBFILTER_PARTITIONS(filter), "@PARTITION", NULL, "names",
-        "jobs of these partitions"),
-    OPT("partitions", 0, OPT_REQ, JOBFILTER_PARTITIONS(filter), NULL, NULL, "names"),
+    OPT("partition", 'p', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)),
+        "@PARTITION", NULL, "names", "jobs of these partitions"),
+    OPT("partitions", 0, OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), NULL,
+        NULL, "names"),
     OPT("priority", 'P', OPT_NONE, OPT_FLAG(per_partition), "@PRIORITY", NULL, NULL,
         "one line for each partition a pending job names"),
-    OPT("qos", 'q', OPT_REQ, JOBFILTER_QOS(filter), "@QOS", NULL, "names", "jobs with these QOS"),
-    OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
-        "jobs in these reservations"),
+    OPT("qos", 'q', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), "@QOS",
+        NULL, "names", "jobs with these QOS"),
+    OPT("reservation", 'R', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)),
+        NULL, NULL, "names", "jobs in these reservations"),
     OPT("running-over", 0, OPT_REQ,
         OPT_AND(OPT_TAKE(filter.over_s, jobfilter_take_run_time), OPT_GIVEN(filter.have_over)),
         NULL, NULL, "time", "jobs that have run longer than this"),
@@ -137,9 +209,10 @@ static const struct opt rows[] = {
         NULL, "states", "jobs in these states, or all"),
     OPT("steps", 's', OPT_OPT, OPT_TAKE_ALL(take_steps), NULL, NULL, "ids",
         "job steps instead of jobs"),
-    OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), "@USERS", NULL, "names",
-        "jobs of these users"),
-    OPT("users", 0, OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names"),
+    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), "@USERS",
+        NULL, "names", "jobs of these users"),
+    OPT("users", 0, OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), NULL, NULL,
+        "names"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("watch", 0, OPT_NONE, OPT_FLAG(watch), NULL, NULL, NULL,
         "print changes as they happen, until interrupted"),
@@ -161,12 +234,14 @@ static const struct opt_command command = {
 static void tell_bad_user(const char *word)
 {
     cli_error("Invalid user: %s", word);
+    end_sentence();
 }
 
 static void bad_format(void *ctx, const char *spec)
 {
-    (void)ctx;
-    cli_error("Invalid job format specification: %s", spec);
+    const struct squeue *q = ctx;
+
+    cli_error("Invalid job %sformat specification: %s", q->steps ? "step " : "", spec);
 }
 
 static void make_format(struct squeue *q)
@@ -175,7 +250,7 @@ static void make_format(struct squeue *q)
     const char *spec = q->format;
 
     if (q->format_long) {
-        check_mem_or_die(fmt_parse_long(&q->fmt, table, q->format_long, bad_format, NULL));
+        check_mem_or_die(fmt_parse_long(&q->fmt, table, q->format_long, bad_format, q));
         return;
     }
     if (!spec) {
@@ -188,7 +263,7 @@ static void make_format(struct squeue *q)
         else
             spec = q->long_format ? SQUEUE_JOBS_LONG : SQUEUE_JOBS;
     }
-    check_mem_or_die(fmt_parse_short(&q->fmt, table, spec, bad_format, NULL));
+    check_mem_or_die(fmt_parse_short(&q->fmt, table, spec, bad_format, q));
 }
 
 static void take_arguments(struct squeue *q, int argc, char **argv, int first)
@@ -197,7 +272,9 @@ static void take_arguments(struct squeue *q, int argc, char **argv, int first)
 
     /* "-j 12": the option's value is optional, so getopt leaves it among the arguments. */
     if (first < argc && (q->jobs_word_missing || q->steps_word_missing)) {
-        if (set_ids(q, argv[first], &err) != 0)
+        bool of_steps = q->steps_word_missing && !q->jobs_word_missing;
+
+        if ((of_steps ? set_step_ids : set_ids)(q, argv[first], &err) != 0)
             cli_die(CLI_EXIT_FAILED, "%s", err.text);
         first++;
     }
@@ -218,6 +295,31 @@ static void squeue_done(struct squeue *q)
     cli_done(&q->cli);
 }
 
+/* Of two formats SQUEUE_FORMAT counts. */
+static void read_env(struct squeue *q)
+{
+    const char *format = getenv("SQUEUE_FORMAT");
+
+    opts_env(&command, q);
+    q->format_given = q->format_long_given = false;
+    if (!format)
+        return;
+    q->format = format;
+    q->format_long = NULL;
+}
+
+static void check_options(struct squeue *q)
+{
+    Pst__JobFilter *f = &q->filter.request;
+
+    if (q->format_given && q->format_long_given)
+        cli_die(CLI_EXIT_FAILED, "-O (--Format) is incompatible with -o (--format)");
+    if (q->format_given && q->long_format)
+        cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
+                  "Please remove one and retry.");
+    f->has_names_any_case = f->names_any_case = f->n_names > 0;
+}
+
 int main(int argc, char **argv)
 {
     struct squeue q = { .bitstr_len = job_bitstr_len() };
@@ -230,8 +332,9 @@ int main(int argc, char **argv)
     /* fmt_row() cleans what is shown, for less than it costs to clean whole records */
     query_keep_text();
     jobfilter_init(&q.filter, tell_bad_user);
-    opts_env(&command, &q);
+    read_env(&q);
     take_arguments(&q, argc, argv, opts_parse(&command, argc, argv, &q));
+    check_options(&q);
     status = json_option_done(&q.json);
     if (status >= 0)
         exit(status);

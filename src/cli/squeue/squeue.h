@@ -32,6 +32,7 @@ struct squeue {
     const char *since;
     uint32_t *explained;
     size_t n_explained;
+    bool format_given, format_long_given; /* on the command line */
     bool jobs_word_missing, steps_word_missing, jobs_given;
     uint32_t iterate_s;
 

@@ -224,7 +224,7 @@ static void check_nodes(struct squeue *q)
     struct err err = { .text = "" };
 
     if (hostlist_parse(q->filter.request.nodes, &c.missing, &err) < 0)
-        cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
+        cli_die(CLI_EXIT_FAILED, "'%s' invalid entry for --nodelist", q->filter.request.nodes);
     hostlist_uniq(c.missing);
     query_need_names("name", &pst__node_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
@@ -347,7 +347,7 @@ void squeue_make_filter(struct squeue *q)
 
     if (!q->filter.have_states) {
         q->filter.states = (struct filter_states){ .base = 1u << PST__JOB_STATE__JOB_PENDING };
-        if (!q->start)
+        if (!q->start || q->steps)
             q->filter.states = (struct filter_states){
                 .base = q->filter.states.base | 1u << PST__JOB_STATE__JOB_RUNNING |
                         1u << PST__JOB_STATE__JOB_SUSPENDED,

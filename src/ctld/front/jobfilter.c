@@ -1,6 +1,7 @@
 /* jobfilter.c - filters over jobs; see jobfilter.h. */
 #include "ctld/front/jobfilter.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,7 @@ struct jobfilter {
     const Pst__JobFilter *req;
     struct idmap ids, uids;
     uint32_t states; /* bits */
+    bool any_case;   /* of names */
     struct words partitions, names, accounts, qos, reservations, sluids, nodes;
     struct hostlist *node_names; /* what the keys of `nodes` are borrowed from */
 };
@@ -41,6 +43,22 @@ static int add_words(struct words *w, char *const *list, size_t n)
     for (size_t i = 0; r >= 0 && i < n; i++)
         r = namemap_put(&w->set, list[i], w);
     return r;
+}
+
+static char *to_lower(char *text)
+{
+    for (char *p = text; *p; p++)
+        *p = (char)tolower((unsigned char)*p);
+    return text;
+}
+
+/* The request's names, which it owns, are lowered where case does not matter. */
+static int add_names(struct jobfilter *f, const Pst__JobFilter *req)
+{
+    f->any_case = req->has_names_any_case && req->names_any_case;
+    for (size_t i = 0; f->any_case && i < req->n_names; i++)
+        (void)to_lower(req->names[i]);
+    return add_words(&f->names, req->names, req->n_names);
 }
 
 static int add_nodes(struct jobfilter *f, const char *list, struct err *err)
@@ -82,7 +100,7 @@ static int fill_filter(struct jobfilter *f, const Pst__JobFilter *req, struct er
     if (r >= 0)
         r = add_words(&f->partitions, req->partitions, req->n_partitions);
     if (r >= 0)
-        r = add_words(&f->names, req->names, req->n_names);
+        r = add_names(f, req);
     if (r >= 0)
         r = add_words(&f->accounts, req->accounts, req->n_accounts);
     if (r >= 0)
@@ -116,6 +134,13 @@ int jobfilter_new(const Pst__JobFilter *req, struct jobfilter **ret, struct err 
 static bool has_word(const struct words *w, const char *word)
 {
     return w->any || (word && namemap_get(&w->set, word));
+}
+
+static bool has_name(const struct jobfilter *f, const char *name)
+{
+    _cleanup_free_ char *lower = f->any_case && !f->names.any && name ? strdup(name) : NULL;
+
+    return has_word(&f->names, lower ? to_lower(lower) : name);
 }
 
 /* Is any word of a comma list wanted? */
@@ -186,7 +211,7 @@ bool jobfilter_match(const struct jobfilter *f, const Pst__JobRecord *r)
 {
     return !f || (jobfilter_state(f, job_state(r), r->state_flags) && jobfilter_uid(f, r->uid) &&
                   jobfilter_id(f, r->job_id, het_group_id(r)) &&
-                  has_any_of(&f->partitions, r->partition) && has_word(&f->names, r->name) &&
+                  has_any_of(&f->partitions, r->partition) && has_name(f, r->name) &&
                   has_word(&f->accounts, r->account) && has_word(&f->qos, r->qos) &&
                   has_word(&f->sluids, r->sluid) && has_word(&f->reservations, r->reservation) &&
                   on_nodes(f, r));

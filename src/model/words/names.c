@@ -610,7 +610,8 @@ unsigned names_node_rank(const struct names_node *n)
 }
 
 enum filter_kind {
-    FILTER_ALLOCATED,
+    FILTER_ALL,
+    FILTER_ALLOCATED, /* wholly or in part */
     FILTER_MIXED,
     FILTER_STATE, /* base state as stored, whatever jobs hold */
     FILTER_IDLE,
@@ -655,6 +656,7 @@ static const struct {
     { "powering_up", FILTER_FLAG, NF(POWERING_UP) },
     { "power_up", FILTER_NEVER, 0 },
     { "inval", FILTER_FLAG, NF(INVALID_REG) },
+    { "invalid", FILTER_FLAG, NF(INVALID_REG) },
     { "fail", FILTER_FLAG, NF(FAIL) },
     { "maint", FILTER_FLAG, NF(MAINTENANCE) },
     { "reboot", FILTER_REBOOT, 0 },
@@ -664,6 +666,7 @@ static const struct {
     { "external", FILTER_FLAG, NF(EXTERNAL) },
     { "dynamic_future", FILTER_NEVER, 0 },
     { "dynamic_norm", FILTER_FLAG, NF(DYNAMIC_NORM) },
+    { "all", FILTER_ALL, 0 },
 };
 
 int names_node_filter_parse(const char *word, unsigned *ret_filter)
@@ -671,6 +674,11 @@ int names_node_filter_parse(const char *word, unsigned *ret_filter)
     for (unsigned i = 0; i < ARRAY_SIZE(filters); i++)
         if (strcasecmp(word, filters[i].name) == 0) {
             *ret_filter = i;
+            return 0;
+        }
+    for (unsigned i = 0; *word && i < ARRAY_SIZE(filters); i++)
+        if (strncasecmp(word, filters[i].name, strlen(word)) == 0) {
+            *ret_filter = i; /* the first that begins so */
             return 0;
         }
     return -EINVAL;
@@ -682,8 +690,10 @@ bool names_node_filter_match(unsigned filter, const struct names_node *n)
     bool drain = n->flags & NF(DRAIN);
 
     switch (filters[filter].kind) {
+    case FILTER_ALL:
+        return true;
     case FILTER_ALLOCATED:
-        return names_node_allocated(n);
+        return names_node_allocated(n) || names_node_mixed(n);
     case FILTER_MIXED:
         return names_node_mixed(n);
     case FILTER_IDLE:

@@ -10,7 +10,7 @@ CLUSTER = {"nodes": 4, "cpus": 4, "node_options": "Feature=fast,ib TmpDisk=20000
 STAMP = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d"
 # name, letter, header, values of partition main (node1 mixed, node2 idle, node3 drained, node4 down), of partition small
 FIELDS = [
-    ("AllocMem", None, "ALLOCMEM", ["100"], None), ("AllocNodes", "S", "ALLOCNODES", ["all"], ["all"]),
+    ("AllocMem", None, "ALLOCMEM", ["0", "100"], None), ("AllocNodes", "S", "ALLOCNODES", ["all"], ["all"]),
     ("Available", "a", "AVAIL", ["up"], ["up"]), ("Cluster", "V", "CLUSTER", ["N/A"], ["N/A"]),
     ("Comment", None, "COMMENT", [r"\(null\)"], None), ("Cores", "Y", "CORES", ["4"], ["4"]), ("CPUs", "c", "CPUS", ["4"], ["4"]),
     ("CPUsLoad", "O", "CPU_LOAD", None, None), ("CPUsState", "C", r"CPUS(A/I/O/T)", ["1/7/8/16"], ["1/7/0/8"]),
@@ -65,29 +65,29 @@ def test_field(q, row):
 
 
 @pytest.mark.parametrize("options,rows", [
-    (["-h", "-o", "%P %D"], ["small 2", "main* 4"]), (["-h", "-a", "-o", "%P"], ["small", "hid", "main*"]),
+    (["-h", "--hide", "-o", "%P %D"], ["small 2", "main* 4"]), (["-h", "-a", "-o", "%P"], ["small", "hid", "main*"]),
     (["-h", "-s", "-p", "main"], ["main*        up   infinite          1/1/2/4 node[1-4]"]),
     (["-h", "-N", "-p", "small"], ["node1          1     small mix   ", "node2          1     small idle  "]),
     (["-h", "-t", "idle", "-p", "small", "-o", "%N"], ["node2"]), (["-h", "-t", "drain,down", "-p", "main", "-o", "%D %T"], ["1 drained", "1 down"]),
     (["-h", "-t", "idle&drain", "-p", "main", "-o", "%N"], ["node3"]), (["-h", "-t", "mix+~drain", "-p", "main", "-o", "%N"], ["node1"]),
     (["-h", "-n", "node2", "-p", "main", "-o", "%N %t"], ["node2 idle"]), (["-h", "-p", "nosuch"], []),
-    (["-h", "-S", "-P", "-o", "%P"], ["small", "main*"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["small"]),
+    (["-h", "--hide", "-S", "-P", "-o", "%P"], ["small", "main*"]), (["-h", "-M", "test", "-p", "small", "-o", "%P"], ["small"]),
     (["-h", "-R", "-S", "E", "-o", "%E %N"], ["bad disk node3", "power node4"]), (["-T"], ["No reservations in the system"]),
-    (["-o", "%.3P|%12a|%#P"], ["PAR|AVAIL       |PARTITION", "sma|up          |small    ", "mai|up          |main*    "])])
+    (["--hide", "-o", "%.3P|%12a|%#P"], ["PAR|AVAIL       |PARTITION", "sma|up          |small    ", "ma*|up          |main*    "])])
 def test_options(q, options, rows):
     assert q.run("sinfo", *options).out.splitlines() == rows
 
 
 @pytest.mark.parametrize("env,options,out", [
-    ({"SINFO_FORMAT": "%P %N"}, ["-h"], "small node[1-2]\nmain* node[1-4]\n"),
+    ({"SINFO_FORMAT": "%P %N"}, ["-h", "--hide"], "small node[1-2]\nmain* node[1-4]\n"),
     ({"SINFO_PARTITION": "small"}, ["-h", "-o", "%P"], "small\n"),
-    ({"SINFO_SORT": "-P"}, ["-h", "-o", "%P"], "small\nmain*\n"), ({"SINFO_ALL": "1"}, ["-h", "-o", "%R"], "small\nhid\nmain\n")])
+    ({"SINFO_SORT": "-P"}, ["-h", "--hide", "-o", "%P"], "small\nmain*\n"), ({"SINFO_ALL": "1"}, ["-h", "-o", "%R"], "small\nhid\nmain\n")])
 def test_environment(q, env, options, out):
     assert q.run("sinfo", *options, env=env).out == out
 
 
 @pytest.mark.parametrize("argv,out,err,rc", [
-    (["-O", "nosuch"], "\n", "sinfo: error: Invalid job format specification: nosuch\n", 0),
+    (["-h", "-O", "nosuch"], "\n", "sinfo: error: Invalid job format specification: nosuch\n", 0),
     (["-M", "nosuch", "-h"], "", "sinfo: error: No cluster 'nosuch' known by database.\n", 1),
     (["-t", "nosuch"], "", 'sinfo: error: Bad state string: "nosuch"\n', 1)])
 def test_mistakes(q, argv, out, err, rc):

@@ -28,7 +28,7 @@ FIELDS = [
     ("AssocId", None, "ASSOC_ID", "0", {}),
     ("BatchFlag", None, "BATCH_FLAG", "1", {}),
     ("BatchHost", "B", "EXEC_HOST", "n/a", {"done": r"node\d", "run": "node1"}),
-    ("BoardsPerNode", None, "BOARDS_PER_NODE", NA, {}),
+    ("BoardsPerNode", None, "BOARDS_PER_NODE", "0", {}),
     ("BurstBuffer", None, "BURST_BUFFER", NULL, {}),
     ("BurstBufferState", None, "BURST_BUFFER_STATE", NULL, {}),
     ("Cluster", None, "CLUSTER", "test", {}),
@@ -46,7 +46,7 @@ FIELDS = [
     ("cpus-per-tres", None, "CPUS_PER_TRES", NA, {}),
     ("CronJob", None, "CRON_JOB", "No", {}),
     ("Deadline", None, "DEADLINE", NA, {}),
-    ("DelayBoot", None, "DELAY_BOOT", "0", {}),
+    ("DelayBoot", None, "DELAY_BOOT", "0:00", {}),
     ("Dependency", "E", "DEPENDENCY", NULL, {"dep": r"afterany:{run}\(unfulfilled\)"}),
     ("DerivedEC", None, "DERIVED_EC", "0:0", {}),
     ("EligibleTime", None, "ELIGIBLE_TIME", NA, {"done": STAMP, "run": STAMP, "later": LATER}),
@@ -62,27 +62,27 @@ FIELDS = [
     ("LastSchedEval", None, "LAST_SCHED_EVAL", f"{NA}|{STAMP}", {"run": STAMP}),
     ("Licenses", "W", "LICENSES", NULL, {"run": "matlab:2"}),
     ("LicensesAlloc", None, "LICENSES_ALLOC", NULL, {"run": r"\(null\)|matlab:2"}),
-    ("MaxCPUs", None, "MAX_CPUS", "0", {}),
-    ("MaxNodes", None, "MAX_NODES", "0", {"held": "2"}),
+    ("MaxCPUs", None, "MAX_CPUS", "1", {"run": "4", "held": "2"}),
+    ("MaxNodes", None, "MAX_NODES", "1", {"held": "2"}),
     ("mem-per-tres", None, "MEM_PER_TRES", NA, {}),
-    ("MCSLabel", None, "MCSLABEL", NA, {}),
+    ("MCSLabel", None, "MCSLABEL", NULL, {}),
     ("MinCPUs", "c", "MIN_CPUS", "1", {"held": "2"}),
     ("MinMemory", "m", "MIN_MEMORY", "100M", {"run": "300M", "held": "50M"}),
-    ("MinTime", None, "TIME_MIN", NA, {"later": "5:00"}),
+    ("MinTime", None, "TIME_MIN", "0:00", {"later": "5:00"}),
     ("MinTmpDisk", "d", "MIN_TMP_DISK", "0", {"held": "100M"}),
     ("Name", "j", "NAME", "{name}", {}),
     ("Network", None, "NETWORK", NULL, {}),
     ("Nice", "y", "NICE", "0", {"held": "7"}),
     ("NodeList", "N", "NODELIST", "", {"done": r"node\d", "run": "node1"}),
     ("NTPerCore", None, "NTASKS_PER_CORE", NA, {}),
-    ("NTPerNode", None, "NTASKS_PER_NODE", NA, {"held": "1"}),
+    ("NTPerNode", None, "NTASKS_PER_NODE", "0", {"held": "1"}),
     ("NTPerSocket", None, "NTASKS_PER_SOCKET", NA, {}),
-    ("NTPerBoard", None, "NTASKS_PER_BOARD", NA, {}),
+    ("NTPerBoard", None, "NTASKS_PER_BOARD", "0", {}),
     ("NumCPUs", "C", "CPUS", "1", {"run": "4", "held": "2"}),
     ("NumNodes", "D", "NODES", "1", {}),
     ("NumTasks", None, "TASKS", "1", {"run": "4"}),
-    ("Origin", None, "ORIGIN", NA, {}),
-    ("OriginRaw", None, "ORIGIN_RAW", NA, {}),
+    ("Origin", None, "ORIGIN", "NA", {}),
+    ("OriginRaw", None, "ORIGIN_RAW", "NA", {}),
     ("OverSubscribe", "h", "OVER_SUBSCRIBE", "NO", {"dep": "YES"}),
     ("Partition", "P", "PARTITION", "main", {}),
     ("PendingTime", None, "PENDING_TIME", NUM, {}),
@@ -105,14 +105,14 @@ FIELDS = [
     ("RestartCnt", None, "RESTART_COUNT", "0", {}),
     ("SchedNodes", "Y", "SCHEDNODES", NULL, {}),
     ("SCT", "z", "S:C:T", r"\*:\*:\*", {}),
-    ("SegmentSize", None, "SEGMENT_SIZE", "0", {}),
-    ("SiblingsActive", None, "ACTIVE_SIBLINGS", NA, {}),
-    ("SiblingsActiveRaw", None, "ACTIVE_SIBLINGS_RAW", NA, {}),
-    ("SiblingsViable", None, "VIABLE_SIBLINGS", NA, {}),
-    ("SiblingsViableRaw", None, "VIALBLE_SIBLINGS_RAW", NA, {}),
+    ("SegmentSize", None, "SEGMENT_SIZE", NA, {}),
+    ("SiblingsActive", None, "ACTIVE_SIBLINGS", "NA", {}),
+    ("SiblingsActiveRaw", None, "ACTIVE_SIBLINGS_RAW", "NA", {}),
+    ("SiblingsViable", None, "VIABLE_SIBLINGS", "NA", {}),
+    ("SiblingsViableRaw", None, "VIALBLE_SIBLINGS_RAW", "NA", {}),
     ("SLUID", "s", "SLUID", r"\(null\)|s[0-9A-Z]{13}", {}),
     ("Sockets", "H", "SOCKETS_PER_NODE", r"\*", {}),
-    ("SPerBoard", None, "SOCKETS_PER_BOARD", NA, {}),
+    ("SPerBoard", None, "SOCKETS_PER_BOARD", "0", {}),
     ("StartTime", "S", "START_TIME", NA, {"done": STAMP, "run": STAMP, "later": LATER}),
     ("State", "T", "STATE", "PENDING", {"done": "FAILED", "run": "RUNNING"}),
     ("StateCompact", "t", "ST", "PD", {"done": "F", "run": "R"}),
@@ -134,7 +134,7 @@ FIELDS = [
     ("tres-per-task", None, "TRES_PER_TASK", NA, {"held": "cpu=2"}),
     ("UserId", "U", "UID", str(os.getuid()), {}),
     ("UserName", "u", "USER", ME, {}),
-    ("Wait4Switch", None, "WAIT4SWITCH", "0", {}),
+    ("Wait4Switch", None, "WAIT4SWITCH", "0:00", {}),
     ("WCKey", "w", "WCKEY", NULL, {"held": "w"}),
     ("WorkDir", "Z", "WORK_DIR", r"/\S+/work", {"held": "/tmp"}),
     ("tres-per-node", "b", "TRES_PER_NODE", NA, {}),
@@ -217,9 +217,9 @@ def test_all_letters(q):
     assert [row.split("|")[letters.index("j")] for row in rows] == list(JOBS)
 
 
-@pytest.mark.parametrize("letter", sorted({r[1] for r in FIELDS if r[1] and r[1] != "s"}))
+@pytest.mark.parametrize("letter", sorted({r[1] for r in FIELDS if r[1] and r[1] not in "sarZ"}))
 def test_sort(q, letter):
-    """Each letter but SLUID sorts, both ways; equal values keep one order."""
+    """Each letter but those of SLUID, account, reason and folder sorts, both ways; equal values keep one order."""
     def order(spec):
         return q.run("squeue", "-t", "all", "-h", "-S", spec, "-o", f"%A={letter}%{letter}").out.splitlines()
     up, down = order(letter), order(f"-{letter}")
@@ -233,7 +233,7 @@ def test_sort(q, letter):
 
 @pytest.mark.parametrize("spec,want", [
     ("%.3j", ["NAM", "don"]), ("%7j|", ["NAME   |", "done   |"]), ("%.7j", ["   NAME", "   done"]), ("%j-", ["NAME-", "done-"]),
-    ("x", ["x", "x"]), ("%4l", ["TIME", "10:00"]), ("%.8l", ["TIME_LIM", "   10:00"]), ("%%", ["%%", "%%"])])
+    ("x", ["x", "x"]), ("%4l", ["TIME", "10:00"]), ("%.8l", ["TIME_LIM", "   10:00"]), ("%%", ["", ""])])
 def test_widths(q, spec, want):
     """Sizes pad and cut; times are never cut."""
     assert q.run("squeue", "-t", "F", "-o", spec).out.splitlines() == want
@@ -267,11 +267,11 @@ def test_environment(q, env, options, want):
 
 
 @pytest.mark.parametrize("argv,out,err,rc", [
-    (["-O", "nosuch"], "\n", "squeue: error: Invalid job format specification: nosuch\n", 0),
+    (["-h", "-n", "done", "-t", "F", "-O", "nosuch"], "\n", "squeue: error: Invalid job format specification: nosuch\n", 0),
     (["-S", "nosuch", "-h"], "", "squeue: error: Invalid sort specification: s\n", 1),
-    (["-i", "abc"], "", "squeue: error: --iterate=abc\n", 1), (["-j", "abc"], "", "squeue: error: Invalid job id: abc\n", 1),
+    (["-i", "abc"], "", "squeue: error: --iterate=abc\n\n", 1), (["-j", "abc"], "", "squeue: error: Invalid job id: abc\n", 1),
     (["-j", "99999"], "", "slurm_load_jobs error: Invalid job id specified\n", 1),
-    (["-h", "-j", "99998,99999"], "", "", 0), (["-h", "-u", "no_such_user"], "", "squeue: error: Invalid user: no_such_user\n", 0),
+    (["-h", "-j", "99998,99999"], "", "", 0), (["-h", "-u", "no_such_user"], "", "squeue: error: Invalid user: no_such_user\n\n", 0),
     (["-M", "nosuch"], "", "squeue: error: No cluster 'nosuch' known by database.\nsqueue: error: 'nosuch' can't be reached now, "
      "or it is an invalid entry for --cluster.  Use 'sacctmgr list clusters' to see available clusters.\n"
      "squeue: fatal: Could not get cluster information\n", 1)])

@@ -86,8 +86,9 @@ static void test_short(void **state)
     check("%C9", false, "NUMBER9\n", "429\n", 0);
     check("%j|%-8u|%C;", false, "NAME|%-8u|NUMBER;\n", "abcdef|%-8u|42;\n", 1);
     check("%j%", false, "NAME\n", "abcdef\n", 0);
-    check("%", false, "\n", "", 0);
-    check("", false, "\n", "", 0);
+    check("%", false, "\n", "\n", 0);
+    check("%%", false, "\n", "\n", 0);
+    check("", false, "\n", "\n", 0);
 }
 
 static void test_all(void **state)
@@ -103,7 +104,8 @@ static void test_long(void **state)
     check("NAME:4,number:.4:;", true, "NAMENUMB:;\n", "abcd  42:;\n", 0);
     check("name:8,nosuch,number:3", true, "NAME    NUM\n", "abcdef  42 \n", 1);
     check("name:|,number:###", true, "NAME|NUMBER###\n", "abcdef|42###\n", 0);
-    check("nosuch", true, "\n", "", 1);
+    check("nosuch", true, "\n", "\n", 1);
+    check("name:8,,number:3", true, "NAME    NUM\n", "abcdef  42 \n", 0);
     check("name:0x", true, "NAMEx\n", "abcdefx\n", 0);
     check("name:##,number:\x1f,", true, "NAME##NUMBER\x1f\n", "abcdef##42\x1f\n", 0);
 }

@@ -224,7 +224,10 @@ static void test_filter(void **state)
     char bad[32], many[1024] = "";
 
     (void)state;
-    assert_true(passes("", &mixed));
+    assert_false(passes("", &mixed)); /* no state: no node */
+    assert_true(passes("all", &mixed));
+    assert_true(passes("al", &mixed)); /* allocated, in part too */
+    assert_true(passes("!drain", &mixed));
     assert_true(passes("idle", &drained));
     assert_true(passes("drain,down", &drained));
     assert_false(passes("drain,down", &mixed));
