@@ -285,7 +285,11 @@ struct client *cli_connect_acct_or_die(struct cli *c)
         cli_error("_open_persist_conn: failed to open persistent connection to host:%s:%u: %s",
                   host, port, strerror(-r));
         cli_error("Sending PersistInit msg: %s", strerror(-r));
-        cli_die(CLI_EXIT_FAILED, "Problem talking to the database: %s", strerror(-r));
+        if (strcmp(c->program, "sreport") == 0)
+            cli_fatal("Problem connecting to the database: %s", strerror(-r));
+        if (strcmp(c->program, "sacctmgr") != 0)
+            cli_error("Problem talking to the database: %s", strerror(-r));
+        exit(CLI_EXIT_FAILED);
     }
     client_set_timeout(client, ACCT_TIMEOUT_MS);
     return client;

@@ -1,8 +1,10 @@
 /* sacctmgr_archive.c - old rows of the accounting store into files, and files back */
+#include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
@@ -88,8 +90,31 @@ static bool take_word(struct smgr *s, Pst__ArchiveRequest *req, const char *word
         check_mem_or_die(pb_set_str(&req->directory, value));
         return true;
     }
-    smgr_fail(s, " Unknown option: %s\n", word);
+    smgr_fail(s, " Unknown condition: %s\n", word);
     return false;
+}
+
+/* A folder that this machine does not have is told at once. */
+static bool directory_is_there(struct smgr *s, const Pst__ArchiveRequest *req)
+{
+    struct stat st;
+
+    if (req->load || !req->directory || stat(req->directory, &st) == 0)
+        return true;
+    smgr_fail(s,
+              " dump: Failed to stat %s: %s\n"
+              " Note: For archive dump, the directory must be on the calling host.\n",
+              req->directory, strerror(errno));
+    return false;
+}
+
+static void tell_failure(struct smgr *s, const Pst__ArchiveRequest *req, int r)
+{
+    const char *text = NULL;
+
+    (void)client_error(smgr_client(s), &text);
+    smgr_fail(s, " Problem %s: %s\n", req->load ? "loading archive file" : "dumping archive",
+              text && *text ? text : client_strerror(smgr_client(s), r));
 }
 
 static bool parse_words(struct smgr *s, Pst__ArchiveRequest *req, int n, char **words)
@@ -135,13 +160,12 @@ void smgr_archive(struct smgr *s, int n, char **words)
 {
     Pst__ArchiveRequest *req;
     ProtobufCMessage *reply = NULL;
-    const char *text = NULL;
     int r;
 
     if (n < 1 || (!smgr_is(words[0], "dump", 1) && !smgr_is(words[0], "load", 1))) {
         smgr_fail(
             s,
-            "No valid entity in archive command\nInput line must include \"Dump\" or \"Load\"\n");
+            "No valid entity in archive command\nInput line must include, \"Dump\", or \"load\"\n");
         return;
     }
     if (!smgr_may_write(s, "archive"))
@@ -150,13 +174,11 @@ void smgr_archive(struct smgr *s, int n, char **words)
     pst__archive_request__init(req);
     req->has_load = 1;
     req->load = smgr_is(words[0], "load", 1);
-    if (parse_words(s, req, n - 1, words + 1) && confirm_archive(s, req->load)) {
+    if (parse_words(s, req, n - 1, words + 1) && directory_is_there(s, req) &&
+        confirm_archive(s, req->load)) {
         r = client_call(smgr_client(s), OP_ARCHIVE, &req->base, &reply);
         if (r < 0) {
-            (void)client_error(smgr_client(s), &text);
-            smgr_fail(s, " Problem %s: %s\n",
-                      req->load ? "loading archive file" : "dumping archive",
-                      text && *text ? text : client_strerror(smgr_client(s), r));
+            tell_failure(s, req, r);
         } else {
             const Pst__ArchiveReply *a = PB_AS(archive_reply, reply);
 
@@ -164,6 +186,9 @@ void smgr_archive(struct smgr *s, int n, char **words)
                 printf("%s\n", a->files[i]);
             printf("%llu rows %s\n", (unsigned long long)a->rows,
                    req->load ? "loaded" : "archived or removed");
+            if (!req->load)
+                (void)fprintf(stderr, "sacctmgr: accounting_storage/slurmdbd: "
+                                      "jobacct_storage_p_archive: SUCCESS\n");
             protobuf_c_message_free_unpacked(reply, NULL);
         }
     }

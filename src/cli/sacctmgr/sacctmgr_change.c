@@ -263,13 +263,15 @@ static void show_resource(struct change *c, const Pst__AcctOpResult *res)
     printf("  Description    = %s\n", r && r->description    ? r->description
                                       : c->l->where->n_names ? c->l->where->names[0]
                                                              : "");
-    if (r && r->has_count)
-        printf("  Count          = %u\n", r->count);
     if (r && r->server_type)
         printf("  ServerType     = %s\n", r->server_type);
-    printf("  Type           = %s\n", r && r->has_type ? "License" : "Unknown");
+    if (r && r->has_count)
+        printf("  Count          = %u\n", r->count);
+    if (r && r->has_last_consumed)
+        printf("  LastConsumed   = %u\n", r->last_consumed);
     if (r && r->flags)
         printf("  Flags          = Absolute\n");
+    printf("  Type           = %s\n", r && r->has_type ? "License" : "Unknown");
 }
 
 static const struct {
@@ -691,7 +693,7 @@ static void delete_failed(struct change *c, const Pst__AcctOpResult *res)
         show_dismissed(c);
         printf(" Nothing removed\n");
     } else {
-        printf("%s Nothing deleted\n", c->l->entity == SMGR_QOS ? " " : "");
+        printf("%s Nothing deleted\n", c->l->entity & (SMGR_QOS | SMGR_RESOURCE) ? " " : "");
     }
     c->s->status = CLI_EXIT_FAILED;
 }

@@ -186,7 +186,13 @@ static Pst__AcctOpResult *send_one(struct smgr *s, Pst__AcctOp *op, bool dry_run
 
 static void tell_jobs(struct smgr *s, const Pst__AcctOpResult *res)
 {
-    if (res->has_code && res->code == SLURM_NO_CHANGE_IN_DATA) {
+    if (res->has_code && res->code == ESLURM_ACCESS_DENIED && !res->text) {
+        printf(" Modified jobs...\n");
+        smgr_fail(s,
+                  "sacctmgr: error: Your user doesn't have privilege to perform this action\n"
+                  " Error with request: %s\n",
+                  slurm_err_text(res->code));
+    } else if (res->has_code && res->code == SLURM_NO_CHANGE_IN_DATA) {
         printf(" Modified jobs...\n");
         smgr_fail(s, " Error with request: Data has not changed since time specified\n");
     } else if (res->has_code) {

@@ -203,7 +203,7 @@ static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
         return;
     }
     smgr_fail(l->s, " Unknown condition: %s\n", word);
-    if (!(l->entity & (SMGR_ASSOC | SMGR_EVENT | SMGR_TXN)))
+    if (!(l->entity & (SMGR_ASSOC | SMGR_EVENT | SMGR_TXN | SMGR_WCKEY)))
         smgr_fail(l->s, " Use keyword 'set' to modify %s\n", what);
     l->failed = true;
 }

@@ -616,13 +616,15 @@ static bool special_resource(struct smgr_line *l, enum special what, bool cond, 
         take_text(l, &set_resource(l)->server_type, value);
         return true;
     case S_TYPE:
-        if (!smgr_is(value, "License", 1))
-            smgr_bad(l, "Type", value, "License is meant");
-        else if (!cond)
+        if (!smgr_is(value, "License", 1)) {
+            smgr_fail(l->s, " Unknown resource type: '%s'  Valid resources is License.\n", value);
+            l->failed = true;
+        } else if (!cond) {
             SET_RES(type, 1);
+        }
         return true;
     case S_COUNT:
-        if (smgr_number(l, "Count", value, &n))
+        if (smgr_number(l, "count", value, &n))
             SET_RES(count, n);
         return true;
     case S_LAST_CONSUMED:
@@ -654,8 +656,14 @@ static void event_states(struct smgr_line *l, const char *value)
             }
         free(list[i]);
     }
-    if (n && !l->where->n_states)
-        smgr_bad(l, "States", value, NULL);
+    if (n && !l->where->n_states) {
+        smgr_fail(
+            l->s,
+            "Invalid state: %s\nValid node states are: DRAIN FAIL UNKNOWN DOWN IDLE ALLOCATED "
+            "? MIXED FUTURE \nsacctmgr: fatal: unrecognized job state value\n",
+            value);
+        l->failed = true;
+    }
     free(list);
 }
 

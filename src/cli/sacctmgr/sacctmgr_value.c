@@ -63,10 +63,11 @@ const ProtobufCFieldDescriptor *smgr_field_of(const ProtobufCMessageDescriptor *
     return f;
 }
 
-/* Lines about options of QOS and jobs go where their answers go. */
+/* Lines about options of QOS, jobs and resources go where their answers go. */
 static void tell_option(struct smgr_line *l, const char *fmt, const char *word)
 {
-    bool out = l->entity == SMGR_QOS || l->entity == SMGR_JOB;
+    bool out = l->entity == SMGR_QOS || l->entity == SMGR_JOB ||
+               (l->entity == SMGR_RESOURCE && l->mode == SMGR_MODIFY);
 
     (void)fflush(stdout);                            /* in the order it was said */
     (void)fprintf(out ? stdout : stderr, fmt, word); /* a failure cannot be told */
@@ -90,7 +91,7 @@ void smgr_bad(struct smgr_line *l, const char *key, const char *value, const cha
 /* A QOS is made or changed without the value; all else is refused. */
 static void refuse_value(struct smgr_line *l)
 {
-    if (l->entity == SMGR_QOS)
+    if (l->entity == SMGR_QOS || (l->entity == SMGR_RESOURCE && l->mode == SMGR_ADD))
         l->ignored = true;
     else
         smgr_unknown_option(l);

@@ -53,7 +53,7 @@ static const struct report {
     enum report_kind kind;
     int which;
 } reports[] = {
-    { "cluster", "AccountUtilizationByUser", 1, R_WHO, BY_ACCOUNT_USER },
+    { "cluster", "AccountUtilizationByUser", 21, R_WHO, BY_ACCOUNT_USER },
     { "cluster", "AccountUtilizationByQOS", 21, R_WHO, BY_ACCOUNT_QOS },
     { "cluster", "UserUtilizationByAccount", 2, R_WHO, BY_USER_ACCOUNT },
     { "cluster", "UserUtilizationByWckey", 18, R_WHO, BY_USER_WCKEY },
@@ -89,9 +89,15 @@ static bool is_prefix(const char *word, const char *of, size_t min)
 static void no_report(struct sreport *s, size_t type, const char *name)
 {
     (void)fflush(stdout);
-    if (name)
-        (void)fprintf(stderr, "Not valid report %s\n", name);
+    (void)fprintf(stderr, "Not valid report %s\n", name);
     (void)fprintf(stderr, "Valid %s reports are, %s\n", types[type].type, types[type].valid);
+    s->status = CLI_EXIT_FAILED;
+}
+
+static void too_few(struct sreport *s, const char *type)
+{
+    (void)fflush(stdout);
+    (void)fprintf(stderr, "too few arguments for keyword:%s\n", type);
     s->status = CLI_EXIT_FAILED;
 }
 
@@ -130,8 +136,10 @@ static void find_report(struct sreport *s, size_t type, int argc, char **argv)
             found = &reports[i];
     if (found)
         run_report(s, found, argc - 1, argv + 1);
+    else if (argc > 0)
+        no_report(s, type, argv[0]);
     else
-        no_report(s, type, argc > 0 ? argv[0] : NULL);
+        too_few(s, types[type].type);
 }
 
 /* ---- settings -------------------------------------------------------------------------------- */
@@ -175,10 +183,10 @@ static void print_names(FILE *f)
 
 static int take_form(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    (void)opt;
-    if (set_form(at, arg))
-        return 0;
-    return err_set(err, CLI_EXIT_FAILED, "unknown time format %s", arg);
+    (void)opt, (void)err;
+    if (!set_form(at, arg)) /* told, and the report is in the usual one */
+        (void)fprintf(stderr, "unknown time format %s\n", arg);
+    return 0;
 }
 
 static const struct opt_command command = {

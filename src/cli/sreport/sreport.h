@@ -53,10 +53,11 @@ struct table {
     const struct sreport *s;
     struct column columns[128];
     size_t n;
+    const char *unknown; /* field that is not there, behind those in columns; table_header() ends */
+    size_t unknown_len;
 };
 
-/* Choose among the columns there are, by Format= or the report's own list; exits for a wrong
- * name. */
+/* Choose among the columns there are, by Format= or the report's own list. */
 void table_init(struct table *t, const struct sreport *s, const struct column *all, size_t n,
                 const char *format);
 void table_header(const struct table *t);

@@ -237,7 +237,7 @@ static bool take_word(struct sreport *s, struct cond *c, const char *word, int64
             continue;
         return set_key(s, c, keys[i].key, eq ? eq + 1 : "", start, end);
     }
-    return refuse_word(s, " Unknown condition: %s", word);
+    return refuse_word(s, " Unknown condition: %s\nUse keyword set to modify value", word);
 }
 
 bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)

@@ -35,14 +35,20 @@ void table_init(struct table *t, const struct sreport *s, const struct column *a
         int64_t width;
         char text[16];
 
-        if (!c || t->n == ARRAY_SIZE(t->columns))
-            cli_die(CLI_EXIT_FAILED, "Unknown field '%.*s'", (int)name, format);
+        if (!c || t->n == ARRAY_SIZE(t->columns)) {
+            t->unknown = format;
+            t->unknown_len = name;
+            return;
+        }
         t->columns[t->n] = *c;
         if (name < len) {
             (void)snprintf(text, sizeof(text), "%.*s", (int)(len - name - 1),
                            format + name + 1); /* cut: too large */
-            if (parse_i64(text, -1000, 1000, &width) < 0 || !width)
-                cli_die(CLI_EXIT_FAILED, "Unknown field '%.*s'", (int)len, format);
+            if (parse_i64(text, -1000, 1000, &width) < 0 || !width) {
+                t->unknown = format;
+                t->unknown_len = len;
+                return;
+            }
             t->columns[t->n].width = (int)width;
         }
         t->n++;
@@ -69,10 +75,8 @@ static void put_cell(const struct table *t, size_t i, const char *text, bool hea
     (void)printf(t->columns[i].width < 0 ? "%-*s " : "%*s ", width, cut);
 }
 
-void table_header(const struct table *t)
+static void put_header(const struct table *t)
 {
-    if (t->s->noheader)
-        return;
     for (size_t i = 0; i < t->n; i++)
         put_cell(t, i, t->columns[i].header, true);
     (void)printf("\n");
@@ -80,6 +84,18 @@ void table_header(const struct table *t)
         (void)printf("%.*s ", MIN(abs(t->columns[i].width), (int)strlen(RULE)), RULE);
     if (!t->s->parsable)
         (void)printf("\n");
+}
+
+/* What stands before a field that is not there is shown. */
+void table_header(const struct table *t)
+{
+    if (!t->s->noheader)
+        put_header(t);
+    if (!t->unknown)
+        return;
+    (void)fflush(stdout);
+    (void)fprintf(stderr, " Unknown field '%.*s'\n", (int)t->unknown_len, t->unknown);
+    exit(CLI_EXIT_FAILED);
 }
 
 void table_row(const struct table *t, table_put_fn *put, void *ctx)

@@ -406,7 +406,7 @@ void report_who(struct sreport *s, struct cond *c, enum who_report which)
         { "Login", "Login", 9, F_LOGIN },
         { "Proper", "Proper Name", 15, F_PROPER },
         { "QOS", "QOS", 12, F_QOS },
-        { "Wckey", "WCKey", 10, F_WCKEY },
+        { "Wckey", "WCKey", 15, F_WCKEY },
         { "TresName", "TRES Name", 14, F_TRES },
         { "Used", "Used", table_time_width(s), F_USED },
         { "Energy", "Energy", 8, F_ENERGY },

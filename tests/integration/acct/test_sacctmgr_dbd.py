@@ -34,7 +34,7 @@ def test_changes_reach_the_controller(site):  # noqa: F811
     assert not in_log(c, "never")
     dbd.kill()
     done = mgr(c, "-i", "add", "account", "never", check=False)
-    assert done.rc == 1 and "Problem talking to the database" in done.err
+    assert done.rc == 1 and "Sending PersistInit msg: Connection refused" in done.err
     dbd.start()
     wait_until(lambda: "late" in mgr(c, "-nP", "list", "account", "format=account", check=False).out, "slurmdbd is back")
     assert mgr(c, "-nP", "list", "assoc", "account=science").out.count("\n") == 2

@@ -148,7 +148,7 @@ def test_command_line(sreport):
     assert err("nosuch") == "invalid keyword: nosuch\n"
     assert err("cluster", "nosuch").startswith(
         'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
-    assert err("cluster", "utilization", "nosuch=1") == " Unknown condition: nosuch=1\n"
+    assert err("cluster", "utilization", "nosuch=1") == " Unknown condition: nosuch=1\nUse keyword set to modify value\n"
     assert err("cluster", "utilization", "format=nosuch") == "sreport: error: Unknown field 'nosuch'\n"
     assert err("-t", "weeks", "user", "top") == "sreport: error: unknown time format weeks\n"
     done = sreport("cluster", "utilization", "start=foo", when=())
