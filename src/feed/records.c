@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/cpuspec.h"
+#include "base/bitmap.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/must.h"
@@ -26,6 +26,7 @@
 #include "model/account/assoc.h"
 #include "model/hetjob.h"
 #include "model/job.h"
+#include "model/words/nodespec.h"
 
 static char *own_str(struct feed *f, const char *text)
 {
@@ -373,28 +374,19 @@ struct feed *feed_of_rank(const Pst__JobRecord *r)
 
 /* ---- nodes and partitions -------------------------------------------------------------------- */
 
-static void spec_core(uint64_t *bits, const Pst__NodeRecord *r, uint32_t core)
-{
-    for (uint32_t t = core * r->threads_per_core;
-         t < (core + 1) * r->threads_per_core && t < r->cpus; t++)
-        bits[t >> 6] |= UINT64_C(1) << (t & 63);
-}
-
-/* CPUs kept from jobs: as listed, or so many cores. */
+/* CPUs kept from jobs. */
 static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
 {
-    uint32_t nwords = (r->cpus + 63) / 64, sockets = r->sockets ? r->sockets : 1;
+    _cleanup_(bitmap_free) struct bitmap *kept = NULL;
+    uint32_t nwords = (r->cpus + 63) / 64;
     uint64_t *bits;
 
-    if (!r->cpu_spec_list && !(r->has_core_spec && r->core_spec))
+    if (nodespec_cpus(r, &kept) < 0)
+        must(NULL);
+    if (!kept)
         return NULL;
-    if (r->cpu_spec_list) {
-        bits = bits_of(r->cpu_spec_list, r->cpus, &nwords);
-        return bits ? feed_own(f, bits) : NULL;
-    }
     bits = feed_own(f, calloc(nwords, sizeof(*bits)));
-    for (uint32_t i = 0; i < r->core_spec && i < sockets * r->cores_per_socket; i++)
-        spec_core(bits, r, cpuspec_core(sockets, r->cores_per_socket, i));
+    memcpy(bits, kept->words, nwords * sizeof(*bits));
     return bits;
 }
 

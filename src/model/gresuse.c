@@ -152,6 +152,8 @@ static bool next_entry(const char **text, struct entry *e)
     if (last > p + name)
         (void)snprintf(e->type, sizeof(e->type), "%.*s", (int)(last - (p + name + 1)),
                        p + name + 1);
+    if (strcmp(e->type, "no_consume") == 0)
+        e->type[0] = '\0'; /* a flag, which jobs' records do not say */
     return true;
 }
 

@@ -5,12 +5,15 @@
 
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "cli/base/cli.h"
 #include "cli/query/out_users.h"
 #include "cli/format/showtext.h"
 #include "model/words/names.h"
+#include "model/words/nodespec.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
@@ -23,7 +26,8 @@ static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const str
         strbuf_addf(sb, "CpuBind=%s ", n->cpu_bind);
     strbuf_addf(sb, "CoresPerSocket=%u ", n->cores_per_socket);
     next_line(sb, o);
-    strbuf_addf(sb, "CPUAlloc=%u CPUEfctv=%u CPUTot=%u CPULoad=", n->alloc_cpus, n->cpus, n->cpus);
+    strbuf_addf(sb, "CPUAlloc=%u CPUEfctv=%u CPUTot=%u CPULoad=", n->alloc_cpus,
+                nodespec_effective(n), n->cpus);
     if (n->has_cpu_load_centi)
         strbuf_addf(sb, "%u.%02u", n->cpu_load_centi / 100, n->cpu_load_centi % 100);
     else
@@ -52,6 +56,20 @@ static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const str
     }
 }
 
+/* Cores and CPUs kept from jobs, whichever of the two the configuration names. */
+static void node_spec(struct strbuf *sb, const Pst__NodeRecord *n)
+{
+    _cleanup_(bitmap_free) struct bitmap *kept = NULL;
+    _cleanup_free_ char *list = NULL;
+
+    check_mem_or_die(nodespec_cpus(n, &kept));
+    if (!kept)
+        return;
+    check_mem_or_die(bitmap_format(kept, &list));
+    strbuf_addf(sb, "CoreSpecCount=%u CPUSpecList=%s ",
+                bitmap_count(kept) / MAX(n->threads_per_core, 1u), list);
+}
+
 static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitions,
                        const struct show_opts *o)
 {
@@ -69,10 +87,7 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
     strbuf_addf(sb, " Sockets=%u Boards=%u", n->sockets, n->boards ? n->boards : 1);
     if (n->core_spec || n->cpu_spec_list || n->mem_spec_mib) {
         next_line(sb, o);
-        if (n->core_spec)
-            strbuf_addf(sb, "CoreSpecCount=%u ", n->core_spec);
-        if (n->cpu_spec_list)
-            strbuf_addf(sb, "CPUSpecList=%s ", n->cpu_spec_list);
+        node_spec(sb, n);
         if (n->mem_spec_mib)
             strbuf_addf(sb, "MemSpecLimit=%llu", (unsigned long long)n->mem_spec_mib);
     }

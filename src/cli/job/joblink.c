@@ -172,6 +172,8 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
         cli_info("Job is in held state, pending scheduler release");
     if (unavailable_now(reason))
         cli_info("Requested partition configuration not available now");
+    if (reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+        cli_info("Required node not available (down, drained or reserved)");
     if (a->salloc)
         cli_info("Pending job allocation %u", a->l->job_id);
     cli_info("job %u queued and waiting for resources", a->l->job_id);

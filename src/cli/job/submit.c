@@ -129,6 +129,18 @@ static void short_host(char *buf, size_t size)
     buf[strcspn(buf, ".")] = '\0';
 }
 
+static void check_sharing(struct cli *c, const struct jobopts *jo)
+{
+    const char *flags = jobopts_get(jo, JO_GRES_FLAGS);
+
+    if (flags && wordlist_has_nocase(flags, "one-task-per-sharing") &&
+        !conf_option(cli_conf(c), CONF_SELECT_TYPE_PARAMETERS, "MULTIPLE_SHARING_GRES_PJ", NULL,
+                     NULL))
+        cli_die(CLI_EXIT_USAGE, "In order to use --gres-flags=one-task-per-sharing you must also "
+                                "have SelectTypeParameters=MULTIPLE_SHARING_GRES_PJ in your "
+                                "slurm.conf");
+}
+
 /* Cores and threads for the system are asked for where the site lets users ask. */
 static void drop_spec(struct cli *c, const struct jobopts *jo, Pst__JobRecord *job)
 {
@@ -197,6 +209,7 @@ void submit_fill(struct cli *c, const struct jobopts *jo, int argc, char **argv,
         exit(status);
     }
     refuse_reserved(c, jo);
+    check_sharing(c, jo);
     drop_spec(c, jo, job);
     short_host(host, sizeof(host));
     job->alloc_host = xstrdup_or_die(host);

@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
+#include "model/words/nodespec.h"
 #include "wire/ops.h"
 
 #define GRES_NAMES_MAX 64u /* kinds of devices counted for a partition */
@@ -268,9 +269,9 @@ int cluster_node_tres(const Pst__NodeRecord *n, char **ret_text)
     struct strbuf sb = STRBUF_INIT;
     struct gres_counts g = { .n = 0 };
 
-    strbuf_addf(&sb, "cpu=%u,mem=", n->cpus);
+    strbuf_addf(&sb, "cpu=%u,mem=", nodespec_effective(n));
     put_mib(&sb, n->real_memory_mib, false);
-    strbuf_addf(&sb, ",billing=%u", n->cpus);
+    strbuf_addf(&sb, ",billing=%u", nodespec_effective(n));
     count_gres(&g, n->gres);
     put_gres(&sb, &g);
     return strbuf_detach(&sb, ret_text);

@@ -20,7 +20,18 @@
 #include "feed/preemptfeed.h"
 #include "model/array.h"
 #include "model/kept.h"
+#include "model/words/nodespec.h"
 #include "fields.h"
+
+/* What a job is charged that leaves cores to the system: all that its nodes have for jobs. */
+static uint32_t effective_cpus(const struct cluster *c, const Pst__Alloc *alloc)
+{
+    uint32_t cpus = 0;
+
+    for (size_t i = 0; i < alloc->n_node_ids; i++)
+        cpus += nodespec_effective(cluster_node(c, alloc->node_ids[i])->rec);
+    return cpus;
+}
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
@@ -52,6 +63,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     if (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0)
         SET(set, whole_nodes, true);
     set->alloc = alloc;
+    if (old->has_core_spec)
+        SET(alloc, total_cpus, effective_cpus(c, alloc));
     SET(set, released, false);
     SET(set, next_step_id, 0);
     (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);

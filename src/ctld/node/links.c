@@ -161,7 +161,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         (void)pb_set_str(&set->reason, low);
         SET(set, reason_us, core_now());
         SET(set, reason_uid, conf_slurm_uid(ctld->conf));
-        log_error("node %s: drained: %s", old->name, low);
+        log_error("Setting node %s state to INVAL with reason:%s", old->name, low);
     } else if (flags & FLAG(INVALID_REG)) {
         flags &= ~(FLAG(INVALID_REG) | FLAG(DRAIN));
         forget = true;

@@ -2,9 +2,11 @@
  * proposals.h */
 #include "ctld/schedlink/proposals.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/must.h"
@@ -14,6 +16,7 @@
 #include "ctld/front/view.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/job/jobfacts.h"
 #include "ctld/job/start.h"
 #include "ctld/schedlink/explain_text.h"
 #include "ctld/schedlink/feasible.h"
@@ -74,6 +77,41 @@ static bool has_active_resv(const struct ctld *ctld, const Pst__JobRecord *job)
     return false;
 }
 
+/* Is it down, or unusable as it registered?  Drained nodes are not: they work. */
+static bool is_unavailable(const Pst__NodeRecord *n)
+{
+    const uint32_t bad = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
+                         1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG;
+
+    return n->state == PST__NODE_STATE__NODE_DOWN || n->state_flags & bad;
+}
+
+/* Where it waits for nodes that are down: which of those that it may have (of those it names, if
+ * it names some). */
+static void note_unavailable(const struct ctld *ctld, Pst__JobRecord *r)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, r->partition ? r->partition : "");
+    _cleanup_(bitmap_free) struct bitmap *named = NULL;
+    _cleanup_free_ const char **names = must(calloc(ctld->cluster->nnodes + 1, sizeof(*names)));
+    _cleanup_free_ char *list = NULL, *text = NULL;
+    size_t n = 0;
+
+    if (r->req_nodes && jobs_nodes_named(ctld->cluster, r->req_nodes, false, &named) != 0)
+        return;
+    for (uint32_t id = 0; id < ctld->cluster->nnodes; id++) {
+        const struct node *node = cluster_node(ctld->cluster, id);
+        const struct bitmap *of = named ? named : p ? p->nodes : NULL;
+
+        if (node && is_unavailable(node->rec) && of && id < of->nbits && bitmap_test(of, id))
+            names[n++] = node->rec->name;
+    }
+    if (!n || hostlist_fold_names(names, n, &list) < 0 ||
+        asprintf(&text, "ReqNodeNotAvail, UnavailableNodes:%s", list) < 0)
+        return;
+    SET(r, pend_reason, PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL);
+    (void)pb_set_str(&r->pend_text, text); /* -ENOMEM: the word stands alone */
+}
+
 /* Why it waits, for the views; not journaled. */
 static void note_expected(struct ctld *ctld, struct job *j, const struct sched_decision *d)
 {
@@ -96,6 +134,7 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
         [SCHED_WHY_BEGIN_TIME] = PST__JOB_REASON__REASON_BEGIN_TIME,
     };
     Pst__JobRecord *r = j->rec;
+    Pst__JobReason told = r->pend_reason;
 
     SET(r, pend_reason,
         d->why == SCHED_WHY_LIMIT
@@ -105,7 +144,10 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
         r->pend_reason = exceeded_reason(ctld, r);
     if (d->why == SCHED_WHY_RESV && has_active_resv(ctld, r))
         r->pend_reason = PST__JOB_REASON__REASON_RESOURCES; /* it is there, and too small or full */
-    if (d->priority)                                        /* 0: it has not come so far */
+    (void)pb_set_str(&r->pend_text, NULL);
+    if (d->why == SCHED_WHY_NODE_NOT_AVAIL || d->why == SCHED_WHY_NODES_UNAVAILABLE)
+        note_unavailable(ctld, r);
+    if (d->priority) /* 0: it has not come so far */
         SET(r, cur_priority, d->priority);
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
@@ -125,6 +167,8 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
             r->sched_nodes = NULL;
         free(names);
     }
+    if (r->pend_reason != told && r->pend_reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+        wait_notify(ctld, j, 0); /* salloc says so */
     views_mark_job(ctld->views, j);
 }
 

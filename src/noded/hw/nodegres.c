@@ -14,6 +14,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
@@ -309,6 +310,71 @@ static int add_conf_rows(struct gres_rows *g, const struct conf *conf, const cha
     return r;
 }
 
+/* ---- what slurm.conf expects ----------------------------------------------------------------- */
+
+/* Of the rows with a type, or of any without one. */
+static uint64_t rows_count(const struct gres_rows *g, const char *name, const char *type,
+                           bool *ret_any)
+{
+    uint64_t n = 0;
+
+    *ret_any = false;
+    for (size_t i = 0; i < g->n; i++) {
+        const struct gres_row *row = &g->rows[i];
+
+        if (strcmp(row->name, name) != 0)
+            continue;
+        *ret_any = true;
+        if (!type || !row->type || strcmp(row->type, type) == 0)
+            n += row->count;
+    }
+    return n;
+}
+
+static void warn_of_more(const struct gres_rows *g, const char *configured)
+{
+    for (size_t i = 0; i < g->n; i++) {
+        const struct gres_row *row = &g->rows[i];
+        bool any;
+        uint64_t want = gres_text_count(configured, row->name, row->type, &any);
+
+        if (row->count > want && strcmp(row->name, "gpu") == 0 && configured)
+            log_info("warning: A line in gres.conf for GRES %s%s%s has %llu more configured than "
+                     "expected in slurm.conf. Ignoring extra GRES.",
+                     row->name, row->type ? ":" : "", row->type ? row->type : "",
+                     (unsigned long long)(row->count - want));
+    }
+}
+
+/* Fewer devices than slurm.conf gives the node: it cannot be used as it is.  Where gres.conf does
+ * not name them at all, slurm.conf is believed. */
+static int compare_configured(struct gres_rows *g, const char *configured)
+{
+    _cleanup_free_ char *copy = configured ? strdup(configured) : NULL;
+    char *save = NULL;
+
+    if (configured && !copy)
+        return -ENOMEM;
+    if (!g->problem)
+        warn_of_more(g, configured);
+    for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text want;
+        bool any;
+        uint64_t n;
+
+        if (!gres_text_parse(w, &want))
+            continue;
+        n = rows_count(g, want.name, want.type, &any);
+        if (any && n < want.count)
+            complain(g, "gres/%s count reported lower than configured (%llu < %llu)", want.name,
+                     (unsigned long long)n, (unsigned long long)want.count);
+        if (any && !n && strcmp(want.name, "gpu") == 0)
+            log_info("warning: Ignoring file-less GPU %s%s%s from final GRES list", want.name,
+                     want.type ? ":" : "", want.type ? want.type : "");
+    }
+    return 0;
+}
+
 int gres_rows_new(const struct conf *conf, const struct conf_node *node, const char *root,
                   const struct cpu_map *map, struct gres_rows **ret)
 {
@@ -323,6 +389,8 @@ int gres_rows_new(const struct conf *conf, const struct conf_node *node, const c
     }
     if (r == 0)
         r = add_conf_rows(g, conf, node->name, how == GPUS_OFF);
+    if (r == 0)
+        r = compare_configured(g, node->gres);
     if (r < 0) {
         gres_rows_free(g);
         return r;

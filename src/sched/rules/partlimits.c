@@ -50,8 +50,8 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 
     if (!p->up)
         return part_closed_why(p);
-    if (!(k->flags & SHAPE_ANY_PART_SIZE) &&
-        (k->min_nodes > p->max_nodes || (k->max_nodes && k->max_nodes < p->min_nodes)))
+    if (!(k->flags & SHAPE_ANY_PART_SIZE) && (MAX(k->min_nodes, k->max_nodes) > p->max_nodes ||
+                                              (k->max_nodes && k->max_nodes < p->min_nodes)))
         return SCHED_WHY_PART_NODE_LIMIT;
     if ((j->time_min_min ? j->time_min_min : j->time_limit_min) > most_minutes(s, e))
         return SCHED_WHY_PART_TIME_LIMIT;

@@ -443,7 +443,7 @@ static bool hopeless(const struct world *w, uint32_t part, const struct rjob *j)
     struct sit q = { .w = w, .empty = true };
     uint32_t minutes = j->in.time_min_min ? j->in.time_min_min : j->in.time_limit_min;
 
-    return !p->in.up || j->in.min_nodes > p->in.max_nodes ||
+    return !p->in.up || MAX(j->in.min_nodes, j->in.max_nodes) > p->in.max_nodes ||
            (p->in.max_time_min != SCHED_UNLIMITED && minutes > p->in.max_time_min) ||
            !fits(&q, part, j);
 }

@@ -1,0 +1,44 @@
+/* nodespec.c - see nodespec.h.  A core is kept whole though one of its CPUs is named. */
+#include "model/words/nodespec.h"
+
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/cpuspec.h"
+
+static void keep_core(struct bitmap *cpus, uint32_t first, uint32_t threads)
+{
+    if (first < cpus->nbits)
+        bitmap_set_range(cpus, first, MIN(threads, cpus->nbits - first));
+}
+
+int nodespec_cpus(const Pst__NodeRecord *n, struct bitmap **ret)
+{
+    _cleanup_(bitmap_free) struct bitmap *named = NULL, *cpus = NULL;
+    uint32_t threads = MAX(n->threads_per_core, 1u), sockets = MAX(n->sockets, 1u);
+
+    *ret = NULL;
+    if (!n->cpus || (!n->cpu_spec_list && !n->core_spec))
+        return 0;
+    if (bitmap_new(n->cpus, &named) < 0 || bitmap_new(n->cpus, &cpus) < 0)
+        return -ENOMEM;
+    if (n->cpu_spec_list && bitmap_parse(named, n->cpu_spec_list, NULL) < 0)
+        return 0; /* beyond what it has */
+    BITMAP_FOREACH (named, i)
+        keep_core(cpus, i - i % threads, threads);
+    for (uint32_t i = 0;
+         !n->cpu_spec_list && i < n->core_spec && i < sockets * n->cores_per_socket; i++)
+        keep_core(cpus, cpuspec_core(sockets, n->cores_per_socket, i) * threads, threads);
+    *ret = cpus;
+    cpus = NULL;
+    return 0;
+}
+
+uint32_t nodespec_effective(const Pst__NodeRecord *n)
+{
+    _cleanup_(bitmap_free) struct bitmap *kept = NULL;
+
+    if (nodespec_cpus(n, &kept) < 0 || !kept)
+        return n->cpus;
+    return n->cpus - bitmap_count(kept);
+}
