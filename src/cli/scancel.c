@@ -51,6 +51,16 @@ static void refuse_user(const char *word)
     cli_die(CLI_EXIT_FAILED, "Invalid user name: %s", word);
 }
 
+/* One user: a list is none. */
+static int take_user(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct jobfilter *f = at;
+
+    if (!*arg || strchr(arg, ','))
+        refuse_user(arg);
+    return jobfilter_take_users(f, opt, arg, err);
+}
+
 /* One word: a list is none.  A state that no job to cancel has selects nothing. */
 static int take_state(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
@@ -120,15 +130,15 @@ static const struct opt rows[] = {
     OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
     OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
         "jobs in these reservations"),
-    OPT("sibling", 0, OPT_REQ, OPT_NOTHING, NULL, NULL, "cluster", NULL,
-        "clusters do not federate here"),
+    OPT("sibling", 0, OPT_REQ, OPT_NOTHING, NULL, NULL, "cluster",
+        "taken for compatibility: clusters do not federate here"),
     OPT("signal", 's', OPT_REQ,
         OPT_AND(OPT_TAKE(request.signal, take_signal), OPT_GIVEN(request.has_signal)), NULL, NULL,
         "signal", "send this signal, a name or a number"),
     OPT("state", 't', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_state), OPT_GIVEN(filter.given)),
         "@STATE", NULL, "state", "PENDING, RUNNING or SUSPENDED jobs"),
-    OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), "@USER", NULL, "names",
-        "jobs of these users"),
+    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_user), OPT_GIVEN(filter.given)),
+        "@USER", NULL, "names", "jobs of these users"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), "@VERBOSE", NULL, NULL, "say what is done"),
     OPT("wckey", 0, OPT_REQ, JOBFILTER_WCKEYS(filter), "@WCKEY", NULL, "keys",
         "jobs with these workload keys"),
@@ -224,12 +234,12 @@ static void tell_error(struct scancel *s, const char *id, int code, const char *
     if (is_over(code) && !quiet)
         code = ESLURM_INVALID_JOB_ID, text = NULL;
     if (!quiet || s->cli.verbose > 0)
-        cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
-                  text ? text : slurm_err_text(code));
+        cli_error("Kill job error on job %sid %.*s: %s", is_step(id) ? "step " : "",
+                  (int)strcspn(id, "."), id, text ? text : slurm_err_text(code));
     if (!quiet)
-        s->status = code == ESLURM_INVALID_JOB_ID ? CLI_EXIT_FAILED
-                    : code > 0                    ? code % 256
-                                                  : CLI_EXIT_FAILED;
+        s->status = code == ESLURM_INVALID_JOB_ID && !is_step(id) ? CLI_EXIT_FAILED
+                    : code > 0                                    ? code % 256
+                                                                  : CLI_EXIT_FAILED;
 }
 
 /* With -v: what is done to the job or step. */
@@ -356,10 +366,12 @@ static const char *result_id(const Pst__JobActionResult *r, char buf[16])
 static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 {
     char number[16];
+    bool matched = false;
 
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
 
+        matched = matched || !is_over(r->code);
         if (looks_first(s) && !is_over(r->code))
             tell_deed(s, result_id(r, number));
     }
@@ -368,8 +380,12 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 
         if (r->code)
             tell_error(s, result_id(r, number), r->code, r->text);
+        if (r->code && is_step(result_id(r, number))) { /* as if it were tried once more */
+            tell_deed(s, result_id(r, number));
+            tell_error(s, result_id(r, number), r->code, r->text);
+        }
     }
-    if (!reply->n_results && s->filter.given)
+    if (!matched && s->filter.given)
         tell_unmatched(s);
 }
 
@@ -465,6 +481,40 @@ static void name_filters(struct scancel *s)
         strbuf_addf(&s->options, "nodelist=%s ", f->nodes);
 }
 
+/* Flags of the environment are "true" or "false"; another value is told and has no effect. */
+static void read_env(void)
+{
+    static const char *const flags[] = { "SCANCEL_BATCH", "SCANCEL_FULL", "SCANCEL_INTERACTIVE",
+                                         "SCANCEL_VERBOSE" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++) {
+        const char *value = getenv(flags[i]);
+
+        if (!value)
+            continue;
+        if (strcasecmp(value, "true") == 0 || strcasecmp(value, "t") == 0) {
+            (void)setenv(flags[i], "1", 1); /* out of memory: "true" is no flag either */
+            continue;
+        }
+        if (strcasecmp(value, "false") != 0 && strcasecmp(value, "f") != 0)
+            cli_error("Unrecognized %s value: %s", flags[i], value);
+        (void)unsetenv(flags[i]);
+    }
+}
+
+static void check_env_state(void)
+{
+    const char *value = getenv("SCANCEL_STATE");
+    _cleanup_free_ char *bad = NULL;
+    struct filter_states states;
+
+    if (!value || !*value || filter_parse_states(value, &states, &bad) == 0)
+        return;
+    (void)fprintf(stderr, "Unrecognized SCANCEL_STATE value: %s\n", value);
+    (void)fprintf(stderr, "Valid job states are PENDING, RUNNING, and SUSPENDED\n");
+    exit(CLI_EXIT_FAILED);
+}
+
 int main(int argc, char **argv)
 {
     struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT, .options = STRBUF_INIT };
@@ -473,6 +523,8 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "scancel");
     jobfilter_init(&s.filter, refuse_user);
+    read_env();
+    check_env_state();
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
     s.signalled = s.request.has_signal;

@@ -74,16 +74,26 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_int(js, "thread_spec", 32766);
 }
 
-static void put_times(struct json *js, const struct job_row *r)
+/* Known of a job that has nodes. */
+static void put_billable(struct json *js, const Pst__JobRecord *j)
 {
-    const Pst__JobRecord *j = r->job;
-
-    optional_number(js, "cores_per_socket", j->cores_per_socket, j->cores_per_socket);
+    if (!j->alloc) {
+        json_unset(js, "billable_tres");
+        return;
+    }
     json_object(js, "billable_tres");
     json_bool(js, "set", true);
     json_bool(js, "infinite", false);
     json_double(js, "number", job_cpus(j));
     json_object_end(js);
+}
+
+static void put_times(struct json *js, const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    optional_number(js, "cores_per_socket", j->cores_per_socket, j->cores_per_socket);
+    put_billable(js, j);
     number_or_zero(js, "cpus_per_task", j->cpus_per_task ? j->cpus_per_task : 1);
     json_unset(js, "cpu_frequency_minimum");
     json_unset(js, "cpu_frequency_maximum");
@@ -97,7 +107,7 @@ static void put_times(struct json *js, const struct job_row *r)
     json_time(js, "eligible_time", job_eligible_us(r));
     json_time(js, "end_time", job_end_us(r));
     json_str(js, "excluded_nodes", j->exc_nodes);
-    json_exit_code(js, "exit_code", j->exit_status, job_is_pending(r));
+    json_exit_code(js, "exit_code", j->exit_status, false);
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
     json_str(js, "features", j->features);
@@ -175,8 +185,12 @@ static void put_resources(struct json *js, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
+    if (!j->alloc) {
+        json_null(js, "job_resources");
+        return;
+    }
     json_object(js, "job_resources");
-    if (j->alloc) {
+    {
         json_select_type(js, r->select_type);
         json_object(js, "nodes");
         json_int(js, "count", job_nodes(j));
@@ -232,7 +246,7 @@ static void put_request(struct json *js, const struct job_row *r)
     json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
     put_mail(js, j);
     number_or_zero(js, "max_cpus", 0);
-    number_or_zero(js, "max_nodes", j->max_nodes);
+    number_or_zero(js, "max_nodes", j->alloc ? 0 : MAX(j->max_nodes, job_nodes(j)));
     json_str(js, "mcs_label", j->mcs_label);
     PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));
     json_int(js, "memory_update_delay", 0);
@@ -319,6 +333,14 @@ static void put_files(struct json *js, const struct job_row *r)
     json_str(js, "submit_line", j->submit_line);
     json_time(js, "suspend_time", j->suspend_us);
     json_str(js, "system_comment", "");
+}
+
+void json_job_state(struct json *js, const struct job_row *r)
+{
+    json_object(js, NULL);
+    PUT_MADE(js, "job_id", job_put_id(sb, r));
+    put_states(js, "state", r);
+    json_object_end(js);
 }
 
 void json_job(struct json *js, const struct job_row *r)

@@ -13,6 +13,8 @@
 /* "select_type": the words of SelectTypeParameters in upper case; NULL or empty: NONE. */
 void json_select_type(struct json *js, const char *words);
 void json_job(struct json *js, const struct job_row *r);
+/* Its id as squeue shows it, and its state: --only-job-state. */
+void json_job_state(struct json *js, const struct job_row *r);
 void json_step(struct json *js, const struct step_row *r);
 /* partitions: comma list of those the node is in. */
 void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions, int64_t now_us);

@@ -345,7 +345,7 @@ void json_double(struct json *js, const char *key, double value)
     end_value(js);
 }
 
-static void put_null(struct json *js, const char *key)
+void json_null(struct json *js, const char *key)
 {
     begin_member(js, key);
     strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
@@ -415,7 +415,7 @@ void json_number(struct json *js, const char *key, bool set, bool infinite, uint
         if (infinite)
             json_str(js, key, "Infinity");
         else if (!set)
-            put_null(js, key);
+            json_null(js, key);
         else
             json_int(js, key, (int64_t)value);
         return;
@@ -474,7 +474,7 @@ void json_exit_code(struct json *js, const char *key, uint32_t status, bool pend
     else
         json_unset(js, "id");
     if (js->plain_null && !signaled)
-        put_null(js, "name");
+        json_null(js, "name");
     else
         json_str(js, "name", signaled ? sigabbrev_np(WTERMSIG((int)status)) : "");
     json_object_end(js);
@@ -537,7 +537,11 @@ enum json_style json_option_style(const struct json_option *opt)
 int json_option_done(const struct json_option *opt)
 {
     if (opt->bad) {
-        cli_error("unable to find plugin: data_parser/%s", opt->bad);
+        cli_error("load_plugins: unable to find plugin: data_parser/%s", opt->bad);
+        cli_error("data_parser_g_new: failure loading plugins: Plugin has invalid format or unable "
+                  "to be loaded");
+        cli_error("application/%s output not supported by %s", opt->yaml ? "x-yaml" : "json",
+                  "data_parser/v0.0.45");
         return 1;
     }
     if (!opt->wanted || !opt->list)
@@ -585,5 +589,11 @@ void json_meta(struct json *js, int argc, char **argv, const char *cluster, cons
     json_list(js, "errors");
     json_list_end(js);
     json_list(js, "warnings");
+    if (js->warning) {
+        json_object(js, NULL);
+        json_str(js, "description", js->warning);
+        json_str(js, "source", "");
+        json_object_end(js);
+    }
     json_list_end(js);
 }

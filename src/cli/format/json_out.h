@@ -22,7 +22,8 @@ enum json_style {
 struct json {
     struct strbuf *out;
     enum json_style style;
-    bool plain_null; /* +complex: unset and infinite are scalars, not objects */
+    bool plain_null;     /* +complex: unset and infinite are scalars, not objects */
+    const char *warning; /* of the trailer; NULL = none */
     int depth;
     bool in_list[JSON_DEPTH_MAX];
     unsigned count[JSON_DEPTH_MAX]; /* members so far */
@@ -86,5 +87,8 @@ enum json_style json_option_style(const struct json_option *opt);
  * Returns the exit status, -1 = go on. */
 int json_option_done(const struct json_option *opt);
 
-/* The trailer: meta, errors, warnings.  argc and argv are the command line. */
+/* null */
+void json_null(struct json *js, const char *key);
+/* The trailer: meta, errors, warnings (js->warning, when it is set).  argc and argv are the command
+ * line. */
 void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage);

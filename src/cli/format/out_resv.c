@@ -12,6 +12,8 @@
 #include "wire/client.h"
 #include "wire/ops.h"
 
+#define PURGE_DEFAULT_S 300u /* told of a reservation that is not purged */
+
 int resv_load(struct client *c, Pst__ResvSet **ret)
 {
     Pst__Empty request = PST__EMPTY__INIT;
@@ -125,7 +127,7 @@ void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us)
     json_str(js, "node_list", r->nodes);
     json_str(js, "partition", r->partition);
     json_object(js, "purge_completed");
-    json_number(js, "time", resv_has(r, RESV_FLAG(PURGE_COMP)), false, r->purge_comp_s);
+    json_set(js, "time", resv_has(r, RESV_FLAG(PURGE_COMP)) ? r->purge_comp_s : PURGE_DEFAULT_S);
     json_object_end(js);
     json_time(js, "start_time", start_us);
     json_str(js, "tres", r->tres);

@@ -333,6 +333,8 @@ static void show_nodes(struct scontrol *s, const char *name)
             scontrol_missing(s, stdout, "Node %s not found", hostlist_nth(names, i));
         }
     }
+    if (!w.shown)
+        w.js.warning = "No nodes to dump";
     if (s->json.wanted)
         end_json(&w, false, t.now_us);
     cluster_nodes_done(&t);
@@ -384,6 +386,8 @@ static void show_partitions(struct scontrol *s, const char *name)
             show_partition(&w.out, p, tres, &s->show);
         w.shown++;
     }
+    if (!w.shown)
+        w.js.warning = "No partitions to dump";
     if (s->json.wanted) {
         end_json(&w, false, t.now_us);
     } else if (!w.shown && name) {

@@ -57,7 +57,7 @@ static void emit_row(struct squeue *q, const struct job_row *r)
     size_t start = q->out.len;
 
     if (q->json.wanted) {
-        json_job(&q->js, r);
+        (q->only_state ? json_job_state : json_job)(&q->js, r);
         cli_write_out(&q->out, false);
         return;
     }
@@ -134,7 +134,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     }
     w.only_named =
         q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
-    if (q->array || w.only_named)
+    if (q->array || w.only_named || (q->only_state && q->json.wanted))
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
     return 0;

@@ -665,9 +665,29 @@ static uint32_t act_cost(const struct action *a, const struct job_ref *ref)
            (het_is(r) ? r->het_count * BUDGET_CHANGE : 0);
 }
 
+/* Tasks that a filter found are named as squeue shows them. */
+static char *array_text(const struct action *a, const Pst__JobRecord *r)
+{
+    char *text = NULL;
+    int n = 0;
+
+    if (!a->id && r->array_tasks)
+        n = asprintf(&text, "%u_[%s]", r->job_id, r->array_tasks);
+    else if (!a->id && r->has_array_task_id)
+        n = asprintf(&text, "%u_%u", r->array_job_id, r->array_task_id);
+    return n < 0 ? NULL : text;
+}
+
+static int do_verb(struct action *a, const struct job_ref *ref)
+{
+    return het_is(ref->job->rec) ? act_het(a, ref) : act_on_job(a, ref);
+}
+
 static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
+    _cleanup_free_ char *text = array_text(a, ref->job->rec);
+    size_t before = a->n;
 
     if (!jobfilter_match(a->filter, ref->job->rec)) {
         if (a->id && job_is_ended(ref->job->rec))
@@ -682,7 +702,9 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     else if (holds_or_releases(a->req->verb) && ref->job->rec->cron_spec)
         add_result(a, a->id ? ESLURM_CANNOT_MODIFY_CRON_JOB : 0, NULL, id);
     else
-        add_result(a, het_is(ref->job->rec) ? act_het(a, ref) : act_on_job(a, ref), NULL, id);
+        add_result(a, do_verb(a, ref), NULL, id);
+    if (text && a->n > before && !a->results[a->n - 1]->id)
+        a->results[a->n - 1]->id = tx_strdup(text);
 }
 
 /* ---- the walk -------------------------------------------------------------------------------- */
