@@ -18,13 +18,13 @@ MAY = {
     "conf": BASE, "wire": BASE, "model": BASE,
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
-    "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon"},
+    "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "daemon": BASE | {"conf"},
-    "spank": BASE,
-    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
-    "noded": FLOOR2 | {"stepd", "spank", "daemon"},     # slurmd and the step daemon share the spool and its files
+    "spank": BASE, "http": {"base", "wire"},
+    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
+    "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
 }
 ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/nodespec.h", "model/words/reqtres.h", "model/words/resvwords.h",
@@ -54,7 +54,7 @@ ROOMS = {
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
     "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
-    "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", ""],
+    "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
     "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],

@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/histogram.h"
 #include "conf/conf.h"
 #include "ctld/core/idlist.h"
 #include "ctld/core/cmd.h"
@@ -39,6 +40,7 @@ struct snapshot;
 struct triggers;
 struct tuning;
 struct watch;
+struct web;
 struct front;
 struct feasible;
 struct schedfeed;
@@ -94,6 +96,7 @@ struct ctld {
     struct acctfollow *acct_follow; /* when slurmdbd has the accounting store */
     struct watch *watch;
     struct front *front;
+    struct web *web;
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
     struct feedlimits *feedlimits;
@@ -121,6 +124,7 @@ struct ctld {
         *submit_checked; /* that of a configuration that was checked, until it is used */
     struct cluster_observer observer;
     struct stats stats;
+    struct histogram batch_us; /* how long the core took for a batch; the core adds */
 
     char host[256]; /* short name */
     int64_t boot_us;

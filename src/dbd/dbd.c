@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "http/httphealth.h"
 #include "version.h"
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
@@ -220,6 +221,28 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
         adminserve_rule(d->admin, rules_of(conf));
 }
 
+static void on_http(void *ctx, int fd)
+{
+    struct dbd *d = ctx;
+
+    httphealth_take(d->health, fd);
+}
+
+/* On the thread of HTTP. */
+static bool is_ready(void *ctx, struct strbuf *told)
+{
+    struct dbd *d = ctx;
+
+    strbuf_addf(told, "connections: %u\n", server_connections(d->server));
+    return !atomic_load(&d->stopping);
+}
+
+void dbd_tell_health(struct dbd *d)
+{
+    if (d->health)
+        httphealth_set(d->health, d->keys, conf_dbd_use_jwt(d->conf), d->slurm_uid);
+}
+
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
@@ -239,9 +262,10 @@ int dbd_work(struct dbd *d, struct err *err)
         .use_munge = conf_dbd_use_munge(d->conf),
         .munge_socket = conf_dbd_munge_socket(d->conf),
         .serves = ACCESS_AT(ACCESS_DBD),
-        .hooks = { .on_request = on_request, .on_close = on_close },
+        .hooks = { .on_request = on_request, .on_close = on_close, .on_http = on_http },
         .ctx = d,
     };
+    struct httphealth_config health = { .name = "slurmdbd", .ready = is_ready, .ctx = d };
     int r;
 
     atomic_store(&d->stopping, false);
@@ -266,7 +290,11 @@ int dbd_work(struct dbd *d, struct err *err)
         r = adminserve_start(&admin, &d->admin, err);
     }
     if (r == 0)
+        r = httphealth_new(&health, &d->health, err);
+    if (r == 0) {
+        dbd_tell_health(d);
         r = server_start(d->server);
+    }
     if (r < 0)
         return err->text[0] ? r : err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
     d->working = true;
@@ -282,6 +310,7 @@ void dbd_rest(struct dbd *d)
     d->admin = adminserve_stop(d->admin);
     d->serve = serve_free(d->serve);
     d->server = server_free(d->server);
+    d->health = httphealth_free(d->health);
     d->feeds = feeds_free(d->feeds);
     d->working = false;
 }

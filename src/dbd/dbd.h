@@ -16,6 +16,7 @@
 #include "wire/server/rpcstat.h"
 
 struct auth_keys;
+struct httphealth;
 struct turn;
 struct feeds;
 struct serve;
@@ -44,6 +45,7 @@ struct dbd {
     struct debug debug;
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
+    struct httphealth *health; /* while it works */
     atomic_bool stopping;
     /* the main thread's */
     struct turn *turn;     /* NULL: there is no other slurmdbd */
@@ -57,6 +59,8 @@ int dbd_location(const struct conf_dbd *conf, const char *host, const char *pass
                  char **ret_location);
 /* Apply the settings of conf on answers to queries and on the purge of old rows. */
 void dbd_configure(struct dbd *d, const struct conf_dbd *conf);
+/* Tell the service of health over HTTP what d->conf and d->keys are now. */
+void dbd_tell_health(struct dbd *d);
 /* The password at the server: StoragePass, or what StoragePassScript prints; NULL: none.  The
  * caller frees. Errors: -EINVAL the program failed or printed nothing. */
 int dbd_password(const struct conf_dbd *conf, char **ret_pass, struct err *err);

@@ -163,6 +163,7 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     d->keys = keys;
     if (d->server)
         server_set_auth(d->server, d->keys, conf_dbd_use_jwt(conf));
+    dbd_tell_health(d);
     log_info("read %s again; the port, the database and users change with a new start",
              d->conf_path);
 }

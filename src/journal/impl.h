@@ -47,5 +47,6 @@ struct journal {
     atomic_uint_fast64_t log_bytes; /* written since this process opened the log, and replayed */
     atomic_uint_fast64_t snapshot_bytes; /* log_bytes at the newest snapshot */
     atomic_uint_fast64_t syncs, bytes, records, last_sync_us, worst_sync_us, segments;
+    struct histogram sync_hist_us;
     atomic_bool snapshot_open; /* one at a time */
 };

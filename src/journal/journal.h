@@ -17,6 +17,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/histogram.h"
 
 #define JOURNAL_MAX_RECORD (32u << 20)
 
@@ -80,6 +81,8 @@ uint64_t journal_bytes_since_snapshot(const struct journal *j);
 struct journal_stats {
     uint64_t syncs, bytes, records, last_sync_us, worst_sync_us, segments;
 };
+/* How long each write to the disk took, with its sync; borrowed, any thread. */
+const struct histogram *journal_sync_histogram(const struct journal *j);
 void journal_get_stats(const struct journal *j, struct journal_stats *ret);
 
 /* Independent reading, for consumers with a cursor and for operators' tools.  Starts at from_lsn (0

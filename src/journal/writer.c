@@ -129,6 +129,7 @@ static int write_bytes(struct journal *j, const uint8_t *data, size_t len)
     if (r < 0)
         return r;
     atomic_store(&j->last_sync_us, us);
+    histogram_add(&j->sync_hist_us, us);
     if (us > atomic_load(&j->worst_sync_us))
         atomic_store(&j->worst_sync_us, us);
     atomic_fetch_add(&j->syncs, 1);
@@ -382,6 +383,11 @@ uint64_t journal_durable(const struct journal *j)
 uint64_t journal_bytes_since_snapshot(const struct journal *j)
 {
     return atomic_load(&j->log_bytes) - atomic_load(&j->snapshot_bytes);
+}
+
+const struct histogram *journal_sync_histogram(const struct journal *j)
+{
+    return &j->sync_hist_us;
 }
 
 void journal_get_stats(const struct journal *j, struct journal_stats *ret)

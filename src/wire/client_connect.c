@@ -21,6 +21,7 @@
 #include "base/log.h"
 #include "wire/client_impl.h"
 #include "wire/errors.h"
+#include "wire/knock.h"
 #include "wire/auth/hello.h"
 
 DEFINE_CLEANUP(struct client *, client_free)
@@ -97,6 +98,8 @@ static int connect_addr(const struct addrinfo *ai, int64_t deadline)
     _cleanup_close_ int fd = begin_addr(ai);
     int r = fd < 0 ? fd : await_connect(fd, deadline);
 
+    if (r == 0)
+        r = knock_send(fd);
     return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -306,6 +309,8 @@ int client_connect_greet(const struct client_target *target, struct client *c, s
     int64_t deadline = client_deadline(target->timeout_ms);
     int r = await_connect(c->fd, deadline);
 
+    if (r == 0)
+        r = knock_send(c->fd);
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(NULL, r));
     return say_hello(c, target, false, deadline, err);

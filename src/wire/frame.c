@@ -16,8 +16,6 @@
 #include "wire/caps.h"
 #include "wire/errors.h"
 
-static const uint8_t magic[4] = { 'P', 'S', 'T', 'K' };
-
 enum offset {
     OFF_VERSION = 4,
     OFF_OP = 6,
@@ -87,7 +85,7 @@ int frame_read_header(const uint8_t *buf, struct frame *ret_frame)
     struct frame f;
 
     frame_peek_header(buf, &f);
-    if (memcmp(buf, magic, sizeof(magic)) != 0 || !frame_flags_ok(f.flags) ||
+    if (memcmp(buf, FRAME_MAGIC, FRAME_MAGIC_SIZE) != 0 || !frame_flags_ok(f.flags) ||
         !access_frame_ok(f.op, f.flags))
         return -EBADMSG;
     if (f.len > body_cap(f.op, f.flags))
@@ -112,7 +110,7 @@ int frame_decode_header(const uint8_t *buf, struct frame *ret_frame)
 
 void frame_encode_header(const struct frame *frame, uint8_t *buf)
 {
-    memcpy(buf, magic, sizeof(magic));
+    memcpy(buf, FRAME_MAGIC, FRAME_MAGIC_SIZE);
     write_u16(buf + OFF_VERSION, frame->version);
     write_u16(buf + OFF_OP, frame->op);
     write_u32(buf + OFF_FLAGS, frame->flags);

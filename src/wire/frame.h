@@ -21,6 +21,8 @@
 #include "wire/ops.h"
 
 #define FRAME_HEADER_SIZE 24u
+#define FRAME_MAGIC "PSTK"
+#define FRAME_MAGIC_SIZE 4u
 #define FRAME_MAX_BODY (16u * WIRE_MIB)
 #define WIRE_VERSION 3u /* this release */
 /* oldest understood: two releases back; newer peers speak down to ours */

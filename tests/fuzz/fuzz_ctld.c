@@ -22,6 +22,7 @@
 #include "journal/files.h"
 
 #include "memlog.h"
+#include "nohttp.h"
 #include "play.h"
 #include "threads.h"
 

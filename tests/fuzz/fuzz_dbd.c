@@ -18,6 +18,7 @@
 #include "dbd/dbd.h"
 #include "event.pb-c.h"
 
+#include "nohttp.h"
 #include "play.h"
 #include "threads.h"
 

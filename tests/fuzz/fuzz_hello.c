@@ -19,6 +19,7 @@
 #include "wire/auth/auth.h"
 #include "wire/auth/hello.h"
 #include "wire/auth/seal.h"
+#include "wire/knock.h"
 #include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"
@@ -281,6 +282,11 @@ static void dial(struct peer_end *p, bool local)
     link_batch_begin(&worker->ll);
     conn_new(worker, sv[1], local);
     link_batch_end(&worker->ll);
+    if (!local) {
+        ssize_t n = send(p->fd, KNOCK, KNOCK_SIZE, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+        assert(n == KNOCK_SIZE);
+    }
     turn();
     read_challenge(p);
 }

@@ -157,8 +157,11 @@ class Peer:
         return cls(sock, **kwargs)
 
     @classmethod
-    def tcp(cls, port, host="127.0.0.1", **kwargs):
-        return cls(socket.create_connection((host, port)), **kwargs)
+    def tcp(cls, port, host="127.0.0.1", knock=True, **kwargs):
+        peer = cls(socket.create_connection((host, port)), **kwargs)
+        if knock:
+            peer.send_bytes(b"PST\n")
+        return peer
 
     @classmethod
     def tcp_key(cls, port, key_file, uid, **kwargs):

@@ -92,10 +92,13 @@ static void run_users(struct ctld *ctld, int64_t until_mono_us)
 
 static void end_batch(struct ctld *ctld, int64_t began_mono_us)
 {
+    uint64_t took_us;
+
     journal_commit(ctld->journal);
     services_batch_end(ctld);
-    ctld->stats.worst_stall_us =
-        MAX(ctld->stats.worst_stall_us, (uint64_t)(now_mono_us() - began_mono_us));
+    took_us = (uint64_t)(now_mono_us() - began_mono_us);
+    ctld->stats.worst_stall_us = MAX(ctld->stats.worst_stall_us, took_us);
+    histogram_add(&ctld->batch_us, took_us);
 }
 
 void core_run(struct ctld *ctld)

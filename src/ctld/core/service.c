@@ -255,6 +255,11 @@ void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us)
     CALL(ctld, answered, ctld, op, elapsed_us);
 }
 
+void services_on_http(struct ctld *ctld, int fd)
+{
+    CALL(ctld, on_http, ctld, fd);
+}
+
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
     CALL(ctld, on_decisions, ctld, m);

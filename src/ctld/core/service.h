@@ -119,6 +119,10 @@ struct ctld_service {
     /* A request was answered, after so long.  Any thread; may not commit. */
     void (*answered)(struct ctld *ctld, unsigned op, int64_t elapsed_us);
 
+    /* Somebody on the network speaks HTTP: one service has this hook, which takes fd.  On an I/O
+     * thread, from the start of the door to its end; may not commit. */
+    void (*on_http)(struct ctld *ctld, int fd);
+
     /* The connection of a node is gone.  May not commit. */
     void (*on_node_unlinked)(struct ctld *ctld, struct node *n);
 
@@ -206,6 +210,7 @@ void services_durable(struct ctld *ctld, uint64_t lsn);
 uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
+void services_on_http(struct ctld *ctld, int fd); /* takes fd */
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);
 void services_on_node_unlinked(struct ctld *ctld, struct node *n);
 void services_acct_changed(struct ctld *ctld);

@@ -190,6 +190,13 @@ static void on_close(void *ctx, struct conn *c)
     (void)core_post(f->ctld, cmd);                     /* never refused: it is no request */
 }
 
+static void on_http(void *ctx, int fd)
+{
+    const struct front *f = ctx;
+
+    services_on_http(f->ctld, fd);
+}
+
 int front_new(struct ctld *ctld, struct front **ret, struct err *err)
 {
     struct front *f = calloc(1, sizeof(*f));
@@ -208,7 +215,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .munge_socket = conf_munge_socket(ctld->conf),
         .serves = ACCESS_AT(ACCESS_CTLD),
         .slurmd_uid = conf_slurmd_uid(ctld->conf),
-        .hooks = { .on_request = on_request, .on_close = on_close },
+        .hooks = { .on_request = on_request, .on_close = on_close, .on_http = on_http },
     };
     int r;
 

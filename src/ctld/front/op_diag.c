@@ -6,6 +6,7 @@
 #include "ctld/acct/acctthread.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
+#include "ctld/front/diag.h"
 #include "ctld/front/front.h"
 #include "ctld/front/view.h"
 #include "ctld/schedlink/schedthread.h"
@@ -72,38 +73,44 @@ static void stats_reset(struct ctld *ctld)
                                   .base_failed = c->jobs_failed };
 }
 
+void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
+{
+    struct sched_stats sched;
+    struct journal_stats journal;
+
+    schedthread_stats(ctld->sched, &sched, reset);
+    journal_get_stats(ctld->journal, &journal);
+    SET(r, now_us, core_now());
+    SET(r, since_us, ctld->stats.since_us);
+    SET(r, server_threads, server_connections(ctld->front->server));
+    SET(r, agent_queue, (uint32_t)effects_pending(ctld->effects));
+    fill_jobs(ctld, r);
+    fill_sched(r, &sched);
+    SET(r, journal_syncs, journal.syncs);
+    SET(r, journal_bytes, journal.bytes);
+    SET(r, journal_last_sync_us, journal.last_sync_us);
+    SET(r, core_worst_stall_us, ctld->stats.worst_stall_us);
+    SET(r, views_published, views_published(ctld->views));
+    SET(r, connections, server_connections(ctld->front->server));
+    acctthread_stats(ctld->acct, r, reset);
+    if (ctld->acct)
+        SET(r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
+}
+
 static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__DiagRequest *req = PB_AS(diag_request, cmd->msg);
     bool reset = req->has_reset && req->reset;
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
-    struct sched_stats sched;
-    struct journal_stats journal;
 
     if (reset && !cmd_is_admin(ctld, cmd)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
-    schedthread_stats(ctld->sched, &sched, reset);
-    journal_get_stats(ctld->journal, &journal);
-    SET(&r, now_us, core_now());
-    SET(&r, since_us, ctld->stats.since_us);
-    SET(&r, server_threads, server_connections(ctld->front->server));
-    SET(&r, agent_queue, (uint32_t)effects_pending(ctld->effects));
-    fill_jobs(ctld, &r);
-    fill_sched(&r, &sched);
+    diag_fill(ctld, reset, &r);
     r.n_rpcs = rpc_fill(ctld->front->rpcs, stats, list, reset);
     r.rpcs = list;
-    SET(&r, journal_syncs, journal.syncs);
-    SET(&r, journal_bytes, journal.bytes);
-    SET(&r, journal_last_sync_us, journal.last_sync_us);
-    SET(&r, core_worst_stall_us, ctld->stats.worst_stall_us);
-    SET(&r, views_published, views_published(ctld->views));
-    SET(&r, connections, server_connections(ctld->front->server));
-    acctthread_stats(ctld->acct, &r, reset);
-    if (ctld->acct)
-        SET(&r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
     core_reply(ctld, cmd, 0, 0, &r.base);
     if (reset)
         stats_reset(ctld);

@@ -51,6 +51,19 @@ struct view {
     size_t cluster_len;
 };
 
+/* The next record of a table of a published view, NULL at the end; start with *pos = 0. */
+static inline const struct vrec *view_next(const struct view_table *t, size_t *pos)
+{
+    while (*pos < t->nchunks * VIEW_CHUNK) {
+        const struct vrec *r = t->chunks[*pos / VIEW_CHUNK]->slots[*pos % VIEW_CHUNK];
+
+        ++*pos;
+        if (r)
+            return r;
+    }
+    return NULL;
+}
+
 struct views;
 
 uint64_t view_name_hash(const char *name); /* finds, identifies nothing; a key of an idmap */

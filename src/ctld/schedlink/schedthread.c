@@ -47,7 +47,8 @@ struct schedthread {
     int64_t pass_due_mono_us;        /* when the next quick pass is to run; INT64_MAX: none is */
     int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
     int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
-    struct sched_stats stats;        /* under lock */
+    struct sched_stats stats;
+    struct histogram pass_us[2]; /* main, plan */ /* under lock */
 };
 
 void decisions_msg_free(struct decisions_msg *m)
@@ -202,6 +203,7 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
 {
     struct sched_stats *s = &t->stats;
 
+    histogram_add(&t->pass_us[backfill], m->elapsed_us);
     pthread_mutex_lock(&t->lock);
     if (backfill) {
         s->bf_cycles++;
@@ -222,6 +224,11 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
     }
     s->queue_len = sched_pending(t->sched);
     pthread_mutex_unlock(&t->lock);
+}
+
+const struct histogram *schedthread_histogram(const struct schedthread *t, bool plan)
+{
+    return &t->pass_us[plan];
 }
 
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset)

@@ -1,6 +1,7 @@
 /* schedthread.h - the scheduler's thread: feeds the library, posts its proposals to the core */
 #pragma once
 
+#include "base/histogram.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "sched/explain/sched_explain.h"
 
@@ -48,6 +49,9 @@ struct sched_stats {
     uint32_t bf_depth, queue_len;
     int64_t bf_when_us;
 };
+/* How long each pass took: of the main scheduler, of the plan (backfill).  Borrowed, any
+ * thread. */
+const struct histogram *schedthread_histogram(const struct schedthread *t, bool plan);
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
 /* Hand over a list of changes (taken). */
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);

@@ -18,6 +18,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "http/httphealth.h"
 #include "noded/jobs/seen.h"
 #include "stepd/shared/spool.h"
 #include "wire/auth/auth.h"
@@ -58,6 +59,7 @@ struct listener {
     struct seen *seen;
     /* credentials made earlier are refused, until that time; 0 = none */
     int64_t since_us, forget_since_mono_us;
+    struct httphealth *health;
 };
 
 /* ---- credentials (main thread) --------------------------------------------------------------- */
@@ -402,6 +404,31 @@ static int remember_used(struct listener *l, struct err *err)
     return r;
 }
 
+static void on_http(void *ctx, int fd)
+{
+    struct listener *l = ctx;
+
+    httphealth_take(l->health, fd);
+}
+
+/* On the thread of HTTP. */
+static bool is_ready(void *ctx, struct strbuf *told)
+{
+    const struct listener *l = ctx;
+
+    strbuf_addf(told, "connections: %u\n", server_connections(l->server));
+    return true; /* the listener is there, else nobody would ask */
+}
+
+static void configure_health(struct listener *l)
+{
+    const struct conf *conf = l->d->conf;
+
+    httphealth_set(l->health, l->keys, conf_use_jwt(conf), conf_slurm_uid(conf));
+    httphealth_switch(
+        l->health, !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
+}
+
 int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
 {
     struct listener *l = calloc(1, sizeof(*l));
@@ -422,9 +449,10 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .name = d->name,
         .step_keys = true,
         .serves = ACCESS_AT(ACCESS_SLURMD),
-        .hooks = { .on_request = on_request },
+        .hooks = { .on_request = on_request, .on_http = on_http },
         .ctx = l,
     };
+    struct httphealth_config health = { .name = "slurmd", .ready = is_ready, .ctx = l };
     int r;
 
     if (!l)
@@ -434,19 +462,20 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     r = remember_used(l, err);
     if (r == 0)
         r = server_new(&sc, &l->server, err);
+    if (r == 0)
+        r = httphealth_new(&health, &l->health, err);
+    if (r == 0 && (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0))
+        r = err_nomem(err);
     if (r < 0) {
+        (void)server_free(l->server); /* always NULL, as the next two */
+        (void)httphealth_free(l->health);
         (void)seen_free(l->seen);
         free(l);
         return r;
     }
-    if (uv_mutex_init(&l->lock) < 0 || uv_async_init(&d->loop, &l->wake, on_wake) < 0) {
-        (void)server_free(l->server);
-        (void)seen_free(l->seen);
-        free(l);
-        return err_nomem(err);
-    }
     l->wake.data = l;
     l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;
+    configure_health(l);
     *ret_listener = l;
     return 0;
 }
@@ -461,6 +490,7 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
     uv_mutex_unlock(&l->lock);
     (void)auth_keys_free(old); /* always NULL */
     server_set_auth(l->server, keys, false);
+    configure_health(l);
 }
 
 int listen_start(struct listener *l)
@@ -484,8 +514,9 @@ struct listener *listen_free(struct listener *l)
         l->queue = rq->next;
         request_free(rq);
     }
-    (void)server_free(l->server);
-    (void)auth_keys_free(l->keys); /* always NULL */
+    (void)server_free(l->server); /* always NULL, as the next two */
+    (void)httphealth_free(l->health);
+    (void)auth_keys_free(l->keys);
     uv_mutex_destroy(&l->lock);
     l->seen = seen_free(l->seen);
     free(l);

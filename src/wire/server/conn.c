@@ -12,6 +12,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "wire/server/conn_first.h"
 #include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"
@@ -21,6 +22,7 @@
 #include "version.h"
 #include "wire/access.h"
 #include "wire/errors.h"
+#include "wire/knock.h"
 
 #define STREAM_ROUND (256u * WIRE_KIB)  /* queued per turn before the socket is tried */
 #define REFUSED_BYTES (64u * WIRE_KIB)  /* of a refused request; a longer one is not read */
@@ -716,6 +718,7 @@ static void on_closed(struct link *l)
 }
 
 static const struct link_ops conn_link_ops = {
+    .on_first = conn_hear_first,
     .on_header = on_header,
     .on_frame = on_frame,
     .on_drain = on_drain,
@@ -753,25 +756,6 @@ static void find_address(struct conn *c, int fd, struct quota_key *key)
         memcpy(key->addr, &in6->sin6_addr, 8);
         (void)inet_ntop(AF_INET6, &in6->sin6_addr, c->peer.addr, sizeof(c->peer.addr));
     }
-}
-
-static int send_challenge(struct conn *c)
-{
-    Pst__Challenge challenge = PST__CHALLENGE__INIT;
-    uint8_t *buf;
-    size_t len;
-    int r = auth_random(c->nonce, sizeof(c->nonce));
-
-    if (r < 0)
-        return r;
-    challenge.has_min_version = challenge.has_max_version = challenge.has_nonce = true;
-    challenge.min_version = WIRE_VERSION_MIN;
-    challenge.max_version = WIRE_VERSION;
-    challenge.nonce.data = c->nonce;
-    challenge.nonce.len = sizeof(c->nonce);
-    challenge.release = (char *)SLURM_RELEASE; /* only read */
-    r = frame_pack(OP_CHALLENGE, FRAME_ONEWAY, 0, 0, &challenge.base, &buf, &len);
-    return r < 0 ? r : link_send_take(&c->link, buf, len, false);
 }
 
 /* False: there is no place for it. */
@@ -816,8 +800,7 @@ void conn_new(struct worker *w, int fd, bool local)
     if (c->next)
         c->next->prev = c;
     w->conns = c;
-    if (send_challenge(c) < 0)
-        link_close(&c->link, "out of memory");
+    conn_await_first(c);
 }
 
 void conn_open(struct conn *c)
@@ -854,6 +837,8 @@ void conn_tick(struct conn *c, int64_t now_us)
     const struct server_config *config = config_of(c);
     int64_t stall_us = (int64_t)config->stall_timeout_ms * 1000;
 
+    if (!c->link.heard && !c->link.closing && now_us - c->born_mono_us > KNOCK_PATIENCE_US)
+        conn_challenge(c);
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)
         link_close(&c->link, "peer did not say Hello in time");

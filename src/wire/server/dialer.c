@@ -22,6 +22,7 @@
 #include "base/timefmt.h"
 #include "wire/access.h"
 #include "wire/errors.h"
+#include "wire/knock.h"
 #include "wire/auth/hello.h"
 
 #define BACKOFF_MIN_MS 50u
@@ -558,6 +559,8 @@ static void on_connected(struct link *l, int r)
 {
     struct dialer *d = dialer_of(l);
 
+    if (r == 0)
+        r = knock_send(l->fd);
     if (r < 0)
         link_close(l, strerror(-r));
     else

@@ -163,6 +163,14 @@ static bool read_once(struct link *l)
     return (size_t)n == room;
 }
 
+/* May the socket be read?  Whoever wants to see the first bytes before that has seen them. */
+static bool hear_first(struct link *l)
+{
+    if (!l->heard)
+        l->heard = !l->ops->on_first || l->ops->on_first(l);
+    return l->heard;
+}
+
 static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct link *l = poll->data;
@@ -178,7 +186,7 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         finish_connect(l);
     else if ((events & UV_READABLE) && l->lingering)
         linger_read(l);
-    else if (events & UV_READABLE)
+    else if ((events & UV_READABLE) && hear_first(l))
         for (unsigned i = 0; i < READS_PER_EVENT && !l->closing && !l->paused && !l->finishing; i++)
             if (!read_once(l))
                 break;

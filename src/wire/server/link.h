@@ -38,6 +38,9 @@ void link_batch_end(struct link_loop *ll); /* sends what was queued meanwhile */
 struct link_ops {
     /* link_init() with connecting: the connection stands (r 0) or failed; may close. */
     void (*on_connected)(struct link *l, int r);
+    /* The socket has bytes for the first time, none of them read yet.  True: read on.  False:
+     * closed, or to be asked again with the next bytes.  May be NULL. */
+    bool (*on_first)(struct link *l);
     /* A header has arrived: fill in *ret_frame (frame_read_header) and judge it.  Negative: the
      * link reads no further; the callee has closed or finished it. */
     int (*on_header)(struct link *l, const uint8_t *header, struct frame *ret_frame);
@@ -64,7 +67,7 @@ struct link {
     struct link_loop *ll;
     const struct link_ops *ops;
     int events; /* as told to uv_poll_start() */
-    bool connecting, paused, finishing, lingering, closing, draining, again;
+    bool connecting, heard, paused, finishing, lingering, closing, draining, again;
     char why[200]; /* reason of the end; "" when the peer closed */
     /* input not yet dispatched: less than a frame, or more when paused */
     uint8_t *in;

@@ -48,6 +48,9 @@ struct server_hooks {
     void (*on_close)(void *ctx, struct conn *c);
     /* Accepting thread started (index) / ends; for per-thread state.  May be NULL. */
     void (*on_thread)(void *ctx, unsigned index, bool start);
+    /* A caller from the network who speaks HTTP; takes fd (non-blocking, nothing read yet).  On an
+     * I/O thread; must not block.  NULL: such callers are disconnected. */
+    void (*on_http)(void *ctx, int fd);
 };
 
 struct server_config {

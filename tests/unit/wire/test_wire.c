@@ -2,6 +2,11 @@
  * socket */
 #include "wire_util.h"
 
+#include <poll.h>
+
+#include "wire/knock.h"
+#include "wire/server/conn_first.h"
+
 /* ---- tests ----------------------------------------------------------------------------------- */
 
 static void test_identities(void **state)
@@ -345,10 +350,12 @@ static void *impostor_main(void *arg)
     uint8_t proof[AUTH_MAC_SIZE] = { 1 };
     uint8_t nonce[AUTH_NONCE_SIZE] = { 0 };
     int fd = accept4(im->listen_fd, NULL, NULL, SOCK_CLOEXEC);
+    char knock[KNOCK_SIZE];
     struct client *c = NULL;
     struct frame frame;
 
-    if (fd < 0 || client_from_fd(fd, &c) < 0)
+    if (fd < 0 || recv(fd, knock, sizeof(knock), MSG_WAITALL) != sizeof(knock) ||
+        client_from_fd(fd, &c) < 0)
         return NULL;
     challenge.has_min_version = challenge.has_max_version = challenge.has_nonce = true;
     challenge.min_version = im->min;
@@ -406,6 +413,90 @@ static void test_server_version(void **state)
     }
 }
 
+/* ---- the first bytes on the TCP port --------------------------------------------------------- */
+
+static atomic_int http_fd = -1;
+
+static void keep_http(void *ctx, int fd)
+{
+    (void)ctx;
+    atomic_store(&http_fd, fd);
+}
+
+static int connect_raw(const struct fixture *f)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(server_port(f->server)) };
+    struct timeval tv = { .tv_sec = WAIT_MS / 1000 };
+    int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    sa.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    assert_int_equal(connect(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &tv, sizeof(tv)), 0);
+    return fd;
+}
+
+static void expect_challenge(int fd)
+{
+    uint8_t header[FRAME_HEADER_SIZE];
+    struct frame f;
+
+    assert_int_equal(recv(fd, header, sizeof(header), MSG_WAITALL), sizeof(header));
+    assert_int_equal(frame_read_header(header, &f), 0);
+    assert_int_equal(f.op, OP_CHALLENGE);
+}
+
+/* Nothing was read of an HTTP request when its socket is handed over. */
+static void test_http_is_handed_over(void **state)
+{
+    static const char text[] = "GET /livez HTTP/1.1\r\n\r\n";
+    struct fixture f;
+    struct server_config config = default_config(&f);
+    char buf[sizeof(text)];
+    int fd;
+
+    config.hooks.on_http = keep_http;
+    start(&f, &config);
+    fd = connect_raw(&f);
+    assert_int_equal(send(fd, text, 3, MSG_NOSIGNAL), 3); /* "GET": not yet a method */
+    assert_int_equal(send(fd, text + 3, sizeof(text) - 4, MSG_NOSIGNAL), sizeof(text) - 4);
+    for (unsigned i = 0; i < 1000 && atomic_load(&http_fd) < 0; i++)
+        (void)poll(NULL, 0, 10);
+    assert_true(atomic_load(&http_fd) >= 0);
+    assert_int_equal(recv(atomic_load(&http_fd), buf, sizeof(buf), MSG_DONTWAIT), sizeof(text) - 1);
+    assert_int_equal(close(atomic_exchange(&http_fd, -1)), 0);
+    assert_int_equal(close(fd), 0);
+    stop(&f);
+}
+
+static void test_first_bytes(void **state)
+{
+    static const struct {
+        const char *bytes;
+        bool welcome;
+    } cases[] = { { KNOCK, true },
+                  { "", true }, /* a release without a knock waits for the challenge */
+                  { "GET / HTTP/1.1\r\n\r\n", false }, /* no hook: not served */
+                  { "SSH-2.0-x", false },
+                  { "\x16\x03\x01\x02", false } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct fixture f;
+        char c;
+        int fd;
+
+        start(&f, NULL);
+        fd = connect_raw(&f);
+        assert_int_equal(send(fd, cases[i].bytes, strlen(cases[i].bytes), MSG_NOSIGNAL),
+                         strlen(cases[i].bytes));
+        if (cases[i].welcome)
+            expect_challenge(fd);
+        else
+            assert_true(recv(fd, &c, 1, 0) <= 0);
+        assert_int_equal(close(fd), 0);
+        stop(&f);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -419,6 +510,8 @@ int main(void)
         cmocka_unit_test(test_replies_from_threads),
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_server_version),
+        cmocka_unit_test(test_http_is_handed_over),
+        cmocka_unit_test(test_first_bytes),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

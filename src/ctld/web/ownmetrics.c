@@ -1,0 +1,43 @@
+/* ownmetrics.c - the page of what only we tell: how long things take, and how far behind who is */
+#include "ctld/web/ownmetrics.h"
+
+#include "ctld/web/exposition.h"
+#include "ctld/web/startwaits.h"
+
+static void put_histogram(struct strbuf *sb, const char *name, const char *help,
+                          const struct histogram *h)
+{
+    exposition_family(sb, name, "", "histogram", help);
+    exposition_histogram(sb, name, NULL, NULL, h);
+}
+
+static void put_waits(void *ctx, const char *partition, const struct histogram *h)
+{
+    exposition_histogram(ctx, "penstock_job_wait_seconds", "partition", partition, h);
+}
+
+void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
+{
+    const Pst__DiagReply *r = f->diag;
+
+    put_histogram(sb, "penstock_journal_sync_seconds",
+                  "How long a write of the log to the disk took", f->sync);
+    put_histogram(sb, "penstock_core_batch_seconds",
+                  "How long the core was busy with one batch of requests", f->batch);
+    put_histogram(sb, "penstock_scheduler_pass_seconds", "How long a pass of the scheduler took",
+                  f->pass);
+    put_histogram(sb, "penstock_scheduler_plan_seconds", "How long a plan of the scheduler took",
+                  f->plan);
+    exposition_family(sb, "penstock_job_wait_seconds", "", "histogram",
+                      "How long jobs waited for their start since they could");
+    startwaits_each(f->waits, put_waits, sb);
+    exposition_gauge(sb, "penstock_journal_bytes", "Bytes written to the log", r->journal_bytes);
+    exposition_gauge(sb, "penstock_journal_syncs", "Writes of the log to the disk",
+                     r->journal_syncs);
+    exposition_gauge(sb, "penstock_views_published", "Views made for queries", r->views_published);
+    exposition_gauge(sb, "penstock_view_age_milliseconds", "Age of the newest view",
+                     f->view_age_us / 1000);
+    exposition_gauge(sb, "penstock_connections", "Connections to the controller", r->connections);
+    exposition_gauge(sb, "penstock_accounting_lag_records",
+                     "Records of the log that accounting has yet to take", r->acct_lag);
+}

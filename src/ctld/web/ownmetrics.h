@@ -1,0 +1,19 @@
+/* ownmetrics.h - the page of what only we tell: how long things take, and how far behind who is */
+#pragma once
+
+#include "api.pb-c.h"
+
+#include "base/strbuf.h"
+
+struct histogram;
+struct startwaits;
+
+struct own_figures { /* all borrowed */
+    const Pst__DiagReply *diag;
+    const struct histogram *sync, *batch, *pass, *plan; /* microseconds */
+    struct startwaits *waits;
+    uint64_t view_age_us;
+};
+
+/* Names with the prefix penstock_.  Any thread. */
+void ownmetrics_write(const struct own_figures *f, struct strbuf *sb);

@@ -1,0 +1,27 @@
+/* knock.h - the first bytes on a TCP port: who calls
+ *
+ * A daemon's port serves our protocol and HTTP.  In HTTP the caller speaks first, in our protocol
+ * the server does, with its challenge.  So our callers knock: they send KNOCK as soon as the
+ * connection stands, and the server answers with the challenge.  That costs no round trip.  A
+ * caller that stays silent for KNOCK_PATIENCE_US gets the challenge too: releases that did not
+ * knock waited for it.  Local sockets have no knock, since nobody speaks HTTP there. */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define KNOCK "PST\n"
+#define KNOCK_SIZE 4u
+#define KNOCK_PATIENCE_US INT64_C(500000)
+
+enum knock_caller {
+    KNOCK_OURS,    /* it knocked: take KNOCK_SIZE bytes away */
+    KNOCK_FRAME,   /* a frame of ours, from a caller that did not knock */
+    KNOCK_HTTP,    /* the beginning of an HTTP request */
+    KNOCK_UNKNOWN, /* something else, or fewer bytes than KNOCK_SIZE */
+};
+
+/* Who sends these first bytes?  They come from anybody. */
+enum knock_caller knock_caller(const uint8_t *bytes, size_t n);
+/* Knock on a connected socket; KNOCK_SIZE bytes always fit into a new one.  Errors: of send(2). */
+int knock_send(int fd);

@@ -1,0 +1,106 @@
+/* conn_first.c - a fresh connection: is it one of us, and the challenge if so
+ *
+ * On the worker's thread.  A caller from the network says who it is with its first bytes
+ * (wire/knock.h); nothing is read of one that speaks HTTP, since its socket goes to another. */
+#include "wire/server/conn_first.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "wire/server/server_impl.h"
+
+#include "api.pb-c.h"
+
+#include "version.h"
+#include "wire/knock.h"
+
+static int send_challenge(struct conn *c)
+{
+    Pst__Challenge challenge = PST__CHALLENGE__INIT;
+    uint8_t *buf;
+    size_t len;
+    int r = auth_random(c->nonce, sizeof(c->nonce));
+
+    if (r < 0)
+        return r;
+    challenge.has_min_version = challenge.has_max_version = challenge.has_nonce = true;
+    challenge.min_version = WIRE_VERSION_MIN;
+    challenge.max_version = WIRE_VERSION;
+    challenge.nonce.data = c->nonce;
+    challenge.nonce.len = sizeof(c->nonce);
+    challenge.release = (char *)SLURM_RELEASE; /* only read */
+    r = frame_pack(OP_CHALLENGE, FRAME_ONEWAY, 0, 0, &challenge.base, &buf, &len);
+    return r < 0 ? r : link_send_take(&c->link, buf, len, false);
+}
+
+void conn_challenge(struct conn *c)
+{
+    if (c->challenged)
+        return;
+    c->challenged = true;
+    if (send_challenge(c) < 0)
+        link_close(&c->link, "out of memory");
+}
+
+/* Somebody who speaks HTTP: the service that does so takes the socket. */
+static void pass_to_http(struct conn *c)
+{
+    const struct server_hooks *hooks = &c->worker->server->config.hooks;
+    int fd, least = 1; /* byte that wakes the reader, as is usual */
+
+    if (!hooks->on_http) {
+        link_close(&c->link, "peer speaks HTTP, which is not served here");
+        return;
+    }
+    (void)setsockopt(c->link.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 3);
+    link_close(&c->link, fd < 0 ? strerror(errno) : NULL);
+    if (fd >= 0)
+        hooks->on_http(c->worker->server->config.ctx, fd);
+}
+
+/* The first bytes from the network: is it one of us? */
+bool conn_hear_first(struct link *l)
+{
+    struct conn *c = container_of(l, struct conn, link);
+    uint8_t bytes[KNOCK_SIZE];
+    ssize_t n = recv(l->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+    enum knock_caller caller;
+    int least = 1; /* byte that wakes us, as is usual */
+
+    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        link_close(l, n < 0 ? strerror(errno) : NULL);
+        return false;
+    }
+    caller = knock_caller(bytes, (size_t)n);
+    if (caller == KNOCK_HTTP && !c->challenged) {
+        pass_to_http(c);
+        return false;
+    }
+    if (caller != KNOCK_OURS && caller != KNOCK_FRAME) {
+        link_close(l, "peer does not speak the protocol");
+        return false;
+    }
+    if (caller == KNOCK_OURS)
+        (void)recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT); /* they are there */
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    conn_challenge(c);
+    return !l->closing;
+}
+
+/* From the network: wake up when the caller can be told by its first bytes.  Else nobody but we
+ * would be there. */
+void conn_await_first(struct conn *c)
+{
+    int size = KNOCK_SIZE;
+
+    c->link.heard = c->local;
+    if (c->local)
+        conn_challenge(c);
+    else if (setsockopt(c->link.fd, SOL_SOCKET, SO_RCVLOWAT, &size, sizeof(size)) < 0)
+        link_close(&c->link, strerror(errno));
+}
