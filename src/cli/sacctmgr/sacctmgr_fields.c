@@ -201,12 +201,10 @@ static bool add_column(struct smgr_table *t, const char *spec)
         smgr_fail(t->s, "Unknown field '%s'\n", name);
         return false;
     }
-    if (percent && (parse_i64(percent, -100000, 100000, &width) < 0 || width == 0)) {
-        smgr_fail(t->s, "Bad width of field %s: '%s'\n", name, percent);
-        return false;
-    }
+    if (percent && parse_i64(percent, -100000, 100000, &width) < 0)
+        width = 0; /* what is no width leaves the field as wide as it is */
     t->cols = xrealloc_or_die(t->cols, t->n + 1, sizeof(*t->cols));
-    t->cols[t->n++] = (struct column){ f, f->header, percent ? (int)width : f->width };
+    t->cols[t->n++] = (struct column){ f, f->header, width ? (int)width : f->width };
     if (!percent && t->tree && f->col == C_ACCOUNT)
         t->cols[t->n - 1].width = -20;
     return true;

@@ -89,7 +89,7 @@ static void put_header(const struct table *t)
 /* What stands before a field that is not there is shown. */
 void table_header(const struct table *t)
 {
-    if (!t->s->noheader)
+    if (!t->s->noheader && t->n)
         put_header(t);
     if (!t->unknown)
         return;

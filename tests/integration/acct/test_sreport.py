@@ -87,7 +87,7 @@ def test_account_by_user(sreport):
         ["demo", "chem", "bob", "60", "0"], ["demo", "chem", "carol", "3", "0"], ["demo", "phys", "1800", "0"],
         ["demo", "phys", "carol", "1800", "0"]]
     assert rows[2] == "     demo            root                               1893       21 "
-    tree = table(sreport("cluster", "acc", "tree").stdout)
+    tree = table(sreport("cluster", "AccountUtilizationByUser", "tree").stdout)
     assert tree[0] == "  Cluster Account                  Login     Proper Name     Used   Energy "
     assert tree[3] == "     demo  chem                                                93       21 "
     assert tree[4] == "     demo   chem" + "alice".rjust(24) + "30".rjust(25) + "21".rjust(9) + " "
@@ -141,16 +141,16 @@ def test_utilization(sreport):
 
 
 def test_command_line(sreport):
-    def err(*argv):
+    def err(*argv, table=False):
         done = sreport(*argv, rc=1, when=())
-        assert not done.stdout
+        assert bool(done.stdout) == table
         return done.stderr
     assert err("nosuch") == "invalid keyword: nosuch\n"
     assert err("cluster", "nosuch").startswith(
         'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
     assert err("cluster", "utilization", "nosuch=1") == " Unknown condition: nosuch=1\nUse keyword set to modify value\n"
-    assert err("cluster", "utilization", "format=nosuch") == "sreport: error: Unknown field 'nosuch'\n"
-    assert err("-t", "weeks", "user", "top") == "sreport: error: unknown time format weeks\n"
+    assert err("cluster", "utilization", "format=nosuch", table=True) == " Unknown field 'nosuch'\n"
+    assert sreport("-t", "weeks", "user", "top", when=()).stderr == "unknown time format weeks\n"
     done = sreport("cluster", "utilization", "start=foo", when=())
     assert done.stderr == "Invalid time specification (pos=0): foo\n"
     assert "Cluster Utilization" in done.stdout
