@@ -10,7 +10,8 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
-#include "base/timefmt.h"
+#include "base/gres/grestext.h"
+#include "model/words/nodedevices.h"
 
 #define BITS_MAX 65536u
 
@@ -128,33 +129,22 @@ struct entry { /* of the node's Gres= */
 /* False at the end. */
 static bool next_entry(const char **text, struct entry *e)
 {
-    size_t len = strcspn(*text, ","), name, end;
-    const char *p = *text, *last;
-    char number[32];
+    for (;;) {
+        size_t len = strcspn(*text, ",");
+        char word[256];
+        struct gres_text g;
 
-    if (!len)
-        return false;
-    *text += len + (p[len] == ',');
-    end = MIN(strcspn(p, "("), len);
-    name = MIN(strcspn(p, ":"), end);
-    *e = (struct entry){ .count = 1 };
-    (void)snprintf(e->name, sizeof(e->name), "%.*s", (int)name, p);
-    last = p + end;
-    while (last > p + name && last[-1] != ':')
-        last--;
-    (void)snprintf(number, sizeof(number), "%.*s", (int)(p + end - last), last);
-    if (last == p + name)
+        if (!len)
+            return false;
+        (void)snprintf(word, sizeof(word), "%.*s", (int)len, *text);
+        *text += len + ((*text)[len] == ',');
+        if (!gres_text_parse(word, &g))
+            continue;
+        *e = (struct entry){ .count = g.count };
+        (void)snprintf(e->name, sizeof(e->name), "%s", g.name);
+        (void)snprintf(e->type, sizeof(e->type), "%s", g.type ? g.type : "");
         return true;
-    if (parse_u64(number, 0, UINT64_MAX, &e->count) == 0)
-        last--;
-    else
-        last = p + end;
-    if (last > p + name)
-        (void)snprintf(e->type, sizeof(e->type), "%.*s", (int)(last - (p + name + 1)),
-                       p + name + 1);
-    if (strcmp(e->type, "no_consume") == 0)
-        e->type[0] = '\0'; /* a flag, which jobs' records do not say */
-    return true;
+    }
 }
 
 static uint64_t gpus_of(const char *gres)
@@ -213,12 +203,15 @@ void gresuse_text(const struct gresuse *u, const Pst__NodeRecord *node, struct s
 {
     const char *text = node->gres ? node->gres : "";
     uint64_t gpus = gpus_of(text);
+    _cleanup_free_ char *gpu_type = nodedevices_gpu_type(node->gres);
     struct entry e;
 
     while (next_entry(&text, &e)) {
         bool shared = is_shared(e.name);
         const struct row *r = find_row(u, e.name, e.type[0] ? e.type : NULL, shared);
 
+        if (shared && !e.type[0] && gpu_type)
+            (void)snprintf(e.type, sizeof(e.type), "%s", gpu_type);
         strbuf_addf(out, "%s%s%s%s:%llu", out->len ? "," : "", e.name, e.type[0] ? ":" : "", e.type,
                     (unsigned long long)(r ? r->count : 0));
         if (shared)

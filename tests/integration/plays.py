@@ -38,7 +38,7 @@ seconds: states follow within moments.  PENSTOCK_PATIENCE changes that.
 A cluster's folder holds slurm.conf (the keys that depend on the machine are added, NodeName lines get addresses),
 other files of /etc/slurm, and `setup`, which root runs in bash once the nodes are idle.  "# slurmdbd" in slurm.conf
 asks for a slurmdbd with SQLite; root runs `database` once it answers, before slurmctld starts.  "# never idle: node2"
-names nodes that are not waited for."""
+names nodes that cannot be used (inval)."""
 
 import atexit
 import difflib
@@ -105,6 +105,8 @@ class Stage(Cluster):
     def wait_nodes(self, state="idle", names=None):
         never = re.search(r"^# never idle: (.*)$", (self.source / "slurm.conf").read_text(), re.M)
         never = never.group(1).split() if never else []
+        if state == "idle" and not names and never:
+            super().wait_nodes("inval", never)
         return super().wait_nodes(state, names or [n for n in self.node_names if n not in never])
 
     def dbd_conf(self):

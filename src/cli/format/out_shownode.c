@@ -13,6 +13,7 @@
 #include "cli/query/out_users.h"
 #include "cli/format/showtext.h"
 #include "model/words/names.h"
+#include "model/words/nodedevices.h"
 #include "model/words/nodespec.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -38,7 +39,8 @@ static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const str
     strbuf_addf(sb, "ActiveFeatures=%s",
                 text_or(n->active_features ? n->active_features : n->features, "(null)"));
     next_line(sb, o);
-    strbuf_addf(sb, "Gres=%s", text_or(n->gres, "(null)"));
+    strbuf_add(sb, n->gres && *n->gres ? "Gres=" : "Gres=(null)");
+    nodedevices_put(sb, n);
     if (o->details) {
         next_line(sb, o);
         strbuf_add(sb, "GresDrain=N/A");

@@ -55,7 +55,7 @@ static void test_text(void **state)
     change(&use, false, "gpu", "a100", 1, "0", NULL);
     change(&use, false, "tmp", NULL, 3, NULL, NULL);
     expect(use, node, "gpu:a100:0(IDX:N/A),shard:a100:4(0/4,4/4),tmp:0");
-    expect(use, "gpu:a100:2(S:0-1),shard:7", "gpu:a100:0(IDX:N/A),shard:4");
+    expect(use, "gpu:a100:2(S:0-1),shard:7", "gpu:a100:0(IDX:N/A),shard:a100:4");
     change(&use, true, "gpu", "h100", 2, "2-3", NULL);
     expect(use, "gpu:a100:2,gpu:h100:2", "gpu:a100:0(IDX:N/A),gpu:h100:2(IDX:2-3)");
     gresuse_free(use);
