@@ -127,3 +127,21 @@ def test_remote(make_cluster):
     assert "fluent" not in show(c)
     assert "Invalid license" in c.refused("sbatch", "-L", "fluent@lic1", "--wrap", "true")
     c.run("scancel", first, second, either)
+
+
+def test_taken_away_from_who_waits(make_cluster):
+    """A licence that the file names no more starts nobody; it is given when it is back."""
+    c = make_cluster(nodes=1, conf="KillWait=1\nLicenses=matlab:10\nSchedulerParameters=bf_interval=1")
+    first = c.sbatch("-L", "matlab:8", wrap="sleep 1000")
+    c.wait_state(first, "RUNNING")
+    second = c.sbatch("-L", "matlab:8", wrap="sleep 1000")
+    reason(c, second, "Licenses")
+    text = c.conf.read_text()
+    c.conf.write_text(text.replace("Licenses=matlab:10", "Licenses=ansys:1"))
+    c.run("scontrol", "reconfigure")
+    c.run("scancel", first)
+    c.wait_end(c.sbatch(wrap="true"))
+    reason(c, second, "Licenses")
+    c.conf.write_text(text)
+    c.run("scontrol", "reconfigure")
+    c.wait_state(second, "RUNNING")
