@@ -37,6 +37,7 @@ class Impostor:
 
     def one(self, peer):
         try:
+            assert peer.read_exactly(4) == b"PST\n", "the caller knocks"
             self.speak(self, peer)
         except (OSError, AssertionError):
             pass  # the caller has left

@@ -263,8 +263,7 @@ def test_18_mpi_list(shared):
     assert out.startswith("MPI plugin types are...\n") and "\tnone\n" in out
 
 
-@pytest.mark.xfail(strict=True, reason="the controller's port does not speak HTTP yet")
 def test_18_http_on_the_controllers_port(cluster):
     with socket.create_connection(("127.0.0.1", cluster.port), timeout=10) as s:
         s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
-        assert s.recv(100).startswith(b"HTTP/1.1 200")
+        assert s.recv(100).startswith(b"HTTP/1.1 204")
