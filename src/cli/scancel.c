@@ -234,12 +234,25 @@ static void tell_error(struct scancel *s, const char *id, int code, const char *
     if (is_over(code) && !quiet)
         code = ESLURM_INVALID_JOB_ID, text = NULL;
     if (!quiet || s->cli.verbose > 0)
-        cli_error("Kill job error on job %sid %.*s: %s", is_step(id) ? "step " : "",
-                  (int)strcspn(id, "."), id, text ? text : slurm_err_text(code));
+        cli_error("Kill job error on job %sid %s: %s", is_step(id) ? "step " : "", id,
+                  text ? text : slurm_err_text(code));
     if (!quiet)
-        s->status = code == ESLURM_INVALID_JOB_ID && !is_step(id) ? CLI_EXIT_FAILED
-                    : code > 0                                    ? code % 256
-                                                                  : CLI_EXIT_FAILED;
+        s->status = code == ESLURM_INVALID_JOB_ID ? CLI_EXIT_FAILED
+                    : code > 0                    ? code % 256
+                                                  : CLI_EXIT_FAILED;
+}
+
+/* The job is there, and has no such step: that is told as of two tries, with the job's number. */
+static bool lacks_step(const Pst__JobActionResult *r)
+{
+    return r->id && is_step(r->id) && r->code == ESLURM_INVALID_JOB_ID && r->job_id;
+}
+
+static void tell_no_step(struct scancel *s, const char *id)
+{
+    cli_error("Kill job error on job step id %.*s: %s", (int)strcspn(id, "."), id,
+              slurm_err_text(ESLURM_INVALID_JOB_ID));
+    s->status = ESLURM_INVALID_JOB_ID % 256;
 }
 
 /* With -v: what is done to the job or step. */
@@ -378,10 +391,11 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
     for (size_t i = 0; i < reply->n_results; i++) {
         const Pst__JobActionResult *r = reply->results[i];
 
-        if (r->code)
-            tell_error(s, result_id(r, number), r->code, r->text);
-        if (r->code && is_step(result_id(r, number))) { /* as if it were tried once more */
-            tell_deed(s, result_id(r, number));
+        if (lacks_step(r)) {
+            tell_no_step(s, r->id);
+            tell_deed(s, r->id);
+            tell_no_step(s, r->id);
+        } else if (r->code) {
             tell_error(s, result_id(r, number), r->code, r->text);
         }
     }

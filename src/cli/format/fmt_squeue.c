@@ -550,7 +550,9 @@ void step_put_tres(struct strbuf *sb, const Pst__StepRecord *s)
 
 uint32_t step_own_cpus(const Pst__StepRecord *s)
 {
-    return s->alloc && s->step_id != NAMES_STEP_EXTERN ? s->alloc->total_cpus : 0;
+    bool of_job = s->step_id == NAMES_STEP_EXTERN || s->step_id == NAMES_STEP_BATCH;
+
+    return s->alloc && !of_job ? s->alloc->total_cpus : 0;
 }
 
 #define STEP_GETTER(name, ...)                                                                     \

@@ -341,6 +341,8 @@ static char *next_line(const struct line_reader *r)
         free(line);
         return NULL;
     }
+    (void)printf("%s%s", line, strchr(line, '\n') ? "" : "\n"); /* no terminal echoes it */
+    (void)fflush(stdout);
     return line;
 }
 
@@ -368,6 +370,8 @@ static void run_interactive(struct scontrol *s)
         n = split_words(line, words);
         if (n)
             run_words(s, n, words);
+        else
+            (void)fprintf(stderr, "no input\n");
     }
 }
 

@@ -31,6 +31,8 @@ struct showing {
     struct filter_ids ids;
     const char *cluster;
     struct step_jobs jobs; /* with steps */
+    struct strbuf batch;   /* a batch step that waits for its turn */
+    uint32_t batch_of;     /* ... its job */
     uint64_t shown;
     bool known; /* a job of that number is there, if not that task */
 };
@@ -59,6 +61,7 @@ static void walk_done(struct showing *w)
 {
     cli_write_out(&w->out, true);
     strbuf_done(&w->out);
+    strbuf_done(&w->batch);
     filter_ids_done(&w->ids);
 }
 
@@ -194,6 +197,14 @@ static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
+/* The batch step comes behind the extern step of its job, which is the older one. */
+static void flush_batch(struct showing *w)
+{
+    if (w->batch.len)
+        strbuf_addn(&w->out, w->batch.buf, w->batch.len);
+    strbuf_reset(&w->batch);
+}
+
 static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     static const struct step_job none;
@@ -213,10 +224,19 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     row.user = job->user;
     row.partition = job->partition;
     w->shown++;
-    if (w->s->json.wanted)
+    if (w->s->json.wanted) {
         json_step(&w->js, &row);
-    else
+    } else if (s->step_id == NAMES_STEP_BATCH) {
+        flush_batch(w);
+        show_step(&w->batch, &row, &w->s->show);
+        w->batch_of = s->job_id;
+        return 0;
+    } else {
+        if (w->batch_of != s->job_id)
+            flush_batch(w);
         show_step(&w->out, &row, &w->s->show);
+        flush_batch(w);
+    }
     cli_write_out(&w->out, false);
     return 0;
 }
@@ -241,6 +261,7 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     if (r >= 0)
         r = query_run(c, OP_QUERY_STEPS, &request.base, &pst__step_record__descriptor, on_step, w,
                       info);
+    flush_batch(w);
     step_jobs_done(&w->jobs);
     return r;
 }

@@ -26,8 +26,8 @@ int nodespec_cpus(const Pst__NodeRecord *n, struct bitmap **ret)
         return 0; /* beyond what it has */
     BITMAP_FOREACH (named, i)
         keep_core(cpus, i - i % threads, threads);
-    for (uint32_t i = 0;
-         !n->cpu_spec_list && i < n->core_spec && i < sockets * n->cores_per_socket; i++)
+    for (uint32_t i = 0; !n->cpu_spec_list && i < n->core_spec && i < sockets * n->cores_per_socket;
+         i++)
         keep_core(cpus, cpuspec_core(sockets, n->cores_per_socket, i) * threads, threads);
     *ret = cpus;
     cpus = NULL;
