@@ -190,6 +190,7 @@ static const struct pb_cap rows[] = {
     ALL("JobActionReply", SHORT),
     REP("JobActionReply", "results", 128 * KIB, 200000),
     ALL("JobActionResult", TEXT),
+    STR("JobActionResult", "tasks", 256 * KIB),
     ALL("JobUpdateRequest", SHORT),
     REP("JobUpdateRequest", "ids", 16 * KIB, 100000),
     SUB("JobUpdateRequest", "set"),

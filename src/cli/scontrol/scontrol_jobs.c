@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/query/arrayanswer.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
@@ -30,7 +31,8 @@ static bool unknown_to_suspend(const struct verb_request *v, const Pst__JobActio
 {
     return (v->request.verb == PST__JOB_VERB__VERB_SUSPEND ||
             v->request.verb == PST__JOB_VERB__VERB_RESUME) &&
-           result->code == ESLURM_INVALID_JOB_ID && !result->job_id && result->id;
+           result->code == ESLURM_INVALID_JOB_ID && !result->job_id && result->id &&
+           !strchr(result->id, '_');
 }
 
 static void send_verb(struct scontrol *s, struct verb_request *v)
@@ -47,9 +49,15 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         scontrol_fail(s, "%s for job %s", last,
                       v->request.n_ids ? v->request.ids[0] : v->filter.names[0]);
     }
-    for (size_t i = 0; r >= 0 && i < reply->n_results; i++) {
+    for (size_t i = 0, n; r >= 0 && i < reply->n_results; i += n) {
         const Pst__JobActionResult *result = reply->results[i];
 
+        n = v->what ? 0 : arrayanswer_run(reply->results + i, reply->n_results - i);
+        if (n > 0) {
+            last = scontrol_fail_tasks(s, reply->results + i, n, !v->after);
+            continue;
+        }
+        n = 1;
         if (!result->code)
             continue;
         last = result->text ? result->text : slurm_err_text(result->code);

@@ -13,6 +13,7 @@
 #include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
+#include "cli/query/arrayanswer.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
@@ -35,6 +36,21 @@ static bool fail_tasks(struct scontrol *s, const char *id, const char *text)
         return false;
     scontrol_fail(s, "%.*s_[%.*s]: %s", (int)len, id, (int)(set ? n - 2 : n), tasks + set, text);
     return true;
+}
+
+const char *scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *results, size_t n,
+                                bool good)
+{
+    _cleanup_free_ char *lines = arrayanswer_lines(results, n, good);
+    const char *last = slurm_err_text(ESLURM_INVALID_JOB_ID); /* of tasks that are not there */
+
+    if (!lines)
+        return NULL;
+    scontrol_fail(s, "%s", lines);
+    for (size_t i = 0; i < n; i++)
+        if (results[i]->code)
+            last = results[i]->text ? results[i]->text : slurm_err_text(results[i]->code);
+    return last;
 }
 
 void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r)
@@ -68,9 +84,13 @@ static void fail_update(struct scontrol *s, const struct update *u, const Pst__J
 static void print_results(struct scontrol *s, const struct update *u,
                           const Pst__JobActionReply *reply, const char *name)
 {
-    for (size_t i = 0; i < reply->n_results; i++) {
+    for (size_t i = 0, n; i < reply->n_results; i += n) {
         const Pst__JobActionResult *r = reply->results[i];
 
+        n = arrayanswer_run(reply->results + i, reply->n_results - i);
+        if (n > 0 && scontrol_fail_tasks(s, reply->results + i, n, false))
+            continue;
+        n = 1;
         if (name && r->code == ESLURM_INVALID_JOB_ID && !r->job_id)
             fail_name(s, u, name);
         else if (r->code)

@@ -28,6 +28,8 @@ struct job_ref {
     uint32_t step;
     bool component; /* named as one of a heterogeneous job: "12+1" */
 };
+/* Which tasks of its array the reference is about; NULL = it is no array's.  The caller frees. */
+char *job_ref_tasks(const struct job_ref *ref);
 /* The first job that the text names.  0 or an ESLURM code. */
 int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret);
 

@@ -5,6 +5,7 @@
 #include "ctld/job/jobwalk.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -385,6 +386,18 @@ enum jobwalk_event jobwalk_next(struct jobwalk *w, struct job_ref *ret)
                 return JOBWALK_NONE;
         }
     }
+}
+
+char *job_ref_tasks(const struct job_ref *ref)
+{
+    const Pst__JobRecord *r = ref->job->rec;
+    char *text = NULL;
+
+    if (!r->has_array_job_id)
+        return NULL;
+    if (ref->tasks || r->array_tasks)
+        return strdup(ref->tasks ? ref->tasks : r->array_tasks);
+    return r->has_array_task_id && asprintf(&text, "%u", r->array_task_id) >= 0 ? text : NULL;
 }
 
 int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret)

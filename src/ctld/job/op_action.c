@@ -35,6 +35,7 @@ struct action {
     struct jobwalk walk;      /* over the ids asked for */
     struct jobfilter *filter; /* NULL: everything */
     const char *id;           /* as asked, NULL with a filter only */
+    char *tasks;              /* owned: of the array, of the job at hand */
     Pst__JobActionResult **results;
     size_t n;
     uint64_t lsn;     /* newest of what was committed */
@@ -68,6 +69,8 @@ static void add_result(struct action *a, int code, const char *text, uint32_t jo
     if (text)
         r->text = tx_strdup(text);
     SET(r, job_id, job_id);
+    r->tasks = a->tasks;
+    a->tasks = NULL;
     a->results[a->n++] = r;
 }
 
@@ -695,6 +698,8 @@ static void on_ref(struct action *a, const struct job_ref *ref)
         return;
     }
     budget_spend(&a->walk.budget, act_cost(a, ref));
+    free(a->tasks);
+    a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
     if (!may_manage(a, ref->job))
         add_result(a, not_his(a->req->verb), NULL, id);
     else if (ref->has_step && !takes_steps(a->req->verb))
@@ -739,6 +744,7 @@ static void action_free(struct action *a)
     for (size_t i = 0; i < a->n; i++)
         pst__job_action_result__free_unpacked(a->results[i], NULL);
     free(a->results);
+    free(a->tasks);
     free(a->ids);
     jobwalk_done(&a->walk);
     jobfilter_free(a->filter);

@@ -1,4 +1,5 @@
 /* op_update.c - scontrol update of jobs: the jobs that a request names, one after the other */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,6 +28,7 @@ struct update {
     size_t n_ids, next;
     uint32_t cost; /* units of one job's change */
     const char *id;
+    char *tasks; /* owned: of the array, of the job at hand */
     Pst__JobActionReply reply;
     uint64_t lsn;
     struct strbuf messages; /* of the site's filters about the job at hand */
@@ -53,6 +55,8 @@ static void add_result(struct update *u, int code, uint32_t job_id)
         strbuf_addf(&u->messages, ": %s", slurm_err_text(code));
     r->text = tx_strdup(u->messages.buf);
     SET(r, job_id, job_id);
+    r->tasks = u->tasks;
+    u->tasks = NULL;
     u->reply.results[u->reply.n_results++] = r;
 }
 
@@ -82,6 +86,27 @@ static int filter_and_apply(struct update *u, struct job *j)
     return code;
 }
 
+/* How many tasks run at once is a matter of the whole array. */
+static bool throttles_task(const struct update *u)
+{
+    return u->tasks && u->req->set && u->req->set->has_array_task_throttle && strchr(u->id, '_');
+}
+
+static void refuse_throttle(struct update *u, uint32_t job_id)
+{
+    Pst__JobActionResult *r;
+    size_t n = u->reply.n_results;
+
+    add_result(u, ESLURM_NOT_SUPPORTED, job_id);
+    if (u->reply.n_results == n)
+        return;
+    r = u->reply.results[n];
+    free(r->text);
+    if (asprintf(&r->text, "%s (Update of ArrayTaskThrottle is only allowed on ArrayJobId)",
+                 slurm_err_text(ESLURM_NOT_SUPPORTED)) < 0)
+        r->text = NULL;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     const struct job_change as_sent = { .ctld = u->ctld, .cmd = u->cmd, .req = u->req };
@@ -89,6 +114,12 @@ static void update_job(struct update *u, const struct job_ref *ref)
     uint32_t id;
 
     strbuf_reset(&u->messages);
+    free(u->tasks);
+    u->tasks = u->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
+    if (throttles_task(u)) {
+        refuse_throttle(u, j->rec->job_id);
+        return;
+    }
     if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
         !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         add_result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
@@ -205,6 +236,7 @@ static void finish_update(struct update *u)
     for (size_t i = 0; i < u->reply.n_results; i++)
         pst__job_action_result__free_unpacked(u->reply.results[i], NULL);
     free(u->reply.results);
+    free(u->tasks);
     strbuf_done(&u->messages);
     free(u->ids);
     jobwalk_done(&u->walk);
