@@ -101,6 +101,7 @@ class Cluster:
     def conf_text(self):
         host = socket.gethostname().split(".")[0]
         ports = free_ports(self.nodes + 1)
+        self.port = ports[0]
         text = COMMON.format(host=host, port=ports[0], user=os.popen("id -un").read().strip(), dir=self.dir,
                              spool=self.spool)
         text += self.conf_own() + self.conf_extra
@@ -182,6 +183,7 @@ class Cluster:
 
 class Penstock(Cluster):
     label = "penstock"
+    conf_extra = "MetricsType=metrics/openmetrics\n"
 
     def __init__(self, root, nodes, cpus, build):
         super().__init__(root, nodes, cpus)
