@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/format/fmt_core.h"
+#include "cli/format/json_out.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "cli/scontrol/scontrol.h"
@@ -149,6 +150,48 @@ static void procs_load(struct procs *t)
         qsort(t->list, t->n, sizeof(*t->list), compare_procs);
 }
 
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+/* A list of what runs here, in the making. */
+struct listing {
+    struct strbuf out;
+    struct json js;
+};
+
+static void begin_listing(struct scontrol *s, struct listing *l, const char *name)
+{
+    *l = (struct listing){ .out = STRBUF_INIT };
+    if (!s->json.wanted)
+        return;
+    json_begin(&l->js, &l->out, json_option_style(&s->json));
+    json_list(&l->js, name);
+}
+
+static void end_listing(struct scontrol *s, struct listing *l)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+
+    if (s->json.wanted) {
+        json_list_end(&l->js);
+        json_meta(&l->js, s->argc, s->argv, conf_str(conf, CONF_CLUSTER_NAME),
+                  conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
+        json_end(&l->js);
+        cli_write_out(&l->out, true);
+    }
+    strbuf_done(&l->out);
+}
+
+static void put_step(struct listing *l, const struct proc *p, bool step, bool pid)
+{
+    json_object(&l->js, NULL);
+    json_int(&l->js, "job_id", p->job_id);
+    if (step)
+        json_str(&l->js, "step_id", p->step);
+    if (pid)
+        json_int(&l->js, "pid", p->pid);
+    json_object_end(&l->js);
+}
+
 /* ---- commands -------------------------------------------------------------------------------- */
 
 /* "12" or "12.0", "12.batch" */
@@ -165,6 +208,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], "."), argv[0]) : NULL;
     struct procs t;
     uint64_t id = 0;
+    struct listing l;
     size_t shown = 0;
 
     if (argc > 2) {
@@ -176,20 +220,30 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         return;
     }
     procs_load(&t);
+    begin_listing(s, &l, "pids");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];
 
         if (!step_wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
             continue;
+        if (s->json.wanted) {
+            put_step(&l, p, true, true);
+            shown++;
+            continue;
+        }
         if (!shown++)
             (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID",
                          "GLOBALID");
         (void)printf("%-8ld %-8u %-8s %-7s %-8s\n", p->pid, p->job_id, p->step, p->local, p->rank);
     }
+    end_listing(s, &l);
     if (!shown && id && dot)
         scontrol_fail(s, "StepId=%s does not exist on node %s.", argv[0], node ? node : "(null)");
     else if (!shown && id)
-        scontrol_fail(s, "JobId=%s does not exist on node %s.", job, node ? node : "(null)");
+        scontrol_fail(s,
+                      t.n ? "There are no steps for job %s on node %s."
+                          : "JobId=%s does not exist on node %s.",
+                      job, node ? node : "(null)");
     else if (!shown)
         scontrol_fail(s, "No job steps exist on this node.");
     free(t.list);
@@ -198,10 +252,12 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
 /* The jobs, or the steps, that run here: one a line. */
 static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
 {
+    struct listing l;
     struct procs t;
     size_t shown = 0;
 
     procs_load(&t);
+    begin_listing(s, &l, steps ? "steps" : "jobs");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i], *q = i ? &t.list[i - 1] : NULL;
 
@@ -209,10 +265,16 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
             continue;
         if (q && q->job_id == p->job_id && (!steps || strcmp(q->step, p->step) == 0))
             continue;
+        if (s->json.wanted) {
+            put_step(&l, p, steps, false);
+            shown++;
+            continue;
+        }
         if (!shown++)
             (void)printf(steps ? "%-8s %-8s\n" : "%s\n", "JOBID", "STEPID");
-        (void)printf(steps ? "%-8u %-8s\n" : "%u\n", p->job_id, p->step);
+        (void)printf(steps ? "%-8u %-8s\n" : "%-8u\n", p->job_id, p->step);
     }
+    end_listing(s, &l);
     if (!shown)
         scontrol_fail(s, "No slurmstepd's found on this node");
     free(t.list);
