@@ -15,6 +15,7 @@
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <limits.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -163,6 +164,7 @@ static bool is_runnable(const char *path)
 static char *find_command(const char *name)
 {
     const char *list = getenv("PATH");
+    char cwd[PATH_MAX];
 
     if (strchr(name, '/'))
         return is_runnable(name) ? xstrdup_or_die(name) : NULL;
@@ -176,7 +178,9 @@ static char *find_command(const char *name)
         list += n;
         list += *list == ':';
     }
-    return is_runnable(name) ? xasprintf_or_die("./%s", name) : NULL;
+    if (is_runnable(name) && getcwd(cwd, sizeof(cwd)))
+        return xasprintf_or_die("%s/%s", cwd, name);
+    return NULL;
 }
 
 static void add_launcher_variables(struct salloc *s, struct envlist *env)

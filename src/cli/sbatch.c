@@ -96,7 +96,7 @@ static void take_wrap(struct sbatch *s)
     s->opts = *to; /* load_script() looks at it */
 }
 
-static void show_options(const struct sbatch *s)
+static void show_options(struct sbatch *s)
 {
     for (size_t k = 0; k < s->het.n; k++) {
         const struct jobopts *jo = &s->het.list[k];
@@ -106,6 +106,7 @@ static void show_options(const struct sbatch *s)
                         "instead.");
         if (s->cli.verbose > 0)
             jobshow_defined(jo);
+        submit_tell_limits(&s->cli, jo);
     }
 }
 
@@ -238,6 +239,8 @@ static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRec
     req->array = (char *)jobopts_get(&s->opts, JO_ARRAY);
     if (req->array && !*req->array)
         req->array = NULL; /* no array */
+    for (size_t k = 1; k < s->het.n && !req->array; k++)
+        req->array = (char *)jobopts_get(&s->het.list[k], JO_ARRAY); /* which is refused */
     req->script_name = (char *)s->script_name;
     submit_identity(&s->opts, req);
 }

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -222,6 +223,61 @@ static void settle_defaults(struct sbcast *s)
         s->b.send_libs = s->send_libs;
 }
 
+/* ---- what -v says ---------------------------------------------------------------------------- */
+
+static void show_options(struct sbcast *s, const char *target)
+{
+    const char *exclude =
+        s->b.exclude ? s->b.exclude : conf_str(cli_conf(&s->cli), CONF_BCAST_EXCLUDE);
+
+    cli_info("-----------------------------");
+    cli_info("block_size = %zu", s->b.block_size ? s->b.block_size : (size_t)BCAST_BLOCK_MAX);
+    cli_info("compress   = %d", s->b.lz4);
+    cli_info("exclude    = %s", exclude);
+    cli_info("force      = %s", s->b.force ? "true" : "false");
+    cli_info("treewidth     = %u", s->b.width);
+    cli_info("preserve   = %s", s->b.preserve ? "true" : "false");
+    cli_info("send_libs  = %s", s->b.send_libs ? "true" : "false");
+    cli_info("timeout    = %d", s->b.timeout_ms / 1000);
+    cli_info("verbose    = %d", s->cli.verbose);
+    cli_info("source     = %s", s->b.source);
+    cli_info("dest       = %s", target);
+    cli_info("-----------------------------");
+}
+
+static void show_time(const char *name, time_t when)
+{
+    struct tm tm;
+    char text[64] = "";
+
+    if (localtime_r(&when, &tm))
+        (void)strftime(text, sizeof(text), "%a %b %e %H:%M:%S %Y", &tm);
+    cli_info("%s    = %s", name, text);
+}
+
+static void show_file(const struct sbcast *s, const Pst__StepReply *granted)
+{
+    _cleanup_free_ const char **names = xmalloc_or_die((granted->n_nodes + 1) * sizeof(*names));
+    _cleanup_free_ char *list = NULL;
+    struct stat st;
+
+    if (stat(s->b.source, &st) == 0) {
+        cli_info("modes    = %o", st.st_mode);
+        cli_info("uid      = %u", st.st_uid);
+        cli_info("gid      = %u", st.st_gid);
+        show_time("atime", st.st_atime);
+        show_time("mtime", st.st_mtime);
+        show_time("ctime", st.st_ctime);
+        cli_info("size     = %lld", (long long)st.st_size);
+    }
+    for (size_t i = 0; i < granted->n_nodes; i++)
+        names[i] = granted->nodes[i]->name;
+    check_mem_or_die(hostlist_fold_names(names, granted->n_nodes, &list));
+    if (!s->no_allocation)
+        cli_info("jobid      = %s", s->job);
+    cli_info("node_list  = %s", list);
+}
+
 int main(int argc, char **argv)
 {
     struct sbcast s = { 0 };
@@ -241,14 +297,17 @@ int main(int argc, char **argv)
         return CLI_EXIT_FAILED;
     }
     check_job(&s);
+    s.b.source = argv[first];
     target = absolute_target(&s, argv[first], argv[first + 1]);
+    if (s.cli.verbose > 0)
+        show_options(&s, target);
     if (access_source(argv[first]) < 0)
         return CLI_EXIT_USAGE;
     granted = ask_access(&s);
-    s.b.source = argv[first];
     s.b.target = target;
     s.b.access = granted;
-    cli_verbose(1, "sending %s to %zu nodes as %s", s.b.source, granted->n_nodes, target);
+    if (s.cli.verbose > 0)
+        show_file(&s, granted);
     status = bcast_send(&s.b);
     protobuf_c_message_free_unpacked(&granted->base, NULL);
     cli_done(&s.cli);

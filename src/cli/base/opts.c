@@ -142,7 +142,8 @@ const struct opt *opts_find(const struct opt_command *cmd, int id)
 
 static void try_help(const struct opt_command *cmd)
 {
-    (void)fprintf(stderr, "Try \"%s --help\" for more information\n", cmd->name);
+    (void)fprintf(stderr, "%s%sTry \"%s --help\" for more information\n",
+                  cmd->names_itself ? cmd->name : "", cmd->names_itself ? ": " : "", cmd->name);
 }
 
 static void print_help(const struct opt_command *cmd)

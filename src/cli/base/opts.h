@@ -147,12 +147,13 @@ struct opt_command {
     opt_set_fn *set;             /* for rows without a bind; NULL = there are none */
     const struct opt_more *more; /* NULL: no others */
     const char
-        *synopsis;    /* after the name in the `Usage:` line: "[OPTIONS...] [script [args...]]" */
-    int usage_status; /* exit status for a bad option: 1 for query tools, 255 for submission */
-    bool permute;     /* options may follow arguments (query tools) */
-    bool hears_empty; /* .set is told of variables that are set but empty */
-    bool terse;       /* a bad option gets no `Try ... --help` line (sacct) */
-    bool help_with_h; /* -h is --help (commands without an -h of their own) */
+        *synopsis;     /* after the name in the `Usage:` line: "[OPTIONS...] [script [args...]]" */
+    bool names_itself; /* its name stands before the words about --help too */
+    int usage_status;  /* exit status for a bad option: 1 for query tools, 255 for submission */
+    bool permute;      /* options may follow arguments (query tools) */
+    bool hears_empty;  /* .set is told of variables that are set but empty */
+    bool terse;        /* a bad option gets no `Try ... --help` line (sacct) */
+    bool help_with_h;  /* -h is --help (commands without an -h of their own) */
     void (*print_all)(FILE *f); /* for --help and --usage: more than the options; NULL = those */
     void (*names)(FILE *f); /* lines `KIND<TAB>NAME...` of --help-interface; NULL = options only */
 };

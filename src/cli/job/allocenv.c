@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
+#include "model/words/alloccpus.h"
 
 #define NODES_MAX (1u << 20)
 
@@ -63,7 +64,7 @@ static uint32_t *node_cpus(const Pst__Alloc *alloc, size_t *ret_n)
     cpus = xmalloc_or_die((n + 1) * sizeof(*cpus));
     for (size_t i = 0; i < alloc->n_groups; i++) {
         for (uint32_t k = 0; k < alloc->groups[i]->nodes; k++)
-            cpus[at++] = alloc->groups[i]->cpus;
+            cpus[at++] = alloc_task_cpus(alloc->groups[i]);
     }
     *ret_n = n;
     return cpus;

@@ -413,13 +413,16 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
 {
     int status = 0;
 
-    set_text(&spec->name, jo->value[JO_JOB_NAME]);
+    if (!jo->in_allocation || jo->from[JO_JOB_NAME] != 1 + OPT_FROM_ENV) /* that is the job's */
+        set_text(&spec->name, jo->value[JO_JOB_NAME]);
     set_text(&spec->distribution, jo->value[JO_DISTRIBUTION]);
     set_text(&spec->std_out, jo->value[JO_OUTPUT]);
     set_text(&spec->std_err, jo->value[JO_ERROR]);
     set_text(&spec->std_in, jo->value[JO_INPUT]);
     set_text(&spec->container, jo->value[JO_CONTAINER]);
     set_text(&spec->container_id, jo->value[JO_CONTAINER_ID]);
+    if (jo->in_allocation)
+        set_text(&spec->constraint, jo->value[JO_CONSTRAINT]);
     step_numbers(jo, spec);
     step_flags(jo, spec);
     if (jobopts_has(jo, JO_NODELIST))

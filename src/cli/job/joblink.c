@@ -213,8 +213,10 @@ static void take_grant(struct asking *a, Pst__JobStatus *st)
         a->grant = st;
         if (a->told)
             cli_info("job %u has been allocated resources", a->l->job_id);
-        if (a->salloc)
+        if (a->salloc) {
+            cli_verbose(1, "JobId=%u returned by the controller", a->l->job_id);
             cli_info("Granted job allocation %u", a->l->job_id);
+        }
     }
 }
 
@@ -357,25 +359,29 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
 
 static bool bad_job(int code)
 {
-    return code == ESLURM_INVALID_JOB_ID || code == ESLURM_ALREADY_DONE ||
-           code == ESLURM_JOB_FINISHED;
+    return code == ESLURM_INVALID_JOB_ID || code == ESLURM_JOB_FINISHED;
 }
 
 static void step_refused(struct joblink *l, uint32_t job_id)
 {
     char what[96];
 
-    if (bad_job(l->err_code)) {
-        if (l->err_code == ESLURM_INVALID_JOB_ID)
-            cli_error("Unable to confirm allocation for job %u: %s", job_id,
-                      slurm_err_text(l->err_code));
-        else
-            cli_error("Slurm job %u has expired", job_id);
-        cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
+    if (l->err_code == ESLURM_INVALID_NODE_COUNT && l->err_text[0]) {
+        for (char *line = l->err_text, *rest; line; line = rest) {
+            rest = strchr(line, '\n');
+            if (rest)
+                *rest++ = '\0';
+            cli_error("%s", line);
+        }
         return;
     }
-    if (l->err_code == ESLURM_INVALID_NODE_COUNT && l->err_text[0]) {
-        cli_error("%s", l->err_text); /* how many nodes there are says it all */
+    if (bad_job(l->err_code)) {
+        if (l->err_code == ESLURM_JOB_FINISHED)
+            cli_error("Slurm job %u has expired", job_id);
+        else
+            cli_error("Unable to confirm allocation for job %u: %s", job_id,
+                      slurm_err_text(l->err_code));
+        cli_info("Check SLURM_JOB_ID environment variable. Expired or invalid job %u", job_id);
         return;
     }
     (void)snprintf(what, sizeof(what), "Unable to create step for job %u", job_id);
@@ -429,8 +435,7 @@ static void tell_step_cancelled(struct joblink *l, uint32_t job_id)
     cli_error("Unable to create step for job %u: %s", job_id, slurm_err_text(ESLURM_ALREADY_DONE));
 }
 
-static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply,
-                    bool *ret_told)
+static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply)
 {
     const ProtobufCMessageDescriptor *desc =
         ask->het ? &pst__het_step_reply__descriptor : &pst__step_reply__descriptor;
@@ -469,7 +474,6 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
             continue;
         }
         *ret_reply = msg;
-        *ret_told = told;
         return 0;
     }
 }
@@ -479,12 +483,11 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
 {
     struct step_ask ask = { .job_id = job_id, .spec = spec, .immediate = spec->has_immediate_s };
     ProtobufCMessage *msg = NULL;
-    bool told = false;
-    int status = ask_step(l, &ask, &msg, &told);
+    int status = ask_step(l, &ask, &msg);
 
     if (status == 0)
         *ret_reply = PB_AS(step_reply, msg);
-    if (told)
+    if (status == 0 && (*ret_reply)->waited)
         cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
     return status;
 }
@@ -494,18 +497,17 @@ int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepRe
     struct step_ask ask = { .job_id = req->job_id, .het = req };
     ProtobufCMessage *msg = NULL;
     Pst__HetStepReply *reply;
-    bool told = false;
     int status;
 
     ask.immediate = req->n_components && req->components[0]->spec->has_immediate_s;
-    status = ask_step(l, &ask, &msg, &told);
+    status = ask_step(l, &ask, &msg);
     if (status != 0)
         return status;
     reply = PB_AS(het_step_reply, msg);
     if (reply->n_steps != req->n_components)
         cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu",
                 reply->n_steps, req->n_components);
-    if (told)
+    if (reply->n_steps && reply->steps[0]->waited)
         cli_info("Step created for StepId=%u.%u", req->job_id, reply->steps[0]->step->step_id);
     *ret_reply = reply;
     return 0;

@@ -292,6 +292,36 @@ static int check_segment(const struct jobopts *jo)
     return CLI_EXIT_FAILED;
 }
 
+static bool is_from_env(const struct jobopts *jo, enum jobopt id)
+{
+    return jo->from[id] == 1 + OPT_FROM_ENV;
+}
+
+/* In an allocation the number of tasks is the job's.  A step that names its nodes has as many as
+ * the job has on these; a number of tasks that the nodes do not take outweighs the one a node. */
+static void fit_tasks_to_nodes(struct jobopts *jo)
+{
+    uint64_t each = jobopts_num(jo, JO_NTASKS_PER_NODE, 0), tasks = jobopts_num(jo, JO_NTASKS, 0);
+    uint32_t min, max;
+
+    if (jo->cmd != JOBOPTS_SRUN || !each || !tasks || !jobopts_has(jo, JO_JOBID))
+        return;
+    jobopts_nodes(jo, &min, &max);
+    if (is_from_env(jo, JO_NTASKS) && min && !is_from_env(jo, JO_NODES) &&
+        is_from_env(jo, JO_NTASKS_PER_NODE)) {
+        jobopts_clear(jo, JO_NTASKS);
+        return;
+    }
+    max = MAX(min, max);
+    if (max && tasks > each * max) {
+        cli_warning("can't honor --ntasks-per-node set to %u which doesn't match the requested "
+                    "tasks %u with the maximum number of requested nodes %u. Ignoring "
+                    "--ntasks-per-node.",
+                    (unsigned)each, (unsigned)tasks, max);
+        jobopts_clear(jo, JO_NTASKS_PER_NODE);
+    }
+}
+
 /* More nodes than tasks: Slurm lowers the node count, and says so when it was asked for. */
 static void fit_nodes_to_tasks(struct jobopts *jo)
 {
@@ -381,7 +411,9 @@ int jobopts_check(struct jobopts *jo)
     status = check_segment(jo);
     if (status == 0)
         status = check_refused(jo);
-    if (status == 0)
+    if (status == 0) {
+        fit_tasks_to_nodes(jo);
         fit_nodes_to_tasks(jo);
+    }
     return status;
 }

@@ -4,6 +4,7 @@
  * whatever way they were written.  A value that needs no such change is printed as it was given. */
 #include "cli/job/jobshow.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -65,9 +66,16 @@ static void show_moment(struct strbuf *sb, const char *value)
 
 static void show_nodes(struct strbuf *sb, const struct jobopts *jo)
 {
-    uint32_t min, max;
+    uint32_t counts[NODE_COUNTS_MAX], min, max;
+    int n = strpbrk(jo->value[JO_NODES], ",:")
+                ? jobtext_node_counts(jo->value[JO_NODES], counts, NODE_COUNTS_MAX)
+                : 0;
 
     jobopts_nodes(jo, &min, &max);
+    if (n > 0) {
+        min = counts[0];
+        max = counts[n - 1];
+    }
     strbuf_addf(sb, max && max != min ? "%u-%u" : "%u", min, max);
 }
 
@@ -143,6 +151,15 @@ static void show_gres(struct strbuf *sb, const char *value)
     }
 }
 
+/* A number by its name, as signals of --kill-command are known. */
+static void show_signal_name(struct strbuf *sb, const char *value)
+{
+    uint64_t n;
+    const char *name = parse_u64(value, 1, 64, &n) == 0 ? sigabbrev_np((int)n) : NULL;
+
+    strbuf_add(sb, name ? name : value);
+}
+
 /* Options of which a single one is shown in a way of its own.  True when this is one. */
 static bool show_special(struct strbuf *sb, const struct jobopts *jo, enum jobopt id)
 {
@@ -169,7 +186,7 @@ static bool show_special(struct strbuf *sb, const struct jobopts *jo, enum jobop
         show_capital(sb, value);
         return true;
     case JO_KILL_COMMAND:
-        strbuf_add(sb, *value ? value : "HUP");
+        show_signal_name(sb, *value ? value : "1");
         return true;
     case JO_NO_BELL:
     case JO_BELL:
@@ -227,6 +244,7 @@ void jobshow_defined(const struct jobopts *jo)
 {
     const struct opt_command *cmd = jobopts_command(jo->cmd);
     const struct opt *given[JO_MAX_];
+    const char *nodes = jo->in_allocation ? getenv("SLURM_JOB_NODELIST") : NULL;
     size_t n = 0;
 
     for (size_t i = 0; i < cmd->n; i++) {
@@ -234,8 +252,12 @@ void jobshow_defined(const struct jobopts *jo)
             given[n++] = &cmd->rows[i];
     }
     qsort(given, n, sizeof(given[0]), by_name);
+    if (jobopts_has(jo, JO_THREADS_PER_CORE) && !jobopts_has(jo, JO_CPU_BIND))
+        cli_info("Setting --cpu-bind=threads as a default of --threads-per-core use");
     (void)fprintf(stderr, "%s: defined options\n", cmd->name);
     (void)fprintf(stderr, "%s: -------------------- --------------------\n", cmd->name);
+    if (nodes && *nodes)
+        (void)fprintf(stderr, "%s: %-20s: %s\n", cmd->name, "(null)", nodes);
     for (size_t i = 0; i < n; i++) {
         _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
@@ -244,4 +266,6 @@ void jobshow_defined(const struct jobopts *jo)
     }
     (void)fprintf(stderr, "%s: -------------------- --------------------\n", cmd->name);
     (void)fprintf(stderr, "%s: end of defined options\n", cmd->name);
+    if (jo->cmd == JOBOPTS_SRUN && jobopts_has(jo, JO_CPUS_PER_TASK) && !jobopts_has(jo, JO_EXACT))
+        cli_info("Implicitly setting --exact, because -c/--cpus-per-task given.");
 }

@@ -27,10 +27,10 @@ static const struct {
     const char *name;
     int resource;
 } limits[] = {
-    { "AS", RLIMIT_AS },         { "CORE", RLIMIT_CORE },   { "CPU", RLIMIT_CPU },
-    { "DATA", RLIMIT_DATA },     { "FSIZE", RLIMIT_FSIZE }, { "MEMLOCK", RLIMIT_MEMLOCK },
-    { "NOFILE", RLIMIT_NOFILE }, { "NPROC", RLIMIT_NPROC }, { "RSS", RLIMIT_RSS },
-    { "STACK", RLIMIT_STACK },
+    { "CPU", RLIMIT_CPU },     { "FSIZE", RLIMIT_FSIZE },   { "DATA", RLIMIT_DATA },
+    { "STACK", RLIMIT_STACK }, { "CORE", RLIMIT_CORE },     { "RSS", RLIMIT_RSS },
+    { "NPROC", RLIMIT_NPROC }, { "NOFILE", RLIMIT_NOFILE }, { "MEMLOCK", RLIMIT_MEMLOCK },
+    { "AS", RLIMIT_AS },
 };
 
 char *submit_line(int argc, char **argv)
@@ -99,6 +99,21 @@ Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *re
     }
     *ret_n = n;
     return list;
+}
+
+void submit_tell_limits(struct cli *c, const struct jobopts *jo)
+{
+    size_t n;
+    Pst__Rlimit **list = submit_rlimits(c, jo, &n);
+    mode_t mask = umask(0);
+
+    (void)umask(mask);
+    for (size_t i = 0; i < n; i++)
+        cli_verbose(2, "debug:  propagating RLIMIT_%s=%llu", list[i]->name,
+                    (unsigned long long)list[i]->soft);
+    cli_verbose(2, "debug:  propagating SLURM_PRIO_PROCESS=%d", getpriority(PRIO_PROCESS, 0));
+    cli_verbose(2, "debug:  propagating UMASK=%04o", (unsigned)mask);
+    submit_free_rlimits(list, n);
 }
 
 void submit_free_rlimits(Pst__Rlimit **list, size_t n)

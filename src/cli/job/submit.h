@@ -21,6 +21,8 @@ char *submit_work_dir(const struct jobopts *jo);
 /* Limits to propagate: PropagateResourceLimits(Except) and --propagate; *ret_n of them, the caller
  * frees with submit_free_rlimits(). */
 Pst__Rlimit **submit_rlimits(struct cli *c, const struct jobopts *jo, size_t *ret_n);
+/* At -vv: which limits go along, and the rest that a job takes over. */
+void submit_tell_limits(struct cli *c, const struct jobopts *jo);
 void submit_free_rlimits(Pst__Rlimit **limits, size_t n);
 
 /* One HetComponent for each component behind the first, its job still empty, `hold` as its

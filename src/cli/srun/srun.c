@@ -24,6 +24,7 @@
 #include "cli/job/jobshow.h"
 #include "cli/job/submit.h"
 #include "cli/job/tasks.h"
+#include "model/words/alloccpus.h"
 #include "wire/errors.h"
 
 #define ALLOC_WHAT "Unable to allocate resources"
@@ -47,8 +48,6 @@ static void settle_allocation(struct srun *s, struct jobopts *jo)
     if (!s->het_size)
         s->job_id = ids.job_id;
     jo->in_allocation = true;
-    if (jo->from[JO_JOB_NAME] == 1 + OPT_FROM_ENV)
-        jobopts_clear(jo, JO_JOB_NAME);
     if (jobopts_has(jo, JO_GPUS) && jo->from[JO_GPUS_PER_NODE] == 1 + OPT_FROM_ENV)
         jobopts_clear(jo, JO_GPUS_PER_NODE);
 }
@@ -107,8 +106,10 @@ static void check_part(struct srun *s, struct srun_part *p)
         status = clifilter_pre_submit(&s->cli, &p->opts, p->offset);
     if (status != 0)
         exit(status);
-    if (s->cli.verbose > 0)
+    if (s->cli.verbose > 0) {
         jobshow_defined(&p->opts);
+        submit_tell_limits(&s->cli, &p->opts);
+    }
 }
 
 static void collect_options(struct srun *s)
@@ -264,9 +265,8 @@ static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
     struct strbuf sb = STRBUF_INIT;
 
     for (size_t i = 0; i < alloc->n_groups; i++)
-        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", alloc->groups[i]->cpus,
+        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", alloc_task_cpus(alloc->groups[i]),
                     alloc->groups[i]->nodes);
-    cli_verbose(1, "Nodes %s are ready for job", alloc->nodes);
     cli_verbose(1, "jobid %u: nodes(%zu):`%s', cpu counts: %s", job_id, alloc->n_node_ids,
                 alloc->nodes, strbuf_str(&sb));
     strbuf_done(&sb);
@@ -293,8 +293,10 @@ static int allocate_job(struct srun *s, Pst__StepSpec *spec)
         return status;
     s->job_id = s->link.job_id;
     cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
-    if (s->grant->job && s->grant->job->alloc)
+    if (s->grant->job && s->grant->job->alloc) {
+        cli_verbose(1, "Nodes %s are ready for job", s->grant->job->alloc->nodes);
         show_nodes(s->job_id, s->grant->job->alloc);
+    }
     if (s->grant->step) {
         take_reply(s, s->grant->step);
         return 0;
@@ -335,6 +337,8 @@ static int create_step(struct srun *s)
         status = joblink_step(&s->link, s->job_id, &spec, &reply);
         if (status == 0)
             take_reply(s, reply);
+        if (status == 0 && s->job && s->job->alloc)
+            show_nodes(s->job_id, s->job->alloc);
     }
     pb_done(&spec.base);
     if (status == 0)

@@ -291,8 +291,10 @@ static void tell_launching(void *ctx, const Pst__RelayNode *node)
     struct srun *s = ctx;
     _cleanup_free_ char *list = tasks_list(node->task_ids, node->n_task_ids);
 
-    cli_verbose(1, "launching StepId=%u.%u on host %s, %zu tasks: %s", s->job_id, s->step_id,
-                node->name, node->n_task_ids, list);
+    bool several = strpbrk(list, "-,") != NULL;
+
+    cli_verbose(1, "launching StepId=%u.%u on host %s, %zu tasks: %s%s%s", s->job_id, s->step_id,
+                node->name, node->n_task_ids, several ? "[" : "", list, several ? "]" : "");
 }
 
 static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number,
@@ -337,6 +339,7 @@ static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
         fill_node(s, p, (uint32_t)(p->first_node + i), &nodes[open.n_nodes++]);
     }
     open.launch = req;
+    cli_verbose(1, "CpuBindType=%s", req->cpu_bind ? req->cpu_bind : "(null type)");
     open.has_launch_key = p->reply->has_launch_key;
     open.launch_key = p->reply->launch_key;
     open.cluster = (char *)conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);

@@ -50,13 +50,17 @@ static bool is_shared(const char *name)
     return strcmp(name, "shard") == 0 || strcmp(name, "mps") == 0;
 }
 
-static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n)
+static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n,
+                                  uint32_t threads)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+    uint32_t all = cluster_node(c, n->node_id)->rec->threads_per_core;
 
     pst__alloc_group__init(g);
     SET(g, nodes, 1);
     SET(g, cpus, n->cpus);
+    if (threads && threads < all)
+        SET(g, task_cpus, MAX(n->cpus / all, 1u) * threads);
     SET(g, mem_mib, n->mem_mib);
     SET(g, tasks, n->tasks);
     g->cpu_ids = bits_text(n->cpu_bits, n->ncpu_words);
@@ -89,7 +93,7 @@ static bool group_equal(const Pst__AllocGroup *a, Pst__AllocGroup *b)
 }
 
 /* The allocation as a record; groups of equal neighbours are folded. */
-Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a)
+Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a, uint32_t threads)
 {
     Pst__Alloc *out = must(malloc(sizeof(*out)));
     const char **names = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*names)));
@@ -100,7 +104,7 @@ Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *
     out->n_node_ids = a->nnodes;
     out->groups = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(Pst__AllocGroup *)));
     for (size_t i = 0; i < a->nnodes; i++) {
-        Pst__AllocGroup *g = group_new(c, &a->nodes[i]);
+        Pst__AllocGroup *g = group_new(c, &a->nodes[i], threads);
         Pst__AllocGroup *last = out->n_groups ? out->groups[out->n_groups - 1] : NULL;
 
         out->node_ids[i] = a->nodes[i].node_id;

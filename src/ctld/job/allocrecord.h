@@ -6,8 +6,10 @@
 #include "ctld/ctld.h"
 #include "sched/sched.h"
 
-/* The allocation as a record, which the caller frees.  Its nodes must be there. */
-Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a);
+/* The allocation as a record, which the caller frees.  Its nodes must be there.  threads: of a core
+ * that the job's tasks may use; 0: all. */
+Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a,
+                             uint32_t threads);
 /* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.
  * Caller frees. */
 char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billing,

@@ -210,7 +210,8 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
                                const struct sched_decision *d, int64_t now)
 {
     struct job *j = cluster_job(ctld->cluster, d->job_id);
-    Pst__Alloc *alloc = allocrecord_make(ctld->cluster, &d->alloc);
+    Pst__Alloc *alloc = allocrecord_make(
+        ctld->cluster, &d->alloc, j->rec->has_threads_per_core ? j->rec->threads_per_core : 0);
     struct started st = { .proposed = d->job_id, .id = d->job_id };
     uint64_t db_id;
 

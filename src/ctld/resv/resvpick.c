@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/licenses.h"
+#include "ctld/job/nodefeatures.h"
 #include "ctld/resv/resv_impl.h"
 #include "base/gres/grestext.h"
 #include "feed/licensefeed.h"
@@ -126,34 +127,12 @@ static int named_nodes(struct ctld *ctld, const char *list, struct bitmap *set)
     return 0;
 }
 
-struct feature_ask {
-    struct ctld *ctld;
-    struct bitmap *set;
-};
-
-static const struct bitmap *nodes_with(void *arg, const char *name, size_t len)
-{
-    struct feature_ask *a = arg;
-
-    bitmap_zero(a->set);
-    for (uint32_t i = 0; i < a->ctld->cluster->nnodes; i++) {
-        const struct node *n = a->ctld->cluster->nodes[i];
-        const char *list =
-            n ? n->rec->active_features ? n->rec->active_features : n->rec->features : NULL;
-
-        for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
-            if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
-                bitmap_set(a->set, i);
-    }
-    return a->set;
-}
-
 /* Keep the nodes that alternative `alt` admits in w->from, and what it counts; *ret_more: there
  * is another one. */
 static int keep_features(struct ground *w, uint32_t alt, bool *ret_more)
 {
     _cleanup_(constraint_free) struct constraint *f = NULL;
-    struct feature_ask ask = { w->ctld, NULL };
+    struct node_features ask = { .cluster = w->ctld->cluster };
     const char *text = w->rec->features;
     int r;
 
@@ -163,12 +142,12 @@ static int keep_features(struct ground *w, uint32_t alt, bool *ret_more)
     if (constraint_parse(text, &f, NULL) < 0)
         return ESLURM_INVALID_FEATURE;
     ask.set = set_new(w->ctld);
-    r = constraint_mask(f, alt, nodes_with, &ask, w->from);
+    r = constraint_mask(f, alt, nodes_with_feature, &ask, w->from);
     for (uint32_t i = 0; r == 0 && i < constraint_counts(f, alt); i++) {
         struct resv_part *part = &w->parts[w->nparts++];
 
         part->nodes = set_new(w->ctld);
-        r = constraint_count_mask(f, alt, i, nodes_with, &ask, part->nodes, &part->count);
+        r = constraint_count_mask(f, alt, i, nodes_with_feature, &ask, part->nodes, &part->count);
     }
     *ret_more = alt + 1 < constraint_alts(f);
     bitmap_free(ask.set);

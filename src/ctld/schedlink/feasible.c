@@ -112,6 +112,7 @@ struct demand {
     uint32_t per_node; /* tasks on each, 0 = free */
     uint64_t mem;      /* per node */
     uint64_t mem_cpu;
+    uint32_t cpus_max; /* of a node that the partition gives to a job; 0 = all */
 };
 
 static struct demand demand_of(const Pst__JobRecord *r, bool memory_counts)
@@ -186,7 +187,7 @@ static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
                             const struct demand *d, const char **hint)
 {
     uint64_t mem = n->real_memory_mib > n->mem_spec_mib ? n->real_memory_mib - n->mem_spec_mib : 0;
-    uint32_t tasks = n->cpus / d->cpt;
+    uint32_t tasks = (d->cpus_max ? MIN(d->cpus_max, n->cpus) : n->cpus) / d->cpt;
 
     if (d->mem > mem || d->mem_cpu > mem / d->cpt) {
         *hint = "Memory specification can not be satisfied";
@@ -454,6 +455,14 @@ static int judge_alternatives(const struct feasible *f, struct search *s)
     return code;
 }
 
+static int judge_places(const struct feasible *f, struct search *s)
+{
+    if (s->r->features && *s->r->features)
+        return judge_alternatives(f, s);
+    count_nodes(f, s);
+    return judge_counts(s);
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
@@ -478,11 +487,14 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         s.d.tasks > (uint64_t)s.d.per_node * r->max_nodes)
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
-    if (first.features && *first.features) {
-        code = judge_alternatives(f, &s);
-    } else {
-        count_nodes(f, &s);
-        code = judge_counts(&s);
+    code = judge_places(f, &s);
+    if (code == 0 && p->rec->has_max_cpus_per_node) {
+        const char *hint = s.hint;
+
+        s.d.cpus_max = p->rec->max_cpus_per_node;
+        if (s.d.cpus_max && judge_places(f, &s) != 0)
+            code = ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE; /* but for the partition's limit */
+        s.hint = hint;
     }
     if (s.hint && !s.nodes) /* else some nodes are good enough, one by one */
         *ret_hint = s.hint;

@@ -37,7 +37,7 @@ static int check_queued(struct ctld *ctld, const struct job *j, const Pst__StepC
         return ESLURM_STEP_LIMIT;
     if (pst__launch_step__get_packed_size(req->async) > ASYNC_LAUNCH_MAX)
         return ESLURM_PATHNAME_TOO_LONG;
-    r = steplayout_make(ctld->cluster, j, req->spec, &alloc, &ntasks, &dist);
+    r = steplayout_make(ctld->cluster, j, req->spec, &alloc, &ntasks, &dist, NULL);
     if (alloc)
         pst__alloc__free_unpacked(alloc, NULL);
     return r == ESLURM_NODES_BUSY ? 0 : r;

@@ -1,6 +1,4 @@
 /* op_step.c - requests for steps: a step of one job, or over the components of one */
-#include <stdio.h>
-
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/step/async.h"
@@ -8,25 +6,13 @@
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
 
-/* The user is told how many nodes there are when he asked for more. */
-static void refuse_step(struct ctld *ctld, struct cmd *cmd, const struct job *j,
-                        const Pst__StepSpec *spec, int r)
-{
-    size_t nodes = j->rec->alloc ? j->rec->alloc->n_node_ids : 0;
-    char text[80];
-
-    (void)snprintf(text, sizeof(text), "Only allocated %zu nodes asked for %u", nodes,
-                   spec->min_nodes);
-    core_error(ctld, cmd, r,
-               r == ESLURM_INVALID_NODE_COUNT && spec->min_nodes > nodes ? text : NULL);
-}
-
 void op_step_create(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__StepCreateRequest *req = PB_AS(step_create_request, cmd->msg);
     static const Pst__StepSpec none = PST__STEP_SPEC__INIT;
     const Pst__StepSpec *spec = req->spec ? req->spec : &none;
     struct job *j = cluster_job(ctld->cluster, req->job_id);
+    struct err err = { .text = "" };
     struct step *s;
     uint64_t lsn;
     int r;
@@ -39,19 +25,23 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
+    if (job_is_ended(j->rec)) {
+        core_error(ctld, cmd, ESLURM_JOB_FINISHED, NULL);
+        return;
+    }
     if (req->async) {
         async_submit(ctld, cmd, j, req);
         return;
     }
     r = steps_queue_waits(ctld, req->job_id)
             ? ESLURM_NODES_BUSY
-            : steps_create_one(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn);
+            : steps_create_one(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn, &err);
     if (r == 0)
-        steps_answer(ctld, j, cmd, s, lsn);
+        steps_answer(ctld, j, cmd, s, lsn, false);
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
-        steps_queue_add(ctld, req->job_id, cmd, 0, spec, NULL);
+        steps_queue_add(ctld, req->job_id, cmd, 0, spec, NULL, r == ESLURM_NODES_BUSY);
     else
-        refuse_step(ctld, cmd, j, spec, r);
+        core_error(ctld, cmd, r, err.text[0] ? err.text : NULL);
 }
 
 void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
@@ -70,13 +60,17 @@ void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
+    if (job_is_ended(leader->rec)) {
+        core_error(ctld, cmd, ESLURM_JOB_FINISHED, NULL);
+        return;
+    }
     r = steps_queue_waits(ctld, req->job_id)
             ? ESLURM_NODES_BUSY
             : steps_create_components(ctld, req, cmd->conn, &parts, &lsn);
     if (r == 0)
-        steps_answer_components(ctld, req, cmd, parts, lsn);
+        steps_answer_components(ctld, req, cmd, parts, lsn, false);
     else if ((r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING) && req->has_wait && req->wait)
-        steps_queue_add(ctld, req->job_id, cmd, 0, NULL, req);
+        steps_queue_add(ctld, req->job_id, cmd, 0, NULL, req, r == ESLURM_NODES_BUSY);
     else
         core_error(ctld, cmd, r, NULL);
 }

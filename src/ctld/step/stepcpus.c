@@ -1,7 +1,6 @@
 /* stepcpus.c - see stepcpus.h
  *
- * The order of cores was recorded from Debian's Slurm; there a step holds them whole, here it holds
- * the CPUs it counts, core by core in that order. */
+ * The order of cores was recorded from Debian's Slurm. */
 #include "ctld/step/stepcpus.h"
 
 #include <errno.h>
@@ -102,14 +101,18 @@ static void take_lowest(struct pick *p)
     }
 }
 
+static bool has_geometry(const struct stepcpus_node *node, const struct bitmap *cpus)
+{
+    return cpus->nbits > 0 && (uint64_t)node->sockets * node->cores * node->threads == cpus->nbits;
+}
+
 int stepcpus_pick(const struct bitmap *free_cpus, const struct stepcpus_node *node,
                   const char *dist, uint32_t cpt, uint32_t count, struct bitmap **ret)
 {
     struct pick p = { .node = node, .left_in = free_cpus, .count = count };
     enum over_sockets over = second_level(dist);
     uint32_t shared = cpt && cpt < node->threads ? node->threads / cpt : 1, turns = shared;
-    bool fits = (uint64_t)node->sockets * node->cores * node->threads == free_cpus->nbits &&
-                free_cpus->nbits > 0;
+    bool fits = has_geometry(node, free_cpus);
 
     if (bitmap_new(free_cpus->nbits, &p.taken) < 0)
         return -ENOMEM;
@@ -124,5 +127,24 @@ int stepcpus_pick(const struct bitmap *free_cpus, const struct stepcpus_node *no
     }
     take_lowest(&p);
     *ret = p.taken;
+    return 0;
+}
+
+int stepcpus_widen(const struct bitmap *free_cpus, const struct stepcpus_node *node,
+                   struct bitmap *taken)
+{
+    _cleanup_(bitmap_free) struct bitmap *counted = NULL;
+
+    if (bitmap_dup(taken, &counted) < 0)
+        return -ENOMEM;
+    if (!has_geometry(node, free_cpus))
+        return 0;
+    BITMAP_FOREACH (counted, i) {
+        uint32_t first = i - i % node->threads;
+
+        for (uint32_t t = first; t < first + node->threads; t++)
+            if (bitmap_test(free_cpus, t))
+                bitmap_set(taken, t);
+    }
     return 0;
 }

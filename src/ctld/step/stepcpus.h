@@ -17,3 +17,7 @@ struct stepcpus_node {
  * the geometry does not have as many CPUs, the lowest are taken.  -ENOMEM. */
 int stepcpus_pick(const struct bitmap *free_cpus, const struct stepcpus_node *node,
                   const char *dist, uint32_t cpt, uint32_t count, struct bitmap **ret);
+
+/* Add to taken what free_cpus has of the same cores: an exact step owns its cores whole.  -ENOMEM. */
+int stepcpus_widen(const struct bitmap *free_cpus, const struct stepcpus_node *node,
+                   struct bitmap *taken);

@@ -32,6 +32,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
         SET(rec, time_limit_min, spec->time_limit_min);
     if (stepgres_asks(spec))
         SET(rec, own_gres, true);
+    if (steplayout_asks_memory(spec))
+        SET(rec, own_mem, true);
     rec->partition = tx_strdup(j->rec->partition);
     rec->distribution = tx_strdup(spec->distribution);
     rec->submit_line = tx_strdup(spec->submit_line);
@@ -62,7 +64,7 @@ static int layout_part(struct ctld *ctld, struct step_part *p)
         return ESLURM_INVALID_JOB_ID;
     if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist);
+    r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist, p->err);
     if (r == 0 && p->spec->has_resv_ports) {
         if (conf_option(ctld->conf, CONF_MPI_PARAMS, "ports", &range, &len) &&
             stepports_range(range, len, &lo, &hi) < 0)
@@ -150,9 +152,9 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
 /* 0 with *ret_step, or an ESLURM code. */
 int steps_create_one(struct ctld *ctld, struct job *j, const Pst__StepSpec *spec,
                      const struct peer *peer, const uint32_t *queued_id, struct step **ret_step,
-                     uint64_t *ret_lsn)
+                     uint64_t *ret_lsn, struct err *err)
 {
-    struct step_part all = { .job = j, .spec = spec };
+    struct step_part all = { .job = j, .spec = spec, .err = err };
     int r = steps_create_parts(ctld, &all, 1, peer, queued_id, ret_lsn);
 
     if (r == 0)
@@ -165,7 +167,7 @@ uint64_t steps_create_granted(struct ctld *ctld, struct job *j, const Pst__StepS
 {
     struct step *s;
     uint64_t lsn = 0;
-    int r = steps_create_one(ctld, j, spec, conn_peer(conn), NULL, &s, &lsn);
+    int r = steps_create_one(ctld, j, spec, conn_peer(conn), NULL, &s, &lsn, NULL);
 
     *ret_reply = NULL;
     if (r == 0)

@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "ctld/step/stepgres.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/job/nodefeatures.h"
 #include "ctld/step/stepcpus.h"
 #include "model/tx.h"
 #include "wire/errors.h"
@@ -28,6 +29,7 @@ struct slot { /* one node of the job */
     const Pst__AllocGroup *group;
     struct bitmap *free_cpus; /* of the job's CPUs, not held by other steps */
     uint32_t total;           /* the job's CPUs here */
+    uint64_t free_mem;        /* MiB of the job's memory that no step has for itself */
     uint32_t cap;             /* tasks that fit */
     uint32_t tasks;
 };
@@ -42,9 +44,11 @@ struct layout {
     uint32_t ntasks;
     size_t nodes;          /* nodes the step uses */
     struct hostlist *want; /* --nodelist */
+    struct err *err;
     /* --distribution=arbitrary: the node of each task; NULL: another one */
     const struct hostlist *by_rank;
     bool exact, overlap, overcommit;
+    bool any_memory; /* memory is no bound */
 };
 
 static void layout_done(struct layout *l)
@@ -68,50 +72,47 @@ static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
     return bm;
 }
 
-/* Nodes the request lets in: --nodelist, --exclude, --relative. */
-static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid)
+/* The allocation has not as many nodes. */
+static int refuse_count(const struct layout *l, size_t nodes)
+{
+    size_t all = l->job->rec->alloc->n_node_ids;
+
+    if (l->spec->has_relative && l->spec->relative)
+        return err_set(l->err, ESLURM_INVALID_NODE_COUNT,
+                       "--relative and --nodes option incompatible with count of allocated nodes "
+                       "(%u+%zu>%zu)",
+                       l->spec->relative, nodes, all);
+    return err_set(l->err, ESLURM_INVALID_NODE_COUNT, "Only allocated %zu nodes asked for %zu%s",
+                   all, nodes, l->spec->exclude ? "\nAre required nodes explicitly excluded?" : "");
+}
+
+/* Nodes the request lets in: --nodelist, --exclude, --constraint, --relative. */
+static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid,
+                      const struct bitmap *admitted)
 {
     const Pst__Alloc *a = l->job->rec->alloc;
     size_t first = l->spec->has_relative ? l->spec->relative : 0;
 
     if (first >= a->n_node_ids)
-        return ESLURM_INVALID_NODE_COUNT;
+        return refuse_count(l, l->spec->has_min_nodes ? l->spec->min_nodes : 1);
     l->slots = must(calloc(a->n_node_ids, sizeof(*l->slots)));
     for (size_t i = first; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
         const Pst__AllocGroup *g = alloc_group(a, i);
 
         if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) ||
-            (want && !bitmap_test(want, n->rec->node_id)))
+            (want && !bitmap_test(want, n->rec->node_id)) ||
+            (admitted && !bitmap_test(admitted, n->rec->node_id)))
             continue;
         l->slots[l->n++] = (struct slot){ .position = i,
                                           .group = g,
                                           .total = g->cpus,
+                                          .free_mem = g->mem_mib,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
     }
     if (want && !l->by_rank && l->n < hostlist_count(l->want))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-}
-
-static uint32_t threads_of(const struct layout *l, const struct slot *s)
-{
-    const struct node *n = cluster_node(l->cluster, l->job->rec->alloc->node_ids[s->position]);
-
-    return n && n->rec->threads_per_core ? n->rec->threads_per_core : 1;
-}
-
-/* No two steps share a core: who has one of its CPUs has them all. */
-static void widen_to_cores(struct bitmap *held, uint32_t threads)
-{
-    for (uint32_t i = 0; threads > 1 && i < held->nbits; i += threads) {
-        uint32_t n = MIN(threads, held->nbits - i), t = 0;
-
-        while (t < n && !bitmap_test(held, i + t))
-            t++;
-        if (t < n)
-            bitmap_set_range(held, i, n);
-    }
 }
 
 /* Take away what running steps hold. */
@@ -124,16 +125,40 @@ static void subtract_steps(struct layout *l)
         for (size_t i = 0; i < l->n; i++) {
             uint32_t id = l->job->rec->alloc->node_ids[l->slots[i].position];
             long pos = alloc_position(s->rec->alloc, id);
+            const Pst__AllocGroup *g;
             struct bitmap *held;
 
             if (pos < 0 || !bitmap_test(s->waiting, (uint32_t)pos))
                 continue;
-            held = cpus_of(alloc_group(s->rec->alloc, (size_t)pos), l->slots[i].free_cpus->nbits);
-            widen_to_cores(held, threads_of(l, &l->slots[i]));
+            g = alloc_group(s->rec->alloc, (size_t)pos);
+            held = cpus_of(g, l->slots[i].free_cpus->nbits);
             bitmap_andnot(l->slots[i].free_cpus, held);
             bitmap_free(held);
+            if (s->rec->own_mem)
+                l->slots[i].free_mem -= MIN(l->slots[i].free_mem, g->mem_mib);
         }
     }
+}
+
+bool steplayout_asks_memory(const Pst__StepSpec *spec)
+{
+    return spec->mem_per_node_mib || spec->mem_per_cpu_mib;
+}
+
+/* How many tasks the memory is enough for; jobs whose memory is not counted have no bound.  Of
+ * --mem a node has enough or not: the request waits, as for one that others use. */
+static uint32_t cap_by_memory(const struct layout *l, const struct slot *s, bool whole)
+{
+    uint64_t mem = whole ? s->group->mem_mib : s->free_mem, tasks;
+
+    if (!s->group->mem_mib || l->overlap || l->any_memory)
+        return UINT32_MAX;
+    if (l->spec->mem_per_node_mib)
+        return whole || l->spec->mem_per_node_mib <= mem ? UINT32_MAX : 0;
+    if (!l->spec->mem_per_cpu_mib)
+        return UINT32_MAX;
+    tasks = mem / l->spec->mem_per_cpu_mib / l->cpt;
+    return (uint32_t)MIN(tasks, UINT32_MAX);
 }
 
 /* How many tasks fit on each node; `whole`: were no other step there. */
@@ -148,6 +173,7 @@ static void set_capacities(struct layout *l, bool whole)
         s->cap = cpus / l->cpt;
         if (l->overcommit && cpus)
             s->cap = UINT32_MAX;
+        s->cap = MIN(s->cap, cap_by_memory(l, s, whole));
         if (l->spec->has_ntasks_per_node && l->spec->ntasks_per_node)
             s->cap = MIN(s->cap, l->spec->ntasks_per_node);
         s->tasks = 0;
@@ -314,7 +340,7 @@ static int set_counts(struct layout *l)
         if (s->has_max_nodes && s->max_nodes)
             l->nodes = MIN(l->nodes, s->max_nodes);
     }
-    return l->nodes > l->n ? ESLURM_INVALID_NODE_COUNT : 0;
+    return l->nodes > l->n ? refuse_count(l, l->nodes) : 0;
 }
 
 static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t count)
@@ -328,6 +354,7 @@ static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t co
     char *text = NULL;
 
     if (stepcpus_pick(s->free_cpus, &node, l->spec->distribution, l->cpt, count, &take) < 0 ||
+        (l->exact && stepcpus_widen(s->free_cpus, &node, take) < 0) ||
         bitmap_format(take, &text) < 0)
         must(NULL);
     bitmap_free(take);
@@ -391,9 +418,35 @@ static void count_by_gpu(struct layout *l)
     l->cpt = (uint32_t)MIN(MAX((cpus + l->ntasks - 1) / l->ntasks, 1u), (uint64_t)UINT32_MAX);
 }
 
+/* The nodes that --constraint admits; NULL: all. */
+static int admit_features(const struct layout *l, struct bitmap **ret)
+{
+    int r;
+
+    if (!l->spec->constraint || !*l->spec->constraint)
+        return 0;
+    if (bitmap_new(l->cluster->nnodes, ret) < 0)
+        must(NULL);
+    bitmap_fill(*ret);
+    r = nodes_keep_features(l->cluster, l->spec->constraint, *ret);
+    if (r != 0)
+        *ret = bitmap_free(*ret);
+    return r;
+}
+
+/* It would fit, were it not for --mem-per-cpu. */
+static bool lacks_memory(struct layout *l)
+{
+    if (!l->spec->mem_per_cpu_mib)
+        return false;
+    l->any_memory = true;
+    set_capacities(l, true);
+    return deal_tasks(l);
+}
+
 static int solve_layout(struct layout *l)
 {
-    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL;
+    _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL, *admitted = NULL;
     const char *nodelist = l->spec->nodelist, *exclude = l->spec->exclude;
     int r = 0;
 
@@ -406,7 +459,9 @@ static int solve_layout(struct layout *l)
     if (l->spec->distribution && strncasecmp(l->spec->distribution, "arbitrary", 9) == 0)
         l->by_rank = l->want;
     if (r == 0)
-        r = pick_nodes(l, want, avoid);
+        r = admit_features(l, &admitted);
+    if (r == 0)
+        r = pick_nodes(l, want, avoid, admitted);
     if (r == 0)
         r = set_counts(l);
     if (r != 0)
@@ -419,15 +474,15 @@ static int solve_layout(struct layout *l)
     set_capacities(l, true); /* would it fit alone? */
     if (deal_tasks(l))
         return ESLURM_NODES_BUSY;
-    return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus
+    return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus || lacks_memory(l)
                ? ESLURM_TOO_MANY_REQUESTED_CPUS
                : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
 
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
-                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist)
+                    Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist, struct err *err)
 {
-    struct layout l = { .cluster = c, .job = j, .spec = spec };
+    struct layout l = { .cluster = c, .job = j, .spec = spec, .err = err };
     int r;
 
     l.cpt = spec->has_cpus_per_task && spec->cpus_per_task ? spec->cpus_per_task : 1;

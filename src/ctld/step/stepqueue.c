@@ -16,6 +16,7 @@
 struct step_wait { /* a request that waits until the job has room */
     struct step_wait *next;
     bool async; /* no client waits for the answer: step async_id is launched from here */
+    bool busy;  /* it waited for other steps, not for the job */
     uint32_t async_id;
     struct cmd reply;
     Pst__StepSpec *spec;
@@ -52,7 +53,7 @@ bool steps_queue_waits(struct ctld *ctld, uint32_t job_id)
 
 /* cmd NULL: step async_id. */
 void steps_queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, uint32_t async_id,
-                     const Pst__StepSpec *spec, const Pst__HetStepRequest *het)
+                     const Pst__StepSpec *spec, const Pst__HetStepRequest *het, bool busy)
 {
     struct step_queue *q = queue_of(ctld, job_id, true);
     struct step_wait *w = must(calloc(1, sizeof(*w))), **at = &q->head;
@@ -64,6 +65,7 @@ void steps_queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, 
         w->het = (Pst__HetStepRequest *)copy;
     else
         w->spec = (Pst__StepSpec *)copy;
+    w->busy = busy;
     if (cmd) {
         w->reply.conn = conn_ref(cmd->conn);
         w->reply.op = cmd->op;
@@ -84,7 +86,7 @@ void steps_queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, 
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
                        const Pst__StepSpec *spec)
 {
-    steps_queue_add(ctld, j->rec->job_id, NULL, step_id, spec, NULL);
+    steps_queue_add(ctld, j->rec->job_id, NULL, step_id, spec, NULL, false);
 }
 
 static void wait_free(struct step_wait *w)
@@ -101,10 +103,12 @@ static void wait_free(struct step_wait *w)
 /* ---- answers --------------------------------------------------------------------------------- */
 
 void steps_answer(struct ctld *ctld, struct job *j, const struct cmd *cmd, struct step *s,
-                  uint64_t lsn)
+                  uint64_t lsn, bool waited)
 {
     Pst__StepReply *reply = steps_reply_new(ctld, j, s);
 
+    if (reply)
+        SET(reply, waited, waited);
     if (reply)
         core_reply(ctld, cmd, lsn, 0, &reply->base);
     else
@@ -144,7 +148,8 @@ int steps_create_components(struct ctld *ctld, const Pst__HetStepRequest *req, s
 }
 
 void steps_answer_components(struct ctld *ctld, const Pst__HetStepRequest *req,
-                             const struct cmd *cmd, struct step_part *parts, uint64_t lsn)
+                             const struct cmd *cmd, struct step_part *parts, uint64_t lsn,
+                             bool waited)
 {
     const struct job *leader = cluster_job(ctld->cluster, req->job_id);
     Pst__HetStepReply reply = PST__HET_STEP_REPLY__INIT;
@@ -156,6 +161,8 @@ void steps_answer_components(struct ctld *ctld, const Pst__HetStepRequest *req,
         Pst__StepReply *one = steps_reply_new(ctld, parts[i].job, parts[i].step);
 
         signed_all = signed_all && one;
+        if (one)
+            SET(one, waited, waited);
         if (one)
             reply.steps[reply.n_steps++] = one;
     }
@@ -180,23 +187,24 @@ void steps_answer_components(struct ctld *ctld, const Pst__HetStepRequest *req,
 /* ---- requests that wait ---------------------------------------------------------------------- */
 
 /* False: it must wait longer. */
-static bool serve_het(struct ctld *ctld, const struct step_wait *w)
+static bool serve_het(struct ctld *ctld, struct step_wait *w)
 {
     struct step_part *parts = NULL;
     uint64_t lsn = 0;
     int r = steps_create_components(ctld, w->het, w->reply.conn, &parts, &lsn);
 
+    w->busy = w->busy || r == ESLURM_NODES_BUSY;
     if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING)
         return false;
     if (r == 0)
-        steps_answer_components(ctld, w->het, &w->reply, parts, lsn);
+        steps_answer_components(ctld, w->het, &w->reply, parts, lsn, w->busy);
     else
         core_error(ctld, &w->reply, r, NULL);
     return true;
 }
 
 /* Give the request that waits its step, or answer why not.  False: it must wait longer. */
-static bool serve_one(struct ctld *ctld, struct job *j, const struct step_wait *w)
+static bool serve_one(struct ctld *ctld, struct job *j, struct step_wait *w)
 {
     const struct step *queued = w->async ? cluster_step(j, w->async_id) : NULL;
     struct step *s = NULL;
@@ -208,13 +216,14 @@ static bool serve_one(struct ctld *ctld, struct job *j, const struct step_wait *
     if (w->async && (!queued || queued->rec->state != PST__STEP_STATE__STEP_PENDING))
         return true; /* cancelled meanwhile */
     r = steps_create_one(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn),
-                         w->async ? &w->async_id : NULL, &s, &lsn);
+                         w->async ? &w->async_id : NULL, &s, &lsn, NULL);
+    w->busy = w->busy || r == ESLURM_NODES_BUSY;
     if (r == ESLURM_NODES_BUSY || r == ESLURM_JOB_PENDING || (w->async && r == EPST_DISK_FULL))
         return false;
     if (r == 0 && w->async)
         async_launch(ctld, j, s, lsn);
     else if (r == 0)
-        steps_answer(ctld, j, &w->reply, s, lsn);
+        steps_answer(ctld, j, &w->reply, s, lsn, w->busy);
     else if (w->async)
         async_end_pending(ctld, j, w->async_id, NULL);
     else

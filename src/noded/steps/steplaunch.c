@@ -3,6 +3,7 @@
  * A batch launch is idempotent by (job, run): the spool entry is made before the step daemon
  * starts, and a repeated request finds it.  What a step daemon needs is gathered in one StepFile;
  * it may have to wait for the prolog first.  Main thread. */
+#include "model/words/alloccpus.h"
 #include "noded/steps/steplaunch.h"
 
 #include <errno.h>
@@ -482,7 +483,7 @@ static Pst__JobOnNode *on_from_credential(struct noded *d, Pst__StepCredential *
     on->has_run_id = on->has_node_index = on->has_cpus = true;
     on->run_id = cred->run_id;
     on->node_index = at < 0 ? 0 : (uint32_t)at;
-    on->cpus = g ? g->cpus : 0;
+    on->cpus = g ? alloc_task_cpus(g) : 0;
     on->gids = TAKE_PTR(cred->gids);
     on->n_gids = cred->n_gids;
     cred->n_gids = 0;

@@ -337,7 +337,7 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     else if (!sf->job->job->kill_on_client_loss)
         set_distribution(el, step->num_tasks <= nodes ? "cyclic" : "block");
     if (here) {
-        envlist_setu(el, "SLURM_CPUS_ON_NODE", here->cpus);
+        envlist_setu(el, "SLURM_CPUS_ON_NODE", env_held_cpus(here));
         gpu_env(sf, here->gres, here->n_gres, "SLURM_STEP_GPUS", el);
     }
 }

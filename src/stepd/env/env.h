@@ -36,5 +36,7 @@ void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el);
 /* "2(x2),1": what each node of an allocation has.  tasks: AllocGroup.tasks instead of .cpus. */
 void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size);
 uint32_t env_alloc_nodes(const Pst__Alloc *alloc);
+/* CPUs of the cores that a step holds on a node. */
+uint32_t env_held_cpus(const Pst__AllocGroup *g);
 /* What a step of srun holds on this node; NULL: unknown, or the batch step. */
 const Pst__AllocGroup *env_step_group(const Pst__StepFile *sf);

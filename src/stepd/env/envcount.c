@@ -3,7 +3,12 @@
  * Pure; any thread. */
 #include <stdio.h>
 
+#include "base/bitmap.h"
+#include "base/cleanup.h"
+#include "model/words/alloccpus.h"
 #include "stepd/env/env.h"
+
+#define CPUS_MAX 65536u /* of a node */
 
 uint32_t env_alloc_nodes(const Pst__Alloc *alloc)
 {
@@ -18,19 +23,33 @@ uint32_t env_alloc_nodes(const Pst__Alloc *alloc)
     return n;
 }
 
+static uint32_t per_node(const Pst__AllocGroup *g, bool tasks)
+{
+    return tasks ? g->tasks : alloc_task_cpus(g);
+}
+
 void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size)
 {
     size_t at = 0, i = 0, n = alloc ? alloc->n_groups : 0;
 
     buf[0] = '\0';
     while (i < n && at < size) {
-        uint32_t value = tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus, nodes = 0;
+        uint32_t value = per_node(alloc->groups[i], tasks), nodes = 0;
 
-        while (i < n && (tasks ? alloc->groups[i]->tasks : alloc->groups[i]->cpus) == value)
+        while (i < n && per_node(alloc->groups[i], tasks) == value)
             nodes += alloc->groups[i++]->nodes;
         at += (size_t)snprintf(buf + at, size - at, nodes > 1 ? "%s%u(x%u)" : "%s%u", at ? "," : "",
                                value, nodes);
     }
+}
+
+uint32_t env_held_cpus(const Pst__AllocGroup *g)
+{
+    _cleanup_(bitmap_free) struct bitmap *held = NULL;
+
+    if (!g->cpu_ids || bitmap_new(CPUS_MAX, &held) < 0 || bitmap_parse(held, g->cpu_ids, NULL) < 0)
+        return g->cpus;
+    return bitmap_count(held);
 }
 
 const Pst__AllocGroup *env_step_group(const Pst__StepFile *sf)

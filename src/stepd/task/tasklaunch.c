@@ -439,6 +439,12 @@ char *const *launch_paths(struct step *s, const char *program, const struct envl
             (void)snprintf(slot, size, "%.*s/%s", len ? (int)len : 1, len ? path : ".", program);
         path += len + (path[len] == ':');
     }
+    if (!strchr(program, '/')) { /* last, the working directory */
+        char *slot = envlist_slot(store, "P", strlen(program) + 1);
+
+        if (slot)
+            (void)memcpy(slot, program, strlen(program) + 1);
+    }
     if (!envlist_array(store))
         return NULL;
     for (size_t i = 0; i < store->n; i++)

@@ -27,7 +27,7 @@ def test_exact_steps_run_at_once(c):
                       for own, other in (("a", "b"), ("b", "a"))) + "wait %1 && wait %2")
 
 
-def test_a_whole_step_waits_silently(c):
+def test_a_whole_step_waits(c):
     done = salloc(c, "srun bash -c 'echo one >> order; while [ ! -e go ]; do sleep 0.05; done; echo end >> order' &\n"
                   "while [ $(wc -l 2>/dev/null < order || echo 0) -lt 8 ]; do sleep 0.05; done\n"
                   "srun --immediate -N1 -n1 true; echo immediate $?\n"
@@ -36,7 +36,8 @@ def test_a_whole_step_waits_silently(c):
                   "touch go; wait")
     assert (c.work / "order").read_text().split() == ["one"] * 8 + ["overlap"] + ["end"] * 8 + ["two"]
     assert done.out == "immediate 1\n"
-    assert re.fullmatch(r"srun: error: Unable to create step for job \d+: Requested nodes are busy\n", done.err), done.err
+    assert re.fullmatch(r"srun: error: Unable to create step for job \d+: Requested nodes are busy\n"
+                        r"srun: Step created for StepId=\d+\.2\n", done.err), done.err
 
 
 def test_multi_prog(c):

@@ -109,6 +109,24 @@ static void around_what_is_held(void **state)
     assert_int_equal(pick(&threads1, 0, NULL, 1, 2), 0);
 }
 
+/* An exact step owns its cores: what is free of them comes along. */
+static void whole_cores(void **state)
+{
+    struct bitmap *have, *got;
+
+    (void)state;
+    assert_int_equal(bitmap_new(16, &have), 0);
+    assert_int_equal(bitmap_new(16, &got), 0);
+    bitmap_set_range(have, 0, 7); /* CPU 7 is another job's */
+    bitmap_set(got, 1);
+    bitmap_set(got, 6);
+    assert_int_equal(stepcpus_widen(have, &threads2, got), 0);
+    assert_true(bitmap_test(got, 0) && bitmap_test(got, 1) && bitmap_test(got, 6));
+    assert_int_equal(bitmap_count(got), 3);
+    bitmap_free(have);
+    bitmap_free(got);
+}
+
 /* CPUs of the configuration that are not what its sockets, cores and threads make. */
 static void odd_geometry(void **state)
 {
@@ -129,6 +147,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_recorded),
         cmocka_unit_test(around_what_is_held),
+        cmocka_unit_test(whole_cores),
         cmocka_unit_test(odd_geometry),
     };
 

@@ -3,6 +3,7 @@
 #include "model_util.h"
 
 #include "api.pb-c.h"
+#include "ctld/job/nodefeatures.h"
 #include "ctld/step/steplayout.h"
 #include "wire/errors.h"
 
@@ -53,6 +54,7 @@ static char *tasks_text(const struct cluster *c, const Pst__Alloc *a)
 struct want {
     uint32_t tasks, nodes, max_nodes, cpt, per_node, relative;
     bool exact, overlap, overcommit, interactive;
+    uint64_t mem, mem_per_cpu; /* MiB; the job has 1000 on each node */
     const char *nodelist, *exclude, *dist;
 };
 
@@ -75,6 +77,8 @@ static Pst__StepSpec spec_of(const struct want *w)
     GIVE(overlap, w->overlap);
     GIVE(overcommit, w->overcommit);
     GIVE(interactive, w->interactive);
+    GIVE(mem_per_node_mib, w->mem);
+    GIVE(mem_per_cpu_mib, w->mem_per_cpu);
     s.nodelist = (char *)w->nodelist;
     s.exclude = (char *)w->exclude;
     s.distribution = (char *)w->dist;
@@ -141,6 +145,12 @@ static const struct {
     { 1, 4, "0@0+1:0-3o", { .tasks = 1 }, 0, "n0:1", 4 },
     /* The batch step holds nothing. */
     { 1, 4, "4294967291@0+1:0-3", { .tasks = 4 }, 0, "n0:4", 4 },
+    /* Memory: --mem waits for what is not there, --mem-per-cpu is refused. */
+    { 1, 4, "", { .tasks = 1, .mem = 1000 }, 0, "n0:1", 4 },
+    { 1, 4, "", { .tasks = 1, .mem = 1001 }, ESLURM_NODES_BUSY, NULL, 0 },
+    { 1, 4, "", { .tasks = 4, .mem_per_cpu = 250 }, 0, "n0:4", 4 },
+    { 1, 4, "", { .tasks = 4, .mem_per_cpu = 251 }, ESLURM_TOO_MANY_REQUESTED_CPUS, NULL, 0 },
+    { 1, 4, "0@0+1:0-3", { .tasks = 1, .mem = 2000, .overlap = true }, 0, "n0:1", 4 },
     /* --overcommit */
     { 1, 2, "", { .tasks = 7, .overcommit = true }, 0, "n0:7", 2 },
     { 2, 2, "", { .tasks = 7, .overcommit = true }, 0, "n0:4,n1:3", 4 },
@@ -203,7 +213,7 @@ static void test_table(void **state)
         int r;
 
         add_steps(c, cases[i].steps);
-        r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &ntasks, &dist);
+        r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &ntasks, &dist, NULL);
         if (r != cases[i].code)
             print_error("# row %zu: %d (%s)\n", i, r, slurm_err_text(r));
         assert_int_equal(r, cases[i].code);
@@ -240,7 +250,7 @@ static void test_disjoint(void **state)
         Pst__Alloc *a = NULL;
         char *dist = NULL;
         uint32_t n;
-        int r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist);
+        int r = steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL);
         Pst__Transaction *tx;
         struct step *s;
 
@@ -283,10 +293,10 @@ static void test_partly_ended(void **state)
 
     (void)state;
     running_step(c, 0, 0, 2, "0-3", false);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist),
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL),
                      ESLURM_NODES_BUSY);
     bitmap_clear(cluster_step(cluster_job(c, JOB), 0)->waiting, 1);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL), 0);
     assert_int_equal(a->node_ids[0], 1);
     pst__alloc__free_unpacked(a, NULL);
     cluster_free(c);
@@ -306,7 +316,7 @@ static void test_job_layout(void **state)
 
     (void)state;
     SET(g, tasks, 2);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL), 0);
     text = tasks_text(c, a);
     assert_string_equal(text, "n0:2,n1:2,n2:2");
     assert_string_equal(a->nodes, "n[0-2]");
@@ -341,7 +351,7 @@ static void test_by_rank(void **state)
         spec.distribution = (char *)"arbitrary:block";
         if (rows[i].cpus_per_task)
             SET(&spec, cpus_per_task, rows[i].cpus_per_task);
-        assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist),
+        assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL),
                          rows[i].code);
         if (rows[i].code == 0) {
             text = tasks_text(c, a);
@@ -372,19 +382,57 @@ static void test_memory_and_gres(void **state)
     g->gres = malloc(sizeof(Pst__GresAlloc *));
     g->gres[0] = gpu;
     g->n_gres = 1;
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL), 0);
     assert_int_equal(a->groups[0]->mem_mib, 1000); /* the job's */
     assert_int_equal(a->groups[0]->n_gres, 1);
     assert_string_equal(a->groups[0]->gres[0]->devices, "0-1");
     pst__alloc__free_unpacked(a, NULL);
     SET(&spec, mem_per_cpu_mib, 100);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL), 0);
     assert_int_equal(a->groups[0]->mem_mib, 200);
     pst__alloc__free_unpacked(a, NULL);
     SET(&spec, mem_per_node_mib, 300);
-    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist), 0);
+    assert_int_equal(steplayout_make(c, cluster_job(c, JOB), &spec, &a, &n, &dist, NULL), 0);
     assert_int_equal(a->groups[0]->mem_mib, 300);
     pst__alloc__free_unpacked(a, NULL);
+    cluster_free(c);
+}
+
+/* --constraint: nodes of the job that have the features. */
+static void test_features(void **state)
+{
+    static const struct {
+        const char *expr;
+        int code;
+        const char *nodes;
+    } rows[] = {
+        { "fast", 0, "1,3" },
+        { "fast|big", 0, "0-1,3" },
+        { "fast&big", 0, "" },
+        { "[fast|big]", 0, "0-1,3" },
+        { "none", ESLURM_INVALID_FEATURE, NULL },
+        { "(fast", ESLURM_INVALID_FEATURE, NULL },
+    };
+    struct cluster *c = world(4, 2);
+
+    (void)state;
+    c->nodes[0]->rec->features = strdup("big");
+    c->nodes[1]->rec->features = strdup("fast,red");
+    c->nodes[3]->rec->features = strdup("red,fast");
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct bitmap *nodes = NULL;
+        char *text = NULL;
+
+        assert_int_equal(bitmap_new(c->nnodes, &nodes), 0);
+        bitmap_fill(nodes);
+        assert_int_equal(nodes_keep_features(c, rows[i].expr, nodes), rows[i].code);
+        if (rows[i].code == 0) {
+            assert_int_equal(bitmap_format(nodes, &text), 0);
+            assert_string_equal(text, rows[i].nodes);
+        }
+        free(text);
+        bitmap_free(nodes);
+    }
     cluster_free(c);
 }
 
@@ -394,6 +442,7 @@ int main(void)
         cmocka_unit_test(test_table),        cmocka_unit_test(test_disjoint),
         cmocka_unit_test(test_partly_ended), cmocka_unit_test(test_job_layout),
         cmocka_unit_test(test_by_rank),      cmocka_unit_test(test_memory_and_gres),
+        cmocka_unit_test(test_features),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

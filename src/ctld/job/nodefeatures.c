@@ -1,0 +1,54 @@
+/* nodefeatures.c - which nodes have a feature; see nodefeatures.h */
+#include "ctld/job/nodefeatures.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "sched/base/constraint.h"
+#include "wire/errors.h"
+
+static bool list_has(const char *list, const char *name, size_t len)
+{
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
+            return true;
+    return false;
+}
+
+const struct bitmap *nodes_with_feature(void *arg, const char *name, size_t len)
+{
+    struct node_features *f = arg;
+
+    bitmap_zero(f->set);
+    for (uint32_t i = 0; i < f->cluster->nnodes; i++) {
+        const struct node *n = f->cluster->nodes[i];
+
+        if (n && list_has(n->rec->active_features ? n->rec->active_features : n->rec->features,
+                          name, len))
+            bitmap_set(f->set, i);
+    }
+    f->unknown = f->unknown || bitmap_empty(f->set);
+    return f->set;
+}
+
+int nodes_keep_features(const struct cluster *c, const char *expr, struct bitmap *nodes)
+{
+    _cleanup_(constraint_free) struct constraint *f = NULL;
+    _cleanup_(bitmap_free) struct bitmap *set = NULL, *kept = NULL, *one = NULL;
+    struct node_features ask = { .cluster = c };
+
+    if (constraint_parse(expr, &f, NULL) < 0)
+        return ESLURM_INVALID_FEATURE;
+    if (bitmap_new(nodes->nbits, &set) < 0 || bitmap_new(nodes->nbits, &kept) < 0 ||
+        bitmap_new(nodes->nbits, &one) < 0)
+        return SLURM_ERROR;
+    ask.set = set;
+    for (uint32_t alt = 0; alt < constraint_alts(f); alt++) {
+        bitmap_copy(one, nodes);
+        if (constraint_mask(f, alt, nodes_with_feature, &ask, one) < 0)
+            return SLURM_ERROR;
+        bitmap_or(kept, one);
+    }
+    bitmap_copy(nodes, kept);
+    return ask.unknown ? ESLURM_INVALID_FEATURE : 0;
+}
