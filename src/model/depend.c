@@ -357,8 +357,8 @@ static enum depend_result item_eval(const struct depend_item *it, const struct c
 
     if (it->failed)
         return DEPEND_NEVER;
-    if (it->type == DEPEND_SINGLETON)
-        return singleton_free(c, job) ? DEPEND_MET : DEPEND_WAIT;
+    if (it->type == DEPEND_SINGLETON) /* of a held job it is looked at when that is released */
+        return !job_is_held(job->rec) && singleton_free(c, job) ? DEPEND_MET : DEPEND_WAIT;
     t = target_of(c, it, job);
     switch (it->type) {
     case DEPEND_AFTER:

@@ -7,6 +7,12 @@
 
 #define ERROR "scontrol: error: "
 
+/* Shared is the older name of OverSubscribe, which is told. */
+static const char *key_told(const struct row *row)
+{
+    return strcmp(row->key, "Shared") == 0 ? "OverSubscribe" : row->key;
+}
+
 static int fail_job_value(const struct row *row, const char *text, struct err *err)
 {
     size_t digits = strspn(text, "0123456789");
@@ -27,9 +33,9 @@ static int fail_job_value(const struct row *row, const char *text, struct err *e
     case V_CPUS_RANGE:
         return err_set(err, -EINVAL,
                        ERROR "Invalid numeric value \"%s\" for %s.\n" ERROR "Invalid %s value: %s",
-                       text, row->key, row->key, text);
+                       text, row->key, key_told(row), text);
     default:
-        return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", row->key, text);
+        return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", key_told(row), text);
     }
 }
 
@@ -62,10 +68,10 @@ static int fail_part_value(const struct row *row, const char *word, const char *
     case V_NUMBER_INF:
         return err_set(err, -EINVAL, ERROR "Invalid numeric value \"%s\" for %s.", text, row->key);
     default:
-        return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", row->key, text);
+        return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", key_told(row), text);
     }
     return err_set(err, -EINVAL, ERROR "Invalid input: %s\n" ERROR "Acceptable %s values are %s",
-                   word, row->key, values);
+                   word, key_told(row), values);
 }
 
 int update_fail(enum update_kind kind, const struct row *row, const char *word, const char *text,

@@ -686,7 +686,8 @@ static bool wants_partial(struct smgr *s, const struct smgr_line *l)
         return false;
     }
     if (!(l->entity & (SMGR_USER | SMGR_ACCOUNT)) || l->with_assoc || s->with_assoc ||
-        !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions))
+        !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions ||
+          (l->entity == SMGR_ACCOUNT && w->n_users)))
         return true;
     printf("You requested options that are only valid when querying with the withassoc option.\n");
     if (smgr_ask(s, "Are you sure you want to continue?"))

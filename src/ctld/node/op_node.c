@@ -163,8 +163,9 @@ static void set_resume(Pst__Transaction *tx, const Pst__NodeUpdateRequest *req,
     }
 }
 
+/* addr: the node's own, of those that the request lists; NULL: it lists none. */
 static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
-                      Pst__Transaction *tx, const struct node *n)
+                      Pst__Transaction *tx, const struct node *n, const char *addr)
 {
     Pst__NodeState state = n->rec->state;
     uint32_t flags = n->rec->state_flags;
@@ -187,6 +188,8 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         if (pb_merge(&set->base, &req->set->base) < 0)
             return SLURM_ERROR;
     }
+    if (addr && pb_set_str(&set->addr, addr) < 0)
+        return SLURM_ERROR;
     if (!features_fit(req, n->rec, set))
         return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
     if (set->gres && !gres_fits(n->rec, set->gres))
@@ -205,6 +208,12 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
             return ESLURM_NOT_SUPPORTED;
         if (req->clear[i] == NODE_F_REASON)
             continue; /* of a node out of service it stays */
+        if (req->clear[i] == NODE_F_ACTIVE_FEATURES) {
+            /* none, where a record without the field means all that are available */
+            if (pb_set_str(&set->active_features, "") < 0)
+                return SLURM_ERROR;
+            continue;
+        }
         tx_clear(tx, req->clear[i]);
     }
     return 0;
@@ -228,10 +237,23 @@ static bool is_power(Pst__NodeAction a)
            a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_FORCE;
 }
 
+/* NodeAddr= has one address for each node, and gives none of them to two. */
+static bool addresses_fit(const Pst__NodeUpdateRequest *req, const struct hostlist *hl,
+                          struct hostlist **ret_addrs)
+{
+    const char *list = req->set ? req->set->addr : NULL;
+    struct err err = { .text = "" };
+
+    if (!list || !*list || hostlist_count(hl) == 1)
+        return true;
+    return hostlist_parse_most(list, hostlist_count(hl), ret_addrs, &err) == 0 &&
+           hostlist_count(*ret_addrs) == hostlist_count(hl);
+}
+
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
-    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL, *addrs = NULL;
     Pst__Transaction *tx;
     uint64_t lsn;
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
@@ -249,11 +271,16 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
         return;
     }
+    if (!addresses_fit(req, hl, &addrs)) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
     tx = tx_new(core_now());
     for (size_t i = 0; code == 0 && i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
-        code = n ? patch_node(ctld, req, cmd, tx, n) : ESLURM_INVALID_NODE_NAME;
+        code = n ? patch_node(ctld, req, cmd, tx, n, addrs ? hostlist_nth(addrs, i) : NULL)
+                 : ESLURM_INVALID_NODE_NAME;
         done += code == 0;
         if (code == ESLURM_INVALID_NODE_STATE_TRANSITION) {
             refused = code;

@@ -213,7 +213,13 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
         return submission_fail(s, ESLURM_DEPENDENCY);
     depends_uniq(&d);
     r = depends_check(&d, s->ctld->cluster, job_id, 10);
-    if (r == 0) {
+    if (r == 0 && (s->hold || job_is_held(s->rec)) && strcasestr(s->rec->dependency, "singleton")) {
+        /* others of its name may come and go until it is released: it is looked at then */
+        if (depends_format(&d, &text) < 0)
+            r = -ENOMEM;
+        free(s->rec->dependency);
+        s->rec->dependency = text;
+    } else if (r == 0) {
         struct job probe = { .rec = s->rec };
         enum depend_result res =
             depends_eval(&d, s->ctld->cluster, &probe, core_now(), &changed, &until);

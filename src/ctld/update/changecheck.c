@@ -26,6 +26,8 @@ static int rule_check(const struct job_change *c, const struct job *j, uint32_t 
 
     if (!row || row->update == FIELD_UPDATE_NEVER)
         return ESLURM_NOT_SUPPORTED;
+    if (row->update != FIELD_UPDATE_ALWAYS && job_is_ended(j->rec))
+        return ESLURM_JOB_FINISHED;
     if (field == JOB_F_DEADLINE_US && c->req->set && c->req->set->has_deadline_us &&
         c->req->set->deadline_us < core_now())
         return ESLURM_INVALID_TIME_VALUE;
@@ -38,9 +40,7 @@ static int rule_check(const struct job_change *c, const struct job *j, uint32_t 
     if (row->by == FIELD_BY_SAME_USER && !cmd_may_act_as(c->ctld, c->cmd, j->rec->uid))
         return ESLURM_ACCESS_DENIED;
     if (row->update == FIELD_UPDATE_PENDING && !job_is_pending(j->rec))
-        return job_is_ended(j->rec) ? ESLURM_JOB_FINISHED : ESLURM_JOB_NOT_PENDING;
-    if (row->update == FIELD_UPDATE_UNENDED && job_is_ended(j->rec))
-        return ESLURM_JOB_FINISHED;
+        return ESLURM_JOB_NOT_PENDING;
     return 0;
 }
 
