@@ -137,10 +137,10 @@ def load_rules():
         return tomllib.load(f)
 
 
-def apply_rules(rules, side, text, used):
+def apply_rules(rules, side, text, used, command=""):
     """What differs by a rule is taken out of both sides alike."""
     for i, rule in enumerate(rules.get("rule", [])):
-        if rule.get("side", side) != side:
+        if rule.get("side", side) != side or not re.search(rule.get("command", ""), command):
             continue
         changed = re.sub(rule["match"], rule.get("replace", ""), text, flags=re.M)
         if changed != text:
@@ -165,8 +165,8 @@ def compare(peer, ours, rules):
         if mine is None or mine[0] != line:
             bad.append((line, "was not run; record the peer again"))
             continue
-        theirs = [rc, apply_rules(rules, "peer", out, used), apply_rules(rules, "peer", err, used)]
-        mine = [mine[1], apply_rules(rules, "ours", mine[2], used), apply_rules(rules, "ours", mine[3], used)]
+        theirs = [rc, *(apply_rules(rules, "peer", text, used, line) for text in (out, err))]
+        mine = [mine[1], *(apply_rules(rules, "ours", text, used, line) for text in mine[2:])]
         if theirs == mine:
             continue
         if line in cases:

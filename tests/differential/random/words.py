@@ -46,7 +46,7 @@ SUBMIT = {
     "--cores-per-socket=": ("1", "5"), "--threads-per-core=": ("1", "3"), "--hint=": ("nomultithread", "x"),
     "-m": ("block", "cyclic", "x", "arbitrary"), "--open-mode=": ("append", "truncate", "x"),
     "--core-spec=": ("1",), "--wait-all-nodes=": ("1", "3"), "--kill-on-invalid-dep=": ("yes", "no", "x"),
-    "--export=": ("NONE", "ALL", "A=1"), "--profile=": ("none", "x"), "--get-user-env": ("",), "-Z": ("",),
+    "--export=": ("NONE", "ALL", "A=1"), "--profile=": ("none", "x"), "--get-user-env": ("",),
     "--nosuch": ("",), "--test-only": ("",), "-M": ("nosuch", "bench"), "--chdir=": ("/",), "--wckey=": ("w",),
 }
 PROGRAMS = ("sleep 600", "sleep 600", "sleep 600", "true", "exit 3", "echo hello", "kill -9 $$")
@@ -92,7 +92,7 @@ RESV_FIELDS = {
     "StartTime": ("now", "now+1hour", "x", "2010-01-01"), "Duration": ("10", "60", "x", "0"), "EndTime": ("now+3hours", "x"),
     "Users": ("alice", "root", "nosuch", "alice,bob", "-bob"), "Accounts": ("physics", "nosuch"), "Nodes": ("n1", "n[1-2]", "ALL", "n9"),
     "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS", "FLEX"),
-    "Features": ("f1", "nosuch"), "PartitionName": ("main", "nosuch"), "Licenses": ("lic:1", "nosuch"), "Comment": ("c",), "NoSuch": ("1",),
+    "Features": ("f1", "nosuch"), "PartitionName": ("main", "nosuch"), "Licenses": ("lic:1", "nosuch"), "NoSuch": ("1",),
 }
 
 ASSOC_FIELDS = {
@@ -112,16 +112,20 @@ QOS_FIELDS = {
 }
 
 SQUEUE_LETTERS = "aABcCdDEfFgGhHiIjJkKlLmnNoOpPqrRStTuUvwWxXyYzZ"
-SQUEUE_FIELDS = ("account", "arrayjobid", "arraytaskid", "batchflag", "boardspernode", "command", "comment", "contiguous", "cores",
-                 "corespec", "cpuspertask", "deadline", "dependency", "feature", "groupname", "jobarrayid", "jobid", "licenses", "maxcpus",
-                 "maxnodes", "minmemory", "mintmpdisk", "name", "nice", "nodelist", "ntpercore", "ntpernode", "numcpus", "numnodes",
+# Not boardspernode, maxcpus, maxnodes, ntpernode: N/A or 0 for what was not asked for (47).
+SQUEUE_FIELDS = ("account", "arrayjobid", "arraytaskid", "batchflag", "command", "comment", "contiguous", "cores",
+                 "corespec", "cpuspertask", "deadline", "dependency", "feature", "groupname", "jobarrayid", "jobid", "licenses", "minmemory", "mintmpdisk", "name", "nice", "nodelist", "ntpercore", "numcpus", "numnodes",
                  "numtasks", "oversubscribe", "partition", "priority", "qos", "reason", "reqnodes", "reservation", "restartcnt", "state",
                  "statecompact", "timelimit", "tres-per-node", "userid", "username", "wckey", "workdir", "schednodes", "nosuch", "hetjobid")
-SINFO_LETTERS = "aAbBcCdDfFgGhHiIlLmnNpPrRsStTuUvwXYzZ"
+SINFO_LETTERS = "aAbBcCdDfFgGhHIlLmnNpPrRsStTuUvwXYzZ"  # not %i: the reservation, newer
 SINFO_FIELDS = ("allocnodes", "available", "comment", "cores", "cpus", "cpusstate", "defaulttime", "disk", "features", "features_act",
                 "gres", "gresused", "groups", "maxcpuspernode", "memory", "nodeai", "nodeaiot", "nodelist", "nodes", "oversubscribe",
                 "partition", "partitionname", "preemptmode", "priorityjobfactor", "prioritytier", "reason", "root", "size", "sockets",
                 "statecompact", "statelong", "threads", "time", "user", "weight", "nosuch", "extra", "statecomplete", "allocmem")
+
+WRONG_WORDS = ("x", "nosuch", "=x", "nosuch:1", "lic:x", "tool:x", "now+x", "USR1@x", "n9", "n[", "f1&", "'f1&'", "10@30", "3-1")
+WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "lic:9", "-bob", "DRAINING", "{resv}", "99", "-1", "2010-01-01")
+WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
 class World:
@@ -150,8 +154,11 @@ class World:
         return value
 
     def assignments(self, fields, least=1, most=3):
+        """A wrong value stands alone: what else came of a refused change is a question for both sides' authors."""
         keys = self.rng.sample(sorted(fields), self.rng.randint(least, most))
-        return " ".join(f"{self.spelling(k)}={self.fill(self.pick(fields[k]))}" for k in keys)
+        values = {k: self.pick(fields[k]) for k in keys}
+        wrong = [k for k in keys if k in WRONG_KEYS or values[k] in WRONG]
+        return " ".join(f"{self.spelling(k)}={self.fill(values[k])}" for k in (wrong[:1] or keys))
 
     def spelling(self, key):
         return self.pick((key, key, key.lower(), key.upper()))
@@ -160,9 +167,11 @@ class World:
 
     def submit(self):
         options = self.rng.sample(sorted(SUBMIT), self.rng.choice((0, 1, 1, 2, 2, 3, 4, 5)))
+        values = {option: self.pick(SUBMIT[option]) for option in options}
+        wrong = [o for o in options if values[o] in WRONG_WORDS]
         words = []
-        for option in options:
-            value = self.fill(self.pick(SUBMIT[option]))
+        for option in wrong[:1] + [o for o in options if o not in wrong]:
+            value = self.fill(values[option])
             words.append(option + (value if option.startswith("--") else f" {value}" if value else ""))
         self.jobs += 1
         return f"sbatch -o /dev/null {' '.join(words)} --wrap '{self.pick(PROGRAMS)}'"
@@ -176,11 +185,13 @@ class World:
 
     def act_on_job(self):
         verb = self.pick(("hold", "uhold", "release", "requeue", "requeuehold", "suspend", "resume", "top"))
-        return f"scontrol {verb} {self.job()}{self.pick(('', '', '', ',' + self.job(), ' ' + self.job()))}"
+        first, second = self.job(), self.job()
+        more = self.pick(("", "", "", "," + second, " " + second)) if first != second and verb != "top" else ""
+        return f"scontrol {verb} {first}{more}"
 
     def scancel(self):
         parts = [self.pick(("", "", "", "-u alice", "-u nosuch", "-n one", "-p other", "-t pending", "-t running", "-w n1", "-A physics",
-                            "-q high", "-s USR1", "-b", "-f", "-Q", "-v", "-s x", "-t x", "-p nosuch", "-H", "-R x", "--me"))
+                            "-q high", "-s USR1", "-b", "-f", "-Q", "-s x", "-t x", "-p nosuch", "-H", "-R x", "--me"))
                  for _ in range(self.pick((1, 1, 2)))]
         return f"scancel {' '.join(parts)} {self.pick((self.job(), self.job(), ''))}"
 
@@ -201,7 +212,8 @@ class World:
         if verb == "create":
             self.resvs.append(name)
             base = "starttime=now+1hour duration=60 users=root nodes=n4 " if self.rng.random() < 0.5 else ""
-            return f"scontrol create reservationname={name} {base}{self.assignments(RESV_FIELDS, 0 if base else 2, 3)}"
+            fields = {k: v for k, v in RESV_FIELDS.items() if not base or k.lower() + "=" not in base}
+            return f"scontrol create reservationname={name} {base}{self.assignments(fields, 0 if base else 2, 3)}"
         if verb == "delete":
             return f"scontrol delete reservationname={name}"
         return f"scontrol update reservationname={name} {self.assignments(RESV_FIELDS, 1, 2)}"
@@ -272,7 +284,7 @@ class World:
     def salloc(self):
         options = self.rng.sample(sorted(SUBMIT), self.rng.choice((0, 1, 2)))
         words = " ".join(o + (v if o.startswith("--") else f" {v}" if v else "")
-                         for o in options for v in [self.fill(self.pick(SUBMIT[o]))] if o not in ("-a", "-o", "--parsable", "--test-only", "-D"))
+                         for o in options for v in [self.fill(self.pick(SUBMIT[o]))] if o not in ("-a", "-o", "--parsable", "--test-only", "-D", "--kill-on-invalid-dep=", "--export=", "-Z"))
         program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
         return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
 
