@@ -38,6 +38,7 @@ struct acctsync;
 struct health;
 struct snapshot;
 struct triggers;
+struct shutdown;
 struct tuning;
 struct watch;
 struct web;
@@ -111,6 +112,7 @@ struct ctld {
     struct resvs *resvs;
     struct acctsync *acctsync;
     struct health *health;
+    struct shutdown *shutdown;
     struct snapshot *snapshot;
     struct triggers *triggers;
     struct tuning *tuning;

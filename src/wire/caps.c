@@ -486,6 +486,8 @@ static const struct pb_cap rows[] = {
     SUB("PartUpdateRequest", "set"),
     PACK("PartUpdateRequest", "clear", 1024),
     ALL("ShutdownRequest", SHORT),
+    ALL("ShutdownReply", SHORT),
+    STR("ShutdownReply", "untold", HOSTS),
     ALL("TokenRequest", SHORT),
     ALL("TokenReply", 16 * KIB),
     ALL("DebugRequest", SHORT),

@@ -87,6 +87,8 @@ void scontrol_reconfigure(struct scontrol *s, int argc, char **argv)
 void scontrol_shutdown(struct scontrol *s, int argc, char **argv)
 {
     Pst__ShutdownRequest request = PST__SHUTDOWN_REQUEST__INIT;
+    ProtobufCMessage *answer = NULL;
+    int r;
 
     if (argc > 0) {
         if (strcasecmp(argv[0], "slurmctld") != 0 && strcasecmp(argv[0], "controller") != 0) {
@@ -96,7 +98,14 @@ void scontrol_shutdown(struct scontrol *s, int argc, char **argv)
         }
         request.has_controller_only = request.controller_only = true;
     }
-    simple_call(s, OP_SHUTDOWN, &request.base, "slurm_shutdown");
+    r = client_call(scontrol_client(s, "slurm_shutdown"), OP_SHUTDOWN, &request.base, &answer);
+    if (r < 0)
+        scontrol_fail(s, "slurm_shutdown error:%s", client_strerror(s->client, r));
+    else if (answer && PB_AS(shutdown_reply, answer)->untold)
+        (void)fprintf(stderr, "scontrol: warning: not connected, slurmd goes on there: %s\n",
+                      PB_AS(shutdown_reply, answer)->untold);
+    if (answer)
+        protobuf_c_message_free_unpacked(answer, NULL);
 }
 
 void scontrol_takeover(struct scontrol *s, int argc, char **argv)

@@ -1,4 +1,4 @@
-/* op_admin.c - ops of administrators that concern the controller itself: reconfigure, shutdown,
+/* op_admin.c - ops of administrators that concern the controller itself: reconfigure,
  * tokens, log levels and what else is set until the configuration is read again */
 #include "ctld/front/op_admin.h"
 
@@ -27,20 +27,6 @@ static void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, SLURM_ERROR, err.text);
     else
         core_ok(ctld, cmd, ctld->applied_lsn);
-}
-
-static void op_shutdown(struct ctld *ctld, struct cmd *cmd)
-{
-    const Pst__ShutdownRequest *req = PB_AS(shutdown_request, cmd->msg);
-
-    log_info("shutdown asked for by uid %u", conn_peer(cmd->conn)->uid);
-    if (!(req->has_controller_only && req->controller_only))
-        for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-            if (ctld->cluster->nodes[i])
-                (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_SHUTDOWN,
-                                NULL);
-    core_ok(ctld, cmd, ctld->applied_lsn);
-    ctld_stop(ctld);
 }
 
 static void op_token(struct ctld *ctld, struct cmd *cmd)
@@ -265,7 +251,6 @@ static void free_tuning(struct ctld *ctld)
 
 static const struct ctld_op admin_ops[] = {
     { OP_RECONFIGURE, .fn = op_reconfigure, .flags = OPF_WRITES },
-    { OP_SHUTDOWN, .fn = op_shutdown },
     { OP_TOKEN, .fn = op_token },
     { OP_DEBUG, .fn = op_debug },
     { 0 },

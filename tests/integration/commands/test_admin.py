@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import subprocess
 
 import pytest
@@ -207,6 +208,31 @@ def test_shutdown_ends_every_daemon(cluster):
     cluster.run("scontrol", "shutdown")
     for daemon in [cluster.ctld, *cluster.slurmds.values()]:
         assert daemon.process.wait(20) == 0
+
+
+def test_shutdown_right_after_a_restart_ends_every_daemon(cluster):
+    """Nodes that dial a moment later are told all the same."""
+    cluster.kill_ctld()
+    for daemon in cluster.slurmds.values():
+        daemon.process.send_signal(signal.SIGSTOP)
+    cluster.start_ctld()
+    asking = cluster.popen("scontrol", "shutdown", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: "shutdown asked for" in cluster.logs("slurmctld.log"), "the request is there")
+    for daemon in cluster.slurmds.values():
+        daemon.process.send_signal(signal.SIGCONT)
+    out, err = asking.communicate(timeout=30)
+    assert (asking.returncode, out, err) == (0, "", "")
+    for daemon in [cluster.ctld, *cluster.slurmds.values()]:
+        assert daemon.process.wait(20) == 0
+
+
+def test_shutdown_names_nodes_that_cannot_be_told(cluster):
+    cluster.slurmds["node2"].kill()
+    done = cluster.run("scontrol", "shutdown")
+    assert done.stderr == "scontrol: warning: not connected, slurmd goes on there: node2\n"
+    for name in ("node1", "node3"):
+        assert cluster.slurmds[name].process.wait(20) == 0
+    assert cluster.ctld.process.wait(20) == 0
 
 
 def test_shutdown_of_the_controller_alone(cluster):

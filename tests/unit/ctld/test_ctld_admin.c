@@ -1,6 +1,8 @@
 /* test_ctld_admin.c - nodes, partitions, queries, and controllers that are restarted */
 #include "ctld_policy_util.h"
 
+#include "ctld/node/shutdown.h"
+
 /* ---- nodes and partitions -------------------------------------------------------------------- */
 
 static int node_update(struct client *c, const char *json)
@@ -280,6 +282,30 @@ static void test_reconfigure(void **state)
     daemon_free(&d);
 }
 
+/* Nodes that never came are waited for, and named; those that are down are neither. */
+static void test_shutdown(void **state)
+{
+    ProtobufCMessage *reply = NULL;
+    struct daemon d;
+    int64_t began;
+
+    (void)state;
+    (void)daemon_new(&d);
+    write_conf(&d, "", cluster);
+    daemon_start(&d, NULL, NULL);
+    assert_int_equal(ask(&d, d.client, OP_NODE_UPDATE,
+                         "{'nodes':'n0','action':'NODE_ACT_DOWN','set':{'reason':'x'}}", NULL),
+                     0);
+    began = now_mono_us();
+    assert_int_equal(ask(&d, d.client, OP_SHUTDOWN, "{}", &reply), 0);
+    assert_true(now_mono_us() - began >= SHUTDOWN_PATIENCE_US);
+    assert_non_null(((Pst__ShutdownReply *)reply)->untold);
+    assert_string_equal(((Pst__ShutdownReply *)reply)->untold, "g0,n[1-3]");
+    protobuf_c_message_free_unpacked(reply, NULL);
+    assert_int_equal(daemon_stop(&d, SIGTERM), 0);
+    daemon_free(&d);
+}
+
 struct replay {
     struct cluster *cluster;
     uint64_t until; /* what was written after this is not looked at */
@@ -459,12 +485,19 @@ static void test_disk_full(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_nodes),       cmocka_unit_test(test_nodes_refused),
-        cmocka_unit_test(test_partitions),  cmocka_unit_test(test_partitions_refused),
-        cmocka_unit_test(test_queries),     cmocka_unit_test(test_diag),
-        cmocka_unit_test(test_token),       cmocka_unit_test(test_debug_and_rights),
-        cmocka_unit_test(test_reconfigure), cmocka_unit_test(test_kill_and_restart),
-        cmocka_unit_test(test_forget),      cmocka_unit_test(test_disk_full),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_nodes_refused),
+        cmocka_unit_test(test_partitions),
+        cmocka_unit_test(test_partitions_refused),
+        cmocka_unit_test(test_queries),
+        cmocka_unit_test(test_diag),
+        cmocka_unit_test(test_token),
+        cmocka_unit_test(test_debug_and_rights),
+        cmocka_unit_test(test_reconfigure),
+        cmocka_unit_test(test_shutdown),
+        cmocka_unit_test(test_kill_and_restart),
+        cmocka_unit_test(test_forget),
+        cmocka_unit_test(test_disk_full),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -234,6 +234,21 @@ static bool has_line(const char *text, const char *line, size_t len)
     return false;
 }
 
+/* An operation whose answer was empty may answer something: older callers skip what they do not
+ * know, and an older server's answer has no field set. */
+static bool answers_now(const char *text, const char *line, size_t len)
+{
+    static const char empty[] = "pst.Empty";
+    size_t head = len - MIN(len, sizeof(empty) - 1);
+
+    if (strncmp(line, "op ", 3) != 0 || strcmp(line + head, empty) != 0)
+        return false;
+    for (const char *p = text; p && *p; p = strchr(p, '\n'), p += p != NULL)
+        if (strncmp(p, line, head) == 0)
+            return true;
+    return false;
+}
+
 static void test_schema_lock(void **state)
 {
     struct strbuf now = STRBUF_INIT;
@@ -244,7 +259,8 @@ static void test_schema_lock(void **state)
     describe_reserved(&now, locked);
     for (char *line = locked, *end; line && (end = strchr(line, '\n')); line = end + 1) {
         *end = '\0';
-        if (!has_line(strbuf_str(&now), line, (size_t)(end - line))) {
+        if (!has_line(strbuf_str(&now), line, (size_t)(end - line)) &&
+            !answers_now(strbuf_str(&now), line, (size_t)(end - line))) {
             update = false; /* nothing is written over */
             fail_msg("incompatible: the schema had \"%s\"", line);
         }
