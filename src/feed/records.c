@@ -197,6 +197,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
     s->exclusive = takes_whole_nodes(r);
     s->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
+    s->one_run = !job_can_requeue(r);
     s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
     s->core_spec = r->has_core_spec ? r->core_spec : 0;
     s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
@@ -369,6 +370,7 @@ struct feed *feed_of_rank(const Pst__JobRecord *r)
     f->job_id = r->job_id;
     f->priority = r->has_cur_priority ? r->cur_priority : r->has_priority ? r->priority : 1;
     f->name = r->qos ? must(strdup(r->qos)) : NULL;
+    f->one_run = !job_can_requeue(r);
     return f;
 }
 
@@ -568,7 +570,7 @@ int feed_apply(struct sched *s, const struct feed *f)
         return f->job_id ? sched_job_licenses(s, f->job_id, f->job.licenses, f->job.nlicenses)
                          : licenses_configure(s, f->name);
     case FEED_RANK:
-        return sched_job_rank(s, f->job_id, f->priority, f->name);
+        return sched_job_rank(s, f->job_id, f->priority, f->name, f->one_run);
     case FEED_LEAVING:
         sched_job_leaving(s, f->job_id);
         return 0;

@@ -41,6 +41,11 @@ static inline bool job_waits_for_turn(const Pst__JobRecord *r)
 {
     return job_is_suspended(r) && r->has_gang && r->gang;
 }
+/* Can it run once more: a batch job whose user allows that? */
+static inline bool job_can_requeue(const Pst__JobRecord *r)
+{
+    return r->has_batch && r->batch && r->has_requeue && r->requeue;
+}
 /* Its allocation still counts against the nodes. */
 static inline bool job_holds_resources(const Pst__JobRecord *r)
 {

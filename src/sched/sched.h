@@ -251,6 +251,7 @@ struct sched_job {
     const uint32_t *exc_nodes;
     size_t nexc;
     bool exclusive, oversubscribe, overcommit, contiguous, spread;
+    bool one_run;        /* it cannot be queued again: preempted, it is lost */
     bool exclusive_user; /* its nodes run jobs of its user alone */
     /* its nodes run jobs of this label alone; NULL = it goes where no label is */
     const char *label;
@@ -460,8 +461,9 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
  * not propose the start. */
 int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req *licenses,
                        size_t n);
-/* What preemption asks of a running job that did not come by a START; qos may be NULL. */
-int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos);
+/* What preemption asks of a running job that did not come by a START, or changed; qos may be
+ * NULL; one_run as in struct sched_job. */
+int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos, bool one_run);
 /* it ends soon: what it holds is waited for */
 void sched_job_leaving(struct sched *s, uint32_t id);
 /* Preemption suspends the job (yielded), or the job goes on.  The job keeps its CPUs, and the job

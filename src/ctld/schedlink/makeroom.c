@@ -39,17 +39,12 @@ static const Pst__PreemptMode modes[] = {
     [SCHED_MODE_SUSPEND] = PST__PREEMPT_MODE__PREEMPT_SUSPEND,
 };
 
-static bool can_requeue(const Pst__JobRecord *r)
-{
-    return r->has_batch && r->batch && r->has_requeue && r->requeue;
-}
-
 static uint64_t end_victim(struct ctld *ctld, struct job *j, bool requeue)
 {
     return lifecycle_end(ctld, j,
                          &(struct job_end){ .state = JOB_STATE(PREEMPTED),
                                             .kill_text = "DUE TO PREEMPTION",
-                                            .requeue = requeue && can_requeue(j->rec),
+                                            .requeue = requeue && job_can_requeue(j->rec),
                                             .by_command = true });
 }
 
@@ -190,7 +185,7 @@ static void log_choice(const struct ctld *ctld, const struct sched_decision *d)
         const struct job *j = cluster_job(ctld->cluster, d->victims[i].job_id);
         enum sched_preempt_mode mode = d->victims[i].mode;
 
-        if (mode == SCHED_MODE_REQUEUE && j && !can_requeue(j->rec))
+        if (mode == SCHED_MODE_REQUEUE && j && !job_can_requeue(j->rec))
             mode = SCHED_MODE_CANCEL;
         strbuf_addf(&sb, "%s%u (%s)", i ? ", " : "", d->victims[i].job_id, verbs[mode]);
     }

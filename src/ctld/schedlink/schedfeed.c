@@ -237,6 +237,12 @@ void feed_yield(struct ctld *ctld, const struct job *j, bool yielded)
     feed_add(ctld, f);
 }
 
+void feed_rank(struct ctld *ctld, const struct job *j)
+{
+    if (preempt_wanted(ctld->conf) && feed_knows(ctld, j->rec->job_id))
+        feed_add(ctld, feed_of_rank(j->rec));
+}
+
 /* What preemption has to know of a job that the scheduler did not start itself. */
 static void feed_standing(struct ctld *ctld, const struct job *j)
 {

@@ -27,6 +27,7 @@ void feed_job_started(struct ctld *ctld, struct job *j, bool proposed);
 void feed_job_gone(struct ctld *ctld, struct job *j);
 void feed_refused(struct ctld *ctld, uint32_t job_id);
 void feed_end_time(struct ctld *ctld, const struct job *j);
+void feed_rank(struct ctld *ctld, const struct job *j); /* what preemption goes by */
 void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended);
 /* it ends: others may wait for what it holds */
 void feed_leaving(struct ctld *ctld, const struct job *j);

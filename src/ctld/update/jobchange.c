@@ -102,6 +102,8 @@ static int commit_change(const struct job_change *c, struct job *j, uint64_t *re
         depends_changed(c->ctld, j); /* jobs that wait for the last of the old name may start */
     if (!job_is_pending(j->rec)) {
         feed_end_time(c->ctld, j);
+        if (c->req->set && c->req->set->has_requeue)
+            feed_rank(c->ctld, j);
     } else if (j->rec->dependency) {
         depends_watch(c->ctld, j);
         if (!job_is_held(j->rec)) /* else at its release */

@@ -143,6 +143,7 @@ static void gather_group(struct psearch *x, const struct holders *h)
             !may_preempt(x, k) || is_exempt(x, k))
             continue;
         *c = (struct cand){ .j = k, .mode = k->yielded ? SCHED_MODE_SUSPEND : mode_of(s, k) };
+        c->lost = c->mode == SCHED_MODE_REQUEUE && k->one_run;
         c->tier = s->parts[k->part]->tier;
         c->qos_priority = k->qos < s->nqos ? s->qos_priority[k->qos] : 0;
         for (size_t a = 0; a < k->alloc.nnodes; a++)

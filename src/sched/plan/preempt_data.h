@@ -23,11 +23,12 @@ struct cand {
     struct job *j;
     enum sched_preempt_mode mode;
     uint32_t qos_priority, tier, size; /* size: CPUs */
+    bool lost;                         /* it would be queued again, and cannot be */
     bool out;                          /* released at the moment */
 };
 
 struct harm { /* of a set of victims */
-    uint32_t qos_priority, tier, n;
+    uint32_t qos_priority, tier, lost, n;
     double work; /* CPU time they have used */
 };
 

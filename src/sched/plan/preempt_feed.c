@@ -57,7 +57,7 @@ int sched_qos_preempt_put(struct sched *s, const char *name, const struct sched_
     return 0;
 }
 
-int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos)
+int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos, bool one_run)
 {
     struct job *j = job_find(s, id);
     uint32_t qos_id = STRTAB_NONE;
@@ -70,6 +70,7 @@ int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *
     holders_remove(s, j);
     j->run_priority = priority;
     j->qos = qos_id;
+    j->one_run = one_run;
     holders_add(s, j);
     s->run_gen++;
     return 0;

@@ -41,6 +41,8 @@ static int compare_level(const struct cand *a, const struct cand *b)
         return a->qos_priority < b->qos_priority ? -1 : 1;
     if (a->tier != b->tier)
         return a->tier < b->tier ? -1 : 1;
+    if (a->lost != b->lost)
+        return a->lost ? 1 : -1;
     return 0;
 }
 
@@ -204,6 +206,7 @@ static int take_victims(struct psearch *x, uint32_t n, struct choice *ret)
         if (c->j->yielded)
             continue;
         ret->harm.n++;
+        ret->harm.lost += c->lost;
         ret->harm.qos_priority = MAX(ret->harm.qos_priority, c->qos_priority);
         ret->harm.tier = MAX(ret->harm.tier, c->tier);
         ret->harm.work += (double)c->size * (double)(x->now_us - c->j->start_us);
@@ -240,6 +243,8 @@ static bool less_harm(const struct harm *a, const struct harm *b)
         return a->qos_priority < b->qos_priority;
     if (a->tier != b->tier)
         return a->tier < b->tier;
+    if (a->lost != b->lost)
+        return a->lost < b->lost;
     if (a->n != b->n)
         return a->n < b->n;
     return a->work < b->work;

@@ -108,6 +108,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->any_size = in->any_size;
     j->no_age = s->no_ages && (in->assoc_id || in->qos_id);
     j->owned = in->exclusive_user;
+    j->one_run = in->one_run;
     j->end_us = INT64_MAX;
     if (in->het_count) {
         j->het = calloc(1, sizeof(*j->het));

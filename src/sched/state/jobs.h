@@ -37,6 +37,7 @@ struct job {
     uint32_t nentries : 16;
     bool fresh : 1;
     bool firm : 1;    /* does not share its CPUs */
+    bool one_run : 1; /* cannot be queued again */
     bool owned : 1;   /* shares nodes with its user alone */
     bool leaving : 1; /* preemption, see preempt.c */
     bool yielded : 1;

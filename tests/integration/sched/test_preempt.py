@@ -61,6 +61,18 @@ def test_transcript(preempting):
     assert f"job {hi2}: preempts 1 of 1 candidates for node2: job {lownorq} (cancelled)" in log
 
 
+def test_who_cannot_be_queued_again_is_spared(preempting):
+    """Among equals a --no-requeue job goes last: it would be lost; scontrol update tells the scheduler, too."""
+    c = preempting(nodes=3)
+    first = running(c, "-plow", "-wnode1", "-n4")
+    again = running(c, "-plow", "-wnode2", "-n4")
+    lost = running(c, "-plow", "-wnode3", "-n4", "--no-requeue")
+    c.run("scontrol", "update", f"JobId={again}", "Requeue=0")
+    high = running(c, "-N1", "-n4")
+    assert c.job(high)["NodeList"] == "node1"
+    assert states(c, first, again, lost) == ["PENDING", "RUNNING", "RUNNING"]
+
+
 def test_least_disturbance(preempting):
     """Of those that would do, the one of lowest tier; nobody who does not help; none of the same tier."""
     c = preempting("CANCEL", nodes=3)

@@ -99,7 +99,7 @@ static void run_at(struct sched *s, uint32_t id, uint32_t part, uint32_t node, u
 
     assert_int_equal(
         sched_job_running(s, id, parts[part], &a, start_us, NOW + 3600 * SECOND, false), 0);
-    assert_int_equal(sched_job_rank(s, id, priority, qos), 0);
+    assert_int_equal(sched_job_rank(s, id, priority, qos, false), 0);
 }
 
 static int64_t wake;
@@ -179,6 +179,31 @@ static void test_backfill(void **state)
     put(s, last);
     expect(s, 3, "");
     expect_of(s, 3, true, "");
+    sched_free(s);
+}
+
+/* A job that cannot be queued again is spared, whatever else speaks for it. */
+static void test_one_run(void **state)
+{
+    struct sched_preempt pre = by_part;
+    struct sched *s;
+
+    (void)state;
+    pre.mode = SCHED_MODE_REQUEUE;
+    s = cluster(pre);
+    for (uint32_t i = 0; i < NODES; i++)
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
+    assert_int_equal(sched_job_rank(s, 1, 1, NULL, true), 0); /* the youngest: first, else */
+    put(s, job(10, 2, CPUS));
+    expect(s, 0, "10 preempts 2r on n1;");
+    sched_free(s);
+    pre.mode = SCHED_MODE_CANCEL; /* all are lost alike */
+    s = cluster(pre);
+    for (uint32_t i = 0; i < NODES; i++)
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
+    assert_int_equal(sched_job_rank(s, 1, 1, NULL, true), 0);
+    put(s, job(10, 2, CPUS));
+    expect(s, 0, "10 preempts 1c on n0;");
     sched_free(s);
 }
 
@@ -487,7 +512,7 @@ int main(void)
         cmocka_unit_test(test_exempt),   cmocka_unit_test(test_suspend),
         cmocka_unit_test(test_leaving),  cmocka_unit_test(test_qos),
         cmocka_unit_test(test_licenses), cmocka_unit_test(test_backfill),
-        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_random),   cmocka_unit_test(test_one_run),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
