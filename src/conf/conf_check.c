@@ -9,8 +9,11 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/wordlist.h"
+
+#define CONF_EXIT_CODES 256u
 
 static const struct conf_val *key_value(const struct conf_loader *l, enum conf_key key)
 {
@@ -108,6 +111,37 @@ static void check_numbers(struct conf_loader *l)
         conf_warn(l, v->file, v->line, "MinJobAge=%ju is too small; 2 is used", (uintmax_t)v->num);
 }
 
+/* The exit codes of a key are a list of numbers; another text names no code. */
+static void check_exit_codes(struct conf_loader *l)
+{
+    static const enum conf_key keys[] = { CONF_REQUEUE_EXIT, CONF_REQUEUE_EXIT_HOLD };
+    _cleanup_(bitmap_free) struct bitmap *codes = NULL;
+
+    if (bitmap_new(CONF_EXIT_CODES, &codes) < 0)
+        return; /* a warning less */
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const struct conf_val *v = key_value(l, keys[i]);
+
+        if (v->set && v->text[0] && bitmap_parse(codes, v->text, NULL) < 0)
+            conf_warn(l, v->file, v->line, "%s=%.64s is no list of exit codes, and is not used",
+                      conf_tables[CONF_TBL_KEY].rows[keys[i]].name, v->text);
+    }
+}
+
+/* One controller runs: others that are named never take over. */
+static void check_hosts(struct conf_loader *l)
+{
+    for (size_t i = 0, hosts = 0; i < l->c->nmulti; i++) {
+        const struct conf_multi *m = &l->c->multi[i];
+
+        if (m->key == CONF_SLURMCTLD_HOST && hosts++ > 0)
+            conf_warn(l, m->val.file, m->val.line,
+                      "SlurmctldHost=%.64s is accepted without effect: no second controller "
+                      "takes over",
+                      m->val.text);
+    }
+}
+
 static void check_mcs(struct conf_loader *l)
 {
     const struct conf_val *plugin = key_value(l, CONF_MCS_PLUGIN),
@@ -164,6 +198,8 @@ void conf_check(struct conf_loader *l)
     check_numbers(l);
     check_preempt(l);
     check_mcs(l);
+    check_exit_codes(l);
+    check_hosts(l);
     check_node_gres(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
 }

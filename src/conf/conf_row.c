@@ -175,7 +175,8 @@ void conf_row_audit(struct conf_loader *l, enum conf_table_id table, const struc
 
         if (!v->set)
             continue;
-        if (t->rows[i].type == CONF_T_LIST)
+        if (t->rows[i].type == CONF_T_LIST ||
+            (t->rows[i].type == CONF_T_WORD && !says_nothing(table, (int)i, v)))
             audit_list(l, table, (int)i, v);
         if ((t->rows[i].flags & CONF_F_KNOWN) && !says_nothing(table, (int)i, v))
             conf_warn(l, v->file, v->line, "key %s is accepted without effect", t->rows[i].name);

@@ -96,8 +96,8 @@ static int load_conf(struct ctld *ctld, const struct daemon_options *o, struct e
         conf_report(stderr, &problems);
     } else {
         for (size_t i = 0; i < problems.n; i++)
-            log_verbose("%s:%u: %s", problems.items[i].file, problems.items[i].line,
-                        problems.items[i].text);
+            log_info("%s:%u: %s", problems.items[i].file, problems.items[i].line,
+                     problems.items[i].text);
     }
     conf_problems_done(&problems);
     return r;

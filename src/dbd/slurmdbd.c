@@ -33,9 +33,11 @@ static const char usage[] =
     "  -s, --systemd  as -D: readiness is told through NOTIFY_SOCKET\n"
     "  -u             change nothing; tables are brought up to date at every start\n"
     "  -v             log more; may be repeated\n"
-    "  -V, --version  print the version and exit\n";
+    "  -V, --version  print the version and exit\n"
+    "  --check        read the configuration, report every problem, exit 0 when there is no error\n";
 
-static const struct option longs[] = { { "systemd", no_argument, NULL, 's' },
+static const struct option longs[] = { { "check", no_argument, NULL, DAEMON_OPT_CHECK },
+                                       { "systemd", no_argument, NULL, 's' },
                                        { "version", no_argument, NULL, 'V' },
                                        { "help", no_argument, NULL, 'h' },
                                        { NULL, 0, NULL, 0 } };
@@ -214,6 +216,33 @@ static const struct daemon_life life = {
     .release = release_daemon,
 };
 
+static int check_conf(const struct daemon_options *o)
+{
+    _cleanup_free_ char *usual = NULL;
+    struct conf_problems problems = { 0 };
+    struct conf_dbd *conf = NULL;
+    struct err err = { .text = "" };
+    enum log_level level;
+    int r = o->conf_path ? 0 : conf_dbd_default_path(&usual);
+    const char *path = usual ? usual : o->conf_path;
+
+    if (r == 0)
+        r = conf_dbd_load(path, &conf, &problems, &err);
+    conf_report(stdout, &problems);
+    if (r == 0 && log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0)
+        r = err_set(&err, -EINVAL, "DebugLevel=%.64s is not a level",
+                    conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL));
+    if (r == 0)
+        r = debug_check(conf, &err);
+    if (r == 0)
+        (void)printf("%s: the configuration is good\n", path);
+    else if (!problems.n || conf)
+        (void)printf("%s: error: %s\n", path ? path : "slurmdbd.conf", err.text);
+    conf_problems_done(&problems);
+    (void)conf_dbd_free(conf); /* always NULL */
+    return r < 0 ? 1 : 0;
+}
+
 int main(int argc, char **argv)
 {
     struct head h = { .d = { .conf_lock = PTHREAD_MUTEX_INITIALIZER } };
@@ -223,6 +252,8 @@ int main(int argc, char **argv)
     r = daemon_parse_options(&head, argc, argv, &h.o, &h);
     if (r >= 0)
         return r;
+    if (h.o.check)
+        return check_conf(&h.o);
     daemon_begin(&head, &h.o);
     return daemon_live(&head, &life, &h.o, &h);
 }

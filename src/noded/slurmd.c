@@ -15,6 +15,7 @@ static const char usage[] =
     "Usage: slurmd [OPTIONS]\n"
     "   -b                         Report node rebooted when daemon restarted.\n"
     "   -c                         Force cleanup of slurmd's spool directory.\n"
+    "   --check                    Read the configuration, report every problem and exit.\n"
     "   -C                         Print the hardware configuration of this machine and exit.\n"
     "   --conf \"K=V ...\"           Configure a dynamic node (not supported).\n"
     "   -D                         Run in the foreground.\n"
@@ -33,6 +34,7 @@ static const char usage[] =
 enum { OPT_CONF = 256, OPT_CA, OPT_CONF_SERVER, OPT_EXTRA, OPT_INSTANCE, OPT_PARAMETERS };
 
 static const struct option longs[] = {
+    { "check", no_argument, NULL, DAEMON_OPT_CHECK },
     { "conf", required_argument, NULL, OPT_CONF },
     { "ca-cert-file", required_argument, NULL, OPT_CA },
     { "conf-server", required_argument, NULL, OPT_CONF_SERVER },
@@ -147,5 +149,7 @@ int main(int argc, char **argv)
     r = daemon_parse_options(&head, argc, argv, &opt.common, &opt);
     if (r >= 0)
         return r;
+    if (opt.common.check)
+        return daemon_check_conf(opt.common.conf_path);
     return opt.print ? noded_print(&opt, opt.print == 'G') : noded_run(&head, &opt);
 }

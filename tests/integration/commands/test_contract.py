@@ -77,6 +77,30 @@ def test_3_known_keys_without_effect_are_listed(cluster):
     assert done.returncode == 0 and "TopologyPlugin" in done.stdout + done.stderr
 
 
+def test_3_every_daemon_checks_its_file(cluster, tmp_path):
+    """What is wrong, and what is taken and does nothing, is said; what acts is not."""
+    cluster.write_conf(cluster.conf_text() + "RequeueExit=1,5\nRequeueExitHold=none-such\nSlurmctldHost=standby\n"
+                       "DebugFlags=Nonsense\n")
+    for daemon in ("slurmctld", "slurmd"):
+        done = cluster.run(daemon, "--check", "-f", str(cluster.conf))
+        assert "RequeueExitHold=none-such is no list of exit codes" in done.out
+        assert "SlurmctldHost=standby is accepted without effect" in done.out
+        assert "DebugFlags: unknown option Nonsense" in done.out
+        assert "key RequeueExit" not in done.out and "the configuration is good" in done.out
+    cluster.write_conf(cluster.conf_text() + "JobCompType=jobcomp/mysql\n")
+    for daemon in ("slurmctld", "slurmd"):
+        done = cluster.run(daemon, "--check", "-f", str(cluster.conf), check=False)
+        assert done.rc == 1 and "JobCompType=jobcomp/mysql is not known" in done.out
+    conf = tmp_path / "slurmdbd.conf"
+    conf.touch(0o600)
+    conf.write_text("DbdHost=localhost\nStorageType=accounting_storage/sqlite\nNoSuchKey=1\n")
+    done = cluster.run("slurmdbd", "--check", "-f", str(conf), check=False)
+    assert done.rc == 1 and f"{conf}:3: error: unknown key NoSuchKey" in done.out
+    conf.write_text("DbdHost=localhost\nStorageType=accounting_storage/sqlite\nDebugLevel=loud\n")
+    done = cluster.run("slurmdbd", "--check", "-f", str(conf), check=False)
+    assert done.rc == 1 and "DebugLevel=loud is not a level" in done.out
+
+
 def test_4_daemons_detach(make_cluster):
     """Without -D a daemon returns 0 once it listens; pid files and logs lie where configured."""
     c = make_cluster(nodes=1, start=False)

@@ -247,7 +247,7 @@ def test_kafka_away(make_cluster, folder, kafka):
     ("JobCompType=jobcomp/script\nJobCompLoc=/proc/nonexistent", "JobCompLoc=/proc/nonexistent: cannot be run: No such file"),
     ("JobCompType=jobcomp/elasticsearch", "jobcomp/elasticsearch wants host:port/index/_doc"),
     ("JobCompType=jobcomp/kafka\nJobCompLoc=/proc/nonexistent", "JobCompLoc=/proc/nonexistent: No such file"),
-    ("JobCompType=jobcomp/mysql", "JobCompType=jobcomp/mysql is not there"),
+    ("JobCompType=jobcomp/mysql", "JobCompType=jobcomp/mysql is not known"),
 ])
 def test_mistakes(make_cluster, lines_, sentence):
     c = make_cluster(start=False, nodes=1, conf=lines_)
