@@ -204,15 +204,16 @@ static struct {
     struct log_site *sites; /* that have logged; never removed */
 } limited = { .lock = PTHREAD_MUTEX_INITIALIZER };
 
-/* A token a second; lock held. */
+/* A token a period; lock held. */
 static void fill_site(struct log_site *site, int64_t now)
 {
-    int64_t seconds = (now - site->filled_us) / USEC_PER_SEC;
+    int64_t period_us = (int64_t)site->period_s * USEC_PER_SEC;
+    int64_t periods = (now - site->filled_us) / period_us;
 
-    if (seconds <= 0)
+    if (periods <= 0)
         return;
-    site->tokens = (unsigned)MIN((int64_t)site->tokens + seconds, (int64_t)LOG_LIMITED_BURST);
-    site->filled_us += seconds * USEC_PER_SEC;
+    site->tokens = (unsigned)MIN((int64_t)site->tokens + periods, (int64_t)site->burst);
+    site->filled_us += periods * period_us;
 }
 
 /* May one more line go out?  *ret_left_out: lines that did not, before it. */
@@ -223,9 +224,12 @@ static bool take_token(struct log_site *site, const char *fmt, uint64_t *ret_lef
 
     (void)pthread_mutex_lock(&limited.lock); /* fails only on misuse */
     if (!site->fmt) {
-        *site = (struct log_site){
-            .next = limited.sites, .fmt = fmt, .filled_us = now, .tokens = LOG_LIMITED_BURST
-        };
+        site->burst = site->burst ? site->burst : LOG_LIMITED_BURST;
+        site->period_s = site->period_s ? site->period_s : 1;
+        site->next = limited.sites;
+        site->fmt = fmt;
+        site->filled_us = now;
+        site->tokens = site->burst;
         limited.sites = site;
     }
     fill_site(site, now);
@@ -265,7 +269,7 @@ void log_limited_flush(void)
     (void)pthread_mutex_lock(&limited.lock);
     for (struct log_site *site = limited.sites; site; site = site->next) {
         fill_site(site, now);
-        if (!site->left_out || site->tokens < LOG_LIMITED_BURST / 2)
+        if (!site->left_out || site->tokens < (site->burst + 1) / 2)
             continue; /* it goes on: the next line tells */
         tell_left_out(site->left_out, site->fmt);
         site->left_out = 0;

@@ -51,14 +51,20 @@ void log_write(enum log_level level, const char *fmt, ...) __attribute__((format
  * lines of the place where it stands, then one a second.  How many were left out is told with
  * the next line of the place, or by log_limited_flush(). */
 #define LOG_LIMITED_BURST 20u
-#define log_limited(level, ...)                                                                    \
+#define log_limited(level, ...) LOG_AT_SITE(LOG_LIMITED_BURST, 1, level, __VA_ARGS__)
+/* For what goes on as long as its cause does, such as peers on a slow network: a line, then one in
+ * LOG_SELDOM_S seconds with the number of those between. */
+#define LOG_SELDOM_S 60u
+#define log_seldom(level, ...) LOG_AT_SITE(1, LOG_SELDOM_S, level, __VA_ARGS__)
+#define LOG_AT_SITE(lines, seconds, level, ...)                                                    \
     do {                                                                                           \
-        static struct log_site log_site_here;                                                      \
+        static struct log_site log_site_here = { .burst = (lines), .period_s = (seconds) };        \
         log_write_limited(&log_site_here, level, __VA_ARGS__);                                     \
     } while (0)
 
 /* A place that logs; private to log.c, and zero at first. */
 struct log_site {
+    unsigned burst, period_s; /* so many lines, and one more in each period; 0: as log_limited() */
     struct log_site *next;
     const char *fmt;
     int64_t filled_us;

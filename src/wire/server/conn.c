@@ -180,7 +180,7 @@ void conn_send_owned(struct conn *c, uint8_t *buf, size_t len)
     note_answer(c, f.flags, f.id);
     if (!c->in_stream && c->link.out_plain + len > config_of(c)->out_limit) {
         free(buf);
-        link_close(&c->link, "peer does not read its replies");
+        link_close_slow(&c->link, "peer does not read its replies");
         return;
     }
     if (c->peer.version)
@@ -487,7 +487,8 @@ static void on_drain(struct link *l)
     }
     recount_bytes(c);
     if (l->out_plain > SMALL_BYTES && over_share(c))
-        link_close(l, "peer does not read its replies, and its user's connections hold too much");
+        link_close_slow(l,
+                        "peer does not read its replies, and its user's connections hold too much");
     update_reading(c);
 }
 
@@ -687,6 +688,21 @@ static void on_grow(struct link *l)
 
 /* ---- birth and death ------------------------------------------------------------------------- */
 
+static void log_closed(const struct conn *c)
+{
+    const char *why = c->link.why, *addr = c->peer.addr;
+    char host[80], program[80];
+
+    (void)log_quote(c->peer.program, program, sizeof(program));
+    (void)log_quote(c->peer.host, host, sizeof(host));
+    if (c->link.slow)
+        log_seldom(LOG_INFO, "slow connection closed: %s addr=%s uid=%d program=%s host=%s", why,
+                   addr, (int)c->peer.uid, program, host);
+    else
+        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", why, addr,
+                    (int)c->peer.uid, program, host);
+}
+
 static void on_closed(struct link *l)
 {
     struct conn *c = conn_of(l);
@@ -706,14 +722,8 @@ static void on_closed(struct link *l)
     atomic_fetch_sub(&w->server->n_conns, 1);
     if (c->state == CONN_OPEN && config_of(c)->hooks.on_close)
         config_of(c)->hooks.on_close(config_of(c)->ctx, c);
-    if (l->why[0] && !w->stopping) {
-        char host[80], program[80];
-
-        log_limited(LOG_INFO, "connection closed: %s addr=%s uid=%d program=%s host=%s", l->why,
-                    c->peer.addr, (int)c->peer.uid,
-                    log_quote(c->peer.program, program, sizeof(program)),
-                    log_quote(c->peer.host, host, sizeof(host)));
-    }
+    if (l->why[0] && !w->stopping)
+        log_closed(c);
     (void)conn_unref(c); /* the socket's reference */
 }
 
@@ -841,7 +851,7 @@ void conn_tick(struct conn *c, int64_t now_us)
         conn_challenge(c);
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)
-        link_close(&c->link, "peer did not say Hello in time");
+        link_close_slow(&c->link, "peer did not say Hello in time");
     drop_idle(c, now_us);
     if (c->link.out_n && over_share(c))
         stall_us = MIN(stall_us, TIGHT_STALL_US);

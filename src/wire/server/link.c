@@ -557,6 +557,12 @@ void link_close(struct link *l, const char *why)
     l->fd = -1;
 }
 
+void link_close_slow(struct link *l, const char *why)
+{
+    l->slow = !l->closing;
+    link_close(l, why);
+}
+
 void link_finish(struct link *l, const char *why)
 {
     if (l->closing || l->finishing)
@@ -579,8 +585,8 @@ void link_tick(struct link *l, int64_t now_us, int64_t stall_us)
         if (now_us > l->linger_until_us)
             link_close(l, NULL);
     } else if (l->out_n && now_us - l->out_since_us > stall_us) {
-        link_close(l, "peer does not read its replies");
+        link_close_slow(l, "peer does not read its replies");
     } else if (l->in_len && !l->paused && now_us - l->in_since_us > stall_us) {
-        link_close(l, "peer left a frame half sent");
+        link_close_slow(l, "peer left a frame half sent");
     }
 }

@@ -68,6 +68,7 @@ struct link {
     const struct link_ops *ops;
     int events; /* as told to uv_poll_start() */
     bool connecting, heard, paused, finishing, lingering, closing, draining, again;
+    bool slow;     /* closed by link_close_slow() */
     char why[200]; /* reason of the end; "" when the peer closed */
     /* input not yet dispatched: less than a frame, or more when paused */
     uint8_t *in;
@@ -111,6 +112,8 @@ void link_pause(struct link *l, bool pause);
 void link_finish(struct link *l, const char *why);
 /* Close now; what is queued is lost. */
 void link_close(struct link *l, const char *why);
+/* The same where the peer was too slow: there may be many of them for as long as a network is. */
+void link_close_slow(struct link *l, const char *why);
 /* Check deadlines: half a frame, or output that the peer does not read, for longer than
  * stall_us. */
 void link_tick(struct link *l, int64_t now_mono_us, int64_t stall_us);

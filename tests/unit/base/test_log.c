@@ -309,6 +309,36 @@ static void test_limited_told(void **state)
     assert_int_equal(kept.left_out, 0);
 }
 
+static void log_slow(int i)
+{
+    log_seldom(LOG_INFO, "slow peer %d", i);
+}
+
+/* One line, then one a period with the number of those between, also when it is quiet by then. */
+static void test_seldom(void **state)
+{
+    static struct log_site kept = { .burst = 1, .period_s = LOG_SELDOM_S };
+    static char text[65536];
+
+    (void)state;
+    assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    for (int i = 0; i < 100; i++)
+        log_slow(i);
+    read_file(path, text, sizeof(text));
+    assert_int_equal(count_lines(text, "slow peer "), 1);
+    for (int i = 0; i < 5; i++)
+        log_write_limited(&kept, LOG_INFO, "late peer %d", i);
+    kept.filled_us -= (LOG_SELDOM_S - 1) * USEC_PER_SEC;
+    log_limited_flush();
+    assert_int_equal(kept.left_out, 4);
+    kept.filled_us -= USEC_PER_SEC;
+    log_limited_flush();
+    read_file(path, text, sizeof(text));
+    assert_non_null(strstr(text, "4 lines of this kind were not logged: late peer %d ..."));
+    assert_int_equal(kept.left_out, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +347,7 @@ int main(void)
         cmocka_unit_test(test_long_line), cmocka_unit_test(test_stderr),
         cmocka_unit_test(test_threads),   cmocka_unit_test(test_quote),
         cmocka_unit_test(test_limited),   cmocka_unit_test(test_limited_told),
+        cmocka_unit_test(test_seldom),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
