@@ -24,6 +24,46 @@ static void answer_explain(struct ctld *ctld, const struct cmd *to, const struct
     explain_done(m);
 }
 
+static bool asks_devices(const Pst__JobRecord *r)
+{
+    const char *const asked[] = { r->tres_per_job, r->tres_per_node, r->tres_per_socket,
+                                  r->tres_per_task };
+
+    for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
+        if (asked[i] && strstr(asked[i], "gres/"))
+            return true;
+    return false;
+}
+
+static bool has_gpus(const char *gres)
+{
+    for (const char *p = gres ? gres : ""; *p; p += *p == ',') {
+        size_t len = strcspn(p, ",:");
+
+        if (len == 3 && strncmp(p, "gpu", 3) == 0)
+            return true;
+        p += strcspn(p, ",");
+    }
+    return false;
+}
+
+/* Has every node of the partition GPUs?  Then it is there for jobs that use them. */
+static bool is_for_gpus(const struct ctld *ctld, const struct partition *p)
+{
+    bool some = false;
+
+    BITMAP_FOREACH (p->nodes, id) {
+        const struct node *n = id < ctld->cluster->nnodes ? ctld->cluster->nodes[id] : NULL;
+
+        if (!n)
+            continue;
+        if (!has_gpus(n->rec->gres))
+            return false;
+        some = true;
+    }
+    return some;
+}
+
 /* The partitions that the job's owner may use, comma separated. */
 static void list_partitions(struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r,
                             struct strbuf *out)
@@ -37,6 +77,8 @@ static void list_partitions(struct ctld *ctld, const struct cmd *cmd, const Pst_
 
         if ((p->rec->has_hidden && p->rec->hidden) || submit_lets_in(ctld, &owner, p, r) != 0)
             continue;
+        if (!asks_devices(r) && is_for_gpus(ctld, p))
+            continue; /* its GPUs would lie idle below the job */
         strbuf_addf(out, "%s%s", out->len ? "," : "", p->rec->name);
     }
 }

@@ -107,6 +107,21 @@ def test_nodes_not_up(c):
         c.run("scontrol", "update", "NodeName=node2", "State=RESUME")
 
 
+def test_partitions_of_gpus_are_for_those_who_use_them(make_cluster):
+    """A job without GPUs is not sent where it would keep them from others; one with GPUs is."""
+    c = make_cluster(start=False, nodes=3, conf="GresTypes=gpu")
+    (c.conf.parent / "gres.conf").write_text("NodeName=node2 Name=gpu Count=2\n")
+    lines = c.conf_text().replace("Nodes=ALL", "Nodes=node1").replace("NodeName=node2 ", "NodeName=node2 Gres=gpu:2 ")
+    c.conf_text = lambda: lines + "PartitionName=gpus Nodes=node2\nPartitionName=more Nodes=node3\n"
+    c.write_conf()
+    c.start()
+    c.wait_state(c.sbatch("--exclusive", wrap="sleep 60"), "RUNNING")
+    job = c.sbatch("--exclusive", "-t5", wrap="sleep 60")
+    settled(c, job, "Resources")
+    options = [x["option"] for x in explain(c, job)["changes"]]
+    assert "--partition=more" in options and "--partition=gpus" not in options
+
+
 def test_partition_down(c):
     c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
     try:
