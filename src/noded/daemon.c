@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -481,6 +483,17 @@ static void run_loop(struct noded *d)
     (void)uv_loop_close(&d->loop);
 }
 
+/* A node that swaps still answers then.  Locks are not handed on to children.  Below a limit what
+ * is allocated later stays as it is: an allocation beyond the limit would fail. */
+static void lock_memory(void)
+{
+    struct rlimit limit = { 0 };
+    bool all = getrlimit(RLIMIT_MEMLOCK, &limit) == 0 && limit.rlim_cur == RLIM_INFINITY;
+
+    if (mlockall(all ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT) < 0)
+        log_error("the daemon's memory cannot be locked: %s", strerror(errno));
+}
+
 static int serve_node(void *ctx, int ready_fd, struct err *err)
 {
     struct noded *d = ctx;
@@ -488,6 +501,8 @@ static int serve_node(void *ctx, int ready_fd, struct err *err)
 
     if (r < 0)
         return r;
+    if (d->opt->lock_memory)
+        lock_memory();
     daemonize_pid_file(d->pid_file); /* there when the command that started us comes to look */
     daemonize_ready(ready_fd);
     run_loop(d);

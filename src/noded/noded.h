@@ -31,7 +31,7 @@ struct noded;
 struct noded_options {
     struct daemon_options common;
     const char *node_name;
-    bool clean_start, report_boot;
+    bool clean_start, report_boot, lock_memory;
     char print; /* 'C' or 'G': print that and exit */
 };
 

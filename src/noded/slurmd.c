@@ -23,6 +23,7 @@ static const char usage[] =
     "   -G                         Print the generic resources of the node and exit.\n"
     "   -h                         Print this help and exit.\n"
     "   -L <file>                  Log to the file.\n"
+    "   -M                         Keep the daemon's memory from being swapped out.\n"
     "   -n <value>                 Run at this nice value.\n"
     "   -N <name>                  Run as this node.\n"
     "   -s                         Change nothing else; kept for existing start scripts.\n"
@@ -73,8 +74,6 @@ static enum daemon_taken refuse_option(int c)
     case 'F':
         return refuse_with(
             "-F is not supported: add a NodeName line with State=FUTURE to slurm.conf");
-    case 'M':
-        return refuse_with("-M is not supported: memory of the daemon is not locked");
     default:
         return refuse_with(
             "dynamic nodes (-Z, --conf) are not supported: add a NodeName line to slurm.conf");
@@ -111,6 +110,9 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
     case 'G':
         opt->print = (char)c;
         return DAEMON_GO_ON;
+    case 'M':
+        opt->lock_memory = true;
+        return DAEMON_GO_ON;
     case 'N':
         opt->node_name = arg;
         return DAEMON_GO_ON;
@@ -123,7 +125,6 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
     case OPT_INSTANCE:
     case OPT_PARAMETERS:
     case 'F':
-    case 'M':
     case 'Z':
         return refuse_option(c);
     default:

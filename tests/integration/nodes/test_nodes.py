@@ -3,6 +3,7 @@
 import re
 import socket
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,16 @@ def update(c, name, *changes):
 
 
 # ---- drain, down, fail -----------------------------------------------------------------------------
+
+def test_memory_of_slurmd_can_be_locked(make_cluster):
+    c = make_cluster(nodes=1, start=False)
+    c.start_ctld()
+    c.start_slurmd("node1", "-M")
+    c.wait_nodes()
+    locked = int(re.search(r"VmLck:\s+(\d+) kB", Path(f"/proc/{c.slurmds['node1'].pid}/status").read_text()).group(1))
+    assert locked > 0 or "memory cannot be locked" in c.logs("slurmd-node1")
+    c.wait_end(c.sbatch(wrap="true"))
+
 
 def test_drain_of_an_idle_node(cluster):
     update(cluster, "node2", "state=drain", "reason=swap dimm")
