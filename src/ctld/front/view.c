@@ -390,7 +390,8 @@ static struct vrec *encode_node(const struct views *v, const struct node *n)
     uint32_t flags = n->rec->state_flags;
     struct vrec *r;
 
-    SET(n->rec, alloc_cpus, n->alloc_cpus);
+    /* Where jobs share CPUs their parts add up to more; CPUs are shared once none is free. */
+    SET(n->rec, alloc_cpus, MIN(n->alloc_cpus, n->rec->cpus));
     SET(n->rec, alloc_mem_mib, n->alloc_mem_mib);
     SET(n->rec, jobs_running, n->jobs - n->jobs_completing);
     SET(n->rec, jobs_completing, n->jobs_completing);

@@ -6,6 +6,18 @@ CLUSTER = {"nodes": 1, "conf": "SelectTypeParameters=CR_CPU_Memory,CR_LLN\nGresT
            "partition": "SelectTypeParameters=CR_Core"}
 
 
+def test_shared_cpus_count_once(make_cluster):
+    """Two jobs on all CPUs of a node of FORCE:2 are as many CPUs as it has, in every total."""
+    c = make_cluster(nodes=1, cpus=4, partition="OverSubscribe=FORCE:2")
+    for _ in range(2):
+        c.wait_state(c.sbatch("-n4", "--mem=10", wrap="sleep 60"), "RUNNING")
+    node = c.run("scontrol", "show", "node", "node1").out
+    assert "CPUAlloc=4 CPUEfctv=4 CPUTot=4 " in node and "AllocTRES=cpu=4," in node
+    assert c.run("sinfo", "-h", "-o", "%C %t").out == "4/0/0/4 alloc\n"
+    told = json.loads(c.run("scontrol", "--json", "show", "node", "node1").out)["nodes"][0]
+    assert (told["alloc_cpus"], told["alloc_idle_cpus"]) == (4, 0)
+
+
 def test_select_type(c):
     """job_resources.select_type and a partition's select_type are the configured words."""
     job = c.sbatch(wrap="sleep 1000")
