@@ -255,6 +255,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->uid = r->uid;
     s->priority = r->has_priority ? r->priority : 0;
     s->nice = r->has_nice ? r->nice : 0;
+    s->site_factor = r->has_site_factor ? r->site_factor : 0;
     s->submit_us = r->submit_us;
     s->array_id = r->has_array_job_id ? r->array_job_id : 0;
     s->accrue_us = r->has_accrue_us     ? r->accrue_us

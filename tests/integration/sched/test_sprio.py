@@ -35,6 +35,15 @@ def test_default(c, jobs):
         f"{both:>15} batch           2078          0          0         78       2000\n")
 
 
+def test_site_factor(c, jobs):
+    """An administrator's SiteFactor is added to the priority, also a negative one, and shown in its column."""
+    a, b = jobs[:2]
+    c.run("scontrol", "update", f"JobId={a}", "SiteFactor=1000")
+    c.run("scontrol", "update", f"JobId={b}", "SiteFactor=-50")
+    wait_until(lambda: c.job(a)["Priority"] == "1293" and c.job(b)["Priority"] == "143", "the priorities follow")
+    assert c.run("sprio", "-h", "-j", f"{a},{b}", "-o", "%i %Y %S").out == f"{a} 1293 1000\n{b} 143 -50\n"
+
+
 def test_options(c, jobs):
     a, b, x, both = jobs
     user = getpass.getuser()
