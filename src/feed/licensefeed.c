@@ -104,11 +104,29 @@ char *licenses_text(const struct sched_lic_req *list, size_t n)
     char *text = NULL;
 
     for (size_t i = 0; i < n; i++)
-        strbuf_addf(&sb, "%s%s:%llu", i ? "," : "", list[i].name,
-                    (unsigned long long)list[i].count);
+        if (list[i].count)
+            strbuf_addf(&sb, "%s%s:%llu", sb.len ? ";" : "", list[i].name,
+                        (unsigned long long)list[i].count);
     if (strbuf_detach(&sb, &text) < 0) {
         log_fatal("out of memory while starting a job");
         abort();
     }
+    if (!*text) {
+        free(text);
+        return NULL;
+    }
+    return text;
+}
+
+char *licenses_granted(const char *request)
+{
+    _cleanup_free_ char *copy = strdup(request);
+    struct license_list list;
+    char *text;
+
+    if (!copy || !licenses_parse(copy, &list))
+        return NULL;
+    text = licenses_text(list.items, list.any && list.n ? 1 : list.n);
+    free(list.items);
     return text;
 }

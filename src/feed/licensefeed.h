@@ -21,5 +21,8 @@ bool licenses_parse(char *text, struct license_list *ret);
 /* Names that exist in the list `all` ("a:2,b"), in counts that exist (or, with allow_zero_lic,
  * may exist one day)? */
 bool licenses_valid(const struct conf *conf, const char *all, const char *text);
-/* "a:2,b:1"; the caller frees. */
+/* "a:2;b:1", without those of count 0; NULL: none.  The caller frees. */
 char *licenses_text(const struct sched_lic_req *list, size_t n);
+/* What a job gets that is given what it requests, the first of several ways; NULL: none, or no
+ * request.  The caller frees. */
+char *licenses_granted(const char *request);

@@ -360,7 +360,8 @@ struct feed *feed_of_held_licenses(const Pst__JobRecord *r)
     struct feed *f = feed_new(FEED_LICENSES);
 
     f->job_id = r->job_id;
-    fill_licenses(f, r->licenses_alloc);
+    if (r->licenses_alloc)
+        fill_licenses(f, r->licenses_alloc);
     return f;
 }
 

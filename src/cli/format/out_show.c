@@ -393,6 +393,7 @@ static void job_mail(struct strbuf *sb, const Pst__JobRecord *j, const struct sh
 void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts *o)
 {
     const Pst__JobRecord *j = r->job;
+    uint32_t cpus = j->has_asked_cpus_per_task ? j->asked_cpus_per_task : j->cpus_per_task;
 
     job_identity(sb, r, o);
     job_state(sb, r, o);
@@ -433,9 +434,9 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
     optional_line(sb, o, "TresPerJob", j->tres_per_job);
     optional_line(sb, o, "TresPerNode", j->tres_per_node);
     optional_line(sb, o, "TresPerSocket", j->tres_per_socket);
-    if (j->has_cpus_per_task && !j->has_cpus_per_gpu && !names_cpu(j->tres_per_task)) {
+    if (cpus && !j->has_cpus_per_gpu && !names_cpu(j->tres_per_task)) {
         next_line(sb, o);
-        strbuf_addf(sb, "TresPerTask=cpu=%u%s%s", j->cpus_per_task, j->tres_per_task ? "," : "",
+        strbuf_addf(sb, "TresPerTask=cpu=%u%s%s", cpus, j->tres_per_task ? "," : "",
                     text_or(j->tres_per_task, ""));
     } else {
         optional_line(sb, o, "TresPerTask", j->tres_per_task);

@@ -320,7 +320,8 @@ uint32_t job_cpus(const Pst__JobRecord *j)
         return j->alloc->total_cpus;
     if (j->overcommit)
         return MAX(job_nodes(j), j->min_cpus); /* sized as with a task a node */
-    cpus = job_tasks(j) * (j->cpus_per_task ? j->cpus_per_task : 1);
+    cpus = job_tasks(j) *
+           MAX(j->has_asked_cpus_per_task ? j->asked_cpus_per_task : j->cpus_per_task, 1u);
     return MAX(cpus, j->min_cpus);
 }
 
@@ -395,7 +396,9 @@ void job_put_req_tres(struct strbuf *sb, const struct job_row *r)
 
 uint32_t job_min_cpus(const Pst__JobRecord *j)
 {
-    uint32_t each = j->cpus_per_task ? j->cpus_per_task : 1;
+    /* of CPUs that its memory adds, each node has those of one task alone at least */
+    bool asked = j->has_asked_cpus_per_task && j->num_tasks > 1;
+    uint32_t each = MAX(asked ? j->asked_cpus_per_task : j->cpus_per_task, 1u);
     uint32_t tasks = j->ntasks_per_node ? j->ntasks_per_node * each : each;
 
     return j->pn_min_cpus > tasks ? j->pn_min_cpus : tasks;

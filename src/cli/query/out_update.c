@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/job/jobtext.h"
@@ -39,6 +40,7 @@ static const struct row job_rows[] = {
     { "Contiguous", V_BOOL, "contiguous" },
     { "CoreSpec", V_NUMBER, "core_spec" },
     { "CPUsPerTask", V_NUMBER, "cpus_per_task" },
+    { "CpusPerTres", V_PER_GPU, "cpus_per_gpu" },
     { "Deadline", V_WHEN, "deadline_us", 3 },
     { "DelayBoot", V_DELAY, "delay_boot_s", 5 },
     { "Dependency", V_TEXT, "dependency", 3 },
@@ -47,13 +49,14 @@ static const struct row job_rows[] = {
     { "ExcNodeList", V_TEXT, "exc_nodes" },
     { "Extra", V_TEXT, "extra" },
     { "Features", V_TEXT, "features", 2 },
-    { "Gres", V_TEXT, "tres_per_node" },
+    { "Gres", V_GRES, "tres_per_node" },
     { "JobName", V_TEXT, "name", 4 },
     { "Name", V_TEXT, "name" },
     { "Licenses", V_TEXT, "licenses", 3 },
     { "MailType", V_MAIL, "mail_type" },
     { "MailUser", V_TEXT, "mail_user" },
     { "MCSLabel", V_TEXT, "mcs_label" },
+    { "MemPerTres", V_PER_GPU, "mem_per_gpu_mib" },
     { "MinCPUsNode", V_NUMBER, "pn_min_cpus" },
     { "MinMemoryCPU", V_CPU_MEM, "mem_per_cpu_mib" },
     { "MinMemoryNode", V_NODE_MEM, "mem_per_node_mib" },
@@ -90,6 +93,7 @@ static const struct row job_rows[] = {
     { "ThreadSpec", V_NUMBER, "core_spec", 0 },
     { "TimeLimit", V_JOB_LIMIT, "time_limit_min", 5 },
     { "TimeMin", V_MINUTES, "time_min_min", 5 },
+    { "TresBind", V_TEXT, "gpu_bind" },
     { "TresPerJob", V_TEXT, "tres_per_job" },
     { "TresPerNode", V_TEXT, "tres_per_node" },
     { "TresPerSocket", V_TEXT, "tres_per_socket" },
@@ -335,7 +339,7 @@ static int set_cpu_range(struct update *u, const char *text, struct err *err)
 {
     uint64_t least, most;
 
-    if (parse_range(text, &least, &most) < 0)
+    if (parse_range(text, &least, &most) < 0 || !least)
         return -EINVAL;
     (void)put_number(u, &u->job.base, "min_cpus", (int64_t)least);
     return most ? put_number(u, &u->job.base, "max_cpus", (int64_t)most)
@@ -698,6 +702,33 @@ static int set_part_value(struct update *u, const struct row *row, const char *t
     }
 }
 
+/* "gres/gpu:2": so much for each GPU. */
+static int set_per_gpu(struct update *u, const struct row *row, const char *text)
+{
+    uint64_t n;
+
+    if (strncmp(text, "gres/", 5) == 0)
+        text += 5;
+    if (strncmp(text, "gpu:", 4) != 0 || parse_u64(text + 4, 0, INT32_MAX, &n) < 0)
+        return -EINVAL;
+    return put_number(u, &u->job.base, row->field, (int64_t)n);
+}
+
+/* "gpu:1,nic" as the kinds of TRES that they are. */
+static int set_gres(struct update *u, const struct row *row, const char *text, struct err *err)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    while (*text) {
+        size_t n = strcspn(text, ",");
+
+        strbuf_addf(&sb, "%s%s%.*s", sb.len ? "," : "",
+                    strncmp(text, "gres/", 5) == 0 ? "" : "gres/", (int)n, text);
+        text += n + (text[n] == ',');
+    }
+    return put_text(u, &u->job.base, row->field, strbuf_str(&sb), err);
+}
+
 /* ---- any value ------------------------------------------------------------------------------- */
 
 static int set_job_mem(struct update *u, const struct row *row, const char *text, struct err *err)
@@ -732,6 +763,10 @@ static int set_value(struct update *u, enum update_kind kind, const struct row *
         return set_cpu_range(u, text, err);
     case V_SWITCHES:
         return set_switches(u, text);
+    case V_PER_GPU:
+        return set_per_gpu(u, row, text);
+    case V_GRES:
+        return set_gres(u, row, text, err);
     case V_CPU_MEM:
     case V_NODE_MEM:
         return set_job_mem(u, row, text, err);
@@ -799,6 +834,8 @@ int update_set(struct update *u, enum update_kind kind, const char *word, int64_
     text = !row || word[len] ? word + len + 1 : implied_value(row);
     if (!row || !text)
         return err_set(err, -EBADMSG, "Invalid input: %s", word);
+    if (sign && word[len] && kind == UPDATE_NODE)
+        return err_set(err, -ENOENT, "Update of this parameter is not supported: %s", word);
     if (sign && word[len] && row->value != V_JOB_LIMIT && row->value != V_PART_NODES)
         return update_fail(kind, row, word, text, err);
     r = set_value(u, kind, row, text, sign, now_us, &why);

@@ -31,6 +31,8 @@ static int fail_job_value(const struct row *row, const char *text, struct err *e
     case V_MAIL:
         return err_set(err, -EINVAL, "Invalid MailType: %s", text);
     case V_CPUS_RANGE:
+        if (*text && !text[digits])
+            return err_set(err, -EINVAL, ERROR "Invalid %s value: %s", row->key, text);
         return err_set(err, -EINVAL,
                        ERROR "Invalid numeric value \"%s\" for %s.\n" ERROR "Invalid %s value: %s",
                        text, row->key, key_told(row), text);

@@ -32,6 +32,8 @@ enum value {
     V_SWITCHES, /* "1@5:00" */
     V_CPU_MEM,  /* clears the per-node field */
     V_NODE_MEM, /* clears the per-CPU field */
+    V_PER_GPU,  /* "gres/gpu:2" */
+    V_GRES,
     V_MAIL,
     V_PRIORITY,
     V_OVERSUBSCRIBE,

@@ -31,8 +31,8 @@ struct licenses {
 /* The next "name[:|=|@...]count" of a list; false at its end.  The name is copied. */
 static bool next_license(const char **list, char **ret_name, uint64_t *ret_count)
 {
-    const char *p = *list + strspn(*list, ",|");
-    size_t len = strcspn(p, ",|"), name_len = strcspn(p, ":=,|");
+    const char *p = *list + strspn(*list, ",;|");
+    size_t len = strcspn(p, ",;|"), name_len = strcspn(p, ":=,;|");
     _cleanup_free_ char *count = NULL;
 
     if (!*p)

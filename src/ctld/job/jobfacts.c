@@ -74,10 +74,12 @@ int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst
         !(r->has_time_unlimited && r->time_unlimited && !set->has_time_limit_min) &&
         NEW(time_min_min) > NEW(time_limit_min))
         return ESLURM_INVALID_TIME_MIN_LIMIT;
-    if (set->has_num_tasks && (set->num_tasks == 0 || set->num_tasks < nodes))
+    if (set->has_num_tasks && set->num_tasks == 0)
+        return ESLURM_INVALID_CPU_COUNT;
+    if (set->has_num_tasks && set->num_tasks < nodes)
         return ESLURM_BAD_TASK_COUNT;
     if (set->has_min_cpus && set->min_cpus > cluster_cpus(c))
-        return ESLURM_INVALID_CPU_COUNT;
+        return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     if (set->has_pn_min_cpus && set->pn_min_cpus * nodes > (most ? most : cluster_cpus(c)))
         return ESLURM_INVALID_CPU_COUNT;
     return 0;

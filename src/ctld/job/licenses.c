@@ -6,10 +6,14 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/schedlink/schedfeed.h"
+#include "ctld/core/idlist.h"
 #include "ctld/core/service.h"
+#include "ctld/job/allocrecord.h"
 #include "feed/licensefeed.h"
+#include "fields.h"
 #include "model/account/assoc.h"
 
 enum { RESOURCE_ABSOLUTE = 1 }; /* ResourceRecord.flags */
@@ -96,6 +100,101 @@ void licenses_refresh(struct ctld *ctld)
     feed_licenses(ctld, text);
 }
 
+void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
+                   const char *request, Pst__JobRecord *set)
+{
+    char *granted = request ? licenses_granted(request) : NULL;
+
+    free(set->licenses_alloc);
+    set->licenses_alloc = granted;
+    if (!granted)
+        tx_clear(tx, JOB_F_LICENSES_ALLOC);
+    set->alloc = r->alloc; /* lent: AllocTRES counts licences */
+    alloc_bill(ctld, r->partition, granted, set);
+    set->alloc = NULL;
+}
+
+/* ---- licences that are gone ------------------------------------------------------------------ */
+
+/* A running job loses them; the caller frees what it has left, NULL for nothing. */
+static char *known_part(const struct ctld *ctld, const char *text)
+{
+    _cleanup_free_ char *copy = strdup(text);
+    _cleanup_val_(strbuf_done) struct strbuf left = STRBUF_INIT;
+    char *save = NULL, *ret = NULL;
+
+    for (char *w = copy ? strtok_r(copy, ",;|", &save) : NULL; w; w = strtok_r(NULL, ",;|", &save))
+        if (licenses_valid(ctld->conf, licenses_all(ctld), w))
+            strbuf_addf(&left, "%s%s", left.len ? "," : "", w);
+    return left.len && strbuf_detach(&left, &ret) == 0 ? ret : NULL;
+}
+
+static void take_away(struct ctld *ctld, Pst__Transaction *tx, const struct job *j)
+{
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+
+    set->licenses = known_part(ctld, j->rec->licenses_alloc);
+    if (!set->licenses)
+        tx_clear(tx, JOB_F_LICENSES);
+    licenses_hold(ctld, tx, j->rec, set->licenses, set);
+}
+
+/* A waiting job is held until somebody asks for others. */
+static void hold_back(Pst__Transaction *tx, const struct job *j)
+{
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&text, "License request '%s' is no longer valid, holding job", j->rec->licenses);
+    SET(set, priority, 0);
+    SET(set, held_by_user, false);
+    SET(set, reason, PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    (void)pb_set_str(&set->reason_text, strbuf_str(&text)); /* -ENOMEM: the word alone */
+}
+
+/* Does the job wait for, or hold, what is not there any more? */
+static bool misses_any(const struct ctld *ctld, const struct job *j)
+{
+    const char *text = job_is_pending(j->rec) ? (job_is_held(j->rec) ? NULL : j->rec->licenses)
+                       : job_is_ended(j->rec) ? NULL
+                                              : j->rec->licenses_alloc;
+
+    return text && *text && !licenses_valid(ctld->conf, licenses_all(ctld), text);
+}
+
+/* The configuration changed: jobs whose licences are gone wait, or run on without. */
+static void licenses_reconfigured(struct ctld *ctld)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    struct idlist lost = { 0 };
+    size_t pos = 0;
+    void *v;
+
+    licenses_refresh(ctld);
+    while ((v = idmap_next(&ctld->cluster->jobs, &pos))) {
+        const struct job *j = v;
+
+        if (!misses_any(ctld, j))
+            continue;
+        idlist_push(&lost, j->rec->job_id);
+        if (job_is_pending(j->rec))
+            hold_back(tx, j);
+        else
+            take_away(ctld, tx, j);
+    }
+    if (!lost.n)
+        tx_free(tx);
+    else if (!core_commit(ctld, tx))
+        log_error("the journal is full: jobs keep licences that are gone");
+    for (size_t i = 0; i < lost.n; i++) {
+        const struct job *j = cluster_job(ctld->cluster, lost.ids[i]);
+
+        if (j && !job_is_pending(j->rec) && !job_is_ended(j->rec))
+            feed_held_licenses(ctld, j);
+    }
+    free(lost.ids);
+}
+
 void licenses_forget(struct ctld *ctld)
 {
     free(ctld->licenses);
@@ -114,7 +213,7 @@ static int open_licenses(struct ctld *ctld, struct err *err)
 const struct ctld_service licenses_service = {
     .name = "licenses",
     .open = open_licenses,
-    .reconfigured = licenses_refresh,
+    .reconfigured = licenses_reconfigured,
     .acct_changed = licenses_refresh,
     .free = licenses_forget,
 };

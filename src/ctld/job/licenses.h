@@ -10,6 +10,10 @@
 /* Make the list anew and tell the scheduler when it is another one: the configuration or the
  * accounting records changed. */
 void licenses_refresh(struct ctld *ctld);
+/* Complete set, a patch of job r that runs: it holds what it now requests, NULL or "" for
+ * nothing. */
+void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
+                   const char *request, Pst__JobRecord *set);
 void licenses_forget(struct ctld *ctld);
 /* "matlab:10,ansys@lic1:4": what jobs can hold; borrowed until the next refresh. */
 static inline const char *licenses_all(const struct ctld *ctld)

@@ -109,6 +109,14 @@ static bool features_fit(const Pst__NodeUpdateRequest *req, const Pst__NodeRecor
     return features_within(active, available ? available : "");
 }
 
+/* Features that are named alone are all active; an empty list of active ones is no word that they
+ * are those available. */
+static void follow_features(Pst__Transaction *tx, const struct node *n, Pst__NodeRecord *set)
+{
+    if (set->features && !set->active_features && n->rec->active_features)
+        tx_clear(tx, NODE_F_ACTIVE_FEATURES);
+}
+
 /* Are these the devices that the node has?  None, and kinds without devices, always. */
 static bool gres_fits(const Pst__NodeRecord *n, const char *gres)
 {
@@ -192,6 +200,7 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         return SLURM_ERROR;
     if (!features_fit(req, n->rec, set))
         return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
+    follow_features(tx, n, set);
     if (set->gres && !gres_fits(n->rec, set->gres))
         return ESLURM_INVALID_GRES;
     SET(set, state, state);

@@ -15,6 +15,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/policy/policy_tres.h"
 #include "model/words/names.h"
+#include "model/words/reqtres.h"
 
 static const char *cluster_name(const struct ctld *ctld)
 {
@@ -287,8 +288,12 @@ void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
     Pst__JobRecord shown = *r; /* shallow */
 
-    /* --mincpus chooses nodes; it is not among the CPUs of ReqTRES */
+    /* --mincpus chooses nodes, and MaxMemPerCPU adds CPUs; ReqTRES has neither */
     shown.has_pn_min_cpus = false;
+    if (r->has_asked_cpus_per_task)
+        SET(&shown, cpus_per_task, MAX(r->asked_cpus_per_task, 1u));
+    if (!(r->has_asked_cpus_per_task && r->has_req_mem_mib)) /* else it was noted before */
+        SET(r, req_mem_mib, reqtres_mem_mib(r, p ? policy_least_memory(ctld->cluster, p) : 0));
     SET(r, req_billing,
         policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING,
                           false));

@@ -96,10 +96,20 @@ static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
     if (!copy || !licenses_parse(copy, &list))
         return 0;
     for (size_t i = 0; i < list.n; i++)
-        if (!list.any && strcmp(list.items[i].name, name) == 0)
+        if (strcmp(list.items[i].name, name) == 0)
             n += list.items[i].count;
     free(list.items);
     return n;
+}
+
+uint64_t policy_least_memory(const struct cluster *c, const struct partition *p)
+{
+    uint64_t least = UINT64_MAX;
+
+    BITMAP_FOREACH (p->nodes, id)
+        if (c->nodes[id])
+            least = MIN(least, c->nodes[id]->rec->real_memory_mib);
+    return least == UINT64_MAX ? 0 : least;
 }
 
 struct bill {

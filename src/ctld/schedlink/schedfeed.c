@@ -417,6 +417,11 @@ void feed_resv_gone(struct ctld *ctld, uint32_t resv_id)
 
 /* ---- parameters ------------------------------------------------------------------------------ */
 
+void feed_held_licenses(struct ctld *ctld, const struct job *j)
+{
+    feed_add(ctld, feed_of_held_licenses(j->rec));
+}
+
 void feed_licenses(struct ctld *ctld, const char *all)
 {
     feed_add(ctld, feed_of_name(FEED_LICENSES, all));

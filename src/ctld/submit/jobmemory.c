@@ -63,20 +63,50 @@ void jobmemory_default(const struct conf *conf, const Pst__PartitionRecord *p, P
         SET(r, mem_per_node_mib, conf_num(conf, CONF_DEF_MEM_PER_NODE)); /* 0 = all of the node */
 }
 
-void jobmemory_as_cpus(const struct conf *conf, const Pst__PartitionRecord *p, Pst__JobRecord *r)
+/* Memory by CPU: so many times the CPUs that it needs, each with a part of it. */
+static void spread_cpu_memory(Pst__JobRecord *r, uint64_t limit)
 {
-    uint64_t limit, per_node, times, cpus;
+    uint64_t times = (r->mem_per_cpu_mib + limit - 1) / limit;
+    uint64_t cpus = times * (r->has_cpus_per_task ? r->cpus_per_task : 1);
 
-    feed_max_memory(conf, p, &limit, &per_node);
-    if (!limit || !r->has_mem_per_cpu_mib || r->mem_per_cpu_mib <= limit ||
-        r->mem_per_cpu_mib > MEM_MAX_MIB)
-        return; /* the last is refused below */
-    times = (r->mem_per_cpu_mib + limit - 1) / limit;
-    cpus = times * (r->has_cpus_per_task ? r->cpus_per_task : 1);
     if (cpus > INT32_MAX)
         return;
     SET(r, cpus_per_task, (uint32_t)cpus);
     SET(r, mem_per_cpu_mib, (r->mem_per_cpu_mib + times - 1) / times);
+}
+
+/* Memory by node: so many CPUs on each node, shared by the tasks there. */
+static void spread_node_memory(Pst__JobRecord *r, uint64_t limit, uint64_t node_mib)
+{
+    uint64_t mem = r->mem_per_node_mib ? r->mem_per_node_mib : node_mib;
+    uint64_t cpus = (mem + limit - 1) / limit;
+    uint64_t tasks = (reqtres_tasks(r) - 1) / reqtres_nodes(r) + 1;
+
+    if (cpus > INT32_MAX || cpus <= tasks * (r->has_cpus_per_task ? r->cpus_per_task : 1))
+        return;
+    SET(r, cpus_per_task, (uint32_t)((cpus - 1) / tasks + 1));
+    if (!r->has_pn_min_cpus || r->pn_min_cpus < cpus)
+        SET(r, pn_min_cpus, (uint32_t)cpus);
+}
+
+void jobmemory_as_cpus(const struct conf *conf, const Pst__PartitionRecord *p, uint64_t node_mib,
+                       Pst__JobRecord *r)
+{
+    uint32_t asked = r->has_cpus_per_task ? r->cpus_per_task : 0;
+    uint64_t limit, per_node, mem;
+
+    feed_max_memory(conf, p, &limit, &per_node);
+    if (!limit || (r->has_mem_per_cpu_mib && r->mem_per_cpu_mib > MEM_MAX_MIB))
+        return; /* the last is refused below */
+    mem = reqtres_mem_mib(r, node_mib);
+    if (r->has_mem_per_cpu_mib && r->mem_per_cpu_mib > limit)
+        spread_cpu_memory(r, limit);
+    else if (r->has_mem_per_node_mib)
+        spread_node_memory(r, limit, node_mib);
+    if (r->cpus_per_task != asked) {
+        SET(r, asked_cpus_per_task, asked);
+        SET(r, req_mem_mib, mem);
+    }
 }
 
 int submit_sizes(const Pst__JobRecord *r)

@@ -17,6 +17,7 @@
 #include "ctld/policy/mcs.h"
 #include "ctld/policy/admission.h"
 #include "ctld/policy/policy.h"
+#include "ctld/policy/policy_tres.h"
 #include "ctld/resv/resv.h"
 #include "feed/licensefeed.h"
 #include "feed/records.h"
@@ -62,6 +63,10 @@ static void settle_placement(struct submission *s)
 {
     Pst__JobRecord *r = s->rec;
 
+    if (r->has_mem_per_cpu_mib && !r->mem_per_cpu_mib) { /* all of the node, as --mem=0 */
+        r->has_mem_per_cpu_mib = false;
+        SET(r, mem_per_node_mib, 0);
+    }
     if (r->has_core_spec && !conf_bool(s->ctld->conf, CONF_ALLOW_SPEC_RESOURCES_USAGE))
         r->has_core_spec = false;
     if (!r->has_ntasks_per_core &&
@@ -421,8 +426,9 @@ bool submission_check(struct submission *s)
            submission_check_partitions(s) && check_account(s) && check_label(s) &&
            default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
-            jobmemory_as_cpus(s->ctld->conf, s->first->rec, s->rec), settle_nodes(s),
-            settle_sharing(s), foresee_reason(s), true) &&
+            jobmemory_as_cpus(s->ctld->conf, s->first->rec,
+                              policy_least_memory(s->ctld->cluster, s->first), s->rec),
+            settle_nodes(s), settle_sharing(s), foresee_reason(s), true) &&
            check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
 }

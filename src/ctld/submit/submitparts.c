@@ -9,9 +9,11 @@
 #include "base/strbuf.h"
 #include "base/wordlist.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/submit/jobmemory.h"
 #include "ctld/submit/partrules.h"
 #include "ctld/submit/submission.h"
 #include "ctld/policy/policy.h"
+#include "ctld/policy/policy_tres.h"
 #include "ctld/schedlink/feasible.h"
 
 static bool group_allowed(const char *allow, const char *groups)
@@ -101,14 +103,16 @@ static int check_fit(struct submission *s, const struct partition *p, const char
     struct ctld *ctld = s->ctld;
     bool later = false, enforced = partrules_enforced(ctld->conf) != PART_ENFORCE_NO;
     int code = enforced ? partrules_check(ctld, p, s->rec) : 0;
+    Pst__JobRecord as = *s->rec; /* shallow */
 
     if (code != 0)
         return code;
-    code = submit_feasible(ctld, p, s->rec, &later, ret_hint);
+    jobmemory_as_cpus(ctld->conf, p->rec, policy_least_memory(ctld->cluster, p), &as);
+    code = submit_feasible(ctld, p, &as, &later, ret_hint);
     if (later && asks_only(s))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
     s->later = s->later || later;
-    if (code == 0 && !later && !submit_placeable(ctld, p, s->rec))
+    if (code == 0 && !later && !submit_placeable(ctld, p, &as))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)
         code = 0; /* nodes may change until it is released */

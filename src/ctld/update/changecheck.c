@@ -16,6 +16,7 @@
 #include "ctld/update/changecopy.h"
 #include "feed/licensefeed.h"
 #include "model/depend.h"
+#include "model/words/reqtres.h"
 #include "fields.h"
 #include "fieldtable.h"
 
@@ -157,6 +158,49 @@ static bool nodes_known(const struct job_change *c, const char *list)
     return !list || jobs_nodes_named(c->ctld->cluster, list, true, &set) == 0;
 }
 
+/* "gres/gpu:1,gres/nic": each with the name of its kind of TRES. */
+static bool names_tres(const char *list)
+{
+    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
+        if (strncmp(p, "gres/", 5) != 0 && strncmp(p, "license/", 8) != 0)
+            return false;
+    return true;
+}
+
+/* Devices by node and socket, and what is counted by GPU. */
+static int devices_check(const struct job_change *c, const Pst__JobRecord *r,
+                         const Pst__JobRecord *set)
+{
+    Pst__JobRecord as = *r; /* shallow */
+
+    if (set->has_core_spec && !conf_bool(c->ctld->conf, CONF_ALLOW_SPEC_RESOURCES_USAGE))
+        return ESLURM_ACCESS_DENIED;
+    if (!names_tres(set->tres_per_node))
+        return ESLURM_INVALID_TRES;
+    if (set->tres_per_socket && *set->tres_per_socket && !r->has_sockets_per_node &&
+        !set->has_sockets_per_node)
+        return ESLURM_INVALID_GRES;
+    as.tres_per_node = set->tres_per_node ? set->tres_per_node : r->tres_per_node;
+    as.tres_per_job = set->tres_per_job ? set->tres_per_job : r->tres_per_job;
+    as.tres_per_task = set->tres_per_task ? set->tres_per_task : r->tres_per_task;
+    as.tres_per_socket = set->tres_per_socket ? set->tres_per_socket : r->tres_per_socket;
+    return (set->has_cpus_per_gpu || set->has_mem_per_gpu_mib) && !reqtres_gres(&as, "gpu", NULL)
+               ? ESLURM_INVALID_GRES
+               : 0;
+}
+
+/* A partition and nodes of another one, in one change. */
+static bool nodes_elsewhere(const struct job_change *c, const Pst__JobRecord *set)
+{
+    _cleanup_(bitmap_free) struct bitmap *want = NULL;
+    const struct partition *p = set->partition && set->req_nodes && *set->req_nodes
+                                    ? cluster_partition(c->ctld->cluster, set->partition)
+                                    : NULL;
+
+    return p && jobs_nodes_named(c->ctld->cluster, set->req_nodes, true, &want) == 0 &&
+           (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes));
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct job_change *c, const struct job *j, const Pst__JobRecord *set)
 {
@@ -198,6 +242,11 @@ static int values_check(const struct job_change *c, const struct job *j, const P
         return code;
     if (!nodes_known(c, set->req_nodes) || !nodes_known(c, set->exc_nodes))
         return ESLURM_INVALID_NODE_NAME;
+    if (nodes_elsewhere(c, set))
+        return EAGAIN; /* as the incumbent has it */
+    code = devices_check(c, r, set);
+    if (code != 0)
+        return code;
     if (set->reservation && *set->reservation) {
         Pst__JobRecord as = *r; /* shallow */
 

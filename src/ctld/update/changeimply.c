@@ -8,11 +8,52 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "ctld/job/depends.h"
+#include "ctld/job/licenses.h"
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/update/changecopy.h"
 #include "model/depend.h"
+#include "model/words/reqtres.h"
 #include "fields.h"
+
+/* A job that runs gets other licences at once, or gives its own back. */
+static void hold_licenses(const struct job_change *c, Pst__Transaction *tx, const Pst__JobRecord *r,
+                          Pst__JobRecord *set)
+{
+    bool changed = set->licenses != NULL;
+
+    for (size_t i = 0; i < c->req->n_clear; i++)
+        changed = changed || c->req->clear[i] == JOB_F_LICENSES;
+    if (changed)
+        licenses_hold(c->ctld, tx, r, set->licenses, set);
+}
+
+/* More nodes, and more CPUs on each, are more CPUs in all. */
+static void more_cpus(const struct job *j, Pst__JobRecord *set)
+{
+    Pst__JobRecord job = *j->rec; /* shallow */
+    uint64_t cpus;
+
+    if (!job_is_pending(j->rec) || (!set->has_min_nodes && !set->has_pn_min_cpus))
+        return;
+    if (set->has_min_nodes)
+        SET(&job, min_nodes, set->min_nodes);
+    if (set->has_num_tasks)
+        SET(&job, num_tasks, set->num_tasks);
+    if (set->has_min_cpus)
+        SET(&job, min_cpus, set->min_cpus);
+    cpus = reqtres_nodes(&job) * (uint64_t)(set->has_pn_min_cpus ? set->pn_min_cpus : 1);
+    if (cpus > reqtres_cpus(&job) && cpus <= INT32_MAX)
+        SET(set, min_cpus, (uint32_t)cpus);
+}
+
+/* Does the change say how much memory, or of how many nodes?  (Not as MinMemoryCPU=0, which asks
+ * for all and is shown as before.) */
+static bool sizes_memory(const Pst__JobRecord *set)
+{
+    return set->has_mem_per_node_mib || (set->has_mem_per_cpu_mib && set->mem_per_cpu_mib) ||
+           set->has_min_nodes;
+}
 
 /* What a job that waits asks for then, as ReqTRES shows it. */
 static void note_asked(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
@@ -25,11 +66,16 @@ static void note_asked(const struct job_change *c, Pst__Transaction *tx, const s
     if (!job_is_pending(j->rec) || pb_dup(&j->rec->base, &copy) < 0)
         return; /* out of memory: it shows what it showed */
     job = (Pst__JobRecord *)copy;
+    job->has_mem_per_node_mib = job->has_mem_per_node_mib && !set->has_mem_per_cpu_mib;
+    job->has_mem_per_cpu_mib = job->has_mem_per_cpu_mib && !set->has_mem_per_node_mib;
+    job->has_req_mem_mib = job->has_req_mem_mib && !sizes_memory(set);
     if (pb_merge(copy, &set->base) == 0 && job->partition &&
         (name = strndup(job->partition, strcspn(job->partition, ",")))) {
         policy_note_asked(c->ctld, cluster_partition(c->ctld->cluster, name), job);
         if (job->req_billing != j->rec->req_billing)
             SET(set, req_billing, job->req_billing);
+        if (sizes_memory(set))
+            SET(set, req_mem_mib, job->req_mem_mib);
         if (!job->req_gres && j->rec->req_gres)
             tx_clear(tx, JOB_F_REQ_GRES);
         else if (job->req_gres &&
@@ -198,7 +244,16 @@ void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct
     least_nodes(c, tx, j, set);
     set_association(c, tx, j, set);
     set_label(c, tx, j, set);
+    if (set->has_cpus_per_task && !r->has_asked_cpus_per_task) /* what is shown stays */
+        SET(set, asked_cpus_per_task, r->has_cpus_per_task ? r->cpus_per_task : 0);
+    if (!job_is_pending(r))
+        hold_licenses(c, tx, r, set);
+    more_cpus(j, set);
     note_asked(c, tx, j, set);
+    if (set->has_mem_per_cpu_mib && !set->mem_per_cpu_mib) { /* all of the node */
+        set->has_mem_per_cpu_mib = false;
+        SET(set, mem_per_node_mib, 0);
+    }
     note_limit_set(c, r, set);
     if (set->has_mem_per_node_mib)
         tx_clear(tx, JOB_F_MEM_PER_CPU_MIB);

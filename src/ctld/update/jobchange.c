@@ -68,7 +68,8 @@ static int imply_defaults(const struct job_change *c, const struct job *j,
             code = imply_qos(c, j, own->set);
         else if (own->clear[i] == JOB_F_PARTITION && first)
             code = pb_set_str(&own->set->partition, first->rec->name) < 0 ? SLURM_ERROR : 0;
-        else
+        else if (own->clear[i] != JOB_F_MEM_PER_NODE_MIB || !own->set->has_mem_per_cpu_mib ||
+                 own->set->mem_per_cpu_mib) /* 0: all of the node (changeimply.c) */
             own->clear[kept++] = own->clear[i];
     }
     own->n_clear = kept;
@@ -104,6 +105,7 @@ static int commit_change(const struct job_change *c, struct job *j, uint64_t *re
         feed_end_time(c->ctld, j);
         if (c->req->set && c->req->set->has_requeue)
             feed_rank(c->ctld, j);
+        feed_held_licenses(c->ctld, j);
     } else if (j->rec->dependency) {
         depends_watch(c->ctld, j);
         if (!job_is_held(j->rec)) /* else at its release */

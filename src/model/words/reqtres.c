@@ -56,9 +56,10 @@ uint64_t reqtres_gres(const Pst__JobRecord *j, const char *name, const char *typ
     return (j->num_tasks + j->ntasks_per_gpu - 1) / j->ntasks_per_gpu;
 }
 
-static uint64_t cpus_asked(const Pst__JobRecord *j)
+uint64_t reqtres_cpus(const Pst__JobRecord *j)
 {
-    uint64_t cpus = (uint64_t)reqtres_tasks(j) * (j->cpus_per_task ? j->cpus_per_task : 1);
+    uint32_t each = j->has_asked_cpus_per_task ? j->asked_cpus_per_task : j->cpus_per_task;
+    uint64_t cpus = (uint64_t)reqtres_tasks(j) * MAX(each, 1u);
 
     if (j->overcommit)
         cpus = reqtres_nodes(j); /* sized as with a task a node */
@@ -69,6 +70,8 @@ static uint64_t cpus_asked(const Pst__JobRecord *j)
 
 static uint64_t mem_asked(const Pst__JobRecord *j, uint64_t cpus)
 {
+    if (j->has_req_mem_mib)
+        return j->req_mem_mib;
     if (j->has_mem_per_node_mib)
         return j->mem_per_node_mib ? j->mem_per_node_mib * reqtres_nodes(j)
                                    : alloc_mem_mib(j->alloc); /* all there is */
@@ -77,6 +80,16 @@ static uint64_t mem_asked(const Pst__JobRecord *j, uint64_t cpus)
     if (!j->has_mem_per_cpu_mib && j->has_def_mem_per_gpu_mib)
         return j->def_mem_per_gpu_mib * reqtres_gres(j, "gpu", NULL);
     return j->mem_per_cpu_mib * cpus;
+}
+
+uint64_t reqtres_mem_mib(const Pst__JobRecord *j, uint64_t node_mib)
+{
+    Pst__JobRecord as = *j; /* shallow */
+
+    as.has_req_mem_mib = false;
+    if (as.has_mem_per_node_mib && !as.mem_per_node_mib)
+        as.mem_per_node_mib = node_mib;
+    return mem_asked(&as, reqtres_cpus(&as));
 }
 
 void reqtres_put(struct strbuf *sb, const Pst__JobRecord *j, bool noconvert)
@@ -88,7 +101,7 @@ void reqtres_put(struct strbuf *sb, const Pst__JobRecord *j, bool noconvert)
         strbuf_add(sb, j->req_tres);
         return;
     }
-    cpus = cpus_asked(j);
+    cpus = reqtres_cpus(j);
     mem = mem_asked(j, cpus);
     strbuf_addf(sb, "cpu=%llu", (unsigned long long)cpus);
     if (mem) {

@@ -26,6 +26,8 @@ static bool over_memory(const struct part *p, const struct shape_key *k)
 {
     if (p->max_mem_per_cpu_mib && k->mem_per_cpu_mib > p->max_mem_per_cpu_mib)
         return true;
+    if (p->max_mem_per_node_mib && k->flags & SHAPE_MEM_PER_NODE && !k->mem_per_node_mib)
+        return true; /* all of the node */
     return p->max_mem_per_node_mib &&
            MAX(k->mem_per_node_mib, k->mem_per_cpu_mib * least_cpus(k)) > p->max_mem_per_node_mib;
 }

@@ -300,6 +300,15 @@ static bool required_down(const struct pick *p)
     return false;
 }
 
+/* Enough nodes are up, of another kind than the job asks for. */
+static bool others_up(const struct pick *p)
+{
+    const struct shape_key *k = p->k;
+
+    return (k->ngres || k->features_off != UINT32_MAX) &&
+           bitmap_count_and(p->part->nodes, p->s->up) >= MAX(k->min_nodes, 1u);
+}
+
 enum sched_why pick_verdict(struct pick *p)
 {
     struct pick idle = { .s = p->s, .cls = p->cls, .part = p->part, .idle = true };
@@ -314,7 +323,8 @@ enum sched_why pick_verdict(struct pick *p)
         if (pick_nodes(&idle) != 1)
             c->verdict = SCHED_WHY_BAD_CONSTRAINTS;
         else
-            c->verdict = required_down(p) ? SCHED_WHY_NODE_NOT_AVAIL : SCHED_WHY_NODES_UNAVAILABLE;
+            c->verdict = required_down(p) || others_up(&idle) ? SCHED_WHY_NODE_NOT_AVAIL
+                                                              : SCHED_WHY_NODES_UNAVAILABLE;
     }
     c->verdict_gen = p->s->up_gen + 1;
     return c->verdict;

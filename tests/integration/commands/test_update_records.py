@@ -7,7 +7,6 @@ CLUSTER = {"nodes": 2, "cpus": 8, "node_options": "Features=f1 TmpDisk=1000"}
 # what is set, what the record then holds
 JOB = [
     ("Contiguous=yes", "Contiguous=1"),
-    ("CoreSpec=1", "CoreSpec=1"),
     ("CPUsPerTask=2", "CPUs/Task=2"),
     ("Deadline=2040-01-01T00:00:00", "Deadline=2040-01-01T00:00:00"),
     ("EligibleTime=2040-01-01T00:00:00", "EligibleTime=2040-01-01T00:00:00"),
@@ -115,6 +114,14 @@ def test_job(c, setting, shown):
     c.run("scontrol", "update", f"JobId={job}", setting)
     assert shown in c.run("scontrol", "-o", "show", "job", job).out.split()
     c.run("scancel", job)
+
+
+def test_core_spec(make_cluster):
+    """Cores are set aside where AllowSpecResourcesUsage says so."""
+    c = make_cluster(conf="AllowSpecResourcesUsage=YES")
+    job = c.sbatch("--hold", wrap="true")
+    c.run("scontrol", "update", f"JobId={job}", "CoreSpec=1")
+    assert "CoreSpec=1" in c.run("scontrol", "-o", "show", "job", job).out.split()
 
 
 @pytest.fixture(scope="module")

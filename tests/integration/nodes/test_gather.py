@@ -284,7 +284,7 @@ def test_asked_for(make_cluster):
         assert asked(c.sbatch("-H", *options, wrap="true")) == want, options
     job = c.sbatch("-H", "--gres=gpu:1", wrap="true")
     c.run("scontrol", "update", f"jobid={job}", "gres=gpu:a100:2", "numtasks=2")
-    assert asked(job) == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
+    assert asked(job) == "cpu=2,mem=100M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
     c.run("scontrol", "release", job)
     c.wait_sacct(job, "COMPLETED")
     assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu:a100=2,gres/gpu=2,mem=200M,node=1"]]
