@@ -18,6 +18,7 @@ struct stepcpus_node {
 int stepcpus_pick(const struct bitmap *free_cpus, const struct stepcpus_node *node,
                   const char *dist, uint32_t cpt, uint32_t count, struct bitmap **ret);
 
-/* Add to taken what free_cpus has of the same cores: an exact step owns its cores whole.  -ENOMEM. */
+/* Add to taken what free_cpus has of the same cores: an exact step owns its cores whole.
+ * -ENOMEM. */
 int stepcpus_widen(const struct bitmap *free_cpus, const struct stepcpus_node *node,
                    struct bitmap *taken);

@@ -10,8 +10,8 @@
  * owns) has the tasks in its groups; *ret_dist (likewise) is set when the record's distribution
  * is another text than the request's: arbitrary, with its list as tasklayout() reads it.  Gives
  * 0, or ESLURM_NODES_BUSY (possible once other steps end),
- * ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ESLURM_INVALID_NODE_NAME ... and for ESLURM_INVALID_NODE_COUNT in err the
- * sentence that says which counts.  err may be NULL. */
+ * ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, ESLURM_INVALID_NODE_NAME ... and for
+ * ESLURM_INVALID_NODE_COUNT in err the sentence that says which counts.  err may be NULL. */
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
                     Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist, struct err *err);
 

@@ -612,7 +612,7 @@ static void test_steps(void **state)
     assert_int_equal(end->state, JOB_STATE(COMPLETED));
     protobuf_c_message_free_unpacked(&end->base, NULL);
     (void)snprintf(json, sizeof(json), "{'job_id':%u}", id);
-    assert_int_equal(ask(d, d->client, OP_STEP_CREATE, json, NULL), ESLURM_ALREADY_DONE);
+    assert_int_equal(ask(d, d->client, OP_STEP_CREATE, json, NULL), ESLURM_JOB_FINISHED);
     assert_int_equal(node_clean(n, id, run), 0);
     assert_job(d, id, "'state_flags':0");
     assert_int_equal(ask(d, d->client, OP_STEP_CREATE, "{'job_id':999}", NULL),
