@@ -162,7 +162,8 @@ static void add_membind(struct envlist *env, const char *text)
     membind_done(&b);
 }
 
-/* Any list of variables, also one with ALL in it, says that the user's environment was asked for. */
+/* Any list of variables, also one with ALL in it, says that the user's environment was asked
+ * for. */
 static bool tells_login(const char *export)
 {
     return export && strcasecmp(export, "ALL") != 0 && strcasecmp(export, "NIL") != 0;

@@ -265,7 +265,7 @@ int srun_het_step(struct srun *s, srun_spec_fn *fill)
     return status;
 }
 
-/* ---- parts in the nodes of a job that has no components ------------------------------------------ */
+/* ---- parts in the nodes of a job that has no components -------------------------------------- */
 
 static void push_nodes(struct hostlist *to, const char *names)
 {

@@ -78,6 +78,8 @@ int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst
         return ESLURM_INVALID_CPU_COUNT;
     if (set->has_num_tasks && set->num_tasks < nodes)
         return ESLURM_BAD_TASK_COUNT;
+    if (set->has_min_cpus && most && set->min_cpus > most)
+        return ESLURM_INVALID_CPU_COUNT;
     if (set->has_min_cpus && set->min_cpus > cluster_cpus(c))
         return ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE;
     if (set->has_pn_min_cpus && set->pn_min_cpus * nodes > (most ? most : cluster_cpus(c)))

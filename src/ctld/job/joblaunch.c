@@ -15,8 +15,8 @@
 #include "ctld/job/prologs.h"
 #include "ctld/submit/rlimits.h"
 
-/* CPUs of a node's share that the script may use: whole cores are allocated, and who asked for fewer
- * threads of each leaves the rest idle. */
+/* CPUs of a node's share that the script may use: whole cores are allocated, and who asked for
+ * fewer threads of each leaves the rest idle. */
 static uint32_t usable_cpus(struct ctld *ctld, const Pst__JobRecord *r, size_t position,
                             const Pst__AllocGroup *g)
 {

@@ -488,7 +488,8 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
     code = judge_places(f, &s);
-    if (code == 0 && p->rec->has_max_cpus_per_node) {
+    /* A task that is larger than that fits nowhere: selection refuses it (recording 57). */
+    if (code == 0 && p->rec->has_max_cpus_per_node && s.d.cpt <= p->rec->max_cpus_per_node) {
         const char *hint = s.hint;
 
         s.d.cpus_max = p->rec->max_cpus_per_node;

@@ -1,5 +1,5 @@
-/* nodedevices.h - a node's generic resources as users are told: with the types that shares of GPUs have from
- * their GPUs, and the sockets that devices are near to */
+/* nodedevices.h - a node's generic resources as users are told: with the types that shares of GPUs
+ * have from their GPUs, and the sockets that devices are near to */
 #pragma once
 
 #include "base/strbuf.h"
