@@ -27,8 +27,8 @@ MAY = {
     "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
 }
-ALSO = {"cli": {"model/words/efficiency.h", "model/words/names.h", "model/words/nodedevices.h", "model/words/nodespec.h", "model/words/reqtres.h", "model/words/resvwords.h",
-                "model/words/stepuse.h", "model/words/alloccpus.h"}}
+ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
+                                                         "resvwords", "stepuse")}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h",

@@ -81,8 +81,15 @@ def main():
     ever = history()
     tap.check("no line of the lock was ever lost",
               [f"{LOCK} had: {line}; put the line back, or reserve the number in proto/*.proto"
-               for line in sorted((ever or set()) - set(lock)) if line.startswith("op ") or not reserved(schema, line)])
+               for line in sorted((ever or set()) - set(lock))
+               if not (answers_now(lock, line) if line.startswith("op ") else reserved(schema, line))])
     tap.end()
+
+
+def answers_now(lock, line):
+    """An operation that was answered by nothing may answer something: older callers skip its fields."""
+    same, _, reply = line.rpartition(" ")
+    return reply == "pst.Empty" and any(other.rpartition(" ")[0] == same for other in lock)
 
 
 def reserved(schema, line):

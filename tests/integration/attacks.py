@@ -226,7 +226,7 @@ def garbage(port, count, tcp=False):
         for _ in range(count):
             s = connect(port, tcp)
             try:
-                s.sendall(b"GET / HTTP/1.0\r\nHost: x\r\n\r\n")
+                s.sendall(b"SSH-2.0-x\r\n" if tcp else b"GET / HTTP/1.0\r\nHost: x\r\n\r\n")
                 while s.recv(65536):
                     pass
             except OSError:

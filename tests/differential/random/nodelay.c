@@ -1,4 +1,5 @@
-// Preloaded into the peer: its messages leave in two writes, and each then waits 40 ms for an acknowledgement.
+// Preloaded into the peer: its messages leave in two writes, and each then waits 40 ms for an
+// acknowledgement.
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -111,10 +111,13 @@ QOS_FIELDS = {
     "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1"), "LimitFactor": ("1.5", "-1"),
 }
 
+# Options of sbatch that salloc and srun do not take, or with another meaning.
+NO_ALLOCATION = ("-a", "-o", "--parsable", "--test-only", "-D", "--kill-on-invalid-dep=", "--export=", "-Z")
 SQUEUE_LETTERS = "aABcCdDEfFgGhHiIjJkKlLmnNoOpPqrRStTuUvwWxXyYzZ"
 # Not boardspernode, maxcpus, maxnodes, ntpernode: N/A or 0 for what was not asked for (47).
 SQUEUE_FIELDS = ("account", "arrayjobid", "arraytaskid", "batchflag", "command", "comment", "contiguous", "cores",
-                 "corespec", "cpuspertask", "deadline", "dependency", "feature", "groupname", "jobarrayid", "jobid", "licenses", "minmemory", "mintmpdisk", "name", "nice", "nodelist", "ntpercore", "numcpus", "numnodes",
+                 "corespec", "cpuspertask", "deadline", "dependency", "feature", "groupname", "jobarrayid", "jobid",
+                 "licenses", "minmemory", "mintmpdisk", "name", "nice", "nodelist", "ntpercore", "numcpus", "numnodes",
                  "numtasks", "oversubscribe", "partition", "priority", "qos", "reason", "reqnodes", "reservation", "restartcnt", "state",
                  "statecompact", "timelimit", "tres-per-node", "userid", "username", "wckey", "workdir", "schednodes", "nosuch", "hetjobid")
 SINFO_LETTERS = "aAbBcCdDfFgGhHIlLmnNpPrRsStTuUvwXYzZ"  # not %i: the reservation, newer
@@ -284,7 +287,7 @@ class World:
     def salloc(self):
         options = self.rng.sample(sorted(SUBMIT), self.rng.choice((0, 1, 2)))
         words = " ".join(o + (v if o.startswith("--") else f" {v}" if v else "")
-                         for o in options for v in [self.fill(self.pick(SUBMIT[o]))] if o not in ("-a", "-o", "--parsable", "--test-only", "-D", "--kill-on-invalid-dep=", "--export=", "-Z"))
+                         for o in options if o not in NO_ALLOCATION for v in [self.fill(self.pick(SUBMIT[o]))])
         program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
         return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
 

@@ -108,7 +108,7 @@ def compare(c, got, section, job, array=None, drop=()):
             continue  # it is passed on from whoever runs the tests
         elif not re.fullmatch(regex, got[name]):
             wrong.append(f"{name} is {got[name]!r}, not {value!r}")
-    known = set(want) | set(drop) | DEVICES | (LAUNCHERS if "salloc" in section[0] else set())
+    known = set(want) | set(drop) | DEVICES | (LAUNCHERS if "salloc" in section[0] or section[0] == "task" else set())
     if section == ("hook", "epilog_task"):
         known |= set(SECTIONS[("hook", "prolog_task")])  # ours also knows the step
     wrong += [f"unexpected {name}={value}" for name, value in sorted(got.items()) if name not in known]

@@ -285,7 +285,7 @@ def test_steps_wait_for_each_other(c):
                                  "while ! squeue -hs -o %i | grep -q '\\.0$'; do sleep .05; done\n"
                                  "srun --het-group=0,1 echo two &\nsleep .5; touch go; wait\n")
     job = int(c.run("sbatch", "-W", "w.sh").out.split()[-1])
-    assert (c.work / f"slurm-{job}.out").read_text() == "one\ntwo\ntwo\n"
+    assert (c.work / f"slurm-{job}.out").read_text() == f"one\nsrun: Step created for StepId={job}.1\ntwo\ntwo\n"
 
 
 @pytest.mark.parametrize("args, text", [

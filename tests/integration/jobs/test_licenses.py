@@ -28,9 +28,9 @@ def test_counted_and_shown(c):
     assert c.refused("scontrol", "show", "lic", "nosuch") == (
         'scontrol: error: query "nosuch" matched zero licenses.\n')
     job = c.job(a)
-    assert (job["Licenses"], job["LicensesAlloc"]) == ("matlab:3,ansys", "matlab:3,ansys:1")
+    assert (job["Licenses"], job["LicensesAlloc"]) == ("matlab:3,ansys", "matlab:3;ansys:1")
     assert c.run("squeue", "-h", "-j", a, "-o", "%W").out == "matlab:3,ansys\n"
-    assert c.run("squeue", "-h", "-j", a, "-O", "LicensesAlloc:.20").out.strip() == "matlab:3,ansys:1"
+    assert c.run("squeue", "-h", "-j", a, "-O", "LicensesAlloc:.20").out.strip() == "matlab:3;ansys:1"
     c.run("scancel", a, b)
     wait_until(lambda: show(c) == SHOWN.format(0, 4, 0, 10), "all are free again")
 
@@ -130,7 +130,7 @@ def test_remote(make_cluster):
 
 
 def test_taken_away_from_who_waits(make_cluster):
-    """A licence that the file names no more starts nobody; it is given when it is back."""
+    """Who waits for a licence that the file names no more is held; released, it is given when it is back."""
     c = make_cluster(nodes=1, conf="KillWait=1\nLicenses=matlab:10\nSchedulerParameters=bf_interval=1")
     first = c.sbatch("-L", "matlab:8", wrap="sleep 1000")
     c.wait_state(first, "RUNNING")
@@ -141,7 +141,8 @@ def test_taken_away_from_who_waits(make_cluster):
     c.run("scontrol", "reconfigure")
     c.run("scancel", first)
     c.wait_end(c.sbatch(wrap="true"))
-    reason(c, second, "Licenses")
+    reason(c, second, "License request 'matlab:8' is no longer valid, holding job")
     c.conf.write_text(text)
     c.run("scontrol", "reconfigure")
+    c.run("scontrol", "release", second)
     c.wait_state(second, "RUNNING")

@@ -77,5 +77,5 @@ def test_processes_of_jobs(c):
     assert [str(job), "batch"] in [line.split() for line in c.run("scontrol", "liststeps").out.splitlines()]
     told = c.run("scontrol", "pidinfo", one[1].split()[0]).out
     assert re.fullmatch(rf"Slurm JobId={job} ends at \d{{4}}-\S+\nslurm_get_rem_time is (29\d|300)\n", told), told
-    assert c.refused("scontrol", "listpids", "9999999") == "JobId=9999999 does not exist on node (null).\n"
+    assert c.refused("scontrol", "listpids", "9999999") == "There are no steps for job 9999999 on node (null).\n"
     assert c.refused("scontrol", "pidinfo", "1") == "Failed to locate job for requested pid\n"

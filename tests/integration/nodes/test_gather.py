@@ -287,9 +287,9 @@ def test_asked_for(make_cluster):
     assert asked(job) == "cpu=2,mem=100M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
     c.run("scontrol", "release", job)
     c.wait_sacct(job, "COMPLETED")
-    assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu:a100=2,gres/gpu=2,mem=200M,node=1"]]
+    assert c.sacct("-X", "-j", job, "-o", "ReqTRES") == [["billing=10,cpu=2,gres/gpu:a100=2,gres/gpu=2,mem=100M,node=1"]]
     shown = json.loads(c.run("scontrol", "show", "job", job, "--json").out)["jobs"][0]
-    assert shown["tres_req_str"] == "cpu=2,mem=200M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
+    assert shown["tres_req_str"] == "cpu=2,mem=100M,node=1,billing=10,gres/gpu=2,gres/gpu:a100=2"
 
 
 SHARE = """import mmap, os, sys, time

@@ -243,7 +243,7 @@ def test_memory_of_cpus(c):
     c.run("scontrol", "update", "partitionname=main", "maxmempercpu=50")
     try:
         shown = c.job(c.sbatch("-H", "-n2", "--mem-per-cpu=120", wrap="true"))
-        assert (shown["NumCPUs"], shown["CPUs/Task"], shown["MinMemoryCPU"]) == ("6", "3", "40M")
+        assert (shown["NumCPUs"], shown["CPUs/Task"], shown["MinMemoryCPU"]) == ("2", "3", "40M")  # NumCPUs as asked for
     finally:
         c.run("scontrol", "update", "partitionname=main", "maxmempercpu=0")
 

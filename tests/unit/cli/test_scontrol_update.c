@@ -241,8 +241,8 @@ static void test_partitions(void **state)
 
 static void test_every_key(void **state)
 {
-    static const char *const values[] = { "1",   "yes",  "UP",   "now",  "10", "DRAIN",
-                                          "END", "root", "core", "NODE", "off" };
+    static const char *const values[] = { "1",   "yes",  "UP",   "now",  "10",  "DRAIN",
+                                          "END", "root", "core", "NODE", "off", "gpu:1" };
 
     (void)state;
     for (int kind = UPDATE_JOB; kind <= UPDATE_PART; kind++) {

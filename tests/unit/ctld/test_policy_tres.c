@@ -117,7 +117,10 @@ static const struct {
     /* licences are the job's, wherever it runs */
     { { .nodes = 2, .licenses = "matlab:3,ansys:1" }, MATLAB, 3, 3 },
     { { .licenses = "matlab" }, MATLAB, 1, 1 },
-    { { .licenses = "matlab:1|ansys:2" }, MATLAB, 0, 0 }, /* one of them, not known which */
+    { { .licenses = "matlab:1|ansys:2" },
+      MATLAB,
+      1,
+      1 }, /* one of them: the first, as 26.05.3 shows */
 };
 
 static void put_number(protobuf_c_boolean *has, uint32_t *to, uint32_t value)
