@@ -183,21 +183,30 @@ static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *lice
     }
 }
 
+/* "cpu=4,mem=400M,node=2". */
+static void put_sizes(struct strbuf *sb, const Pst__Alloc *a)
+{
+    uint64_t mem = 0;
+    char size[32];
+
+    for (size_t g = 0; g < a->n_groups; g++)
+        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
+    strbuf_addf(sb, "cpu=%u", a->total_cpus);
+    if (mem) {
+        size_mib_fmt(mem, false, size, sizeof(size));
+        strbuf_addf(sb, ",mem=%s", size);
+    }
+    strbuf_addf(sb, ",node=%zu", a->n_node_ids);
+}
+
 char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billing,
                       const char *tracked)
 {
     struct strbuf sb = STRBUF_INIT;
-    uint64_t mem = 0;
-    char size[32], *text = NULL;
+    char *text = NULL;
 
-    for (size_t g = 0; g < a->n_groups; g++)
-        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
-    strbuf_addf(&sb, "cpu=%u", a->total_cpus);
-    if (mem) {
-        size_mib_fmt(mem, false, size, sizeof(size));
-        strbuf_addf(&sb, ",mem=%s", size);
-    }
-    strbuf_addf(&sb, ",node=%zu,billing=%llu", a->n_node_ids, (unsigned long long)billing);
+    put_sizes(&sb, a);
+    strbuf_addf(&sb, ",billing=%llu", (unsigned long long)billing);
     put_tracked(&sb, a, licenses, tracked);
     return strbuf_detach(&sb, &text) < 0 ? must(NULL) : text;
 }
@@ -205,17 +214,8 @@ char *alloc_tres_text(const Pst__Alloc *a, const char *licenses, uint64_t billin
 char *alloc_step_tres(const Pst__Alloc *a, const char *tracked)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
-    uint64_t mem = 0;
-    char size[32];
 
-    for (size_t g = 0; g < a->n_groups; g++)
-        mem += a->groups[g]->mem_mib * a->groups[g]->nodes;
-    strbuf_addf(&sb, "cpu=%u", a->total_cpus);
-    if (mem) {
-        size_mib_fmt(mem, false, size, sizeof(size));
-        strbuf_addf(&sb, ",mem=%s", size);
-    }
-    strbuf_addf(&sb, ",node=%zu", a->n_node_ids);
+    put_sizes(&sb, a);
     put_tracked(&sb, a, NULL, tracked);
     return must(wordlist_sorted(strbuf_str(&sb)));
 }

@@ -9,6 +9,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "base/wordlist.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
@@ -24,7 +25,7 @@ static uint32_t usable_cpus(struct ctld *ctld, const Pst__JobRecord *r, size_t p
     uint32_t threads = n ? MAX(n->rec->threads_per_core, 1u) : 1,
              wanted = r->has_threads_per_core ? r->threads_per_core : threads;
 
-    if (r->hint && strstr(r->hint, "nomultithread"))
+    if (wordlist_has(r->hint, "nomultithread"))
         wanted = 1;
     return wanted && wanted < threads ? MAX(g->cpus / threads * wanted, 1u) : g->cpus;
 }

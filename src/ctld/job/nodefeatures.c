@@ -1,19 +1,10 @@
 /* nodefeatures.c - which nodes have a feature; see nodefeatures.h */
 #include "ctld/job/nodefeatures.h"
 
-#include <string.h>
-
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "sched/base/constraint.h"
 #include "wire/errors.h"
-
-static bool list_has(const char *list, const char *name, size_t len)
-{
-    for (const char *p = list; p && *p; p += strcspn(p, ","), p += *p == ',')
-        if (strcspn(p, ",") == len && strncmp(p, name, len) == 0)
-            return true;
-    return false;
-}
 
 const struct bitmap *nodes_with_feature(void *arg, const char *name, size_t len)
 {
@@ -23,8 +14,9 @@ const struct bitmap *nodes_with_feature(void *arg, const char *name, size_t len)
     for (uint32_t i = 0; i < f->cluster->nnodes; i++) {
         const struct node *n = f->cluster->nodes[i];
 
-        if (n && list_has(n->rec->active_features ? n->rec->active_features : n->rec->features,
-                          name, len))
+        if (n &&
+            wordlist_has_n(n->rec->active_features ? n->rec->active_features : n->rec->features,
+                           name, len))
             bitmap_set(f->set, i);
     }
     f->unknown = f->unknown || bitmap_empty(f->set);

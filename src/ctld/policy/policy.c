@@ -293,7 +293,7 @@ void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__
     if (r->has_asked_cpus_per_task)
         SET(&shown, cpus_per_task, MAX(r->asked_cpus_per_task, 1u));
     if (!(r->has_asked_cpus_per_task && r->has_req_mem_mib)) /* else it was noted before */
-        SET(r, req_mem_mib, reqtres_mem_mib(r, p ? policy_least_memory(ctld->cluster, p) : 0));
+        SET(r, req_mem_mib, reqtres_mem_mib(r, policy_whole_memory(ctld->cluster, p, r)));
     SET(r, req_billing,
         policy_tres_asked(ctld->cluster->am, p, billing_sum_of(ctld->conf), &shown, AM_TRES_BILLING,
                           false));

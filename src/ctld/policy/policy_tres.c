@@ -102,10 +102,13 @@ static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
     return n;
 }
 
-uint64_t policy_least_memory(const struct cluster *c, const struct partition *p)
+uint64_t policy_whole_memory(const struct cluster *c, const struct partition *p,
+                             const Pst__JobRecord *r)
 {
     uint64_t least = UINT64_MAX;
 
+    if (!p || !r->has_mem_per_node_mib || r->mem_per_node_mib)
+        return 0;
     BITMAP_FOREACH (p->nodes, id)
         if (c->nodes[id])
             least = MIN(least, c->nodes[id]->rec->real_memory_mib);

@@ -27,5 +27,7 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
 /* What r asks for of the GRES that `tracked` (AccountingStorageTRES, may be NULL) names, appended:
  * "gres/gpu=2,gres/gpu:a100=2". */
 void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char *tracked);
-/* The memory of the partition's smallest node. */
-uint64_t policy_least_memory(const struct cluster *c, const struct partition *p);
+/* What r asks for of a node by --mem=0: the memory of p's smallest node.  0 where r asks otherwise,
+ * so that only such a job costs a look at each node. */
+uint64_t policy_whole_memory(const struct cluster *c, const struct partition *p,
+                             const Pst__JobRecord *r);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gres/grestext.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
@@ -37,14 +38,10 @@ static bool asks_devices(const Pst__JobRecord *r)
 
 static bool has_gpus(const char *gres)
 {
-    for (const char *p = gres ? gres : ""; *p; p += *p == ',') {
-        size_t len = strcspn(p, ",:");
+    bool any = false;
 
-        if (len == 3 && strncmp(p, "gpu", 3) == 0)
-            return true;
-        p += strcspn(p, ",");
-    }
-    return false;
+    (void)gres_text_count(gres, "gpu", NULL, &any); /* how many does not matter */
+    return any;
 }
 
 /* Has every node of the partition GPUs?  Then it is there for jobs that use them. */

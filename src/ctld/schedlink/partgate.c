@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/rights.h"
 #include "ctld/front/view.h"
@@ -31,10 +32,10 @@ bool partgate_shut(const struct ctld *ctld, const struct partition *p, const Pst
 static struct partition *next_partition(const struct ctld *ctld, const char **list)
 {
     size_t n = strcspn(*list, ",");
-    _cleanup_free_ char *name = strndup(*list, n);
+    _cleanup_free_ char *name = must(strndup(*list, n)); /* else a shut partition stood open */
 
     *list += n + ((*list)[n] == ',');
-    return name ? cluster_partition(ctld->cluster, name) : NULL;
+    return cluster_partition(ctld->cluster, name);
 }
 
 bool partgate_any(const struct ctld *ctld, const Pst__JobRecord *r)

@@ -58,7 +58,7 @@ static bool wrong_nodes(const struct ctld *ctld, const struct partition *p, cons
 static bool over_memory(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r)
 {
     uint64_t per_cpu, per_node;
-    uint64_t cpus = r->has_cpus_per_task ? r->cpus_per_task : 1;
+    uint64_t cpus = MAX(r->cpus_per_task, 1u);
 
     feed_max_memory(ctld->conf, p->rec, &per_cpu, &per_node);
     if (!per_node)
@@ -70,12 +70,17 @@ static bool over_memory(const struct ctld *ctld, const struct partition *p, cons
 
 static bool over_cpus(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r)
 {
-    uint64_t cpus = 0, each = r->has_cpus_per_task && r->cpus_per_task ? r->cpus_per_task : 1;
+    uint64_t asked = (uint64_t)reqtres_tasks(r) * MAX(r->cpus_per_task, 1u), cpus = 0;
 
-    BITMAP_FOREACH (p->nodes, id)
+    if (r->overcommit)
+        return false;
+    BITMAP_FOREACH (p->nodes, id) {
         if (ctld->cluster->nodes[id])
             cpus += ctld->cluster->nodes[id]->rec->cpus;
-    return !r->overcommit && reqtres_tasks(r) > cpus / each;
+        if (cpus >= asked)
+            return false; /* most jobs ask for few: the first nodes are enough */
+    }
+    return true;
 }
 
 /* A partition that gives whole nodes, and fewer CPUs of a node than it has, gives none. */

@@ -427,7 +427,7 @@ bool submission_check(struct submission *s)
            default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
-                              policy_least_memory(s->ctld->cluster, s->first), s->rec),
+                              policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),
             settle_nodes(s), settle_sharing(s), foresee_reason(s), true) &&
            check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);

@@ -107,7 +107,7 @@ static int check_fit(struct submission *s, const struct partition *p, const char
 
     if (code != 0)
         return code;
-    jobmemory_as_cpus(ctld->conf, p->rec, policy_least_memory(ctld->cluster, p), &as);
+    jobmemory_as_cpus(ctld->conf, p->rec, policy_whole_memory(ctld->cluster, p, &as), &as);
     code = submit_feasible(ctld, p, &as, &later, ret_hint);
     if (later && asks_only(s))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */

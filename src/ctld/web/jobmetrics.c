@@ -4,10 +4,7 @@
 #include "ctld/front/view.h"
 #include "ctld/web/tallies.h"
 
-/* Every job of the view, with what it counts for. */
-static void each_job(const struct view *view,
-                     void (*fn)(void *ctx, const Pst__JobRecord *job, const struct job_tally *one),
-                     void *ctx)
+void jobmetrics_each(const struct view *view, jobmetrics_fn *fn, void *ctx)
 {
     const struct vrec *r;
     size_t pos = 0;
@@ -43,7 +40,7 @@ void jobmetrics_cluster(const struct view *view, struct strbuf *sb)
     struct tallies all = { 0 };
 
     (void)tallies_row(&all, "all"); /* without a job every count is 0 */
-    each_job(view, count_job, &all);
+    jobmetrics_each(view, count_job, &all);
     tallies_write_jobs(&all, TALLY_TOTAL, "slurm_jobs", NULL, sb);
     tallies_done(&all);
 }
@@ -64,7 +61,7 @@ void jobmetrics_who(const struct view *view, struct strbuf *sb)
 {
     struct who who = { 0 };
 
-    each_job(view, count_who, &who);
+    jobmetrics_each(view, count_who, &who);
     tallies_write_jobs(&who.users, TALLY_TOTAL, "slurm_user_jobs", "username", sb);
     tallies_write_jobs(&who.accounts, TALLY_TOTAL, "slurm_account_jobs", "account", sb);
     tallies_done(&who.users);

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "ctld/front/view.h"
 #include "ctld/web/exposition.h"
+#include "ctld/web/jobmetrics.h"
 #include "ctld/web/tallies.h"
 
 static const struct {
@@ -144,26 +145,17 @@ static bool read_parts(struct tallies *parts, const struct view *view)
 }
 
 /* A job counts in the partition that it runs in; one that waits, in each that it may run in. */
-static void count_jobs(struct tallies *parts, const struct view *view)
+static void count_job(void *ctx, const Pst__JobRecord *job, const struct job_tally *one)
 {
-    const struct vrec *r;
-    size_t pos = 0;
+    struct tallies *parts = ctx;
+    _cleanup_free_ char *names = job->partition ? strdup(job->partition) : NULL;
+    char *rest = names, *name;
 
-    while ((r = view_next(&view->tables[VIEW_JOBS], &pos))) {
-        Pst__JobRecord *job = pst__job_record__unpack(NULL, r->len, r->data);
-        char *rest = job ? job->partition : NULL, *name;
-        struct job_tally one;
+    while ((name = rest ? strsep(&rest, ",") : NULL)) {
+        struct tally_row *row = tallies_find(parts, name);
 
-        if (job)
-            metrictally_job(job, &one);
-        while ((name = rest ? strsep(&rest, ",") : NULL)) {
-            struct tally_row *row = tallies_find(parts, name);
-
-            if (row)
-                metrictally_add(&row->jobs, &one);
-        }
-        if (job)
-            pst__job_record__free_unpacked(job, NULL);
+        if (row)
+            metrictally_add(&row->jobs, one);
     }
 }
 
@@ -196,7 +188,7 @@ void nodemetrics_parts(const struct view *view, struct strbuf *sb)
         sb->failed = true;
         return;
     }
-    count_jobs(&parts, view);
+    jobmetrics_each(view, count_job, &parts);
     exposition_gauge(sb, "slurm_partitions", "Partitions of the cluster", parts.n);
     tallies_write_jobs(&parts, TALLY_PART, "slurm_partition_jobs", "partition", sb);
     for (size_t i = 0; i < NODE_COUNTERS; i++) {
