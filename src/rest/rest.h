@@ -1,0 +1,45 @@
+/* rest.h - the REST API: a server of HTTP whose paths are the operations of the commands
+ *
+ * slurmrestd runs one.  Rows (restcall.h) say what each path does; the schema (restschema.h) says
+ * what bodies hold and makes /openapi/v3.  A connection has a thread of its own, so that a handler
+ * may wait for a daemon; there are at most `connections` of them.
+ *
+ * The server decides nothing: it passes the caller's token to the daemon that answers, which
+ * verifies it.  Callers are strangers: 64 KiB of headers, 16 MiB of body nested 32 deep, 60 s
+ * without a byte. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+struct conf;
+struct rest;
+
+struct rest_config {
+    const struct conf *conf; /* slurm.conf in client scope; borrowed for the server's life */
+    bool jwt;                /* rest_auth/jwt: tokens in headers */
+    bool local;              /* rest_auth/local: the user at the other end of a UNIX socket */
+    bool become_user;        /* ... may be any user, and the answer is for that user */
+    unsigned versions;       /* bit n: v0.0.n is served */
+    unsigned plugins;        /* bit of enum rest_plugin */
+    unsigned connections;    /* at most; 0: 124 */
+};
+
+/* Errors: -ENOMEM. */
+int rest_new(const struct rest_config *config, struct rest **ret, struct err *err);
+/* Listen on "[http://]HOST:PORT", ":PORT" or "unix:PATH" ("unix:/PATH", "unix:///PATH").  Errors:
+ * -EINVAL no such address, errors of bind(2), -EAGAIN no thread. */
+int rest_listen(struct rest *rest, const char *address, struct err *err);
+/* Serve one connection: fd is taken. */
+int rest_take(struct rest *rest, int fd, struct err *err);
+/* Wait until the connections of rest_take() have ended. */
+void rest_wait(struct rest *rest);
+/* Ends the connections: waits for answers being made, at most for a moment.  Always NULL. */
+struct rest *rest_free(struct rest *rest);
+
+/* The OpenAPI document of the plugins and versions served; caller frees.  -ENOMEM. */
+int rest_openapi(unsigned plugins, unsigned versions, bool yaml, char **ret);
