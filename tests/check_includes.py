@@ -21,7 +21,7 @@ MAY = {
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
-    "lua": BASE, "daemon": BASE | {"conf"},
+    "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf"},
     "spank": BASE, "http": {"base", "wire"},
     "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
     "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files

@@ -309,9 +309,9 @@ static void json_main(struct json *js, const Pst__DiagReply *d)
     json_time(js, "req_time", d->now_us);
     json_time(js, "req_time_start", d->since_us);
     json_counters(js, head, ARRAY_SIZE(head));
-    json_object(js, "schedule_exit");
+    json_map(js, "schedule_exit");
     json_counters(js, exits, ARRAY_SIZE(exits));
-    json_object_end(js);
+    json_map_end(js);
     json_counters(js, jobs, ARRAY_SIZE(jobs));
     json_time(js, "job_states_ts", d->now_us);
 }
@@ -350,9 +350,9 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
     };
 
     json_counters(js, cycles, ARRAY_SIZE(cycles));
-    json_object(js, "bf_exit");
+    json_map(js, "bf_exit");
     json_counters(js, exits, ARRAY_SIZE(exits));
-    json_object_end(js);
+    json_map_end(js);
     json_counters(js, rest, ARRAY_SIZE(rest));
     json_time(js, "bf_when_last_cycle", d->bf_when_us);
     json_bool(js, "bf_active", false);
@@ -385,7 +385,7 @@ static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
 /* No call is queued or dropped here: a connection waits its turn. */
 static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
 {
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "type_id", op_number(rpc->name));
     json_str(js, "message_type", rpc->name);
     json_int(js, "count", (int64_t)rpc->count);
@@ -394,22 +394,22 @@ static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
     json_int(js, "cycle_last", 0);
     json_int(js, "cycle_max", 0);
     json_cost(js, rpc->count, rpc->total_us);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void json_user(struct json *js, const Pst__UserStat *user)
 {
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "user_id", user->uid);
     json_str(js, "user", user_of(user));
     json_int(js, "count", (int64_t)user->count);
     json_cost(js, user->count, user->total_us);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void json_diag(struct json *js, const Pst__DiagReply *d)
 {
-    json_object(js, "statistics");
+    json_map(js, "statistics");
     json_main(js, d);
     json_backfill(js, d);
     json_list(js, "rpcs_by_message_type");
@@ -424,7 +424,7 @@ static void json_diag(struct json *js, const Pst__DiagReply *d)
     json_list_end(js);
     json_list(js, "pending_rpcs_by_hostlist");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* -------------------------------------------------------------------------------------------------

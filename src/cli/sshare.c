@@ -456,16 +456,16 @@ static void walk_tree(struct sshare *s, const struct share *w, unsigned depth, u
 
 static void put_number(struct json *js, const char *key, bool set, double value)
 {
-    json_object(js, key);
+    json_map(js, key);
     json_bool(js, "set", set && !isinf(value));
     json_bool(js, "infinite", set && isinf(value));
     json_double(js, "number", set && !isinf(value) ? value : 0);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void json_tres(const struct sshare *s, const struct share *w, struct json *js)
 {
-    json_object(js, "tres");
+    json_map(js, "tres");
     for (int list = 0; list < 3; list++) {
         static const char *const names[] = { "run_seconds", "group_minutes", "usage" };
 
@@ -474,7 +474,7 @@ static void json_tres(const struct sshare *s, const struct share *w, struct json
             const Pst__ShareTres *t = tres_of(w, s->names->tres[i]->tres_id);
             bool limited = t && t->has_grp_mins;
 
-            json_object(js, NULL);
+            json_map(js, NULL);
             json_str(js, "name", s->names->tres[i]->name);
             if (list == 0)
                 json_set(js, "value", t ? t->run_s : 0);
@@ -482,11 +482,11 @@ static void json_tres(const struct sshare *s, const struct share *w, struct json
                 json_number(js, "value", limited, !limited, limited ? (uint64_t)t->grp_mins : 0);
             else
                 json_double(js, "value", t ? t->used_s : 0);
-            json_object_end(js);
+            json_map_end(js);
         }
         json_list_end(js);
     }
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_json(struct sshare *s, const struct share *w, unsigned depth)
@@ -495,7 +495,7 @@ static void put_json(struct sshare *s, const struct share *w, unsigned depth)
     struct json *js = &s->js;
 
     (void)depth;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "id", r->assoc_id);
     json_str(js, "cluster", conf_str(s->cli.conf, CONF_CLUSTER_NAME));
     json_str(js, "name", r->user ? r->user : r->account);
@@ -508,12 +508,12 @@ static void put_json(struct sshare *s, const struct share *w, unsigned depth)
     put_number(js, "effective_usage", true, r->effective_usage);
     put_number(js, "usage_normalized", r->has_norm_usage, r->norm_usage);
     json_int(js, "usage", (int64_t)r->raw_usage);
-    json_object(js, "fairshare");
+    json_map(js, "fairshare");
     put_number(js, "factor", true, r->factor);
     put_number(js, "level", r->has_level, r->level);
-    json_object_end(js);
+    json_map_end(js);
     json_one(js, "type", r->user ? "USER" : "ASSOCIATION");
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void list_json(struct sshare *s, const struct share *root, int argc, char **argv)
@@ -522,13 +522,13 @@ static void list_json(struct sshare *s, const struct share *root, int argc, char
 
     json_begin(js, &s->out, json_option_style(&s->json));
     js->plain_null = s->json.complex;
-    json_object(js, "shares");
+    json_map(js, "shares");
     json_list(js, "shares");
     if (root)
         walk_tree(s, root, 0, 0, put_json);
     json_list_end(js);
     json_int(js, "total_shares", (int64_t)s->n);
-    json_object_end(js);
+    json_map_end(js);
     json_meta(js, argc, argv, conf_str(s->cli.conf, CONF_CLUSTER_NAME),
               conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(js);

@@ -29,10 +29,16 @@ typedef unsigned http_allow_fn(void *ctx, const struct http_request *r, struct e
 enum http_status {
     HTTP_OK = 200,
     HTTP_NO_CONTENT = 204,
+    HTTP_NOT_MODIFIED = 304,
+    HTTP_BAD_REQUEST = 400,
     HTTP_UNAUTHORIZED = 401, /* nobody is known to ask */
     HTTP_FORBIDDEN = 403,    /* another may */
     HTTP_NOT_FOUND = 404,
+    HTTP_TOO_LARGE = 413,
+    HTTP_MEDIA_TYPE = 415,    /* neither JSON nor YAML */
+    HTTP_UNPROCESSABLE = 422, /* understood, and refused */
     HTTP_FAILED = 500,
+    HTTP_UNAVAILABLE = 503, /* later */
 };
 
 struct http_path {

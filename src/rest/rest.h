@@ -18,15 +18,18 @@
 
 struct conf;
 struct rest;
+struct rest_row;
 
 struct rest_config {
     const struct conf *conf; /* slurm.conf in client scope; borrowed for the server's life */
-    bool jwt;                /* rest_auth/jwt: tokens in headers */
-    bool local;              /* rest_auth/local: the user at the other end of a UNIX socket */
-    bool become_user;        /* ... may be any user, and the answer is for that user */
-    unsigned versions;       /* bit n: v0.0.n is served */
-    unsigned plugins;        /* bit of enum rest_plugin */
-    unsigned connections;    /* at most; 0: 124 */
+    /* What is served: tables, NULL ends them (restrows.h) */
+    const struct rest_row *const *rows;
+    bool jwt;             /* rest_auth/jwt: tokens in headers */
+    bool local;           /* rest_auth/local: the user at the other end of a UNIX socket */
+    bool become_user;     /* ... may be any user, and the answer is for that user */
+    uint64_t versions;    /* bit n: v0.0.n is served */
+    unsigned plugins;     /* bit of enum rest_plugin */
+    unsigned connections; /* at most; 0: 124 */
 };
 
 /* Errors: -ENOMEM. */
@@ -42,4 +45,4 @@ void rest_wait(struct rest *rest);
 struct rest *rest_free(struct rest *rest);
 
 /* The OpenAPI document of the plugins and versions served; caller frees.  -ENOMEM. */
-int rest_openapi(unsigned plugins, unsigned versions, bool yaml, char **ret);
+int rest_openapi(unsigned plugins, uint64_t versions, bool yaml, char **ret);

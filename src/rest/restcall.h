@@ -27,10 +27,10 @@ struct rest_call;
 /* Nothing to return: the answer, its status and its errors are in the call. */
 typedef void rest_handler(struct rest_call *call);
 
-enum rest_plugin { /* "plugin" in the answer's meta; the first part of the path */
-    REST_SLURM,    /* openapi/slurmctld, /slurm/ */
-    REST_SLURMDB,  /* openapi/slurmdbd, /slurmdb/ */
-    REST_UTIL,     /* openapi/util, /util/ */
+enum rest_plugin {               /* "plugin" in the answer's meta; the first part of the path */
+                   REST_SLURM,   /* openapi/slurmctld, /slurm/ */
+                   REST_SLURMDB, /* openapi/slurmdbd, /slurmdb/ */
+                   REST_UTIL,    /* openapi/util, /util/ */
 };
 
 #define REST_OLDEST 42u /* of v0.0.42 */
@@ -77,10 +77,14 @@ const char *rest_query(const struct rest_call *call, const char *name);
 bool rest_query_flag(const struct rest_call *call, const char *name, const char *flag);
 /* Is the query word true: present with "", "true", "1" or "yes"? */
 bool rest_query_true(const struct rest_call *call, const char *name);
-/* A time in seconds since 1970 in microseconds; 0 when it is not there.  false: an error was noted. */
+/* A time in seconds since 1970 in microseconds; 0 when it is not there.  false: an error was
+ * noted. */
 bool rest_query_time(struct rest_call *call, const char *name, int64_t *ret_us);
 
 const struct conf *rest_conf(const struct rest_call *call); /* slurm.conf in client scope */
+
+/* A header of the request; borrowed; NULL: not there. */
+const char *rest_header(const struct rest_call *call, const char *name);
 
 /* ---- asking the daemons as the caller -------------------------------------------------------- */
 
@@ -117,15 +121,15 @@ int rest_flush(struct rest_call *call);
 
 /* ---- values of bodies ------------------------------------------------------------------------ */
 
-/* A number that may be unset or infinite: 5, "5", null, "INFINITE", {"set":true,"number":5}. */
+/* A number that may be unset or infinite: 7, "7", null, "INFINITE", {"set":true,"number":7}. */
 struct rest_number {
     bool set, infinite;
     uint64_t value; /* also of a fraction, cut; see real */
     double real;
 };
 struct rest_number rest_number(const json_t *value); /* NULL: unset */
-/* A member's text; a number or truth as text; NULL: not there, null, or a container.  Borrowed from
- * the body or, made, from the call. */
+/* A member's text, borrowed; NULL: not there, or no text.  (The schema has made texts of numbers
+ * where a text belongs.) */
 const char *rest_text(const json_t *object, const char *key);
 bool rest_true(const json_t *object, const char *key);
 /* Words of a list of texts, or a text itself, joined by commas; caller frees.  NULL: not there or

@@ -27,7 +27,10 @@ struct client_target {
     const char *munge_socket; /* NULL = default */
     bool use_munge;           /* AuthType=auth/munge */
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
-    int timeout_ms;           /* connect and each call, MessageTimeout */
+    /* With a token or on the local socket: the user to act for, whom root and SlurmUser may name;
+     * NULL or empty = oneself */
+    const char *act_as;
+    int timeout_ms; /* connect and each call, MessageTimeout */
     const char *program;
     /* the service that we mean to reach, which it must prove: "slurmdbd", "slurmd"; NULL =
      * "slurmctld" */

@@ -1,6 +1,6 @@
 /* errors.h - the codes that travel in an Error reply, and the sentences users of Slurm know
  *
- * X(symbol, number, standard text): one table, nothing else lists them.  Numbers below 9000 are
+ * X(symbol, number, standard text): one table, nothing else lists them.  Numbers below 19000 are
  * Slurm's where Slurm has one, since REST answers and exit codes (number modulo 256) show them; our
  * own start at 19000. */
 #pragma once
@@ -203,6 +203,25 @@
     X(ESLURM_COORD_NO_INCREASE_JOB_LIMIT, 7012,                                                    \
       "Coordinators can not increase job limits beyond the parent ones")                           \
     X(ESLURM_MISSING_TIME_LIMIT, 8000, "Time limit specification required, but not provided")      \
+    X(ESLURM_REST_INVALID_QUERY, 9000, "Query empty or not RFC7320 compliant")                     \
+    X(ESLURM_REST_FAIL_PARSING, 9001, "Failure during parsing")                                    \
+    X(ESLURM_REST_INVALID_JOBS_DESC, 9002,                                                         \
+      "Jobs description entry not found, empty or not dictionary or list")                         \
+    X(ESLURM_REST_EMPTY_RESULT, 9003, "Nothing found with query")                                  \
+    X(ESLURM_REST_MISSING_UID, 9004, "Missing UNIX user in the system")                            \
+    X(ESLURM_REST_MISSING_GID, 9005, "Missing UNIX group in the system")                           \
+    X(ESLURM_REST_UNKNOWN_URL, 9006,                                                               \
+      "Unable to find requested URL endpoint. "                                                    \
+      "Please query the '/openapi/v3' endpoint or visit "                                          \
+      "'https://slurm.schedmd.com/rest_api.html' for the OpenAPI specification which includes a "  \
+      "list of all possible slurmrestd endpoints.")                                                \
+    X(ESLURM_REST_UNKNOWN_URL_METHOD, 9007,                                                        \
+      "Requested HTTP query method is not supported at URL endpoint. "                             \
+      "Please query the '/openapi/v3' endpoint or visit "                                          \
+      "'https://slurm.schedmd.com/rest_api.html' for the OpenAPI specification which includes a "  \
+      "list of all possible slurmrestd endpoints.")                                                \
+    X(ESLURM_REST_AUTH_FAIL, 9008, "Authentication failure")                                       \
+    X(ESLURM_REST_QUERY_UNMET, 9009, "Query requirements not met")                                 \
     /* our own */                                                                                  \
     X(EPST_BAD_REQUEST, 19001, "Request is malformed or too large")                                \
     X(EPST_VERSION, 19002, "Protocol versions of client and server have nothing in common")        \

@@ -13,10 +13,10 @@
 
 static void put_cpu(struct json *js, const char *key, uint64_t us)
 {
-    json_object(js, key);
+    json_map(js, key);
     json_int(js, "seconds", (int64_t)(us / 1000000));
     json_int(js, "microseconds", (int64_t)(us % 1000000));
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* "cpu=2,mem=200M,node=1,gres/gpu:a100=1" as objects.  Ids are Slurm's fixed ones, 0 for others. */
@@ -42,13 +42,13 @@ static void put_tres(struct json *js, const char *key, const char *text)
         for (size_t i = 0; i < ARRAY_SIZE(known); i++)
             if (strlen(known[i].type) == type_len && strncmp(known[i].type, text, type_len) == 0)
                 id = known[i].id;
-        json_object(js, NULL);
+        json_map(js, NULL);
         json_str_n(js, "type", text, type_len);
         json_str_n(js, "name", type_len < name_len ? text + type_len + 1 : "",
                    type_len < name_len ? name_len - type_len - 1 : 0);
         json_int(js, "id", id);
         json_int(js, "count", (int64_t)count);
-        json_object_end(js);
+        json_map_end(js);
         text += len + (text[len] == ',');
     }
     json_list_end(js);
@@ -81,7 +81,7 @@ static void put_use(struct json *js, const char *key, const Pst__StepUsage *u, b
     static const char *const lists[] = { "max", "min", "average", "total" };
     size_t n = incoming ? ARRAY_SIZE(in) : ARRAY_SIZE(out);
 
-    json_object(js, key);
+    json_map(js, key);
     for (size_t k = 0; k < ARRAY_SIZE(lists); k++) {
         json_list(js, lists[k]);
         for (size_t i = 0; i < n; i++) {
@@ -95,16 +95,16 @@ static void put_use(struct json *js, const char *key, const Pst__StepUsage *u, b
 
             if (!t)
                 continue;
-            json_object(js, NULL);
+            json_map(js, NULL);
             json_str(js, "type", incoming ? in[i].type : out[i].type);
             json_str(js, "name", incoming ? in[i].name : out[i].name);
             json_int(js, "id", incoming ? in[i].id : out[i].id);
             json_int(js, "count", (int64_t)(kind == PST__USE_KIND__USE_CPU ? value / 1000 : value));
-            json_object_end(js);
+            json_map_end(js);
         }
         json_list_end(js);
     }
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* ---- steps ----------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ static void step_time(struct json *js, const struct sacct_row *r)
     uint64_t user_us, sys_us;
 
     sacct_cpu_us(r, &user_us, &sys_us);
-    json_object(js, "time");
+    json_map(js, "time");
     json_int(js, "elapsed", sacct_elapsed_s(r));
     json_time(js, "end", names_job_state_terminal((unsigned)s->state) ? s->end_us : 0);
     json_time(js, "start", s->start_us);
@@ -124,14 +124,14 @@ static void step_time(struct json *js, const struct sacct_row *r)
     json_number(js, "limit", s->has_time_limit_min, !s->has_time_limit_min, s->time_limit_min);
     put_cpu(js, "total", user_us + sys_us);
     put_cpu(js, "user", user_us);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void step_nodes_object(struct json *js, const Pst__StepRecord *s)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
 
-    json_object(js, "nodes");
+    json_map(js, "nodes");
     json_int(js, "count", step_nodes(s));
     json_str(js, "range", step_nodelist(s));
     json_list(js, "list");
@@ -139,10 +139,10 @@ static void step_nodes_object(struct json *js, const Pst__StepRecord *s)
         for (size_t i = 0; i < hostlist_count(hl); i++)
             json_str(js, NULL, hostlist_nth(hl, i));
     json_list_end(js);
-    json_object_end(js);
-    json_object(js, "tasks");
+    json_map_end(js);
+    json_map(js, "tasks");
     json_int(js, "count", step_tasks(s));
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void step_identity(struct json *js, const struct sacct_row *r)
@@ -152,7 +152,7 @@ static void step_identity(struct json *js, const struct sacct_row *r)
     struct step_row row = { .step = s, .now_us = r->now_us };
 
     step_put_id(&id, &row);
-    json_object(js, "step");
+    json_map(js, "step");
     json_str(js, "id", strbuf_str(&id));
     json_str(js, "name", step_display_name(s));
     json_str(js, "stderr", s->std_err);
@@ -161,7 +161,7 @@ static void step_identity(struct json *js, const struct sacct_row *r)
     json_str(js, "stderr_expanded", s->std_err);
     json_str(js, "stdin_expanded", s->std_in);
     json_str(js, "stdout_expanded", s->std_out);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_step(struct json *js, const struct sacct_row *r)
@@ -169,59 +169,59 @@ static void put_step(struct json *js, const struct sacct_row *r)
     _cleanup_val_(strbuf_done) struct strbuf tres = STRBUF_INIT;
     const Pst__StepRecord *s = r->step;
 
-    json_object(js, NULL);
+    json_map(js, NULL);
     step_time(js, r);
     json_exit_code(js, "exit_code", s->exit_status, false);
     step_nodes_object(js, s);
-    json_object(js, "CPU");
-    json_object(js, "requested_frequency");
+    json_map(js, "CPU");
+    json_map(js, "requested_frequency");
     json_unset(js, "min");
     json_unset(js, "max");
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "governor", "Unknown");
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "kill_request_user", s->has_cancel_uid ? user_name_of(s->cancel_uid) : "");
     json_one(js, "state", names_step_state((unsigned)s->state));
-    json_object(js, "statistics");
-    json_object(js, "CPU");
+    json_map(js, "statistics");
+    json_map(js, "CPU");
     json_int(js, "actual_frequency",
              s->usage ? (int64_t)(s->usage->freq_khz / MAX(s->usage->tasks, 1u)) : 0);
-    json_object_end(js);
-    json_object(js, "energy");
+    json_map_end(js);
+    json_map(js, "energy");
     json_set(js, "consumed", s->usage ? (int64_t)s->usage->energy_j : 0);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
     step_identity(js, r);
     json_str(js, "submit_line", s->submit_line);
-    json_object(js, "task");
+    json_map(js, "task");
     json_str(js, "distribution", step_distribution(s) ? step_distribution(s) : "Unknown");
-    json_object_end(js);
-    json_object(js, "tres");
+    json_map_end(js);
+    json_map(js, "tres");
     put_use(js, "requested", s->usage, true);
     put_use(js, "consumed", s->usage, false);
     step_put_tres(&tres, s);
     put_tres(js, "allocated",
              s->step_id == NAMES_STEP_EXTERN ? r->acct->job->alloc_tres : strbuf_str(&tres));
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 static void job_array(struct json *js, const Pst__JobRecord *j)
 {
-    json_object(js, "array");
+    json_map(js, "array");
     json_int(js, "job_id", j->array_job_id);
-    json_object(js, "limits");
-    json_object(js, "max");
-    json_object(js, "running");
+    json_map(js, "limits");
+    json_map(js, "max");
+    json_map(js, "running");
     json_int(js, "tasks", j->array_task_throttle);
-    json_object_end(js);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
+    json_map_end(js);
     json_number(js, "task_id", j->array_job_id && j->has_array_task_id, false, j->array_task_id);
     json_str(js, "task", j->array_tasks);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void job_time(struct json *js, const struct sacct_row *r)
@@ -234,7 +234,7 @@ static void job_time(struct json *js, const struct sacct_row *r)
     uint64_t user_us, sys_us;
 
     sacct_cpu_us(r, &user_us, &sys_us);
-    json_object(js, "time");
+    json_map(js, "time");
     json_int(js, "elapsed", sacct_elapsed_s(r));
     json_int(js, "eligible", j->eligible_us / USEC_PER_SEC);
     json_int(js, "end",
@@ -247,7 +247,7 @@ static void job_time(struct json *js, const struct sacct_row *r)
     json_number(js, "limit", limited && !unlimited, unlimited, minutes);
     put_cpu(js, "total", user_us + sys_us);
     put_cpu(js, "user", user_us);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void job_head(struct json *js, const struct sacct_row *r)
@@ -255,20 +255,20 @@ static void job_head(struct json *js, const struct sacct_row *r)
     const Pst__JobRecord *j = r->acct->job;
 
     json_str(js, "account", j->account);
-    json_object(js, "comment");
+    json_map(js, "comment");
     json_str(js, "administrator", j->admin_comment);
     json_str(js, "job", j->comment);
     json_str(js, "system", "");
-    json_object_end(js);
+    json_map_end(js);
     json_int(js, "allocation_nodes", j->alloc ? (int64_t)j->alloc->n_node_ids : 0);
     job_array(js, j);
-    json_object(js, "association");
+    json_map(js, "association");
     json_str(js, "account", "");
     json_str(js, "cluster", r->cluster);
     json_str(js, "partition", "");
     json_str(js, "user", "");
     json_int(js, "id", j->has_assoc_id ? j->assoc_id : 0);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "block", "");
     json_str(js, "cluster", r->cluster);
     json_str(js, "constraints", j->features);
@@ -283,19 +283,19 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_list(js, "flags");
     json_list_end(js);
     json_str(js, "group", job_group(j));
-    json_object(js, "het");
+    json_map(js, "het");
     json_int(js, "job_id", j->het_job_id);
     if (j->het_job_id)
         json_set(js, "job_offset", j->het_offset);
     else
         json_unset(js, "job_offset");
-    json_object_end(js);
+    json_map_end(js);
     json_int(js, "job_id", j->job_id);
     json_str(js, "name", j->name);
     json_str(js, "licenses", j->licenses);
-    json_object(js, "mcs");
+    json_map(js, "mcs");
     json_str(js, "label", j->mcs_label);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void job_middle(struct json *js, const struct sacct_row *r)
@@ -309,19 +309,19 @@ static void job_middle(struct json *js, const struct sacct_row *r)
     json_set(js, "priority", j->has_cur_priority ? j->cur_priority : j->priority);
     json_str(js, "qos", j->qos);
     json_str(js, "qosreq", "");
-    json_object(js, "required");
+    json_map(js, "required");
     json_int(js, "CPUs", MAX(MAX(j->num_tasks, 1u) * MAX(j->cpus_per_task, 1u), j->min_cpus));
     json_number(js, "memory_per_cpu", !j->has_mem_per_node_mib && j->has_mem_per_cpu_mib, false,
                 j->mem_per_cpu_mib);
     json_number(js, "memory_per_node", j->has_mem_per_node_mib, false, j->mem_per_node_mib);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "kill_request_user", j->has_cancel_uid ? user_name_of(j->cancel_uid) : "");
     json_int(js, "restart_cnt", j->restart_count);
-    json_object(js, "reservation");
+    json_map(js, "reservation");
     json_int(js, "id", j->resv_id);
     json_str(js, "name", j->reservation);
     json_str(js, "requested", j->req_reservation ? j->req_reservation : j->reservation);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "script", "");
     json_int(js, "segment_size", j->segment_size);
     json_str(js, "original_sluid", j->sluid);
@@ -334,7 +334,7 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     struct job_row row = { .job = j, .now_us = now_us, .cluster = cluster };
     _cleanup_val_(strbuf_done) struct strbuf asked = STRBUF_INIT;
 
-    json_object(js, NULL);
+    json_map(js, NULL);
     job_head(js, &r);
     job_middle(js, &r);
     put_file(js, "stdin_expanded", &row, JOB_STDIN);
@@ -343,10 +343,10 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     json_str(js, "stdout", job_file_pattern(j, JOB_STDOUT));
     json_str(js, "stderr", job_file_pattern(j, JOB_STDERR));
     json_str(js, "stdin", job_file_pattern(j, JOB_STDIN));
-    json_object(js, "state");
+    json_map(js, "state");
     json_one(js, "current", sacct_job_state(j));
     json_str(js, "reason", j->start_us > 0 ? "None" : job_reason(&row));
-    json_object_end(js);
+    json_map_end(js);
     json_list(js, "steps");
     for (size_t i = 0; i < a->n_steps; i++) {
         r.step = a->steps[i];
@@ -354,20 +354,20 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     }
     json_list_end(js);
     json_str(js, "submit_line", j->submit_line);
-    json_object(js, "tres");
+    json_map(js, "tres");
     put_tres(js, "allocated", j->alloc_tres);
     job_put_req_tres(&asked, &row);
     put_tres(js, "requested", strbuf_str(&asked));
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "used_gres", "");
     json_str(js, "user", job_user(j));
-    json_object(js, "wckey");
+    json_map(js, "wckey");
     json_str(js, "wckey", j->wckey ? j->wckey + (j->wckey[0] == '*') : NULL);
     json_list(js, "flags");
     if (j->wckey && j->wckey[0] == '*')
         json_str(js, NULL, "ASSIGNED_DEFAULT");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "working_directory", j->work_dir);
-    json_object_end(js);
+    json_map_end(js);
 }

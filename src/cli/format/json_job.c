@@ -81,11 +81,11 @@ static void put_billable(struct json *js, const Pst__JobRecord *j)
         json_unset(js, "billable_tres");
         return;
     }
-    json_object(js, "billable_tres");
+    json_map(js, "billable_tres");
     json_bool(js, "set", true);
     json_bool(js, "infinite", false);
     json_double(js, "number", job_cpus(j));
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_times(struct json *js, const struct job_row *r)
@@ -152,20 +152,20 @@ static void put_allocation(struct json *js, const Pst__Alloc *alloc)
         const Pst__AllocGroup *group = alloc->groups[g];
 
         for (uint32_t i = 0; i < group->nodes && index < n; i++, index++) {
-            json_object(js, NULL);
+            json_map(js, NULL);
             json_int(js, "index", (int64_t)index);
             json_str(js, "name", single ? alloc->nodes : hostlist_nth(hl, index));
-            json_object(js, "cpus");
+            json_map(js, "cpus");
             json_int(js, "count", group->cpus);
             json_int(js, "used", group->cpus);
-            json_object_end(js);
-            json_object(js, "memory");
+            json_map_end(js);
+            json_map(js, "memory");
             json_int(js, "used", (int64_t)group->mem_mib);
             json_int(js, "allocated", (int64_t)group->mem_mib);
-            json_object_end(js);
+            json_map_end(js);
             json_list(js, "sockets");
             json_list_end(js);
-            json_object_end(js);
+            json_map_end(js);
         }
     }
 }
@@ -186,13 +186,13 @@ static void put_resources(struct json *js, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     if (!j->alloc) {
-        json_null(js, "job_resources");
+        json_nil(js, "job_resources");
         return;
     }
-    json_object(js, "job_resources");
+    json_map(js, "job_resources");
     {
         json_select_type(js, r->select_type);
-        json_object(js, "nodes");
+        json_map(js, "nodes");
         json_int(js, "count", job_nodes(j));
         json_one(js, "select_type",
                  j->exclusive == 1  ? "RESERVED"
@@ -203,11 +203,11 @@ static void put_resources(struct json *js, const struct job_row *r)
         json_list(js, "allocation");
         put_allocation(js, j->alloc);
         json_list_end(js);
-        json_object_end(js);
+        json_map_end(js);
         json_int(js, "cpus", job_cpus(j));
         optional_number(js, "threads_per_core", j->threads_per_core, j->threads_per_core);
     }
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* JSON has words of its own for some events. */
@@ -304,7 +304,7 @@ static void put_request(struct json *js, const struct job_row *r)
 
 static void put_step_id(struct json *js, const Pst__JobRecord *j)
 {
-    json_object(js, "step_id");
+    json_map(js, "step_id");
     json_str(js, "sluid", j->sluid);
     json_set(js, "job_id", j->job_id);
     if (j->het_job_id)
@@ -312,7 +312,7 @@ static void put_step_id(struct json *js, const Pst__JobRecord *j)
     else
         json_unset(js, "step_het_component");
     json_str(js, "step_id", "entire");
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_files(struct json *js, const struct job_row *r)
@@ -337,10 +337,10 @@ static void put_files(struct json *js, const struct job_row *r)
 
 void json_job_state(struct json *js, const struct job_row *r)
 {
-    json_object(js, NULL);
+    json_map(js, NULL);
     PUT_MADE(js, "job_id", job_put_id(sb, r));
     put_states(js, "state", r);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 void json_job(struct json *js, const struct job_row *r)
@@ -349,7 +349,7 @@ void json_job(struct json *js, const struct job_row *r)
     uint32_t minutes;
     bool unlimited, limited = job_limit(j, &minutes, &unlimited);
 
-    json_object(js, NULL);
+    json_map(js, NULL);
     put_identity(js, r);
     put_times(js, r);
     put_gres_detail(js, j);
@@ -386,44 +386,44 @@ void json_job(struct json *js, const struct job_row *r)
     json_int(js, "maximum_switch_wait_time", 0);
     json_str(js, "wckey", j->wckey);
     json_str(js, "current_working_directory", j->work_dir);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_cpu_frequency(struct json *js)
 {
-    json_object(js, "cpu");
-    json_object(js, "frequency");
+    json_map(js, "cpu");
+    json_map(js, "frequency");
     json_unset(js, "min");
     json_unset(js, "max");
     json_unset(js, "governor");
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 static void put_step_tres(struct json *js, const Pst__StepRecord *s)
 {
     static const char *const per[] = { "cpu", "memory", "step", "node", "socket", "task" };
 
-    json_object(js, "tres");
-    json_object(js, "per");
+    json_map(js, "tres");
+    json_map(js, "per");
     for (size_t i = 0; i < ARRAY_SIZE(per); i++)
         json_str(js, per[i], "");
-    json_object_end(js);
+    json_map_end(js);
     PUT_MADE(js, "allocation", if (step_own_cpus(s)) step_put_tres(sb, s));
     json_str(js, "binding", "");
     json_str(js, "frequency", "");
-    json_object_end(js);
+    json_map_end(js);
 }
 
 void json_step(struct json *js, const struct step_row *r)
 {
     const Pst__StepRecord *s = r->step;
 
-    json_object(js, NULL);
-    json_object(js, "array");
+    json_map(js, NULL);
+    json_map(js, "array");
     json_int(js, "job_id", r->array_job_id);
     json_int(js, "task_id", r->array_job_id ? r->array_task_id : 4294967294u);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "cluster", r->cluster);
     json_str(js, "container", s->container);
     json_str(js, "container_id", s->container_id);
@@ -437,15 +437,15 @@ void json_step(struct json *js, const struct step_row *r)
     json_int(js, "number_tasks", step_tasks(s));
     json_str(js, "partition", r->partition ? r->partition : s->partition);
     json_str(js, "reserved_ports", s->resv_ports ? s->resv_ports : "");
-    json_object(js, "time");
+    json_map(js, "time");
     json_set(js, "running", (uint64_t)step_elapsed_s(s, r->now_us));
     json_time(js, "start", s->start_us);
     json_number(js, "limit", s->has_time_limit_min, !s->has_time_limit_min, s->time_limit_min);
-    json_object_end(js);
-    json_object(js, "srun");
+    json_map_end(js);
+    json_map(js, "srun");
     json_str(js, "host", s->client_host);
     json_int(js, "pid", s->client_pid);
-    json_object_end(js);
+    json_map_end(js);
     json_one(js, "state", names_step_state((unsigned)s->state));
     json_str(js, "sluid", "");
     PUT_MADE(js, "id", step_put_id(sb, r));
@@ -456,9 +456,9 @@ void json_step(struct json *js, const struct step_row *r)
     json_str(js, "stdout_expanded", s->std_out);
     json_str(js, "stderr_expanded", s->std_err);
     json_str(js, "submit_line", s->submit_line);
-    json_object(js, "task");
+    json_map(js, "task");
     json_str(js, "distribution", step_distribution(s) ? step_distribution(s) : "Unknown");
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "user", r->user ? r->user : user_name_of(s->uid));
-    json_object_end(js);
+    json_map_end(js);
 }

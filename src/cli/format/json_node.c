@@ -27,14 +27,14 @@ static void put_energy(struct json *js, const Pst__NodeEnergy *e)
     static const Pst__NodeEnergy none = PST__NODE_ENERGY__INIT;
 
     e = e ? e : &none;
-    json_object(js, "energy");
+    json_map(js, "energy");
     json_int(js, "average_watts", e->average_watts);
     json_int(js, "base_consumed_energy", (int64_t)e->base_j);
     json_int(js, "consumed_energy", (int64_t)e->consumed_j);
     json_set(js, "current_watts", e->current_watts);
     json_int(js, "previous_consumed_energy", (int64_t)e->previous_j);
     json_int(js, "last_collected", e->collected_us / USEC_PER_SEC);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_node_use(struct json *js, const Pst__NodeRecord *n)
@@ -92,7 +92,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     _cleanup_free_ char *tres = NULL;
 
     (void)now_us; /* nothing here is relative to it */
-    json_object(js, NULL);
+    json_map(js, NULL);
     put_node_config(js, n);
     json_str(js, "name", n->name);
     json_one(js, "next_state_after_reboot", "INVALID");
@@ -122,47 +122,47 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     if (cluster_node_tres(n, &tres) == 0)
         json_str(js, "tres", tres);
     json_str(js, "version", n->version);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
 static void put_access(struct json *js, const Pst__PartitionRecord *p, const char *tres)
 {
-    json_object(js, "nodes");
+    json_map(js, "nodes");
     json_str(js, "allowed_allocation", p->alloc_nodes);
     json_str(js, "configured", p->nodes_config ? p->nodes_config : p->nodes);
     json_int(js, "total", p->total_nodes);
-    json_object_end(js);
-    json_object(js, "accounts");
+    json_map_end(js);
+    json_map(js, "accounts");
     json_str(js, "allowed", p->allow_accounts);
     json_str(js, "deny", p->deny_accounts);
-    json_object_end(js);
-    json_object(js, "groups");
+    json_map_end(js);
+    json_map(js, "groups");
     json_str(js, "allowed", p->allow_groups);
-    json_object_end(js);
-    json_object(js, "qos");
+    json_map_end(js);
+    json_map(js, "qos");
     json_str(js, "allowed", p->allow_qos);
     json_str(js, "deny", p->deny_qos);
     json_str(js, "assigned", p->qos);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "alternate", p->alternate);
-    json_object(js, "tres");
+    json_map(js, "tres");
     json_str(js, "billing_weights", p->tres_billing_weights);
     json_str(js, "configured", tres);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "cluster", "");
     json_select_type(js, p->select_type_parameters);
-    json_object(js, "cpus");
+    json_map(js, "cpus");
     json_list(js, "task_binding");
     json_list_end(js);
     json_int(js, "total", p->total_cpus);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_defaults(struct json *js, const Pst__PartitionRecord *p)
 {
-    json_object(js, "defaults");
+    json_map(js, "defaults");
     json_int(js, "memory_per_cpu", (int64_t)p->def_mem_per_cpu_mib);
     json_number(js, "partition_memory_per_cpu", p->def_mem_per_cpu_mib, false,
                 p->def_mem_per_cpu_mib);
@@ -170,7 +170,7 @@ static void put_defaults(struct json *js, const Pst__PartitionRecord *p)
                 p->def_mem_per_node_mib);
     json_number(js, "time", p->has_default_time_min, false, p->default_time_min);
     json_str(js, "job", p->job_defaults);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_flags(struct json *js, const Pst__PartitionRecord *p)
@@ -190,17 +190,17 @@ static void put_flags(struct json *js, const Pst__PartitionRecord *p)
         if (flags[i].set)
             json_str(js, NULL, flags[i].name);
     json_list_end(js);
-    json_object(js, "partition");
+    json_map(js, "partition");
     json_str(js, "exclusive", p->exclusive ? p->exclusive : "NO");
     json_str(js, "oversubscribe", p->oversubscribe ? p->oversubscribe : "NO");
     json_one(js, "state", names_part_state((unsigned)p->state));
-    json_object_end(js);
+    json_map_end(js);
     json_int(js, "grace_time", p->grace_time_s);
 }
 
 static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
 {
-    json_object(js, "maximums");
+    json_map(js, "maximums");
     json_number(js, "cpus_per_node", p->has_max_cpus_per_node, !p->has_max_cpus_per_node,
                 p->max_cpus_per_node);
     json_number(js, "cpus_per_socket", p->has_max_cpus_per_socket, !p->has_max_cpus_per_socket,
@@ -212,56 +212,56 @@ static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
                 p->max_mem_per_node_mib);
     json_number(js, "nodes", p->has_max_nodes, !p->has_max_nodes, p->max_nodes);
     json_int(js, "shares", 0);
-    json_object(js, "oversubscribe");
+    json_map(js, "oversubscribe");
     json_int(js, "jobs", 0);
     json_list(js, "flags");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
     json_number(js, "time", p->has_max_time_min, !p->has_max_time_min, p->max_time_min);
     json_number(js, "over_time_limit", p->has_over_time_limit_min, false, p->over_time_limit_min);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
                     const char *tres)
 {
-    json_object(js, key);
+    json_map(js, key);
     put_access(js, p, tres);
     put_defaults(js, p);
     put_flags(js, p);
     put_maximums(js, p);
-    json_object(js, "minimums");
+    json_map(js, "minimums");
     json_int(js, "nodes", p->min_nodes);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "name", p->name);
     json_str(js, "node_sets", p->node_sets);
     json_one(js, "preempt_mode", p->preempt_mode ? p->preempt_mode : "CLUSTER_GLOBAL");
-    json_object(js, "priority");
+    json_map(js, "priority");
     json_int(js, "job_factor", p->has_priority_job_factor ? p->priority_job_factor : 1);
     json_int(js, "tier", p->has_priority_tier ? p->priority_tier : 1);
-    json_object_end(js);
-    json_object(js, "timeouts");
+    json_map_end(js);
+    json_map(js, "timeouts");
     json_unset(js, "resume");
     json_unset(js, "suspend");
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "topology", "");
     json_unset(js, "suspend_time");
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* ---- sinfo ----------------------------------------------------------------------------------- */
 
 static void put_range(struct json *js, const char *key, const struct sinfo_range *range)
 {
-    json_object(js, key);
+    json_map(js, key);
     json_int(js, "minimum", (int64_t)range->least);
     json_int(js, "maximum", (int64_t)range->greatest);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_sinfo_nodes(struct json *js, const struct sinfo_row *r)
 {
-    json_object(js, "nodes");
+    json_map(js, "nodes");
     json_int(js, "allocated", r->nodes_alloc);
     json_int(js, "idle", r->nodes_idle);
     json_int(js, "other", r->nodes_other);
@@ -276,14 +276,14 @@ static void put_sinfo_nodes(struct json *js, const struct sinfo_row *r)
     if (!r->names && r->node)
         json_str(js, NULL, r->node->name);
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_sinfo_cpus(struct json *js, const struct sinfo_row *r)
 {
     const Pst__PartitionRecord *p = r->part;
 
-    json_object(js, "cpus");
+    json_map(js, "cpus");
     json_int(js, "allocated", (int64_t)r->cpus_alloc);
     json_int(js, "idle", (int64_t)r->cpus_idle);
     json_int(js, "other", (int64_t)r->cpus_other);
@@ -291,35 +291,35 @@ static void put_sinfo_cpus(struct json *js, const struct sinfo_row *r)
     json_int(js, "minimum", (int64_t)r->cpus.least);
     json_int(js, "maximum", (int64_t)r->cpus.greatest);
     put_range(js, "load", &r->load);
-    json_object(js, "per_node");
+    json_map(js, "per_node");
     json_number(js, "max", p->has_max_cpus_per_node, !p->has_max_cpus_per_node,
                 p->max_cpus_per_node);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 static void put_sinfo_memory(struct json *js, const struct sinfo_row *r)
 {
-    json_object(js, "memory");
+    json_map(js, "memory");
     json_int(js, "minimum", (int64_t)r->memory.least);
     json_int(js, "maximum", (int64_t)r->memory.greatest);
-    json_object(js, "free");
+    json_map(js, "free");
     json_number(js, "minimum", r->has_free_mem, false, r->free_mem.least);
     json_number(js, "maximum", r->has_free_mem, false, r->free_mem.greatest);
-    json_object_end(js);
+    json_map_end(js);
     json_int(js, "allocated", (int64_t)r->mem_alloc);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 void json_sinfo(struct json *js, const struct sinfo_row *r)
 {
     const Pst__NodeRecord none = PST__NODE_RECORD__INIT, *n = r->node ? r->node : &none;
 
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "port", n->port);
-    json_object(js, "node");
+    json_map(js, "node");
     put_node_states(js, "state", n);
-    json_object_end(js);
+    json_map_end(js);
     put_sinfo_nodes(js, r);
     put_sinfo_cpus(js, r);
     put_range(js, "sockets", &r->sockets);
@@ -328,27 +328,27 @@ void json_sinfo(struct json *js, const struct sinfo_row *r)
     put_range(js, "disk", &r->disk);
     put_sinfo_memory(js, r);
     put_range(js, "weight", &r->weight);
-    json_object(js, "features");
+    json_map(js, "features");
     json_str(js, "total", n->features);
     json_str(js, "active", n->active_features ? n->active_features : n->features);
-    json_object_end(js);
-    json_object(js, "gres");
+    json_map_end(js);
+    json_map(js, "gres");
     json_str(js, "total", n->gres);
     json_str(js, "used", n->alloc_gres);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "cluster", "");
     json_str(js, "comment", n->comment);
     json_str(js, "extra", n->extra);
-    json_object(js, "reason");
+    json_map(js, "reason");
     json_str(js, "description", n->reason);
     json_int(js, "time", n->reason ? n->reason_us / 1000000 : 0);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "reservation", n->reservation);
     json_str(js, "reason_set_by_user", n->reason ? user_name_of(n->reason_uid) : "");
-    json_object(js, "resource_spec");
+    json_map(js, "resource_spec");
     json_str(js, "cpus", n->cpu_spec_list);
     json_int(js, "memory", (int64_t)n->mem_spec_mib);
-    json_object_end(js);
+    json_map_end(js);
     json_partition(js, "partition", r->part, "");
-    json_object_end(js);
+    json_map_end(js);
 }

@@ -264,12 +264,12 @@ static void close_container(struct json *js, char c)
     strbuf_addc(js->out, c);
 }
 
-void json_object(struct json *js, const char *key)
+void json_map(struct json *js, const char *key)
 {
     open_container(js, key, false);
 }
 
-void json_object_end(struct json *js)
+void json_map_end(struct json *js)
 {
     close_container(js, '}');
 }
@@ -345,7 +345,7 @@ void json_double(struct json *js, const char *key, double value)
     end_value(js);
 }
 
-void json_null(struct json *js, const char *key)
+void json_nil(struct json *js, const char *key)
 {
     begin_member(js, key);
     strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
@@ -415,7 +415,7 @@ void json_number(struct json *js, const char *key, bool set, bool infinite, uint
         if (infinite)
             json_str(js, key, "Infinity");
         else if (!set)
-            json_null(js, key);
+            json_nil(js, key);
         else
             json_int(js, key, (int64_t)value);
         return;
@@ -424,11 +424,11 @@ void json_number(struct json *js, const char *key, bool set, bool infinite, uint
         put_number(js, key, set, infinite, value);
         return;
     }
-    json_object(js, key);
+    json_map(js, key);
     json_bool(js, "set", set);
     json_bool(js, "infinite", infinite);
     json_int(js, "number", set ? (int64_t)value : 0);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 void json_time(struct json *js, const char *key, int64_t us)
@@ -461,24 +461,24 @@ void json_exit_code(struct json *js, const char *key, uint32_t status, bool pend
     bool signaled = WIFSIGNALED((int)status);
     uint32_t code = WIFEXITED((int)status) ? (uint32_t)WEXITSTATUS((int)status) : 0;
 
-    json_object(js, key);
+    json_map(js, key);
     json_one(js, "status",
              pending    ? "PENDING"
              : signaled ? "SIGNALED"
              : code     ? "ERROR"
                         : "SUCCESS");
     json_set(js, "return_code", code);
-    json_object(js, "signal");
+    json_map(js, "signal");
     if (signaled)
         json_set(js, "id", (uint64_t)WTERMSIG((int)status));
     else
         json_unset(js, "id");
     if (js->plain_null && !signaled)
-        json_null(js, "name");
+        json_nil(js, "name");
     else
         json_str(js, "name", signaled ? sigabbrev_np(WTERMSIG((int)status)) : "");
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 /* ---- --json=... ------------------------------------------------------------------------------ */
@@ -531,7 +531,7 @@ enum json_style json_option_style(const struct json_option *opt)
 
     if (opt->yaml)
         return JSON_YAML; /* SLURM_YAML: there is one way to write it */
-    return style && strcasecmp(style, "compact") == 0 ? JSON_COMPACT : JSON_PRETTY;
+    return style && strcasecmp(style, "compact") == 0 ? JSON_DENSE : JSON_PRETTY;
 }
 
 int json_option_done(const struct json_option *opt)
@@ -558,42 +558,42 @@ void json_meta(struct json *js, int argc, char **argv, const char *cluster, cons
     const char *name;
 
     (void)sscanf(SLURM_RELEASE, "%15[0-9].%15[0-9].%15[0-9]", major, minor, micro);
-    json_object(js, "meta");
-    json_object(js, "plugin");
+    json_map(js, "meta");
+    json_map(js, "plugin");
     json_str(js, "type", "");
     json_str(js, "name", "");
     json_str(js, "data_parser", DATA_PARSER);
     json_str(js, "accounting_storage", storage);
-    json_object_end(js);
-    json_object(js, "client");
+    json_map_end(js);
+    json_map(js, "client");
     json_str(js, "source", "");
     json_str(js, "user", user_name_of(getuid()));
     json_str(js, "group", group_name_of(getgid()));
-    json_object_end(js);
+    json_map_end(js);
     json_list(js, "command");
     for (int i = 0; i < argc; i++) {
         name = i == 0 && strrchr(argv[0], '/') ? strrchr(argv[0], '/') + 1 : argv[i];
         json_str(js, NULL, name);
     }
     json_list_end(js);
-    json_object(js, "slurm");
-    json_object(js, "version");
+    json_map(js, "slurm");
+    json_map(js, "version");
     json_str(js, "major", major);
     json_str(js, "micro", micro);
     json_str(js, "minor", minor);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "release", SLURM_RELEASE);
     json_str(js, "cluster", cluster);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
     json_list(js, "errors");
     json_list_end(js);
     json_list(js, "warnings");
     if (js->warning) {
-        json_object(js, NULL);
+        json_map(js, NULL);
         json_str(js, "description", js->warning);
         json_str(js, "source", "");
-        json_object_end(js);
+        json_map_end(js);
     }
     json_list_end(js);
 }

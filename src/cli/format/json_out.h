@@ -2,7 +2,7 @@
  *
  * Streams to a strbuf that the caller empties; memory does not grow with the output.  One writer,
  * two notations: the calls are the same.  Nesting is at most JSON_DEPTH_MAX (asserted: the depth is
- * ours). */
+ * ours).  Names keep clear of those of jansson, which readers of JSON use beside this. */
 #pragma once
 
 #include <stdbool.h>
@@ -15,7 +15,7 @@
 
 enum json_style {
     JSON_PRETTY,
-    JSON_COMPACT,
+    JSON_DENSE,
     JSON_YAML,
 };
 
@@ -35,9 +35,15 @@ void json_end(struct json *js);
 /* An empty buffer, the same each time, to make a text in; freed by json_end(). */
 struct strbuf *json_scratch(struct json *js);
 
+/* Has nothing been written into the open object or list? */
+static inline bool json_is_empty(const struct json *js)
+{
+    return !js->count[js->depth];
+}
+
 /* key is NULL in lists. */
-void json_object(struct json *js, const char *key);
-void json_object_end(struct json *js);
+void json_map(struct json *js, const char *key);
+void json_map_end(struct json *js);
 void json_list(struct json *js, const char *key);
 void json_list_end(struct json *js);
 void json_str(struct json *js, const char *key, const char *value); /* NULL writes "" */
@@ -88,7 +94,7 @@ enum json_style json_option_style(const struct json_option *opt);
 int json_option_done(const struct json_option *opt);
 
 /* null */
-void json_null(struct json *js, const char *key);
+void json_nil(struct json *js, const char *key);
 /* The trailer: meta, errors, warnings (js->warning, when it is set).  argc and argv are the command
  * line. */
 void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage);

@@ -18,7 +18,7 @@ void efficiency_json(const Pst__AcctJob *a, int64_t now_us, struct json *js)
 
     efficiency_of(a, now_us, &e);
     better = efficiency_advice(a, &e, &advice);
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "job_id", a->job->job_id);
     if (a->job->has_array_task_id) {
         json_int(js, "array_job_id", a->job->array_job_id);
@@ -38,5 +38,5 @@ void efficiency_json(const Pst__AcctJob *a, int64_t now_us, struct json *js)
     json_int(js, "gpus", e.gpus);
     json_str(js, "advice", strbuf_str(&advice));
     json_bool(js, "could_be_better", better);
-    json_object_end(js);
+    json_map_end(js);
 }

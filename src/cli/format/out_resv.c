@@ -104,16 +104,16 @@ void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us)
     int64_t start_us, end_us;
 
     resv_span(r, now_us, &start_us, &end_us);
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_str(js, "accounts", r->accounts);
     json_str(js, "burst_buffer", r->burst_buffer);
     json_int(js, "core_count", r->core_cnt);
     json_list(js, "core_specializations");
     for (size_t i = 0; i < r->n_cores; i++) {
-        json_object(js, NULL);
+        json_map(js, NULL);
         json_str(js, "node", r->cores[i]->node);
         json_str(js, "core", r->cores[i]->cores);
-        json_object_end(js);
+        json_map_end(js);
     }
     json_list_end(js);
     json_time(js, "end_time", end_us);
@@ -126,13 +126,13 @@ void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us)
     json_int(js, "node_count", r->node_cnt);
     json_str(js, "node_list", r->nodes);
     json_str(js, "partition", r->partition);
-    json_object(js, "purge_completed");
+    json_map(js, "purge_completed");
     json_set(js, "time", resv_has(r, RESV_FLAG(PURGE_COMP)) ? r->purge_comp_s : PURGE_DEFAULT_S);
-    json_object_end(js);
+    json_map_end(js);
     json_time(js, "start_time", start_us);
     json_str(js, "tres", r->tres);
     json_str(js, "users", r->users);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* ---- sinfo -T -------------------------------------------------------------------------------- */

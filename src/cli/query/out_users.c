@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <grp.h>
+#include <pthread.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -43,37 +44,60 @@ static const char *find_name(const struct id_name *list, uint32_t id)
     return NULL;
 }
 
-const char *user_name_of(uid_t uid)
+static struct {
+    pthread_mutex_t lock; /* held while a name is looked up: who needs it too waits for it */
+    struct id_name *users, *groups;
+} users = { .lock = PTHREAD_MUTEX_INITIALIZER };
+
+static const char *look_up_user(uid_t uid)
 {
-    static struct id_name *users;
-    const char *name = find_name(users, uid);
+    const char *name = find_name(users.users, uid);
     char buf[NAME_MAX_BYTES];
     struct passwd pw, *found = NULL;
 
     if (name)
         return name;
-    if (uid == 0)
-        return "root";
     if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
-        return remember_name(&users, uid, found->pw_name);
-    return remember_name(&users, uid, "nobody");
+        return remember_name(&users.users, uid, found->pw_name);
+    return remember_name(&users.users, uid, "nobody");
 }
 
-const char *group_name_of(gid_t gid)
+const char *user_name_of(uid_t uid)
 {
-    static struct id_name *groups;
-    const char *name = find_name(groups, gid);
+    const char *name;
+
+    if (uid == 0)
+        return "root";
+    (void)pthread_mutex_lock(&users.lock);
+    name = look_up_user(uid);
+    (void)pthread_mutex_unlock(&users.lock);
+    return name;
+}
+
+static const char *look_up_group(gid_t gid)
+{
+    const char *name = find_name(users.groups, gid);
     char buf[NAME_MAX_BYTES];
     struct group gr, *found = NULL;
 
     if (name)
         return name;
+    if (getgrgid_r(gid, &gr, buf, sizeof(buf), &found) == 0 && found)
+        return remember_name(&users.groups, gid, found->gr_name);
+    (void)snprintf(buf, sizeof(buf), "%u", gid); /* fits */
+    return remember_name(&users.groups, gid, buf);
+}
+
+const char *group_name_of(gid_t gid)
+{
+    const char *name;
+
     if (gid == 0)
         return "root";
-    if (getgrgid_r(gid, &gr, buf, sizeof(buf), &found) == 0 && found)
-        return remember_name(&groups, gid, found->gr_name);
-    (void)snprintf(buf, sizeof(buf), "%u", gid); /* fits */
-    return remember_name(&groups, gid, buf);
+    (void)pthread_mutex_lock(&users.lock);
+    name = look_up_group(gid);
+    (void)pthread_mutex_unlock(&users.lock);
+    return name;
 }
 
 int user_id_of(const char *text, uint32_t *ret_uid)

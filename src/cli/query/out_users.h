@@ -1,6 +1,6 @@
 /* out_users.h - names of user and group ids, each looked up once
  *
- * One cache per process, one thread.  Records carry the names of their time, which are preferred:
+ * One cache per process, any thread.  Records carry the names of their time, which are preferred:
  * then no name service is asked at all. */
 #pragma once
 

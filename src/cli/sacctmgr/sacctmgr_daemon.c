@@ -53,13 +53,13 @@ static void json_ping(struct smgr *s, const struct service *list, size_t n)
     json_begin(&js, &out, json_option_style(&s->json));
     json_list(&js, "pings");
     for (size_t i = 0; i < n; i++) {
-        json_object(&js, NULL);
+        json_map(&js, NULL);
         json_str(&js, "hostname", list[i].host);
         json_bool(&js, "responding", list[i].up);
         json_int(&js, "latency", list[i].latency_us);
         json_bool(&js, "primary", i == 0);
         json_str(&js, "status", list[i].up ? "No error" : list[i].err.text);
-        json_object_end(&js);
+        json_map_end(&js);
     }
     json_list_end(&js);
     json_meta(&js, s->argc, s->argv, conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),

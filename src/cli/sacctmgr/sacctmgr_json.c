@@ -33,11 +33,11 @@ static void put_count(struct json *js, const char *key, protobuf_c_boolean has, 
 
 static void put_real(struct json *js, const char *key, bool has, double value)
 {
-    json_object(js, key);
+    json_map(js, key);
     json_bool(js, "set", has);
     json_bool(js, "infinite", !has);
     json_double(js, "number", has ? value : 0);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_tres_list(struct doc *d, const char *key, Pst__TresCount *const *list, size_t n)
@@ -48,12 +48,12 @@ static void put_tres_list(struct doc *d, const char *key, Pst__TresCount *const 
     for (size_t i = 0; i < n; i++) {
         const Pst__TresRecord *t = smgr_tres(d->s, list[i]->tres_id);
 
-        json_object(js, NULL);
+        json_map(js, NULL);
         json_str(js, "type", t ? t->type : "");
         json_str(js, "name", t ? t->name : "");
         json_int(js, "id", list[i]->tres_id);
         json_int(js, "count", list[i]->count);
-        json_object_end(js);
+        json_map_end(js);
     }
     json_list_end(js);
 }
@@ -71,13 +71,13 @@ static void per_two(struct json *js, const char *key, protobuf_c_boolean has_acc
                     int32_t account, protobuf_c_boolean has_user, int32_t user)
 {
     if (key)
-        json_object(js, key);
-    json_object(js, "per");
+        json_map(js, key);
+    json_map(js, "per");
     put_count(js, "account", has_account, account);
     put_count(js, "user", has_user, user);
-    json_object_end(js);
+    json_map_end(js);
     if (key)
-        json_object_end(js);
+        json_map_end(js);
 }
 #define PER_TWO(key, l, base)                                                                      \
     per_two(js, key, (l)->has_##base##_per_account, (l)->base##_per_account,                       \
@@ -120,42 +120,42 @@ static void qos_max(struct doc *d, const Pst__Limits *l)
 {
     struct json *js = &d->js;
 
-    json_object(js, "max");
-    json_object(js, "active_jobs");
+    json_map(js, "max");
+    json_map(js, "active_jobs");
     COUNT("accruing", l, grp_jobs_accrue);
     COUNT("count", l, grp_jobs);
-    json_object_end(js);
-    json_object(js, "jobs");
+    json_map_end(js);
+    json_map(js, "jobs");
     COUNT("count", l, grp_submit_jobs);
     PER_TWO("active_jobs", l, max_jobs);
     PER_TWO(NULL, l, max_submit_jobs);
-    json_object_end(js);
-    json_object(js, "tres");
+    json_map_end(js);
+    json_map(js, "tres");
     TRES("total", l, grp_tres);
-    json_object(js, "minutes");
+    json_map(js, "minutes");
     TRES("total", l, grp_tres_mins);
-    json_object(js, "per");
+    json_map(js, "per");
     TRES("qos", l, grp_tres_run_mins);
     TRES("job", l, max_tres_mins_per_job);
     TRES("account", l, max_tres_run_mins_per_account);
     TRES("user", l, max_tres_run_mins_per_user);
-    json_object_end(js);
-    json_object_end(js);
-    json_object(js, "per");
+    json_map_end(js);
+    json_map_end(js);
+    json_map(js, "per");
     TRES("account", l, max_tres_per_account);
     TRES("job", l, max_tres_per_job);
     TRES("node", l, max_tres_per_node);
     TRES("user", l, max_tres_per_user);
-    json_object_end(js);
-    json_object_end(js);
-    json_object(js, "wall_clock");
-    json_object(js, "per");
+    json_map_end(js);
+    json_map_end(js);
+    json_map(js, "wall_clock");
+    json_map(js, "per");
     COUNT("qos", l, grp_wall_min);
     COUNT("job", l, max_wall_min);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
     PER_TWO("accruing", l, max_jobs_accrue);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
@@ -163,7 +163,7 @@ static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
     struct json *js = &d->js;
     bool any = false;
 
-    json_object(js, "preempt");
+    json_map(js, "preempt");
     json_list(js, "list");
     for (size_t i = 0; i < q->n_preempt_ids; i++)
         json_str(js, NULL, smgr_qos_name(d->s, q->preempt_ids[i]));
@@ -181,7 +181,7 @@ static void qos_preempt(struct doc *d, const Pst__QosRecord *q)
         json_str(js, NULL, "DISABLED");
     json_list_end(js);
     put_count(js, "exempt_time", q->has_preempt_exempt_s, q->preempt_exempt_s);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static int put_qos(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -192,29 +192,29 @@ static int put_qos(void *ctx, const ProtobufCMessage *record, const struct query
     struct json *js = &d->js;
 
     (void)info;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_str(js, "description", q->description);
     qos_flags(js, q->flags);
     json_int(js, "id", q->qos_id);
-    json_object(js, "limits");
+    json_map(js, "limits");
     json_int(js, "grace_time", q->grace_s);
     qos_max(d, l);
     put_real(js, "factor", q->has_limit_factor, q->limit_factor);
-    json_object(js, "min");
+    json_map(js, "min");
     COUNT("priority_threshold", l, min_prio_threshold);
-    json_object(js, "tres");
-    json_object(js, "per");
+    json_map(js, "tres");
+    json_map(js, "per");
     TRES("job", l, min_tres_per_job);
-    json_object_end(js);
-    json_object_end(js);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
+    json_map_end(js);
+    json_map_end(js);
     json_str(js, "name", q->name);
     qos_preempt(d, q);
     json_set(js, "priority", q->priority);
     put_real(js, "usage_factor", true, q->has_usage_factor ? q->usage_factor : 1);
     put_real(js, "usage_threshold", q->has_usage_threshold, q->usage_threshold);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 
@@ -224,41 +224,41 @@ static void assoc_max(struct doc *d, const Pst__Limits *l)
 {
     struct json *js = &d->js;
 
-    json_object(js, "max");
-    json_object(js, "jobs");
-    json_object(js, "per");
+    json_map(js, "max");
+    json_map(js, "jobs");
+    json_map(js, "per");
     COUNT("count", l, grp_jobs);
     COUNT("accruing", l, grp_jobs_accrue);
     COUNT("submitted", l, grp_submit_jobs);
     COUNT("wall_clock", l, max_wall_min);
-    json_object_end(js);
+    json_map_end(js);
     COUNT("active", l, max_jobs);
     COUNT("accruing", l, max_jobs_accrue);
     COUNT("total", l, max_submit_jobs);
-    json_object_end(js);
-    json_object(js, "tres");
+    json_map_end(js);
+    json_map(js, "tres");
     TRES("total", l, grp_tres);
-    json_object(js, "group");
+    json_map(js, "group");
     TRES("minutes", l, grp_tres_mins);
     TRES("active", l, grp_tres_run_mins);
-    json_object_end(js);
-    json_object(js, "minutes");
+    json_map_end(js);
+    json_map(js, "minutes");
     TRES("total", l, max_tres_run_mins);
-    json_object(js, "per");
+    json_map(js, "per");
     TRES("job", l, max_tres_mins_per_job);
-    json_object_end(js);
-    json_object_end(js);
-    json_object(js, "per");
+    json_map_end(js);
+    json_map_end(js);
+    json_map(js, "per");
     TRES("job", l, max_tres_per_job);
     TRES("node", l, max_tres_per_node);
-    json_object_end(js);
-    json_object_end(js);
-    json_object(js, "per");
-    json_object(js, "account");
+    json_map_end(js);
+    json_map_end(js);
+    json_map(js, "per");
+    json_map(js, "account");
     COUNT("wall_clock", l, grp_wall_min);
-    json_object_end(js);
-    json_object_end(js);
-    json_object_end(js);
+    json_map_end(js);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 static int put_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -269,15 +269,15 @@ static int put_assoc(void *ctx, const ProtobufCMessage *record, const struct que
     struct json *js = &d->js;
 
     (void)info;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_list(js, "accounting");
     json_list_end(js);
     json_str(js, "account", a->account);
     json_str(js, "cluster", a->cluster);
     json_str(js, "comment", a->comment);
-    json_object(js, "default");
+    json_map(js, "default");
     json_str(js, "qos", a->has_default_qos_id ? smgr_qos_name(d->s, a->default_qos_id) : "");
-    json_object_end(js);
+    json_map_end(js);
     json_list(js, "flags");
     if (a->deleted)
         json_str(js, NULL, "DELETED");
@@ -286,9 +286,9 @@ static int put_assoc(void *ctx, const ProtobufCMessage *record, const struct que
     json_int(js, "id", a->assoc_id);
     json_bool(js, "is_default", a->is_default);
     json_str(js, "lineage", a->lineage);
-    json_object(js, "min");
+    json_map(js, "min");
     COUNT("priority_threshold", l, min_prio_threshold);
-    json_object_end(js);
+    json_map_end(js);
     json_str(js, "parent_account", a->parent_account);
     json_str(js, "partition", a->partition);
     if (a->has_priority)
@@ -301,19 +301,19 @@ static int put_assoc(void *ctx, const ProtobufCMessage *record, const struct que
     json_list_end(js);
     json_int(js, "shares_raw", a->shares_parent ? INT32_MAX : a->has_shares ? a->shares : 1);
     json_str(js, "user", a->user);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 
 static void assoc_short(struct json *js, const char *key, const Pst__AssocRecord *a)
 {
-    json_object(js, key);
+    json_map(js, key);
     json_str(js, "account", a->account);
     json_str(js, "cluster", a->cluster);
     json_str(js, "partition", a->partition);
     json_str(js, "user", a->user);
     json_int(js, "id", a->assoc_id);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 /* ---- users and accounts ---------------------------------------------------------------------- */
@@ -347,15 +347,15 @@ static int keep_wckey(void *ctx, const ProtobufCMessage *record, const struct qu
 
 static void put_coordinator(struct json *js, const char *name)
 {
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_str(js, "name", name);
     json_bool(js, "direct", true);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static void put_wckey_record(struct json *js, const Pst__WckeyRecord *w)
 {
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_list(js, "accounting");
     json_list_end(js);
     json_str(js, "cluster", w->cluster);
@@ -366,7 +366,7 @@ static void put_wckey_record(struct json *js, const Pst__WckeyRecord *w)
     if (w->deleted)
         json_str(js, NULL, "DELETED");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
 }
 
 static int put_wckey(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
@@ -397,7 +397,7 @@ static int put_user(void *ctx, const ProtobufCMessage *record, const struct quer
     const Pst__AssocRecord *def = NULL;
 
     (void)info;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_one(js, "administrator_level", smgr_admin_word(u->admin_level));
     json_list(js, "associations");
     for (size_t i = 0; i < d->n_assocs; i++) {
@@ -412,11 +412,11 @@ static int put_user(void *ctx, const ProtobufCMessage *record, const struct quer
     }
     json_list_end(js);
     user_coordinators(d, u);
-    json_object(js, "default");
+    json_map(js, "default");
     json_int(js, "qos", def && def->has_default_qos_id ? def->default_qos_id : 0);
     json_str(js, "account", def ? def->account : "");
     json_str(js, "wckey", u->default_wckey);
-    json_object_end(js);
+    json_map_end(js);
     json_one(js, "flags", u->deleted ? "DELETED" : "NONE");
     json_str(js, "name", u->name);
     json_str(js, "old_name", "");
@@ -425,7 +425,7 @@ static int put_user(void *ctx, const ProtobufCMessage *record, const struct quer
         if (strcmp(((const Pst__WckeyRecord *)d->wckeys[i])->user, u->name) == 0)
             put_wckey_record(js, (const Pst__WckeyRecord *)d->wckeys[i]);
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 
@@ -436,7 +436,7 @@ static int put_account(void *ctx, const ProtobufCMessage *record, const struct q
     struct json *js = &d->js;
 
     (void)info;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_list(js, "associations");
     for (size_t i = 0; d->with_assoc && i < d->n_assocs; i++)
         if (strcasecmp(((const Pst__AssocRecord *)d->assocs[i])->account, a->name) == 0)
@@ -455,7 +455,7 @@ static int put_account(void *ctx, const ProtobufCMessage *record, const struct q
     if (a->users_are_coords)
         json_str(js, NULL, "UsersAreCoords");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 
@@ -467,12 +467,12 @@ static int put_tres(void *ctx, const ProtobufCMessage *record, const struct quer
     struct json *js = &((struct doc *)ctx)->js;
 
     (void)info;
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_str(js, "type", t->type);
     json_str(js, "name", t->name);
     json_int(js, "id", t->tres_id);
     json_int(js, "count", 0);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 
@@ -483,16 +483,16 @@ static int put_cluster(void *ctx, const ProtobufCMessage *record, const struct q
     struct json *js = &d->js;
 
     (void)info;
-    json_object(js, NULL);
-    json_object(js, "controller");
+    json_map(js, NULL);
+    json_map(js, "controller");
     json_str(js, "host", c->control_host);
     json_int(js, "port", c->control_port);
-    json_object_end(js);
+    json_map_end(js);
     json_list(js, "flags");
     json_list_end(js);
     json_str(js, "name", c->name);
     json_str(js, "nodes", c->nodes);
-    json_object(js, "associations");
+    json_map(js, "associations");
     for (size_t i = 0; i < d->n_assocs; i++) {
         const Pst__AssocRecord *a = (const Pst__AssocRecord *)d->assocs[i];
 
@@ -500,11 +500,11 @@ static int put_cluster(void *ctx, const ProtobufCMessage *record, const struct q
             !(a->user && *a->user))
             assoc_short(js, "root", a);
     }
-    json_object_end(js);
+    json_map_end(js);
     json_int(js, "rpc_version", c->protocol);
     json_list(js, "tres");
     json_list_end(js);
-    json_object_end(js);
+    json_map_end(js);
     return 0;
 }
 

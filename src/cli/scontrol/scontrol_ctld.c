@@ -37,14 +37,14 @@ static void json_ping(struct scontrol *s, const char *host, bool up, int64_t lat
 
     json_begin(&js, &out, json_option_style(&s->json));
     json_list(&js, "pings");
-    json_object(&js, NULL);
+    json_map(&js, NULL);
     json_str(&js, "hostname", host);
     json_bool(&js, "responding", up);
     json_int(&js, "latency", latency_us);
     json_bool(&js, "primary", true);
     json_str(&js, "status",
              up ? "No error" : "Unable to contact slurm controller (connect failure)");
-    json_object_end(&js);
+    json_map_end(&js);
     json_list_end(&js);
     json_meta(&js, s->argc, s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));

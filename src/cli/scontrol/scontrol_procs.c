@@ -183,13 +183,13 @@ static void end_listing(struct scontrol *s, struct listing *l)
 
 static void put_step(struct listing *l, const struct proc *p, bool step, bool pid)
 {
-    json_object(&l->js, NULL);
+    json_map(&l->js, NULL);
     json_int(&l->js, "job_id", p->job_id);
     if (step)
         json_str(&l->js, "step_id", p->step);
     if (pid)
         json_int(&l->js, "pid", p->pid);
-    json_object_end(&l->js);
+    json_map_end(&l->js);
 }
 
 /* ---- commands -------------------------------------------------------------------------------- */

@@ -17,6 +17,7 @@
 #include "cli/format/json_job.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
+#include "cli/query/parttres.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_stepjobs.h"
 #include "model/words/names.h"
@@ -362,27 +363,6 @@ static void show_nodes(struct scontrol *s, const char *name)
     walk_done(&w);
 }
 
-/* Every partition has all licences that are accounted. */
-static char *add_licenses(struct scontrol *s, const char *tres)
-{
-    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
-    const struct conf *conf = cli_conf(&s->cli);
-    const char *list = conf_str(conf, CONF_LICENSES), *count;
-    char *text;
-
-    strbuf_add(&sb, tres);
-    for (const char *p = list ? list : ""; *p; p += strcspn(p, ","), p += *p == ',') {
-        size_t len = strcspn(p, ":=,"), all = strcspn(p, ",");
-        _cleanup_free_ char *name = xasprintf_or_die("license/%.*s", (int)len, p);
-
-        count = len < all ? p + len + 1 : "1";
-        if (conf_option(conf, CONF_ACCOUNTING_STORAGE_TRES, name, NULL, NULL))
-            strbuf_addf(&sb, ",%s=%.*s", name, (int)strspn(count, "0123456789"), count);
-    }
-    check_mem_or_die(strbuf_detach(&sb, &text));
-    return text;
-}
-
 static void show_partitions(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s };
@@ -394,13 +374,12 @@ static void show_partitions(struct scontrol *s, const char *name)
         begin_json(&w, "partitions");
     for (size_t i = 0; i < t.n_parts; i++) {
         const Pst__PartitionRecord *p = t.parts[i].record;
-        _cleanup_free_ char *nodes_tres = NULL, *tres = NULL;
+        _cleanup_free_ char *tres = NULL;
 
         if ((name && strcmp(name, p->name) != 0) ||
             (p->hidden && !s->all && (s->hide || geteuid() != 0)))
             continue;
-        check_mem_or_die(cluster_part_tres(&t, &t.parts[i], &nodes_tres));
-        tres = add_licenses(s, nodes_tres);
+        check_mem_or_die(parttres_make(&t, &t.parts[i], cli_conf(&s->cli), &tres));
         if (s->json.wanted)
             json_partition(&w.js, NULL, p, tres);
         else
@@ -445,10 +424,10 @@ static void json_config(struct showing *w, const Pst__ConfigReply *reply)
     const struct conf *conf = cli_conf(&w->s->cli);
 
     json_begin(&w->js, &w->out, json_option_style(&w->s->json));
-    json_object(&w->js, "slurm_conf");
+    json_map(&w->js, "slurm_conf");
     for (size_t i = 0; i < reply->n_entries; i++)
         json_str(&w->js, reply->entries[i]->key, reply->entries[i]->value);
-    json_object_end(&w->js);
+    json_map_end(&w->js);
     json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&w->js);

@@ -155,7 +155,7 @@ static void print_json(struct scontrol *s, const struct licenses *l, int64_t upd
     for (size_t i = 0; i < l->n; i++) {
         const struct license *lic = &l->list[i];
 
-        json_object(&js, NULL);
+        json_map(&js, NULL);
         json_str(&js, "LicenseName", lic->name);
         json_int(&js, "Total", (int64_t)lic->total);
         json_int(&js, "Used", (int64_t)lic->used);
@@ -166,7 +166,7 @@ static void print_json(struct scontrol *s, const struct licenses *l, int64_t upd
         json_int(&js, "LastDeficit", (int64_t)lic->deficit);
         json_int(&js, "LastUpdate", lic->update_us / USEC_PER_SEC);
         json_str(&js, "Nodes", "");
-        json_object_end(&js);
+        json_map_end(&js);
     }
     json_list_end(&js);
     json_time(&js, "last_update", updated_us);

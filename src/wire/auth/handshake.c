@@ -37,7 +37,8 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
                            htole32(hello->uid), htole32(hello->gid) };
     size_t size = sizeof(PREFIX) + 2 * AUTH_NONCE_SIZE + sizeof(numbers) +
                   text_size(hello->cluster) + text_size(hello->service) + text_size(hello->name) +
-                  text_size(hello->key_id) + sizeof(uint32_t) + hello->token.len;
+                  text_size(hello->key_id) + sizeof(uint32_t) + hello->token.len +
+                  (hello->act_as ? text_size(hello->act_as) : 0);
     uint8_t *buf, *p;
 
     if (hello->nonce.len != AUTH_NONCE_SIZE)
@@ -54,6 +55,8 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
     p = put_text(p, hello->name);
     p = put_text(p, hello->key_id);
     p = put_field(p, hello->token.data, hello->token.len);
+    if (hello->act_as) /* a Hello without it has the bytes of older releases */
+        p = put_text(p, hello->act_as);
     *ret_bytes = buf;
     *ret_len = (size_t)(p - buf);
     return 0;

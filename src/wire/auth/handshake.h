@@ -1,7 +1,7 @@
 /* handshake.h - mutual proof: what both ends of a connection over TCP bind their proofs to
  *
  *   server: Challenge { nonce }
- *   client: Hello { nonce, method, uid, gid, service, name, cluster, key id, token; proof }
+ *   client: Hello { nonce, method, uid, gid, service, name, cluster, key id, token, act_as; proof }
  *   server: HelloReply { proof }
  *
  * Both ends know a secret of 32 bytes by the method: derived from the cluster's key, the

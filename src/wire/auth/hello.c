@@ -180,6 +180,8 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     hello.cluster = (char *)target->cluster;
     hello.service = (char *)(target->service ? target->service : "slurmctld");
     hello.name = (char *)target->name;
+    if (has_text(target->act_as))
+        hello.act_as = (char *)target->act_as;
     hello.has_nonce = true;
     hello.nonce = (ProtobufCBinaryData){ sizeof(own), own };
     if (r < 0)

@@ -189,6 +189,20 @@ static void check_jwt(struct check *k)
         refuse_hello(k, EPST_AUTH, "the token's user is unknown here");
 }
 
+/* The user to act for instead, whom root and SlurmUser may name. */
+static void check_act_as(struct check *k)
+{
+    const char *name = k->hello->act_as;
+    uid_t uid = k->uid;
+
+    if (k->code != SLURM_OK || !name)
+        return;
+    if (find_user(name, &k->uid, &k->gid) < 0)
+        refuse_hello(k, EPST_AUTH, "the user to act for is unknown here");
+    else if (uid != 0 && uid != config_of(k)->slurm_uid && uid != k->uid)
+        refuse_hello(k, EPST_AUTH, "only root and SlurmUser act for others");
+}
+
 /* Our half with munge: a fresh secret behind the handshake's bytes, which the client alone may
  * open. */
 static int make_credential(struct check *k)
@@ -322,10 +336,17 @@ static void in_background(uv_work_t *work)
 {
     struct check *k = work->data;
 
-    if (k->hello->method == PST__AUTH_METHOD__AUTH_JWT)
+    switch (k->hello->method) {
+    case PST__AUTH_METHOD__AUTH_JWT:
         check_jwt(k);
-    else
+        check_act_as(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_PEERCRED:
+        check_act_as(k);
+        break;
+    default:
         check_munge(k);
+    }
 }
 
 static void after_background(uv_work_t *work, int status)
@@ -342,6 +363,17 @@ static void after_background(uv_work_t *work, int status)
         link_pause(&c->link, false);
     link_batch_end(ll);
     (void)conn_unref(c); /* always NULL */
+}
+
+static void go_on_in_background(struct check *k)
+{
+    struct conn *c = k->conn;
+
+    c->state = CONN_AUTH;
+    if (uv_queue_work(&c->worker->loop, &k->work, in_background, after_background) < 0) {
+        refuse_hello(k, EPST_BUSY, "no worker");
+        decide_hello(k);
+    }
 }
 
 /* Did the client mean us?  What it said is covered by its proof, so that nobody passes it on to
@@ -443,7 +475,10 @@ void conn_hello(struct conn *c, const struct frame *frame)
     switch ((int)k->hello->method) {
     case PST__AUTH_METHOD__AUTH_PEERCRED:
         check_peercred(k);
-        decide_hello(k);
+        if (k->hello->act_as)
+            go_on_in_background(k);
+        else
+            decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_KEY:
         check_key(k);
@@ -455,11 +490,7 @@ void conn_hello(struct conn *c, const struct frame *frame)
         break;
     case PST__AUTH_METHOD__AUTH_JWT:
     case PST__AUTH_METHOD__AUTH_MUNGE:
-        c->state = CONN_AUTH;
-        if (uv_queue_work(&c->worker->loop, &k->work, in_background, after_background) < 0) {
-            refuse_hello(k, EPST_BUSY, "no worker");
-            decide_hello(k);
-        }
+        go_on_in_background(k);
         break;
     default:
         refuse_hello(k, EPST_AUTH, "unknown method");

@@ -18,13 +18,13 @@ static void write_sample(struct json *js, struct strbuf *sb, enum json_style sty
     json_begin(js, sb, style);
     json_str(js, "path", "/srv/\"x\"\n");
     json_list(js, "jobs");
-    json_object(js, NULL);
+    json_map(js, NULL);
     json_int(js, "id", 7);
     json_set(js, "limit", 5);
     json_list(js, "empty");
     json_list_end(js);
     json_one(js, "state", "RUNNING");
-    json_object_end(js);
+    json_map_end(js);
     json_list_end(js);
     json_bool(js, "ok", true);
     json_str(js, "none", NULL);
@@ -66,7 +66,7 @@ static void test_compact(void **state)
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
     (void)state;
-    write_sample(&js, &sb, JSON_COMPACT);
+    write_sample(&js, &sb, JSON_DENSE);
     assert_string_equal(
         strbuf_str(&sb),
         "{\"path\":\"\\/srv\\/\\\"x\\\"\\n\",\"jobs\":[{\"id\":7,\"limit\":{\"set\":true,"
@@ -105,7 +105,7 @@ static void test_complex(void **state)
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
     (void)state;
-    json_begin(&js, &sb, JSON_COMPACT);
+    json_begin(&js, &sb, JSON_DENSE);
     js.plain_null = true;
     json_set(&js, "a", 5);
     json_unset(&js, "b");
@@ -120,7 +120,7 @@ static void test_exit_codes(void **state)
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
 
     (void)state;
-    json_begin(&js, &sb, JSON_COMPACT);
+    json_begin(&js, &sb, JSON_DENSE);
     json_exit_code(&js, "a", 9, false);
     json_exit_code(&js, "b", 3 << 8, false);
     json_end(&js);
@@ -142,7 +142,7 @@ static void test_every_byte(void **state)
     for (int i = 1; i < 256; i++)
         text[i - 1] = (char)i;
     text[255] = '\0';
-    json_begin(&js, &sb, JSON_COMPACT);
+    json_begin(&js, &sb, JSON_DENSE);
     json_str(&js, text, text);
     json_end(&js);
     for (const char *p = strbuf_str(&sb); *p; p++)
@@ -189,7 +189,7 @@ static void test_empty_records(void **state)
     p.name = (char *)"p";
     n.name = (char *)"n";
     sinfo_row_init(&row, &p, 0, NULL);
-    json_begin(&js, &sb, JSON_COMPACT);
+    json_begin(&js, &sb, JSON_DENSE);
     json_list(&js, "all");
     json_job(&js, &job);
     json_step(&js, &step);

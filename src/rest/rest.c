@@ -1,0 +1,155 @@
+/* rest.c - the server's life, and how its handlers reach the daemons; see rest.h */
+#include "rest/rest.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "cli/query/out_query.h"
+#include "cli/query/out_users.h"
+#include "rest/rest_impl.h"
+#include "rest/restlisten.h"
+#include "rest/restserve.h"
+#include "wire/errors.h"
+
+#define WAIT_STEP_US 20000u
+
+int rest_new(const struct rest_config *config, struct rest **ret, struct err *err)
+{
+    struct rest *rest = calloc(1, sizeof(*rest));
+
+    if (!rest || rest_links_new(config->conf, &rest->links) < 0) {
+        free(rest);
+        return err_nomem(err);
+    }
+    rest->config = *config;
+    if (!rest->config.connections)
+        rest->config.connections = REST_CONNECTIONS;
+    rest->user = user_name_of(geteuid());
+    rest->group = group_name_of(getegid());
+    query_keep_text(); /* JSON escapes it */
+    *ret = rest;
+    return 0;
+}
+
+static int add_listener(struct rest *rest, struct MHD_Daemon *mhd, char *path)
+{
+    struct rest_listener *more =
+        reallocarray(rest->listeners, rest->n_listeners + 1, sizeof(*more));
+
+    if (!more)
+        return -ENOMEM;
+    rest->listeners = more;
+    rest->listeners[rest->n_listeners++] = (struct rest_listener){ mhd, path };
+    return 0;
+}
+
+int rest_listen(struct rest *rest, const char *address, struct err *err)
+{
+    _cleanup_free_ char *path = NULL;
+    int fd = restlisten(address, &path, err);
+    struct MHD_Daemon *mhd;
+
+    if (fd < 0)
+        return fd;
+    mhd = restserve_start(rest, fd);
+    if (!mhd) {
+        (void)close(fd); /* nothing was sent */
+        return err_set(err, -EAGAIN, "%s: the thread that listens cannot start", address);
+    }
+    if (add_listener(rest, mhd, path) < 0) {
+        MHD_stop_daemon(mhd);
+        return err_nomem(err);
+    }
+    (void)TAKE_PTR(path);
+    return 0;
+}
+
+int rest_take(struct rest *rest, int fd, struct err *err)
+{
+    struct sockaddr_storage sa = { .ss_family = AF_UNSPEC };
+    socklen_t len = sizeof(sa);
+
+    if (!rest->taker)
+        rest->taker = restserve_start(rest, -1);
+    if (!rest->taker || getpeername(fd, (struct sockaddr *)&sa, &len) < 0) {
+        (void)close(fd); /* not served */
+        return err_set(err, -EAGAIN, "the connection cannot be served");
+    }
+    if (MHD_add_connection(rest->taker, fd, (struct sockaddr *)&sa, len) != MHD_YES)
+        return err_set(err, -EAGAIN, "the connection cannot be served");
+    return 0;
+}
+
+void rest_wait(struct rest *rest)
+{
+    const union MHD_DaemonInfo *info;
+
+    do {
+        info = rest->taker ? MHD_get_daemon_info(rest->taker, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
+                           : NULL;
+        if (info && info->num_connections)
+            (void)usleep(WAIT_STEP_US); /* woken early: looks early */
+    } while (info && info->num_connections);
+}
+
+struct rest *rest_free(struct rest *rest)
+{
+    if (!rest)
+        return NULL;
+    for (size_t i = 0; i < rest->n_listeners; i++) {
+        MHD_stop_daemon(rest->listeners[i].mhd);
+        if (rest->listeners[i].path)
+            (void)unlink(rest->listeners[i].path); /* somebody else may have done it */
+        free(rest->listeners[i].path);
+    }
+    if (rest->taker)
+        MHD_stop_daemon(rest->taker);
+    free(rest->listeners);
+    (void)rest_links_free(rest->links); /* always NULL */
+    free(rest);
+    return NULL;
+}
+
+/* ---- connections of a call ------------------------------------------------------------------- */
+
+static struct client *take_link(struct rest_call *call, enum rest_service service,
+                                const char *source)
+{
+    const struct rest_identity who = { call->caller->token, call->caller->name };
+    struct rest_link **link = &call->link[service];
+    struct err err = { .text = "" };
+    int r;
+
+    if (*link && client_fd(rest_link_client(*link)) < 0) { /* it broke meanwhile */
+        rest_links_give(call->rest->links, *link);
+        *link = NULL;
+    }
+    if (*link)
+        return rest_link_client(*link);
+    r = rest_links_take(call->rest->links, service, &who, link, &err);
+    if (r == 0)
+        return rest_link_client(*link);
+    rest_error_said(call,
+                    rest_link_refused(r) ? ESLURM_AUTH_CRED_INVALID
+                    : r == -ENOENT       ? ESLURM_DB_CONNECTION
+                                         : EPST_UNREACHABLE,
+                    err.text[0] ? err.text : NULL, source, "%s",
+                    service == REST_ACCT ? "Unable to reach the accounting"
+                                         : "Unable to reach the controller");
+    return NULL;
+}
+
+struct client *rest_ctld(struct rest_call *call, const char *source)
+{
+    return take_link(call, REST_CTLD, source);
+}
+
+struct client *rest_acct(struct rest_call *call, const char *source)
+{
+    return take_link(call, REST_ACCT, source);
+}

@@ -1,0 +1,159 @@
+/* restjobs.c - jobs as they are; see restjobs.h */
+#include "rest/restjobs.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "cli/format/json_job.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_query.h"
+#include "conf/conf.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+typedef void job_emit_fn(struct json *js, const struct job_row *row);
+
+struct listing {
+    struct rest_call *call;
+    job_emit_fn *emit;
+    struct filter_ids ids; /* none: every job */
+    struct job_row row;
+    bool all_tasks; /* each task of an array stands for itself */
+    size_t shown;
+};
+
+static int put_job(struct listing *l)
+{
+    l->emit(&l->call->js, &l->row);
+    l->shown++;
+    return rest_flush(l->call);
+}
+
+static int on_task(void *ctx, uint32_t task)
+{
+    struct listing *l = ctx;
+    const Pst__JobRecord *j = l->row.job;
+
+    if (!l->all_tasks && !filter_ids_match(&l->ids, j->job_id, job_group_id(j), true, task))
+        return 0;
+    l->row.has_task = true;
+    l->row.task = task;
+    return put_job(l);
+}
+
+static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct listing *l = ctx;
+    const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+
+    l->row.job = j;
+    l->row.now_us = info->now_us;
+    l->row.has_task = false;
+    if (j->array_tasks && l->ids.n && !filter_ids_match_whole(&l->ids, j->job_id, job_group_id(j)))
+        return filter_each_task(j->array_tasks, on_task, l);
+    if (l->ids.n && !filter_ids_match(&l->ids, j->job_id, job_group_id(j), j->has_array_task_id,
+                                      j->array_task_id))
+        return 0;
+    return put_job(l);
+}
+
+static int query_jobs(struct listing *l, const char *source, struct query_info *info)
+{
+    Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct client *c = rest_ctld(l->call, source);
+    int r;
+
+    if (!c)
+        return -EREMOTEIO;
+    filter_ids_numbers(&l->ids, &filter.job_ids, &filter.n_job_ids);
+    request.jobs = &filter;
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l, info);
+    filter_done(&filter);
+    if (r < 0 && r != -EPIPE)
+        rest_failed(l->call, c, r, source, "Unable to query jobs");
+    return r;
+}
+
+static struct listing listing_of(struct rest_call *call, job_emit_fn *emit)
+{
+    const struct conf *conf = rest_conf(call);
+
+    return (struct listing){
+        .call = call,
+        .emit = emit,
+        .row = { .cluster = conf_str(conf, CONF_CLUSTER_NAME),
+                 .select_type = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS) },
+    };
+}
+
+static void list_jobs(struct listing *l, const char *source, const char *missing)
+{
+    struct json *js = &l->call->js;
+    struct query_info info = { 0 };
+    int r;
+
+    json_list(js, "jobs");
+    r = query_jobs(l, source, &info);
+    json_list_end(js);
+    if (missing && r == 0 && !l->shown) {
+        info.now_us = 0;
+        rest_error(l->call, ESLURM_INVALID_JOB_ID, source, "Unable to query JobId=%.64s", missing);
+    }
+    json_time(js, "last_backfill", 0);
+    json_time(js, "last_update", info.now_us);
+}
+
+static void get_jobs(struct rest_call *call)
+{
+    struct listing l = listing_of(call, json_job);
+
+    list_jobs(&l, "_handle_jobs_get", NULL);
+}
+
+/* "7", "7_3", "7+1", a SLUID: not a list, a set or a step. */
+static bool take_id(struct listing *l, const char *word, const char *source)
+{
+    struct err err = { .text = "" };
+
+    if (filter_parse_ids(word, &l->ids, &err) == 0 && l->ids.n == 1 && !strpbrk(word, "[.*,") &&
+        !l->ids.ids[0].has_step)
+        return true;
+    rest_error(l->call, ESLURM_INVALID_JOB_ID, source, "Unable to query JobId=%.64s", word);
+    return false;
+}
+
+static void get_job(struct rest_call *call)
+{
+    struct listing l = listing_of(call, json_job);
+
+    if (take_id(&l, call->word, "_handle_job_get"))
+        list_jobs(&l, "_handle_job_get", call->word);
+    filter_ids_done(&l.ids);
+}
+
+static void get_states(struct rest_call *call)
+{
+    struct listing l = listing_of(call, json_job_state);
+    const char *list = rest_query(call, "job_id");
+    struct err err = { .text = "" };
+    struct query_info info = { 0 };
+
+    if (list && list[0] && filter_parse_ids(list, &l.ids, &err) < 0) {
+        rest_error(call, ESLURM_INVALID_JOB_ID, "_handle_jobs_state", "job_id=%.64s: %s", list,
+                   err.text);
+        return;
+    }
+    json_list(&call->js, "jobs");
+    (void)query_jobs(&l, "_handle_jobs_state", &info); /* noted */
+    json_list_end(&call->js);
+    filter_ids_done(&l.ids);
+}
+
+const struct rest_row rest_job_rows[] = {
+    { "GET", REST_SLURM, "jobs", 0, get_jobs, true },
+    { "GET", REST_SLURM, "jobs/state", 0, get_states, true },
+    { "GET", REST_SLURM, "job/{}", 0, get_job, false },
+    { 0 },
+};

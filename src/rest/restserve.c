@@ -1,0 +1,393 @@
+/* restserve.c - requests over HTTP; see restserve.h
+ *
+ * The library gives each connection a thread.  A request is read whole, then answered: a short
+ * answer by the connection's thread itself, a long one by a thread of its own, whose pieces the
+ * connection's thread sends (restout.h). */
+#include "rest/restserve.h"
+
+#include <errno.h>
+#include <microhttpd.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "http/http.h"
+#include "rest/restauth.h"
+#include "rest/restbody.h"
+#include "rest/restout.h"
+#include "rest/restpath.h"
+#include "wire/errors.h"
+
+#define QUERY_WORDS_MAX 256u
+#define PIECE_BYTES (256u * 1024) /* an answer is sent once so much has gathered */
+#define SENT_AT_ONCE (64u * 1024)
+
+struct request {
+    struct rest_call call;
+    struct rest_caller caller;
+    struct rest_path path;
+    struct strbuf body, answer;
+    struct rest_out *out; /* of an answer that streams */
+    size_t rest_sent;     /* of what stayed in `answer` */
+    pthread_t maker;
+    bool yaml;
+    bool too_large;
+    bool sent; /* refused already */
+};
+
+/* ---- words of the request -------------------------------------------------------------------- */
+
+const char *rest_header(const struct rest_call *call, const char *name)
+{
+    return MHD_lookup_connection_value(call->caller->conn, MHD_HEADER_KIND, name);
+}
+
+/* One word of the query.  A wrong escape ends the walk, so that fewer words than sent are there. */
+static enum MHD_Result add_query(void *ctx, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
+{
+    struct rest_call *call = ctx;
+    struct rest_pair pair = { NULL, NULL };
+
+    (void)kind;
+    value = value ? value : "";
+    if (call->n_query == QUERY_WORDS_MAX ||
+        restpath_unescape(key, strlen(key), true, &pair.name) < 0 ||
+        restpath_unescape(value, strlen(value), true, &pair.value) < 0) {
+        free(pair.name);
+        return MHD_NO;
+    }
+    call->query[call->n_query++] = pair;
+    return MHD_YES;
+}
+
+static int read_query(struct request *q, struct MHD_Connection *conn)
+{
+    int n = MHD_get_connection_values(conn, MHD_GET_ARGUMENT_KIND, NULL, NULL);
+
+    if (n <= 0)
+        return 0;
+    if ((unsigned)n > QUERY_WORDS_MAX)
+        return -E2BIG;
+    q->call.query = calloc((size_t)n, sizeof(*q->call.query));
+    if (!q->call.query)
+        return -ENOMEM;
+    (void)MHD_get_connection_values(conn, MHD_GET_ARGUMENT_KIND, add_query, &q->call); /* counted */
+    return q->call.n_query == (size_t)n ? 0 : -EINVAL;
+}
+
+static bool names_type(const char *header, const char *type)
+{
+    size_t len = strlen(type);
+
+    for (const char *p = header; p && *p; p = strchr(p, ',')) {
+        p += strspn(p, ", \t");
+        if (strncasecmp(p, type, len) == 0 && strchr(",; \t", p[len]))
+            return true;
+        if (!*p)
+            break;
+    }
+    return false;
+}
+
+static bool names_json(const char *header)
+{
+    return names_type(header, "application/json") || names_type(header, "*/*") ||
+           names_type(header, "application/*");
+}
+
+static bool names_yaml(const char *header)
+{
+    return names_type(header, "application/x-yaml") || names_type(header, "application/yaml") ||
+           names_type(header, "text/yaml") || names_type(header, "text/x-yaml");
+}
+
+/* ---- sending --------------------------------------------------------------------------------- */
+
+static enum MHD_Result queue_and_drop(struct MHD_Connection *conn, unsigned status,
+                                      const char *type, struct MHD_Response *response)
+{
+    enum MHD_Result sent;
+
+    if (!response)
+        return MHD_NO; /* out of memory: the library closes the connection */
+    if (type)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, type);
+    /* Without these an answer is only less safe in a browser. */
+    (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    sent = MHD_queue_response(conn, status, response);
+    MHD_destroy_response(response);
+    return sent;
+}
+
+/* A refusal outside the API's own form: a sentence. */
+static enum MHD_Result send_text(struct request *q, struct MHD_Connection *conn, unsigned status,
+                                 const char *text)
+{
+    q->sent = true;
+    return queue_and_drop(conn, status, "text/plain",
+                          MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
+                                                          MHD_RESPMEM_MUST_COPY));
+}
+
+static const char *type_of(const struct request *q)
+{
+    return q->yaml ? "application/x-yaml" : "application/json";
+}
+
+static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *conn)
+{
+    char *text = NULL;
+    size_t len = q->answer.len;
+
+    if (q->call.status == HTTP_NOT_MODIFIED) {
+        strbuf_reset(&q->answer);
+        len = 0;
+    }
+    if (strbuf_detach(&q->answer, &text) < 0)
+        return MHD_NO;
+    return queue_and_drop(conn, q->call.status, type_of(q),
+                          MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE));
+}
+
+/* ---- making an answer ------------------------------------------------------------------------ */
+
+static void give_links(struct rest_call *call)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(call->link); i++)
+        if (call->link[i])
+            rest_links_give(call->rest->links, call->link[i]);
+}
+
+static void make_answer(struct request *q)
+{
+    struct rest_call *call = &q->call;
+
+    restreply_begin(call, &q->answer, q->yaml);
+    call->row->answer(call);
+    restreply_end(call);
+    give_links(call);
+}
+
+int rest_flush(struct rest_call *call)
+{
+    if (!call->out || call->js.out->len < PIECE_BYTES)
+        return 0;
+    return restout_put(call->out, call->js.out);
+}
+
+static void *make_long_answer(void *arg)
+{
+    struct request *q = arg;
+
+    make_answer(q);
+    restout_end(q->out, q->answer.failed ? -ENOMEM : 0);
+    return NULL;
+}
+
+static ssize_t read_piece(void *ctx, uint64_t at, char *buf, size_t size)
+{
+    struct request *q = ctx;
+    ssize_t n = restout_take(q->out, buf, size);
+    size_t left;
+
+    (void)at;
+    if (n != 0)
+        return n < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : n;
+    /* The rest stayed with the maker, who has ended. */
+    left = MIN(size, q->answer.len - q->rest_sent);
+    if (!left)
+        return MHD_CONTENT_READER_END_OF_STREAM;
+    memcpy(buf, q->answer.buf + q->rest_sent, left);
+    q->rest_sent += left;
+    return (ssize_t)left;
+}
+
+static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *conn)
+{
+    if (restout_new(&q->out) < 0)
+        return MHD_NO;
+    q->call.out = q->out;
+    if (pthread_create(&q->maker, NULL, make_long_answer, q) != 0) {
+        q->out = restout_free(q->out);
+        return MHD_NO;
+    }
+    if (restout_wait(q->out)) /* it became a short one */
+        return send_answer(q, conn);
+    return queue_and_drop(
+        conn, q->call.status, type_of(q),
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SENT_AT_ONCE, read_piece, q, NULL));
+}
+
+static int parse_body(struct request *q, struct MHD_Connection *conn, struct err *err)
+{
+    const char *type =
+        MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_TYPE);
+
+    if (!q->body.len)
+        return 0;
+    if (!type || names_json(type))
+        return restbody_parse_json(q->body.buf, q->body.len, &q->call.body, err);
+    if (names_yaml(type))
+        return restbody_parse_yaml(q->body.buf, q->body.len, &q->call.body, err);
+    return err_set(err, -EMEDIUMTYPE, "HTTP Content-Type header is unknown or unsupported");
+}
+
+static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *conn)
+{
+    struct err err = { .text = "" };
+    int r;
+
+    if (q->too_large || q->body.failed)
+        return send_text(q, conn, HTTP_TOO_LARGE, "The body is larger than 16 MiB");
+    r = parse_body(q, conn, &err);
+    if (r == -EMEDIUMTYPE)
+        return send_text(q, conn, HTTP_MEDIA_TYPE, err.text);
+    if (r < 0)
+        return send_text(q, conn, HTTP_BAD_REQUEST, slurm_err_text(ESLURM_REST_FAIL_PARSING));
+    if (q->path.row->streams)
+        return answer_long(q, conn);
+    make_answer(q);
+    return send_answer(q, conn);
+}
+
+/* ---- from the library ------------------------------------------------------------------------ */
+
+static struct request *request_new(struct rest *rest, struct MHD_Connection *conn)
+{
+    struct request *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        return NULL;
+    q->call.notes = calloc(1, sizeof(*q->call.notes));
+    if (!q->call.notes) {
+        free(q);
+        return NULL;
+    }
+    q->call.rest = rest;
+    q->call.status = HTTP_OK;
+    q->call.caller = &q->caller;
+    q->caller.conn = conn;
+    return q;
+}
+
+static void request_free(struct request *q)
+{
+    if (q->out) {
+        restout_drop(q->out);
+        (void)pthread_join(q->maker, NULL); /* it sees the drop at its next piece */
+        (void)restout_free(q->out);         /* always NULL */
+    }
+    restreply_done(&q->call);
+    strbuf_done(&q->body);
+    strbuf_done(&q->answer);
+    free(q);
+}
+
+/* What is known before the body: path, caller, form of the answer. */
+static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *conn,
+                                     const char *method, const char *path)
+{
+    struct rest *rest = q->call.rest;
+    const char *accept = MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    int r = restpath_find(rest->config.rows, method, path, &q->path);
+
+    if (r < 0 || !(rest->config.plugins & 1u << q->path.plugin) ||
+        !(rest->config.versions & UINT64_C(1) << q->path.version))
+        return send_text(q, conn, HTTP_NOT_FOUND, slurm_err_text(ESLURM_REST_UNKNOWN_URL));
+    if (!restauth_caller(rest, conn, &q->caller))
+        return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
+    q->yaml = accept && !names_json(accept) && names_yaml(accept);
+    if (accept && !q->yaml && !names_json(accept))
+        return send_text(q, conn, HTTP_MEDIA_TYPE,
+                         "HTTP Accept header content type is unknown or unsupported");
+    if (read_query(q, conn) < 0)
+        return send_text(q, conn, HTTP_BAD_REQUEST, slurm_err_text(ESLURM_REST_INVALID_QUERY));
+    q->call.row = q->path.row;
+    q->call.version = q->path.version;
+    q->call.word = q->path.has_word ? q->path.word : NULL;
+    return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const char *path,
+                                  const char *method, const char *version, const char *data,
+                                  size_t *len, void **con_ctx)
+{
+    struct request *q = *con_ctx;
+
+    (void)version;
+    if (!q) {
+        q = request_new(ctx, conn);
+        if (!q)
+            return MHD_NO;
+        *con_ctx = q;
+        return begin_request(q, conn, method, path);
+    }
+    if (*len) {
+        q->too_large = q->too_large || q->body.len + *len > REST_BODY_MAX;
+        if (!q->too_large && !q->sent)
+            strbuf_addn(&q->body, data, *len);
+        *len = 0;
+        return MHD_YES;
+    }
+    return q->sent ? MHD_YES : answer_request(q, conn);
+}
+
+static void on_completed(void *ctx, struct MHD_Connection *conn, void **con_ctx,
+                         enum MHD_RequestTerminationCode code)
+{
+    (void)ctx;
+    (void)conn;
+    (void)code;
+    if (*con_ctx)
+        request_free(*con_ctx);
+    *con_ctx = NULL;
+}
+
+static void log_library(void *ctx, const char *fmt, va_list ap)
+{
+    char text[512];
+
+    (void)ctx;
+    (void)vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
+    text[strcspn(text, "\n")] = '\0';
+    log_debug("http: %s", text);
+}
+
+/* restpath.h undoes escapes, part by part. */
+static size_t keep_escapes(void *ctx, struct MHD_Connection *conn, char *text)
+{
+    (void)ctx;
+    (void)conn;
+    return strlen(text);
+}
+
+struct MHD_Daemon *restserve_start(struct rest *rest, int listen_fd)
+{
+    unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC |
+                     MHD_USE_ERROR_LOG | (listen_fd < 0 ? MHD_USE_NO_LISTEN_SOCKET : 0);
+    struct MHD_OptionItem listening[] = { { MHD_OPTION_LISTEN_SOCKET, listen_fd, NULL },
+                                          { MHD_OPTION_END, 0, NULL } };
+    struct MHD_Daemon *mhd;
+    sigset_t all, before;
+
+    (void)sigfillset(&all);
+    (void)pthread_sigmask(SIG_SETMASK, &all, &before);
+    mhd = MHD_start_daemon(
+        flags, 0, NULL, NULL, on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
+        MHD_OPTION_ARRAY, listen_fd < 0 ? &listening[1] : listening, MHD_OPTION_UNESCAPE_CALLBACK,
+        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, rest->config.connections,
+        MHD_OPTION_CONNECTION_TIMEOUT, REST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
+        (size_t)REST_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return mhd;
+}

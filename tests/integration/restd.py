@@ -1,0 +1,86 @@
+"""slurmrestd beside a test's cluster: started as a user without rights, asked over HTTP with tokens.
+
+    with Restd(cluster) as rest:
+        status, answer = rest.get("/slurm/v0.0.45/jobs/")          # as root, by a token
+        rest.post("/slurm/v0.0.45/job/submit", {...}, user="bin")
+"""
+
+import http.client
+import json
+import os
+import subprocess
+
+from conftest import Daemon, free_ports, program, wait_until
+
+V = "v0.0.45"
+
+
+class Restd:
+    def __init__(self, cluster, *options, address=None, user="daemon", env=None):
+        self.c = cluster
+        self.port = free_ports(1)[0]
+        self.user = user
+        self.argv = [program("slurmrestd"), "-f", str(cluster.conf), *(["-u", user] if user else []), *options,
+                     address or f"127.0.0.1:{self.port}"]
+        self.env = {**cluster.env, **(env or {})}
+        self.tokens = {}
+        self.daemon = None
+
+    def __enter__(self):
+        for path in (self.c.dir.parent, self.c.dir, self.c.dir / "etc"):
+            path.chmod(0o755)
+        self.daemon = Daemon("slurmrestd", self.argv, self.c.dir / "log" / "slurmrestd.log", self.env)
+        wait_until(self.listens, "slurmrestd listens")
+        return self
+
+    def __exit__(self, *_):
+        assert self.daemon.stop() == 0
+
+    def listens(self):
+        assert self.daemon.alive(), (self.c.dir / "log" / "slurmrestd.log.stderr").read_text()
+        try:
+            return self.raw("GET", "/nosuch")[0] == 404
+        except OSError:
+            return False
+
+    def token(self, user):
+        if user not in self.tokens:
+            out = self.c.run("scontrol", "token", f"username={user}", "lifespan=6000").out
+            self.tokens[user] = out.strip().split("=", 1)[1]
+        return self.tokens[user]
+
+    def raw(self, method, path, body=None, headers=None):
+        """(status, headers, text)"""
+        conn = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        try:
+            conn.request(method, path, body=body, headers=headers or {})
+            answer = conn.getresponse()
+            return answer.status, dict(answer.getheaders()), answer.read().decode()
+        finally:
+            conn.close()
+
+    def ask(self, method, path, body=None, user="root", **headers):
+        """(status, the answer as an object)"""
+        headers = {k.replace("_", "-"): v for k, v in headers.items()}
+        headers["X-SLURM-USER-TOKEN"] = self.token(user)
+        if body is not None:
+            headers.setdefault("Content-Type", "application/json")
+            body = body if isinstance(body, (str, bytes)) else json.dumps(body)
+        status, got, text = self.raw(method, path if path.startswith("/") else f"/slurm/{V}/{path}", body, headers)
+        return status, json.loads(text) if text and got.get("Content-Type") == "application/json" else text
+
+    def get(self, path, **options):
+        return self.ask("GET", path, **options)
+
+    def post(self, path, body, **options):
+        return self.ask("POST", path, body, **options)
+
+    def delete(self, path, **options):
+        return self.ask("DELETE", path, **options)
+
+
+def run_once(cluster, text, *options, env=None):
+    """What slurmrestd answers to HTTP on its standard input."""
+    return subprocess.run([program("slurmrestd"), "-f", str(cluster.conf), *options], input=text, capture_output=True, text=True,
+                          timeout=30, env={**cluster.env, "SLURMRESTD_SECURITY": "disable_user_check", **(env or {}),
+                                           "PATH": os.environ["PATH"]})

@@ -1,0 +1,329 @@
+/* test_rest.c - whole requests over a socket: rows, callers, frames, long answers; no daemon */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "cli/query/parttres.h"
+#include "conf/conf.h"
+#include "rest/rest.h"
+#include "rest/restauth.h"
+#include "rest/restctld.h"
+#include "rest/restjobs.h"
+#include "rest/restlink.h"
+#include "rest/restnodes.h"
+#include "rest/restpump.h"
+#include "rest/restreply.h"
+#include "rest/restrows.h"
+#include "rest/restserve.h"
+#include "rest/restvalue.h"
+#include "wire/errors.h"
+
+#define LONG_ROWS 20000
+
+/* ---- handlers of the test -------------------------------------------------------------------- */
+
+static void answer_words(struct rest_call *call)
+{
+    int64_t us = 0;
+
+    json_str(&call->js, "word", call->word);
+    json_str(&call->js, "q", rest_query(call, "q"));
+    json_bool(&call->js, "flag", rest_query_flag(call, "flags", "DETAIL"));
+    json_bool(&call->js, "true", rest_query_true(call, "t"));
+    json_str(&call->js, "token", call->caller->token);
+    json_str(&call->js, "name", call->caller->name);
+    json_str(&call->js, "header", rest_header(call, "Idempotency-Key"));
+    if (rest_query_time(call, "update_time", &us))
+        json_int(&call->js, "time", us);
+}
+
+static void answer_body(struct rest_call *call)
+{
+    json_str(&call->js, "name", call->body ? rest_text(call->body, "name") : "none");
+}
+
+static void answer_error(struct rest_call *call)
+{
+    rest_error(call, ESLURM_INVALID_PARTITION_NAME, "here()", "Batch job submission failed");
+    rest_error_said(call, ESLURM_INVALID_JOB_ID, "said", "there()", "second");
+    rest_warning(call, "#/job/x/", "Ignoring");
+}
+
+static void answer_long(struct rest_call *call)
+{
+    json_list(&call->js, "rows");
+    for (int i = 0; i < LONG_ROWS && rest_flush(call) == 0; i++)
+        json_str(&call->js, NULL, "a row of a long answer, which does not fit into one piece");
+    json_list_end(&call->js);
+}
+
+static void answer_unchanged(struct rest_call *call)
+{
+    rest_unchanged(call);
+}
+
+static const struct rest_row own_rows[] = {
+    { "GET", REST_SLURM, "words/{}", 0, answer_words, false },
+    { "POST", REST_SLURM, "body", 0, answer_body, false },
+    { "GET", REST_SLURM, "error", 0, answer_error, false },
+    { "GET", REST_SLURM, "long", 0, answer_long, true },
+    { "GET", REST_SLURM, "unchanged", 0, answer_unchanged, false },
+    { 0 },
+};
+static const struct rest_row *const own_tables[] = { own_rows, NULL };
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static const char conf_text[] = "ClusterName=test\nSlurmctldHost=localhost\nSlurmctldPort=1\n"
+                                "MessageTimeout=2\nNodeName=n1\nPartitionName=p Nodes=n1\n";
+
+static struct rest *start(const struct rest_row *const *rows, bool jwt, bool local)
+{
+    static struct conf *conf;
+    const struct conf_text file = { "slurm.conf", conf_text, strlen(conf_text) };
+    struct rest_config config = {
+        .rows = rows,
+        .jwt = jwt,
+        .local = local,
+        .versions = UINT64_MAX,
+        .plugins = ~0u,
+    };
+    struct err err = { .text = "" };
+    struct rest *rest = NULL;
+
+    if (!conf)
+        assert_int_equal(conf_load_text(&file, 1, CONF_CLIENT, &conf, NULL, &err), 0);
+    config.conf = conf;
+    assert_int_equal(rest_new(&config, &rest, &err), 0);
+    return rest;
+}
+
+static char answer[8u * 1024 * 1024];
+
+static const char *ask(struct rest *rest, const char *text)
+{
+    struct err err = { .text = "" };
+    size_t len = 0;
+    ssize_t n;
+    int sv[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+    assert_int_equal(rest_take(rest, sv[1], &err), 0);
+    assert_int_equal(send(sv[0], text, strlen(text), MSG_NOSIGNAL), strlen(text));
+    assert_int_equal(shutdown(sv[0], SHUT_WR), 0);
+    while ((n = recv(sv[0], answer + len, sizeof(answer) - 1 - len, 0)) > 0)
+        len += (size_t)n;
+    answer[len] = '\0';
+    assert_int_equal(close(sv[0]), 0);
+    return answer;
+}
+
+#define HEAD " HTTP/1.1\r\nHost: x\r\n"
+#define GET(path) "GET /slurm/v0.0.45/" path HEAD "X-SLURM-USER-TOKEN: a.b.c\r\n\r\n"
+
+static void has(const char *text, const char *part)
+{
+    if (!strstr(text, part))
+        fail_msg("no \"%s\" in: %.2000s", part, text);
+}
+
+static void test_words(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    const char *got =
+        ask(rest, "GET /slurm/v0.0.44/words/a%20b?q=%41+x&flags=all,detail&t&update_time=5" HEAD
+                  "Authorization: Bearer t.o.k\r\nX-SLURM-USER-NAME: bin\r\n"
+                  "Idempotency-Key: k1\r\n\r\n");
+
+    has(got, "HTTP/1.1 200 OK\r\n");
+    has(got, "Content-Type: application/json\r\n");
+    has(got, "\"word\": \"a b\",\n  \"q\": \"A x\",\n  \"flag\": true,\n  \"true\": true,\n"
+             "  \"token\": \"t.o.k\",\n  \"name\": \"bin\",\n  \"header\": \"k1\",\n"
+             "  \"time\": 5000000,\n  \"meta\": {");
+    has(got, "\"data_parser\": \"data_parser\\/v0.0.44\"");
+    has(got, "\"cluster\": \"test\"");
+    has(got, "  \"errors\": [\n  ],\n  \"warnings\": [\n  ]\n}\n");
+    got = ask(rest, GET("words/x?update_time=soon"));
+    has(got, "HTTP/1.1 422 ");
+    has(got, "update_time=soon is no time in seconds since 1970");
+    has(ask(rest, GET("words/x?%zz=1")), "HTTP/1.1 400 ");
+    rest = rest_free(rest);
+}
+
+static void test_who_asks(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    const char nobody[] = "GET /slurm/v0.0.45/error" HEAD "\r\n";
+
+    has(ask(rest, nobody), "\r\n\r\nAuthentication failure");
+    has(ask(rest, nobody), "HTTP/1.1 401 ");
+    rest = rest_free(rest);
+    rest = start(own_tables, false, true); /* ourselves, at the other end of the socket */
+    has(ask(rest, nobody), "HTTP/1.1 422 ");
+    has(ask(rest, GET("words/x")), "\"token\": \"\"");
+    rest = rest_free(rest);
+}
+
+static void test_bodies(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+
+#define POST(type, len, body)                                                                      \
+    "POST /slurm/v0.0.45/body" HEAD "X-SLURM-USER-TOKEN: a\r\n" type "Content-Length: " len        \
+    "\r\n\r\n" body
+    has(ask(rest, POST("Content-Type: application/json\r\n", "12", "{\"name\":\"x\"}")),
+        "\"name\": \"x\"");
+    has(ask(rest,
+            POST("Content-Type: application/json; charset=utf-8\r\n", "12", "{\"name\":\"x\"}")),
+        "\"name\": \"x\"");
+    has(ask(rest, POST("", "12", "{\"name\":\"x\"}")), "\"name\": \"x\"");
+    has(ask(rest, POST("Content-Type: application/x-yaml\r\n", "7", "name: y")), "\"name\": \"y\"");
+    has(ask(rest, POST("", "0", "")), "\"name\": \"none\"");
+    has(ask(rest, POST("Content-Type: application/json\r\n", "9", "{bad json")),
+        "\r\n\r\nFailure during parsing");
+    has(ask(rest, POST("Content-Type: application/json\r\n", "9", "{bad json")), "HTTP/1.1 400 ");
+    has(ask(rest, POST("Content-Type: text/html\r\n", "1", "x")), "HTTP/1.1 415 ");
+    rest = rest_free(rest);
+}
+
+static void test_errors(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    const char *got = ask(rest, GET("error"));
+
+    has(got, "HTTP/1.1 422 ");
+    has(got,
+        "\r\n\r\n{\n  \"errors\": [\n    {\n      \"description\": \"Batch job submission failed\",\n"
+        "      \"error_number\": 2000,\n      \"error\": \"Invalid partition name specified\",\n"
+        "      \"source\": \"here()\"\n    },\n");
+    has(got, "\"error\": \"said\"");
+    has(got, "  \"warnings\": [\n    {\n      \"description\": \"Ignoring\",\n"
+             "      \"source\": \"#\\/job\\/x\\/\"\n    }\n  ],\n  \"meta\": {\n");
+    got = ask(rest, GET("unchanged"));
+    has(got, "HTTP/1.1 304 ");
+    assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
+    assert_int_equal(rest_status_of(0), 200);
+    assert_int_equal(rest_status_of(ESLURM_INVALID_JOB_ID), 404);
+    assert_int_equal(rest_status_of(ESLURM_AUTH_CRED_INVALID), 401);
+    assert_int_equal(rest_status_of(EPST_UNREACHABLE), 503);
+    assert_int_equal(rest_status_of(ESLURM_ACCESS_DENIED), 422);
+    rest = rest_free(rest);
+}
+
+static void test_long(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    const char *got = ask(rest, GET("long"));
+    size_t rows = 0;
+
+    has(got, "Transfer-Encoding: chunked\r\n");
+    for (const char *p = got; (p = strstr(p, "a row of a long")); p++)
+        rows++;
+    assert_int_equal(rows, LONG_ROWS); /* no piece border falls into the words: see PIECE_BYTES */
+    has(got, "\"warnings\": [\n  ]\n}\n");
+    rest = rest_free(rest);
+}
+
+/* Whoever goes away in the middle of a long answer ends it. */
+static void test_gone(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    struct err err = { .text = "" };
+    char buf[100];
+    int sv[2];
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+    assert_int_equal(rest_take(rest, sv[1], &err), 0);
+    assert_true(send(sv[0], GET("long"), strlen(GET("long")), MSG_NOSIGNAL) > 0);
+    assert_true(recv(sv[0], buf, sizeof(buf), 0) > 0);
+    (void)close(sv[0]);
+    rest_wait(rest);
+    rest = rest_free(rest);
+}
+
+/* Every handler, with a controller that is not there. */
+static void test_no_daemon(void **state)
+{
+    static const char *const plugins[] = { "slurm", "slurmdb", "util" };
+    struct rest *rest = start(restrows, true, false);
+
+    for (size_t t = 0; restrows[t]; t++)
+        for (const struct rest_row *row = restrows[t]; row->method; row++) {
+            char text[512], path[128];
+            const char *word = strstr(row->path, "{}"), *got;
+
+            (void)snprintf(path, sizeof(path), "%.*s%s%s", (int)strcspn(row->path, "{"), row->path,
+                           word ? "1" : "", word ? word + 2 : "");
+            if (strcmp(row->method, "GET") != 0)
+                continue;
+            (void)snprintf(text, sizeof(text),
+                           "GET /%s/v0.0.45/%s HTTP/1.1\r\nHost: x\r\nX-SLURM-USER-TOKEN: "
+                           "eyJhIjoxfQ.eyJhIjoxfQ.eyJhIjoxfQ\r\n\r\n",
+                           plugins[row->plugin], path);
+            got = ask(rest, text);
+            has(got, "\"meta\"");
+            if (!strstr(got, "\"pings\""))
+                has(got, "\"error_number\"");
+        }
+    rest = rest_free(rest);
+}
+
+static void test_pump(void **state)
+{
+    char folder[] = "/tmp/penstock-test-XXXXXX", path[64];
+    struct rest *rest = start(own_tables, true, false);
+    struct err err = { .text = "" };
+    int in, out;
+    ssize_t n;
+
+    assert_non_null(mkdtemp(folder));
+    (void)snprintf(path, sizeof(path), "%s/f", folder);
+    in = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(write(in, GET("error") GET("words/x"), strlen(GET("error") GET("words/x"))),
+                     strlen(GET("error") GET("words/x")));
+    assert_int_equal(lseek(in, 0, SEEK_SET), 0);
+    assert_int_equal(unlink(path), 0);
+    out = open(path, O_RDWR | O_CREAT, 0600);
+    assert_int_equal(restpump_run(rest, in, out, &err), 0);
+    assert_int_equal(lseek(out, 0, SEEK_SET), 0);
+    n = read(out, answer, sizeof(answer) - 1);
+    assert_true(n > 0);
+    answer[n] = '\0';
+    has(answer, "HTTP/1.1 422 ");
+    has(answer, "HTTP/1.1 200 ");
+    (void)close(in);
+    (void)close(out);
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(rmdir(folder), 0);
+    rest = rest_free(rest);
+}
+
+static void test_refused(void **state)
+{
+    assert_true(rest_link_refused(-EACCES));
+    assert_false(rest_link_refused(-ECONNREFUSED));
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_words),     cmocka_unit_test(test_who_asks),
+        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_long),      cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
+        cmocka_unit_test(test_refused),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
