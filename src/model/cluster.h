@@ -31,6 +31,7 @@ struct step {
     /* derived: allocation positions whose end is awaited; NULL when ended */
     struct bitmap *waiting;
     bool killed; /* live: it was cancelled; said again until it has ended */
+    bool asked;  /* live: its nodes were asked whether it ever came to them */
 };
 
 /* What the jobs of an array come to; a job is in as many as hold of it. */

@@ -149,13 +149,28 @@ int filter_parse_ids(const char *list, struct filter_ids *ret, struct err *err)
     return 0;
 }
 
+/* The first of the words that names no job; what is wrong with it is told when it begins with a
+ * digit. */
+_Noreturn static void refuse_ids(const char *list)
+{
+    char **words = NULL;
+    size_t n = 0, at = 0;
+
+    filter_add_ids(&words, &n, list);
+    for (struct ids ids; at + 1 < n && ids_parse(words[at], &ids, NULL) == 0; at++)
+        ids_done(&ids);
+    if (n && isdigit((unsigned char)*words[at]))
+        cli_fatal("Bad job/step specified: %s: %s", words[at], ids_mistake(words[at]));
+    cli_fatal("Bad job/step specified: %s", n ? words[at] : list);
+}
+
 int filter_take_ids(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     struct filter_ids more = { 0 };
 
     (void)opt, (void)err;
     if (filter_parse_ids(arg, &more, NULL) < 0)
-        cli_fatal("Bad job/step specified: %s", arg);
+        refuse_ids(arg);
     filter_ids_join(at, &more);
     return 0;
 }

@@ -141,10 +141,6 @@ static bool take_ids(struct showing *w, const char *name, const char *load, cons
 /* One job, task, or component by its number or SLUID: not a list, a set or a step. */
 static bool take_one_job(struct showing *w, const char *name)
 {
-    if (name && (!*name || strcmp(name, "0") == 0)) {
-        scontrol_missing(w->s, stderr, "Job 0 not found");
-        return false;
-    }
     if (!take_ids(w, name, "slurm_load_jobs", "scontrol_print_job"))
         return false;
     if (name && (w->ids.n != 1 || strpbrk(name, "[.*,") || w->ids.ids[0].has_step)) {
@@ -162,9 +158,10 @@ static void show_jobs(struct scontrol *s, const char *name)
     Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
+    bool zero = name && (!*name || strcmp(name, "0") == 0); /* all jobs, of which one must be */
     int r;
 
-    if (!take_one_job(&w, name))
+    if (!take_one_job(&w, zero ? NULL : name))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
     request.jobs = &filter;
@@ -177,8 +174,8 @@ static void show_jobs(struct scontrol *s, const char *name)
         end_json(&w, true, info.now_us);
     else if (r < 0)
         failed_query(&w, "slurm_load_jobs", r);
-    else if (!w.shown && name && w.known)
-        scontrol_missing(s, stderr, "Job %s not found", name);
+    else if (!w.shown && (zero || (name && w.known)))
+        scontrol_missing(s, stderr, "Job %s not found", zero ? "0" : name);
     else if (!w.shown && name)
         scontrol_missing(s, stderr, "slurm_load_jobs error: %s",
                          slurm_err_text(ESLURM_INVALID_JOB_ID));

@@ -32,6 +32,14 @@ size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAdd
     return alloc->n_node_ids;
 }
 
+int64_t steps_credential_life_us(const struct ctld *ctld)
+{
+    uint64_t life_s = CREDENTIAL_LIFE_S;
+
+    (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
+    return (int64_t)life_s * USEC_PER_SEC;
+}
+
 Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,
                                   Pst__CredPurpose purpose)
 {
@@ -39,7 +47,6 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     Pst__StepRecord plain; /* shallow: nodes need no second copy of what they launch */
     Pst__SignedCredential *out = must(malloc(sizeof(*out)));
     uint8_t mac[AUTH_MAC_SIZE];
-    uint64_t life_s = CREDENTIAL_LIFE_S;
     const char *kid;
 
     pst__signed_credential__init(out);
@@ -57,8 +64,7 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     if (purpose != PST__CRED_PURPOSE__CRED_LAUNCH)
         SET(&cred, purpose, purpose);
     cred.job = j->rec;
-    (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
-    SET(&cred, expires_us, core_now() + (int64_t)life_s * USEC_PER_SEC);
+    SET(&cred, expires_us, core_now() + steps_credential_life_us(ctld));
     if (cluster_step(j, STEP_EXTERN))
         SET(&cred, contain, true);
     cred.cluster_name = ctld->cluster->rec->name;

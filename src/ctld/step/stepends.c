@@ -15,6 +15,8 @@
 #include "ctld/step/async.h"
 #include "model/words/stepuse.h"
 
+#define ASK_AFTER_US (5 * USEC_PER_SEC) /* of clocks, and of a launch that is being read */
+
 /* By the status alone, whatever became of the job: ended by a signal is cancelled. */
 static Pst__StepState end_state(uint32_t status)
 {
@@ -129,6 +131,24 @@ void steps_recover(struct ctld *ctld, struct job *j)
             steps_await(s);
 }
 
+/* srun may have died before it started its step anywhere.  Once its credential is worth nothing,
+ * nodes are asked; those that do not have the step say that it is over.  Once is enough: a node
+ * that is not connected tells all that it has when it comes back. */
+static void ask_for(struct ctld *ctld, struct job *j, struct step *s, int64_t now_us)
+{
+    Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
+    uint32_t id = s->rec->step_id;
+
+    if (s->asked || id == STEP_BATCH || id == STEP_EXTERN || s->rec->has_async_launch ||
+        s->rec->start_us + steps_credential_life_us(ctld) + ASK_AFTER_US > now_us)
+        return;
+    s->asked = true;
+    sig.step_ids = &id;
+    sig.n_step_ids = 1;
+    SET(&sig, ask, true);
+    launch_signal(ctld, j, ctld->applied_lsn, &sig);
+}
+
 /* A running step that is to end: by its limit, or by a cancel that may have come before its
  * launch. */
 static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t now_us)
@@ -138,6 +158,7 @@ static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t 
     Pst__SignalSteps sig = PST__SIGNAL_STEPS__INIT;
     uint32_t id = s->rec->step_id;
 
+    ask_for(ctld, j, s, now_us);
     if (!late && !s->killed)
         return;
     sig.step_ids = &id;

@@ -26,6 +26,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
 /* Put a step of srun --async into the queue behind the steps that wait; steps_retry() starts it. */
 void steps_queue_async(struct ctld *ctld, struct job *j, uint32_t step_id,
                        const Pst__StepSpec *spec);
+/* For how long after its making a step can be launched with what its requester was given. */
+int64_t steps_credential_life_us(const struct ctld *ctld);
 /* A step that runs by its record and was launched nowhere is over, on all its nodes.  The lsn; 0:
  * the journal refuses. */
 uint64_t steps_unlaunched(struct ctld *ctld, struct job *j, uint32_t step_id, uint32_t status);

@@ -69,6 +69,11 @@ void report_ended(struct noded *d, const struct nstep *s)
     queue_event(d, (struct report_event){ EV_ENDED, s->job->job_id, s->step_id, s->job->run_id });
 }
 
+void report_absent(struct noded *d, uint32_t job_id, uint64_t run_id, uint32_t step_id)
+{
+    queue_event(d, (struct report_event){ EV_ABSENT, job_id, step_id, run_id });
+}
+
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id)
 {
     queue_event(d, (struct report_event){ EV_CLEAN, job_id, 0, run_id });

@@ -9,6 +9,8 @@ void report_close(struct reporter *r);
 struct reporter *report_free(struct reporter *r);
 void report_launched(struct noded *d, const struct nstep *step);
 void report_ended(struct noded *d, const struct nstep *step);
+/* Say that a step is over which the controller asked for, and which is not here. */
+void report_absent(struct noded *d, uint32_t job_id, uint64_t run_id, uint32_t step_id);
 void report_clean(struct noded *d, uint32_t job_id, uint64_t run_id);
 void report_prolog_done(struct noded *d, const struct njob *job);
 void report_prolog_failed(struct noded *d, const struct njob *job);

@@ -1,6 +1,7 @@
 /* reportbuild.c - see reportbuild.h */
 #include "noded/link/reportbuild.h"
 
+#include <signal.h>
 #include <stdlib.h>
 
 #include "base/log.h"
@@ -37,6 +38,20 @@ static Pst__RunningStep *add_ref(struct report_build *b, const struct report_eve
     return ref;
 }
 
+/* It is over as if it had been killed: nobody started it. */
+static Pst__StepEnd *add_absent(struct report_build *b, const struct report_event *e)
+{
+    Pst__StepEnd *end = &b->absent[b->n_absent++];
+
+    pst__step_end__init(end);
+    end->has_job_id = end->has_run_id = end->has_step_id = end->has_exit_status = true;
+    end->job_id = e->job_id;
+    end->run_id = e->run_id;
+    end->step_id = e->step_id;
+    end->exit_status = SIGKILL;
+    return end;
+}
+
 void report_build_add(struct noded *d, struct report_build *b, const struct report_event *e)
 {
     struct njob *job;
@@ -51,6 +66,9 @@ void report_build_add(struct noded *d, struct report_build *b, const struct repo
         step = job ? job_find_step(job, e->step_id) : NULL;
         if (step && step->end)
             b->ended[b->msg.n_ended++] = step->end;
+        break;
+    case EV_ABSENT:
+        b->ended[b->msg.n_ended++] = add_absent(b, e);
         break;
     case EV_CLEAN:
         b->clean[b->msg.n_clean++] = add_ref(b, e, false);
@@ -71,7 +89,8 @@ void report_build_add(struct noded *d, struct report_build *b, const struct repo
 bool report_build_init(struct report_build *b, size_t n)
 {
     pst__node_report__init(&b->msg);
-    b->n_refs = 0;
+    b->n_refs = b->n_absent = 0;
+    b->absent = calloc(n + 1, sizeof(*b->absent));
     b->refs = calloc(n + 1, sizeof(*b->refs));
     b->launched = calloc(5 * (n + 1), sizeof(void *));
     b->clean = b->launched ? b->launched + n + 1 : NULL;
@@ -83,11 +102,12 @@ bool report_build_init(struct report_build *b, size_t n)
     b->msg.prolog_done = b->prolog;
     b->msg.script_told = b->told;
     b->msg.ended = b->ended;
-    return b->refs && b->launched;
+    return b->refs && b->launched && b->absent;
 }
 
 void report_build_done(struct report_build *b)
 {
     free(b->refs);
+    free(b->absent);
     free(b->launched);
 }

@@ -8,6 +8,7 @@
 enum report_event_kind {
     EV_LAUNCHED,
     EV_ENDED,
+    EV_ABSENT, /* the controller asked for a step that is not here */
     EV_CLEAN,
     EV_PROLOG_DONE,
     EV_PROLOG_FAILED,
@@ -34,6 +35,8 @@ struct report_build {
     size_t n_refs;
     Pst__RunningStep **launched, **clean, **prolog, **told;
     Pst__StepEnd **ended;
+    Pst__StepEnd *absent; /* storage of ends that no step here has */
+    size_t n_absent;
 };
 
 /* Room for n events.  False: no memory.  Call report_build_done() in both cases. */

@@ -29,11 +29,23 @@ static int op_prepare_job(struct noded *d, ProtobufCMessage *msg, struct err *er
     return launch_prepare(d, PB_AS(prepare_job, msg), err);
 }
 
+/* The controller wonders whether srun came to start these steps before it died. */
+static void tell_absent(struct noded *d, struct njob *job, const Pst__SignalSteps *m)
+{
+    for (size_t i = 0; i < m->n_step_ids; i++)
+        if (!job || !job_find_step(job, m->step_ids[i]))
+            report_absent(d, m->job_id, m->run_id, m->step_ids[i]);
+}
+
 static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     const Pst__SignalSteps *m = PB_AS(signal_steps, msg);
     struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
 
+    if (m->has_ask && m->ask) {
+        tell_absent(d, job, m);
+        return 0;
+    }
     if (!job && (m->suspend || m->resume)) {
         jobs_note_suspended(&d->jobs, m->run_id, m->suspend);
         return 0;

@@ -135,7 +135,7 @@ OTHERS = [
      re.compile(r"Invalid input: state=sideways\nRequest aborted\n.*", re.S)),
     (["scontrol", "write", "batch_script", "99999"], 0, "job script retrieval failed: Invalid job id specified\n"),
     (["scontrol", "suspend", "99999"], 1, "Unexpected message received for job 99999\n"),
-    (["sacct", "-j", "1x"], 1, "sacct: fatal: Bad job/step specified: 1x\n"),
+    (["sacct", "-j", "1x"], 1, "sacct: fatal: Bad job/step specified: 1x: JobID includes unexpected non-numeric characters\n"),
     (["sacct", "-E", "foo"], 1, "Invalid time specification (pos=0): foo\n"),
     (["sdiag", "extra"], None, re.compile(r"(.*\n)+")),
 ]
