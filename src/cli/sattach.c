@@ -93,6 +93,7 @@ static const struct opt_command command = {
     .synopsis = "[options] <jobid.stepid>",
     .usage_status = CLI_EXIT_FAILED,
     .help_with_h = true,
+    .usage_with_u = true,
 };
 
 static noreturn void refuse_line(const char *why)

@@ -19,6 +19,7 @@
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
 #include "cli/base/opts.h"
+#include "cli/query/out_query.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -32,6 +33,7 @@ struct strigger {
     struct cli cli;
     uint32_t modes; /* MODE_SET ... as asked for */
     bool noheader;
+    const char *clusters;
     Pst__TriggerRecord t;
 };
 
@@ -133,7 +135,8 @@ static const struct opt rows[] = {
     OPT("backup_slurmctld_resumed_operation", 'B', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
     OPT("burst_buffer", 0, OPT_NONE, OPT_TAKE_ALL(refuse_event)),
     OPT("clear", 0, OPT_NONE, OPT_BITS(modes, MODE_CLEAR), NULL, NULL, NULL, "remove triggers"),
-    OPT("clusters", 'M', OPT_REQ, OPT_NOTHING, "SLURM_CLUSTERS", NULL, "name", "ask this cluster"),
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
+        "ask this cluster"),
     OPT("down", 'd', OPT_NONE, EVENT(NODE_DOWN), NULL, NULL, NULL, "a node went down"),
     OPT("drained", 'D', OPT_NONE, EVENT(NODE_DRAINED), NULL, NULL, NULL,
         "a node is drained and empty"),
@@ -184,6 +187,7 @@ static const struct opt_command command = {
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
+    .usage = "[--set | --get | --clear | --version] [-aAbBcCdDefFgGhHiIjnNopQrtuv]",
     .usage_status = CLI_EXIT_FAILED,
 };
 
@@ -327,14 +331,11 @@ int main(int argc, char **argv)
     int first, status;
 
     cli_init(&s.cli, "strigger");
-    if (argc == 2 && strcmp(argv[1], "--usage") == 0) {
-        (void)printf("Usage: strigger [--set | --get | --clear | --version] "
-                     "[-aAbBcCdDefFgGhHiIjnNopQrtuv]\n");
-        return CLI_EXIT_OK;
-    }
     first = opts_parse(&command, argc, argv, &s);
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
+    if (s.clusters)
+        query_check_clusters(&s.cli, s.clusters, false);
     switch (s.modes) {
     case MODE_SET:
         status = set_trigger(&s);

@@ -53,6 +53,7 @@ static const struct opt_command command = {
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS] [<jobid>[_<task>] | s<sluid>]",
+    .usage = "[-hQvV] [--timeout=SECS] [--usage] [<jobid>[_<task>] | s<sluid>]",
     .names_itself = true,
     .usage_status = EXIT_ERROR,
     .permute = true,

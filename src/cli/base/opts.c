@@ -101,6 +101,8 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
+    if (cmd->usage_with_u)
+        strbuf_addc(&sb, 'u');
     for (size_t i = 0; i < rows; i++) {
         const struct opt *o = row_at(cmd, i);
 
@@ -174,6 +176,11 @@ static bool common_option(const struct opt_command *cmd, int val)
             return false;
         print_help(cmd);
         return true;
+    case 'u':
+        if (!cmd->usage_with_u)
+            return false;
+        print_usage(cmd);
+        return true;
     case VAL_USAGE:
         print_usage(cmd);
         return true;
@@ -195,7 +202,7 @@ static bool common_option(const struct opt_command *cmd, int val)
 static bool is_common(const struct opt_command *cmd, int val)
 {
     return (val >= VAL_HELP && val <= VAL_INTERFACE) || val == 'V' ||
-           (val == 'h' && cmd->help_with_h);
+           (val == 'h' && cmd->help_with_h) || (val == 'u' && cmd->usage_with_u);
 }
 
 static bool is_more(const struct opt_more *more, const struct opt *o)
@@ -512,7 +519,7 @@ void opts_print_help(const struct opt_command *cmd, FILE *f)
     }
     (void)fprintf(f, "\nHelp options:\n");
     print_row(f, cmd->help_with_h ? 'h' : 0, "help", OPT_NONE, NULL, "show this help message");
-    print_row(f, 0, "usage", OPT_NONE, NULL, "display brief usage message");
+    print_row(f, cmd->usage_with_u ? 'u' : 0, "usage", OPT_NONE, NULL, "display brief usage message");
     print_row(f, 'V', "version", OPT_NONE, NULL, "output version information and exit");
 }
 
@@ -539,6 +546,10 @@ void opts_print_usage(const struct opt_command *cmd, FILE *f)
     int indent = fprintf(f, "Usage: %s", cmd->name);
     int column = indent;
 
+    if (cmd->usage) {
+        (void)fprintf(f, " %s\n", cmd->usage);
+        return;
+    }
     for (size_t i = 0; i < cmd->n; i++) {
         const struct opt *o = &cmd->rows[i];
         char word[128];

@@ -154,6 +154,8 @@ struct opt_command {
     bool hears_empty;  /* .set is told of variables that are set but empty */
     bool terse;        /* a bad option gets no `Try ... --help` line (sacct) */
     bool help_with_h;  /* -h is --help (commands without an -h of their own) */
+    bool usage_with_u; /* -u is --usage (sattach) */
+    const char *usage; /* all that --usage says behind the name; NULL = made of the options */
     void (*print_all)(FILE *f); /* for --help and --usage: more than the options; NULL = those */
     void (*names)(FILE *f); /* lines `KIND<TAB>NAME...` of --help-interface; NULL = options only */
 };
