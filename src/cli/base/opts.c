@@ -519,7 +519,8 @@ void opts_print_help(const struct opt_command *cmd, FILE *f)
     }
     (void)fprintf(f, "\nHelp options:\n");
     print_row(f, cmd->help_with_h ? 'h' : 0, "help", OPT_NONE, NULL, "show this help message");
-    print_row(f, cmd->usage_with_u ? 'u' : 0, "usage", OPT_NONE, NULL, "display brief usage message");
+    print_row(f, cmd->usage_with_u ? 'u' : 0, "usage", OPT_NONE, NULL,
+              "display brief usage message");
     print_row(f, 'V', "version", OPT_NONE, NULL, "output version information and exit");
 }
 
