@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <sys/types.h>
 
+#include "base/billweights.h"
 #include "base/cleanup.h"
 #include "base/err.h"
 
@@ -88,6 +89,8 @@ void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, ui
  * '=', or "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len);
+/* What PriorityFlags say of billing. */
+enum billing_sum conf_billing_sum(const struct conf *c);
 /* The flag of DebugFlags with this name in any case, in its own spelling; NULL: there is none. */
 const char *conf_debug_flag(const char *name);
 /* The nodes of a NodeSet line as a folded list; NULL: there is no set of that name. */

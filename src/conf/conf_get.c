@@ -286,3 +286,11 @@ const char *conf_nodeset(const struct conf *c, const char *name)
             return c->nodesets[2 * i + 1];
     return NULL;
 }
+
+enum billing_sum conf_billing_sum(const struct conf *conf)
+{
+    if (conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
+        return BILLING_MAX_GRES;
+    return conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL) ? BILLING_MAX
+                                                                          : BILLING_ALL;
+}

@@ -163,11 +163,3 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
     backfill_interval(conf, ret);
     preempt_fill_params(conf, &ret->preempt);
 }
-
-enum billing_sum billing_sum_of(const struct conf *conf)
-{
-    if (conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES_GRES", NULL, NULL))
-        return BILLING_MAX_GRES;
-    return conf_option(conf, CONF_PRIORITY_FLAGS, "MAX_TRES", NULL, NULL) ? BILLING_MAX
-                                                                          : BILLING_ALL;
-}

@@ -9,4 +9,3 @@
 
 /* Scheduling parameters of the configuration in force. */
 void feed_fill_params(const struct conf *conf, struct sched_params *ret);
-enum billing_sum billing_sum_of(const struct conf *conf); /* PriorityFlags */

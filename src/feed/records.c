@@ -200,6 +200,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->one_run = !job_can_requeue(r);
     s->use_min_nodes = r->has_use_min_nodes && r->use_min_nodes;
     s->core_spec = r->has_core_spec ? r->core_spec : 0;
+    s->spec_threads = r->has_core_spec && r->spec_threads;
     s->oversubscribe = r->has_oversubscribe && r->oversubscribe;
     s->overcommit = r->has_overcommit && r->overcommit;
     s->contiguous = r->has_contiguous && r->contiguous;
@@ -474,7 +475,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
     s->oversubscribe = (uint32_t)ways;
     s->oversubscribe_force = r->oversubscribe && strncasecmp(r->oversubscribe, "FORCE", 5) == 0;
     s->qos_id = q ? q->qos_id : 0;
-    s->billing_sum = billing_sum_of(conf);
+    s->billing_sum = conf_billing_sum(conf);
     s->billing = own_str(f, r->tres_billing_weights);
     s->max_cpus_per_socket = r->has_max_cpus_per_socket ? r->max_cpus_per_socket : SCHED_UNLIMITED;
     s->max_cpus_per_node = r->has_max_cpus_per_node ? r->max_cpus_per_node : SCHED_UNLIMITED;

@@ -135,6 +135,7 @@ static const struct pb_cap rows[] = {
     STR("NodeRecord", "active_features", TEXT),
     STR("NodeRecord", "gres", TEXT),
     STR("NodeRecord", "gres_devices", TEXT),
+    STR("NodeRecord", "gres_shown", TEXT),
     REP("NodeRecord", "gres_topo", TEXT, 1024),
     ALL("NodeEnergy", SHORT),
     ALL("GresTopo", SHORT),

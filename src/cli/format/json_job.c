@@ -70,8 +70,8 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_str(js, "container_id", j->container_id);
     json_str(js, "container_type", "");
     json_bool(js, "contiguous", j->contiguous);
-    json_int(js, "core_spec", j->core_spec);
-    json_int(js, "thread_spec", 32766);
+    json_int(js, "core_spec", j->spec_threads ? 0 : j->core_spec);
+    json_int(js, "thread_spec", j->has_core_spec && j->spec_threads ? j->core_spec : 32766);
 }
 
 /* Known of a job that has nodes. */

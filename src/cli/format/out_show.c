@@ -196,7 +196,7 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     put_star(sb, j->ntasks_per_socket);
     strbuf_addc(sb, ':');
     put_star(sb, j->ntasks_per_core);
-    strbuf_add(sb, " CoreSpec=");
+    strbuf_add(sb, j->has_core_spec && j->spec_threads ? " ThreadSpec=" : " CoreSpec=");
     if (j->has_core_spec)
         strbuf_addf(sb, "%u", j->core_spec);
     else

@@ -260,7 +260,7 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
     if (jobopts_has(jo, JO_EXCLUSIVE)) {
         job->exclusive = exclusive_number(jo->value[JO_EXCLUSIVE]);
         job->has_exclusive = true;
-    } else if (jobopts_has(jo, JO_CORE_SPEC)) {
+    } else if (jobopts_has(jo, JO_CORE_SPEC) || jobopts_has(jo, JO_THREAD_SPEC)) {
         job->exclusive = 1;
         job->has_exclusive = true;
     }

@@ -165,8 +165,7 @@ static void drop_spec(struct cli *c, const struct jobopts *jo, Pst__JobRecord *j
         return;
     if (conf_bool(cli_conf(c), CONF_ALLOW_SPEC_RESOURCES_USAGE)) {
         if (thread)
-            cli_die(CLI_EXIT_FAILED,
-                    "--thread-spec is not supported: cores are set aside whole: use --core-spec");
+            job->has_spec_threads = job->spec_threads = true;
         return;
     }
     cli_error("Ignoring %s since it's not allowed by configuration "

@@ -527,6 +527,8 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
     default:
         return 1;
     }
+    if (r == 0 && strcmp(row->field, "core_spec") == 0) /* what is counted */
+        (void)put_number(u, msg, "spec_threads", strcasecmp(row->key, "ThreadSpec") == 0);
     return r < 0 ? r : put_number(u, msg, row->field, value);
 }
 

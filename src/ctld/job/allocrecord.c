@@ -225,8 +225,8 @@ void alloc_bill(const struct ctld *ctld, const char *partition, const char *lice
                 Pst__JobRecord *set)
 {
     const struct partition *p = cluster_partition(ctld->cluster, partition);
-    double billing = billing_of(p ? p->rec->tres_billing_weights : NULL, billing_sum_of(ctld->conf),
-                                set->alloc, licenses);
+    double billing = billing_of(p ? p->rec->tres_billing_weights : NULL,
+                                conf_billing_sum(ctld->conf), set->alloc, licenses);
 
     free(set->alloc_tres);
     set->alloc_tres = alloc_tres_text(set->alloc, licenses, (uint64_t)billing,

@@ -33,6 +33,15 @@ static uint32_t effective_cpus(const struct cluster *c, const Pst__Alloc *alloc)
     return cpus;
 }
 
+/* Does whoever runs there have the nodes whole, by the partition or select/linear? */
+static bool gives_whole_nodes(const struct ctld *ctld, const struct partition *part)
+{
+    const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE);
+
+    return (select && strcasecmp(select, "select/linear") == 0) ||
+           (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0);
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
                        Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, char *licenses,
@@ -60,7 +69,7 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     if (preempt_exempt_us(ctld->conf))
         SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
     (void)pb_set_str(&set->partition, partition);
-    if (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0)
+    if (gives_whole_nodes(ctld, part))
         SET(set, whole_nodes, true);
     set->alloc = alloc;
     if (old->has_core_spec)

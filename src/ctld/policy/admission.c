@@ -34,7 +34,7 @@ static void admission_begin(struct admission *ad, const struct ctld *ctld,
     bool over = own && (own->flags & 1u << PST__QOS_FLAG__QOS_OVER_PART_QOS);
 
     *ad = (struct admission){
-        .c = ctld->cluster, .r = r, .part = p, .how = billing_sum_of(ctld->conf)
+        .c = ctld->cluster, .r = r, .part = p, .how = conf_billing_sum(ctld->conf)
     };
     ad->assoc = r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
     if (part && part != own && !over)

@@ -68,7 +68,7 @@ static void settle_placement(struct submission *s)
         SET(r, mem_per_node_mib, 0);
     }
     if (r->has_core_spec && !conf_bool(s->ctld->conf, CONF_ALLOW_SPEC_RESOURCES_USAGE))
-        r->has_core_spec = false;
+        r->has_core_spec = r->has_spec_threads = r->spec_threads = false;
     if (!r->has_ntasks_per_core &&
         conf_option(s->ctld->conf, CONF_SELECT_TYPE_PARAMETERS, "CR_ONE_TASK_PER_CORE", NULL,
                     NULL) &&
@@ -291,11 +291,8 @@ static void settle_nodes(struct submission *s)
 static void settle_sharing(struct submission *s)
 {
     const Pst__PartitionRecord *p = s->first->rec;
-    const char *select = conf_str(s->ctld->conf, CONF_SELECT_TYPE);
     Pst__JobRecord *r = s->rec;
 
-    if (select && strcasecmp(select, "select/linear") == 0)
-        SET(r, whole_nodes, true);
     if (strchr(r->partition, ','))
         return;
     if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0 && !r->has_exclusive)

@@ -33,6 +33,8 @@ static inline uint32_t job_spec_cores(const struct pick *p, const struct node *n
 {
     uint32_t kept = n->spec_units;
 
+    if (p->k->flags & SHAPE_SPEC_THREADS) /* all of a node that keeps fewer: it does not fit */
+        return p->k->core_spec > kept * n->threads ? n->sockets * n->cores_per_socket - kept : 0;
     return p->k->core_spec > kept ? p->k->core_spec - kept : 0;
 }
 

@@ -53,6 +53,7 @@ enum {
     SHAPE_BIND = 1024, /* to CPUs near its devices */
     SHAPE_NO_BIND = 2048,
     SHAPE_TASK_SHARE = 4096,       /* one_task_per_share */
+    SHAPE_SPEC_THREADS = 1 << 19,  /* spec_threads */
     SHAPE_DRAWN = 1 << 21,         /* into a magnetic reservation: it must end there in time */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
 };

@@ -32,7 +32,7 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
     envlist_set(el, "SLURM_NODELIST", nodes);
     envlist_setu(el, "SLURM_JOB_NTASKS", j->has_num_tasks ? j->num_tasks : count);
     envlist_setu(el, "SLURM_JOB_CORE_SPEC_COUNT", j->core_spec);
-    envlist_set(el, "SLURM_JOB_CORE_SPEC_TYPE", "cores");
+    envlist_set(el, "SLURM_JOB_CORE_SPEC_TYPE", j->spec_threads ? "threads" : "cores");
 }
 
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el)
