@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "cli/format/json_job.h"
 #include "cli/query/out_nodes.h"
-#include "cli/query/parttres.h"
+#include "cli/query/out_tres.h"
 #include "conf/conf.h"
 
 static bool load_cluster(struct rest_call *call, const char *source, struct cluster_nodes *ret)
@@ -22,10 +22,15 @@ static bool load_cluster(struct rest_call *call, const char *source, struct clus
 
 static void put_node(struct rest_call *call, const struct cluster_nodes *t, size_t i)
 {
-    _cleanup_free_ char *parts = NULL;
+    _cleanup_free_ char *parts = NULL, *tres = NULL, *used = NULL;
+    const Pst__NodeRecord *n = t->nodes[i].record;
+    struct tres_rules rules = tres_rules_of(rest_conf(call));
 
-    if (cluster_nodes_partitions(t, i, &parts) == 0)
-        json_node(&call->js, t->nodes[i].record, parts, t->now_us);
+    if (cluster_nodes_partitions(t, i, &parts) == 0 && out_node_tres(t, i, &rules, &tres) == 0 &&
+        out_node_used(n, &rules, &used) == 0)
+        json_node(&call->js, n,
+                  &(struct show_node_of){
+                      .partitions = parts, .tres = tres, .tres_used = used, .now_us = t->now_us });
 }
 
 static void get_nodes(struct rest_call *call)
@@ -69,8 +74,9 @@ static void get_node(struct rest_call *call)
 static void put_partition(struct rest_call *call, const struct cluster_nodes *t, size_t i)
 {
     _cleanup_free_ char *tres = NULL;
+    struct tres_rules rules = tres_rules_of(rest_conf(call));
 
-    if (parttres_make(t, &t->parts[i], rest_conf(call), &tres) == 0)
+    if (out_part_tres(t, &t->parts[i], &rules, &tres) == 0)
         json_partition(&call->js, NULL, t->parts[i].record, tres);
 }
 

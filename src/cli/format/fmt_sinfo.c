@@ -217,7 +217,8 @@ NODE_GETTER(get_sct, put_least(sb, &r->sockets); strbuf_addc(sb, ':'); put_least
             strbuf_addc(sb, ':'); put_least(sb, &r->threads))
 NODE_TEXT(get_features, n->features, "(null)")
 NODE_TEXT(get_active, n->active_features ? n->active_features : n->features, "(null)")
-NODE_GETTER(get_gres, if (n->gres && *n->gres) nodedevices_put(sb, n);
+NODE_GETTER(get_gres,
+            if (n->gres_shown ? *n->gres_shown : n->gres && *n->gres) nodedevices_put(sb, n);
             else strbuf_add(sb, "(null)"))
 NODE_TEXT(get_gres_used, n->alloc_gres, "(null)")
 NODE_TEXT(get_host, n->hostname ? n->hostname : n->name, "")
@@ -455,7 +456,7 @@ static const struct fmt_field sinfo_rows[] = {
     { 'b', false, "features_act", "ACTIVE_FEATURES", get_active, NULL, "features active_features",
       SINFO_KEY },
     { 'e', false, "FreeMem", "FREE_MEM", get_free_mem, num_free_mem, "free_mem_mib", SINFO_RANGE },
-    { 'G', false, "Gres", "GRES", get_gres, NULL, "gres gres_topo cpus cores_per_socket",
+    { 'G', false, "Gres", "GRES", get_gres, NULL, "gres gres_shown gres_topo cpus cores_per_socket",
       SINFO_KEY },
     { 0, false, "GresUsed", "GRES_USED", get_gres_used, NULL, "alloc_gres", SINFO_KEY },
     { 'g', false, "Groups", "GROUPS", get_groups, NULL, NULL, SINFO_KEY },

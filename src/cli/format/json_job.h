@@ -6,6 +6,7 @@
 
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/json_out.h"
+#include "cli/format/out_show.h"
 #include "cli/query/out_job.h"
 #include "node.pb-c.h"
 #include "api.pb-c.h"
@@ -16,8 +17,7 @@ void json_job(struct json *js, const struct job_row *r);
 /* Its id as squeue shows it, and its state: --only-job-state. */
 void json_job_state(struct json *js, const struct job_row *r);
 void json_step(struct json *js, const struct step_row *r);
-/* partitions: comma list of those the node is in. */
-void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions, int64_t now_us);
+void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node_of *of);
 /* key is NULL in a list. */
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
                     const char *tres);

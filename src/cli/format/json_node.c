@@ -37,21 +37,12 @@ static void put_energy(struct json *js, const Pst__NodeEnergy *e)
     json_map_end(js);
 }
 
-static void put_node_use(struct json *js, const Pst__NodeRecord *n)
+static void put_node_use(struct json *js, const Pst__NodeRecord *n, const char *tres)
 {
-    _cleanup_val_(strbuf_done) struct strbuf used = STRBUF_INIT;
-
     json_int(js, "alloc_memory", (int64_t)n->alloc_mem_mib);
     json_int(js, "alloc_cpus", n->alloc_cpus);
     json_int(js, "alloc_idle_cpus", n->cpus > n->alloc_cpus ? n->cpus - n->alloc_cpus : 0);
-    if (n->alloc_cpus) {
-        strbuf_addf(&used, "cpu=%u", n->alloc_cpus);
-        if (n->alloc_mem_mib) {
-            strbuf_add(&used, ",mem=");
-            put_mib(&used, n->alloc_mem_mib, false);
-        }
-    }
-    json_str(js, "tres_used", strbuf_str(&used));
+    json_str(js, "tres_used", tres);
 }
 
 static void put_node_config(struct json *js, const Pst__NodeRecord *n)
@@ -77,7 +68,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
     json_words(js, "features", n->features);
     json_words(js, "active_features", n->active_features ? n->active_features : n->features);
     json_str(js, "gpu_spec", "");
-    json_str(js, "gres", n->gres);
+    json_str(js, "gres", n->gres_shown ? n->gres_shown : n->gres);
     json_str(js, "gres_drained", "N/A");
     json_str(js, "gres_used", n->alloc_gres);
     json_str(js, "instance_id", n->instance_id);
@@ -87,11 +78,8 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
     json_int(js, "specialized_memory", (int64_t)n->mem_spec_mib);
 }
 
-void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions, int64_t now_us)
+void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node_of *of)
 {
-    _cleanup_free_ char *tres = NULL;
-
-    (void)now_us; /* nothing here is relative to it */
     json_map(js, NULL);
     put_node_config(js, n);
     json_str(js, "name", n->name);
@@ -101,7 +89,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     put_node_states(js, "state", n);
     json_str(js, "operating_system", n->os);
     json_str(js, "owner", n->has_owner_uid ? user_name_of(n->owner_uid) : "");
-    json_words(js, "partitions", partitions);
+    json_words(js, "partitions", of->partitions);
     json_int(js, "port", n->port);
     json_int(js, "real_memory", (int64_t)n->real_memory_mib);
     json_int(js, "res_cores_per_gpu", 0);
@@ -112,15 +100,14 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const char *partitions
     json_set(js, "resume_after", 0);
     json_str(js, "reservation", n->reservation);
     json_infinite(js, "suspend_time");
-    put_node_use(js, n);
+    put_node_use(js, n, of->tres_used);
     json_time(js, "slurmd_start_time", n->slurmd_start_us);
     json_int(js, "sockets", n->sockets);
     json_int(js, "threads", n->threads_per_core);
     json_int(js, "temporary_disk", (int64_t)n->tmp_disk_mib);
     json_int(js, "weight", n->weight);
     json_str(js, "topology", "");
-    if (cluster_node_tres(n, &tres) == 0)
-        json_str(js, "tres", tres);
+    json_str(js, "tres", of->tres);
     json_str(js, "version", n->version);
     json_map_end(js);
 }

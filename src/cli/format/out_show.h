@@ -15,7 +15,11 @@ struct show_opts {
 
 void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts *o);
 void show_step(struct strbuf *sb, const struct step_row *r, const struct show_opts *o);
-void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitions, int64_t now_us,
+struct show_node_of {
+    const char *partitions, *tres, *tres_used; /* of the node, as text */
+    int64_t now_us;
+};
+void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_node_of *of,
                const struct show_opts *o);
 void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char *tres,
                     const struct show_opts *o);

@@ -18,6 +18,15 @@
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+static void put_gres(struct strbuf *sb, const Pst__NodeRecord *n)
+{
+    size_t before = sb->len;
+
+    nodedevices_put(sb, n);
+    if (sb->len == before)
+        strbuf_add(sb, "(null)");
+}
+
 static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_opts *o)
 {
     strbuf_addf(sb, "NodeName=%s ", n->name);
@@ -39,13 +48,12 @@ static void node_hardware(struct strbuf *sb, const Pst__NodeRecord *n, const str
     strbuf_addf(sb, "ActiveFeatures=%s",
                 text_or(n->active_features ? n->active_features : n->features, "(null)"));
     next_line(sb, o);
-    strbuf_add(sb, n->gres && *n->gres ? "Gres=" : "Gres=(null)");
-    nodedevices_put(sb, n);
+    strbuf_add(sb, "Gres=");
+    put_gres(sb, n);
     if (o->details) {
         next_line(sb, o);
         strbuf_add(sb, "GresDrain=N/A");
-        next_line(sb, o);
-        strbuf_addf(sb, "GresUsed=%s", text_or(n->alloc_gres, "(null)"));
+        optional_line(sb, o, "GresUsed", n->alloc_gres);
     }
     next_line(sb, o);
     strbuf_addf(sb, "NodeAddr=%s NodeHostName=%s Port=%u", text_or(n->addr, n->name),
@@ -112,57 +120,25 @@ static void node_state(struct strbuf *sb, const Pst__NodeRecord *n, const char *
     }
 }
 
-/* The GPUs of "gpu:a100:1(IDX:0),shard:8(3/4)", together and of each type. */
-static void put_gpus_used(struct strbuf *sb, const char *used)
+static void node_use(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_node_of *of,
+                     const struct show_opts *o)
 {
-    _cleanup_val_(strbuf_done) struct strbuf types = STRBUF_INIT;
-    unsigned long long n, all = 0;
-    char type[64];
-
-    for (const char *p = used; p && *p;) {
-        const char *open = strchr(p, '('), *comma = strchr(p, ',');
-
-        if (sscanf(p, "gpu:%63[^:(,]:%llu", type, &n) == 2) {
-            all += n;
-            if (n)
-                strbuf_addf(&types, ",gres/gpu:%s=%llu", type, n);
-        } else if (sscanf(p, "gpu:%llu", &n) == 1) {
-            all += n;
-        }
-        if (open && (!comma || open < comma)) /* there are commas within */
-            comma = strchr(open, ')') ? strchr(strchr(open, ')'), ',') : NULL;
-        p = comma ? comma + 1 : NULL;
-    }
-    if (all)
-        strbuf_addf(sb, ",gres/gpu=%llu%s", all, strbuf_str(&types));
-}
-
-static void node_use(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_opts *o)
-{
-    _cleanup_free_ char *tres = NULL;
-
     next_line(sb, o);
-    strbuf_addf(sb, "CfgTRES=%s", cluster_node_tres(n, &tres) == 0 ? tres : "");
+    strbuf_addf(sb, "CfgTRES=%s", text_or(of->tres, ""));
     next_line(sb, o);
-    strbuf_add(sb, "AllocTRES=");
-    if (n->alloc_cpus) {
-        strbuf_addf(sb, "cpu=%u", n->alloc_cpus);
-        if (n->alloc_mem_mib) {
-            strbuf_add(sb, ",mem=");
-            put_mib(sb, n->alloc_mem_mib, false);
-        }
-        put_gpus_used(sb, n->alloc_gres);
-    }
+    strbuf_addf(sb, "AllocTRES=%s", text_or(of->tres_used, ""));
     next_line(sb, o);
     strbuf_addf(sb, "CurrentWatts=%u AveWatts=%u", n->energy ? n->energy->current_watts : 0,
                 n->energy ? n->energy->average_watts : 0);
 }
 
-void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitions, int64_t now_us,
+void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_node_of *of,
                const struct show_opts *o)
 {
+    int64_t now_us = of->now_us;
+
     node_hardware(sb, n, o);
-    node_state(sb, n, partitions, o);
+    node_state(sb, n, of->partitions, o);
     next_line(sb, o);
     put_time(sb, "BootTime=", n->boot_us, "None", now_us);
     put_time(sb, " SlurmdStartTime=", n->slurmd_start_us, "None", now_us);
@@ -170,7 +146,7 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const char *partitio
     put_time(sb, "LastBusyTime=", n->last_busy_us, "Unknown", now_us);
     put_time(sb, " ResumeAfterTime=", n->resume_after_us, "None", now_us);
     strbuf_add(sb, " SuspendTime=INFINITE");
-    node_use(sb, n, o);
+    node_use(sb, n, of, o);
     if (n->reason) {
         next_line(sb, o);
         strbuf_addf(sb, "Reason=%s [%s@", n->reason, user_name_of(n->reason_uid));

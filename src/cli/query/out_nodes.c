@@ -11,12 +11,8 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
-#include "model/words/nodespec.h"
 #include "wire/ops.h"
-
-#define GRES_NAMES_MAX 64u /* kinds of devices counted for a partition */
 
 struct loading {
     void **records;
@@ -189,111 +185,20 @@ void cluster_nodes_done(struct cluster_nodes *t)
     memset(t, 0, sizeof(*t));
 }
 
+bool cluster_part_has(const struct cluster_part *part, size_t node)
+{
+    uint32_t key = (uint32_t)node;
+
+    return part->n_nodes &&
+           bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes);
+}
+
 int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text)
 {
     struct strbuf sb = STRBUF_INIT;
-    uint32_t key = (uint32_t)node;
 
-    for (size_t p = 0; p < t->n_parts; p++) {
-        const struct cluster_part *part = &t->parts[p];
-
-        if (part->n_nodes &&
-            bsearch(&key, part->nodes, part->n_nodes, sizeof(*part->nodes), compare_indexes))
-            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", part->record->name);
-    }
-    return strbuf_detach(&sb, ret_text);
-}
-
-/* ---- TRES ------------------------------------------------------------------------------------ */
-
-struct gres_count {
-    char name[64]; /* "gpu", "gpu:a100" */
-    uint64_t count;
-};
-
-struct gres_counts {
-    struct gres_count items[GRES_NAMES_MAX];
-    size_t n;
-};
-
-static void add_count(struct gres_counts *g, const char *name, uint64_t count)
-{
-    for (size_t i = 0; i < g->n; i++)
-        if (strcmp(g->items[i].name, name) == 0) {
-            g->items[i].count += count;
-            return;
-        }
-    if (g->n == GRES_NAMES_MAX)
-        return;
-    (void)snprintf(g->items[g->n].name, sizeof(g->items[0].name), "%s", name); /* cut is fine */
-    g->items[g->n++].count = count;
-}
-
-/* "gpu:a100:2(S:0-1),shard:8": shards are no TRES of their own here, as they share the gpus. */
-static void count_gres(struct gres_counts *g, const char *text)
-{
-    while (text && *text) {
-        size_t len = strcspn(text, ",");
-        char item[128], *paren, *last, *type;
-        uint64_t count = 1;
-
-        (void)snprintf(item, sizeof(item), "%.*s", (int)len, text); /* cut is fine */
-        text += len + (text[len] == ',');
-        paren = strchr(item, '(');
-        if (paren)
-            *paren = '\0';
-        last = strrchr(item, ':');
-        if (last && size_count_parse(last + 1, &count, NULL) == 0)
-            *last = '\0';
-        if (strncmp(item, "shard", 5) == 0)
-            continue;
-        type = strchr(item, ':');
-        if (type)
-            *type = '\0';
-        add_count(g, item, count);
-        if (type) {
-            *type = ':';
-            add_count(g, item, count);
-        }
-    }
-}
-
-static void put_gres(struct strbuf *sb, const struct gres_counts *g)
-{
-    for (size_t i = 0; i < g->n; i++)
-        strbuf_addf(sb, ",gres/%s=%llu", g->items[i].name, (unsigned long long)g->items[i].count);
-}
-
-int cluster_node_tres(const Pst__NodeRecord *n, char **ret_text)
-{
-    struct strbuf sb = STRBUF_INIT;
-    struct gres_counts g = { .n = 0 };
-
-    strbuf_addf(&sb, "cpu=%u,mem=", nodespec_effective(n));
-    put_mib(&sb, n->real_memory_mib, false);
-    strbuf_addf(&sb, ",billing=%u", nodespec_effective(n));
-    count_gres(&g, n->gres);
-    put_gres(&sb, &g);
-    return strbuf_detach(&sb, ret_text);
-}
-
-int cluster_part_tres(const struct cluster_nodes *t, const struct cluster_part *part,
-                      char **ret_text)
-{
-    struct strbuf sb = STRBUF_INIT;
-    struct gres_counts g = { .n = 0 };
-    uint64_t cpus = 0, mem = 0;
-
-    for (size_t i = 0; i < part->n_nodes; i++) {
-        const Pst__NodeRecord *n = t->nodes[part->nodes[i]].record;
-
-        cpus += n->cpus;
-        mem += n->real_memory_mib;
-        count_gres(&g, n->gres);
-    }
-    strbuf_addf(&sb, "cpu=%llu,mem=", (unsigned long long)cpus);
-    put_mib(&sb, mem, false);
-    strbuf_addf(&sb, ",node=%zu,billing=%llu", part->n_nodes, (unsigned long long)cpus);
-    put_gres(&sb, &g);
+    for (size_t p = 0; p < t->n_parts; p++)
+        if (cluster_part_has(&t->parts[p], node))
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", t->parts[p].record->name);
     return strbuf_detach(&sb, ret_text);
 }

@@ -4,6 +4,7 @@
  * value. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -40,10 +41,7 @@ void cluster_nodes_done(struct cluster_nodes *t);
 
 /* Index of a node by name, -1 when there is none. */
 long cluster_nodes_find(const struct cluster_nodes *t, const char *name);
+/* Is node i in it? */
+bool cluster_part_has(const struct cluster_part *part, size_t node);
 /* Names of the partitions of node i at commas.  Caller frees *ret_text. */
 int cluster_nodes_partitions(const struct cluster_nodes *t, size_t node, char **ret_text);
-/* "cpu=64,mem=62.50G,node=4,billing=64,gres/gpu=4" of a partition's nodes.  Caller frees. */
-int cluster_part_tres(const struct cluster_nodes *t, const struct cluster_part *part,
-                      char **ret_text);
-/* The same of one node: "cpu=16,mem=16000M,billing=16".  Caller frees. */
-int cluster_node_tres(const Pst__NodeRecord *n, char **ret_text);

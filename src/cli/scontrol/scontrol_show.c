@@ -17,9 +17,9 @@
 #include "cli/format/json_job.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
-#include "cli/query/parttres.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_stepjobs.h"
+#include "cli/query/out_tres.h"
 #include "model/words/names.h"
 #include "version.h"
 #include "wire/errors.h"
@@ -311,14 +311,21 @@ static bool load_cluster(struct scontrol *s, const char *what, struct cluster_no
 
 static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
 {
-    _cleanup_free_ char *parts = NULL;
+    _cleanup_free_ char *parts = NULL, *tres = NULL, *used = NULL;
     const Pst__NodeRecord *n = t->nodes[i].record;
+    struct tres_rules rules = tres_rules_of(cli_conf(&w->s->cli));
+    struct show_node_of of;
 
     check_mem_or_die(cluster_nodes_partitions(t, i, &parts));
+    check_mem_or_die(out_node_tres(t, i, &rules, &tres));
+    check_mem_or_die(out_node_used(n, &rules, &used));
+    of = (struct show_node_of){
+        .partitions = parts, .tres = tres, .tres_used = used, .now_us = t->now_us
+    };
     if (w->s->json.wanted)
-        json_node(&w->js, n, parts, t->now_us);
+        json_node(&w->js, n, &of);
     else
-        show_node(&w->out, n, parts, t->now_us, &w->s->show);
+        show_node(&w->out, n, &of, &w->s->show);
     w->shown++;
     cli_write_out(&w->out, false);
 }
@@ -363,6 +370,7 @@ static void show_nodes(struct scontrol *s, const char *name)
 static void show_partitions(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s };
+    struct tres_rules rules = tres_rules_of(cli_conf(&s->cli));
     struct cluster_nodes t;
 
     if (!load_cluster(s, "slurm_load_partitions", &t))
@@ -376,7 +384,7 @@ static void show_partitions(struct scontrol *s, const char *name)
         if ((name && strcmp(name, p->name) != 0) ||
             (p->hidden && !s->all && (s->hide || geteuid() != 0)))
             continue;
-        check_mem_or_die(parttres_make(&t, &t.parts[i], cli_conf(&s->cli), &tres));
+        check_mem_or_die(out_part_tres(&t, &t.parts[i], &rules, &tres));
         if (s->json.wanted)
             json_partition(&w.js, NULL, p, tres);
         else

@@ -116,11 +116,13 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             want.name = tx_strdup(cn->name);
             SET(&want, node_id, free_node_id(c, &next));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
-        } else if (would_change(&n->rec->base, &want.base)) {
+        } else if (would_change(&n->rec->base, &want.base) || n->rec->gres_shown) {
             Pst__NodeRecord *set =
                 tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, n->rec->node_id);
 
             (void)pb_merge(&set->base, &want.base);
+            if (n->rec->gres_shown)
+                tx_clear(tx, NODE_F_GRES_SHOWN);
         }
         pb_done(&want.base);
     }

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/wordlist.h"
+#include "base/gres/grestext.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
@@ -117,20 +118,42 @@ static void follow_features(Pst__Transaction *tx, const struct node *n, Pst__Nod
         tx_clear(tx, NODE_F_ACTIVE_FEATURES);
 }
 
-/* Are these the devices that the node has?  None, and kinds without devices, always. */
-static bool gres_fits(const Pst__NodeRecord *n, const char *gres)
+/* How many devices of this name and type (NULL: without one) a list has. */
+static uint64_t devices_like(const char *list, const struct gres_text *like)
+{
+    uint64_t sum = 0;
+
+    for (const char *p = list ? list : ""; *p; p += *p == ',') {
+        size_t len = strcspn(p, ",(");
+        _cleanup_free_ char *word = NULL;
+        struct gres_text g;
+
+        if (p[len] == '(') { /* "gpu:a100:2(0,3)" */
+            len += strcspn(p + len, ")");
+            len += strcspn(p + len, ",");
+        }
+        word = strndup(p, len);
+        p += len;
+        if (word && gres_text_parse(word, &g) && strcmp(g.name, like->name) == 0 &&
+            strcmp(g.type ? g.type : "", like->type ? like->type : "") == 0)
+            sum += g.count;
+    }
+    return sum;
+}
+
+/* Are these devices that the node has?  None of a kind, and kinds that the cluster does not know,
+ * may always be shown of it. */
+static bool gres_fits(const struct ctld *ctld, const Pst__NodeRecord *n, const char *gres)
 {
     for (const char *p = gres; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        size_t name = strcspn(p, ":,"), len = strcspn(p, ",");
-        _cleanup_free_ char *item = strndup(p, len);
-        const char *count = item ? strrchr(item, ':') : NULL;
+        _cleanup_free_ char *word = strndup(p, strcspn(p, ","));
+        struct gres_text g;
 
-        if (!item || (count && strcmp(count, ":0") == 0))
-            continue;
-        for (const char *d = n->gres_devices; d && *d; d += strcspn(d, ","), d += *d == ',')
-            if (strncmp(d, p, name) == 0 && d[name] == ':' &&
-                !(strncmp(d, item, len) == 0 && strchr("(,", d[len])))
-                return false; /* another type or count */
+        if (!word || !gres_text_parse(word, &g))
+            return false;
+        if (g.count && conf_option(ctld->conf, CONF_GRES_TYPES, g.name, NULL, NULL) &&
+            devices_like(n->gres_devices ? n->gres_devices : n->gres, &g) != g.count)
+            return false;
     }
     return true;
 }
@@ -201,8 +224,13 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
     if (!features_fit(req, n->rec, set))
         return ESLURM_ACTIVE_FEATURE_NOT_SUBSET;
     follow_features(tx, n, set);
-    if (set->gres && !gres_fits(n->rec, set->gres))
+    if (set->gres && !gres_fits(ctld, n->rec, set->gres))
         return ESLURM_INVALID_GRES;
+    if (set->gres) { /* what it has, and jobs get, is for gres.conf to say */
+        free(set->gres_shown);
+        set->gres_shown = set->gres;
+        set->gres = NULL;
+    }
     SET(set, state, state);
     SET(set, state_flags, flags);
     set_reason(tx, n, set, conn_peer(cmd->conn)->uid);
@@ -217,6 +245,11 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
             return ESLURM_NOT_SUPPORTED;
         if (req->clear[i] == NODE_F_REASON)
             continue; /* of a node out of service it stays */
+        if (req->clear[i] == NODE_F_GRES) {
+            if (pb_set_str(&set->gres_shown, "") < 0)
+                return SLURM_ERROR;
+            continue;
+        }
         if (req->clear[i] == NODE_F_ACTIVE_FEATURES) {
             /* none, where a record without the field means all that are available */
             if (pb_set_str(&set->active_features, "") < 0)

@@ -84,6 +84,10 @@ void nodedevices_put(struct strbuf *sb, const Pst__NodeRecord *n)
     _cleanup_free_ char *type = nodedevices_gpu_type(n->gres);
     struct strbuf own = STRBUF_INIT;
 
+    if (n->gres_shown) {
+        strbuf_add(sb, n->gres_shown);
+        return;
+    }
     for (const char *p = n->gres; p && *p; p += *p == ',') {
         size_t len = strcspn(p, ",");
 

@@ -193,7 +193,7 @@ static void test_empty_records(void **state)
     json_list(&js, "all");
     json_job(&js, &job);
     json_step(&js, &step);
-    json_node(&js, &n, NULL, 0);
+    json_node(&js, &n, &(struct show_node_of){ .tres = "cpu=1" });
     json_partition(&js, NULL, &p, "");
     json_acct_job(&js, &a, 0, NULL);
     json_sinfo(&js, &row);

@@ -285,7 +285,11 @@ static void test_node(void **state)
 
     (void)state;
     make_node(&n);
-    show_node(&sb, &n, "debug,batch,gpu", T0, &(struct show_opts){ .oneliner = false });
+    show_node(&sb, &n,
+              &(struct show_node_of){ .partitions = "debug,batch,gpu",
+                                      .tres = "cpu=16,mem=16000M,billing=16,gres/gpu=2",
+                                      .now_us = T0 },
+              &(struct show_opts){ .oneliner = false });
     assert_string_equal(
         strbuf_str(&sb),
         "NodeName=node3 Arch=x86_64 CoresPerSocket=4 \n"
@@ -300,7 +304,7 @@ static void test_node(void **state)
         "   Partitions=debug,batch,gpu \n"
         "   BootTime=2026-11-20T09:36:53 SlurmdStartTime=2026-11-20T09:36:53\n"
         "   LastBusyTime=2026-11-20T09:36:53 ResumeAfterTime=None SuspendTime=INFINITE\n"
-        "   CfgTRES=cpu=16,mem=16000M,billing=16,gres/gpu=2,gres/gpu:a100=2\n"
+        "   CfgTRES=cpu=16,mem=16000M,billing=16,gres/gpu=2\n"
         "   AllocTRES=\n"
         "   CurrentWatts=0 AveWatts=0\n\n");
     strbuf_reset(&sb);
@@ -311,9 +315,10 @@ static void test_node(void **state)
     n.reason_us = T0;
     n.comment = text("hello");
     n.extra = text("zz");
-    show_node(&sb, &n, NULL, T0, &(struct show_opts){ .details = true });
+    show_node(&sb, &n, &(struct show_node_of){ .tres_used = "cpu=2,mem=200M", .now_us = T0 },
+              &(struct show_opts){ .details = true });
     assert_non_null(strstr(strbuf_str(&sb), "   State=MIXED+DRAIN Threads"));
-    assert_non_null(strstr(strbuf_str(&sb), "\n   GresDrain=N/A\n   GresUsed=(null)\n"));
+    assert_non_null(strstr(strbuf_str(&sb), "\n   GresDrain=N/A\n   NodeAddr="));
     assert_non_null(strstr(strbuf_str(&sb), "\n   AllocTRES=cpu=2,mem=200M\n"));
     assert_non_null(strstr(strbuf_str(&sb), "\n   Reason=swap dimm [root@2026-11-20T09:36:53]\n"
                                             "   Comment=hello\n   Extra=zz\n\n"));

@@ -13,7 +13,6 @@
 
 #include <cmocka.h>
 
-#include "cli/query/parttres.h"
 #include "conf/conf.h"
 #include "rest/rest.h"
 #include "rest/restauth.h"
