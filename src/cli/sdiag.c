@@ -11,13 +11,11 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
-#include "cli/format/json_out.h"
+#include "cli/format/json_diag.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "wire/ops.h"
-
-#define LATENCY_CALLS 1000
 
 enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
 
@@ -61,11 +59,6 @@ static const struct opt_command command = {
     .permute = true,
 };
 
-static uint64_t mean_of(uint64_t total, uint64_t n)
-{
-    return n ? total / n : 0;
-}
-
 static void put_date(struct strbuf *sb, const char *label, int64_t us)
 {
     char text[64] = "";
@@ -75,18 +68,6 @@ static void put_date(struct strbuf *sb, const char *label, int64_t us)
     if (localtime_r(&t, &tm))
         (void)strftime(text, sizeof(text), "%a %b %d %H:%M:%S %Y", &tm); /* fits */
     strbuf_addf(sb, "%s%s (%lld)\n", label, text, (long long)t);
-}
-
-static int64_t clock_latency_us(void)
-{
-    int64_t start = now_mono_us();
-
-    for (int i = 0; i < LATENCY_CALLS; i++) {
-        struct timeval tv;
-
-        (void)gettimeofday(&tv, NULL); /* only its cost matters */
-    }
-    return now_mono_us() - start;
 }
 
 struct counter {
@@ -129,22 +110,15 @@ static void put_head(struct strbuf *sb, const Pst__DiagReply *d)
     strbuf_addf(sb, "Jobs pending:   %u\nJobs running:   %u\n", d->jobs_pending, d->jobs_running);
 }
 
-static uint64_t cycles_per_minute(const Pst__DiagReply *d)
-{
-    int64_t minutes = (d->now_us - d->since_us) / (60 * USEC_PER_SEC);
-
-    return minutes > 0 ? d->cycles / (uint64_t)minutes : d->cycles;
-}
-
 static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
 {
     const struct counter main_cycle[] = {
         { "\tLast cycle:   ", d->cycle_last_us },
         { "\tMax cycle:    ", d->cycle_max_us },
         { "\tTotal cycles: ", d->cycles },
-        { "\tMean cycle:   ", mean_of(d->cycle_total_us, d->cycles) },
-        { "\tMean depth cycle:  ", mean_of(d->cycle_depth_total, d->cycles) },
-        { "\tCycles per minute: ", cycles_per_minute(d) },
+        { "\tMean cycle:   ", diag_mean(d->cycle_total_us, d->cycles) },
+        { "\tMean depth cycle:  ", diag_mean(d->cycle_depth_total, d->cycles) },
+        { "\tCycles per minute: ", diag_cycles_per_minute(d) },
         { "\tLast queue length: ", d->queue_len },
     };
     const struct counter main_exit[] = {
@@ -167,11 +141,11 @@ static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tTotal backfilled heterogeneous job components: ", 0 },
         { "\tTotal cycles: ", d->bf_cycles },
     };
-    uint64_t depth = mean_of(d->bf_depth_total, d->bf_cycles);
+    uint64_t depth = diag_mean(d->bf_depth_total, d->bf_cycles);
     const struct counter cycle[] = {
         { "\tLast cycle: ", d->bf_last_us },
         { "\tMax cycle:  ", d->bf_max_us },
-        { "\tMean cycle: ", mean_of(d->bf_total_us, d->bf_cycles) },
+        { "\tMean cycle: ", diag_mean(d->bf_total_us, d->bf_cycles) },
         { "\tLast depth cycle: ", d->bf_depth },
         { "\tLast depth cycle (try sched): ", d->bf_depth },
         { "\tDepth Mean: ", depth },
@@ -230,8 +204,8 @@ static int compare_rpcs(const void *pa, const void *pb, void *arg)
         kb = b->total_us;
         break;
     case ORDER_AVERAGE:
-        ka = mean_of(a->total_us, a->count);
-        kb = mean_of(b->total_us, b->count);
+        ka = diag_mean(a->total_us, a->count);
+        kb = diag_mean(b->total_us, b->count);
         break;
     case ORDER_COUNT:
         break;
@@ -239,192 +213,29 @@ static int compare_rpcs(const void *pa, const void *pb, void *arg)
     return ka > kb ? -1 : ka < kb;
 }
 
-static const char *user_of(const Pst__UserStat *u)
-{
-    return u->name && *u->name ? u->name : user_name_of(u->uid);
-}
-
 static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
 {
     strbuf_addf(sb, "\nLatency for 1000 calls to gettimeofday(): %lld microseconds\n",
-                (long long)clock_latency_us());
+                (long long)diag_clock_latency_us());
     strbuf_add(sb, "\nRemote Procedure Call statistics by message type\n");
     for (size_t i = 0; i < d->n_rpcs; i++) {
         const Pst__RpcStat *r = d->rpcs[i];
 
         strbuf_addf(sb, "\t%-40s(%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n",
                     r->name ? r->name : "", 0, (unsigned long long)r->count,
-                    (unsigned long long)mean_of(r->total_us, r->count),
+                    (unsigned long long)diag_mean(r->total_us, r->count),
                     (unsigned long long)r->total_us);
     }
     strbuf_add(sb, "\nRemote Procedure Call statistics by user\n");
     for (size_t i = 0; i < d->n_users; i++) {
         const Pst__UserStat *u = d->users[i];
 
-        strbuf_addf(sb, "\t%-16s(%8u) count:%-6llu ave_time:%-6llu total_time:%llu\n", user_of(u),
+        strbuf_addf(sb, "\t%-16s(%8u) count:%-6llu ave_time:%-6llu total_time:%llu\n", diag_user(u),
                     u->uid, (unsigned long long)u->count,
-                    (unsigned long long)mean_of(u->total_us, u->count),
+                    (unsigned long long)diag_mean(u->total_us, u->count),
                     (unsigned long long)u->total_us);
     }
     strbuf_add(sb, "\nPending RPC statistics\n\tNo pending RPCs\n");
-}
-
-/* ---- JSON ------------------------------------------------------------------------------------ */
-
-static void json_counters(struct json *js, const struct counter *c, size_t n)
-{
-    for (size_t i = 0; i < n; i++)
-        json_int(js, c[i].label, (int64_t)c[i].value);
-}
-
-static void json_main(struct json *js, const Pst__DiagReply *d)
-{
-    const struct counter head[] = {
-        { "server_thread_count", d->server_threads },
-        { "agent_queue_size", d->agent_queue },
-        { "agent_count", 0 },
-        { "agent_thread_count", 0 },
-        { "dbd_agent_queue_size", d->acct_lag },
-        { "gettimeofday_latency", (uint64_t)clock_latency_us() },
-        { "schedule_cycle_max", d->cycle_max_us },
-        { "schedule_cycle_last", d->cycle_last_us },
-        { "schedule_cycle_sum", d->cycle_total_us },
-        { "schedule_cycle_total", d->cycles },
-        { "schedule_cycle_mean", mean_of(d->cycle_total_us, d->cycles) },
-        { "schedule_cycle_mean_depth", mean_of(d->cycle_depth_total, d->cycles) },
-        { "schedule_cycle_per_minute", cycles_per_minute(d) },
-        { "schedule_cycle_depth", d->cycle_depth_total },
-    };
-    const struct counter exits[] = {
-        { "end_job_queue", d->cycles }, { "default_queue_depth", 0 }, { "max_job_start", 0 },
-        { "max_rpc_cnt", 0 },           { "max_sched_time", 0 },      { "licenses", 0 },
-    };
-    const struct counter jobs[] = {
-        { "schedule_queue_length", d->queue_len }, { "jobs_submitted", d->jobs_submitted },
-        { "jobs_started", d->jobs_started },       { "jobs_completed", d->jobs_completed },
-        { "jobs_canceled", d->jobs_cancelled },    { "jobs_failed", d->jobs_failed },
-        { "jobs_pending", d->jobs_pending },       { "jobs_running", d->jobs_running },
-    };
-
-    json_time(js, "req_time", d->now_us);
-    json_time(js, "req_time_start", d->since_us);
-    json_counters(js, head, ARRAY_SIZE(head));
-    json_map(js, "schedule_exit");
-    json_counters(js, exits, ARRAY_SIZE(exits));
-    json_map_end(js);
-    json_counters(js, jobs, ARRAY_SIZE(jobs));
-    json_time(js, "job_states_ts", d->now_us);
-}
-
-static void json_backfill(struct json *js, const Pst__DiagReply *d)
-{
-    uint64_t depth = mean_of(d->bf_depth_total, d->bf_cycles);
-    const struct counter cycles[] = {
-        { "bf_backfilled_jobs", d->bf_started },
-        { "bf_last_backfilled_jobs", d->bf_started_cycle },
-        { "bf_backfilled_het_jobs", 0 },
-        { "bf_cycle_counter", d->bf_cycles },
-        { "bf_cycle_mean", mean_of(d->bf_total_us, d->bf_cycles) },
-        { "bf_depth_mean", depth },
-        { "bf_depth_mean_try", depth },
-        { "bf_cycle_sum", d->bf_total_us },
-        { "bf_cycle_last", d->bf_last_us },
-        { "bf_cycle_max", d->bf_max_us },
-    };
-    const struct counter exits[] = {
-        { "end_job_queue", d->bf_cycles }, { "bf_max_job_start", 0 },
-        { "bf_max_job_test", 0 },          { "bf_max_time", 0 },
-        { "bf_node_space_size", 0 },       { "state_changed", 0 },
-    };
-    const struct counter rest[] = {
-        { "bf_last_depth", d->bf_depth },
-        { "bf_last_depth_try", d->bf_depth },
-        { "bf_depth_sum", d->bf_depth_total },
-        { "bf_depth_try_sum", d->bf_depth_total },
-        { "bf_queue_len", d->queue_len },
-        { "bf_queue_len_mean", depth },
-        { "bf_queue_len_sum", 0 },
-        { "bf_table_size", 0 },
-        { "bf_table_size_sum", 0 },
-        { "bf_table_size_mean", 0 },
-    };
-
-    json_counters(js, cycles, ARRAY_SIZE(cycles));
-    json_map(js, "bf_exit");
-    json_counters(js, exits, ARRAY_SIZE(exits));
-    json_map_end(js);
-    json_counters(js, rest, ARRAY_SIZE(rest));
-    json_time(js, "bf_when_last_cycle", d->bf_when_us);
-    json_bool(js, "bf_active", false);
-}
-
-/* The number of an operation; 0 for a name that this version does not know. */
-static int64_t op_number(const char *name)
-{
-    static const struct {
-        const char *name;
-        unsigned number;
-    } ops[] = {
-#define ROW(symbol, op_id, op_name, ...) { op_name, op_id },
-        WIRE_OPS(ROW)
-#undef ROW
-    };
-
-    for (size_t i = 0; name && i < ARRAY_SIZE(ops); i++)
-        if (strcmp(ops[i].name, name) == 0)
-            return ops[i].number;
-    return 0;
-}
-
-static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
-{
-    json_int(js, "total_time", (int64_t)total_us);
-    json_set(js, "average_time", mean_of(total_us, count));
-}
-
-/* No call is queued or dropped here: a connection waits its turn. */
-static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
-{
-    json_map(js, NULL);
-    json_int(js, "type_id", op_number(rpc->name));
-    json_str(js, "message_type", rpc->name);
-    json_int(js, "count", (int64_t)rpc->count);
-    json_int(js, "queued", 0);
-    json_int(js, "dropped", 0);
-    json_int(js, "cycle_last", 0);
-    json_int(js, "cycle_max", 0);
-    json_cost(js, rpc->count, rpc->total_us);
-    json_map_end(js);
-}
-
-static void json_user(struct json *js, const Pst__UserStat *user)
-{
-    json_map(js, NULL);
-    json_int(js, "user_id", user->uid);
-    json_str(js, "user", user_of(user));
-    json_int(js, "count", (int64_t)user->count);
-    json_cost(js, user->count, user->total_us);
-    json_map_end(js);
-}
-
-static void json_diag(struct json *js, const Pst__DiagReply *d)
-{
-    json_map(js, "statistics");
-    json_main(js, d);
-    json_backfill(js, d);
-    json_list(js, "rpcs_by_message_type");
-    for (size_t i = 0; i < d->n_rpcs; i++)
-        json_rpc(js, d->rpcs[i]);
-    json_list_end(js);
-    json_list(js, "rpcs_by_user");
-    for (size_t i = 0; i < d->n_users; i++)
-        json_user(js, d->users[i]);
-    json_list_end(js);
-    json_list(js, "pending_rpcs");
-    json_list_end(js);
-    json_list(js, "pending_rpcs_by_hostlist");
-    json_list_end(js);
-    json_map_end(js);
 }
 
 /* -------------------------------------------------------------------------------------------------

@@ -20,24 +20,22 @@
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
+#include "cli/format/sharetree.h"
 #include "wire/ops.h"
 
 #define FIELDS_MAX 64u
-#define DEPTH_MAX 256u
 #define WIDTH_MAX 1024u
 
 struct sshare {
     struct cli cli;
     struct client *client;
     const char *format, *clusters;
-    bool all, long_format, noheader, parsable, ending, partition, users_only, fair_tree;
+    bool all, long_format, noheader, parsable, ending, partition, users_only;
     char **accounts, **users;
     size_t n_accounts, n_users;
     struct json_option json;
     struct json js;
-    struct share *list;
-    size_t n, cap;
-    Pst__ShareRecord *names; /* of TRES */
+    struct sharetree tree;
     struct column {
         const struct field *field;
         int width; /* < 0: to the left */
@@ -74,12 +72,6 @@ static const struct opt rows[] = {
     OPT("Users", 'U', OPT_NONE, OPT_FLAG(users_only), NULL, NULL, NULL, "users only, not accounts"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
-};
-
-struct share { /* a record, and its place in the tree */
-    Pst__ShareRecord *rec;
-    struct share *parent, *child, *sibling;
-    bool root;
 };
 
 /* ---- fields ---------------------------------------------------------------------------------- */
@@ -152,14 +144,6 @@ static void put_level(const struct sshare *s, const struct share *w, struct strb
         strbuf_addf(sb, "%f", w->rec->level); /* "inf" */
 }
 
-static const Pst__ShareTres *tres_of(const struct share *w, uint32_t id)
-{
-    for (size_t i = 0; i < w->rec->n_tres; i++)
-        if (w->rec->tres[i]->tres_id == id)
-            return w->rec->tres[i];
-    return NULL;
-}
-
 enum tres_figure { LIMIT_MINS, USED_MINS, RUN_MINS };
 
 static void put_tres(const struct sshare *s, const struct share *w, enum tres_figure figure,
@@ -167,8 +151,8 @@ static void put_tres(const struct sshare *s, const struct share *w, enum tres_fi
 {
     size_t start = sb->len;
 
-    for (size_t i = 0; s->names && i < s->names->n_tres; i++) {
-        const Pst__ShareTres *name = s->names->tres[i], *t = tres_of(w, name->tres_id);
+    for (size_t i = 0; s->tree.names && i < s->tree.names->n_tres; i++) {
+        const Pst__ShareTres *name = s->tree.names->tres[i], *t = share_tres(w, name->tres_id);
         long long value;
 
         if (figure == LIMIT_MINS && !(t && t->has_grp_mins))
@@ -277,8 +261,8 @@ static void choose_columns(struct sshare *s)
     add_columns(s, s->long_format ? "RawShares,NormShares,RawUsage,NormUsage,EffectvUsage,FairShare"
                                   : "RawShares,NormShares,RawUsage,EffectvUsage,FairShare");
     if (s->long_format)
-        add_columns(s,
-                    s->fair_tree ? "LevelFS,GrpTRESMins,TRESRunMins" : "GrpTRESMins,TRESRunMins");
+        add_columns(s, s->tree.names && s->tree.names->fair_tree ? "LevelFS,GrpTRESMins,TRESRunMins"
+                                                                 : "GrpTRESMins,TRESRunMins");
 }
 
 /* ---- options --------------------------------------------------------------------------------- */
@@ -297,87 +281,9 @@ static const struct opt_command command = {
 
 /* ---- the tree -------------------------------------------------------------------------------- */
 
-static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
-{
-    struct sshare *s = ctx;
-    ProtobufCMessage *copy;
-
-    (void)info;
-    check_mem_or_die(pb_dup(record, &copy));
-    if (!s->names) {
-        s->names = (Pst__ShareRecord *)copy;
-        s->fair_tree = s->names->fair_tree;
-        return 0;
-    }
-    if (s->n == s->cap) {
-        s->cap = s->cap ? s->cap * 2 : 64;
-        s->list = xrealloc_or_die(s->list, s->cap, sizeof(*s->list));
-    }
-    s->list[s->n] = (struct share){ .rec = (Pst__ShareRecord *)copy };
-    s->list[s->n].root = !s->list[s->n].rec->has_shares;
-    s->n++;
-    return 0;
-}
-
-static int by_id(const void *a, const void *b)
-{
-    const struct share *x = a, *y = b;
-
-    return (x->rec->assoc_id > y->rec->assoc_id) - (x->rec->assoc_id < y->rec->assoc_id);
-}
-
 static const char *or_empty(const char *text)
 {
     return text ? text : "";
-}
-
-/* Users before accounts, then by name. */
-static bool goes_before(const struct share *a, const struct share *b)
-{
-    int r;
-
-    if (!a->rec->user != !b->rec->user)
-        return a->rec->user != NULL;
-    r = strcmp(or_empty(a->rec->user ? a->rec->user : a->rec->account),
-               or_empty(b->rec->user ? b->rec->user : b->rec->account));
-    return r ? r < 0 : strcmp(or_empty(a->rec->partition), or_empty(b->rec->partition)) < 0;
-}
-
-static int by_name(const void *a, const void *b)
-{
-    const struct share *x = *(struct share *const *)a, *y = *(struct share *const *)b;
-
-    return goes_before(x, y) ? -1 : goes_before(y, x);
-}
-
-static struct share *make_tree(struct sshare *s)
-{
-    struct share **sorted = xmalloc_or_die((s->n + 1) * sizeof(struct share *)), *root = NULL;
-
-    if (s->n)
-        qsort(s->list, s->n, sizeof(*s->list), by_id);
-    for (size_t i = 0; i < s->n; i++) {
-        sorted[i] = &s->list[i];
-        if (s->list[i].root)
-            root = &s->list[i];
-    }
-    qsort(sorted, s->n, sizeof(struct share *), by_name);
-    for (size_t i = s->n; i-- > 0;) { /* from the back: each goes first */
-        Pst__ShareRecord key = { .assoc_id = sorted[i]->rec->parent_id };
-        const struct share want = { .rec = &key };
-
-        if (sorted[i]->root)
-            continue;
-        sorted[i]->parent = sorted[i]->rec->has_parent_id
-                                ? bsearch(&want, s->list, s->n, sizeof(*s->list), by_id)
-                                : root;
-        if (!sorted[i]->parent)
-            continue;
-        sorted[i]->sibling = sorted[i]->parent->child;
-        sorted[i]->parent->child = sorted[i];
-    }
-    free(sorted);
-    return root;
 }
 
 static bool in_list(char *const *list, size_t n, const char *word)
@@ -388,8 +294,10 @@ static bool in_list(char *const *list, size_t n, const char *word)
     return false;
 }
 
-static bool is_shown(const struct sshare *s, const struct share *w)
+static bool is_shown(void *ctx, const struct share *w)
 {
+    const struct sshare *s = ctx;
+
     if (s->n_accounts && !in_list(s->accounts, s->n_accounts, w->rec->account))
         return false;
     if (!w->rec->user)
@@ -425,8 +333,9 @@ static void put_header(struct sshare *s)
     strbuf_addc(&s->out, '\n');
 }
 
-static void put_row(struct sshare *s, const struct share *w, unsigned depth)
+static void put_row(void *ctx, const struct share *w, unsigned depth)
 {
+    struct sshare *s = ctx;
     _cleanup_val_(strbuf_done) struct strbuf cell = STRBUF_INIT;
 
     for (size_t i = 0; i < s->ncolumns; i++) {
@@ -439,84 +348,17 @@ static void put_row(struct sshare *s, const struct share *w, unsigned depth)
     strbuf_addc(&s->out, '\n');
 }
 
-typedef void visit_fn(struct sshare *s, const struct share *w, unsigned depth);
-
-static void walk_tree(struct sshare *s, const struct share *w, unsigned depth, unsigned level,
-                      visit_fn *visit)
-{
-    bool shown = is_shown(s, w);
-
-    if (shown)
-        visit(s, w, depth);
-    for (const struct share *k = w->child; k && level < DEPTH_MAX; k = k->sibling)
-        walk_tree(s, k, depth + shown, level + 1, visit);
-}
-
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_number(struct json *js, const char *key, bool set, double value)
+static void put_json(void *ctx, const struct share *w, unsigned depth)
 {
-    json_map(js, key);
-    json_bool(js, "set", set && !isinf(value));
-    json_bool(js, "infinite", set && isinf(value));
-    json_double(js, "number", set && !isinf(value) ? value : 0);
-    json_map_end(js);
-}
-
-static void json_tres(const struct sshare *s, const struct share *w, struct json *js)
-{
-    json_map(js, "tres");
-    for (int list = 0; list < 3; list++) {
-        static const char *const names[] = { "run_seconds", "group_minutes", "usage" };
-
-        json_list(js, names[list]);
-        for (size_t i = 0; i < s->names->n_tres; i++) {
-            const Pst__ShareTres *t = tres_of(w, s->names->tres[i]->tres_id);
-            bool limited = t && t->has_grp_mins;
-
-            json_map(js, NULL);
-            json_str(js, "name", s->names->tres[i]->name);
-            if (list == 0)
-                json_set(js, "value", t ? t->run_s : 0);
-            else if (list == 1)
-                json_number(js, "value", limited, !limited, limited ? (uint64_t)t->grp_mins : 0);
-            else
-                json_double(js, "value", t ? t->used_s : 0);
-            json_map_end(js);
-        }
-        json_list_end(js);
-    }
-    json_map_end(js);
-}
-
-static void put_json(struct sshare *s, const struct share *w, unsigned depth)
-{
-    const Pst__ShareRecord *r = w->rec;
-    struct json *js = &s->js;
+    struct sshare *s = ctx;
 
     (void)depth;
-    json_map(js, NULL);
-    json_int(js, "id", r->assoc_id);
-    json_str(js, "cluster", conf_str(s->cli.conf, CONF_CLUSTER_NAME));
-    json_str(js, "name", r->user ? r->user : r->account);
-    json_str(js, "parent", r->user ? r->account : w->parent ? w->parent->rec->account : "");
-    json_str(js, "partition", r->partition);
-    put_number(js, "shares_normalized", true, r->norm_shares);
-    json_number(js, "shares", r->has_shares && !r->shares_parent, r->shares_parent,
-                r->shares_parent ? 0 : r->shares);
-    json_tres(s, w, js);
-    put_number(js, "effective_usage", true, r->effective_usage);
-    put_number(js, "usage_normalized", r->has_norm_usage, r->norm_usage);
-    json_int(js, "usage", (int64_t)r->raw_usage);
-    json_map(js, "fairshare");
-    put_number(js, "factor", true, r->factor);
-    put_number(js, "level", r->has_level, r->level);
-    json_map_end(js);
-    json_one(js, "type", r->user ? "USER" : "ASSOCIATION");
-    json_map_end(js);
+    share_json(&s->js, &s->tree, w, conf_str(s->cli.conf, CONF_CLUSTER_NAME));
 }
 
-static void list_json(struct sshare *s, const struct share *root, int argc, char **argv)
+static void list_json(struct sshare *s, int argc, char **argv)
 {
     struct json *js = &s->js;
 
@@ -524,10 +366,9 @@ static void list_json(struct sshare *s, const struct share *root, int argc, char
     js->plain_null = s->json.complex;
     json_map(js, "shares");
     json_list(js, "shares");
-    if (root)
-        walk_tree(s, root, 0, 0, put_json);
+    sharetree_walk(&s->tree, is_shown, put_json, s);
     json_list_end(js);
-    json_int(js, "total_shares", (int64_t)s->n);
+    json_int(js, "total_shares", (int64_t)s->tree.n);
     json_map_end(js);
     json_meta(js, argc, argv, conf_str(s->cli.conf, CONF_CLUSTER_NAME),
               conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
@@ -562,16 +403,13 @@ static void tell_wishes(const struct sshare *s)
 
 static void load_shares(struct sshare *s)
 {
-    Pst__SharesRequest request = PST__SHARES_REQUEST__INIT;
+    bool tres = s->json.wanted || s->long_format;
     int r;
 
-    request.has_tres = true;
-    request.tres = s->json.wanted || s->long_format;
     for (size_t i = 0; i < s->ncolumns; i++)
-        request.tres = request.tres || s->columns[i].field->tres;
+        tres = tres || s->columns[i].field->tres;
     s->client = cli_connect_or_die(&s->cli, "Couldn't get shares from controller");
-    r = query_run(s->client, OP_QUERY_SHARES, &request.base, &pst__share_record__descriptor,
-                  on_record, s, NULL);
+    r = sharetree_load(s->client, tres, &s->tree);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Couldn't get shares from controller: %s",
                 client_strerror(s->client, r));
@@ -579,10 +417,7 @@ static void load_shares(struct sshare *s)
 
 static void sshare_done(struct sshare *s)
 {
-    for (size_t i = 0; i < s->n; i++)
-        pst__share_record__free_unpacked(s->list[i].rec, NULL);
-    free(s->list);
-    pst__share_record__free_unpacked(s->names, NULL);
+    sharetree_done(&s->tree);
     strbuf_done(&s->out);
     client_free(s->client);
     cli_done(&s->cli);
@@ -592,7 +427,6 @@ int main(int argc, char **argv)
 {
     struct sshare s = { .out = STRBUF_INIT };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
-    const struct share *root;
     int status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
@@ -613,14 +447,12 @@ int main(int argc, char **argv)
     load_shares(&s);
     if (!s.format)
         choose_columns(&s);
-    root = make_tree(&s);
     if (s.json.wanted) {
-        list_json(&s, root, argc, words);
+        list_json(&s, argc, words);
     } else {
         if (!s.noheader)
             put_header(&s);
-        if (root)
-            walk_tree(&s, root, 0, 0, put_row);
+        sharetree_walk(&s.tree, is_shown, put_row, &s);
     }
     (void)fwrite(strbuf_str(&s.out), 1, s.out.len,
                  stdout); /* an error is seen when stdout is closed */

@@ -102,6 +102,76 @@ def test_as_the_commands_say(rest, shared):
     shared.wait_end(job)
 
 
+def test_figures(rest, shared):
+    said = json.loads(shared.run("scontrol", "show", "licenses", "--json").out)
+    status, answer = rest.get("licenses/")
+    assert status == 200 and answer["licenses"] == said["licenses"]
+    assert [(lic["LicenseName"], lic["Total"], lic["Free"]) for lic in answer["licenses"]] == [("matlab", 10, 10), ("ansys", 4, 4)]
+    assert list(answer) == ["licenses", "last_update", "meta", "errors", "warnings"]
+    said = json.loads(shared.run("sdiag", "--json").out)["statistics"]
+    status, answer = rest.get("diag/")
+    assert status == 200 and list(answer["statistics"]) == list(said)
+    assert answer["statistics"]["jobs_submitted"] == said["jobs_submitted"]
+    said = json.loads(shared.run("sshare", "-a", "--json").out)["shares"]
+    status, answer = rest.get("shares")
+    assert status == 200 and answer["shares"] == said
+
+
+def test_change_a_node(rest, shared):
+    status, answer = rest.post("node/node1", {"state": ["DRAIN"], "reason": "a State=DOWN", "comment": "c", "weight": 7})
+    assert (status, answer["errors"]) == (200, [])
+    node = rest.get("node/node1")[1]["nodes"][0]
+    assert "DRAIN" in node["state"] and node["reason"] == "a State=DOWN" and node["comment"] == "c" and node["weight"] == 7
+    status, answer = rest.post("nodes/", {"name": ["node1", "node2"], "comment": "d"})
+    assert (status, answer["errors"]) == (200, [])
+    assert rest.post("nodes/", {"name": "node1", "state": "RESUME"})[1]["errors"] == []
+    assert [(n["state"], n["comment"]) for n in rest.get("nodes/")[1]["nodes"]] == [(["IDLE"], "d")] * 2
+    status, answer = rest.post("node/node1", {"state": ["DOWN"]})
+    assert status == 422 and "reason" in answer["errors"][0]["description"]
+    status, answer = rest.post("node/node1", {"comment": "x"}, user="bin")
+    assert answer["errors"][0]["error_number"] == 2010
+    status, answer = rest.post("node/nosuch", {"comment": "x"})
+    assert status == 422 and answer["errors"]
+    assert [n["comment"] for n in rest.get("nodes/")[1]["nodes"]] == ["d", "d"]
+
+
+def test_change_partitions(rest, shared):
+    before = shared.run("scontrol", "show", "partition", "main").out
+    status, answer = rest.post("partitions/", rest.get("partition/main")[1])  # what one gets can be given back
+    assert status == 200, answer["errors"]
+    assert shared.run("scontrol", "show", "partition", "main").out == before
+    status, answer = rest.post("partitions/", {"partitions": [
+        {"name": "new", "nodes": {"configured": "node1"}, "maximums": {"time": {"set": True, "number": 30}}, "flags": ["HIDDEN"]}]})
+    assert (status, answer["errors"]) == (200, [])
+    text = shared.run("scontrol", "-a", "show", "partition", "new").out
+    assert "MaxTime=00:30:00" in text and "Hidden=YES" in text and "Nodes=node1\n" in text
+    rest.post("partitions/", {"partitions": [{"name": "new", "flags": ["HIDDEN_CLEAR"], "maximums": {"time": "INFINITE"}}]})
+    text = shared.run("scontrol", "show", "partition", "new").out
+    assert "MaxTime=UNLIMITED" in text and "Hidden=NO" in text
+    assert rest.delete("partition/new", user="bin")[1]["errors"][0]["error_number"] == 2010
+    assert rest.delete("partition/new")[1]["errors"] == []
+    assert rest.delete("partition/new")[1]["errors"][0]["error_number"] == 2000
+
+
+def test_reservations(rest, shared):
+    status, answer = rest.post("reservation", {
+        "name": "r1", "start_time": {"set": True, "number": 2000000000}, "duration": 60, "users": ["root", "bin"], "node_list": ["node1"],
+        "flags": ["MAINT", "IGNORE_JOBS"], "comment": "x Users=daemon"})
+    assert (status, answer["errors"]) == (200, [])
+    resv = rest.get("reservation/r1")[1]["reservations"][0]
+    assert resv["start_time"]["number"] == 2000000000 and resv["end_time"]["number"] == 2000003600
+    assert resv["users"] == "root,bin" and resv["node_list"] == "node1" and {"MAINT", "IGNORE_JOBS"} <= set(resv["flags"])
+    assert "Comment=x Users=daemon" in shared.run("scontrol", "show", "reservation", "r1").out
+    status, answer = rest.post("reservations/", {"reservations": [{"name": "r1", "duration": {"set": True, "number": 120}}]})
+    assert (status, answer["errors"]) == (200, [])
+    assert rest.get("reservation/r1")[1]["reservations"][0]["end_time"]["number"] == 2000007200
+    status, answer = rest.post("reservation", {"name": "r2", "users": "root", "flags": ["NOSUCH"]})
+    assert status == 422 and answer["errors"]
+    assert rest.delete("reservation/r1")[1]["errors"] == []
+    status, answer = rest.get("reservation/r1")
+    assert status == 404 and answer["errors"]
+
+
 def test_unknown_things(rest):
     status, answer = rest.get("job/99999")
     assert status == 404 and answer["jobs"] == []

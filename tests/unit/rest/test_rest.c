@@ -13,15 +13,22 @@
 
 #include <cmocka.h>
 
+#include "cli/format/json_diag.h"
+#include "cli/format/licenseuse.h"
+#include "cli/format/sharetree.h"
 #include "conf/conf.h"
 #include "rest/rest.h"
 #include "rest/restauth.h"
 #include "rest/restctld.h"
+#include "rest/restfigures.h"
 #include "rest/restjobs.h"
 #include "rest/restlink.h"
+#include "rest/restkeys.h"
+#include "rest/restnodechange.h"
 #include "rest/restnodes.h"
 #include "rest/restpump.h"
 #include "rest/restreply.h"
+#include "rest/restresvchange.h"
 #include "rest/restrows.h"
 #include "rest/restserve.h"
 #include "rest/restvalue.h"
@@ -307,6 +314,69 @@ static void test_pump(void **state)
     rest = rest_free(rest);
 }
 
+/* ---- fields as words ------------------------------------------------------------------------- */
+
+static char words[1024];
+
+static int take_word(void *ctx, const char *word, struct err *err)
+{
+    size_t len = strlen(words);
+
+    if (strstr(word, "refuse me"))
+        return err_set(err, -EINVAL, "no");
+    (void)snprintf(words + len, sizeof(words) - len, "%s;", word);
+    return 0;
+}
+
+static void answer_keys(struct rest_call *call)
+{
+    static const struct restkey keys[] = {
+        { "text", "Text", RESTKEY_TEXT },       { "list", "List", RESTKEY_TEXT },
+        { "deep.number", "N", RESTKEY_NUMBER }, { "deep.endless", "E", RESTKEY_NUMBER },
+        { "deep.unset", "U", RESTKEY_NUMBER },  { "at", "At", RESTKEY_TIME },
+        { "when", "When", RESTKEY_TIME },       { "tres", "TRES", RESTKEY_TRES },
+        { "bind", NULL, RESTKEY_NONE },         { 0 },
+    };
+
+    words[0] = '\0';
+    json_bool(&call->js, "taken",
+              restkeys_apply(call, call->body, keys, take_word, NULL, "here()"));
+}
+
+static void test_keys(void **state)
+{
+    static const struct rest_row rows[] = { { "POST", REST_SLURM, "keys", 0, answer_keys, false },
+                                            { 0 } };
+    static const struct rest_row *const tables[] = { rows, NULL };
+    static const char body[] =
+        "{\"text\":\"a State=DOWN\",\"list\":[\"x\",\"y\"],\"deep\":{\"number\":{\"set\":true,"
+        "\"number\":7},\"endless\":\"INFINITE\",\"unset\":{\"set\":false,\"number\":3}},\"at\":99,"
+        "\"when\":\"now+1hour\",\"bind\":3,\"tres\":[{\"type\":\"cpu\",\"count\":4},{\"type\":\"gres\","
+        "\"name\":\"gpu\",\"count\":2}]}";
+    struct rest *rest = start(tables, true, false);
+    char text[2048];
+    const char *got;
+
+#define ASK(json)                                                                                  \
+    (snprintf(text, sizeof(text),                                                                  \
+              "POST /slurm/v0.0.45/keys" HEAD                                                      \
+              "X-SLURM-USER-TOKEN: a\r\nContent-Length: %zu\r\n\r\n%s",                            \
+              strlen(json), json) > 0                                                              \
+         ? ask(rest, text)                                                                         \
+         : NULL)
+    got = ASK(body);
+    has(got, "\"taken\": true");
+    has(got, "bind is taken, and has no effect here");
+    assert_string_equal(words, "Text=a State=DOWN;List=x,y;N=7;E=UNLIMITED;At=uts99;"
+                               "When=now+1hour;TRES=cpu=4,gres/gpu=2;");
+    got = ASK("{\"text\":\"refuse me\",\"list\":\"later\"}");
+    has(got, "\"taken\": false");
+    has(got, "\"description\": \"Unable to take text\"");
+    has(got, "\"error\": \"no\"");
+    assert_string_equal(words, "");
+    rest = rest_free(rest);
+}
+
 static void test_refused(void **state)
 {
     assert_true(rest_link_refused(-EACCES));
@@ -320,7 +390,7 @@ int main(void)
         cmocka_unit_test(test_bodies),    cmocka_unit_test(test_errors),
         cmocka_unit_test(test_long),      cmocka_unit_test(test_gone),
         cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_keys),      cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

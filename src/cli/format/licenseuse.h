@@ -1,0 +1,35 @@
+/* licenseuse.h - the licences of the cluster and who holds them: scontrol and REST
+ *
+ * Totals come from slurm.conf and, of licences that another server has, from the controller; what
+ * is in use from the jobs that hold nodes: the sum of what they hold. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "cli/format/json_out.h"
+#include "wire/client.h"
+
+struct conf;
+
+struct license {
+    char *name;
+    uint64_t total, used, reserved;
+    bool remote;
+    uint64_t last_consumed, deficit; /* of a remote one */
+    int64_t update_us;
+};
+
+struct licenses {
+    struct license *list; /* in the order of the configuration */
+    size_t n;
+    int64_t now_us;
+};
+
+/* Errors: as client_call(), -ENOMEM.  Zeroed before; done in every case. */
+int licenses_load(struct client *c, const struct conf *conf, struct licenses *ret);
+void licenses_done(struct licenses *l);
+
+uint64_t license_free(const struct license *l); /* how many nobody has */
+void license_json(struct json *js, const struct license *l);

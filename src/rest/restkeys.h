@@ -1,0 +1,35 @@
+/* restkeys.h - fields of a body as the KEY=VALUE words that scontrol takes
+ *
+ * Changes of nodes, partitions and reservations are read by the tables of scontrol
+ * (cli/query/out_update.h, resvkeys.h), so that limits and sentences are the same.  A value is one
+ * word whatever it holds: it cannot become another key. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "rest/restcall.h"
+
+enum restkey_kind {
+    RESTKEY_TEXT,   /* a text or list of texts; empty: left out */
+    RESTKEY_NUMBER, /* a number; infinite: UNLIMITED; unset: left out */
+    RESTKEY_TIME,   /* seconds since 1970, or a text as commands take it */
+    RESTKEY_TRES,   /* a list of {type, name, count} */
+    RESTKEY_NONE,   /* taken, no effect here: told by a warning */
+};
+
+struct restkey {
+    const char *field; /* "maximums.nodes": members by dots; NULL ends a table */
+    const char *key;   /* "MaxNodes" */
+    enum restkey_kind kind;
+    const char *unset; /* a value that says nothing, and is left out */
+};
+
+/* Take one word: 0, -EAGAIN refused and the others count, or another error; err has the
+ * sentence. */
+typedef int restkeys_take_fn(void *ctx, const char *word, struct err *err);
+
+/* Give each field that is there to take(), as a word.  False: one was refused, and noted as an
+ * error of `source`. */
+bool restkeys_apply(struct rest_call *call, const json_t *body, const struct restkey *rows,
+                    restkeys_take_fn *take, void *ctx, const char *source);
