@@ -85,6 +85,9 @@ bool conf_is_set(const struct conf *c, enum conf_key key); /* written in the fil
 const char *conf_str_nth(const struct conf *c, enum conf_key key, size_t i);
 /* First and last port of a port range (SrunPortRange, SlurmctldPort); 0 and 0: any. */
 void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, uint16_t *ret_last);
+/* Put words in front of the comma list of a key: of two with one name the first counts.  Before
+ * other threads know c.  NULL or "" changes nothing.  -ENOMEM. */
+int conf_words_before(struct conf *c, enum conf_key key, const char *words);
 /* Is option `name` in the comma list of a key (SchedulerParameters ...)?  *ret_value: text after
  * '=', or "" (borrowed; ends at the next comma, length in *ret_len); both may be NULL. */
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
@@ -121,7 +124,7 @@ struct conf_node {
     uint32_t boards, sockets, cores_per_socket, threads_per_core, cpus;
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
     uint32_t core_spec, weight, restricted_cores_per_gpu;
-    char *cpu_spec_list, *features, *gres, *reason;
+    char *cpu_spec_list, *features, *gres, *reason, *parameters;
     char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD */
     const char *file;
     unsigned line;

@@ -84,6 +84,26 @@ bool conf_option(const struct conf *c, enum conf_key key, const char *name, cons
     return false;
 }
 
+int conf_words_before(struct conf *c, enum conf_key key, const char *words)
+{
+    const char *old = conf_str(c, key);
+    char *text;
+
+    if (!words || !*words)
+        return 0;
+    text = conf_pool_strdup(&c->pool, words);
+    if (text && old && *old) {
+        _cleanup_free_ char *both = NULL;
+
+        text = asprintf(&both, "%s,%s", words, old) < 0 ? NULL : conf_pool_strdup(&c->pool, both);
+    }
+    if (!text)
+        return -ENOMEM;
+    c->vals[key].text = text;
+    c->vals[key].set = true;
+    return 0;
+}
+
 bool conf_option_i64(const struct conf *c, enum conf_key key, const char *name, int64_t *ret_value)
 {
     char text[24];

@@ -179,6 +179,17 @@ static bool takes_whole_nodes(const Pst__JobRecord *r)
     return r->has_exclusive && r->exclusive == EXCLUSIVE_NODE;
 }
 
+/* NumCPUs of `scontrol update job`: the job is placed as if it had as many tasks as use these CPUs.
+ * --ntasks-per-node says how many CPUs of a node it takes, and is not exceeded. */
+static void fill_least_cpus(struct sched_job *s, const Pst__JobRecord *r)
+{
+    uint32_t units = r->has_min_cpus ? (r->min_cpus - 1) / MAX(s->cpus_per_task, 1u) + 1 : 0;
+
+    if (r->min_cpus && !s->ntasks_per_node && !s->overcommit &&
+        units > MAX(s->num_tasks, MAX(s->min_nodes, 1u)))
+        s->num_tasks = units;
+}
+
 static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
 {
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 1;
@@ -209,6 +220,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
                         : r->has_time_limit_min                    ? r->time_limit_min
                                                                    : SCHED_UNLIMITED;
     s->time_min_min = r->has_time_min_min ? r->time_min_min : 0;
+    fill_least_cpus(s, r);
 }
 
 static void fill_licenses(struct feed *f, const char *text)

@@ -61,6 +61,36 @@ static int name_conf(struct noded *d, struct err *err)
     return 0;
 }
 
+/* NULL: no NodeName line is for this host. */
+static const struct conf_node *find_node(const struct noded *d, const struct conf *conf,
+                                         const char *host)
+{
+    return d->opt->node_name ? conf_find_node(conf, d->opt->node_name)
+                             : conf_node_for_host(conf, host);
+}
+
+/* -errno.  Without the dot and what follows it. */
+static int short_host(char *host, size_t size)
+{
+    memset(host, 0, size);
+    if (gethostname(host, size - 1) < 0)
+        return -errno;
+    host[strcspn(host, ".")] = '\0';
+    return 0;
+}
+
+/* What is said of this node alone counts before SlurmdParameters: --parameters, then its line. */
+static int put_parameters(const struct noded *d, struct conf *conf)
+{
+    const struct conf_node *node;
+    char host[256];
+    int r = short_host(host, sizeof(host));
+
+    node = r == 0 ? find_node(d, conf, host) : NULL;
+    r = conf_words_before(conf, CONF_SLURMD_PARAMETERS, node ? node->parameters : NULL);
+    return r < 0 ? r : conf_words_before(conf, CONF_SLURMD_PARAMETERS, d->opt->parameters);
+}
+
 static int load_conf(const struct noded *d, struct conf **ret_conf, struct err *err)
 {
     const char *path = d->conf_file;
@@ -72,18 +102,21 @@ static int load_conf(const struct noded *d, struct conf **ret_conf, struct err *
             log_error("%s:%u: %s", problems.items[i].file, problems.items[i].line,
                       problems.items[i].text);
     conf_problems_done(&problems);
+    if (r == 0 && put_parameters(d, *ret_conf) < 0) {
+        *ret_conf = conf_free(*ret_conf);
+        r = err_nomem(err);
+    }
     return r;
 }
 
 static int pick_node(struct noded *d, struct err *err)
 {
-    char host[256] = "";
+    char host[256];
+    int r = short_host(host, sizeof(host));
 
-    if (gethostname(host, sizeof(host) - 1) < 0)
-        return err_set(err, -errno, "cannot read this host's name: %s", strerror(errno));
-    host[strcspn(host, ".")] = '\0';
-    d->node = d->opt->node_name ? conf_find_node(d->conf, d->opt->node_name)
-                                : conf_node_for_host(d->conf, host);
+    if (r < 0)
+        return err_set(err, r, "cannot read this host's name: %s", strerror(-r));
+    d->node = find_node(d, d->conf, host);
     if (!d->node)
         return err_set(err, -ENOENT,
                        "unable to determine this slurmd's NodeName: no NodeName line is for %s",

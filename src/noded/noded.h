@@ -31,6 +31,7 @@ struct noded;
 struct noded_options {
     struct daemon_options common;
     const char *node_name;
+    const char *parameters, *extra, *instance_id, *instance_type; /* NULL: not given */
     bool clean_start, report_boot, lock_memory;
     char print; /* 'C' or 'G': print that and exit */
 };

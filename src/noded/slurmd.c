@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/process/inherit.h"
+#include "base/safetext.h"
 #include "noded/noded.h"
 #include "version.h"
 
@@ -19,20 +20,32 @@ static const char usage[] =
     "   -C                         Print the hardware configuration of this machine and exit.\n"
     "   --conf \"K=V ...\"           Configure a dynamic node (not supported).\n"
     "   -D                         Run in the foreground.\n"
+    "   --extra <text>             Tell the controller the node's Extra.\n"
     "   -f <file>                  Read the configuration from the file.\n"
     "   -G                         Print the generic resources of the node and exit.\n"
     "   -h                         Print this help and exit.\n"
+    "   --instance-id <text>       Tell the controller the node's InstanceId.\n"
+    "   --instance-type <text>     Tell the controller the node's InstanceType.\n"
     "   -L <file>                  Log to the file.\n"
     "   -M                         Keep the daemon's memory from being swapped out.\n"
     "   -n <value>                 Run at this nice value.\n"
     "   -N <name>                  Run as this node.\n"
+    "   --parameters <list>        SlurmdParameters of this node; they count before the others.\n"
     "   -s                         Change nothing else; kept for existing start scripts.\n"
     "   --systemd                  As -D: readiness is told through NOTIFY_SOCKET.\n"
     "   -v                         Log more; repeat for even more.\n"
     "   -V                         Print the version and exit.\n"
     "   -Z                         Start as a dynamic node (not supported).\n";
 
-enum { OPT_CONF = 256, OPT_CA, OPT_CONF_SERVER, OPT_EXTRA, OPT_INSTANCE, OPT_PARAMETERS };
+enum {
+    OPT_CONF = 256,
+    OPT_CA,
+    OPT_CONF_SERVER,
+    OPT_EXTRA,
+    OPT_INSTANCE_ID,
+    OPT_INSTANCE_TYPE,
+    OPT_PARAMETERS
+};
 
 static const struct option longs[] = {
     { "check", no_argument, NULL, DAEMON_OPT_CHECK },
@@ -40,8 +53,8 @@ static const struct option longs[] = {
     { "ca-cert-file", required_argument, NULL, OPT_CA },
     { "conf-server", required_argument, NULL, OPT_CONF_SERVER },
     { "extra", required_argument, NULL, OPT_EXTRA },
-    { "instance-id", required_argument, NULL, OPT_INSTANCE },
-    { "instance-type", required_argument, NULL, OPT_INSTANCE },
+    { "instance-id", required_argument, NULL, OPT_INSTANCE_ID },
+    { "instance-type", required_argument, NULL, OPT_INSTANCE_TYPE },
     { "parameters", required_argument, NULL, OPT_PARAMETERS },
     { "systemd", no_argument, NULL, 'D' },
     { "help", no_argument, NULL, 'h' },
@@ -64,13 +77,6 @@ static enum daemon_taken refuse_option(int c)
             "--ca-cert-file is not supported: daemons know each other by the cluster key");
     case OPT_CONF_SERVER:
         return refuse_with("--conf-server is not supported: give the configuration file with -f");
-    case OPT_EXTRA:
-    case OPT_INSTANCE:
-        return refuse_with(
-            "--extra, --instance-id and --instance-type are not supported: set them with "
-            "scontrol update NodeName=");
-    case OPT_PARAMETERS:
-        return refuse_with("--parameters is not supported: set SlurmdParameters in slurm.conf");
     case 'F':
         return refuse_with(
             "-F is not supported: add a NodeName line with State=FUTURE to slurm.conf");
@@ -89,6 +95,16 @@ static enum daemon_taken set_nice(const char *text)
         return refuse_with("-n wants a nice value from -20 to 19");
     if (setpriority(PRIO_PROCESS, 0, (int)value) < 0)
         return refuse_with("-n: the nice value cannot be set");
+    return DAEMON_GO_ON;
+}
+
+static enum daemon_taken take_text(const char **to, const char *name, const char *text)
+{
+    if (!safetext_is_line(text)) {
+        (void)fprintf(stderr, "slurmd: error: %s must not have control characters\n", name);
+        return DAEMON_REFUSE;
+    }
+    *to = text;
     return DAEMON_GO_ON;
 }
 
@@ -118,12 +134,18 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
         return DAEMON_GO_ON;
     case 'n':
         return set_nice(arg);
+    case OPT_EXTRA:
+        return take_text(&opt->extra, "--extra", arg);
+    case OPT_INSTANCE_ID:
+        return take_text(&opt->instance_id, "--instance-id", arg);
+    case OPT_INSTANCE_TYPE:
+        return take_text(&opt->instance_type, "--instance-type", arg);
+    case OPT_PARAMETERS:
+        opt->parameters = arg;
+        return DAEMON_GO_ON;
     case OPT_CONF:
     case OPT_CA:
     case OPT_CONF_SERVER:
-    case OPT_EXTRA:
-    case OPT_INSTANCE:
-    case OPT_PARAMETERS:
     case 'F':
     case 'Z':
         return refuse_option(c);

@@ -72,7 +72,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
     json_str(js, "gres_drained", "N/A");
     json_str(js, "gres_used", n->alloc_gres);
     json_str(js, "instance_id", n->instance_id);
-    json_str(js, "instance_type", "");
+    json_str(js, "instance_type", n->instance_type);
     json_time(js, "last_busy", n->last_busy_us);
     json_str(js, "mcs_label", n->mcs_label);
     json_int(js, "specialized_memory", (int64_t)n->mem_spec_mib);

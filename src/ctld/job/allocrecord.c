@@ -51,7 +51,7 @@ static bool is_shared(const char *name)
 }
 
 static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_alloc_node *n,
-                                  uint32_t threads)
+                                  uint32_t threads, uint32_t tasks)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
     uint32_t all = cluster_node(c, n->node_id)->rec->threads_per_core;
@@ -62,7 +62,7 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
     if (threads && threads < all)
         SET(g, task_cpus, MAX(n->cpus / all, 1u) * threads);
     SET(g, mem_mib, n->mem_mib);
-    SET(g, tasks, n->tasks);
+    SET(g, tasks, tasks);
     g->cpu_ids = bits_text(n->cpu_bits, n->ncpu_words);
     g->gres = must(calloc(n->ngres ? n->ngres : 1, sizeof(*g->gres)));
     g->n_gres = n->ngres;
@@ -81,6 +81,14 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
     return g;
 }
 
+/* Tasks on the i-th node when so many are left for it and those behind it; each node gets one. */
+static uint32_t tasks_here(const struct sched_alloc *a, size_t i, uint32_t left)
+{
+    uint32_t behind = (uint32_t)(a->nnodes - i - 1);
+
+    return MIN(a->nodes[i].tasks, left > behind ? left - behind : 1u);
+}
+
 static bool group_equal(const Pst__AllocGroup *a, Pst__AllocGroup *b)
 {
     uint32_t nodes = b->nodes;
@@ -93,20 +101,23 @@ static bool group_equal(const Pst__AllocGroup *a, Pst__AllocGroup *b)
 }
 
 /* The allocation as a record; groups of equal neighbours are folded. */
-Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a, uint32_t threads)
+Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a, uint32_t threads,
+                             uint32_t most_tasks)
 {
     Pst__Alloc *out = must(malloc(sizeof(*out)));
     const char **names = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*names)));
-    uint32_t cpus = 0;
+    uint32_t cpus = 0, left = most_tasks;
 
     pst__alloc__init(out);
     out->node_ids = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(*out->node_ids)));
     out->n_node_ids = a->nnodes;
     out->groups = must(calloc(a->nnodes ? a->nnodes : 1, sizeof(Pst__AllocGroup *)));
     for (size_t i = 0; i < a->nnodes; i++) {
-        Pst__AllocGroup *g = group_new(c, &a->nodes[i], threads);
+        uint32_t tasks = most_tasks ? tasks_here(a, i, left) : a->nodes[i].tasks;
+        Pst__AllocGroup *g = group_new(c, &a->nodes[i], threads, tasks);
         Pst__AllocGroup *last = out->n_groups ? out->groups[out->n_groups - 1] : NULL;
 
+        left -= MIN(left, tasks);
         out->node_ids[i] = a->nodes[i].node_id;
         names[i] = cluster_node(c, a->nodes[i].node_id)->rec->name;
         cpus += a->nodes[i].cpus;

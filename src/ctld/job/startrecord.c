@@ -215,12 +215,22 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     return id;
 }
 
+/* A job with more CPUs than its tasks use was placed as if it had more tasks (feed/records.c).  0:
+ * its tasks are as laid out. */
+static uint32_t tasks_of(const Pst__JobRecord *r, const struct sched_alloc *a)
+{
+    if (!r->has_min_cpus || r->has_ntasks_per_node)
+        return 0;
+    return r->has_num_tasks && r->num_tasks ? r->num_tasks : (uint32_t)a->nnodes;
+}
+
 struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
                                const struct sched_decision *d, int64_t now)
 {
     struct job *j = cluster_job(ctld->cluster, d->job_id);
     Pst__Alloc *alloc = allocrecord_make(
-        ctld->cluster, &d->alloc, j->rec->has_threads_per_core ? j->rec->threads_per_core : 0);
+        ctld->cluster, &d->alloc, j->rec->has_threads_per_core ? j->rec->threads_per_core : 0,
+        tasks_of(j->rec, &d->alloc));
     struct started st = { .proposed = d->job_id, .id = d->job_id };
     uint64_t db_id;
 

@@ -12,6 +12,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/step/async.h"
@@ -83,8 +84,23 @@ static void copy_topo(Pst__NodeRecord *set, const Pst__NodeRecord *now)
     }
 }
 
+static void copy_line(char **to, const char *old, const char *now)
+{
+    if (now && safetext_is_line(now) && (!old || strcmp(old, now) != 0))
+        (void)pb_set_str(to, now);
+}
+
+/* What slurmd was started with: --extra, --instance-id, --instance-type. */
+static void copy_given(Pst__NodeRecord *set, const Pst__NodeRecord *old, const Pst__NodeRecord *now)
+{
+    copy_line(&set->extra, old->extra, now->extra);
+    copy_line(&set->instance_id, old->instance_id, now->instance_id);
+    copy_line(&set->instance_type, old->instance_type, now->instance_type);
+}
+
 static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const Pst__NodeRecord *now)
 {
+    copy_given(set, old, now);
     if (now->arch && (!old->arch || strcmp(old->arch, now->arch) != 0))
         (void)pb_set_str(&set->arch, now->arch);
     if (now->os && (!old->os || strcmp(old->os, now->os) != 0))

@@ -184,7 +184,7 @@ static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
     if (!w->record && (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us))) {
         core_error(ctld, &w->reply, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL);
     } else {
-        Pst__Alloc *a = d->alloc.nnodes ? allocrecord_make(ctld->cluster, &d->alloc, 0) : NULL;
+        Pst__Alloc *a = d->alloc.nnodes ? allocrecord_make(ctld->cluster, &d->alloc, 0, 0) : NULL;
 
         SET(&reply, job_id, ctld->cluster->rec->next_job_id);
         SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());

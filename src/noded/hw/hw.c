@@ -200,6 +200,9 @@ static int fill_texts(struct noded *d, Pst__NodeRecord *rec)
     r = r < 0 ? r : pb_set_str(&rec->version, SLURM_RELEASE);
     r = r < 0 ? r : pb_set_str(&rec->boot_id, boot_id);
     r = r < 0 ? r : pb_set_str(&rec->features, d->node->features);
+    r = r < 0 ? r : pb_set_str(&rec->extra, d->opt->extra);
+    r = r < 0 ? r : pb_set_str(&rec->instance_id, d->opt->instance_id);
+    r = r < 0 ? r : pb_set_str(&rec->instance_type, d->opt->instance_type);
     r = r < 0 ? r : gres_text(d->gres, d->node->gres, &rec->gres_devices);
     r = r < 0 ? r : gres_topo(d->gres, rec);
     if (r == 0 && asprintf(&rec->os, "%s %s %s", un.sysname, un.release, un.version) < 0) {
