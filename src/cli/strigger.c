@@ -121,19 +121,16 @@ static int take_nodes(void *at, const struct opt *opt, const char *arg, struct e
     return 0;
 }
 
-static int refuse_event(void *at, const struct opt *opt, const char *arg, struct err *err)
-{
-    (void)at, (void)arg;
-    return err_set(err, CLI_EXIT_FAILED,
-                   "--%s is not supported: this controller never sees such an event", opt->name);
-}
-
 #define OPT_INTO struct strigger
 static const struct opt rows[] = {
-    OPT("backup_slurmctld_assumed_control", 'C', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("backup_slurmctld_failure", 'A', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("backup_slurmctld_resumed_operation", 'B', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("burst_buffer", 0, OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("backup_slurmctld_assumed_control", 'C', OPT_NONE, EVENT(BACKUP_CONTROL), NULL, NULL, NULL,
+        "a backup controller took over"),
+    OPT("backup_slurmctld_failure", 'A', OPT_NONE, EVENT(BACKUP_FAILED), NULL, NULL, NULL,
+        "a backup controller failed"),
+    OPT("backup_slurmctld_resumed_operation", 'B', OPT_NONE, EVENT(BACKUP_RESUMED), NULL, NULL,
+        NULL, "a backup controller is back"),
+    OPT("burst_buffer", 0, OPT_NONE, EVENT(BURST_BUFFER), NULL, NULL, NULL,
+        "a burst buffer failed"),
     OPT("clear", 0, OPT_NONE, OPT_BITS(modes, MODE_CLEAR), NULL, NULL, NULL, "remove triggers"),
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "name",
         "ask this cluster"),
@@ -158,15 +155,22 @@ static const struct opt rows[] = {
         "no line of column titles"),
     OPT("offset", 'o', OPT_REQ, OPT_TAKE(t, take_offset), NULL, NULL, "secs",
         "run the program so much after (before) the event"),
-    OPT("primary_database_failure", 'h', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("primary_database_resumed_operation", 'H', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("primary_slurmctld_acct_buffer_full", 'e', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("primary_slurmctld_failure", 'a', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("primary_slurmctld_resumed_control", 'c', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_database_failure", 'h', OPT_NONE, EVENT(DATABASE_FAILED), NULL, NULL, NULL,
+        "the database takes nothing"),
+    OPT("primary_database_resumed_operation", 'H', OPT_NONE, EVENT(DATABASE_RESUMED), NULL, NULL,
+        NULL, "the database works again"),
+    OPT("primary_slurmctld_acct_buffer_full", 'e', OPT_NONE, EVENT(ACCT_FULL), NULL, NULL, NULL,
+        "records of accounting are dropped"),
+    OPT("primary_slurmctld_failure", 'a', OPT_NONE, EVENT(CTLD_FAILED), NULL, NULL, NULL,
+        "the controller failed, says its backup"),
+    OPT("primary_slurmctld_resumed_control", 'c', OPT_NONE, EVENT(CTLD_CONTROL), NULL, NULL, NULL,
+        "the controller took over again"),
     OPT("primary_slurmctld_resumed_operation", 'b', OPT_NONE, EVENT(CTLD_RESUMED), NULL, NULL, NULL,
         "the controller started"),
-    OPT("primary_slurmdbd_failure", 'g', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
-    OPT("primary_slurmdbd_resumed_operation", 'G', OPT_NONE, OPT_TAKE_ALL(refuse_event)),
+    OPT("primary_slurmdbd_failure", 'g', OPT_NONE, EVENT(DBD_FAILED), NULL, NULL, NULL,
+        "slurmdbd takes nothing"),
+    OPT("primary_slurmdbd_resumed_operation", 'G', OPT_NONE, EVENT(DBD_RESUMED), NULL, NULL, NULL,
+        "slurmdbd works again"),
     OPT("program", 'p', OPT_REQ, OPT_TEXT(t.program), NULL, NULL, "path", "what to run"),
     OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
     OPT("reconfig", 'r', OPT_NONE, EVENT(RECONFIG), NULL, NULL, NULL,
@@ -206,6 +210,17 @@ static const struct {
     { PST__TRIGGER_EVENT__TRIG_JOB_TIME, "job", "time" },
     { PST__TRIGGER_EVENT__TRIG_RECONFIG, "node", "reconfig" },
     { PST__TRIGGER_EVENT__TRIG_CTLD_RESUMED, "slurmctld", "primary_slurmctld_resumed_operation" },
+    { PST__TRIGGER_EVENT__TRIG_CTLD_FAILED, "slurmctld", "primary_slurmctld_failure" },
+    { PST__TRIGGER_EVENT__TRIG_CTLD_CONTROL, "slurmctld", "primary_slurmctld_resumed_control" },
+    { PST__TRIGGER_EVENT__TRIG_ACCT_FULL, "slurmctld", "primary_slurmctld_acct_buffer_full" },
+    { PST__TRIGGER_EVENT__TRIG_BACKUP_FAILED, "slurmctld", "backup_slurmctld_failure" },
+    { PST__TRIGGER_EVENT__TRIG_BACKUP_RESUMED, "slurmctld", "backup_slurmctld_resumed_operation" },
+    { PST__TRIGGER_EVENT__TRIG_BACKUP_CONTROL, "slurmctld", "backup_slurmctld_assumed_control" },
+    { PST__TRIGGER_EVENT__TRIG_DBD_FAILED, "slurmdbd", "primary_slurmdbd_failure" },
+    { PST__TRIGGER_EVENT__TRIG_DBD_RESUMED, "slurmdbd", "primary_slurmdbd_resumed_operation" },
+    { PST__TRIGGER_EVENT__TRIG_DATABASE_FAILED, "database", "primary_database_failure" },
+    { PST__TRIGGER_EVENT__TRIG_DATABASE_RESUMED, "database", "primary_database_resumed_operation" },
+    { PST__TRIGGER_EVENT__TRIG_BURST_BUFFER, "other", "burst_buffer" },
 };
 
 static uint32_t events_on(const char *res)

@@ -53,8 +53,8 @@ struct acctthread {
     struct acctsink *sink;
     struct journal_reader *reader;
     struct pb_arena *arena;
-    uint64_t read_lsn; /* newest taken from the journal */
-    bool failing;      /* and said so */
+    uint64_t read_lsn;   /* newest taken from the journal */
+    atomic_bool failing; /* and said so; any thread reads it */
 };
 
 static struct timespec timespec_of(int64_t mono_us)
@@ -264,6 +264,16 @@ static void hurry_batch(void *arg, uint64_t lsn)
 uint64_t acctthread_cursor(const struct acctthread *t)
 {
     return atomic_load(&t->cursor);
+}
+
+bool acctthread_fails(const struct acctthread *t)
+{
+    return t && atomic_load(&t->failing);
+}
+
+bool acctthread_is_remote(const struct acctthread *t)
+{
+    return t && !t->serve;
 }
 
 void acctthread_stats(struct acctthread *t, Pst__DiagReply *reply, bool reset)

@@ -18,6 +18,10 @@ struct ctld;
 struct frame;
 
 /* enum acct_keep; 0: t is NULL.  Any thread. */
+/* Could what was stored last not be stored?  Any thread; NULL: there is no accounting. */
+bool acctthread_fails(const struct acctthread *t);
+/* Does another process have the store (slurmdbd)? */
+bool acctthread_is_remote(const struct acctthread *t);
 unsigned acctthread_keep(const struct acctthread *t);
 /* Add the store's roll-up statistics to reply.  Adds nothing when another process (slurmdbd) does
  * the roll-up, or t is NULL.  Any thread. */

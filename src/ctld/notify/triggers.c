@@ -23,6 +23,7 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "ctld/acct/acctthread.h"
 #include "ctld/policy/policy.h"
 #include "ctld/notify/programs.h"
 #include "ctld/core/service.h"
@@ -37,7 +38,7 @@
     (EV(NODE_DOWN) | EV(NODE_UP) | EV(NODE_DRAINED) | EV(NODE_DRAINING) | EV(NODE_FAIL) |          \
      EV(NODE_RESUME))
 #define JOB_EVENTS (EV(JOB_FINI) | EV(JOB_TIME))
-#define POSSIBLE (NODE_CHANGES | EV(NODE_IDLE) | JOB_EVENTS | EV(RECONFIG) | EV(CTLD_RESUMED))
+#define EVENTS_KNOWN ((EV(BACKUP_CONTROL) << 1) - 1)
 
 enum node_bit {
     BIT_DOWN = 1,
@@ -68,6 +69,7 @@ struct triggers {
     size_t nlist;
     uint32_t wanted; /* events of all triggers: an event that no trigger waits for costs nothing */
     int64_t last_look_us;
+    bool store_fails; /* as seen at the last look */
 };
 
 static void count_wanted(const struct ctld *ctld)
@@ -150,8 +152,8 @@ static int check_trigger(const struct ctld *ctld, const struct cmd *cmd, Pst__Tr
 
     if (r != 0)
         return r;
-    if (!t->events || (t->events & ~POSSIBLE))
-        return err_set(err, ESLURM_NOT_SUPPORTED, "this controller never sees such an event");
+    if (!t->events || (t->events & ~EVENTS_KNOWN))
+        return err_set(err, EPST_BAD_REQUEST, "there is no such event");
     if (!t->program || t->program[0] != '/')
         return err_set(err, EPST_BAD_REQUEST, "the program needs an absolute path");
     if (ctld->cluster->kept[KEPT_TRIGGER].count >= TRIGGERS_MAX)
@@ -594,20 +596,6 @@ static void look_at_triggers(struct ctld *ctld, int64_t now)
     free(ids);
 }
 
-void triggers_tick(struct ctld *ctld, int64_t now)
-{
-    compare_marked(ctld);
-    if (ctld->triggers->nlist)
-        tell_happened(ctld, now);
-    if (now - ctld->triggers->last_look_us < LOOK_US && now >= ctld->triggers->last_look_us)
-        return;
-    if (ctld->cluster->kept[KEPT_TRIGGER].count)
-        look_at_triggers(ctld, now);
-    ctld->triggers->last_look_us = now;
-    if (ctld->triggers->nlist)
-        tell_happened(ctld, now);
-}
-
 /* Something of the cluster as a whole. */
 static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
 {
@@ -623,6 +611,37 @@ static void cluster_event(struct ctld *ctld, uint32_t event, const char *arg)
         if (all[i])
             note_event(ctld, all[i], arg, core_now()); /* frees no other one */
     free(all);
+}
+
+/* Does accounting go on?  Without slurmdbd the store is the controller's own database. */
+static void look_at_store(struct ctld *ctld)
+{
+    bool fails = acctthread_fails(ctld->acct), remote = acctthread_is_remote(ctld->acct);
+
+    if (fails == ctld->triggers->store_fails)
+        return;
+    ctld->triggers->store_fails = fails;
+    if (remote)
+        cluster_event(ctld, fails ? EV(DBD_FAILED) : EV(DBD_RESUMED),
+                      fails ? "primary_slurmdbd_failure" : "primary_slurmdbd_resumed_operation");
+    else
+        cluster_event(ctld, fails ? EV(DATABASE_FAILED) : EV(DATABASE_RESUMED),
+                      fails ? "primary_database_failure" : "primary_database_resumed_operation");
+}
+
+void triggers_tick(struct ctld *ctld, int64_t now)
+{
+    compare_marked(ctld);
+    if (ctld->triggers->nlist)
+        tell_happened(ctld, now);
+    if (now - ctld->triggers->last_look_us < LOOK_US && now >= ctld->triggers->last_look_us)
+        return;
+    look_at_store(ctld);
+    if (ctld->cluster->kept[KEPT_TRIGGER].count)
+        look_at_triggers(ctld, now);
+    ctld->triggers->last_look_us = now;
+    if (ctld->triggers->nlist)
+        tell_happened(ctld, now);
 }
 
 void triggers_reconfigured(struct ctld *ctld)

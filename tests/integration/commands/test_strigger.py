@@ -2,9 +2,11 @@
 
 import getpass
 import os
+import sqlite3
 
 import pytest
 
+from accounting import Dbd, conf_of, storage_of
 from conftest import wait_until
 from test_auth import as_user, both  # noqa: F401: a fixture
 
@@ -148,9 +150,67 @@ def test_refusals(c):
     assert "an event" in c.refused("strigger", "--set", "-p", "/bin/true")
     assert "needs --jobid" in c.refused("strigger", "--set", "--fini", "-p", "/bin/true")
     assert "Invalid node name" in c.refused("strigger", "--set", "--down", "--node=nosuch", "-p", "/bin/true")
-    assert "never sees such an event" in c.refused("strigger", "--set", "-g", "-p", "/bin/true")
     assert "Invalid offset" in c.refused("strigger", "--set", "--down", "-o", "99999", "-p", "/bin/true")
     assert ids(c) == []
+
+
+@pytest.mark.parametrize("event,res,name", [
+    ("-a", "slurmctld", "primary_slurmctld_failure"), ("-c", "slurmctld", "primary_slurmctld_resumed_control"),
+    ("-A", "slurmctld", "backup_slurmctld_failure"), ("-B", "slurmctld", "backup_slurmctld_resumed_operation"),
+    ("-C", "slurmctld", "backup_slurmctld_assumed_control"), ("-e", "slurmctld", "primary_slurmctld_acct_buffer_full"),
+    ("-g", "slurmdbd", "primary_slurmdbd_failure"), ("-G", "slurmdbd", "primary_slurmdbd_resumed_operation"),
+    ("-h", "database", "primary_database_failure"), ("-H", "database", "primary_database_resumed_operation"),
+    ("--burst_buffer", "other", "burst_buffer"),
+])
+def test_events_of_daemons(c, event, res, name):
+    c.run("strigger", "--set", event, "-p", "/bin/true")
+    try:
+        (line,) = c.run("strigger", "--get", "-N").out.splitlines()
+        assert line.split()[1:4] == [res, "*", name]
+    finally:
+        c.run("strigger", "--clear", "--user", getpass.getuser())
+
+
+def test_slurmdbd_goes_and_comes(folder, make_cluster):
+    dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "c0" / "etc" / "slurm.key")
+    c = make_cluster(start=False, conf=conf_of(dbd))
+    c.start()
+    dbd.start()
+    try:
+        c.wait_sacct(c.sbatch(wrap="true"), "COMPLETED")
+        failed, told_failed = program(c, "failed")
+        back, told_back = program(c, "back")
+        c.run("strigger", "--set", "--primary_slurmdbd_failure", "-p", failed)
+        c.run("strigger", "--set", "--primary_slurmdbd_resumed_operation", "--flags=PERM", "-p", back)
+        c.run("strigger", "--set", "--primary_database_failure", "-p", failed)
+        dbd.stop()
+        c.sbatch(wrap="true")
+        wait_until(lambda: told_failed() == ["1:primary_slurmdbd_failure"], "the failure is told", 30)
+        assert told_back() == []
+        dbd.start()
+        wait_until(lambda: told_back() == ["1:primary_slurmdbd_resumed_operation"], "the end of it is told", 30)
+        assert len(told_failed()) == 1 and ids(c) == ["2", "3"]
+    finally:
+        dbd.stop()
+
+
+def test_database_of_the_controller(cluster):
+    """Another program holds it locked."""
+    c = cluster
+    path, told = program(c)
+    c.wait_sacct(c.sbatch(wrap="true"), "COMPLETED")
+    for event in ("-h", "-H"):
+        c.run("strigger", "--set", event, "-p", path)
+    (file,) = [p for p in (c.dir / "state").rglob("*") if p.is_file() and p.read_bytes()[:15] == b"SQLite format 3"]
+    holder = sqlite3.connect(file)
+    try:
+        holder.execute("BEGIN IMMEDIATE")
+        c.sbatch(wrap="true")
+        wait_until(lambda: told() == ["1:primary_database_failure"], "the failure is told", 60)
+        holder.rollback()
+        wait_until(lambda: told()[1:] == ["1:primary_database_resumed_operation"], "the end of it is told", 60)
+    finally:
+        holder.close()
 
 
 @needs_root
