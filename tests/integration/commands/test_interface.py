@@ -268,7 +268,7 @@ def test_update_keys_that_are_refused(c, what, kind, value):
 
 
 @pytest.mark.parametrize("command, words", [
-    ("strigger", ["--set", "--program=/bin/true"]), ("slurmd", []),
+    ("slurmd", []),
 ])
 def test_refused_options_of_other_commands(c, command, words):
     refused = [n for n, state in rows(command, "option") if state == "refused"]
