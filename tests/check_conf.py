@@ -29,7 +29,7 @@ HANDED_OUT = {
         "BOARDS": "boards", "CORE_SPEC_COUNT": "core_spec", "CORES_PER_SOCKET": "cores_per_socket", "CPUS": "cpus",
         "CPU_SPEC_LIST": "cpu_spec_list", "FEATURE": "features", "FEATURES": "features", "GRES": "gres",
         "MEM_SPEC_LIMIT": "mem_spec_mib", "NODE_ADDR": "addr", "NODE_HOSTNAME": "hostname", "NODE_NAME": "name",
-        "PORT": "port", "PROCS": "cpus", "REAL_MEMORY": "real_memory_mib", "REASON": "reason",
+        "PARAMETERS": "parameters", "PORT": "port", "PROCS": "cpus", "REAL_MEMORY": "real_memory_mib", "REASON": "reason",
         "RESTRICTED_CORES_PER_GPU": "restricted_cores_per_gpu", "SOCKETS": "sockets", "SOCKETS_PER_BOARD": "sockets",
         "STATE": "state", "THREADS_PER_CORE": "threads_per_core", "TMP_DISK": "tmp_disk_mib", "WEIGHT": "weight",
     },
