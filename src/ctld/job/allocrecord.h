@@ -7,8 +7,8 @@
 #include "sched/sched.h"
 
 /* The allocation as a record, which the caller frees.  Its nodes must be there.  threads: of a core
- * that the job's tasks may use; 0: all.  most_tasks: the job has no more, whatever was laid out, but
- * one on each node; 0: as laid out. */
+ * that the job's tasks may use; 0: all.  most_tasks: the job has no more, whatever was laid out,
+ * but one on each node; 0: as laid out. */
 Pst__Alloc *allocrecord_make(const struct cluster *c, const struct sched_alloc *a, uint32_t threads,
                              uint32_t most_tasks);
 /* "cpu=4,mem=400M,node=1,billing=4" and the GRES that `tracked` names; all when it names none.
