@@ -124,6 +124,8 @@ void rest_error_said(struct rest_call *call, int number, const char *said, const
     va_end(ap);
 }
 
+#define OWN_NUMBERS 19000 /* from here on: what the daemon says is all there is */
+
 void rest_failed(struct rest_call *call, struct client *c, int r, const char *source,
                  const char *description, ...)
 {
@@ -131,9 +133,12 @@ void rest_failed(struct rest_call *call, struct client *c, int r, const char *so
     int number = r == -EREMOTEIO && c ? client_error(c, &said) : EPST_UNREACHABLE;
     va_list ap;
 
+    if (number == EPST_UNREACHABLE && c)
+        said = client_strerror(c, r);
+    else if (number < OWN_NUMBERS)
+        said = NULL;
     va_start(ap, description);
-    add_error(call, number, number == EPST_UNREACHABLE && c ? client_strerror(c, r) : said, source,
-              format_text(description, ap));
+    add_error(call, number, said, source, format_text(description, ap));
     va_end(ap);
 }
 

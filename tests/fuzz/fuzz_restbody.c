@@ -6,7 +6,7 @@
 
 #include "rest/restbody.h"
 #include "rest/restpath.h"
-#include "rest/restrows.h"
+#include "rest/restd/restrows.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

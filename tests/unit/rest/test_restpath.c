@@ -10,7 +10,7 @@
 #include <cmocka.h>
 
 #include "rest/restpath.h"
-#include "rest/restrows.h"
+#include "rest/restd/restrows.h"
 
 static void answer(struct rest_call *call)
 {

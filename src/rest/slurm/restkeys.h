@@ -13,6 +13,8 @@
 enum restkey_kind {
     RESTKEY_TEXT,   /* a text or list of texts; empty: left out */
     RESTKEY_NUMBER, /* a number; infinite: UNLIMITED; unset: left out */
+    RESTKEY_YESNO,  /* true or false: YES or NO */
+    RESTKEY_SWITCH, /* true or false: 1 or 0 */
     RESTKEY_TIME,   /* seconds since 1970, or a text as commands take it */
     RESTKEY_TRES,   /* a list of {type, name, count} */
     RESTKEY_NONE,   /* taken, no effect here: told by a warning */

@@ -1,5 +1,5 @@
 /* restfigures.c - figures of the controller; see restfigures.h */
-#include "rest/restfigures.h"
+#include "rest/slurm/restfigures.h"
 
 #include <string.h>
 #include <strings.h>

@@ -1,5 +1,5 @@
 /* restkeys.c - fields of a body as KEY=VALUE words; see restkeys.h */
-#include "rest/restkeys.h"
+#include "rest/slurm/restkeys.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -48,6 +48,8 @@ static void put_number(struct strbuf *sb, const json_t *value)
 
     if (n.infinite)
         strbuf_add(sb, "UNLIMITED");
+    else if (json_is_integer(value)) /* it may be below nothing */
+        strbuf_addf(sb, "%lld", (long long)json_integer_value(value));
     else if (n.set)
         strbuf_addf(sb, "%llu", (unsigned long long)n.value);
 }
@@ -87,6 +89,12 @@ static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *v
         break;
     case RESTKEY_NUMBER:
         put_number(sb, value);
+        break;
+    case RESTKEY_YESNO:
+        strbuf_add(sb, json_is_true(value) ? "YES" : "NO");
+        break;
+    case RESTKEY_SWITCH:
+        strbuf_add(sb, json_is_true(value) ? "1" : "0");
         break;
     case RESTKEY_TIME:
         put_time(sb, value);

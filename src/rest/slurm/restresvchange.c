@@ -1,5 +1,5 @@
 /* restresvchange.c - changes of reservations; see restresvchange.h */
-#include "rest/restresvchange.h"
+#include "rest/slurm/restresvchange.h"
 
 #include <errno.h>
 #include <string.h>
@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/query/resvkeys.h"
-#include "rest/restkeys.h"
+#include "rest/slurm/restkeys.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 

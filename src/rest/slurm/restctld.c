@@ -1,5 +1,5 @@
 /* restctld.c - the controller itself; see restctld.h */
-#include "rest/restctld.h"
+#include "rest/slurm/restctld.h"
 
 #include <string.h>
 #include <strings.h>

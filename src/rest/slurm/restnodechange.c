@@ -1,5 +1,5 @@
 /* restnodechange.c - changes of nodes and partitions; see restnodechange.h */
-#include "rest/restnodechange.h"
+#include "rest/slurm/restnodechange.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_update.h"
-#include "rest/restkeys.h"
+#include "rest/slurm/restkeys.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 

@@ -24,7 +24,7 @@
 #include "rest/rest.h"
 #include "rest/restcall.h"
 #include "rest/restpump.h"
-#include "rest/restrows.h"
+#include "rest/restd/restrows.h"
 #include "version.h"
 
 #define CONNECTIONS_MAX 65536u
@@ -382,6 +382,7 @@ int main(int argc, char **argv)
     if (conf_load(o.conf_path ? o.conf_path : conf_default_path(), CONF_CLIENT, &conf, NULL, &err) <
         0)
         return refuse_start("%s", err.text);
+    (void)unsetenv("SLURM_HOSTFILE"); /* what a job asks for stands in its request */
     config.conf = conf;
     config.rows = restrows;
     r = change_user(&o);

@@ -1,5 +1,5 @@
 /* restnodes.c - nodes and partitions as they are; see restnodes.h */
-#include "rest/restnodes.h"
+#include "rest/slurm/restnodes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* restjobs.c - jobs as they are; see restjobs.h */
-#include "rest/restjobs.h"
+#include "rest/slurm/restjobs.h"
 
 #include <errno.h>
 #include <string.h>

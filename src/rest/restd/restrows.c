@@ -1,0 +1,28 @@
+/* restrows.c - every path that is served; see restrows.h */
+#include "rest/restd/restrows.h"
+
+#include <stddef.h>
+
+#include "rest/slurm/restctld.h"
+#include "rest/slurm/restfigures.h"
+#include "rest/slurm/restjobchange.h"
+#include "rest/slurm/restjobs.h"
+#include "rest/slurm/restnodechange.h"
+#include "rest/slurm/restnodes.h"
+#include "rest/slurm/restresvchange.h"
+#include "rest/slurm/restsubmit.h"
+
+/* Of two rows that fit a path the first one answers. */
+/* clang-format off */
+const struct rest_row *const restrows[] = {
+    rest_job_rows,
+    rest_submit_rows,
+    rest_job_change_rows,
+    rest_node_rows,
+    rest_ctld_rows,
+    rest_figure_rows,
+    rest_node_change_rows,
+    rest_resv_change_rows,
+    NULL,
+};
+/* clang-format on */

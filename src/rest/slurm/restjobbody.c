@@ -1,0 +1,747 @@
+/* restjobbody.c - job_desc_msg as a submission; see restjobbody.h */
+#include "rest/slurm/restjobbody.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "cli/job/jobnodes.h"
+#include "cli/job/jobopts.h"
+#include "conf/conf.h"
+#include "wire/errors.h"
+
+#define SOURCE "_parse_job"
+#define ENVIRONMENT_MAX 65536u /* variables */
+#define UMASK_DEFAULT 0022u
+
+enum body_kind {
+    B_TEXT,    /* a text, or texts joined by commas */
+    B_NUMBER,  /* a number, also one with flags */
+    B_MINUTES, /* the same; infinite: UNLIMITED */
+    B_MIB,     /* MiB */
+    B_TIME,    /* seconds since 1970, or a text as sbatch takes it */
+    B_FLAG,    /* true: the option is given */
+    B_YESNO,   /* true or false: yes or no */
+    B_GPU,     /* "gres/gpu:4": the option has what stands behind the name */
+    B_GRES,    /* "gres/gpu:2,gres/shard:1": without "gres/" */
+    B_CODE,    /* has code of its own */
+    B_NONE,    /* no effect here: told by a warning */
+};
+
+struct body_row {
+    const char *field;
+    enum body_kind kind;
+    enum jobopt option; /* of those kinds that are read by one */
+};
+
+/* In the order of the published schema. */
+static const struct body_row rows[] = {
+    { "account", B_TEXT, JO_ACCOUNT },
+    { "account_gather_frequency", B_TEXT, JO_ACCTG_FREQ },
+    { "admin_comment", B_CODE, 0 },
+    { "allocation_node_list", B_NONE, 0 },
+    { "allocation_node_port", B_NONE, 0 },
+    { "argv", B_CODE, 0 },
+    { "array", B_CODE, 0 },
+    { "batch_features", B_TEXT, JO_BATCH },
+    { "begin_time", B_TIME, JO_BEGIN },
+    { "flags", B_CODE, 0 },
+    { "burst_buffer", B_NONE, 0 },
+    { "clusters", B_CODE, 0 },
+    { "cluster_constraint", B_NONE, 0 },
+    { "comment", B_TEXT, JO_COMMENT },
+    { "contiguous", B_FLAG, JO_CONTIGUOUS },
+    { "container", B_TEXT, JO_CONTAINER },
+    { "container_id", B_TEXT, JO_CONTAINER_ID },
+    { "container_type", B_NONE, 0 },
+    { "core_specification", B_NUMBER, JO_CORE_SPEC },
+    { "thread_specification", B_NUMBER, JO_THREAD_SPEC },
+    { "cpu_binding", B_NONE, 0 },
+    { "cpu_binding_flags", B_NONE, 0 },
+    { "cpu_frequency", B_TEXT, JO_CPU_FREQ },
+    { "cpus_per_tres", B_GPU, JO_CPUS_PER_GPU },
+    { "crontab", B_CODE, 0 },
+    { "deadline", B_TIME, JO_DEADLINE },
+    { "delay_boot", B_NUMBER, JO_DELAY_BOOT },
+    { "dependency", B_TEXT, JO_DEPENDENCY },
+    { "end_time", B_NONE, 0 },
+    { "environment", B_CODE, 0 },
+    { "rlimits", B_CODE, 0 },
+    { "excluded_nodes", B_CODE, 0 },
+    { "extra", B_TEXT, JO_EXTRA },
+    { "constraints", B_TEXT, JO_CONSTRAINT },
+    { "group_id", B_CODE, 0 },
+    { "hetjob_group", B_NONE, 0 },
+    { "immediate", B_NONE, 0 },
+    { "job_id", B_NONE, 0 },
+    { "kill_on_node_fail", B_CODE, 0 },
+    { "licenses", B_TEXT, JO_LICENSES },
+    { "mail_type", B_CODE, 0 },
+    { "mail_user", B_TEXT, JO_MAIL_USER },
+    { "mcs_label", B_TEXT, JO_MCS_LABEL },
+    { "memory_binding", B_NONE, 0 },
+    { "memory_binding_type", B_NONE, 0 },
+    { "memory_per_tres", B_GPU, JO_MEM_PER_GPU },
+    { "memory_update_margin", B_NONE, 0 },
+    { "memory_update_delay", B_NONE, 0 },
+    { "name", B_TEXT, JO_JOB_NAME },
+    { "network", B_TEXT, JO_NETWORK },
+    { "nice", B_CODE, 0 },
+    { "tasks", B_NUMBER, JO_NTASKS },
+    { "oom_kill_step", B_NUMBER, JO_OOM_KILL_STEP },
+    { "open_mode", B_TEXT, JO_OPEN_MODE },
+    { "reserve_ports", B_NONE, 0 },
+    { "overcommit", B_FLAG, JO_OVERCOMMIT },
+    { "partition", B_TEXT, JO_PARTITION },
+    { "distribution_plane_size", B_CODE, 0 },
+    { "prefer", B_TEXT, JO_PREFER },
+    { "hold", B_CODE, 0 },
+    { "priority", B_NUMBER, JO_PRIORITY },
+    { "profile", B_CODE, 0 },
+    { "qos", B_TEXT, JO_QOS },
+    { "reboot", B_FLAG, JO_REBOOT },
+    { "required_nodes", B_CODE, 0 },
+    { "requeue", B_CODE, 0 },
+    { "reservation", B_TEXT, JO_RESERVATION },
+    { "script", B_CODE, 0 },
+    { "shared", B_CODE, 0 },
+    { "site_factor", B_NONE, 0 },
+    { "spank_environment", B_NONE, 0 },
+    { "step_id", B_NONE, 0 },
+    { "distribution", B_CODE, 0 },
+    { "time_limit", B_MINUTES, JO_TIME },
+    { "time_minimum", B_MINUTES, JO_TIME_MIN },
+    { "tres_bind", B_TEXT, JO_TRES_BIND },
+    { "tres_freq", B_GPU, JO_GPU_FREQ },
+    { "tres_per_job", B_GPU, JO_GPUS },
+    { "tres_per_node", B_GRES, JO_GRES },
+    { "tres_per_socket", B_GPU, JO_GPUS_PER_SOCKET },
+    { "tres_per_task", B_TEXT, JO_TRES_PER_TASK },
+    { "user_id", B_CODE, 0 },
+    { "wait_all_nodes", B_YESNO, JO_WAIT_ALL_NODES },
+    { "kill_warning_flags", B_CODE, 0 },
+    { "kill_warning_signal", B_CODE, 0 },
+    { "kill_warning_delay", B_CODE, 0 },
+    { "current_working_directory", B_CODE, 0 },
+    { "cpus_per_task", B_NUMBER, JO_CPUS_PER_TASK },
+    { "minimum_cpus", B_NONE, 0 },
+    { "maximum_cpus", B_NONE, 0 },
+    { "nodes", B_TEXT, JO_NODES },
+    { "minimum_nodes", B_CODE, 0 },
+    { "maximum_nodes", B_CODE, 0 },
+    { "minimum_boards_per_node", B_NONE, 0 },
+    { "minimum_sockets_per_board", B_NONE, 0 },
+    { "sockets_per_node", B_NUMBER, JO_SOCKETS_PER_NODE },
+    { "cores_per_socket", B_NUMBER, JO_CORES_PER_SOCKET },
+    { "threads_per_core", B_NUMBER, JO_THREADS_PER_CORE },
+    { "tasks_per_node", B_NUMBER, JO_NTASKS_PER_NODE },
+    { "tasks_per_socket", B_NUMBER, JO_NTASKS_PER_SOCKET },
+    { "tasks_per_core", B_NUMBER, JO_NTASKS_PER_CORE },
+    { "tasks_per_board", B_NONE, 0 },
+    { "ntasks_per_tres", B_NUMBER, JO_NTASKS_PER_GPU },
+    { "minimum_cpus_per_node", B_NUMBER, JO_MINCPUS },
+    { "memory_per_cpu", B_MIB, JO_MEM_PER_CPU },
+    { "memory_per_node", B_MIB, JO_MEM },
+    { "temporary_disk_per_node", B_MIB, JO_TMP },
+    { "selinux_context", B_NONE, 0 },
+    { "required_switches", B_CODE, 0 },
+    { "segment_size", B_NUMBER, JO_SEGMENT },
+    { "standard_error", B_TEXT, JO_ERROR },
+    { "standard_input", B_TEXT, JO_INPUT },
+    { "standard_output", B_TEXT, JO_OUTPUT },
+    { "wait_for_switch", B_CODE, 0 },
+    { "wckey", B_TEXT, JO_WCKEY },
+    { "x11", B_NONE, 0 },
+    { "x11_magic_cookie", B_NONE, 0 },
+    { "x11_target_host", B_NONE, 0 },
+    { "x11_target_port", B_NONE, 0 },
+};
+
+const char *restjob_field(size_t i)
+{
+    return i < ARRAY_SIZE(rows) ? rows[i].field : NULL;
+}
+
+struct reading {
+    struct rest_call *call;
+    const json_t *desc;
+    const char *place;
+    struct jobopts opts;
+    struct restjob *j;
+};
+
+/* ---- options --------------------------------------------------------------------------------- */
+
+static const struct opt *option_row(enum jobopt id)
+{
+    const struct opt_command *command = jobopts_command(JOBOPTS_SBATCH);
+
+    for (size_t i = 0; i < command->n; i++)
+        if (command->rows[i].id == (int)id)
+            return &command->rows[i];
+    return NULL;
+}
+
+/* Nobody who sends a body wants a list printed, and nobody would read it. */
+static bool asks_for_list(const char *value)
+{
+    return strcasecmp(value, "help") == 0 || strcasecmp(value, "list") == 0;
+}
+
+static bool refuse_field(struct reading *rd, const char *field, const char *why)
+{
+    rest_error_said(rd->call, ESLURM_REST_INVALID_QUERY, why && why[0] ? why : NULL, SOURCE,
+                    "%s/%s/ cannot be taken", rd->place, field);
+    return false;
+}
+
+static bool set_option(struct reading *rd, const char *field, enum jobopt id, const char *value)
+{
+    const struct opt *row = option_row(id);
+    struct err err = { .text = "" };
+
+    if (!row || (jobopts_kind(id) != 1 && asks_for_list(value)))
+        return refuse_field(rd, field, NULL);
+    return jobopts_set(&rd->opts, row, value[0] ? value : NULL, OPT_FROM_ARGV, &err) == 0 ||
+           refuse_field(rd, field, err.text);
+}
+
+static void put_texts(struct strbuf *sb, const json_t *value)
+{
+    size_t start = sb->len, i;
+    json_t *item;
+
+    if (json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
+    else if (json_is_integer(value))
+        strbuf_addf(sb, "%lld", (long long)json_integer_value(value));
+    json_array_foreach(value, i, item)
+    {
+        if (json_is_string(item))
+            strbuf_addf(sb, "%s%s", sb->len > start ? "," : "", json_string_value(item));
+    }
+}
+
+static void put_number(struct strbuf *sb, const json_t *value, const char *infinite,
+                       const char *unit)
+{
+    struct rest_number n = rest_number(value);
+
+    if (n.infinite)
+        strbuf_add(sb, infinite);
+    else if (n.set)
+        strbuf_addf(sb, "%llu%s", (unsigned long long)n.value, unit);
+    else if (json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
+}
+
+static void put_time(struct strbuf *sb, const json_t *value)
+{
+    struct rest_number n = rest_number(value);
+
+    if (n.set && n.value)
+        strbuf_addf(sb, "uts%llu", (unsigned long long)n.value);
+    else if (!n.set && json_is_string(value))
+        strbuf_add(sb, json_string_value(value));
+}
+
+/* "gres/gpu:4", "gres:gpu:4", "gpu:4" or "gres/gpu=4": "4". */
+static void put_gpu(struct strbuf *sb, const json_t *value)
+{
+    const char *text = json_is_string(value) ? json_string_value(value) : "";
+
+    if (strncmp(text, "gres/", 5) == 0 || strncmp(text, "gres:", 5) == 0)
+        text += 5;
+    if (strncmp(text, "gpu:", 4) == 0 || strncmp(text, "gpu=", 4) == 0)
+        text += 4;
+    strbuf_add(sb, text);
+}
+
+static void put_gres(struct strbuf *sb, const json_t *value)
+{
+    const char *p = json_is_string(value) ? json_string_value(value) : "";
+
+    while (*p) {
+        size_t len;
+
+        p += strncmp(p, "gres/", 5) == 0 || strncmp(p, "gres:", 5) == 0 ? 5 : 0;
+        len = strcspn(p, ",");
+        strbuf_addn(sb, p, len);
+        p += len;
+        if (*p == ',')
+            strbuf_addc(sb, *p++);
+    }
+}
+
+static bool is_true(const json_t *value)
+{
+    return json_is_true(value) || (json_is_integer(value) && json_integer_value(value)) ||
+           (json_is_string(value) && strcasecmp(json_string_value(value), "true") == 0);
+}
+
+static bool read_option(struct reading *rd, const struct body_row *row, const json_t *value)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    switch (row->kind) {
+    case B_TEXT:
+        put_texts(&sb, value);
+        break;
+    case B_NUMBER:
+        put_number(&sb, value, "", "");
+        break;
+    case B_MINUTES:
+        put_number(&sb, value, "UNLIMITED", "");
+        break;
+    case B_MIB:
+        put_number(&sb, value, "", "M");
+        break;
+    case B_TIME:
+        put_time(&sb, value);
+        break;
+    case B_FLAG:
+        return !is_true(value) || set_option(rd, row->field, row->option, "");
+    case B_YESNO:
+        return set_option(rd, row->field, row->option, is_true(value) ? "1" : "0");
+    case B_GPU:
+        put_gpu(&sb, value);
+        break;
+    case B_GRES:
+        put_gres(&sb, value);
+        break;
+    case B_NONE:
+        rest_warning(rd->call, row->field, "%s/%s/ has no effect here", rd->place, row->field);
+        return true;
+    case B_CODE:
+        return true;
+    }
+    return !sb.len || set_option(rd, row->field, row->option, strbuf_str(&sb));
+}
+
+static bool read_options(struct reading *rd)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        const json_t *value = json_object_get(rd->desc, rows[i].field);
+
+        if (value && !json_is_null(value) && !read_option(rd, &rows[i], value))
+            return false;
+    }
+    return true;
+}
+
+/* ---- fields with code of their own ----------------------------------------------------------- */
+
+static const json_t *field_of(const struct reading *rd, const char *field)
+{
+    const json_t *value = json_object_get(rd->desc, field);
+
+    return json_is_null(value) ? NULL : value;
+}
+
+static bool read_nodes(struct reading *rd)
+{
+    struct rest_number min = rest_number(field_of(rd, "minimum_nodes"));
+    struct rest_number max = rest_number(field_of(rd, "maximum_nodes"));
+    char text[64];
+
+    if (field_of(rd, "nodes") || (!min.set && !max.set))
+        return true;
+    if (max.set && max.value)
+        (void)snprintf(text, sizeof(text), "%llu-%llu",
+                       (unsigned long long)(min.set && min.value ? min.value : 1),
+                       (unsigned long long)max.value); /* fits */
+    else
+        (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)min.value);
+    return set_option(rd, min.set ? "minimum_nodes" : "maximum_nodes", JO_NODES, text);
+}
+
+/* Without a count of nodes, the required ones are how many the job wants. */
+static void count_nodes(struct reading *rd, size_t n, const char *field)
+{
+    Pst__JobRecord *job = &rd->j->job;
+
+    if (strcmp(field, "required_nodes") != 0 || job->has_min_nodes || n < 2 ||
+        (job->has_num_tasks && job->num_tasks < n))
+        return;
+    job->min_nodes = job->max_nodes = (uint32_t)n;
+    job->has_min_nodes = job->has_max_nodes = true;
+}
+
+/* Names of nodes: never a file, as on a command line. */
+static bool read_node_list(struct reading *rd, const char *field, char **ret)
+{
+    _cleanup_free_ char *names = rest_joined(rd->desc, field);
+    _cleanup_(hostlist_free) struct hostlist *list = NULL;
+    size_t n = 0;
+
+    if (!names)
+        return true;
+    if (hostlist_parse(names, &list, NULL) < 0)
+        return refuse_field(rd, field, slurm_err_text(ESLURM_INVALID_NODE_NAME));
+    if (pb_set_str(ret, names) < 0 || jobnodes_fold(ret, &n) != 0)
+        return refuse_field(rd, field, "out of memory");
+    count_nodes(rd, n, field);
+    return true;
+}
+
+static bool read_distribution(struct reading *rd)
+{
+    const char *text = rest_text(rd->desc, "distribution");
+    struct rest_number plane = rest_number(field_of(rd, "distribution_plane_size"));
+    char word[64];
+
+    if (plane.set && plane.value) {
+        (void)snprintf(word, sizeof(word), "plane=%llu", (unsigned long long)plane.value);
+        return set_option(rd, "distribution_plane_size", JO_DISTRIBUTION, word); /* it fits */
+    }
+    return !text || !text[0] || set_option(rd, "distribution", JO_DISTRIBUTION, text);
+}
+
+static bool read_switches(struct reading *rd)
+{
+    struct rest_number n = rest_number(field_of(rd, "required_switches"));
+    struct rest_number wait = rest_number(field_of(rd, "wait_for_switch"));
+    char text[64];
+
+    if (!n.set || !n.value)
+        return true;
+    if (wait.set && wait.value)
+        (void)snprintf(text, sizeof(text), "%llu@0:%llu", (unsigned long long)n.value,
+                       (unsigned long long)wait.value); /* minutes:seconds; fits */
+    else
+        (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)n.value);
+    return set_option(rd, "required_switches", JO_SWITCHES, text);
+}
+
+static bool has_word(const json_t *list, const char *word)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (json_is_string(item) && strcmp(json_string_value(item), word) == 0)
+            return true;
+    }
+    return json_is_string(list) && strcmp(json_string_value(list), word) == 0;
+}
+
+static bool read_warning_signal(struct reading *rd)
+{
+    const json_t *flags = field_of(rd, "kill_warning_flags");
+    struct rest_number delay = rest_number(field_of(rd, "kill_warning_delay"));
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const json_t *signal = field_of(rd, "kill_warning_signal");
+
+    if (!signal)
+        return true;
+    strbuf_add(&sb, has_word(flags, "BATCH_JOB") ? "B:" : "");
+    put_texts(&sb, signal);
+    if (delay.set)
+        strbuf_addf(&sb, "@%llu", (unsigned long long)delay.value);
+    return set_option(rd, "kill_warning_signal", JO_SIGNAL, strbuf_str(&sb));
+}
+
+static bool read_mail(struct reading *rd)
+{
+    static const char *const renamed[][2] = {
+        { "TIME=100%", "TIME_LIMIT" },
+        { "TIME=90%", "TIME_LIMIT_90" },
+        { "TIME=80%", "TIME_LIMIT_80" },
+        { "TIME=50%", "TIME_LIMIT_50" },
+        { "INVALID_DEPENDENCY", "INVALID_DEPEND" },
+    };
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    _cleanup_free_ char *words = rest_joined(rd->desc, "mail_type");
+
+    for (const char *p = words; p && *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t len = strcspn(p, ","), i = 0;
+
+        while (i < ARRAY_SIZE(renamed) &&
+               (strlen(renamed[i][0]) != len || memcmp(renamed[i][0], p, len) != 0))
+            i++;
+        if (sb.len)
+            strbuf_addc(&sb, ',');
+        if (i < ARRAY_SIZE(renamed))
+            strbuf_add(&sb, renamed[i][1]);
+        else
+            strbuf_addn(&sb, p, len);
+    }
+    return !sb.len || set_option(rd, "mail_type", JO_MAIL_TYPE, strbuf_str(&sb));
+}
+
+static bool read_shared(struct reading *rd)
+{
+    static const char *const words[] = { "user", "mcs", "topo" };
+    const json_t *shared = field_of(rd, "shared");
+
+    if (has_word(shared, "oversubscribe"))
+        return set_option(rd, "shared", JO_OVERSUBSCRIBE, "");
+    if (has_word(shared, "none"))
+        return set_option(rd, "shared", JO_EXCLUSIVE, "");
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (has_word(shared, words[i]))
+            return set_option(rd, "shared", JO_EXCLUSIVE, words[i]);
+    return true;
+}
+
+static bool read_choices(struct reading *rd)
+{
+    const json_t *requeue = field_of(rd, "requeue"), *kill = field_of(rd, "kill_on_node_fail");
+    const json_t *nice = field_of(rd, "nice");
+    _cleanup_free_ char *profile = rest_joined(rd->desc, "profile");
+    char text[32];
+    bool ok = true;
+
+    if (requeue)
+        ok = set_option(rd, "requeue", is_true(requeue) ? JO_REQUEUE : JO_NO_REQUEUE, "");
+    if (ok && kill && !is_true(kill))
+        ok = set_option(rd, "kill_on_node_fail", JO_NO_KILL, "");
+    if (ok && profile && strcasecmp(profile, "NOT_SET") != 0)
+        ok = set_option(rd, "profile", JO_PROFILE, profile);
+    if (ok && json_is_integer(nice)) {
+        (void)snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(nice)); /* fits */
+        ok = set_option(rd, "nice", JO_NICE, text);
+    }
+    rd->j->hold = is_true(field_of(rd, "hold"));
+    return ok;
+}
+
+static bool read_flags(struct reading *rd)
+{
+    static const struct {
+        const char *flag;
+        enum jobopt option;
+        const char *value;
+    } known[] = {
+        { "KILL_INVALID_DEPENDENCY", JO_KILL_ON_INVALID_DEP, "yes" },
+        { "NO_KILL_INVALID_DEPENDENCY", JO_KILL_ON_INVALID_DEP, "no" },
+        { "SPREAD_JOB", JO_SPREAD_JOB, "" },
+        { "PREFER_MINIMUM_NODE_COUNT", JO_USE_MIN_NODES, "" },
+        { "GRES_BINDING_ENFORCED", JO_GRES_FLAGS, "enforce-binding" },
+        { "GRES_BINDING_DISABLED", JO_GRES_FLAGS, "disable-binding" },
+        { "STEPMGR_ENABLED", JO_STEPMGR, "" },
+        { "EXPEDITED_REQUEUE", JO_REQUEUE, "expedite" },
+    };
+    const json_t *flags = field_of(rd, "flags");
+    json_t *item;
+    size_t i, k;
+
+    json_array_foreach(flags, i, item)
+    {
+        const char *flag = json_is_string(item) ? json_string_value(item) : "";
+
+        for (k = 0; k < ARRAY_SIZE(known) && strcmp(known[k].flag, flag) != 0;)
+            k++;
+        if (k == ARRAY_SIZE(known))
+            rest_warning(rd->call, "flags", "%s/flags/%zu/: %.64s has no effect here", rd->place, i,
+                         flag);
+        else if (!set_option(rd, "flags", known[k].option, known[k].value))
+            return false;
+    }
+    return true;
+}
+
+/* ---- beside the options ---------------------------------------------------------------------- */
+
+static bool read_environment(struct reading *rd)
+{
+    const json_t *list = field_of(rd, "environment");
+    struct strbuf sb = STRBUF_INIT;
+    json_t *item;
+    size_t i;
+
+    if (json_array_size(list) > ENVIRONMENT_MAX)
+        return refuse_field(rd, "environment", "too many variables");
+    json_array_foreach(list, i, item)
+    {
+        if (!json_is_string(item) || !strchr(json_string_value(item), '=')) {
+            strbuf_done(&sb);
+            return refuse_field(rd, "environment", "each variable is a text NAME=value");
+        }
+        strbuf_addn(&sb, json_string_value(item), json_string_length(item) + 1);
+    }
+    if (!sb.len) {
+        rest_error(rd->call, ESLURM_ENVIRONMENT_MISSING, "slurm_submit_batch_job()",
+                   "Batch job submission failed");
+        return false;
+    }
+    rd->j->environment_len = sb.len;
+    return strbuf_detach(&sb, &rd->j->environment) == 0 ||
+           refuse_field(rd, "environment", "out of memory");
+}
+
+static bool copy_argv(struct reading *rd)
+{
+    const json_t *list = field_of(rd, "argv");
+    Pst__JobRecord *job = &rd->j->job;
+    size_t n = json_array_size(list), i;
+    json_t *item;
+
+    if (!n)
+        return true;
+    if (n > ENVIRONMENT_MAX)
+        return refuse_field(rd, "argv", "too many words");
+    job->argv = calloc(n, sizeof(*job->argv));
+    json_array_foreach(list, i, item)
+    {
+        if (!job->argv || !json_is_string(item))
+            return refuse_field(rd, "argv", "each word is a text");
+        job->argv[job->n_argv] = strdup(json_string_value(item));
+        if (!job->argv[job->n_argv++])
+            return refuse_field(rd, "argv", "out of memory");
+    }
+    return true;
+}
+
+static bool add_rlimit(Pst__JobRecord *job, const char *name, struct rest_number n)
+{
+    Pst__Rlimit *limit = malloc(sizeof(*limit));
+
+    if (!limit)
+        return false;
+    pst__rlimit__init(limit);
+    limit->name = strdup(name);
+    limit->has_soft = true;
+    limit->soft = n.infinite ? UINT64_MAX : n.value;
+    job->rlimits[job->n_rlimits++] = limit;
+    return limit->name != NULL;
+}
+
+static bool read_rlimits(struct reading *rd)
+{
+    static const char *const names[][2] = {
+        { "cpu", "CPU" },     { "fsize", "FSIZE" },   { "data", "DATA" },
+        { "stack", "STACK" }, { "core", "CORE" },     { "rss", "RSS" },
+        { "nproc", "NPROC" }, { "nofile", "NOFILE" }, { "memlock", "MEMLOCK" },
+        { "as", "AS" },
+    };
+    const json_t *limits = field_of(rd, "rlimits");
+    Pst__JobRecord *job = &rd->j->job;
+
+    if (!limits)
+        return true;
+    job->rlimits = calloc(ARRAY_SIZE(names), sizeof(struct Pst__Rlimit *));
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        struct rest_number n = rest_number(json_object_get(limits, names[i][0]));
+
+        if ((n.set || n.infinite) && (!job->rlimits || !add_rlimit(job, names[i][1], n)))
+            return refuse_field(rd, "rlimits", "out of memory");
+    }
+    return true;
+}
+
+static bool read_directory(struct reading *rd)
+{
+    const char *dir = rest_text(rd->desc, "current_working_directory");
+
+    if (!dir || !dir[0]) {
+        rest_error(rd->call, ESLURM_MISSING_WORK_DIR, "slurm_submit_batch_job()",
+                   "Batch job submission failed");
+        return false;
+    }
+    if (dir[0] != '/')
+        return refuse_field(rd, "current_working_directory", "an absolute path is wanted");
+    return pb_set_str(&rd->j->job.work_dir, dir) == 0 ||
+           refuse_field(rd, "current_working_directory", "out of memory");
+}
+
+/* "1000" or 1000.  The controller lets root and SlurmUser name others. */
+static bool read_id(struct reading *rd, const char *field, bool *ret_has, uint32_t *ret)
+{
+    struct rest_number n = rest_number(field_of(rd, field));
+
+    if (!field_of(rd, field))
+        return true;
+    if (!n.set || n.value >= UINT32_MAX)
+        return refuse_field(rd, field, "a number is wanted");
+    *ret_has = true;
+    *ret = (uint32_t)n.value;
+    return true;
+}
+
+static bool read_beside(struct reading *rd)
+{
+    const char *clusters = rest_text(rd->desc, "clusters");
+    const char *array = rest_text(rd->desc, "array");
+    const char *comment = rest_text(rd->desc, "admin_comment");
+    struct restjob *j = rd->j;
+
+    if (field_of(rd, "crontab"))
+        return refuse_field(rd, "crontab", "entries of a crontab come from scrontab");
+    if (clusters && clusters[0] &&
+        strcasecmp(clusters, conf_str(rest_conf(rd->call), CONF_CLUSTER_NAME)) != 0)
+        return refuse_field(rd, "clusters", slurm_err_text(ESLURM_INVALID_CLUSTER_NAME));
+    if (array && array[0]) {
+        j->array = strdup(array);
+        if (!j->array)
+            return refuse_field(rd, "array", "out of memory");
+    }
+    if (comment && comment[0] && pb_set_str(&j->job.admin_comment, comment) < 0)
+        return refuse_field(rd, "admin_comment", "out of memory");
+    return read_id(rd, "user_id", &j->has_uid, &j->uid) &&
+           read_id(rd, "group_id", &j->has_gid, &j->gid) && read_directory(rd) &&
+           read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------- */
+
+static bool fill_record(struct reading *rd)
+{
+    Pst__JobRecord *job = &rd->j->job;
+    struct err err = { .text = "" };
+    char host[HOST_NAME_MAX + 1] = "";
+    int status = jobopts_fill_job(&rd->opts, conf_str(rest_conf(rd->call), CONF_GRES_TYPES),
+                                  now_us(), job, &err);
+
+    if (status != 0) {
+        rest_error_said(rd->call, ESLURM_INVALID_TRES, err.text[0] ? err.text : NULL, SOURCE,
+                        "%s cannot be taken", rd->place);
+        return false;
+    }
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    job->umask = UMASK_DEFAULT;
+    job->has_umask = job->batch = job->has_batch = true;
+    return pb_set_str(&job->alloc_host, host) == 0 || refuse_field(rd, "", "out of memory");
+}
+
+void restjob_init(struct restjob *j)
+{
+    *j = (struct restjob){ 0 };
+    pst__job_record__init(&j->job);
+}
+
+void restjob_done(struct restjob *j)
+{
+    pb_done(&j->job.base);
+    free(j->environment);
+    free(j->array);
+}
+
+bool restjob_read(struct rest_call *call, const json_t *desc, const char *place, struct restjob *j)
+{
+    struct reading rd = { .call = call, .desc = desc, .place = place, .j = j };
+    bool ok;
+
+    if (!json_is_object(desc)) {
+        rest_error(call, ESLURM_REST_INVALID_JOBS_DESC, SOURCE, "%s: a job is wanted", place);
+        return false;
+    }
+    jobopts_init(&rd.opts, JOBOPTS_SBATCH);
+    ok = read_beside(&rd) && read_options(&rd) && read_nodes(&rd) && read_distribution(&rd) &&
+         read_switches(&rd) && read_warning_signal(&rd) && read_mail(&rd) && read_shared(&rd) &&
+         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) &&
+         read_node_list(&rd, "required_nodes", &j->job.req_nodes) &&
+         read_node_list(&rd, "excluded_nodes", &j->job.exc_nodes);
+    jobopts_done(&rd.opts);
+    return ok;
+}

@@ -1,0 +1,521 @@
+/* restjobchange.c - changes of jobs; see restjobchange.h */
+#include "rest/slurm/restjobchange.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "cli/job/jobtext.h"
+#include "cli/query/out_filter.h"
+#include "cli/query/out_update.h"
+#include "cli/query/out_users.h"
+#include "rest/slurm/restkeys.h"
+#include "rest/restpath.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define IDS_MAX 100000u
+
+/* ---- update ---------------------------------------------------------------------------------- */
+
+static const struct restkey job_keys[] = {
+    { "account", "Account", RESTKEY_TEXT, NULL },
+    { "admin_comment", "AdminComment", RESTKEY_TEXT, NULL },
+    { "begin_time", "StartTime", RESTKEY_TIME, NULL },
+    { "burst_buffer", "BurstBuffer", RESTKEY_TEXT, NULL },
+    { "comment", "Comment", RESTKEY_TEXT, NULL },
+    { "constraints", "Features", RESTKEY_TEXT, NULL },
+    { "contiguous", "Contiguous", RESTKEY_YESNO, NULL },
+    { "core_specification", "CoreSpec", RESTKEY_NUMBER, NULL },
+    { "cores_per_socket", "ReqCores", RESTKEY_NUMBER, NULL },
+    { "cpus_per_task", "CPUsPerTask", RESTKEY_NUMBER, NULL },
+    { "current_working_directory", "WorkDir", RESTKEY_TEXT, NULL },
+    { "deadline", "Deadline", RESTKEY_TIME, NULL },
+    { "delay_boot", "DelayBoot", RESTKEY_NUMBER, NULL },
+    { "dependency", "Dependency", RESTKEY_TEXT, NULL },
+    { "end_time", "EndTime", RESTKEY_TIME, NULL },
+    { "excluded_nodes", "ExcNodeList", RESTKEY_TEXT, NULL },
+    { "extra", "Extra", RESTKEY_TEXT, NULL },
+    { "licenses", "Licenses", RESTKEY_TEXT, NULL },
+    { "mail_user", "MailUser", RESTKEY_TEXT, NULL },
+    { "mcs_label", "MCSLabel", RESTKEY_TEXT, NULL },
+    { "memory_per_cpu", "MinMemoryCPU", RESTKEY_NUMBER, NULL },
+    { "memory_per_node", "MinMemoryNode", RESTKEY_NUMBER, NULL },
+    { "minimum_cpus_per_node", "MinCPUsNode", RESTKEY_NUMBER, NULL },
+    { "name", "JobName", RESTKEY_TEXT, NULL },
+    { "network", "Network", RESTKEY_TEXT, NULL },
+    { "nice", "Nice", RESTKEY_NUMBER, NULL },
+    { "nodes", "NumNodes", RESTKEY_TEXT, NULL },
+    { "minimum_nodes", "NumNodes", RESTKEY_NUMBER, NULL },
+    { "partition", "Partition", RESTKEY_TEXT, NULL },
+    { "prefer", "Prefer", RESTKEY_TEXT, NULL },
+    { "priority", "Priority", RESTKEY_NUMBER, NULL },
+    { "qos", "QOS", RESTKEY_TEXT, NULL },
+    { "reboot", "Reboot", RESTKEY_YESNO, NULL },
+    { "requeue", "Requeue", RESTKEY_SWITCH, NULL },
+    { "required_nodes", "ReqNodeList", RESTKEY_TEXT, NULL },
+    { "required_switches", "Switches", RESTKEY_NUMBER, NULL },
+    { "reservation", "ReservationName", RESTKEY_TEXT, NULL },
+    { "site_factor", "SiteFactor", RESTKEY_NUMBER, NULL },
+    { "sockets_per_node", "ReqSockets", RESTKEY_NUMBER, NULL },
+    { "standard_error", "StdErr", RESTKEY_TEXT, NULL },
+    { "standard_input", "StdIn", RESTKEY_TEXT, NULL },
+    { "standard_output", "StdOut", RESTKEY_TEXT, NULL },
+    { "tasks", "NumTasks", RESTKEY_NUMBER, NULL },
+    { "tasks_per_node", "TasksPerNode", RESTKEY_NUMBER, NULL },
+    { "temporary_disk_per_node", "MinTmpDiskNode", RESTKEY_NUMBER, NULL },
+    { "thread_specification", "ThreadSpec", RESTKEY_NUMBER, NULL },
+    { "threads_per_core", "ReqThreads", RESTKEY_NUMBER, NULL },
+    { "time_limit", "TimeLimit", RESTKEY_NUMBER, NULL },
+    { "time_minimum", "TimeMin", RESTKEY_NUMBER, NULL },
+    { "tres_per_job", "TresPerJob", RESTKEY_TEXT, NULL },
+    { "tres_per_node", "TresPerNode", RESTKEY_TEXT, NULL },
+    { "tres_per_socket", "TresPerSocket", RESTKEY_TEXT, NULL },
+    { "tres_per_task", "TresPerTask", RESTKEY_TEXT, NULL },
+    { "wait_for_switch", "wait-for-switch", RESTKEY_NUMBER, NULL },
+    { "wckey", "WCKey", RESTKEY_TEXT, NULL },
+    { 0 },
+};
+
+static int take_word(void *ctx, const char *word, struct err *err)
+{
+    return update_set(ctx, UPDATE_JOB, word, now_us(), err);
+}
+
+static bool is_known(const char *field)
+{
+    for (const struct restkey *row = job_keys; row->field; row++)
+        if (strcmp(row->field, field) == 0)
+            return true;
+    return strcmp(field, "hold") == 0;
+}
+
+static void tell_unused(struct rest_call *call)
+{
+    const char *field;
+    json_t *value;
+
+    json_object_foreach(call->body, field, value)
+    {
+        if (!is_known(field) && !json_is_null(value))
+            rest_warning(call, field, "%.64s has no effect on a job that is there", field);
+    }
+}
+
+static void put_results(struct rest_call *call, const Pst__JobActionReply *reply)
+{
+    bool many = reply->n_results > 1;
+
+    for (size_t i = 0; i < reply->n_results; i++)
+        if (reply->results[i]->code)
+            rest_error_said(call, reply->results[i]->code, reply->results[i]->text,
+                            "slurm_update_job2()", "Job update requested failed");
+    if (!many && rest_has_error(call))
+        return;
+    if (!many) {
+        json_nil(&call->js, "results");
+        return;
+    }
+    json_list(&call->js, "results");
+    for (size_t i = 0; i < reply->n_results; i++) {
+        const Pst__JobActionResult *r = reply->results[i];
+
+        json_map(&call->js, NULL);
+        json_int(&call->js, "job_id", r->job_id);
+        json_str(&call->js, "step_id", r->id);
+        json_str(&call->js, "error", slurm_err_text(r->code));
+        json_int(&call->js, "error_code", r->code);
+        json_str(&call->js, "why", r->text);
+        json_map_end(&call->js);
+    }
+    json_list_end(&call->js);
+}
+
+static void send_update(struct rest_call *call, struct update *u)
+{
+    static const char source[] = "slurm_update_job2()";
+    Pst__JobUpdateRequest request = PST__JOB_UPDATE_REQUEST__INIT;
+    struct client *c = rest_ctld(call, source);
+    Pst__JobActionReply *reply = NULL;
+    char *id = (char *)(uintptr_t)call->word; /* only read */
+    int r;
+
+    if (!c)
+        return;
+    request.ids = &id;
+    request.n_ids = 1;
+    request.set = &u->job;
+    request.clear = u->clear;
+    request.n_clear = u->n_clear;
+    r = client_call(c, OP_JOB_UPDATE, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, "Job update requested failed");
+        return;
+    }
+    put_results(call, reply);
+    pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+/* "hold" as `scontrol hold` and `release` do.  A job that has begun is not held: nothing to
+ * release. */
+static void change_hold(struct rest_call *call, const json_t *hold)
+{
+    static const char source[] = "slurm_update_job2()";
+    Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
+    struct client *c = rest_ctld(call, source);
+    char *id = (char *)(uintptr_t)call->word; /* only read */
+    Pst__JobActionReply *reply = NULL;
+    int r;
+
+    if (!c)
+        return;
+    request.has_verb = true;
+    request.verb = json_is_true(hold) ? PST__JOB_VERB__VERB_HOLD : PST__JOB_VERB__VERB_RELEASE;
+    request.ids = &id;
+    request.n_ids = 1;
+    r = client_call(c, OP_JOB_ACTION, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, "Job update requested failed");
+        return;
+    }
+    for (size_t i = 0; i < reply->n_results; i++)
+        if (reply->results[i]->code &&
+            (json_is_true(hold) || reply->results[i]->code != ESLURM_JOB_NOT_PENDING))
+            rest_error(call, reply->results[i]->code, source, "Job update requested failed");
+    pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+/* One job, task or component: not a list, a set or a step. */
+static bool take_id(struct rest_call *call, const char *word, const char *source)
+{
+    struct filter_ids ids = { 0 };
+    bool ok = filter_parse_ids(word, &ids, NULL) == 0 && ids.n == 1 && !ids.ids[0].has_step &&
+              !strpbrk(word, ".*,");
+
+    filter_ids_done(&ids);
+    if (!ok)
+        rest_error(call, ESLURM_INVALID_JOB_ID, source, "Unable to parse JobId=%.64s", word);
+    return ok;
+}
+
+static void post_job(struct rest_call *call)
+{
+    const json_t *hold = json_object_get(call->body, "hold");
+    struct update u;
+
+    if (!take_id(call, call->word, "_job_post_update"))
+        return;
+    if (!json_is_object(call->body)) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post_update",
+                   "A body with what shall change is wanted");
+        return;
+    }
+    update_init(&u);
+    tell_unused(call);
+    if (restkeys_apply(call, call->body, job_keys, take_word, &u, "_job_post_update")) {
+        if (json_is_boolean(hold))
+            change_hold(call, hold);
+        if (rest_has_error(call))
+            ; /* told */
+        else if (u.any)
+            send_update(call, &u);
+        else if (json_is_boolean(hold))
+            json_nil(&call->js, "results");
+        else
+            rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post_update", "No changes specified");
+    }
+    update_done(&u);
+}
+
+/* ---- cancel and signal ----------------------------------------------------------------------- */
+
+static void put_kill_result(struct json *js, const Pst__JobActionResult *r)
+{
+    json_map(js, NULL);
+    json_map(js, "error");
+    json_str(js, "string", slurm_err_text(r->code));
+    json_int(js, "code", r->code);
+    json_str(js, "message", r->text && r->text[0] ? r->text : slurm_err_text(r->code));
+    json_map_end(js);
+    json_str(js, "step_id", r->id);
+    json_number(js, "job_id", r->job_id, false, r->job_id);
+    json_map(js, "federation");
+    json_str(js, "sibling", "");
+    json_map_end(js);
+    json_map_end(js);
+}
+
+static void send_kill(struct rest_call *call, Pst__JobActionRequest *request, const char *source)
+{
+    struct client *c = rest_ctld(call, source);
+    Pst__JobActionReply *reply = NULL;
+    int r;
+
+    if (!c)
+        return;
+    r = client_call(c, OP_JOB_ACTION, &request->base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, "Failure to signal jobs");
+        return;
+    }
+    json_list(&call->js, "status");
+    for (size_t i = 0; i < reply->n_results; i++)
+        if (reply->results[i]->code)
+            put_kill_result(&call->js, reply->results[i]);
+    json_list_end(&call->js);
+    pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+/* A signal other than KILL, or to the script alone, is sent; else the jobs are cancelled. */
+static bool take_signal(struct rest_call *call, const char *name, Pst__JobActionRequest *request,
+                        const char *source)
+{
+    unsigned number = name && name[0] ? jobtext_signal_number(name) : 0;
+    bool whole = !request->batch_only && !request->full;
+
+    if (name && name[0] && !number) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, source, "signal=%.32s: no such signal", name);
+        return false;
+    }
+    request->has_verb = true;
+    request->verb = PST__JOB_VERB__VERB_CANCEL;
+    if (!whole || (number && number != SIGKILL)) {
+        request->verb = PST__JOB_VERB__VERB_SIGNAL;
+        number = number ? number : SIGTERM;
+    }
+    request->has_signal = number != 0;
+    request->signal = number;
+    return true;
+}
+
+static void delete_job(struct rest_call *call)
+{
+    Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
+    char *id = (char *)(uintptr_t)call->word; /* only read */
+
+    request.has_batch_only = request.batch_only = rest_query_flag(call, "flags", "BATCH_JOB");
+    request.has_full = request.full = rest_query_flag(call, "flags", "FULL_JOB");
+    request.has_cron = request.cron = rest_query_flag(call, "flags", "CRON_JOBS");
+    request.ids = &id;
+    request.n_ids = 1;
+    if (take_signal(call, rest_query(call, "signal"), &request, "_handle_job_delete"))
+        send_kill(call, &request, "slurm_kill_job2()");
+}
+
+/* The ids of a list: texts, numbers, or objects of the schema.  Caller frees with free_ids(). */
+static char **read_ids(const json_t *list, size_t *ret_n)
+{
+    size_t n = json_array_size(list), i;
+    char **ids = n && n <= IDS_MAX ? calloc(n, sizeof(*ids)) : NULL;
+    json_t *item;
+
+    *ret_n = 0;
+    json_array_foreach(list, i, item)
+    {
+        struct rest_number number =
+            rest_number(json_is_object(item) ? json_object_get(item, "job_id") : item);
+        int r = 0;
+
+        if (!ids)
+            return NULL;
+        if (json_is_string(item))
+            ids[*ret_n] = strdup(json_string_value(item));
+        else if (number.set)
+            r = asprintf(&ids[*ret_n], "%llu", (unsigned long long)number.value);
+        if (r >= 0 && ids[*ret_n])
+            ++*ret_n;
+    }
+    return ids;
+}
+
+static void free_ids(char **ids, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(ids[i]);
+    free(ids);
+}
+
+static bool add_one(char ***list, size_t *n, const json_t *body, const char *field)
+{
+    const char *text = rest_text(body, field);
+
+    if (!text || !text[0])
+        return true;
+    *list = calloc(1, sizeof(**list));
+    if (*list)
+        **list = strdup(text);
+    *n = *list && **list;
+    return *n;
+}
+
+static bool add_user(struct rest_call *call, Pst__JobFilter *f)
+{
+    const char *name = rest_text(call->body, "user_name");
+    const char *user = name && name[0] ? name : rest_text(call->body, "user_id");
+    uint32_t uid;
+
+    if (!user || !user[0])
+        return true;
+    if (user_id_of(user, &uid) < 0) {
+        rest_error(call, ESLURM_USER_ID_UNKNOWN, "_handle_jobs_delete", "%.64s: no such user",
+                   user);
+        return false;
+    }
+    filter_add_number(&f->uids, &f->n_uids, uid);
+    return true;
+}
+
+static bool add_states(struct rest_call *call, Pst__JobFilter *f)
+{
+    _cleanup_free_ char *words = rest_joined(call->body, "job_state"), *bad = NULL;
+    struct filter_states states = { 0 };
+
+    if (!words)
+        return true;
+    if (filter_parse_states(words, &states, &bad) < 0) {
+        rest_error(call, ESLURM_INVALID_JOB_STATE, "_handle_jobs_delete", "%.64s: no such state",
+                   bad ? bad : words);
+        return false;
+    }
+    for (unsigned i = 0; i < 32; i++)
+        if (states.base & 1u << i)
+            filter_add_number(&f->states, &f->n_states, i);
+    return true;
+}
+
+static bool read_filter(struct rest_call *call, Pst__JobFilter *f)
+{
+    const json_t *b = call->body;
+
+    if (rest_text(b, "wckey") && rest_text(b, "wckey")[0]) {
+        rest_error(call, ESLURM_NOT_SUPPORTED, "_handle_jobs_delete",
+                   "wckey: jobs cannot be chosen by it here");
+        return false;
+    }
+    f->nodes = rest_joined(b, "nodes");
+    return add_one(&f->accounts, &f->n_accounts, b, "account") &&
+           add_one(&f->names, &f->n_names, b, "job_name") &&
+           add_one(&f->partitions, &f->n_partitions, b, "partition") &&
+           add_one(&f->qos, &f->n_qos, b, "qos") &&
+           add_one(&f->reservations, &f->n_reservations, b, "reservation") && add_user(call, f) &&
+           add_states(call, f);
+}
+
+static bool filter_chooses(const Pst__JobFilter *f)
+{
+    return f->nodes || f->n_accounts || f->n_names || f->n_partitions || f->n_qos ||
+           f->n_reservations || f->n_uids || f->n_states;
+}
+
+static bool has_flag(const struct rest_call *call, const char *flag)
+{
+    _cleanup_free_ char *words = rest_joined(call->body, "flags");
+
+    return words && restpath_in_list(words, flag);
+}
+
+static void delete_jobs(struct rest_call *call)
+{
+    Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+
+    request.has_batch_only = request.batch_only = has_flag(call, "BATCH_JOB");
+    request.has_full = request.full = has_flag(call, "FULL_JOB");
+    request.has_cron = request.cron = has_flag(call, "CRON_JOBS");
+    request.ids = read_ids(json_object_get(call->body, "jobs"), &request.n_ids);
+    if (read_filter(call, &filter)) {
+        if (filter_chooses(&filter))
+            request.filter = &filter;
+        if (!request.n_ids && !request.filter)
+            rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_jobs_delete",
+                       "Jobs to cancel are wanted: a list of jobs, or what chooses them");
+        else if (take_signal(call, rest_text(call->body, "signal"), &request,
+                             "_handle_jobs_delete"))
+            send_kill(call, &request, "slurm_kill_jobs()");
+    }
+    free_ids(request.ids, request.n_ids);
+    filter_done(&filter);
+}
+
+/* ---- requeue --------------------------------------------------------------------------------- */
+
+static void put_requeued(struct json *js, const Pst__JobActionResult *r)
+{
+    json_map(js, NULL);
+    json_int(js, "job_id", r->job_id);
+    json_str(js, "step_id", r->id);
+    json_str(js, "error", slurm_err_text(r->code));
+    json_int(js, "error_code", r->code);
+    json_str(js, "why", r->text);
+    json_map_end(js);
+}
+
+static void requeue_jobs(struct rest_call *call, char **ids, size_t n, bool incomplete, bool hold,
+                         bool special)
+{
+    static const char source[] = "slurm_requeue2()";
+    Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
+    struct client *c = rest_ctld(call, source);
+    Pst__JobActionReply *reply = NULL;
+    int r;
+
+    if (!c)
+        return;
+    request.has_verb = true;
+    request.verb = hold || special ? PST__JOB_VERB__VERB_REQUEUE_HOLD : PST__JOB_VERB__VERB_REQUEUE;
+    request.has_special_exit = request.special_exit = special;
+    request.has_incomplete_only = request.incomplete_only = incomplete;
+    request.ids = ids;
+    request.n_ids = n;
+    r = client_call(c, OP_JOB_ACTION, &request.base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, "Failure to requeue jobs");
+        return;
+    }
+    json_list(&call->js, "status");
+    for (size_t i = 0; i < reply->n_results; i++) {
+        if (reply->results[i]->code)
+            rest_error_said(call, reply->results[i]->code, reply->results[i]->text, source,
+                            "Failure to requeue JobId=%.64s",
+                            reply->results[i]->id ? reply->results[i]->id : "");
+        put_requeued(&call->js, reply->results[i]);
+    }
+    json_list_end(&call->js);
+    pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+static void get_requeue(struct rest_call *call)
+{
+    char *id = (char *)(uintptr_t)call->word; /* only read */
+
+    if (take_id(call, call->word, "_handle_job_requeue"))
+        requeue_jobs(call, &id, 1, rest_query_true(call, "Incomplete"),
+                     rest_query_true(call, "Hold"), rest_query_true(call, "SpecialExit"));
+}
+
+static void post_requeue(struct rest_call *call)
+{
+    size_t n;
+    char **ids = read_ids(json_object_get(call->body, "jobs"), &n);
+
+    if (n)
+        requeue_jobs(call, ids, n, has_flag(call, "Incomplete"), has_flag(call, "Hold"),
+                     has_flag(call, "SpecialExit"));
+    else
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_jobs_requeue",
+                   "jobs: a list of jobs is wanted");
+    free_ids(ids, n);
+}
+
+const struct rest_row rest_job_change_rows[] = {
+    { "POST", REST_SLURM, "job/{}", 0, post_job, false },
+    { "DELETE", REST_SLURM, "job/{}", 0, delete_job, false },
+    { "DELETE", REST_SLURM, "jobs", 0, delete_jobs, false },
+    { "GET", REST_SLURM, "job/{}/requeue", 45, get_requeue, false },
+    { "POST", REST_SLURM, "jobs/requeue", 45, post_requeue, false },
+    { 0 },
+};

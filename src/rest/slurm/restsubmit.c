@@ -1,0 +1,171 @@
+/* restsubmit.c - new jobs; see restsubmit.h */
+#include "rest/slurm/restsubmit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "rest/slurm/restjobbody.h"
+#include "wire/errors.h"
+#include "wire/ops.h"
+
+#define COMPONENTS_MAX 128u
+#define FAILED "Batch job submission failed"
+
+/* The jobs of a request: one, or the components of a heterogeneous job. */
+struct submission {
+    struct restjob jobs[COMPONENTS_MAX];
+    size_t n;
+    Pst__HetComponent components[COMPONENTS_MAX];
+    Pst__HetComponent *list[COMPONENTS_MAX];
+};
+
+static void submission_done(struct submission *s)
+{
+    for (size_t i = 0; s && i < s->n; i++)
+        restjob_done(&s->jobs[i]);
+    free(s);
+}
+
+static inline void submission_donep(struct submission **s)
+{
+    submission_done(*s);
+}
+
+static bool read_job(struct rest_call *call, const json_t *desc, const char *place,
+                     struct submission *s)
+{
+    restjob_init(&s->jobs[s->n]);
+    return restjob_read(call, desc, place, &s->jobs[s->n++]);
+}
+
+/* "job", or the list `many` of components. */
+static bool read_jobs(struct rest_call *call, const char *many, struct submission *s)
+{
+    const json_t *list = json_object_get(call->body, many);
+    char place[64];
+    json_t *desc;
+    size_t i;
+
+    if (!json_array_size(list))
+        return read_job(call, json_object_get(call->body, "job"), "#/job", s);
+    if (json_array_size(list) > COMPONENTS_MAX) {
+        rest_error(call, ESLURM_REST_INVALID_JOBS_DESC, "_job_post",
+                   "#/%s: more than %u components", many, COMPONENTS_MAX);
+        return false;
+    }
+    json_array_foreach(list, i, desc)
+    {
+        (void)snprintf(place, sizeof(place), "#/%s/%zu", many, i); /* fits */
+        if (!read_job(call, desc, place, s))
+            return false;
+    }
+    return true;
+}
+
+static void fill_request(struct submission *s, Pst__SubmitRequest *req)
+{
+    struct restjob *first = &s->jobs[0];
+
+    req->job = &first->job;
+    req->has_environment = true;
+    req->environment =
+        (ProtobufCBinaryData){ first->environment_len, (uint8_t *)first->environment };
+    req->has_hold = req->hold = first->hold;
+    req->array = first->array;
+    req->has_uid = first->has_uid;
+    req->uid = first->uid;
+    req->has_gid = first->has_gid;
+    req->gid = first->gid;
+    for (size_t i = 1; i < s->n; i++) {
+        pst__het_component__init(&s->components[i]);
+        s->components[i].job = &s->jobs[i].job;
+        s->components[i].has_hold = s->components[i].hold = s->jobs[i].hold;
+        s->list[i - 1] = &s->components[i];
+    }
+    req->components = s->n > 1 ? s->list : NULL;
+    req->n_components = s->n > 1 ? s->n - 1 : 0;
+}
+
+static void send_request(struct rest_call *call, const Pst__SubmitRequest *req, const char *source,
+                         bool batch)
+{
+    struct client *c = rest_ctld(call, source);
+    Pst__SubmitReply *reply = NULL;
+    int r;
+
+    if (!c)
+        return;
+    r = client_call(c, OP_JOB_SUBMIT, &req->base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, FAILED);
+        return;
+    }
+    json_int(&call->js, "job_id", reply->job_id);
+    if (batch)
+        json_str(&call->js, "step_id", "batch");
+    json_str(&call->js, "job_submit_user_msg", reply->message);
+    pst__submit_reply__free_unpacked(reply, NULL);
+}
+
+/* The script stands beside the job, in it, or in the first component. */
+static const char *find_script(const struct rest_call *call)
+{
+    const char *script = rest_text(call->body, "script");
+
+    if (!script)
+        script = rest_text(json_object_get(call->body, "job"), "script");
+    if (!script)
+        script = rest_text(json_array_get(json_object_get(call->body, "jobs"), 0), "script");
+    return script && script[0] ? script : NULL;
+}
+
+static void post_submit(struct rest_call *call)
+{
+    _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+    const char *script = find_script(call);
+
+    if (!s) {
+        rest_error(call, EPST_BUSY, "_job_post", "out of memory");
+        return;
+    }
+    if (!script) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post",
+                   "Populated \"script\" field is required for job submission");
+        return;
+    }
+    if (!read_jobs(call, "jobs", s))
+        return;
+    fill_request(s, &req);
+    req.has_script = true;
+    req.script =
+        (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
+    send_request(call, &req, "slurm_submit_batch_job()", true);
+}
+
+/* An allocation without a script, which is not waited for. */
+static void post_allocate(struct rest_call *call)
+{
+    _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
+    Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
+
+    if (!s) {
+        rest_error(call, EPST_BUSY, "_job_post_allocate", "out of memory");
+        return;
+    }
+    if (!read_jobs(call, "hetjob", s))
+        return;
+    for (size_t i = 0; i < s->n; i++)
+        s->jobs[i].job.has_batch = s->jobs[i].job.batch = false;
+    fill_request(s, &req);
+    send_request(call, &req, "slurm_allocate_resources()", false);
+}
+
+const struct rest_row rest_submit_rows[] = {
+    { "POST", REST_SLURM, "job/submit", 0, post_submit, false },
+    { "POST", REST_SLURM, "job/allocate", 0, post_allocate, false },
+    { 0 },
+};
