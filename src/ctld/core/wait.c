@@ -244,11 +244,12 @@ void wait_conn_closed(struct ctld *ctld, uint64_t conn)
     }
 }
 
-/* The words for limits of accounting stand together (job.proto). */
+/* The words for limits of accounting (job.proto). */
 static bool is_limit(Pst__JobReason reason)
 {
-    return reason >= PST__JOB_REASON__REASON_ASSOC_GRP_CPU &&
-           reason <= PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD;
+    return (reason >= PST__JOB_REASON__REASON_ASSOC_GRP_CPU &&
+            reason <= PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD) ||
+           reason >= PST__JOB_REASON__REASON_QOS_RUN_MINS_USER_CPU;
 }
 
 /* Why a job that may not wait has not started.  One that waited for a time is told the same

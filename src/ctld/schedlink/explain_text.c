@@ -480,7 +480,9 @@ static const char *limit_unit(struct explain_made *m, const struct sched_limit_h
     unsigned scope = h->limit / 16;
     bool minutes = scope == SCHED_LIMIT_ASSOC_GRP_MINS || scope == SCHED_LIMIT_ASSOC_GRP_RUN_MINS ||
                    scope == SCHED_LIMIT_ASSOC_MAX_MINS || scope == SCHED_LIMIT_QOS_GRP_MINS ||
-                   scope == SCHED_LIMIT_QOS_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_MAX_MINS;
+                   scope == SCHED_LIMIT_QOS_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_MAX_MINS ||
+                   scope == SCHED_LIMIT_QOS_RUN_MINS_USER ||
+                   scope == SCHED_LIMIT_QOS_RUN_MINS_ACCOUNT;
     char name[256];
 
     if (!h->tres_id)

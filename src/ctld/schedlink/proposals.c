@@ -58,6 +58,10 @@ static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r
 _Static_assert(PST__JOB_REASON__REASON_QOS_MIN_OTHER - PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
                    SCHED_LIMIT(SCHED_LIMIT_QOS_MIN, SCHED_TRES_OTHER),
                "limits in TRES");
+_Static_assert(PST__JOB_REASON__REASON_QOS_RUN_MINS_ACCOUNT_OTHER -
+                       PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
+                   SCHED_LIMIT(SCHED_LIMIT_QOS_RUN_MINS_ACCOUNT, SCHED_TRES_OTHER),
+               "limits behind the others");
 _Static_assert(PST__JOB_REASON__REASON_QOS_USAGE_THRESHOLD -
                        PST__JOB_REASON__REASON_ASSOC_GRP_CPU ==
                    SCHED_LIMIT_QOS_USAGE_THRESHOLD,

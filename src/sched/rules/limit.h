@@ -27,8 +27,8 @@ enum sched_tres_type { /* as the numbers of limits tell them apart */
                        SCHED_TRES_OTHER,
 };
 
-/* Number of a limit: of those with a TRES 16 * scope + type, of others from 260 on; JobReason
- * counts alike. */
+/* Number of a limit: of those with a TRES 16 * scope + type, of others from 260 on, below scope 19;
+ * JobReason counts alike. */
 enum sched_limit_scope {
     SCHED_LIMIT_ASSOC_GRP,
     SCHED_LIMIT_ASSOC_GRP_MINS,
@@ -45,6 +45,8 @@ enum sched_limit_scope {
     SCHED_LIMIT_QOS_MAX_USER,
     SCHED_LIMIT_QOS_MAX_ACCOUNT,
     SCHED_LIMIT_QOS_MIN,
+    SCHED_LIMIT_QOS_RUN_MINS_USER = 19, /* behind the plain ones */
+    SCHED_LIMIT_QOS_RUN_MINS_ACCOUNT,
 };
 #define SCHED_LIMIT(scope, type) (16u * (unsigned)(scope) + (unsigned)(type))
 enum sched_limit_plain {

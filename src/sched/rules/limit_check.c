@@ -298,9 +298,8 @@ static const struct list_row qos_rows[] = {
     { SCHED_MAX_TRES_JOB, SCHED_LIMIT_QOS_MAX_JOB, false },
     { SCHED_MAX_TRES_NODE, SCHED_LIMIT_QOS_MAX_NODE, false },
     { SCHED_MAX_TRES_USER, SCHED_LIMIT_QOS_MAX_USER, false },
-    /* No words of their own: what is over is the QOS's running minutes. */
-    { SCHED_MAX_RUN_MINS_ACCOUNT, SCHED_LIMIT_QOS_GRP_RUN_MINS, false },
-    { SCHED_MAX_RUN_MINS_USER, SCHED_LIMIT_QOS_GRP_RUN_MINS, false },
+    { SCHED_MAX_RUN_MINS_ACCOUNT, SCHED_LIMIT_QOS_RUN_MINS_ACCOUNT, false },
+    { SCHED_MAX_RUN_MINS_USER, SCHED_LIMIT_QOS_RUN_MINS_USER, false },
     { SCHED_MIN_TRES_JOB, SCHED_LIMIT_QOS_MIN, false },
 };
 
@@ -361,8 +360,8 @@ static bool gives_way(unsigned limit)
 {
     unsigned scope = limit / 16;
 
-    return limit < SCHED_LIMIT_ASSOC_GRP_JOBS &&
-           (scope == SCHED_LIMIT_ASSOC_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_GRP_RUN_MINS);
+    return scope == SCHED_LIMIT_ASSOC_GRP_RUN_MINS || scope == SCHED_LIMIT_QOS_GRP_RUN_MINS ||
+           scope == SCHED_LIMIT_QOS_RUN_MINS_USER || scope == SCHED_LIMIT_QOS_RUN_MINS_ACCOUNT;
 }
 
 enum sched_why limit_refuses(struct sched *s, struct entry *e, const struct sched_alloc *alloc,

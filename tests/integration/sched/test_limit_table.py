@@ -42,6 +42,9 @@ QOS_NODE = words("QOSMaxCpuPerNode", *family("QOSMax", "PerNode", "Memory"))
 QOS_JOB_MINS = words("QOSMaxCpuMinutesPerJobLimit", *family("QOSMax", "MinutesPerJob", "Memory"))
 QOS_USER = words("QOSMaxCpuPerUserLimit", "QOSMaxMemoryPerUser", "QOSMaxNodePerUserLimit", *family("QOSMax", "PerUser")[2:])
 QOS_ACCOUNT = words("MaxCpuPerAccount", *family("Max", "PerAccount", "Memory"))
+# db-1.19: of a user and of an account, in a QOS
+QOS_USER_RUN_MINS = words("MaxCpuRunMinsPerUser", *family("Max", "RunMinsPerUser", "Memory"))
+QOS_ACCOUNT_RUN_MINS = words("MaxCpuRunMinsPerAccount", *family("Max", "RunMinsPerAccount", "Memory"))
 QOS_MIN = words("QOSMinCpuNotSatisfied", *family("QOSMin", "", "Memory"))
 
 BESIDE, ALONE = "beside a running job", "alone"
@@ -63,8 +66,8 @@ LISTS = [
     ("MaxTRESRunMins", "max_tres_run_mins", "user", BESIDE, 17.5, ASSOC_RUN_MINS, None),
     ("MaxTRESPerUser", "max_tres_per_user", "qos partition", BESIDE, 1.75, QOS_USER, None),
     ("MaxTRESPerAccount", "max_tres_per_account", "qos partition", BESIDE, 1.75, QOS_ACCOUNT, None),
-    ("MaxTRESRunMinsPerUser", "max_tres_run_mins_per_user", "qos partition", BESIDE, 17.5, QOS_RUN_MINS, None),
-    ("MaxTRESRunMinsPerAccount", "max_tres_run_mins_per_account", "qos partition", BESIDE, 17.5, QOS_RUN_MINS, None),
+    ("MaxTRESRunMinsPerUser", "max_tres_run_mins_per_user", "qos partition", BESIDE, 17.5, QOS_USER_RUN_MINS, None),
+    ("MaxTRESRunMinsPerAccount", "max_tres_run_mins_per_account", "qos partition", BESIDE, 17.5, QOS_ACCOUNT_RUN_MINS, None),
     ("MinTRESPerJob", "min_tres_per_job", "qos partition", ALONE, 2, QOS_MIN, None),
 ]
 # key, field, where, how it holds, value, reason
