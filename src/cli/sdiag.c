@@ -122,9 +122,12 @@ static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tLast queue length: ", d->queue_len },
     };
     const struct counter main_exit[] = {
-        { "\tEnd of job queue:", d->cycles }, { "\tHit default_queue_depth: ", 0 },
-        { "\tHit sched_max_job_start: ", 0 }, { "\tBlocked on licenses: ", 0 },
-        { "\tHit max_rpc_cnt: ", 0 },         { "\tTimeout (max_sched_time): ", 0 },
+        { "\tEnd of job queue:", d->cycles - d->exits_depth - d->exits_starts },
+        { "\tHit default_queue_depth: ", d->exits_depth },
+        { "\tHit sched_max_job_start: ", d->exits_starts },
+        { "\tBlocked on licenses: ", 0 }, /* such a job stops nobody; there are no such limits: */
+        { "\tHit max_rpc_cnt: ", 0 },
+        { "\tTimeout (max_sched_time): ", 0 },
     };
 
     strbuf_add(sb, "\nMain schedule statistics (microseconds):\n");
@@ -150,15 +153,15 @@ static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tLast depth cycle (try sched): ", d->bf_depth },
         { "\tDepth Mean: ", depth },
         { "\tDepth Mean (try depth): ", depth },
-        { "\tLast queue length: ", d->queue_len },
-        { "\tQueue length mean: ", depth },
+        { "\tLast queue length: ", d->bf_queue_len },
+        { "\tQueue length mean: ", diag_mean(d->bf_queue_total, d->bf_cycles) },
         { "\tLast table size: ", 0 },
         { "\tMean table size: ", 0 },
     };
     const struct counter exits[] = {
-        { "\tEnd of job queue: ", d->bf_cycles },
-        { "\tHit bf_max_job_start: ", 0 },
-        { "\tHit bf_max_job_test: ", 0 },
+        { "\tEnd of job queue: ", d->bf_cycles - d->bf_exits_depth - d->bf_exits_starts },
+        { "\tHit bf_max_job_start: ", d->bf_exits_starts },
+        { "\tHit bf_max_job_test: ", d->bf_exits_depth },
         { "\tSystem state changed: ", 0 },
         { "\tHit table size limit (bf_node_space_size): ", 0 },
         { "\tTimeout (bf_max_time): ", 0 },

@@ -362,11 +362,18 @@ struct sched_decision {
     /* START: backfill shortened the job to this (time_min allows it); 0 = as asked */
     uint32_t time_limit_min;
 };
+enum sched_exit {                    /* why a pass ended */
+                  SCHED_EXIT_QUEUE,  /* it came to the end */
+                  SCHED_EXIT_DEPTH,  /* default_queue_depth, partition_job_depth, bf_max_job_test */
+                  SCHED_EXIT_STARTS, /* sched_max_job_start, bf_max_job_start */
+                  SCHED_EXITS
+};
 struct sched_decisions { /* owned by the caller, memory inside by sched_decisions_done() */
     struct sched_decision *items;
     size_t n, cap;
     /* statistics of the pass */
     uint32_t queue_len, depth, started, bf_started, bf_depth;
+    enum sched_exit exit;
     bool backfilled;
     bool planned_anew; /* a plan was begun; else the last one was repaired or gone on with */
     /* after a backfill: when to call again though nothing changed, INT64_MAX = never */

@@ -70,8 +70,12 @@ static void json_main(struct json *js, const Pst__DiagReply *d)
         { "schedule_cycle_depth", d->cycle_depth_total },
     };
     const struct counter exits[] = {
-        { "end_job_queue", d->cycles }, { "default_queue_depth", 0 }, { "max_job_start", 0 },
-        { "max_rpc_cnt", 0 },           { "max_sched_time", 0 },      { "licenses", 0 },
+        { "end_job_queue", d->cycles - d->exits_depth - d->exits_starts },
+        { "default_queue_depth", d->exits_depth },
+        { "max_job_start", d->exits_starts },
+        { "max_rpc_cnt", 0 },
+        { "max_sched_time", 0 },
+        { "licenses", 0 },
     };
     const struct counter jobs[] = {
         { "schedule_queue_length", d->queue_len }, { "jobs_submitted", d->jobs_submitted },
@@ -106,18 +110,21 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
         { "bf_cycle_max", d->bf_max_us },
     };
     const struct counter exits[] = {
-        { "end_job_queue", d->bf_cycles }, { "bf_max_job_start", 0 },
-        { "bf_max_job_test", 0 },          { "bf_max_time", 0 },
-        { "bf_node_space_size", 0 },       { "state_changed", 0 },
+        { "end_job_queue", d->bf_cycles - d->bf_exits_depth - d->bf_exits_starts },
+        { "bf_max_job_start", d->bf_exits_starts },
+        { "bf_max_job_test", d->bf_exits_depth },
+        { "bf_max_time", 0 },
+        { "bf_node_space_size", 0 },
+        { "state_changed", 0 },
     };
     const struct counter rest[] = {
         { "bf_last_depth", d->bf_depth },
         { "bf_last_depth_try", d->bf_depth },
         { "bf_depth_sum", d->bf_depth_total },
         { "bf_depth_try_sum", d->bf_depth_total },
-        { "bf_queue_len", d->queue_len },
-        { "bf_queue_len_mean", depth },
-        { "bf_queue_len_sum", 0 },
+        { "bf_queue_len", d->bf_queue_len },
+        { "bf_queue_len_mean", diag_mean(d->bf_queue_total, d->bf_cycles) },
+        { "bf_queue_len_sum", d->bf_queue_total },
         { "bf_table_size", 0 },
         { "bf_table_size_sum", 0 },
         { "bf_table_size_mean", 0 },

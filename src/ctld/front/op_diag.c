@@ -36,8 +36,14 @@ static void fill_sched(Pst__DiagReply *r, const struct sched_stats *s)
     SET(r, cycles, s->cycles);
     SET(r, cycle_depth_total, s->depth_total);
     SET(r, queue_len, s->queue_len);
-    SET(r, bf_started, s->bf_started);
-    SET(r, bf_started_cycle, s->bf_started_last);
+    SET(r, bf_started, s->bf_started_ever);
+    SET(r, bf_started_cycle, s->bf_started);
+    SET(r, bf_queue_len, s->bf_queue_len);
+    SET(r, bf_queue_total, s->bf_queue_total);
+    SET(r, exits_depth, s->exits[SCHED_EXIT_DEPTH]);
+    SET(r, exits_starts, s->exits[SCHED_EXIT_STARTS]);
+    SET(r, bf_exits_depth, s->bf_exits[SCHED_EXIT_DEPTH]);
+    SET(r, bf_exits_starts, s->bf_exits[SCHED_EXIT_STARTS]);
     SET(r, bf_cycles, s->bf_cycles);
     SET(r, bf_last_us, s->bf_last_us);
     SET(r, bf_max_us, s->bf_max_us);

@@ -212,8 +212,11 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
         s->bf_max_us = MAX(s->bf_max_us, m->elapsed_us);
         s->bf_depth = m->d.bf_depth;
         s->bf_depth_total += m->d.bf_depth;
-        s->bf_started_last = m->d.bf_started;
         s->bf_started += m->d.bf_started;
+        s->bf_started_ever += m->d.bf_started;
+        s->bf_queue_len = m->d.queue_len;
+        s->bf_queue_total += m->d.queue_len;
+        s->bf_exits[m->d.exit]++;
         s->bf_when_us = now_us();
     } else {
         s->cycles++;
@@ -221,8 +224,9 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
         s->cycle_total_us += m->elapsed_us;
         s->cycle_max_us = MAX(s->cycle_max_us, m->elapsed_us);
         s->depth_total += m->d.depth;
+        s->queue_len = m->d.queue_len;
+        s->exits[m->d.exit]++;
     }
-    s->queue_len = sched_pending(t->sched);
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -236,7 +240,7 @@ void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool rese
     pthread_mutex_lock(&t->lock);
     *ret = t->stats;
     if (reset)
-        t->stats = (struct sched_stats){ 0 };
+        t->stats = (struct sched_stats){ .bf_started_ever = t->stats.bf_started_ever };
     pthread_mutex_unlock(&t->lock);
 }
 

@@ -44,9 +44,10 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret);
 /* Figures for sdiag, since start or reset; any thread. */
 struct sched_stats {
     uint64_t cycles, cycle_total_us, cycle_last_us, cycle_max_us, depth_total;
-    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_started,
-        bf_started_last;
-    uint32_t bf_depth, queue_len;
+    uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_queue_total;
+    uint64_t bf_started, bf_started_ever; /* the latter since the start alone */
+    uint64_t exits[SCHED_EXITS], bf_exits[SCHED_EXITS];
+    uint32_t bf_depth, queue_len, bf_queue_len;
     int64_t bf_when_us;
 };
 /* How long each pass took: of the main scheduler, of the plan (backfill).  Borrowed, any

@@ -31,7 +31,7 @@ static uint64_t mean_of(uint64_t total, uint64_t n)
     X("bf_cycle_tot", "Microseconds of all plans", r->bf_total_us)                                 \
     X("bf_depth_tot", "Jobs that plans looked at", r->bf_depth_total)                              \
     X("bf_last_depth", "Jobs that the last plan looked at", r->bf_depth)                           \
-    X("bf_queue_len", "Jobs that wait", r->queue_len)                                              \
+    X("bf_queue_len", "Jobs that waited for the last plan", r->bf_queue_len)                       \
     X("bf_when_last_cycle", "When the last plan was made", whole_seconds(r->bf_when_us))           \
     X("sdiag_jobs_canceled", "Jobs cancelled", r->jobs_cancelled)                                  \
     X("sdiag_jobs_completed", "Jobs completed", r->jobs_completed)                                 \
@@ -41,7 +41,7 @@ static uint64_t mean_of(uint64_t total, uint64_t n)
     X("sdiag_jobs_started", "Jobs started", r->jobs_started)                                       \
     X("sdiag_jobs_submitted", "Jobs submitted", r->jobs_submitted)                                 \
     X("sdiag_job_states_ts", "When the states were counted", whole_seconds(r->now_us))             \
-    X("last_backfilled_jobs", "Jobs that the last plan started", r->bf_started_cycle)              \
+    X("last_backfilled_jobs", "Jobs that plans started since the last reset", r->bf_started_cycle) \
     X("schedule_cycle_cnt", "Passes of the scheduler", r->cycles)                                  \
     X("schedule_cycle_depth", "Jobs that passes looked at", r->cycle_depth_total)                  \
     X("schedule_cycle_last", "Microseconds of the last pass", r->cycle_last_us)                    \

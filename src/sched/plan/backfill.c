@@ -59,9 +59,15 @@ static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
     struct entry *e;
     int r = 0;
 
-    while (r >= 0 && (e = walk_next(s)) && (!max || s->bf.tested < max)) {
-        if (max_start && s->bf.started + b->out->bf_started - before >= max_start)
+    while (r >= 0 && (e = walk_next(s))) {
+        if (max && s->bf.tested >= max) {
+            b->out->exit = SCHED_EXIT_DEPTH;
             break;
+        }
+        if (max_start && s->bf.started + b->out->bf_started - before >= max_start) {
+            b->out->exit = SCHED_EXIT_STARTS;
+            break;
+        }
         if (max_jobs && piece++ == max_jobs) {
             *ret_more = true;
             break;
@@ -128,7 +134,7 @@ int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
     } else if (r < 0) {
         backfill_drop(s);
     }
-    out->queue_len = s->npending;
+    out->queue_len = s->npending + out->bf_started;
     return r < 0 ? r : 0;
 }
 

@@ -147,10 +147,12 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
 
         if (max_start && out->started - before >= max_start) {
             again = true;
+            out->exit = SCHED_EXIT_STARTS;
             break;
         }
         if (depth && p->tried >= depth) {
             p->active = false;
+            out->exit = SCHED_EXIT_DEPTH;
             again = true;
             continue;
         }

@@ -357,8 +357,10 @@ static int start_others(struct repair *x)
     for (uint32_t i = 0; i < s->nparts; i++)
         cur[i] = s->parts[i]->up ? s->parts[i]->head[0] : NULL;
     while (r == 1 && (e = next_of(s, cur)) && plan_looked_at(s, e)) {
-        if (max && s->bf.started + x->b->out->bf_started - before >= max)
+        if (max && s->bf.started + x->b->out->bf_started - before >= max) {
+            x->b->out->exit = SCHED_EXIT_STARTS;
             break;
+        }
         if (x->looks > REPAIR_LOOKS || x->tries > 2 * REPAIR_TRIES || seen++ > REPAIR_LOOKS) {
             x->pl->stale = true;
             break;
@@ -441,8 +443,10 @@ static int place_newcomers(struct repair *x)
             continue; /* it started in another partition, or is here twice */
         if (last && walk_goes_before(s, e, last))
             pl->stale = true; /* in a new plan it is before others */
-        if (max && s->bf.tested >= max)
+        if (max && s->bf.tested >= max) {
+            x->b->out->exit = SCHED_EXIT_DEPTH;
             break;
+        }
         r = bf_admit(x->b, e);
         if (r == 1)
             r = conservative_consider(x->b, e);

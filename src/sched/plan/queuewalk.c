@@ -228,6 +228,6 @@ int walk_finish(struct sched *s, struct sched_decisions *out)
             job_clear_fresh(s, j);
         j = prev;
     }
-    out->queue_len = s->npending;
+    out->queue_len = s->npending + out->started; /* as it was */
     return r;
 }

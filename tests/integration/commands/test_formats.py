@@ -353,7 +353,14 @@ def test_sdiag(q):
                  "Remote Procedure Call statistics by message type", "Remote Procedure Call statistics by user"):
         assert name in text, name
     assert re.search(r"^Jobs running: +2$", text, re.M)
+    passes = text.partition("Backfilling stats")[0]  # of the main scheduler
+    exits = re.findall(r"^\t(?:End of job queue|Hit default_queue_depth|Hit sched_max_job_start): ?(\d+)$", passes, re.M)
+    assert len(exits) == 3 and sum(map(int, exits)) == int(re.search(r"^\tTotal cycles: (\d+)$", passes, re.M).group(1))
+    ever = re.search(r"\(since last slurm start\): (\d+)", text).group(1)
     assert q.run("sdiag", "--reset").rc == 0
+    text = q.run("sdiag").out
+    assert int(re.search(r"\(since last slurm start\): (\d+)", text).group(1)) >= int(ever)  # a reset does not touch it
+    assert re.search(r"\(since last stats cycle start\): 0$", text, re.M)
 
 
 @pytest.mark.parametrize("argv,key,count", [

@@ -177,13 +177,28 @@ static void test_pass_limits(void **state)
     sched_decisions_done(&d);
     assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
     assert_int_equal(d.started, 3);
-    assert_true(wake == NOW); /* the rest at once */
+    assert_int_equal(d.exit, SCHED_EXIT_STARTS);
+    assert_int_equal(d.queue_len, 5); /* as the pass found it */
+    assert_true(wake == NOW);         /* the rest at once */
+    sched_decisions_done(&d);
+    sched_free(s);
+    s = util_cluster((struct sched_params){ .default_queue_depth = 3 }, 4, 4, 0);
+    for (uint32_t i = 1; i <= 4; i++)
+        put(s, util_job(i));
+    d = (struct sched_decisions){ 0 };
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(d.exit, SCHED_EXIT_DEPTH);
+    sched_decisions_done(&d);
+    d = (struct sched_decisions){ 0 };
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(d.exit, SCHED_EXIT_QUEUE);
+    assert_int_equal(d.queue_len, 1);
     sched_decisions_done(&d);
     sched_free(s);
 }
 
 /* One wide job blocks; of what could run beside it, backfill takes what the limits let through. */
-static uint64_t backfilled(struct sched_params p)
+static uint64_t backfilled_until(struct sched_params p, enum sched_exit exit)
 {
     struct sched *s = util_cluster(p, 2, 4, 0);
     struct sched_decisions d = { 0 };
@@ -204,16 +219,26 @@ static uint64_t backfilled(struct sched_params p)
     }
     assert_int_equal(run(s, NOW, false, &d), 0);
     started = run(s, NOW, true, &d);
+    assert_int_equal(d.exit, exit);
     sched_decisions_done(&d);
     sched_free(s);
     return started;
+}
+
+static uint64_t backfilled(struct sched_params p)
+{
+    return backfilled_until(p, SCHED_EXIT_QUEUE);
 }
 
 static void test_backfill_limits(void **state)
 {
     (void)state;
     assert_int_equal(backfilled((struct sched_params){ 0 }), BIT(3) | BIT(4) | BIT(5) | BIT(6));
-    assert_int_equal(backfilled((struct sched_params){ .bf_max_job_start = 2 }), BIT(3) | BIT(4));
+    assert_int_equal(
+        backfilled_until((struct sched_params){ .bf_max_job_start = 2 }, SCHED_EXIT_STARTS),
+        BIT(3) | BIT(4));
+    assert_int_equal(
+        backfilled_until((struct sched_params){ .bf_max_job_test = 2 }, SCHED_EXIT_DEPTH), BIT(3));
     assert_int_equal(backfilled((struct sched_params){ .bf_max_job_user = 1 }), BIT(3));
     assert_int_equal(backfilled((struct sched_params){ .bf_max_job_user = 2 }),
                      BIT(3) | BIT(4) | BIT(5));
