@@ -383,11 +383,26 @@ static int check_refused(const struct jobopts *jo)
     return refuse_line(jo, "Access/permission denied");
 }
 
+/* --hint=help: asked of a whole command line only. */
+static int explain_hints(void)
+{
+    (void)printf("Application hint options:\n"
+                 "    --hint=WORD[,WORD]\n"
+                 "        compute_bound   every core of a socket\n"
+                 "        memory_bound    one core of a socket\n"
+                 "        [no]multithread tasks run on all threads of a core, or on one\n"
+                 "        help            print this, and do nothing\n");
+    return CLI_EXIT_FAILED;
+}
+
 int jobopts_check(struct jobopts *jo)
 {
+    const char *hint = jobopts_get(jo, JO_HINT);
     unsigned mems = 0;
     int status;
 
+    if (hint && strcasecmp(hint, "help") == 0)
+        return explain_hints();
     for (size_t i = 0; i < ARRAY_SIZE(mem_family); i++)
         mems += jobopts_has(jo, mem_family[i]);
     if (mems > 1)

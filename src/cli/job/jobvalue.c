@@ -166,7 +166,7 @@ static int check_acctg(const struct opt *o, const char *arg, struct err *err)
 static int check_hint(const char *arg, struct err *err)
 {
     if (strcasecmp(arg, "help") == 0)
-        return 0; /* says nothing, and asks for nothing */
+        return 0; /* jobopts_check() answers */
     if (words_in(arg, "compute_bound,memory_bound,multithread,nomultithread"))
         return 0;
     return err_set(err, STATUS_BAD_NUMBER,
