@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
 #include "fieldlists.h"
@@ -40,6 +41,31 @@ static void put_states(struct json *js, const char *key, const struct job_row *r
         json_str_n((js), (key), strbuf_str(sb), sb->len);                                          \
     } while (0)
 
+/* What the job was asked to be; how it was scheduled is not kept. */
+static void put_flags(struct json *js, const Pst__JobRecord *j)
+{
+    const struct {
+        bool is;
+        const char *name;
+    } flags[] = {
+        { j->kill_on_invalid_dep, "KILL_INVALID_DEPENDENCY" },
+        { j->has_kill_on_invalid_dep && !j->kill_on_invalid_dep, "NO_KILL_INVALID_DEPENDENCY" },
+        { wordlist_has_nocase(j->gres_flags, "enforce-binding"), "GRES_BINDING_ENFORCED" },
+        { j->spread_job, "SPREAD_JOB" },
+        { j->use_min_nodes, "PREFER_MINIMUM_NODE_COUNT" },
+        { wordlist_has_nocase(j->gres_flags, "disable-binding"), "GRES_BINDING_DISABLED" },
+        { j->cron_spec, "CRON_JOB" },
+        { j->stepmgr, "STEPMGR_ENABLED" },
+        { j->expedited, "EXPEDITED_REQUEUE" },
+    };
+
+    json_list(js, "flags");
+    for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
+        if (flags[i].is)
+            json_str(js, NULL, flags[i].name);
+    json_list_end(js);
+}
+
 static void put_identity(struct json *js, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
@@ -57,8 +83,7 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_str(js, "batch_features", j->batch_features);
     json_bool(js, "batch_flag", j->batch);
     PUT_MADE(js, "batch_host", if (!job_is_pending(r))(void) job_put_batch_host(sb, j));
-    json_list(js, "flags");
-    json_list_end(js);
+    put_flags(js, j);
     json_str(js, "burst_buffer", "");
     json_str(js, "burst_buffer_state", "");
     json_str(js, "cluster", r->cluster);

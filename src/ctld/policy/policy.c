@@ -32,11 +32,18 @@ bool policy_has_records(const struct ctld *ctld)
     return am_count(am, AM_ASSOC) > 2 || am_count(am, AM_QOS) > 1;
 }
 
+/* --account= without a name, where jobs need an association: no account has that name. */
+static bool names_no_account(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    return r->account && !*r->account && limits_enforced(ctld->conf) & ENFORCE_ASSOCS;
+}
+
 void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobRecord *r)
 {
     const char *account = NULL;
 
-    if (policy_has_records(ctld) && user && !(r->account && *r->account))
+    if (policy_has_records(ctld) && user && !(r->account && *r->account) &&
+        !names_no_account(ctld, r))
         account = am_default_account(ctld->cluster->am, cluster_name(ctld), user);
     if (account)
         (void)pb_set_str(&r->account, account); /* out of memory: none is refused below */
@@ -45,8 +52,10 @@ void policy_default_account(const struct ctld *ctld, const char *user, Pst__JobR
 static int resolve_assoc(const struct ctld *ctld, const char *user, const struct partition *p,
                          Pst__JobRecord *r, const struct assoc **ret)
 {
-    const struct assoc *a = am_find_job(ctld->cluster->am, cluster_name(ctld), user, r->account,
-                                        p ? p->rec->name : NULL);
+    const struct assoc *a = names_no_account(ctld, r)
+                                ? NULL
+                                : am_find_job(ctld->cluster->am, cluster_name(ctld), user,
+                                              r->account, p ? p->rec->name : NULL);
 
     *ret = a;
     r->has_assoc_id = a != NULL;

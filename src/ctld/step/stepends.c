@@ -146,7 +146,15 @@ static void ask_for(struct ctld *ctld, struct job *j, struct step *s, int64_t no
     sig.step_ids = &id;
     sig.n_step_ids = 1;
     SET(&sig, ask, true);
-    launch_signal(ctld, j, ctld->applied_lsn, &sig);
+    SET(&sig, job_id, j->rec->job_id);
+    SET(&sig, run_id, j->rec->db_id);
+    for (size_t i = 0; i < s->rec->alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, s->rec->alloc->node_ids[i]);
+
+        if (n && bitmap_test(s->waiting, (uint32_t)i))
+            (void)node_send(ctld, n, ctld->applied_lsn, OP_SIGNAL_STEPS,
+                            &sig.base); /* not connected: it registers */
+    }
 }
 
 /* A running step that is to end: by its limit, or by a cancel that may have come before its

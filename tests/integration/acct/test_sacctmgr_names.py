@@ -105,3 +105,11 @@ def test_words_of_the_prompt(site):
     assert all(f"\n  {word} " in helped for word in ("archive", "oneliner", "quiet", "readonly", "verbose"))
     assert typed("oneliner", "quiet", "verbose", "list qos most format=name", "quit").out.count("most") == 2
     assert rows(site, "qos", "never", "format=name") == []
+
+
+def test_an_account_without_a_name(site):
+    """No association is for it (recorded in 48 of an update); without --account the user has a default."""
+    why = "Invalid account or account/partition combination specified\n"
+    assert site.refused("sbatch", "-A", "", "--wrap=true") == f"sbatch: error: Batch job submission failed: {why}"
+    assert site.refused("salloc", "-A", "", "true").endswith(why) and site.refused("srun", "-A", "", "true").endswith(why)
+    site.run("scancel", site.sbatch("--hold", wrap="true"))

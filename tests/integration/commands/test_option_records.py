@@ -69,6 +69,16 @@ OPTIONS = [
     (ALL, "--time-min=5 --time=10", "time_minimum", 5),
     (ALL, "--tres-bind=gres/gpu:closest", "tres_bind", "gres/gpu:closest"),
     (ALL, "--wckey=w", "wckey", "w"),
+    (ALL, "--deadline=2040-01-01T00:00:00", "deadline", 2208988800),
+    # names of the enumeration that the page of the REST interface lists
+    (ALL, "--kill-on-invalid-dep=yes", "flags", ["KILL_INVALID_DEPENDENCY"]),
+    (ALL, "--kill-on-invalid-dep=no", "flags", ["NO_KILL_INVALID_DEPENDENCY"]),
+    (ALL, "--gres-flags=enforce-binding --gres=gpu:1", "flags", ["GRES_BINDING_ENFORCED"]),
+    (ALL, "--gres-flags=disable-binding --gres=gpu:1", "flags", ["GRES_BINDING_DISABLED"]),
+    (ALL, "--spread-job", "flags", ["SPREAD_JOB"]),
+    (ALL, "--use-min-nodes", "flags", ["PREFER_MINIMUM_NODE_COUNT"]),
+    (ALL, "--stepmgr", "flags", ["STEPMGR_ENABLED"]),
+    (("sbatch",), "--requeue=expedite", "flags", ["EXPEDITED_REQUEUE"]),
 ]
 
 # The variable of an option: it does the same as the option, with the same value.

@@ -702,16 +702,38 @@ static void test_user_numbers(void **state)
     conf_free(c);
 }
 
+static void test_words_before(void **state)
+{
+    struct conf *c = loaded("ClusterName=lab\nSlurmctldHost=ctl\nNodeName=n1\n"
+                            "SlurmdParameters=devices_root=/a,config_overrides",
+                            0);
+    const char *value;
+    size_t len;
+
+    assert_int_equal(conf_words_before(c, CONF_SLURMD_PARAMETERS, NULL), 0);
+    assert_int_equal(conf_words_before(c, CONF_SLURMD_PARAMETERS, ""), 0);
+    assert_string_equal(conf_str(c, CONF_SLURMD_PARAMETERS), "devices_root=/a,config_overrides");
+    assert_int_equal(conf_words_before(c, CONF_SLURMD_PARAMETERS, "devices_root=/bb"), 0);
+    assert_true(conf_option(c, CONF_SLURMD_PARAMETERS, "devices_root", &value, &len));
+    assert_int_equal(len, 3);
+    assert_memory_equal(value, "/bb", 3);
+    assert_true(conf_option(c, CONF_SLURMD_PARAMETERS, "config_overrides", NULL, NULL));
+    assert_int_equal(conf_words_before(c, CONF_LAUNCH_PARAMETERS, "test_exec"), 0);
+    assert_true(conf_option(c, CONF_LAUNCH_PARAMETERS, "test_exec", NULL, NULL));
+    (void)conf_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_tables),       cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_user_numbers), cmocka_unit_test(test_warned),
-        cmocka_unit_test(test_missing),      cmocka_unit_test(test_dialect),
-        cmocka_unit_test(test_nodes),        cmocka_unit_test(test_client),
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_limits),
-        cmocka_unit_test(test_expand),       cmocka_unit_test(test_include_depth),
-        cmocka_unit_test(test_sisters),      cmocka_unit_test(test_gres_cgroup),
+        cmocka_unit_test(test_words_before),  cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_bad),           cmocka_unit_test(test_user_numbers),
+        cmocka_unit_test(test_warned),        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_client),        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_limits),        cmocka_unit_test(test_expand),
+        cmocka_unit_test(test_include_depth), cmocka_unit_test(test_sisters),
+        cmocka_unit_test(test_gres_cgroup),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
