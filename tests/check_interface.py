@@ -12,7 +12,7 @@ from pathlib import Path
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
-UNSHOWN_MAX = 21
+UNSHOWN_MAX = 10
 
 
 def main():

@@ -8,7 +8,7 @@ import pytest
 from conftest import program, wait_until
 
 CLUSTER = {"nodes": 2, "cpus": 4, "conf": "AccountingStorageEnforce=associations,qos",
-           "partition": "\nPartitionName=other Nodes=ALL\nPartitionName=unseen Nodes=ALL Hidden=YES"}
+           "node_options": "Features=red,blue", "partition": "\nPartitionName=other Nodes=ALL\nPartitionName=unseen Nodes=ALL Hidden=YES"}
 
 
 @pytest.fixture(scope="module")
@@ -56,7 +56,7 @@ def test_variables_of_squeue(site):
     assert {f"{other} other", f"{other} main"} <= set(listed("--priority"))
     assert f"{unseen} unseen" in listed(env={"SQUEUE_ALL": "1"})
     assert site.run("squeue", "-h", "-v", "-o", "%i").out == site.run("squeue", "-h", "-o", "%i").out
-    site.clear()
+    site.run("scancel", low, other, unseen)
 
 
 def test_hidden_partitions(site):
@@ -71,6 +71,50 @@ def test_sdiag_by_id(site):
     part = site.run("sdiag", "-i").out.split("by message type")[1].split("Remote Procedure")[0]
     ids = [int(n) for n in re.findall(r"\( *(\d+)\) count", part)]
     assert len(ids) > 3 and ids == sorted(ids)
+
+
+def test_hidden_partitions_of_squeue(site):
+    job = site.sbatch("--hold", "-p", "unseen", wrap="true")
+    assert site.run("squeue", "-h", "-a", "-j", job, "-o", "%P").out == "unseen\n"
+    assert site.run("squeue", "-h", "-a", "--hide", "-o", "%P").out == ""
+    site.run("scancel", job)
+
+
+def test_future_nodes(make_cluster):
+    """Nodes of State=FUTURE are not listed but with SCONTROL_FUTURE."""
+    c = make_cluster(start=False, nodes=1)
+    c.write_conf(c.conf_text().replace("PartitionName=main", "NodeName=later State=FUTURE\nPartitionName=main"))
+    c.start()
+    c.wait_nodes()
+    for command in (["sinfo", "-h", "-N", "-o", "%N"], ["scontrol", "-o", "show", "nodes"]):
+        assert "later" not in c.run(*command).out and "later" in c.run(*command, env={"SCONTROL_FUTURE": "1"}).out, command
+
+
+def test_sacct(site):
+    job = site.sbatch("-C", "red", "-o", "out-%j", wrap="true")
+    site.wait_sacct(job, "COMPLETED")
+    def listed(*words):
+        return site.run("sacct", "-n", "-X", "-P", *words).out.split()
+    assert listed("-C", "red", "-o", "jobid,constraints") == [f"{job}|red"] and listed("--constraints=blue", "-o", "jobid") == []
+    assert listed("-j", job, "-o", "stdout") == ["out-%j"]
+    assert listed("-j", job, "--expand-patterns", "-o", "stdout") == [str(site.work / f"out-{job}")]
+
+
+def test_words_of_strigger(site):
+    assert site.run("strigger", "-v", "--set", "--down", "-p", "/bin/true").err == "strigger: trigger 1 set\n"
+    assert site.run("strigger", "-Q", "--set", "--up", "-p", "/bin/true").err == ""
+    site.run("strigger", "--clear", "--user=root")
+
+
+def test_words_of_sattach(site):
+    job = site.sbatch(wrap="srun sleep 2")
+    wait_until(lambda: f"{job}.0" in site.run("squeue", "-s", "-h", "-o", "%i").out, "the step runs")
+    assert "attached" in site.run("sattach", "-v", f"{job}.0").err
+    site.wait_end(job)
+    job = site.sbatch(wrap="srun sleep 2")
+    wait_until(lambda: f"{job}.0" in site.run("squeue", "-s", "-h", "-o", "%i").out, "the step runs")
+    assert site.run("sattach", "-Q", f"{job}.0").err == ""
+    site.wait_end(job)
 
 
 # ---- sbcast ----------------------------------------------------------------------------------------
