@@ -21,6 +21,7 @@
 #include "cli/format/fmt_sacct.h"
 #include "cli/format/json_job.h"
 #include "cli/base/opts.h"
+#include "cli/query/acctchoice.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
@@ -29,8 +30,6 @@
 #include "wire/ops.h"
 
 #define RULE "--------------------------------------------------------------------------------\n"
-
-enum whole_het { WHOLE_NAMED, WHOLE_YES, WHOLE_NO };
 
 struct sacct {
     struct cli cli;
@@ -454,63 +453,6 @@ static void make_filter(struct sacct *s)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* --whole-hetjob=no: the leader's id is that of the first component. */
-static bool component_named(const struct sacct *s, const Pst__JobRecord *j)
-{
-    bool named = !j->het_job_id || !s->filter.ids.n;
-
-    for (size_t i = 0; i < s->filter.ids.n && !named; i++)
-        named = s->filter.ids.ids[i].has_het || s->filter.ids.ids[i].job_id == j->job_id;
-    return named;
-}
-
-static bool assoc_wanted(const char *list, const Pst__JobRecord *j)
-{
-    char number[16];
-
-    (void)snprintf(number, sizeof(number), "%u", j->assoc_id); /* fits */
-    return j->has_assoc_id && wordlist_has(list, number);
-}
-
-static bool never_eligible(const Pst__JobRecord *j)
-{
-    return names_job_state_terminal((unsigned)j->state) && j->start_us <= 0 &&
-           (j->eligible_us <= 0 || j->eligible_us > j->end_us);
-}
-
-static bool job_wanted(const struct sacct *s, const Pst__JobRecord *j)
-{
-    const struct jobfilter *f = &s->filter;
-    const struct job_row row = { .job = j };
-    bool held = j->state == PST__JOB_STATE__JOB_PENDING && j->has_priority && j->priority == 0;
-
-    if (s->whole_het == WHOLE_NO && !component_named(s, j))
-        return false;
-    if (s->assocs && !assoc_wanted(s->assocs, j))
-        return false;
-    if (f->have_states && !jobfilter_match_state(f, j) &&
-        !(f->states.base & 1u << PST__JOB_STATE__JOB_RUNNING))
-        return false;
-    /* Not eligible yet: shown only when asked for by number. */
-    if (!f->ids.n && held && j->eligible_us <= 0)
-        return false;
-    /* Ended before it was eligible: its state must be asked for. */
-    if (!f->ids.n && !f->have_states && never_eligible(j))
-        return false;
-    return jobfilter_match(f, &row);
-}
-
-/* batch, extern, interactive, then the numbered ones. */
-static int compare_steps(const void *pa, const void *pb)
-{
-    const Pst__StepRecord *a = *(Pst__StepRecord *const *)pa, *b = *(Pst__StepRecord *const *)pb;
-    bool special_a = names_step_special(a->step_id), special_b = names_step_special(b->step_id);
-
-    if (special_a != special_b)
-        return special_a ? -1 : 1;
-    return a->step_id < b->step_id ? -1 : a->step_id > b->step_id;
-}
-
 /* Is the job named as a whole, rather than some of its steps? */
 static bool job_line_wanted(const struct sacct *s, const Pst__JobRecord *j)
 {
@@ -538,21 +480,6 @@ static void put_job(struct sacct *s, struct sacct_row *r)
             sacct_fmt_row(&s->fmt, r, &s->out);
     }
     r->step = NULL;
-}
-
-static int64_t clamp_time(int64_t us, int64_t least, int64_t most)
-{
-    return us <= 0 ? us : MIN(MAX(us, least), most);
-}
-
-static void truncate_times(const struct sacct *s, Pst__AcctJob *a)
-{
-    a->job->start_us = clamp_time(a->job->start_us, s->start_us, s->end_us);
-    a->job->end_us = clamp_time(a->job->end_us, s->start_us, s->end_us);
-    for (size_t i = 0; i < a->n_steps; i++) {
-        a->steps[i]->start_us = clamp_time(a->steps[i]->start_us, s->start_us, s->end_us);
-        a->steps[i]->end_us = clamp_time(a->steps[i]->end_us, s->start_us, s->end_us);
-    }
 }
 
 struct task_walk {
@@ -613,12 +540,12 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                              .expand = s->expand,
                              .bitstr_len = s->bitstr_len };
 
-    if (!a->job || !job_wanted(s, a->job))
+    if (!a->job ||
+        !acct_wanted(&(struct acct_choice){ &s->filter, s->assocs, s->whole_het }, a->job))
         return 0;
-    if (a->n_steps > 1)
-        qsort(a->steps, a->n_steps, sizeof(*a->steps), compare_steps);
+    acct_sort_steps(a);
     if (s->truncate)
-        truncate_times(s, a);
+        acct_truncate(a, s->start_us, s->end_us);
     s->njobs++;
     if (s->scripts || s->env_vars) {
         name_job(s, a);

@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
-#include "cli/format/json_out.h"
+#include "cli/format/json_store.h"
 #include "cli/query/out_query.h"
 #include "acctop.pb-c.h"
 #include "assoc.pb-c.h"
@@ -31,10 +31,7 @@ struct smgr {
     bool ending;    /* of the prompt's loop */
     int status;     /* exit status so far */
     /* read when first needed */
-    Pst__TresRecord **tres;
-    size_t n_tres;
-    Pst__QosRecord **qos;
-    size_t n_qos;
+    struct store_names names;
     bool have_tres, have_qos;
 };
 
@@ -73,15 +70,12 @@ bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id);
 /* "cpu=4,mem=4G" */
 void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n);
 /* Names, sorted. */
-/* of QosRecord.preempt_mode: "CANCEL"; NULL behind the last */
-const char *smgr_preempt_word(unsigned bit);
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n);
 /* "cpu=4,mem-=2G".  Errors: -EINVAL with the sentence. */
 int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, size_t *n,
                     struct err *err);
 void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags);
 bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags);
-const char *smgr_admin_word(Pst__AdminLevel level);
 
 /* ---- sacctmgr_parse.c: words into requests --------------------------------------------------- */
 

@@ -163,11 +163,11 @@ static void put_preempt_mode(struct strbuf *sb, const Pst__QosRecord *q)
     }
     if (q->preempt_mode & 1u << PST__QOS_PREEMPT_MODE__QOS_PREEMPT_WITHIN)
         strbuf_add(sb, n++ ? "" : "within"); /* before the others */
-    for (unsigned i = 0; smgr_preempt_word(i); i++) {
+    for (unsigned i = 0; store_preempt_word(i); i++) {
         if (!(q->preempt_mode & 1u << i) || i == PST__QOS_PREEMPT_MODE__QOS_PREEMPT_WITHIN)
             continue;
         strbuf_add(sb, n++ ? "," : "");
-        for (const char *c = smgr_preempt_word(i); *c; c++)
+        for (const char *c = store_preempt_word(i); *c; c++)
             strbuf_addc(sb, (char)tolower((unsigned char)*c));
     }
 }
@@ -516,7 +516,7 @@ static void put_rest(struct strbuf *sb, const struct smgr_row *r, enum col col)
         break;
     default:
         if (r->user)
-            strbuf_add(sb, smgr_admin_word(r->user->admin_level));
+            strbuf_add(sb, store_admin_word(r->user->admin_level));
     }
 }
 

@@ -206,7 +206,7 @@ static void show_user(struct change *c, const Pst__AcctOpResult *res)
         if (set->user && set->user->default_wckey)
             printf("  Default WCKey   = %s\n", set->user->default_wckey);
         if (set->user && set->user->has_admin_level)
-            printf("  Admin Level     = %s\n", smgr_admin_word(set->user->admin_level));
+            printf("  Admin Level     = %s\n", store_admin_word(set->user->admin_level));
     }
     put_new_assocs(res);
     if (res->n_wckeys)

@@ -234,9 +234,9 @@ static void put_qos_line(struct dump *d, const Pst__QosRecord *q)
     put_text(d, "Preempt", strbuf_str(&text));
     strbuf_reset(&text);
     if (q->has_preempt_mode && q->preempt_mode != UINT32_MAX) {
-        for (unsigned i = 0; smgr_preempt_word(i); i++)
+        for (unsigned i = 0; store_preempt_word(i); i++)
             if (q->preempt_mode & 1u << i)
-                strbuf_addf(&text, "%s%s", text.len ? "," : "", smgr_preempt_word(i));
+                strbuf_addf(&text, "%s%s", text.len ? "," : "", store_preempt_word(i));
         put_text(d, "PreemptMode", strbuf_str(&text));
     }
     if (q->has_preempt_exempt_s)
@@ -349,7 +349,7 @@ static void put_user(struct dump *d, const Pst__AssocRecord *a)
         put_text(d, "DefaultWCKey", u->default_wckey);
     put_wckeys(d, a->user);
     if (u && u->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
-        put_text(d, "AdminLevel", smgr_admin_word(u->admin_level));
+        put_text(d, "AdminLevel", store_admin_word(u->admin_level));
     put_coordinated(d, a->user);
     put_assoc(d, a);
     finish_lines(d);
@@ -413,8 +413,8 @@ static void put_all(struct dump *d)
     sort_by_user(d);
     if (fputs(head, d->f) == EOF)
         d->s->status = CLI_EXIT_FAILED; /* fclose tells why */
-    for (size_t i = 0; i < d->s->n_qos; i++)
-        put_qos_line(d, d->s->qos[i]);
+    for (size_t i = 0; i < d->s->names.n_qos; i++)
+        put_qos_line(d, d->s->names.qos[i]);
     while (root < d->n_assocs && (d->assocs[root]->has_parent_id || is_user(d->assocs[root])))
         root++;
     if (root == d->n_assocs)

@@ -106,15 +106,15 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
 
 void smgr_forget_tables(struct smgr *s)
 {
-    for (size_t i = 0; i < s->n_tres; i++)
-        pst__tres_record__free_unpacked(s->tres[i], NULL);
-    for (size_t i = 0; i < s->n_qos; i++)
-        pst__qos_record__free_unpacked(s->qos[i], NULL);
-    free(s->tres);
-    free(s->qos);
-    s->tres = NULL;
-    s->qos = NULL;
-    s->n_tres = s->n_qos = 0;
+    for (size_t i = 0; i < s->names.n_tres; i++)
+        pst__tres_record__free_unpacked(s->names.tres[i], NULL);
+    for (size_t i = 0; i < s->names.n_qos; i++)
+        pst__qos_record__free_unpacked(s->names.qos[i], NULL);
+    free(s->names.tres);
+    free(s->names.qos);
+    s->names.tres = NULL;
+    s->names.qos = NULL;
+    s->names.n_tres = s->names.n_qos = 0;
     s->have_tres = s->have_qos = false;
 }
 

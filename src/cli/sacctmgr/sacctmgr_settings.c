@@ -116,9 +116,9 @@ static void put_qos_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctS
     }
     if (q->has_preempt_mode && q->preempt_mode != CLEAR) {
         strbuf_reset(&value);
-        for (unsigned i = 0; smgr_preempt_word(i); i++)
+        for (unsigned i = 0; store_preempt_word(i); i++)
             if (q->preempt_mode & 1u << i)
-                strbuf_addf(&value, "%s%s", value.len ? "," : "", smgr_preempt_word(i));
+                strbuf_addf(&value, "%s%s", value.len ? "," : "", store_preempt_word(i));
         put_setting(sb, true, "PreemptMode", strbuf_str(&value));
     }
     if (q->has_preempt_exempt_s && q->preempt_exempt_s != CLEAR) {

@@ -33,9 +33,9 @@ static void tell_bad_qos(struct smgr_line *l, const char *name)
 {
     struct strbuf list = STRBUF_INIT;
 
-    for (size_t i = 0; i < l->s->n_qos; i++)
-        if (!l->s->qos[i]->deleted)
-            strbuf_addf(&list, "%s%s", list.len ? "," : "", l->s->qos[i]->name);
+    for (size_t i = 0; i < l->s->names.n_qos; i++)
+        if (!l->s->names.qos[i]->deleted)
+            strbuf_addf(&list, "%s%s", list.len ? "," : "", l->s->names.qos[i]->name);
     smgr_fail(l->s, "sacctmgr: error: You gave a bad qos '%s'. Valid QOS's are %s\n", name,
               strbuf_str(&list));
     l->failed = true;
@@ -239,7 +239,7 @@ static void preempt_mode(struct smgr_line *l, bool cond, const char *value)
             const char *word;
             unsigned i = 0;
 
-            while ((word = smgr_preempt_word(i)) &&
+            while ((word = store_preempt_word(i)) &&
                    (strlen(word) != len || strncasecmp(word, value, len) != 0))
                 i++;
             if (!word) {

@@ -23,8 +23,8 @@ static int keep_tres(void *ctx, const ProtobufCMessage *record, const struct que
 
     (void)info;
     check_mem_or_die(pb_dup(record, &copy));
-    s->tres = xrealloc_or_die(s->tres, s->n_tres + 1, sizeof(*s->tres));
-    s->tres[s->n_tres++] = (Pst__TresRecord *)copy;
+    s->names.tres = xrealloc_or_die(s->names.tres, s->names.n_tres + 1, sizeof(*s->names.tres));
+    s->names.tres[s->names.n_tres++] = (Pst__TresRecord *)copy;
     return 0;
 }
 
@@ -43,8 +43,8 @@ static int keep_qos(void *ctx, const ProtobufCMessage *record, const struct quer
 
     (void)info;
     check_mem_or_die(pb_dup(record, &copy));
-    s->qos = xrealloc_or_die(s->qos, s->n_qos + 1, sizeof(*s->qos));
-    s->qos[s->n_qos++] = (Pst__QosRecord *)copy;
+    s->names.qos = xrealloc_or_die(s->names.qos, s->names.n_qos + 1, sizeof(*s->names.qos));
+    s->names.qos[s->names.n_qos++] = (Pst__QosRecord *)copy;
     return 0;
 }
 
@@ -59,27 +59,21 @@ void smgr_load_qos(struct smgr *s)
 const Pst__TresRecord *smgr_tres(struct smgr *s, uint32_t id)
 {
     smgr_load_tres(s);
-    for (size_t i = 0; i < s->n_tres; i++)
-        if (s->tres[i]->tres_id == id)
-            return s->tres[i];
-    return NULL;
+    return store_tres(&s->names, id);
 }
 
 const char *smgr_qos_name(struct smgr *s, uint32_t id)
 {
     smgr_load_qos(s);
-    for (size_t i = 0; i < s->n_qos; i++)
-        if (s->qos[i]->qos_id == id)
-            return s->qos[i]->name;
-    return NULL;
+    return store_qos_name(&s->names, id);
 }
 
 bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id)
 {
     smgr_load_qos(s);
-    for (size_t i = 0; i < s->n_qos; i++)
-        if (strcasecmp(s->qos[i]->name, name) == 0) {
-            *ret_id = s->qos[i]->qos_id;
+    for (size_t i = 0; i < s->names.n_qos; i++)
+        if (strcasecmp(s->names.qos[i]->name, name) == 0) {
+            *ret_id = s->names.qos[i]->qos_id;
             return true;
         }
     return false;
@@ -143,16 +137,16 @@ static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *re
     _cleanup_free_ char *word = strndup(name, len);
 
     smgr_load_tres(s);
-    for (size_t i = 0; i < s->n_tres; i++) {
+    for (size_t i = 0; i < s->names.n_tres; i++) {
         struct strbuf sb = STRBUF_INIT;
         bool same;
 
-        put_tres_name(&sb, s->tres[i]);
+        put_tres_name(&sb, s->names.tres[i]);
         same = sb.len == len && strncasecmp(strbuf_str(&sb), name, len) == 0;
         strbuf_done(&sb);
         if (same || (word && parse_u64(word, 1, UINT32_MAX, &number) == 0 &&
-                     number == s->tres[i]->tres_id)) {
-            *ret_id = s->tres[i]->tres_id;
+                     number == s->names.tres[i]->tres_id)) {
+            *ret_id = s->names.tres[i]->tres_id;
             return true;
         }
     }
@@ -227,15 +221,6 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* The schema's own names, so that what is written here is what the scheduler reads. */
-const char *smgr_preempt_word(unsigned bit)
-{
-    const ProtobufCEnumValue *v =
-        protobuf_c_enum_descriptor_get_value(&pst__qos_preempt_mode__descriptor, (int)bit);
-
-    return v ? v->name + strlen("QOS_PREEMPT_") : NULL;
-}
-
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n)
 {
     const char **names = xmalloc_or_die((n + 1) * sizeof(*names));
@@ -302,18 +287,4 @@ bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags)
     }
     *ret_flags = flags;
     return true;
-}
-
-const char *smgr_admin_word(Pst__AdminLevel level)
-{
-    switch (level) {
-    case PST__ADMIN_LEVEL__ADMIN_OPERATOR:
-        return "Operator";
-    case PST__ADMIN_LEVEL__ADMIN_ADMINISTRATOR:
-        return "Administrator";
-    case PST__ADMIN_LEVEL__ADMIN_NONE:
-        return "None";
-    default:
-        return "Not Set";
-    }
 }
