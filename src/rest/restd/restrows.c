@@ -3,6 +3,11 @@
 
 #include <stddef.h>
 
+#include "rest/db/restdbdelete.h"
+#include "rest/db/restdbget.h"
+#include "rest/db/restdbinfo.h"
+#include "rest/db/restdbjobs.h"
+#include "rest/db/restdbpost.h"
 #include "rest/slurm/restctld.h"
 #include "rest/slurm/restfigures.h"
 #include "rest/slurm/restjobchange.h"
@@ -23,6 +28,11 @@ const struct rest_row *const restrows[] = {
     rest_figure_rows,
     rest_node_change_rows,
     rest_resv_change_rows,
+    rest_dbdelete_rows,
+    rest_dbget_rows,
+    rest_dbinfo_rows,
+    rest_dbjobs_rows,
+    rest_dbpost_rows,
     NULL,
 };
 /* clang-format on */

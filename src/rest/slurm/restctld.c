@@ -17,26 +17,25 @@
 #define PROTOCOL_AUTH_ERROR 1007
 
 /* Who cannot be reached or believed does not respond: no error, but the answer to the question. */
-static const char *try_ping(struct rest_call *call)
+static const char *try_ping(struct rest_call *call, enum rest_service service)
 {
     const struct rest_identity who = { call->caller->token, call->caller->name };
     Pst__PingRequest request = PST__PING_REQUEST__INIT;
     struct err err = { .text = "" };
-    int r = rest_links_take(call->rest->links, REST_CTLD, &who, &call->link[REST_CTLD], &err);
+    int r = rest_links_take(call->rest->links, service, &who, &call->link[service], &err);
 
     if (r == 0)
-        r = client_call(rest_link_client(call->link[REST_CTLD]), OP_PING, &request.base, NULL);
+        r = client_call(rest_link_client(call->link[service]), OP_PING, &request.base, NULL);
     if (r == 0)
         return NULL;
     return slurm_err_text(rest_link_refused(r) ? PROTOCOL_AUTH_ERROR : EPST_UNREACHABLE);
 }
 
-static void get_ping(struct rest_call *call)
+void restctld_ping(struct rest_call *call, enum rest_service service, const char *host)
 {
-    const char *host = conf_ctld_host(rest_conf(call), 0, NULL), *failed;
     int64_t start_us = now_mono_us();
+    const char *failed = try_ping(call, service);
 
-    failed = try_ping(call);
     json_list(&call->js, "pings");
     json_map(&call->js, NULL);
     json_str(&call->js, "hostname", host);
@@ -46,6 +45,11 @@ static void get_ping(struct rest_call *call)
     json_str(&call->js, "status", failed ? failed : "No error");
     json_map_end(&call->js);
     json_list_end(&call->js);
+}
+
+static void get_ping(struct rest_call *call)
+{
+    restctld_ping(call, REST_CTLD, conf_ctld_host(rest_conf(call), 0, NULL));
 }
 
 static void get_reconfigure(struct rest_call *call)

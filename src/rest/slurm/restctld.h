@@ -2,5 +2,9 @@
 #pragma once
 
 #include "rest/restcall.h"
+#include "rest/restlink.h"
 
 extern const struct rest_row rest_ctld_rows[];
+
+/* "pings": does a daemon answer?  That it does not is no error. */
+void restctld_ping(struct rest_call *call, enum rest_service service, const char *host);

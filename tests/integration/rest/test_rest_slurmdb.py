@@ -1,0 +1,220 @@
+"""GET /slurmdb/: what the accounting store holds, as sacctmgr --json says it and as recording 30 has it."""
+
+import json
+
+import pytest
+
+from restd import Restd, V
+
+DB = f"/slurmdb/{V}/"
+CLUSTER = {"nodes": 1,
+           "conf": "AuthAltTypes=auth/jwt\nAccountingStorageTRES=gres/gpu,license/matlab"
+           "\nAccountingStorageEnforce=limits\nAccountingStoreFlags=job_comment"}
+INFINITE = {"set": False, "infinite": True, "number": 0}
+
+
+def mgr(c, *words):
+    return c.run("sacctmgr", *words)
+
+
+def shown(c, key, *words):
+    return json.loads(mgr(c, "--json", "show", *words).out)[key]
+
+
+@pytest.fixture(scope="module")
+def store(shared):
+    for words in (["account", "science", "fairshare=50"], ["account", "physics", "parent=science", "description=physics",
+                                                           "organization=science"],
+                  ["qos", "high", "priority=100", "maxtresperuser=cpu=8,gres/gpu=2", "flags=DenyOnLimit", "preempt=normal"],
+                  ["user", "bin", "account=physics", "fairshare=10", "wckey=wa"], ["user", "sys", "account=science"],
+                  ["coord", "account=physics", "names=sys"]):
+        mgr(shared, "-i", "add", *words)
+    mgr(shared, "-i", "modify", "user", "sys", "set", "adminlevel=operator")
+    with Restd(shared) as rest:
+        yield rest
+
+
+@pytest.mark.parametrize("path, key, words", [
+    ("accounts/", "accounts", ["account"]),
+    ("accounts/?WithAssociations=true&WithCoordinators=true", "accounts", ["account", "withassoc", "withcoord"]),
+    ("accounts/?description=physics", "accounts", ["account", "where", "description=physics"]),
+    ("account/physics", "accounts", ["account", "physics"]),
+    ("account/physics?with_assocs&with_coords", "accounts", ["account", "physics", "withassoc", "withcoord"]),
+    ("users/?with_assocs=true&with_coords=true&with_wckeys=true", "users", ["user", "withassoc", "withcoord"]),
+    ("user/bin?with_assocs&with_coords&with_wckeys", "users", ["user", "bin", "withassoc", "withcoord"]),
+    ("users/?admin_level=Operator&with_assocs&with_coords&with_wckeys", "users",
+     ["user", "where", "adminlevel=operator", "withassoc", "withcoord"]),
+    ("users/?default_account=physics&with_assocs&with_coords&with_wckeys", "users", ["user", "bin", "withassoc", "withcoord"]),
+    ("associations/", "associations", ["assoc"]),
+    ("associations/?user=bin", "associations", ["assoc", "user=bin"]),
+    ("associations/?account=science&Include%20sub%20acct%20information=1", "associations",
+     ["assoc", "account=science", "withsubaccounts"]),
+    ("associations/?parent_account=science", "associations", ["assoc", "parent=science"]),
+    ("association/?user=bin&account=physics", "associations", ["assoc", "user=bin"]),
+    ("qos/", "qos", ["qos"]), ("qos/high", "qos", ["qos", "high"]), ("qos/?name=high,normal", "qos", ["qos"]),
+    ("qos/?id=1", "qos", ["qos", "normal"]), ("qos/?description=high", "qos", ["qos", "high"]),
+    ("clusters/", "clusters", ["cluster"]), ("cluster/test", "clusters", ["cluster", "test"]),
+    ("tres/", "TRES", ["tres"]), ("wckeys/", "wckeys", ["wckey"]), ("wckeys/?user=bin&name=wa", "wckeys", ["wckey"]),
+    ("wckey/1", "wckeys", ["wckey"]),
+])
+def test_as_the_command_says(store, shared, path, key, words):
+    status, answer = store.get(DB + path)
+    said = shown(shared, key, *words)
+    assert said and (status, answer[key]) == (200, said)
+    assert list(answer) == [key, "meta", "errors", "warnings"]
+    assert answer["errors"] == [] and answer["warnings"] == []
+    assert answer["meta"]["plugin"]["name"] == "Slurm OpenAPI slurmdbd"
+
+
+@pytest.mark.parametrize("path, key", [
+    ("accounts/?description=nosuch", "accounts"), ("account/nosuch", "accounts"), ("user/nosuch", "users"), ("qos/nosuch", "qos"),
+    ("associations/?account=nosuch", "associations"), ("association/?account=nosuch", "associations"), ("cluster/nosuch", "clusters"),
+    ("wckeys/?name=nosuch", "wckeys"), ("wckey/99", "wckeys"), ("users/?without_defaults=1&admin_level=None", "users"),
+    ("qos/?preempt_mode=CANCEL", "qos"), ("instances/", "instances"), ("instance/?cluster=test", "instances")])
+def test_nothing_found(store, path, key):
+    status, answer = store.get(DB + path)
+    assert status == 200 and answer[key] == [] and answer["errors"] == []
+    assert len(answer["warnings"]) == 1 and answer["warnings"][0]["description"].endswith("() found nothing")
+
+
+@pytest.mark.parametrize("path, said", [
+    ("users/?admin_level=King", "admin_level: there is no King"), ("qos/?id=x", "id: there is no x"),
+    ("associations/?qos=nosuch", "qos: there is no nosuch"), ("wckey/none", "id: there is no none"),
+    ("associations/?account=" + "a" * 1100, "account: a word is too long"),
+    ("associations/?id=" + "1," * 10500, "id: too many words"),
+    ("association/?account=physics", "2 associations are chosen, not one")])
+def test_bad_questions(store, path, said):
+    status, answer = store.get(DB + path)
+    assert (status, answer["errors"][0]["description"]) == (422, said)
+
+
+def test_plain_users(store):
+    """As recorded: what hangs on a user is shown only when it is asked for."""
+    status, answer = store.get(DB + "users/")
+    assert status == 200
+    assert answer["users"][0] == {"administrator_level": ["None"], "associations": [], "coordinators": [],
+                                  "default": {"qos": 0, "account": "", "wckey": ""}, "flags": ["NONE"], "name": "bin", "old_name": "",
+                                  "wckeys": []}
+
+
+def test_recorded_values(store):
+    _, answer = store.get(DB + "associations/?user=bin")
+    assoc = answer["associations"][0]
+    assert list(assoc) == ["accounting", "account", "cluster", "comment", "default", "flags", "max", "id", "is_default", "lineage", "min",
+                           "parent_account", "partition", "priority", "qos", "shares_raw", "user"]
+    assert (assoc["is_default"], assoc["lineage"], assoc["shares_raw"]) == (True, "/science/physics/0-bin/", 10)
+    assert assoc["max"]["jobs"]["per"]["wall_clock"] == INFINITE
+    _, answer = store.get(DB + "qos/normal")
+    assert answer["qos"][0]["description"] == "Normal QOS default" and answer["qos"][0]["preempt"]["mode"] == ["DISABLED"]
+    _, answer = store.get(DB + "clusters/")
+    cluster = answer["clusters"][0]
+    assert cluster["associations"]["root"]["account"] == "root"
+
+
+def test_all_at_once(store, shared):
+    status, answer = store.get(DB + "config")
+    assert status == 200
+    assert list(answer) == ["clusters", "tres", "accounts", "users", "qos", "wckeys", "associations", "meta", "errors", "warnings"]
+    assert answer["users"] == shown(shared, "users", "user", "withassoc", "withcoord")
+    assert answer["associations"] == shown(shared, "associations", "assoc")
+    assert answer["qos"] == shown(shared, "qos", "qos")
+
+
+def test_as_the_caller(store):
+    """The store decides what somebody sees; a token that is none sees nothing."""
+    status, _, text = store.raw("GET", DB + "accounts/", headers={"X-SLURM-USER-TOKEN": "bad"})
+    assert status == 401 and json.loads(text)["errors"] and "accounts" not in json.loads(text)
+    status, answer = store.get(DB + "accounts/", user="bin")
+    assert status == 200 and len(answer["accounts"]) == 3
+
+
+# ---- jobs ----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def jobs(store, shared):
+    """One that succeeded, one that failed, one that waits."""
+    ids = [shared.sbatch("-J", "good", "--comment=noted", wrap="true"), shared.sbatch("-J", "bad", wrap="exit 3")]
+    for job in ids:
+        shared.wait_end(job)
+    ids.append(shared.sbatch("-H", "-J", "held", wrap="true"))
+    yield ids
+    shared.run("scancel", str(ids[2]))
+
+
+def of_sacct(c, *words):
+    return json.loads(c.run("sacct", "-a", "--json", "-S", "now-1day", "-E", "now+1minute", *words).out)["jobs"]
+
+
+def still(jobs_shown):
+    """Without what the moment of the question changes."""
+    for job in jobs_shown:
+        for part in [job, *job["steps"]]:
+            part["time"].pop("elapsed")
+    return jobs_shown
+
+
+@pytest.mark.parametrize("query, words", [
+    ("", []), ("?job_name=good,bad", ["--name=good,bad"]), ("?users=root", ["-u", "root"]), ("?state=FAILED", ["-s", "FAILED"]),
+    ("?skip_steps=true", ["-X"]), ("?partition=main", ["-r", "main"]), ("?node=node1", ["-N", "node1"]),
+    ("?cluster=test&start_time=now-1hour&disable_truncate_usage_time", [])])
+def test_jobs_as_sacct_says(store, shared, jobs, query, words):
+    said = still(of_sacct(shared, *words))
+    status, answer = store.get(DB + "jobs/" + query)
+    assert status == 200 and said
+    assert still(answer["jobs"]) == said
+    assert list(answer) == ["jobs", "meta", "errors", "warnings"] and answer["errors"] == []
+
+
+def test_job_fields(store, jobs):
+    status, answer = store.get(DB + f"job/{jobs[0]}")
+    assert status == 200 and len(answer["jobs"]) == 1
+    job = answer["jobs"][0]
+    assert (job["job_id"], job["name"], job["comment"]["job"], job["state"]["current"]) == (jobs[0], "good", "noted", ["COMPLETED"])
+    assert [s["step"]["name"] for s in job["steps"]][:1] == ["batch"]
+
+
+@pytest.mark.parametrize("query, names", [
+    ("exit_code=3", ["bad"]), ("exit_code=0&state=COMPLETED", ["good"]), ("job_name=nosuch", []), ("users=nosuch", []),
+    ("reservation=r", []), ("association=7777", []), ("wckey=nosuch", []), ("account=nosuch", []), ("groups=bin", []),
+    ("start_time=1000&end_time=2000", []), ("qos=nosuch", []), ("constraints=gpu", []), ("reason=Priority&state=PENDING", []),
+    ("cluster=other", []), ("reservation_id=7", [])])
+def test_jobs_chosen(store, jobs, query, names):
+    status, answer = store.get(DB + "jobs/?" + query)
+    assert status == 200 and [j["name"] for j in answer["jobs"]] == names
+    assert [w["description"] for w in answer["warnings"]] == ([] if names else ["slurmdb_jobs_get() found nothing"])
+
+
+def test_steps_chosen(store, jobs):
+    status, answer = store.get(DB + f"jobs/?step={jobs[1]},{jobs[0]}.batch")
+    assert status == 200 and {j["job_id"] for j in answer["jobs"]} == set(jobs[:2])
+
+
+@pytest.mark.parametrize("path, said", [
+    ("jobs/?state=SLEEPING", "state: there is no SLEEPING"), ("jobs/?start_time=whenever", "start_time: whenever is no time"),
+    ("jobs/?exit_code=x", "exit_code: x is no exit code"), ("jobs/?users=" + "a" * 17000, "users is too long")])
+def test_bad_questions_about_jobs(store, path, said):
+    status, answer = store.get(DB + path)
+    assert (status, answer["errors"][0]["description"]) == (422, said)
+
+
+def test_job_ids_that_are_none(store):
+    status, answer = store.get(DB + "job/none")
+    assert (status, answer["errors"][0]["error_number"]) == (404, 2017)
+    status, answer = store.get(DB + "job/99999")
+    assert status == 200 and answer["jobs"] == [] and answer["warnings"]
+
+
+# ---- the service ---------------------------------------------------------------------------------------
+
+
+def test_service(store):
+    status, answer = store.get(DB + "ping/")
+    assert status == 200 and list(answer["pings"][0]) == ["hostname", "responding", "latency", "primary", "status"]
+    assert answer["pings"][0]["responding"] and answer["pings"][0]["status"] == "No error"
+    status, answer = store.get(DB + "diag/")
+    assert status == 200 and list(answer["statistics"]) == ["time_start", "rollups", "RPCs", "users"]
+    assert any(rpc["count"] > 0 for rpc in answer["statistics"]["RPCs"])
+    status, answer = store.get(DB + "conf")
+    assert (status, answer["errors"][0]["error_number"]) == (422, 2036)
+    assert store.get(DB.replace(V, "v0.0.44") + "conf")[0] == 404
