@@ -505,5 +505,6 @@ int main(void)
         cmocka_unit_test(test_operations),      cmocka_unit_test(test_rows),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, make_store, NULL);
 }
