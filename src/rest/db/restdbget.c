@@ -93,11 +93,22 @@ static int on_record(void *ctx, const ProtobufCMessage *m, const struct query_in
     return l->call->row->streams ? rest_flush(l->call) : 0;
 }
 
+/* What was used is told by /slurm/shares and sreport. */
+static void tell_no_usage(struct rest_call *call)
+{
+    static const char *const words[] = { "Include usage", "with_usage" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (rest_query_true(call, words[i]))
+            rest_warning(call, words[i], "usage is not shown here: /slurm/ has shares");
+}
+
 static struct listing listing_of(struct rest_call *call)
 {
     struct listing l = { .call = call };
 
     pst__acct_cond__init(&l.where);
+    tell_no_usage(call);
     return l;
 }
 

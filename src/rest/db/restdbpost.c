@@ -182,20 +182,39 @@ static void add_coordinators(struct posting *p, const json_t *list, const char *
     }
 }
 
+/* Is a new account made by an association of the same body, which says where it belongs? */
+static bool is_made_by_assoc(const struct posting *p, const char *name)
+{
+    const json_t *list = json_object_get(p->call->body, "associations");
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        const char *account = rest_text(item, "account"), *user = rest_text(item, "user");
+
+        if (account && !(user && *user) && strcasecmp(account, name) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void post_account(struct posting *p, const json_t *item)
 {
     const char *name = needed_text(p, item, "name", ACCT_SOURCE);
     const Pst__AccountRecord *have = name ? find_account(p, name) : NULL;
     Pst__AcctOp *op;
+    bool made;
 
     if (!name || has_word(json_object_get(item, "flags"), "DELETED"))
         return;
-    op = restdb_op(&p->ch, have ? MODIFY : ADD, ACCOUNT,
-                   have ? "slurmdb_accounts_modify" : "slurmdb_accounts_add", ACCT_SOURCE);
+    made = have || is_made_by_assoc(p, name);
+    op = restdb_op(&p->ch, made ? MODIFY : ADD, ACCOUNT,
+                   made ? "slurmdb_accounts_modify" : "slurmdb_accounts_add", ACCT_SOURCE);
     if (!op)
         return;
     restdb_name(&p->ch, &op->where->names, &op->where->n_names, name);
-    if (!set_account(p, op, item, have) && have)
+    if (!set_account(p, op, item, have) && made)
         restdb_op_drop(&p->ch);
 }
 
@@ -461,12 +480,20 @@ static void post_assoc(struct posting *p, const json_t *item)
         restdb_op_drop(&p->ch);
 }
 
-static bool add_assocs(struct posting *p)
+static void post_accounts_own(struct posting *p, const json_t *item)
 {
-    if (!p->t.people.n_assocs && !load_assocs(p))
-        return false;
-    post_each(p, "associations", post_assoc);
-    return !p->ch.failed;
+    const char *user = rest_text(item, "user");
+
+    if (!(user && *user))
+        post_assoc(p, item);
+}
+
+static void post_users_own(struct posting *p, const json_t *item)
+{
+    const char *user = rest_text(item, "user");
+
+    if (user && *user)
+        post_assoc(p, item);
 }
 
 /* ---- QOS ------------------------------------------------------------------------------------- */
@@ -635,8 +662,11 @@ static void post_assocs(struct rest_call *call)
     struct posting p;
 
     posting_init(&p, call);
-    if (has_body(call, ASSOC_SOURCE) && restdb_load_names(call, &p.t) && add_assocs(&p))
+    if (has_body(call, ASSOC_SOURCE) && restdb_load_names(call, &p.t) && load_assocs(&p)) {
+        post_each(&p, "associations", post_accounts_own);
+        post_each(&p, "associations", post_users_own);
         (void)restdb_send(&p.ch); /* noted */
+    }
     posting_done(&p);
 }
 
@@ -686,30 +716,50 @@ static void post_tres_list(struct rest_call *call)
     posting_done(&p);
 }
 
-/* Everything, in an order in which each finds what it needs; QOS first, as associations name them
- * by their ids. */
+static bool load_all_kinds(struct posting *p)
+{
+    return restdb_load_names(p->call, &p->t) && load_clusters(p) && load_wckeys(p) &&
+           load_accounts(p) && load_users(p) && load_assocs(p);
+}
+
+/* QOS have their numbers before the rest, which names them by these. */
+static bool make_new_qos(struct posting *p)
+{
+    bool good;
+
+    post_each(p, "tres", post_tres);
+    post_each(p, "qos", make_qos);
+    good = restdb_send(&p->ch);
+    restdb_changes_done(&p->ch);
+    restdb_changes_init(&p->ch, p->call);
+    restdb_tables_done(&p->t);
+    return good;
+}
+
+/* Everything, in an order in which each finds what it needs. */
 static void post_config(struct rest_call *call)
 {
+    static const struct {
+        const char *key;
+        post_fn *fn;
+    } steps[] = {
+        { "clusters", post_cluster },
+        { "qos", post_qos },
+        { "associations", post_accounts_own },
+        { "accounts", post_account },
+        { "users", post_user },
+        { "associations", post_users_own },
+        { "accounts", post_coordinators },
+        { "wckeys", post_wckey },
+    };
     struct posting p;
 
     posting_init(&p, call);
-    if (has_body(call, "slurmdb_config_set") && restdb_load_names(call, &p.t)) {
-        post_each(&p, "tres", post_tres);
-        post_each(&p, "qos", make_qos);
-        if (restdb_send(&p.ch)) {
-            restdb_changes_done(&p.ch);
-            restdb_changes_init(&p.ch, call);
-            restdb_tables_done(&p.t);
-            if (restdb_load_names(call, &p.t) && load_clusters(&p) && load_wckeys(&p)) {
-                post_each(&p, "clusters", post_cluster);
-                post_each(&p, "qos", post_qos);
-                if (add_accounts(&p) && add_users(&p) && add_assocs(&p)) {
-                    post_each(&p, "accounts", post_coordinators);
-                    post_each(&p, "wckeys", post_wckey);
-                    (void)restdb_send(&p.ch); /* noted */
-                }
-            }
-        }
+    if (has_body(call, "slurmdb_config_set") && restdb_load_names(call, &p.t) && make_new_qos(&p) &&
+        load_all_kinds(&p)) {
+        for (size_t i = 0; i < ARRAY_SIZE(steps); i++)
+            post_each(&p, steps[i].key, steps[i].fn);
+        (void)restdb_send(&p.ch); /* noted */
     }
     posting_done(&p);
 }

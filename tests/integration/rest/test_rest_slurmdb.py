@@ -88,6 +88,12 @@ def test_bad_questions(store, path, said):
     assert (status, answer["errors"][0]["description"]) == (422, said)
 
 
+def test_usage_is_elsewhere(store):
+    status, answer = store.get(DB + "associations/?user=bin&Include%20usage=true")
+    assert status == 200 and answer["associations"][0]["accounting"] == []
+    assert [w["source"] for w in answer["warnings"]] == ["Include usage"]
+
+
 def test_plain_users(store):
     """As recorded: what hangs on a user is shown only when it is asked for."""
     status, answer = store.get(DB + "users/")
