@@ -554,7 +554,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (s->efficiency) {
         put_efficiency(s, a, info->now_us);
     } else if (s->json.wanted) {
-        json_acct_job(&s->js, a, info->now_us, row.cluster);
+        json_acct_job(&s->js, a, info->now_us, row.cluster, NULL);
     } else if (s->array && a->job->array_tasks) {
         struct task_walk w = { s, &row, a->job };
         const char *set = a->job->array_tasks;

@@ -298,7 +298,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_map_end(js);
 }
 
-static void job_middle(struct json *js, const struct sacct_row *r)
+static void job_middle(struct json *js, const struct sacct_row *r, const char *script)
 {
     const Pst__JobRecord *j = r->acct->job;
 
@@ -322,12 +322,13 @@ static void job_middle(struct json *js, const struct sacct_row *r)
     json_str(js, "name", j->reservation);
     json_str(js, "requested", j->req_reservation ? j->req_reservation : j->reservation);
     json_map_end(js);
-    json_str(js, "script", "");
+    json_str(js, "script", script);
     json_int(js, "segment_size", j->segment_size);
     json_str(js, "original_sluid", j->sluid);
 }
 
-void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster)
+void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster,
+                   const char *script)
 {
     const Pst__JobRecord *j = a->job;
     struct sacct_row r = { .acct = a, .now_us = now_us, .cluster = cluster };
@@ -336,7 +337,7 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
 
     json_map(js, NULL);
     job_head(js, &r);
-    job_middle(js, &r);
+    job_middle(js, &r, script);
     put_file(js, "stdin_expanded", &row, JOB_STDIN);
     put_file(js, "stdout_expanded", &row, JOB_STDOUT);
     put_file(js, "stderr_expanded", &row, JOB_STDERR);

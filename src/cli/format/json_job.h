@@ -23,4 +23,6 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
                     const char *tres);
 struct sinfo_row;
 void json_sinfo(struct json *js, const struct sinfo_row *row);
-void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster);
+/* script: NULL when it was not asked for */
+void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster,
+                   const char *script);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/format/json_job.h"
 #include "cli/query/acctchoice.h"
@@ -21,6 +22,7 @@
 #include "wire/ops.h"
 
 #define GET_SOURCE "slurmdb_jobs_get"
+#define SCRIPTS_MAX 1000u /* jobs of one answer that has scripts */
 
 struct jobsget {
     struct rest_call *call;
@@ -31,6 +33,10 @@ struct jobsget {
     const char *assocs;
     enum whole_het whole_het;
     bool truncate, has_exit_code;
+    bool scripts; /* are asked for: jobs are kept until they have theirs */
+    ProtobufCMessage **kept;
+    size_t n_kept;
+    int64_t now_us; /* of the store */
     uint32_t exit_code;
     size_t shown;
 };
@@ -61,6 +67,7 @@ static void jobsget_done(struct jobsget *g)
     free_words(g->request.clusters, g->request.n_clusters);
     free_words(g->reservations, g->n_reservations);
     free_words(g->ids, g->n_ids);
+    restdb_keep_done(&g->kept, &g->n_kept);
     jobfilter_done(&g->filter);
 }
 
@@ -138,12 +145,12 @@ static bool take_exit_code(struct jobsget *g)
     return true;
 }
 
-/* How the scheduler came to start a job is not kept; the script is asked for by itself. */
+/* How the scheduler came to start a job is not kept; an environment has no place in the schema. */
 static void tell_unknown(struct rest_call *call)
 {
     static const char *const words[] = {
         "scheduler_unset", "scheduled_on_submit", "scheduled_by_main",    "scheduled_by_backfill",
-        "job_started",     "job_altered",         "show_job_environment", "show_batch_script",
+        "job_started",     "job_altered",         "show_job_environment",
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -194,6 +201,7 @@ static bool take_query(struct jobsget *g)
         !take_time(call, "end_time", &r->has_end_us, &r->end_us))
         return false;
     r->has_duplicates = r->duplicates = rest_query_true(call, "show_duplicates");
+    g->scripts = rest_query_true(call, "show_batch_script");
     r->has_allocations_only = r->allocations_only = rest_query_true(call, "skip_steps");
     g->truncate =
         (r->has_start_us || r->has_end_us) && !rest_query_true(call, "disable_truncate_usage_time");
@@ -226,6 +234,22 @@ static bool is_wanted(const struct jobsget *g, const Pst__JobRecord *j)
            has_word(g->ids, g->n_ids, number) && acct_wanted(&choice, j);
 }
 
+static int keep_job(struct jobsget *g, const Pst__AcctJob *a)
+{
+    ProtobufCMessage **more;
+
+    if (g->n_kept >= SCRIPTS_MAX)
+        return -E2BIG;
+    more = reallocarray(g->kept, g->n_kept + 1, sizeof(*more));
+    if (!more)
+        return -ENOMEM;
+    g->kept = more;
+    if (pb_dup(&a->base, &more[g->n_kept]) < 0)
+        return -ENOMEM;
+    g->n_kept++;
+    return 0;
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct jobsget *g = ctx;
@@ -238,9 +262,40 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (g->truncate)
         acct_truncate(a, g->request.has_start_us ? g->request.start_us : 0,
                       g->request.has_end_us ? g->request.end_us : info->now_us);
-    json_acct_job(&g->call->js, a, info->now_us, a->cluster ? a->cluster : own);
+    g->now_us = info->now_us;
     g->shown++;
+    if (g->scripts)
+        return keep_job(g, a);
+    json_acct_job(&g->call->js, a, info->now_us, a->cluster ? a->cluster : own, NULL);
     return rest_flush(g->call);
+}
+
+/* A connection answers one question after the other: scripts come when all jobs are here. */
+static void put_with_scripts(struct jobsget *g, struct client *c)
+{
+    const char *own = conf_str(rest_conf(g->call), CONF_CLUSTER_NAME);
+    int r = 0;
+
+    for (size_t i = 0; i < g->n_kept && r == 0; i++) {
+        Pst__AcctJob *a = (Pst__AcctJob *)g->kept[i];
+        Pst__AcctBlobRequest request = PST__ACCT_BLOB_REQUEST__INIT;
+        Pst__AcctBlobReply *reply = NULL;
+        _cleanup_free_ char *script = NULL;
+
+        request.cluster = a->cluster ? a->cluster : (char *)(uintptr_t)own; /* only packed */
+        request.has_job_id = true;
+        request.job_id = a->job->job_id;
+        r = client_call(c, OP_ACCT_BLOB, &request.base, (ProtobufCMessage **)&reply);
+        if (r < 0) {
+            rest_failed(g->call, c, r, GET_SOURCE, "the script of job %u", a->job->job_id);
+            return;
+        }
+        if (reply->has_data)
+            script = strndup((const char *)reply->data.data, reply->data.len);
+        pst__acct_blob_reply__free_unpacked(reply, NULL);
+        json_acct_job(&g->call->js, a, g->now_us, a->cluster ? a->cluster : own, script);
+        r = rest_flush(g->call);
+    }
 }
 
 static void put_jobs(struct jobsget *g)
@@ -262,9 +317,14 @@ static void put_jobs(struct jobsget *g)
     jobfilter_lend(f, &g->request);
     json_list(&g->call->js, "jobs");
     r = query_run(c, OP_QUERY_ACCT, &g->request.base, &pst__acct_job__descriptor, on_job, g, &info);
+    if (r == 0)
+        put_with_scripts(g, c);
     json_list_end(&g->call->js);
     jobfilter_return(&g->request);
-    if (r < 0 && r != -EPIPE)
+    if (r == -E2BIG)
+        rest_error(g->call, ESLURM_REST_QUERY_UNMET, GET_SOURCE,
+                   "show_batch_script: more than %u jobs are chosen", SCRIPTS_MAX);
+    else if (r < 0 && r != -EPIPE)
         rest_failed(g->call, c, r, GET_SOURCE, "%s() failed", GET_SOURCE);
     else if (r == 0 && !g->shown)
         rest_warning(g->call, GET_SOURCE, "%s() found nothing", GET_SOURCE);

@@ -9,7 +9,7 @@ from restd import Restd, V
 DB = f"/slurmdb/{V}/"
 CLUSTER = {"nodes": 1,
            "conf": "AuthAltTypes=auth/jwt\nAccountingStorageTRES=gres/gpu,license/matlab"
-           "\nAccountingStorageEnforce=limits\nAccountingStoreFlags=job_comment"}
+           "\nAccountingStorageEnforce=limits\nAccountingStoreFlags=job_comment,job_script"}
 INFINITE = {"set": False, "infinite": True, "number": 0}
 
 
@@ -189,6 +189,16 @@ def test_jobs_chosen(store, jobs, query, names):
     status, answer = store.get(DB + "jobs/?" + query)
     assert status == 200 and [j["name"] for j in answer["jobs"]] == names
     assert [w["description"] for w in answer["warnings"]] == ([] if names else ["slurmdb_jobs_get() found nothing"])
+
+
+def test_scripts(store, shared, jobs):
+    """As sacct --batch-script prints them, where they are asked for."""
+    said = shared.run("sacct", "-B", "-j", str(jobs[1])).out.split("-" * 80 + "\n", 1)[1]
+    status, answer = store.get(DB + "jobs/?job_name=bad&show_batch_script=true")
+    assert status == 200 and [j["script"] for j in answer["jobs"]] == [said] and "exit 3" in said
+    assert answer["jobs"][0]["state"]["current"] == ["FAILED"] and answer["jobs"][0]["steps"]
+    status, answer = store.get(DB + "jobs/?job_name=bad")
+    assert [j["script"] for j in answer["jobs"]] == [""]
 
 
 def test_steps_chosen(store, jobs):
