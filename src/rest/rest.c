@@ -13,6 +13,8 @@
 #include "cli/query/out_users.h"
 #include "rest/rest_impl.h"
 #include "rest/restlisten.h"
+#include "rest/restopenapi.h"
+#include "rest/restschema.h"
 #include "rest/restserve.h"
 #include "wire/errors.h"
 
@@ -22,8 +24,9 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
 {
     struct rest *rest = calloc(1, sizeof(*rest));
 
-    if (!rest || rest_links_new(config->conf, &rest->links) < 0) {
-        free(rest);
+    if (!rest || rest_links_new(config->conf, &rest->links) < 0 ||
+        restschema_new(&rest->schema) < 0) {
+        (void)rest_free(rest); /* always NULL */
         return err_nomem(err);
     }
     rest->config = *config;
@@ -110,9 +113,15 @@ struct rest *rest_free(struct rest *rest)
     if (rest->taker)
         MHD_stop_daemon(rest->taker);
     free(rest->listeners);
-    (void)rest_links_free(rest->links); /* always NULL */
+    (void)rest_links_free(rest->links);  /* always NULL */
+    (void)restschema_free(rest->schema); /* likewise */
     free(rest);
     return NULL;
+}
+
+int rest_openapi(const struct rest *rest, bool yaml, char **ret)
+{
+    return restopenapi_make(&rest->config, rest->schema, yaml, ret);
 }
 
 /* ---- connections of a call ------------------------------------------------------------------- */

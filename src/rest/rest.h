@@ -44,5 +44,5 @@ void rest_wait(struct rest *rest);
 /* Ends the connections: waits for answers being made, at most for a moment.  Always NULL. */
 struct rest *rest_free(struct rest *rest);
 
-/* The OpenAPI document of the plugins and versions served; caller frees.  -ENOMEM. */
-int rest_openapi(unsigned plugins, uint64_t versions, bool yaml, char **ret);
+/* The OpenAPI document of what is served; caller frees.  -ENOMEM. */
+int rest_openapi(const struct rest *rest, bool yaml, char **ret);

@@ -25,6 +25,7 @@ struct rest_listener {
 struct rest {
     struct rest_config config;
     struct rest_links *links;
+    struct restschema *schema;
     struct rest_listener *listeners; /* one for each address */
     size_t n_listeners;
     struct MHD_Daemon *taker; /* of rest_take(), NULL until then */

@@ -1,7 +1,11 @@
-/* restschema.h - the schema of the REST API: what paths exist, what bodies hold, /openapi/v3
+/* restschema.h - the schema of the REST API: what paths exist, and what bodies hold
  *
- * The tables are generated at build time from schema/v0.0.45.txt, whose facts are those of the
- * published OpenAPI document; older versions have the same shapes and fewer paths. */
+ * v0.0.45.json has the facts of the published OpenAPI document in few bytes, and is part of the
+ * program.  "operations": method, path (the star is the version), words of the query and the path,
+ * schemas of body and answer.  "schemas": of each field its type: s text, b truth, i32 i64 n nd
+ * numbers, @x another schema, []x a list of x, a list of words one or more of these words, an
+ * object its fields.  In front of a type or of words ! is deprecated, in front of a name * is
+ * required.  Older versions have the same shapes and fewer paths. */
 #pragma once
 
 #include <jansson.h>
@@ -9,14 +13,18 @@
 
 #include "rest/restcall.h"
 
-/* Is there such a path, for this method?  method as in HTTP, path as struct rest_row has it. */
-bool restschema_has(enum rest_plugin plugin, const char *method, const char *path);
+struct restschema;
 
-/* Check call->body against the schema of the row's request body, and change it: fields that the
- * schema lacks are taken away with a warning each ("Ignoring unknown field ..."), as the incumbent
- * does; texts that are numbers become numbers and the like where a schema's type asks for it.  What
- * cannot be understood is an error with the place as a JSON pointer ("#/job/tasks/").  false: an
- * error was noted, the handler must not run. */
-bool restschema_check(struct rest_call *call);
-/* The same of the query words and their values (enums). */
-bool restschema_check_query(struct rest_call *call);
+int restschema_new(struct restschema **ret);                   /* -ENOMEM */
+struct restschema *restschema_free(struct restschema *schema); /* always NULL */
+
+/* The operations and the schemas as they stand in the file; borrowed. */
+const json_t *restschema_operations(const struct restschema *schema);
+const json_t *restschema_types(const struct restschema *schema);
+/* The operation that a row answers; NULL: one of our own. */
+const json_t *restschema_find(const struct restschema *schema, const struct rest_row *row);
+
+/* Check call->body against the schema of the row's request, and change it: fields that the schema
+ * lacks are taken away with a warning each, numbers become texts where a text belongs.  What cannot
+ * be understood is an error whose source is the place ("#/job/tasks/").  False: there was one. */
+bool restschema_check(const struct restschema *schema, struct rest_call *call);

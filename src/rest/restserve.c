@@ -21,8 +21,10 @@
 #include "http/http.h"
 #include "rest/restauth.h"
 #include "rest/restbody.h"
+#include "rest/restopenapi.h"
 #include "rest/restout.h"
 #include "rest/restpath.h"
+#include "rest/restschema.h"
 #include "wire/errors.h"
 
 #define QUERY_WORDS_MAX 256u
@@ -172,7 +174,8 @@ static void make_answer(struct request *q)
     struct rest_call *call = &q->call;
 
     restreply_begin(call, &q->answer, q->yaml);
-    call->row->answer(call);
+    if (restschema_check(call->rest->schema, call))
+        call->row->answer(call);
     restreply_end(call);
     give_links(call);
 }
@@ -317,11 +320,29 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
     return MHD_YES;
 }
 
+/* The OpenAPI document: the same for everybody who may ask at all. */
+static enum MHD_Result send_document(struct request *q, struct MHD_Connection *conn, bool yaml)
+{
+    const char *accept = MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT);
+    char *text = NULL;
+
+    if (!restauth_caller(q->call.rest, conn, &q->caller))
+        return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
+    q->yaml = yaml || (accept && !names_json(accept) && names_yaml(accept));
+    if (restopenapi_make(&q->call.rest->config, q->call.rest->schema, q->yaml, &text) < 0)
+        return MHD_NO;
+    q->sent = true;
+    return queue_and_drop(
+        conn, HTTP_OK, type_of(q),
+        MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const char *path,
                                   const char *method, const char *version, const char *data,
                                   size_t *len, void **con_ctx)
 {
     struct request *q = *con_ctx;
+    bool yaml;
 
     (void)version;
     if (!q) {
@@ -329,6 +350,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
         if (!q)
             return MHD_NO;
         *con_ctx = q;
+        if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 && restopenapi_is(path, &yaml))
+            return send_document(q, conn, yaml);
         return begin_request(q, conn, method, path);
     }
     if (*len) {

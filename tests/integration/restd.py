@@ -27,7 +27,7 @@ class Restd:
         self.daemon = None
 
     def __enter__(self):
-        for path in (self.c.dir.parent, self.c.dir, self.c.dir / "etc"):
+        for path in (self.c.dir, self.c.dir / "etc"):
             path.chmod(0o755)
         self.daemon = Daemon("slurmrestd", self.argv, self.c.dir / "log" / "slurmrestd.log", self.env)
         wait_until(self.listens, "slurmrestd listens")

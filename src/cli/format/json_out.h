@@ -11,7 +11,7 @@
 #include "base/strbuf.h"
 #include "cli/base/opts.h"
 
-#define JSON_DEPTH_MAX 24
+#define JSON_DEPTH_MAX 48
 
 enum json_style {
     JSON_PRETTY,

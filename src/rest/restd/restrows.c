@@ -8,6 +8,7 @@
 #include "rest/db/restdbinfo.h"
 #include "rest/db/restdbjobs.h"
 #include "rest/db/restdbpost.h"
+#include "rest/slurm/restconf.h"
 #include "rest/slurm/restctld.h"
 #include "rest/slurm/restfigures.h"
 #include "rest/slurm/restjobchange.h"
@@ -16,6 +17,7 @@
 #include "rest/slurm/restnodes.h"
 #include "rest/slurm/restresvchange.h"
 #include "rest/slurm/restsubmit.h"
+#include "rest/slurm/restutil.h"
 
 /* Of two rows that fit a path the first one answers. */
 /* clang-format off */
@@ -26,6 +28,8 @@ const struct rest_row *const restrows[] = {
     rest_node_rows,
     rest_ctld_rows,
     rest_figure_rows,
+    rest_conf_rows,
+    rest_util_rows,
     rest_node_change_rows,
     rest_resv_change_rows,
     rest_dbdelete_rows,

@@ -341,6 +341,20 @@ static int serve_stdin(struct rest *rest)
     return r < 0 ? refuse_start("%s", err.text) : 0;
 }
 
+static int print_document(const struct rest_config *config)
+{
+    struct rest *rest = NULL;
+    struct err err = { .text = "" };
+    char *text = NULL;
+    int r = rest_new(config, &rest, &err);
+
+    if (r == 0 && rest_openapi(rest, false, &text) == 0)
+        (void)fputs(text, stdout);
+    free(text);
+    (void)rest_free(rest); /* always NULL */
+    return r == 0 && fflush(stdout) == 0 ? 0 : refuse_start("the document cannot be written");
+}
+
 static int serve_all(const struct options *o, const struct rest_config *config)
 {
     bool listens = o->n_addresses || getenv("SLURMRESTD_LISTEN");
@@ -378,13 +392,15 @@ int main(int argc, char **argv)
         r = choose_served(&o, &config);
     if (r >= 0)
         return r;
+    config.rows = restrows;
+    if (o.print_spec)
+        return print_document(&config);
     (void)log_open("slurmrestd", NULL, o.verbose ? LOG_DEBUG : LOG_INFO, false); /* stderr */
     if (conf_load(o.conf_path ? o.conf_path : conf_default_path(), CONF_CLIENT, &conf, NULL, &err) <
         0)
         return refuse_start("%s", err.text);
     (void)unsetenv("SLURM_HOSTFILE"); /* what a job asks for stands in its request */
     config.conf = conf;
-    config.rows = restrows;
     r = change_user(&o);
     if (r < 0)
         r = check_user(&o, conf);

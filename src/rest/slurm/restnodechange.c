@@ -244,9 +244,18 @@ static void delete_partition(struct rest_call *call)
         rest_failed(call, c, r, source, "Failure to delete partition %.256s", call->word);
 }
 
+/* Nodes come from slurm.conf here: the controller makes and removes none while it runs. */
+static void refuse_node_table(struct rest_call *call)
+{
+    rest_error(call, ESLURM_NOT_SUPPORTED, "slurm_create_node()",
+               "Nodes are added and removed in slurm.conf, followed by a reconfigure");
+}
+
 const struct rest_row rest_node_change_rows[] = {
     { "POST", REST_SLURM, "nodes", 0, post_nodes, false },
     { "POST", REST_SLURM, "node/{}", 0, post_node, false },
+    { "DELETE", REST_SLURM, "node/{}", 0, refuse_node_table, false },
+    { "POST", REST_SLURM, "new/node", 44, refuse_node_table, false },
     { "POST", REST_SLURM, "partitions", 45, post_partitions, false },
     { "DELETE", REST_SLURM, "partition/{}", 45, delete_partition, false },
     { 0 },

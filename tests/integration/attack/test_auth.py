@@ -222,7 +222,7 @@ def test_an_open_key_file_is_refused(make_cluster):
 @pytest.fixture
 def jwt(make_cluster):
     c, key = keyed(make_cluster, conf="AuthAltTypes=auth/jwt")
-    for path in (c.dir.parent, c.dir, c.dir / "etc", c.work):
+    for path in (c.dir, c.dir / "etc", c.work):
         path.chmod(0o755)
     c.key = bytes.fromhex(key.read_text().strip().split(":")[1])
     return c.start()

@@ -48,7 +48,7 @@ def site(build, make_cluster):
             self.log.touch()
             self.log.chmod(0o666)
             self.stack(plugstack)
-            for path in (self.c.dir.parent, self.c.dir, self.c.dir / "etc", self.c.dir / "log"):
+            for path in (self.c.dir, self.c.dir / "etc", self.c.dir / "log"):
                 path.chmod(0o755)
             self.c.work.chmod(0o777)
             return self.c.start() if start else self.c

@@ -19,7 +19,9 @@
 #include "conf/conf.h"
 #include "rest/rest.h"
 #include "rest/restauth.h"
+#include "rest/slurm/restconf.h"
 #include "rest/slurm/restctld.h"
+#include "rest/slurm/restutil.h"
 #include "rest/slurm/restfigures.h"
 #include "rest/slurm/restjobbody.h"
 #include "rest/slurm/restjobchange.h"
@@ -28,7 +30,9 @@
 #include "rest/slurm/restkeys.h"
 #include "rest/slurm/restnodechange.h"
 #include "rest/slurm/restnodes.h"
+#include "rest/restopenapi.h"
 #include "rest/restpump.h"
+#include "rest/restschema.h"
 #include "rest/restreply.h"
 #include "rest/slurm/restresvchange.h"
 #include "rest/restd/restrows.h"
@@ -380,6 +384,86 @@ static void test_keys(void **state)
     rest = rest_free(rest);
 }
 
+/* ---- bodies against the schema --------------------------------------------------------------- */
+
+static void answer_checked(struct rest_call *call)
+{
+    char *text = json_dumps(call->body, JSON_COMPACT);
+
+    json_str(&call->js, "body", text);
+    free(text);
+}
+
+static const char *ask_checked(struct rest *rest, const char *json)
+{
+    char text[2048];
+
+    (void)snprintf(text, sizeof(text),
+                   "POST /slurm/v0.0.45/job/submit" HEAD "X-SLURM-USER-TOKEN: a\r\nContent-Length: "
+                   "%zu\r\n\r\n%s",
+                   strlen(json), json);
+    return ask(rest, text);
+}
+
+static void test_schema(void **state)
+{
+    static const struct rest_row rows[] = {
+        { "POST", REST_SLURM, "job/submit", 0, answer_checked, false }, { 0 }
+    };
+    static const struct rest_row *const tables[] = { rows, NULL };
+    static const struct {
+        const char *body, *part;
+    } cases[] = {
+        { "{\"job\":{\"nosuchfield\":1,\"name\":\"x\"}}",
+          "\"description\": \"Ignoring unknown field \\\"nosuchfield\\\" of type 64 bit integer in "
+          "DATA_PARSER_JOB_DESC_MSG\",\n      \"source\": \"#\\/job\\/nosuchfield\\/\"" },
+        { "{\"job\":{\"nosuchfield\":1,\"name\":\"x\"}}",
+          "{\\\"job\\\":{\\\"name\\\":\\\"x\\\"}}" },
+        { "{\"job\":{\"name\":5,\"comment\":true}}",
+          "{\\\"name\\\":\\\"5\\\",\\\"comment\\\":\\\"true\\\"}" },
+        { "{\"job\":{\"name\":[1]}}", "Expected string but got list" },
+        { "{\"job\":{\"name\":[1]}}", "\"source\": \"#\\/job\\/name\\/\"" },
+        { "{\"job\":[]}", "Expected dictionary but got list" },
+        { "{\"job\":{\"tasks\":\"4\"}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"tasks\":\"four\"}}", "HTTP/1.1 422 " },
+        { "{\"job\":{\"tasks\":null}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"time_limit\":5}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"time_limit\":\"INFINITE\"}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"time_limit\":{\"set\":true,\"number\":5}}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"time_limit\":{\"number\":[]}}}",
+          "\"source\": \"#\\/job\\/time_limit\\/number\\/\"" },
+        { "{\"job\":{\"time_limit\":[]}}", "HTTP/1.1 422 " },
+        { "{\"job\":{\"environment\":[\"A=b\",{}]}}",
+          "\"source\": \"#\\/job\\/environment\\/1\\/\"" },
+        { "{\"job\":{\"required_nodes\":\"n1,n2\"}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"open_mode\":[\"append\"]}}", "HTTP/1.1 200 " },
+        { "{\"job\":{\"open_mode\":[\"nosuch\"]}}", "Unknown flag \\\"nosuch\\\"" },
+        { "{\"job\":{\"shared\":[\"!\"]}}", "HTTP/1.1 422 " },
+        { "{\"jobs\":[{\"name\":\"a\"},{\"x\":{}}]}",
+          "of type dictionary in DATA_PARSER_JOB_DESC_MSG" },
+        { "5", "Expected dictionary but got 64 bit integer" },
+    };
+    struct rest *rest = start(tables, true, false);
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        has(ask_checked(rest, cases[i].body), cases[i].part);
+    rest = rest_free(rest);
+}
+
+static void test_documents(void **state)
+{
+    struct rest *rest = start(restrows, true, false);
+    const char *got = ask(rest, "GET /openapi/v3" HEAD "X-SLURM-USER-TOKEN: a\r\n\r\n");
+
+    has(got, "HTTP/1.1 200 ");
+    has(got, "\"openapi\": \"3.0.3\"");
+    has(got, "\"\\/slurm\\/v0.0.42\\/jobs\\/\": {");
+    has(ask(rest, "GET /openapi.yaml" HEAD "X-SLURM-USER-TOKEN: a\r\n\r\n"), "%YAML 1.1");
+    has(ask(rest, "GET /openapi" HEAD "\r\n"), "HTTP/1.1 401 ");
+    has(ask(rest, "GET /openapi/v4" HEAD "X-SLURM-USER-TOKEN: a\r\n\r\n"), "HTTP/1.1 404 ");
+    rest = rest_free(rest);
+}
+
 static void test_refused(void **state)
 {
     assert_true(rest_link_refused(-EACCES));
@@ -393,7 +477,8 @@ int main(void)
         cmocka_unit_test(test_bodies),    cmocka_unit_test(test_errors),
         cmocka_unit_test(test_long),      cmocka_unit_test(test_gone),
         cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
-        cmocka_unit_test(test_keys),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_keys),      cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

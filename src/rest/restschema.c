@@ -1,0 +1,362 @@
+/* restschema.c - the schema of the REST API; see restschema.h */
+#include "rest/restschema.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "wire/errors.h"
+
+#define NAME_BYTES 128u
+
+extern const char restschema_text[]; /* v0.0.45.json */
+
+struct restschema {
+    json_t *document;
+};
+
+int restschema_new(struct restschema **ret)
+{
+    struct restschema *schema = calloc(1, sizeof(*schema));
+
+    if (!schema)
+        return -ENOMEM;
+    schema->document = json_loads(restschema_text, 0, NULL);
+    if (!schema->document) {
+        free(schema);
+        return -ENOMEM; /* its form is ours */
+    }
+    *ret = schema;
+    return 0;
+}
+
+struct restschema *restschema_free(struct restschema *schema)
+{
+    if (!schema)
+        return NULL;
+    json_decref(schema->document);
+    free(schema);
+    return NULL;
+}
+
+const json_t *restschema_operations(const struct restschema *schema)
+{
+    return json_object_get(schema->document, "operations");
+}
+
+const json_t *restschema_types(const struct restschema *schema)
+{
+    return json_object_get(schema->document, "schemas");
+}
+
+/* ---- which operation ------------------------------------------------------------------------- */
+
+static const char *const plugin_words[] = { "slurm", "slurmdb", "util" };
+
+/* Is "/slurm/WILD/job/{job_id}/" the plugin and path of the row? */
+static bool path_matches(const char *path, const struct rest_row *row)
+{
+    const char *plugin = plugin_words[row->plugin], *want = row->path;
+    size_t len = strlen(plugin);
+
+    if (path[0] != '/' || strncmp(path + 1, plugin, len) != 0 ||
+        strncmp(path + 1 + len, "/*/", 3) != 0)
+        return false;
+    for (path += len + 4; *path && *want; want++) {
+        if (*path != *want)
+            return false;
+        path += *path == '{' ? strcspn(path, "}") : 1;
+        want += *want == '{';
+        path += *path == '}';
+    }
+    return !*want && (!*path || strcmp(path, "/") == 0);
+}
+
+const json_t *restschema_find(const struct restschema *schema, const struct rest_row *row)
+{
+    json_t *op;
+    size_t i;
+
+    json_array_foreach(restschema_operations(schema), i, op)
+    {
+        if (strcasecmp(json_string_value(json_object_get(op, "method")), row->method) == 0 &&
+            path_matches(json_string_value(json_object_get(op, "path")), row))
+            return op;
+    }
+    return NULL;
+}
+
+/* ---- checking a body ------------------------------------------------------------------------- */
+
+struct checking {
+    const struct restschema *schema;
+    struct rest_call *call;
+    struct strbuf place; /* "#/job/" */
+    const char *name;    /* of the schema that we are in */
+};
+
+static const char *type_words(const json_t *value)
+{
+    switch (json_typeof(value)) {
+    case JSON_OBJECT:
+        return "dictionary";
+    case JSON_ARRAY:
+        return "list";
+    case JSON_STRING:
+        return "string";
+    case JSON_INTEGER:
+        return "64 bit integer";
+    case JSON_REAL:
+        return "floating point number";
+    case JSON_TRUE:
+    case JSON_FALSE:
+        return "boolean";
+    case JSON_NULL:
+        return "null";
+    }
+    return "null";
+}
+
+static bool check_type(struct checking *c, const json_t *type, json_t *parent, const char *key,
+                       json_t *value);
+
+static bool refuse_value(struct checking *c, const json_t *value, const char *wanted)
+{
+    rest_error(c->call, ESLURM_REST_FAIL_PARSING, strbuf_str(&c->place), "Expected %s but got %s",
+               wanted, type_words(value));
+    c->call->status = rest_status_of(ESLURM_REST_INVALID_QUERY); /* it could be read */
+    return false;
+}
+
+static void warn_unknown(struct checking *c, const char *key, const json_t *value)
+{
+    char parser[NAME_BYTES];
+    size_t n = 0;
+
+    for (const char *p = c->name; *p && n + 1 < sizeof(parser); p++)
+        parser[n++] = (char)toupper((unsigned char)*p);
+    parser[n] = '\0';
+    strbuf_addf(&c->place, "%.128s/", key);
+    rest_warning(c->call, strbuf_str(&c->place),
+                 "Ignoring unknown field \"%.128s\" of type %s in DATA_PARSER_%s", key,
+                 type_words(value), parser);
+}
+
+static void cut_place(struct checking *c, size_t len)
+{
+    c->place.len = len;
+    if (c->place.buf)
+        c->place.buf[len] = '\0';
+}
+
+/* The type of a field; NULL: there is none. */
+static const json_t *field_type(const json_t *fields, const char *key)
+{
+    const json_t *type = json_object_get(fields, key);
+    char required[NAME_BYTES];
+
+    if (type || key[0] == '*')
+        return key[0] == '*' ? NULL : type;
+    (void)snprintf(required, sizeof(required), "*%s", key); /* cut: not there either */
+    return json_object_get(fields, required);
+}
+
+static bool check_object(struct checking *c, const json_t *fields, json_t *value)
+{
+    size_t len = c->place.len;
+    const char *key;
+    json_t *member;
+    void *next;
+
+    if (!json_is_object(value))
+        return refuse_value(c, value, "dictionary");
+    json_object_foreach_safe(value, next, key, member)
+    {
+        const json_t *type = field_type(fields, key);
+        bool ok = true;
+
+        if (type) {
+            strbuf_addf(&c->place, "%s/", key);
+            ok = check_type(c, type, value, key, member);
+        } else {
+            warn_unknown(c, key, member);
+            (void)json_object_del(value, key); /* it is there */
+        }
+        cut_place(c, len);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+static bool check_items(struct checking *c, const json_t *type, json_t *list)
+{
+    size_t len = c->place.len, i;
+    json_t *item;
+
+    json_array_foreach(list, i, item)
+    {
+        bool ok;
+
+        strbuf_addf(&c->place, "%zu/", i);
+        ok = check_type(c, type, list, NULL, item);
+        cut_place(c, len);
+        if (!ok)
+            return false;
+    }
+    return true;
+}
+
+/* One or more words of a list, in any case. */
+static bool check_words(struct checking *c, const json_t *words, const json_t *value)
+{
+    json_t *word, *item;
+    size_t i;
+
+    if (json_is_string(value)) {
+        json_array_foreach(words, i, word)
+        {
+            if (strcmp(json_string_value(word), "!") != 0 &&
+                strcasecmp(json_string_value(word), json_string_value(value)) == 0)
+                return true;
+        }
+        rest_error(c->call, ESLURM_REST_FAIL_PARSING, strbuf_str(&c->place),
+                   "Unknown flag \"%.128s\"", json_string_value(value));
+        c->call->status = rest_status_of(ESLURM_REST_INVALID_QUERY);
+        return false;
+    }
+    if (!json_is_array(value))
+        return refuse_value(c, value, "list");
+    json_array_foreach(value, i, item)
+    {
+        if (!json_is_string(item) || !check_words(c, words, item))
+            return json_is_string(item) ? false : refuse_value(c, item, "string");
+    }
+    return true;
+}
+
+/* A number or truth where a text belongs becomes one. */
+static bool check_text(struct checking *c, json_t *parent, const char *key, const json_t *value)
+{
+    char text[64];
+
+    if (json_is_string(value))
+        return true;
+    if (json_is_integer(value))
+        (void)snprintf(text, sizeof(text), "%lld", (long long)json_integer_value(value)); /* fits */
+    else if (json_is_real(value))
+        (void)snprintf(text, sizeof(text), "%g", json_real_value(value)); /* fits */
+    else if (json_is_boolean(value))
+        (void)snprintf(text, sizeof(text), "%s", json_is_true(value) ? "true" : "false");
+    else
+        return refuse_value(c, value, "string");
+    if (key)
+        (void)json_object_set_new(parent, key, json_string(text)); /* else the number stays */
+    return true;
+}
+
+static bool is_numeric(const char *text)
+{
+    char *end = NULL;
+
+    if (!text[0] || isspace((unsigned char)text[0]))
+        return false;
+    (void)strtod(text, &end); /* whether it is one is all that matters */
+    return !*end;
+}
+
+static bool check_scalar(struct checking *c, const char *type, json_t *parent, const char *key,
+                         const json_t *value)
+{
+    switch (type[0]) {
+    case 's':
+        return check_text(c, parent, key, value);
+    case 'b':
+        return json_is_boolean(value) || json_is_integer(value) || json_is_string(value) ||
+               refuse_value(c, value, "boolean");
+    default:
+        if (json_is_number(value) || json_is_boolean(value) ||
+            (json_is_string(value) && is_numeric(json_string_value(value))))
+            return true;
+        return refuse_value(c, value, type[0] == 'i' ? "integer" : "number");
+    }
+}
+
+static bool is_wrapper(const char *name)
+{
+    size_t len = strlen(name), tail = strlen("_no_val_struct");
+
+    return len > tail && strcmp(name + len - tail, "_no_val_struct") == 0;
+}
+
+/* Another schema.  A wrapper is also a number, or a text that its field knows to read. */
+static bool check_named(struct checking *c, const char *name, json_t *parent, const char *key,
+                        json_t *value)
+{
+    const json_t *type = json_object_get(restschema_types(c->schema), name);
+    const char *outer = c->name;
+    bool ok;
+
+    if (is_wrapper(name) && (json_is_number(value) || json_is_string(value)))
+        return true;
+    if (json_is_object(type))
+        c->name = name;
+    ok = !type || check_type(c, type, parent, key, value);
+    c->name = outer;
+    return ok;
+}
+
+static bool check_list(struct checking *c, const char *item, json_t *parent, json_t *value)
+{
+    json_t *type;
+    bool ok;
+
+    (void)parent;
+    if (json_is_string(value) && item[0] == 's')
+        return true; /* at commas */
+    if (!json_is_array(value))
+        return refuse_value(c, value, "list");
+    type = json_string(item);
+    ok = !type || check_items(c, type, value);
+    json_decref(type);
+    return ok;
+}
+
+static bool check_type(struct checking *c, const json_t *type, json_t *parent, const char *key,
+                       json_t *value)
+{
+    const char *text = json_string_value(type);
+
+    if (json_is_null(value))
+        return true;
+    if (json_is_object(type))
+        return check_object(c, type, value);
+    if (json_is_array(type))
+        return check_words(c, type, value);
+    text += text[0] == '!';
+    if (text[0] == '@')
+        return check_named(c, text + 1, parent, key, value);
+    if (strncmp(text, "[]", 2) == 0)
+        return check_list(c, text + 2, parent, value);
+    return check_scalar(c, text, parent, key, value);
+}
+
+bool restschema_check(const struct restschema *schema, struct rest_call *call)
+{
+    const json_t *op = restschema_find(schema, call->row);
+    const char *body = op ? json_string_value(json_object_get(op, "body")) : NULL;
+    struct checking c = { .schema = schema, .call = call, .name = "" };
+    bool ok;
+
+    if (!body || !call->body)
+        return true;
+    strbuf_add(&c.place, "#/");
+    ok = check_named(&c, body, NULL, NULL, call->body);
+    strbuf_done(&c.place);
+    return ok;
+}
