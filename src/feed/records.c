@@ -234,14 +234,36 @@ static void fill_licenses(struct feed *f, const char *text)
     f->job.licenses_any = list.any;
 }
 
+uint32_t feed_throttle(const Pst__JobRecord *r)
+{
+    if (r->array_tasks)
+        return array_throttle(r->array_tasks);
+    return r->has_array_job_id && r->has_array_task_throttle ? r->array_task_throttle : 0;
+}
+
+bool feed_throttled(const struct cluster *c, const Pst__JobRecord *r)
+{
+    uint32_t most = feed_throttle(r);
+
+    return most && cluster_array_tally(c, r->array_job_id).running >= most;
+}
+
+size_t feed_array_waiting(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids)
+{
+    struct array_tally tally = cluster_array_tally(c, array_job_id);
+    size_t n = cluster_array_parts(c, array_job_id, ret_ids);
+
+    /* Tasks that wait in records of their own were started once, or were changed alone. */
+    return tally.living - tally.running <= n ? n : cluster_array_jobs(c, array_job_id, ret_ids);
+}
+
 int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r)
 {
     if (het_is(r))
         return het_eligible_at(c, r);
     if (job_is_held(r) || r->dependency || job_has_flag(r, JOB_FLAG(COMPLETING)))
         return INT64_MAX;
-    if (job_is_array(r) && array_throttle(r->array_tasks) &&
-        cluster_array_tally(c, r->array_job_id).running >= array_throttle(r->array_tasks))
+    if (feed_throttled(c, r))
         return INT64_MAX;
     return r->has_begin_us ? r->begin_us : 0;
 }

@@ -101,6 +101,13 @@ struct feed {
 struct feed *feed_of_name(enum feed_kind kind, const char *name);
 void feed_release(struct feed *f); /* NULL is a no-op */
 
+/* How many tasks of its array run at a time, 0 = any number: it holds for tasks with a record of
+ * their own, too. */
+uint32_t feed_throttle(const Pst__JobRecord *r);
+/* Do so many run? */
+bool feed_throttled(const struct cluster *c, const Pst__JobRecord *r);
+/* Ids of the records of an array among which all are that wait; *ret_ids borrowed. */
+size_t feed_array_waiting(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids);
 /* From when on a pending job may start; INT64_MAX: not until something else changes. */
 int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r);
 /* f->job, but for eligible_us. */

@@ -175,6 +175,8 @@ const char *ids_mistake(const char *text)
         return "HetJob component must not be an empty string";
     if (*rest == '.' && !rest[1])
         return "StepID must not be an empty string";
+    if (*rest == '.')
+        return "StepID includes unexpected non-numeric characters";
     return "JobID includes unexpected non-numeric characters";
 }
 

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "cli/base/ids.h"
 #include "cli/format/json_job.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
@@ -264,6 +265,17 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     return r;
 }
 
+/* A number followed by no step, or by one in a form that steps have; else it is an SLUID. */
+static bool names_steps(const char *name)
+{
+    size_t digits = strspn(name, "0123456789");
+    uint32_t step;
+
+    if (!digits)
+        return *name == 's' && strlen(name) > 13;
+    return name[digits] != '.' || step_parse(name + digits + 1, &step) == 0;
+}
+
 static void show_steps(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
@@ -271,11 +283,9 @@ static void show_steps(struct scontrol *s, const char *name)
     struct query_info info = { 0 };
     int r;
 
-    if (name && strspn(name, "0123456789") == 0 && !(*name == 's' && strlen(name) > 13)) {
-        scontrol_fail(s,
-                      "scontrol: error: scontrol_print_step: slurm_get_job_steps(%s) failed: "
-                      "JobID can not be zero",
-                      name);
+    if (name && !names_steps(name)) {
+        scontrol_fail(s, "scontrol: error: scontrol_print_step: slurm_get_job_steps(%s) failed: %s",
+                      name, ids_mistake(name));
         return;
     }
     if (!take_ids(&w, name, "slurm_get_job_steps", "scontrol_print_step"))

@@ -24,6 +24,7 @@
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
 #include "ctld/core/service.h"
+#include "feed/records.h"
 #include "fieldlists.h"
 #include "fields.h"
 
@@ -122,14 +123,19 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         delay_start(ctld, j->rec, set, end->by_command);
 }
 
-/* A task of j's array ended: the throttle may let one more go. */
-static void array_next(struct ctld *ctld, const struct job *j)
+void lifecycle_array_turn(struct ctld *ctld, const struct job *j)
 {
-    struct job *array =
-        j->rec->has_array_job_id ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
+    const uint32_t *ids;
+    size_t n = j->rec->has_array_job_id
+                   ? feed_array_waiting(ctld->cluster, j->rec->array_job_id, &ids)
+                   : 0;
 
-    if (array && job_is_array(array->rec) && job_is_pending(array->rec))
-        feed_job(ctld, array);
+    for (size_t i = 0; i < n; i++) {
+        struct job *one = cluster_job(ctld->cluster, ids[i]);
+
+        if (one && one != j && job_is_pending(one->rec) && feed_throttle(one->rec))
+            feed_job(ctld, one);
+    }
 }
 
 /* A component that ended before the others comes back with them. */
@@ -500,7 +506,7 @@ uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend)
 static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     (void)lsn;
-    array_next(ctld, j);
+    lifecycle_array_turn(ctld, j);
 }
 
 const struct ctld_service lifecycle_service = {

@@ -68,6 +68,8 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
         steps_await(cluster_step(j, STEP_EXTERN));
     if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */
         feed_job(ctld, cluster_job(ctld->cluster, st->proposed));
+    if (feed_throttled(ctld->cluster, j->rec)) /* the others wait from now on */
+        lifecycle_array_turn(ctld, j);
     if (job_waits_for_prolog(j->rec))
         hooks_prolog(ctld, j, lsn);
     else if (het_runs_script(j->rec))

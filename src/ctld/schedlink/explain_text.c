@@ -15,6 +15,7 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/resv/resv.h"
+#include "feed/records.h"
 #include "model/array.h"
 #include "model/words/names.h"
 
@@ -133,7 +134,7 @@ static bool kept_back(struct explain_made *m)
 {
     const Pst__JobRecord *r = m->t->job->rec;
     const char *id = m->reply.id_text;
-    uint32_t throttle = r->array_tasks ? array_throttle(r->array_tasks) : 0;
+    uint32_t throttle = feed_throttle(r);
 
     if (job_is_held(r) && r->has_held_by_user && r->held_by_user)
         set_release(

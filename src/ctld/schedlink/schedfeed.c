@@ -145,8 +145,11 @@ static void note_reason(const struct ctld *ctld, struct job *j)
 
     if (r->dependency || (leader && leader->rec->dependency))
         SET(r, pend_reason, PST__JOB_REASON__REASON_DEPENDENCY);
-    else if (!job_is_held(r) && job_is_array(r))
+    else if (!job_is_held(r) && feed_throttled(ctld->cluster, r) &&
+             r->pend_reason != PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT) {
         SET(r, pend_reason, PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT);
+        views_mark_job(ctld->views, j); /* another task's start is no change of its record */
+    }
 }
 
 /* Take the partitions that keep the job out off what the scheduler is told.  Return false when none

@@ -107,11 +107,30 @@ static void refuse_throttle(struct update *u, uint32_t job_id)
         r->text = NULL;
 }
 
+/* It holds for tasks that have ended as well: they may be requeued. */
+static void throttle_ended(struct update *u, uint32_t job_id)
+{
+    const struct job *j = cluster_job(u->ctld->cluster, job_id);
+    Pst__Transaction *tx;
+    uint64_t lsn;
+
+    if (!u->req->set || !u->req->set->has_array_task_throttle || !j || !job_is_ended(j->rec) ||
+        !j->rec->has_array_job_id)
+        return;
+    tx = tx_new(core_now());
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id), array_task_throttle,
+        u->req->set->array_task_throttle);
+    lsn = core_commit(u->ctld, tx);
+    if (lsn) /* disk full: it keeps what it had */
+        u->lsn = lsn;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     const struct job_change as_sent = { .ctld = u->ctld, .cmd = u->cmd, .req = u->req };
     struct job *j = ref->job;
     uint32_t id;
+    int code;
 
     strbuf_reset(&u->messages);
     free(u->tasks);
@@ -146,7 +165,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
         return;
     }
     id = j->rec->job_id;
-    add_result(u, filter_and_apply(u, j), id);
+    code = filter_and_apply(u, j);
+    if (code == ESLURM_JOB_FINISHED)
+        throttle_ended(u, id);
+    add_result(u, code, id);
 }
 
 /* The leader's id is that of all components; only the leader waits for other jobs. */

@@ -120,11 +120,28 @@ static bool take_stranger(struct verify *v, uint32_t job_id)
     return false;
 }
 
+/* The throttle of j's array may have room, or be reached: what is true of others changed, maybe. */
+static void tell_array(struct verify *v, const struct job *j)
+{
+    const uint32_t *ids;
+    size_t n = feed_array_waiting(v->cluster, j->rec->array_job_id, &ids);
+
+    for (size_t i = 0; i < n; i++) {
+        struct job *other = cluster_job(v->cluster, ids[i]);
+        bool itself = ids[i] == j->rec->array_job_id; /* told anew whenever a task left it */
+
+        if (!other || other == j || !job_is_pending(other->rec))
+            continue;
+        if ((itself && job_is_array(other->rec)) ||
+            is_known(v, other) != (feed_eligible_at(v->cluster, other->rec) != INT64_MAX))
+            tell_pending(v, other);
+    }
+}
+
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
 {
     struct verify *v = ctx;
     struct feed *f;
-    struct job *array;
 
     if (!v->loud)
         return;
@@ -144,9 +161,8 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
         f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
         tell_sched(v, f);
     }
-    array = j->rec->has_array_job_id ? cluster_job(v->cluster, j->rec->array_job_id) : NULL;
-    if (array && array != j && job_is_array(array->rec) && job_is_pending(array->rec))
-        tell_job(v, array); /* its throttle may have room, or be reached */
+    if (j->rec->has_array_job_id)
+        tell_array(v, j);
 }
 
 static void on_job_gone(void *ctx, struct job *j)
