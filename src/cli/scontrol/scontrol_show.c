@@ -165,6 +165,8 @@ static void show_jobs(struct scontrol *s, const char *name)
     if (!take_one_job(&w, zero ? NULL : name))
         return;
     filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
+    if (w.ids.n && w.ids.ids[0].has_het) /* is the job there, if not that component? */
+        filter_add_number(&filter.job_ids, &filter.n_job_ids, w.ids.ids[0].job_id);
     request.jobs = &filter;
     if (s->json.wanted)
         begin_json(&w, "jobs");

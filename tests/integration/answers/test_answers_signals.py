@@ -73,7 +73,7 @@ def test_alarm(c):
     assert end(p) == (0, "", "")
 
 
-# sub-1.26, sub-1.28: SIGTERM and SIGINT give the allocation back, and the command ends when it likes
+# sub-1.26, sub-1.28, life-3.4: SIGTERM and SIGINT give the allocation back, and the command ends when it likes
 @pytest.mark.parametrize("sig", [signal.SIGTERM, signal.SIGINT])
 def test_salloc_gives_back(c, sig):
     p = started(c, "salloc", "-n1", "bash", "-c", "trap '' INT; touch on; sleep 2; echo end")
@@ -93,7 +93,7 @@ def test_salloc_hangup(c):
     assert rc in (0, 1) and re.search(r"\nsalloc: Relinquishing job allocation \d+\n$", err), err
 
 
-# sub-5.9: Ctrl-C of those who wait; res-7.50: SIGINT to salloc without a terminal
+# sub-5.9, life-3.7: Ctrl-C of those who wait; res-7.50: SIGINT to salloc without a terminal
 @pytest.mark.parametrize("command,terminal,said", [
     ("srun", True, r"srun: Job allocation \d+ has been revoked\n"),
     ("srun", False, r"srun: Job allocation \d+ has been revoked\n"),
