@@ -2,7 +2,6 @@
  *
  * Owns the option table and the struct squeue that it fills; the work is in squeue_list.c and
  * squeue_watch.c. */
-#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,25 +79,12 @@ static int take_list(void *at, const struct opt *opt, const char *arg, struct er
     return jobfilter_take_users(&q->filter, opt, arg, err);
 }
 
-/* A component stands for the whole job here, so that "7+" names it as "7+1" does. */
-static void drop_bare_plus(char *list)
-{
-    char *to = list;
-
-    for (const char *p = list; *p; p++)
-        if (*p != '+' || !isdigit((unsigned char)*list) || (p[1] && p[1] != ','))
-            *to++ = *p;
-    *to = '\0';
-}
-
 static int set_ids(struct squeue *q, const char *arg, struct err *err)
 {
-    _cleanup_free_ char *list = xstrdup_or_die(arg);
     struct filter_ids *ids = &q->filter.ids;
 
-    drop_bare_plus(list);
     filter_ids_done(ids);
-    if (filter_parse_ids(list, ids, err) < 0)
+    if (filter_parse_ids(arg, ids, err) < 0)
         return CLI_EXIT_FAILED;
     if (!ids->n) /* a list of no job selects none */
         ids->ids[ids->n++] = (struct ids){ .job_id = SQUEUE_NO_JOB };
