@@ -104,7 +104,7 @@ def test_same_as_sbatch(rest, shared, fields, options):
     twin = shared.sbatch("-H", "-D", "/tmp", *options, script="true")
 
     def text(number):
-        said = re.sub(rf"([=-]){number}\b", r"\1N", shared.run("scontrol", "show", "job", str(number)).out)
+        said = re.sub(rf"(JobId=|slurm-|o-){number}\b", r"\1N", shared.run("scontrol", "show", "job", str(number)).out)
         said = re.sub(r"(SubmitTime|EligibleTime|StartTime|AccrueTime|LastSchedEval|EndTime|JobId|SLUID)=\S+", r"\1", said)
         said = re.sub(r"\b(Command|SubmitLine|AllocNode:Sid|AdminComment)=.*", "", said)
         return [line.strip() for line in said.splitlines() if line.strip()]
