@@ -15,6 +15,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -29,6 +30,7 @@
 
 #define QUERY_WORDS_MAX 256u
 #define PIECE_BYTES (256u * 1024) /* an answer is sent once so much has gathered */
+#define LONG_NICE 10
 #define SENT_AT_ONCE (64u * 1024)
 
 struct request {
@@ -187,10 +189,20 @@ int rest_flush(struct rest_call *call)
     return restout_put(call->out, call->js.out);
 }
 
+/* A long list takes a moment anyway.  Its threads give way to the srun of another user on this
+ * host; on Linux the value is a thread's own. */
+static void give_way(void)
+{
+    errno = 0;
+    if (nice(LONG_NICE) == -1 && errno)
+        return; /* goes on as it is */
+}
+
 static void *make_long_answer(void *arg)
 {
     struct request *q = arg;
 
+    give_way();
     make_answer(q);
     restout_end(q->out, q->answer.failed ? -ENOMEM : 0);
     return NULL;
@@ -225,6 +237,7 @@ static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *con
     }
     if (restout_wait(q->out)) /* it became a short one */
         return send_answer(q, conn);
+    give_way();
     return queue_and_drop(
         conn, q->call.status, type_of(q),
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SENT_AT_ONCE, read_piece, q, NULL));

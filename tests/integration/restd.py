@@ -13,6 +13,7 @@ import subprocess
 from conftest import Daemon, free_ports, program, wait_until
 
 V = "v0.0.45"
+MAY_BE_NULL = {"job_resources", "results"}  # so recorded
 
 
 class Restd:
@@ -84,3 +85,48 @@ def run_once(cluster, text, *options, env=None):
     return subprocess.run([program("slurmrestd"), "-f", str(cluster.conf), *options], input=text, capture_output=True, text=True,
                           timeout=30, env={**cluster.env, "SLURMRESTD_SECURITY": "disable_user_check", **(env or {}),
                                            "PATH": os.environ["PATH"]})
+
+
+def problems(document, schema, value, place):
+    """What in value does not keep to the schema."""
+    if "$ref" in schema:
+        yield from problems(document, document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], value, place)
+    elif schema["type"] == "object":
+        if not isinstance(value, dict):
+            yield f"{place}: {value!r} is no object"
+            return
+        for key in schema.get("required", []):
+            if "/" not in key and key not in value:
+                yield f"{place}: no {key}"
+        for key, inner in value.items():
+            if key not in schema["properties"]:
+                yield f"{place}: {key} is not in the schema"
+            elif inner is not None or key not in MAY_BE_NULL:
+                yield from problems(document, schema["properties"][key], inner, f"{place}/{key}")
+    elif schema["type"] == "array":
+        if not isinstance(value, list):
+            yield f"{place}: {value!r} is no list"
+            return
+        for i, inner in enumerate(value):
+            yield from problems(document, schema["items"], inner, f"{place}/{i}")
+    elif not isinstance(value, {"string": str, "boolean": bool, "integer": int, "number": (int, float)}[schema["type"]]) or (
+            schema["type"] == "integer" and isinstance(value, bool)):
+        yield f"{place}: {value!r} is no {schema['type']}"
+    elif value not in schema.get("enum", [value]):
+        yield f"{place}: {value!r} is none of the words"
+
+
+def check(rest, document, path, **options):
+    """The answer, which keeps to the OpenAPI document."""
+    path = path if path.startswith("/") else f"/slurm/{V}/{path}"
+    status, answer = rest.get(path, **options)
+    known = document["paths"]
+    op = next(p for p in known if fits(p, path.split("?")[0]) and "get" in known[p])
+    schema = known[op]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
+    assert list(problems(document, schema, answer, "#")) == [], path
+    return answer
+
+
+def fits(pattern, path):
+    want, have = pattern.strip("/").split("/"), path.strip("/").split("/")
+    return len(want) == len(have) and all(w == h or w.startswith("{") for w, h in zip(want, have))

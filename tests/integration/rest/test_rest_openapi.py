@@ -6,14 +6,13 @@ import sys
 import pytest
 
 from conftest import ROOT
-from restd import Restd, V
+from restd import Restd, V, check
 
 sys.path.insert(0, str(ROOT / "tests"))
 from openapi_lines import lines  # noqa: E402
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nLicenses=matlab:10"}
 PUBLISHED = (ROOT / "tests/golden/rest/openapi-v0.0.45.txt").read_text().splitlines()
-MAY_BE_NULL = {"job_resources", "results"}  # so recorded
 MISSING = ROOT / "tests/golden/rest/not_served.txt"  # only gets shorter
 
 
@@ -47,49 +46,6 @@ def test_document(document):
     assert "post" not in document["paths"]["/slurm/v0.0.44/partitions/"] and "get" in document["paths"]["/slurm/v0.0.42/partitions/"]
     ids = [op["operationId"] for methods in document["paths"].values() for op in methods.values()]
     assert len(ids) == len(set(ids))
-
-
-def problems(document, schema, value, place):
-    """What in value does not keep to the schema."""
-    if "$ref" in schema:
-        yield from problems(document, document["components"]["schemas"][schema["$ref"].rsplit("/", 1)[1]], value, place)
-    elif schema["type"] == "object":
-        if not isinstance(value, dict):
-            yield f"{place}: {value!r} is no object"
-            return
-        for key in schema.get("required", []):
-            if "/" not in key and key not in value:
-                yield f"{place}: no {key}"
-        for key, inner in value.items():
-            if key not in schema["properties"]:
-                yield f"{place}: {key} is not in the schema"
-            elif inner is not None or key not in MAY_BE_NULL:
-                yield from problems(document, schema["properties"][key], inner, f"{place}/{key}")
-    elif schema["type"] == "array":
-        if not isinstance(value, list):
-            yield f"{place}: {value!r} is no list"
-            return
-        for i, inner in enumerate(value):
-            yield from problems(document, schema["items"], inner, f"{place}/{i}")
-    elif not isinstance(value, {"string": str, "boolean": bool, "integer": int, "number": (int, float)}[schema["type"]]) or (
-            schema["type"] == "integer" and isinstance(value, bool)):
-        yield f"{place}: {value!r} is no {schema['type']}"
-    elif value not in schema.get("enum", [value]):
-        yield f"{place}: {value!r} is none of the words"
-
-
-def check(rest, document, path, **options):
-    status, answer = rest.get(f"/slurm/{V}/{path}", **options)
-    known = document["paths"]
-    op = next(p for p in known if fits(p, f"/slurm/{V}/{path.split('?')[0]}") and "get" in known[p])
-    schema = known[op]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
-    assert list(problems(document, schema, answer, "#")) == [], path
-    return answer
-
-
-def fits(pattern, path):
-    want, have = pattern.strip("/").split("/"), path.strip("/").split("/")
-    return len(want) == len(have) and all(w == h or w.startswith("{") for w, h in zip(want, have))
 
 
 @pytest.mark.parametrize("path", ["ping/", "diag/", "licenses/", "nodes/", "node/node1", "partitions/", "partition/main", "reservations/",

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from restd import Restd, V
+from restd import Restd, V, check
 
 DB = f"/slurmdb/{V}/"
 CLUSTER = {"nodes": 1,
@@ -32,6 +32,23 @@ def store(shared):
     mgr(shared, "-i", "modify", "user", "sys", "set", "adminlevel=operator")
     with Restd(shared) as rest:
         yield rest
+
+
+@pytest.mark.parametrize("path", [
+    "accounts/?WithAssociations=true&WithCoordinators=true", "account/physics", "users/?with_assocs&with_coords&with_wckeys", "user/bin",
+    "associations/", "association/?user=bin", "qos/", "qos/high", "clusters/", "cluster/test", "tres/", "wckeys/", "wckey/1",
+    "instances/", "config", "ping/"])
+def test_answers_keep_to_the_document(store, path):
+    check(store, store.get("/openapi/v3")[1], DB + path)
+
+
+def test_jobs_keep_to_the_document(store, shared):
+    job = shared.sbatch("-A", "physics", "--uid=bin", "--comment=c", "-D", "/tmp", "-o", "/dev/null", wrap="srun true; exit 5")
+    shared.wait_end(job)
+    shared.wait_sacct(job, "FAILED")
+    document = store.get("/openapi/v3")[1]
+    assert check(store, document, f"{DB}job/{job}")["jobs"][0]["steps"]
+    assert check(store, document, f"{DB}jobs/?users=bin")["jobs"]
 
 
 @pytest.mark.parametrize("path, key, words", [

@@ -1,0 +1,111 @@
+"""REST while a long queue stands: requests a second over kept connections, the whole list, and what lists cost others."""
+
+import json
+import os
+import subprocess
+import threading
+import time
+import urllib.request
+
+from benchlib import Span, emit, rss_kib
+from clusters import free_ports
+from workloads import latency, timed_loop
+
+V = "/slurm/v0.0.45"
+CONF = "AuthAltTypes=auth/jwt\n"
+JOB = {"script": "#!/bin/sh\n/bin/true\n",
+       "job": {"name": "rest", "current_working_directory": "/tmp", "environment": ["PATH=/usr/bin:/bin"], "hold": True, "tasks": 1,
+               "time_limit": 10, "memory_per_node": 1, "standard_output": "/dev/null"}}
+
+
+class Server:
+    """slurmrestd beside a cluster, as long as the block lasts."""
+
+    def __init__(self, cluster, program):
+        self.port = free_ports(1)[0]
+        env = {**cluster.env, "SLURMRESTD_SECURITY": "disable_user_check"}
+        self.token = subprocess.run([cluster.bin("scontrol"), "token", "lifespan=36000"], env=cluster.env, check=True, capture_output=True,
+                                    text=True).stdout.strip().split("=", 1)[1]
+        self.process = subprocess.Popen([program, f"127.0.0.1:{self.port}"], env=env, stderr=subprocess.DEVNULL)
+
+    def __enter__(self):
+        deadline = time.monotonic() + 10
+        while True:
+            try:
+                self.get("/ping/")
+                return self
+            except OSError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.02)
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def get(self, path):
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}{V}{path}", headers={"X-SLURM-USER-TOKEN": self.token})
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            return answer.read()
+
+
+def rate_row(cluster, server, driver, what, n, *options):
+    argv = [driver, "-p", str(server.port), "-t", server.token, "-n", str(n), "-c", "8", *options]
+    with Span(cluster) as span:
+        r = subprocess.run(argv, capture_output=True, text=True, check=True)
+    said = json.loads(r.stdout)
+    if said["bad"]:
+        raise RuntimeError(f"bench_http: {said['bad']} of {n} requests failed")
+    return emit(bench="rest", what=what, cluster=cluster.label, n=n, per_s=said["per_s"], cpu_ms=span.cpu_s / n * 1e3)
+
+
+def list_row(cluster, server, n, samples):
+    times, size, before = [], 0, rss_kib(server.process.pid)
+    for _ in range(samples):
+        t0 = time.monotonic()
+        size = len(server.get("/jobs/"))
+        times.append(time.monotonic() - t0)
+    with Span(cluster) as span:
+        pass
+    return latency("rest", "GET jobs/, all of them", cluster, times, 0, span, queued=n, bytes=size,
+                   mib_beyond=(rss_kib(server.process.pid) - before) / 1024)
+
+
+def with_lists(server, clients, work):
+    """Run work() while threads list all jobs without end; gives (its result, lists a second)."""
+    stop, counts = threading.Event(), [0] * clients
+
+    def loop(i):
+        while not stop.is_set():
+            server.get("/jobs/")
+            counts[i] += 1
+
+    threads = [threading.Thread(target=loop, args=(i,)) for i in range(clients)]
+    t0 = time.monotonic()
+    for t in threads:
+        t.start()
+    try:
+        return work(), sum(counts) / (time.monotonic() - t0)
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+
+
+def w_rest(cluster, build, driver, n, quick):
+    """Only ours: the peer's REST server is not in Debian's build of 22.05 in this form."""
+    program, one = os.path.join(build, "src", "rest", "slurmrestd"), cluster.ids[0]
+    srun, count = ["srun", "-n1", "--mem=1", "true"], 10 if quick else 20
+    with Server(cluster, program) as server:
+        rows = [rate_row(cluster, server, driver, "GET job/{id}, 8 clients", 2000 if quick else 50000, "-u", f"{V}/job/{one}"),
+                rate_row(cluster, server, driver, "GET ping/, 8 clients", 2000 if quick else 50000, "-u", f"{V}/ping/"),
+                list_row(cluster, server, n, 2 if quick else 5)]
+        with Span(cluster) as span:
+            times, failed = timed_loop(cluster, count, srun)
+        rows.append(latency("rest", "srun true, quiet", cluster, times, failed, span, queued=n))
+        with Span(cluster) as span:
+            (times, failed), lists = with_lists(server, 32, lambda: timed_loop(cluster, count, srun))
+        rows.append(latency("rest", "srun true, 32 clients that list all", cluster, times, failed, span, queued=n, lists_per_s=lists))
+        rows.append(rate_row(cluster, server, driver, "POST job/submit, 8 clients", 500 if quick else 20000, "-m", "POST",
+                             "-u", f"{V}/job/submit", "-b", json.dumps(JOB)))
+    return rows
