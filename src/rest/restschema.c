@@ -98,6 +98,7 @@ struct checking {
     struct rest_call *call;
     struct strbuf place; /* "#/job/" */
     const char *name;    /* of the schema that we are in */
+    size_t index;        /* of the item of a list that we are at */
 };
 
 static const char *type_words(const json_t *value)
@@ -204,6 +205,7 @@ static bool check_items(struct checking *c, const json_t *type, json_t *list)
         bool ok;
 
         strbuf_addf(&c->place, "%zu/", i);
+        c->index = i;
         ok = check_type(c, type, list, NULL, item);
         cut_place(c, len);
         if (!ok)
@@ -240,6 +242,20 @@ static bool check_words(struct checking *c, const json_t *words, const json_t *v
     return true;
 }
 
+/* Put a better value in place of the one that we are at.  Without memory a list or an object cannot
+ * take it, and the old one would be misread: the request ends. */
+static bool put_value(struct checking *c, json_t *parent, const char *key, json_t *better)
+{
+    int r = !better || !parent ? -1
+            : key              ? json_object_set_new(parent, key, better)
+                               : json_array_set_new(parent, c->index, better);
+
+    if (r == 0)
+        return true;
+    rest_error(c->call, EPST_BUSY, strbuf_str(&c->place), "Out of memory");
+    return false;
+}
+
 /* A number or truth where a text belongs becomes one. */
 static bool check_text(struct checking *c, json_t *parent, const char *key, const json_t *value)
 {
@@ -255,19 +271,50 @@ static bool check_text(struct checking *c, json_t *parent, const char *key, cons
         (void)snprintf(text, sizeof(text), "%s", json_is_true(value) ? "true" : "false");
     else
         return refuse_value(c, value, "string");
-    if (key)
-        (void)json_object_set_new(parent, key, json_string(text)); /* else the number stays */
-    return true;
+    return put_value(c, parent, key, json_string(text));
 }
 
-static bool is_numeric(const char *text)
+static bool check_truth(struct checking *c, json_t *parent, const char *key, const json_t *value)
+{
+    static const char *const yes[] = { "true", "yes", "1" }, *const no[] = { "false", "no", "0" };
+    const char *text = json_string_value(value);
+
+    if (json_is_boolean(value) || json_is_integer(value))
+        return true;
+    for (size_t i = 0; text && i < ARRAY_SIZE(yes); i++)
+        if (strcasecmp(text, yes[i]) == 0 || strcasecmp(text, no[i]) == 0)
+            return put_value(c, parent, key, json_boolean(strcasecmp(text, yes[i]) == 0));
+    return refuse_value(c, value, "boolean");
+}
+
+/* The number that a text is; NULL: none.  No hexadecimal, no infinity, no "nan". */
+static json_t *number_of(const char *text, bool whole)
 {
     char *end = NULL;
+    long long n;
+    double real;
 
-    if (!text[0] || isspace((unsigned char)text[0]))
-        return false;
-    (void)strtod(text, &end); /* whether it is one is all that matters */
-    return !*end;
+    if (!text[0] || text[strspn(text, "+-.0123456789eE")])
+        return NULL;
+    errno = 0;
+    n = strtoll(text, &end, 10);
+    if (!errno && end != text && !*end)
+        return json_integer(n);
+    errno = 0;
+    real = strtod(text, &end);
+    return whole || errno || end == text || *end ? NULL : json_real(real);
+}
+
+static bool check_number(struct checking *c, bool whole, json_t *parent, const char *key,
+                         const json_t *value)
+{
+    json_t *number;
+
+    if (json_is_number(value) || json_is_boolean(value))
+        return true;
+    number = json_is_string(value) ? number_of(json_string_value(value), whole) : NULL;
+    return number ? put_value(c, parent, key, number)
+                  : refuse_value(c, value, whole ? "integer" : "number");
 }
 
 static bool check_scalar(struct checking *c, const char *type, json_t *parent, const char *key,
@@ -277,13 +324,9 @@ static bool check_scalar(struct checking *c, const char *type, json_t *parent, c
     case 's':
         return check_text(c, parent, key, value);
     case 'b':
-        return json_is_boolean(value) || json_is_integer(value) || json_is_string(value) ||
-               refuse_value(c, value, "boolean");
+        return check_truth(c, parent, key, value);
     default:
-        if (json_is_number(value) || json_is_boolean(value) ||
-            (json_is_string(value) && is_numeric(json_string_value(value))))
-            return true;
-        return refuse_value(c, value, type[0] == 'i' ? "integer" : "number");
+        return check_number(c, type[0] == 'i', parent, key, value);
     }
 }
 

@@ -25,6 +25,7 @@ const json_t *restschema_types(const struct restschema *schema);
 const json_t *restschema_find(const struct restschema *schema, const struct rest_row *row);
 
 /* Check call->body against the schema of the row's request, and change it: fields that the schema
- * lacks are taken away with a warning each, numbers become texts where a text belongs.  What cannot
- * be understood is an error whose source is the place ("#/job/tasks/").  False: there was one. */
+ * lacks are taken away with a warning each, numbers become texts where a text belongs, and texts
+ * become the numbers and truths that they say.  What cannot be understood is an error whose source
+ * is the place ("#/job/tasks/").  False: there was one. */
 bool restschema_check(const struct restschema *schema, struct rest_call *call);
