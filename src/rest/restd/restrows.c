@@ -15,6 +15,7 @@
 #include "rest/slurm/restjobs.h"
 #include "rest/slurm/restnodechange.h"
 #include "rest/slurm/restnodes.h"
+#include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
 #include "rest/slurm/restsubmit.h"
 #include "rest/slurm/restutil.h"
@@ -32,6 +33,7 @@ const struct rest_row *const restrows[] = {
     rest_util_rows,
     rest_node_change_rows,
     rest_resv_change_rows,
+    rest_resource_rows,
     rest_dbdelete_rows,
     rest_dbget_rows,
     rest_dbinfo_rows,

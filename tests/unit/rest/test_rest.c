@@ -34,6 +34,7 @@
 #include "rest/restpump.h"
 #include "rest/restschema.h"
 #include "rest/restreply.h"
+#include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
 #include "rest/restd/restrows.h"
 #include "rest/restserve.h"
@@ -472,6 +473,27 @@ static void test_documents(void **state)
     rest = rest_free(rest);
 }
 
+static void test_cores(void **state)
+{
+    static const struct {
+        const char *cpus;
+        unsigned threads;
+        const char *cores;
+    } cases[] = {
+        { "0-3,8", 1, "0-3,8" }, { "0-3,8", 2, "0-1,4" }, { "0,2,4", 2, "0-2" },
+        { "1", 2, "0" },         { "", 1, "" },           { NULL, 2, "" },
+        { "0-1,2-3", 0, "0-3" }, { "6-7,12", 4, "1,3" },
+    };
+
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct strbuf sb = STRBUF_INIT;
+
+        restresources_cores(&sb, cases[i].cpus, cases[i].threads);
+        assert_string_equal(strbuf_str(&sb), cases[i].cores);
+        strbuf_done(&sb);
+    }
+}
+
 static void test_refused(void **state)
 {
     assert_true(rest_link_refused(-EACCES));
@@ -485,8 +507,9 @@ int main(void)
         cmocka_unit_test(test_bodies),    cmocka_unit_test(test_errors),
         cmocka_unit_test(test_long),      cmocka_unit_test(test_gone),
         cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
-        cmocka_unit_test(test_keys),      cmocka_unit_test(test_schema),
-        cmocka_unit_test(test_documents), cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_keys),      cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_schema),    cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
