@@ -69,6 +69,7 @@ struct rest_call {
     struct rest_caller *caller; /* whose connection and token */
     struct rest_out *out;       /* where flushed bytes go */
     struct rest_link *link[2];  /* connections in use, given back at the end */
+    bool gone;                  /* the caller, in the middle of a long answer */
 };
 
 /* The first value of a query word, NULL: it is not there. */

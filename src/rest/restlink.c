@@ -33,7 +33,7 @@ struct rest_links {
     size_t n_kept;
 };
 
-static struct rest_link *free_link(struct rest_link *link)
+struct rest_link *rest_link_free(struct rest_link *link)
 {
     if (!link)
         return NULL;
@@ -45,7 +45,7 @@ static struct rest_link *free_link(struct rest_link *link)
     free(link);
     return NULL;
 }
-DEFINE_CLEANUP(struct rest_link *, free_link)
+DEFINE_CLEANUP(struct rest_link *, rest_link_free)
 
 int rest_links_new(const struct conf *conf, struct rest_links **ret)
 {
@@ -64,7 +64,7 @@ struct rest_links *rest_links_free(struct rest_links *links)
     if (!links)
         return NULL;
     for (size_t i = 0; i < links->n_kept; i++)
-        (void)free_link(links->kept[i]); /* always NULL */
+        (void)rest_link_free(links->kept[i]); /* always NULL */
     (void)pthread_mutex_destroy(&links->lock);
     free(links);
     return NULL;
@@ -116,7 +116,7 @@ static struct rest_link *take_kept(struct rest_links *links, enum rest_service s
     (void)pthread_mutex_lock(&links->lock);
     for (size_t i = links->n_kept; i-- && !found;)
         if (is_old(links->kept[i], now_us))
-            (void)free_link(remove_kept(links, i)); /* always NULL */
+            (void)rest_link_free(remove_kept(links, i)); /* always NULL */
         else if (speaks_for(links->kept[i], service, who))
             found = remove_kept(links, i);
     (void)pthread_mutex_unlock(&links->lock);
@@ -201,7 +201,7 @@ static int connect_acct(const struct conf *conf, struct client_target *target, s
 int rest_links_take(struct rest_links *links, enum rest_service service,
                     const struct rest_identity *who, struct rest_link **ret, struct err *err)
 {
-    _cleanup_(free_link) struct rest_link *link = take_kept(links, service, who);
+    _cleanup_(rest_link_free) struct rest_link *link = take_kept(links, service, who);
     struct client_target target = target_of(links->conf, who);
     int r;
 
@@ -249,5 +249,5 @@ void rest_links_give(struct rest_links *links, struct rest_link *link)
         (void)pthread_mutex_unlock(&links->lock);
     }
     if (!kept)
-        (void)free_link(link); /* always NULL */
+        (void)rest_link_free(link); /* always NULL */
 }

@@ -34,5 +34,6 @@ int rest_links_take(struct rest_links *links, enum rest_service service,
 /* Is this error the caller's (a bad token), not the network's? */
 bool rest_link_refused(int r);
 struct client *rest_link_client(struct rest_link *link);
+struct rest_link *rest_link_free(struct rest_link *link); /* closes; always NULL */
 /* Keep it for the next request; a connection that broke is closed. */
 void rest_links_give(struct rest_links *links, struct rest_link *link);

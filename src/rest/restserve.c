@@ -167,7 +167,9 @@ static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *con
 static void give_links(struct rest_call *call)
 {
     for (size_t i = 0; i < ARRAY_SIZE(call->link); i++)
-        if (call->link[i])
+        if (call->link[i] && call->gone)
+            (void)rest_link_free(call->link[i]); /* with what it still has to say; always NULL */
+        else if (call->link[i])
             rest_links_give(call->rest->links, call->link[i]);
 }
 
@@ -184,9 +186,13 @@ static void make_answer(struct request *q)
 
 int rest_flush(struct rest_call *call)
 {
+    int r;
+
     if (!call->out || call->js.out->len < PIECE_BYTES)
         return 0;
-    return restout_put(call->out, call->js.out);
+    r = restout_put(call->out, call->js.out);
+    call->gone = call->gone || r < 0;
+    return r;
 }
 
 /* A long list takes a moment anyway.  Its threads give way to the srun of another user on this
