@@ -147,8 +147,8 @@ static const char *ask(struct rest *rest, const char *text)
 
 static void has(const char *text, const char *part)
 {
-    if (!strstr(text, part))
-        fail_msg("no \"%s\" in: %.2000s", part, text);
+    if (!text || !strstr(text, part))
+        fail_msg("no \"%s\" in: %.2000s", part, text ? text : "");
 }
 
 static void test_words(void **state)
