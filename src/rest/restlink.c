@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
+#include "wire/auth/auth.h"
 
 #define KEPT_MAX 128u
 #define IDLE_US INT64_C(5000000)
@@ -107,12 +108,27 @@ static struct rest_link *remove_kept(struct rest_links *links, size_t at)
     return link;
 }
 
+/* A kept connection was believed when it was made: a token that has run out since is to be refused
+ * by the daemon. */
+static bool has_run_out(const char *token)
+{
+    _cleanup_free_ char *user = NULL;
+    uint8_t signature[AUTH_MAC_SIZE];
+    size_t shown = 0;
+    struct err err = { .text = "" };
+
+    return token && (auth_jwt_split(token, &shown, signature, &err) < 0 ||
+                     auth_jwt_user(token, shown, now_us(), &user, &err) < 0);
+}
+
 static struct rest_link *take_kept(struct rest_links *links, enum rest_service service,
                                    const struct rest_identity *who)
 {
     int64_t now_us = now_mono_us();
     struct rest_link *found = NULL;
 
+    if (has_run_out(who->token))
+        return NULL;
     (void)pthread_mutex_lock(&links->lock);
     for (size_t i = links->n_kept; i-- && !found;)
         if (is_old(links->kept[i], now_us))

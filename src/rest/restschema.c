@@ -337,6 +337,14 @@ static bool is_wrapper(const char *name)
     return len > tail && strcmp(name + len - tail, "_no_val_struct") == 0;
 }
 
+/* A wrapped number counts something: it is not below nothing. */
+static bool is_negative(const json_t *value)
+{
+    const json_t *number = json_is_object(value) ? json_object_get(value, "number") : value;
+
+    return json_is_number(number) && json_number_value(number) < 0;
+}
+
 /* Another schema.  A wrapper is also a number, or a text that its field knows to read. */
 static bool check_named(struct checking *c, const char *name, json_t *parent, const char *key,
                         json_t *value)
@@ -345,6 +353,8 @@ static bool check_named(struct checking *c, const char *name, json_t *parent, co
     const char *outer = c->name;
     bool ok;
 
+    if (is_wrapper(name) && is_negative(value))
+        return refuse_value(c, value, "a number from 0 on");
     if (is_wrapper(name) && (json_is_number(value) || json_is_string(value)))
         return true;
     if (json_is_object(type))

@@ -132,6 +132,13 @@ static enum MHD_Result queue_and_drop(struct MHD_Connection *conn, unsigned stat
     return sent;
 }
 
+/* Two lengths of one body: a proxy before us may have cut it where the other one says. */
+static bool has_two_lengths(struct MHD_Connection *conn)
+{
+    return MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_LENGTH) &&
+           MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_TRANSFER_ENCODING);
+}
+
 /* A refusal outside the API's own form: a sentence. */
 static enum MHD_Result send_text(struct request *q, struct MHD_Connection *conn, unsigned status,
                                  const char *text)
@@ -140,6 +147,18 @@ static enum MHD_Result send_text(struct request *q, struct MHD_Connection *conn,
     return queue_and_drop(conn, status, "text/plain",
                           MHD_create_response_from_buffer(strlen(text), (void *)(uintptr_t)text,
                                                           MHD_RESPMEM_MUST_COPY));
+}
+
+static enum MHD_Result refuse_two_lengths(struct request *q, struct MHD_Connection *conn)
+{
+    static const char text[] = "A request has one length: Content-Length, or Transfer-Encoding";
+    struct MHD_Response *response = MHD_create_response_from_buffer(
+        strlen(text), (void *)(uintptr_t)text, MHD_RESPMEM_PERSISTENT);
+
+    q->sent = true;
+    if (response) /* without it the connection ends as well: the body is not read */
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
+    return queue_and_drop(conn, HTTP_BAD_REQUEST, "text/plain", response);
 }
 
 static const char *type_of(const struct request *q)
@@ -369,6 +388,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
         if (!q)
             return MHD_NO;
         *con_ctx = q;
+        if (has_two_lengths(conn))
+            return refuse_two_lengths(q, conn);
         if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 && restopenapi_is(path, &yaml))
             return send_document(q, conn, yaml);
         return begin_request(q, conn, method, path);

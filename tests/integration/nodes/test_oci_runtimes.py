@@ -86,10 +86,15 @@ class Site:
     def srun(self, *argv, **kwargs):
         return self.run("srun", f"--container={self.bundle}", *argv, **kwargs)
 
+    def is_clean(self):
+        try:
+            return not list(self.root.rglob("*.0*")) and not list(self.c.dir.glob("spool/*/job*/*/oci/*"))
+        except FileNotFoundError:  # it went away while we looked
+            return False
+
     def clean(self):
         """No container that the runtime knows of, no file of ours."""
-        wait_until(lambda: not list(self.root.rglob("*.0*")) and not list(self.c.dir.glob("spool/*/job*/*/oci/*")),
-                   "nothing is left of the containers")
+        wait_until(self.is_clean, "nothing is left of the containers")
 
 
 @pytest.fixture(params=sorted(BASE))
