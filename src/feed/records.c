@@ -251,10 +251,16 @@ bool feed_throttled(const struct cluster *c, const Pst__JobRecord *r)
 size_t feed_array_waiting(const struct cluster *c, uint32_t array_job_id, const uint32_t **ret_ids)
 {
     struct array_tally tally = cluster_array_tally(c, array_job_id);
-    size_t n = cluster_array_parts(c, array_job_id, ret_ids);
+    size_t n = cluster_array_parts(c, array_job_id, ret_ids), waiting = 0;
 
+    for (size_t i = 0; i < n; i++) { /* a record whose tasks were cancelled stays */
+        const struct job *part = cluster_job(c, (*ret_ids)[i]);
+
+        waiting += part && job_is_pending(part->rec);
+    }
     /* Tasks that wait in records of their own were started once, or were changed alone. */
-    return tally.living - tally.running <= n ? n : cluster_array_jobs(c, array_job_id, ret_ids);
+    return tally.living - tally.running <= waiting ? n
+                                                   : cluster_array_jobs(c, array_job_id, ret_ids);
 }
 
 int64_t feed_eligible_at(const struct cluster *c, const Pst__JobRecord *r)

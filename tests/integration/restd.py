@@ -10,7 +10,7 @@ import json
 import os
 import subprocess
 
-from conftest import Daemon, free_ports, program, wait_until
+from conftest import Daemon, free_ports, let_in, program, wait_until
 
 V = "v0.0.45"
 MAY_BE_NULL = {"job_resources", "results"}  # so recorded
@@ -28,8 +28,7 @@ class Restd:
         self.daemon = None
 
     def __enter__(self):
-        for path in (self.c.dir, self.c.dir / "etc"):
-            path.chmod(0o755)
+        let_in(self.c.dir / "etc")
         self.daemon = Daemon("slurmrestd", self.argv, self.c.dir / "log" / "slurmrestd.log", self.env)
         wait_until(self.listens, "slurmrestd listens")
         return self

@@ -64,6 +64,7 @@ class Demo(Cluster):
         lines += ["ClusterName=demo", "KillWait=5", "Licenses=matlab:10,ansys:4", "MaxJobCount=10000",
                   "PreemptType=preempt/partition_prio", "PreemptMode=REQUEUE",
                   "TopologyPlugin=topology/tree", "GresTypes=gpu,shard", "PrologFlags=Contain",
+                  "AccountingStorageTRES=gres/gpu,gres/gpu:a100",
                   "SchedulerParameters=bf_interval=5,sched_interval=5,requeue_delay=5",
                   "AccountingStoreFlags=job_comment,job_env,job_script", *self.more]
         (self.conf.parent / "topology.conf").write_text(

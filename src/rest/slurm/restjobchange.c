@@ -217,15 +217,13 @@ static void post_job(struct rest_call *call)
     update_init(&u);
     tell_unused(call);
     if (restkeys_apply(call, call->body, job_keys, take_word, &u, "_job_post_update")) {
-        if (json_is_boolean(hold))
-            change_hold(call, hold);
-        if (rest_has_error(call))
-            ; /* told */
-        else if (u.any)
+        if (u.any)
             send_update(call, &u);
-        else if (json_is_boolean(hold))
+        if (json_is_boolean(hold) && !rest_has_error(call))
+            change_hold(call, hold);
+        if (!u.any && json_is_boolean(hold) && !rest_has_error(call))
             json_nil(&call->js, "results");
-        else
+        else if (!u.any && !json_is_boolean(hold))
             rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post_update", "No changes specified");
     }
     update_done(&u);
@@ -306,37 +304,61 @@ static void delete_job(struct rest_call *call)
         send_kill(call, &request, "slurm_kill_job2()");
 }
 
-/* The ids of a list: texts, numbers, or objects of the schema.  Caller frees with free_ids(). */
-static char **read_ids(const json_t *list, size_t *ret_n)
+struct id_list {
+    char **ids;
+    size_t n;
+};
+
+/* One id: a text, a number, or an object of the schema.  -EINVAL, -ENOMEM. */
+static int add_id(struct id_list *l, const json_t *item)
 {
-    size_t n = json_array_size(list), i;
-    char **ids = n && n <= IDS_MAX ? calloc(n, sizeof(*ids)) : NULL;
-    json_t *item;
+    struct rest_number number =
+        rest_number(json_is_object(item) ? json_object_get(item, "job_id") : item);
+    char *id = NULL;
 
-    *ret_n = 0;
-    json_array_foreach(list, i, item)
-    {
-        struct rest_number number =
-            rest_number(json_is_object(item) ? json_object_get(item, "job_id") : item);
-        int r = 0;
-
-        if (!ids)
-            return NULL;
-        if (json_is_string(item))
-            ids[*ret_n] = strdup(json_string_value(item));
-        else if (number.set)
-            r = asprintf(&ids[*ret_n], "%llu", (unsigned long long)number.value);
-        if (r >= 0 && ids[*ret_n])
-            ++*ret_n;
-    }
-    return ids;
+    if (json_is_string(item) && json_string_length(item))
+        id = strdup(json_string_value(item));
+    else if (!json_is_string(item) && number.set && number.value)
+        id = asprintf(&id, "%llu", (unsigned long long)number.value) < 0 ? NULL : id;
+    else
+        return -EINVAL;
+    if (!id)
+        return -ENOMEM;
+    l->ids[l->n++] = id;
+    return 0;
 }
 
-static void free_ids(char **ids, size_t n)
+/* The ids of "jobs".  A list that cannot be read chooses nothing: it must not be left out, since
+ * what stands beside it would choose more.  False: an error was noted. */
+static bool read_ids(struct rest_call *call, struct id_list *l, const char *source)
 {
-    for (size_t i = 0; i < n; i++)
-        free(ids[i]);
-    free(ids);
+    const json_t *list = json_object_get(call->body, "jobs");
+    json_t *item;
+    size_t i;
+
+    if (!list || json_is_null(list))
+        return true;
+    if (!json_is_array(list) || !json_array_size(list) || json_array_size(list) > IDS_MAX) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, source,
+                   "jobs: a list of 1 to %u jobs is wanted", IDS_MAX);
+        return false;
+    }
+    l->ids = calloc(json_array_size(list), sizeof(*l->ids));
+    json_array_foreach(list, i, item)
+    {
+        if (!l->ids || add_id(l, item) < 0) {
+            rest_error(call, ESLURM_INVALID_JOB_ID, source, "jobs: entry %zu names no job", i);
+            return false;
+        }
+    }
+    return true;
+}
+
+static void id_list_done(struct id_list *l)
+{
+    for (size_t i = 0; i < l->n; i++)
+        free(l->ids[i]);
+    free(l->ids);
 }
 
 static bool add_one(char ***list, size_t *n, const json_t *body, const char *field)
@@ -354,15 +376,20 @@ static bool add_one(char ***list, size_t *n, const json_t *body, const char *fie
 
 static bool add_user(struct rest_call *call, Pst__JobFilter *f)
 {
-    const char *name = rest_text(call->body, "user_name");
-    const char *user = name && name[0] ? name : rest_text(call->body, "user_id");
-    uint32_t uid;
+    const char *name = rest_text(call->body, "user_name"), *id = rest_text(call->body, "user_id");
+    bool has_name = name && name[0], has_id = id && id[0];
+    uint32_t uid, other;
 
-    if (!user || !user[0])
+    if (!has_name && !has_id)
         return true;
-    if (user_id_of(user, &uid) < 0) {
+    if (user_id_of(has_name ? name : id, &uid) < 0) {
         rest_error(call, ESLURM_USER_ID_UNKNOWN, "_handle_jobs_delete", "%.64s: no such user",
-                   user);
+                   has_name ? name : id);
+        return false;
+    }
+    if (has_name && has_id && (user_id_of(id, &other) < 0 || other != uid)) {
+        rest_error(call, ESLURM_USER_ID_INVALID, "_handle_jobs_delete",
+                   "user_name and user_id name different users");
         return false;
     }
     filter_add_number(&f->uids, &f->n_uids, uid);
@@ -379,6 +406,11 @@ static bool add_states(struct rest_call *call, Pst__JobFilter *f)
     if (filter_parse_states(words, &states, &bad) < 0) {
         rest_error(call, ESLURM_INVALID_JOB_STATE, "_handle_jobs_delete", "%.64s: no such state",
                    bad ? bad : words);
+        return false;
+    }
+    if (states.flags) { /* left out they would choose jobs in any state */
+        rest_error(call, ESLURM_NOT_SUPPORTED, "_handle_jobs_delete",
+                   "job_state: jobs are chosen by their base state alone");
         return false;
     }
     for (unsigned i = 0; i < 32; i++)
@@ -422,12 +454,14 @@ static void delete_jobs(struct rest_call *call)
 {
     Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct id_list ids = { 0 };
 
     request.has_batch_only = request.batch_only = has_flag(call, "BATCH_JOB");
     request.has_full = request.full = has_flag(call, "FULL_JOB");
     request.has_cron = request.cron = has_flag(call, "CRON_JOBS");
-    request.ids = read_ids(json_object_get(call->body, "jobs"), &request.n_ids);
-    if (read_filter(call, &filter)) {
+    if (read_ids(call, &ids, "_handle_jobs_delete") && read_filter(call, &filter)) {
+        request.ids = ids.ids;
+        request.n_ids = ids.n;
         if (filter_chooses(&filter))
             request.filter = &filter;
         if (!request.n_ids && !request.filter)
@@ -437,7 +471,7 @@ static void delete_jobs(struct rest_call *call)
                              "_handle_jobs_delete"))
             send_kill(call, &request, "slurm_kill_jobs()");
     }
-    free_ids(request.ids, request.n_ids);
+    id_list_done(&ids);
     filter_done(&filter);
 }
 
@@ -499,16 +533,15 @@ static void get_requeue(struct rest_call *call)
 
 static void post_requeue(struct rest_call *call)
 {
-    size_t n;
-    char **ids = read_ids(json_object_get(call->body, "jobs"), &n);
+    struct id_list ids = { 0 };
 
-    if (n)
-        requeue_jobs(call, ids, n, has_flag(call, "Incomplete"), has_flag(call, "Hold"),
+    if (read_ids(call, &ids, "_handle_jobs_requeue") && ids.n)
+        requeue_jobs(call, ids.ids, ids.n, has_flag(call, "Incomplete"), has_flag(call, "Hold"),
                      has_flag(call, "SpecialExit"));
-    else
+    else if (!rest_has_error(call))
         rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_jobs_requeue",
                    "jobs: a list of jobs is wanted");
-    free_ids(ids, n);
+    id_list_done(&ids);
 }
 
 const struct rest_row rest_job_change_rows[] = {

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from conftest import processes_of, program, wait_until
+from conftest import let_in, processes_of, program, wait_until
 from rawwire import ERROR, Peer, messages
 from test_cgroup import places, running
 
@@ -20,8 +20,7 @@ UID = 65534
 @pytest.fixture
 def c(make_cluster):
     c = make_cluster(nodes=1)
-    for folder in (c.dir.parent, c.dir):
-        folder.chmod(0o755)
+    let_in(c.dir)
     c.work.chmod(0o777)
     return c
 

@@ -13,7 +13,7 @@ import time
 
 import pytest
 
-from conftest import program, wait_until
+from conftest import let_in, program, wait_until
 
 CLUSTER = {"nodes": 2, "conf": "KillWait=1"}
 ROOT = os.getuid() == 0
@@ -222,8 +222,8 @@ def test_an_open_key_file_is_refused(make_cluster):
 @pytest.fixture
 def jwt(make_cluster):
     c, key = keyed(make_cluster, conf="AuthAltTypes=auth/jwt")
-    for path in (c.dir, c.dir / "etc", c.work):
-        path.chmod(0o755)
+    let_in(c.dir / "etc")
+    let_in(c.work)
     c.key = bytes.fromhex(key.read_text().strip().split(":")[1])
     return c.start()
 

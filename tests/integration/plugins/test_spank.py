@@ -7,7 +7,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, ROOT, wait_until
+from conftest import BUILD, ROOT, let_in, wait_until
 from test_auth import USER, as_user
 from test_namespace_linux import place, site as spaces  # noqa: F401 (fixtures)
 
@@ -48,8 +48,8 @@ def site(build, make_cluster):
             self.log.touch()
             self.log.chmod(0o666)
             self.stack(plugstack)
-            for path in (self.c.dir, self.c.dir / "etc", self.c.dir / "log"):
-                path.chmod(0o755)
+            let_in(self.c.dir / "etc")
+            let_in(self.c.dir / "log")
             self.c.work.chmod(0o777)
             return self.c.start() if start else self.c
 

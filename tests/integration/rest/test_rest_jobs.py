@@ -195,6 +195,28 @@ def test_delete_many(rest, shared):
     assert shared.state(jobs[2]).startswith("CANCELLED")
 
 
+@pytest.mark.parametrize("body", [
+    {"user_name": "root", "job_state": ["CONFIGURING"]}, {"user_name": "root", "jobs": []}, {"user_name": "root", "jobs": [None]},
+    {"user_name": "root", "jobs": "12"}, {"user_name": "root", "jobs": [""]},
+    {"user_name": "root", "jobs": [{"x": 1}]}, {"user_name": "root", "user_id": "bin"}, {"user_name": "root", "jobs": ["1"] * 100001},
+    {"user_name": "nosuchuser"}, {"job_state": ["NOSUCH"]}, {"user_name": "", "job_name": ""}, {"jobs": [[1]]}])
+def test_what_cannot_be_read_chooses_nobody(rest, shared, body):
+    """Left out, it would choose more."""
+    bystander, _ = submit(rest, hold=True)
+    status, answer = rest.delete("jobs/", body=body)
+    assert status >= 400 and answer["errors"], answer
+    assert shared.state(bystander) == "PENDING"
+    shared.run("scancel", str(bystander))
+
+
+def test_a_refused_update_does_nothing(rest, shared):
+    job, _ = submit(rest, hold=True)
+    status, answer = rest.post(f"job/{job}", {"hold": False, "partition": "nosuch"})
+    assert status >= 400 and shared.state(job) == "PENDING"
+    assert shared.job(job)["Reason"].startswith("JobHeld")
+    shared.run("scancel", str(job))
+
+
 def test_requeue(rest, shared):
     job, _ = submit(rest, "#!/bin/sh\nsleep 60\n")
     shared.wait_state(job, "RUNNING")

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from conftest import wait_until
+from conftest import let_in, wait_until
 
 CONF = """PriorityWeightFairShare=10000
 PriorityWeightQOS=1000
@@ -17,8 +17,7 @@ USERS = {"daemon": ("physics", 10), "bin": ("physics", 1), "nobody": ("chem", 1)
 
 def make(make_cluster, half_life="0", more="", nodes=2):
     c = make_cluster(nodes=nodes, conf=CONF.format(half_life=half_life, more=more))
-    for folder in (c.dir.parent, c.dir, c.dir / "spool"):
-        folder.chmod(0o755)  # jobs of other users reach it
+    let_in(c.dir / "spool")  # jobs of other users reach it
     for words in (["account", "science", "fairshare=50"], ["account", "ops"],
                   ["account", "physics", "parent=science", "fairshare=30"],
                   ["account", "chem", "parent=science", "fairshare=20"],

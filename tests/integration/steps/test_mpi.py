@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import ROOT
+from conftest import ROOT, let_in
 
 CLUSTER = {"nodes": 4, "cpus": 4, "conf": "KillWait=2"}
 PROGRAMS = ROOT / "tests" / "integration" / "programs"
@@ -28,8 +28,7 @@ def pmix_client(tmp_path_factory):
     flags = subprocess.run(["pkg-config", "--cflags", "--libs", "pmix"], capture_output=True, text=True, check=True).stdout.split()
     subprocess.run(["gcc", "-o", path, PROGRAMS / "pmix_client.c", *flags], check=True)
     path.chmod(0o755)
-    for folder in [path.parent, *path.parent.parents][:3]:
-        folder.chmod(0o755)
+    let_in(path.parent)
     return str(path)
 
 
