@@ -175,12 +175,14 @@ HERE = '"current_working_directory": "/tmp", "environment": ["A=b"]'
     ("", 422),
     ("null", 422), ("5", 422), ('"text"', 422), ("[]", 422), ("{}", 422), ("true", 422), ("{", 400), ("}", 400), ("{'a': 1}", 400),
     ('{"a": 1,}', 400), ('{"a": NaN}', 400), ('{"a": Infinity}', 400), ('{"a": 1e999}', 400), ('{"a": 99999999999999999999}', 400),
-    ('{"a": "\\u0000"}', 400), ('{"a": "\\ud800"}', 400), ('{"a": 1, "a": 2}', 400), ("[" * 100 + "]" * 100, 400), ('{"a":' * 50 + "1" + "}" * 50, 400),
+    ('{"a": "\\u0000"}', 400), ('{"a": "\\ud800"}', 400), ('{"a": 1, "a": 2}', 400), ("[" * 100 + "]" * 100, 400),
+    ('{"a":' * 50 + "1" + "}" * 50, 400),
     ("{}{}", 400), ("\ufeff{}", 400), ('{"job": null, "script": "x"}', 422), ('{"job": [], "script": "x"}', 422),
     ('{"jobs": {}, "script": "x"}', 422), ('{"jobs": [null], "script": "x"}', 422), ('{"jobs": [5], "script": "x"}', 422),
     ('{"script": 5, "job": {%s, "tasks": -1}}' % HERE, 422), ('{"script": ["x"], "job": {%s}}' % HERE, 422),
     ('{"script": "x", "job": {%s, "tasks": 1e300}}' % HERE, 422), ('{"script": "x", "job": {%s, "tasks": {}}}' % HERE, 422),
-    ('{"script": "x", "job": {%s, "nodes": "1-999999999999"}}' % HERE, 422), ('{"script": "x", "job": {%s, "array": "0-99999999"}}' % HERE, 422),
+    ('{"script": "x", "job": {%s, "nodes": "1-999999999999"}}' % HERE, 422),
+    ('{"script": "x", "job": {%s, "array": "0-99999999"}}' % HERE, 422),
     ('{"script": "x", "job": {%s, "name": "a\\nb"}}' % HERE, 422), ('{"script": "x", "job": {%s, "comment": "\\u001b[2J"}}' % HERE, 422),
     ('{"script": "x", "job": {%s, "account": "a\\tb"}}' % HERE, 422), ('{"script": "x", "job": {%s, "mail_user": "-oQ/tmp"}}' % HERE, 422),
     ('{"script": "x", "job": {%s, "required_nodes": ["n[1-99999999]"]}}' % HERE, 422),
@@ -189,7 +191,8 @@ HERE = '"current_working_directory": "/tmp", "environment": ["A=b"]'
     ('{"script": "x", "job": {"current_working_directory": "/tmp\\nx", "environment": ["A=b"]}}', 422),
     ('{"script": "x", "job": {"current_working_directory": "/tmp", "environment": [""]}}', 422),
     ('{"script": "x", "job": {"current_working_directory": "/tmp", "environment": {"A": "b"}}}', 422),
-    ('{"script": "x", "job": {%s, "user_id": "0", "group_id": "nobody"}}' % HERE, 422), ('{"script": "x", "job": {%s, "dependency": "x:1"}}' % HERE, 422),
+    ('{"script": "x", "job": {%s, "user_id": "0", "group_id": "nobody"}}' % HERE, 422),
+    ('{"script": "x", "job": {%s, "dependency": "x:1"}}' % HERE, 422),
 ])
 def test_json(rest, body, status):
     got, answer = rest.post("job/submit", body.encode("utf-8", "surrogatepass"))
@@ -216,7 +219,8 @@ def test_names_in_paths(rest, path):
     for method in ("GET", "DELETE", "POST"):
         status, answer = rest.ask(method, path, {} if method == "POST" else None)
         assert 200 <= status < 500, (method, answer)
-        assert status >= 400 or not isinstance(answer, dict) or answer["errors"] or answer["warnings"] or answer.get("status"), (method, answer)
+        assert status >= 400 or not isinstance(answer, dict) or answer["errors"] or answer["warnings"] or answer.get("status"),
+    (method, answer)
 
 
 def test_others_rights(rest, shared):
