@@ -12,6 +12,8 @@
 #include "model/idmap.h"
 #include "model/job.h"
 
+#define FEW_IDS 16u
+
 struct words {
     struct namemap set; /* its keys are borrowed from the request */
     bool any;           /* no list: everything */
@@ -20,8 +22,9 @@ struct words {
 struct jobfilter {
     const Pst__JobFilter *req;
     struct idmap ids, uids;
-    uint32_t states; /* bits */
-    bool any_case;   /* of names */
+    uint32_t *sorted; /* the ids */
+    uint32_t states;  /* bits */
+    bool any_case;    /* of names */
     struct words partitions, names, accounts, qos, reservations, sluids, nodes;
     struct hostlist *node_names; /* what the keys of `nodes` are borrowed from */
 };
@@ -33,6 +36,25 @@ static int add_numbers(struct idmap *m, const uint32_t *list, size_t n)
     for (size_t i = 0; r >= 0 && i < n; i++)
         r = idmap_put(m, (uint64_t)list[i] + 1, m);
     return r;
+}
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+    return (x > y) - (x < y);
+}
+
+static int sort_ids(struct jobfilter *f, const uint32_t *list, size_t n)
+{
+    if (!n)
+        return 0;
+    f->sorted = malloc(n * sizeof(*f->sorted));
+    if (!f->sorted)
+        return -ENOMEM;
+    memcpy(f->sorted, list, n * sizeof(*f->sorted));
+    qsort(f->sorted, n, sizeof(*f->sorted), compare_ids);
+    return 0;
 }
 
 static int add_words(struct words *w, char *const *list, size_t n)
@@ -85,6 +107,7 @@ struct jobfilter *jobfilter_free(struct jobfilter *f)
     idmap_done(&f->ids);
     idmap_done(&f->uids);
     (void)hostlist_free(f->node_names); /* always NULL */
+    free(f->sorted);
     free(f);
     return NULL;
 }
@@ -93,6 +116,8 @@ static int fill_filter(struct jobfilter *f, const Pst__JobFilter *req, struct er
 {
     int r = add_numbers(&f->ids, req->job_ids, req->n_job_ids);
 
+    if (r >= 0)
+        r = sort_ids(f, req->job_ids, req->n_job_ids);
     for (size_t i = 0; i < req->n_states; i++)
         f->states |= req->states[i] < 32 ? 1u << req->states[i] : 0;
     if (r >= 0)
@@ -180,6 +205,28 @@ bool jobfilter_id(const struct jobfilter *f, uint32_t job_id, uint32_t group_id)
 {
     return !f || !f->req->n_job_ids || idmap_get(&f->ids, (uint64_t)job_id + 1) ||
            (group_id && idmap_get(&f->ids, (uint64_t)group_id + 1));
+}
+
+bool jobfilter_range(const struct jobfilter *f, uint32_t low, uint32_t high)
+{
+    size_t from = 0, to = f ? f->req->n_job_ids : 0;
+
+    if (!to)
+        return true;
+    while (from < to) { /* the first id that is not below low */
+        size_t mid = from + (to - from) / 2;
+
+        if (f->sorted[mid] < low)
+            from = mid + 1;
+        else
+            to = mid;
+    }
+    return from < f->req->n_job_ids && f->sorted[from] <= high;
+}
+
+bool jobfilter_few(const struct jobfilter *f)
+{
+    return f && f->req->n_job_ids && f->req->n_job_ids <= FEW_IDS;
 }
 
 bool jobfilter_uid(const struct jobfilter *f, uint32_t uid)

@@ -20,6 +20,10 @@ bool jobfilter_match(const struct jobfilter *f, const Pst__JobRecord *r);
 /* The parts of it, for what is known without the whole record. */
 /* group 0 = none */
 bool jobfilter_id(const struct jobfilter *f, uint32_t job_id, uint32_t group_id);
+/* Can any job or group with an id of [low, high] match? */
+bool jobfilter_range(const struct jobfilter *f, uint32_t low, uint32_t high);
+/* So few ids are asked for that most of a long list is passed over. */
+bool jobfilter_few(const struct jobfilter *f);
 bool jobfilter_uid(const struct jobfilter *f, uint32_t uid);
 bool jobfilter_state(const struct jobfilter *f, uint32_t state, uint32_t flags);
 /* Anything but those three: the whole record is needed. */

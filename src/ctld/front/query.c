@@ -248,6 +248,13 @@ static bool reserve_bytes(struct query *q, size_t more)
     return true;
 }
 
+/* Can c hold a record that the filter lets through? */
+static bool has_wanted(const struct query *q, const struct view_chunk *c)
+{
+    return (q->kind != VIEW_JOBS && q->kind != VIEW_STEPS) ||
+           jobfilter_range(q->filter, c->low_id, c->high_id);
+}
+
 /* The next record that matches, of those whose headers *left allows to look at; NULL: at the
  * end, or none left. */
 static const struct vrec *find_record(struct query *q, size_t *left)
@@ -255,7 +262,9 @@ static const struct vrec *find_record(struct query *q, size_t *left)
     const struct view_table *t = &q->view->tables[q->kind];
 
     for (; !q->nothing && q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
-        while (q->slot < VIEW_CHUNK) {
+        bool wanted = has_wanted(q, t->chunks[q->chunk]);
+
+        while (wanted && q->slot < VIEW_CHUNK) {
             const struct vrec *r;
 
             if (!*left)
@@ -381,7 +390,8 @@ static void stream_query(struct conn *c, void *arg)
     if (!q->view) {
         (void)conn_error(c, q->op, q->id, EPST_SHUTTING_DOWN, NULL);
         query_free(q);
-    } else if (q->view->tables[q->kind].nchunks <= GATE_CHUNKS || gate_enter(q)) {
+    } else if (q->view->tables[q->kind].nchunks <= GATE_CHUNKS || jobfilter_few(q->filter) ||
+               gate_enter(q)) {
         answer_query(c, q);
     }
 }

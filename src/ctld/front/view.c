@@ -145,8 +145,11 @@ static struct view_chunk *chunk_own(struct build *b, uint64_t slot)
         return old;
     own = must(calloc(1, sizeof(*own)));
     atomic_init(&own->refs, 1);
+    own->low_id = UINT32_MAX;
     if (old) {
         own->used = old->used;
+        own->low_id = old->low_id;
+        own->high_id = old->high_id;
         memcpy(own->slots, old->slots, sizeof(own->slots));
         for (size_t s = 0; s < VIEW_CHUNK; s++)
             if (own->slots[s])
@@ -155,6 +158,15 @@ static struct view_chunk *chunk_own(struct build *b, uint64_t slot)
     }
     b->table.chunks[i] = own;
     return own;
+}
+
+/* The range of ids only grows: jobs get their slots in order of id, so that it stays narrow. */
+static void widen_range(struct view_chunk *c, const struct vrec *r)
+{
+    uint32_t group = r->array_id ? r->array_id : r->id;
+
+    c->low_id = MIN(c->low_id, MIN(r->id, group));
+    c->high_id = MAX(c->high_id, MAX(r->id, group));
 }
 
 static void slot_set(struct build *b, uint64_t slot, struct vrec *rec)
@@ -166,8 +178,10 @@ static void slot_set(struct build *b, uint64_t slot, struct vrec *rec)
         c->used--;
     vrec_unref(*at);
     *at = rec;
-    if (rec)
+    if (rec) {
         c->used++;
+        widen_range(c, rec);
+    }
     if (!c->used) {
         chunk_unref(c);
         b->table.chunks[slot / VIEW_CHUNK - b->base] = NULL;

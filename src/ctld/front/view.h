@@ -32,6 +32,8 @@ struct vrec {
 struct view_chunk {
     _Atomic uint32_t refs;
     uint32_t used;
+    /* No id or array_id of its records lies outside (an array_id of 0 is none). */
+    uint32_t low_id, high_id;
     struct vrec *slots[VIEW_CHUNK]; /* NULL = free */
 };
 

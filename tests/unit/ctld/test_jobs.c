@@ -264,6 +264,34 @@ static bool jobs_match(const struct ctld *ctld, const struct job *j, const Pst__
     return hit;
 }
 
+/* Lists that stand in ranges of ids are found however they are ordered. */
+static void test_match_ranges(void **state)
+{
+    uint32_t wanted[] = { 900, 5, 70, 5 };
+    Pst__JobFilter f = PST__JOB_FILTER__INIT;
+    struct jobfilter *made = NULL;
+
+    (void)state;
+    assert_true(jobfilter_range(NULL, 1, 2)); /* no filter: everything */
+    assert_false(jobfilter_few(NULL));
+    assert_int_equal(jobfilter_new(&f, &made, NULL), 0);
+    assert_true(jobfilter_range(made, 1, 2));
+    assert_false(jobfilter_few(made));
+    made = jobfilter_free(made);
+    f.job_ids = wanted;
+    f.n_job_ids = ARRAY_SIZE(wanted);
+    assert_int_equal(jobfilter_new(&f, &made, NULL), 0);
+    assert_true(jobfilter_few(made));
+    assert_false(jobfilter_range(made, 0, 4));
+    assert_true(jobfilter_range(made, 0, 5));
+    assert_true(jobfilter_range(made, 5, 5));
+    assert_false(jobfilter_range(made, 6, 69));
+    assert_true(jobfilter_range(made, 6, 1000));
+    assert_true(jobfilter_range(made, 900, UINT32_MAX));
+    assert_false(jobfilter_range(made, 901, UINT32_MAX));
+    made = jobfilter_free(made);
+}
+
 static void test_match(void **state)
 {
     struct cluster *c = new_cluster();
@@ -445,6 +473,7 @@ int main(void)
         cmocka_unit_test(test_resolve_while_they_go),
         cmocka_unit_test(test_array_running),
         cmocka_unit_test(test_match),
+        cmocka_unit_test(test_match_ranges),
         cmocka_unit_test(test_in_partition),
         cmocka_unit_test(test_node_usable),
         cmocka_unit_test(test_limits),

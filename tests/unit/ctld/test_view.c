@@ -299,8 +299,36 @@ static void test_order(void **state)
             assert_true(!r || r->id == last + 1);
             last = r ? r->id : last;
         }
+        assert_int_equal(view->tables[VIEW_JOBS].chunks[i]->low_id, i * VIEW_CHUNK + 1);
+        assert_int_equal(view->tables[VIEW_JOBS].chunks[i]->high_id, last);
     }
     assert_int_equal(last, JOBS);
+    view_unref(view);
+}
+
+/* A chunk's range holds the arrays that its tasks belong to, and outlives a copy. */
+static void test_range_of_ids(void **state)
+{
+    struct world *w = *state;
+    Pst__Transaction *tx = tx_new(T0);
+    const struct view_chunk *chunk;
+    struct view *view;
+    Pst__JobRecord *r;
+
+    for (uint32_t id = 100; id <= 101; id++)
+        add_job(w->c, id);
+    r = tx_job_patch(tx, EV(JOB_UPDATE), 101);
+    SET(r, array_job_id, 7);
+    SET(r, array_task_id, 1);
+    apply_ok(w->c, tx);
+    view_unref(publish(w));
+    tx = tx_new(T0);
+    SET(tx_job_patch(tx, EV(JOB_UPDATE), 100), nice, 1);
+    apply_ok(w->c, tx);
+    view = publish(w);
+    chunk = view->tables[VIEW_JOBS].chunks[0];
+    assert_int_equal(chunk->low_id, 7);
+    assert_int_equal(chunk->high_id, 101);
     view_unref(view);
 }
 
@@ -514,6 +542,7 @@ int main(void)
         T(test_old_view_stays),
         T(test_sharing),
         T(test_order),
+        T(test_range_of_ids),
         T(test_work_off),
         T(test_generations),
         T(test_nodes_and_parts_reuse_slots),
