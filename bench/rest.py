@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import subprocess
 import threading
 import time
@@ -49,6 +50,20 @@ class Server:
             return answer.read()
 
 
+    def drain(self, path):
+        """Read an answer as fast as it comes and keep nothing of it: a slow reader would be what is measured.  Gives its bytes."""
+        buffer, size = bytearray(1 << 20), 0
+        with socket.create_connection(("127.0.0.1", self.port), timeout=120) as s:
+            s.sendall(f"GET {V}{path} HTTP/1.1\r\nHost: bench\r\nX-SLURM-USER-TOKEN: {self.token}\r\nConnection: close\r\n\r\n".encode())
+            n = s.recv_into(buffer)
+            if not buffer.startswith(b"HTTP/1.1 200 "):
+                raise RuntimeError(f"GET {path}: {bytes(buffer[:n]).splitlines()[:1]}")
+            while n:
+                size += n
+                n = s.recv_into(buffer)
+        return size
+
+
 def rate_row(cluster, server, driver, what, n, *options):
     argv = [driver, "-p", str(server.port), "-t", server.token, "-n", str(n), "-c", "8", *options]
     with Span(cluster) as span:
@@ -63,7 +78,7 @@ def list_row(cluster, server, n, samples):
     times, size, before = [], 0, rss_kib(server.process.pid)
     for _ in range(samples):
         t0 = time.monotonic()
-        size = len(server.get("/jobs/"))
+        size = server.drain("/jobs/")
         times.append(time.monotonic() - t0)
     with Span(cluster) as span:
         pass
@@ -77,13 +92,15 @@ def with_lists(server, clients, work):
 
     def loop(i):
         while not stop.is_set():
-            server.get("/jobs/")
+            server.drain("/jobs/")
             counts[i] += 1
 
     threads = [threading.Thread(target=loop, args=(i,)) for i in range(clients)]
     t0 = time.monotonic()
     for t in threads:
         t.start()
+    while not any(counts):  # all of them are under way
+        time.sleep(0.05)
     try:
         return work(), sum(counts) / (time.monotonic() - t0)
     finally:
@@ -104,7 +121,7 @@ def w_rest(cluster, build, driver, n, quick):
             times, failed = timed_loop(cluster, count, srun)
         rows.append(latency("rest", "srun true, quiet", cluster, times, failed, span, queued=n))
         with Span(cluster) as span:
-            (times, failed), lists = with_lists(server, 32, lambda: timed_loop(cluster, count, srun))
+            (times, failed), lists = with_lists(server, 32, lambda: timed_loop(cluster, 5 * count, srun))
         rows.append(latency("rest", "srun true, 32 clients that list all", cluster, times, failed, span, queued=n, lists_per_s=lists))
         rows.append(rate_row(cluster, server, driver, "POST job/submit, 8 clients", 500 if quick else 20000, "-m", "POST",
                              "-u", f"{V}/job/submit", "-b", json.dumps(JOB)))
