@@ -55,7 +55,7 @@ ROOMS = {
     "sim": ["", "verify"],
     "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
-    "rest": ["", "slurm", "db", "restd"],
+    "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
     "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],

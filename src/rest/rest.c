@@ -90,14 +90,17 @@ int rest_take(struct rest *rest, int fd, struct err *err)
 
 void rest_wait(struct rest *rest)
 {
+    const struct rest_taking *taking = rest->config.taking;
     const union MHD_DaemonInfo *info;
+    bool open;
 
     do {
         info = rest->taker ? MHD_get_daemon_info(rest->taker, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
                            : NULL;
-        if (info && info->num_connections)
+        open = (info && info->num_connections) || (taking && taking->busy(taking->ctx));
+        if (open)
             (void)usleep(WAIT_STEP_US); /* woken early: looks early */
-    } while (info && info->num_connections);
+    } while (open);
 }
 
 struct rest *rest_free(struct rest *rest)

@@ -18,7 +18,19 @@
 
 struct conf;
 struct rest;
+struct rest_call;
 struct rest_row;
+
+/* A path outside the tables whose answer goes on for as long as the caller listens.  A thread for
+ * each would be many: the caller's socket is taken over (rest_take_over()). */
+struct rest_taking {
+    const char *path; /* "/penstock/v1/watch" */
+    /* On the connection's thread, who is asking known, words of the query read.  True: the socket
+     * was taken; false: the call holds the error. */
+    bool (*take)(void *ctx, struct rest_call *call);
+    unsigned (*busy)(void *ctx); /* sockets that it has */
+    void *ctx;
+};
 
 struct rest_config {
     const struct conf *conf; /* slurm.conf in client scope; borrowed for the server's life */
@@ -30,6 +42,7 @@ struct rest_config {
     uint64_t versions;    /* bit n: v0.0.n is served */
     unsigned plugins;     /* bit of enum rest_plugin */
     unsigned connections; /* at most; 0: 124 */
+    const struct rest_taking *taking; /* NULL: none */
 };
 
 /* Errors: -ENOMEM. */
@@ -39,7 +52,7 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
 int rest_listen(struct rest *rest, const char *address, struct err *err);
 /* Serve one connection: fd is taken. */
 int rest_take(struct rest *rest, int fd, struct err *err);
-/* Wait until the connections of rest_take() have ended. */
+/* Wait until the connections of rest_take() have ended, and those that were taken over. */
 void rest_wait(struct rest *rest);
 /* Ends the connections: waits for answers being made, at most for a moment.  Always NULL. */
 struct rest *rest_free(struct rest *rest);

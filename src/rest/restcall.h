@@ -87,6 +87,15 @@ const struct conf *rest_conf(const struct rest_call *call); /* slurm.conf in cli
 /* A header of the request; borrowed; NULL: not there. */
 const char *rest_header(const struct rest_call *call, const char *name);
 
+/* Whose request it is: the token (NULL: the user at the other end of the UNIX socket) and the name
+ * to act for (NULL: none); borrowed. */
+const char *rest_token(const struct rest_call *call);
+const char *rest_acting_for(const struct rest_call *call);
+/* Of struct rest_taking: take the caller's socket away from the server, which forgets the request
+ * when take() is over.  The new descriptor is the caller's of this.  Errors: -EMFILE and the like;
+ * the server has it still. */
+int rest_take_over(struct rest_call *call);
+
 /* ---- asking the daemons as the caller -------------------------------------------------------- */
 
 /* A connection to slurmctld, the same one for the whole call; borrowed.  NULL: it cannot be reached

@@ -121,6 +121,11 @@ static bool has_run_out(const char *token)
                      auth_jwt_user(token, shown, now_us(), &user, &err) < 0);
 }
 
+bool rest_link_run_out(const char *token)
+{
+    return has_run_out(token);
+}
+
 static struct rest_link *take_kept(struct rest_links *links, enum rest_service service,
                                    const struct rest_identity *who)
 {

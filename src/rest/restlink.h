@@ -33,6 +33,8 @@ int rest_links_take(struct rest_links *links, enum rest_service service,
                     const struct rest_identity *who, struct rest_link **ret, struct err *err);
 /* Is this error the caller's (a bad token), not the network's? */
 bool rest_link_refused(int r);
+/* Has the time of this token come?  (Who signed it is slurmctld's to judge.) */
+bool rest_link_run_out(const char *token);
 struct client *rest_link_client(struct rest_link *link);
 struct rest_link *rest_link_free(struct rest_link *link); /* closes; always NULL */
 /* Keep it for the next request; a connection that broke is closed. */

@@ -6,6 +6,7 @@
 #include "rest/restserve.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <microhttpd.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -43,8 +44,12 @@ struct request {
     pthread_t maker;
     bool yaml;
     bool too_large;
-    bool sent; /* refused already */
+    bool sent;   /* refused already */
+    bool taking; /* of the path whose connections are taken over */
 };
+
+/* Of what is refused there: errors stand in the frame of every answer. */
+static const struct rest_row taking_row = { "GET", REST_SLURM, "", 0, NULL, false };
 
 /* ---- words of the request -------------------------------------------------------------------- */
 
@@ -358,6 +363,69 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
     return MHD_YES;
 }
 
+/* ---- connections that are taken over --------------------------------------------------------- */
+
+static bool is_taking(const struct rest *rest, const char *method, const char *path)
+{
+    const struct rest_taking *taking = rest->config.taking;
+    size_t len = taking ? strlen(taking->path) : 0;
+
+    return taking && strcmp(method, MHD_HTTP_METHOD_GET) == 0 &&
+           strncmp(path, taking->path, len) == 0 && (!path[len] || strcmp(path + len, "/") == 0);
+}
+
+static enum MHD_Result begin_taking(struct request *q, struct MHD_Connection *conn)
+{
+    q->taking = true;
+    q->call.row = &taking_row;
+    q->call.version = REST_NEWEST;
+    if (!restauth_caller(q->call.rest, conn, &q->caller))
+        return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
+    if (read_query(q, conn) < 0)
+        return send_text(q, conn, HTTP_BAD_REQUEST, slurm_err_text(ESLURM_REST_INVALID_QUERY));
+    return MHD_YES;
+}
+
+/* The library keeps a socket that leads nowhere, under the same number, and closes it. */
+int rest_take_over(struct rest_call *call)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(call->caller->conn, MHD_CONNECTION_INFO_CONNECTION_FD);
+    int dead[2], fd;
+
+    if (!info || socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, dead) < 0)
+        return -EMFILE;
+    (void)close(dead[1]); /* sockets: nothing was sent */
+    fd = fcntl(info->connect_fd, F_DUPFD_CLOEXEC, 0);
+    if (fd >= 0 && dup3(dead[0], info->connect_fd, O_CLOEXEC) < 0) {
+        (void)close(fd); /* the original is still there */
+        fd = -1;
+    }
+    (void)close(dead[0]);
+    return fd < 0 ? -EMFILE : fd;
+}
+
+static enum MHD_Result take_connection(struct request *q, struct MHD_Connection *conn)
+{
+    const struct rest_taking *taking = q->call.rest->config.taking;
+
+    if (taking->take(taking->ctx, &q->call))
+        return MHD_NO; /* the library closes what it holds for one */
+    restreply_begin(&q->call, &q->answer, false);
+    restreply_end(&q->call);
+    return send_answer(q, conn);
+}
+
+const char *rest_token(const struct rest_call *call)
+{
+    return call->caller->token;
+}
+
+const char *rest_acting_for(const struct rest_call *call)
+{
+    return call->caller->name;
+}
+
 /* The OpenAPI document: the same for everybody who may ask at all. */
 static enum MHD_Result send_document(struct request *q, struct MHD_Connection *conn, bool yaml)
 {
@@ -392,6 +460,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
             return refuse_two_lengths(q, conn);
         if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 && restopenapi_is(path, &yaml))
             return send_document(q, conn, yaml);
+        if (is_taking(ctx, method, path))
+            return begin_taking(q, conn);
         return begin_request(q, conn, method, path);
     }
     if (*len) {
@@ -401,7 +471,9 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
         *len = 0;
         return MHD_YES;
     }
-    return q->sent ? MHD_YES : answer_request(q, conn);
+    if (q->sent)
+        return MHD_YES;
+    return q->taking ? take_connection(q, conn) : answer_request(q, conn);
 }
 
 static void on_completed(void *ctx, struct MHD_Connection *conn, void **con_ctx,

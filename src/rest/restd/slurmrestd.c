@@ -25,6 +25,7 @@
 #include "rest/restcall.h"
 #include "rest/restpump.h"
 #include "rest/restd/restrows.h"
+#include "rest/watch/restwatch.h"
 #include "version.h"
 
 #define CONNECTIONS_MAX 65536u
@@ -355,9 +356,24 @@ static int print_document(const struct rest_config *config)
     return r == 0 && fflush(stdout) == 0 ? 0 : refuse_start("the document cannot be written");
 }
 
-static int serve_all(const struct options *o, const struct rest_config *config)
+static int serve_addresses(const struct options *o, struct rest *rest, bool listens)
+{
+    int r;
+
+    if (!listens)
+        return serve_stdin(rest);
+    r = listen_all(rest, o);
+    if (r >= 0)
+        return r;
+    wait_for_end();
+    return 0;
+}
+
+static int serve_all(const struct options *o, struct rest_config *config)
 {
     bool listens = o->n_addresses || getenv("SLURMRESTD_LISTEN");
+    struct watch_hub *hub = NULL;
+    struct rest_taking taking;
     struct rest *rest = NULL;
     struct err err = { .text = "" };
     int r;
@@ -365,18 +381,18 @@ static int serve_all(const struct options *o, const struct rest_config *config)
     if (!listens && isatty(STDIN_FILENO))
         return refuse_start("no address to listen at: give HOST:PORT or unix:PATH");
     block_signals();
-    if (rest_new(config, &rest, &err) < 0)
+    if (restwatch_new(config->conf, &hub, &err) < 0)
         return refuse_start("%s", err.text);
-    if (listens) {
-        r = listen_all(rest, o);
-        if (r < 0) {
-            wait_for_end();
-            r = 0;
-        }
-    } else {
-        r = serve_stdin(rest);
+    taking = restwatch_taking(hub);
+    config->taking = &taking;
+    if (rest_new(config, &rest, &err) < 0) {
+        (void)restwatch_free(hub); /* always NULL */
+        return refuse_start("%s", err.text);
     }
-    (void)rest_free(rest); /* always NULL */
+    r = serve_addresses(o, rest, listens);
+    restwatch_stop(hub);       /* first: requests may be waiting for a source */
+    (void)rest_free(rest);     /* always NULL */
+    (void)restwatch_free(hub); /* likewise */
     return r;
 }
 
