@@ -159,6 +159,26 @@ static const char *cluster_preempt_mode(const struct ctld *ctld)
     return "OFF";
 }
 
+static bool clears_nodes(const Pst__PartUpdateRequest *req)
+{
+    for (size_t i = 0; i < req->n_clear; i++)
+        if (req->clear[i] == PART_F_NODES)
+            return true;
+    return false;
+}
+
+/* NodeSets are shown as long as the nodes are those of a set. */
+static void note_sets(const struct ctld *ctld, const Pst__PartUpdateRequest *req,
+                      Pst__Transaction *tx, Pst__PartitionRecord *set)
+{
+    const char *nodes = req->set ? req->set->nodes : NULL;
+
+    if (nodes && conf_nodeset(ctld->conf, nodes))
+        (void)pb_set_str(&set->node_sets, nodes); /* -ENOMEM: shown without */
+    else if (!(req->has_create && req->create) && (nodes || clears_nodes(req)))
+        tx_clear(tx, PART_F_NODE_SETS);
+}
+
 /* The transaction for a request, or an ESLURM code. */
 static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Transaction *tx)
 {
@@ -206,10 +226,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
         return code;
     drop_high_default(tx, p, set);
     keep_part_fields(set);
-    if (req->set && req->set->nodes && conf_nodeset(ctld->conf, req->set->nodes))
-        (void)pb_set_str(&set->node_sets, req->set->nodes); /* -ENOMEM: shown without */
-    else if (!create && set->nodes)
-        tx_clear(tx, PART_F_NODE_SETS);
+    note_sets(ctld, req, tx, set);
     for (size_t i = 0; !create && i < req->n_clear; i++) {
         const struct field_row *row = field_row(&partition_record_fields, req->clear[i]);
 
