@@ -79,3 +79,18 @@ char *wordlist_sorted(const char *list)
     }
     return out;
 }
+
+char *wordlist_profile(const char *list)
+{
+    static const char *const names[] = { "None", "All", "Energy", "Filesystem", "Network", "Task" };
+    char *out = calloc(1, sizeof("None,All,Energy,Filesystem,Network,Task")), *end = out;
+
+    for (size_t i = 0; out && i < sizeof(names) / sizeof(names[0]); i++) {
+        if (!wordlist_has_nocase(list, names[i]))
+            continue;
+        if (end > out)
+            *end++ = ',';
+        end = stpcpy(end, names[i]);
+    }
+    return out;
+}

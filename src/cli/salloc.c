@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/job/allocenv.h"
 #include "cli/base/cli.h"
@@ -118,6 +119,10 @@ static void catch_signals(struct salloc *s)
 static void build_job(struct salloc *s, const struct jobopts *jo, Pst__JobRecord *job)
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
+    if (s->first < s->argc) {
+        check_mem_or_die(pb_set_str(&job->command, s->argv[s->first]));
+        safetext_clean(job->command); /* a file's name may be anything */
+    }
     job->interactive = job->has_interactive = true;
     plugins_fill_job(job);
     if (!job->name)

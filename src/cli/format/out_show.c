@@ -168,15 +168,19 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
     const Pst__JobRecord *j = r->job;
 
     next_line(sb, o);
-    strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
-    if (job_is_pending(r) && j->has_max_nodes && j->max_nodes)
+    if (job_is_pending(r) && j->node_counts)
+        strbuf_addf(sb, "NumNodes=%s", j->node_counts);
+    else
+        strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
+    if (job_is_pending(r) && !j->node_counts && j->has_max_nodes && j->max_nodes)
         strbuf_addf(sb, "-%u", j->max_nodes);
-    else if (job_is_pending(r) && j->num_tasks > job_nodes(j))
+    else if (job_is_pending(r) && !j->node_counts && j->num_tasks > job_nodes(j))
         strbuf_addf(sb, "-%u", j->num_tasks); /* a node for each task at most */
     strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
     if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))
         strbuf_addf(sb, "-%u", j->max_cpus);
-    if (j->has_num_tasks || j->has_ntasks_per_node || j->batch || job_holds_nodes(j))
+    if (j->has_num_tasks || j->has_ntasks_per_node || job_holds_nodes(j) ||
+        (j->batch && job_is_pending(r)))
         strbuf_addf(sb, " NumTasks=%u", job_tasks(j));
     else
         strbuf_add(sb, " NumTasks=N/A"); /* as many as it gets nodes */

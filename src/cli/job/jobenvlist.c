@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/readfile.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/job/gresopts.h"
 #include "cli/job/jobopts.h"
@@ -215,7 +216,7 @@ int envlist_read_file(struct envlist *env, const char *file, struct err *err)
 
 /* ---- options as variables -------------------------------------------------------------------- */
 
-enum how { AS_TEXT, AS_ONE, AS_MIB };
+enum how { AS_TEXT, AS_ONE, AS_MIB, AS_PROFILE };
 
 static const struct {
     enum jobopt id;
@@ -242,13 +243,14 @@ static const struct {
     { JO_NTASKS_PER_NODE, "SLURM_NTASKS_PER_NODE", AS_TEXT },
     { JO_NTASKS_PER_SOCKET, "SLURM_NTASKS_PER_SOCKET", AS_TEXT },
     { JO_OVERCOMMIT, "SLURM_OVERCOMMIT", AS_ONE },
-    { JO_PROFILE, "SLURM_PROFILE", AS_TEXT },
+    { JO_PROFILE, "SLURM_PROFILE", AS_PROFILE },
     { JO_SEGMENT, "SLURM_JOB_SEGMENT_SIZE", AS_TEXT },
     { JO_THREADS_PER_CORE, "SLURM_THREADS_PER_CORE", AS_TEXT },
 };
 
 static void add_variable(struct envlist *env, const char *name, const char *value, enum how how)
 {
+    _cleanup_free_ char *profile = NULL;
     uint64_t mib;
 
     switch (how) {
@@ -257,6 +259,11 @@ static void add_variable(struct envlist *env, const char *name, const char *valu
         break;
     case AS_ONE:
         envlist_set(env, name, "1");
+        break;
+    case AS_PROFILE:
+        profile = wordlist_profile(value);
+        check_mem_or_die(profile ? 0 : -ENOMEM);
+        envlist_set(env, name, profile);
         break;
     case AS_MIB:
         if (size_mib_parse(value, &mib, NULL) == 0)

@@ -231,8 +231,6 @@ int jobopts_node_counts(const struct jobopts *jo, uint32_t counts[static NODE_CO
     const char *v = jo->value[JO_NODES];
     int n = v && strpbrk(v, ",:") ? jobtext_node_counts(v, counts, NODE_COUNTS_MAX) : 0;
 
-    if (n > 1 && !strchr(v, ','))
-        n = 1;        /* of one range with a step the least */
     return MAX(n, 0); /* was checked */
 }
 
@@ -243,8 +241,8 @@ void jobopts_nodes(const struct jobopts *jo, uint32_t *ret_min, uint32_t *ret_ma
 
     *ret_min = *ret_max = 0;
     if (n > 0) {
-        *ret_min = counts[0];
-        *ret_max = counts[n - 1];
+        *ret_min = counts[0]; /* of one range with a step the least is what the job gets */
+        *ret_max = strchr(jo->value[JO_NODES], ',') ? counts[n - 1] : counts[0];
     } else if (jo->value[JO_NODES]) {
         (void)jobtext_nodes_parse(jo->value[JO_NODES], ret_min, ret_max); /* was checked */
     }

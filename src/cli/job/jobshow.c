@@ -98,15 +98,12 @@ static void show_path(struct strbuf *sb, const struct jobopts *jo, const char *v
     strbuf_addf(sb, "%s%s%s", dir ? dir : "", dir ? "/" : "", value);
 }
 
-/* "task,energy" as "Energy,Task", in the order of the names. */
 static void show_profile(struct strbuf *sb, const char *value)
 {
-    static const char *const names[] = { "None", "All", "Energy", "Filesystem", "Network", "Task" };
-    size_t start = sb->len;
+    _cleanup_free_ char *text = wordlist_profile(value);
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (wordlist_has_nocase(value, names[i]))
-            strbuf_addf(sb, "%s%s", sb->len > start ? "," : "", names[i]);
+    check_mem_or_die(text ? 0 : -ENOMEM);
+    strbuf_add(sb, text);
 }
 
 static void show_signal(struct strbuf *sb, const char *value)

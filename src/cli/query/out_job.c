@@ -240,8 +240,8 @@ int64_t job_start_us(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
-    if (!job_is_pending(r))
-        return j->start_us;
+    if (!job_is_pending(r)) /* one that ended while it waited began when it ended */
+        return j->start_us ? j->start_us : j->end_us;
     if (j->has_expected_start_us)
         return j->expected_start_us;
     return j->begin_us > r->now_us ? j->begin_us : 0;
@@ -304,7 +304,7 @@ bool job_holds_nodes(const Pst__JobRecord *j)
 
 uint32_t job_tasks(const Pst__JobRecord *j)
 {
-    bool any = j->max_nodes > j->min_nodes || (j->has_max_nodes && !j->max_nodes);
+    bool any = j->has_max_nodes && !j->max_nodes; /* its partition's doing */
     uint32_t nodes = job_holds_nodes(j) ? job_nodes(j) : any || !j->min_nodes ? 1 : j->min_nodes;
 
     if (j->num_tasks)
@@ -320,7 +320,7 @@ uint32_t job_cpus(const Pst__JobRecord *j)
         return j->alloc->total_cpus;
     if (j->overcommit)
         return MAX(job_nodes(j), j->min_cpus); /* sized as with a task a node */
-    cpus = job_tasks(j) *
+    cpus = (job_holds_nodes(j) ? job_tasks(j) : reqtres_tasks(j)) *
            MAX(j->has_asked_cpus_per_task ? j->asked_cpus_per_task : j->cpus_per_task, 1u);
     return MAX(cpus, j->min_cpus);
 }

@@ -52,6 +52,17 @@ bool squeue_wanted(const struct squeue *q, const struct job_row *r)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
+/* Orders rows with equal keys: components that run follow each other as their numbers do, those
+ * that wait are jobs like others. */
+static uint64_t place_of(const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    if (j->het_job_id && !job_is_pending(r))
+        return (uint64_t)j->het_job_id << 32 | j->het_offset;
+    return (uint64_t)j->job_id << 32 | r->task;
+}
+
 static void emit_row(struct squeue *q, const struct job_row *r)
 {
     size_t start = q->out.len;
@@ -63,8 +74,7 @@ static void emit_row(struct squeue *q, const struct job_row *r)
     }
     fmt_row(&q->fmt, r, &q->out);
     if (q->lines)
-        check_mem_or_die(
-            fmt_lines_add(q->lines, &q->out, start, r, (uint64_t)r->job->job_id << 32 | r->task));
+        check_mem_or_die(fmt_lines_add(q->lines, &q->out, start, r, place_of(r)));
     else
         cli_write_out(&q->out, false);
 }

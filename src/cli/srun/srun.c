@@ -114,6 +114,8 @@ static void check_part(struct srun *s, struct srun_part *p)
 
 static void collect_options(struct srun *s)
 {
+    int status;
+
     srun_parts(s);
     cli_set_verbosity(&s->cli, s->parts[0].opts.verbose);
     for (size_t i = 0; i < s->n_parts; i++)
@@ -132,6 +134,9 @@ static void collect_options(struct srun *s)
                               : conf_bool(cli_conf(&s->cli), CONF_KILL_ON_BAD_EXIT);
     if (jobopts_has(&s->opts, JO_MSG_TIMEOUT))
         s->cli.timeout_ms = (int)MIN(jobopts_num(&s->opts, JO_MSG_TIMEOUT, 10), 3600u) * 1000;
+    status = srun_bcast_words(&s->opts);
+    if (status != 0)
+        exit(status);
 }
 
 /* ---- the step -------------------------------------------------------------------------------- */

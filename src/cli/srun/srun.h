@@ -168,6 +168,8 @@ void srun_exit_timer(struct srun *s, int *ms); /* tells what is due; *ms at most
 int srun_hook(struct srun *s, enum jobopt id);
 
 /* srun_bcast.c: --bcast */
+/* Words of --compress and --send-libs, which may be wrong without --bcast: 0 or the exit status. */
+int srun_bcast_words(const struct jobopts *jo);
 int srun_bcast(struct srun *s); /* exit status, the messages printed */
 /* the program there; the caller frees */
 char *srun_bcast_path(const struct srun *s, const char *node);

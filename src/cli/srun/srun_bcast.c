@@ -47,8 +47,22 @@ static void choose_target(struct srun *s)
     s->bcast_suffix = folder;
 }
 
-/* The options, over the configuration.  0 or the exit status. */
-static int choose_ways(struct srun *s, struct bcast *b)
+int srun_bcast_words(const struct jobopts *jo)
+{
+    const char *word = jobopts_get(jo, JO_COMPRESS), *libs = jobopts_get(jo, JO_SEND_LIBS);
+    bool flag;
+
+    if (word && *word && bcast_compression(word, &flag) < 0)
+        cli_error("Compression type '%.200s' unknown, disabling compression support.", word);
+    if (libs && *libs && bcast_libs_word(libs, &flag) < 0) {
+        cli_error("Invalid --send-libs specification");
+        return CLI_EXIT_USAGE;
+    }
+    return 0;
+}
+
+/* The options, over the configuration. */
+static void choose_ways(struct srun *s, struct bcast *b)
 {
     const char *word = jobopts_get(&s->opts, JO_COMPRESS),
                *libs = jobopts_get(&s->opts, JO_SEND_LIBS);
@@ -56,16 +70,10 @@ static int choose_ways(struct srun *s, struct bcast *b)
     bcast_defaults(b);
     b->exclude = jobopts_get(&s->opts, JO_BCAST_EXCLUDE);
     if (jobopts_has(&s->opts, JO_COMPRESS) &&
-        bcast_compression(word && *word ? word : NULL, &b->lz4) < 0) {
-        cli_error("Compression type '%.200s' unknown, disabling compression support.", word);
-        b->lz4 = false;
-    }
-    if (jobopts_has(&s->opts, JO_SEND_LIBS) &&
-        bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs) < 0) {
-        cli_error("Invalid --send-libs specification");
-        return CLI_EXIT_FAILED;
-    }
-    return 0;
+        bcast_compression(word && *word ? word : NULL, &b->lz4) < 0)
+        b->lz4 = false; /* was told */
+    if (jobopts_has(&s->opts, JO_SEND_LIBS))
+        (void)bcast_libs_word(libs && *libs ? libs : NULL, &b->send_libs); /* was checked */
 }
 
 int srun_bcast(struct srun *s)
@@ -80,9 +88,7 @@ int srun_bcast(struct srun *s)
         cli_error("Can't open `%s`: %s", s->argv[s->first], strerror(ENOENT));
         return CLI_EXIT_FAILED;
     }
-    status = choose_ways(s, &b);
-    if (status != 0)
-        return status;
+    choose_ways(s, &b);
     choose_target(s);
     (void)snprintf(id, sizeof(id), "%u.%u", s->job_id, s->step_id); /* fits */
     granted = bcast_access(&s->cli, id, NULL);

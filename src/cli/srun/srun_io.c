@@ -319,7 +319,8 @@ void srun_io_data(struct srun *s, const Pst__StepIo *io)
     struct label *label = is_err ? s->label_err : s->label_out;
 
     if (spec->mode == IO_NONE || spec->mode == IO_PATTERN ||
-        (spec->mode == IO_TASK && io->task_id != spec->task))
+        (spec->mode == IO_TASK && io->task_id != spec->task) ||
+        (s->pty && io->task_id != 0)) /* the terminal is task 0's alone */
         return;
     if (io->has_data)
         label_data(label, io->task_id, (const char *)io->data.data, io->data.len);

@@ -66,8 +66,12 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
     prologs_forget(ctld, j);
     if (cluster_step(j, STEP_EXTERN))
         steps_await(cluster_step(j, STEP_EXTERN));
-    if (st->id != st->proposed) /* told before the task counted: the throttle may be reached now */
-        feed_job(ctld, cluster_job(ctld->cluster, st->proposed));
+    if (st->id != st->proposed) { /* told before the task counted: the throttle may be reached */
+        struct job *rest = cluster_job(ctld->cluster, st->proposed);
+
+        SET(rest->rec, cur_priority, priority); /* theirs too, whether the scheduler sees them */
+        feed_job(ctld, rest);
+    }
     if (feed_throttled(ctld->cluster, j->rec)) /* the others wait from now on */
         lifecycle_array_turn(ctld, j);
     if (job_waits_for_prolog(j->rec))

@@ -175,6 +175,13 @@ static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobReco
     return 0;
 }
 
+static bool nobody_counts(const struct ctld *ctld)
+{
+    const char *type = conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TYPE);
+
+    return type && strcmp(type, "accounting_storage/none") == 0;
+}
+
 int policy_resolve(const struct ctld *ctld, const char *user, const struct partition *p,
                    Pst__JobRecord *r)
 {
@@ -184,7 +191,7 @@ int policy_resolve(const struct ctld *ctld, const char *user, const struct parti
     int code;
 
     if (!policy_has_records(ctld) && !enforce)
-        return 0;
+        return nobody_counts(ctld) ? pb_set_str(&r->qos, NULL) : 0; /* a name means nothing */
     code = resolve_assoc(ctld, user, p, r, &a);
     if (code == 0)
         code = resolve_qos(ctld, a, r);

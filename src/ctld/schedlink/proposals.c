@@ -31,8 +31,11 @@ static uint64_t cpus_within(const struct cluster *c, const struct partition *p)
 {
     uint64_t sum = 0;
 
-    BITMAP_FOREACH (p->nodes, id)
-        sum += c->nodes[id] ? c->nodes[id]->rec->cpus : 0;
+    BITMAP_FOREACH (p->nodes, id) {
+        uint32_t cpus = c->nodes[id] ? c->nodes[id]->rec->cpus : 0;
+
+        sum += p->rec->max_cpus_per_node ? MIN(cpus, p->rec->max_cpus_per_node) : cpus;
+    }
     return sum;
 }
 

@@ -92,7 +92,7 @@ static void refuse_jobs(struct submission *s)
 
     if (text->len)
         strbuf_addc(text, '\n');
-    if (s->hint && !s->text[0])
+    if (s->hint && !s->text[0] && !(s->req->has_test_only && s->req->test_only))
         strbuf_addf(text, "%s\n", s->hint);
     if (s->text[0])
         strbuf_add(text, s->text);

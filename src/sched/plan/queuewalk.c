@@ -12,6 +12,7 @@
 #include "sched/rules/advres.h"
 #include "sched/rules/limit_check.h"
 #include "sched/rules/partlimits.h"
+#include "sched/rules/prio.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/state/classes.h"
@@ -181,15 +182,27 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
     return why;
 }
 
+/* What it has to show until it may start: its factors are known, but for its age. */
+static uint32_t waiting_priority(const struct sched *s, const struct job *j)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < j->nentries; i++)
+        best = MAX(best, entry_priority(s, j->entries[i], j->submit_us));
+    return best;
+}
+
 static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
 {
     struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = j->id };
     int r;
 
-    if (j->state == JOB_WAITING)
+    if (j->state == JOB_WAITING) {
         d.why = SCHED_WHY_BEGIN_TIME;
-    else
+        d.priority = waiting_priority(s, j);
+    } else {
         d.why = job_why(s, j, &d.priority, &d.limit);
+    }
     if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES &&
         d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
         d.why != SCHED_WHY_PRIORITY)

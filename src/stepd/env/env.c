@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 #include "stepd/task/gpu.h"
 #include "stepd/shared/spool.h"
 
@@ -118,6 +119,14 @@ static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char
 
 /* What was asked for, where it is shown only when asked for. */
 /* --hint=nomultithread says it in other words. */
+static void set_profile(struct envlist *el, const char *profile)
+{
+    _cleanup_free_ char *text = profile ? wordlist_profile(profile) : NULL;
+
+    if (text && *text)
+        envlist_set(el, "SLURM_PROFILE", text);
+}
+
 static void set_threads(struct envlist *el, const Pst__JobRecord *j)
 {
     bool one = j->hint && strcmp(j->hint, "nomultithread") == 0;
@@ -149,7 +158,7 @@ static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t no
     set_opt(el, "SLURM_OVERCOMMIT", j->overcommit, 1);
     envlist_set(el, "SLURM_HINT", j->hint);
     envlist_set(el, "SLURM_NETWORK", j->network);
-    envlist_set(el, "SLURM_PROFILE", j->profile);
+    set_profile(el, j->profile);
     envlist_set(el, "SLURM_ACCTG_FREQ", j->acctg_freq);
     envlist_set(el, "SLURM_CPU_FREQ_REQ", j->cpu_freq);
     envlist_set(el, "SLURM_TRES_BIND", j->gpu_bind);

@@ -512,6 +512,14 @@ def test_pty_follows_the_size_of_the_terminal(c):
     assert rc == 0 and "30 100" in text and text.endswith("end\r\n"), text
 
 
+def test_pty_is_the_first_tasks_alone(c):
+    """sub-1.45: of two tasks the other one's output is not shown (recording 43)."""
+    text, rc = run_in_terminal(c, [program("srun"), "-n2", "-O", "--pty", "sh", "-c",
+                                   "echo task $SLURM_PROCID; [ $SLURM_PROCID = 0 ] && read x && echo got $x || true"],
+                               [(b"task 0", b"abc\r")])
+    assert rc == 0 and "task 0" in text and "got abc" in text and "task 1" not in text, text
+
+
 def test_pty_without_a_terminal(c):
     done = srun(c, "--pty", "tty", rc=1)
     assert "srun: error: Not using a pseudo-terminal, disregarding --pty option\n" in done.err

@@ -51,9 +51,29 @@ static void test_sorted(void **state)
     assert_string_equal(none, "");
 }
 
+static void test_profile(void **state)
+{
+    static const char *const pairs[][2] = {
+        { "task,energy", "Energy,Task" },
+        { "none", "None" },
+        { "ALL", "All" },
+        { "filesystem,network,task,energy,none,all", "None,All,Energy,Filesystem,Network,Task" },
+        { "other,tasks", "" },
+        { "", "" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
+        _cleanup_free_ char *text = wordlist_profile(pairs[i][0]);
+
+        assert_string_equal(text, pairs[i][1]);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_sorted),
+                                        cmocka_unit_test(test_profile),
                                         cmocka_unit_test(test_lengths) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
