@@ -20,6 +20,6 @@ bool wordlist_has_between(const char *list, const char *between, const char *wor
  * of memory. */
 char *wordlist_sorted(const char *list);
 
-/* The words of --profile as Slurm writes them, in its order: "task,energy" is "Energy,Task".  Caller
- * frees; NULL: out of memory. */
+/* The words of --profile as Slurm writes them, in its order: "task,energy" is "Energy,Task".
+ * Caller frees; NULL: out of memory. */
 char *wordlist_profile(const char *list);
