@@ -1,8 +1,9 @@
 /* scontrol_procs.c - scontrol listpids, pidinfo, listjobs, liststeps: what runs on this machine
  *
  * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
- * task, it has in its environment.  So nothing has to be asked of a daemon, and the answer holds
- * while slurmd is down.  Processes of other users are seen by root alone. */
+ * task, it has in its environment.  A step daemon has job and step in its title, and its node in
+ * its environment.  So nothing has to be asked of a daemon, and the answer holds while slurmd is
+ * down.  Environments of other users are seen by root alone. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
@@ -25,7 +26,7 @@
 #define DEPTH_MAX 4096     /* ancestors that are followed */
 
 struct proc {
-    long pid;
+    long pid; /* -1: the step itself, by its daemon */
     uint32_t job_id;
     char step[16], local[16], rank[16], node[256];
 };
@@ -50,7 +51,8 @@ static int parent_of(long pid, long *ret_parent, char name[32])
     return sscanf(end + 1, " %*c %ld", ret_parent) == 1 ? 0 : -ENOENT;
 }
 
-static bool under_step_daemon(long pid)
+/* How many processes are between this one and the step daemon; -1: it has no step daemon above. */
+static int below_step_daemon(long pid)
 {
     char name[32];
 
@@ -58,12 +60,12 @@ static bool under_step_daemon(long pid)
         long up;
 
         if (parent_of(pid, &up, name) < 0)
-            return false;
+            return -1;
         if (depth && strcmp(name, "slurmstepd") == 0)
-            return true;
+            return depth - 1;
         pid = up;
     }
-    return false;
+    return -1;
 }
 
 static void take_value(const char *entry, const char *name, char *to, size_t size)
@@ -89,21 +91,55 @@ static const char *step_word(const char *id)
     return id;
 }
 
+/* What /proc has of a process under that name, at most ENV_MAX bytes and a zero; free(). */
+static char *proc_file(long pid, const char *name, size_t *ret_len)
+{
+    char path[64];
+    char *buf = malloc(ENV_MAX + 1);
+    _cleanup_fclose_ FILE *f = NULL;
+
+    (void)snprintf(path, sizeof(path), "/proc/%ld/%s", pid, name);
+    f = buf ? fopen(path, "re") : NULL;
+    if (!f) {
+        free(buf);
+        return NULL;
+    }
+    *ret_len = fread(buf, 1, ENV_MAX, f);
+    buf[*ret_len] = '\0';
+    return buf;
+}
+
+/* The step of a step daemon: "slurmstepd: [12.batch]". */
+static bool read_daemon(long pid, struct proc *p)
+{
+    size_t len = 0;
+    _cleanup_free_ char *title = NULL, *env = NULL;
+    char name[32];
+    long up;
+
+    if (parent_of(pid, &up, name) < 0 || strcmp(name, "slurmstepd") != 0)
+        return false;
+    *p = (struct proc){ .pid = -1, .local = "0", .rank = "0" };
+    title = proc_file(pid, "cmdline", &len);
+    if (!title || sscanf(title, "slurmstepd: [%u.%15[^]]]", &p->job_id, p->step) != 2)
+        return false;
+    env = proc_file(pid, "environ", &len);
+    for (size_t at = 0; env && at < len; at += strlen(env + at) + 1)
+        take_value(env + at, "SLURMD_NODENAME", p->node, sizeof(p->node));
+    return true;
+}
+
 /* Job, step and task of a process, by its environment. */
 static bool read_proc(long pid, struct proc *p)
 {
-    char path[64], id[16] = "", step[16] = "";
-    _cleanup_free_ char *buf = malloc(ENV_MAX + 1);
-    _cleanup_fclose_ FILE *f = NULL;
+    char id[16] = "", step[16] = "";
+    size_t len = 0;
+    _cleanup_free_ char *buf = proc_file(pid, "environ", &len);
     uint64_t n;
-    size_t len;
+    int below;
 
-    (void)snprintf(path, sizeof(path), "/proc/%ld/environ", pid);
-    f = buf ? fopen(path, "re") : NULL;
-    if (!f)
+    if (!buf)
         return false;
-    len = fread(buf, 1, ENV_MAX, f);
-    buf[len] = '\0';
     *p = (struct proc){ .pid = pid, .local = "-", .rank = "-" };
     for (size_t at = 0; at < len; at += strlen(buf + at) + 1) {
         take_value(buf + at, "SLURM_JOB_ID", id, sizeof(id));
@@ -112,10 +148,12 @@ static bool read_proc(long pid, struct proc *p)
         take_value(buf + at, "SLURM_PROCID", p->rank, sizeof(p->rank));
         take_value(buf + at, "SLURMD_NODENAME", p->node, sizeof(p->node));
     }
-    if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || !under_step_daemon(pid))
+    if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || (below = below_step_daemon(pid)) < 0)
         return false;
     p->job_id = (uint32_t)n;
     (void)snprintf(p->step, sizeof(p->step), "%s", step_word(step));
+    if (below > 0) /* started by a task: it is none itself */
+        p->local[0] = p->rank[0] = '-', p->local[1] = p->rank[1] = '\0';
     return true;
 }
 
@@ -126,6 +164,8 @@ static int compare_procs(const void *pa, const void *pb)
 
     if (r == 0)
         r = strcmp(a->step, b->step);
+    if (r == 0)
+        r = strcmp(a->node, b->node);
     return r ? r : a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
@@ -139,7 +179,8 @@ static void procs_load(struct procs *t)
         struct proc p;
         uint64_t pid;
 
-        if (parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0 || !read_proc((long)pid, &p))
+        if (parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0 ||
+            (!read_daemon((long)pid, &p) && !read_proc((long)pid, &p)))
             continue;
         t->list = xrealloc_or_die(t->list, t->n + 1, sizeof(*t->list));
         t->list[t->n++] = p;
@@ -194,6 +235,15 @@ static void put_step(struct listing *l, const struct proc *p, bool step, bool pi
 
 /* ---- commands -------------------------------------------------------------------------------- */
 
+/* A step daemon stands for its step where the step has no task, once. */
+static bool step_has_line(const struct procs *t, size_t i)
+{
+    const struct proc *p = &t->list[i];
+
+    return p->pid > 0 ||
+           (strcmp(p->step, "extern") == 0 && (!i || compare_procs(p, &t->list[i - 1]) != 0));
+}
+
 /* "12" or "12.0", "12.batch" */
 static bool step_wanted(const struct proc *p, uint32_t job_id, const char *step, const char *node)
 {
@@ -224,7 +274,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];
 
-        if (!step_wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node))
+        if (!step_wanted(p, (uint32_t)id, dot ? dot + 1 : NULL, node) || !step_has_line(&t, i))
             continue;
         if (s->json.wanted) {
             put_step(&l, p, true, true);
@@ -252,6 +302,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
 /* The jobs, or the steps, that run here: one a line. */
 static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
 {
+    const struct proc *q = NULL; /* what was shown last */
     struct listing l;
     struct procs t;
     size_t shown = 0;
@@ -259,12 +310,13 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
     procs_load(&t);
     begin_listing(s, &l, steps ? "steps" : "jobs");
     for (size_t i = 0; i < t.n; i++) {
-        const struct proc *p = &t.list[i], *q = i ? &t.list[i - 1] : NULL;
+        const struct proc *p = &t.list[i];
 
         if (argc && strcmp(p->node, argv[0]) != 0)
             continue;
         if (q && q->job_id == p->job_id && (!steps || strcmp(q->step, p->step) == 0))
             continue;
+        q = p;
         if (s->json.wanted) {
             put_step(&l, p, steps, false);
             shown++;

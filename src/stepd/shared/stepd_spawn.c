@@ -45,7 +45,7 @@ static int copy_above(int fd, int *ret)
     return *ret < 0 ? -errno : 0;
 }
 
-/* The one variable a step daemon gets: armed failpoints of a test, else NULL. */
+/* Armed failpoints of a test, which a step daemon gets too; else NULL. */
 static char *failpoint_setting(void)
 {
     for (char **e = environ; *e; e++)
@@ -54,10 +54,12 @@ static char *failpoint_setting(void)
     return NULL;
 }
 
-static int start_stepd(const char *exe, char *const argv[], const char *dir,
+/* env: a variable more, or NULL. */
+static int start_stepd(const char *exe, char *const argv[], char *env, const char *dir,
                        const int fds[FD_COUNT], pid_t *ret_pid)
 {
-    char *envp[] = { failpoint_setting(), NULL };
+    char *failpoints = failpoint_setting();
+    char *envp[] = { env ? env : failpoints, env ? failpoints : NULL, NULL };
     struct spawn s = {
         .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
     };
@@ -68,12 +70,14 @@ static int start_stepd(const char *exe, char *const argv[], const char *dir,
 static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD_COUNT],
                       pid_t *ret_pid)
 {
-    char title[64], num[16];
+    char title[64], num[16], node[300];
     char *argv[] = { title, NULL };
 
+    /* who lists the steps of this machine asks for those of a node */
+    (void)snprintf(node, sizeof(node), "SLURMD_NODENAME=%s", sf->job->node_name);
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
                    step_id_name(sf->step_id, num, sizeof(num)));
-    return start_stepd(exe, argv, sf->step_dir, fds, ret_pid);
+    return start_stepd(exe, argv, node, sf->step_dir, fds, ret_pid);
 }
 
 static void close_all(int fds[FD_COUNT])
@@ -97,7 +101,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
     if (r == 0)
         r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)
-        r = start_stepd(exe, argv, dir, fds, ret_pid);
+        r = start_stepd(exe, argv, NULL, dir, fds, ret_pid);
     close_all(fds);
     return r;
 }
