@@ -1,6 +1,6 @@
 /* jobenv.c - what scripts of the site are told about a job; see jobenv.h.
  *
- * Paths are given as the user wrote them: patterns are expanded where the files are opened. */
+ * Patterns in paths are as the user wrote them: they are expanded where the files are opened. */
 #include "model/jobenv.h"
 
 #include <stdio.h>
@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/cleanup.h"
 #include "base/safetext.h"
 
 #define USEC INT64_C(1000000)
@@ -76,16 +77,27 @@ static void put_identity(const struct out *o, const Pst__JobRecord *j, const cha
     put_variable(o, "SLURM_JOB_LICENSES", j->licenses);
 }
 
+/* A file's name as the job means it: below its directory. */
+static void put_path(const struct out *o, const char *name, const char *path, const char *dir)
+{
+    _cleanup_free_ char *full = NULL;
+
+    if (path[0] == '/' || !dir || asprintf(&full, "%s/%s", dir, path) < 0)
+        full = NULL;
+    put_variable(o, name, full ? full : path);
+}
+
 static void put_files(const struct out *o, const Pst__JobRecord *j)
 {
     put_variable(o, "SLURM_JOB_WORK_DIR", j->work_dir);
     put_variable(o, "SLURM_JOB_STDIN", j->std_in ? j->std_in : "/dev/null");
     if (j->std_out)
-        put_variable(o, "SLURM_JOB_STDOUT", j->std_out);
+        put_path(o, "SLURM_JOB_STDOUT", j->std_out, j->work_dir);
     else if (j->batch)
         put_variable(o, "SLURM_JOB_STDOUT",
                      j->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out");
-    put_variable(o, "SLURM_JOB_STDERR", j->std_err);
+    if (j->std_err)
+        put_path(o, "SLURM_JOB_STDERR", j->std_err, j->work_dir);
 }
 
 static void put_times(const struct out *o, const Pst__JobRecord *j)

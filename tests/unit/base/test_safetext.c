@@ -204,10 +204,15 @@ static void test_job_environment(void **state)
     job.comment = (char *)"c\nLD_PRELOAD=/tmp/x.so";
     job.spank_job_env = plugins;
     job.n_spank_job_env = 3;
+    job.work_dir = (char *)"/home/a";
+    job.std_out = (char *)"log/%j.out";
+    job.std_err = (char *)"/tmp/err";
     jobenv_job(&job, "test", NULL, keep, &env);
     assert_non_null(strstr(strbuf_str(&env), "\nSLURM_JOB_ACCOUNT=a PATH=/tmp\n"));
     assert_non_null(strstr(strbuf_str(&env), "\nSLURM_JOB_COMMENT=c LD_PRELOAD=/tmp/x.so\n"));
     assert_non_null(strstr(strbuf_str(&env), "\nSPANK_GOOD=a\n"));
+    assert_non_null(strstr(strbuf_str(&env), "\nSLURM_JOB_STDOUT=/home/a/log/%j.out\n"));
+    assert_non_null(strstr(strbuf_str(&env), "\nSLURM_JOB_STDERR=/tmp/err\n"));
     assert_null(strstr(strbuf_str(&env), "SPANK_X"));
     assert_null(strstr(strbuf_str(&env), "\nLD_PRELOAD"));
     assert_null(strstr(strbuf_str(&env), "SPANK_="));
