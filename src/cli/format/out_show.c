@@ -461,6 +461,20 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* A file of its own that srun or the nodes write: below the step's directory. */
+static void step_stdout_line(struct strbuf *sb, const Pst__StepRecord *s, const struct show_opts *o)
+{
+    next_line(sb, o);
+    strbuf_add(sb, "StdOut=");
+    if (strcasecmp(s->std_out, "none") == 0) {
+        strbuf_add(sb, "/dev/null");
+        return;
+    }
+    if (s->std_out[0] != '/' && s->work_dir)
+        strbuf_addf(sb, "%s/", s->work_dir);
+    strbuf_add(sb, s->std_out);
+}
+
 void show_step(struct strbuf *sb, const struct step_row *r, const struct show_opts *o)
 {
     const Pst__StepRecord *s = r->step;
@@ -497,5 +511,11 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     optional_line(sb, o, "Container", s->container);
     optional_line(sb, o, "ContainerID", s->container_id);
     optional_line(sb, o, "TresPerStep", s->tres_per_step);
+    if (s->cpus_per_task && step_own_cpus(s)) {
+        next_line(sb, o);
+        strbuf_addf(sb, "TresPerTask=cpu=%u", s->cpus_per_task);
+    }
+    if (s->std_out)
+        step_stdout_line(sb, s, o);
     end_record(sb, o);
 }

@@ -106,19 +106,16 @@ uint32_t job_array_id(const struct job_row *r)
     return job_is_array(r) ? r->job->array_job_id : r->job->job_id;
 }
 
-/* A list cut after a comma so that it and the dots stay below max bytes. */
+/* A list cut so that it and the dots stay below max bytes. */
 static void put_list_cut(struct strbuf *sb, const char *list, unsigned max)
 {
-    size_t len = strlen(list), keep;
+    size_t len = strlen(list);
 
     if (!max || len < max) {
         strbuf_addn(sb, list, len);
         return;
     }
-    keep = max > 4 ? max - 4 : 0;
-    while (keep && list[keep - 1] != ',')
-        keep--;
-    strbuf_addn(sb, list, keep);
+    strbuf_addn(sb, list, max > 4 ? max - 4 : 0);
     strbuf_add(sb, "...");
 }
 
@@ -139,6 +136,7 @@ void job_put_tasks(struct strbuf *sb, const struct job_row *r)
 void job_put_id(struct strbuf *sb, const struct job_row *r)
 {
     bool set = r->job->array_tasks && !r->has_task;
+    size_t begin = sb->len;
 
     if (r->job->het_job_id) {
         put_u64(sb, r->job->het_job_id);
@@ -153,6 +151,10 @@ void job_put_id(struct strbuf *sb, const struct job_row *r)
     job_put_tasks(sb, r);
     if (set)
         strbuf_addc(sb, ']');
+    if (set && r->cut_id && sb->len - begin > JOB_ID_MAX) {
+        sb->len = begin + JOB_ID_MAX;
+        sb->buf[sb->len] = '\0';
+    }
 }
 
 const char *job_user(const Pst__JobRecord *j)

@@ -10,6 +10,8 @@
 #include "base/strbuf.h"
 #include "job.pb-c.h"
 
+#define JOB_ID_MAX 31 /* of squeue, where SLURM_BITSTR_LEN says nothing */
+
 struct job_row {
     const Pst__JobRecord *job;
     int64_t now_us;
@@ -22,6 +24,7 @@ struct job_row {
     bool expand;         /* resolve patterns in file names */
     bool no_throttle;    /* array tasks without the limit on running ones */
     unsigned bitstr_len; /* longest list of array tasks, 0 = any */
+    bool cut_id;         /* an id that names a set ends after JOB_ID_MAX bytes */
 };
 
 /* SLURM_BITSTR_LEN; 64 when unset. */

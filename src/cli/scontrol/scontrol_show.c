@@ -111,7 +111,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .row = { .job = j,
                  .now_us = info->now_us,
                  .cluster = w->cluster,
-                 .select_type = conf_str(cli_conf(&w->s->cli), CONF_SELECT_TYPE_PARAMETERS) },
+                 .select_type = conf_str(cli_conf(&w->s->cli), CONF_SELECT_TYPE_PARAMETERS),
+                 .bitstr_len = getenv("SLURM_BITSTR_LEN") ? job_bitstr_len() : 0 },
     };
 
     w->known = true;

@@ -103,6 +103,8 @@ struct task_walk {
     struct squeue *q;
     struct job_row row;
     bool only_named;
+    struct strbuf named;           /* "6-7,9": the tasks that are asked for */
+    uint32_t n_named, first, last; /* ... how many, and the ends of their last range */
 };
 
 static int on_task(void *ctx, uint32_t task)
@@ -118,12 +120,59 @@ static int on_task(void *ctx, uint32_t task)
     return 0;
 }
 
+static void end_range(struct task_walk *w)
+{
+    if (!w->n_named)
+        return;
+    strbuf_addf(&w->named, "%s%u", w->named.len ? "," : "", w->first);
+    if (w->last != w->first)
+        strbuf_addf(&w->named, "-%u", w->last);
+}
+
+static int on_named_task(void *ctx, uint32_t task)
+{
+    struct task_walk *w = ctx;
+
+    if (!filter_ids_match(&w->q->filter.ids, w->row.job->job_id, job_group_id(w->row.job), true,
+                          task))
+        return 0;
+    if (!w->n_named || task != w->last + 1) {
+        end_range(w);
+        w->first = task;
+    }
+    w->last = task;
+    w->n_named++;
+    return 0;
+}
+
+/* Some tasks of a set that waits: several have one line, as the set has. */
+static int emit_named_tasks(struct squeue *q, struct task_walk *w)
+{
+    Pst__JobRecord some = *w->row.job;
+    int r = filter_each_task(some.array_tasks, on_named_task, w);
+
+    if (r == 0 && w->n_named == 1) {
+        w->row.has_task = true;
+        w->row.task = w->last;
+        emit_partitions(q, &w->row);
+    } else if (r == 0 && w->n_named) {
+        end_range(w);
+        strbuf_add(&w->named, some.array_tasks + strcspn(some.array_tasks, "%"));
+        some.array_tasks = (char *)strbuf_str(&w->named);
+        w->row.job = &some;
+        emit_partitions(q, &w->row);
+    }
+    strbuf_done(&w->named);
+    return r;
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct squeue *q = ctx;
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
     struct task_walk w = {
         .q = q,
+        .named = STRBUF_INIT,
         .row = { .job = j,
                  .now_us = info->now_us,
                  .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME),
@@ -131,7 +180,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                  .noconvert = q->noconvert,
                  .expand = q->expand,
                  .no_throttle = q->only_state,
-                 .bitstr_len = q->bitstr_len },
+                 .bitstr_len = q->bitstr_len,
+                 .cut_id = !getenv("SLURM_BITSTR_LEN") },
     };
 
     if (!squeue_wanted(q, &w.row))
@@ -144,6 +194,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     }
     w.only_named =
         q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
+    if (w.only_named && !q->array && !q->only_state)
+        return emit_named_tasks(q, &w);
     if (q->array || w.only_named || (q->only_state && q->json.wanted))
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
