@@ -10,6 +10,7 @@ import urllib.request
 
 from benchlib import Span, emit, rss_kib
 from clusters import free_ports
+from restwatch import watch_rows
 from workloads import latency, timed_loop
 
 V = "/slurm/v0.0.45"
@@ -125,4 +126,5 @@ def w_rest(cluster, build, driver, n, quick):
         rows.append(latency("rest", "srun true, 32 clients that list all", cluster, times, failed, span, queued=n, lists_per_s=lists))
         rows.append(rate_row(cluster, server, driver, "POST job/submit, 8 clients", 500 if quick else 20000, "-m", "POST",
                              "-u", f"{V}/job/submit", "-b", json.dumps(JOB)))
+        rows += watch_rows(cluster, server, driver, JOB, quick)
     return rows

@@ -194,6 +194,13 @@ static void fall_behind(struct watch *hub, struct watcher *w)
         watcher_end(w->conn, w);
 }
 
+/* Nothing of late was for him: his cursor moves all the same. */
+static void tell_place(struct watcher *w)
+{
+    watcher_send(w, false, false, true);
+    w->told_us = now_mono_us();
+}
+
 /* Send what is there for him; true when his socket takes no more for now. */
 static bool serve_watcher(struct watch *hub, struct watcher *w)
 {
@@ -218,6 +225,10 @@ static bool serve_watcher(struct watch *hub, struct watcher *w)
         }
         if (b->last >= w->pos.lsn)
             w->pos = (struct watch_pos){ b->last, UINT32_MAX };
+        if (out)
+            w->told_us = now_mono_us();
+        else if (w->pos.index == UINT32_MAX && now_mono_us() - w->told_us > BEAT_US)
+            tell_place(w);
         w->seq++;
         watch_batch_unref(b);
     }
@@ -230,7 +241,7 @@ static void group_run(struct conn *c, void *arg)
 {
     struct wgroup *g = arg;
     struct watch *hub = g->watch;
-    uint64_t position, epoch;
+    uint64_t position, epoch, slowest = UINT64_MAX;
     enum watch_state state;
     struct watcher *next;
 
@@ -255,6 +266,9 @@ static void group_run(struct conn *c, void *arg)
         if (serve_watcher(hub, w))
             atomic_fetch_add(&hub->lagging, 1);
     }
+    for (const struct watcher *w = g->head; w; w = w->next)
+        slowest = MIN(slowest, w->pos.lsn);
+    atomic_store(&g->slowest, slowest);
 }
 
 static void post_groups(struct watch *hub)
@@ -320,6 +334,7 @@ static struct wgroup *group_mine(struct watch *hub)
     if (!g)
         return NULL;
     g->watch = hub;
+    atomic_init(&g->slowest, UINT64_MAX);
     pthread_mutex_lock(&hub->lock);
     if (hub->ngroups == WATCH_GROUPS) {
         free(g);
@@ -606,6 +621,32 @@ void watch_durable(struct watch *hub, uint64_t lsn)
     pthread_mutex_unlock(&hub->lock);
 }
 
+/* A watcher has yet to take what is in the ring behind him, or, when he is late, in the log. */
+void watch_figures(struct watch *hub, unsigned *ret_watchers, uint64_t *ret_lag)
+{
+    uint64_t slowest = UINT64_MAX, late = UINT64_MAX, newest, durable;
+
+    *ret_watchers = 0;
+    *ret_lag = 0;
+    if (!hub)
+        return;
+    pthread_mutex_lock(&hub->lock);
+    *ret_watchers = hub->nwatchers;
+    newest = hub->head > hub->tail ? hub->ring[(hub->head - 1) % WATCH_RING]->last : 0;
+    for (unsigned i = 0; i < hub->ngroups; i++)
+        if (hub->groups[i]->any)
+            slowest = MIN(slowest, atomic_load(&hub->groups[i]->slowest));
+    for (const struct watcher *w = hub->late_head; w; w = w->late_next)
+        late = MIN(late, w->pos.lsn);
+    pthread_mutex_unlock(&hub->lock);
+    late = MIN(late, atomic_load(&hub->late_at));
+    durable = atomic_load(&hub->durable);
+    if (*ret_watchers && slowest < newest)
+        *ret_lag = newest - slowest;
+    if (*ret_watchers && late < durable)
+        *ret_lag = MAX(*ret_lag, durable - late);
+}
+
 void watch_quiesce(struct watch *hub)
 {
     if (!hub)
@@ -651,6 +692,7 @@ int watch_new(struct ctld *ctld, struct watch **ret)
         return -ENOMEM;
     hub->ctld = ctld;
     hub->late_end = &hub->late_head;
+    atomic_init(&hub->late_at, UINT64_MAX);
     pthread_mutex_init(&hub->lock, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

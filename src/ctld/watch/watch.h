@@ -19,4 +19,6 @@ void watch_quiesce(struct watch *w);
 void watch_durable(struct watch *w, uint64_t lsn);
 /* OP_WATCH, on the connection's thread; the frame is borrowed. */
 void watch_start(struct watch *w, struct conn *c, const struct frame *frame);
+/* How many watch, and how many records the slowest has yet to take.  Any thread; w may be NULL. */
+void watch_figures(struct watch *w, unsigned *ret_watchers, uint64_t *ret_lag);
 void watch_conn_closed(struct watch *w, struct conn *c); /* on its thread */

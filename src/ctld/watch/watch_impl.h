@@ -51,6 +51,7 @@ struct watcher {
     struct watch_filter *filter;
     struct watch_pos pos;
     uint64_t seq, epoch;
+    int64_t told_us;  /* when a batch was sent last */
     bool ready, late; /* late: the other thread has it */
     atomic_bool gone; /* connection closed while late */
 };
@@ -61,6 +62,7 @@ struct wgroup { /* the watchers of one I/O thread; touched on that thread alone 
     struct idmap by_conn;
     struct conn *any; /* held; one watcher's connection, to reach the thread; under watch.lock */
     atomic_bool posted;
+    _Atomic uint64_t slowest; /* of its watchers, at the last run; UINT64_MAX: none */
 };
 
 enum watch_state { WATCH_IDLE, WATCH_STARTING, WATCH_LIVE };
@@ -88,6 +90,7 @@ struct watch {
     atomic_uint lagging; /* watchers that a run left behind */
     int64_t empty_since_us;
     struct watcher *late_head, **late_end;
+    _Atomic uint64_t late_at; /* where the one is that the other thread serves; UINT64_MAX: none */
 };
 
 /* watchfilter.c */

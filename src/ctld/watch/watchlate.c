@@ -101,6 +101,7 @@ static int serve_watcher(struct watch *hub, struct watcher *w, struct err *err)
     bool done = false;
 
     while (r >= 0 && !done) {
+        atomic_store(&hub->late_at, w->pos.lsn);
         r = serve_batch(hub, w, p, err);
         pthread_mutex_lock(&hub->lock);
         done = caught_up(hub, w);
@@ -114,6 +115,7 @@ static int serve_watcher(struct watch *hub, struct watcher *w, struct err *err)
         }
         pthread_mutex_unlock(&hub->lock);
     }
+    atomic_store(&hub->late_at, UINT64_MAX);
     watchproj_free(p);
     return r < 0 ? r : 0;
 }

@@ -40,4 +40,7 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
     exposition_gauge(sb, "penstock_connections", "Connections to the controller", r->connections);
     exposition_gauge(sb, "penstock_accounting_lag_records",
                      "Records of the log that accounting has yet to take", r->acct_lag);
+    exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
+    exposition_gauge(sb, "penstock_watch_lag_records",
+                     "Records of the log that the slowest watcher has yet to take", f->watch_lag);
 }

@@ -13,6 +13,8 @@ struct own_figures { /* all borrowed */
     const struct histogram *sync, *batch, *pass, *plan; /* microseconds */
     struct startwaits *waits;
     uint64_t view_age_us;
+    unsigned watchers;
+    uint64_t watch_lag; /* records that the slowest watcher has yet to take */
 };
 
 /* Names with the prefix penstock_.  Any thread. */

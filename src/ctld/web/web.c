@@ -15,6 +15,7 @@
 #include "ctld/front/diag.h"
 #include "ctld/front/view.h"
 #include "ctld/schedlink/schedthread.h"
+#include "ctld/watch/watch.h"
 #include "ctld/web/jobmetrics.h"
 #include "ctld/web/nodemetrics.h"
 #include "ctld/web/ownmetrics.h"
@@ -127,7 +128,7 @@ static unsigned answer_sched(void *ctx, const struct http_request *r, struct str
 static void write_own(const struct web *w, const Pst__DiagReply *figures, struct strbuf *body)
 {
     struct view *view = views_get(w->ctld->views);
-    const struct own_figures f = {
+    struct own_figures f = {
         .diag = figures,
         .sync = journal_sync_histogram(w->ctld->journal),
         .batch = &w->ctld->batch_us,
@@ -137,6 +138,7 @@ static void write_own(const struct web *w, const Pst__DiagReply *figures, struct
         .view_age_us = view ? (uint64_t)MAX(now_us() - view->made_us, INT64_C(0)) : 0,
     };
 
+    watch_figures(w->ctld->watch, &f.watchers, &f.watch_lag);
     ownmetrics_write(&f, body);
     if (view)
         view_unref(view);

@@ -5,13 +5,14 @@ import os
 import signal
 import socket
 import time
+import urllib.request
 
 import pytest
 
 from conftest import wait_until
 from restd import Restd
 
-CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nPrivateData=jobs\n"}
+CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nPrivateData=jobs\nMetricsType=metrics/openmetrics\n"}
 PATH = "/penstock/v1/watch"
 
 
@@ -24,8 +25,11 @@ def rest(shared):
 class Stream:
     """A watcher's connection; events as [(word, id, object)]."""
 
-    def __init__(self, rest, words="", user="root", accept="text/event-stream", **headers):
-        self.socket = socket.create_connection(("127.0.0.1", rest.port), timeout=60)
+    def __init__(self, rest, words="", user="root", accept="text/event-stream", room=None, **headers):
+        self.socket = socket.socket()
+        if room:
+            self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, room)
+        self.socket.connect(("127.0.0.1", rest.port))
         head = {"Host": "x", "X-SLURM-USER-TOKEN": rest.token(user), **{k.replace("_", "-"): v for k, v in headers.items()}}
         if accept:
             head["Accept"] = accept
@@ -44,10 +48,10 @@ class Stream:
     def __exit__(self, *_):
         self.socket.close()
 
-    def read_some(self, timeout):
+    def read_some(self, timeout, size=65536):
         self.socket.settimeout(timeout)
         try:
-            data = self.socket.recv(65536)
+            data = self.socket.recv(size)
         except TimeoutError:
             return
         self.raw += data
@@ -275,6 +279,45 @@ def test_restart_of_slurmctld(rest, shared):
             stream.until_state(two, "JOB_COMPLETED")
             assert stream.states(one) == stream.states(two) == LIFE
             assert [e[0] for e in stream.events() if e[0] not in ("job",)] == ["hello"]
+
+
+def test_a_slow_reader_of_the_past(rest, shared):
+    """Who begins far back and reads slowly gets every change once, in order, and holds up nobody."""
+    earlier = run_job(shared)
+    with Stream(rest) as s:
+        s.until(s.events)
+        jobs = [shared.sbatch("-H", wrap="true") for _ in range(20)]
+        ids = ",".join(map(str, jobs))
+        for nice in range(1, 41):
+            assert shared.run("scontrol", "update", f"jobid={ids}", f"nice={nice}").rc == 0
+        s.until(lambda: sum(o.get("after", {}).get("nice") == 40 for _, _, o in s.changes()) == 20)
+        with Stream(rest, "cursor=0&types=job", room=4096) as slow:
+            while sum(o.get("after", {}).get("nice") == 40 for _, _, o in slow.changes()) < 20:
+                slow.read_some(10, 2048)
+                assert not slow.ended, slow.raw[-500:]
+            told = [(o["lsn"], o["index"]) for _, _, o in slow.changes()]
+            assert told == sorted(set(told))
+            want = [e[1] for e in s.changes() if e[0] == "job" and e[2]["id"] in jobs]
+            assert [e[1] for e in slow.changes() if e[2]["id"] in jobs] == want and len(want) >= 20 * 41
+            assert earlier in {o["id"] for _, _, o in slow.changes()}
+            last = run_job(shared)
+            s.until_state(last, "JOB_COMPLETED")
+            slow.until_state(last, "JOB_COMPLETED")
+        shared.run("scancel", *map(str, jobs))
+
+
+def test_metrics(rest, shared):
+    def figures():
+        request = urllib.request.Request(f"http://127.0.0.1:{shared.port}/metrics/penstock",
+                                         headers={"X-SLURM-USER-TOKEN": rest.token("root")})
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            found = dict(line.rsplit(" ", 1) for line in answer.read().decode().splitlines() if not line.startswith("#"))
+        return int(found["penstock_watchers"]), int(found["penstock_watch_lag_records"])
+
+    with Stream(rest) as s:
+        run_job(shared)
+        s.until(s.changes)
+        wait_until(lambda: figures()[0] >= 1 and figures()[1] == 0, "the watcher is counted, and has taken all")
 
 
 def test_token_runs_out(rest, shared):

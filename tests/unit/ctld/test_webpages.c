@@ -165,7 +165,7 @@ static void test_own(void **state)
 {
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     struct histogram h = { 0 };
-    struct own_figures f = { &r, &h, &h, &h, &h, NULL, 2500 };
+    struct own_figures f = { &r, &h, &h, &h, &h, NULL, 2500, 3, 77 };
     struct strbuf sb = STRBUF_INIT;
 
     assert_int_equal(startwaits_new(&f.waits), 0);
@@ -175,6 +175,8 @@ static void test_own(void **state)
     expect_line(&sb, "penstock_journal_sync_seconds_count 1");
     expect_line(&sb, "penstock_job_wait_seconds_sum{partition=\"main\"} 0.000070");
     expect_line(&sb, "penstock_view_age_milliseconds 2");
+    expect_line(&sb, "penstock_watchers 3");
+    expect_line(&sb, "penstock_watch_lag_records 77");
     strbuf_done(&sb);
     assert_null(startwaits_free(f.waits));
 }
