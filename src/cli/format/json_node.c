@@ -209,6 +209,13 @@ static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
     json_map_end(js);
 }
 
+static const char *preempt_mode_word(const Pst__PartitionRecord *p)
+{
+    if (!p->preempt_mode)
+        return "CLUSTER_GLOBAL";
+    return strcmp(p->preempt_mode, "OFF") == 0 ? "DISABLED" : p->preempt_mode;
+}
+
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
                     const char *tres)
 {
@@ -222,7 +229,7 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
     json_map_end(js);
     json_str(js, "name", p->name);
     json_str(js, "node_sets", p->node_sets);
-    json_one(js, "preempt_mode", p->preempt_mode ? p->preempt_mode : "CLUSTER_GLOBAL");
+    json_one(js, "preempt_mode", preempt_mode_word(p));
     json_map(js, "priority");
     json_int(js, "job_factor", p->has_priority_job_factor ? p->priority_job_factor : 1);
     json_int(js, "tier", p->has_priority_tier ? p->priority_tier : 1);

@@ -47,7 +47,7 @@ static void put_rollup(struct json *js, const char *key, const Pst__DiagReply *d
 {
     json_map(js, key);
     json_int(js, "count", any ? (int64_t)d->rollup_cycles : 0);
-    json_time(js, "last_run", any ? d->rollup_when_us : 0);
+    json_int(js, "last_run", any ? d->rollup_when_us / USEC_PER_SEC : 0);
     json_map(js, "duration");
     json_int(js, "last", any ? (int64_t)(d->rollup_last_us / USEC_PER_SEC) : 0);
     json_int(js, "max", any ? (int64_t)(d->rollup_max_us / USEC_PER_SEC) : 0);

@@ -516,7 +516,11 @@ static void requeue_jobs(struct rest_call *call, char **ids, size_t n, bool inco
             rest_error_said(call, reply->results[i]->code, reply->results[i]->text, source,
                             "Failure to requeue JobId=%.64s",
                             reply->results[i]->id ? reply->results[i]->id : "");
+        if (!call->word) /* of many jobs each has a list of its own */
+            json_list(&call->js, NULL);
         put_requeued(&call->js, reply->results[i]);
+        if (!call->word)
+            json_list_end(&call->js);
     }
     json_list_end(&call->js);
     pst__job_action_reply__free_unpacked(reply, NULL);

@@ -22,6 +22,8 @@ static int take_word(void *ctx, const char *word, struct err *err)
 {
     struct taking *t = ctx;
 
+    if (strcmp(word, "PreemptMode=DISABLED") == 0) /* as GET says it */
+        word = "PreemptMode=OFF";
     return update_set(&t->update, t->kind, word, now_us(), err);
 }
 

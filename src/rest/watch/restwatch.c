@@ -21,8 +21,8 @@
 #include "wire/errors.h"
 
 #define WHERE "watch"
-#define SLOT_WAIT_US 10000000 /* until a source for an old cursor is free */
-#define SOCKET_BYTES 65536    /* of what the kernel holds for a slow reader */
+#define SLOT_WAIT_US 5000000 /* until there is a place for a source */
+#define SOCKET_BYTES 65536   /* of what the kernel holds for a slow reader */
 
 /* ---- limits ---------------------------------------------------------------------------------- */
 
@@ -66,8 +66,10 @@ static void wait_for_change(struct wish *w)
 /* Until it follows slurmctld, or cannot: then it is left.  We are one of its users. */
 static bool wait_for_start(struct wish *w, struct watch_source *s)
 {
-    while (s->state == SOURCE_STARTING && !w->hub->stopping)
+    while (s->state == SOURCE_STARTING && !w->hub->stopping) {
+        w->until = now_mono_us() + SLOT_WAIT_US;
         wait_for_change(w);
+    }
     if (s->state == SOURCE_LIVE && !w->hub->stopping)
         return true;
     w->status = s->state == SOURCE_ENDED ? s->status : HTTP_UNAVAILABLE;
@@ -76,32 +78,35 @@ static bool wait_for_start(struct wish *w, struct watch_source *s)
     return false;
 }
 
-/* The caller's source for everybody, made when there is none; we use it. */
-static struct watch_source *join_live(struct wish *w)
-{
-    struct watch_source *s = watchsource_find(w->hub, w->token, w->name);
-
-    if (s)
-        s->users++;
-    else if (watchsource_new(w->hub, w->token, w->name, false,
-                             w->words->has_cursor ? &w->words->cursor : NULL, &s) < 0)
-        return NULL;
-    return wait_for_start(w, s) ? s : NULL;
-}
-
-/* A source of its own for an old cursor; waits a moment for one to be free. */
-static struct watch_source *join_late(struct wish *w)
+/* A new source, once there is a place for one; NULL: there was none for too long.  Another may have
+ * made the same one meanwhile: live ones are looked for each time. */
+static struct watch_source *new_source(struct wish *w, bool late)
 {
     struct watch_source *s = NULL;
     int r = -EBUSY;
 
     while (r == -EBUSY && now_mono_us() < w->until && !w->hub->stopping) {
-        r = watchsource_new(w->hub, w->token, w->name, true, &w->words->cursor, &s);
+        s = late ? NULL : watchsource_find(w->hub, w->token, w->name);
+        if (s) {
+            s->users++;
+            return s;
+        }
+        r = watchsource_new(w->hub, w->token, w->name, late,
+                            w->words->has_cursor ? &w->words->cursor : NULL, &s);
         if (r == -EBUSY)
             wait_for_change(w);
     }
+    return r == 0 ? s : NULL;
+}
+
+/* We are a user of what is given. */
+static struct watch_source *join_source(struct wish *w, bool late)
+{
+    struct watch_source *s;
+
     w->until = now_mono_us() + SLOT_WAIT_US;
-    return r == 0 && wait_for_start(w, s) ? s : NULL;
+    s = new_source(w, late);
+    return s && wait_for_start(w, s) ? s : NULL;
 }
 
 /* Lock held.  NULL: status and why say it. */
@@ -113,11 +118,11 @@ static struct watch_source *find_source(struct wish *w)
     if (w->hub->n_watchers >= WATCHERS_MAX ||
         watchsource_users(w->hub, w->token, w->name) >= WATCHERS_OWN)
         return NULL;
-    s = join_live(w);
+    s = join_source(w, false);
     if (!s || !w->words->has_cursor || watchring_covers(&s->ring, w->words->cursor))
         return s;
     watchsource_leave(s);
-    return join_late(w);
+    return join_source(w, true);
 }
 
 /* ---- taking ---------------------------------------------------------------------------------- */
@@ -174,11 +179,9 @@ static void place_watcher(struct watcher *w, struct watch_source *s)
 
 static bool admit_watcher(struct watch_hub *hub, struct rest_call *call, struct watcher *w)
 {
-    struct wish wish = { .hub = hub,
-                         .token = rest_token(call),
-                         .name = rest_acting_for(call),
-                         .words = &w->words,
-                         .until = now_mono_us() + SLOT_WAIT_US };
+    struct wish wish = {
+        .hub = hub, .token = rest_token(call), .name = rest_acting_for(call), .words = &w->words
+    };
     struct watch_source *s;
 
     if (wish.token && rest_link_run_out(wish.token))

@@ -14,6 +14,7 @@
 #include "rest/watch/watchwords.h"
 
 #define WATCH_SOURCES_MAX 256u /* connections to slurmctld, each with a thread */
+#define WATCH_SOURCES_OWN 16u  /* of one user, with as many tokens */
 #define WATCH_LATE_MAX 64u     /* of these: for watchers that begin further back */
 #define WATCH_LATE_OWN 16u     /* ... of one caller */
 #define WATCHERS_MAX 8192u
@@ -29,6 +30,7 @@ struct watch_source {
     struct watch_source *next;
     struct watch_hub *hub;
     char *token, *name; /* the caller; NULL: none */
+    char *user;         /* whom the token names; NULL: none */
     /* For one watcher that is further back: waits for him when its ring is full.  Others drop the
      * oldest. */
     bool late;

@@ -17,6 +17,7 @@
 #include "cli/query/out_query.h"
 #include "http/http.h"
 #include "rest/watch/watchevent.h"
+#include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -107,6 +108,7 @@ static void source_free(struct watch_source *s)
         explicit_bzero(s->token, strlen(s->token));
     free(s->token);
     free(s->name);
+    free(s->user);
     watchring_done(&s->ring);
     free(s);
 }
@@ -526,15 +528,42 @@ static int start_thread(struct watch_source *s)
     return r;
 }
 
-/* May there be one more?  A source that nobody uses makes room, once it has ended. */
-static bool has_slot(struct watch_hub *hub, const char *token, const char *name, bool late)
+/* Whom a token names, so that one user with many tokens does not take every place.  slurmctld
+ * verifies it. */
+static char *user_of(const char *token)
 {
-    unsigned all = 0, own = 0;
+    uint8_t signature[AUTH_MAC_SIZE];
+    struct err err = { .text = "" };
+    char *user = NULL;
+    size_t shown = 0;
+
+    if (!token || auth_jwt_split(token, &shown, signature, &err) < 0 ||
+        auth_jwt_user(token, shown, now_us(), &user, &err) < 0)
+        return NULL;
+    return user;
+}
+
+static const char *speaker_of(const struct watch_source *s)
+{
+    if (s->name && s->name[0])
+        return s->name;
+    return s->user ? s->user : "";
+}
+
+/* May there be one more?  A source that nobody uses makes room, once it has ended. */
+static bool has_slot(struct watch_hub *hub, const struct watch_source *of, bool late)
+{
+    unsigned all = 0, own = 0, same_user = 0;
 
     for (struct watch_source *s = hub->sources; s; s = s->next) {
         all += s->late;
-        own += s->late && speaks_for(s, token, name);
+        own += s->late && speaks_for(s, of->token, of->name);
+        same_user += !s->late && strcmp(speaker_of(s), speaker_of(of)) == 0;
+        if (!late && !s->users && same_user >= WATCH_SOURCES_OWN)
+            stop_source(s);
     }
+    if (!late && same_user >= WATCH_SOURCES_OWN)
+        return false;
     if (late)
         return all < WATCH_LATE_MAX && own < WATCH_LATE_OWN && hub->n_sources < WATCH_SOURCES_MAX;
     for (struct watch_source *s = hub->sources;
@@ -550,7 +579,7 @@ int watchsource_new(struct watch_hub *hub, const char *token, const char *name, 
     struct watch_source *s;
     int r;
 
-    if (hub->stopping || !has_slot(hub, token, name, late))
+    if (hub->stopping)
         return -EBUSY;
     s = calloc(1, sizeof(*s));
     if (!s)
@@ -564,7 +593,11 @@ int watchsource_new(struct watch_hub *hub, const char *token, const char *name, 
     s->wants_since = since != NULL;
     if (since)
         s->since = *since;
-    r = (token && !s->token) || (name && !s->name) ? -ENOMEM : start_thread(s);
+    s->user = user_of(token);
+    if ((token && !s->token) || (name && !s->name))
+        r = -ENOMEM;
+    else
+        r = has_slot(hub, s, late) ? start_thread(s) : -EBUSY;
     if (r < 0) {
         source_free(s);
         return r;

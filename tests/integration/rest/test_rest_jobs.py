@@ -225,5 +225,6 @@ def test_requeue(rest, shared):
     wait_until(lambda: shared.job(job)["JobState"] == "PENDING" and shared.job(job)["Restarts"] == "1", "requeued")
     status, answer = rest.post("jobs/requeue", {"jobs": ["99999"]})
     assert status == 404 and answer["errors"][0]["error_number"] == 2017
+    assert [[row["error_code"] for row in one] for one in answer["status"]] == [[2017]]  # a list for each job, as the document says
     assert rest.get(f"/slurm/v0.0.44/job/{job}/requeue")[0] == 404
     shared.run("scancel", str(job))

@@ -148,6 +148,11 @@ def test_change_partitions(rest, shared):
     rest.post("partitions/", {"partitions": [{"name": "new", "flags": ["HIDDEN_CLEAR"], "maximums": {"time": "INFINITE"}}]})
     text = shared.run("scontrol", "show", "partition", "new").out
     assert "MaxTime=UNLIMITED" in text and "Hidden=NO" in text
+    assert shared.run("scontrol", "update", "partitionname=new", "preemptmode=off").rc == 0
+    answer = rest.get("partition/new")[1]
+    assert answer["partitions"][0]["preempt_mode"] == ["DISABLED"]  # the document's word
+    assert rest.post("partitions/", answer)[0] == 200
+    assert "PreemptMode=OFF" in shared.run("scontrol", "show", "partition", "new").out
     assert rest.delete("partition/new", user="bin")[1]["errors"][0]["error_number"] == 2010
     assert rest.delete("partition/new")[1]["errors"] == []
     assert rest.delete("partition/new")[1]["errors"][0]["error_number"] == 2000

@@ -248,6 +248,7 @@ def test_service(store):
     status, answer = store.get(DB + "diag/")
     assert status == 200 and list(answer["statistics"]) == ["time_start", "rollups", "RPCs", "users"]
     assert any(rpc["count"] > 0 for rpc in answer["statistics"]["RPCs"])
+    assert all(type(row["last_run"]) is int for row in answer["statistics"]["rollups"].values())
     status, answer = store.get(DB + "conf")
     assert (status, answer["errors"][0]["error_number"]) == (422, 2036)
     assert store.get(DB.replace(V, "v0.0.44") + "conf")[0] == 404

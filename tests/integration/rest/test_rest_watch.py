@@ -330,6 +330,25 @@ def test_token_runs_out(rest, shared):
         assert s.ended
 
 
+def test_many_tokens(rest, shared):
+    """One user with many tokens takes 16 places, not all of them; those that he left are free again."""
+    def token():
+        return shared.run("scontrol", "token", "username=bin", f"lifespan={6000 + len(tokens)}").out.strip().split("=", 1)[1]
+
+    tokens, streams = [], []
+    for _ in range(20):
+        tokens.append(token())
+        with Stream(rest, X_SLURM_USER_TOKEN=tokens[-1]) as s:
+            assert s.status == 200
+    for one in tokens[:16]:
+        streams.append(Stream(rest, X_SLURM_USER_TOKEN=one))
+    assert [s.status for s in streams] == [200] * 16
+    with Stream(rest, X_SLURM_USER_TOKEN=tokens[16]) as refused, Stream(rest) as other:
+        assert (refused.status, other.status) == (503, 200)
+    for s in streams:
+        s.socket.close()
+
+
 def test_who_hangs_up_is_forgotten(rest):
     def descriptors():
         return len(os.listdir(f"/proc/{rest.daemon.process.pid}/fd"))
