@@ -112,6 +112,11 @@ chaos: build
 chaos-steps: build
 	tests/chaos/chaos_steps.py --build $(BUILD)
 
+## test-idempotency: retry 1,000 submissions over REST while daemons are killed, and count the jobs
+.PHONY: test-idempotency
+test-idempotency: build
+	tests/chaos/chaos_idempotency.py --build $(BUILD)
+
 ## test-output: 8 GiB of tasks' output through srun, every line looked at
 .PHONY: test-output
 test-output: build

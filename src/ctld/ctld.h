@@ -60,6 +60,7 @@ struct programs;
 struct resvs;
 struct asking;
 struct bloblog;
+struct submitkeys;
 struct gangturns;
 struct shares;
 struct step_queues;
@@ -117,7 +118,8 @@ struct ctld {
     struct triggers *triggers;
     struct tuning *tuning;
     struct asking *asking;
-    struct bloblog *bloblog; /* scripts and environments logged for accounting */
+    struct submitkeys *submitkeys; /* idempotency keys */
+    struct bloblog *bloblog;       /* scripts and environments logged for accounting */
     struct gangturns *gang;
     struct shares *shares;
     struct step_queues *step_queues; /* requests for steps that wait for resources */

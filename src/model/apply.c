@@ -729,6 +729,8 @@ static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
     case PST__EVENT__BODY_USAGE_RESET:
     case PST__EVENT__BODY_RESV_PUT:
     case PST__EVENT__BODY_RESV_REMOVE:
+    case PST__EVENT__BODY_SUBMIT_KEY_PUT:
+    case PST__EVENT__BODY_SUBMIT_KEY_REMOVE:
         return model_apply_kept(c, ev, err);
     case PST__EVENT__BODY_JOB_NOTE:
         return 0;

@@ -100,12 +100,20 @@ struct blob *blob_hold(struct blob *b);                 /* NULL gives NULL */
 struct blob *blob_drop(struct blob *b);                 /* always NULL */
 void blob_record(const struct blob *b, Pst__Blob *ret); /* as an event says it; borrows of b */
 
-/* Triggers, crontabs, accounting records, reservations: see kept.h. */
-enum kept_kind { KEPT_TRIGGER, KEPT_CRONTAB, KEPT_ACCT, KEPT_USAGE, KEPT_RESV, KEPT_KINDS };
+/* Triggers, crontabs, accounting records, reservations, keys of submissions: see kept.h. */
+enum kept_kind {
+    KEPT_TRIGGER,
+    KEPT_CRONTAB,
+    KEPT_ACCT,
+    KEPT_USAGE,
+    KEPT_RESV,
+    KEPT_KEY,
+    KEPT_KINDS
+};
 struct kept {
     enum kept_kind kind;
     uint32_t id; /* trigger id, user id, serial number, as usage.c numbers them,
-                 reservation id */
+                 reservation id, number of a submission's key */
     ProtobufCMessage *rec;
 };
 

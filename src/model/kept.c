@@ -58,6 +58,13 @@ const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t res
     return k ? (const Pst__ReservationRecord *)k->rec : NULL;
 }
 
+const Pst__SubmitKeyRecord *cluster_submit_key(const struct cluster *c, uint32_t number)
+{
+    const struct kept *k = cluster_kept(c, KEPT_KEY, number);
+
+    return k ? (const Pst__SubmitKeyRecord *)k->rec : NULL;
+}
+
 const Pst__ReservationRecord *cluster_next_resv(const struct cluster *c, size_t *pos)
 {
     const struct kept *k = idmap_next(&c->kept[KEPT_RESV], pos);
@@ -92,6 +99,7 @@ const ProtobufCMessageDescriptor *kept_descriptor(enum kept_kind kind)
         [KEPT_ACCT] = &pst__acct_change__descriptor,
         [KEPT_USAGE] = &pst__usage_record__descriptor,
         [KEPT_RESV] = &pst__reservation_record__descriptor,
+        [KEPT_KEY] = &pst__submit_key_record__descriptor,
     };
 
     return all[kind];
@@ -112,6 +120,9 @@ void kept_event_of(enum kept_kind kind, ProtobufCMessage *rec, Pst__Event *ret_e
     } else if (kind == KEPT_RESV) {
         ret_ev->body_case = PST__EVENT__BODY_RESV_PUT;
         ret_ev->resv_put = (Pst__ReservationRecord *)rec;
+    } else if (kind == KEPT_KEY) {
+        ret_ev->body_case = PST__EVENT__BODY_SUBMIT_KEY_PUT;
+        ret_ev->submit_key_put = (Pst__SubmitKeyRecord *)rec;
     } else {
         ret_ev->body_case = PST__EVENT__BODY_CRONTAB_PUT;
         ret_ev->crontab_put = (Pst__CrontabRecord *)rec;
@@ -167,7 +178,7 @@ static int put_record(struct cluster *c, enum kept_kind kind, uint32_t id,
 static const char *const kind_names[] = {
     [KEPT_TRIGGER] = "trigger",        [KEPT_CRONTAB] = "crontab of user",
     [KEPT_ACCT] = "accounting record", [KEPT_USAGE] = "usage",
-    [KEPT_RESV] = "reservation",
+    [KEPT_RESV] = "reservation",       [KEPT_KEY] = "key of a submission",
 };
 
 static int drop_record(struct cluster *c, enum kept_kind kind, uint32_t id, struct err *err)
@@ -240,6 +251,14 @@ static int apply_acct(struct cluster *c, const Pst__AcctChange *ch, struct err *
     return r;
 }
 
+static int apply_submit_key(struct cluster *c, const Pst__SubmitKeyRecord *rec, struct err *err)
+{
+    if (!rec->number || !rec->has_uid || rec->key.len != DIGEST_SIZE ||
+        rec->content.len != DIGEST_SIZE || !rec->job_id)
+        return err_set(err, -EUCLEAN, "a key of a submission that lacks something");
+    return put_record(c, KEPT_KEY, rec->number, &rec->base);
+}
+
 int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
 {
     switch (ev->body_case) {
@@ -266,6 +285,10 @@ int model_apply_kept(struct cluster *c, const Pst__Event *ev, struct err *err)
         return put_record(c, KEPT_RESV, ev->resv_put->resv_id, &ev->resv_put->base);
     case PST__EVENT__BODY_RESV_REMOVE:
         return drop_record(c, KEPT_RESV, ev->resv_remove, err);
+    case PST__EVENT__BODY_SUBMIT_KEY_PUT:
+        return apply_submit_key(c, ev->submit_key_put, err);
+    case PST__EVENT__BODY_SUBMIT_KEY_REMOVE:
+        return drop_record(c, KEPT_KEY, ev->submit_key_remove, err);
     default:
         return drop_record(c, KEPT_CRONTAB, ev->crontab_remove, err);
     }

@@ -1,5 +1,5 @@
 /* kept.h - records beside jobs, nodes and partitions: triggers, crontabs, accounting records,
- * reservations
+ * reservations, keys of submissions
  *
  * Each is whatever its last put said.  Found by id in O(1).  Those of accounting stand in tables
  * of their own (assoc.h); here they are numbered, for views and snapshots.  Pointers are
@@ -13,6 +13,8 @@ const Pst__TriggerRecord *cluster_trigger(const struct cluster *c,
 const Pst__CrontabRecord *cluster_crontab(const struct cluster *c, uint32_t uid); /* NULL: none */
 /* NULL: none */
 const Pst__ReservationRecord *cluster_resv(const struct cluster *c, uint32_t resv_id);
+/* NULL: none */
+const Pst__SubmitKeyRecord *cluster_submit_key(const struct cluster *c, uint32_t number);
 /* By name, in any case; O(reservations). */
 const Pst__ReservationRecord *cluster_resv_named(const struct cluster *c, const char *name,
                                                  size_t len);

@@ -238,6 +238,18 @@ void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid)
     add_event(tx, kind, PST__EVENT__BODY_CRONTAB_REMOVE)->crontab_remove = uid;
 }
 
+void tx_submit_key_put(Pst__Transaction *tx, const Pst__SubmitKeyRecord *rec)
+{
+    add_event(tx, PST__EVENT_KIND__EV_SUBMIT_KEY, PST__EVENT__BODY_SUBMIT_KEY_PUT)->submit_key_put =
+        (Pst__SubmitKeyRecord *)copy_of(&rec->base);
+}
+
+void tx_submit_key_remove(Pst__Transaction *tx, uint32_t number)
+{
+    add_event(tx, PST__EVENT_KIND__EV_SUBMIT_KEY_GONE, PST__EVENT__BODY_SUBMIT_KEY_REMOVE)
+        ->submit_key_remove = number;
+}
+
 void tx_acct_change(Pst__Transaction *tx, const Pst__AcctChange *change)
 {
     add_event(tx, PST__EVENT_KIND__EV_ACCT, PST__EVENT__BODY_ACCT_CHANGE)->acct_change =

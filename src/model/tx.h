@@ -50,6 +50,8 @@ void tx_trigger_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t trigg
 /* copies */
 void tx_crontab_put(Pst__Transaction *tx, Pst__EventKind kind, const Pst__CrontabRecord *rec);
 void tx_crontab_remove(Pst__Transaction *tx, Pst__EventKind kind, uint32_t uid);
+void tx_submit_key_put(Pst__Transaction *tx, const Pst__SubmitKeyRecord *rec); /* copies */
+void tx_submit_key_remove(Pst__Transaction *tx, uint32_t number);
 void tx_acct_change(Pst__Transaction *tx, const Pst__AcctChange *change); /* copies */
 /* Usage goes back to nothing: of an association and all below it, of a QOS; with neither (0),
  * all of it. */

@@ -175,6 +175,8 @@ static const struct pb_cap rows[] = {
     ALL("HetComponent", SHORT),
     SUB("HetComponent", "job"),
     STR("SubmitRequest", "array", 256 * KIB),
+    STR("SubmitRequest", "idempotency_key", 255),
+    STR("SubmitRequest", "content_digest", 32),
     ALL("SubmitReply", TEXT),
     STR("SubmitReply", "nodes", HOSTS),
     SUB("SubmitReply", "record"),

@@ -29,9 +29,12 @@ class Restd:
 
     def __enter__(self):
         let_in(self.c.dir / "etc")
+        self.start()
+        return self
+
+    def start(self):
         self.daemon = Daemon("slurmrestd", self.argv, self.c.dir / "log" / "slurmrestd.log", self.env)
         wait_until(self.listens, "slurmrestd listens")
-        return self
 
     def __exit__(self, *_):
         assert self.daemon.stop() == 0

@@ -113,7 +113,8 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame,
     if (!cmd && msg)
         protobuf_c_message_free_unpacked(msg, NULL);
     if (!cmd || (later ? !keep_packed(cmd, frame)
-                       : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0)) {
+                       : contents_of_request(msg, &cmd->contents, &cmd->n_contents) < 0 ||
+                             contents_digest(msg, frame->body, frame->len) < 0)) {
         cmd_free(cmd);
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
         return;

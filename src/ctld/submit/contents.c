@@ -122,6 +122,30 @@ static int make_one(struct contents *c, const ProtobufCMessage *request, size_t 
                          ((const Pst__SubmitRequest *)request)->job);
 }
 
+int contents_digest(ProtobufCMessage *request, const uint8_t *bytes, size_t len)
+{
+    Pst__SubmitRequest *req;
+    struct digest d;
+    uint8_t *own;
+    int r;
+
+    if (!request || request->descriptor != &pst__submit_request__descriptor)
+        return 0;
+    req = (Pst__SubmitRequest *)request;
+    if (!req->idempotency_key || req->has_content_digest)
+        return 0;
+    r = digest_of(bytes, len, &d);
+    if (r < 0)
+        return r;
+    own = malloc(DIGEST_SIZE);
+    if (!own)
+        return -ENOMEM;
+    memcpy(own, d.bytes, DIGEST_SIZE);
+    req->has_content_digest = true;
+    req->content_digest = (ProtobufCBinaryData){ DIGEST_SIZE, own };
+    return 0;
+}
+
 int contents_of_request(const ProtobufCMessage *request, struct contents **ret, size_t *ret_n)
 {
     size_t n = request->descriptor == &pst__submit_request__descriptor ? 1

@@ -31,4 +31,7 @@ void contents_done(struct contents *c);
 /* Of all jobs that a request brings, in its order; NULL with *ret_n 0: it brings none.  Errors:
  * -ENOMEM. */
 int contents_of_request(const ProtobufCMessage *request, struct contents **ret, size_t *ret_n);
+/* A submission that brings an idempotency key and no digest of what it stands for gets one, of its
+ * own bytes as they came: sent again, they are the same.  -ENOMEM. */
+int contents_digest(ProtobufCMessage *request, const uint8_t *bytes, size_t len);
 void contents_free(struct contents *list, size_t n);

@@ -16,6 +16,7 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/owners.h"
 #include "ctld/submit/submission.h"
+#include "ctld/submit/submitkeys.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/core/service.h"
 #include "fields.h"
@@ -76,6 +77,8 @@ static void accept_jobs(struct submission *s, uint32_t n)
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id + n - 1));
     SET(c, jobs_submitted, ctld->cluster->rec->jobs_submitted + n);
+    if (s->key.used)
+        submitkeys_put(ctld, tx, &s->key, s->cmd->uid, id, s->messages.buf);
     lsn = core_commit(ctld, tx);
     if (!lsn) {
         core_disk_full(ctld, s->cmd);
@@ -120,6 +123,42 @@ static bool take_identity(struct submission *s)
         cmd->uid = s->req->uid;
     if (s->req->has_gid)
         cmd->gid = s->req->gid;
+    return true;
+}
+
+/* ---- idempotency keys ------------------------------------------------------------------------ */
+
+/* The user has come with this key before: he is told what he was told then, once that is on the
+ * disk. */
+static void answer_again(struct submission *s, const Pst__SubmitKeyRecord *before)
+{
+    Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+
+    SET(&reply, job_id, before->job_id);
+    reply.message = before->message;
+    core_reply(s->ctld, s->cmd, s->ctld->applied_lsn, 0, &reply.base);
+}
+
+/* True: the request is answered, by its key. */
+static bool key_answers(struct submission *s)
+{
+    const Pst__SubmitKeyRecord *before;
+    struct err err = { .text = "" };
+    int r = submitkeys_read(s->req, s->cmd->uid, &s->key, &err);
+
+    if (r < 0) {
+        core_error(s->ctld, s->cmd, EPST_BAD_REQUEST, err.text);
+        return true;
+    }
+    before = s->key.used ? submitkeys_find(s->ctld, &s->key) : NULL;
+    if (!before)
+        return false;
+    if (memcmp(before->content.data, s->key.content.bytes, DIGEST_SIZE) != 0)
+        core_error(
+            s->ctld, s->cmd, EPST_KEY_REUSED,
+            "The idempotency key stands for another submission, of which this is no repetition");
+    else
+        answer_again(s, before);
     return true;
 }
 
@@ -209,6 +248,9 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     keep_client_fields(s.rec, cmd_is_admin(ctld, cmd));
     if (!take_identity(&s)) {
         refuse_jobs(&s);
+    } else if (key_answers(&s)) {
+        submission_done(&s);
+        return;
     } else if (req->n_components) {
         submit_het(&s, req);
     } else if (!submission_check(&s)) {

@@ -8,11 +8,18 @@
 #include "ctld/ctld.h"
 #include "ctld/submit/contents.h"
 
+/* The idempotency key that a submission came with. */
+struct submitkey {
+    bool used;
+    struct digest key, content;
+};
+
 struct submission {
     struct ctld *ctld;
     struct cmd *cmd;
     Pst__SubmitRequest *req;   /* of a crontab: one of its entries, cmd->msg is the crontab's */
     struct contents *contents; /* the command's */
+    struct submitkey key;
     bool hold;
     Pst__JobRecord *rec; /* owned until handed over */
     struct partition *first;

@@ -386,6 +386,8 @@ const char *names_event(unsigned kind)
         [PST__EVENT_KIND__EV_JOB_RESUME] = "job-resume",
         [PST__EVENT_KIND__EV_JOB_TURN] = "job-turn",
         [PST__EVENT_KIND__EV_JOB_TURN_OVER] = "job-turn-over",
+        [PST__EVENT_KIND__EV_SUBMIT_KEY] = "submit-key",
+        [PST__EVENT_KIND__EV_SUBMIT_KEY_GONE] = "submit-key-gone",
         [PST__EVENT_KIND__EV_JOB_SIGNAL] = "job-signal",
         [PST__EVENT_KIND__EV_STEP_START] = "step-start",
         [PST__EVENT_KIND__EV_STEP_END] = "step-end",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "rest/slurm/restidem.h"
 #include "rest/slurm/restjobbody.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -16,6 +17,7 @@
 
 /* The jobs of a request: one, or the components of a heterogeneous job. */
 struct submission {
+    struct restidem idem;
     struct restjob jobs[COMPONENTS_MAX];
     size_t n;
     Pst__HetComponent components[COMPONENTS_MAX];
@@ -137,9 +139,11 @@ static void post_submit(struct rest_call *call)
                    "Populated \"script\" field is required for job submission");
         return;
     }
-    if (!read_jobs(call, "jobs", s))
+    if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "jobs", s))
         return;
     fill_request(s, &req);
+    if (!restidem_fill(call, &s->idem, call->row->path, call->body, &req))
+        return;
     req.has_script = true;
     req.script =
         (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
@@ -156,11 +160,13 @@ static void post_allocate(struct rest_call *call)
         rest_error(call, EPST_BUSY, "_job_post_allocate", "out of memory");
         return;
     }
-    if (!read_jobs(call, "hetjob", s))
+    if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "hetjob", s))
         return;
     for (size_t i = 0; i < s->n; i++)
         s->jobs[i].job.has_batch = s->jobs[i].job.batch = false;
     fill_request(s, &req);
+    if (!restidem_fill(call, &s->idem, call->row->path, call->body, &req))
+        return;
     send_request(call, &req, "slurm_allocate_resources()", false);
 }
 

@@ -29,6 +29,24 @@ static void put_crontab(struct cluster *c, uint32_t uid, const char *text, uint3
     apply_ok(c, tx);
 }
 
+static void put_key(struct cluster *c, uint32_t number, size_t key_len)
+{
+    static const uint8_t digest[DIGEST_SIZE] = { 1, 2 };
+    Pst__Transaction *tx = tx_new(T0);
+    Pst__SubmitKeyRecord r = PST__SUBMIT_KEY_RECORD__INIT;
+
+    SET(&r, number, number);
+    SET(&r, uid, 0);
+    SET(&r, job_id, 5);
+    SET(&r, key, ((ProtobufCBinaryData){ key_len, (uint8_t *)(uintptr_t)digest }));
+    SET(&r, content, ((ProtobufCBinaryData){ DIGEST_SIZE, (uint8_t *)(uintptr_t)digest }));
+    tx_submit_key_put(tx, &r);
+    if (number && key_len == DIGEST_SIZE)
+        apply_ok(c, tx);
+    else
+        apply_bad(c, tx, "lacks something");
+}
+
 static int replay(void *ctx, const Pst__Transaction *tx)
 {
     struct err err = { .text = "" };
@@ -73,9 +91,12 @@ static void test_dump_and_hash(void **state)
     one = cluster_hash(a);
     assert_int_not_equal(one, empty);
     put_crontab(a, 0, "t\n", 3);
+    put_key(a, 4, DIGEST_SIZE);
     assert_int_not_equal(cluster_hash(a), one);
     assert_int_equal(cluster_dump(a, replay, b), 0);
     assert_int_equal(cluster_hash(a), cluster_hash(b));
+    assert_int_equal(cluster_submit_key(b, 4)->job_id, 5);
+    assert_null(cluster_submit_key(b, 5));
     put_crontab(b, 0, "u\n", 3);
     assert_int_not_equal(cluster_hash(a), cluster_hash(b));
     cluster_free(a);
@@ -97,6 +118,11 @@ static void test_bad(void **state)
     tx = tx_new(T0);
     tx_trigger_put(tx, EV(TRIGGER_SET), &t);
     apply_bad(c, tx, "without an id");
+    put_key(c, 0, DIGEST_SIZE);
+    put_key(c, 1, DIGEST_SIZE - 1);
+    tx = tx_new(T0);
+    tx_submit_key_remove(tx, 9);
+    apply_bad(c, tx, "key of a submission 9: removed but unknown");
     cluster_free(c);
 }
 
