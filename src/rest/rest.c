@@ -19,6 +19,7 @@
 #include "wire/errors.h"
 
 #define WAIT_STEP_US 20000u
+#define BEGIN_STEPS 500u
 
 int rest_new(const struct rest_config *config, struct rest **ret, struct err *err)
 {
@@ -85,6 +86,7 @@ int rest_take(struct rest *rest, int fd, struct err *err)
     }
     if (MHD_add_connection(rest->taker, fd, (struct sockaddr *)&sa, len) != MHD_YES)
         return err_set(err, -EAGAIN, "the connection cannot be served");
+    rest->taken++;
     return 0;
 }
 
@@ -92,12 +94,16 @@ void rest_wait(struct rest *rest)
 {
     const struct rest_taking *taking = rest->config.taking;
     const union MHD_DaemonInfo *info;
+    unsigned waited = 0;
     bool open;
 
     do {
+        /* The library's thread counts a connection once it has seen it; one that it could not take
+         * never comes. */
+        open = atomic_load(&rest->started) < rest->taken && waited++ < BEGIN_STEPS;
         info = rest->taker ? MHD_get_daemon_info(rest->taker, MHD_DAEMON_INFO_CURRENT_CONNECTIONS)
                            : NULL;
-        open = (info && info->num_connections) || (taking && taking->busy(taking->ctx));
+        open = open || (info && info->num_connections) || (taking && taking->busy(taking->ctx));
         if (open)
             (void)usleep(WAIT_STEP_US); /* woken early: looks early */
     } while (open);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 
 #include "base/strbuf.h"
@@ -29,6 +30,8 @@ struct rest {
     struct rest_listener *listeners; /* one for each address */
     size_t n_listeners;
     struct MHD_Daemon *taker; /* of rest_take(), NULL until then */
+    unsigned taken;           /* connections of rest_take() ... */
+    atomic_uint started;      /* ... that the taker's thread has begun */
     const char *user, *group; /* who the server runs as */
 };
 

@@ -487,6 +487,17 @@ static void on_completed(void *ctx, struct MHD_Connection *conn, void **con_ctx,
     *con_ctx = NULL;
 }
 
+static void on_connection(void *ctx, struct MHD_Connection *conn, void **conn_ctx,
+                          enum MHD_ConnectionNotificationCode code)
+{
+    struct rest *rest = ctx;
+
+    (void)conn;
+    (void)conn_ctx;
+    if (rest && code == MHD_CONNECTION_NOTIFY_STARTED)
+        (void)atomic_fetch_add(&rest->started, 1);
+}
+
 static void log_library(void *ctx, const char *fmt, va_list ap)
 {
     char text[512];
@@ -522,7 +533,8 @@ struct MHD_Daemon *restserve_start(struct rest *rest, int listen_fd)
         keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, rest->config.connections,
         MHD_OPTION_CONNECTION_TIMEOUT, REST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)REST_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listen_fd < 0 ? rest : NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return mhd;
 }

@@ -4,12 +4,13 @@ import json
 import os
 import signal
 import socket
+import subprocess
 import time
 import urllib.request
 
 import pytest
 
-from conftest import wait_until
+from conftest import program, wait_until
 from restd import Restd
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nPrivateData=jobs\nMetricsType=metrics/openmetrics\n"}
@@ -360,3 +361,40 @@ def test_who_hangs_up_is_forgotten(rest):
         for s in streams:
             s.socket.close()
         wait_until(lambda: descriptors() <= before + 2, "the sockets are closed")
+
+
+def test_over_a_unix_socket(shared):
+    """rest_auth/local: the watcher is the user at the other end."""
+    path = shared.dir / "watch.sock"
+    r = Restd(shared, address=f"unix:{path}", user=None, env={"SLURMRESTD_SECURITY": "disable_user_check"})
+    r.listens = lambda: path.exists()
+    with r, socket.socket(socket.AF_UNIX) as sock:
+        sock.settimeout(60)
+        sock.connect(str(path))
+        sock.sendall(f"GET {PATH}?types=job HTTP/1.1\r\nHost: x\r\nAccept: application/jsonl\r\n\r\n".encode())
+        lines = sock.makefile("r", newline="\n")
+        assert "200 OK" in lines.readline()
+        job = run_job(shared, user="bin")
+        state = None
+        while state != "JOB_COMPLETED":
+            line = lines.readline()
+            o = json.loads(line) if line.startswith("{") else {}
+            state = o.get("after", {}).get("state", state) if o.get("id") == job else state
+
+
+def test_on_standard_input(shared):
+    """A socket of inetd's on standard input is served, and taken over, like any other."""
+    ours, theirs = socket.socketpair()
+    env = {**shared.env, "SLURMRESTD_SECURITY": "disable_user_check"}
+    with ours, subprocess.Popen([program("slurmrestd"), "-f", str(shared.conf)], stdin=theirs, stdout=theirs, env=env,
+                                stderr=subprocess.DEVNULL) as daemon:
+        theirs.close()
+        ours.settimeout(60)
+        ours.sendall(f"GET {PATH} HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        got = b""
+        while b"event: hello" not in got:
+            piece = ours.recv(4096)
+            assert piece, got
+            got += piece
+        ours.close()
+        assert daemon.wait(20) == 0
