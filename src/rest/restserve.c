@@ -533,8 +533,8 @@ struct MHD_Daemon *restserve_start(struct rest *rest, int listen_fd)
         keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, rest->config.connections,
         MHD_OPTION_CONNECTION_TIMEOUT, REST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)REST_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
-        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listen_fd < 0 ? rest : NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, on_connection, listen_fd < 0 ? rest : NULL,
+        MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
     (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
     return mhd;
 }

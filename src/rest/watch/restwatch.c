@@ -173,6 +173,8 @@ static void place_watcher(struct watcher *w, struct watch_source *s)
     w->seq = watchring_find(&s->ring, w->at);
     w->resets = s->late ? 0 : s->resets;
     w->sent_us = now_mono_us();
+    if (w->words.objects)
+        atomic_store(&s->objects, true);
     watchevent_head(&w->out, w->sse, now_us());
     watchevent_word(&w->out, w->sse, "hello", w->at, NULL);
 }

@@ -44,6 +44,7 @@ struct watch_source {
     bool wants_since;
     struct watch_at since; /* ask from here on */
     int fd;                /* to wake its thread from a read; -1: none */
+    atomic_bool objects;   /* a watcher wants jobs beside their changes */
     bool stopping;
 };
 

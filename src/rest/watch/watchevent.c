@@ -2,6 +2,7 @@
 #include "rest/watch/watchevent.h"
 
 #include <errno.h>
+#include <string.h>
 #include <time.h>
 
 #include "base/timefmt.h"
@@ -62,40 +63,44 @@ int watchevent_make(struct pb_arena *arena, const Pst__WatchChange *c, struct wa
 
 /* ---- what is sent ---------------------------------------------------------------------------- */
 
-static void add_event(struct strbuf *out, bool sse, const char *word, struct watch_at at,
-                      const char *text, size_t len)
+static void begin_event(struct strbuf *out, bool sse, const char *word, struct watch_at at)
 {
     char cursor[WATCH_AT_BYTES];
 
     if (sse)
         strbuf_addf(out, "event: %s\nid: %s\ndata: ", word, watch_at_text(at, cursor));
-    strbuf_addn(out, text, len);
+}
+
+static void end_event(struct strbuf *out, bool sse)
+{
     strbuf_add(out, sse ? "\n\n" : "\n");
 }
 
-void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item)
+void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object)
 {
-    add_event(out, sse, entity_words[item->facts.entity], item->at, item->text, item->len);
+    begin_event(out, sse, entity_words[item->facts.entity], item->at);
+    if (object && item->object) { /* a member more, before the brace */
+        strbuf_addn(out, item->text, item->len - 1);
+        strbuf_addf(out, ",\"job\":%s}", item->object);
+    } else {
+        strbuf_addn(out, item->text, item->len);
+    }
+    end_event(out, sse);
 }
 
 void watchevent_word(struct strbuf *out, bool sse, const char *word, struct watch_at at,
                      const char *reason)
 {
-    struct strbuf text = STRBUF_INIT;
     char cursor[WATCH_AT_BYTES];
 
-    strbuf_addf(&text, "{\"event\":\"%s\",\"cursor\":\"%s\"", word, watch_at_text(at, cursor));
-    if (reason) { /* ours: nothing in it needs an escape */
-        strbuf_addf(&text, ",\"reason\":\"%s\"", reason);
-    }
-    strbuf_addc(&text, '}');
-    if (sse && *word == 'h')
+    if (sse && strcmp(word, "hello") == 0)
         strbuf_addf(out, "retry: %u\n", RETRY_MS);
-    if (text.failed)
-        out->failed = true;
-    else
-        add_event(out, sse, word, at, text.buf, text.len);
-    strbuf_done(&text);
+    begin_event(out, sse, word, at);
+    strbuf_addf(out, "{\"event\":\"%s\",\"cursor\":\"%s\"", word, watch_at_text(at, cursor));
+    if (reason) /* ours: nothing in it needs an escape */
+        strbuf_addf(out, ",\"reason\":\"%s\"", reason);
+    strbuf_addc(out, '}');
+    end_event(out, sse);
 }
 
 void watchevent_beat(struct strbuf *out, bool sse, struct watch_at at)

@@ -135,6 +135,8 @@ static void change_source(struct watcher *w, struct watch_source *s)
     w->source = s;
     w->seq = watchring_find(&s->ring, w->at);
     w->resets = s->resets;
+    if (w->words.objects)
+        atomic_store(&s->objects, true);
 }
 
 /* The ring has gone on without him. */
@@ -170,7 +172,7 @@ static void take_items(struct loop *l, struct watcher *w)
     while (l->out.len < SEND_BYTES && looked++ < LOOK_ITEMS &&
            (item = watchring_get(ring, w->seq))) {
         if (watchwords_match(&w->words, &item->facts))
-            watchevent_item(&l->out, w->sse, item);
+            watchevent_item(&l->out, w->sse, item, w->words.objects);
         w->at = item->at;
         w->seq++;
         if (w->source->late) /* nobody else reads it */

@@ -11,7 +11,8 @@
 
 static size_t item_bytes(const struct watch_item *item)
 {
-    return sizeof(*item) + item->len + strlen(item->facts.name) + strlen(item->facts.partition) + 3;
+    return sizeof(*item) + (item->object ? strlen(item->object) : 0) + item->len +
+           strlen(item->facts.name) + strlen(item->facts.partition) + 3;
 }
 
 static int grow_ring(struct watch_ring *ring)
@@ -45,6 +46,7 @@ struct watch_item *watchring_item(struct watch_at at, const struct watch_facts *
         return NULL;
     item->at = at;
     item->facts = *facts;
+    item->object = NULL;
     item->len = len;
     memcpy(item->text, text, len);
     item->text[len] = '\0';
@@ -52,6 +54,13 @@ struct watch_item *watchring_item(struct watch_at at, const struct watch_facts *
     item->facts.name = memcpy(behind, name, name_size);
     item->facts.partition = memcpy(behind + name_size, partition, partition_size);
     return item;
+}
+
+void watchring_item_free(struct watch_item *item)
+{
+    if (item)
+        free(item->object);
+    free(item);
 }
 
 int watchring_put(struct watch_ring *ring, struct watch_item *item)
@@ -71,7 +80,7 @@ void watchring_drop(struct watch_ring *ring)
     ring->bytes -= item_bytes(item);
     ring->base = item->at;
     ring->tail++;
-    free(item);
+    watchring_item_free(item);
 }
 
 void watchring_restart(struct watch_ring *ring, struct watch_at at)

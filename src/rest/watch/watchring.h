@@ -13,6 +13,7 @@
 struct watch_item {
     struct watch_at at;
     struct watch_facts facts; /* its strings lie behind the text */
+    char *object;             /* the job as it is now, one object of JSON; NULL: none */
     size_t len;
     char text[]; /* an object of JSON in one line, without the line's end */
 };
@@ -26,9 +27,10 @@ struct watch_ring {
     struct watch_at end;  /* ... up to here */
 };
 
-/* An item with copies of all; NULL: out of memory.  free() it, or put it. */
+/* An item with copies of all; NULL: out of memory.  watchring_item_free() it, or put it. */
 struct watch_item *watchring_item(struct watch_at at, const struct watch_facts *facts,
                                   const char *text, size_t len);
+void watchring_item_free(struct watch_item *item);                   /* NULL is fine */
 int watchring_put(struct watch_ring *ring, struct watch_item *item); /* -ENOMEM: not taken */
 void watchring_drop(struct watch_ring *ring);                        /* the oldest */
 void watchring_restart(struct watch_ring *ring, struct watch_at at); /* empty, behind `at` */

@@ -17,6 +17,7 @@
 #include "cli/query/out_query.h"
 #include "http/http.h"
 #include "rest/watch/watchevent.h"
+#include "rest/watch/watchobjects.h"
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -241,7 +242,7 @@ struct items {
 static void items_done(struct items *items)
 {
     for (size_t i = 0; i < items->n; i++)
-        free(items->list[i]);
+        watchring_item_free(items->list[i]);
     free(items->list);
 }
 
@@ -307,6 +308,8 @@ static int take_batch(struct watch_source *s, struct pb_arena *arena, const Pst_
     r = ready ? 0 : make_items(s, arena, b, &items);
     if (r < 0)
         return r;
+    if (items.n && atomic_load(&s->objects))
+        watchobjects_add(s, items.list, items.n);
     (void)pthread_mutex_lock(&s->hub->lock);
     if (ready)
         begin_at(s, b->cursor_lsn, since);

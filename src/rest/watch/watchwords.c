@@ -100,6 +100,14 @@ static int take_nodes(struct watch_words *w, const char *list, struct err *err)
     return hostlist_parse_most(list, NODES_MAX, &w->nodes, err);
 }
 
+static int take_objects(struct watch_words *w, const char *value, struct err *err)
+{
+    w->objects = strcmp(value, "true") == 0;
+    return w->objects || strcmp(value, "false") == 0
+               ? 0
+               : err_set(err, -EINVAL, "objects=%.64s: true or false", value);
+}
+
 static int take_jobs(struct watch_words *w, const char *list, struct err *err)
 {
     filter_ids_done(&w->ids);
@@ -114,7 +122,7 @@ static const struct {
     { "types", take_types, 0 },    { "job_id", take_jobs, JOBS },
     { "user", take_users, JOBS },  { "state", take_states, JOBS },
     { "node", take_nodes, NODES }, { "partition", take_partitions, JOBS | PARTITIONS },
-    { "cursor", take_cursor, 0 },
+    { "cursor", take_cursor, 0 },  { "objects", take_objects, 0 },
 };
 
 static int take_word(struct watch_words *w, const struct rest_pair *pair, uint32_t *about,

@@ -33,6 +33,7 @@ struct watch_words {
     bool by_state;
     char *partitions; /* comma list; NULL: all */
     struct hostlist *nodes;
+    bool objects; /* with the job as it is */
     bool has_cursor;
     struct watch_at cursor;
 };

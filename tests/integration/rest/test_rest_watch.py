@@ -243,6 +243,24 @@ def test_dropped_connection(rest, shared):
     assert at == sorted(set(at))
 
 
+def test_whole_jobs(rest, shared):
+    """objects=true: the job as GET job/{id} gives it, at least as new as the change; other watchers of the token have none."""
+    with Stream(rest, "objects=true&types=job") as s, Stream(rest, "types=job") as plain:
+        job = run_job(shared)
+        for stream in (s, plain):
+            stream.until_state(job, "JOB_COMPLETED")
+        got = rest.get(f"job/{job}")[1]["jobs"][0]
+        told = [o for _, _, o in s.changes() if o["id"] == job]
+        assert all(o["job"]["job_id"] == job and list(o["job"]) == list(got) for o in told)
+        order = ["PENDING", "RUNNING", "COMPLETED"]
+        for o in told:
+            if "state" in o["after"]:
+                assert order.index(o["job"]["job_state"][0]) >= order.index(o["after"]["state"].removeprefix("JOB_"))
+        assert told[-1]["job"] == got
+        assert not any("job" in o for _, _, o in plain.changes())
+        assert Stream(rest, "objects=2").status == 400
+
+
 def test_cursor_of_the_future(rest):
     with Stream(rest, "cursor=999999999999") as s:
         s.until(lambda: len(s.events()) >= 2)

@@ -18,6 +18,7 @@
 #include "rest/watch/restwatch.h"
 #include "rest/watch/watchevent.h"
 #include "rest/watch/watchloop.h"
+#include "rest/watch/watchobjects.h"
 #include "rest/watch/watchring.h"
 #include "rest/watch/watchsource.h"
 #include "rest/watch/watchwords.h"
@@ -91,6 +92,7 @@ static void test_cursors(void **state)
     assert_int_equal(read_words("no", &w, &err, NULL), -EINVAL);
     assert_string_equal(err.text, "cursor=no: a number, or two with a dot");
     assert_int_equal(read_words(NULL, &w, &err, "cursor", "", NULL), -EINVAL);
+    assert_int_equal(read_words(NULL, &w, &err, "objects", "maybe", NULL), -EINVAL);
     assert_int_equal(read_words(NULL, &w, &err, "curser", "1", NULL), -EINVAL);
     assert_string_equal(err.text, "curser: there is no such word");
     assert_int_equal(read_words(NULL, &w, &err, "node", "n[0-9999]", NULL), -E2BIG);
@@ -180,9 +182,13 @@ static void test_events(void **state)
 
     (void)state;
     assert_non_null(item);
-    watchevent_item(&out, true, item);
-    watchevent_item(&out, false, item);
-    assert_string_equal(strbuf_str(&out), "event: node\nid: 7.1\ndata: {\"a\":1}\n\n{\"a\":1}\n");
+    watchevent_item(&out, true, item, true);
+    watchevent_item(&out, false, item, false);
+    item->object = strdup("{\"job_id\":5}");
+    watchevent_item(&out, false, item, true);
+    watchevent_item(&out, false, item, false);
+    assert_string_equal(strbuf_str(&out), "event: node\nid: 7.1\ndata: {\"a\":1}\n\n{\"a\":1}\n"
+                                          "{\"a\":1,\"job\":{\"job_id\":5}}\n{\"a\":1}\n");
     strbuf_reset(&out);
     watchevent_word(&out, true, "hello", (struct watch_at){ 7, UINT32_MAX }, NULL);
     watchevent_word(&out, false, "bye", (struct watch_at){ 7, 1 }, "why");
@@ -194,7 +200,7 @@ static void test_events(void **state)
                         "{\"event\":\"bye\",\"cursor\":\"7.1\",\"reason\":\"why\"}\n"
                         ": beat\nid: 8\n\n{\"event\":\"beat\",\"cursor\":\"8\"}\n");
     strbuf_done(&out);
-    free(item);
+    watchring_item_free(item);
 }
 
 static void test_change(void **state)
@@ -213,7 +219,7 @@ static void test_change(void **state)
     assert_string_equal(item->facts.name, "n9");
     assert_true(strncmp(item->text, "{\"cursor\":\"3.0\",", 16) == 0);
     assert_null(strchr(item->text, '\n'));
-    free(item);
+    watchring_item_free(item);
     c.after.data = (uint8_t *)(uintptr_t) "\xff\xff";
     c.after.len = 2;
     assert_int_equal(watchevent_make(arena, &c, &item), -EBADMSG);
