@@ -262,6 +262,9 @@ static void remove_watcher(struct watch_hub *hub, struct watcher *w)
     hub->n_watchers--;
     watchsource_leave(w->source);
     (void)pthread_mutex_unlock(&hub->lock);
+    /* Closing would not do: the socket may be our standard input as well, and still be told of. */
+    (void)epoll_ctl(hub->epoll_fd, EPOLL_CTL_DEL, w->fd, NULL);
+    (void)shutdown(w->fd, SHUT_RDWR); /* likewise: he shall see the end */
     watcher_free(w);
 }
 
