@@ -27,10 +27,11 @@ struct rest_call;
 /* Nothing to return: the answer, its status and its errors are in the call. */
 typedef void rest_handler(struct rest_call *call);
 
-enum rest_plugin {               /* "plugin" in the answer's meta; the first part of the path */
-                   REST_SLURM,   /* openapi/slurmctld, /slurm/ */
-                   REST_SLURMDB, /* openapi/slurmdbd, /slurmdb/ */
-                   REST_UTIL,    /* openapi/util, /util/ */
+enum rest_plugin {                /* "plugin" in the answer's meta; the first part of the path */
+                   REST_SLURM,    /* openapi/slurmctld, /slurm/ */
+                   REST_SLURMDB,  /* openapi/slurmdbd, /slurmdb/ */
+                   REST_UTIL,     /* openapi/util, /util/ */
+                   REST_PENSTOCK, /* what is ours alone, /penstock/v1/ */
 };
 
 #define REST_OLDEST 42u /* of v0.0.42 */
@@ -119,6 +120,15 @@ void rest_error_said(struct rest_call *call, int number, const char *said, const
                      const char *description, ...) __attribute__((format(printf, 5, 6)));
 void rest_warning(struct rest_call *call, const char *source, const char *description, ...)
     __attribute__((format(printf, 3, 4)));
+/* An error that concerns one of many things that the request asks for. */
+struct rest_fault {
+    int number; /* 0: none */
+    char *said, *description, *source;
+};
+/* Take back the errors that were noted, as those of one thing: *ret is the first.  The status is
+ * 200 again. */
+void rest_take_fault(struct rest_call *call, struct rest_fault *ret);
+void rest_fault_done(struct rest_fault *fault);
 bool rest_has_error(const struct rest_call *call);
 /* 200 of 0; 404 of unknown jobs; 401 of bad credentials; 422 of what cannot be; else 500. */
 unsigned rest_status_of(int number);

@@ -9,7 +9,7 @@
 #include "base/cleanup.h"
 #include "base/words.h"
 
-static const char *const plugin_words[] = { "slurm", "slurmdb", "util" };
+static const char *const plugin_words[] = { "slurm", "slurmdb", "util", "penstock" };
 
 static int hex_value(char c)
 {
@@ -168,7 +168,10 @@ int restpath_find(const struct rest_row *const *rows, const char *method, const 
         return r;
     if (p.n < 3 || !plugin_of(p.part[0], &ret->plugin))
         return -ENOENT;
-    ret->version = version_of(p.part[1]);
+    if (ret->plugin == REST_PENSTOCK)
+        ret->version = strcmp(p.part[1], "v1") == 0 ? REST_NEWEST : 0;
+    else
+        ret->version = version_of(p.part[1]);
     if (!ret->version)
         return -ENOENT;
     /* A path of words alone goes before one with a word of the caller's: rows stand so. */

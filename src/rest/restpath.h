@@ -1,6 +1,7 @@
 /* restpath.h - paths and query words of a request; pure
  *
- * "/slurm/v0.0.45/job/7" is plugin, version and the rest, which a row answers.  Empty parts do not
+ * "/slurm/v0.0.45/job/7" is plugin, version and the rest, which a row answers; "/penstock/v1/" has
+ * the shapes of the newest version.  Empty parts do not
  * count: "/jobs/" and "/jobs" are the same.  Escapes (%41) are undone part by part, so that an
  * escaped slash is no separator. */
 #pragma once

@@ -153,6 +153,29 @@ void rest_warning(struct rest_call *call, const char *source, const char *descri
     add_note(call->notes->warnings, &call->notes->n_warnings, note);
 }
 
+void rest_take_fault(struct rest_call *call, struct rest_fault *ret)
+{
+    struct rest_notes *n = call->notes;
+
+    *ret = (struct rest_fault){ 0 };
+    while (n->n_errors) {
+        struct rest_note *e = &n->errors[--n->n_errors];
+
+        rest_fault_done(ret);
+        *ret = (struct rest_fault){ e->number, e->said, e->description, e->source };
+        *e = (struct rest_note){ 0 };
+    }
+    call->status = HTTP_OK;
+}
+
+void rest_fault_done(struct rest_fault *fault)
+{
+    free(fault->said);
+    free(fault->description);
+    free(fault->source);
+    *fault = (struct rest_fault){ 0 };
+}
+
 bool rest_has_error(const struct rest_call *call)
 {
     return call->notes->n_errors > 0;
@@ -225,10 +248,10 @@ static void put_notes(struct rest_call *call)
     json_list_end(&call->js);
 }
 
-static const char *const plugin_types[] = { "openapi/slurmctld", "openapi/slurmdbd",
-                                            "openapi/util" };
+static const char *const plugin_types[] = { "openapi/slurmctld", "openapi/slurmdbd", "openapi/util",
+                                            "penstock" };
 static const char *const plugin_names[] = { "Slurm OpenAPI slurmctld", "Slurm OpenAPI slurmdbd",
-                                            "Slurm OpenAPI util" };
+                                            "Slurm OpenAPI util", "Penstock" };
 
 static void put_version(struct json *js)
 {

@@ -56,7 +56,7 @@ const json_t *restschema_types(const struct restschema *schema)
 
 /* ---- which operation ------------------------------------------------------------------------- */
 
-static const char *const plugin_words[] = { "slurm", "slurmdb", "util" };
+static const char *const plugin_words[] = { "slurm", "slurmdb", "util", "penstock" };
 
 /* Is "/slurm/WILD/job/{job_id}/" the plugin and path of the row? */
 static bool path_matches(const char *path, const struct rest_row *row)
@@ -410,6 +410,18 @@ bool restschema_check(const struct restschema *schema, struct rest_call *call)
         return true;
     strbuf_add(&c.place, "#/");
     ok = check_named(&c, body, NULL, NULL, call->body);
+    strbuf_done(&c.place);
+    return ok;
+}
+
+bool restschema_check_item(const struct restschema *schema, struct rest_call *call,
+                           const char *type, const char *place, json_t *list, size_t i)
+{
+    struct checking c = { .schema = schema, .call = call, .name = "", .index = i };
+    bool ok;
+
+    strbuf_add(&c.place, place);
+    ok = check_named(&c, type, list, NULL, json_array_get(list, i));
     strbuf_done(&c.place);
     return ok;
 }

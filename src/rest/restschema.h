@@ -29,3 +29,7 @@ const json_t *restschema_find(const struct restschema *schema, const struct rest
  * become the numbers and truths that they say.  What cannot be understood is an error whose source
  * is the place ("#/job/tasks/").  False: there was one. */
 bool restschema_check(const struct restschema *schema, struct rest_call *call);
+/* The same for the i-th member of a list of a request of ours, of a schema by name; place:
+ * "#/jobs/7/". */
+bool restschema_check_item(const struct restschema *schema, struct rest_call *call,
+                           const char *type, const char *place, json_t *list, size_t i);

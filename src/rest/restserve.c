@@ -347,7 +347,8 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
     int r = restpath_find(rest->config.rows, method, path, &q->path);
 
     if (r < 0 || !(rest->config.plugins & 1u << q->path.plugin) ||
-        !(rest->config.versions & UINT64_C(1) << q->path.version))
+        (q->path.plugin != REST_PENSTOCK &&
+         !(rest->config.versions & UINT64_C(1) << q->path.version)))
         return send_text(q, conn, HTTP_NOT_FOUND, slurm_err_text(ESLURM_REST_UNKNOWN_URL));
     if (!restauth_caller(rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));

@@ -8,6 +8,7 @@
 #include "rest/db/restdbinfo.h"
 #include "rest/db/restdbjobs.h"
 #include "rest/db/restdbpost.h"
+#include "rest/slurm/restbatch.h"
 #include "rest/slurm/restconf.h"
 #include "rest/slurm/restctld.h"
 #include "rest/slurm/restfigures.h"
@@ -25,6 +26,7 @@
 const struct rest_row *const restrows[] = {
     rest_job_rows,
     rest_submit_rows,
+    rest_batch_rows,
     rest_job_change_rows,
     rest_node_rows,
     rest_ctld_rows,

@@ -222,6 +222,8 @@ static int choose_served(const struct options *o, struct rest_config *config)
     config->jwt = auth & 1;
     config->local = auth & 2;
     config->plugins = (unsigned)plugin;
+    if (plugin & 1u << REST_SLURM) /* what is ours is about slurmctld */
+        config->plugins |= 1u << REST_PENSTOCK;
     config->versions = parser << REST_OLDEST;
     config->become_user = o->become_user;
     config->connections = (unsigned)o->connections;

@@ -165,6 +165,19 @@ static const struct body_row rows[] = {
     { "x11_target_port", B_NONE, 0 },
 };
 
+void restjob_fill(struct restjob *j, Pst__SubmitRequest *req)
+{
+    req->job = &j->job;
+    req->has_environment = true;
+    req->environment = (ProtobufCBinaryData){ j->environment_len, (uint8_t *)j->environment };
+    req->has_hold = req->hold = j->hold;
+    req->array = j->array;
+    req->has_uid = j->has_uid;
+    req->uid = j->uid;
+    req->has_gid = j->has_gid;
+    req->gid = j->gid;
+}
+
 const char *restjob_field(size_t i)
 {
     return i < ARRAY_SIZE(rows) ? rows[i].field : NULL;

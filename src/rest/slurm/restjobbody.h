@@ -28,5 +28,9 @@ void restjob_done(struct restjob *j);
 /* Read a job_desc_msg.  place: its pointer, "#/job".  False: a mistake was noted as an error. */
 bool restjob_read(struct rest_call *call, const json_t *desc, const char *place, struct restjob *j);
 
+/* The job, its environment and whose it is, into a request that borrows them; components are the
+ * caller's. */
+void restjob_fill(struct restjob *j, Pst__SubmitRequest *req);
+
 /* Rows, for tests: the i-th field, NULL past the end. */
 const char *restjob_field(size_t i);

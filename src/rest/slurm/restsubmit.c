@@ -69,18 +69,7 @@ static bool read_jobs(struct rest_call *call, const char *many, struct submissio
 
 static void fill_request(struct submission *s, Pst__SubmitRequest *req)
 {
-    struct restjob *first = &s->jobs[0];
-
-    req->job = &first->job;
-    req->has_environment = true;
-    req->environment =
-        (ProtobufCBinaryData){ first->environment_len, (uint8_t *)first->environment };
-    req->has_hold = req->hold = first->hold;
-    req->array = first->array;
-    req->has_uid = first->has_uid;
-    req->uid = first->uid;
-    req->has_gid = first->has_gid;
-    req->gid = first->gid;
+    restjob_fill(&s->jobs[0], req);
     for (size_t i = 1; i < s->n; i++) {
         pst__het_component__init(&s->components[i]);
         s->components[i].job = &s->jobs[i].job;

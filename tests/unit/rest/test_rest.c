@@ -19,6 +19,7 @@
 #include "conf/conf.h"
 #include "rest/rest.h"
 #include "rest/restauth.h"
+#include "rest/slurm/restbatch.h"
 #include "rest/slurm/restconf.h"
 #include "rest/slurm/restctld.h"
 #include "rest/slurm/restutil.h"
@@ -268,7 +269,8 @@ static void test_gone(void **state)
 /* Every handler, with a controller that is not there. */
 static void test_no_daemon(void **state)
 {
-    static const char *const plugins[] = { "slurm", "slurmdb", "util" };
+    static const char *const plugins[] = { "slurm/v0.0.45", "slurmdb/v0.0.45", "util/v0.0.45",
+                                           "penstock/v1" };
     struct rest *rest = start(restrows, true, false);
 
     for (size_t t = 0; restrows[t]; t++)
@@ -281,7 +283,7 @@ static void test_no_daemon(void **state)
             if (strcmp(row->method, "GET") != 0)
                 continue;
             (void)snprintf(text, sizeof(text),
-                           "GET /%s/v0.0.45/%s HTTP/1.1\r\nHost: x\r\nX-SLURM-USER-TOKEN: "
+                           "GET /%s/%s HTTP/1.1\r\nHost: x\r\nX-SLURM-USER-TOKEN: "
                            "eyJhIjoxfQ.eyJhIjoxfQ.eyJhIjoxfQ\r\n\r\n",
                            plugins[row->plugin], path);
             got = ask(rest, text);
@@ -473,6 +475,41 @@ static void test_documents(void **state)
     rest = rest_free(rest);
 }
 
+static const char *post_batch(struct rest *rest, const char *header, const char *body)
+{
+    static char text[4096];
+
+    (void)snprintf(text, sizeof(text),
+                   "POST /penstock/v1/jobs/submit" HEAD "X-SLURM-USER-TOKEN: "
+                   "eyJhIjoxfQ.eyJhIjoxfQ.eyJhIjoxfQ\r\nContent-Type: application/json\r\n"
+                   "%sContent-Length: %zu\r\n\r\n%s",
+                   header, strlen(body), body);
+    return ask(rest, text);
+}
+
+/* Nobody to submit to: each job is told what has become of it. */
+static void test_batch(void **state)
+{
+    static const char *const bad[] = { "{}", "{\"jobs\": []}", "{\"jobs\": 7}", "[]" };
+    struct rest *rest = start(restrows, true, false);
+    const char *got;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        got = post_batch(rest, "", bad[i]);
+        has(got, "HTTP/1.1 422 ");
+        has(got, "#\\/jobs: a list of 1 to 10000 jobs is expected");
+    }
+    has(post_batch(rest, "Idempotency-Key: \x01\r\n", "{\"jobs\": [{}]}"), "HTTP/1.1 4");
+    got = post_batch(rest, "Idempotency-Key: k\r\n",
+                     "{\"jobs\": [{\"script\": \"#!\"}, {\"tasks\": []}, {\"script\": 7}, {}]}");
+    has(got, "HTTP/1.1 503 ");
+    has(got, "\"description\": \"The job was not submitted\"");
+    has(got, "\"source\": \"#\\/jobs\\/1\\/tasks\\/\"");
+    has(got, "\"submitted\": 0,\n  \"failed\": 4,");
+    rest = rest_free(rest);
+}
+
 static void test_cores(void **state)
 {
     static const struct {
@@ -509,7 +546,7 @@ int main(void)
         cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
         cmocka_unit_test(test_keys),      cmocka_unit_test(test_cores),
         cmocka_unit_test(test_schema),    cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_refused),   cmocka_unit_test(test_batch),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

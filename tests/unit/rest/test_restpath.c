@@ -29,7 +29,11 @@ static const struct rest_row other[] = {
     { "GET", REST_UTIL, "jobs", 0, answer, false },
     { 0 },
 };
-static const struct rest_row *const rows[] = { slurm, other, NULL };
+static const struct rest_row ours[] = {
+    { "POST", REST_PENSTOCK, "jobs/submit", 0, answer, false },
+    { 0 },
+};
+static const struct rest_row *const rows[] = { slurm, other, ours, NULL };
 
 static void check(const char *method, const char *path, const struct rest_row *row,
                   const char *word)
@@ -58,6 +62,7 @@ static void test_find(void **state)
     check("GET", "/slurm/v0.0.45/job/a%2Fb", &slurm[4], "a/b");
     check("GET", "/slurm/v0.0.45/job/7/requeue", &slurm[5], "7");
     check("GET", "/util/v0.0.45/jobs", &other[0], NULL);
+    check("POST", "/penstock/v1/jobs/submit", &ours[0], NULL);
 }
 
 static void test_not_there(void **state)
@@ -73,6 +78,9 @@ static void test_not_there(void **state)
     check("GET", "/slurm/v0.0.45/job/7/8", NULL, NULL);
     check("GET", "/slurm/v0.0.45/job/7/requeue/x", NULL, NULL);
     check("GET", "/slurm/v0.0.45", NULL, NULL);
+    check("POST", "/penstock/v0.0.45/jobs/submit", NULL, NULL);
+    check("POST", "/penstock/v2/jobs/submit", NULL, NULL);
+    check("POST", "/slurm/v1/jobs/submit", NULL, NULL);
     check("GET", "/", NULL, NULL);
     check("GET", "", NULL, NULL);
     check("GET", "/a/b/c/d/e/f/g/h", NULL, NULL);
@@ -116,15 +124,16 @@ static void test_query(void **state)
 /* A word of the caller's never hides a path of words alone: that one stands first. */
 static void test_rows_are_reached(void **state)
 {
-    static const char *const plugins[] = { "slurm", "slurmdb", "util" };
+    static const char *const plugins[] = { "slurm/v0.0.45", "slurmdb/v0.0.45", "util/v0.0.45",
+                                           "penstock/v1" };
 
     for (size_t t = 0; restrows[t]; t++)
         for (const struct rest_row *row = restrows[t]; row->method; row++) {
             char path[256], *word = NULL;
             struct rest_path p;
 
-            assert_true(snprintf(path, sizeof(path), "/%s/v0.0.45/%s", plugins[row->plugin],
-                                 row->path) < (int)sizeof(path));
+            assert_true(snprintf(path, sizeof(path), "/%s/%s", plugins[row->plugin], row->path) <
+                        (int)sizeof(path));
             word = strstr(path, "{}");
             if (word)
                 memcpy(word, "77", 2);
