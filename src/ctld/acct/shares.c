@@ -43,6 +43,11 @@ static void tell_shares(struct ctld *ctld, int64_t now)
     ctld->shares->generation = am_generation(ctld->cluster->am);
 }
 
+static bool records_moved(const struct ctld *ctld)
+{
+    return am_generation(ctld->cluster->am) != ctld->shares->generation;
+}
+
 uint64_t shares_reset(struct ctld *ctld, uint32_t assoc_id, uint32_t qos_id)
 {
     Pst__Transaction *tx = tx_new(core_now());
@@ -107,9 +112,17 @@ void shares_tick(struct ctld *ctld, int64_t now)
     int64_t period_us = (int64_t)conf_num(ctld->conf, CONF_PRIORITY_CALC_PERIOD) * USEC_PER_SEC;
 
     check_period(ctld, now);
-    if (am_generation(ctld->cluster->am) != ctld->shares->generation ||
-        now - ctld->shares->told_us >= period_us)
+    if (records_moved(ctld) || now - ctld->shares->told_us >= period_us)
         tell_shares(ctld, now);
+}
+
+/* Changes of accounts and QOS are told once a second, and at once when a job comes: its first
+ * priority is by the records that stood when it was submitted. */
+static void tell_in_time(struct ctld *ctld, struct job *j, Pst__EventKind kind)
+{
+    (void)kind;
+    if (ctld->shares->told_us && job_is_pending(j->rec) && records_moved(ctld))
+        tell_shares(ctld, core_now());
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -134,4 +147,5 @@ const struct ctld_service shares_service = {
     .recovered = shares_configure,
     .reconfigured = shares_configure,
     .tick_writing = shares_tick,
+    .on_job = tell_in_time,
 };

@@ -196,3 +196,17 @@ def test_reset(make_cluster):
     assert (usage(c, "physics", "bin"), usage(c, "physics"), usage(c, "chem", "nobody")) == (0, 0, before["chem", "nobody"])
     done = c.run("sacctmgr", "-i", "modify", "account", "chem", "set", "rawusage=5", check=False)
     assert done.rc == 1 and usage(c, "chem", "nobody") == before["chem", "nobody"]
+
+
+def test_first_priority_knows_what_was_just_changed(make_cluster):
+    """A job that follows a change of sacctmgr at once has its QOS's and association's priority from the start."""
+    c = make(make_cluster)
+    full = c.sbatch("-N2", "--exclusive", "-A", "physics", wrap="sleep 1000")
+    c.wait_state(full, "RUNNING")
+    for i in range(6):
+        priority = 20 + 20 * (i % 2)  # of the 100 that `high` has
+        c.run("sacctmgr", "-i", "add", "qos", f"q{i}", f"Priority={priority}")
+        c.run("sacctmgr", "-i", "modify", "account", "physics", "set", f"QOS+=q{i}")
+        job = c.sbatch("-A", "physics", "--qos", f"q{i}", "-n1", wrap="true")
+        shown = wait_until(lambda: c.run("sprio", "-h", "-j", str(job), "-o", "%Q").out.strip(), "the job is looked at")
+        assert int(shown) == 10 * priority, i
