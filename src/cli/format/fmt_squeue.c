@@ -81,7 +81,7 @@ GET_TEXT(get_alloc_host, j->alloc_host, "(null)")
 GET_NUM(get_alloc_sid, j->alloc_sid)
 GET_NUM(get_array_job_id, job_array_id(r))
 GET_NUM(get_assoc_id, j->assoc_id)
-GET_NUM(get_batch_flag, j->batch)
+GET_NUM(get_batch_flag, j->batch ? 1 + j->batch_failures : 0)
 GET_TEXT(get_cluster, r->cluster, "(null)")
 GET_TEXT(get_command, j->command, "(null)")
 GET_TEXT(get_comment, j->comment, "(null)")
@@ -326,7 +326,7 @@ static const struct fmt_field job_rows[] = {
     { 'F', false, "ArrayJobId", "ARRAY_JOB_ID", get_array_job_id, num_id, N_ID },
     { 'K', false, "ArrayTaskId", "ARRAY_TASK_ID", get_tasks_ids, NULL, N_ID },
     { 0, false, "AssocId", "ASSOC_ID", get_assoc_id, NULL, "assoc_id" },
-    { 0, false, "BatchFlag", "BATCH_FLAG", get_batch_flag, NULL, "batch" },
+    { 0, false, "BatchFlag", "BATCH_FLAG", get_batch_flag, NULL, "batch batch_failures" },
     { 'B', false, "BatchHost", "EXEC_HOST", get_exec_host, NULL, "state batch_host alloc" },
     { 0, false, "BoardsPerNode", "BOARDS_PER_NODE", get_zero, NULL, NULL },
     { 0, false, "BurstBuffer", "BURST_BUFFER", get_none, NULL, NULL },

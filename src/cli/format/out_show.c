@@ -76,7 +76,7 @@ static void job_state(struct strbuf *sb, const struct job_row *r, const struct s
     strbuf_addf(sb, " Dependency=%s", text_or(j->dependency, "(null)"));
     next_line(sb, o);
     strbuf_addf(sb, "Requeue=%u Restarts=%u BatchFlag=%u Reboot=%u ExitCode=", j->requeue,
-                j->restart_count, j->batch, j->reboot);
+                j->restart_count, j->batch ? 1 + j->batch_failures : 0, j->reboot);
     put_exit_code(sb, j->exit_status);
     if (!o->details)
         return;
