@@ -175,6 +175,7 @@
     X(ESLURM_INVALID_EXTERNAL_JOB, 2189, "Invalid configuration for external job")                 \
     X(ESLURM_FILE_UNREADABLE, 2190, "Unable to load file for reading")                             \
     X(ESLURM_CREDENTIAL_REVOKED, 4008, "Job credential revoked")                                   \
+    X(ESLURMD_PROLOG_FAILED, 4022, "Job prolog failed")                                            \
     X(SLURM_PROTOCOL_SOCKET_TIMEOUT, 5004, "Socket timed out on send/recv operation")              \
     X(SLURM_PROTOCOL_SOCKET_ZERO_BYTES_SENT, 5005, "Zero Bytes were transmitted or received")      \
     X(ESLURM_AUTH_CRED_INVALID, 6000, "Invalid authentication credential")                         \

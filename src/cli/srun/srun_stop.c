@@ -1,7 +1,10 @@
 /* srun_stop.c - ending a step before its time, and nodes that fail; see srun.h */
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/srun/srun.h"
+#include "wire/errors.h"
 
 #define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
 
@@ -37,11 +40,32 @@ void srun_terminate(struct srun *s)
     srun_send_signal(s, 0, true);
 }
 
+/* A node's Prolog failed: the node takes no step of this job.  The controller ends the job. */
+static void prolog_failed(struct srun *s, const struct srun_node *n, const char *why)
+{
+    const int code = ESLURMD_PROLOG_FAILED & 0xff; /* what a shell sees of the error's number */
+
+    if (s->own_job)
+        cli_info("Prolog failure on node %s", n->name);
+    cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id, n->name,
+              why);
+    srun_note_exit(s, code, (uint32_t)code << 8);
+    if (s->launch_failed)
+        return;
+    cli_error("Application launch failed: %s", why);
+    cli_info("Job step aborted");
+}
+
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
 {
+    const bool prolog =
+        !n->started && why && strcmp(why, slurm_err_text(ESLURMD_PROLOG_FAILED)) == 0;
+
     if (n->done)
         return;
-    if (n->started)
+    if (prolog)
+        prolog_failed(s, n, why);
+    else if (n->started)
         cli_error("Connection to node %s lost: %s", n->name, why);
     else
         cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
@@ -52,8 +76,12 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
     if (!n->started)
         s->launch_failed = true;
     srun_node_done(s, n);
-    if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed)
+    if (prolog && !s->terminating && !s->aborting && s->n_done < s->n_nodes) {
+        s->terminating = true; /* it was said that the step is aborted */
+        srun_send_signal(s, 0, true);
+    } else if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed) {
         srun_terminate(s);
+    }
 }
 
 void srun_lost(void *ctx, uint32_t lo, uint32_t hi, const char *why)

@@ -71,7 +71,5 @@ void launchfail_prolog(struct ctld *ctld, struct job *j)
         give_back(ctld, j, !no_hold(ctld), false,
                   PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD);
     else
-        (void)lifecycle_end(ctld, j,
-                            &(struct job_end){ .state = JOB_STATE(FAILED),
-                                               .reason = PST__JOB_REASON__REASON_LAUNCH_FAILURE });
+        (void)lifecycle_end(ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) });
 }

@@ -147,11 +147,11 @@ static void conclude_run(struct noded *d, struct run *r, bool ok)
     job->prolog = ok ? SCRIPT_DONE : SCRIPT_FAILED;
     if (ok && job->prolog_wanted)
         report_prolog_done(d, job);
+    d->on->prolog_over(d, job); /* who launches hears it from us before the job is over */
     if (!ok) {
         report_prolog_failed(d, job);
         report_drain(d, "Prolog error");
     }
-    d->on->prolog_over(d, job);
     d->on->advance_job(d, job);
 }
 

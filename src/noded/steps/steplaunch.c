@@ -237,7 +237,8 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->prolog == SCRIPT_FAILED) {
         if (srun_fd >= 0)
-            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, "Prolog error");
+            listen_refuse_fd(srun_fd, sf->launch_id, ESLURMD_PROLOG_FAILED,
+                             slurm_err_text(ESLURMD_PROLOG_FAILED));
         sf_free(sf);
         steps_end_unstarted(d, step, "the prolog failed");
         return;
@@ -279,7 +280,8 @@ void launch_after_prolog(struct noded *d, struct njob *job)
             continue;
         }
         if (fd >= 0)
-            listen_refuse_fd(fd, sf->launch_id, SLURM_ERROR, "Prolog error");
+            listen_refuse_fd(fd, sf->launch_id, ESLURMD_PROLOG_FAILED,
+                             slurm_err_text(ESLURMD_PROLOG_FAILED));
         sf_free(sf);
         steps_end_unstarted(d, s, "the prolog failed");
     }

@@ -705,7 +705,7 @@ static void test_prolog_fails(void **state)
     assert_int_equal(node_report(n, json), 0);
     end = (Pst__JobStatus *)next_answer(&w, &flags);
     assert_int_equal(flags & FRAME_MORE, 0);
-    assert_int_equal(end->state, JOB_STATE(FAILED));
+    assert_int_equal(end->state, JOB_STATE(CANCELLED));
     protobuf_c_message_free_unpacked(&end->base, NULL);
     assert_true(node_has(d, "n0", "'reason':'Prolog error'"));
     client_free(w.c);
