@@ -489,6 +489,16 @@ void step_put_id(struct strbuf *sb, const struct step_row *r)
         put_u64(sb, r->step->step_id);
 }
 
+void step_put_own_id(struct strbuf *sb, const struct step_row *r)
+{
+    Pst__StepRecord own = *r->step;
+    struct step_row row = *r;
+
+    own.het_job_id = 0;
+    row.step = &own;
+    step_put_id(sb, &row);
+}
+
 int64_t step_elapsed_s(const Pst__StepRecord *s, int64_t now_us)
 {
     int64_t until = names_job_state_terminal((unsigned)s->state) && s->end_us ? s->end_us : now_us;

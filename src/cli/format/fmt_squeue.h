@@ -30,6 +30,8 @@ struct step_row {
 
 /* 12.batch, 12_3.0 */
 void step_put_id(struct strbuf *sb, const struct step_row *r);
+/* The same of a step that is there: a component's has the number of its own job. */
+void step_put_own_id(struct strbuf *sb, const struct step_row *r);
 int64_t step_elapsed_s(const Pst__StepRecord *s, int64_t now_us);
 uint32_t step_nodes(const Pst__StepRecord *s);
 uint32_t step_tasks(const Pst__StepRecord *s);

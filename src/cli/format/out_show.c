@@ -480,7 +480,7 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     const Pst__StepRecord *s = r->step;
 
     strbuf_add(sb, "StepId=");
-    step_put_id(sb, r);
+    step_put_own_id(sb, r);
     strbuf_addf(sb, " UserId=%u ", s->uid);
     put_time(sb, "StartTime=", s->start_us, "Unknown", r->now_us);
     strbuf_add(sb, " TimeLimit=");

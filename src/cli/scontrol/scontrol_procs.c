@@ -251,11 +251,23 @@ static bool step_wanted(const struct proc *p, uint32_t job_id, const char *step,
            (!node || strcmp(p->node, node) == 0);
 }
 
+/* "12+1", "12+1.0" */
+static bool names_component(const char *id)
+{
+    size_t digits = strspn(id, "0123456789");
+
+    return digits && id[digits] == '+' && id[digits + 1] &&
+           strcspn(id + digits + 1, ".") == strspn(id + digits + 1, "0123456789");
+}
+
 void scontrol_listpids(struct scontrol *s, int argc, char **argv)
 {
     const char *node = argc > 1 ? argv[1] : NULL, *dot = argc ? strchr(argv[0], '.') : NULL;
+    /* a component stands for the leader */
     _cleanup_free_ char *job =
-        argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], "."), argv[0]) : NULL;
+        argc ? xasprintf_or_die("%.*s", (int)strcspn(argv[0], names_component(argv[0]) ? "+" : "."),
+                                argv[0])
+             : NULL;
     struct procs t;
     uint64_t id = 0;
     struct listing l;
