@@ -53,7 +53,7 @@ ROOMS = {
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
-    "sched": ["base", "state", "rules", "profile", "select", "plan", "explain", ""],
+    "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
