@@ -1,4 +1,4 @@
-/* sched.c - the object: making and releasing it, parameters, questions; see sched.h.
+/* sched.c - the object: making and releasing it, parameters, topologies, questions; see sched.h.
  *
  * Passes only propose: a proposed job holds its allocation here until sched_job_running() confirms,
  * or a refusal or removal releases it. */
@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
@@ -28,6 +29,8 @@
 #include "sched/state/queue.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
+#include "sched/state/topos.h"
+#include "sched/topo/topo.h"
 #include "sched/base/strtab.h"
 #include "sched/base/tally.h"
 
@@ -90,6 +93,7 @@ struct sched *sched_free(struct sched *s)
     levels_done(s);
     advs_done(s);
     preempt_done(s);
+    topos_done(s);
     free(s);
     return NULL;
 }
@@ -113,6 +117,46 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
         for (struct entry *e = part->head[0]; e; e = e->next[0])
             job_set_fresh(s, e->job);
     }
+}
+
+/* ---- topologies ------------------------------------------------------------------------------ */
+
+static bool is_named_twice(const struct topo_spec *const *specs, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        for (size_t k = 0; k < i; k++)
+            if (strcmp(specs[i]->name, specs[k]->name) == 0)
+                return true;
+    return false;
+}
+
+int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n)
+{
+    struct topo **set = calloc(n + 1, sizeof(struct topo *));
+    int r = set ? 0 : -ENOMEM;
+
+    if (r == 0 && is_named_twice(specs, n))
+        r = -EINVAL;
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = topo_new(specs[i], &set[i], NULL);
+    if (r < 0) {
+        for (size_t i = 0; set && i < n; i++)
+            topo_free(set[i]);
+        free(set);
+        return r;
+    }
+    topos_done(s);
+    s->topos = set;
+    s->ntopos = (uint32_t)n;
+    s->config_gen++;
+    s->up_gen++;
+    planlog_other(s);
+    s->change++;
+    for (uint32_t i = 0; i < s->nparts; i++) {
+        topo_of_part(s, s->parts[i]);
+        part_look_again(s, s->parts[i]);
+    }
+    return 0;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

@@ -16,8 +16,10 @@
 #include "base/billweights.h"
 #include "sched/rules/fairshare.h"
 #include "sched/rules/limit.h"
+#include "sched/topo/topowhy.h"
 
 struct sched;
+struct topo_spec; /* sched/topo/topo.h */
 
 #define SCHED_UNLIMITED UINT32_MAX
 
@@ -116,6 +118,9 @@ struct sched_params {
     uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
     bool defer;                    /* for the caller too: a new job alone starts no pass */
     bool bf_licenses;              /* reserve licences for the jobs that wait for them */
+    /* block topology as the default one: jobs of a range of nodes narrower than this are tried with
+     * every size, the largest first, and those of a wider range never start; 0 = off */
+    uint32_t topo_unroll;
     struct sched_preempt preempt;
 };
 
@@ -188,6 +193,9 @@ struct sched_partition {
     const char *billing;                  /* TRESBillingWeights, NULL = a CPU counts one */
     enum billing_sum billing_sum;
     uint32_t qos_id; /* its limits hold for every job here; 0 = none */
+    /* by which its jobs are placed; NULL or a name that is not there = the first one */
+    const char *topology;
+    bool exclusive_topo; /* as sched_job.exclusive_topo, for all its jobs */
 };
 
 struct sched_gres_req {
@@ -287,6 +295,15 @@ struct sched_job {
     const struct sched_job_resv *resvs;
     size_t nresvs;  /* in the order in which they are tried */
     bool resv_only; /* and nowhere else */
+    /* Its nodes come in groups of so many, each in one unit of the topology; 0 or more than it has
+     * nodes = one group. */
+    uint32_t segment_size;
+    bool spread_segments;      /* no two groups in one base block */
+    bool consolidate_segments; /* all groups in one aggregated block, as small as may be */
+    bool exclusive_topo;       /* no other job in the base blocks, or rings, where it is */
+    /* Under a tree it is to touch so many leaf switches at most, 0 = any number, until it has
+     * waited so long since it was first tried. */
+    uint32_t switches, switches_wait_s;
 };
 
 struct sched_alloc_gres {
@@ -330,6 +347,8 @@ enum sched_why { /* why a job does not start; the first that holds */
                  SCHED_WHY_LICENSES,
                  SCHED_WHY_PART_INACTIVE,
                  SCHED_WHY_PART_MEM, /* more memory than the partition grants a CPU or a node */
+                 /* sched_feasible(): the topology could never give what is asked of it */
+                 SCHED_WHY_TOPOLOGY,
 };
 
 enum sched_decision_kind {
@@ -349,6 +368,7 @@ struct sched_decision {
     struct sched_alloc alloc; /* START */
     enum sched_why why;       /* EXPECT */
     unsigned limit;           /* EXPECT, SCHED_WHY_LIMIT: its number, see limit.h */
+    enum topo_why topo;       /* EXPECT, SCHED_WHY_RESOURCES: what the topology lacks, or none */
     int64_t expected_us;      /* EXPECT: 0 = not planned */
     uint32_t *expected_nodes; /* node ids or NULL */
     size_t nexpected;
@@ -446,6 +466,11 @@ struct sched_resv {
 };
 int sched_resv_put(struct sched *s, const struct sched_resv *resv); /* -ENOMEM, -EINVAL */
 void sched_resv_remove(struct sched *s, uint32_t id);
+/* The topologies of the cluster, all of them at once; none = flat.  A partition refers to one by
+ * its name, the first is that of the others.  Nodes may come later.
+ * Errors, and nothing is changed: -ENOMEM; -EINVAL two of one name, or what topo_new() refuses. */
+int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n);
+
 /* In which one a running job is that did not come by a START, 0 = none. */
 void sched_job_resv(struct sched *s, uint32_t id, uint32_t resv);
 

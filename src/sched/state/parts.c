@@ -17,6 +17,7 @@
 #include "sched/state/planlog.h"
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
+#include "sched/state/topos.h"
 #include "sched/base/strtab.h"
 
 int part_get(struct sched *s, const char *name, struct part **ret)
@@ -55,6 +56,7 @@ void part_free(struct part *p)
     holders_done(p);
     free(p->firsts);
     free(p->billing);
+    free(p->topology);
     free(p);
 }
 
@@ -143,26 +145,34 @@ static bool limits_cpus(const struct sched_partition *in)
     return in->max_cpus_per_node && in->max_cpus_per_node != SCHED_UNLIMITED;
 }
 
+void part_look_again(struct sched *s, struct part *p)
+{
+    p->grow++;
+    p->unpark = true;
+    for (struct entry *e = p->head[0]; e; e = e->next[0])
+        job_set_fresh(s, e->job); /* its reason may be another one now */
+}
+
 static void part_changed(struct sched *s, struct part *p)
 {
     s->config_gen++;
     s->up_gen++;
     planlog_other(s);
     s->change++;
-    p->grow++;
-    p->unpark = true;
-    for (struct entry *e = p->head[0]; e; e = e->next[0])
-        job_set_fresh(s, e->job); /* its reason may be another one now */
+    part_look_again(s, p);
     refresh_job_factor(s);
 }
 
 int sched_partition_put(struct sched *s, const struct sched_partition *in)
 {
     struct part *p;
+    _cleanup_free_ char *topology = NULL;
     int r = 0;
 
     if (!in->name || !in->name[0])
         return -EINVAL;
+    if (in->topology && in->topology[0] && !(topology = strdup(in->topology)))
+        return -ENOMEM;
     for (size_t i = 0; r == 0 && i < in->nnodes; i++)
         r = nodes_reserve(s, in->node_ids[i]);
     if (r == 0)
@@ -199,6 +209,11 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     free(p->billing);
     /* out of memory: CPUs count */
     p->billing = in->billing && in->billing[0] ? strdup(in->billing) : NULL;
+    p->exclusive_topo = in->exclusive_topo;
+    free(p->topology);
+    p->topology = topology;
+    topology = NULL;
+    topo_of_part(s, p);
     p->max_cpus_per_node = in->max_cpus_per_node;
     p->max_cpus_per_socket =
         in->max_cpus_per_socket == SCHED_UNLIMITED ? 0 : in->max_cpus_per_socket;

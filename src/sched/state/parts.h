@@ -11,6 +11,7 @@ struct bitmap;
 struct entry;
 struct job;
 struct sched;
+struct topo;
 
 struct part {
     uint32_t id;
@@ -22,6 +23,9 @@ struct part {
     bool exclusive_node, exclusive_user, force, lln;
     enum sched_preempt_mode preempt_mode;
     uint32_t qos_id;
+    char *topology;          /* as named, may be NULL */
+    const struct topo *topo; /* in force; NULL = flat.  topos.c sets it */
+    bool exclusive_topo;
     char *billing; /* NULL = a CPU counts one */
     enum billing_sum billing_sum;
     uint32_t *node_cpus; /* CPUs held by its jobs, by node; only with max_cpus_per_node */
@@ -46,3 +50,5 @@ struct part {
 
 int part_get(struct sched *s, const char *name, struct part **ret); /* enters unknown names */
 void part_free(struct part *p);
+/* What its jobs wait for may be another thing now. */
+void part_look_again(struct sched *s, struct part *p);

@@ -25,6 +25,7 @@ struct plan;
 struct prof;
 struct qos_preempt;
 struct shape;
+struct topo;
 struct wclass;
 
 struct sched {
@@ -48,6 +49,8 @@ struct sched {
     uint32_t nfeatures;
     struct part **parts; /* by id of parts_tab */
     uint32_t nparts;
+    struct topo **topos; /* topos.c; none = flat */
+    uint32_t ntopos;
     uint32_t max_job_factor;
     uint64_t config_gen, up_gen;
 

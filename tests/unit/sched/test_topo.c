@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "sched/topo/topo.h"
+#include "sched/topo/topowhy.h"
 
 static const uint32_t low[] = { 0, 1, 2, 3 }, high[] = { 4, 5, 6, 7 };
 
@@ -148,6 +149,15 @@ static void test_refuses(void **state)
     }
 }
 
+static void test_texts(void **state)
+{
+    (void)state;
+    assert_null(topo_why_text(TOPO_WHY_NONE));
+    assert_string_equal(topo_why_text(TOPO_WHY_NO_UNIT), "No suitable topology unit found");
+    for (int w = TOPO_WHY_NONE + 1; w <= TOPO_WHY_NEVER; w++)
+        assert_non_null(topo_why_text((enum topo_why)w));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -155,6 +165,7 @@ int main(void)
         cmocka_unit_test(test_levels),
         cmocka_unit_test(test_sizes_of_first_block),
         cmocka_unit_test(test_refuses),
+        cmocka_unit_test(test_texts),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
