@@ -166,9 +166,9 @@ def test_full(engine, folder, make_cluster):
         c.wait_end(c.sbatch(wrap="true"))
         c.wait_sacct(1, "COMPLETED")
         filler = disk / "filler"
-        with open(filler, "wb") as f, pytest.raises(OSError):
+        with open(filler, "wb", buffering=0) as f, pytest.raises(OSError):
             while True:
-                f.write(b"x" * 65536)
+                assert f.write(b"x" * 65536)
                 f.flush()
         job = c.sbatch("--array=1-150", "--output=/dev/null", wrap="srun true")
         wait_until(lambda: not c.run("squeue", "-h").out, "jobs are over", 60)
