@@ -4,6 +4,7 @@
 #include "rest/restlink.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -100,6 +101,15 @@ static bool is_old(const struct rest_link *link, int64_t now_us)
     return now_us - link->used_us > IDLE_US || now_us - link->made_us > AGE_US;
 }
 
+/* Nobody writes to a connection that waits for a request: what can be read there is its end, as
+ * after a restart of the daemon. */
+static bool has_ended(const struct rest_link *link)
+{
+    struct pollfd pfd = { .fd = client_fd(link->client), .events = POLLIN };
+
+    return poll(&pfd, 1, 0) != 0;
+}
+
 static struct rest_link *remove_kept(struct rest_links *links, size_t at)
 {
     struct rest_link *link = links->kept[at];
@@ -139,7 +149,8 @@ static struct rest_link *take_kept(struct rest_links *links, enum rest_service s
         if (is_old(links->kept[i], now_us))
             (void)rest_link_free(remove_kept(links, i)); /* always NULL */
         else if (speaks_for(links->kept[i], service, who))
-            found = remove_kept(links, i);
+            found = has_ended(links->kept[i]) ? rest_link_free(remove_kept(links, i))
+                                              : remove_kept(links, i);
     (void)pthread_mutex_unlock(&links->lock);
     return found;
 }

@@ -130,6 +130,16 @@ def test_killed_in_the_middle(rest, shared, key):
         assert sum(row.startswith(f"{prefix}-") for row in rows) == 10000
 
 
+def test_after_a_restart(rest, shared):
+    """A connection to slurmctld that slurmrestd has kept is not used once its end has been told."""
+    for turn in range(3):
+        assert rest.post(PATH, jobs(1, f"before{turn}"))[0] == 200
+        shared.kill_ctld()
+        shared.start_ctld()
+        status, answer = rest.post(PATH, jobs(1, f"after{turn}"))
+        assert status == 200 and answer["submitted"] == 1, answer
+
+
 class UnderWay:
     """The request is on its way while the body of `with` runs; what it gives waits for the answer."""
 
