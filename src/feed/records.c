@@ -324,6 +324,9 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     if (r->licenses && *r->licenses)
         fill_licenses(f, r->licenses);
     feed_fill_resvs(f, conf, c, r);
+    s->expedite = job_has_flag(r, JOB_FLAG(EXPEDITING));
+    if (s->expedite && r->expedite_nodes)
+        s->nnear = node_ids(f, c, r->expedite_nodes, &s->near_nodes);
 }
 
 /* ---- allocations ----------------------------------------------------------------------------- */

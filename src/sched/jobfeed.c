@@ -56,6 +56,8 @@ int sched_job_put(struct sched *s, const struct sched_job *in)
     }
     s->npending++;
     s->change++;
+    if (in->expedite) /* a plan that is kept gives it no place before the others' */
+        planlog_other(s);
     r = job_wait(s, j);
     if (r < 0)
         drop_job(s, j);

@@ -304,6 +304,9 @@ struct sched_job {
     /* Under a tree it is to touch so many leaf switches at most, 0 = any number, until it has
      * waited so long since it was first tried. */
     uint32_t switches, switches_wait_s;
+    bool expedite; /* its hardware failed: before all other jobs, and on spare nodes too */
+    const uint32_t *near_nodes; /* expedite: those of its last run that are well; tried first */
+    size_t nnear;
 };
 
 struct sched_alloc_gres {

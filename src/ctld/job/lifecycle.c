@@ -17,6 +17,7 @@
 #include "ctld/submit/crontimes.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/depends.h"
+#include "ctld/job/expedite.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
@@ -45,16 +46,6 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
  * system makes up for a failure. */
 #define REQUEUE_DELAY_S 120u
 
-/* --requeue=expedite, where the site allows it. */
-static bool is_expedited(const struct ctld *ctld, const Pst__JobRecord *r)
-{
-    const char *v;
-    size_t len;
-
-    return r->has_expedited && r->expedited &&
-           conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_expedited_requeue", &v, &len);
-}
-
 static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
                         bool by_command)
 {
@@ -66,7 +57,7 @@ static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__J
     }
     /* else as it is */
     (void)conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "requeue_delay", &delay_s);
-    if (delay_s && !is_expedited(ctld, r))
+    if (delay_s && !expedite_is_asked(ctld, r))
         SET(set, begin_us, core_now() + (int64_t)delay_s * USEC_PER_SEC);
 }
 
@@ -90,7 +81,10 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
 
     if (end->requeue)
         flags |= JOB_FLAG(REQUEUED) | (end->requeue_hold ? JOB_FLAG(REQUEUE_HOLD) : 0) |
-                 (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0);
+                 (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0) |
+                 (expedite_begins(ctld, j->rec, end) ? JOB_FLAG(EXPEDITING) : 0);
+    if (flags & JOB_FLAG(EXPEDITING) && end->state == JOB_STATE(NODE_FAIL))
+        SET(set, hardware_failed, true);
     SET(set, state, end->state);
     SET(set, state_flags, flags);
     SET(set, end_us, core_now());
@@ -262,15 +256,14 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
         end.by_command = true;
         end.requeue = j->rec->preempt_mode == PST__PREEMPT_MODE__PREEMPT_REQUEUE &&
                       j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue;
-    } else if (j->rec->has_batch && j->rec->batch && j->rec->has_requeue && j->rec->requeue &&
-               code) {
+    } else if (end.state == JOB_STATE(FAILED) && job_can_requeue(j->rec) &&
+               expedite_is_asked(ctld, j->rec)) {
+        end.requeue = end.expedite = true;
+    } else if (job_can_requeue(j->rec) && code) {
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
         end.special_exit = end.requeue_hold;
         end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
     }
-    if (end.state == JOB_STATE(FAILED) && !end.requeue && is_expedited(ctld, j->rec) &&
-        j->rec->has_requeue && j->rec->requeue)
-        end.requeue = end.requeue_hold = true;
     return lifecycle_end(ctld, j, &end);
 }
 
@@ -309,19 +302,30 @@ void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *
 static bool held_by_exit(const Pst__JobRecord *r)
 {
     return job_state(r) == JOB_STATE(FAILED) && r->has_exit_status && r->exit_status &&
-           (job_has_flag(r, JOB_FLAG(SPECIAL_EXIT)) || job_has_flag(r, JOB_FLAG(REQUEUE_HOLD)));
+           (job_has_flag(r, JOB_FLAG(SPECIAL_EXIT)) || job_has_flag(r, JOB_FLAG(REQUEUE_HOLD)) ||
+            expedite_is_over(r));
 }
 
 /* How a job that waits again is shown. */
-static uint32_t requeued_flags(const struct ctld *ctld, const Pst__JobRecord *r, bool special)
+static uint32_t requeued_flags(const Pst__JobRecord *r, bool special)
 {
     if (special)
         return JOB_FLAG(SPECIAL_EXIT);
-    if (!is_expedited(ctld, r))
-        return 0;
-    return held_by_exit(r)                        ? JOB_FLAG(REQUEUE_HOLD)
-           : job_state(r) == JOB_STATE(NODE_FAIL) ? JOB_FLAG(EXPEDITING)
-                                                  : 0;
+    return expedite_goes_on(r)   ? JOB_FLAG(EXPEDITING)
+           : expedite_is_over(r) ? JOB_FLAG(REQUEUE_HOLD)
+                                 : 0;
+}
+
+/* Which nodes an expedited job is to have again. */
+static void fill_expedite_nodes(struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
+                                Pst__JobRecord *set)
+{
+    if (expedite_goes_on(r)) {
+        free(set->expedite_nodes);
+        set->expedite_nodes = expedite_healthy_nodes(ctld, r);
+    }
+    if (!set->expedite_nodes && r->expedite_nodes)
+        tx_clear(tx, JOB_F_EXPEDITE_NODES);
 }
 
 /* Is the beginning the one that the end of the run set? */
@@ -358,7 +362,8 @@ static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct j
             tx_clear(tx, JOB_F_RESERVATION);
     }
     SET(set, state, JOB_STATE(PENDING));
-    SET(set, state_flags, requeued_flags(ctld, r, special));
+    SET(set, state_flags, requeued_flags(r, special));
+    fill_expedite_nodes(ctld, tx, r, set);
     SET(set, restart_count, job_restarts(r) + 1);
     SET(set, requeue_us, core_now());
     if (delay_from_end(r)) /* requeue_delay counts from now, when the nodes are clean */
@@ -427,7 +432,8 @@ void lifecycle_cleaned(struct ctld *ctld, struct job *j)
 
     steps_close(ctld, j, tx, SIGKILL);
     if (requeue) {
-        fill_requeue(ctld, tx, j, job_has_flag(j->rec, JOB_FLAG(REQUEUE_HOLD)),
+        fill_requeue(ctld, tx, j,
+                     job_has_flag(j->rec, JOB_FLAG(REQUEUE_HOLD)) || expedite_is_over(j->rec),
                      job_has_flag(j->rec, JOB_FLAG(SPECIAL_EXIT)));
     } else {
         Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_CLEANED, id);

@@ -20,6 +20,7 @@ struct job_end {
     uid_t uid;    /* the user that cancelled */
     bool requeue; /* pending again once it is clean */
     bool requeue_hold, special_exit;
+    bool expedite;   /* requeued at once where an Epilog fails, else held (expedite.h) */
     bool by_command; /* a user asked for the requeue */
     const char *failed_node;
     uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */

@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "ctld/core/service.h"
 #include "ctld/job/cleaning.h"
+#include "ctld/job/expedite.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
@@ -72,6 +73,7 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
                            .exit_status = 1 };
 
     if (job_is_ended(r)) {
+        expedite_note_failure(ctld, j);
         lifecycle_node_clean(ctld, j, n->rec->node_id);
     } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
                r->alloc->node_ids[0] != n->rec->node_id) {

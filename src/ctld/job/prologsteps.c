@@ -14,7 +14,7 @@ static void end_configuring(struct ctld *ctld, struct job *j)
     uint64_t lsn;
 
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), state_flags,
-        j->rec->state_flags & ~JOB_FLAG(CONFIGURING));
+        j->rec->state_flags & ~(JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));
     tx_clear(tx, JOB_F_NODE_PROLOGS);
     lsn = core_commit(ctld, tx);
     if (!lsn) {

@@ -52,7 +52,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     bool prolog = hooks_prolog_wanted(ctld), nodes = prologs_wanted(ctld);
 
     SET(set, state, JOB_STATE(RUNNING));
-    SET(set, state_flags, prolog || nodes ? JOB_FLAG(CONFIGURING) : 0);
+    SET(set, state_flags,
+        prolog || nodes ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING)) : 0);
     if (prolog)
         SET(set, prolog_pending, true);
     if (nodes)

@@ -20,6 +20,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/cleaning.h"
+#include "ctld/job/expedite.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/hetgroup.h"
@@ -319,9 +320,13 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         batch_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_ended; i++)
         step_end(ctld, n, rep->ended[i]);
+    if (rep->drain_reason) /* first: a job that is clean now is not to have the node again */
+        drain_node(ctld, n, rep->drain_reason);
     for (size_t i = 0; i < rep->n_clean; i++) {
         struct job *j = job_on(ctld, n, rep->clean[i]->job_id, rep->clean[i]->run_id);
 
+        if (j && rep->clean[i]->has_epilog_failed && rep->clean[i]->epilog_failed)
+            expedite_note_failure(ctld, j);
         if (j)
             lifecycle_node_clean(ctld, j, n->rec->node_id);
     }
@@ -334,8 +339,6 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
     }
     for (size_t i = 0; i < rep->n_prolog_done; i++)
         prologs_done(ctld, n, rep->prolog_done[i]);
-    if (rep->drain_reason)
-        drain_node(ctld, n, rep->drain_reason);
     if (rep->has_prolog_failed_job) {
         struct job *j = cluster_job(ctld->cluster, rep->prolog_failed_job);
 

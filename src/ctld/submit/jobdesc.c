@@ -144,6 +144,29 @@ static void set_shared(lua_State *L, int index, ProtobufCMessage *msg, void *ctx
         SET(r, exclusive, n ? (uint32_t)n : 1);
 }
 
+/* Of the flags of a job the one that a site has to gate: who may have nodes before all others. */
+static void get_bitflags(lua_State *L, ProtobufCMessage *msg, void *ctx)
+{
+    const Pst__JobRecord *r = job_of(msg);
+
+    (void)ctx;
+    lua.pushinteger(L, r->has_expedited && r->expedited ? JOBDESC_EXPEDITED_REQUEUE : 0);
+}
+
+static void set_bitflags(lua_State *L, int index, ProtobufCMessage *msg, void *ctx)
+{
+    Pst__JobRecord *r = job_of(msg);
+    int64_t n = 0;
+
+    (void)ctx;
+    (void)luarecord_number(L, index, "bitflags", &n); /* nil: none of them */
+    if (n & ~JOBDESC_EXPEDITED_REQUEUE)
+        (void)lua.error(L, "bitflags is slurm.EXPEDITED_REQUEUE or 0");
+    SET(r, expedited, n != 0);
+    if (n)
+        SET(r, requeue, true);
+}
+
 static void get_priority(lua_State *L, ProtobufCMessage *msg, void *ctx)
 {
     const Pst__JobRecord *r = job_of(msg);
@@ -417,6 +440,7 @@ int jobdesc_keep_environment(lua_State *L, struct jobdesc *d)
         { .name = "pn_min_memory", .kind = LUA_SPECIAL, .get = get_memory, .set = set_memory },    \
         { .name = "nice", .kind = LUA_SPECIAL, .get = get_nice, .set = set_nice },                 \
         { .name = "shared", .kind = LUA_SPECIAL, .get = get_shared, .set = set_shared },           \
+        { .name = "bitflags", .kind = LUA_SPECIAL, .get = get_bitflags, .set = set_bitflags },     \
     {                                                                                              \
         .name = "priority", .kind = LUA_SPECIAL, .get = get_priority, .set = set_priority          \
     }

@@ -4,6 +4,9 @@
 #include "ctld/submit/jobsubmit.h"
 #include "lua/record.h"
 
+/* slurm.EXPEDITED_REQUEUE of the field `bitflags`: the number of its bit is ours. */
+#define JOBDESC_EXPEDITED_REQUEUE (INT64_C(1) << 46)
+
 /* What a job description needs beside its record; ctx of luarecord_push() for jobdesc_type. */
 struct jobdesc {
     struct jobsubmit_request *request;

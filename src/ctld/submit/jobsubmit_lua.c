@@ -143,6 +143,7 @@ static void set_constants(lua_State *L, void *ctx)
             { "NICE_OFFSET", INT64_C(0x80000000) },
         { "MEM_PER_CPU", INT64_MIN },
         { "SHARED_FORCE", 0x8000 },
+        { "EXPEDITED_REQUEUE", JOBDESC_EXPEDITED_REQUEUE },
     };
 
     (void)ctx;

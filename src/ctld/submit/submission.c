@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/job/expedite.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld/submit/jobmemory.h"
@@ -114,6 +115,8 @@ static bool check_sizes(struct submission *s)
 
     if (code != 0)
         return submission_fail(s, code);
+    if (r->has_expedited && r->expedited && !expedite_is_enabled(s->ctld))
+        return submission_fail(s, ESLURM_NOT_SUPPORTED);
     if (!check_bytes(s))
         return false;
     settle_placement(s);

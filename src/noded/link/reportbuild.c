@@ -38,6 +38,17 @@ static Pst__RunningStep *add_ref(struct report_build *b, const struct report_eve
     return ref;
 }
 
+static Pst__RunningStep *add_clean(struct noded *d, struct report_build *b,
+                                   const struct report_event *e)
+{
+    const struct njob *job = jobs_find(&d->jobs, e->job_id, e->run_id);
+    Pst__RunningStep *ref = add_ref(b, e, false);
+
+    if (job && job->epilog == SCRIPT_FAILED)
+        ref->has_epilog_failed = ref->epilog_failed = true;
+    return ref;
+}
+
 /* It is over as if it had been killed: nobody started it. */
 static Pst__StepEnd *add_absent(struct report_build *b, const struct report_event *e)
 {
@@ -71,7 +82,7 @@ void report_build_add(struct noded *d, struct report_build *b, const struct repo
         b->ended[b->msg.n_ended++] = add_absent(b, e);
         break;
     case EV_CLEAN:
-        b->clean[b->msg.n_clean++] = add_ref(b, e, false);
+        b->clean[b->msg.n_clean++] = add_clean(d, b, e);
         break;
     case EV_PROLOG_DONE:
         b->prolog[b->msg.n_prolog_done++] = add_ref(b, e, false);

@@ -136,6 +136,8 @@ static void conclude_run(struct noded *d, struct run *r, bool ok)
         return;
     if (epilog) {
         spool_job_dir(d->spool, job->job_id, job->run_id, dir, sizeof(dir));
+        if (!ok) /* or the controller is not told of the failure after a restart */
+            (void)spool_write(dir, "epilog-failed", "", 0, 0600, (uid_t)-1, (gid_t)-1);
         (void)spool_write(dir, "epilogued", "", 0, 0600, (uid_t)-1,
                           (gid_t)-1); /* or it runs twice */
         job->epilog = ok ? SCRIPT_DONE : SCRIPT_FAILED;

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "noded/link/nodereport.h"
 #include "noded/steps/steplaunch.h"
 #include "noded/steps/stepwatch.h"
 #include "stepd/shared/ctl.h"
@@ -89,7 +90,9 @@ static int on_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_t 
     job->prolog = SCRIPT_DONE;
     job->run_in_job = launch_in_job(d, job);
     if (spool_has(dir, "epilogued"))
-        job->epilog = SCRIPT_DONE;
+        job->epilog = spool_has(dir, "epilog-failed") ? SCRIPT_FAILED : SCRIPT_DONE;
+    if (job->epilog == SCRIPT_FAILED) /* the controller may not have heard of it */
+        report_drain(d, "Epilog error");
     /* All done, but not acknowledged: the steps' ends are told again, and then this. */
     job->clean = job->clean_wanted = job->terminating = spool_has(dir, "clean");
     return 0;

@@ -36,7 +36,7 @@ static bool goes_before(const struct sched *s, const struct entry *a, const stru
 {
     uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
 
-    return x != y ? x > y : entry_before(a, b);
+    return a->first != b->first ? a->first : x != y ? x > y : entry_before(a, b);
 }
 
 /* The entries that their partitions wait for and that go before e, in order. */

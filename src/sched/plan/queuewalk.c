@@ -1,8 +1,8 @@
 /* queuewalk.c - going through the queues of all partitions in one order, and the decisions that
  * come of it.
  *
- * Order: partition tier, then priority, submit time and id; a job of several partitions once in
- * each.  What a job is told is the most hopeful of what its entries met. */
+ * Order: expedited jobs, then partition tier, then priority, submit time and id; a job of several
+ * partitions once in each.  What a job is told is the most hopeful of what its entries met. */
 #include "sched/plan/queuewalk.h"
 
 #include <stdlib.h>
@@ -42,6 +42,8 @@ bool walk_goes_before(const struct sched *s, const struct entry *a, const struct
 {
     uint32_t x = s->parts[a->part]->tier, y = s->parts[b->part]->tier;
 
+    if (a->first != b->first)
+        return a->first;
     if (a->ahead != b->ahead)
         return a->ahead;
     if (x != y)

@@ -53,6 +53,7 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
     e->cls = cls;
     e->part = p->id;
     e->rank = (uint16_t)j->nentries;
+    e->first = in->expedite;
     e->ahead = resv && !resv->magnetic;
     e->magnetic = resv && resv->magnetic;
     e->height = height & 15;

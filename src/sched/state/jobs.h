@@ -22,6 +22,7 @@ struct entry {
     uint32_t part, priority;
     uint16_t rank; /* place in the job's order of preference */
     uint8_t height : 4;
+    bool first : 1;    /* expedited: before all others, whatever their partition */
     bool ahead : 1;    /* in a reservation it asked for: before all without one */
     bool magnetic : 1; /* in one that it did not ask for */
     enum entry_state state : 2;

@@ -18,6 +18,8 @@
 
 bool entry_before(const struct entry *a, const struct entry *b)
 {
+    if (a->first != b->first)
+        return a->first;
     if (a->ahead != b->ahead)
         return a->ahead;
     if (a->priority != b->priority)

@@ -137,7 +137,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
                (job->gres_bind == SCHED_BIND_NONE ? SHAPE_NO_BIND : 0u) |
                (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
                (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
-               (job->spec_threads ? SHAPE_SPEC_THREADS : 0u);
+               (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) |
+               (job->expedite ? SHAPE_EXPEDITE : 0u);
     if (job->label)
         k->label = strtab_find(&s->label_tab, job->label, strlen(job->label)) +
                    1; /* job_build() entered it */

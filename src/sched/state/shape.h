@@ -56,6 +56,7 @@ enum {
     SHAPE_SPEC_THREADS = 1 << 19,  /* spec_threads */
     SHAPE_DRAWN = 1 << 21,         /* into a magnetic reservation: it must end there in time */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
+    SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
 };
 
 void shape_free(struct shape *sh);

@@ -2,6 +2,7 @@
 
 Frames are made by hand: no command of ours sends a credential twice."""
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -111,6 +112,28 @@ def test_credential_of_a_cancelled_job(c):
     restart_by_kill(c)
     assert launch(c, cred, "true") == "Job credential revoked"
     assert c.run("squeue", "-h").out == "" and not list(c.work.iterdir())
+
+
+def test_credential_of_an_earlier_run(make_cluster):
+    """The job lost its node and runs there again at once, with its old number: the credential of the lost run still
+    lives, and starts nothing."""
+    c = make_cluster(nodes=1, conf="SlurmctldParameters=enable_expedited_requeue\nSlurmdTimeout=300")
+    let_in(c.dir)
+    c.work.chmod(0o777)
+    job = job_of_user(c, "--requeue=expedite", "--wrap", "exec sleep 600")
+    old, _ = credential(c, job)
+    sluid = c.run("squeue", "-h", "-j", job, "-o", "%s").out
+    c.slurmds["node1"].kill()
+    c.ended.append(c.slurmds["node1"])
+    for pid, command in processes_of(c.dir):
+        if command.startswith("slurmstepd"):
+            os.kill(pid, signal.SIGKILL)
+    c.start_slurmd("node1", "-b")
+    wait_until(lambda: (r := c.job(job))["JobState"] == "RUNNING" and r["Restarts"] == "1", "it runs again")
+    assert c.run("squeue", "-h", "-j", job, "-o", "%s").out != sluid
+    assert launch(c, old, "true") == "Job credential revoked"
+    new, _ = credential(c, job)
+    assert launch(c, new, "true") is None
 
 
 def test_used_credential_after_a_kill(c):

@@ -33,6 +33,31 @@ def log_of(c):
     return (c.dir / "log" / "slurmctld.log").read_text()
 
 
+def test_a_script_gates_expedited_requeue(site):
+    text = site.conf.read_text()
+    site.write_conf(text + "SlurmctldParameters=enable_expedited_requeue\n")
+    write_script(site, """
+        function slurm_job_submit(d, parts, uid)
+            if d.name == "gated" and d.bitflags & slurm.EXPEDITED_REQUEUE ~= 0 then
+                d.bitflags = 0
+            elseif d.name == "given" then
+                d.bitflags = d.bitflags | slurm.EXPEDITED_REQUEUE
+            end
+            return slurm.SUCCESS
+        end""")
+    site.run("scontrol", "reconfigure")
+    try:
+        gated = site.sbatch("-H", "-J", "gated", "--requeue=expedite", wrap="true")
+        given = site.sbatch("-H", "-J", "given", wrap="true")
+        assert "ExpeditedRequeue" not in site.job(gated)
+        assert (site.job(given)["ExpeditedRequeue"], site.job(given)["Requeue"]) == ("Yes", "1")
+        site.run("scancel", gated, given)
+    finally:
+        site.write_conf(text)
+        write_script(site, NOTHING)
+        site.run("scontrol", "reconfigure")
+
+
 def test_a_script_changes_a_job(site):
     write_script(site, """
         function slurm_job_submit(d, parts, uid)
