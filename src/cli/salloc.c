@@ -232,6 +232,7 @@ static int spawn_command(struct salloc *s, const char *path, char **env)
     (void)posix_spawn_file_actions_init(&actions); /* posix_spawn() reports as well */
     sigemptyset(&defaults);
     sigaddset(&defaults, SIGTTOU);
+    sigaddset(&defaults, SIGINT); /* Ctrl-C ends it, also where our caller ignores it */
     (void)posix_spawnattr_setsigdefault(&attr, &defaults);
     (void)posix_spawnattr_setsigmask(&attr, &s->old_mask);
     if (isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) == getpgrp()) {

@@ -350,7 +350,7 @@ static void gather_all(struct sinfo *s)
             sinfo_key(&s->fmt, &row, s->per_node, &key);
             gather_rows(s, &row, strbuf_str(&key));
         }
-        if (any || s->per_node || s->reasons)
+        if (any || s->per_node || s->reasons || !sinfo_shows_partition(&s->fmt))
             continue;
         sinfo_row_init(&row, part->record, (unsigned)p, NULL);
         strbuf_reset(&key);

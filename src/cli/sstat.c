@@ -35,6 +35,7 @@ struct sstat {
     struct strbuf out;
 
     const struct ids *id; /* that is looked up */
+    bool of_leader;       /* a component was named: the leader's steps alone */
     Pst__JobRecord **jobs;
     Pst__StepRecord **steps;
     size_t n_jobs, n_steps;
@@ -122,7 +123,8 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
 
     (void)info;
     if (rec->state != PST__STEP_STATE__STEP_RUNNING ||
-        (s->id->has_step && s->id->step_id != rec->step_id))
+        (s->id->has_step && s->id->step_id != rec->step_id) ||
+        (s->of_leader && rec->job_id != s->id->job_id))
         return 0;
     s->steps = xrealloc_or_die(s->steps, s->n_steps + 1, sizeof(Pst__StepRecord *));
     s->steps[s->n_steps++] = keep_message(record);
@@ -308,9 +310,14 @@ static void print_steps(struct sstat *s, Pst__JobRecord *job)
     s->n_steps = 0;
 }
 
+/* A component of a heterogeneous job, 41+1, stands for the leader: the steps are the leader's. */
 static void print_id(struct sstat *s, const struct ids *id)
 {
-    s->id = id;
+    struct ids leader = *id;
+
+    s->of_leader = id->has_het;
+    leader.has_het = false;
+    s->id = &leader;
     ask_records(s, OP_QUERY_JOBS, &pst__job_record__descriptor, id->job_id, on_job);
     if (!s->n_jobs)
         cli_error("couldn't get steps for JobId=%u", id->job_id);
@@ -321,6 +328,7 @@ static void print_id(struct sstat *s, const struct ids *id)
     free(s->jobs);
     s->jobs = NULL;
     s->n_jobs = 0;
+    s->id = NULL;
 }
 
 static void run_command(struct sstat *s)

@@ -103,9 +103,10 @@ struct task {
         bool told;                /* ... and that there is one */
     } epilog;
     bool exited;
-    bool reported; /* STEP_TASK_EXIT was queued */
-    bool oom;      /* a process of it was killed for want of memory */
-    bool lingers;  /* its first process ended, others have not: --wait-for-children */
+    uint32_t nth_end; /* of the step's tasks, in the order of their ends */
+    bool reported;    /* STEP_TASK_EXIT was queued */
+    bool oom;         /* a process of it was killed for want of memory */
+    bool lingers;     /* its first process ended, others have not: --wait-for-children */
     int status;
     int fd[3]; /* our ends of its streams; -1 none (file, closed, end of file) */
     bool pty;  /* fd[1] is a terminal's master side */
@@ -153,6 +154,7 @@ struct step {
 
     struct task *tasks;
     size_t n_tasks, n_running;
+    uint32_t n_ended; /* tasks whose first process ended */
     struct inwaits in_waits;
     struct envlist env; /* common to the tasks */
     struct cgroup cg;   /* holds all its processes; kind CGROUP_NONE: a walk of /proc finds them */

@@ -53,10 +53,14 @@ uint32_t sacct_exit_status(const struct sacct_row *r)
 {
     if (r->step)
         return r->step->exit_status;
-    return r->acct->job->state == PST__JOB_STATE__JOB_CANCELLED ||
-                   r->acct->job->state == PST__JOB_STATE__JOB_PREEMPTED
-               ? 0
-               : r->acct->job->exit_status;
+    switch (r->acct->job->state) { /* the word says how these ended; a code would be the script's */
+    case PST__JOB_STATE__JOB_CANCELLED:
+    case PST__JOB_STATE__JOB_PREEMPTED:
+    case PST__JOB_STATE__JOB_TIMEOUT:
+        return 0;
+    default:
+        return r->acct->job->exit_status;
+    }
 }
 
 int64_t sacct_elapsed_s(const struct sacct_row *r)
@@ -347,7 +351,7 @@ static void put_job_id(struct strbuf *sb, const struct sacct_row *r)
 
     if (r->step) {
         step = step_row_of(r);
-        step_put_id(sb, &step);
+        (r->live ? step_put_own_id : step_put_id)(sb, &step);
     } else {
         job_put_id(sb, &row);
     }

@@ -495,4 +495,20 @@ static const struct fmt_field sinfo_rows[] = {
     { 0, true, "Share", "OVERSUBSCRIBE", get_oversubscribe, NULL, NULL, SINFO_KEY },
 };
 
+/* Fields of the partition itself. */
+static fmt_get_fn *const partition_getters[] = {
+    get_alloc_nodes,   get_avail,     get_default_time,   get_groups,       get_max_cpus,
+    get_oversubscribe, get_partition, get_partition_name, get_preempt_mode, get_job_factor,
+    get_tier,          get_root,      get_size,           get_time,
+};
+
+bool sinfo_shows_partition(const struct fmt *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        for (size_t k = 0; k < ARRAY_SIZE(partition_getters); k++)
+            if (f->cols[i].field->get == partition_getters[k])
+                return true;
+    return false;
+}
+
 const struct fmt_table sinfo_fields = { sinfo_rows, ARRAY_SIZE(sinfo_rows), "sinfo", "AllocMem" };

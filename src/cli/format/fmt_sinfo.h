@@ -52,6 +52,9 @@ void sinfo_row_init(struct sinfo_row *row, const Pst__PartitionRecord *part, uns
 /* Add another one.  -ENOMEM. */
 int sinfo_row_add(struct sinfo_row *row, const struct sinfo_row *other);
 void sinfo_row_done(struct sinfo_row *row);
+/* Is a field of the partition shown?  Without one, a partition of whose nodes none matches has no
+ * row: it would say nothing. */
+bool sinfo_shows_partition(const struct fmt *f);
 /* Text that is equal for nodes of one row, by the columns shown. */
 void sinfo_key(const struct fmt *f, const struct sinfo_row *row, bool per_node, struct strbuf *key);
 

@@ -184,9 +184,14 @@ static bool state_terminal(Pst__JobState state)
     return state >= PST__JOB_STATE__JOB_COMPLETED;
 }
 
-/* The job ended before it was granted. */
+/* The job ended before it was granted.  A message of the controller has said why. */
 static int never_granted(struct asking *a, const Pst__JobStatus *st)
 {
+    if (st->message && *st->message) {
+        if (a->salloc)
+            cli_error("Job allocation %u has been revoked", a->l->job_id);
+        return cli_error_status();
+    }
     if (st->state == PST__JOB_STATE__JOB_CANCELLED)
         cli_info("Job has been cancelled");
     if (a->salloc)

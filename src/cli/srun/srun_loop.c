@@ -286,16 +286,17 @@ static void one_turn(struct srun *s, struct pollfd *fds)
         cli_fatal("poll: %s", strerror(errno));
     if (fds[0].revents)
         srun_sig_read(s);
-    if (joblink_process(&s->link)) {
-        srun_abort(s);
-        if (s->own_job)
-            srun_send_signal(s, 0, true); /* the nodes know as well; this costs nothing */
-    }
     if (fds[2].revents)
         srun_io_read_input(s);
     sink_write(&s->sink_out);
     sink_write(&s->sink_err);
     drain_links(s);
+    /* After the nodes: one that refuses the step tells us before the job that it ends by that. */
+    if (joblink_process(&s->link) && s->n_done < s->n_nodes) {
+        srun_abort(s);
+        if (s->own_job)
+            srun_send_signal(s, 0, true); /* the nodes know as well; this costs nothing */
+    }
     check_readers(s);
 }
 

@@ -98,6 +98,14 @@ void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines)
         w->message = strdup(lines); /* out of memory: it is not told */
 }
 
+void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line)
+{
+    for (struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id); w; w = w->next) {
+        free(w->message);
+        w->message = strdup(line); /* out of memory: it is not told */
+    }
+}
+
 static void waiter_free(struct waiter *w)
 {
     conn_unref(w->reply.conn);

@@ -33,6 +33,8 @@ bool wait_may_ask(struct ctld *ctld, const struct cmd *cmd);
 void wait_answered(struct ctld *ctld, uint64_t ticket);
 /* Lines for the user, which go with the waiter's next frame; "" = none. */
 void wait_message(struct ctld *ctld, uint64_t ticket, const char *lines);
+/* The same for all who wait on j, in place of what they were not told yet. */
+void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 

@@ -2,6 +2,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
+#include "ctld/core/wait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
 #include "ctld/job/lifecycle.h"
@@ -12,11 +13,13 @@
 static void end_or_requeue(struct ctld *ctld, struct job *j)
 {
     log_error("job %u: PrologSlurmctld failed", j->rec->job_id);
-    if (j->rec->has_batch && j->rec->batch)
+    if (j->rec->has_batch && j->rec->batch) {
         launchfail_requeue(ctld, j, false);
-    else
-        (void)lifecycle_end(
-            ctld, j, &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
+        return;
+    }
+    wait_tell_job(ctld, j, "PrologSlurmctld failed, job killed");
+    (void)lifecycle_end(ctld, j,
+                        &(struct job_end){ .state = JOB_STATE(CANCELLED) }); /* disk full: kept */
 }
 
 static void launch_after_prolog(struct ctld *ctld, struct job *j, bool well)

@@ -268,35 +268,50 @@ static void pass_epilog(struct step *s, struct task *t)
         read_output(s, t, 2);
 }
 
+static bool exit_is_due(const struct task *t)
+{
+    return t->exited && !t->reported && !t->epilog.pid;
+}
+
+/* The task that ended first of those whose end can be told, NULL: none. */
+static const struct task *first_due(const struct step *s)
+{
+    const struct task *first = NULL;
+
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (exit_is_due(&s->tasks[i]) && (!first || s->tasks[i].nth_end < first->nth_end))
+            first = &s->tasks[i];
+    return first;
+}
+
+/* Ends are told in the order in which they came: a task whose end made us kill the others is named
+ * before them.  Equal ends travel together, so there are few messages. */
 void io_task_exits(struct step *s)
 {
+    const struct task *t;
+
     for (size_t i = 0; s->srun && i < s->n_tasks; i++)
         pass_epilog(s, &s->tasks[i]);
-    for (size_t i = 0; (s->srun || attach_any(s)) && i < s->n_tasks; i++) {
-        struct task *t = &s->tasks[i];
+    while ((s->srun || attach_any(s)) && (t = first_due(s))) {
         Pst__StepTaskExit msg = PST__STEP_TASK_EXIT__INIT;
-        _cleanup_free_ uint32_t *ids = NULL;
+        _cleanup_free_ uint32_t *ids = calloc(s->n_tasks, sizeof(*ids));
 
-        if (!t->exited || t->reported || t->epilog.pid)
-            continue;
-        ids = calloc(s->n_tasks - i, sizeof(*ids));
         if (!ids)
             return;
-        for (size_t k = i; k < s->n_tasks; k++) { /* equal ends travel together */
+        msg.status = (uint32_t)t->status;
+        msg.oom = t->oom;
+        for (size_t k = 0; k < s->n_tasks; k++) {
             struct task *o = &s->tasks[k];
 
-            if (o->exited && !o->reported && !o->epilog.pid && o->status == t->status &&
-                o->oom == t->oom) {
+            if (exit_is_due(o) && (uint32_t)o->status == msg.status && o->oom == msg.oom) {
                 o->reported = true;
                 ids[msg.n_task_ids++] = o->rank;
                 input_close(o);
             }
         }
         msg.task_ids = ids;
-        msg.has_status = true;
-        msg.status = (uint32_t)t->status;
-        msg.has_oom = msg.oom = t->oom;
-        msg.has_end_step = msg.end_step = t->oom && s->sf->cgroup->oom_group;
+        msg.has_status = msg.has_oom = true;
+        msg.has_end_step = msg.end_step = msg.oom && s->sf->cgroup->oom_group;
         msg.node_name = s->sf->job->node_name;
         send_msg(s, OP_STEP_TASK_EXIT, &msg.base);
     }

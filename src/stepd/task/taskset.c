@@ -136,6 +136,7 @@ void step_task_ended(struct step *s, struct task *t, int status)
     t->lingers = false;
     t->status = status;
     t->oom = cgroup_oom_kills(&s->cg, t->rank) > 0;
+    t->nth_end = s->n_ended++;
     s->n_running--;
     note_status(s, status);
     if (s->plug)

@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 import time
 
 import pytest
@@ -110,3 +111,30 @@ def test_interrupted_while_waiting(c, command, terminal, said):
     os.close(master)
     assert rc == 1 and re.search(r"queued and waiting for resources\n" + said + "$", err), err
     wait_until(lambda: not c.run("squeue", "-h").out, "no job is left")
+
+
+def read_all(master):
+    """What was written to the terminal, which nobody has open any more."""
+    said = b""
+    try:
+        while piece := os.read(master, 4096):
+            said += piece
+    except OSError:  # that is how Linux says so
+        pass
+    os.close(master)
+    return said.decode()
+
+
+# life-3.6: Ctrl-C at a terminal ends the command, with INT at its default even where salloc has it ignored
+@pytest.mark.parametrize("ignored", ["", "trap '' INT; "])
+def test_interrupted_at_a_terminal(c, ignored):
+    master, slave = os.openpty()
+    p = subprocess.Popen(["setsid", "-c", "-w", "bash", "-c", ignored + "exec salloc -n1 sh -c 'touch on; exec sleep 20'"],
+                         cwd=c.work, env=c.env, stdin=slave, stdout=slave, stderr=slave)
+    os.close(slave)
+    wait_until(lambda: (c.work / "on").exists(), "the command runs")
+    (c.work / "on").unlink()
+    os.write(master, b"\x03")
+    assert p.wait(10) == 0
+    said = read_all(master).replace("\r", "")
+    assert re.search(r"are ready for job\n(\^C)?salloc: Relinquishing job allocation \d+\n$", said), said

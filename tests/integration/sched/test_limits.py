@@ -136,8 +136,9 @@ def test_time_limits(c):
         assert "00:01:00" <= record["RunTime"] <= "00:01:20"
         assert re.search(rf"error: \*\*\* JOB {job} ON node\d CANCELLED AT \S+ DUE TO TIME LIMIT \*\*\*",
                          wait_until(lambda: "TIME LIMIT" in (t := c.out(job)) and t, "it is told"))
-        assert c.wait_sacct(job, "TIMEOUT")[0] == "TIMEOUT"
+        assert c.wait_sacct(job, "TIMEOUT") == ["TIMEOUT", "0:0"]  # life-12.2
     wait_until(lambda: "TERM\n" in c.out(batch), "the script was asked to end first")
+    assert c.sacct("-j", f"{steps}.batch", "-o", "State,ExitCode") == [["CANCELLED", "0:15"]]
     wait_until(lambda: len(re.findall(rf"STEP {steps}\.0 ON node[23] CANCELLED AT \S+ DUE T?t?[oO] ", c.out(steps))) == 2,
                "srun passes on what both nodes say")
     assert c.wait_end(late)["JobState"] == "DEADLINE"

@@ -24,7 +24,7 @@ def test_messages(c):
     assert nodes == "node[1-2]"
     assert done.err == (f"salloc: Granted job allocation {job}\nsalloc: Nodes node[1-2] are ready for job\n"
                         f"salloc: Relinquishing job allocation {job}\n")
-    assert c.job(job)["JobState"] == "COMPLETED"
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
 
 
 @pytest.mark.parametrize("command,rc,state", [("true", 0, "COMPLETED"), ("false", 1, "COMPLETED|FAILED"),
