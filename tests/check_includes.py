@@ -22,8 +22,10 @@ MAY = {
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf"},
+    "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
-    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"}, "penstock": FLOOR2 | {"feed", "sim", "cli"},
+    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
+    "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
     "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
 }
@@ -55,6 +57,7 @@ ROOMS = {
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
+    "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
