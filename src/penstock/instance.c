@@ -22,6 +22,7 @@ static const struct {
     { "slurmd", { "../sbin/", "../noded/", "" } },
     { "slurmstepd", { "../sbin/", "../stepd/", "" } },
     { "sbatch", { "", "../cli/", "" } },
+    { "scontrol", { "", "../cli/", "" } },
     { "penstock", { "", "", "" } },
     { "tour", { "../share/penstock/demo/", "", "" } },
 };

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "penstock/topograph.h"
 #include "version.h"
 
 static const struct command {
@@ -26,6 +27,8 @@ static const struct command {
       "look into a controller's journal, or repair it" },
     { "sim", cmd_sim, "sim [OPTIONS...]",
       "run a trace or a made-up workload through the scheduler, and report" },
+    { "topograph", cmd_topograph, "topograph generate|serve [OPTIONS...]",
+      "find out which nodes are near each other, and write topology files" },
     { "report", cmd_report, "report [--json] JOB...",
       "what jobs used of what they held, and what to ask for next time" },
     { "ping", cmd_ping, NULL, NULL },
