@@ -307,7 +307,7 @@ int main(int argc, char **argv)
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (d.clusters)
-        query_check_clusters(&d.cli, d.clusters, !d.json.wanted);
+        query_check_clusters(&d.cli, d.clusters, false);
     status = json_option_done(&d.json);
     if (status < 0)
         status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);

@@ -347,7 +347,7 @@ int main(int argc, char **argv)
     if (!q.json.wanted)
         make_format(&q);
     if (q.clusters)
-        query_check_clusters(&q.cli, q.clusters, !q.json.wanted);
+        query_check_clusters(&q.cli, q.clusters, !q.json.wanted && !q.noheader);
     if (cli_connect(&q.cli, &q.client, &err) < 0) {
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
         return CLI_EXIT_FAILED;

@@ -67,8 +67,9 @@ def test_another_cluster(c):
     for command in (["scontrol", "show", "node", "node1"], ["squeue"], ["sdiag"], ["sprio"]):
         done = c.run(*command, env={"SLURM_CLUSTERS": "nosuch"}, check=False)
         assert done.rc == 1 and "'nosuch' can't be reached now" in done.err, command
-    assert c.run("squeue", "-h", env={"SLURM_CLUSTERS": "test"}).out == "CLUSTER: test\n"
-    assert c.run("sdiag", "-M", "test").out.startswith("CLUSTER: test\n")
+    assert c.run("squeue", env={"SLURM_CLUSTERS": "test"}).out.startswith("CLUSTER: test\n")
+    assert c.run("squeue", "-h", env={"SLURM_CLUSTERS": "test"}).out == ""  # recording 47
+    assert c.run("sdiag", "-M", "test").out.startswith("*****")  # recording 49
 
 
 # ---- sdiag -----------------------------------------------------------------------------------------
