@@ -20,6 +20,7 @@
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
+#include "sched/state/topoclose.h"
 #include "sched/base/strtab.h"
 
 /* Take a job out of everything it is in, its record included. */
@@ -174,6 +175,37 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
         (void)limit_charge(s, j);
     }
     s->uids = s->uids || exclusive_user;
+    s->change++;
+    return 0;
+}
+
+int sched_job_topo(struct sched *s, uint32_t id, bool exclusive_topo)
+{
+    struct job *j = job_find(s, id);
+    _cleanup_val_(alloc_done) struct sched_alloc all = { 0 };
+    const struct part *p = j && j->state >= JOB_PROPOSED ? s->parts[j->part] : NULL;
+    bool closes = p && (exclusive_topo || p->exclusive_topo) && topo_can_close(p->topo);
+    int r;
+
+    if (!p || (closes == j->closes && (!closes || alloc_has_closed(&j->alloc))))
+        return 0;
+    r = alloc_dup_used(s, &j->alloc, &all);
+    if (r == 0 && closes)
+        r = topo_close_units(s, p->topo, &all);
+    if (r == 0)
+        r = holders_room(s, p->id, j->qos);
+    if (r < 0)
+        return r;
+    plan_note_leave(s, j);
+    job_release(s, j);
+    holders_remove(s, j);
+    alloc_done(&j->alloc);
+    j->alloc = all;
+    all = (struct sched_alloc){ 0 };
+    j->closes = closes;
+    holders_add(s, j);
+    job_take(s, j);
+    plan_note_hold(s, j);
     s->change++;
     return 0;
 }

@@ -82,6 +82,9 @@ struct sched *sched_free(struct sched *s)
     free(s->chosen.v);
     free(s->cpu_words);
     free(s->dev_words);
+    topo_space_done(&s->topo_space);
+    free(s->topo_caps);
+    free(s->topo_weight);
     strtab_done(&s->parts_tab);
     strtab_done(&s->feature_tab);
     strtab_done(&s->gres_tab);
@@ -185,6 +188,8 @@ bool sched_feasible(const struct sched *s, const struct sched_job *job, enum sch
                           .no_part_limit = true };
 
         ok = pick_nodes(&p) == 1;
+        if (p.topo == TOPO_WHY_NEVER)
+            *ret_why = SCHED_WHY_TOPOLOGY;
     }
     job_free(m, j);
     if (ok)

@@ -324,6 +324,9 @@ struct sched_alloc_node {
     uint32_t tasks;
     struct sched_alloc_gres *gres;
     size_t ngres;
+    /* The job has nothing here and keeps all others away (sched_job.exclusive_topo); only inside
+     * the scheduler. */
+    bool closed;
 };
 struct sched_alloc {
     struct sched_alloc_node *nodes; /* by node id order */
@@ -500,6 +503,9 @@ int sched_job_licenses(struct sched *s, uint32_t id, const struct sched_lic_req 
 /* What preemption asks of a running job that did not come by a START, or changed; qos may be
  * NULL; one_run as in struct sched_job. */
 int sched_job_rank(struct sched *s, uint32_t id, uint32_t priority, const char *qos, bool one_run);
+/* sched_job.exclusive_topo of a running job that did not come by a START; right after
+ * sched_job_running().  -ENOMEM. */
+int sched_job_topo(struct sched *s, uint32_t id, bool exclusive_topo);
 /* it ends soon: what it holds is waited for */
 void sched_job_leaving(struct sched *s, uint32_t id);
 /* Preemption suspends the job (yielded), or the job goes on.  The job keeps its CPUs, and the job

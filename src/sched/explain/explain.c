@@ -88,8 +88,9 @@ static int tell_expected(struct ex *x, struct entry *e, struct explain_part *out
     out->expected_nodes = malloc((alloc.nnodes + 1) * sizeof(*out->expected_nodes));
     if (!out->expected_nodes)
         return -ENOMEM;
-    for (; out->nexpected < alloc.nnodes; out->nexpected++)
-        out->expected_nodes[out->nexpected] = alloc.nodes[out->nexpected].node_id;
+    for (size_t i = 0; i < alloc.nnodes; i++)
+        if (!alloc.nodes[i].closed)
+            out->expected_nodes[out->nexpected++] = alloc.nodes[i].node_id;
     return 0;
 }
 

@@ -1,12 +1,14 @@
 /* backfill.c - one backfill: go on where the last piece stood, repair the plan, or plan anew.
  *
  * Two engines decide what becomes of each job: EASY (easy.c) and conservative (conservative.c). */
+#include "base/cleanup.h"
 #include "sched/plan/bfshare.h"
 #include "sched/plan/conservative.h"
 #include "sched/plan/easy.h"
 #include "sched/plan/plan.h"
 #include "sched/plan/planrepair.h"
 #include "sched/plan/queuewalk.h"
+#include "sched/plan/switchwait.h"
 #include "sched/rules/advtime.h"
 #include "sched/rules/prio.h"
 #include "sched/sched.h"
@@ -74,6 +76,9 @@ static int bf_walk(struct bf *b, uint32_t max_jobs, bool *ret_more)
         }
         if (s->plan)
             plan_note_look(s, e);
+        r = switch_wait_note(s, e, b->now_us);
+        if (r < 0)
+            break;
         r = bf_admit(b, e);
         if (r == 1)
             r = s->prof ? conservative_consider(b, e) : easy_consider(b, e);
@@ -98,6 +103,7 @@ static int bf_end(struct bf *b)
     s->bf_change = s->change;
     b->out->backfilled = true;
     b->out->renew_us = s->plan && s->plan->stale ? plan_renew_us(s) : INT64_MAX;
+    b->out->renew_us = MIN(b->out->renew_us, switch_wait_wake(s));
     return 0;
 }
 
@@ -117,6 +123,8 @@ int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
         r = advs_refresh(s, now_us);
     if (r < 0)
         return r;
+    if (!s->bf.active)
+        switch_wait_due(s, now_us);
     r = bf_begin(&b, now_us);
     if (r == 1) {
         s->planning = true;

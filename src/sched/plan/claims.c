@@ -83,7 +83,7 @@ static int claim_tell(struct psearch *x, struct choice *c, struct sched_decision
                                 .priority = x->e->priority,
                                 .nvictims = c->n,
                                 .candidates = x->n };
-    int r = alloc_dup(s, &c->alloc, &d.alloc);
+    int r = alloc_dup_used(s, &c->alloc, &d.alloc);
 
     if (r < 0)
         return r;
@@ -124,6 +124,7 @@ int claim_make(struct psearch *x, struct choice *c, struct job_lics *held,
     j->part = x->e->part;
     j->run_priority = x->e->priority;
     j->firm = x->p.share_max == 1;
+    j->closes = x->p.closes;
     j->start_us = x->now_us;
     j->end_us = end_after(x->now_us, j->time_limit_min);
     j->told = SCHED_WHY_NONE;
@@ -147,7 +148,7 @@ static bool victim_gone(const struct sched *s, const struct claim_wait *w)
 static bool nodes_up(const struct sched *s, const struct sched_alloc *a)
 {
     for (size_t i = 0; i < a->nnodes; i++)
-        if (!bitmap_test(s->up, a->nodes[i].node_id))
+        if (!a->nodes[i].closed && !bitmap_test(s->up, a->nodes[i].node_id))
             return false;
     return true;
 }
@@ -161,7 +162,7 @@ static int claim_start(struct sched *s, struct job *j, int64_t now_us, struct sc
     int r = lics_tell(s, &j->held, &d.licenses, &d.nlicenses);
 
     if (r == 0)
-        r = alloc_dup(s, &j->alloc, &d.alloc);
+        r = alloc_dup_used(s, &j->alloc, &d.alloc);
     if (r == 0)
         r = decisions_add(out, &d);
     if (r < 0) {

@@ -3,7 +3,8 @@
  * A queue may hold ten thousand different requests.  One that asks for no fewer nodes, no fewer
  * tasks on each, no less memory and no less time than another cannot have a place where that had
  * none, as long as nothing comes free.  A partition remembers some such findings, of requests
- * without anything special; whatever is remembered is true, what is forgotten costs a search. */
+ * without anything special; whatever is remembered is true, what is forgotten costs a search.
+ * Under a topology fewer nodes may be harder to find than more: nothing is concluded there. */
 #include "sched/plan/firsts.h"
 
 #include <stdlib.h>
@@ -66,7 +67,7 @@ uint32_t firsts_find(const struct sched *s, const struct class *c, uint32_t minu
     uint32_t slot = 0;
     struct first want;
 
-    if (!f || !is_plain(k))
+    if (!f || s->parts[c->part]->topo || !is_plain(k))
         return 0;
     want = first_of(k, minutes);
     for (uint32_t i = 0; i < FIRSTS; i++)
@@ -82,7 +83,7 @@ void firsts_note(struct sched *s, const struct class *c, uint32_t minutes, uint3
     uint32_t at = FIRSTS;
     struct first now;
 
-    if (!is_plain(k) || firsts_find(s, c, minutes) >= slot)
+    if (p->topo || !is_plain(k) || firsts_find(s, c, minutes) >= slot)
         return;
     if (!p->firsts)
         p->firsts = calloc(1, sizeof(*p->firsts));

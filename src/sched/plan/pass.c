@@ -14,6 +14,7 @@
 #include "sched/plan/preempt.h"
 #include "sched/plan/proposal.h"
 #include "sched/plan/queuewalk.h"
+#include "sched/plan/switchwait.h"
 #include "sched/rules/advlics.h"
 #include "sched/rules/advres.h"
 #include "sched/rules/advtime.h"
@@ -30,6 +31,7 @@
 #include "sched/state/jobs.h"
 #include "sched/state/parts.h"
 #include "sched/state/question.h"
+#include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 
 #define LIMIT_LOOK_US INT64_C(10000000) /* between two looks at a limit that gives way with time */
@@ -68,7 +70,10 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
         if (!kept) {
             cls->fail_grow = part->grow + 1;
             cls->fail_level = level;
+            cls->fail_topo = p.topo;
         }
+    } else {
+        p.topo = cls->fail_topo;
     }
     *ret_why = pick_verdict(&p);
     if (*ret_why == SCHED_WHY_RESOURCES && (inside || advs_any(s))) {
@@ -78,6 +83,9 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
     }
     if (*ret_why == SCHED_WHY_RESOURCES && kept)
         *ret_why = SCHED_WHY_NODES_UNAVAILABLE;
+    if (e->topo != p.topo)
+        job_set_fresh(s, e->job);
+    e->topo = p.topo;
     return 0;
 }
 
@@ -87,8 +95,10 @@ static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
     enum sched_why why = entry_limits(s, e);
     uint32_t which;
     bool het;
-    int r;
+    int r = switch_wait_note(s, e, now_us);
 
+    if (r < 0)
+        return r;
     if (!why)
         why = limit_refuses(s, e, NULL, e->job->time_limit_min, now_us);
     if (why == SCHED_WHY_LIMIT)
@@ -135,6 +145,7 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
         depth = part_depth;
     if (r >= 0)
         r = advs_refresh(s, now_us);
+    switch_wait_due(s, now_us);
     backfill_pause(s);
     queue_enter(s, now_us);
     s->preempt_wake_us = INT64_MAX;
@@ -169,5 +180,6 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
     if (s->limit_passes)
         *ret_wake_us = MIN(*ret_wake_us, now_us + LIMIT_LOOK_US);
     *ret_wake_us = MIN(*ret_wake_us, MAX(advs_wake(s), now_us));
+    *ret_wake_us = MIN(*ret_wake_us, MAX(switch_wait_wake(s), now_us));
     return 0;
 }

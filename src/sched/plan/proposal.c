@@ -57,7 +57,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
     if (r == 0)
         r = lics_tell(s, &held, &d.licenses, &d.nlicenses);
     if (r == 0)
-        r = alloc_dup(s, alloc, &d.alloc);
+        r = alloc_dup_used(s, alloc, &d.alloc);
     if (r == 0)
         r = decisions_add(out, &d);
     if (r < 0) {
@@ -76,6 +76,7 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
     j->resv = e->cls->shape->key.resv;
     j->run_priority = e->priority;
     j->firm = p->share_max == 1;
+    j->closes = p->closes;
     j->start_us = now_us;
     j->end_us = end_after(now_us, limit);
     j->told = SCHED_WHY_NONE;

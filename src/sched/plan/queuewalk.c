@@ -157,7 +157,7 @@ static const int hope[] = {
 };
 
 static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *ret_priority,
-                              unsigned *ret_limit)
+                              unsigned *ret_limit, enum topo_why *ret_topo)
 {
     enum sched_why why = SCHED_WHY_NONE;
 
@@ -179,6 +179,7 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         if (!e->magnetic && hope[e->why] > hope[why]) {
             why = e->why;
             *ret_limit = why == SCHED_WHY_LIMIT ? e->limit : 0;
+            *ret_topo = why == SCHED_WHY_RESOURCES ? e->topo : TOPO_WHY_NONE;
         }
     }
     return why;
@@ -203,14 +204,14 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
         d.why = SCHED_WHY_BEGIN_TIME;
         d.priority = waiting_priority(s, j);
     } else {
-        d.why = job_why(s, j, &d.priority, &d.limit);
+        d.why = job_why(s, j, &d.priority, &d.limit, &d.topo);
     }
     if (!adv_is_why(d.why) && d.why != SCHED_WHY_RESOURCES &&
         d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
         d.why != SCHED_WHY_PRIORITY)
         expect_clear(j);
-    if (d.why == SCHED_WHY_NONE ||
-        (d.why == j->told && d.limit == j->told_limit && expect_us(j) == expect_told_us(j)))
+    if (d.why == SCHED_WHY_NONE || (d.why == j->told && d.limit == j->told_limit &&
+                                    d.topo == j->told_topo && expect_us(j) == expect_told_us(j)))
         return 0;
     d.expected_us = expect_us(j);
     r = d.expected_us ? expect_nodes(j, &d.expected_nodes, &d.nexpected) : 0;
@@ -222,6 +223,7 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
     }
     j->told = d.why;
     j->told_limit = (uint16_t)d.limit;
+    j->told_topo = d.topo;
     expect_told(j);
     return 0;
 }

@@ -43,6 +43,8 @@ static uint64_t held_gres(const struct sched_alloc_node *n, const struct sched *
 static uint64_t held_on(const struct sched_alloc_node *n, const struct sched *s,
                         const struct tres_slot *t)
 {
+    if (n->closed)
+        return 0;
     switch (t->type) {
     case SCHED_TRES_CPU:
     case SCHED_TRES_BILLING:

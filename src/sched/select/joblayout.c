@@ -27,6 +27,7 @@
 #include "sched/state/question.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
+#include "sched/state/topoclose.h"
 
 /* Tasks on the nodes when none has more than level. */
 static uint64_t tasks_below(const struct fitvec *v, uint32_t level)
@@ -530,6 +531,8 @@ int layout(const struct pick *p, struct sched_alloc *ret)
     spread_gres(p);
     for (uint32_t i = 0; r == 0 && i < v->n; i++)
         r = fill_node(p, &v->v[i], &a.nodes[i], &gres, &words);
+    if (r == 0 && p->closes)
+        r = topo_close_units(p->s, p->part->topo, &a);
     if (r < 0)
         alloc_done(&a);
     else

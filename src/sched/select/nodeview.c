@@ -17,6 +17,7 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
+#include "sched/state/topoclose.h"
 #include "sched/base/strtab.h"
 
 #define NO_MATCH (UINT32_MAX - 1)
@@ -31,7 +32,9 @@ void pick_init(struct pick *p)
     p->k = k;
     p->gpu = UINT32_MAX;
     p->gpus = false;
-    p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node ||
+    p->closes = (p->k->flags & SHAPE_EXCLUSIVE_TOPO || p->part->exclusive_topo) &&
+                topo_can_close(p->part->topo);
+    p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node || p->closes ||
                p->s->params.select == SCHED_SELECT_LINEAR;
     p->share_max = !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE))
                        ? MAX(p->part->oversubscribe, 1u)

@@ -17,6 +17,7 @@
 #include "sched/select/nodeview.h"
 #include "sched/select/pickmany.h"
 #include "sched/select/pickone.h"
+#include "sched/select/picktopo.h"
 #include "sched/select/picksum.h"
 #include "sched/state/classes.h"
 #include "sched/state/fits.h"
@@ -170,6 +171,8 @@ static int try_alt(struct pick *p, const struct calt *a)
         return 0;
     if (p->min > 1 && bitmap_count(s->cand) < p->min)
         return 0;
+    if (p->part->topo && topo_decides(p, a))
+        return choose_by_topo(p);
     r = choose_required(p);
     if (r == 1)
         r = choose_counted(p, a);
@@ -279,6 +282,7 @@ int pick_nodes(struct pick *p)
     int r = class_masks(p->s, p->cls);
 
     pick_init(p);
+    p->topo = TOPO_WHY_NONE;
     if (r == 0 && !p->idle && !p->plan && pick_least_cpus(p) > free_at_most(p))
         return 0; /* with no look at any node */
     for (uint32_t i = 0; r == 0 && i < p->cls->nalts; i++)

@@ -78,6 +78,16 @@ static int by_free(const void *a, const void *b)
     return (x->id > y->id) - (x->id < y->id);
 }
 
+/* Of a job that is to be spread: light nodes first, then those with most room. */
+static int by_room(const void *a, const void *b)
+{
+    const struct fit *x = a, *y = b;
+
+    if (x->wclass != y->wclass)
+        return x->wclass > y->wclass ? 1 : -1;
+    return by_free(a, b);
+}
+
 static int by_tasks(const void *a, const void *b)
 {
     const struct fit *x = a, *y = b;
@@ -254,8 +264,8 @@ static int order_fits(struct pick *p)
     struct fitvec swap;
     uint32_t nruns;
 
-    if (pick_by_load(p)) {
-        sort_fits(&s->fits, by_free);
+    if (pick_by_load(p) || p->k->flags & SHAPE_SPREAD) {
+        sort_fits(&s->fits, pick_by_load(p) ? by_free : by_room);
         return 0;
     }
     s->sorted.n = 0;

@@ -95,6 +95,27 @@ int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_allo
     return 0;
 }
 
+int alloc_dup_used(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret)
+{
+    size_t kept = 0;
+    int r = alloc_dup(s, from, ret);
+
+    for (size_t i = 0; r == 0 && i < ret->nnodes; i++)
+        if (!ret->nodes[i].closed)
+            ret->nodes[kept++] = ret->nodes[i];
+    if (r == 0)
+        ret->nnodes = kept;
+    return r;
+}
+
+bool alloc_has_closed(const struct sched_alloc *a)
+{
+    for (size_t i = 0; i < a->nnodes; i++)
+        if (a->nodes[i].closed)
+            return true;
+    return false;
+}
+
 void alloc_done(struct sched_alloc *a)
 {
     free(a->nodes);
@@ -116,18 +137,27 @@ static bool same_gres(const struct sched_alloc_gres *x, const struct sched_alloc
 
 bool alloc_equal(const struct sched_alloc *a, const struct sched_alloc *b)
 {
-    if (a->nnodes != b->nnodes)
-        return false;
-    for (size_t i = 0; i < a->nnodes; i++) {
-        const struct sched_alloc_node *x = &a->nodes[i], *y = &b->nodes[i];
+    size_t k = 0;
 
+    for (size_t i = 0; i < a->nnodes; i++) {
+        const struct sched_alloc_node *x = &a->nodes[i], *y;
+
+        if (x->closed)
+            continue;
+        while (k < b->nnodes && b->nodes[k].closed)
+            k++;
+        if (k == b->nnodes)
+            return false;
+        y = &b->nodes[k++];
         if (x->node_id != y->node_id || x->cpus != y->cpus || x->ncpu_words != y->ncpu_words ||
             x->mem_mib != y->mem_mib || x->ngres != y->ngres ||
             memcmp(x->cpu_bits, y->cpu_bits, x->ncpu_words * sizeof(uint64_t)) != 0)
             return false;
-        for (size_t k = 0; k < x->ngres; k++)
-            if (!same_gres(&x->gres[k], &y->gres[k]))
+        for (size_t g = 0; g < x->ngres; g++)
+            if (!same_gres(&x->gres[g], &y->gres[g]))
                 return false;
     }
-    return true;
+    while (k < b->nnodes && b->nodes[k].closed)
+        k++;
+    return k == b->nnodes;
 }

@@ -40,19 +40,13 @@ static int grow_classes(struct sched *s)
     return 0;
 }
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p,
-              const struct sched_job_resv *resv, struct class **ret)
+/* The class of a shape in a partition; takes the caller's reference to the shape. */
+static int class_of(struct sched *s, struct shape *sh, uint32_t part, struct class **ret)
 {
-    struct shape *sh;
     struct class *c;
-    int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
 
-    if (r == 0)
-        r = shape_get(s, job, resv, &sh);
-    if (r < 0)
-        return r;
-    for (c = s->class_slots[class_slot(sh, p->id, s->nclass_slots)]; c; c = c->hash_next) {
-        if (c->shape == sh && c->part == p->id) {
+    for (c = s->class_slots[class_slot(sh, part, s->nclass_slots)]; c; c = c->hash_next) {
+        if (c->shape == sh && c->part == part) {
             shape_unref(s, sh); /* the class holds one */
             c->refs++;
             *ret = c;
@@ -64,12 +58,33 @@ int class_get(struct sched *s, const struct sched_job *job, struct part *p,
         shape_unref(s, sh);
         return -ENOMEM;
     }
-    *c = (struct class){ .shape = sh, .part = p->id, .refs = 1 };
-    c->hash_next = s->class_slots[class_slot(sh, p->id, s->nclass_slots)];
-    s->class_slots[class_slot(sh, p->id, s->nclass_slots)] = c;
+    *c = (struct class){ .shape = sh, .part = part, .refs = 1 };
+    c->hash_next = s->class_slots[class_slot(sh, part, s->nclass_slots)];
+    s->class_slots[class_slot(sh, part, s->nclass_slots)] = c;
     s->nclasses++;
     *ret = c;
     return 0;
+}
+
+int class_get(struct sched *s, const struct sched_job *job, struct part *p,
+              const struct sched_job_resv *resv, struct class **ret)
+{
+    struct shape *sh;
+    int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
+
+    if (r == 0)
+        r = shape_get(s, job, resv, &sh);
+    return r < 0 ? r : class_of(s, sh, p->id, ret);
+}
+
+int class_any_switches(struct sched *s, const struct class *like, struct class **ret)
+{
+    struct shape *sh;
+    int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
+
+    if (r == 0)
+        r = shape_any_switches(s, like->shape, &sh);
+    return r < 0 ? r : class_of(s, sh, like->part, ret);
 }
 
 void class_drop_masks(struct sched *s, struct class *c)

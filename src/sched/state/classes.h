@@ -31,9 +31,10 @@ struct class
     uint64_t mask_gen;    /* sched.config_gen the alts are made from */
     uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
     enum sched_why verdict;
-    uint64_t fail_grow;  /* part.grow + 1 at which it did not fit, 0 = none */
-    uint64_t bf_run;     /* memo_run of the next */
-    int64_t bf_fail_end; /* did not fit for jobs ending then or later */
+    uint64_t fail_grow;      /* part.grow + 1 at which it did not fit, 0 = none */
+    enum topo_why fail_topo; /* ... and what the topology lacked */
+    uint64_t bf_run;         /* memo_run of the next */
+    int64_t bf_fail_end;     /* did not fit for jobs ending then or later */
     struct {
         uint64_t run; /* memo_run; jobs of limit_min and more have no place before slot */
         uint32_t limit_min, slot;
@@ -53,6 +54,8 @@ struct class
 
 int class_get(struct sched *s, const struct sched_job *job, struct part *p,
               const struct sched_job_resv *resv, struct class **ret);
+/* The same but for the number of switches, which is free. */
+int class_any_switches(struct sched *s, const struct class *like, struct class **ret);
 void class_drop_masks(struct sched *s, struct class *c);
 void class_unref(struct sched *s, struct class *c);
 void classes_done(struct sched *s);

@@ -42,8 +42,10 @@ int expect_set(struct job *j, int64_t us, uint64_t run, const struct sched_alloc
     *x = (struct expect){
         .us = us, .told_us = expect_told_us(j), .run = run, .places = expect_places(j), .n = n
     };
+    x->n = 0;
     for (uint32_t i = 0; i < n; i++)
-        x->nodes[i] = a->nodes[i].node_id;
+        if (!a->nodes[i].closed)
+            x->nodes[x->n++] = a->nodes[i].node_id;
     free(j->expect);
     j->expect = x;
     return 0;

@@ -110,6 +110,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->no_age = s->no_ages && (in->assoc_id || in->qos_id);
     j->owned = in->exclusive_user;
     j->one_run = in->one_run;
+    j->switches_wait_s = in->switches_wait_s;
     j->end_us = INT64_MAX;
     if (in->het_count) {
         j->het = calloc(1, sizeof(*j->het));

@@ -27,8 +27,9 @@ struct entry {
     bool magnetic : 1; /* in one that it did not ask for */
     enum entry_state state : 2;
     enum sched_why why : 6;
-    uint16_t limit;       /* SCHED_WHY_LIMIT: which */
-    struct entry *next[]; /* in the queue or the parking place */
+    enum topo_why topo : 4; /* SCHED_WHY_RESOURCES: what the topology lacks */
+    uint16_t limit;         /* SCHED_WHY_LIMIT: which */
+    struct entry *next[];   /* in the queue or the parking place */
 };
 
 struct job {
@@ -46,6 +47,8 @@ struct job {
     bool uncharged : 1; /* ended: counts against no limit */
     bool any_time : 1, any_size : 1;
     bool no_age : 1; /* see accrue.c */
+    bool closes : 1; /* the units that it touches hold no other job, see topoclose.h */
+    enum topo_why told_topo : 4;
     uint16_t told_limit;
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
@@ -56,6 +59,8 @@ struct job {
     uint32_t uid, assoc_id, qos; /* qos: id of qos_tab, STRTAB_NONE = none */
     uint32_t label;              /* id of label_tab + 1, 0 = none */
     int32_t site_factor;
+    uint32_t switches_wait_s;  /* so long it waits for few switches, see switchwait.c ... */
+    int64_t switches_since_us; /* since it was tried first; 0 = not yet */
     union {
         uint32_t heap_at; /* index + 1 in the eligible heap, 0 = not there */
         uint32_t hold_at; /* holding: place in its group, see holders.c */

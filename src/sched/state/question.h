@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include "sched/state/bounds.h"
+#include "sched/topo/topowhy.h"
 
 struct bitmap;
 struct class;
@@ -34,10 +35,12 @@ struct pick {
     uint32_t from, until;
     /* nodes with fewer free CPUs add little to the sum wanted; 0 = not known */
     uint32_t low;
-    uint32_t next; /* out: a later slot before which it does not fit either */
+    enum topo_why topo; /* out: what the topology lacks, when there is no place */
+    uint32_t next;      /* out: a later slot before which it does not fit either */
     /* derived by pick_init() */
     const struct shape_key *k;
     bool whole;
+    bool closes;        /* the units that it touches hold no other job */
     uint32_t share_max; /* jobs on one CPU */
     uint32_t share;     /* tried at the moment: CPUs that no job has come first */
     uint32_t gname[SCHED_MAX_JOB_GRES],

@@ -11,6 +11,7 @@
 #include "sched/state/resvs.h"
 #include "sched/base/strtab.h"
 #include "sched/base/tally.h"
+#include "sched/topo/topochoose.h"
 
 struct advs;
 struct bitmap;
@@ -85,9 +86,10 @@ struct sched {
     uint64_t run_gen; /* counts changes of what runs */
     /* when an exempt job stops being so; of the pass under way */
     int64_t preempt_wake_us;
-    struct assocs *assocs; /* assoctree.c */
-    struct limits *limits; /* limit.c; NULL = none */
-    bool no_ages;          /* some jobs may have no age */
+    int64_t switches_wake_us; /* when a job no longer waits for few switches; 0 = never */
+    struct assocs *assocs;    /* assoctree.c */
+    struct limits *limits;    /* limit.c; NULL = none */
+    bool no_ages;             /* some jobs may have no age */
     /* in the pass under way a job met a limit that gives way with time */
     bool limit_passes;
     struct advs *advs; /* advres.c; NULL = there never was one */
@@ -127,4 +129,7 @@ struct sched {
     bool any_withheld;
     uint64_t *cpu_words; /* one node's CPUs, SCHED_MAX_CPUS bits */
     uint64_t *dev_words; /* one row's devices */
+    struct topo_space topo_space;
+    uint32_t *topo_caps, *topo_weight; /* by node id, see picktopo.c */
+    size_t ncap_topo_caps, ncap_topo_weight;
 };

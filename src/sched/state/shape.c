@@ -138,7 +138,13 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
                (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
                (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
                (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) |
-               (job->expedite ? SHAPE_EXPEDITE : 0u);
+               (job->expedite ? SHAPE_EXPEDITE : 0u) |
+               (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u);
+    k->segment_size = job->segment_size;
+    k->switches = job->switches;
+    if (k->segment_size)
+        k->flags |= (job->spread_segments ? SHAPE_SPREAD_SEGMENTS : 0u) |
+                    (job->consolidate_segments ? SHAPE_CONSOLIDATE : 0u);
     if (job->label)
         k->label = strtab_find(&s->label_tab, job->label, strlen(job->label)) +
                    1; /* job_build() entered it */
@@ -189,11 +195,6 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     sh->key.prefer_off = UINT32_MAX;
     if (job->prefer && job->prefer[0])
         sh->key.prefer_off = add_text(sh, job->prefer);
-    sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
-               strtab_hash(sh->nodes,
-                           (sh->key.nreq + sh->key.nexc + sh->key.ncounts) * sizeof(*sh->nodes)) *
-                   7 +
-               strtab_hash(sh->text, sh->ntext);
     *ret = sh;
     return 0;
 }
@@ -227,16 +228,20 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
-              struct shape **ret)
+static size_t count_ids(const struct shape *sh)
 {
-    struct shape *sh = NULL, **slot;
-    int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
+    return (size_t)sh->key.nreq + sh->key.nexc + sh->key.ncounts;
+}
 
-    if (r == 0)
-        r = shape_build(s, job, resv, &sh);
-    if (r < 0)
-        return r;
+/* The shape like sh that there is, or sh itself; takes sh. */
+static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
+{
+    struct shape **slot;
+    int r = 0;
+
+    sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
+               strtab_hash(sh->nodes, count_ids(sh) * sizeof(*sh->nodes)) * 7 +
+               strtab_hash(sh->text, sh->ntext);
     slot = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
     for (struct shape *old = *slot; old; old = old->hash_next) {
         if (shape_equal(old, sh)) {
@@ -260,6 +265,40 @@ int shape_get(struct sched *s, const struct sched_job *job, const struct sched_j
     s->nshapes++;
     *ret = sh;
     return 0;
+}
+
+int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
+              struct shape **ret)
+{
+    struct shape *sh = NULL;
+    int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
+
+    if (r == 0)
+        r = shape_build(s, job, resv, &sh);
+    return r < 0 ? r : intern_shape(s, sh, ret);
+}
+
+int shape_any_switches(struct sched *s, const struct shape *like, struct shape **ret)
+{
+    struct shape *sh;
+    int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
+
+    sh = r == 0 ? calloc(1, sizeof(*sh)) : NULL;
+    if (!sh)
+        return -ENOMEM;
+    sh->key = like->key;
+    sh->key.switches = 0;
+    sh->ntext = like->ntext;
+    sh->npj = like->npj;
+    sh->nodes = malloc((count_ids(like) + 1) * sizeof(*sh->nodes));
+    sh->text = malloc(like->ntext + 1);
+    if (!sh->nodes || !sh->text) {
+        shape_free(sh);
+        return -ENOMEM;
+    }
+    memcpy(sh->nodes, like->nodes, count_ids(like) * sizeof(*sh->nodes));
+    memcpy(sh->text, like->text, like->ntext);
+    return intern_shape(s, sh, ret);
 }
 
 void shape_unref(struct sched *s, struct shape *sh)

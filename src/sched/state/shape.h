@@ -27,7 +27,8 @@ struct shape {
         uint64_t mem_per_node_mib, mem_per_cpu_mib, mem_per_gpu_mib;
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
         uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
-        uint32_t resv, zero;          /* resv: the reservation it is to be in, 0 = none */
+        uint32_t resv;                /* the reservation it is to be in, 0 = none */
+        uint32_t segment_size, switches, zero;
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
     uint32_t *nodes; /* required, then excluded ids, then node counts, each sorted */
@@ -52,9 +53,12 @@ enum {
     SHAPE_OWNED = 512, /* exclusive_user */
     SHAPE_BIND = 1024, /* to CPUs near its devices */
     SHAPE_NO_BIND = 2048,
-    SHAPE_TASK_SHARE = 4096,       /* one_task_per_share */
-    SHAPE_SPEC_THREADS = 1 << 19,  /* spec_threads */
-    SHAPE_DRAWN = 1 << 21,         /* into a magnetic reservation: it must end there in time */
+    SHAPE_TASK_SHARE = 4096,      /* one_task_per_share */
+    SHAPE_SPEC_THREADS = 1 << 19, /* spec_threads */
+    SHAPE_DRAWN = 1 << 21,        /* into a magnetic reservation: it must end there in time */
+    SHAPE_SPREAD_SEGMENTS = 1 << 17,
+    SHAPE_CONSOLIDATE = 1 << 23,
+    SHAPE_EXCLUSIVE_TOPO = 1 << 18,
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
     SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
 };
@@ -64,6 +68,8 @@ struct sched_job_resv;
 /* resv: tried in it, NULL = in none. */
 int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
               struct shape **ret);
+/* The same but for the number of switches, which is free. */
+int shape_any_switches(struct sched *s, const struct shape *like, struct shape **ret);
 void shape_unref(struct sched *s, struct shape *sh);
 /* Of the nodes listed those that the job must have: all, or none where it takes fewer than that and
  * chooses among them. */

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sched/topo/topobits.h"
+
 struct topo {
     struct topo_spec spec;
     struct topo_unit_spec *units;
@@ -16,6 +18,7 @@ struct topo {
     uint32_t *level, *parent;     /* by unit */
     uint32_t *unit_of, *position; /* by node */
     uint32_t node_limit;
+    struct topo_bits *bits;
 };
 
 struct topo *topo_free(struct topo *t)
@@ -32,6 +35,7 @@ struct topo *topo_free(struct topo *t)
     free(t->parent);
     free(t->unit_of);
     free(t->position);
+    topo_bits_free(t->bits);
     free(t);
     return NULL;
 }
@@ -268,6 +272,8 @@ int topo_new(const struct topo_spec *spec, struct topo **ret_topo, struct err *e
     if (r < 0)
         return r;
     index_nodes(t);
+    if (topo_bits_new(&t->spec, t->unit_of, t->node_limit, &t->bits) < 0)
+        return err_nomem(err);
     *ret_topo = TAKE_PTR(t);
     return 0;
 }
@@ -297,6 +303,11 @@ uint32_t topo_level(const struct topo *t, uint32_t unit)
 uint32_t topo_parent(const struct topo *t, uint32_t unit)
 {
     return t->spec.kind == TOPO_TREE && unit < t->spec.nunits ? t->parent[unit] : TOPO_NONE;
+}
+
+const struct topo_bits *topo_get_bits(const struct topo *t)
+{
+    return t->bits;
 }
 
 uint32_t topo_node_limit(const struct topo *t)

@@ -66,6 +66,7 @@ struct topo_spec {
 };
 
 struct topo;
+struct topo_bits;
 
 /* Copy the description.  The caller owns *ret_topo.  What can be wrong with a file is checked by
  * the file's reader; here the sentence names the unit.
@@ -88,6 +89,9 @@ uint32_t topo_position_of(const struct topo *t, uint32_t node);
 uint32_t topo_level(const struct topo *t, uint32_t unit);
 /* tree: the first switch that has this one as a child, or TOPO_NONE */
 uint32_t topo_parent(const struct topo *t, uint32_t unit);
+
+/* The nodes of units as words of bitmaps, see topobits.h.  Borrowed. */
+const struct topo_bits *topo_get_bits(const struct topo *t);
 
 /* 1 + the highest node id that a unit holds; 0 without any. */
 uint32_t topo_node_limit(const struct topo *t);
