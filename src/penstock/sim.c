@@ -61,6 +61,25 @@ static int make_books(const struct sim_args *a, struct workload *w, struct clust
     return r;
 }
 
+/* --blocks and --block-sizes. */
+static int set_blocks(const struct sim_args *a, struct sim_machine *m, struct err *err)
+{
+    uint32_t sizes[TOPO_BLOCK_POWERS];
+    size_t n = 0;
+
+    for (const char *at = a->block_sizes; at; at = strchr(at, ',') ? strchr(at, ',') + 1 : NULL) {
+        char number[16];
+        uint64_t size;
+
+        (void)snprintf(number, sizeof(number), "%.*s", (int)MIN(strcspn(at, ","), (size_t)15), at);
+        if (n == TOPO_BLOCK_POWERS || parse_u64(number, 1, MACHINE_MAX_NODES, &size) < 0)
+            return err_set(err, -EINVAL, "--block-sizes: %.64s is no list of up to %u sizes",
+                           a->block_sizes, TOPO_BLOCK_POWERS);
+        sizes[n++] = (uint32_t)size;
+    }
+    return machine_set_blocks(m, (uint32_t)a->block_nodes, sizes, n, err);
+}
+
 static int run_policy(const struct sim_args *a, const struct workload *w, struct cluster *books,
                       struct sim_policy *p)
 {
@@ -88,6 +107,8 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     if (a->timing)
         config.clock_us = host_clock;
     r = machine_from_conf(p->conf, &p->machine, &err);
+    if (r == 0 && a->block_nodes)
+        r = set_blocks(a, p->machine, &err);
     if (r == 0)
         r = sim_run(p->machine, w, &config, &p->result, &err);
     simbar_end(&bar);
@@ -141,13 +162,16 @@ static int write_charts(const struct report *rp, const char *dir)
     } charts[] = { { "utilisation", chart_utilisation },
                    { "queue", chart_queue },
                    { "waits", chart_waits },
-                   { "slowdown", chart_slowdown } };
+                   { "slowdown", chart_slowdown },
+                   { "fragmentation", chart_fragmentation } };
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     int r = STATUS_OK;
 
     if (mkdir(dir, 0777) < 0 && errno != EEXIST)
         return say_error("cannot make the folder %s: %s", dir, strerror(errno));
     for (size_t i = 0; r == STATUS_OK && i < ARRAY_SIZE(charts); i++) {
+        if (charts[i].draw == chart_fragmentation && !rp->runs[0].result->nblocks)
+            continue;
         strbuf_reset(&sb);
         charts[i].draw(rp, &sb);
         r = write_chart(dir, charts[i].name, NULL, &sb);

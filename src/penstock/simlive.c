@@ -20,6 +20,7 @@
 #include "model/tx.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
+#include "sim/defrag.h"
 #include "sim/whatif.h"
 #include "wire/client.h"
 #include "wire/ops.h"
@@ -197,21 +198,28 @@ static int build_model(const struct fetched *f, const struct simchange *ch,
     return STATUS_OK;
 }
 
+/* How the copy's controller schedules. */
+static void fill_config(const struct copy *c, int64_t now_us, struct sim_config *config)
+{
+    uint64_t interval;
+
+    config->bf_interval_s = BF_INTERVAL_S;
+    config->begin_us = now_us;
+    feed_fill_params(c->conf, &config->sched);
+    config->slice_us = preempt_slice_us(c->conf);
+    if (conf_option_u64(c->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
+        interval <= 86400)
+        config->bf_interval_s = (uint32_t)interval;
+}
+
 static int run_copy(const struct sim_args *a, const char *label, int64_t now_us, struct copy *c)
 {
     struct simbar bar = simbar_begin(label, "jobs", a->quiet);
-    struct sim_config config = {
-        .bf_interval_s = BF_INTERVAL_S, .begin_us = now_us, .progress = simbar_progress, .ctx = &bar
-    };
+    struct sim_config config = { .progress = simbar_progress, .ctx = &bar };
     struct err err = { .text = "" };
-    uint64_t interval;
     int r;
 
-    feed_fill_params(c->conf, &config.sched);
-    config.slice_us = preempt_slice_us(c->conf);
-    if (conf_option_u64(c->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
-        interval <= 86400)
-        config.bf_interval_s = (uint32_t)interval;
+    fill_config(c, now_us, &config);
     r = world_make(c->cluster, c->conf, now_us, a->run_percent ? (uint32_t)a->run_percent : 100,
                    &c->world, &err);
     if (r == 0)
@@ -322,6 +330,76 @@ static int run_both(const struct sim_args *a, struct live *l, bool *ret_changed)
     return r == STATUS_OK ? run_copy(a, "changed", l->f.now_us, &l->after) : r;
 }
 
+/* ---- --defrag -------------------------------------------------------------------------------- */
+
+static int find_job(const struct world *w, const char *name, size_t *ret)
+{
+    char text[32];
+
+    for (size_t i = 0; i < w->w->n; i++) {
+        if (strcmp(world_name(w, i, text, sizeof(text)), name) == 0) {
+            *ret = i;
+            return STATUS_OK;
+        }
+    }
+    return say_error("sim: --defrag: no job %s waits or runs", name);
+}
+
+static int advise_room(const struct sim_args *a, struct live *l)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    struct copy *c = &l->before;
+    struct sim_config config = { 0 };
+    struct err err = { .text = "" };
+    struct defrag d = { 0 };
+    size_t job = 0;
+    int r = build_model(&l->f, NULL, NULL, &c->cluster), e = 0;
+
+    fill_config(c, l->f.now_us, &config);
+    if (r == STATUS_OK)
+        e = world_make(c->cluster, c->conf, l->f.now_us,
+                       a->run_percent ? (uint32_t)a->run_percent : 100, &c->world, &err);
+    if (r == STATUS_OK && e == 0)
+        r = find_job(&c->world, a->defrag, &job);
+    if (r == STATUS_OK && e == 0)
+        e = defrag_find(&c->world, &config, l->f.now_us, job, &d, &err);
+    if (e < 0)
+        return say_error("sim: --defrag: %s", err.text[0] ? err.text : strerror(-e));
+    if (r == STATUS_OK && a->json)
+        defrag_json(&d, &c->world, &sb);
+    else if (r == STATUS_OK)
+        defrag_text(&d, &c->world, &sb);
+    defrag_done(&d);
+    if (sb.failed)
+        return say_nomem();
+    (void)fputs(strbuf_str(&sb), stdout); /* stdout errors show at exit */
+    return r;
+}
+
+static void live_done(struct live *l)
+{
+    simchange_done(&l->changes);
+    copy_done(&l->before);
+    copy_done(&l->after);
+    fetched_done(&l->f);
+    if (l->submitted)
+        pst__job_record__free_unpacked(l->submitted, NULL);
+}
+
+/* Which jobs to requeue, in place of what would happen. */
+static int simlive_defrag(const struct sim_args *a, const char *file)
+{
+    struct live l = { 0 };
+    int r = load_conf(a, file, a->sets, a->nsets, &l.before.conf);
+
+    if (r == STATUS_OK)
+        r = fetch_all(a, l.before.conf, &l);
+    if (r == STATUS_OK)
+        r = advise_room(a, &l);
+    live_done(&l);
+    return r;
+}
+
 int simlive_run(const struct sim_args *a)
 {
     const char *file = a->conf ? a->conf : conf_default_path(), *words[MAX_JOBS_NAMED];
@@ -332,6 +410,8 @@ int simlive_run(const struct sim_args *a)
     bool changed = false;
     int r = a->when && !copy ? say_nomem() : STATUS_OK;
 
+    if (a->defrag)
+        return simlive_defrag(a, file);
     if (r == STATUS_OK && copy)
         r = split_jobs(a, copy, words, &wi.njobs);
     if (r == STATUS_OK)
@@ -361,11 +441,6 @@ int simlive_run(const struct sim_args *a)
         wi.jobs = words;
         r = report_changes(a, &wi);
     }
-    simchange_done(&l.changes);
-    copy_done(&l.before);
-    copy_done(&l.after);
-    fetched_done(&l.f);
-    if (l.submitted)
-        pst__job_record__free_unpacked(l.submitted, NULL);
+    live_done(&l);
     return r;
 }

@@ -65,6 +65,7 @@ static int make_up(const struct sim_args *a, struct workload *w)
                                  .seed = a->seed,
                                  .users = (uint32_t)a->users,
                                  .load = a->load,
+                                 .segment = (uint32_t)a->segment,
                                  .nodes = (uint32_t)(a->nodes ? a->nodes : 128),
                                  .cpus_per_node = (uint32_t)(a->cpus ? a->cpus : 64),
                                  .gpus_per_node = (uint32_t)(a->gpus ? a->gpus : 8) };

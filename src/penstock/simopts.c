@@ -53,6 +53,8 @@ static const struct row {
         "live: a reservation of named nodes is made, changed or gone; keys as scontrol has them"),
     ROW("weight", 0, K_WEIGHT, sets, 0, "KEY=VALUE",
         "as --set=PriorityWeightKEY=VALUE; KEY is Age, JobSize, Partition ..."),
+    ROW("defrag", 0, K_TEXT, defrag, 0, "JOB",
+        "live: which running jobs, requeued, would make room for this one, the cheapest first"),
     ROW("run", 0, K_COUNT, run_percent, 100, "PERCENT",
         "live: jobs run for this much of their time limit; default 100"),
     ROW("all", 'a', K_FLAG, all, 0, NULL, "live: list jobs whose start does not change, too"),
@@ -76,6 +78,12 @@ static const struct row {
     ROW("nodes", 'N', K_COUNT, nodes, MACHINE_MAX_NODES, "N",
         "without --conf: how many nodes; default: the trace's, else 128"),
     ROW("cpus", 'c', K_COUNT, cpus, 4096, "N", "CPUs of each; default: the trace's, else 64"),
+    ROW("blocks", 'B', K_COUNT, block_nodes, MACHINE_MAX_NODES, "N",
+        "block topology: each N neighbouring nodes are a block"),
+    ROW("block-sizes", 0, K_TEXT, block_sizes, 0, "N,...",
+        "of blocks and their aggregates, as BlockSizes; default: N times 1, 2, 4, 8, 16"),
+    ROW("segment", 0, K_COUNT, segment, 4096, "N",
+        "made-up GPU training takes groups of N nodes, each in one block"),
     ROW("gpus", 'G', K_COUNT, gpus, 1024, "N", "GPUs of each; default 0, with --generate=gpu 8"),
     ROW("mem", 'm', K_SIZE, mem_mib, 0, "SIZE", "memory of each; default 4G for each CPU"),
     ROW("compare", 'p', K_TEXT, compare, 0, "POLICY,...",
@@ -211,6 +219,9 @@ static int check_together(struct sim_args *a)
     for (size_t i = 0; !a->from_live && i < a->nasks; i++)
         live = live || (a->asks[i].what != SIM_QOS && a->asks[i].what != SIM_ACCOUNT &&
                         a->asks[i].what != SIM_USER);
+    if (a->defrag && (!a->from_live || a->when || a->submit || a->nasks || a->all))
+        return usage_error("sim: --defrag needs --from-live, and takes nothing but --set, --run "
+                           "and --json with it");
     if (!a->from_live && (live || a->when || a->submit || a->run_percent || a->all))
         return usage_error(
             "sim: --when, --submit, --run, --all and changes of the cluster need --from-live");
@@ -227,6 +238,12 @@ static int check_together(struct sim_args *a)
     if (a->generate && strcmp(a->generate, "lublin") != 0 && strcmp(a->generate, "gpu") != 0)
         return usage_error("sim: --generate: no such generator: %s (lublin and gpu are known)",
                            a->generate);
+    if (a->block_nodes && (a->from_live || a->verify))
+        return usage_error("sim: --blocks is for a machine of the simulator's own");
+    if (a->block_sizes && !a->block_nodes)
+        return usage_error("sim: --block-sizes needs --blocks");
+    if (a->segment && (!a->generate || strcmp(a->generate, "gpu") != 0))
+        return usage_error("sim: --segment is for --generate=gpu");
     if (a->conf && (a->nodes || a->cpus || a->mem_mib || a->gpus))
         return usage_error("sim: --conf says what the nodes are: --nodes, --cpus, --gpus and --mem "
                            "are for a machine without one");

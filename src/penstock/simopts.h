@@ -35,7 +35,7 @@ struct sim_ask {
 
 struct sim_args {
     bool from_live, verify, all;
-    const char *when, *submit;
+    const char *when, *submit, *defrag;
     uint64_t run_percent; /* 0 = 100 */
     struct sim_ask asks[SIM_MAX_ASKS];
     size_t nasks;
@@ -47,6 +47,8 @@ struct sim_args {
     double load, scale;
     const char *conf; /* slurm.conf; NULL = a machine of the following */
     uint64_t nodes, cpus, gpus, mem_mib;
+    uint64_t block_nodes, segment; /* 0 = flat, no segments */
+    const char *block_sizes;
     const char *compare;            /* policies, a comma list */
     const char *sets[SIM_MAX_SETS]; /* KEY=VALUE of slurm.conf */
     size_t nsets;

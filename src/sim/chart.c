@@ -208,6 +208,16 @@ void chart_queue(const struct report *rp, struct strbuf *out)
     over_time(rp, out, "Jobs waiting", SERIES_QUEUE, 1, most > 4 ? round_up(most) : 4, false);
 }
 
+void chart_fragmentation(const struct report *rp, struct strbuf *out)
+{
+    double most = 0;
+
+    for (size_t i = 0; i < rp->nruns; i++)
+        most = MAX(most, rp->runs[i].stats->broken_max);
+    over_time(rp, out, "Fragmentation of blocks (sizes of blocks that no job could have whole)",
+              SERIES_BROKEN, 1, most > 4 ? round_up(most) : 4, false);
+}
+
 /* ---- bars ------------------------------------------------------------------------------------ */
 
 struct bars {

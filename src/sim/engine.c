@@ -8,8 +8,10 @@
 #include <string.h>
 
 #include "base/timefmt.h"
+#include "sched/topo/topofrag.h"
 #include "sim/events.h"
 #include "sim/gates.h"
+#include "sim/simfeed.h"
 #include "sim/turns.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
@@ -28,8 +30,10 @@ struct engine {
     uint32_t *spell;     /* by job: how often it was stopped; its end is one of the last spell */
     bool slice_pushed;
     struct err *err;
-    uint32_t *node_used; /* CPUs */
-    uint32_t *part_of;   /* machine's partition by the workload's */
+    struct topofrag *frag;   /* NULL: the machine has no topology */
+    int64_t *block_since_us; /* by base block: up to when out->block_score is summed */
+    uint32_t *node_used;     /* CPUs */
+    uint32_t *part_of;       /* machine's partition by the workload's */
     uint64_t used, free_partial, waiting_cpus;
     size_t running;
     int64_t now_us, bf_last_us, wake_us; /* wake: of the event pushed last */
@@ -41,6 +45,7 @@ void sim_result_done(struct sim_result *r)
     free(r->jobs);
     free(r->spans);
     free(r->series);
+    free(r->block_score);
     *r = (struct sim_result){ 0 };
 }
 
@@ -73,6 +78,7 @@ static void fill_request(const struct sim_machine *m, const struct sim_job *j, s
         .mem_per_node_mib = j->mem_per_node_mib,
         .mem_per_cpu_mib = j->mem_per_cpu_mib,
         .exclusive = j->exclusive,
+        .segment_size = j->segment,
         .array_id = j->array,
         .accrue_us = j->submit_us,
         .assoc_id = j->assoc_id,
@@ -99,9 +105,27 @@ void sim_request(const struct sim_machine *m, const struct workload *w, size_t i
 
 /* ---- the machine's books --------------------------------------------------------------------- */
 
+/* What the block of a node was until now is summed, before the node changes. */
+static void sum_block(struct engine *e, uint32_t unit)
+{
+    e->out->block_score[unit] +=
+        (double)topofrag_of_unit(e->frag, unit) * (double)(e->now_us - e->block_since_us[unit]);
+    e->block_since_us[unit] = e->now_us;
+}
+
+static void node_break(struct engine *e, uint32_t id, bool is_free)
+{
+    uint32_t unit = id < topo_node_limit(e->m->topo) ? topo_unit_of(e->m->topo, id) : TOPO_NONE;
+
+    if (unit < e->out->nblocks)
+        sum_block(e, unit);
+    topofrag_set(e->frag, id, is_free);
+}
+
 static void node_change(struct engine *e, uint32_t id, uint32_t cpus, bool take)
 {
     uint32_t all = e->m->nodes[id].cpus, *used = &e->node_used[id];
+    bool was_free = !*used;
 
     if (*used && *used < all)
         e->free_partial -= all - *used;
@@ -109,6 +133,8 @@ static void node_change(struct engine *e, uint32_t id, uint32_t cpus, bool take)
     e->used = take ? e->used + cpus : e->used - MIN(e->used, cpus);
     if (*used && *used < all)
         e->free_partial += all - *used;
+    if (e->frag && was_free != !*used)
+        node_break(e, id, !*used);
 }
 
 static int add_span(struct sim_result *out, uint32_t node, uint32_t cpus, struct sim_outcome *o)
@@ -364,6 +390,7 @@ static void note_state(struct engine *e)
     series_set(s, SERIES_QUEUE, queue);
     series_set(s, SERIES_RUNNING, (double)e->running);
     series_set(s, SERIES_WAITED, (double)e->waiting_cpus);
+    series_set(s, SERIES_BROKEN, e->frag ? (double)topofrag_score(e->frag) : 0);
     series_set(s, SERIES_STRANDED, queue ? (double)e->free_partial : 0);
     series_set(s, SERIES_FREE, queue && all > e->used ? (double)(all - e->used) : 0);
 }
@@ -405,15 +432,45 @@ static int play_instant(struct engine *e)
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
+/* Blocks are watched from the beginning to the end. */
+static int watch_blocks(struct engine *e)
+{
+    const struct topo_spec *spec = topo_get_spec(e->m->topo);
+    int r = topofrag_new(e->m->topo, &e->frag);
+
+    if (r < 0 || spec->kind != TOPO_BLOCK)
+        return r;
+    e->out->block_score = calloc(spec->nunits + 1, sizeof(*e->out->block_score));
+    e->block_since_us = calloc(spec->nunits + 1, sizeof(*e->block_since_us));
+    if (!e->out->block_score || !e->block_since_us)
+        return -ENOMEM;
+    e->out->nblocks = spec->nunits;
+    for (size_t i = 0; i < spec->nunits; i++)
+        e->block_since_us[i] = e->now_us;
+    for (uint32_t i = 0; i < e->m->nnodes; i++)
+        if (!e->m->nodes[i].schedulable)
+            topofrag_set(e->frag, i, false); /* it never is free */
+    return 0;
+}
+
+static void end_blocks(struct engine *e)
+{
+    double span_us = (double)(e->now_us - e->out->begin_us);
+
+    for (uint32_t i = 0; i < e->out->nblocks; i++) {
+        sum_block(e, i);
+        e->out->block_score[i] = span_us > 0 ? e->out->block_score[i] / span_us : 0;
+    }
+}
+
 static int feed_machine(struct engine *e)
 {
     int r = sched_new(&e->c->sched, &e->sched);
 
-    for (uint32_t i = 0; r == 0 && i < e->m->nnodes; i++)
-        if (e->m->nodes[i].cpus) /* else a number without a node */
-            r = sched_node_put(e->sched, &e->m->nodes[i]);
-    for (uint32_t i = 0; r == 0 && i < e->m->nparts; i++)
-        r = sched_partition_put(e->sched, &e->m->parts[i]);
+    if (r == 0)
+        r = simfeed_machine(e->sched, e->m);
+    if (r == 0 && e->m->topo)
+        r = watch_blocks(e);
     for (uint32_t i = 0; r == 0 && i < e->w->parts.n; i++)
         e->part_of[i] = machine_partition(e->m, e->w->parts.names[i]);
     return r;
@@ -421,24 +478,14 @@ static int feed_machine(struct engine *e)
 
 static int feed_running(struct engine *e, const struct sim_running *x)
 {
-    const struct sim_job *j = &e->w->jobs[x->job];
-    int64_t end_us = j->limit_min == SCHED_UNLIMITED
-                         ? INT64_MAX
-                         : x->start_us + (int64_t)j->limit_min * MINUTE_US;
-    int r = sched_job_running(e->sched, x->job + 1, x->partition, x->alloc, x->start_us, end_us,
-                              x->exclusive);
+    int r = simfeed_running(e->sched, e->w, x);
 
-    if (r < 0)
-        return r;
-    r = sched_job_owner(e->sched, x->job + 1, j->given ? j->given->uid : j->user + 1,
-                        j->given ? j->given->exclusive_user : false,
-                        j->given ? j->given->label : NULL);
     if (r < 0)
         return r;
     e->out->jobs[x->job].there = true;
     if (e->gates)
         gates_runs(e->gates, x->job);
-    return hold_nodes(e, x->job, x->alloc, x->partition, x->start_us, j->limit_min);
+    return hold_nodes(e, x->job, x->alloc, x->partition, x->start_us, e->w->jobs[x->job].limit_min);
 }
 
 static int begin_run(struct engine *e)
@@ -468,6 +515,7 @@ static int run_all(struct engine *e)
         r = play_instant(e);
     for (size_t i = 0; r == 0 && i < e->w->n; i++)
         e->out->never += !e->out->jobs[i].start_us;
+    end_blocks(e);
     if (r == 0 && e->c->progress)
         e->c->progress(e->c->ctx, e->w->n, e->w->n);
     return r;
@@ -500,6 +548,8 @@ int sim_run(const struct sim_machine *m, const struct workload *w, const struct 
     turns_free(e.turns);
     free(e.left_us);
     free(e.spell);
+    topofrag_free(e.frag);
+    free(e.block_since_us);
     free(e.node_used);
     free(e.part_of);
     if (r < 0) {

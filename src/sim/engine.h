@@ -74,6 +74,8 @@ struct sim_result {
     struct sim_span *spans;
     size_t nspans, cap_spans;
     struct series *series;
+    double *block_score; /* by base block: what it added to the fragmentation score, in the mean */
+    size_t nblocks;      /* 0: no block topology */
     struct sim_passes quick, backfill;
     size_t ended, never;      /* never: jobs that no node suits */
     int64_t begin_us, end_us; /* first submission, last end */

@@ -163,12 +163,15 @@ static int add_sweep(struct gen *g, struct sim_job *j)
 
 static void shape_training(struct gen *g, struct sim_job *j)
 {
-    uint32_t most = MIN(MAX(g->p->nodes / 4, 1u), 64u), nodes = power_of_two(g, most);
+    uint32_t group = g->p->segment && g->p->segment <= g->p->nodes / 4 ? g->p->segment : 1;
+    uint32_t most = MIN(MAX(g->p->nodes / 4 / group, 1u), 64u);
+    uint32_t nodes = power_of_two(g, most) * group;
 
     on_one_node(g, j, g->p->gpus_per_node);
     j->nodes = nodes;
     j->tasks = nodes;
     j->exclusive = true;
+    j->segment = group > 1 ? group : 0;
 }
 
 static int gpu_job(struct gen *g)

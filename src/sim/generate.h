@@ -15,7 +15,8 @@
  *
  * SIM_GEN_GPU is a mix as machine-learning clusters see it: debugging (half of the jobs, one GPU,
  * minutes), sweeps (arrays of 4 to 64 one-GPU tasks that run for about the same time), single-node
- * work on 1, 2, 4 or 8 GPUs, and long training on 2^k whole nodes for hours to days; arrivals are a
+ * work on 1, 2, 4 or 8 GPUs, and long training on 2^k whole nodes (or groups of nodes) for hours to
+ * days; arrivals are a
  * Poisson process under the same daily cycle.
  *
  * In both, users are drawn with probability 1/(rank + 1), and limits are what people write: the run
@@ -39,7 +40,9 @@ struct generate_params {
     uint32_t nodes, cpus_per_node,
         gpus_per_node; /* of the machine; all >= 1, GPUs for SIM_GEN_GPU */
     uint32_t users;    /* 0 = 64 */
-    double load;       /* of the CPUs (GPUs) by what arrives; 0 = as the model has it */
+    /* SIM_GEN_GPU: training takes 2^k groups of so many nodes, each in one block; 0 = 2^k nodes */
+    uint32_t segment;
+    double load; /* of the CPUs (GPUs) by what arrives; 0 = as the model has it */
 };
 
 /* Append jobs to w.  Errors: -EINVAL parameters, -E2BIG, -ENOMEM. */

@@ -2,6 +2,7 @@
 #include "sim/machine.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,6 +36,7 @@ struct sim_machine *machine_free(struct sim_machine *m)
         return NULL;
     for (size_t i = 0; i < m->nowned; i++)
         free(m->owned[i]);
+    topo_free(m->topo);
     free(m->owned);
     free(m->nodes);
     free(m->parts);
@@ -196,6 +198,36 @@ int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struc
     if (r == 0)
         *ret_m = TAKE_PTR(m);
     return r;
+}
+
+int machine_set_blocks(struct sim_machine *m, uint32_t block_nodes, const uint32_t *sizes,
+                       size_t nsizes, struct err *err)
+{
+    size_t n = (m->nnodes + block_nodes - 1) / block_nodes;
+    _cleanup_free_ struct topo_unit_spec *units = calloc(n, sizeof(*units));
+    _cleanup_free_ uint32_t *ids = calloc(m->nnodes, sizeof(*ids));
+    _cleanup_free_ char *names = calloc(n, 16);
+    struct topo_spec spec = { .name = "default",
+                              .kind = TOPO_BLOCK,
+                              .units = units,
+                              .nunits = n,
+                              .block_sizes = sizes,
+                              .nblock_sizes = nsizes };
+
+    if (!units || !ids || !names)
+        return err_nomem(err);
+    for (uint32_t i = 0; i < m->nnodes; i++)
+        ids[i] = i;
+    for (size_t i = 0; i < n; i++) {
+        (void)snprintf(names + 16 * i, 16, "b%zu", i + 1);
+        units[i] = (struct topo_unit_spec){ .name = names + 16 * i,
+                                            .nodes = ids + i * block_nodes,
+                                            .nnodes = MIN((size_t)block_nodes,
+                                                          m->nnodes - i * block_nodes) };
+    }
+    topo_free(m->topo);
+    m->topo = NULL;
+    return topo_new(&spec, &m->topo, err);
 }
 
 uint32_t machine_partition(const struct sim_machine *m, const char *name)

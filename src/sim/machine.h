@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "sched/sched.h"
+#include "sched/topo/topo.h"
 
 #define MACHINE_MAX_NODES 131072u
 
@@ -18,7 +19,8 @@ struct sim_machine {
     uint32_t nnodes;
     struct sched_partition *parts; /* the first is the default one */
     uint32_t nparts;
-    uint64_t cpus; /* of nodes that run jobs */
+    uint64_t cpus;     /* of nodes that run jobs */
+    struct topo *topo; /* of all partitions; NULL = flat */
     void **owned;
     size_t nowned, cap_owned;
 };
@@ -26,6 +28,10 @@ struct sim_machine {
 /* As slurm.conf says; nodes that are DOWN, DRAIN or FUTURE there run nothing.  Errors: -ENOMEM,
  * -EINVAL no node or no partition. */
 int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struct err *err);
+/* Blocks of so many neighbouring nodes, b1 and on; the last may have fewer.  Sizes as in
+ * topology.conf, none: derived.  Errors: -EINVAL, -ENOMEM. */
+int machine_set_blocks(struct sim_machine *m, uint32_t block_nodes, const uint32_t *sizes,
+                       size_t nsizes, struct err *err);
 struct sim_machine *machine_free(struct sim_machine *m); /* always NULL */
 DEFINE_CLEANUP(struct sim_machine *, machine_free)
 /* Partition of that name, or the first. */

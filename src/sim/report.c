@@ -33,7 +33,7 @@ struct figure {
     const char *name, *json;
     enum unit unit;
     double (*get)(const struct report_run *r);
-    bool cost; /* only when passes were measured */
+    enum { ALWAYS, MEASURED, BLOCKS } when; /* passes were measured; there are blocks */
 };
 
 #define GET(fn, expr)                                                                              \
@@ -54,6 +54,8 @@ GET(get_wait_mean, r->stats->wait_s.mean)
 GET(get_wait_median, r->stats->wait_s.median)
 GET(get_wait_p95, r->stats->wait_s.p95)
 GET(get_wait_max, r->stats->wait_s.max)
+GET(get_broken_mean, r->stats->broken_mean)
+GET(get_broken_max, r->stats->broken_max)
 GET(get_slow_mean, r->stats->slowdown.mean)
 GET(get_slow_median, r->stats->slowdown.median)
 GET(get_slow_p95, r->stats->slowdown.p95)
@@ -74,33 +76,45 @@ GET(get_bf_worst, r->result->backfill.worst_us)
 #undef GET
 
 static const struct figure figures[] = {
-    { "jobs ended", "jobs_ended", U_COUNT, get_ended, false },
-    { "jobs that fit nowhere", "jobs_never_started", U_COUNT, get_never, false },
-    { "jobs ended by their limit", "jobs_at_limit", U_COUNT, get_at_limit, false },
-    { "makespan", "makespan_s", U_TIME, get_makespan, false },
-    { "utilisation", "utilisation", U_PERCENT, get_util, false },
-    { "  until the last submission", "utilisation_loaded", U_PERCENT, get_work_util, false },
-    { "stranded share of free CPUs", "stranded", U_PERCENT, get_stranded, false },
-    { "queue, mean", "queue_mean", U_PLAIN, get_queue_mean, false },
-    { "queue, longest", "queue_max", U_COUNT, get_queue_max, false },
-    { "wait, mean", "wait_mean_s", U_TIME, get_wait_mean, false },
-    { "wait, median", "wait_median_s", U_TIME, get_wait_median, false },
-    { "wait, 95%", "wait_p95_s", U_TIME, get_wait_p95, false },
-    { "wait, longest", "wait_max_s", U_TIME, get_wait_max, false },
-    { "bounded slowdown, mean", "slowdown_mean", U_PLAIN, get_slow_mean, false },
-    { "bounded slowdown, median", "slowdown_median", U_PLAIN, get_slow_median, false },
-    { "bounded slowdown, 95%", "slowdown_p95", U_PLAIN, get_slow_p95, false },
-    { "fairness between users", "fairness", U_PLAIN, get_fairness, false },
-    { "started by backfill", "backfilled", U_PERCENT, get_backfilled, false },
-    { "quick passes", "passes", U_COUNT, get_passes, false },
-    { "  jobs tested in one", "pass_tested", U_PLAIN, get_tested, false },
-    { "backfill passes", "backfills", U_COUNT, get_bf, false },
-    { "  jobs tested in one", "backfill_tested", U_PLAIN, get_bf_tested, false },
-    { "quick pass, mean us", "pass_us", U_PLAIN, get_cost, true },
-    { "  worst us", "pass_worst_us", U_COUNT, get_worst, true },
-    { "backfill, mean us", "backfill_us", U_PLAIN, get_bf_cost, true },
-    { "  worst us", "backfill_worst_us", U_COUNT, get_bf_worst, true },
+    { "jobs ended", "jobs_ended", U_COUNT, get_ended, ALWAYS },
+    { "jobs that fit nowhere", "jobs_never_started", U_COUNT, get_never, ALWAYS },
+    { "jobs ended by their limit", "jobs_at_limit", U_COUNT, get_at_limit, ALWAYS },
+    { "makespan", "makespan_s", U_TIME, get_makespan, ALWAYS },
+    { "utilisation", "utilisation", U_PERCENT, get_util, ALWAYS },
+    { "  until the last submission", "utilisation_loaded", U_PERCENT, get_work_util, ALWAYS },
+    { "stranded share of free CPUs", "stranded", U_PERCENT, get_stranded, ALWAYS },
+    { "fragmentation, mean", "fragmentation_mean", U_COUNT, get_broken_mean, BLOCKS },
+    { "fragmentation, highest", "fragmentation_max", U_COUNT, get_broken_max, BLOCKS },
+    { "queue, mean", "queue_mean", U_PLAIN, get_queue_mean, ALWAYS },
+    { "queue, longest", "queue_max", U_COUNT, get_queue_max, ALWAYS },
+    { "wait, mean", "wait_mean_s", U_TIME, get_wait_mean, ALWAYS },
+    { "wait, median", "wait_median_s", U_TIME, get_wait_median, ALWAYS },
+    { "wait, 95%", "wait_p95_s", U_TIME, get_wait_p95, ALWAYS },
+    { "wait, longest", "wait_max_s", U_TIME, get_wait_max, ALWAYS },
+    { "bounded slowdown, mean", "slowdown_mean", U_PLAIN, get_slow_mean, ALWAYS },
+    { "bounded slowdown, median", "slowdown_median", U_PLAIN, get_slow_median, ALWAYS },
+    { "bounded slowdown, 95%", "slowdown_p95", U_PLAIN, get_slow_p95, ALWAYS },
+    { "fairness between users", "fairness", U_PLAIN, get_fairness, ALWAYS },
+    { "started by backfill", "backfilled", U_PERCENT, get_backfilled, ALWAYS },
+    { "quick passes", "passes", U_COUNT, get_passes, ALWAYS },
+    { "  jobs tested in one", "pass_tested", U_PLAIN, get_tested, ALWAYS },
+    { "backfill passes", "backfills", U_COUNT, get_bf, ALWAYS },
+    { "  jobs tested in one", "backfill_tested", U_PLAIN, get_bf_tested, ALWAYS },
+    { "quick pass, mean us", "pass_us", U_PLAIN, get_cost, MEASURED },
+    { "  worst us", "pass_worst_us", U_COUNT, get_worst, MEASURED },
+    { "backfill, mean us", "backfill_us", U_PLAIN, get_bf_cost, MEASURED },
+    { "  worst us", "backfill_worst_us", U_COUNT, get_bf_worst, MEASURED },
 };
+
+static bool has_blocks(const struct report *rp)
+{
+    return rp->runs[0].result->nblocks > 0;
+}
+
+static bool is_shown(const struct figure *f, const struct report *rp)
+{
+    return f->when == ALWAYS || (f->when == MEASURED ? rp->costs : has_blocks(rp));
+}
 
 static const struct class_table {
     const char *name, *json;
@@ -110,6 +124,7 @@ static const struct class_table {
     { "time limit", "by_limit", offsetof(struct stats, by_limit) },
     { "partition", "by_partition", offsetof(struct stats, by_part) },
     { "user", "by_user", offsetof(struct stats, by_user) },
+    { "segments", "by_segments", offsetof(struct stats, by_segments) },
 };
 
 static const struct stats_classes *table_of(const struct stats *s, const struct class_table *t)
@@ -124,6 +139,8 @@ static void text_classes(const struct report_run *run, struct strbuf *out)
     for (size_t t = 0; t < ARRAY_SIZE(class_tables); t++) {
         const struct stats_classes *c = table_of(run->stats, &class_tables[t]);
 
+        if (c == &run->stats->by_segments && c->n < 2)
+            continue; /* no job has any */
         strbuf_addf(out, "\nby %-18s %9s %11s %11s %11s %9s %9s %11s\n", class_tables[t].name,
                     "jobs", "wait mean", "median", "95%", "slowdown", "95%", "CPU hours");
         for (uint32_t i = 0; i < c->n && i < TEXT_USERS; i++) {
@@ -143,6 +160,38 @@ static void text_classes(const struct report_run *run, struct strbuf *out)
     }
 }
 
+/* Base blocks that broke the score most: places, the worst first. */
+size_t report_worst_blocks(const struct sim_result *r, uint32_t *ret, size_t most)
+{
+    size_t n = 0;
+
+    for (uint32_t i = 0; i < r->nblocks; i++) {
+        size_t at = n;
+
+        while (at > 0 && r->block_score[ret[at - 1]] < r->block_score[i])
+            at--;
+        if (at == most)
+            continue;
+        n = MIN(n + 1, most);
+        memmove(&ret[at + 1], &ret[at], (n - at - 1) * sizeof(*ret));
+        ret[at] = i;
+    }
+    return n;
+}
+
+static void text_blocks(const struct report *rp, const struct report_run *run, struct strbuf *out)
+{
+    uint32_t worst[TEXT_USERS];
+    size_t n = report_worst_blocks(run->result, worst, ARRAY_SIZE(worst));
+
+    if (n)
+        strbuf_addf(out, "\n%-21s %14s\n", "worst blocks", "fragmentation");
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(out, "%-21.21s %14.1f\n",
+                    topo_get_spec(rp->machine->topo)->units[worst[i]].name,
+                    run->result->block_score[worst[i]]);
+}
+
 void report_text(const struct report *rp, struct strbuf *out)
 {
     strbuf_addf(out, "%s\n%zu jobs of %u users on %u nodes, %llu CPUs", rp->title, rp->workload->n,
@@ -157,7 +206,7 @@ void report_text(const struct report *rp, struct strbuf *out)
         strbuf_add(out, "\n");
     }
     for (size_t f = 0; f < ARRAY_SIZE(figures); f++) {
-        if (figures[f].cost && !rp->costs)
+        if (!is_shown(&figures[f], rp))
             continue;
         strbuf_addf(out, "%-28s", figures[f].name);
         for (size_t i = 0; i < rp->nruns; i++)
@@ -168,6 +217,7 @@ void report_text(const struct report *rp, struct strbuf *out)
         if (rp->nruns > 1)
             strbuf_addf(out, "\n== %s\n", rp->runs[i].name);
         text_classes(&rp->runs[i], out);
+        text_blocks(rp, &rp->runs[i], out);
     }
 }
 
@@ -227,6 +277,11 @@ static void json_series(struct strbuf *out, const struct report *rp, const struc
     strbuf_add(out, "],\"queue\":[");
     for (uint32_t i = 0; i < bins; i += step)
         strbuf_addf(out, "%s%.6g", i ? "," : "", series_mean(s, SERIES_QUEUE, i));
+    if (has_blocks(rp)) {
+        strbuf_add(out, "],\"fragmentation\":[");
+        for (uint32_t i = 0; i < bins; i += step)
+            strbuf_addf(out, "%s%.6g", i ? "," : "", series_mean(s, SERIES_BROKEN, i));
+    }
     strbuf_addf(out, "],\"bins_between\":%u}", step);
 }
 
@@ -236,6 +291,19 @@ static void json_waits(struct strbuf *out, const struct stats *s)
     for (uint32_t i = 0; i < STATS_WAIT_BINS; i++)
         strbuf_addf(out, "%s{\"name\":\"%s\",\"jobs\":%llu}", i ? "," : "", stats_wait_names[i],
                     (unsigned long long)s->waits[i]);
+    strbuf_addc(out, ']');
+}
+
+static void json_blocks(struct strbuf *out, const struct report *rp, const struct report_run *run)
+{
+    if (!has_blocks(rp))
+        return;
+    strbuf_add(out, ",\"by_block\":[");
+    for (size_t i = 0; i < run->result->nblocks; i++) {
+        strbuf_add(out, i ? ",{\"name\":" : "{\"name\":");
+        report_json_string(out, topo_get_spec(rp->machine->topo)->units[i].name);
+        strbuf_addf(out, ",\"fragmentation\":%.6g}", run->result->block_score[i]);
+    }
     strbuf_addc(out, ']');
 }
 
@@ -251,10 +319,11 @@ void report_json(const struct report *rp, struct strbuf *out)
         strbuf_add(out, i ? ",\n{\"policy\":" : "\n{\"policy\":");
         report_json_string(out, rp->runs[i].name);
         for (size_t f = 0; f < ARRAY_SIZE(figures); f++)
-            if (!figures[f].cost || rp->costs)
+            if (is_shown(&figures[f], rp))
                 strbuf_addf(out, ",\"%s\":%.8g", figures[f].json, figures[f].get(&rp->runs[i]));
         json_classes(out, &rp->runs[i]);
         json_waits(out, rp->runs[i].stats);
+        json_blocks(out, rp, &rp->runs[i]);
         json_series(out, rp, &rp->runs[i]);
         strbuf_addc(out, '}');
     }

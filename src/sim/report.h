@@ -35,6 +35,11 @@ void chart_slowdown(const struct report *rp, struct strbuf *out); /* by size cla
 /* Who holds the nodes: time to the right, nodes downwards. */
 void chart_allocation(const struct report *rp, size_t run, struct strbuf *out);
 
+void chart_fragmentation(const struct report *rp, struct strbuf *out); /* there are blocks */
+
+/* Base blocks by what they added to the fragmentation score, the most first: up to `most` places
+ * in *ret.  Gives their number. */
+size_t report_worst_blocks(const struct sim_result *r, uint32_t *ret, size_t most);
 void report_json_string(struct strbuf *out, const char *text); /* with its quotes */
 /* Text inside markup and attributes. */
 void report_escape(struct strbuf *out, const char *text);

@@ -87,6 +87,8 @@ static void add_summary(const struct report *rp, struct strbuf *out)
     ROW("Bounded slowdown, mean", ROW_PLAIN, -1, s->slowdown.mean);
     ROW("Bounded slowdown, 95%", ROW_PLAIN, -1, s->slowdown.p95);
     ROW("Fairness between users (1 = all alike)", ROW_PLAIN, 1, s->fairness);
+    if (rp->runs[0].result->nblocks)
+        ROW("Fragmentation of blocks, mean", ROW_COUNT, -1, s->broken_mean);
     ROW("Queue, mean", ROW_PLAIN, -1, s->queue_mean);
     ROW("Queue, longest", ROW_COUNT, -1, s->queue_max);
     ROW("Free CPUs stranded beside other jobs", ROW_PERCENT, -1, s->stranded);
@@ -128,6 +130,23 @@ static void class_table(struct strbuf *out, const char *title, const struct stat
     strbuf_add(out, "</table></div>\n");
 }
 
+static void block_table(const struct report *rp, const struct sim_result *r, struct strbuf *out)
+{
+    uint32_t worst[CLASS_ROWS];
+    size_t n = report_worst_blocks(r, worst, CLASS_ROWS);
+
+    if (!n)
+        return;
+    strbuf_add(out,
+               "<div class=scroll><table><tr><th>Worst blocks</th><th>Fragmentation</th></tr>\n");
+    for (size_t i = 0; i < n; i++) {
+        strbuf_add(out, "<tr><td>");
+        report_escape(out, topo_get_spec(rp->machine->topo)->units[worst[i]].name);
+        strbuf_addf(out, "</td><td>%.1f</td></tr>\n", r->block_score[worst[i]]);
+    }
+    strbuf_add(out, "</table></div>\n");
+}
+
 void report_html(const struct report *rp, struct strbuf *out)
 {
     strbuf_add(out, "<!DOCTYPE html>\n<html lang=en><meta charset=utf-8><meta name=viewport "
@@ -143,6 +162,8 @@ void report_html(const struct report *rp, struct strbuf *out)
     strbuf_add(out, "<h2>Over time</h2><div class=grid>\n");
     chart_utilisation(rp, out);
     chart_queue(rp, out);
+    if (rp->runs[0].result->nblocks)
+        chart_fragmentation(rp, out);
     strbuf_add(out, "</div>\n<h2>Nodes</h2><div class=grid>\n");
     for (size_t i = 0; i < rp->nruns; i++)
         chart_allocation(rp, i, out);
@@ -158,6 +179,9 @@ void report_html(const struct report *rp, struct strbuf *out)
         class_table(out, "Time limit", &rp->runs[i].stats->by_limit);
         class_table(out, "Partition", &rp->runs[i].stats->by_part);
         class_table(out, "User", &rp->runs[i].stats->by_user);
+        if (rp->runs[i].stats->by_segments.n > 1)
+            class_table(out, "Segments", &rp->runs[i].stats->by_segments);
+        block_table(rp, rp->runs[i].result, out);
         strbuf_add(out, "</div>\n");
     }
     strbuf_add(out, "</main></html>\n");

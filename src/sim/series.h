@@ -16,6 +16,7 @@ enum series_kind {
     SERIES_STRANDED, /* free CPUs beside used ones while jobs wait */
     SERIES_FREE,     /* free CPUs while jobs wait */
     SERIES_WAITED,   /* CPUs asked for by waiting jobs */
+    SERIES_BROKEN,   /* fragmentation score of the machine's blocks, see topofrag.h */
     SERIES_MAX_
 };
 

@@ -126,6 +126,26 @@ static void part_name(const struct workload *w, uint32_t key, char *buf, size_t 
     (void)snprintf(buf, size, "%s", key ? name_nth(&w->parts, key - 1) : "(default)");
 }
 
+/* Number of segments, by powers of two. */
+static uint32_t segments_key(const struct sim_job *j, const struct sim_outcome *o)
+{
+    uint32_t n = j->segment && j->nodes > j->segment ? j->nodes / j->segment : 0, k = 0;
+
+    (void)o;
+    while (n >> k)
+        k++;
+    return k;
+}
+
+static void segments_name(const struct workload *w, uint32_t key, char *buf, size_t size)
+{
+    (void)w;
+    if (!key)
+        (void)snprintf(buf, size, "one, or none");
+    else
+        (void)snprintf(buf, size, "%llu-%llu segments", 1ULL << (key - 1), (1ULL << key) - 1);
+}
+
 static int by_key(const void *a, const void *b)
 {
     const struct row *x = a, *y = b;
@@ -161,6 +181,7 @@ void stats_done(struct stats *s)
     free(s->by_limit.items);
     free(s->by_user.items);
     free(s->by_part.items);
+    free(s->by_segments.items);
     *s = (struct stats){ 0 };
 }
 
@@ -220,6 +241,8 @@ static void sum_whole(const struct sim_machine *m, const struct workload *w,
     s->stranded = free_s > 0 ? series_total(t, SERIES_STRANDED) / free_s : 0;
     s->queue_mean = s->makespan_s > 0 ? series_total(t, SERIES_QUEUE) / s->makespan_s : 0;
     s->queue_max = t->most[SERIES_QUEUE];
+    s->broken_mean = s->makespan_s > 0 ? series_total(t, SERIES_BROKEN) / s->makespan_s : 0;
+    s->broken_max = t->most[SERIES_BROKEN];
     for (size_t i = 0; i < w->n; i++) {
         starts += r->jobs[i].start_us != 0;
         s->backfilled += r->jobs[i].start_us && r->jobs[i].backfilled;
@@ -243,7 +266,8 @@ int stats_make(const struct sim_machine *m, const struct workload *w, const stru
     } kinds[] = { { size_key, size_name, &s.by_size },
                   { limit_key, limit_name, &s.by_limit },
                   { user_key, user_name, &s.by_user },
-                  { part_key, part_name, &s.by_part } };
+                  { part_key, part_name, &s.by_part },
+                  { segments_key, segments_name, &s.by_segments } };
     int e = rows && scratch ? 0 : -ENOMEM;
     size_t n = 0;
 

@@ -45,7 +45,8 @@ struct stats {
                           one bears all */
     double backfilled; /* share of the starts */
     uint64_t at_limit; /* jobs ended by their limit */
-    struct stats_classes by_size, by_limit, by_user, by_part;
+    double broken_mean, broken_max; /* fragmentation score of the blocks, see topofrag.h */
+    struct stats_classes by_size, by_limit, by_user, by_part, by_segments;
 };
 
 int stats_make(const struct sim_machine *m, const struct workload *w, const struct sim_result *r,

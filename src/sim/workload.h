@@ -27,6 +27,7 @@ struct sim_job {
     int64_t run_us;                             /* how long it runs when nothing stops it */
     uint32_t limit_min;                         /* SCHED_UNLIMITED = none; it is ended then */
     uint32_t nodes;                             /* 0 = as few as possible */
+    uint32_t segment;                           /* its nodes come in groups of so many; 0 = one */
     uint32_t tasks;                             /* >= 1 */
     uint32_t cpus_per_task;                     /* >= 1 */
     uint64_t mem_per_node_mib, mem_per_cpu_mib; /* at most one; 0 = not said */

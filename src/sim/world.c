@@ -511,14 +511,19 @@ int world_make(const struct cluster *c, const struct conf *conf, int64_t now_us,
     return 0;
 }
 
-static int prime_sched(void *ctx, struct sched *s)
+int world_prime(const struct world *w, struct sched *s, const bool *gone)
 {
-    const struct world *w = ctx;
     int r = 0;
 
     for (const struct feed *f = w->prime; r == 0 && f; f = f->next)
-        r = feed_apply(s, f);
+        if (!gone || f->job_id > w->w->n || !gone[f->job_id])
+            r = feed_apply(s, f);
     return r;
+}
+
+static int prime_sched(void *ctx, struct sched *s)
+{
+    return world_prime(ctx, s, NULL);
 }
 
 int world_run(const struct world *w, const struct sim_config *config, struct sim_result *ret,

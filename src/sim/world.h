@@ -50,5 +50,8 @@ void world_done(struct world *w);
 /* Let it run: licences and ranks included.  As sim_run(). */
 int world_run(const struct world *w, const struct sim_config *config, struct sim_result *ret,
               struct err *err);
+/* What a scheduler is told besides nodes, partitions and jobs, as a sim_config.prime: but what is
+ * about jobs whose numbers (index + 1) are `gone`; NULL = none is. */
+int world_prime(const struct world *w, struct sched *s, const bool *gone);
 /* "12", "12_3"; buf of 32 bytes. */
 const char *world_name(const struct world *w, size_t i, char *buf, size_t size);

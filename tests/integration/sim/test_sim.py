@@ -183,3 +183,19 @@ def test_limits_on_a_trace_mistakes(tmp_path):
                        (["--drain", "n1"], "need --from-live")):
         done = subprocess.run([*SIM, "-g", "gpu", "-j", "10", *args], capture_output=True, text=True)
         assert done.returncode == 2 and text in done.stderr and done.stdout == ""
+
+
+def test_blocks(tmp_path):
+    """Options for machines in blocks, and what they refuse."""
+    got = report("--trace", "-", "--nodes", "4", "--cpus", "4", "--blocks", "2", "--block-sizes", "2,4", stdin=SWF)
+    assert [b["name"] for b in got["runs"][0]["by_block"]] == ["b1", "b2"]
+    assert got["runs"][0]["fragmentation_max"] > 0
+    page = tmp_path / "report.html"
+    done = sim("--generate", "gpu", "--jobs", "300", "--nodes", "64", "--blocks", "8", "--segment", "4", "--html", str(page))
+    assert done.returncode == 0 and "by segments" in done.stdout and "worst blocks" in done.stdout
+    assert "Fragmentation of blocks" in page.read_text() and "<th>Segments</th>" in page.read_text()
+    for args, say in [(("--blocks", "2", "--block-sizes", "2,x"), "--block-sizes: 2,x is no list of up to 16 sizes"),
+                      (("--block-sizes", "2"), "sim: --block-sizes needs --blocks"),
+                      (("--segment", "2"), "sim: --segment is for --generate=gpu")]:
+        done = sim("--trace", "-", *args, stdin=SWF)
+        assert done.returncode and say in done.stderr, (args, done.stderr)

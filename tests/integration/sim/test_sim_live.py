@@ -156,3 +156,49 @@ def test_no_controller(c, tmp_path):
                     "PartitionName=p Nodes=n1\n")
     done = sim(c, "--conf", conf, check=False)
     assert done.returncode == 1 and done.stderr.startswith("penstock: error: ")
+
+
+# ---- which jobs to requeue
+
+
+def test_defrag(c):
+    """One node: the job that ran shortest goes. Four nodes: all must. What may not be requeued stays."""
+    one = json.loads(sim(c, "--json", "--defrag", f"{c.array}_1").stdout)
+    assert (one["starts_now"], one["candidates"]) == (False, 4)
+    best = one["choices"][0]
+    assert best["jobs"] == [str(c.ids[3])] and re.fullmatch(r"node\d", best["nodes"])
+    costs = [choice["lost_node_hours"] for choice in one["choices"]]
+    assert costs == sorted(costs) and 0 < costs[0] < 1
+    wide = json.loads(sim(c, "--json", "--defrag", c.wide).stdout)
+    assert [choice["jobs"] for choice in wide["choices"]] == [[str(job) for job in c.ids]]
+    assert wide["choices"][0]["nodes"] == "node[1-4]"
+    assert abs(wide["expected_start"] - wide["now"] - 2400) < 120
+    before = records(c)
+    said = sim(c, "--defrag", c.wide).stdout
+    assert re.match(rf"job {c.wide} has room in \d+:\d\d, by the time limits of what runs\n"
+                    rf"1\. requeue 4 jobs, \d\.\d node hours of work lost; it starts on node\[1-4\]\n    ", said)
+    assert records(c) == before, "nothing was changed"
+
+
+def test_defrag_without_a_way(c):
+    c.run("scontrol", "update", f"jobid={c.ids[0]}", "requeue=0")
+    wide = json.loads(sim(c, "--json", "--defrag", c.wide).stdout)
+    assert (wide["candidates"], wide["choices"]) == (3, [])
+    assert "requeueing does not make room: 3 running jobs may be requeued" in sim(c, "--defrag", c.wide).stdout
+    one = json.loads(sim(c, "--json", "--defrag", f"{c.array}_1").stdout)
+    assert one["choices"][0]["jobs"] == [str(c.ids[3])]
+    c.run("scontrol", "update", f"jobid={c.ids[0]}", "requeue=1")
+
+
+@pytest.mark.parametrize("args, status, say", [
+    (("--defrag", "99999"), 1, "sim: --defrag: no job 99999 waits or runs"),
+    (("--defrag", "RUNNING"), 1, "sim: --defrag: job RUNNING runs already"),
+    (("--defrag", "HELD"), 1, "sim: --defrag: job HELD waits for something else than room"),
+    (("--defrag", "1", "--when", "1"), 2, "sim: --defrag needs --from-live, and takes nothing but --set, --run and --json with it"),
+])
+def test_defrag_mistakes(c, args, status, say):
+    names = {"RUNNING": str(c.ids[1]), "HELD": str(c.held)}
+    done = sim(c, *[names.get(a, a) for a in args], check=False)
+    for name, job in names.items():
+        say = say.replace(f"job {name}", f"job {job}")
+    assert done.returncode == status and done.stderr.splitlines()[0] == f"penstock: error: {say}"
