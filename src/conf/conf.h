@@ -98,6 +98,10 @@ enum billing_sum conf_billing_sum(const struct conf *c);
 const char *conf_debug_flag(const char *name);
 /* The nodes of a NodeSet line as a folded list; NULL: there is no set of that name. */
 const char *conf_nodeset(const struct conf *c, const char *name);
+/* What the line of a node set says: Feature= and Nodes=, each NULL when not given.  False: there is
+ * no set of that name. */
+bool conf_nodeset_line(const struct conf *c, const char *name, const char **ret_feature,
+                       const char **ret_nodes);
 bool conf_option_u64(const struct conf *c, enum conf_key key, const char *name,
                      uint64_t *ret_value);
 
@@ -125,7 +129,7 @@ struct conf_node {
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
     uint32_t core_spec, weight, restricted_cores_per_gpu;
     char *cpu_spec_list, *features, *gres, *reason, *parameters;
-    char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD */
+    char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
     const char *file;
     unsigned line;
 };

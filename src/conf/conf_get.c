@@ -302,9 +302,22 @@ int conf_expand_path(const char *pattern, const char *node_name, const char *hos
 const char *conf_nodeset(const struct conf *c, const char *name)
 {
     for (size_t i = 0; i < c->nnodesets; i++)
-        if (strcmp(c->nodesets[2 * i], name) == 0)
-            return c->nodesets[2 * i + 1];
+        if (strcmp(c->nodesets[i].name, name) == 0)
+            return c->nodesets[i].list;
     return NULL;
+}
+
+bool conf_nodeset_line(const struct conf *c, const char *name, const char **ret_feature,
+                       const char **ret_nodes)
+{
+    for (size_t i = 0; i < c->nnodesets; i++) {
+        if (strcmp(c->nodesets[i].name, name) != 0)
+            continue;
+        *ret_feature = c->nodesets[i].feature;
+        *ret_nodes = c->nodesets[i].nodes_config;
+        return true;
+    }
+    return false;
 }
 
 enum billing_sum conf_billing_sum(const struct conf *conf)

@@ -360,32 +360,52 @@ static int load_all(struct conf_loader *l, const char *path, struct conf **ret_c
     return 0;
 }
 
+/* A copy in the pool.  -ENOMEM. */
+static int keep_set_text(struct conf *c, const struct conf_val *v, const char **ret)
+{
+    *ret = v->set ? conf_pool_strdup(&c->pool, v->text) : NULL;
+    return v->set && !*ret ? -ENOMEM : 0;
+}
+
+static int keep_nodeset(struct conf_loader *l, struct conf *c, const struct conf_val *vals,
+                        struct conf_nodeset *set)
+{
+    _cleanup_(bitmap_free) struct bitmap *bm = NULL;
+    _cleanup_free_ const char **names = calloc(c->nnodes + 1, sizeof(*names));
+    _cleanup_free_ char *list = NULL;
+    size_t n = 0;
+    int r = names ? conf_nodeexpr(l, &vals[SK_NODE_SET], "NodeSet", &bm) : -ENOMEM;
+
+    for (uint32_t k = 0; r == 0 && k < c->nnodes; k++)
+        if (bitmap_test(bm, k))
+            names[n++] = c->nodes[k].name;
+    if (r == 0)
+        r = hostlist_fold_names(names, n, &list);
+    if (r == 0)
+        r = keep_set_text(c, &vals[SK_NODE_SET], &set->name);
+    if (r == 0)
+        r = keep_set_text(c, &vals[SK_FEATURE], &set->feature);
+    if (r == 0)
+        r = keep_set_text(c, &vals[SK_NODES], &set->nodes_config);
+    if (r < 0)
+        return r;
+    set->list = conf_pool_strdup(&c->pool, list);
+    return set->list ? 0 : -ENOMEM;
+}
+
 /* What the NodeSet lines mean, for later changes of partitions. */
 static int keep_nodesets(struct conf_loader *l, struct conf *c)
 {
-    c->nodesets = calloc(l->nodesets.n + 1, 2 * sizeof(*c->nodesets));
-    for (size_t i = 0; c->nodesets && i < l->nodesets.n; i++) {
-        _cleanup_(bitmap_free) struct bitmap *bm = NULL;
-        _cleanup_free_ const char **names = calloc(c->nnodes + 1, sizeof(*names));
-        _cleanup_free_ char *list = NULL;
-        const struct conf_val *at = &l->nodesets.items[i].vals[SK_NODE_SET];
-        size_t n = 0;
-        int r = names ? conf_nodeexpr(l, at, "NodeSet", &bm) : -ENOMEM;
+    int r = 0;
 
-        for (uint32_t k = 0; r == 0 && k < c->nnodes; k++)
-            if (bitmap_test(bm, k))
-                names[n++] = c->nodes[k].name;
-        if (r == 0)
-            r = hostlist_fold_names(names, n, &list);
-        if (r < 0)
-            return r;
-        c->nodesets[2 * i] = conf_pool_strdup(&c->pool, at->text);
-        c->nodesets[2 * i + 1] = conf_pool_strdup(&c->pool, list);
-        if (!c->nodesets[2 * i] || !c->nodesets[2 * i + 1])
-            return -ENOMEM;
-        c->nnodesets++;
+    c->nodesets = calloc(l->nodesets.n + 1, sizeof(*c->nodesets));
+    if (!c->nodesets)
+        return -ENOMEM;
+    for (size_t i = 0; r == 0 && i < l->nodesets.n; i++) {
+        r = keep_nodeset(l, c, l->nodesets.items[i].vals, &c->nodesets[i]);
+        c->nnodesets += r == 0;
     }
-    return c->nodesets ? 0 : -ENOMEM;
+    return r;
 }
 
 static int run_load(struct conf_loader *l, const char *path, struct conf **ret_conf)

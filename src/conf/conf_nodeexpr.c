@@ -20,6 +20,7 @@ struct expr {
     const struct conf_val *at;
     const char *what;
     size_t missing;
+    bool may_come; /* nodes that no line defines may be made later */
     bool bad;
 };
 
@@ -50,7 +51,7 @@ static int add_hosts(struct expr *e, const char *text, struct bitmap *bm)
 
         if (index != UINT32_MAX)
             bitmap_set(bm, index);
-        else if (e->missing++ < MISSING_SHOWN)
+        else if (!e->may_come && e->missing++ < MISSING_SHOWN)
             note_problem(e, "no NodeName line defines %.64s", name);
     }
     return 0;
@@ -169,7 +170,9 @@ int conf_nodeexpr(struct conf_loader *l, const struct conf_val *at, const char *
                   struct bitmap **ret_bm)
 {
     _cleanup_(bitmap_free) struct bitmap *bm = NULL;
-    struct expr e = { .l = l, .at = at, .what = what };
+    struct expr e = {
+        .l = l, .at = at, .what = what, .may_come = l->c->vals[CONF_MAX_NODE_COUNT].num > 0
+    };
     int r = bitmap_new((uint32_t)l->c->nnodes, &bm);
 
     for (const char *p = at->text; r == 0 && *p;) {

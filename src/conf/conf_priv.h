@@ -53,6 +53,11 @@ struct conf_source {
 
 struct conf_pool;
 
+struct conf_nodeset {
+    const char *name, *list;            /* list: its configured nodes, folded */
+    const char *feature, *nodes_config; /* as written; NULL: not given */
+};
+
 struct conf {
     char *path, *dir, *key_file, *munge_socket;
     struct conf_val vals[CONF_KEY_MAX_];
@@ -68,7 +73,7 @@ struct conf {
     size_t node_table_size;
     struct conf_part *parts;
     size_t nparts;
-    const char **nodesets; /* pairs: the name, and the nodes as a folded list */
+    struct conf_nodeset *nodesets;
     size_t nnodesets;
     struct conf_gres *gres;
     size_t ngres, gres_cap;

@@ -53,6 +53,7 @@ struct mails;
 struct hooks;
 struct owners;
 struct dependants;
+struct nodeids;
 struct nodelinks;
 struct cleanings;
 struct prologs;
@@ -140,6 +141,7 @@ struct ctld {
 
     /* waiting requests (wait.c) */
     struct nodelinks *links;  /* connections of the nodes */
+    struct nodeids *nodeids;  /* ids for new nodes */
     struct idmap waiters;     /* ticket -> struct waiter */
     struct idmap job_waiters; /* job id -> its last struct waiter */
     uint64_t next_ticket;

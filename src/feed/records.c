@@ -206,6 +206,7 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->has_mem_per_node = r->has_mem_per_node_mib;
     s->mem_per_node_mib = r->has_mem_per_node_mib ? r->mem_per_node_mib : 0;
     s->mem_per_cpu_mib = r->has_mem_per_cpu_mib ? r->mem_per_cpu_mib : 0;
+    s->external = r->has_external && r->external;
     s->exclusive = takes_whole_nodes(r);
     s->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
     s->one_run = !job_can_requeue(r);
@@ -465,7 +466,9 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     s->mem_mib = r->real_memory_mib > r->mem_spec_mib ? r->real_memory_mib - r->mem_spec_mib : 0;
     s->weight = r->has_weight ? r->weight : 1;
     s->spec_bits = node_spec(f, r);
-    s->schedulable = linked && r->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(r);
+    s->external = r->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_EXTERNAL;
+    s->schedulable =
+        (linked || s->external) && r->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(r);
     s->features = own_str(f, r->active_features ? r->active_features : r->features);
     if (r->gres) {
         f->res = noderes_new(r);

@@ -129,6 +129,7 @@ void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct clust
 
 /* No flag keeps new jobs away (state and link are not looked at). */
 bool feed_node_usable(const Pst__NodeRecord *r);
+/* linked: its slurmd is connected; nobody waits for one of an external node. */
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
 /* Its QOS is the one of that name, if the cluster knows it. */
 /* MaxMemPerCPU and MaxMemPerNode as they hold in a partition: its own or, when it has neither,

@@ -45,7 +45,9 @@ int sched_new(const struct sched_params *params, struct sched **ret_sched)
     s->bf_change = UINT64_MAX;
     s->cpu_words = calloc(SCHED_MAX_CPUS / 64, sizeof(*s->cpu_words));
     s->dev_words = calloc(SCHED_MAX_DEVICES / 64, sizeof(*s->dev_words));
-    struct bitmap **const maps[] = { &s->up, &s->idle, &s->cand, &s->withheld, &s->dup };
+    struct bitmap **const maps[] = {
+        &s->up, &s->idle, &s->external, &s->cand, &s->withheld, &s->dup
+    };
 
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(maps); i++)
         r = bitmap_new(0, maps[i]);

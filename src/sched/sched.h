@@ -163,6 +163,7 @@ struct sched_node {
     uint64_t mem_mib; /* usable by jobs */
     uint32_t weight;
     bool schedulable;          /* up, responding, not draining */
+    bool external;             /* without a slurmd: only external jobs run here */
     const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */
     const char *features;      /* comma list, may be NULL */
     const struct sched_gres_spec *gres;
@@ -259,6 +260,7 @@ struct sched_job {
     const uint32_t *exc_nodes;
     size_t nexc;
     bool exclusive, oversubscribe, overcommit, contiguous, spread;
+    bool external;       /* it claims resources, and something else runs there */
     bool one_run;        /* it cannot be queued again: preempted, it is lost */
     bool exclusive_user; /* its nodes run jobs of its user alone */
     /* its nodes run jobs of this label alone; NULL = it goes where no label is */

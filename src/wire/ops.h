@@ -66,7 +66,10 @@
     X(OP_RESV_UPDATE, 57, "reservation-update", resv_request, resv_reply, 4 * WIRE_MIB)            \
     X(OP_QUERY_RESVS, 58, "query-reservations", empty, resv_set, 4 * WIRE_KIB)                     \
     X(OP_NODE_REBOOT, 56, "node-reboot", node_reboot_request, empty, 4 * WIRE_MIB)                 \
+    X(OP_NODE_CREATE, 124, "node-create", node_create_request, empty, 64 * WIRE_KIB)               \
+    X(OP_NODE_DELETE, 125, "node-delete", node_delete_request, empty, 4 * WIRE_MIB)                \
     /* slurmd to controller */                                                                     \
+    X(OP_NODE_CLAIM, 126, "node-claim", node_claim_request, node_claim_reply, 64 * WIRE_KIB)       \
     X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
     X(OP_NODE_REPORT, 71, "node-report", node_report, empty, 16 * WIRE_MIB)                        \
     /* controller to slurmd, on the connection the node opened; replies are empty */               \

@@ -363,9 +363,9 @@ static void show_nodes(struct scontrol *s, const char *name)
     for (size_t i = 0; name && i < hostlist_count(names); i++) {
         long at = cluster_nodes_find(&t, hostlist_nth(names, i));
 
-        if (at >= 0 && t.nodes[at].record->state == PST__NODE_STATE__NODE_FUTURE && !s->future) {
-            continue; /* it is not there yet */
-        } else if (at >= 0) {
+        if (at >= 0 && t.nodes[at].record->state == PST__NODE_STATE__NODE_FUTURE && !s->future)
+            at = -1; /* it is not there yet */
+        if (at >= 0) {
             put_node(&w, &t, (size_t)at);
         } else if (!s->json.wanted) {
             cli_write_out(&w.out, true);

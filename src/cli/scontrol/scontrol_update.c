@@ -586,24 +586,59 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
     }
 }
 
-/* Nodes are those of slurm.conf; the controller says who may ask. */
-static void create_nodes(struct scontrol *s, const char *word)
+/* What the controller says beside the words of its code. */
+static void print_detail(struct scontrol *s, const char *more)
 {
-    Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
-    int r;
+    if (*more)
+        cli_error("%s", more);
+    s->status = CLI_EXIT_FAILED;
+}
 
-    request.has_action = true;
-    request.action = PST__NODE_ACTION__NODE_ACT_OTHER;
-    request.nodes = (char *)""; /* names none: refused */
-    r = client_call(scontrol_client(s, "slurm_update"), OP_NODE_UPDATE, &request.base, NULL);
-    if (r < 0 && client_error(s->client, NULL) == ESLURM_USER_ID_MISSING) {
-        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_USER_ID_MISSING));
-    } else if (update_names(word, "NodeName", 5, NULL)) {
-        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(ESLURM_DISABLED));
-    } else {
-        cli_error("Failed to parse nodeline '%s'", word);
-        scontrol_fail(s, "Error creating node(s): %s", slurm_err_text(SLURM_ERROR));
+/* Send a request about the table of nodes.  Gives 0 or an error's code; *ret_more is what the
+ * controller says beside the words of the code, or "". */
+static int send_node_table(struct scontrol *s, unsigned op, const ProtobufCMessage *msg,
+                           const char **ret_words, const char **ret_more)
+{
+    const char *text = NULL;
+    int r = client_call(scontrol_client(s, "slurm_update"), op, msg, NULL), code = 0;
+
+    *ret_more = "";
+    if (r < 0)
+        code = client_error(s->client, &text);
+    *ret_words = code ? slurm_err_text(code) : client_strerror(s->client, r);
+    if (code && text && strcmp(text, *ret_words) != 0)
+        *ret_more = text;
+    return r;
+}
+
+/* The words of the command as a NodeName line: values with blanks are quoted again. */
+static char *node_line(int argc, char **argv)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    for (int i = 0; i < argc; i++) {
+        size_t key = strcspn(argv[i], "=");
+
+        strbuf_addf(&sb, "%s", i ? " " : "");
+        if (argv[i][key] && strpbrk(argv[i] + key, " \t#"))
+            strbuf_addf(&sb, "%.*s=\"%s\"", (int)key, argv[i], argv[i] + key + 1);
+        else
+            strbuf_add(&sb, argv[i]);
     }
+    return xstrdup_or_die(strbuf_str(&sb));
+}
+
+static void create_nodes(struct scontrol *s, int argc, char **argv)
+{
+    Pst__NodeCreateRequest request = PST__NODE_CREATE_REQUEST__INIT;
+    _cleanup_free_ char *line = node_line(argc, argv);
+    const char *words, *more;
+
+    request.line = line;
+    if (send_node_table(s, OP_NODE_CREATE, &request.base, &words, &more) >= 0)
+        return;
+    print_detail(s, more);
+    scontrol_fail(s, "Error creating node(s): %s", words);
 }
 
 void scontrol_create(struct scontrol *s, int argc, char **argv)
@@ -625,7 +660,7 @@ void scontrol_create(struct scontrol *s, int argc, char **argv)
     else if (e == PARTITION)
         scontrol_fail(s, "scontrol: error: Invalid input: %s  Request aborted", argv[0]);
     else if (e == NODE)
-        create_nodes(s, word ? word : argv[0]);
+        create_nodes(s, argc, argv);
     else if (e == RESERVATION)
         scontrol_create_resv(s, argc, argv);
     else
@@ -644,21 +679,16 @@ static void delete_partition(struct scontrol *s, const char *word, const char *n
     update_done(&u);
 }
 
-/* Nodes of slurm.conf stay. */
 static void delete_nodes(struct scontrol *s, const char *word, const char *names)
 {
-    struct cluster_nodes t;
-    int code = ESLURM_INVALID_NODE_NAME, r;
+    Pst__NodeDeleteRequest request = PST__NODE_DELETE_REQUEST__INIT;
+    const char *words, *more;
 
-    r = cluster_nodes_load(scontrol_client(s, "slurm_load_node"), NULL, &t);
-    if (r >= 0) {
-        if (cluster_nodes_find(&t, names) >= 0)
-            code = ESLURM_INVALID_NODE_STATE;
-        cluster_nodes_done(&t);
-    }
-    if (*names)
-        cli_error("failed to delete nodes %s", names);
-    scontrol_fail(s, "delete_node %s: %s", word, slurm_err_text(code));
+    request.nodes = (char *)(uintptr_t)names; /* only read */
+    if (send_node_table(s, OP_NODE_DELETE, &request.base, &words, &more) >= 0)
+        return;
+    print_detail(s, more);
+    scontrol_fail(s, "delete_node %s: %s", word, words);
 }
 
 /* `delete ENTITY=ID`; `delete ENTITY ID` names nothing. */

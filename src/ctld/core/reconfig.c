@@ -12,11 +12,12 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
-#include "base/gres/grestext.h"
-#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
+#include "ctld/core/membership.h"
+#include "ctld/core/nodeids.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
@@ -24,99 +25,26 @@
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static char *gres_in_order(const char *types, const char *gres)
-{
-    return gres ? must(gres_text_order(gres, types)) : NULL;
-}
-
-static void fill_node(Pst__NodeRecord *r, const struct conf_node *n, const char *types)
-{
-    r->hostname = tx_strdup(n->hostname);
-    r->addr = tx_strdup(n->addr);
-    SET(r, port, n->port);
-    SET(r, boards, n->boards);
-    SET(r, sockets, n->sockets);
-    SET(r, cores_per_socket, n->cores_per_socket);
-    SET(r, threads_per_core, n->threads_per_core);
-    SET(r, cpus, n->cpus);
-    SET(r, real_memory_mib, n->real_memory_mib);
-    SET(r, tmp_disk_mib, n->tmp_disk_mib);
-    SET(r, weight, n->weight);
-    r->features = tx_strdup(n->features);
-    r->gres = gres_in_order(types, n->gres);
-    if (n->core_spec)
-        SET(r, core_spec, n->core_spec);
-    if (n->restricted_cores_per_gpu)
-        SET(r, restricted_cores_per_gpu, n->restricted_cores_per_gpu);
-    if (n->mem_spec_mib)
-        SET(r, mem_spec_mib, n->mem_spec_mib);
-    r->cpu_spec_list = tx_strdup(n->cpu_spec_list);
-}
-
-/* State= of the file for a node that was not known. */
-static void first_state(Pst__NodeRecord *r, const struct conf_node *n)
-{
-    const char *s = n->state ? n->state : "UNKNOWN";
-    uint32_t flags = 0;
-
-    SET(r, state, PST__NODE_STATE__NODE_UNKNOWN);
-    if (strcasecmp(s, "DOWN") == 0)
-        r->state = PST__NODE_STATE__NODE_DOWN;
-    else if (strcasecmp(s, "FUTURE") == 0)
-        r->state = PST__NODE_STATE__NODE_FUTURE;
-    else if (strcasecmp(s, "DRAIN") == 0)
-        flags = 1u << PST__NODE_FLAG__NODE_FLAG_DRAIN;
-    else if (strncasecmp(s, "FAIL", 4) == 0)
-        flags = 1u << PST__NODE_FLAG__NODE_FLAG_FAIL;
-    else if (strcasecmp(s, "CLOUD") == 0)
-        flags = 1u << PST__NODE_FLAG__NODE_FLAG_CLOUD;
-    SET(r, state_flags, flags);
-    if (n->reason) {
-        r->reason = tx_strdup(n->reason);
-        SET(r, reason_us, core_now());
-    }
-}
-
-/* Would merging `set` change `have`? */
-static bool would_change(const ProtobufCMessage *have, const ProtobufCMessage *set)
-{
-    ProtobufCMessage *merged;
-    bool differs = true;
-
-    if (pb_dup(have, &merged) < 0)
-        return true;
-    if (pb_merge(merged, set) == 0)
-        differs = !pb_equal(have, merged);
-    protobuf_c_message_free_unpacked(merged, NULL);
-    return differs;
-}
-
-static uint32_t free_node_id(const struct cluster *c, uint32_t *next)
-{
-    while (cluster_node(c, *next))
-        (*next)++;
-    return (*next)++;
-}
-
 static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
 {
     struct cluster *c = ctld->cluster;
-    uint32_t next = 0;
 
     for (size_t i = 0; i < conf_nodes(ctld->conf); i++) {
         const struct conf_node *cn = conf_node(ctld->conf, i);
         struct node *n = cluster_node_named(c, cn->name);
         Pst__NodeRecord want = PST__NODE_RECORD__INIT;
 
-        fill_node(&want, cn, conf_str(ctld->conf, CONF_GRES_TYPES));
+        noderecord_fill(&want, cn, conf_str(ctld->conf, CONF_GRES_TYPES));
+        if (n && noderecord_is_dynamic(n->rec)) /* the file names it now */
+            SET(&want, state_flags, n->rec->state_flags & ~NODE_FLAG_BIT(DYNAMIC_NORM));
         if (!n) {
             Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 
-            first_state(&want, cn);
+            noderecord_begin(&want, cn);
             want.name = tx_strdup(cn->name);
-            SET(&want, node_id, free_node_id(c, &next));
+            SET(&want, node_id, nodeids_take(ctld));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
-        } else if (would_change(&n->rec->base, &want.base) || n->rec->gres_shown) {
+        } else if (noderecord_changes(n->rec, &want) || n->rec->gres_shown) {
             Pst__NodeRecord *set =
                 tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, n->rec->node_id);
 
@@ -134,7 +62,7 @@ static void drop_nodes(struct ctld *ctld, Pst__Transaction *tx)
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
         struct node *n = ctld->cluster->nodes[i];
 
-        if (!n || conf_find_node(ctld->conf, n->rec->name))
+        if (!n || noderecord_is_dynamic(n->rec) || conf_find_node(ctld->conf, n->rec->name))
             continue;
         if (n->jobs)
             log_error("node %s: not in the configuration any more but jobs hold it; it stays",
@@ -174,12 +102,13 @@ static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
         SET(r, over_time_limit_min, p->over_time_limit_min);
 }
 
-static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct conf *conf)
+static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct ctld *ctld)
 {
+    const struct conf *conf = ctld->conf;
     struct err err = { .text = "" };
 
     r->name = tx_strdup(p->name);
-    r->nodes = tx_strdup(p->nodes ? p->nodes : "");
+    r->nodes = membership_list(ctld, p->nodes_config ? p->nodes_config : "", NULL);
     r->nodes_config = tx_strdup(p->nodes_config);
     if (p->nodes_config && conf_nodeset(conf, p->nodes_config))
         r->node_sets = tx_strdup(p->nodes_config);
@@ -231,7 +160,7 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
         struct partition *p = cluster_partition(c, cp->name);
         Pst__PartitionRecord want = PST__PARTITION_RECORD__INIT;
 
-        fill_part(&want, cp, ctld->conf);
+        fill_part(&want, cp, ctld);
         if (!p) {
             SET(&want, state, (Pst__PartitionState)cp->state);
             (void)pb_merge(&tx_part_put(tx, PST__EVENT_KIND__EV_PART_CONFIG)->base, &want.base);

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/expedite.h"
@@ -165,7 +166,8 @@ static void follow_configuration(struct ctld *ctld)
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
         struct node *n = ctld->cluster->nodes[i];
 
-        if (n && n->jobs && !conf_find_node(ctld->conf, n->rec->name))
+        if (n && n->jobs && !noderecord_is_dynamic(n->rec) &&
+            !conf_find_node(ctld->conf, n->rec->name))
             end_removed(ctld, n);
     }
 }

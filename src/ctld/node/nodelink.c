@@ -95,6 +95,17 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
     services_on_node_unlinked(ctld, n);
 }
 
+struct conn *node_link_take(struct ctld *ctld, struct node *n)
+{
+    struct nodelink *l = link_of(ctld, n);
+    struct conn *conn = l->conn;
+
+    if (conn)
+        (void)idmap_remove(&ctld->links->by_conn, conn_id(conn));
+    *l = (struct nodelink){ .lost_us = core_now() };
+    return conn;
+}
+
 void node_link_drop(struct ctld *ctld, struct node *n)
 {
     struct nodelink *l = link_of(ctld, n);

@@ -2,6 +2,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/job/lifecycle.h"
@@ -19,7 +20,9 @@ static void resume_node(struct ctld *ctld, struct node *n)
 
     if (n->rec->state == PST__NODE_STATE__NODE_DOWN)
         SET(set, state,
-            node_is_linked(ctld, n) ? PST__NODE_STATE__NODE_IDLE : PST__NODE_STATE__NODE_UNKNOWN);
+            node_is_linked(ctld, n) || noderecord_is_external(n->rec)
+                ? PST__NODE_STATE__NODE_IDLE
+                : PST__NODE_STATE__NODE_UNKNOWN);
     SET(set, state_flags, n->rec->state_flags & ~(FLAG(DRAIN) | FLAG(FAIL)));
     tx_clear(tx, NODE_F_RESUME_AFTER_US);
     tx_clear(tx, NODE_F_REASON);
@@ -58,7 +61,8 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             resume_node(ctld, n);
         if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent)
             heard_again(ctld, n);
-        if (!n || node_is_linked(ctld, n) || n->rec->state != PST__NODE_STATE__NODE_IDLE)
+        if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) ||
+            n->rec->state != PST__NODE_STATE__NODE_IDLE)
             continue;
         away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);
         if (away < soft)

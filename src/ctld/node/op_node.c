@@ -8,6 +8,8 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/core/membership.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/nodeloss.h"
@@ -52,8 +54,9 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
         if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
-            *state = node_is_linked(ctld, n) ? PST__NODE_STATE__NODE_IDLE
-                                             : PST__NODE_STATE__NODE_UNKNOWN;
+            *state = node_is_linked(ctld, n) || noderecord_is_external(n->rec)
+                         ? PST__NODE_STATE__NODE_IDLE
+                         : PST__NODE_STATE__NODE_UNKNOWN;
         return 0;
     case PST__NODE_ACTION__NODE_ACT_FUTURE:
         if (n->jobs)
@@ -292,6 +295,16 @@ static bool addresses_fit(const Pst__NodeUpdateRequest *req, const struct hostli
            hostlist_count(*ret_addrs) == hostlist_count(hl);
 }
 
+/* Node sets by feature follow. */
+static bool changes_features(const Pst__NodeUpdateRequest *req)
+{
+    bool changes = req->set && req->set->features;
+
+    for (size_t i = 0; i < req->n_clear; i++)
+        changes = changes || req->clear[i] == NODE_F_FEATURES;
+    return changes;
+}
+
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
@@ -339,6 +352,8 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         core_disk_full(ctld, cmd);
         return;
     }
+    if (changes_features(req))
+        (void)membership_follow(ctld); /* disk full: the next change does it, or the next start */
     if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_DOWN)
         nodes_went_down(ctld, hl, "set down by an operator");
     if (refused)

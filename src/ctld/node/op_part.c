@@ -218,8 +218,10 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
         set->nodes = changed_nodes(ctld, p, req->set->nodes);
         if (!set->nodes)
             return ESLURM_INVALID_NODE_NAME;
-        if (strchr("+-", req->set->nodes[0]))
-            (void)pb_set_str(&set->nodes_config, set->nodes); /* -ENOMEM: as it was written */
+        /* what is written names also nodes that come later; a change names those of now */
+        if (pb_set_str(&set->nodes_config,
+                       strchr("+-", req->set->nodes[0]) ? set->nodes : req->set->nodes) < 0)
+            return SLURM_ERROR;
     }
     code = part_values(ctld, set);
     if (code != 0)

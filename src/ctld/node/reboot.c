@@ -14,6 +14,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/core/membership.h"
 #include "ctld/core/service.h"
 #include "fields.h"
 
@@ -101,11 +102,13 @@ int nodenames_parse(const struct ctld *ctld, const char *text, struct hostlist *
     const struct cluster *c = ctld->cluster;
     _cleanup_free_ const char **names = NULL;
     _cleanup_free_ char *all = NULL;
-    const char *set = conf_nodeset(ctld->conf, text);
+    const char *feature, *nodes;
     size_t n = 0;
 
-    if (set)
-        return hostlist_parse_most(set, HOSTLIST_MAX_NODES, ret_hl, NULL);
+    if (conf_nodeset_line(ctld->conf, text, &feature, &nodes)) {
+        all = membership_list(ctld, text, NULL);
+        return hostlist_parse_most(all, HOSTLIST_MAX_NODES, ret_hl, NULL);
+    }
     if (strcasecmp(text, "ALL") != 0)
         return hostlist_parse_most(text, HOSTLIST_MAX_NODES, ret_hl, NULL);
     names = calloc(c->nnodes + 1, sizeof(*names));

@@ -30,6 +30,8 @@ struct schedfeed {            /* core thread only */
     struct feed *head, *tail; /* changes of the present batch */
     struct idmap fed;         /* id of a job that the scheduler knows -> anything */
     struct idmap gated;       /* id of a pending job that is kept out -> anything */
+    struct idmap named;       /* id of a pending job that lists nodes -> struct job */
+    bool names_moved;         /* nodes came or went in this batch: names may mean other ids */
     bool gates_moved;         /* partitions, accounts or settings changed in this batch */
 };
 
@@ -57,6 +59,7 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
     drop_changes(sf);
     idmap_done(&sf->fed);
     idmap_done(&sf->gated);
+    idmap_done(&sf->named);
     free(sf);
     return NULL;
 }
@@ -116,10 +119,41 @@ static void recheck_gates(struct ctld *ctld)
             feed_job(ctld, j);
 }
 
+/* The job lists nodes by name; the scheduler has their ids. */
+static void note_named(struct ctld *ctld, struct job *j)
+{
+    struct idmap *named = &ctld->feed->named;
+
+    if ((j->rec->req_nodes || j->rec->exc_nodes) && !idmap_get(named, j->rec->job_id) &&
+        idmap_put(named, j->rec->job_id, j) < 0)
+        must(NULL);
+}
+
+/* Tell the scheduler again of pending jobs that list nodes. */
+static void rename_nodes(struct ctld *ctld)
+{
+    const struct idmap *named = &ctld->feed->named;
+    uint32_t *ids = must(malloc((named->count + 1) * sizeof(*ids)));
+    size_t n = 0;
+    struct job *j;
+
+    ctld->feed->names_moved = false;
+    for (size_t pos = 0; (j = idmap_next(named, &pos));)
+        ids[n++] = j->rec->job_id;
+    for (size_t i = 0; i < n; i++) {
+        j = cluster_job(ctld->cluster, ids[i]);
+        if (j && job_is_pending(j->rec))
+            feed_job(ctld, j);
+    }
+    free(ids);
+}
+
 void schedfeed_flush(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
 
+    if (sf->names_moved)
+        rename_nodes(ctld);
     if (sf->gates_moved)
         recheck_gates(ctld);
     if (!sf->head)
@@ -215,6 +249,7 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     if (f->job.resv_only && !f->job.nresvs) /* nowhere to go: the scheduler has nothing to say */
         SET(j->rec, pend_reason, PST__JOB_REASON__REASON_RESERVATION);
     note_fed(ctld, j);
+    note_named(ctld, j);
     feed_add(ctld, f);
 }
 
@@ -312,6 +347,7 @@ void feed_job(struct ctld *ctld, struct job *j)
     if (job_is_pending(j->rec))
         return;
     idmap_remove(&ctld->feed->gated, j->rec->job_id);
+    idmap_remove(&ctld->feed->named, j->rec->job_id);
     if (!job_holds_resources(j->rec))
         feed_job_gone(ctld, j);
     else if (!feed_knows(ctld, j->rec->job_id))
@@ -469,12 +505,14 @@ static void follow_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 
 static void follow_job_gone(struct ctld *ctld, struct job *j)
 {
+    idmap_remove(&ctld->feed->named, j->rec->job_id);
     idmap_remove(&ctld->feed->gated, j->rec->job_id);
     feed_job_gone(ctld, j);
 }
 
 static void follow_node(struct ctld *ctld, struct node *n, Pst__EventKind kind)
 {
+    ctld->feed->names_moved |= kind == PST__EVENT_KIND__EV_NODE_CONFIG;
     if (kind != PST__EVENT_KIND__EV_UNSPECIFIED) /* then only what jobs hold on it changed */
         feed_node(ctld, n);
 }
@@ -487,6 +525,7 @@ static void follow_unlinked(struct ctld *ctld, struct node *n)
 static void follow_node_gone(struct ctld *ctld, struct node *n)
 {
     feed_node_gone(ctld, n->rec->node_id);
+    ctld->feed->names_moved = true;
 }
 
 static void follow_part(struct ctld *ctld, struct partition *p, Pst__EventKind kind)

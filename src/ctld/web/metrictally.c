@@ -163,6 +163,7 @@ static void count_node_flags(struct node_tally *t, uint32_t flags, bool busy)
     } of[] = { { NODE_FLAG(COMPLETING), NODE_COUNT_COMPLETING },
                { NODE_FLAG(CLOUD), NODE_COUNT_CLOUD },
                { NODE_FLAG(DRAIN), NODE_COUNT_DRAIN },
+               { NODE_FLAG(DYNAMIC_FUTURE), NODE_COUNT_DYN_FUTURE },
                { NODE_FLAG(DYNAMIC_NORM), NODE_COUNT_DYN_NORMAL },
                { NODE_FLAG(EXTERNAL), NODE_COUNT_EXTERNAL },
                { NODE_FLAG(FAIL), NODE_COUNT_FAIL },

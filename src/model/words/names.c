@@ -414,6 +414,7 @@ static const struct {
     { PST__NODE_FLAG__NODE_FLAG_CLOUD, "CLOUD" },
     { PST__NODE_FLAG__NODE_FLAG_COMPLETING, "COMPLETING" },
     { PST__NODE_FLAG__NODE_FLAG_DRAIN, "DRAIN" },
+    { PST__NODE_FLAG__NODE_FLAG_DYNAMIC_FUTURE, "DYNAMIC_FUTURE" },
     { PST__NODE_FLAG__NODE_FLAG_DYNAMIC_NORM, "DYNAMIC_NORM" },
     { PST__NODE_FLAG__NODE_FLAG_EXTERNAL, "EXTERNAL" },
     { PST__NODE_FLAG__NODE_FLAG_INVALID_REG, "INVALID_REG" },
@@ -684,7 +685,7 @@ static const struct {
     { "reboot^", FILTER_FLAG, NF(REBOOT_ISSUED) },
     { "reboot_issued", FILTER_FLAG, NF(REBOOT_ISSUED) },
     { "external", FILTER_FLAG, NF(EXTERNAL) },
-    { "dynamic_future", FILTER_NEVER, 0 },
+    { "dynamic_future", FILTER_FLAG, NF(DYNAMIC_FUTURE) },
     { "dynamic_norm", FILTER_FLAG, NF(DYNAMIC_NORM) },
     { "all", FILTER_ALL, 0 },
 };

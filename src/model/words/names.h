@@ -59,7 +59,7 @@ const char *names_event(unsigned kind);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-#define NAMES_NODE_FLAGS 16u
+#define NAMES_NODE_FLAGS 17u
 #define NAMES_NODE_TEXT 256u /* enough for every form below */
 
 /* All that the words depend on. */

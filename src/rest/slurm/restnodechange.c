@@ -246,18 +246,47 @@ static void delete_partition(struct rest_call *call)
         rest_failed(call, c, r, source, "Failure to delete partition %.256s", call->word);
 }
 
-/* Nodes come from slurm.conf here: the controller makes and removes none while it runs. */
-static void refuse_node_table(struct rest_call *call)
+static void post_new_node(struct rest_call *call)
 {
-    rest_error(call, ESLURM_NOT_SUPPORTED, "slurm_create_node()",
-               "Nodes are added and removed in slurm.conf, followed by a reconfigure");
+    static const char source[] = "slurm_create_node()";
+    Pst__NodeCreateRequest request = PST__NODE_CREATE_REQUEST__INIT;
+    const char *line = rest_text(call->body, "node_conf");
+    struct client *c;
+    int r;
+
+    if (!line || !line[0]) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, source, "node_conf: a NodeName line is wanted");
+        return;
+    }
+    c = rest_ctld(call, source);
+    if (!c)
+        return;
+    request.line = (char *)(uintptr_t)line; /* only read */
+    r = client_call(c, OP_NODE_CREATE, &request.base, NULL);
+    if (r < 0)
+        rest_failed(call, c, r, source, "Failure to create node");
+}
+
+static void delete_node(struct rest_call *call)
+{
+    static const char source[] = "slurm_delete_node()";
+    Pst__NodeDeleteRequest request = PST__NODE_DELETE_REQUEST__INIT;
+    struct client *c = rest_ctld(call, source);
+    int r;
+
+    if (!c)
+        return;
+    request.nodes = (char *)(uintptr_t)call->word; /* only read */
+    r = client_call(c, OP_NODE_DELETE, &request.base, NULL);
+    if (r < 0)
+        rest_failed(call, c, r, source, "Failure to delete node %.256s", call->word);
 }
 
 const struct rest_row rest_node_change_rows[] = {
     { "POST", REST_SLURM, "nodes", 0, post_nodes, false },
     { "POST", REST_SLURM, "node/{}", 0, post_node, false },
-    { "DELETE", REST_SLURM, "node/{}", 0, refuse_node_table, false },
-    { "POST", REST_SLURM, "new/node", 44, refuse_node_table, false },
+    { "DELETE", REST_SLURM, "node/{}", 0, delete_node, false },
+    { "POST", REST_SLURM, "new/node", 44, post_new_node, false },
     { "POST", REST_SLURM, "partitions", 45, post_partitions, false },
     { "DELETE", REST_SLURM, "partition/{}", 45, delete_partition, false },
     { 0 },

@@ -77,6 +77,8 @@ static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct 
         r = constraint_mask(f, alt, feature_nodes, s, a->elig);
     if (r < 0)
         return r;
+    if (!(sh->key.flags & SHAPE_EXTERNAL))
+        bitmap_andnot(a->elig, s->external);
     if (sh->key.nreq != shape_must(sh)) {
         bitmap_zero(s->dup);
         for (uint32_t i = 0; i < sh->key.nreq; i++)

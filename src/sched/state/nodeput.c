@@ -168,6 +168,7 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
     n->mem_mib = in->mem_mib;
     n->weight = in->weight;
     n->schedulable = in->schedulable;
+    n->external = in->external;
     n->exists = true;
     r = cbits_init(&n->busy, n->cpus);
     if (r == 0)
@@ -188,7 +189,8 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
 
 static bool same_config(const struct node *a, const struct node *b)
 {
-    return a->exists && a->weight == b->weight && a->nfeatures == b->nfeatures &&
+    return a->exists && a->external == b->external && a->weight == b->weight &&
+           a->nfeatures == b->nfeatures &&
            (!a->nfeatures ||
             !memcmp(a->features, b->features, a->nfeatures * sizeof(*a->features))) &&
            node_alike(a, b);
@@ -247,6 +249,7 @@ static void unindex_node(struct sched *s, uint32_t id)
         bitmap_clear(s->free_ge[k], id);
     bitmap_clear(s->up, id);
     bitmap_clear(s->idle, id);
+    bitmap_clear(s->external, id);
     for (uint32_t i = 0; i < n->nparts; i++) {
         struct part *p = s->parts[n->parts[i]];
 
@@ -308,6 +311,7 @@ static int replace_node(struct sched *s, uint32_t id, struct node *fresh)
     s->count_cpus += n->cpus;
     for (uint32_t i = 0; i < n->nfeatures; i++)
         bitmap_set(s->features[n->features[i]], id);
+    set_member(s->external, id, n->external);
     node_refresh(s, id);
     retake_held(s, id);
     s->config_gen++;

@@ -50,7 +50,8 @@ static int resize_all(struct sched *s, uint32_t nbits)
             p->node_cpus = grown;
         }
     }
-    struct bitmap **const single[] = { &s->up, &s->idle, &s->cand, &s->withheld, &s->dup };
+    struct bitmap **const single[] = { &s->up,   &s->idle,     &s->external,
+                                       &s->cand, &s->withheld, &s->dup };
 
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(single); i++)
         r = bitmap_resize(single[i], nbits);
@@ -312,6 +313,7 @@ void nodes_done(struct sched *s)
     free(s->features);
     bitmap_free(s->up);
     bitmap_free(s->idle);
+    bitmap_free(s->external);
     bitmap_free(s->cand);
     bitmap_free(s->withheld);
     bitmap_free(s->dup);

@@ -40,6 +40,7 @@ struct sched {
     uint64_t free_cpus; /* sum over all nodes */
     uint64_t busy_gen;  /* counts changes of what is held on nodes */
     struct bitmap *up, *idle, *free_ge[SCHED_SPANS];
+    struct bitmap *external; /* nodes for external jobs alone */
     struct kind *kinds;
     uint32_t nkinds;
     struct bitmap *odd; /* nodes of no kind */

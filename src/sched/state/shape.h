@@ -59,6 +59,7 @@ enum {
     SHAPE_SPREAD_SEGMENTS = 1 << 17,
     SHAPE_CONSOLIDATE = 1 << 23,
     SHAPE_EXCLUSIVE_TOPO = 1 << 18,
+    SHAPE_EXTERNAL = 1 << 24,      /* external: nodes without a slurmd will do */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
     SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
 };

@@ -1,5 +1,6 @@
 /* test_ctld_admin.c - nodes, partitions, queries, and controllers that are restarted */
 #include "ctld_policy_util.h"
+#include "replay_util.h"
 
 #include "ctld/node/shutdown.h"
 
@@ -304,41 +305,6 @@ static void test_shutdown(void **state)
     protobuf_c_message_free_unpacked(reply, NULL);
     assert_int_equal(daemon_stop(&d, SIGTERM), 0);
     daemon_free(&d);
-}
-
-struct replay {
-    struct cluster *cluster;
-    uint64_t until; /* what was written after this is not looked at */
-};
-
-static int replay(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
-{
-    struct replay *to = ctx;
-    Pst__Transaction *tx;
-
-    if (!snapshot && lsn > to->until)
-        return 0;
-    tx = pst__transaction__unpack(NULL, len, data);
-    assert_non_null(tx);
-    apply_ok(to->cluster, tx);
-    return 0;
-}
-
-/* Hash of the state that the journal on disk stands for up to lsn. */
-static uint64_t replayed_hash(const struct daemon *d, uint64_t lsn)
-{
-    struct replay to = { .cluster = new_cluster(), .until = lsn };
-    char dir[96];
-    struct journal_config config = { .dir = dir, .read_only = true };
-    struct journal *j = NULL;
-    uint64_t hash;
-
-    (void)snprintf(dir, sizeof(dir), "%s/state", d->dir);
-    assert_int_equal(journal_open(&config, replay, &to, &j, NULL), 0);
-    hash = cluster_hash(to.cluster);
-    journal_close(j);
-    cluster_free(to.cluster);
-    return hash;
 }
 
 /* kill -9 at any time: what was answered is there again. */

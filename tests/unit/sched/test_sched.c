@@ -871,6 +871,32 @@ static void test_reconfiguration(void **state)
     sched_free(s);
 }
 
+/* Nodes without a slurmd: external jobs alone run there, and they run elsewhere too. */
+static void test_external(void **state)
+{
+    struct sched *s = cluster_with(params());
+    struct sched_job claim = job(3), wide = job(2);
+    struct sched_node n = node(0);
+
+    (void)state;
+    n.external = true;
+    assert_int_equal(sched_node_put(s, &n), 0);
+    n = node(1);
+    n.external = true;
+    assert_int_equal(sched_node_put(s, &n), 0);
+    put(s, job(1));
+    wide.min_nodes = 3;
+    put(s, wide);
+    claim.external = true;
+    claim.min_nodes = claim.max_nodes = 3;
+    put(s, claim);
+    expect(s, false, 0, "1:main n2[0-1]t1;3:main n0[0-1]t1 n1[0-1]t1 n2[2-3]t1;2:Constraints;");
+    n.external = false; /* it has a slurmd now */
+    assert_int_equal(sched_node_put(s, &n), 0);
+    expect(s, false, 1, "2:main n1[2-3]t1 n2[4-5]t1 n3[0-1]t1;");
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -883,7 +909,7 @@ int main(void)
         cmocka_unit_test(test_queue_depth),     cmocka_unit_test(test_backfill),
         cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_when),
         cmocka_unit_test(test_recovery),        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_reconfiguration),
+        cmocka_unit_test(test_reconfiguration), cmocka_unit_test(test_external),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
