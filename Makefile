@@ -112,6 +112,11 @@ chaos: build
 chaos-steps: build
 	tests/chaos/chaos_steps.py --build $(BUILD)
 
+## chaos-nodes: 200 nodes join with slurmd -Z, change size and go while jobs run and the controller is killed
+.PHONY: chaos-nodes
+chaos-nodes: build
+	tests/chaos/chaos_nodes.py --build $(BUILD)
+
 ## test-idempotency: retry 1,000 submissions over REST while daemons are killed, and count the jobs
 .PHONY: test-idempotency
 test-idempotency: build

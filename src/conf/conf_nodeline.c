@@ -99,3 +99,35 @@ int conf_parse_nodeline(const struct conf *cluster, const char *line, struct con
     *ret_nodes = TAKE_PTR(c);
     return 0;
 }
+
+/* How many pairs of text have the key, and how many pairs there are; -EINVAL. */
+static int count_pairs(const char *text, const char *key, size_t *ret_all)
+{
+    _cleanup_free_ char *copy = strdup(text);
+    char *cursor = copy, *k, *value;
+    int r, n = 0;
+
+    *ret_all = 0;
+    if (!copy)
+        return -ENOMEM;
+    while ((r = conf_lex_pair(&cursor, &k, &value, NULL)) > 0) {
+        n += strcasecmp(k, key) == 0;
+        (*ret_all)++;
+    }
+    return r < 0 ? -EINVAL : n;
+}
+
+bool conf_nodeline_names(const char *text, const char *key)
+{
+    size_t all;
+
+    return count_pairs(text, key, &all) > 0;
+}
+
+bool conf_nodeline_only(const char *text, const char *key)
+{
+    size_t all;
+    int n = count_pairs(text, key, &all);
+
+    return n > 0 && (size_t)n == all;
+}

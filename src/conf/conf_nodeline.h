@@ -13,3 +13,7 @@
  * no state, -ENOMEM. */
 int conf_parse_nodeline(const struct conf *cluster, const char *line, struct conf **ret_nodes,
                         struct err *err);
+/* Does this part of a line name the key, in any case?  Does it name no other key, and is it whole?
+ * Copies of text are made; without memory the answer is no. */
+bool conf_nodeline_names(const char *text, const char *key);
+bool conf_nodeline_only(const char *text, const char *key);

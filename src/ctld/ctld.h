@@ -140,10 +140,12 @@ struct ctld {
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 
     /* waiting requests (wait.c) */
-    struct nodelinks *links;  /* connections of the nodes */
-    struct nodeids *nodeids;  /* ids for new nodes */
-    struct idmap waiters;     /* ticket -> struct waiter */
-    struct idmap job_waiters; /* job id -> its last struct waiter */
+    struct nodelinks *links;      /* connections of the nodes */
+    struct nodeids *nodeids;      /* ids for new nodes */
+    bool members_stale;           /* nodes came by themselves: partitions follow at the next tick */
+    int64_t members_next_mono_us; /* not before */
+    struct idmap waiters;         /* ticket -> struct waiter */
+    struct idmap job_waiters;     /* job id -> its last struct waiter */
     uint64_t next_ticket;
     struct dependants *dependants;
     struct swaiter *swaiters; /* few: one for each swait that runs; see swait.c */

@@ -46,6 +46,11 @@ static inline bool job_can_requeue(const Pst__JobRecord *r)
 {
     return r->has_batch && r->batch && r->has_requeue && r->requeue;
 }
+/* It claims resources, and this cluster starts nothing of it. */
+static inline bool job_is_external(const Pst__JobRecord *r)
+{
+    return r->has_external && r->external;
+}
 /* Its allocation still counts against the nodes. */
 static inline bool job_holds_resources(const Pst__JobRecord *r)
 {

@@ -18,11 +18,14 @@
 #include "base/process/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/conf_nodeline.h"
 #include "noded/noded.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/nvml.h"
+#include "noded/hw/selfline.h"
 #include "noded/hw/watts.h"
 #include "noded/steps/userproc.h"
+#include "noded/link/claim.h"
 #include "noded/link/listen.h"
 #include "noded/link/nodereport.h"
 #include "noded/orders/attachaccess.h"
@@ -109,6 +112,50 @@ static int load_conf(const struct noded *d, struct conf **ret_conf, struct err *
     return r;
 }
 
+/* A node that no NodeName line of conf is for: described by itself (-Z), or by the controller of
+ * which it was claimed (-F). */
+static int describe_node(struct noded *d, const struct conf *conf, struct conf **ret_own,
+                         char **ret_line, struct err *err)
+{
+    _cleanup_free_ char *line = NULL;
+    int r = 0;
+
+    *ret_line = NULL;
+    if (!d->claimed_line)
+        r = selfline_make(conf, d->name, d->host, d->opt->node_conf, &line, err);
+    if (r == 0)
+        r = conf_parse_nodeline(conf, line ? line : d->claimed_line, ret_own, err);
+    if (r == 0)
+        *ret_line = TAKE_PTR(line);
+    return r;
+}
+
+/* -Z, -F: the node's name is known, the description of it may be in conf. */
+static int find_dynamic(struct noded *d, struct err *err)
+{
+    int r = 0;
+
+    d->node = conf_find_node(d->conf, d->name);
+    if (d->node && d->opt->dynamic)
+        log_info("node %s is in %s: -Z and --conf have no effect", d->name, d->conf_file);
+    if (!d->node)
+        r = describe_node(d, d->conf, &d->own_node, &d->node_line, err);
+    if (r == 0 && !d->node)
+        d->node = conf_node(d->own_node, 0);
+    return r;
+}
+
+static int claim_future(struct noded *d, const char *host, struct err *err)
+{
+    struct claimed c = { 0 };
+    int r =
+        claim_node(d->conf, d->opt->node_name ? d->opt->node_name : host, d->opt->feature, &c, err);
+
+    d->name = c.name;
+    d->claimed_line = c.line;
+    return r;
+}
+
 static int pick_node(struct noded *d, struct err *err)
 {
     char host[256];
@@ -116,13 +163,21 @@ static int pick_node(struct noded *d, struct err *err)
 
     if (r < 0)
         return err_set(err, r, "cannot read this host's name: %s", strerror(-r));
+    d->host = strdup(host);
+    if (d->opt->future) {
+        r = claim_future(d, host, err);
+        return r < 0 ? r : find_dynamic(d, err);
+    }
+    if (d->opt->dynamic) {
+        d->name = strdup(d->opt->node_name ? d->opt->node_name : host);
+        return d->name && d->host ? find_dynamic(d, err) : -ENOMEM;
+    }
     d->node = find_node(d, d->conf, host);
     if (!d->node)
         return err_set(err, -ENOENT,
                        "unable to determine this slurmd's NodeName: no NodeName line is for %s",
                        d->opt->node_name ? d->opt->node_name : host);
     d->name = strdup(d->node->name);
-    d->host = strdup(host);
     return d->name && d->host ? 0 : -ENOMEM;
 }
 
@@ -289,19 +344,29 @@ void noded_reconfigure(struct noded *d)
     const struct conf_node *node;
     struct gres_rows *gres = NULL;
     Pst__NodeRecord *hw = NULL;
+    struct conf *own = NULL;
+    char *line = NULL;
 
     if (load_conf(d, &conf, &err) < 0) {
         log_error("configuration kept as it was: %s", err.text);
         return;
     }
     node = conf_find_node(conf, d->name);
+    if (!node && (d->opt->dynamic || d->claimed_line) &&
+        describe_node(d, conf, &own, &line, &err) == 0)
+        node = conf_node(own, 0);
     if (!node) {
-        log_error("configuration kept as it was: node %s is not in it any more", d->name);
+        log_error("configuration kept as it was: %s%s%s", err.text[0] ? err.text : "node ",
+                  err.text[0] ? "" : d->name, err.text[0] ? "" : " is not in it any more");
         (void)conf_free(conf);
         return;
     }
     d->conf = conf;
     d->node = node;
+    (void)conf_free(d->own_node);
+    d->own_node = own;
+    free(d->node_line);
+    d->node_line = line;
     if (hw_gres(d, &gres) == 0) {
         gres_rows_free(d->gres);
         d->gres = gres;
@@ -343,6 +408,9 @@ int noded_print(const struct noded_options *opt, bool gres)
     status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
     gres_rows_free(d.gres);
     d.conf = conf_free(d.conf);
+    d.own_node = conf_free(d.own_node);
+    free(d.node_line);
+    free(d.claimed_line);
     free(d.conf_file);
     free(d.name);
     free(d.host);
@@ -488,6 +556,9 @@ static void release_daemon(void *ctx)
     if (d->ns)
         pst__namespace__free_unpacked(d->ns, NULL);
     d->conf = conf_free(d->conf);
+    d->own_node = conf_free(d->own_node);
+    free(d->node_line);
+    free(d->claimed_line);
     free(d->jobs.suspended);
     free(d->conf_file);
     free(d->name);

@@ -32,6 +32,9 @@ struct noded_options {
     struct daemon_options common;
     const char *node_name;
     const char *parameters, *extra, *instance_id, *instance_type; /* NULL: not given */
+    const char *node_conf;                                        /* --conf */
+    const char *feature;  /* -F: of the node; NULL: of any */
+    bool dynamic, future; /* -Z, -F */
     bool clean_start, report_boot, lock_memory;
     char print; /* 'C' or 'G': print that and exit */
 };
@@ -68,7 +71,10 @@ struct noded {
     uv_loop_t loop;
     char *conf_file;
     struct conf *conf;
-    const struct conf_node *node;
+    const struct conf_node *node; /* of conf, or of own_node */
+    struct conf *own_node;        /* a node that slurm.conf does not name; NULL: it does */
+    char *node_line;              /* -Z: how the node describes itself; NULL: it does not */
+    char *claimed_line;           /* -F: of a node that slurm.conf does not name */
     char *name, *host, *spool, *pid_file, *log_path;
     char stepd_exe[4096];
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */

@@ -1,6 +1,7 @@
 /* slurmd.c - slurmd's command line
  *
  * Options only; the daemon is daemon.c. */
+#include <errno.h>
 #include <getopt.h>
 #include <sys/resource.h>
 #include <stdio.h>
@@ -9,6 +10,7 @@
 
 #include "base/process/inherit.h"
 #include "base/safetext.h"
+#include "noded/hw/selfline.h"
 #include "noded/noded.h"
 #include "version.h"
 
@@ -18,9 +20,10 @@ static const char usage[] =
     "   -c                         Force cleanup of slurmd's spool directory.\n"
     "   --check                    Read the configuration, report every problem and exit.\n"
     "   -C                         Print the hardware configuration of this machine and exit.\n"
-    "   --conf \"K=V ...\"           Configure a dynamic node (not supported).\n"
+    "   --conf \"K=V ...\"           Describe a dynamic node, as a NodeName line does; with -Z.\n"
     "   -D                         Run in the foreground.\n"
     "   --extra <text>             Tell the controller the node's Extra.\n"
+    "   -F[feature]                Start as a node of State=FUTURE, one with the feature.\n"
     "   -f <file>                  Read the configuration from the file.\n"
     "   -G                         Print the generic resources of the node and exit.\n"
     "   -h                         Print this help and exit.\n"
@@ -35,7 +38,7 @@ static const char usage[] =
     "   --systemd                  As -D: readiness is told through NOTIFY_SOCKET.\n"
     "   -v                         Log more; repeat for even more.\n"
     "   -V                         Print the version and exit.\n"
-    "   -Z                         Start as a dynamic node (not supported).\n";
+    "   -Z                         Start as a dynamic node, which the controller makes.\n";
 
 enum {
     OPT_CONF = 256,
@@ -75,14 +78,8 @@ static enum daemon_taken refuse_option(int c)
     case OPT_CA:
         return refuse_with(
             "--ca-cert-file is not supported: daemons know each other by the cluster key");
-    case OPT_CONF_SERVER:
-        return refuse_with("--conf-server is not supported: give the configuration file with -f");
-    case 'F':
-        return refuse_with(
-            "-F is not supported: add a NodeName line with State=FUTURE to slurm.conf");
     default:
-        return refuse_with(
-            "dynamic nodes (-Z, --conf) are not supported: add a NodeName line to slurm.conf");
+        return refuse_with("--conf-server is not supported: give the configuration file with -f");
     }
 }
 
@@ -144,14 +141,34 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
         opt->parameters = arg;
         return DAEMON_GO_ON;
     case OPT_CONF:
+        return take_text(&opt->node_conf, "--conf", arg);
+    case 'F':
+        opt->future = true;
+        opt->feature = arg && *arg ? arg : NULL;
+        return DAEMON_GO_ON;
+    case 'Z':
+        opt->dynamic = true;
+        return DAEMON_GO_ON;
     case OPT_CA:
     case OPT_CONF_SERVER:
-    case 'F':
-    case 'Z':
         return refuse_option(c);
     default:
         return DAEMON_SHARED;
     }
+}
+
+/* -Z and -F exclude each other; --conf describes a node that is dynamic. */
+static bool agree_options(const struct noded_options *opt)
+{
+    struct err err = { .text = "" };
+
+    if (opt->dynamic && opt->future)
+        err_set(&err, -EINVAL, "-Z and -F exclude each other");
+    else if (opt->node_conf && !opt->dynamic)
+        (void)selfline_check_static(opt->node_conf, &err); /* the text says it */
+    if (err.text[0])
+        (void)refuse_with(err.text);
+    return !err.text[0];
 }
 
 static const struct daemon_head head = {
@@ -172,6 +189,8 @@ int main(int argc, char **argv)
     r = daemon_parse_options(&head, argc, argv, &opt.common, &opt);
     if (r >= 0)
         return r;
+    if (!agree_options(&opt))
+        return 1;
     if (opt.common.check)
         return daemon_check_conf(opt.common.conf_path);
     return opt.print ? noded_print(&opt, opt.print == 'G') : noded_run(&head, &opt);

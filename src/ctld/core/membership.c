@@ -13,6 +13,9 @@
 #include "base/wordlist.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/noderecord.h"
+#include "ctld/core/service.h"
+
+#define FOLLOW_SHARE 20 /* nodes that register take at most so small a part of the time */
 
 struct asking {
     const struct ctld *ctld;
@@ -215,3 +218,25 @@ uint64_t membership_follow(struct ctld *ctld)
     tx_free(tx);
     return ctld->applied_lsn;
 }
+
+/* What waits for a tick, because there was too much of it. */
+static void follow_late(struct ctld *ctld, int64_t now_us)
+{
+    int64_t began = now_mono_us();
+
+    (void)now_us;
+    if (!ctld->members_stale || !membership_follow(ctld))
+        return;
+    ctld->members_stale = false;
+    ctld->members_next_mono_us = now_mono_us() + (now_mono_us() - began) * FOLLOW_SHARE;
+}
+
+void membership_follow_soon(struct ctld *ctld)
+{
+    ctld->members_stale = true;
+    if (now_mono_us() >= ctld->members_next_mono_us)
+        follow_late(ctld, 0);
+}
+
+const struct ctld_service membership_service = { .name = "membership",
+                                                 .tick_writing = follow_late };

@@ -17,3 +17,6 @@ void membership_patch(const struct ctld *ctld, Pst__Transaction *tx, const struc
 /* The same as a transaction of its own.  Gives its lsn, the last applied one when nothing changed,
  * 0 when the disk is full: the next call does it then. */
 uint64_t membership_follow(struct ctld *ctld);
+/* A node came or changed by itself: the same now, or, when many do so and it takes long, at the
+ * next tick. */
+void membership_follow_soon(struct ctld *ctld);

@@ -37,6 +37,10 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
         noderecord_fill(&want, cn, conf_str(ctld->conf, CONF_GRES_TYPES));
         if (n && noderecord_is_dynamic(n->rec)) /* the file names it now */
             SET(&want, state_flags, n->rec->state_flags & ~NODE_FLAG_BIT(DYNAMIC_NORM));
+        if (n && n->rec->state_flags & NODE_FLAG_BIT(DYNAMIC_FUTURE)) {
+            (void)pb_set_str(&want.hostname, n->rec->hostname); /* its slurmd said where it is */
+            (void)pb_set_str(&want.addr, n->rec->addr);         /* -ENOMEM: the file's, then */
+        }
         if (!n) {
             Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 

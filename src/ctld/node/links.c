@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "ctld/node/dynreg.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/step/async.h"
 #include "ctld/core/effects.h"
@@ -30,6 +31,8 @@
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/view.h"
+#include "model/words/nodespec.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "fields.h"
 
@@ -37,30 +40,6 @@
 #define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
 
 /* ---- registration ---------------------------------------------------------------------------- */
-
-/* Sentence why the hardware is not what the configuration promises, or NULL. */
-static const char *too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
-                             size_t size)
-{
-    if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
-        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
-                       (unsigned long long)have->real_memory_mib,
-                       (unsigned long long)want->real_memory_mib);
-        return buf;
-    }
-    if (have->has_sockets && have->has_cores_per_socket && have->has_threads_per_core &&
-        have->sockets * have->cores_per_socket * have->threads_per_core <
-            want->sockets * want->cores_per_socket * want->threads_per_core) {
-        (void)snprintf(buf, size, "Low socket*core*thread count%s",
-                       have->has_cpus && have->cpus < want->cpus ? ", Low CPUs" : "");
-        return buf;
-    }
-    if (have->has_cpus && have->cpus < want->cpus) {
-        (void)snprintf(buf, size, "Low CPUs");
-        return buf;
-    }
-    return NULL;
-}
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 
@@ -147,7 +126,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_REGISTER, old->node_id);
     uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
     char buf[160];
-    const char *low = reg->gres_problem ? reg->gres_problem : too_small(reg, old, buf, sizeof(buf));
+    const char *low =
+        reg->gres_problem ? reg->gres_problem : nodespec_too_small(reg, old, buf, sizeof(buf));
     bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);
@@ -383,6 +363,8 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
     long pos = alloc_position(r->alloc, n->rec->node_id);
     bool batch_here = het_runs_script(r) && pos == 0;
 
+    if (job_is_external(r))
+        return; /* the node has no part in it */
     if (job_is_ended(r)) {
         if (cleaning_awaits(ctld, j, (size_t)pos))
             launch_terminate(ctld, j, n, (size_t)pos, ctld->applied_lsn, NULL);
@@ -448,20 +430,44 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
     (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
 }
 
+/* The node that registers; NULL: refused, and answered. */
+static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
+                                     const Pst__NodeRegister *reg)
+{
+    const struct node *before = node_of_conn(ctld, cmd->conn);
+    char text[DYNREG_TEXT] = "";
+    int code = ESLURM_INVALID_NODE_NAME;
+    struct node *n = NULL;
+
+    if (before && reg->node && reg->node->name && strcmp(before->rec->name, reg->node->name) != 0)
+        n = cluster_node_named(ctld->cluster, reg->node->name); /* refused by the caller */
+    else if (reg->node_line)
+        n = dynreg_node(ctld, reg, conn_peer(cmd->conn)->addr, &code, text);
+    else if (reg->node && reg->node->name)
+        n = cluster_node_named(ctld->cluster, reg->node->name);
+    if (n && noderecord_is_external(n->rec)) {
+        (void)snprintf(text, sizeof(text), "this node is external: no slurmd runs for it");
+        n = NULL;
+    }
+    if (!n) {
+        log_verbose("a registration from %s is refused: %s", conn_peer(cmd->conn)->addr,
+                    text[0] ? text : slurm_err_text(code));
+        core_error(ctld, cmd, code, text[0] ? text : NULL);
+    }
+    return n;
+}
+
 static void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
-    struct node *n =
-        reg->node && reg->node->name ? cluster_node_named(ctld->cluster, reg->node->name) : NULL;
     const struct node *before = node_of_conn(ctld, cmd->conn);
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
+    struct node *n = registering_node(ctld, cmd, reg);
     bool rebooted;
     uint64_t lsn;
 
-    if (!n) {
-        core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
-        return;
-    }
+    if (!n)
+        return;                  /* answered */
     if (before && before != n) { /* its name is what its reports count for */
         log_error("node %s: its connection from %s calls itself %s, and is refused",
                   before->rec->name, conn_peer(cmd->conn)->addr, n->rec->name);
@@ -471,6 +477,8 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     rebooted =
         n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
     node_link_set(ctld, n, cmd->conn);
+    if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)
+        node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */
     if (rebooted)
         nodeloss_end_jobs(ctld, n, "rebooted");
     lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr);

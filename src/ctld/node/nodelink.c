@@ -14,6 +14,7 @@
 struct nodelink {      /* of one node */
     struct conn *conn; /* held; NULL = the node is not connected ... */
     int64_t lost_us;   /* ... since then; 0 = it never was */
+    bool deferred;     /* it is to register again once no job holds it */
 };
 
 struct nodelinks {
@@ -93,6 +94,22 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
     l->lost_us = core_now();
     log_verbose("node %s: connection lost", n->rec->name);
     services_on_node_unlinked(ctld, n);
+}
+
+void node_link_defer(struct ctld *ctld, struct node *n)
+{
+    link_of(ctld, n)->deferred = true;
+}
+
+void node_link_redial(struct ctld *ctld, struct node *n)
+{
+    struct nodelink *l = link_of(ctld, n);
+
+    if (!l->deferred || n->jobs)
+        return;
+    l->deferred = false;
+    if (l->conn)
+        conn_close(l->conn);
 }
 
 struct conn *node_link_take(struct ctld *ctld, struct node *n)

@@ -11,6 +11,9 @@ bool node_is_linked(const struct ctld *ctld, const struct node *n);
 /* Since when the node's connection is gone; 0 = it is there, or never was. */
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* n is to register again once no job holds it; and: close its connection if that is so now. */
+void node_link_defer(struct ctld *ctld, struct node *n);
+void node_link_redial(struct ctld *ctld, struct node *n);
 /* The connection of n, which is held by the caller from now on and speaks for no node; NULL: n is
  * not connected. */
 struct conn *node_link_take(struct ctld *ctld, struct node *n);

@@ -59,6 +59,8 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             reboot_tick(ctld, n, now);
         if (n && n->rec->has_resume_after_us && n->rec->resume_after_us <= now)
             resume_node(ctld, n);
+        if (n && node_is_linked(ctld, n))
+            node_link_redial(ctld, n);
         if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent)
             heard_again(ctld, n);
         if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) ||

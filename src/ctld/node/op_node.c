@@ -62,6 +62,7 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
         if (n->jobs)
             return ESLURM_INVALID_NODE_STATE_TRANSITION;
         *state = PST__NODE_STATE__NODE_FUTURE;
+        *flags &= ~FLAG(DYNAMIC_FUTURE); /* another slurmd may take it */
         return 0;
     case PST__NODE_ACTION__NODE_ACT_NO_RESP: /* until it is heard of */
         *flags |= FLAG(NOT_RESPONDING);

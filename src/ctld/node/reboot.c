@@ -15,6 +15,7 @@
 #include "base/timefmt.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/membership.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "fields.h"
 
@@ -61,7 +62,7 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
     Pst__NodeRecord *set;
 
     if (r->state_flags & (FLAG(REBOOT_ISSUED) | FLAG(REBOOT_REQUESTED)) ||
-        r->state == PST__NODE_STATE__NODE_FUTURE)
+        r->state == PST__NODE_STATE__NODE_FUTURE || noderecord_is_external(r))
         return ESLURM_INVALID_NODE_STATE_TRANSITION;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
     SET(set, state_flags, r->state_flags | FLAG(REBOOT_REQUESTED) | (asap ? FLAG(DRAIN) : 0));

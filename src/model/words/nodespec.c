@@ -2,6 +2,7 @@
 #include "model/words/nodespec.h"
 
 #include <errno.h>
+#include <stdio.h>
 
 #include "base/cleanup.h"
 #include "base/cpuspec.h"
@@ -41,4 +42,27 @@ uint32_t nodespec_effective(const Pst__NodeRecord *n)
     if (nodespec_cpus(n, &kept) < 0 || !kept)
         return n->cpus;
     return n->cpus - bitmap_count(kept);
+}
+
+const char *nodespec_too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
+                               size_t size)
+{
+    if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
+        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
+                       (unsigned long long)have->real_memory_mib,
+                       (unsigned long long)want->real_memory_mib);
+        return buf;
+    }
+    if (have->has_sockets && have->has_cores_per_socket && have->has_threads_per_core &&
+        have->sockets * have->cores_per_socket * have->threads_per_core <
+            want->sockets * want->cores_per_socket * want->threads_per_core) {
+        (void)snprintf(buf, size, "Low socket*core*thread count%s",
+                       have->has_cpus && have->cpus < want->cpus ? ", Low CPUs" : "");
+        return buf;
+    }
+    if (have->has_cpus && have->cpus < want->cpus) {
+        (void)snprintf(buf, size, "Low CPUs");
+        return buf;
+    }
+    return NULL;
 }

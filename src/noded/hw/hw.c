@@ -19,6 +19,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "model/words/nodespec.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/spool.h"
 #include "version.h"
@@ -79,31 +80,75 @@ char *hw_root(const struct conf *conf)
 int hw_gres(const struct noded *d, struct gres_rows **ret)
 {
     _cleanup_free_ char *root = hw_root(d->conf);
+    enum gpus_how how =
+        d->node_line ? gres_how_dynamic(d->conf, d->name) : gres_how(d->conf, d->name);
     struct cpu_map map = { .n = d->node->cpus, .threads = d->node->threads_per_core };
     Pst__Processors p = PST__PROCESSORS__INIT;
     int r;
 
     if (!root)
         return -ENOMEM;
-    if (gres_how(d->conf, d->name) != GPUS_OFF && !hw_configured_only(d) &&
-        fill_processors(&p) == 0)
+    if (how != GPUS_OFF && !hw_configured_only(d) && fill_processors(&p) == 0)
         map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
-    r = gres_rows_new(d->conf, d->node, root, &map, ret);
+    r = gres_rows_new(d->conf, d->node, how, root, &map, ret);
     free(p.os_ids);
     return r;
 }
 
-/* "Gres=gpu:a:2,gpu:b:1", and a line of how that was found. */
-static void print_gpus(const struct gpu_found *found, int n, struct strbuf *gres)
+void hw_put_gpus(const struct gpu_found *found, int n, struct strbuf *gres)
 {
+    size_t begin = gres->len;
+
     for (int i = 0; i < n;) {
         int end = i + 1;
 
         while (end < n && strcmp(found[end].type, found[i].type) == 0)
             end++;
-        strbuf_addf(gres, "%sgpu:%s:%d", gres->len ? "," : "", found[i].type, end - i);
+        strbuf_addf(gres, "%sgpu:%s:%d", gres->len > begin ? "," : "", found[i].type, end - i);
         i = end;
     }
+}
+
+int hw_put_machine(struct strbuf *sb, unsigned what)
+{
+    struct machine m;
+    int r = look_at_machine(&m);
+
+    if (r < 0)
+        return r;
+    if (what & HW_PUT_GEOMETRY)
+        strbuf_addf(sb, " CPUs=%u SocketsPerBoard=%u CoresPerSocket=%u ThreadsPerCore=%u", m.cpus,
+                    m.sockets, m.cores_per_socket, m.threads_per_core);
+    if (what & HW_PUT_MEMORY)
+        strbuf_addf(sb, " RealMemory=%llu", (unsigned long long)m.memory_mib);
+    return 0;
+}
+
+int hw_claim_record(const char *host, Pst__NodeRecord **ret_record)
+{
+    Pst__NodeRecord *rec = malloc(sizeof(*rec));
+    struct machine m;
+    int r = rec ? look_at_machine(&m) : -ENOMEM;
+
+    if (r < 0) {
+        free(rec);
+        return r;
+    }
+    pst__node_record__init(rec);
+    rec->has_sockets = rec->has_cores_per_socket = rec->has_threads_per_core = rec->has_cpus =
+        rec->has_real_memory_mib = true;
+    rec->sockets = m.sockets;
+    rec->cores_per_socket = m.cores_per_socket;
+    rec->threads_per_core = m.threads_per_core;
+    rec->cpus = m.cpus;
+    rec->real_memory_mib = m.memory_mib;
+    r = pb_set_str(&rec->hostname, host);
+    if (r < 0) {
+        pst__node_record__free_unpacked(rec, NULL);
+        return r;
+    }
+    *ret_record = rec;
+    return 0;
 }
 
 int hw_print(const struct conf *conf)
@@ -131,7 +176,7 @@ int hw_print(const struct conf *conf)
         "RealMemory=%llu",
         host, m.cpus, m.sockets, m.cores_per_socket, m.threads_per_core,
         (unsigned long long)m.memory_mib);
-    print_gpus(found, n, &gres);
+    hw_put_gpus(found, n, &gres);
     (void)printf(n ? " Gres=%s\n" : "\n", strbuf_str(&gres));
     if (n)
         (void)printf("Found %s with Autodetect=%s (Substring of gpu name may be used instead)\n",
@@ -222,6 +267,28 @@ static uint64_t tmp_disk_mib(const struct noded *d)
     return (uint64_t)sv.f_blocks * sv.f_frsize >> 20;
 }
 
+/* The controller drains such a node, with the same words. */
+static void say_small(const struct conf_node *n, const struct machine *m)
+{
+    Pst__NodeRecord have = PST__NODE_RECORD__INIT, want = PST__NODE_RECORD__INIT;
+    char buf[160];
+
+    have.has_sockets = have.has_cores_per_socket = have.has_threads_per_core = have.has_cpus =
+        have.has_real_memory_mib = true;
+    have.sockets = m->sockets;
+    have.cores_per_socket = m->cores_per_socket;
+    have.threads_per_core = m->threads_per_core;
+    have.cpus = m->cpus;
+    have.real_memory_mib = m->memory_mib;
+    want.sockets = n->sockets;
+    want.cores_per_socket = n->cores_per_socket;
+    want.threads_per_core = n->threads_per_core;
+    want.cpus = n->cpus;
+    want.real_memory_mib = n->real_memory_mib;
+    if (nodespec_too_small(&have, &want, buf, sizeof(buf)))
+        log_error("this machine is smaller than node %s is described: %s", n->name, buf);
+}
+
 static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
 {
     const struct conf_node *n = d->node;
@@ -237,6 +304,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
         m.sockets = n->sockets;
     if (d->gres->problem)
         log_error("%s", d->gres->problem);
+    say_small(n, &m);
     rec->has_port = rec->has_boards = rec->has_sockets = rec->has_cores_per_socket = true;
     rec->has_threads_per_core = rec->has_cpus = rec->has_real_memory_mib = rec->has_tmp_disk_mib =
         true;

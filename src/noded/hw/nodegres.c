@@ -296,6 +296,17 @@ enum gpus_how gres_how(const struct conf *conf, const char *node)
     return has_own ? own : global;
 }
 
+enum gpus_how gres_how_dynamic(const struct conf *conf, const char *node)
+{
+    for (size_t i = 0; i < conf_gres_rows(conf); i++) {
+        const struct conf_gres *c = conf_gres_row(conf, i);
+
+        if (row_applies(c, node) && (c->autodetect || (c->name && strcmp(c->name, "gpu") == 0)))
+            return gres_how(conf, node);
+    }
+    return GPUS_FULL;
+}
+
 static int add_conf_rows(struct gres_rows *g, const struct conf *conf, const char *node, bool gpus)
 {
     struct gres_row *row;
@@ -375,12 +386,11 @@ static int compare_configured(struct gres_rows *g, const char *configured)
     return 0;
 }
 
-int gres_rows_new(const struct conf *conf, const struct conf_node *node, const char *root,
-                  const struct cpu_map *map, struct gres_rows **ret)
+int gres_rows_new(const struct conf *conf, const struct conf_node *node, enum gpus_how how,
+                  const char *root, const struct cpu_map *map, struct gres_rows **ret)
 {
     struct gres_rows *g = calloc(1, sizeof(*g));
     _cleanup_free_ struct gpu_found *found = NULL;
-    enum gpus_how how = gres_how(conf, node->name);
     int n, r = g ? 0 : -ENOMEM;
 
     if (r == 0 && how != GPUS_OFF) {

@@ -35,8 +35,8 @@ struct cpu_map {
 };
 
 /* root: where /proc, /sys and /dev are.  -ENOMEM. */
-int gres_rows_new(const struct conf *conf, const struct conf_node *node, const char *root,
-                  const struct cpu_map *map, struct gres_rows **ret);
+int gres_rows_new(const struct conf *conf, const struct conf_node *node, enum gpus_how how,
+                  const char *root, const struct cpu_map *map, struct gres_rows **ret);
 struct gres_rows *gres_rows_free(struct gres_rows *g);
 
 /* As the node registers it; configured: the node's Gres=, for a node without rows.  -ENOMEM. */
@@ -50,4 +50,7 @@ typedef void gres_file_fn(void *ctx, const char *name, uint32_t index, const cha
 void gres_files(const struct gres_rows *rows, gres_file_fn *fn, void *ctx);
 /* How AutoDetect looks for GPUs of the node. */
 enum gpus_how gres_how(const struct conf *conf, const char *node);
+/* The same of a node that describes itself: where gres.conf says nothing of its GPUs, every way is
+ * tried. */
+enum gpus_how gres_how_dynamic(const struct conf *conf, const char *node);
 void gres_print(FILE *f, const struct gres_rows *rows); /* slurmd -G */

@@ -43,6 +43,7 @@ struct reporter {
     struct report_events queue;
     struct flight *flights;
     char *drain_reason; /* until acknowledged */
+    char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
     uint64_t heartbeat_s;
     int64_t told_us; /* of the monotonic clock: the last heartbeat */
@@ -298,6 +299,7 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
     for (size_t i = 0; i < c->ended.n; i++)
         report_build_add(r->d, &b, &c->ended.items[i]);
     msg.node = r->d->hardware;
+    msg.node_line = r->d->node_line;
     msg.running = b.launched;
     msg.n_running = b.msg.n_launched;
     msg.jobs = b.clean;
@@ -378,8 +380,12 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
 
     if (frame && FRAME_UNPACK(error, frame, &e, NULL) == 0 && e->text)
         text = e->text;
-    log_error("the controller refused %s: %s", f->registration ? "our registration" : "a report",
-              text);
+    if (!f->registration)
+        log_error("the controller refused a report: %s", text);
+    else if (!r->refused || strcmp(r->refused, text) != 0) /* it is tried again and again */
+        log_error("the controller refused our registration: %s", text);
+    if (f->registration)
+        (void)pb_set_str(&r->refused, text); /* -ENOMEM: logged again */
     if (e)
         pst__error__free_unpacked(e, NULL);
     for (size_t i = 0; i < f->events.n && !f->registration; i++)
@@ -412,6 +418,7 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     if (!r->registered)
         log_info("registered with the controller as %s", r->d->name);
     r->registered = true;
+    (void)pb_set_str(&r->refused, NULL); /* cannot fail: it frees */
     r->d->on->registered(r->d);
     (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */
     (void)send_share(r, 0, true); /* load and memory at once; the beat repeats it */
@@ -532,6 +539,7 @@ struct reporter *report_free(struct reporter *r)
         forget_all(r);
         free(r->queue.items);
         free(r->drain_reason);
+        free(r->refused);
         free(r);
     }
     return NULL;

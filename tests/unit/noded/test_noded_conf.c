@@ -15,6 +15,8 @@
 #include "base/cleanup.h"
 #include "noded/noded.h"
 #include "noded/hw/gatherconf.h"
+#include "noded/hw/selfline.h"
+#include "noded/link/claim.h"
 
 static void test_intervals(void **state)
 {
@@ -148,9 +150,76 @@ static int clean(void **state)
     return strchr(root, 'X') ? 0 : nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
+/* ---- a node that describes itself ------------------------------------------------------------ */
+
+static struct conf *plain_conf(void)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h\nNodeName=n1\n"
+                               "PartitionName=p Nodes=ALL\n";
+    struct conf_text file = { "slurm.conf", text, sizeof(text) - 1 };
+    struct conf *c = NULL;
+    struct err err = { .text = "" };
+
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, &err), 0);
+    return c;
+}
+
+static void test_selfline(void **state)
+{
+    struct conf *conf = plain_conf();
+    struct err err = { .text = "" };
+    char *line = NULL;
+
+    (void)state;
+    assert_int_equal(
+        selfline_make(conf, "z1", "host", "CPUs=2 RealMemory=100 Feature=a,b", &line, &err), 0);
+    assert_string_equal(line, "NodeName=z1 NodeHostname=host CPUs=2 RealMemory=100 Feature=a,b");
+    free(line);
+    /* of the machine what is not given, and nothing of what is */
+    assert_int_equal(selfline_make(conf, "z1", "host", "realmemory=100", &line, &err), 0);
+    assert_non_null(strstr(line, " CPUs="));
+    assert_non_null(strstr(line, " ThreadsPerCore="));
+    assert_null(strstr(line, " RealMemory="));
+    free(line);
+    assert_int_equal(selfline_make(conf, "z1", "h", "NodeHostname=x ThreadsPerCore=1", &line, &err),
+                     0);
+    assert_null(strstr(line, " CPUs="));
+    assert_null(strstr(line, "NodeHostname=h "));
+    assert_non_null(strstr(line, " RealMemory="));
+    free(line);
+    assert_int_equal(selfline_make(conf, "z1", "h", "NodeName=n1", &line, &err), -EINVAL);
+    assert_int_equal(selfline_make(conf, "z1", "h", "State=DOWN", &line, &err), -EINVAL);
+    assert_int_equal(selfline_make(conf, "z1", "h", "Feature=a\nx=1", &line, &err), -EINVAL);
+    assert_int_equal(selfline_check_static("Topology=t:b1", &err), 0);
+    assert_int_equal(selfline_check_static("Topology=t:b1 CPUs=2", &err), -EINVAL);
+    assert_int_equal(selfline_check_static("CPUs=2", &err), -EINVAL);
+    assert_int_equal(selfline_check_static("", &err), -EINVAL);
+    conf_free(conf);
+}
+
+/* No controller answers: a sentence, after MessageTimeout. */
+static void test_claim_unheard(void **state)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h(127.0.0.1)\nSlurmctldPort=1\n"
+                               "MessageTimeout=1\nNodeName=n1\nPartitionName=p Nodes=ALL\n";
+    struct conf_text file = { "slurm.conf", text, sizeof(text) - 1 };
+    struct conf *c = NULL;
+    struct err err = { .text = "" };
+    struct claimed got = { 0 };
+
+    (void)state;
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, &err), 0);
+    assert_true(claim_node(c, "host", NULL, &got, &err) < 0);
+    assert_non_null(strstr(err.text, "-F: no node can be had"));
+    assert_null(got.name);
+    conf_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_intervals),
+                                        cmocka_unit_test(test_selfline),
+                                        cmocka_unit_test(test_claim_unheard),
                                         cmocka_unit_test(test_gpus),
                                         cmocka_unit_test(test_detection_words) };
 

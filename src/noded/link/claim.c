@@ -1,0 +1,87 @@
+/* claim.c - slurmd -F: which node of state FUTURE is this?  See claim.h. */
+#include "noded/link/claim.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/timefmt.h"
+#include "noded/hw/hw.h"
+#include "wire/client.h"
+#include "wire/ops.h"
+
+#define RETRY_US 500000
+
+/* One question to one controller. */
+static int ask_controller(const struct client_target *target, const struct conf *conf,
+                          const Pst__NodeClaimRequest *req, struct claimed *ret, struct err *err)
+{
+    struct client *c = NULL;
+    ProtobufCMessage *reply = NULL;
+    const char *text = NULL;
+    int r = client_connect(target, conf_slurm_uid(conf), &c, err);
+
+    if (r < 0)
+        return r;
+    r = client_call(c, OP_NODE_CLAIM, &req->base, &reply);
+    if (r == -EREMOTEIO) {
+        (void)client_error(c, &text); /* the text says it */
+        err_set(err, r, "%s", text ? text : "the controller refuses");
+    } else if (r < 0) {
+        err_set(err, r, "%s", strerror(-r));
+    } else {
+        Pst__NodeClaimReply *got = (Pst__NodeClaimReply *)reply;
+
+        *ret = (struct claimed){ TAKE_PTR(got->name), TAKE_PTR(got->node_line) };
+        protobuf_c_message_free_unpacked(reply, NULL);
+        r = ret->name ? 0 : err_set(err, -EPROTO, "the controller names no node");
+    }
+    client_free(c);
+    return r;
+}
+
+static int ask_any(const struct conf *conf, const Pst__NodeClaimRequest *req, struct claimed *ret,
+                   struct err *err)
+{
+    int r = -ECONNREFUSED;
+    const char *addr;
+
+    for (size_t i = 0; r < 0 && r != -EREMOTEIO && conf_ctld_host(conf, i, &addr); i++) {
+        struct client_target target = {
+            .host = addr,
+            .port = conf_ctld_port(conf),
+            .cluster = conf_str(conf, CONF_CLUSTER_NAME),
+            .key_file = conf_key_file(conf),
+            .use_munge = conf_use_munge(conf),
+            .munge_socket = conf_munge_socket(conf),
+            .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000,
+            .program = "slurmd",
+        };
+
+        err->text[0] = '\0';
+        r = ask_controller(&target, conf, req, ret, err);
+    }
+    return r;
+}
+
+int claim_node(const struct conf *conf, const char *host, const char *feature, struct claimed *ret,
+               struct err *err)
+{
+    Pst__NodeClaimRequest req = PST__NODE_CLAIM_REQUEST__INIT;
+    int64_t until = now_mono_us() + (int64_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
+    int r = hw_claim_record(host, &req.node);
+
+    if (r < 0)
+        return err_set(err, r, "cannot read the machine's topology");
+    req.feature = (char *)(uintptr_t)feature; /* only read */
+    while ((r = ask_any(conf, &req, ret, err)) < 0 && r != -EREMOTEIO && now_mono_us() < until)
+        (void)usleep(RETRY_US); /* the controller may be about to start */
+    pst__node_record__free_unpacked(req.node, NULL);
+    if (r < 0)
+        err_prefix(err, "-F: no node can be had");
+    return r;
+}
