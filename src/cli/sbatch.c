@@ -61,6 +61,13 @@ static void load_script(struct sbatch *s)
     struct err err = { .text = "" };
     int status;
 
+    if (jobopts_has(&s->opts, JO_EXTERNAL)) {
+        if (wrap)
+            cli_die(CLI_EXIT_FAILED, "--wrap option not permitted with --external option");
+        if (s->first < s->argc)
+            cli_die(CLI_EXIT_FAILED, "Script arguments not permitted with --external option");
+        return;
+    }
     if (wrap) {
         if (s->first < s->argc)
             cli_die(CLI_EXIT_FAILED, "Script arguments not permitted with --wrap option");
@@ -118,7 +125,7 @@ static void collect_options(struct sbatch *s)
     submit_gres_help(&s->cli, &s->het.list[0]);
     take_wrap(s);
     load_script(s);
-    status = script_options(&s->script, s->script_name, &s->het);
+    status = s->script.text ? script_options(&s->script, s->script_name, &s->het) : 0;
     for (size_t k = 0; k < s->het.n; k++)
         clifilter_defaults(&s->cli, &s->het.list[k]);
     if (status == 0)
@@ -132,10 +139,12 @@ static void collect_options(struct sbatch *s)
     show_options(s);
 }
 
-static const char *default_name(const struct sbatch *s)
+static const char *default_name(const struct sbatch *s, const struct jobopts *jo)
 {
     const char *slash;
 
+    if (jobopts_has(jo, JO_EXTERNAL))
+        return "external";
     if (jobopts_has(&s->opts, JO_WRAP))
         return "wrap";
     if (!s->script_name)
@@ -202,10 +211,10 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
 static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord *job)
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
-    job->batch = job->has_batch = true;
+    job->batch = job->has_batch = !jobopts_has(jo, JO_EXTERNAL);
     plugins_fill_job(job);
     if (!job->name) {
-        check_mem_or_die(pb_set_str(&job->name, default_name(s)));
+        check_mem_or_die(pb_set_str(&job->name, default_name(s, jo)));
         safetext_clean(job->name); /* a file's name may be anything */
     }
     if (s->script.path)
@@ -230,11 +239,13 @@ static void build_request(struct sbatch *s, Pst__SubmitRequest *req, Pst__JobRec
     build_job(s, &s->opts, job);
     build_components(s, req);
     req->job = job;
+    if (s->script.text) {
+        req->has_script = true;
+        build_environment(s, &req->environment);
+        req->has_environment = true;
+    }
     req->script.data = (uint8_t *)s->script.text;
     req->script.len = s->script.len;
-    req->has_script = true;
-    build_environment(s, &req->environment);
-    req->has_environment = true;
     req->hold = req->has_hold = jobopts_has(&s->opts, JO_HOLD);
     req->test_only = req->has_test_only = jobopts_has(&s->opts, JO_TEST_ONLY);
     req->array = (char *)jobopts_get(&s->opts, JO_ARRAY);

@@ -55,6 +55,7 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
         { j->use_min_nodes, "PREFER_MINIMUM_NODE_COUNT" },
         { wordlist_has_nocase(j->gres_flags, "disable-binding"), "GRES_BINDING_DISABLED" },
         { j->cron_spec, "CRON_JOB" },
+        { j->external, "EXTERNAL_JOB" },
         { j->stepmgr, "STEPMGR_ENABLED" },
         { j->expedited, "EXPEDITED_REQUEUE" },
     };

@@ -106,7 +106,7 @@ static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
     for (size_t i = 0; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
 
-        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN)
+        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN && !job_is_external(j->rec))
             bitmap_set(c->nodes, (uint32_t)i);
     }
     return c;
@@ -126,7 +126,7 @@ static bool script_is_first(struct ctld *ctld, struct job *j)
 static void terminate_on(struct ctld *ctld, struct job *j, size_t from, size_t to, uint64_t lsn,
                          const char *text)
 {
-    for (size_t i = from; i < to; i++) {
+    for (size_t i = from; i < to && !job_is_external(j->rec); i++) {
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
 
         if (n)

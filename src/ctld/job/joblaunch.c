@@ -117,7 +117,7 @@ static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_
 
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    if (launch_prepares(ctld))
+    if (launch_prepares(ctld) && !job_is_external(j->rec))
         prepare_others(ctld, j, lsn, 0);
 }
 
@@ -185,6 +185,8 @@ void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__Si
 {
     Pst__SignalSteps msg = *sig;
 
+    if (job_is_external(j->rec))
+        return; /* nothing of it is here */
     SET(&msg, job_id, j->rec->job_id);
     SET(&msg, run_id, j->rec->db_id);
     for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {

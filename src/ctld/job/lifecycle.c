@@ -176,7 +176,9 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
 {
     bool holds = job_holds_resources(j->rec);
     bool epilog = holds && hooks_epilog_wanted(ctld);
-    bool clean = !holds || (end->nodes_clean && j->rec->alloc->n_node_ids == 1 && !epilog);
+    bool at_once = job_is_external(j->rec) || /* no node has anything of it */
+                   (end->nodes_clean && holds && j->rec->alloc->n_node_ids == 1);
+    bool clean = !holds || (at_once && !epilog);
     Pst__Transaction *tx = tx_new(core_now());
     uint32_t id = j->rec->job_id;
     bool leader = het_is_leader(j->rec);

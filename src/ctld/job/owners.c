@@ -79,9 +79,10 @@ static bool ends_with_client(const Pst__JobRecord *r)
     return r->has_kill_on_client_loss && r->kill_on_client_loss;
 }
 
+/* Nobody waits for it to start. */
 static bool is_batch(const Pst__JobRecord *r)
 {
-    return r->has_batch && r->batch;
+    return (r->has_batch && r->batch) || job_is_external(r);
 }
 
 void owners_recover(struct ctld *ctld, const struct job *j)

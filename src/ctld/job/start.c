@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/must.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
@@ -49,8 +50,9 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
 
-        if (!n || !node_is_linked(ctld, n) || n->rec->state != PST__NODE_STATE__NODE_IDLE ||
-            !feed_node_usable(n->rec))
+        if (!n || !(node_is_linked(ctld, n) || noderecord_is_external(n->rec)) ||
+            (noderecord_is_external(n->rec) && !job_is_external(j->rec)) ||
+            n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
             return false;
     }
     return d->alloc.nnodes > 0 && keeps_reservations(ctld, j, d);

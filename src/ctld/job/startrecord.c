@@ -49,7 +49,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
 {
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, partition);
-    bool prolog = hooks_prolog_wanted(ctld), nodes = prologs_wanted(ctld);
+    bool prolog = hooks_prolog_wanted(ctld);
+    bool nodes = prologs_wanted(ctld) && !job_is_external(old);
 
     SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags,
@@ -248,7 +249,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
     if (het_runs_script(j->rec))
         put_batch_step(ctld, tx, j->rec, st.id, db_id, alloc, now);
-    if (launch_contains(ctld))
+    if (launch_contains(ctld) && !job_is_external(j->rec))
         put_extern_step(tx, j->rec, st.id, db_id, alloc, now);
     return st;
 }

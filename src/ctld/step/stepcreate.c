@@ -62,6 +62,8 @@ static int layout_part(struct ctld *ctld, struct step_part *p)
 
     if (!p->job)
         return ESLURM_INVALID_JOB_ID;
+    if (job_is_external(p->job->rec))
+        return ESLURM_NOT_SUPPORTED;
     if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
     r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist, p->err);

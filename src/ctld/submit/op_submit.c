@@ -176,11 +176,20 @@ static bool check_component(struct submission *s, const struct submission *first
     return submission_check(s);
 }
 
+/* The script belongs to the first component, which has none when it is external. */
+static void fail_external(struct submission *s)
+{
+    (void)snprintf(s->text, sizeof(s->text),
+                   "non-external component cannot follow an external hetjob leader");
+    (void)submission_fail(s, ESLURM_INVALID_EXTERNAL_JOB);
+}
+
 /* Every component is checked as a job of its own; the first that is refused refuses all. */
 static void submit_het(struct submission *first, Pst__SubmitRequest *req)
 {
     uint32_t n = (uint32_t)req->n_components + 1;
     struct submission *list = calloc(n, sizeof(*list)), *bad = NULL;
+    bool leads_external = false;
 
     if (!list || n > HET_COMPONENTS_MAX || (req->has_test_only && req->test_only)) {
         core_error(first->ctld, first->cmd, ESLURM_NOT_SUPPORTED,
@@ -201,10 +210,13 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
             list[k].hold = c->has_hold && c->hold;
         } else {
             first->rec = NULL;
+            leads_external = list[k].rec && job_is_external(list[k].rec);
         }
         if (!list[k].rec)
             (void)submission_fail(&list[k], EPST_BAD_REQUEST);
-        if (!list[k].rec || !check_component(&list[k], &list[0])) {
+        else if (k && leads_external && !job_is_external(list[k].rec))
+            fail_external(&list[k]);
+        if (!list[k].rec || list[k].code || !check_component(&list[k], &list[0])) {
             bad = &list[k];
         } else if (k && list[k].messages.len) { /* the first is the one that is answered */
             strbuf_addf(&list[0].messages, "%s%s", list[0].messages.len ? "\n" : "",

@@ -108,6 +108,21 @@ static bool check_bytes(struct submission *s)
     return submission_fail(s, ESLURM_MAX_JOB_COUNT);
 }
 
+/* Nothing of an external job runs here: a script makes no sense, an environment is not kept.  Of a
+ * heterogeneous job the script is the leader's. */
+static bool settle_external(struct submission *s)
+{
+    if (!s->het_offset && s->req->has_script && s->req->script.len)
+        return submission_fail(s, ESLURM_INVALID_EXTERNAL_JOB);
+    if (s->req->array && *s->req->array)
+        return submission_fail(s, ESLURM_INVALID_ARRAY);
+    SET(s->rec, batch, false);
+    s->rec->has_batch = false;
+    if (!s->het_offset)
+        s->req->has_environment = false;
+    return true;
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
@@ -122,6 +137,8 @@ static bool check_sizes(struct submission *s)
     settle_placement(s);
     if (s->hold)
         SET(s->rec, held_by_user, true);
+    if (job_is_external(r) && !settle_external(s))
+        return false;
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
         return submission_fail(s, ESLURM_JOB_SCRIPT_MISSING);
     if (r->has_batch && r->batch && !r->work_dir) {

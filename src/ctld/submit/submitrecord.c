@@ -70,7 +70,7 @@ static void put_contents(struct submission *s, Pst__Transaction *tx)
         put_blob(s->ctld, tx, &c->script, s->req->script.data, s->req->script.len);
         tx_digest(&c->script, &r->has_script_digest, &r->script_digest);
     }
-    if (c->env.len) {
+    if (c->env.len && !job_is_external(r)) {
         put_blob(s->ctld, tx, &c->env_name, c->env.buf, c->env.len);
         tx_digest(&c->env_name, &r->has_env_digest, &r->env_digest);
     }
@@ -119,7 +119,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     if (r->array_tasks)
         SET(r, array_job_id, job_id);
     if (!r->name)
-        r->name = tx_strdup("sbatch");
+        r->name = tx_strdup(job_is_external(r) ? "external" : "sbatch");
 }
 
 /* Record, blobs and id of one component, or of a job that is none. */

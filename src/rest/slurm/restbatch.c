@@ -114,10 +114,6 @@ static int send_job(struct batch *b, struct client *c, size_t i)
 
     restjob_init(&job);
     (void)snprintf(place, sizeof(place), "#/jobs/%zu", i); /* fits */
-    if (!script || !script[0]) {
-        fail_item(item, ESLURM_REST_INVALID_QUERY, NULL, "A job needs a \"script\"");
-        return 0;
-    }
     restidem_number(&b->idem, i, &key);
     /* the digest is of what the caller sent: before the job is read */
     if (!restidem_fill(b->call, &key, "jobs/submit", desc, &req) ||
@@ -125,10 +121,15 @@ static int send_job(struct batch *b, struct client *c, size_t i)
         take_fault(b, item);
         return 0;
     }
+    if ((!script || !script[0]) && !job.job.external) {
+        fail_item(item, ESLURM_REST_INVALID_QUERY, NULL, "A job needs a \"script\"");
+        return 0;
+    }
     restjob_fill(&job, &req);
-    req.has_script = true;
-    req.script =
-        (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
+    req.has_script = script != NULL;
+    if (script)
+        req.script =
+            (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
     return send_request(b, c, item, &req);
 }
 

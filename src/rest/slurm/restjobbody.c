@@ -541,6 +541,7 @@ static bool read_flags(struct reading *rd)
         { "PREFER_MINIMUM_NODE_COUNT", JO_USE_MIN_NODES, "" },
         { "GRES_BINDING_ENFORCED", JO_GRES_FLAGS, "enforce-binding" },
         { "GRES_BINDING_DISABLED", JO_GRES_FLAGS, "disable-binding" },
+        { "EXTERNAL_JOB", JO_EXTERNAL, "" },
         { "STEPMGR_ENABLED", JO_STEPMGR, "" },
         { "EXPEDITED_REQUEUE", JO_REQUEUE, "expedite" },
     };
@@ -565,6 +566,20 @@ static bool read_flags(struct reading *rd)
 
 /* ---- beside the options ---------------------------------------------------------------------- */
 
+/* Nothing of such a job runs anywhere. */
+static bool is_external(const struct reading *rd)
+{
+    json_t *flag;
+    size_t i;
+
+    json_array_foreach(field_of(rd, "flags"), i, flag)
+    {
+        if (json_is_string(flag) && strcmp(json_string_value(flag), "EXTERNAL_JOB") == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool read_environment(struct reading *rd)
 {
     const json_t *list = field_of(rd, "environment");
@@ -582,6 +597,8 @@ static bool read_environment(struct reading *rd)
         }
         strbuf_addn(&sb, json_string_value(item), json_string_length(item) + 1);
     }
+    if (!sb.len && is_external(rd))
+        return true;
     if (!sb.len) {
         rest_error(rd->call, ESLURM_ENVIRONMENT_MISSING, "slurm_submit_batch_job()",
                    "Batch job submission failed");
@@ -656,6 +673,8 @@ static bool read_directory(struct reading *rd)
 {
     const char *dir = rest_text(rd->desc, "current_working_directory");
 
+    if ((!dir || !dir[0]) && is_external(rd))
+        return true;
     if (!dir || !dir[0]) {
         rest_error(rd->call, ESLURM_MISSING_WORK_DIR, "slurm_submit_batch_job()",
                    "Batch job submission failed");

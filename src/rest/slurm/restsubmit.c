@@ -113,6 +113,12 @@ static const char *find_script(const struct rest_call *call)
     return script && script[0] ? script : NULL;
 }
 
+/* Does the first job, whose the script is, claim resources for somebody else? */
+static bool is_external(const struct submission *s)
+{
+    return s->n && s->jobs[0].job.has_external && s->jobs[0].job.external;
+}
+
 static void post_submit(struct rest_call *call)
 {
     _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
@@ -123,20 +129,21 @@ static void post_submit(struct rest_call *call)
         rest_error(call, EPST_BUSY, "_job_post", "out of memory");
         return;
     }
-    if (!script) {
+    if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "jobs", s))
+        return;
+    if (!script && !is_external(s)) {
         rest_error(call, ESLURM_REST_INVALID_QUERY, "_job_post",
                    "Populated \"script\" field is required for job submission");
         return;
     }
-    if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "jobs", s))
-        return;
     fill_request(s, &req);
     if (!restidem_fill(call, &s->idem, call->row->path, call->body, &req))
         return;
-    req.has_script = true;
-    req.script =
-        (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
-    send_request(call, &req, "slurm_submit_batch_job()", true);
+    req.has_script = script != NULL;
+    if (script)
+        req.script =
+            (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
+    send_request(call, &req, "slurm_submit_batch_job()", !is_external(s));
 }
 
 /* An allocation without a script, which is not waited for. */
