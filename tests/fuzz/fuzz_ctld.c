@@ -135,13 +135,14 @@ static void write_conf(unsigned which)
         "SlurmctldPidFile=%s/pid\nAccountingStorageType=accounting_storage/"
         "none\nGresTypes=gpu,shard\n"
         "Licenses=lic:3,other:1\nSelectType=select/cons_tres\nSelectTypeParameters=CR_Core_Memory\n"
-        "ProctrackType=proctrack/linuxproc\nMinJobAge=60\nSlurmctldDebug=quiet\nReturnToService=1\n"
+        "ProctrackType=proctrack/linuxproc\nMinJobAge=60\nMaxNodeCount=8\nSlurmctldDebug=quiet\nReturnToService=1\n"
         "HealthCheckProgram=/bin/true\nHealthCheckInterval=300\nRebootProgram=/bin/true\n%s"
         "NodeName=n[0-2] CPUs=4 Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 RealMemory=4000 "
         "Gres=gpu:a100:2,shard:4 Feature=fast\n"
         "NodeName=n3 CPUs=8 Sockets=2 CoresPerSocket=2 ThreadsPerCore=2 RealMemory=8000 "
         "Feature=big\n"
         "PartitionName=p Nodes=n[0-3] Default=YES PriorityTier=1\n"
+        "NodeSet=x Feature=x\nPartitionName=all Nodes=ALL,-x\n"
         "PartitionName=q Nodes=n[0,3] PriorityTier=2 OverSubscribe=FORCE:2 MaxTime=60\n",
         dir, dir, confs[which % ARRAY_SIZE(confs)]);
     assert(fclose(f) == 0);

@@ -86,6 +86,14 @@ static const char *not_its_own(const struct node *n)
     return NULL;
 }
 
+/* A node that is not there, and was there since this cluster began: an operator has deleted it.  The
+ * order to end may have been lost with this controller's predecessor. */
+static bool was_deleted(const struct ctld *ctld, const struct node *n, const Pst__NodeRegister *reg)
+{
+    return !n && reg->node && reg->node->has_registered_us &&
+           reg->node->registered_us > ctld->cluster->rec->created_us;
+}
+
 struct node *dynreg_node(struct ctld *ctld, const Pst__NodeRegister *reg, const char *addr,
                          int *ret_code, char *text)
 {
@@ -100,6 +108,11 @@ struct node *dynreg_node(struct ctld *ctld, const Pst__NodeRegister *reg, const 
     *ret_code = ESLURM_INVALID_NODE_NAME;
     if (why) {
         (void)snprintf(text, DYNREG_TEXT, "%s", why);
+        return NULL;
+    }
+    if (was_deleted(ctld, n, reg)) {
+        *ret_code = ESLURM_INVALID_NODE_STATE;
+        (void)snprintf(text, DYNREG_TEXT, "this node was deleted: start slurmd again to make it");
         return NULL;
     }
     if (n && n->rec->node_line && strcmp(n->rec->node_line, reg->node_line) == 0)

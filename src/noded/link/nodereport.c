@@ -20,6 +20,7 @@
 #include "noded/hw/watts.h"
 #include "noded/link/reportbuild.h"
 #include "stepd/shared/spool.h"
+#include "wire/errors.h"
 #include "wire/server/dialer.h"
 
 #define HEARTBEAT_S 30
@@ -46,7 +47,8 @@ struct reporter {
     char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
     uint64_t heartbeat_s;
-    int64_t told_us; /* of the monotonic clock: the last heartbeat */
+    int64_t told_us;       /* of the monotonic clock: the last heartbeat */
+    int64_t registered_us; /* when the controller last accepted this node; 0: never */
 };
 
 static void queue_event(struct noded *d, struct report_event e)
@@ -299,6 +301,8 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
     for (size_t i = 0; i < c->ended.n; i++)
         report_build_add(r->d, &b, &c->ended.items[i]);
     msg.node = r->d->hardware;
+    msg.node->has_registered_us = r->registered_us > 0;
+    msg.node->registered_us = r->registered_us;
     msg.node_line = r->d->node_line;
     msg.running = b.launched;
     msg.n_running = b.msg.n_launched;
@@ -386,6 +390,10 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
         log_error("the controller refused our registration: %s", text);
     if (f->registration)
         (void)pb_set_str(&r->refused, text); /* -ENOMEM: logged again */
+    if (f->registration && r->d->node_line && e && e->code == ESLURM_INVALID_NODE_STATE) {
+        log_info("ending: the node was deleted; steps go on");
+        r->d->on->stop(r->d);
+    }
     if (e)
         pst__error__free_unpacked(e, NULL);
     for (size_t i = 0; i < f->events.n && !f->registration; i++)
@@ -418,6 +426,7 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     if (!r->registered)
         log_info("registered with the controller as %s", r->d->name);
     r->registered = true;
+    r->registered_us = now_us();
     (void)pb_set_str(&r->refused, NULL); /* cannot fail: it frees */
     r->d->on->registered(r->d);
     (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */

@@ -127,20 +127,19 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->cpus_per_gpu = job->cpus_per_gpu;
     k->tasks_per_gpu = job->tasks_per_gpu;
     k->mem_per_gpu_mib = job->mem_per_gpu_mib;
-    k->flags = (job->exclusive || job->core_spec ? SHAPE_EXCLUSIVE : 0u) |
-               (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
-               (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
-               (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
-               (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) |
-               (resv && resv->magnetic ? SHAPE_DRAWN : 0u) | (job->pack ? SHAPE_PACK : 0u) |
-               (job->gres_bind == SCHED_BIND_ENFORCE ? SHAPE_BIND : 0u) |
-               (job->gres_bind == SCHED_BIND_NONE ? SHAPE_NO_BIND : 0u) |
-               (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
-               (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
-               (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) |
-               (job->expedite ? SHAPE_EXPEDITE : 0u) |
-               (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u) |
-               (job->external ? SHAPE_EXTERNAL : 0u);
+    k->flags =
+        (job->exclusive || job->core_spec ? SHAPE_EXCLUSIVE : 0u) |
+        (job->oversubscribe ? SHAPE_SHARE : 0u) | (job->overcommit ? SHAPE_OVERCOMMIT : 0u) |
+        (job->contiguous ? SHAPE_CONTIGUOUS : 0u) | (job->spread ? SHAPE_SPREAD : 0u) |
+        (job->has_mem_per_node ? SHAPE_MEM_PER_NODE : 0u) |
+        (job->use_min_nodes ? SHAPE_USE_MIN_NODES : 0u) |
+        (resv && resv->magnetic ? SHAPE_DRAWN : 0u) | (job->pack ? SHAPE_PACK : 0u) |
+        (job->gres_bind == SCHED_BIND_ENFORCE ? SHAPE_BIND : 0u) |
+        (job->gres_bind == SCHED_BIND_NONE ? SHAPE_NO_BIND : 0u) |
+        (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
+        (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
+        (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) | (job->expedite ? SHAPE_EXPEDITE : 0u) |
+        (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u) | (job->external ? SHAPE_EXTERNAL : 0u);
     k->segment_size = job->segment_size;
     k->switches = job->switches;
     if (k->segment_size)

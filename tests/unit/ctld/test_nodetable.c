@@ -230,6 +230,30 @@ static void test_describes_itself(void **state)
     assert_int_equal(delete_nodes("z1"), 0);
 }
 
+/* The slurmd of a deleted node registers again: the order to end did not come to it. */
+static void test_deleted_stays_deleted(void **state)
+{
+    struct client *c;
+    char json[256];
+
+    (void)state;
+    assert_int_equal(registers("z1", "NodeName=z1 CPUs=4", &c), 0);
+    client_free(c);
+    assert_int_equal(delete_nodes("z1"), 0);
+    c = connect_as(&d, geteuid());
+    (void)snprintf(json, sizeof(json),
+                   "{'node':{'name':'z1','cpus':4,'boot_id':'b','registered_us':%lld},"
+                   "'node_line':'NodeName=z1 CPUs=4'}",
+                   (long long)now_us());
+    assert_int_equal(ask(&d, c, OP_NODE_REGISTER, json, NULL), ESLURM_INVALID_NODE_STATE);
+    (void)snprintf(json, sizeof(json),
+                   "{'node':{'name':'z1','cpus':4,'boot_id':'b','registered_us':1},"
+                   "'node_line':'NodeName=z1 CPUs=4'}");
+    assert_int_equal(ask(&d, c, OP_NODE_REGISTER, json, NULL), 0); /* of another state */
+    client_free(c);
+    assert_int_equal(delete_nodes("z1"), 0);
+}
+
 static void test_descriptions_refused(void **state)
 {
     static const struct {
@@ -314,6 +338,7 @@ int main(void)
         cmocka_unit_test(test_refused),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_describes_itself),
+        cmocka_unit_test(test_deleted_stays_deleted),
         cmocka_unit_test(test_descriptions_refused),
         cmocka_unit_test(test_future_nodes_are_claimed),
         cmocka_unit_test(test_ids_are_kept_back),
