@@ -163,7 +163,8 @@ class Stage(Cluster):
         """Run it as the user; (stdout, stderr, status), with status 124 when it does not end."""
         options, env = people.as_user(user)
         cwd = people.HOMES.get(user, self.work)
-        process = subprocess.Popen(["bash", "-c", command], cwd=cwd, env={**self.env, **env}, text=True,
+        own = {name: value for name, value in self.env.items() if not name.startswith("PYTEST")}
+        process = subprocess.Popen(["bash", "-c", command], cwd=cwd, env={**own, **env}, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    errors="replace", start_new_session=True, **options)
         try:
