@@ -129,7 +129,8 @@ struct conf_node {
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
     uint32_t core_spec, weight, restricted_cores_per_gpu;
     char *cpu_spec_list, *features, *gres, *reason, *parameters;
-    char *state; /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
+    char *topology; /* NULL: the files alone say where it is */
+    char *state;    /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
     const char *file;
     unsigned line;
 };
@@ -155,7 +156,7 @@ struct conf_part {
     char *allow_groups, *allow_accounts, *allow_qos, *deny_accounts, *deny_qos, *alloc_nodes,
         *alternate;
     char *oversubscribe, *exclusive, *preempt_mode, *qos, *select_type_parameters,
-        *tres_billing_weights, *job_defaults;
+        *tres_billing_weights, *job_defaults, *topology;
     uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
     bool has_over_time_limit;
     const char *file;

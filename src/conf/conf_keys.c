@@ -71,6 +71,10 @@ static const struct conf_keydef oci_rows[] = {
 #define OCI_KEY(...) ROW(__VA_ARGS__)
 #include "conf/conf_keys.def"
 };
+static const struct conf_keydef topo_rows[] = {
+#define TOPO_KEY(...) ROW(__VA_ARGS__)
+#include "conf/conf_keys.def"
+};
 static const struct conf_keydef dbd_rows[] = {
 #define DBD_KEY(...) ROW(__VA_ARGS__)
 #include "conf/conf_keys.def"
@@ -94,6 +98,7 @@ const struct conf_table conf_tables[CONF_TBL_MAX_] = {
     [CONF_TBL_GATHER] = TABLE("acct_gather.conf", gather_rows),
     [CONF_TBL_NAMESPACE] = TABLE("job_container.conf", namespace_rows),
     [CONF_TBL_OCI] = TABLE("oci.conf", oci_rows),
+    [CONF_TBL_TOPO] = TABLE("topology.conf", topo_rows),
     [CONF_TBL_DBD] = TABLE("slurmdbd.conf", dbd_rows),
 };
 
@@ -280,6 +285,8 @@ static const char *why_without(enum conf_table_id table, int key, const char *na
         const char *name, *why;
     } reasons[] = {
         { CONF_PROLOG_FLAGS, "X11", " but Alloc's and Contain's: X11 forwarding is not available" },
+        { CONF_TOPOLOGY_PARAM, "RoutePart", ": nodes dial in, no message needs a route" },
+        { CONF_TOPOLOGY_PARAM, "RouteTree", ": nodes dial in, no message needs a route" },
     };
 
     for (size_t i = 0; table == CONF_TBL_KEY && i < ARRAY_SIZE(reasons); i++)

@@ -58,6 +58,7 @@ enum conf_table_id {
     CONF_TBL_GATHER,
     CONF_TBL_NAMESPACE,
     CONF_TBL_OCI,
+    CONF_TBL_TOPO,
     CONF_TBL_DBD,
     CONF_TBL_MAX_,
 };
@@ -113,6 +114,12 @@ enum conf_oci_key {
 #define OCI_KEY(sym, ...) OK_##sym,
 #include "conf/conf_keys.def"
     OK_MAX_
+};
+
+enum conf_topo_key {
+#define TOPO_KEY(sym, ...) TK_##sym,
+#include "conf/conf_keys.def"
+    TK_MAX_
 };
 
 struct conf_table {

@@ -215,6 +215,7 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
     n->features = pool_text(l, &v[NK_FEATURES]);
     n->gres = pool_text(l, &v[NK_GRES]);
     n->reason = pool_text(l, &v[NK_REASON]);
+    n->topology = pool_text(l, &v[NK_TOPOLOGY]);
     n->parameters = pool_text(l, &v[NK_PARAMETERS]);
     n->state = state_word(l, row, &v[NK_STATE], "UNKNOWN");
     if (n->gres)

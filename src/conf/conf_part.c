@@ -225,6 +225,7 @@ static void set_texts(struct build *b)
     p->preempt_mode = text_but(b, PK_PREEMPT_MODE, NULL);
     p->qos = text_but(b, PK_QOS, "N/A");
     p->select_type_parameters = text_but(b, PK_SELECT_TYPE_PARAMETERS, "NONE");
+    p->topology = text_but(b, PK_TOPOLOGY, NULL);
     p->tres_billing_weights = text_but(b, PK_TRES_BILLING_WEIGHTS, NULL);
     for (char *c = p->preempt_mode; c && *c; c++)
         *c = (char)(*c >= 'a' && *c <= 'z' ? *c - 32 : *c);

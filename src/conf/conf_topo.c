@@ -1,0 +1,298 @@
+/* conf_topo.c - which topologies a configuration has; see conf_topo.h
+ *
+ * The object holds a struct conf of its own, for the texts of the files and the pool. */
+#include "conf/conf_topo_priv.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+    const char *plugin;
+    enum conf_topo_kind kind;
+} plugins[] = {
+    { "topology/flat", CONF_TOPO_FLAT },   { "topology/default", CONF_TOPO_FLAT },
+    { "topology/none", CONF_TOPO_FLAT },   { "topology/tree", CONF_TOPO_TREE },
+    { "topology/block", CONF_TOPO_BLOCK }, { "topology/ring", CONF_TOPO_RING_KIND },
+};
+
+/* ---- building -------------------------------------------------------------------------------- */
+
+void *conf_topo_alloc(struct topo_loader *tl, size_t n, size_t size)
+{
+    size_t bytes;
+    void *p;
+
+    if (__builtin_mul_overflow(n ? n : 1, size, &bytes)) {
+        tl->no_memory = true;
+        return NULL;
+    }
+    p = calloc(1, bytes);
+    if (!p || conf_grow(&tl->out->owned, &tl->out->owned_cap, tl->out->nowned,
+                        sizeof(*tl->out->owned)) < 0) {
+        free(p);
+        tl->no_memory = true;
+        return NULL;
+    }
+    return tl->out->owned[tl->out->nowned++] = p;
+}
+
+char *conf_topo_strdup(struct topo_loader *tl, const char *text)
+{
+    char *copy = conf_pool_strdup(&tl->out->holder->pool, text);
+
+    if (!copy)
+        tl->no_memory = true;
+    return copy;
+}
+
+struct conf_topo *conf_topo_add(struct topo_loader *tl, const char *name, unsigned line)
+{
+    struct conf_topos *out = tl->out;
+    char *copy;
+
+    if (out->n >= CONF_TOPO_MAX) {
+        conf_error(&tl->l, tl->file, line, "more than %u topologies", CONF_TOPO_MAX);
+        return NULL;
+    }
+    copy = conf_topo_strdup(tl, name);
+    if (!copy || conf_grow(&out->items, &out->cap, out->n, sizeof(*out->items)) < 0) {
+        tl->no_memory = true;
+        return NULL;
+    }
+    out->items[out->n] = (struct conf_topo){ .name = copy, .line = line };
+    return &out->items[out->n++];
+}
+
+/* A name can stand in Topology=NAME:UNIT and in a list. */
+static bool is_name(const char *text)
+{
+    size_t len = strnlen(text, CONF_TOPO_NAME + 1);
+
+    if (len == 0 || len > CONF_TOPO_NAME)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if ((unsigned char)text[i] <= ' ' || text[i] == 0x7f || strchr(",:[]{}\"'", text[i]))
+            return false;
+    return true;
+}
+
+struct conf_topo_unit *conf_topo_add_unit(struct topo_loader *tl, struct conf_topo *t,
+                                          const char *name, unsigned line)
+{
+    char *copy;
+
+    if (t->nunits >= CONF_TOPO_UNITS) {
+        conf_error(&tl->l, tl->file, line, "topology %s has more than %u units", t->name,
+                   CONF_TOPO_UNITS);
+        return NULL;
+    }
+    if (!is_name(name))
+        conf_error(&tl->l, tl->file, line,
+                   "\"%.80s\" is no name: it has 1 to %u letters, and none of , : [ ] { } quotes "
+                   "or spaces",
+                   name, CONF_TOPO_NAME);
+    copy = conf_topo_strdup(tl, name);
+    if ((t->nunits & (t->nunits - 1)) == 0) { /* room doubles */
+        size_t cap = t->nunits ? 2 * t->nunits : 1;
+        struct conf_topo_unit *units = conf_topo_alloc(tl, cap, sizeof(*units));
+
+        if (!units)
+            return NULL;
+        if (t->nunits)
+            memcpy(units, t->units, t->nunits * sizeof(*units));
+        t->units = units;
+    }
+    if (!copy)
+        return NULL;
+    t->units[t->nunits] = (struct conf_topo_unit){ .name = copy, .line = line };
+    return &t->units[t->nunits++];
+}
+
+bool conf_topo_nodes(struct topo_loader *tl, const char *list, unsigned line, const char ***ret,
+                     size_t *ret_n)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    struct err err = { .text = "" };
+    const char **names;
+    size_t n;
+    int r = hostlist_parse(list, &hl, &err);
+
+    if (r == -ENOMEM)
+        tl->no_memory = true;
+    else if (r < 0)
+        conf_error(&tl->l, tl->file, line, "Nodes: %.200s", err.text);
+    if (r < 0)
+        return false;
+    n = hostlist_count(hl);
+    if (n > CONF_TOPO_CELLS - tl->cells) {
+        conf_error(&tl->l, tl->file, line, "more than %u nodes are listed in all", CONF_TOPO_CELLS);
+        return false;
+    }
+    tl->cells += n;
+    names = conf_topo_alloc(tl, n, sizeof(*names));
+    for (size_t i = 0; names && i < n; i++) {
+        names[i] = conf_topo_strdup(tl, hostlist_nth(hl, i));
+        if (!names[i])
+            return false;
+    }
+    *ret = names;
+    *ret_n = n;
+    return names != NULL;
+}
+
+/* ---- which file is in force ------------------------------------------------------------------ */
+
+/* conf_load() knows the words. */
+static enum conf_topo_kind kind_of(const struct conf *c)
+{
+    const char *word = conf_str(c, CONF_TOPOLOGY_PLUGIN);
+
+    for (size_t i = 0; i < ARRAY_SIZE(plugins); i++)
+        if (strcasecmp(word, plugins[i].plugin) == 0)
+            return plugins[i].kind;
+    return CONF_TOPO_FLAT;
+}
+
+/* Without topology.yaml: one topology, of the kind that TopologyPlugin names. */
+static int load_plain(struct topo_loader *tl, const char *path)
+{
+    struct conf_topo *t;
+
+    tl->file = path;
+    t = conf_topo_add(tl, "default", 0);
+    if (!t)
+        return -ENOMEM;
+    t->kind = kind_of(tl->conf);
+    return t->kind == CONF_TOPO_FLAT ? 0 : conf_topoline_read(tl, path, t);
+}
+
+static char *beside(const char *dir, const char *name)
+{
+    char *path;
+
+    if (asprintf(&path, "%s%s%s", dir, dir[0] && dir[strlen(dir) - 1] != '/' ? "/" : "", name) < 0)
+        return NULL;
+    return path;
+}
+
+/* The entry that is the cluster's default comes first, the others keep their order. */
+static void put_default_first(struct conf_topos *t)
+{
+    for (size_t i = 1; !t->items[0].is_default && i < t->n; i++) {
+        struct conf_topo first = t->items[i];
+
+        if (!first.is_default)
+            continue;
+        memmove(t->items + 1, t->items, i * sizeof(*t->items));
+        t->items[0] = first;
+    }
+}
+
+static int load_files(struct topo_loader *tl)
+{
+    _cleanup_free_ char *yaml = beside(tl->out->holder->dir, "topology.yaml");
+    _cleanup_free_ char *plain = beside(tl->out->holder->dir, "topology.conf");
+    struct conf_source src;
+    int r;
+
+    if (!yaml || !plain)
+        return -ENOMEM;
+    r = conf_source_optional(&tl->l, yaml, &src);
+    if (r < 0)
+        return r;
+    if (r > 0) {
+        tl->file = src.name;
+        tl->out->yaml = true;
+        r = conf_topoyaml_read(tl, &src);
+    } else if (!tl->l.nerrors) { /* a topology.yaml that cannot be read is noted */
+        r = load_plain(tl, plain);
+    }
+    if (r == 0 && tl->out->n)
+        put_default_first(tl->out);
+    return r;
+}
+
+static int run_load(struct topo_loader *tl, const char *dir, struct conf_topos **ret)
+{
+    _cleanup_(conf_topos_free) struct conf_topos *out = calloc(1, sizeof(*out));
+    int r;
+
+    if (!out)
+        return -ENOMEM;
+    out->holder = calloc(1, sizeof(*out->holder));
+    if (!out->holder)
+        return -ENOMEM;
+    out->holder->dir = strdup(dir);
+    if (!out->holder->dir)
+        return -ENOMEM;
+    tl->out = out;
+    tl->l.c = out->holder;
+    r = load_files(tl);
+    if (tl->no_memory)
+        r = -ENOMEM;
+    if (r == 0 && tl->l.nerrors)
+        r = -EINVAL;
+    if (r < 0)
+        return r == -ENOMEM ? err_nomem(tl->l.err) : r;
+    *ret = TAKE_PTR(out);
+    return 0;
+}
+
+int conf_topos_load(const struct conf *c, struct conf_topos **ret_topos,
+                    struct conf_problems *problems, struct err *err)
+{
+    struct topo_loader tl = { .l = { .problems = problems, .err = err }, .conf = c };
+
+    if (problems)
+        *problems = (struct conf_problems){ 0 };
+    return run_load(&tl, c->dir, ret_topos);
+}
+
+int conf_topos_load_text(const struct conf *c, const struct conf_text *files, size_t n,
+                         struct conf_topos **ret_topos, struct conf_problems *problems,
+                         struct err *err)
+{
+    static const struct conf_text none = { .name = "" };
+    struct topo_loader tl = {
+        .l = { .problems = problems, .err = err, .texts = n ? files : &none, .ntexts = n },
+        .conf = c
+    };
+
+    if (problems)
+        *problems = (struct conf_problems){ 0 };
+    return run_load(&tl, "", ret_topos);
+}
+
+struct conf_topos *conf_topos_free(struct conf_topos *t)
+{
+    int saved = errno;
+
+    if (!t)
+        return NULL;
+    for (size_t i = 0; i < t->nowned; i++)
+        free(t->owned[i]);
+    free(t->owned);
+    free(t->items);
+    conf_free(t->holder);
+    free(t);
+    errno = saved;
+    return NULL;
+}
+
+size_t conf_topos_count(const struct conf_topos *t)
+{
+    return t->n;
+}
+
+const struct conf_topo *conf_topos_nth(const struct conf_topos *t, size_t i)
+{
+    return i < t->n ? &t->items[i] : NULL;
+}
+
+bool conf_topos_yaml(const struct conf_topos *t)
+{
+    return t->yaml;
+}
