@@ -15,7 +15,7 @@ from tap import Tap
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 PREFIX = {"": "CONF_", "NODE_": "NK_", "PART_": "PK_", "NODESET_": "SK_", "DOWN_": "DK_", "POWER_": "WK_", "GRES_": "GK_",
-          "CGROUP_": "CK_", "GATHER_": "GAK_", "NAMESPACE_": "XK_", "OCI_": "OK_", "DBD_": "CONF_DBD_"}
+          "CGROUP_": "CK_", "GATHER_": "GAK_", "NAMESPACE_": "XK_", "OCI_": "OK_", "TOPO_": "TK_", "DBD_": "CONF_DBD_"}
 
 # Table and key: the name that src/conf gives to the value.
 HANDED_OUT = {
@@ -23,7 +23,7 @@ HANDED_OUT = {
         "AUTH_ALT_TYPES": "conf_use_jwt", "JOB_CONTAINER_TYPE": "conf_namespace", "NAMESPACE_TYPE": "conf_namespace",
         "MCS_PARAMETERS": "conf_mcs", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
-        "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid", "DISABLE_ROOT_JOBS": "disable_root_jobs",
+        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid", "DISABLE_ROOT_JOBS": "disable_root_jobs",
     },
     "NODE_": {
         "BOARDS": "boards", "CORE_SPEC_COUNT": "core_spec", "CORES_PER_SOCKET": "cores_per_socket", "CPUS": "cpus",
@@ -31,7 +31,7 @@ HANDED_OUT = {
         "MEM_SPEC_LIMIT": "mem_spec_mib", "NODE_ADDR": "addr", "NODE_HOSTNAME": "hostname", "NODE_NAME": "name",
         "PARAMETERS": "parameters", "PORT": "port", "PROCS": "cpus", "REAL_MEMORY": "real_memory_mib", "REASON": "reason",
         "RESTRICTED_CORES_PER_GPU": "restricted_cores_per_gpu", "SOCKETS": "sockets", "SOCKETS_PER_BOARD": "sockets",
-        "STATE": "state", "THREADS_PER_CORE": "threads_per_core", "TMP_DISK": "tmp_disk_mib", "WEIGHT": "weight",
+        "STATE": "state", "THREADS_PER_CORE": "threads_per_core", "TMP_DISK": "tmp_disk_mib", "TOPOLOGY": "topology", "WEIGHT": "weight",
     },
     "PART_": {
         "ALLOW_ACCOUNTS": "allow_accounts", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
@@ -47,7 +47,7 @@ HANDED_OUT = {
         "PREEMPT_MODE": "preempt_mode", "PRIORITY": "priority_job_factor", "PRIORITY_JOB_FACTOR": "priority_job_factor",
         "PRIORITY_TIER": "priority_tier", "QOS": "qos", "REQ_RESV": "req_resv", "ROOT_ONLY": "root_only",
         "SHARED": "oversubscribe", "STATE": "state",
-        "TRES_BILLING_WEIGHTS": "tres_billing_weights",
+        "TOPOLOGY": "topology", "TRES_BILLING_WEIGHTS": "tres_billing_weights",
     },
     # The lists of nodes of partitions and DownNodes lines, in which the names of node sets are resolved.
     "NODESET_": {"FEATURE": "nodes", "NODES": "nodes", "NODE_SET": "nodes"},
@@ -76,6 +76,10 @@ HANDED_OUT = {
         "MOUNT_SPOOL_DIR": "mount_spool_dir", "RUN_TIME_CREATE": "create", "RUN_TIME_DELETE": "del",
         "RUN_TIME_ENV_EXCLUDE": "runtime_env_exclude", "RUN_TIME_KILL": "kill", "RUN_TIME_QUERY": "query",
         "RUN_TIME_RUN": "run", "RUN_TIME_START": "start",
+    },
+    "TOPO_": {
+        "BLOCK_NAME": "units", "BLOCK_SIZES": "block_sizes", "LINK_SPEED": "link_speed", "NODES": "nodes", "RING_NAME": "units",
+        "SWITCHES": "children", "SWITCH_NAME": "units",
     },
     "DBD_": {
         "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file", "AUTH_TYPE": "conf_dbd_use_munge",

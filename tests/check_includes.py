@@ -56,7 +56,7 @@ ROOMS = {
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
-    "ctld": ["core", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
+    "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node", "resv", "update", "web", ""],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

@@ -66,6 +66,8 @@ struct gangturns;
 struct shares;
 struct step_queues;
 struct luascript;
+struct topology;
+struct topologies;
 
 struct core_queue;
 struct ctld_op;
@@ -123,8 +125,10 @@ struct ctld {
     struct bloblog *bloblog;       /* scripts and environments logged for accounting */
     struct gangturns *gang;
     struct shares *shares;
-    struct step_queues *step_queues; /* requests for steps that wait for resources */
-    struct luascript *submit_script; /* job_submit.lua; NULL: not opened */
+    struct topology *topology;        /* the topologies in force; see topology/topology.h */
+    struct topologies *topology_told; /* those that connected nodes know; NULL: none yet */
+    struct step_queues *step_queues;  /* requests for steps that wait for resources */
+    struct luascript *submit_script;  /* job_submit.lua; NULL: not opened */
     struct luascript
         *submit_checked; /* that of a configuration that was checked, until it is used */
     struct cluster_observer observer;

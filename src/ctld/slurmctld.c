@@ -21,6 +21,7 @@
 #include "ctld/front/front.h"
 #include "ctld/notify/triggers.h"
 #include "ctld/services.h"
+#include "ctld/topology/topology.h"
 #include "daemon/daemon.h"
 #include "version.h"
 
@@ -230,7 +231,7 @@ int main(int argc, char **argv)
     if (r >= 0)
         return r;
     if (h.o.check)
-        return daemon_check_conf(h.o.conf_path);
+        return daemon_check_conf(h.o.conf_path, topology_check_conf);
     h.ctld = calloc(1, sizeof(*h.ctld));
     if (!h.ctld)
         return 1;

@@ -12,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/conf.h"
 
 /* ---- options (dmnoptions.c) ------------------------------------------------------------------ */
 
@@ -50,9 +51,14 @@ struct daemon_head {
 int daemon_parse_options(const struct daemon_head *head, int argc, char **argv,
                          struct daemon_options *o, void *ctx);
 
-/* --check: report every problem of the slurm.conf at path (NULL: the usual one) on standard output.
+typedef int daemon_more_fn(const struct conf *conf, struct conf_problems *problems,
+                           struct err *err);
+
+/* --check: report every problem of the slurm.conf at path (NULL: the usual one) on standard output,
+ * then those that `more` (may be NULL) finds in the daemon's other files: it notes problems and
+ * gives 0 or a negative errno with a sentence in err, as conf_load() does.
  * The exit status: 0 when there is no error, else 1. */
-int daemon_check_conf(const char *path);
+int daemon_check_conf(const char *path, daemon_more_fn *more);
 
 /* ---- configuration, rights and log (dmnlife.c) ----------------------------------------------- */
 

@@ -77,7 +77,21 @@ int daemon_parse_options(const struct daemon_head *head, int argc, char **argv,
     return GO_ON;
 }
 
-int daemon_check_conf(const char *path)
+/* Print the problems, and the sentence that is not among them. */
+static void print_problems(const char *path, int r, struct conf_problems *problems,
+                           const struct err *err)
+{
+    bool told = false;
+
+    conf_report(stdout, problems);
+    for (size_t i = 0; i < problems->n; i++)
+        told = told || problems->items[i].error;
+    if (r < 0 && !told)
+        (void)printf("%s: error: %s\n", path, err->text);
+    conf_problems_done(problems);
+}
+
+int daemon_check_conf(const char *path, daemon_more_fn *more)
 {
     struct conf *conf = NULL;
     struct conf_problems problems = { 0 };
@@ -87,13 +101,14 @@ int daemon_check_conf(const char *path)
     if (!path)
         path = conf_default_path();
     r = conf_load(path, CONF_FULL, &conf, &problems, &err);
-    conf_report(stdout, &problems);
-    if (r < 0 && !problems.n)
-        (void)printf("%s: error: %s\n", path, err.text);
-    else if (r == 0)
+    print_problems(path, r, &problems, &err);
+    if (r == 0 && more) {
+        r = more(conf, &problems, &err);
+        print_problems(path, r, &problems, &err);
+    }
+    if (r == 0)
         (void)printf("%s: the configuration is good: %zu nodes, %zu partitions\n", path,
                      conf_nodes(conf), conf_parts(conf));
-    conf_problems_done(&problems);
     conf_free(conf);
     return r < 0 ? 1 : 0;
 }

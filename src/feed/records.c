@@ -22,6 +22,7 @@
 #include "feed/preemptfeed.h"
 #include "assoc.pb-c.h"
 #include "feed/sharefeed.h"
+#include "feed/topologies.h"
 #include "model/array.h"
 #include "model/account/assoc.h"
 #include "model/hetjob.h"
@@ -58,6 +59,7 @@ void feed_release(struct feed *f)
     alloc_done(&f->alloc);
     noderes_free(f->res);
     feed_shares_free(f->shares);
+    topologies_unref(f->topologies);
     free(f->name);
     feed_limit_free(f->limit);
     free(f);
@@ -523,6 +525,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
     s->qos_id = q ? q->qos_id : 0;
     s->billing_sum = conf_billing_sum(conf);
     s->billing = own_str(f, r->tres_billing_weights);
+    s->topology = own_str(f, r->topology);
     s->max_cpus_per_socket = r->has_max_cpus_per_socket ? r->max_cpus_per_socket : SCHED_UNLIMITED;
     s->max_cpus_per_node = r->has_max_cpus_per_node ? r->max_cpus_per_node : SCHED_UNLIMITED;
     return f;
@@ -578,6 +581,27 @@ struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q)
 }
 
 /* ---- the scheduler --------------------------------------------------------------------------- */
+
+struct feed *feed_of_topologies(struct topologies *t)
+{
+    struct feed *f = feed_new(FEED_TOPOLOGIES);
+
+    f->topologies = topologies_ref(t);
+    return f;
+}
+
+static int apply_topologies(struct sched *s, const struct topologies *t)
+{
+    size_t n = topologies_count(t);
+    const struct topo_spec **specs = must(calloc(n + 1, sizeof(struct topo_spec *)));
+    int r;
+
+    for (size_t i = 0; i < n; i++)
+        specs[i] = topo_get_spec(topologies_nth(t, i));
+    r = sched_topologies_put(s, specs, n);
+    free(specs);
+    return r;
+}
 
 int feed_apply(struct sched *s, const struct feed *f)
 {
@@ -648,6 +672,8 @@ int feed_apply(struct sched *s, const struct feed *f)
         return sched_qos_preempt_put(s, f->name, &f->qos);
     case FEED_SHARES:
         return feed_apply_shares(s, f->shares);
+    case FEED_TOPOLOGIES:
+        return apply_topologies(s, f->topologies);
     case FEED_ASK:
     case FEED_EXPLAIN:
     case FEED_WHEN:

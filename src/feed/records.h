@@ -13,6 +13,7 @@
 #include "sched/sched.h"
 
 struct noderes;
+struct topologies;
 struct prioquery;
 struct assocquery;
 
@@ -37,15 +38,16 @@ enum feed_kind {
     FEED_ASK,      /* a question of a service: see struct feed_ask */
     FEED_RANK,     /* what preemption asks of a running job: priority, QOS in `name` */
     FEED_LEAVING,
-    FEED_LIMIT,     /* see limitrecords.h */
-    FEED_ACCOUNT,   /* what a running job counts against */
-    FEED_UNCHARGE,  /* it has ended: it counts against nothing */
-    FEED_RESV,      /* reservation; or, with job_id, the one (node_id) that a running job is in */
-    FEED_RESV_GONE, /* node_id is its id */
-    FEED_YIELD,     /* suspended by preemption, or, with `exclusive` unset, not any more */
-    FEED_QOS,       /* whom jobs of the one in `name` may preempt */
-    FEED_SHARES,    /* associations, their usage, QOS: all of them */
-    FEED_TOLD,      /* the usage of limits by minutes, as of start_us, is behind this one */
+    FEED_LIMIT,      /* see limitrecords.h */
+    FEED_ACCOUNT,    /* what a running job counts against */
+    FEED_UNCHARGE,   /* it has ended: it counts against nothing */
+    FEED_RESV,       /* reservation; or, with job_id, the one (node_id) that a running job is in */
+    FEED_RESV_GONE,  /* node_id is its id */
+    FEED_YIELD,      /* suspended by preemption, or, with `exclusive` unset, not any more */
+    FEED_QOS,        /* whom jobs of the one in `name` may preempt */
+    FEED_SHARES,     /* associations, their usage, QOS: all of them */
+    FEED_TOLD,       /* the usage of limits by minutes, as of start_us, is behind this one */
+    FEED_TOPOLOGIES, /* all of them */
     FEED_STOP,
 };
 
@@ -94,8 +96,9 @@ struct feed {
     char *name;                 /* owned */
     struct noderes *res;        /* owned: NODE */
     struct feed_shares *shares; /* owned */
-    struct feed_ask ask;        /* ASK */
-    void *owned[32];            /* memory of the members above */
+    struct topologies *topologies; /* TOPOLOGIES: one reference is owned */
+    struct feed_ask ask;           /* ASK */
+    void *owned[32];               /* memory of the members above */
     size_t nowned;
 };
 struct feed *feed_of_name(enum feed_kind kind, const char *name);
@@ -139,6 +142,9 @@ void feed_max_memory(const struct conf *conf, const Pst__PartitionRecord *r,
 struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
                           const struct partition *p);
 struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
+
+/* TOPOLOGIES. */
+struct feed *feed_of_topologies(struct topologies *t);
 
 /* Hand a change over.  -EINVAL it makes no sense, -ENOMEM, -ENOTSUP a kind that is no change of the
  * model (questions, FEED_STOP). */

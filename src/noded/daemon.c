@@ -536,6 +536,13 @@ static void drop_job(void *ctx, struct njob *job)
     jobs_remove(&d->jobs, job);
 }
 
+static void take_place(struct noded *d, Pst__NodeTopology *t)
+{
+    if (d->topology)
+        pst__node_topology__free_unpacked(d->topology, NULL);
+    d->topology = t;
+}
+
 static void release_daemon(void *ctx)
 {
     struct noded *d = ctx;
@@ -555,6 +562,7 @@ static void release_daemon(void *ctx)
         pst__processors__free_unpacked(d->processors, NULL);
     if (d->ns)
         pst__namespace__free_unpacked(d->ns, NULL);
+    take_place(d, NULL);
     d->conf = conf_free(d->conf);
     d->own_node = conf_free(d->own_node);
     free(d->node_line);
@@ -630,6 +638,7 @@ static void take_keys(struct noded *d)
 const struct noded_events noded_events = {
     .request = ops_request,
     .registered = take_keys,
+    .placed = take_place,
     .stop = noded_stop,
     .reconfigure = noded_reconfigure,
     .energy = report_energy,

@@ -45,6 +45,8 @@ struct noded_events {
     /* The controller sent a request; the controller has accepted our registration. */
     void (*request)(struct noded *d, struct dialer *dialer, const struct frame *frame);
     void (*registered)(struct noded *d);
+    /* The controller says where the node is; t is taken. */
+    void (*placed)(struct noded *d, Pst__NodeTopology *t);
     void (*stop)(struct noded *d); /* noded_stop() */
     void (*reconfigure)(struct noded *d);
     void (*energy)(struct noded *d); /* the node's energy was looked at: report_energy() */
@@ -93,6 +95,7 @@ struct noded {
     struct plugins *plugins; /* NULL: none could be loaded */
     struct nvml *nvml;
     struct listener *listener;
+    Pst__NodeTopology *topology;      /* as the controller last said; NULL: not yet; owned */
     uv_signal_t sig_chld, signals[4]; /* SIGCHLD; those of daemon_signals[] */
     uv_timer_t hung;
     struct userproc *userprocs;

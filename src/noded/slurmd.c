@@ -192,6 +192,6 @@ int main(int argc, char **argv)
     if (!agree_options(&opt))
         return 1;
     if (opt.common.check)
-        return daemon_check_conf(opt.common.conf_path);
+        return daemon_check_conf(opt.common.conf_path, NULL);
     return opt.print ? noded_print(&opt, opt.print == 'G') : noded_run(&head, &opt);
 }

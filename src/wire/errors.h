@@ -166,6 +166,8 @@
     X(ESLURM_INVALID_EXTRA, 2171, "Invalid extra constraints specification")                       \
     X(ESLURM_JOB_SIGNAL_FAILED, 2172, "Cannot signal job")                                         \
     X(ESLURM_MAX_POWERED_NODES, 2177, "Max powered up nodes reached")                              \
+    X(ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE, 2178,                                              \
+      "Requested topology configuration is not available")                                         \
     X(ESLURM_PREEMPTION_REQUIRED, 2179, "Preemption is required but is disabled on this system")   \
     X(ESLURM_INVALID_NODE_STATE_TRANSITION, 2180, "Invalid node state transition")                 \
     X(ESLURM_INVALID_JOB_STATE, 2181, "Invalid job state")                                         \

@@ -39,6 +39,7 @@
     X(OP_QUERY_NODES, 32, "query-nodes", query_request, record_batch, 4 * WIRE_MIB)                \
     X(OP_QUERY_PARTITIONS, 33, "query-partitions", query_request, record_batch, 1 * WIRE_MIB)      \
     X(OP_QUERY_CONFIG, 34, "query-config", empty, config_reply, 4 * WIRE_KIB)                      \
+    X(OP_QUERY_TOPOLOGY, 112, "query-topology", topology_request, topology_reply, 4 * WIRE_KIB)    \
     X(OP_QUERY_DIAG, 35, "query-diag", diag_request, diag_reply, 4 * WIRE_KIB)                     \
     X(OP_QUERY_SCRIPT, 36, "query-script", job_id_request, script_reply, 4 * WIRE_KIB)             \
     X(OP_QUERY_ACCT, 37, "query-acct", acct_filter, record_batch, 4 * WIRE_MIB)                    \
@@ -81,6 +82,7 @@
     X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
     X(OP_NODE_HEALTH, 86, "node-health", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_NODE_REBOOT_NOW, 87, "node-reboot-now", empty, empty, 4 * WIRE_KIB)                       \
+    X(OP_NODE_TOPOLOGY, 113, "node-topology", node_topology, empty, 16 * WIRE_KIB)                 \
     X(OP_NODE_DEBUG, 89, "node-debug", debug_request, empty, 4 * WIRE_KIB)                         \
     X(OP_LAUNCH_ASYNC, 88, "launch-async", launch_step, empty, 16 * WIRE_MIB)                      \
     /* srun to slurmd, then srun and slurmstepd on the same connection */                          \

@@ -106,7 +106,7 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
     json_int(js, "threads", n->threads_per_core);
     json_int(js, "temporary_disk", (int64_t)n->tmp_disk_mib);
     json_int(js, "weight", n->weight);
-    json_str(js, "topology", "");
+    json_str(js, "topology", n->topology);
     json_str(js, "tres", of->tres);
     json_str(js, "version", n->version);
     json_map_end(js);
@@ -238,7 +238,7 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
     json_unset(js, "resume");
     json_unset(js, "suspend");
     json_map_end(js);
-    json_str(js, "topology", "");
+    json_str(js, "topology", p->topology);
     json_unset(js, "suspend_time");
     json_map_end(js);
 }

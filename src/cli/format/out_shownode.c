@@ -161,6 +161,8 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_no
                     text_or(n->instance_type, ""));
     }
     optional_line(sb, o, "ReservationName", n->reservation);
+    if (n->topology && *n->topology)
+        optional_line(sb, o, "Topology", n->topology);
     end_record(sb, o);
 }
 
@@ -271,5 +273,6 @@ void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char
     next_line(sb, o);
     strbuf_addf(sb, "TRES=%s", p->nodes && *p->nodes ? tres : "(null)");
     optional_line(sb, o, "TRESBillingWeights", p->tres_billing_weights);
+    optional_line(sb, o, "Topology", p->topology);
     end_record(sb, o);
 }

@@ -104,7 +104,7 @@ int jobnodes_fold(char **field, size_t *ret_n)
     _cleanup_(hostlist_free) struct hostlist *names = NULL;
     char *text = NULL;
 
-    if (!*field || !**field)
+    if (!*field || !**field || strchr(*field, '{')) /* the controller knows block{b1} */
         return 0;
     drop_counts(*field);
     if (hostlist_parse_most(*field, NODES_NAMED_MAX, &names, NULL) < 0) {

@@ -120,7 +120,7 @@ static const struct row node_rows[] = {
     { "Reason", V_TEXT, "reason" },
     { "ResumeAfter", V_NUMBER_INF, "resume_after_s" },
     { "State", V_NODE_STATE, NULL },
-    { "Topology", V_UNUSED, NULL },
+    { "Topology", V_TEXT, "topology" },
     { "Weight", V_NUMBER, "weight" },
 };
 
@@ -165,7 +165,7 @@ static const struct row part_rows[] = {
     { "ReqResv", V_BOOL, "req_resv" },
     { "RootOnly", V_BOOL, "root_only" },
     { "State", V_PART_STATE, "state" },
-    { "Topology", V_UNUSED, NULL },
+    { "Topology", V_TEXT, "topology" },
     { "TRESBillingWeights", V_TEXT, "tres_billing_weights" },
 };
 

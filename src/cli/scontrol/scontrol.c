@@ -46,6 +46,8 @@ static const struct opt rows[] = {
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
+    OPT("map", 0, OPT_NONE, OPT_FLAG(map), NULL, NULL, NULL,
+        "show topology: draw nodes and jobs by unit"),
     OPT("no-snapshot", 0, OPT_NONE, OPT_FLAG(changes_only)),
     OPT("oneliner", 'o', OPT_NONE, OPT_FLAG(show.oneliner), NULL, NULL, NULL,
         "one line for each record"),

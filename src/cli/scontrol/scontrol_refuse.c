@@ -13,8 +13,6 @@ static const struct refused {
     const char *why;
 } refused[] = {
     { "", "getent", "user names come from the name service of each node" },
-    { "show ", "topoconf", "the network is flat: there is no topology to show" },
-    { "show ", "topology", "the network is flat: there is no topology to show" },
 };
 
 bool scontrol_refuse(struct scontrol *s, const char *what, const char *word)

@@ -616,7 +616,8 @@ static void show_slurmd(struct scontrol *s, const char *name)
     cluster_nodes_done(&t);
 }
 
-#define ASSOC_MGR "assoc_mgr" /* the one with several arguments */
+#define ASSOC_MGR "assoc_mgr" /* these two have several arguments */
+#define TOPOLOGY "topology"
 
 static const struct entity {
     const char *name;
@@ -644,6 +645,7 @@ static const struct entity {
     { "resources", 9, show_resources },
     { "slurmd", 6, show_slurmd },
     { "steps", 2, show_steps },
+    { "topoconf", 5, scontrol_show_topoconf },
 };
 
 void scontrol_show(struct scontrol *s, int argc, char **argv)
@@ -659,6 +661,10 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
     if ((strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) ||
         strcasecmp(argv[0], "cache") == 0) {
         scontrol_show_assocs(s, argc - 1, argv + 1);
+        return;
+    }
+    if (strlen(argv[0]) >= 4 && strncasecmp(argv[0], TOPOLOGY, strlen(argv[0])) == 0) {
+        scontrol_show_topology(s, argc - 1, argv + 1);
         return;
     }
     if (argc > 2) {
@@ -686,7 +692,7 @@ void scontrol_show(struct scontrol *s, int argc, char **argv)
 
 void scontrol_show_names(FILE *f)
 {
-    (void)fprintf(f, "entity\t%s\tshown\n", ASSOC_MGR);
+    (void)fprintf(f, "entity\t%s\tshown\nentity\t%s\tshown\n", ASSOC_MGR, TOPOLOGY);
     for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
         (void)fprintf(f, "entity\t%s\t%s\n", entities[i].name,
                       entities[i].show == show_nothing ? "hidden" : "shown");

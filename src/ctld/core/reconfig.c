@@ -25,6 +25,22 @@
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
+/* What slurm.conf says of the node's place in topologies counts when it says something new: until
+ * then what was said since stays. */
+static void follow_topology(Pst__Transaction *tx, const Pst__NodeRecord *have, const char *topology)
+{
+    Pst__NodeRecord *set;
+
+    if (strcmp(have->topology_config ? have->topology_config : "", topology ? topology : "") == 0)
+        return;
+    set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, have->node_id);
+    set->topology_config = tx_strdup(topology ? topology : "");
+    if (topology)
+        set->topology = tx_strdup(topology);
+    else
+        tx_clear(tx, NODE_F_TOPOLOGY);
+}
+
 static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
 {
     struct cluster *c = ctld->cluster;
@@ -46,6 +62,8 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
 
             noderecord_begin(&want, cn);
             want.name = tx_strdup(cn->name);
+            want.topology = tx_strdup(cn->topology);
+            want.topology_config = tx_strdup(cn->topology);
             SET(&want, node_id, nodeids_take(ctld));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
         } else if (noderecord_changes(n->rec, &want) || n->rec->gres_shown) {
@@ -56,6 +74,8 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             if (n->rec->gres_shown)
                 tx_clear(tx, NODE_F_GRES_SHOWN);
         }
+        if (n)
+            follow_topology(tx, n->rec, cn->topology);
         pb_done(&want.base);
     }
 }
@@ -140,6 +160,8 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     if (billing_check(p->tres_billing_weights, &err) < 0)
         log_error("partition %s: TRESBillingWeights: %s, and counts nothing", p->name, err.text);
     r->job_defaults = tx_strdup(p->job_defaults);
+    if (p->topology && *p->topology)
+        r->topology = tx_strdup(p->topology);
 }
 
 /* Fields the configuration owns but does not set now must become absent. */

@@ -16,6 +16,7 @@
 #include "ctld/job/prologs.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/schedlink/schedfeed.h"
+#include "ctld/topology/topology.h"
 #include "feed/licensefeed.h"
 #include "feed/preemptfeed.h"
 #include "model/array.h"
@@ -40,6 +41,27 @@ static bool gives_whole_nodes(const struct ctld *ctld, const struct partition *p
 
     return (select && strcasecmp(select, "select/linear") == 0) ||
            (part && part->rec->exclusive && strcasecmp(part->rec->exclusive, "NODE") == 0);
+}
+
+/* Ranks of the nodes by the topology, where steps are to follow another order than that of the
+ * nodes. */
+static void add_ranks(const struct ctld *ctld, Pst__Alloc *alloc)
+{
+    size_t n = alloc->n_node_ids;
+    uint32_t *ranks = must(calloc(n + 1, sizeof(*ranks)));
+    bool differs = false;
+
+    if (n > 1 &&
+        !conf_option(ctld->conf, CONF_SELECT_TYPE_PARAMETERS, "CR_NO_DIST_TOPO_BLOCK", NULL, NULL))
+        (void)topologies_ranks(topology_now(ctld), alloc->node_ids, n, ranks); /* else all are 0 */
+    for (size_t i = 1; i < n; i++)
+        differs = differs || ranks[i] < ranks[i - 1];
+    if (!differs) {
+        free(ranks);
+        return;
+    }
+    alloc->node_ranks = ranks;
+    alloc->n_node_ranks = n;
 }
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
@@ -73,6 +95,7 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     (void)pb_set_str(&set->partition, partition);
     if (gives_whole_nodes(ctld, part))
         SET(set, whole_nodes, true);
+    add_ranks(ctld, alloc);
     set->alloc = alloc;
     if (old->has_core_spec)
         SET(alloc, total_cpus, effective_cpus(c, alloc));

@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/node/dynreg.h"
 #include "ctld/node/nodelink.h"
+#include "ctld/node/nodetopology.h"
 #include "ctld/step/async.h"
 #include "ctld/core/effects.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -463,6 +464,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     const struct node *before = node_of_conn(ctld, cmd->conn);
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
     struct node *n = registering_node(ctld, cmd, reg);
+    Pst__NodeTopology place = PST__NODE_TOPOLOGY__INIT;
     bool rebooted;
     uint64_t lsn;
 
@@ -488,6 +490,8 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     }
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
+    nodetopology_fill(ctld, n->rec->node_id, &place);
+    reply.topology = &place;
     for (struct job *j = ctld->cluster->active, *next; j; j = next) {
         next = j->next_active;
         if (alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
@@ -504,6 +508,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         reconcile_stray(ctld, n, reg->jobs[i]);
     /* Last: it acknowledges what was reported as ended. */
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
+    pb_done(&place.base);
     log_verbose("node %s: registered from %s", n->rec->name, conn_peer(cmd->conn)->addr);
 }
 

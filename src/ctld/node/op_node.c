@@ -6,6 +6,7 @@
 #include "base/wordlist.h"
 #include "base/gres/grestext.h"
 #include "base/hostlist.h"
+#include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/membership.h"
@@ -15,6 +16,7 @@
 #include "ctld/job/nodeloss.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/reboot.h"
+#include "ctld/topology/topology.h"
 #include "fields.h"
 #include "fieldtable.h"
 
@@ -198,8 +200,41 @@ static void set_resume(Pst__Transaction *tx, const Pst__NodeUpdateRequest *req,
     }
 }
 
+/* Topology=, with the units that it leads to; nothing: the node is in none. */
+static int set_topology(struct ctld *ctld, const Pst__NodeUpdateRequest *req, const struct node *n,
+                        Pst__NodeRecord *set)
+{
+    const char *text = set->topology;
+    struct err err = { .text = "" };
+    char *full;
+
+    for (size_t i = 0; i < req->n_clear; i++)
+        if (req->clear[i] == NODE_F_TOPOLOGY)
+            text = "";
+    if (!text)
+        return 0;
+    if (topology_join(ctld, n->rec->node_id, text, &full, &err) < 0) {
+        log_info("node %s: Topology=%.128s is refused: %s", n->rec->name, text, err.text);
+        return ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE;
+    }
+    free(set->topology);
+    set->topology = full;
+    return 0;
+}
+
+/* The request is refused: nodes before the one that could not go keep their places. */
+static void forget_topology(struct ctld *ctld, const Pst__NodeUpdateRequest *req)
+{
+    bool named = req->set && req->set->topology;
+
+    for (size_t i = 0; i < req->n_clear; i++)
+        named = named || req->clear[i] == NODE_F_TOPOLOGY;
+    if (named)
+        topology_forget(ctld);
+}
+
 /* addr: the node's own, of those that the request lists; NULL: it lists none. */
-static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
+static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
                       Pst__Transaction *tx, const struct node *n, const char *addr)
 {
     Pst__NodeState state = n->rec->state;
@@ -235,6 +270,9 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
         set->gres_shown = set->gres;
         set->gres = NULL;
     }
+    code = set_topology(ctld, req, n, set);
+    if (code != 0)
+        return code;
     SET(set, state, state);
     SET(set, state_flags, flags);
     set_reason(tx, n, set, conn_peer(cmd->conn)->uid);
@@ -247,8 +285,8 @@ static int patch_node(const struct ctld *ctld, const Pst__NodeUpdateRequest *req
     for (size_t i = 0; i < req->n_clear; i++) {
         if (!node_field(req->clear[i]))
             return ESLURM_NOT_SUPPORTED;
-        if (req->clear[i] == NODE_F_REASON)
-            continue; /* of a node out of service it stays */
+        if (req->clear[i] == NODE_F_REASON || req->clear[i] == NODE_F_TOPOLOGY)
+            continue; /* the first stays of a node out of service; the other is set */
         if (req->clear[i] == NODE_F_GRES) {
             if (pb_set_str(&set->gres_shown, "") < 0)
                 return SLURM_ERROR;
@@ -345,11 +383,13 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     }
     if (code != 0 || !done) {
         tx_free(tx);
+        forget_topology(ctld, req);
         core_error(ctld, cmd, code ? code : refused, NULL);
         return;
     }
     lsn = core_commit(ctld, tx);
     if (!lsn) {
+        forget_topology(ctld, req);
         core_disk_full(ctld, cmd);
         return;
     }

@@ -14,6 +14,7 @@
 #include "ctld/core/service.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/node/reboot.h"
+#include "ctld/topology/topology.h"
 #include "fields.h"
 #include "fieldtable.h"
 
@@ -115,6 +116,8 @@ static int part_values(const struct ctld *ctld, const Pst__PartitionRecord *set)
     if (set->tres_billing_weights && (billing_check(set->tres_billing_weights, &err) < 0 ||
                                       !weights_known(ctld, set->tres_billing_weights)))
         return ESLURM_INVALID_TRES_BILLING_WEIGHTS;
+    if (set->topology && !topologies_named(topology_now(ctld), set->topology))
+        return ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE;
     if (set->job_defaults && !defaults_known(set->job_defaults))
         return ESLURM_INVALID_JOB_DEFAULTS;
     return 0;

@@ -17,6 +17,7 @@
 #include "ctld/core/membership.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "ctld/topology/topology.h"
 #include "fields.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
@@ -109,6 +110,11 @@ int nodenames_parse(const struct ctld *ctld, const char *text, struct hostlist *
     if (conf_nodeset_line(ctld->conf, text, &feature, &nodes)) {
         all = membership_list(ctld, text, NULL);
         return hostlist_parse_most(all, HOSTLIST_MAX_NODES, ret_hl, NULL);
+    }
+    if (strchr(text, '{')) {
+        int r = topology_expand(ctld, text, &all);
+
+        return r < 0 ? r : hostlist_parse_most(all, HOSTLIST_MAX_NODES, ret_hl, NULL);
     }
     if (strcasecmp(text, "ALL") != 0)
         return hostlist_parse_most(text, HOSTLIST_MAX_NODES, ret_hl, NULL);

@@ -16,6 +16,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv.h"
+#include "ctld/topology/topology.h"
 #include "ctld/core/service.h"
 #include "model/account/assoc.h"
 #include "sched/base/constraint.h"
@@ -304,10 +305,12 @@ static bool sum_counts(const char *text, uint32_t *ret)
 static int edit_nodes(struct change *c, const char *text, Pst__ListEdit how)
 {
     _cleanup_(hostlist_free) struct hostlist *now = NULL, *list = NULL;
+    _cleanup_free_ char *expanded = NULL;
     char *folded = NULL;
 
-    if (hostlist_parse(how != PST__LIST_EDIT__LIST_SET ? c->rec->nodes : "", &now, NULL) < 0 ||
-        hostlist_parse_most(text, HOSTLIST_MAX_NODES, &list, NULL) < 0)
+    if (topology_expand(c->ctld, text, &expanded) < 0 ||
+        hostlist_parse(how != PST__LIST_EDIT__LIST_SET ? c->rec->nodes : "", &now, NULL) < 0 ||
+        hostlist_parse_most(expanded, HOSTLIST_MAX_NODES, &list, NULL) < 0)
         return ESLURM_INVALID_NODE_NAME;
     for (size_t i = 0; i < hostlist_count(list); i++) {
         const char *name = hostlist_nth(list, i);

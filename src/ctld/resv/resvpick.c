@@ -17,6 +17,7 @@
 #include "ctld/job/licenses.h"
 #include "ctld/job/nodefeatures.h"
 #include "ctld/resv/resv_impl.h"
+#include "ctld/topology/topology.h"
 #include "base/gres/grestext.h"
 #include "feed/licensefeed.h"
 #include "feed/records.h"
@@ -114,8 +115,10 @@ static bool parse_tres(const Pst__ReservationRecord *rec, struct tres_want *ret)
 static int named_nodes(struct ctld *ctld, const char *list, struct bitmap *set)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    _cleanup_free_ char *expanded = NULL;
 
-    if (hostlist_parse_most(list, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || !hostlist_count(hl))
+    if (topology_expand(ctld, list, &expanded) < 0 ||
+        hostlist_parse_most(expanded, HOSTLIST_MAX_NODES, &hl, NULL) < 0 || !hostlist_count(hl))
         return ESLURM_INVALID_NODE_NAME;
     for (size_t i = 0; i < hostlist_count(hl); i++) {
         const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));

@@ -20,6 +20,7 @@
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/schedlink/partgate.h"
 #include "ctld/schedlink/schedthread.h"
+#include "ctld/topology/topology.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
 #include "feed/feedmem.h"
@@ -152,10 +153,14 @@ void schedfeed_flush(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
 
+    _cleanup_(topologies_unref) struct topologies *topologies = topology_take_changed(ctld);
+
     if (sf->names_moved)
         rename_nodes(ctld);
     if (sf->gates_moved)
         recheck_gates(ctld);
+    if (topologies)
+        feed_add(ctld, feed_of_topologies(topologies));
     if (!sf->head)
         return;
     if (ctld->sched) {

@@ -2,7 +2,10 @@
 #include "ctld/step/stepcreate.h"
 
 #include <stdlib.h>
+#include <string.h>
 
+#include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "base/must.h"
@@ -15,6 +18,7 @@
 #include "ctld/step/steplayout.h"
 #include "ctld/step/stepports.h"
 #include "ctld/step/steps.h"
+#include "ctld/topology/topology.h"
 
 void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
                 const struct peer *peer)
@@ -53,6 +57,44 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     SET(rec, client_pid, peer->pid);
 }
 
+/* Names of units in a list of the step's nodes become those of their nodes that the job holds.  NULL
+ * in *ret: the list names no unit. */
+static int expand_held(struct ctld *ctld, const struct job *j, const char *list, char **ret)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL, *held = NULL;
+    _cleanup_free_ char *expanded = NULL;
+
+    if (!list || !strchr(list, '{'))
+        return 0;
+    if (topology_expand(ctld, list, &expanded) < 0 ||
+        hostlist_parse_most(expanded, HOSTLIST_MAX_NODES, &all, NULL) < 0 ||
+        hostlist_new(&held) < 0)
+        return ESLURM_INVALID_NODE_NAME;
+    for (size_t i = 0; i < hostlist_count(all); i++) {
+        const struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(all, i));
+
+        if (n && alloc_position(j->rec->alloc, n->rec->node_id) >= 0 &&
+            hostlist_push(held, n->rec->name) < 0)
+            return SLURM_ERROR;
+    }
+    return hostlist_fold(held, ret) < 0 ? SLURM_ERROR : 0;
+}
+
+static int lay_out_part(struct ctld *ctld, struct step_part *p)
+{
+    _cleanup_free_ char *nodes = NULL, *exclude = NULL;
+    Pst__StepSpec spec = *p->spec; /* its members are borrowed */
+    int r = expand_held(ctld, p->job, spec.nodelist, &nodes);
+
+    if (r == 0)
+        r = expand_held(ctld, p->job, spec.exclude, &exclude);
+    if (r != 0)
+        return r;
+    spec.nodelist = nodes ? nodes : spec.nodelist;
+    spec.exclude = exclude ? exclude : spec.exclude;
+    return steplayout_make(ctld->cluster, p->job, &spec, &p->alloc, &p->ntasks, &p->dist, p->err);
+}
+
 static int layout_part(struct ctld *ctld, struct step_part *p)
 {
     uint32_t lo = 0, hi = 0;
@@ -66,7 +108,7 @@ static int layout_part(struct ctld *ctld, struct step_part *p)
         return ESLURM_NOT_SUPPORTED;
     if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
-    r = steplayout_make(ctld->cluster, p->job, p->spec, &p->alloc, &p->ntasks, &p->dist, p->err);
+    r = lay_out_part(ctld, p);
     if (r == 0 && p->spec->has_resv_ports) {
         if (conf_option(ctld->conf, CONF_MPI_PARAMS, "ports", &range, &len) &&
             stepports_range(range, len, &lo, &hi) < 0)

@@ -86,6 +86,26 @@ static int refuse_count(const struct layout *l, size_t nodes)
                    all, nodes, l->spec->exclude ? "\nAre required nodes explicitly excluded?" : "");
 }
 
+static int compare_slots(const void *a, const void *b, void *ranks)
+{
+    size_t x = ((const struct slot *)a)->position, y = ((const struct slot *)b)->position;
+    uint32_t rx = ((const uint32_t *)ranks)[x], ry = ((const uint32_t *)ranks)[y];
+
+    return rx != ry ? (rx > ry) - (rx < ry) : (x > y) - (x < y);
+}
+
+/* Nodes that are near to each other follow each other: tasks are dealt out in this order. */
+static void order_slots(struct layout *l)
+{
+    const Pst__Alloc *a = l->job->rec->alloc;
+
+    const char *dist = l->spec->distribution; /* the others have an order of their own */
+    bool block = !dist || *dist == '*' || strncasecmp(dist, "block", 5) == 0;
+
+    if (a->n_node_ranks == a->n_node_ids && block)
+        qsort_r(l->slots, l->n, sizeof(*l->slots), compare_slots, a->node_ranks);
+}
+
 /* Nodes the request lets in: --nodelist, --exclude, --constraint, --relative. */
 static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid,
                       const struct bitmap *admitted)
@@ -110,6 +130,7 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
                                           .free_mem = g->mem_mib,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
     }
+    order_slots(l);
     if (want && !l->by_rank && l->n < hostlist_count(l->want))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;

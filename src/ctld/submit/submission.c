@@ -1,5 +1,6 @@
 /* submission.c - defaults and checks of a submission; see submission.h.  Partitions are in
  * submitparts.c. */
+#include "ctld/topology/topology.h"
 #include "ctld/submit/submission.h"
 
 #include <errno.h>
@@ -435,13 +436,30 @@ static bool check_contents(struct submission *s)
            same_bytes(s, &c->env_name, c->env.buf, c->env.len);
 }
 
+/* Names of units in -w and -x become those of their nodes. */
+static bool expand_list(struct submission *s, char **list)
+{
+    char *expanded;
+    int r;
+
+    if (!*list || !strchr(*list, '{'))
+        return true;
+    r = topology_expand(s->ctld, *list, &expanded);
+    if (r < 0)
+        return submission_fail(s, r == -ENOMEM ? SLURM_ERROR : ESLURM_INVALID_NODE_NAME);
+    free(*list);
+    *list = expanded;
+    return true;
+}
+
 bool submission_check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && check_sizes(s) && check_array(s) && check_gres(s) &&
-           check_licenses(s) && (foresee_account(s), true) && check_reservation(s) &&
-           submission_check_partitions(s) && check_account(s) && check_label(s) &&
-           default_time(s) &&
+    return check_room(s) && site_filters(s) && expand_list(s, &s->rec->req_nodes) &&
+           expand_list(s, &s->rec->exc_nodes) && check_sizes(s) && check_array(s) &&
+           check_gres(s) && check_licenses(s) && (foresee_account(s), true) &&
+           check_reservation(s) && submission_check_partitions(s) && check_account(s) &&
+           check_label(s) && default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
                               policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),

@@ -421,6 +421,9 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     if (FRAME_UNPACK(node_register_reply, frame, &reply, NULL) == 0) {
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
+        if (reply->topology)
+            r->d->on->placed(r->d, reply->topology);
+        reply->topology = NULL; /* taken */
         pst__node_register_reply__free_unpacked(reply, NULL);
     }
     if (!r->registered)

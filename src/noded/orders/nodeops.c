@@ -111,6 +111,16 @@ static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *er
     return 0;
 }
 
+static int op_topology(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    ProtobufCMessage *copy;
+
+    if (pb_dup(&PB_AS(node_topology, msg)->base, &copy) < 0)
+        return err_nomem(err);
+    d->on->placed(d, (Pst__NodeTopology *)copy);
+    return 0;
+}
+
 /* Flags are taken without effect, as those of slurm.conf are. */
 static int op_debug(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
@@ -134,6 +144,7 @@ static const struct {
     { OP_LAUNCH_ASYNC, op_launch_async },    { OP_NODE_SHUTDOWN, op_shutdown },
     { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
     { OP_NODE_REBOOT_NOW, op_reboot },       { OP_NODE_DEBUG, op_debug },
+    { OP_NODE_TOPOLOGY, op_topology },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

@@ -76,12 +76,16 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->ns = step_id == STEP_ID_EXTERN ? d->ns : NULL;
     sf->has_run_in_job = true;
     sf->run_in_job = step_id == STEP_ID_EXTERN && job->run_in_job;
+    if (d->topology) {
+        r = pb_set_str(&sf->topology_addr, d->topology->address);
+        r |= pb_set_str(&sf->topology_pattern, d->topology->pattern);
+    }
     set_num(&sf->has_step_id, &sf->step_id, step_id);
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s,
             conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
-    r = gres_step_gpus(d->gres, sf);
+    r = r < 0 ? r : gres_step_gpus(d->gres, sf);
     set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
     r = r < 0 ? r : pb_set_str(&sf->gpu_use_path, nvml_path(d));
     if (r == 0 && !(sf->machine_root = hw_root(d->conf)))
