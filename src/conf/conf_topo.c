@@ -2,6 +2,8 @@
  *
  * The object holds a struct conf of its own, for the texts of the files and the pool. */
 #include "conf/conf_topo_priv.h"
+#include "conf/conf_topoline.h"
+#include "conf/conf_topoyaml.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -169,7 +171,7 @@ static int load_plain(struct topo_loader *tl, const char *path)
     return t->kind == CONF_TOPO_FLAT ? 0 : conf_topoline_read(tl, path, t);
 }
 
-static char *beside(const char *dir, const char *name)
+static char *path_beside(const char *dir, const char *name)
 {
     char *path;
 
@@ -193,8 +195,8 @@ static void put_default_first(struct conf_topos *t)
 
 static int load_files(struct topo_loader *tl)
 {
-    _cleanup_free_ char *yaml = beside(tl->out->holder->dir, "topology.yaml");
-    _cleanup_free_ char *plain = beside(tl->out->holder->dir, "topology.conf");
+    _cleanup_free_ char *yaml = path_beside(tl->out->holder->dir, "topology.yaml");
+    _cleanup_free_ char *plain = path_beside(tl->out->holder->dir, "topology.conf");
     struct conf_source src;
     int r;
 

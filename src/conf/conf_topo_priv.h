@@ -1,6 +1,6 @@
 /* conf_topo_priv.h - what the readers of topology.conf and topology.yaml share; see conf_topo.h
  *
- * Strings live in the pool of the holder, arrays in the list `owned`; both go with the topologies. */
+ * Strings live in the pool of the holder, arrays in the list `owned`; both go with the object. */
 #pragma once
 
 #include "conf/conf_priv.h"
@@ -36,13 +36,3 @@ bool conf_topo_nodes(struct topo_loader *tl, const char *list, unsigned line, co
 /* Zeroed memory that goes with the topologies; NULL: out of memory, and tl->no_memory says so. */
 void *conf_topo_alloc(struct topo_loader *tl, size_t n, size_t size);
 char *conf_topo_strdup(struct topo_loader *tl, const char *text);
-
-/* conf_topoline.c: topology.conf at path, of this kind, into t. */
-int conf_topoline_read(struct topo_loader *tl, const char *path, struct conf_topo *t);
-/* conf_topoyaml.c: a text of topology.yaml. */
-int conf_topoyaml_read(struct topo_loader *tl, const struct conf_source *src);
-
-/* conf_topocheck.c: what a single line does not show: names that are there twice, children that
- * form no tree, block sizes, rings, nodes that are unknown or in no unit.  names: of the
- * switches below each switch, host lists or NULL, one for each unit; NULL unless a tree. */
-void conf_topocheck(struct topo_loader *tl, struct conf_topo *t, const char *const *names);

@@ -1,5 +1,5 @@
-/* conf_topocheck.c - what a line of a topology does not show alone; see conf_topo_priv.h */
-#include "conf/conf_topo_priv.h"
+/* conf_topocheck.c - what a line of a topology does not show alone; see conf_topocheck.h */
+#include "conf/conf_topocheck.h"
 
 #include <errno.h>
 #include <stdio.h>

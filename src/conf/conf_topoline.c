@@ -2,13 +2,14 @@
  *
  * Of each kind a line has one key that opens it.  A file of another kind than TopologyPlugin's is
  * refused: an administrator who writes BlockName lines expects blocks. */
-#include "conf/conf_topo_priv.h"
+#include "conf/conf_topoline.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/timefmt.h"
 #include "conf/conf_lex.h"
+#include "conf/conf_topocheck.h"
 
 struct reading {
     struct topo_loader *tl;
@@ -28,7 +29,7 @@ static const struct {
     { TK_RING_NAME, CONF_TOPO_RING_KIND, "topology/ring" },
 };
 
-static void report(struct reading *rd, unsigned line, const char *text)
+static void report_line(struct reading *rd, unsigned line, const char *text)
 {
     conf_error(&rd->tl->l, rd->tl->file, line, "%s", text);
 }
@@ -59,7 +60,7 @@ static void read_switch(struct reading *rd, const struct conf_row *row)
     if (!u)
         return;
     if (v[TK_NODES].set && v[TK_SWITCHES].set)
-        report(rd, row->line, "a switch has Nodes or Switches, not both");
+        report_line(rd, row->line, "a switch has Nodes or Switches, not both");
     u->link_speed = v[TK_LINK_SPEED].set ? (uint32_t)v[TK_LINK_SPEED].num : 1;
     if (v[TK_NODES].set)
         (void)conf_topo_nodes(rd->tl, v[TK_NODES].text, row->line, &u->nodes, &u->nnodes);
@@ -77,7 +78,7 @@ static void read_sizes(struct reading *rd, const char *text, unsigned line)
     for (const char *p = text; *p; p++)
         n += *p == ',';
     if (n > 4 * CONF_TOPO_POWERS) {
-        report(rd, line, "Invalid BlockSizes value: too many sizes");
+        report_line(rd, line, "Invalid BlockSizes value: too many sizes");
         return;
     }
     t->block_sizes = conf_topo_alloc(rd->tl, n, sizeof(*t->block_sizes));
@@ -105,7 +106,7 @@ static void read_block(struct reading *rd, const struct conf_row *row)
         read_sizes(rd, v[TK_BLOCK_SIZES].text, row->line);
     if (!v[TK_BLOCK_NAME].set) {
         if (v[TK_NODES].set)
-            report(rd, row->line, "Nodes without a BlockName");
+            report_line(rd, row->line, "Nodes without a BlockName");
         return;
     }
     u = conf_topo_add_unit(rd->tl, rd->t, v[TK_BLOCK_NAME].text, row->line);
@@ -123,7 +124,7 @@ static void read_ring(struct reading *rd, const struct conf_row *row)
     if (v[TK_NODES].set)
         (void)conf_topo_nodes(rd->tl, v[TK_NODES].text, row->line, &u->nodes, &u->nnodes);
     else
-        report(rd, row->line, "a ring needs Nodes");
+        report_line(rd, row->line, "a ring needs Nodes");
 }
 
 /* A key that lines of this kind do not have. */
@@ -159,7 +160,7 @@ static void read_line(struct reading *rd, const struct conf_row *row)
         if (v[TK_SWITCH_NAME].set)
             read_switch(rd, row);
         else
-            report(rd, row->line, "the line has no SwitchName");
+            report_line(rd, row->line, "the line has no SwitchName");
         break;
     case CONF_TOPO_BLOCK:
         read_block(rd, row);
@@ -168,7 +169,7 @@ static void read_line(struct reading *rd, const struct conf_row *row)
         if (v[TK_RING_NAME].set)
             read_ring(rd, row);
         else
-            report(rd, row->line, "the line has no RingName");
+            report_line(rd, row->line, "the line has no RingName");
     }
 }
 

@@ -4,7 +4,7 @@
  * make it endless.  What is empty ({}, or nothing behind the colon) counts as not written:
  * `scontrol show topoconf` prints every kind.  After a mistake reading goes on with the next
  * entry. */
-#include "conf/conf_topo_priv.h"
+#include "conf/conf_topoyaml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,6 +15,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "conf/conf_lex.h"
+#include "conf/conf_topocheck.h"
 #include "conf/conf_topotorus.h"
 
 struct reader {
@@ -28,7 +29,7 @@ static unsigned line_of(const yaml_node_t *n)
     return (unsigned)n->start_mark.line + 1;
 }
 
-static void report(struct reader *rd, const yaml_node_t *at, const char *text)
+static void report_node(struct reader *rd, const yaml_node_t *at, const char *text)
 {
     conf_error(&rd->tl->l, rd->tl->file, line_of(at), "%s", text);
 }
@@ -221,7 +222,7 @@ static void read_unit(struct reader *rd, const yaml_node_t *entry, void *arg)
     nodes = list_text(rd, value_of(rd, entry, "nodes"), "nodes");
     children = list_text(rd, value_of(rd, entry, "children"), "children");
     if (nodes && children)
-        report(rd, entry, "a switch has nodes or children, not both");
+        report_node(rd, entry, "a switch has nodes or children, not both");
     if (nodes)
         (void)conf_topo_nodes(rd->tl, nodes, line_of(entry), &u->nodes, &u->nnodes);
     if (conf_grow(&s->below, &s->cap, s->nbelow, sizeof(*s->below)) < 0)
@@ -255,7 +256,7 @@ static void read_size(struct reader *rd, const yaml_node_t *entry, void *arg)
 
     (void)arg;
     if (!scalar_of(entry) || parse_u64(scalar_of(entry), 1, UINT32_MAX, &size) < 0)
-        report(rd, entry, "Invalid BlockSizes value: a number of nodes is expected");
+        report_node(rd, entry, "Invalid BlockSizes value: a number of nodes is expected");
     else
         rd->t->block_sizes[rd->t->nblock_sizes++] = (uint32_t)size;
 }
@@ -270,7 +271,7 @@ static void read_sizes(struct reader *rd, const yaml_node_t *list)
             ? list->data.sequence.items.top - list->data.sequence.items.start
             : 0;
     if (n > 4 * (ptrdiff_t)CONF_TOPO_POWERS) {
-        report(rd, list, "Invalid BlockSizes value: too many sizes");
+        report_node(rd, list, "Invalid BlockSizes value: too many sizes");
         return;
     }
     rd->t->block_sizes = conf_topo_alloc(rd->tl, (size_t)n, sizeof(*rd->t->block_sizes));
@@ -339,7 +340,7 @@ static bool read_dims(struct reader *rd, const yaml_node_t *map, uint32_t dims[3
     const yaml_node_t *n = value_of(rd, map, "dims");
 
     if (is_empty(n)) {
-        report(rd, map, "dims: x, y and z are missing");
+        report_node(rd, map, "dims: x, y and z are missing");
         return false;
     }
     return read_xyz(rd, n, "dims", dims);
@@ -361,7 +362,7 @@ static void read_region(struct reader *rd, const yaml_node_t *entry, void *arg)
     if (!is_empty(at) && !read_xyz(rd, at, "anchor", anchor))
         return;
     if (!list)
-        report(rd, entry, "a region needs nodes");
+        report_node(rd, entry, "a region needs nodes");
     else if (conf_topo_nodes(rd->tl, list, line_of(entry), &nodes, &n))
         conf_topotorus_region(rd->tl, u, line_of(entry), anchor, dims, nodes, n);
 }
@@ -429,7 +430,7 @@ static void read_torus(struct reader *rd, const yaml_node_t *entry, void *arg)
         return;
     list = list_text(rd, value_of(rd, entry, "nodes"), "nodes");
     if (list && !is_empty(regions))
-        report(rd, entry, "a torus has nodes or regions, not both");
+        report_node(rd, entry, "a torus has nodes or regions, not both");
     else if (list && conf_topo_nodes(rd->tl, list, line_of(entry), &nodes, &n))
         conf_topotorus_region(rd->tl, u, line_of(entry), (const uint32_t[3]){ 0 }, dims, nodes, n);
     else

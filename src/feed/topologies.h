@@ -43,11 +43,6 @@ const struct topo_source *topologies_source(const struct topologies *t, const st
 void topologies_address(const struct topologies *t, uint32_t node, struct strbuf *address,
                         struct strbuf *pattern);
 
-/* How near to each other nodes are in the default topology: among nodes of a job, those of one unit
- * have ranks that follow each other.  `nodes` are the ids of the job's n nodes, each gets a rank;
- * equal ranks stay in the order of the ids.  False: every rank is 0. */
-bool topologies_ranks(const struct topologies *t, const uint32_t *nodes, size_t n, uint32_t *ranks);
-
 /* Set the bits of the nodes that a function of a host list names: "block", "switch", "ring",
  * "torus" with the name of a unit (of any level, aggregated blocks too); "blockwith" and its like
  * with ids of nodes, for the units that hold one of them.  In the first topology that knows the

@@ -2,6 +2,8 @@
  *
  * A membership is looked at as a whole before anything changes: plan_item() finds for each item
  * where the node would go, and place_item() puts it there. */
+#include "feed/topomember.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,7 +26,7 @@ struct item {
     size_t at;      /* ring: position; torus: cell */
 };
 
-static int refuse(struct err *err, const char *text, const char *what, size_t len)
+static int refuse_item(struct err *err, const char *text, const char *what, size_t len)
 {
     return err_set(err, -EINVAL, "%s %.*s", text, (int)MIN(len, (size_t)CONF_TOPO_NAME), what);
 }
@@ -58,16 +60,16 @@ static int split_item(struct toposet *ts, const char *text, size_t len, struct i
         if (strncmp(ts->topos[i].name, text, name) == 0 && ts->topos[i].name[name] == '\0')
             it->topo = &ts->topos[i];
     if (!it->topo)
-        return refuse(err, "there is no topology", text, name);
+        return refuse_item(err, "there is no topology", text, name);
     if (name == len)
-        return refuse(err, "the unit is missing:", text, name);
+        return refuse_item(err, "the unit is missing:", text, name);
     for (size_t p = name + 1; p <= len;) {
         size_t word = 0;
 
         while (p + word < len && text[p + word] != ':')
             word++;
         if (it->nwords == WORDS_MAX || !is_unit_name(text + p, word))
-            return refuse(err, "the unit is no name:", text, len);
+            return refuse_item(err, "the unit is no name:", text, len);
         it->words[it->nwords] = text + p;
         it->lens[it->nwords++] = word;
         p += word + 1;
@@ -131,23 +133,24 @@ static int plan_tree(struct item *it, uint32_t node, struct err *err)
 
     it->unit = find_unit(t, it->words[0], it->lens[0]);
     if (it->unit == SIZE_MAX)
-        return refuse(err, "there is no switch", it->words[0], it->lens[0]);
+        return refuse_item(err, "there is no switch", it->words[0], it->lens[0]);
     for (it->missing = 1; it->missing < it->nwords; it->missing++) {
         size_t next = find_unit(t, it->words[it->missing], it->lens[it->missing]);
 
         if (next == SIZE_MAX)
             break;
         if (!is_child(&t->units[it->unit], next))
-            return refuse(err, "the switch is not below the one before it:", it->words[it->missing],
-                          it->lens[it->missing]);
+            return refuse_item(err,
+                               "the switch is not below the one before it:", it->words[it->missing],
+                               it->lens[it->missing]);
         it->unit = next;
     }
     for (size_t i = it->missing; i < it->nwords; i++) {
         if (find_unit(t, it->words[i], it->lens[i]) != SIZE_MAX)
-            return refuse(err, "the switch is somewhere else:", it->words[i], it->lens[i]);
+            return refuse_item(err, "the switch is somewhere else:", it->words[i], it->lens[i]);
         for (size_t k = it->missing; k < i; k++)
             if (it->lens[k] == it->lens[i] && strncmp(it->words[k], it->words[i], it->lens[i]) == 0)
-                return refuse(err, "the switch is named twice:", it->words[i], it->lens[i]);
+                return refuse_item(err, "the switch is named twice:", it->words[i], it->lens[i]);
     }
     if (it->missing == it->nwords && t->units[it->unit].nchildren)
         return err_set(err, -EINVAL, "switch %s is no leaf", t->units[it->unit].name);
@@ -164,7 +167,7 @@ static int plan_block(struct item *it, struct err *err)
 {
     it->unit = find_unit(it->topo, it->words[0], it->lens[0]);
     if (it->unit == SIZE_MAX || it->nwords > 1)
-        return refuse(err, "there is no block", it->words[0], it->lens[0]);
+        return refuse_item(err, "there is no block", it->words[0], it->lens[0]);
     return 0;
 }
 
@@ -173,16 +176,17 @@ static int plan_ring(struct item *it, uint32_t node, struct err *err)
     uint32_t at;
 
     if (it->nwords != 2 || number_of(it, 1, &at) < 0 || at >= TOPO_RING_MAX)
-        return refuse(err, "the position in the ring is not 0 to 15:", it->words[0], it->lens[0]);
+        return refuse_item(err, "the position in the ring is not 0 to 15:", it->words[0],
+                           it->lens[0]);
     it->unit = find_unit(it->topo, it->words[0], it->lens[0]);
     it->at = at;
     if (it->unit == SIZE_MAX) {
         if (at || it->topo->nunits >= CONF_TOPO_UNITS)
-            return refuse(err, "there is no ring", it->words[0], it->lens[0]);
+            return refuse_item(err, "there is no ring", it->words[0], it->lens[0]);
         return 0;
     }
     if (other_nodes(&it->topo->units[it->unit], node) >= TOPO_RING_MAX)
-        return refuse(err, "the ring is full:", it->words[0], it->lens[0]);
+        return refuse_item(err, "the ring is full:", it->words[0], it->lens[0]);
     if (at > other_nodes(&it->topo->units[it->unit], node))
         it->at = 0; /* as documented: a place behind the end is the first */
     return 0;
@@ -195,15 +199,15 @@ static int plan_torus(struct item *it, uint32_t node, struct err *err)
 
     it->unit = find_unit(it->topo, it->words[0], it->lens[0]);
     if (it->unit == SIZE_MAX)
-        return refuse(err, "there is no torus", it->words[0], it->lens[0]);
+        return refuse_item(err, "there is no torus", it->words[0], it->lens[0]);
     u = &it->topo->units[it->unit];
     for (size_t i = 0; i < 3; i++)
         if (it->nwords != 4 || number_of(it, i + 1, &xyz[i]) < 0 || xyz[i] >= u->dims[i])
-            return refuse(err, "x:y:z is no cell of torus", it->words[0], it->lens[0]);
+            return refuse_item(err, "x:y:z is no cell of torus", it->words[0], it->lens[0]);
     it->at = xyz[0] + (size_t)u->dims[0] * (xyz[1] + (size_t)u->dims[1] * xyz[2]);
     held = u->nodes[it->at];
     if (held != TOPO_NONE && held != node)
-        return refuse(err, "another node is at the cell of torus", it->words[0], it->lens[0]);
+        return refuse_item(err, "another node is at the cell of torus", it->words[0], it->lens[0]);
     return 0;
 }
 

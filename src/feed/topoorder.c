@@ -1,13 +1,14 @@
-/* topoorder.c - ranks of a job's nodes: which are near to each other; see topologies.h
+/* topoorder.c - ranks of a job's nodes: which are near to each other; see topoorder.h
  *
  * A rank is unit << 48 | position: block: the block's index; tree: the leaf's; ring: the ring's and
- * the place counted from the start of the job's window; torus: the torus' and the Morton code of the
+ * the place from the start of the job's window; torus: the torus' and the Morton code of the
  * coordinates, counted from the start of the smallest box that holds the job, which may wrap. */
+#include "feed/topoorder.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/must.h"
-#include "feed/topologies.h"
 
 /* Where the smallest window of a circle of `size` places begins that holds all used ones: behind
  * the longest gap.  The first of equal ones. */
@@ -31,7 +32,7 @@ static uint32_t window_start(const struct bitmap *used)
 }
 
 /* x, y, z with their bits in turns, those of x lowest.  48 bits: a torus has 16 an axis. */
-static uint64_t morton(const uint32_t xyz[3])
+static uint64_t morton_code(const uint32_t xyz[3])
 {
     uint64_t code = 0;
 
@@ -96,7 +97,7 @@ static void rank_unit(const struct ranking *rk, uint32_t unit, bool torus)
             split_cell(u, xyz[0], xyz);
         for (unsigned axis = 0; axis < (torus ? 3u : 1u); axis++)
             xyz[axis] = (xyz[axis] + dims[axis] - start[axis]) % dims[axis];
-        rk->codes[i] |= torus ? morton(xyz) : xyz[0];
+        rk->codes[i] |= torus ? morton_code(xyz) : xyz[0];
     }
 }
 

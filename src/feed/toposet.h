@@ -19,6 +19,7 @@
 #include "base/cleanup.h"
 #include "base/err.h"
 #include "conf/conf_topo.h"
+#include "feed/topomember.h"
 #include "sched/topo/topo.h"
 
 struct toposet;
@@ -31,16 +32,6 @@ struct toposet *toposet_new(const struct conf_topos *files, const struct conf *c
                             toposet_id_fn *id_of, void *arg);
 struct toposet *toposet_free(struct toposet *ts); /* always NULL */
 DEFINE_CLEANUP(struct toposet *, toposet_free)
-
-/* Take a node out of every unit. */
-void toposet_leave(struct toposet *ts, uint32_t node);
-/* Make this the node's membership, whatever it was before; "" = it is nowhere.  *ret_text (may be
- * NULL) is the membership as it is shown, tree units from the root down; the caller frees it.
- * O(units + nodes of the topologies).
- * -EINVAL: a topology or unit that is not there, has no room, or is no leaf; nothing changed, err
- * has the sentence. */
-int toposet_join(struct toposet *ts, uint32_t node, const char *membership, char **ret_text,
-                 struct err *err);
 
 /* How many of the units of the i-th one are of the files. */
 size_t toposet_file_units(const struct toposet *ts, size_t i);

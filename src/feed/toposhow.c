@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "feed/topoyaml.h"
 
 struct showing {
     const struct topologies *all;
@@ -351,7 +352,7 @@ int toposhow_reply(const struct topologies *t, const char *name, Pst__TopologyRe
     r->topologies = must(calloc(topologies_count(t) + 1, sizeof(*r->topologies)));
     for (size_t i = 0; i < topologies_count(t); i++)
         r->topologies[r->n_topologies++] = must(strdup(topo_get_spec(topologies_nth(t, i))->name));
-    toposhow_yaml(t, &yaml);
+    topoyaml_write(t, &yaml);
     if (strbuf_detach(&yaml, &r->yaml) < 0)
         must(NULL);
     *ret = r;

@@ -8,7 +8,3 @@
  * of all topologies, and the YAML.  The caller frees *ret with free_unpacked().
  * Errors: -ENOENT no such topology, -ENOMEM. */
 int toposhow_reply(const struct topologies *t, const char *name, Pst__TopologyReply **ret);
-
-/* As `scontrol show topoconf` prints it: of topology.yaml what reads back as the same topologies; of
- * topology.conf a document without units, as Slurm has it. */
-void toposhow_yaml(const struct topologies *t, struct strbuf *sb);

@@ -1,11 +1,11 @@
-/* topoyaml.c - topologies as topology.yaml; see toposhow.h
+/* topoyaml.c - topologies as topology.yaml; see topoyaml.h
  *
  * The order of keys and the empty kinds are those of Slurm's answer, which programs compare. */
 #include <string.h>
 
 #include "base/hostlist.h"
 #include "base/must.h"
-#include "feed/toposhow.h"
+#include "feed/topoyaml.h"
 
 /* A plain scalar where that reads back as the same text. */
 static void add_text(struct strbuf *sb, const char *text)
@@ -215,7 +215,7 @@ static void write_topology(const struct topologies *t, size_t at, struct strbuf 
     }
 }
 
-void toposhow_yaml(const struct topologies *t, struct strbuf *sb)
+void topoyaml_write(const struct topologies *t, struct strbuf *sb)
 {
     strbuf_add(sb, "%YAML 1.1\n---\n");
     for (size_t i = 0; i < topologies_count(t); i++)

@@ -55,9 +55,6 @@ void scontrol_delete_resv(struct scontrol *s, int argc, char **argv, const char 
 void scontrol_show_resvs(struct scontrol *s, const char *name); /* NULL = all */
 void scontrol_resv_names(FILE *f);
 void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all */
-/* The words behind topology: a name, unit=x, node=list, --map. */
-void scontrol_show_topology(struct scontrol *s, int argc, char **argv);
-void scontrol_show_topoconf(struct scontrol *s, const char *name);
 void scontrol_listpids(struct scontrol *s, int argc, char **argv);
 void scontrol_listjobs(struct scontrol *s, int argc, char **argv);
 void scontrol_liststeps(struct scontrol *s, int argc, char **argv);

@@ -3,6 +3,7 @@
  * Jobs and steps are printed as they arrive; nodes and partitions are few and read whole, since
  * each names the other.  Entities are a table. */
 #include "cli/scontrol/scontrol.h"
+#include "cli/scontrol/show_topology.h"
 
 #include <errno.h>
 #include <stdio.h>

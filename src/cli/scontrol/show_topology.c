@@ -2,6 +2,8 @@
  *
  * One unit a line.  As Slurm has it, a topology or unit that is not there is told on standard error
  * and the exit status stays 0. */
+#include "cli/scontrol/show_topology.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +13,6 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "cli/scontrol/scontrol.h"
 #include "cli/scontrol/topology_map.h"
 #include "wire/errors.h"
 #include "wire/ops.h"

@@ -17,6 +17,7 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/topology/topology.h"
+#include "feed/topoorder.h"
 #include "feed/licensefeed.h"
 #include "feed/preemptfeed.h"
 #include "model/array.h"

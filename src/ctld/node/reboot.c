@@ -17,7 +17,7 @@
 #include "ctld/core/membership.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
-#include "ctld/topology/topology.h"
+#include "ctld/topology/topoexpand.h"
 #include "fields.h"
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)

@@ -16,7 +16,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/resv/resv.h"
-#include "ctld/topology/topology.h"
+#include "ctld/topology/topoexpand.h"
 #include "ctld/core/service.h"
 #include "model/account/assoc.h"
 #include "sched/base/constraint.h"

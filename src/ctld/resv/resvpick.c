@@ -17,7 +17,7 @@
 #include "ctld/job/licenses.h"
 #include "ctld/job/nodefeatures.h"
 #include "ctld/resv/resv_impl.h"
-#include "ctld/topology/topology.h"
+#include "ctld/topology/topoexpand.h"
 #include "base/gres/grestext.h"
 #include "feed/licensefeed.h"
 #include "feed/records.h"

@@ -18,7 +18,7 @@
 #include "ctld/step/steplayout.h"
 #include "ctld/step/stepports.h"
 #include "ctld/step/steps.h"
-#include "ctld/topology/topology.h"
+#include "ctld/topology/topoexpand.h"
 
 void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *spec,
                 const struct peer *peer)
@@ -57,8 +57,8 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     SET(rec, client_pid, peer->pid);
 }
 
-/* Names of units in a list of the step's nodes become those of their nodes that the job holds.  NULL
- * in *ret: the list names no unit. */
+/* Names of units in a list of the step's nodes become those of their nodes that the job holds.
+ * *ret stays NULL when the list names no unit. */
 static int expand_held(struct ctld *ctld, const struct job *j, const char *list, char **ret)
 {
     _cleanup_(hostlist_free) struct hostlist *all = NULL, *held = NULL;

@@ -1,6 +1,6 @@
 /* submission.c - defaults and checks of a submission; see submission.h.  Partitions are in
  * submitparts.c. */
-#include "ctld/topology/topology.h"
+#include "ctld/topology/topoexpand.h"
 #include "ctld/submit/submission.h"
 
 #include <errno.h>

@@ -1,6 +1,8 @@
-/* topoexpand.c - functions in lists of nodes: block{b1}, switchwith{cn7}, feature{gpu}, node{cn[1-4]}
+/* topoexpand.c - functions in lists of nodes: block{b1}, switchwith{cn7}, feature{gpu}
  *
  * Core thread.  Nodes of a function come in the order of their ids, each once. */
+#include "ctld/topology/topoexpand.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

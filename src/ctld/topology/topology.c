@@ -12,10 +12,13 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "base/timefmt.h"
 #include "conf/conf_topo.h"
 #include "ctld/core/service.h"
 #include "feed/toposet.h"
+#include "feed/toposhow.h"
 #include "fields.h"
+#include "wire/frame.h"
 
 struct known_node {
     bool there;
@@ -365,8 +368,41 @@ static void free_service(struct ctld *ctld)
     ctld->topology = NULL;
 }
 
+/* op query-topology, on an I/O thread: units of a topology, and the YAML of all. */
+static void answer_topology(struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    Pst__TopologyRequest *req = NULL;
+    struct topologies *now;
+    int64_t began = now_mono_us();
+    Pst__TopologyReply *reply = NULL;
+    struct err err = { .text = "" };
+    int r = FRAME_UNPACK(topology_request, frame, &req, &err);
+
+    if (r < 0) {
+        (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
+        return;
+    }
+    now = topology_get(ctld);
+    r = toposhow_reply(now, req->name, &reply);
+    topologies_unref(now);
+    pst__topology_request__free_unpacked(req, NULL);
+    if (r == -ENOENT)
+        (void)conn_error(c, frame->op, frame->id, ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE, NULL);
+    else
+        (void)conn_reply(c, frame->op, frame->id, 0, &reply->base); /* fails: the client went */
+    if (reply)
+        pst__topology_reply__free_unpacked(reply, NULL);
+    services_answered(ctld, OP_QUERY_TOPOLOGY, now_mono_us() - began);
+}
+
+static const struct ctld_op topology_ops[] = {
+    { OP_QUERY_TOPOLOGY, .front = answer_topology },
+    { 0 },
+};
+
 const struct ctld_service topology_service = {
     .name = "topology",
+    .ops = topology_ops,
     .check = check_service,
     .start = start_service,
     .reconfigured = read_again,

@@ -28,12 +28,6 @@ struct topologies *topology_get(struct ctld *ctld);
  * scheduler; core thread. */
 struct topologies *topology_take_changed(struct ctld *ctld);
 
-/* Replace functions of topologies in a host list, block{b1} and its like, and feature{f}, by the
- * nodes they stand for.  A list without functions is copied.  *ret_list is folded; free() it.  Core
- * thread.
- * -EINVAL: a function or a unit that is not there; -ENOMEM. */
-int topology_expand(const struct ctld *ctld, const char *list, char **ret_list);
-
 /* The topologies of a configuration: what a start or a reconfiguration would refuse.  Problems are
  * noted, a sentence is in err. */
 int topology_check_conf(const struct conf *conf, struct conf_problems *problems, struct err *err);

@@ -1,4 +1,4 @@
-/* test_conf_topo.c - topology.conf and topology.yaml: what is read, and the sentences of refusals */
+/* test_conf_topo.c - topology.conf and topology.yaml: what is read, sentences of refusals */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -11,6 +11,10 @@
 
 #include "base/cleanup.h"
 #include "conf/conf_topo.h"
+#include "conf/conf_topocheck.h"
+#include "conf/conf_topoline.h"
+#include "conf/conf_topotorus.h"
+#include "conf/conf_topoyaml.h"
 
 #define OK(condition, ...)                                                                         \
     do {                                                                                           \
