@@ -107,6 +107,17 @@ static void backfill_interval(const struct conf *conf, struct sched_params *p)
         p->bf_interval_s = (uint32_t)MIN(s, (int64_t)UINT32_MAX);
 }
 
+/* TopoMaxSizeUnroll=N; -1 and none = off. */
+static uint32_t unrolled_sizes(const struct conf *conf)
+{
+    int64_t n;
+
+    return conf_option_i64(conf, CONF_TOPOLOGY_PARAM, "TopoMaxSizeUnroll", &n) && n > 0 &&
+                   n <= UINT32_MAX
+               ? (uint32_t)n
+               : 0;
+}
+
 void feed_fill_params(const struct conf *conf, struct sched_params *ret)
 {
     const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
@@ -123,6 +134,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
             option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
         .min_interval_us = option_u32(conf, "sched_min_interval", 0),
         .defer = find_option(conf, "defer"),
+        .topo_unroll = unrolled_sizes(conf),
         .bf_window_min = option_u32(conf, "bf_window", 1440),
         .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),

@@ -181,6 +181,11 @@ static bool takes_whole_nodes(const Pst__JobRecord *r)
     return r->has_exclusive && r->exclusive == EXCLUSIVE_NODE;
 }
 
+static bool closes_units(const Pst__JobRecord *r)
+{
+    return r->has_exclusive && r->exclusive == EXCLUSIVE_TOPO;
+}
+
 /* NumCPUs of `scontrol update job`: the job is placed as if it had as many tasks as use these CPUs.
  * --ntasks-per-node says how many CPUs of a node it takes, and is not exceeded. */
 static void fill_least_cpus(struct sched_job *s, const Pst__JobRecord *r)
@@ -219,6 +224,12 @@ static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
     s->overcommit = r->has_overcommit && r->overcommit;
     s->contiguous = r->has_contiguous && r->contiguous;
     s->spread = r->has_spread_job && r->spread_job;
+    s->segment_size = r->has_segment_size ? r->segment_size : 0;
+    s->spread_segments = r->has_spread_segments && r->spread_segments;
+    s->consolidate_segments = r->has_consolidate_segments && r->consolidate_segments;
+    s->exclusive_topo = closes_units(r);
+    s->switches = r->has_switches ? r->switches : 0;
+    s->switches_wait_s = r->has_switches_wait_s ? r->switches_wait_s : 0;
     s->time_limit_min = r->has_time_unlimited && r->time_unlimited ? SCHED_UNLIMITED
                         : r->has_time_limit_min                    ? r->time_limit_min
                                                                    : SCHED_UNLIMITED;
@@ -398,6 +409,7 @@ struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r)
     f->uid = r->uid;
     f->label = r->mcs_select ? own_str(f, r->mcs_label) : NULL;
     f->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
+    f->exclusive_topo = closes_units(r);
     fill_alloc(c, f, r->alloc);
     return f;
 }
@@ -518,6 +530,7 @@ struct feed *feed_of_part(const struct cluster *c, const struct conf *conf,
     s->lln = r->has_lln && r->lln;
     s->exclusive_user = r->exclusive && strcmp(r->exclusive, "USER") == 0;
     s->exclusive_node = r->exclusive && strcmp(r->exclusive, "NODE") == 0;
+    s->exclusive_topo = r->exclusive && strcmp(r->exclusive, "TOPO") == 0;
     if (share)
         (void)parse_u64(share + 1, 1, 64, &ways); /* checked by the configuration */
     s->oversubscribe = (uint32_t)ways;
@@ -615,6 +628,8 @@ int feed_apply(struct sched *s, const struct feed *f)
                               f->exclusive);
         if (r == 0)
             r = sched_job_owner(s, f->job_id, f->uid, f->exclusive_user, f->label);
+        if (r == 0)
+            r = sched_job_topo(s, f->job_id, f->exclusive_topo);
         return r;
     case FEED_REMOVE:
         sched_job_remove(s, f->job_id);

@@ -77,7 +77,7 @@ struct feed {
     enum feed_kind kind;
     uint32_t job_id, node_id, priority;
     int64_t start_us, end_us;
-    bool exclusive, exclusive_user, one_run;
+    bool exclusive, exclusive_user, exclusive_topo, one_run;
     uint32_t uid, assoc_id, qos_id;
     const char *label; /* RUNNING: sched_job.label */
     uint64_t ticket;

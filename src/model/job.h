@@ -11,6 +11,7 @@
 #define EXCLUSIVE_NODE 1 /* JobRecord.exclusive */
 #define EXCLUSIVE_USER 2
 #define EXCLUSIVE_MCS 3
+#define EXCLUSIVE_TOPO 4
 
 static inline Pst__JobState job_state(const Pst__JobRecord *r)
 {

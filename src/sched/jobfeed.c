@@ -182,32 +182,17 @@ int sched_job_owner(struct sched *s, uint32_t id, uint32_t uid, bool exclusive_u
 int sched_job_topo(struct sched *s, uint32_t id, bool exclusive_topo)
 {
     struct job *j = job_find(s, id);
-    _cleanup_val_(alloc_done) struct sched_alloc all = { 0 };
     const struct part *p = j && j->state >= JOB_PROPOSED ? s->parts[j->part] : NULL;
     bool closes = p && (exclusive_topo || p->exclusive_topo) && topo_can_close(p->topo);
     int r;
 
     if (!p || (closes == j->closes && (!closes || alloc_has_closed(&j->alloc))))
         return 0;
-    r = alloc_dup_used(s, &j->alloc, &all);
-    if (r == 0 && closes)
-        r = topo_close_units(s, p->topo, &all);
-    if (r == 0)
-        r = holders_room(s, p->id, j->qos);
-    if (r < 0)
-        return r;
     plan_note_leave(s, j);
-    job_release(s, j);
-    holders_remove(s, j);
-    alloc_done(&j->alloc);
-    j->alloc = all;
-    all = (struct sched_alloc){ 0 };
-    j->closes = closes;
-    holders_add(s, j);
-    job_take(s, j);
+    r = job_close_units(s, j, closes);
     plan_note_hold(s, j);
     s->change++;
-    return 0;
+    return r;
 }
 
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us)

@@ -15,6 +15,7 @@
 #include "sched/plan/preempt_feed.h"
 #include "sched/rules/advset.h"
 #include "sched/rules/assoctree.h"
+#include "sched/rules/jobhold.h"
 #include "sched/rules/limit_levels.h"
 #include "sched/select/pick.h"
 #include "sched/state/bounds.h"
@@ -29,6 +30,7 @@
 #include "sched/state/queue.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
+#include "sched/state/topoclose.h"
 #include "sched/state/topos.h"
 #include "sched/topo/topo.h"
 #include "sched/base/strtab.h"
@@ -135,6 +137,20 @@ static bool is_named_twice(const struct topo_spec *const *specs, size_t n)
     return false;
 }
 
+/* Jobs that close units close those of the new topology. */
+static int close_units_again(struct sched *s)
+{
+    int r = 0;
+
+    for (uint32_t i = 0; r == 0 && i < s->job_slots; i++) {
+        struct job *j = s->jobs[i];
+
+        if (j && j->state >= JOB_PROPOSED && j->closes)
+            r = job_close_units(s, j, topo_can_close(s->parts[j->part]->topo));
+    }
+    return r;
+}
+
 int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n)
 {
     struct topo **set = calloc(n + 1, sizeof(struct topo *));
@@ -161,7 +177,7 @@ int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, 
         topo_of_part(s, s->parts[i]);
         part_look_again(s, s->parts[i]);
     }
-    return 0;
+    return close_units_again(s);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

@@ -57,6 +57,8 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
         { j->cron_spec, "CRON_JOB" },
         { j->external, "EXTERNAL_JOB" },
         { j->stepmgr, "STEPMGR_ENABLED" },
+        { j->spread_segments, "SPREAD_SEGMENTS" },
+        { j->consolidate_segments, "CONSOLIDATE_SEGMENTS" },
         { j->expedited, "EXPEDITED_REQUEUE" },
     };
 
@@ -322,7 +324,11 @@ static void put_request(struct json *js, const struct job_row *r)
     json_str(js, "selinux_context", "");
     json_list(js, "shared");
     if (j->exclusive)
-        json_str(js, NULL, j->exclusive == 2 ? "user" : j->exclusive == 3 ? "mcs" : "none");
+        json_str(js, NULL,
+                 j->exclusive == 2   ? "user"
+                 : j->exclusive == 3 ? "mcs"
+                 : j->exclusive == 4 ? "topo"
+                                     : "none");
     else if (j->oversubscribe)
         json_str(js, NULL, "oversubscribe");
     json_list_end(js);

@@ -425,6 +425,10 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
         strbuf_add(sb, "MemPerTres=");
         (void)job_put_mem_per_tres(sb, j);
     }
+    if (j->segment_size) {
+        next_line(sb, o);
+        strbuf_addf(sb, "SegmentSize=%u", j->segment_size);
+    }
     if (j->switches) {
         next_line(sb, o);
         strbuf_addf(sb, "Switches=%u@", j->switches);

@@ -277,6 +277,24 @@ static void fill_sharing(const struct jobopts *jo, Pst__JobRecord *job)
     }
 }
 
+/* "1@5:00".  A time that is none counts as not given: the controller then grants the longest. */
+static void fill_switches(const struct jobopts *jo, const char *value, Pst__JobRecord *job)
+{
+    const char *at = strchr(value, '@');
+    const char *env = jo->cmd == JOBOPTS_SBATCH   ? "SBATCH_WAIT4SWITCH"
+                      : jo->cmd == JOBOPTS_SALLOC ? "SALLOC_WAIT4SWITCH"
+                                                  : "SLURM_WAIT4SWITCH";
+    const char *time = at ? at + 1 : getenv(env);
+    uint32_t minutes;
+
+    job->switches = (uint32_t)strtoul(value, NULL, 10); /* was checked; stops at '@' */
+    job->has_switches = true;
+    if (time && time_limit_parse(time, &minutes, NULL) == 0 && minutes != TIME_LIMIT_INFINITE) {
+        job->switches_wait_s = (uint32_t)MIN((uint64_t)minutes * 60, (uint64_t)UINT32_MAX);
+        job->has_switches_wait_s = true;
+    }
+}
+
 static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
 {
     const char *value;
@@ -291,10 +309,8 @@ static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
         job->priority = top ? PRIORITY_TOP : (uint32_t)strtoul(value, NULL, 10); /* was checked */
         job->has_priority = top || isdigit((unsigned char)*value);
     }
-    if ((value = jo->value[JO_SWITCHES])) {
-        job->switches = (uint32_t)strtoul(value, NULL, 10); /* was checked; stops at '@' */
-        job->has_switches = true;
-    }
+    if ((value = jo->value[JO_SWITCHES]))
+        fill_switches(jo, value, job);
     if ((value = jo->value[JO_MAIL_TYPE])) {
         (void)jobtext_mail_parse(value, &job->mail_type); /* was checked */
         job->has_mail_type = true;

@@ -147,6 +147,7 @@ struct asking {
     bool told;      /* that we wait */
     bool told_configuration;
     Pst__JobStatus *grant;
+    char waits_for[128]; /* what the topology lacks; empty = not said */
 };
 
 static bool unavailable_now(Pst__JobReason reason)
@@ -174,6 +175,8 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
         cli_info("Requested partition configuration not available now");
     if (reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
         cli_info("Required node not available (down, drained or reserved)");
+    if (a->waits_for[0])
+        cli_info("%s", a->waits_for);
     if (a->salloc)
         cli_info("Pending job allocation %u", a->l->job_id);
     cli_info("job %u queued and waiting for resources", a->l->job_id);
@@ -242,6 +245,7 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
     if (st->has_job_id)
         a->l->job_id = st->job_id;
     *reason = st->reason;
+    (void)snprintf(a->waits_for, sizeof(a->waits_for), "%s", st->waits_for ? st->waits_for : "");
     if (st->job || (a->grant && !state_terminal(st->state))) {
         take_grant(a, st);
         return complete_grant(a, more) ? 1 : 0;

@@ -281,7 +281,7 @@ static int check_segment(const struct jobopts *jo)
     uint32_t min, max;
 
     jobopts_nodes(jo, &min, &max);
-    if (segment == 0 || min == 0 || min % segment == 0)
+    if (segment == 0 || segment > min || min % segment == 0)
         return 0;
     cli_print_fatal(
         "--segment=%u does not fit the job size (%u): node count must be evenly divisible by "

@@ -464,7 +464,7 @@ static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const cha
     case KIND_PORTS:
         return arg ? check_number(o, arg, 0, 65535, err) : 0;
     case KIND_SEGMENT:
-        return check_number(o, arg, 1, INT32_MAX, NULL) == 0 ? 0 : bad_spec(o, err);
+        return check_number(o, arg, 0, UINT16_MAX, NULL) == 0 ? 0 : bad_spec(o, err);
     case KIND_SECS:
     case KIND_SECS0:
         return arg ? check_number(o, arg, 0, INT32_MAX / 1000, err) : 0;

@@ -157,6 +157,8 @@ static void fill_status(const struct job *j, Pst__JobStatus *s)
         SET(s, reason, j->rec->reason);
     else if (job_is_pending(j->rec) && j->rec->has_pend_reason)
         SET(s, reason, j->rec->pend_reason);
+    if (s->has_reason && s->reason == PST__JOB_REASON__REASON_RESOURCES)
+        s->waits_for = j->rec->pend_text;
     if (j->rec->has_exit_status)
         SET(s, exit_status, j->rec->exit_status);
 }

@@ -323,6 +323,45 @@ static void say_holders(struct explain_made *m, const struct explain_part *x,
             m, make_text(m, "So do %u other jobs, which end later.", x->nholding - x->nholders));
 }
 
+/* "n112 is drained, n113 is held by job 17" */
+static const char *missing_text(struct explain_made *m, const struct explain_unit *u)
+{
+    struct strbuf sb = STRBUF_INIT;
+    const char *made;
+
+    for (uint32_t i = 0; i < u->nmissing && i < EXPLAIN_MISSING; i++) {
+        const struct node *n = cluster_node(m->t->ctld->cluster, u->missing[i]);
+
+        strbuf_addf(&sb, "%s%s is ", i ? ", " : "", n ? n->rec->name : "a node");
+        if (u->down[i])
+            strbuf_add(&sb, node_trouble(m->t->ctld, n));
+        else if (u->holders[i])
+            strbuf_addf(&sb, "held by job %s", job_name(m, u->holders[i]));
+        else
+            strbuf_add(&sb, "not for this job");
+    }
+    if (u->nmissing > EXPLAIN_MISSING)
+        strbuf_addf(&sb, " and %u more are missing", u->nmissing - EXPLAIN_MISSING);
+    made = make_text(m, "%s", strbuf_str(&sb));
+    strbuf_done(&sb);
+    return made;
+}
+
+/* The units that come nearest to what the job needs. */
+static void say_units(struct explain_made *m, const struct explain_part *x)
+{
+    if (x->topo)
+        add_sentence(m, make_text(m, "%s.", topo_why_text(x->topo)));
+    for (uint32_t i = 0; i < x->nunits; i++) {
+        const struct explain_unit *u = &x->units[i];
+        bool one = strcmp(u->first, u->last) == 0;
+
+        add_sentence(m, make_text(m, "%s%s%s has %u of %u nodes%s%s.", u->first, one ? "" : " to ",
+                                  one ? "" : u->last, u->free, u->wanted, u->nmissing ? ": " : "",
+                                  missing_text(m, u)));
+    }
+}
+
 static const char *victims_text(struct explain_made *m, const struct explain_preempt *x)
 {
     static const char *const verbs[] = { [SCHED_MODE_CANCEL] = " (cancelled)",
@@ -624,6 +663,7 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
     if (x->why == SCHED_WHY_RESOURCES)
         add_sentence(m, make_text(m, "It is %u%s of %u in the queue of %s.", x->place,
                                   ordinal_ending(x->place), x->queued, p->name));
+    say_units(m, x);
     say_reservations(m, x);
     say_holders(m, x, p);
     say_preempt(m, x);

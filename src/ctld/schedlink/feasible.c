@@ -377,6 +377,12 @@ bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct 
     return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
 }
 
+int feasible_code(const struct feasible *f)
+{
+    return idlemodel_lacks_topology(f->idle) ? ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE
+                                             : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
+}
+
 /* Where to look, and what was found there. */
 struct search {
     const struct partition *p;

@@ -24,3 +24,5 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
  * cluster? */
 bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct partition *p,
                       const Pst__JobRecord *r, bool memory_counts);
+/* When feasible_exactly() just said no: the code for the client. */
+int feasible_code(const struct feasible *f);

@@ -16,6 +16,7 @@ struct idlemodel {
     struct bitmap *changed; /* nodes to be handed over again */
     bool all;               /* all of them */
     bool parts;             /* the partitions too */
+    bool lacks_topology;    /* the last answer: it is the topology */
 };
 
 int idlemodel_new(struct idlemodel **ret)
@@ -119,6 +120,11 @@ static int bring_up_to_date(struct idlemodel *m, const struct ctld *ctld)
     return r;
 }
 
+bool idlemodel_lacks_topology(const struct idlemodel *m)
+{
+    return m->lacks_topology;
+}
+
 bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct partition *p,
                       const Pst__JobRecord *r)
 {
@@ -127,6 +133,7 @@ bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct
     struct feed *f;
     bool ok;
 
+    m->lacks_topology = false;
     if (bring_up_to_date(m, ctld) < 0) {
         idlemodel_forget(m);
         return true;
@@ -139,6 +146,7 @@ bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct
     f->job.resv_only = false;
     f->job.label = NULL;
     ok = sched_feasible(m->sched, &f->job, &why);
+    m->lacks_topology = !ok && why == SCHED_WHY_TOPOLOGY;
     feed_release(f);
     return ok;
 }

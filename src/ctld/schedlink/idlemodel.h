@@ -21,3 +21,5 @@ void idlemodel_forget(struct idlemodel *m); /* everything: the configuration is 
  * out. */
 bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct partition *p,
                       const Pst__JobRecord *r);
+/* Was it the topology that could not give what was asked for last? */
+bool idlemodel_lacks_topology(const struct idlemodel *m);

@@ -154,7 +154,10 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
     (void)pb_set_str(&r->pend_text, NULL);
     if (d->why == SCHED_WHY_NODE_NOT_AVAIL || d->why == SCHED_WHY_NODES_UNAVAILABLE)
         note_unavailable(ctld, r);
-    if (d->priority) /* 0: it has not come so far */
+    if (d->topo)
+        (void)pb_set_str(&r->pend_text,
+                         topo_why_text(d->topo)); /* -ENOMEM: the word stands alone */
+    if (d->priority)                              /* 0: it has not come so far */
         SET(r, cur_priority, d->priority);
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
@@ -174,7 +177,8 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
             r->sched_nodes = NULL;
         free(names);
     }
-    if (r->pend_reason != told && r->pend_reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+    if (d->topo ||
+        (r->pend_reason != told && r->pend_reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL))
         wait_notify(ctld, j, 0); /* salloc says so */
     views_mark_job(ctld->views, j);
 }

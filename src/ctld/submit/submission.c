@@ -30,6 +30,7 @@
 #define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
 #define SUBMIT_LINE_MAX (1u << 20) /* max_submit_line_size, likewise */
 #define ENVIRONMENT_MAX (4u << 20) /* twice what the kernel gives to a program with a usual stack */
+#define MAX_SWITCH_WAIT_S 300      /* max_switch_wait when it is not set */
 #define KEPT_MAX (40u << 20)       /* of a user, beyond small scripts and environments (payers.h) */
 
 /* ---- defaults -------------------------------------------------------------------------------- */
@@ -322,6 +323,20 @@ static void settle_sharing(struct submission *s)
         r->has_oversubscribe = false;
 }
 
+/* How long it waits for few switches, at most as long as the site says. */
+static void settle_switches(struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+    uint64_t most;
+
+    if (!r->has_switches || !r->switches)
+        return;
+    if (!conf_option_u64(s->ctld->conf, CONF_SCHEDULER_PARAMETERS, "max_switch_wait", &most))
+        most = MAX_SWITCH_WAIT_S;
+    if (!r->has_switches_wait_s || r->switches_wait_s > most)
+        SET(r, switches_wait_s, (uint32_t)MIN(most, (uint64_t)UINT32_MAX));
+}
+
 /* Why it will wait, as far as that is known at once: more than there is. */
 static void foresee_reason(struct submission *s)
 {
@@ -463,7 +478,7 @@ bool submission_check(struct submission *s)
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
                               policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),
-            settle_nodes(s), settle_sharing(s), foresee_reason(s), true) &&
+            settle_nodes(s), settle_sharing(s), settle_switches(s), foresee_reason(s), true) &&
            check_priority(s) && check_limits(s) &&
            check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
 }

@@ -113,8 +113,10 @@ static int check_fit(struct submission *s, const struct partition *p, const char
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE; /* there is no start to tell */
     s->later = s->later || later;
     if (code == 0 && !later && !submit_placeable(ctld, p, &as))
-        code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
-    if (code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE && s->hold && !later)
+        code = feasible_code(ctld->feasible);
+    if ((code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
+         code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE) &&
+        s->hold && !later)
         code = 0; /* nodes may change until it is released */
     return code;
 }

@@ -543,6 +543,8 @@ static bool read_flags(struct reading *rd)
         { "GRES_BINDING_DISABLED", JO_GRES_FLAGS, "disable-binding" },
         { "EXTERNAL_JOB", JO_EXTERNAL, "" },
         { "STEPMGR_ENABLED", JO_STEPMGR, "" },
+        { "SPREAD_SEGMENTS", JO_SPREAD_SEGMENTS, "" },
+        { "CONSOLIDATE_SEGMENTS", JO_CONSOLIDATE_SEGMENTS, "" },
         { "EXPEDITED_REQUEUE", JO_REQUEUE, "expedite" },
     };
     const json_t *flags = field_of(rd, "flags");

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "sched/explain/explain_lic.h"
 #include "sched/explain/explain_try.h"
+#include "sched/explain/explain_units.h"
 #include "sched/explain/sched_explain.h"
 #include "sched/plan/prof_search.h"
 #include "sched/profile/prof_slots.h"
@@ -149,10 +150,13 @@ int ex_look_at_nodes(struct ex *x, struct entry *e, struct explain_part *out)
     struct part *part = x->s->parts[e->part];
     _cleanup_(bitmap_free) struct bitmap *have = NULL;
     _cleanup_(bitmap_free) struct bitmap *held = NULL;
+    _cleanup_(bitmap_free) struct bitmap *open = NULL;
     int r = list_featured(x, e, &have);
 
     if (r == 0)
         r = bitmap_new(x->s->nbits, &held);
+    if (r == 0)
+        r = bitmap_new(x->s->nbits, &open);
     out->not_up = r == 0 ? malloc((bitmap_count(part->nodes) + 1) * sizeof(*out->not_up)) : NULL;
     if (r < 0 || !out->not_up)
         return -ENOMEM;
@@ -165,10 +169,13 @@ int ex_look_at_nodes(struct ex *x, struct entry *e, struct explain_part *out)
             bitmap_set(held, id);
         if (c == EXPLAIN_KEPT)
             note_keeper(x, e, id, out);
+        if (c == EXPLAIN_FREE)
+            bitmap_set(open, id);
         out->causes[c]++;
         out->total++;
         out->suitable += c >= EXPLAIN_NOT_UP;
     }
     find_node_holders(x, held, out);
+    ex_look_at_units(x, e, open, out);
     return 0;
 }

@@ -46,6 +46,18 @@ struct explain_preempt { /* which running jobs it may send away */
     uint32_t nvictims;                            /* in all */
 };
 
+#define EXPLAIN_UNITS 3u
+#define EXPLAIN_MISSING 4u
+#define EXPLAIN_UNIT_NAME 65u
+
+struct explain_unit { /* a block or ring that is too small for the job, or a segment of it, now */
+    char first[EXPLAIN_UNIT_NAME], last[EXPLAIN_UNIT_NAME]; /* base blocks of an aggregate */
+    uint32_t free, wanted;
+    uint32_t missing[EXPLAIN_MISSING], holders[EXPLAIN_MISSING]; /* nodes; the job on each, or 0 */
+    bool down[EXPLAIN_MISSING];                                  /* not up */
+    uint32_t nmissing;                                           /* in all */
+};
+
 struct explain_part {
     const char *name; /* interned */
     enum sched_why why;
@@ -59,6 +71,9 @@ struct explain_part {
     uint32_t nholders, nholding;                    /* listed; in all */
     uint32_t kept_for; /* the job for which a node is kept, 0 = none; it starts at */
     int64_t kept_us;
+    enum topo_why topo;                       /* what the topology lacks */
+    struct explain_unit units[EXPLAIN_UNITS]; /* then: those with most free nodes */
+    uint32_t nunits;
     struct explain_preempt preempt;
     int64_t expected_us; /* 0 = cannot be told */
     uint32_t *expected_nodes;

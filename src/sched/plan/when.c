@@ -94,13 +94,13 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
 
 static int list_nodes(struct sched_decision *d)
 {
-    d->nexpected = 0;
-    d->expected_nodes = malloc((d->alloc.nnodes + 1) * sizeof(*d->expected_nodes));
+    alloc_drop_closed(&d->alloc);
+    d->nexpected = d->alloc.nnodes;
+    d->expected_nodes = malloc((d->nexpected + 1) * sizeof(*d->expected_nodes));
     if (!d->expected_nodes)
         return -ENOMEM;
-    for (size_t i = 0; i < d->alloc.nnodes; i++)
-        if (!d->alloc.nodes[i].closed)
-            d->expected_nodes[d->nexpected++] = d->alloc.nodes[i].node_id;
+    for (size_t i = 0; i < d->nexpected; i++)
+        d->expected_nodes[i] = d->alloc.nodes[i].node_id;
     return 0;
 }
 

@@ -27,6 +27,7 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/shape.h"
+#include "sched/topo/topo.h"
 
 /* What is asked of the set of nodes.  False when that contradicts itself. */
 static bool set_goal(struct pick *p, const struct calt *a)
@@ -237,6 +238,29 @@ static int try_shared(struct pick *p, const struct calt *a)
     return r;
 }
 
+/* TopoMaxSizeUnroll: where block is the cluster's topology a narrow range of nodes is tried size by
+ * size, as block takes the smallest size otherwise; a wider one never starts. */
+static int try_range(struct pick *p, const struct calt *a)
+{
+    const struct shape_key *k = p->k;
+    int r = 0;
+
+    if (k->max_nodes - k->min_nodes >= p->s->params.topo_unroll)
+        return 0;
+    for (p->only = k->max_nodes; r == 0 && p->only >= k->min_nodes; p->only--)
+        r = try_shared(p, a);
+    return r;
+}
+
+static bool is_unrolled(const struct pick *p)
+{
+    const struct sched *s = p->s;
+
+    return s->params.topo_unroll && p->part->topo && p->k->max_nodes > p->k->min_nodes &&
+           topo_get_spec(s->topos[0])->kind == TOPO_BLOCK &&
+           topo_get_spec(p->part->topo)->kind == TOPO_BLOCK;
+}
+
 /* Of a list of counts the largest that fits, or the smallest. */
 static int try_counts(struct pick *p, const struct calt *a)
 {
@@ -246,6 +270,8 @@ static int try_counts(struct pick *p, const struct calt *a)
     int r = 0;
 
     p->only = 0;
+    if (!n && is_unrolled(p))
+        return try_range(p, a);
     if (!n)
         return try_shared(p, a);
     for (uint32_t i = 0; r == 0 && i < n; i++) {

@@ -55,7 +55,8 @@ static bool is_occupied(const struct pick *p, uint32_t id)
     for (uint32_t i = 0; p->overlay && i < s->nresvs; i++)
         if (s->resvs[i].start_us < p->end_us && bitmap_test(s->resvs[i].nodes, id))
             return true;
-    return n->njobs || n->nrun;
+    /* where jobs are moved about for a try only what holds CPUs is moved */
+    return n->nrun || (n->njobs && !s->travelling);
 }
 
 static bool unit_is_occupied(const struct pick *p, const struct topo_span *spans, uint32_t n)

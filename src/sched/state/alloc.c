@@ -95,16 +95,22 @@ int alloc_dup(struct sched *s, const struct sched_alloc *from, struct sched_allo
     return 0;
 }
 
-int alloc_dup_used(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret)
+void alloc_drop_closed(struct sched_alloc *a)
 {
     size_t kept = 0;
+
+    for (size_t i = 0; i < a->nnodes; i++)
+        if (!a->nodes[i].closed)
+            a->nodes[kept++] = a->nodes[i];
+    a->nnodes = kept;
+}
+
+int alloc_dup_used(struct sched *s, const struct sched_alloc *from, struct sched_alloc *ret)
+{
     int r = alloc_dup(s, from, ret);
 
-    for (size_t i = 0; r == 0 && i < ret->nnodes; i++)
-        if (!ret->nodes[i].closed)
-            ret->nodes[kept++] = ret->nodes[i];
     if (r == 0)
-        ret->nnodes = kept;
+        alloc_drop_closed(ret);
     return r;
 }
 

@@ -84,6 +84,15 @@ static uint32_t power_for(uint64_t nodes, uint32_t base)
     return blocks <= 1 ? 0 : 64 - (uint32_t)__builtin_clzll(blocks - 1);
 }
 
+uint32_t topo_block_span(const struct topo *t, uint32_t nodes)
+{
+    const struct topo_spec *spec = topo_get_spec(t);
+    uint32_t k0 = power_for(nodes, spec->block_sizes[0]);
+    uint32_t k = k0 ? level_above(spec, k0) : 0;
+
+    return k == NO_LEVEL ? (uint32_t)spec->nunits : 1u << k;
+}
+
 static struct group make_group(const struct block *b, uint32_t nodes)
 {
     const struct topo_spec *spec = topo_get_spec(b->a->topo);

@@ -165,7 +165,7 @@ static void set_request(struct envlist *el, const Pst__JobRecord *j, uint64_t no
     if (!j->gpu_bind)
         envlist_unset(el, "SLURM_GPU_BIND");
     envlist_set(el, "SLURM_GPU_FREQ", j->gpu_freq);
-    set_opt(el, "SLURM_JOB_SEGMENT_SIZE", j->has_segment_size, j->segment_size);
+    set_opt(el, "SLURM_JOB_SEGMENT_SIZE", j->segment_size > 0, j->segment_size);
 }
 
 static void set_distribution(struct envlist *el, const char *dist)

@@ -76,6 +76,8 @@ OPTIONS = [
     (ALL, "--gres-flags=enforce-binding --gres=gpu:1", "flags", ["GRES_BINDING_ENFORCED"]),
     (ALL, "--gres-flags=disable-binding --gres=gpu:1", "flags", ["GRES_BINDING_DISABLED"]),
     (ALL, "--spread-job", "flags", ["SPREAD_JOB"]),
+    (ALL, "--spread-segments --segment=1 --nodes=2", "flags", ["SPREAD_SEGMENTS"]),
+    (ALL, "--consolidate-segments --segment=1 --nodes=2", "flags", ["CONSOLIDATE_SEGMENTS"]),
     (ALL, "--use-min-nodes", "flags", ["PREFER_MINIMUM_NODE_COUNT"]),
     (ALL, "--stepmgr", "flags", ["STEPMGR_ENABLED"]),
     (("sbatch",), "--requeue=expedite", "flags", ["EXPEDITED_REQUEUE"]),

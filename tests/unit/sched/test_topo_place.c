@@ -17,6 +17,8 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "sched/sched.h"
+#include "sched/explain/explain_units.h"
+#include "sched/explain/sched_explain.h"
 #include "sched/plan/switchwait.h"
 #include "sched/select/picktopo.h"
 #include "sched/state/topoclose.h"
@@ -443,11 +445,181 @@ static void test_recorded(void **state)
     test_rows(recorded, ARRAY_SIZE(recorded));
 }
 
+/* ---- plans ----------------------------------------------------------------------------------- */
+
+#define MINUTE INT64_C(60000000)
+
+static void run_until(struct sched *s, uint32_t id, uint32_t node, int64_t end_us)
+{
+    char text[8];
+
+    (void)snprintf(text, sizeof(text), "%u", node);
+    run_on(s, id, text, false);
+    sched_job_end_time(s, id, end_us);
+}
+
+static void put_request(struct sched *s, uint32_t id, const char *ask, uint32_t minutes)
+{
+    struct request r;
+    char copy[128];
+
+    (void)snprintf(copy, sizeof(copy), "%s", ask);
+    read_request(&r, copy);
+    r.job.partitions = &r.part;
+    r.job.id = id;
+    r.job.time_limit_min = minutes;
+    r.job.priority = 1000 - id;
+    assert_int_equal(sched_job_put(s, &r.job), 0);
+}
+
+/* What a pass and a backfill say of a job: where it starts, or when it is expected. */
+static void tell_plan(struct sched *s, uint32_t id, char *ret, size_t size)
+{
+    struct sched_decisions out = { 0 };
+    int64_t wake_us;
+
+    (void)snprintf(ret, size, "nothing");
+    assert_int_equal(sched_pass(s, MINUTE, &out, &wake_us), 0);
+    assert_int_equal(sched_backfill(s, MINUTE, &out), 0);
+    for (size_t i = 0; i < out.n; i++) {
+        const struct sched_decision *d = &out.items[i];
+
+        if (d->job_id != id)
+            continue;
+        if (d->kind == SCHED_START)
+            tell_nodes(&d->alloc, ret, size);
+        else
+            (void)snprintf(ret, size, "minute %d on %zu nodes", (int)(d->expected_us / MINUTE),
+                           d->nexpected);
+    }
+    sched_decisions_done(&out);
+}
+
+static struct sched *planning_cluster(bool conservative)
+{
+    struct sched_params params = { .select = SCHED_SELECT_CORE,
+                                   .select_memory = true,
+                                   .backfill = true,
+                                   .bf_window_min = 1440,
+                                   .conservative = conservative };
+    struct bitmap *none;
+    struct sched *s;
+
+    assert_int_equal(bitmap_new(NODES_MAX, &none), 0);
+    s = make_cluster(BLOCK, none);
+    sched_params_set(s, &params);
+    bitmap_free(none);
+    return s;
+}
+
+/* Four nodes are free at minute 20, but four of one block only at minute 30. */
+static void test_expected_start(void **state)
+{
+    (void)state;
+    for (int conservative = 0; conservative < 2; conservative++) {
+        struct sched *s = planning_cluster(conservative);
+        char got[128];
+
+        for (uint32_t node = 1; node <= 16; node++)
+            run_until(s, 100 + node, node, (node % 4 == 1 ? 20 : node <= 4 ? 30 : 60) * MINUTE);
+        put_request(s, 1, "-N4", 10);
+        tell_plan(s, 1, got, sizeof(got));
+        assert_string_equal(got, "minute 30 on 4 nodes");
+        sched_free(s);
+    }
+}
+
+/* A job that will close its block at minute 20 keeps others from being there then. */
+static void test_closed_in_plan(void **state)
+{
+    static const struct {
+        uint32_t minutes;
+        const char *want;
+    } others[] = { { 10, "16" }, { 30, "minute 40 on 1 nodes" } };
+
+    (void)state;
+    for (int conservative = 0; conservative < 2; conservative++) {
+        for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+            struct sched *s = planning_cluster(conservative);
+            char got[128];
+
+            for (uint32_t node = 1; node <= 13; node++)
+                run_until(s, 100 + node, node, (node == 13 ? 20 : 600) * MINUTE);
+            put_request(s, 1, "-N2 --exclusive=topo", 20);
+            put_request(s, 2, "-N1 -w 16", others[i].minutes);
+            tell_plan(s, 2, got, sizeof(got));
+            if (conservative || i == 0) /* EASY tells only the first job when it starts */
+                assert_string_equal(got, others[i].want);
+            else
+                assert_string_not_equal(got, "16");
+            sched_free(s);
+        }
+    }
+}
+
+/* For few switches a job waits so long, from its first trial on. */
+static void test_switches_wait(void **state)
+{
+    struct sched_decisions out = { 0 };
+    struct bitmap *none;
+    int64_t wake_us;
+    struct sched *s;
+
+    (void)state;
+    assert_int_equal(bitmap_new(NODES_MAX, &none), 0);
+    s = make_cluster(YTREE, none);
+    put_request(s, 1, "-N6 --switches=1@5", 10);
+    assert_int_equal(sched_pass(s, 2 * MINUTE, &out, &wake_us), 0);
+    assert_int_equal(wake_us, 7 * MINUTE);
+    assert_int_equal(sched_pass(s, 6 * MINUTE, &out, &wake_us), 0);
+    assert_int_equal(out.started, 0);
+    assert_int_equal(sched_pass(s, 7 * MINUTE, &out, &wake_us), 0);
+    assert_int_equal(out.started, 1);
+    sched_decisions_done(&out);
+    sched_free(s);
+    bitmap_free(none);
+}
+
+/* Which blocks are almost enough, and what they lack. */
+static void test_explains_blocks(void **state)
+{
+    struct bitmap *drained = drained_of("drain:13");
+    struct sched *s = make_cluster(BLOCK, drained);
+    struct sched_explanation x;
+    struct request r;
+    char ask[] = "-N4";
+    bool down = false;
+
+    (void)state;
+    run_on(s, 100, "1,5-6,9-10", false);
+    read_request(&r, ask);
+    assert_int_equal(sched_job_put(s, &r.job), 0);
+    assert_int_equal(sched_explain(s, &r.job, NULL, 0, MINUTE, &x), 0);
+    assert_int_equal(x.parts[0].topo, TOPO_WHY_NO_UNIT);
+    assert_int_equal(x.parts[0].nunits, 3);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct explain_unit *u = &x.parts[0].units[i];
+
+        assert_int_equal(u->free, 3);
+        assert_int_equal(u->wanted, 4);
+        assert_int_equal(u->nmissing, 1);
+        assert_int_equal(u->holders[0], u->down[0] ? 0 : 100);
+        assert_int_equal(u->missing[0], u->down[0] ? 12 : 0);
+        down = down || u->down[0];
+    }
+    assert_true(down);
+    assert_int_equal(x.parts[0].units[2].free, 2);
+    sched_explanation_done(&x);
+    sched_free(s);
+    bitmap_free(drained);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),
-        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_examples),       cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_expected_start), cmocka_unit_test(test_closed_in_plan),
+        cmocka_unit_test(test_switches_wait),  cmocka_unit_test(test_explains_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);
