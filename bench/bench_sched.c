@@ -72,8 +72,8 @@ static struct sched *cluster(uint32_t nodes, uint32_t cpus, bool conservative)
     return s;
 }
 
-static void put_job(struct sched *s, uint32_t id, uint32_t nodes, uint32_t tasks, uint32_t minutes,
-                    uint64_t mem)
+static void put_asking(struct sched *s, uint32_t id, uint32_t nodes, uint32_t tasks,
+                       uint32_t minutes, uint64_t mem, const struct sched_lic_req *asks)
 {
     static const char *const parts[] = { "main" };
     const struct sched_job j = { .id = id,
@@ -86,9 +86,17 @@ static void put_job(struct sched *s, uint32_t id, uint32_t nodes, uint32_t tasks
                                  .max_nodes = nodes,
                                  .num_tasks = tasks,
                                  .cpus_per_task = 1,
-                                 .mem_per_cpu_mib = mem };
+                                 .mem_per_cpu_mib = mem,
+                                 .licenses = asks,
+                                 .nlicenses = asks != NULL };
 
     must(sched_job_put(s, &j), "job");
+}
+
+static void put_job(struct sched *s, uint32_t id, uint32_t nodes, uint32_t tasks, uint32_t minutes,
+                    uint64_t mem)
+{
+    put_asking(s, id, nodes, tasks, minutes, mem, NULL);
 }
 
 struct result {
@@ -348,6 +356,105 @@ static void limited(uint32_t nodes, uint32_t jobs, uint32_t users)
     sched_free(s);
 }
 
+/* ---- resources with layers ------------------------------------------------------------------- */
+
+#define RACK 32u
+#define ROW 512u
+
+/* Layers of racks, rows and all nodes. */
+static uint32_t make_layers(uint32_t nodes, uint64_t each, const uint32_t *ids, char (*names)[24],
+                            struct sched_layer *layers)
+{
+    const uint32_t sizes[] = { RACK, ROW, nodes };
+    uint32_t n = 0, next = 0;
+
+    for (size_t level = 0; level < ARRAY_SIZE(sizes); level++) {
+        next = n + (nodes + sizes[level] - 1) / sizes[level];
+        for (uint32_t i = 0; i * sizes[level] < nodes; i++, n++) {
+            uint32_t first = i * sizes[level], up = level < 2 ? sizes[level + 1] : nodes;
+
+            (void)snprintf(names[n], sizeof(names[n]), "w(%u)", n);
+            layers[n] = (struct sched_layer){
+                .name = names[n],
+                .node_ids = ids + first,
+                .nnodes = sizes[level] < nodes - first ? sizes[level] : nodes - first,
+                .parent = level == 2 ? SCHED_UNLIMITED : next + first / up,
+            };
+            layers[n].total = layers[n].nnodes * each;
+        }
+    }
+    return n;
+}
+
+static void put_watts(struct sched *s, uint32_t nodes, unsigned mode, uint64_t each)
+{
+    uint32_t max = nodes / RACK + nodes / ROW + 4;
+    _cleanup_free_ uint32_t *ids = calloc(nodes, sizeof(*ids));
+    _cleanup_free_ struct sched_layer *layers = calloc(max, sizeof(*layers));
+    _cleanup_free_ char(*names)[24] = calloc(max, sizeof(*names));
+    struct sched_resource watts = { .name = "w", .mode = mode, .layers = layers };
+
+    must(ids && layers && names ? 0 : -ENOMEM, "layers");
+    for (uint32_t i = 0; i < nodes; i++)
+        ids[i] = i;
+    watts.nlayers = make_layers(nodes, each, ids, names, layers);
+    for (size_t i = 0; mode != 3 && i < watts.nlayers; i++)
+        layers[i].parent = SCHED_UNLIMITED;
+    must(sched_resources_put(s, &watts, 1), "resources");
+}
+
+struct lap {
+    double first, blocked, backfill, again;
+    uint32_t started;
+};
+
+/* The queue of passes(), with or without a request for a resource. */
+static struct lap run_layers(uint32_t nodes, uint32_t jobs, uint32_t shapes, bool conservative,
+                             unsigned mode, uint64_t each)
+{
+    struct sched *s = cluster(nodes, 64, conservative);
+    struct result r;
+    struct lap lap;
+
+    if (mode)
+        put_watts(s, nodes, mode, each);
+    for (uint32_t i = 0; i < jobs; i++) {
+        uint32_t shape = i * 2654435761u % shapes, wide = shape % 7 == 0 ? 2 + shape % 15 : 1;
+        const struct sched_lic_req ask = { .name = "w", .count = 1 + shape % 5 };
+
+        put_asking(s, i + 1, wide, wide * (1 + shape % 64), 10 + shape % 300, 100 + shape % 997,
+                   mode ? &ask : NULL);
+    }
+    r = timed(s, START_US, false);
+    lap.first = r.ms;
+    lap.started = r.started;
+    lap.backfill = timed(s, START_US + 1, true).ms;
+    sched_job_remove(s, r.first_started);
+    lap.blocked = timed(s, START_US + 2, false).ms;
+    lap.again = timed(s, START_US + 3, true).ms;
+    sched_free(s);
+    return lap;
+}
+
+/* What it costs that all jobs ask for a resource, as a multiple of the same jobs without; each: so
+ * much for a node there is. */
+static void layered(uint32_t nodes, uint32_t jobs, uint32_t shapes, bool conservative,
+                    unsigned mode, uint64_t each)
+{
+    struct lap plain = run_layers(nodes, jobs, shapes, conservative, 0, 0);
+    struct lap asks = run_layers(nodes, jobs, shapes, conservative, mode, each);
+
+    printf("{\"bench\":\"sched_layers\",\"nodes\":%u,\"jobs\":%u,\"shapes\":%u,"
+           "\"conservative\":%s,\"mode\":%u,\"each\":%llu,\"first_ms\":%.2f,"
+           "\"first_ratio\":%.2f,\"started\":%u,\"plain_started\":%u,\"after_end_ms\":%.3f,"
+           "\"backfill_ms\":%.2f,\"backfill_ratio\":%.2f,\"backfill_after_end_ms\":%.2f,"
+           "\"plain_backfill_after_end_ms\":%.2f}\n",
+           nodes, jobs, shapes, conservative ? "true" : "false", mode, (unsigned long long)each,
+           asks.first, asks.first / plain.first, asks.started, plain.started, asks.blocked,
+           asks.backfill, asks.backfill / plain.backfill, asks.again, plain.again);
+    (void)fflush(stdout);
+}
+
 /* One-CPU jobs come and go: each round a job is put for every one that ended, and a pass is run. */
 static void flow(uint32_t nodes, uint32_t cpus, uint32_t total, uint32_t batch)
 {
@@ -407,6 +514,9 @@ int main(int argc, char **argv)
         blocked(v[0], v[1], v[2]);
         planned(v[0], v[1] < 10000 ? v[1] : 10000, v[2]);
         limited(v[0], v[1], 200);
+        layered(v[0], v[1], v[2], false, 3, 100000);
+        layered(v[0], v[1], v[2], false, 2, 100000);
+        layered(v[0], v[1], v[2], true, 3, 100000);
         return 0;
     }
     for (size_t i = 0; i < ARRAY_SIZE(table); i++)
@@ -421,6 +531,13 @@ int main(int argc, char **argv)
     planned(15000, 10000, 10000);
     limited(1000, 10000, 200);
     limited(1000, 100000, 200);
+    layered(15000, 100000, 500, false, 3, 100000);
+    layered(15000, 100000, 500, false, 2, 100000);
+    layered(15000, 100000, 500, false, 1, 100000);
+    layered(15000, 100000, 500, false, 3, 3);
+    layered(15000, 100000, 500, false, 2, 3);
+    layered(15000, 10000, 500, true, 3, 100000);
+    layered(15000, 10000, 500, true, 3, 3);
     flow(16, 64, 200000, 1);
     flow(16, 64, 200000, 64);
     return 0;

@@ -28,6 +28,7 @@
 #include "api.pb-c.h"
 
 struct effects;
+struct resources;
 struct views;
 struct schedthread;
 struct acctthread;
@@ -87,7 +88,9 @@ struct ctld {
     unsigned ticks;                     /* so far */
     char *conf_path;
     struct conf *conf;
-    char *licenses; /* licenses_all() */
+    struct resources *resources;         /* of resources.yaml */
+    struct resources *resources_checked; /* of a configuration that is not in force yet */
+    char *licenses;                      /* licenses_all() */
     struct cluster *cluster;
     struct journal *journal;
     struct auth_keys *keys;

@@ -16,6 +16,7 @@
 #include "base/process/daemonize.h"
 #include "base/process/inherit.h"
 #include "base/log.h"
+#include "conf/resources.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"
 #include "ctld/front/front.h"
@@ -102,6 +103,16 @@ static int load_conf(struct ctld *ctld, const struct daemon_options *o, struct e
     }
     conf_problems_done(&problems);
     return r;
+}
+
+/* --check: the files beside slurm.conf that the controller alone reads. */
+static int check_other_files(const struct conf *conf, struct conf_problems *problems,
+                             struct err *err)
+{
+    _cleanup_(resources_free) struct resources *all = NULL;
+    int r = topology_check_conf(conf, problems, err);
+
+    return r < 0 ? r : resources_load(conf, &all, NULL, err);
 }
 
 static int make_dirs(const struct ctld *ctld, struct err *err)
@@ -231,7 +242,7 @@ int main(int argc, char **argv)
     if (r >= 0)
         return r;
     if (h.o.check)
-        return daemon_check_conf(h.o.conf_path, topology_check_conf);
+        return daemon_check_conf(h.o.conf_path, check_other_files);
     h.ctld = calloc(1, sizeof(*h.ctld));
     if (!h.ctld)
         return 1;

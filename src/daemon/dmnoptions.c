@@ -1,4 +1,5 @@
 /* dmnoptions.c - the options that slurmctld, slurmdbd and slurmd share; see daemon.h */
+#include <errno.h>
 #include <stdio.h>
 
 #include "base/timefmt.h"

@@ -20,6 +20,7 @@
 #include "feed/noderes.h"
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
+#include "feed/resourcefeed.h"
 #include "assoc.pb-c.h"
 #include "feed/sharefeed.h"
 #include "feed/topologies.h"
@@ -60,6 +61,7 @@ void feed_release(struct feed *f)
     noderes_free(f->res);
     feed_shares_free(f->shares);
     topologies_unref(f->topologies);
+    feed_resources_free(f->resources);
     free(f->name);
     feed_limit_free(f->limit);
     free(f);
@@ -248,6 +250,30 @@ static void fill_licenses(struct feed *f, const char *text)
     f->job.licenses_any = list.any;
 }
 
+/* What a job holds.  Of a resource of mode 1 its record shows the layer in place of the name. */
+static void fill_layers(struct feed *f, const char *text)
+{
+    size_t shown = f->job.nlicenses;
+    struct sched_lic_req *all;
+    struct license_list layers;
+
+    if (!licenses_parse(own_str(f, text), &layers))
+        return; /* our own text */
+    all = feed_own(f, calloc(shown + layers.n + 1, sizeof(*all)));
+    for (size_t i = 0; i < shown; i++) {
+        char *name = (char *)f->job.licenses[i].name; /* of this change's own copy */
+
+        all[i] = f->job.licenses[i];
+        name[strcspn(name, "(")] = '\0';
+        all[i].layer = false;
+    }
+    for (size_t i = 0; i < layers.n; i++)
+        all[shown + i] = layers.items[i];
+    free(layers.items);
+    f->job.licenses = all;
+    f->job.nlicenses = shown + layers.n;
+}
+
 uint32_t feed_throttle(const Pst__JobRecord *r)
 {
     if (r->array_tasks)
@@ -421,6 +447,8 @@ struct feed *feed_of_held_licenses(const Pst__JobRecord *r)
     f->job_id = r->job_id;
     if (r->licenses_alloc)
         fill_licenses(f, r->licenses_alloc);
+    if (r->layers_alloc)
+        fill_layers(f, r->layers_alloc);
     return f;
 }
 
@@ -657,6 +685,8 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_LICENSES:
         return f->job_id ? sched_job_licenses(s, f->job_id, f->job.licenses, f->job.nlicenses)
                          : licenses_configure(s, f->name);
+    case FEED_RESOURCES:
+        return feed_apply_resources(s, f->resources);
     case FEED_RANK:
         return sched_job_rank(s, f->job_id, f->priority, f->name, f->one_run);
     case FEED_LEAVING:

@@ -31,12 +31,13 @@ enum feed_kind {
     FEED_NODE_REMOVE,
     FEED_PART,
     FEED_PART_REMOVE,
-    FEED_PARAMS,   /* configuration changed */
-    FEED_EXPLAIN,  /* as FEED_WHEN; others beside */
-    FEED_WHEN,     /* --test-only: job and ticket; answered with a decision */
-    FEED_LICENSES, /* of a running job, or with job_id 0 those of the configuration in `name` */
-    FEED_ASK,      /* a question of a service: see struct feed_ask */
-    FEED_RANK,     /* what preemption asks of a running job: priority, QOS in `name` */
+    FEED_PARAMS,    /* configuration changed */
+    FEED_EXPLAIN,   /* as FEED_WHEN; others beside */
+    FEED_WHEN,      /* --test-only: job and ticket; answered with a decision */
+    FEED_LICENSES,  /* of a running job, or with job_id 0 those of the configuration in `name` */
+    FEED_RESOURCES, /* those of resources.yaml: all of them */
+    FEED_ASK,       /* a question of a service: see struct feed_ask */
+    FEED_RANK,      /* what preemption asks of a running job: priority, QOS in `name` */
     FEED_LEAVING,
     FEED_LIMIT,      /* see limitrecords.h */
     FEED_ACCOUNT,    /* what a running job counts against */
@@ -60,7 +61,9 @@ struct feed_shares { /* see sharefeed.h */
     } * qos;
     size_t nqos;
 };
-void feed_shares_free(struct feed_shares *all); /* NULL is a no-op */
+void feed_shares_free(struct feed_shares *all);       /* NULL is a no-op */
+struct feed_resources;                                /* see resourcefeed.h */
+void feed_resources_free(struct feed_resources *all); /* NULL is a no-op */
 
 /* One allocation, freed as one: everything the members point at lies behind the struct or is owned
  * by it. */
@@ -96,9 +99,10 @@ struct feed {
     char *name;                 /* owned */
     struct noderes *res;        /* owned: NODE */
     struct feed_shares *shares; /* owned */
-    struct topologies *topologies; /* TOPOLOGIES: one reference is owned */
-    struct feed_ask ask;           /* ASK */
-    void *owned[32];               /* memory of the members above */
+    struct topologies *topologies;    /* TOPOLOGIES: one reference is owned */
+    struct feed_resources *resources; /* owned */
+    struct feed_ask ask;              /* ASK */
+    void *owned[32];                  /* memory of the members above */
     size_t nowned;
 };
 struct feed *feed_of_name(enum feed_kind kind, const char *name);

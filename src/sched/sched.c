@@ -17,10 +17,13 @@
 #include "sched/rules/assoctree.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/limit_levels.h"
+#include "sched/select/hrespick.h"
 #include "sched/select/pick.h"
 #include "sched/state/bounds.h"
 #include "sched/state/classes.h"
 #include "sched/state/jobbuild.h"
+#include "sched/state/lics.h"
+#include "sched/hresput.h"
 #include "sched/state/jobs.h"
 #include "sched/state/kinds.h"
 #include "sched/state/nodes.h"
@@ -93,6 +96,8 @@ struct sched *sched_free(struct sched *s)
     strtab_done(&s->feature_tab);
     strtab_done(&s->gres_tab);
     tally_done(&s->tally);
+    hres_room_free(s->room);
+    hres_done(s);
     strtab_done(&s->lic_tab);
     free(s->lics);
     strtab_done(&s->label_tab);
@@ -178,6 +183,11 @@ int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, 
         part_look_again(s, s->parts[i]);
     }
     return close_units_again(s);
+}
+
+int sched_resources_put(struct sched *s, const struct sched_resource *list, size_t n)
+{
+    return hres_put(s, list, n);
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */

@@ -222,6 +222,33 @@ enum sched_dist { /* of tasks over the sockets of a node */
 struct sched_lic_req {
     const char *name;
     uint64_t count;
+    const char *variable; /* of a resource with layers, in place of count; NULL = none */
+    /* out, in a decision: the resource whose layer this is, or whose layers follow; 0 = neither */
+    unsigned mode;
+    bool layer;
+};
+
+/* A licence with layers: a layer is a set of nodes with a count (docs/design/0015-layers.md). */
+struct sched_layer {
+    const char *name; /* "port(n[01-12])" */
+    const uint32_t *node_ids;
+    size_t nnodes;
+    uint64_t total; /* UINT64_MAX = never runs out */
+    /* mode 3: the layer around it, which stands behind it in the list; SCHED_UNLIMITED = none */
+    uint32_t parent;
+};
+struct sched_variable {
+    const char *name;
+    uint64_t value;
+};
+struct sched_resource {
+    const char *name;
+    unsigned mode;        /* 1, 2, 3 */
+    const char *topology; /* mode 3: blocks of this one are its leaves; NULL = none */
+    const struct sched_layer *layers;
+    size_t nlayers;
+    const struct sched_variable *variables;
+    size_t nvariables;
 };
 
 struct sched_job_resv { /* a reservation the job is to be tried in */
@@ -419,7 +446,11 @@ void sched_params_set(struct sched *s, const struct sched_params *params);
 /* Licences there are.  A name never put has none. */
 int sched_license_put(struct sched *s, const char *name, uint64_t total);
 void sched_licenses_clear(struct sched *s); /* none of any; what jobs hold stays held */
-uint64_t sched_license_used(const struct sched *s, const char *name);
+uint64_t sched_license_used(const struct sched *s, const char *name); /* or of a layer */
+/* All resources with layers there are; what jobs hold of others stays held.  Jobs and reservations
+ * put before ask for what was a resource when they were put.  On failure there is none.  Errors:
+ * -ENOMEM, -EINVAL nonsense, -ERANGE too many layers. */
+int sched_resources_put(struct sched *s, const struct sched_resource *list, size_t n);
 
 /* Associations and QOS, for the priority of jobs.  Factors follow at the next computation of
  * priorities. */

@@ -13,6 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     _cleanup_free_ char *text = malloc(size + 1);
     struct license_list list;
+    char *alloc, *layers;
 
     assert(text);
     if (size)
@@ -24,8 +25,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     }
     assert(list.n <= LICENSES_MAX);
     for (size_t i = 0; i < list.n; i++)
-        assert(list.items[i].count > 0 && *list.items[i].name);
-    free(licenses_text(list.items, list.n));
+        assert(*list.items[i].name && (list.items[i].layer || !strchr(list.items[i].name, '(')));
+    licenses_texts(list.items, list.n, list.any, &alloc, &layers);
+    free(alloc);
+    free(layers);
     free(list.items);
     return 0;
 }

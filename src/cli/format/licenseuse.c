@@ -6,33 +6,13 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gres/licensetext.h"
 #include "base/timefmt.h"
 #include "cli/format/out_resv.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "conf/conf.h"
 #include "wire/ops.h"
-
-/* The next "name[:|=|@...]count" of a list; false at its end.  The name is borrowed, *ret_len
- * long. */
-static bool next_license(const char **list, const char **ret_name, size_t *ret_len,
-                         uint64_t *ret_count)
-{
-    const char *p = *list + strspn(*list, ",;|");
-    size_t len = strcspn(p, ",;|"), name_len = strcspn(p, ":=,;|");
-    char count[32] = "";
-
-    if (!*p)
-        return false;
-    if (name_len < len && len - name_len - 1 < sizeof(count))
-        memcpy(count, p + name_len + 1, len - name_len - 1);
-    if (parse_u64(count, 0, UINT32_MAX, ret_count) < 0)
-        *ret_count = 1;
-    *ret_name = p;
-    *ret_len = name_len;
-    *list = p + len;
-    return true;
-}
 
 static int add_license(struct licenses *l, const char *name, size_t len, struct license one)
 {
@@ -42,25 +22,59 @@ static int add_license(struct licenses *l, const char *name, size_t len, struct 
         return -ENOMEM;
     l->list = more;
     one.name = strndup(name, len);
-    if (!one.name)
+    if (!one.name || asprintf(&one.key, one.nodes ? "%s(%s)" : "%s", one.name, one.nodes) < 0) {
+        free(one.name);
         return -ENOMEM;
+    }
+    one.at = l->n;
     l->list[l->n++] = one;
     return 0;
 }
 
 static int load_totals(struct licenses *l, const char *list)
 {
-    const char *name;
-    uint64_t count;
-    size_t len;
+    struct license_text one;
     int r = 0;
 
-    while (list && r == 0 && next_license(&list, &name, &len, &count))
-        r = add_license(l, name, len, (struct license){ .total = count });
+    while (list && r == 0 && license_text_next(&list, &one))
+        r = add_license(l, one.name, one.name_len,
+                        (struct license){ .total = license_text_count(&one) });
     return r;
 }
 
-static int load_remote(struct client *c, struct licenses *l)
+static int add_layer(struct licenses *l, const Pst__ResourceLayer *one)
+{
+    const char *name = one->resource ? one->resource : "", *nodes = one->nodes ? one->nodes : "";
+    struct license layer = { .total = one->total, .mode = one->mode };
+    int r;
+
+    layer.nodes = strdup(nodes);
+    r = layer.nodes ? add_license(l, name, strlen(name), layer) : -ENOMEM;
+    if (r < 0)
+        free(layer.nodes);
+    return r;
+}
+
+/* Layers stand by resource, as the file has them. */
+static int add_layers(struct licenses *l, const Pst__ConfigReply *reply)
+{
+    int r = 0;
+
+    for (size_t end = reply->n_layers, at; r >= 0 && end; end = at) {
+        const char *name = reply->layers[end - 1]->resource ? reply->layers[end - 1]->resource : "";
+
+        at = end - 1;
+        while (at && reply->layers[at - 1]->resource &&
+               strcmp(reply->layers[at - 1]->resource, name) == 0)
+            at--;
+        for (size_t i = at; r >= 0 && i < end; i++)
+            r = add_layer(l, reply->layers[i]);
+    }
+    return r;
+}
+
+/* What the controller alone knows: licences of other servers, and resources with layers. */
+static int load_others(struct client *c, struct licenses *l)
 {
     Pst__Empty request = PST__EMPTY__INIT;
     Pst__ConfigReply *reply = NULL;
@@ -77,23 +91,59 @@ static int load_remote(struct client *c, struct licenses *l)
                                           .deficit = one->deficit,
                                           .update_us = one->update_us });
     }
+    if (r >= 0)
+        r = add_layers(l, reply);
     if (reply)
         pst__config_reply__free_unpacked(reply, NULL);
     return r;
 }
 
+static int by_key(const void *a, const void *b)
+{
+    return strcmp((*(struct license *const *)a)->key, (*(struct license *const *)b)->key);
+}
+
+static int compare_key(const void *item, const void *entry)
+{
+    const struct license_text *one = item;
+    const char *key = (*(struct license *const *)entry)->key;
+    int r = strncmp(one->name, key, one->full_len);
+
+    return r ? r : -(key[one->full_len] != '\0');
+}
+
+struct usage {
+    struct license **sorted;
+    size_t n;
+};
+
+static struct license *find_license(const struct usage *u, const struct license_text *one)
+{
+    struct license **at = bsearch(one, u->sorted, u->n, sizeof(*u->sorted), compare_key);
+
+    return at ? *at : NULL;
+}
+
+/* Layers are counted where all that are charged stand. */
+static void add_used(const struct usage *u, const char *list, bool layers)
+{
+    struct license_text one;
+
+    while (list && license_text_next(&list, &one)) {
+        struct license *l = find_license(u, &one);
+
+        if (l && (l->nodes != NULL) == layers)
+            l->used += license_text_count(&one);
+    }
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
-    struct licenses *l = ctx;
-    const char *list = ((const Pst__JobRecord *)record)->licenses_alloc, *name;
-    uint64_t count;
-    size_t len;
+    const Pst__JobRecord *r = (const Pst__JobRecord *)record;
 
     (void)info;
-    while (list && next_license(&list, &name, &len, &count))
-        for (size_t i = 0; i < l->n; i++)
-            if (strlen(l->list[i].name) == len && memcmp(l->list[i].name, name, len) == 0)
-                l->list[i].used += count;
+    add_used(ctx, r->licenses_alloc, false);
+    add_used(ctx, r->layers_alloc, true);
     return 0;
 }
 
@@ -103,20 +153,55 @@ static int load_used(struct client *c, struct licenses *l)
     Pst__QueryRequest request = query_to_print();
     struct pb_fieldset set = { 0 };
     struct query_info info = { 0 };
+    struct usage u = { calloc(l->n + 1, sizeof(struct license *)), l->n };
     int r;
 
+    if (!u.sorted)
+        return -ENOMEM;
+    for (size_t i = 0; i < l->n; i++)
+        u.sorted[i] = &l->list[i];
+    qsort(u.sorted, u.n, sizeof(struct license *), by_key);
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_RUNNING);
     filter_add_number(&filter.states, &filter.n_states, PST__JOB_STATE__JOB_SUSPENDED);
-    query_need_names("licenses_alloc", &pst__job_record__descriptor, &set);
+    query_need_names("licenses_alloc layers_alloc", &pst__job_record__descriptor, &set);
     r = query_fields(&set, &request.fields, &request.n_fields);
     request.jobs = &filter;
     if (r >= 0)
-        r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l,
+        r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, &u,
                       &info);
+    free(u.sorted);
     free(request.fields);
     filter_done(&filter);
     l->now_us = info.now_us;
     return r;
+}
+
+/* Is it what reservations keep that name the resource alone: the first, in mode 3 the last? */
+static bool is_default(const struct licenses *l, size_t i)
+{
+    size_t other = l->list[i].mode == 3 ? i + 1 : i - 1;
+
+    return other >= l->n || !l->list[other].nodes ||
+           strcmp(l->list[other].name, l->list[i].name) != 0;
+}
+
+static uint64_t count_reserved(const Pst__ResvSet *set, const struct licenses *l, size_t i)
+{
+    const struct license *lic = &l->list[i];
+    struct license_text one;
+    uint64_t sum = 0;
+
+    for (size_t k = 0; k < set->n_items; k++) {
+        const char *p = resv_keeps(set->items[k], set->now_us);
+
+        while (p && license_text_next(&p, &one))
+            if ((strlen(lic->key) == one.full_len &&
+                 strncmp(lic->key, one.name, one.full_len) == 0) ||
+                (lic->nodes && one.full_len == one.name_len &&
+                 license_text_named(&one, lic->name) && is_default(l, i)))
+                sum += license_text_count(&one);
+    }
+    return sum;
 }
 
 static int load_reserved(struct client *c, struct licenses *l)
@@ -125,7 +210,7 @@ static int load_reserved(struct client *c, struct licenses *l)
     int r = resv_load(c, &set);
 
     for (size_t i = 0; r >= 0 && i < l->n; i++)
-        l->list[i].reserved = resv_license_count(set, l->list[i].name);
+        l->list[i].reserved = count_reserved(set, l, i);
     if (r >= 0)
         pst__resv_set__free_unpacked(set, NULL);
     return r;
@@ -137,7 +222,7 @@ int licenses_load(struct client *c, const struct conf *conf, struct licenses *re
 
     ret->now_us = now_us();
     if (r >= 0)
-        r = load_remote(c, ret);
+        r = load_others(c, ret);
     if (ret->n && r >= 0)
         r = load_used(c, ret);
     if (ret->n && r >= 0)
@@ -147,8 +232,11 @@ int licenses_load(struct client *c, const struct conf *conf, struct licenses *re
 
 void licenses_done(struct licenses *l)
 {
-    for (size_t i = 0; i < l->n; i++)
+    for (size_t i = 0; i < l->n; i++) {
         free(l->list[i].name);
+        free(l->list[i].nodes);
+        free(l->list[i].key);
+    }
     free(l->list);
     *l = (struct licenses){ 0 };
 }
@@ -172,6 +260,6 @@ void license_json(struct json *js, const struct license *l)
     json_int(js, "LastConsumed", (int64_t)l->last_consumed);
     json_int(js, "LastDeficit", (int64_t)l->deficit);
     json_int(js, "LastUpdate", l->update_us / USEC_PER_SEC);
-    json_str(js, "Nodes", "");
+    json_str(js, "Nodes", l->nodes ? l->nodes : "");
     json_map_end(js);
 }

@@ -15,6 +15,10 @@ struct conf;
 
 struct license {
     char *name;
+    char *nodes;   /* of a layer of a resource; NULL: it is none */
+    unsigned mode; /* of that resource */
+    char *key;     /* "matlab", "port(n[01-12])" */
+    size_t at;     /* its place in the list */
     uint64_t total, used, reserved;
     bool remote;
     uint64_t last_consumed, deficit; /* of a remote one */
@@ -22,7 +26,7 @@ struct license {
 };
 
 struct licenses {
-    struct license *list; /* in the order of the configuration */
+    struct license *list; /* as configured; then resources, the last of the file first */
     size_t n;
     int64_t now_us;
 };

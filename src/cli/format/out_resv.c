@@ -161,19 +161,7 @@ void resv_table(struct strbuf *sb, const Pst__ResvSet *set, bool header)
     }
 }
 
-uint64_t resv_license_count(const Pst__ResvSet *set, const char *name)
+const char *resv_keeps(const Pst__ReservationRecord *r, int64_t now_us)
 {
-    uint64_t sum = 0;
-
-    for (size_t i = 0; i < set->n_items; i++) {
-        const char *p = is_active(set->items[i], set->now_us) ? set->items[i]->licenses : NULL;
-
-        for (; p && *p; p += strcspn(p, ",;"), p += *p != '\0') {
-            size_t n = strcspn(p, ":=,;");
-
-            if (strlen(name) == n && strncmp(p, name, n) == 0)
-                sum += p[n] == ':' || p[n] == '=' ? strtoull(p + n + 1, NULL, 10) : 1;
-        }
-    }
-    return sum;
+    return is_active(r, now_us) ? r->licenses : NULL;
 }

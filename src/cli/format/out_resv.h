@@ -21,5 +21,5 @@ void resv_text(struct strbuf *sb, const Pst__ReservationRecord *r, int64_t now_u
 void resv_json(struct json *js, const Pst__ReservationRecord *r, int64_t now_us);
 /* sinfo -T: the table, without a line when there is none. */
 void resv_table(struct strbuf *sb, const Pst__ResvSet *set, bool header);
-/* How many of a licence reservations that are active keep. */
-uint64_t resv_license_count(const Pst__ResvSet *set, const char *name);
+/* The licences that the reservation keeps now, NULL for none. */
+const char *resv_keeps(const Pst__ReservationRecord *r, int64_t now_us);

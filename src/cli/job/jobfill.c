@@ -317,6 +317,22 @@ static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
     }
 }
 
+/* They are asked for as licences are, in one list. */
+static void fill_resources(const struct jobopts *jo, Pst__JobRecord *job)
+{
+    const char *text = jobopts_get(jo, JO_RESOURCES);
+    char *all = NULL;
+
+    if (!text || !*text)
+        return;
+    check_mem_or_die(asprintf(&all, "%s%s%s", job->licenses ? job->licenses : "",
+                              job->licenses && *job->licenses ? "," : "", text) < 0
+                         ? -ENOMEM
+                         : 0);
+    free(job->licenses);
+    job->licenses = all;
+}
+
 static int fill_words(const struct jobopts *jo, Pst__JobRecord *job, struct err *err)
 {
     if (jobopts_has(jo, JO_SIGNAL)) {
@@ -346,6 +362,7 @@ int jobopts_fill_job(const struct jobopts *jo, const char *gres_types, int64_t n
     int status;
 
     fill_fields(jo, job);
+    fill_resources(jo, job);
     fill_times(jo, now, job);
     fill_sharing(jo, job);
     fill_numbers(jo, job);

@@ -172,7 +172,8 @@ static bool counts_empty(enum jobopt id)
 /* Options whose empty value is as if they were not given. */
 static bool empty_says_nothing(enum jobopt id)
 {
-    return id == JO_EXTRA_NODE_INFO || id == JO_CONSTRAINT || id == JO_SEGMENT || id == JO_LICENSES;
+    return id == JO_EXTRA_NODE_INFO || id == JO_CONSTRAINT || id == JO_SEGMENT ||
+           id == JO_LICENSES || id == JO_RESOURCES;
 }
 
 int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_source source,

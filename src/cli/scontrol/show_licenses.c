@@ -10,7 +10,10 @@
 
 static int by_name(const void *a, const void *b)
 {
-    return strcmp(((const struct license *)a)->name, ((const struct license *)b)->name);
+    const struct license *x = a, *y = b;
+    int r = strcmp(x->name, y->name);
+
+    return r ? r : (x->at > y->at) - (x->at < y->at);
 }
 
 /* All of them, whatever name was asked for. */
@@ -58,6 +61,8 @@ static void print_text(struct scontrol *s, struct licenses *l, const char *name)
                          (unsigned long long)lic->last_consumed, (unsigned long long)lic->deficit,
                          when);
         }
+        if (lic->nodes)
+            (void)printf("%sNodes=%s Mode=%u", next, lic->nodes, lic->mode);
         (void)printf("\n");
     }
     if (!any && name)

@@ -7,6 +7,8 @@
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/front/op_admin.h"
+#include "base/must.h"
+#include "conf/resources.h"
 #include "ctld/job/licenses.h"
 
 struct rows {
@@ -77,6 +79,27 @@ static void remote_licenses(const struct ctld *ctld, Pst__ConfigReply *r)
     }
 }
 
+/* Layers of resources.yaml. */
+static void resource_layers(const struct ctld *ctld, Pst__ConfigReply *reply)
+{
+    for (size_t i = 0; ctld->resources && i < ctld->resources->n; i++) {
+        const struct resource *r = &ctld->resources->list[i];
+
+        reply->layers =
+            must(realloc(reply->layers, (reply->n_layers + r->nlayers) * sizeof(*reply->layers)));
+        for (size_t k = 0; k < r->nlayers; k++) {
+            Pst__ResourceLayer *one = must(malloc(sizeof(*one)));
+
+            pst__resource_layer__init(one);
+            one->resource = tx_strdup(r->name);
+            one->nodes = tx_strdup(r->layers[k].nodes);
+            SET(one, mode, r->mode);
+            SET(one, total, r->layers[k].total);
+            reply->layers[reply->n_layers++] = one;
+        }
+    }
+}
+
 static void op_query_config(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__ConfigReply r = PST__CONFIG_REPLY__INIT;
@@ -93,10 +116,14 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
     SET(&r, boot_us, ctld->boot_us);
     r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
     remote_licenses(ctld, &r);
+    resource_layers(ctld, &r);
     core_reply(ctld, cmd, 0, 0, &r.base);
     for (size_t i = 0; i < r.n_remote_licenses; i++)
         pst__remote_license__free_unpacked(r.remote_licenses[i], NULL);
     free(r.remote_licenses);
+    for (size_t i = 0; i < r.n_layers; i++)
+        pst__resource_layer__free_unpacked(r.layers[i], NULL);
+    free(r.layers);
     rows_done(&conf);
     rows_done(&cgroup);
 }

@@ -12,7 +12,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
-#include "feed/licensefeed.h"
+#include "base/gres/licensetext.h"
 #include "feed/noderes.h"
 #include "feed/params.h"
 #include "model/account/billing.h"
@@ -153,21 +153,6 @@ static bool gres_total(const Pst__Alloc *a, const char *name, const char *type, 
     return any;
 }
 
-static bool license_total(const char *licenses, const char *name, uint64_t *ret)
-{
-    _cleanup_free_ char *copy = licenses ? strdup(licenses) : NULL;
-    struct license_list list;
-
-    *ret = 0;
-    if (!copy || !licenses_parse(copy, &list))
-        return false;
-    for (size_t i = 0; i < list.n; i++)
-        if (strcmp(list.items[i].name, name) == 0)
-            *ret += list.items[i].count;
-    free(list.items);
-    return *ret > 0;
-}
-
 /* Devices and licences that AccountingStorageTRES names. */
 static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *licenses,
                         const char *tracked)
@@ -187,7 +172,7 @@ static void put_tracked(struct strbuf *sb, const Pst__Alloc *a, const char *lice
         if (strncmp(name, "gres/", 5) == 0)
             any = gres_total(a, name + 5, type, &total);
         else if (strncmp(name, "license/", 8) == 0)
-            any = license_total(licenses, name + 8, &total);
+            any = (total = license_text_sum(licenses, name + 8)) > 0;
         if (any)
             strbuf_addf(sb, ",%.*s=%llu", (int)len, p, (unsigned long long)total);
         p += len;

@@ -5,16 +5,21 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gres/licensetext.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/core/idlist.h"
 #include "ctld/core/service.h"
 #include "ctld/job/allocrecord.h"
+#include "feed/layerhold.h"
+#include "ctld/core/resourcefile.h"
 #include "feed/licensefeed.h"
 #include "fields.h"
 #include "model/account/assoc.h"
+#include "model/kept.h"
 
 enum { RESOURCE_ABSOLUTE = 1 }; /* ResourceRecord.flags */
 
@@ -23,17 +28,8 @@ static uint64_t in_use(const struct ctld *ctld, const char *name)
 {
     uint64_t sum = 0;
 
-    for (const struct job *j = ctld->cluster->active; j; j = j->next_active) {
-        _cleanup_free_ char *copy = j->rec->licenses_alloc ? strdup(j->rec->licenses_alloc) : NULL;
-        struct license_list list;
-
-        if (!copy || !licenses_parse(copy, &list))
-            continue;
-        for (size_t i = 0; i < list.n; i++)
-            if (strcmp(list.items[i].name, name) == 0)
-                sum += list.items[i].count;
-        free(list.items);
-    }
+    for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
+        sum += license_text_sum(j->rec->licenses_alloc, name);
     return sum;
 }
 
@@ -100,32 +96,104 @@ void licenses_refresh(struct ctld *ctld)
     feed_licenses(ctld, text);
 }
 
+static struct license_world world_of(const struct ctld *ctld)
+{
+    return (struct license_world){ ctld->conf, licenses_all(ctld), ctld->resources };
+}
+
+bool licenses_exist(const struct ctld *ctld, const char *text)
+{
+    const struct license_world w = world_of(ctld);
+
+    return licenses_valid(&w, text);
+}
+
+bool licenses_exist_resv(const struct ctld *ctld, const char *text)
+{
+    const struct license_world w = world_of(ctld);
+
+    return licenses_valid_resv(&w, text);
+}
+
+static const struct resource_layer *default_layer(const struct resource *r)
+{
+    return &r->layers[r->mode == 3 ? r->nlayers - 1 : 0];
+}
+
+char *licenses_layer(const struct ctld *ctld, const struct license_text *l)
+{
+    const struct resource *r = resources_find(ctld->resources, l->name, l->name_len);
+    char *name = NULL;
+
+    if (!r || l->full_len != l->name_len)
+        return must(strndup(l->name, l->full_len));
+    if (asprintf(&name, "%s(%s)", r->name, default_layer(r)->nodes) < 0)
+        must(NULL);
+    return name;
+}
+
+uint64_t licenses_total(const struct ctld *ctld, const char *name)
+{
+    size_t len = strcspn(name, "(");
+    const struct resource *r = resources_find(ctld->resources, name, len);
+    size_t nodes = r && name[len] ? strlen(name + len + 1) - 1 : 0;
+
+    for (size_t i = 0; r && i < r->nlayers; i++)
+        if (strlen(r->layers[i].nodes) == nodes &&
+            strncmp(r->layers[i].nodes, name + len + 1, nodes) == 0)
+            return r->layers[i].total;
+    return r ? 0 : license_text_sum(licenses_all(ctld), name);
+}
+
 void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
                    const char *request, Pst__JobRecord *set)
 {
-    char *granted = request ? licenses_granted(request) : NULL;
-
     free(set->licenses_alloc);
-    set->licenses_alloc = granted;
-    if (!granted)
+    free(set->layers_alloc);
+    layers_held(ctld->cluster, ctld->resources, request, false, r->alloc, r->layers_alloc,
+                &set->licenses_alloc, &set->layers_alloc);
+    if (!set->licenses_alloc)
         tx_clear(tx, JOB_F_LICENSES_ALLOC);
+    if (!set->layers_alloc && r->layers_alloc)
+        tx_clear(tx, JOB_F_LAYERS_ALLOC);
     set->alloc = r->alloc; /* lent: AllocTRES counts licences */
-    alloc_bill(ctld, r->partition, granted, set);
+    alloc_bill(ctld, r->partition, set->licenses_alloc, set);
     set->alloc = NULL;
 }
 
 /* ---- licences that are gone ------------------------------------------------------------------ */
 
+/* Of a resource the name, of a licence all of the item. */
+static bool is_known(const struct ctld *ctld, const char *item, const struct license_text *l)
+{
+    _cleanup_free_ char *one = strndup(item, l->len);
+
+    return resources_find(ctld->resources, l->name, l->name_len) ||
+           (one && licenses_exist(ctld, one));
+}
+
+/* Does the text name nothing that is gone?  What a job holds of resources is not compared with what
+ * there is now. */
+static bool all_known(const struct ctld *ctld, const char *text)
+{
+    struct license_text l;
+
+    while (license_text_next(&text, &l))
+        if (!is_known(ctld, l.name, &l))
+            return false;
+    return true;
+}
+
 /* A running job loses them; the caller frees what it has left, NULL for nothing. */
 static char *known_part(const struct ctld *ctld, const char *text)
 {
-    _cleanup_free_ char *copy = strdup(text);
     _cleanup_val_(strbuf_done) struct strbuf left = STRBUF_INIT;
-    char *save = NULL, *ret = NULL;
+    struct license_text l;
+    char *ret = NULL;
 
-    for (char *w = copy ? strtok_r(copy, ",;|", &save) : NULL; w; w = strtok_r(NULL, ",;|", &save))
-        if (licenses_valid(ctld->conf, licenses_all(ctld), w))
-            strbuf_addf(&left, "%s%s", left.len ? "," : "", w);
+    while (text && license_text_next(&text, &l))
+        if (is_known(ctld, l.name, &l))
+            strbuf_addf(&left, "%s%.*s", left.len ? "," : "", (int)l.len, l.name);
     return left.len && strbuf_detach(&left, &ret) == 0 ? ret : NULL;
 }
 
@@ -155,11 +223,33 @@ static void hold_back(Pst__Transaction *tx, const struct job *j)
 /* Does the job wait for, or hold, what is not there any more? */
 static bool misses_any(const struct ctld *ctld, const struct job *j)
 {
-    const char *text = job_is_pending(j->rec) ? (job_is_held(j->rec) ? NULL : j->rec->licenses)
-                       : job_is_ended(j->rec) ? NULL
-                                              : j->rec->licenses_alloc;
+    const Pst__JobRecord *r = j->rec;
 
-    return text && *text && !licenses_valid(ctld->conf, licenses_all(ctld), text);
+    if (job_is_pending(r))
+        return !job_is_held(r) && r->licenses && *r->licenses && !licenses_exist(ctld, r->licenses);
+    return !job_is_ended(r) && r->licenses_alloc && !all_known(ctld, r->licenses_alloc);
+}
+
+/* Jobs and reservations that ask for layers ask for those that are now. */
+static void feed_again(struct ctld *ctld)
+{
+    const Pst__ReservationRecord *r;
+    void *v;
+
+    feed_resources(ctld);
+    for (size_t pos = 0; (r = cluster_next_resv(ctld->cluster, &pos));) {
+        if (!r->licenses || !*r->licenses)
+            continue;
+        if (!licenses_exist_resv(ctld, r->licenses))
+            log_error("Reservation %s has invalid licenses (%s)", r->name, r->licenses);
+        feed_resv(ctld, r);
+    }
+    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+        struct job *j = v;
+
+        if (job_is_pending(j->rec) && j->rec->licenses && *j->rec->licenses)
+            feed_job(ctld, j);
+    }
 }
 
 /* The configuration changed: jobs whose licences are gone wait, or run on without. */
@@ -170,7 +260,9 @@ static void licenses_reconfigured(struct ctld *ctld)
     size_t pos = 0;
     void *v;
 
+    resourcefile_follow(ctld);
     licenses_refresh(ctld);
+    feed_again(ctld);
     while ((v = idmap_next(&ctld->cluster->jobs, &pos))) {
         const struct job *j = v;
 
@@ -199,6 +291,7 @@ void licenses_forget(struct ctld *ctld)
 {
     free(ctld->licenses);
     ctld->licenses = NULL;
+    resourcefile_forget(ctld);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */
@@ -210,9 +303,27 @@ static int open_licenses(struct ctld *ctld, struct err *err)
     return 0;
 }
 
+/* Before jobs are told of: they are to ask for resources. */
+static int observe_licenses(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    feed_resources(ctld);
+    return 0;
+}
+
+/* Nodes of the configuration that the journal did not know are there now. */
+static void licenses_recovered(struct ctld *ctld)
+{
+    if (ctld->resources && ctld->resources->n)
+        feed_again(ctld);
+}
+
 const struct ctld_service licenses_service = {
     .name = "licenses",
+    .check = resourcefile_check,
     .open = open_licenses,
+    .observe = observe_licenses,
+    .recovered = licenses_recovered,
     .reconfigured = licenses_reconfigured,
     .acct_changed = licenses_refresh,
     .free = licenses_forget,

@@ -2,7 +2,8 @@
  * serve
  *
  * A resource of accounting (sacctmgr add resource) of which this cluster may use a part is a
- * licence too; its name here is name@server.  Core thread. */
+ * licence too; its name here is name@server.  Resources with layers (resources.yaml) are asked for
+ * and held like licences.  Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -14,6 +15,15 @@ void licenses_refresh(struct ctld *ctld);
  * nothing. */
 void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
                    const char *request, Pst__JobRecord *set);
+/* May jobs ask for this, and reservations, which may name layers, keep it? */
+bool licenses_exist(const struct ctld *ctld, const char *text);
+bool licenses_exist_resv(const struct ctld *ctld, const char *text);
+/* The licence, or layer, that an item of a reservation is about: "matlab", "port(n[01-12])"; of a
+ * resource without a layer the first one.  The caller frees. */
+struct license_text;
+char *licenses_layer(const struct ctld *ctld, const struct license_text *l);
+/* How many there are of such a one; 0: none. */
+uint64_t licenses_total(const struct ctld *ctld, const char *name);
 void licenses_forget(struct ctld *ctld);
 /* "matlab:10,ansys@lic1:4": what jobs can hold; borrowed until the next refresh. */
 static inline const char *licenses_all(const struct ctld *ctld)

@@ -68,8 +68,10 @@ static void keep_reason(Pst__JobRecord *set, const Pst__JobRecord *r)
         return; /* it has one that does not go with the state */
     if (r->has_pend_reason)
         SET(set, reason, r->pend_reason);
-    if (r->pend_text)
-        (void)pb_set_str(&set->reason_text, r->pend_text); /* -ENOMEM: left out */
+    if (r->pend_text || r->pend_reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+        (void)pb_set_str(&set->reason_text, /* -ENOMEM: left out */
+                         r->pend_text ? r->pend_text
+                                      : "ReqNodeNotAvail, May be reserved for other job");
 }
 
 /* What the end changes in the record. */

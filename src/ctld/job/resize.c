@@ -18,6 +18,7 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/allocrecord.h"
+#include "feed/layerhold.h"
 #include "ctld/job/prologs.h"
 #include "fields.h"
 
@@ -131,6 +132,15 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     if (pb_dup(&j->rec->alloc->base, &old) < 0)
         (void)must(NULL);
     set->alloc = alloc_part(ctld->cluster, j->rec->alloc, keep);
+    if (j->rec->layers_alloc) { /* of some it was charged for each node */
+        char *alloc = NULL;
+
+        layers_held(ctld->cluster, ctld->resources, j->rec->licenses_alloc, true, set->alloc,
+                    j->rec->layers_alloc, &alloc, &set->layers_alloc);
+        free(alloc); /* the same */
+        if (!set->layers_alloc)
+            tx_clear(tx, JOB_F_LAYERS_ALLOC);
+    }
     alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
     if (j->rec->has_billing && !set->has_billing)
         tx_clear(tx, JOB_F_BILLING);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/gres/licensetext.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
@@ -65,13 +66,30 @@ static void add_ranks(const struct ctld *ctld, Pst__Alloc *alloc)
     alloc->n_node_ranks = n;
 }
 
+/* What it holds beside its nodes, with the layers that are charged: a replay needs no configuration
+ * to know them. */
+static void fill_licenses(Pst__JobRecord *set, const Pst__JobRecord *old,
+                          const struct sched_decision *d)
+{
+    char *alloc, *layers;
+
+    if (!d->nlicenses)
+        return;
+    licenses_texts(d->licenses, d->nlicenses, license_text_any(old->licenses), &alloc, &layers);
+    free(set->licenses_alloc);
+    free(set->layers_alloc);
+    set->licenses_alloc = alloc;
+    set->layers_alloc = layers;
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
-static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const char *partition,
-                       Pst__Alloc *alloc, int64_t now, uint32_t shortened_min, char *licenses,
+static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
+                       const struct sched_decision *d, Pst__Alloc *alloc, int64_t now,
                        const struct ctld *ctld)
 {
     const struct cluster *c = ctld->cluster;
-    const struct partition *part = cluster_partition(c, partition);
+    const struct partition *part = cluster_partition(c, d->partition);
+    uint32_t shortened_min = d->time_limit_min;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);
 
@@ -93,7 +111,7 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
         SET(set, eligible_us, now);
     if (preempt_exempt_us(ctld->conf))
         SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
-    (void)pb_set_str(&set->partition, partition);
+    (void)pb_set_str(&set->partition, d->partition);
     if (gives_whole_nodes(ctld, part))
         SET(set, whole_nodes, true);
     add_ranks(ctld, alloc);
@@ -103,11 +121,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old, const cha
     SET(set, released, false);
     SET(set, next_step_id, 0);
     (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
-    if (licenses) {
-        free(set->licenses_alloc);
-        set->licenses_alloc = licenses;
-    }
-    alloc_bill(ctld, partition, set->licenses_alloc, set);
+    fill_licenses(set, old, d);
+    alloc_bill(ctld, d->partition, set->licenses_alloc, set);
 }
 
 /* Where it runs, and what it had asked for when that is not the same. */
@@ -125,12 +140,6 @@ static void fill_resv(const struct cluster *c, Pst__JobRecord *set, const Pst__J
         /* -ENOMEM: not told */
         (void)pb_set_str(&set->req_reservation, old->reservation ? old->reservation : "");
     (void)pb_set_str(&set->reservation, r->name);
-}
-
-/* As text, NULL when none; the caller's. */
-static char *held_licenses(const struct sched_decision *d)
-{
-    return d->nlicenses ? licenses_text(d->licenses, d->nlicenses) : NULL;
 }
 
 /* A step that comes with the job's start; a is taken. */
@@ -215,8 +224,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, JOB_F_ARRAY_TASKS);
-        fill_start(set, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
-                   ctld);
+        fill_start(set, array->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);
         return id;
     }
@@ -234,8 +242,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
-    fill_start(rec, array->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
-               ctld);
+    fill_start(rec, array->rec, d, alloc, now, ctld);
     fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
@@ -265,8 +272,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
     } else {
         Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
 
-        fill_start(set, j->rec, d->partition, alloc, now, d->time_limit_min, held_licenses(d),
-                   ctld);
+        fill_start(set, j->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
         feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }

@@ -16,6 +16,7 @@
 
 struct admission {
     struct cluster *c;
+    const struct resources *res;
     const Pst__JobRecord *r;
     const struct partition *part;
     uint32_t n; /* jobs that come */
@@ -33,9 +34,11 @@ static void admission_begin(struct admission *ad, const struct ctld *ctld,
     const Pst__QosRecord *part = r->has_part_qos_id ? am_qos(am, r->part_qos_id) : NULL;
     bool over = own && (own->flags & 1u << PST__QOS_FLAG__QOS_OVER_PART_QOS);
 
-    *ad = (struct admission){
-        .c = ctld->cluster, .r = r, .part = p, .how = conf_billing_sum(ctld->conf)
-    };
+    *ad = (struct admission){ .c = ctld->cluster,
+                              .res = ctld->resources,
+                              .r = r,
+                              .part = p,
+                              .how = conf_billing_sum(ctld->conf) };
     ad->assoc = r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
     if (part && part != own && !over)
         ad->qos[ad->nqos++] = part;
@@ -179,8 +182,8 @@ static uint64_t multiply_capped(uint64_t n, uint32_t minutes)
 /* Does the job ask for more (or less, with ASKED_LEAST) than one limit grants? */
 static bool breaks_limit(const struct admission *ad, const Pst__TresCount *tc, enum asked_how how)
 {
-    uint64_t want =
-        policy_tres_asked(ad->c->am, ad->part, ad->how, ad->r, tc->tres_id, how == ASKED_NODE);
+    uint64_t want = policy_tres_asked(ad->c->am, ad->res, ad->part, ad->how, ad->r, tc->tres_id,
+                                      how == ASKED_NODE);
 
     if (how == ASKED_MINUTES)
         want = multiply_capped(want, minutes_asked(ad->r));

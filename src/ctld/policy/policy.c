@@ -311,9 +311,10 @@ void policy_note_asked(const struct ctld *ctld, const struct partition *p, Pst__
     if (!(r->has_asked_cpus_per_task && r->has_req_mem_mib)) /* else it was noted before */
         SET(r, req_mem_mib, reqtres_mem_mib(r, policy_whole_memory(ctld->cluster, p, r)));
     SET(r, req_billing,
-        policy_tres_asked(ctld->cluster->am, p, conf_billing_sum(ctld->conf), &shown,
-                          AM_TRES_BILLING, false));
-    policy_tres_put_gres(&gres, r, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
+        policy_tres_asked(ctld->cluster->am, ctld->resources, p, conf_billing_sum(ctld->conf),
+                          &shown, AM_TRES_BILLING, false));
+    policy_tres_put_gres(&gres, ctld->resources, r,
+                         conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     /* without memory: not shown */
     (void)pb_set_str(&r->req_gres, gres.len ? strbuf_str(&gres) : NULL);
 }

@@ -87,21 +87,6 @@ static uint64_t gres_asked(const Pst__JobRecord *r, const char *what, bool per_n
     return per_node_of(r, reqtres_gres(r, name, type), per_node);
 }
 
-static uint64_t licenses_asked(const Pst__JobRecord *r, const char *name)
-{
-    _cleanup_free_ char *copy = r->licenses ? strdup(r->licenses) : NULL;
-    struct license_list list;
-    uint64_t n = 0;
-
-    if (!copy || !licenses_parse(copy, &list))
-        return 0;
-    for (size_t i = 0; i < list.n; i++)
-        if (strcmp(list.items[i].name, name) == 0)
-            n += list.items[i].count;
-    free(list.items);
-    return n;
-}
-
 uint64_t policy_whole_memory(const struct cluster *c, const struct partition *p,
                              const Pst__JobRecord *r)
 {
@@ -117,6 +102,7 @@ uint64_t policy_whole_memory(const struct cluster *c, const struct partition *p,
 
 struct bill {
     const struct assoc_mgr *am;
+    const struct resources *res;
     const Pst__JobRecord *r;
 };
 
@@ -126,18 +112,18 @@ static double bill_amount(void *ctx, const char *name)
     uint32_t id = am_tres_id(b->am, name);
 
     return id && id != AM_TRES_BILLING
-               ? (double)policy_tres_asked(b->am, NULL, BILLING_ALL, b->r, id, false)
+               ? (double)policy_tres_asked(b->am, b->res, NULL, BILLING_ALL, b->r, id, false)
                : 0;
 }
 
-uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p,
-                           enum billing_sum how, const Pst__JobRecord *r, uint32_t tres_id,
-                           bool per_node)
+uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct resources *res,
+                           const struct partition *p, enum billing_sum how, const Pst__JobRecord *r,
+                           uint32_t tres_id, bool per_node)
 {
     char name[256];
 
     if (tres_id == AM_TRES_BILLING && p && p->rec->tres_billing_weights) {
-        struct bill b = { am, r };
+        struct bill b = { am, res, r };
 
         return per_node_of(r, billing(p->rec->tres_billing_weights, how, bill_amount, &b),
                            per_node);
@@ -157,10 +143,11 @@ uint64_t policy_tres_asked(const struct assoc_mgr *am, const struct partition *p
         return 0;
     if (strncmp(name, "gres/", 5) == 0)
         return gres_asked(r, name + 5, per_node);
-    return strncmp(name, "license/", 8) == 0 ? licenses_asked(r, name + 8) : 0;
+    return strncmp(name, "license/", 8) == 0 ? licenses_asked(res, r->licenses, name + 8) : 0;
 }
 
-void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char *tracked)
+void policy_tres_put_gres(struct strbuf *sb, const struct resources *res, const Pst__JobRecord *r,
+                          const char *tracked)
 {
     _cleanup_free_ char *sorted = must(wordlist_sorted(tracked));
     size_t start = sb->len;
@@ -174,7 +161,7 @@ void policy_tres_put_gres(struct strbuf *sb, const Pst__JobRecord *r, const char
         if (strncmp(name, "gres/", 5) == 0)
             n = gres_asked(r, name + 5, false);
         else if (strncmp(name, "license/", 8) == 0)
-            n = licenses_asked(r, name + 8);
+            n = licenses_asked(res, r->licenses, name + 8);
         if (n)
             strbuf_addf(sb, "%s%s=%llu", sb->len > start ? "," : "", name, (unsigned long long)n);
         p += len;

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/gres/licensetext.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/must.h"
@@ -19,7 +20,6 @@
 #include "ctld/resv/resv_impl.h"
 #include "ctld/topology/topoexpand.h"
 #include "base/gres/grestext.h"
-#include "feed/licensefeed.h"
 #include "feed/records.h"
 #include "sched/base/constraint.h"
 #include "sched/rules/resv_choice.h"
@@ -337,6 +337,7 @@ static void put_cores(const struct ctld *ctld, Pst__ReservationRecord *rec,
 static void put_tres(Pst__ReservationRecord *rec, uint64_t cpus, const struct tres_want *want)
 {
     struct strbuf sb = STRBUF_INIT;
+    struct license_text l;
     char *text = NULL;
 
     if (cpus)
@@ -345,13 +346,9 @@ static void put_tres(Pst__ReservationRecord *rec, uint64_t cpus, const struct tr
         strbuf_addf(&sb, "%sgres/%s%s%s=%llu", sb.len ? "," : "", want->gres,
                     want->gres_type[0] ? ":" : "", want->gres_type,
                     (unsigned long long)want->gres_count);
-    for (const char *p = rec->licenses; p && *p;) {
-        size_t n = strcspn(p, ",;"), name = strcspn(p, ":=,;");
-
-        strbuf_addf(&sb, "%slicense/%.*s=%.*s", sb.len ? "," : "", (int)name, p,
-                    name < n ? (int)(n - name - 1) : 1, name < n ? p + name + 1 : "1");
-        p += n + (p[n] != '\0');
-    }
+    for (const char *p = rec->licenses; p && license_text_next(&p, &l);)
+        strbuf_addf(&sb, "%slicense/%.*s=%llu", sb.len ? "," : "", (int)l.name_len, l.name,
+                    (unsigned long long)license_text_count(&l));
     if (sb.len && strbuf_detach(&sb, &text) < 0)
         must(NULL);
     strbuf_done(&sb);
@@ -526,45 +523,39 @@ int resv_pick(struct ctld *ctld, Pst__ReservationRecord *rec, bool keep, int64_t
 
 /* ---- licences -------------------------------------------------------------------------------- */
 
-static uint64_t count_of(const char *list, const char *name)
+/* What the list keeps of a licence, or of a layer.  The default layer is named by its resource. */
+static uint64_t kept_of(const struct ctld *ctld, const char *list, const char *name)
 {
-    _cleanup_free_ char *copy = list ? must(strdup(list)) : NULL;
-    char *save = NULL;
     uint64_t sum = 0;
+    struct license_text l;
 
-    for (char *w = copy ? strtok_r(copy, ",;", &save) : NULL; w; w = strtok_r(NULL, ",;", &save)) {
-        struct gres_text g;
+    while (list && license_text_next(&list, &l)) {
+        _cleanup_free_ char *own = licenses_layer(ctld, &l);
 
-        if (gres_text_parse(w, &g) && strcmp(g.name, name) == 0)
-            sum += g.count;
+        if (strcmp(own, name) == 0)
+            sum += license_text_count(&l);
     }
     return sum;
 }
 
 int resv_licenses_fit(struct ctld *ctld, const Pst__ReservationRecord *rec, int64_t now_us)
 {
-    _cleanup_free_ char *copy =
-        rec->licenses && *rec->licenses ? must(strdup(rec->licenses)) : NULL;
+    const char *list = rec->licenses && *rec->licenses ? rec->licenses : NULL;
     const Pst__ReservationRecord *other;
-    char *save = NULL;
+    struct license_text l;
 
-    if (!copy)
-        return 0;
-    if (!licenses_valid(ctld->conf, licenses_all(ctld), rec->licenses))
+    if (list && !licenses_exist_resv(ctld, list))
         return ESLURM_INVALID_LICENSES;
-    for (char *w = strtok_r(copy, ",;", &save); w; w = strtok_r(NULL, ",;", &save)) {
-        uint64_t sum;
-        struct gres_text g;
+    while (list && license_text_next(&list, &l)) {
+        _cleanup_free_ char *name = licenses_layer(ctld, &l);
+        uint64_t sum = license_text_count(&l);
 
-        if (!gres_text_parse(w, &g))
-            return ESLURM_INVALID_LICENSES;
-        sum = g.count;
         for (size_t pos = 0; (other = cluster_next_resv(ctld->cluster, &pos));)
             if (other->resv_id != rec->resv_id && other->licenses &&
                 resv_meet(rec, other, now_us) &&
                 !resv_has(rec, RESV_FLAG(OVERLAP) | RESV_FLAG(MAINT)))
-                sum += count_of(other->licenses, g.name);
-        if (sum > count_of(licenses_all(ctld), g.name))
+                sum += kept_of(ctld, other->licenses, name);
+        if (sum > licenses_total(ctld, name))
             return ESLURM_RESERVATION_OVERLAP;
     }
     return 0;

@@ -350,7 +350,7 @@ static bool surely_fits(const struct partition *p, const Pst__JobRecord *r, cons
 
     return d->nodes <= 1 && MAX(d->tasks, 1u) <= most && !r->features && !r->prefer &&
            !r->req_nodes && !r->exc_nodes && !r->tres_per_node && !r->tres_per_job &&
-           !r->tres_per_task && !r->tres_per_socket && !r->node_counts &&
+           !r->tres_per_task && !r->tres_per_socket && !r->node_counts && !r->licenses &&
            !r->has_ntasks_per_socket && !r->has_ntasks_per_core && !r->has_threads_per_core &&
            !r->has_core_spec && !pr->has_max_cpus_per_node && !pr->has_max_cpus_per_socket;
 }

@@ -10,6 +10,7 @@
 #include "feed/feedmem.h"
 #include "feed/params.h"
 #include "feed/records.h"
+#include "feed/resourcefeed.h"
 
 struct idlemodel {
     struct sched *sched;    /* NULL until the first question */
@@ -105,9 +106,10 @@ static int bring_parts(struct idlemodel *m, const struct ctld *ctld)
 
 static int bring_up_to_date(struct idlemodel *m, const struct ctld *ctld)
 {
+    bool fresh = !m->sched;
     int r = 0;
 
-    if (!m->sched) {
+    if (fresh) {
         struct sched_params params;
 
         feed_fill_params(ctld->conf, &params);
@@ -117,6 +119,8 @@ static int bring_up_to_date(struct idlemodel *m, const struct ctld *ctld)
         r = bring_nodes(m, ctld->cluster);
     if (r == 0 && m->parts)
         r = bring_parts(m, ctld);
+    if (r == 0 && fresh)
+        r = hand_over(m, feed_of_resources(ctld->cluster, ctld->resources));
     return r;
 }
 

@@ -15,6 +15,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/licenses.h"
+#include "feed/resourcefeed.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/makeroom.h"
@@ -309,7 +310,7 @@ void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
     if (proposed)
         return;
     feed_add(ctld, feed_of_running(ctld->cluster, j->rec));
-    if (j->rec->licenses_alloc)
+    if (j->rec->licenses_alloc || j->rec->layers_alloc)
         feed_add(ctld, feed_of_held_licenses(j->rec));
     if (j->rec->has_assoc_id || j->rec->has_qos_id)
         feed_add(ctld, feed_of_account(j->rec));
@@ -469,6 +470,11 @@ void feed_held_licenses(struct ctld *ctld, const struct job *j)
 void feed_licenses(struct ctld *ctld, const char *all)
 {
     feed_add(ctld, feed_of_name(FEED_LICENSES, all));
+}
+
+void feed_resources(struct ctld *ctld)
+{
+    feed_add(ctld, feed_of_resources(ctld->cluster, ctld->resources));
 }
 
 void feed_qos(struct ctld *ctld)

@@ -43,6 +43,7 @@ void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
 void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r);
 void feed_resv_gone(struct ctld *ctld, uint32_t resv_id);
 void feed_held_licenses(struct ctld *ctld, const struct job *j);  /* of a running job changed */
+void feed_resources(struct ctld *ctld);                           /* those of resources.yaml */
 void feed_licenses(struct ctld *ctld, const char *all);           /* Licenses= changed */
 void feed_ask_now(struct ctld *ctld, const struct feed_ask *ask); /* any thread */
 /* others: comma list of partitions. */

@@ -21,7 +21,6 @@
 #include "ctld/policy/policy.h"
 #include "ctld/policy/policy_tres.h"
 #include "ctld/resv/resv.h"
-#include "feed/licensefeed.h"
 #include "feed/records.h"
 #include "model/account/payers.h"
 #include "model/array.h"
@@ -170,8 +169,7 @@ static bool check_licenses(struct submission *s)
     code = jobgres_licenses(s->rec);
     if (code != 0)
         return submission_fail(s, code);
-    if (s->rec->licenses && *s->rec->licenses &&
-        !licenses_valid(s->ctld->conf, licenses_all(s->ctld), s->rec->licenses))
+    if (s->rec->licenses && *s->rec->licenses && !licenses_exist(s->ctld, s->rec->licenses))
         return submission_fail(s, ESLURM_INVALID_LICENSES);
     if (s->het_offset && s->rec->licenses)
         return submission_fail(

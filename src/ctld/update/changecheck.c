@@ -14,7 +14,6 @@
 #include "ctld/resv/resv.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld/update/changecopy.h"
-#include "feed/licensefeed.h"
 #include "model/depend.h"
 #include "model/words/reqtres.h"
 #include "fields.h"
@@ -223,8 +222,7 @@ static int values_check(const struct job_change *c, const struct job *j, const P
                          : r->has_cur_priority ? r->cur_priority
                                                : 0))
         return ESLURM_ACCESS_DENIED;
-    if (set->licenses && *set->licenses &&
-        !licenses_valid(c->ctld->conf, licenses_all(c->ctld), set->licenses))
+    if (set->licenses && *set->licenses && !licenses_exist(c->ctld, set->licenses))
         return ESLURM_INVALID_LICENSES;
     if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
         Pst__JobRecord *copy = NULL;

@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/gres/licensetext.h"
 
 static double gres_count(const Pst__Alloc *a, const char *want)
 {
@@ -27,15 +28,17 @@ static double gres_count(const Pst__Alloc *a, const char *want)
     return sum;
 }
 
-/* Of "matlab:2,ansys:1". */
+/* Of "matlab:2;port(n[01-12]):1". */
 static double license_count(const char *licenses, const char *want)
 {
     size_t len = strlen(want);
+    struct license_text l;
+    double sum = 0;
 
-    for (const char *p = licenses ? licenses : ""; *p; p += strcspn(p, ","), p += *p == ',')
-        if (strncasecmp(p, want, len) == 0 && (p[len] == ':' || p[len] == ',' || !p[len]))
-            return p[len] == ':' ? strtod(p + len + 1, NULL) : 1;
-    return 0;
+    while (licenses && license_text_next(&licenses, &l))
+        if (l.name_len == len && strncasecmp(l.name, want, len) == 0)
+            sum += (double)license_text_count(&l);
+    return sum;
 }
 
 static double memory_mib(const Pst__Alloc *a)

@@ -5,6 +5,7 @@
 #include "sched/explain/sched_explain.h"
 #include "sched/state/holders.h"
 #include "sched/state/jobs.h"
+#include "sched/state/lics.h"
 #include "sched/state/sched_obj.h"
 
 /* ---- the nodes of a partition ---------------------------------------------------------------- */
@@ -39,19 +40,35 @@ static void find_lic_holders(const struct ex *x, uint32_t id, struct explain_lic
     }
 }
 
+static void tell_license(const struct ex *x, uint32_t id, uint64_t wanted,
+                         struct sched_explanation *out)
+{
+    const struct sched *s = x->s;
+    struct explain_license *l;
+
+    if (out->nlicenses == EXPLAIN_LICENSES)
+        return;
+    l = &out->licenses[out->nlicenses++];
+    *l = (struct explain_license){ .name = s->lic_tab.names[id],
+                                   .wanted = wanted,
+                                   .total = s->lics[id].total,
+                                   .used = s->lics[id].used };
+    find_lic_holders(x, id, l);
+}
+
 void ex_licenses(const struct ex *x, const struct job *j, struct sched_explanation *out)
 {
     const struct sched *s = x->s;
 
     out->licenses_any = j->want.any;
-    for (uint32_t i = 0; i < j->want.n && out->nlicenses < EXPLAIN_LICENSES; i++) {
+    for (uint32_t i = 0; i < j->want.n; i++) {
         uint32_t id = j->want.v[i].id;
-        struct explain_license *l = &out->licenses[out->nlicenses++];
+        const struct hres *h = hres_of(s, id);
 
-        *l = (struct explain_license){ .name = s->lic_tab.names[id],
-                                       .wanted = j->want.v[i].count,
-                                       .total = id < s->nlics ? s->lics[id].total : 0,
-                                       .used = id < s->nlics ? s->lics[id].used : 0 };
-        find_lic_holders(x, id, l);
+        if (!h)
+            tell_license(x, id, j->want.v[i].count, out);
+        for (uint32_t k = 0; h && k < h->n; k++) /* the layers that have too little left */
+            if (license_unused(&s->lics[h->layers[k].lic]) < j->want.v[i].count)
+                tell_license(x, h->layers[k].lic, j->want.v[i].count, out);
     }
 }

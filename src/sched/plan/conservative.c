@@ -25,11 +25,13 @@
 #include "sched/rules/advlics.h"
 #include "sched/rules/advres.h"
 #include "sched/rules/advtime.h"
+#include "sched/rules/hrescharge.h"
 #include "sched/rules/licfit.h"
 #include "sched/rules/limit_check.h"
 #include "sched/rules/partlimits.h"
 #include "sched/sched.h"
 #include "sched/select/advwhy.h"
+#include "sched/select/hreswhy.h"
 #include "sched/select/pick.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
@@ -103,6 +105,8 @@ static uint32_t longest_in_plan(const struct bf *b, const struct entry *e,
     uint32_t most = prof_until(s, prof_now(s), j->time_limit_min), which;
     uint32_t limit = j->time_limit_min;
 
+    if (j->want.layered && prof_fixed(s)) /* layers are known for the shorter time alone */
+        return j->time_min_min;
     most = prof_stretch(s, a, e->part, until, most);
     while (most > until && !prof_lics(s, &j->want, prof_now(s), most, &which))
         most--;
@@ -165,9 +169,33 @@ int conservative_seek(struct sched *s, struct entry *e, uint32_t from, struct pi
     *ret_pick = (struct pick){ .s = s, .cls = e->cls, .part = s->parts[e->part], .pad = true };
     first = first > prof_now(s) ? prof_release(s, first) : first;
     r = prof_search(ret_pick, &j->want, j->time_limit_min, first, false, ret_alloc);
-    if (r >= 0 && !j->want.n && from <= prof_now(s) + 1)
+    if (r >= 0 && (!j->want.n || !prof_fixed(s)) && from <= prof_now(s) + 1)
         note_first(s, e->cls, j->time_limit_min, r == 1 ? ret_pick->from : prof_slots(s));
     return r;
+}
+
+struct place_span {
+    uint32_t from, until;
+};
+
+static uint64_t left_in_span(const void *ctx, const struct sched *s, uint32_t lic)
+{
+    const struct place_span *x = ctx;
+
+    return prof_lic_left(s, lic, x->from, x->until);
+}
+
+/* Licences and layers that it holds on its place. */
+static int choose_planned(struct sched *s, const struct job *j, const struct pick *p,
+                          const struct sched_alloc *alloc, struct job_lics *ret)
+{
+    struct place_span x = { p->from, p->until };
+    uint32_t which = 0;
+    int r;
+
+    (void)prof_lics(s, &j->want, p->from, p->until, &which);
+    r = prof_fixed(s) ? hres_charge(s, &j->want, which, alloc, left_in_span, &x, ret) : 0;
+    return r == 0 ? hres_leave_out(s, &j->want, which, ret) : MIN(r, 0);
 }
 
 /* Hold a place for it.  1 with *ret_start_us (and what it would get), 0 when there is none in
@@ -179,15 +207,13 @@ static int hold_place(struct sched *s, struct entry *e, uint32_t from, bool tell
     _cleanup_val_(lics_free) struct job_lics lics = { 0 };
     _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
     struct pick p;
-    uint32_t which = 0;
     int r = conservative_seek(s, e, from, &p, &alloc);
 
     if (r <= 0)
         return r;
     *ret_start_us = prof_promise(s, p.from);
     prof_note_end(s, p.until, INT64_MAX); /* what follows a plan is promised by the slot */
-    (void)prof_lics(s, &j->want, p.from, p.until, &which);
-    r = lics_choose(&j->want, which, &lics);
+    r = choose_planned(s, j, &p, &alloc, &lics);
     if (r == 0 && tell && bf_within(s, prof_time(s, prof_now(s)), *ret_start_us))
         r = bf_set_expected(s, j, *ret_start_us, &alloc);
     if (r == 0)
@@ -244,6 +270,30 @@ static int give_place(struct bf *b, struct entry *e)
         forget_place(b, j);
     }
     return r < 0 ? r : 0;
+}
+
+/* Layers are not planned: say where the job would start were it not for them, and hold nothing for
+ * it there. */
+static int tell_lacking(struct bf *b, struct entry *e)
+{
+    struct sched *s = b->s;
+    struct job *j = e->job;
+    struct pick p = { .s = s, .cls = e->cls, .part = s->parts[e->part], .no_layers = true };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    int r = 0;
+
+    s->plan->limited = true;             /* the next plan looks again */
+    if (e->cls->told_run != s->memo_run) /* the first of equal jobs goes there */
+        r = prof_search(&p, &j->want, j->time_limit_min, prof_now(s), true, &alloc);
+    e->cls->told_run = s->memo_run;
+    if (r != 1) {
+        forget_place(b, j);
+        return r;
+    }
+    r = bf_set_expected(s, j, b->now_us, &alloc);
+    if (expect_us(j) != expect_told_us(j))
+        job_set_fresh(s, j);
+    return r;
 }
 
 static int plan_group(struct bf *b, struct entry *e)
@@ -308,7 +358,9 @@ static int consider_planned(struct bf *b, struct entry *e)
         if (r != 0)
             return r;
     }
-    if (!no_lics || s->params.bf_licenses)
+    if (!no_lics && !s->params.bf_licenses && hres_lacks(&p))
+        r = tell_lacking(b, e);
+    else if (!no_lics || s->params.bf_licenses)
         r = give_place(b, e);
     if (no_lics) {
         s->plan->limited = true;
@@ -316,6 +368,8 @@ static int consider_planned(struct bf *b, struct entry *e)
         return r;
     }
     adv = advs_any(s) || e->cls->shape->key.resv ? adv_why(s, e, b->now_us) : SCHED_WHY_NONE;
+    if (!adv && hres_why(&p) == SCHED_WHY_RESERVED)
+        adv = SCHED_WHY_RESERVED;
     if (adv) {
         walk_refuse(s, e, adv);
         return r;

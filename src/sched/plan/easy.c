@@ -24,6 +24,7 @@
 #include "sched/rules/licfit.h"
 #include "sched/sched.h"
 #include "sched/select/advwhy.h"
+#include "sched/select/hreswhy.h"
 #include "sched/select/joblayout.h"
 #include "sched/select/pick.h"
 #include "sched/state/alloc.h"
@@ -132,6 +133,8 @@ static uint32_t longest_beside_resvs(const struct bf *b, const struct job *j, ui
                 until = r->start_us;
     }
     until = adv_limit(b->s, resv, a, b->now_us, until);
+    if (j->want.layered && b->s->nresvs) /* layers are known for the shorter time alone */
+        return j->time_min_min;
     uint32_t which,
         limit = until == INT64_MAX ? j->time_limit_min : (uint32_t)((until - b->now_us) / 60000000);
 
@@ -214,6 +217,39 @@ static int consider_group(struct bf *b, struct entry *e)
     return r;
 }
 
+/* Layers are not planned: say where the job would start were it not for them, and hold nothing for
+ * it there, so that what it waits for keeps no node idle. */
+static int tell_lacking(struct bf *b, struct entry *e)
+{
+    struct pick p = { .s = b->s, .cls = e->cls, .part = b->s->parts[e->part], .no_layers = true };
+    _cleanup_val_(alloc_done) struct sched_alloc alloc = { 0 };
+    int r;
+
+    if (e->cls->told_run == b->s->bf_run) { /* the first of equal jobs goes there */
+        expect_clear(e->job);
+        return 0;
+    }
+    e->cls->told_run = b->s->bf_run;
+    p.from_us = b->now_us;
+    r = easy_fits_now(&p, end_after(b->now_us, e->job->time_limit_min), &alloc);
+    if (r == 1)
+        return note_expected(b, e, b->now_us, &alloc);
+    expect_clear(e->job);
+    return r;
+}
+
+/* Where the job, which cannot start now, is expected to start. */
+static int reserve_place(struct bf *b, struct entry *e, const struct pick *p, enum sched_why why)
+{
+    if (!b->s->params.bf_licenses && hres_lacks(p))
+        return tell_lacking(b, e);
+    if (bf_may_reserve(b, e))
+        return reserve_head(b, e);
+    if (!adv_is_why(why))
+        expect_clear(e->job);
+    return 0;
+}
+
 int easy_consider(struct bf *b, struct entry *e)
 {
     struct sched *s = b->s;
@@ -253,13 +289,15 @@ int easy_consider(struct bf *b, struct entry *e)
 
         why = adv ? adv : why;
     }
+    if (why == SCHED_WHY_RESOURCES && (!part->blocked || adv_is_why(e->why)) &&
+        hres_why(&p) == SCHED_WHY_RESERVED)
+        why = SCHED_WHY_RESERVED;
     if (e->why == SCHED_WHY_LICENSES || (adv_is_why(e->why) && e->why != why)) { /* that is over */
         e->why = SCHED_WHY_NONE;
         job_set_fresh(s, e->job);
     }
     if (adv_is_why(why) || (why == SCHED_WHY_RESOURCES && e->cls->shape->key.resv)) {
-        if (bf_may_reserve(b, e))
-            r = reserve_head(b, e);
+        r = reserve_place(b, e, &p, why);
         walk_refuse(s, e, why);
         job_set_fresh(s, e->job); /* its expected start may be another */
         return r;
@@ -272,10 +310,7 @@ int easy_consider(struct bf *b, struct entry *e)
         walk_skip(s, e);
         return 0;
     }
-    if (bf_may_reserve(b, e))
-        r = reserve_head(b, e);
-    else
-        expect_clear(e->job);
+    r = reserve_place(b, e, &p, why);
     if (bitmap_overlaps(s->withheld, part->nodes))
         why = SCHED_WHY_NODES_UNAVAILABLE;
     walk_refuse(s, e, why);

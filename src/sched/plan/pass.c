@@ -24,6 +24,7 @@
 #include "sched/rules/prio.h"
 #include "sched/sched.h"
 #include "sched/select/advwhy.h"
+#include "sched/select/hreswhy.h"
 #include "sched/select/joblayout.h"
 #include "sched/select/pick.h"
 #include "sched/state/alloc.h"
@@ -51,7 +52,8 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
 
     adv_span(&p, now_us, e->job->time_limit_min);
     level = adv_level(&p);
-    if (cls->fail_grow != part->grow + 1 || level < cls->fail_level) {
+    if (cls->fail_grow != part->grow + 1 || level < cls->fail_level ||
+        (cls->shape->key.nlics && cls->fail_lic != s->lic_grow + 1)) {
         r = pick_nodes(&p);
         if (r == 1)
             r = layout(&p, &alloc);
@@ -71,6 +73,7 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
             cls->fail_grow = part->grow + 1;
             cls->fail_level = level;
             cls->fail_topo = p.topo;
+            cls->fail_lic = s->lic_grow + 1;
         }
     } else {
         p.topo = cls->fail_topo;
@@ -81,6 +84,9 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
 
         *ret_why = adv ? adv : *ret_why;
     }
+    if (*ret_why == SCHED_WHY_RESOURCES && cls->shape->key.nlics &&
+        hres_why(&p) == SCHED_WHY_RESERVED)
+        *ret_why = SCHED_WHY_RESERVED;
     if (*ret_why == SCHED_WHY_RESOURCES && kept)
         *ret_why = SCHED_WHY_NODES_UNAVAILABLE;
     if (e->topo != p.topo)
@@ -114,7 +120,9 @@ static int consider_entry(struct sched *s, struct entry *e, int64_t now_us,
         : het ? het_try(s, e, now_us, false, out, &why)
               : try_start(s, e, now_us, out, &why);
 
-    if (r == 0 && !het && (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES))
+    if (r == 0 && !het &&
+        (why == SCHED_WHY_RESOURCES || why == SCHED_WHY_LICENSES ||
+         (why == SCHED_WHY_RESERVED && e->job->want.layered && s->params.preempt.reclaim_licenses)))
         r = preempt_try(s, e, s->any_withheld ? s->withheld : NULL, now_us, out);
     adv_about(s, NULL, 0);
     if (r != 0)

@@ -15,6 +15,7 @@
 #include "sched/profile/prof_slots.h"
 #include "sched/profile/prof_view.h"
 #include "sched/rules/advres.h"
+#include "sched/rules/hrescharge.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/licfit.h"
 #include "sched/sched.h"
@@ -40,6 +41,12 @@ static bool class_decides(const struct sched *s, const struct job *j)
            !j->want.n;
 }
 
+static uint64_t left_then(const void *ctx, const struct sched *s, uint32_t lic)
+{
+    (void)ctx;
+    return lic_left(s, lic, 0);
+}
+
 int preempt_search_moved(struct psearch *x, struct choice *c, struct job_lics *held)
 {
     struct sched *s = x->s;
@@ -52,8 +59,7 @@ int preempt_search_moved(struct psearch *x, struct choice *c, struct job_lics *h
     r = search_victims(x, c);
     if (r == 1) {
         (void)lics_fit(s, &x->e->job->want, 0, &which); /* it is `all`, or one that is there */
-        r = lics_choose(&x->e->job->want, which, held);
-        r = r < 0 ? r : 1;
+        r = hres_charge(s, &x->e->job->want, which, &c->alloc, left_then, NULL, held);
     }
     for (uint32_t i = 0; i < x->ngoing; i++)
         job_take(s, x->going[i]);

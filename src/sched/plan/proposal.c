@@ -9,7 +9,9 @@
 
 #include "base/cleanup.h"
 #include "sched/plan/plan.h"
+#include "sched/profile/prof_slots.h"
 #include "sched/rules/advlics.h"
+#include "sched/rules/hrescharge.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/licfit.h"
 #include "sched/rules/limit_check.h"
@@ -28,6 +30,40 @@
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 
+/* What the job may hold now, and as long as it is planned. */
+struct holding {
+    const struct pick *p;
+    int64_t end_us;
+};
+
+static uint64_t left_to_hold(const void *ctx, const struct sched *s, uint32_t lic)
+{
+    const struct holding *h = ctx;
+    uint64_t left = lic_left(s, lic, h->end_us);
+
+    if (s->prof && prof_fixed(s) && h->p->until > h->p->from)
+        left = MIN(left, prof_lic_left(s, lic, h->p->from, h->p->until));
+    return left;
+}
+
+/* What it holds beside its nodes: 0, -EAGAIN when that is not there. */
+static int choose_held(const struct pick *p, const struct entry *e, const struct sched_alloc *alloc,
+                       int64_t now_us, int64_t end_us, struct job_lics *ret)
+{
+    struct sched *s = p->s;
+    const struct job_lics *want = &e->job->want;
+    struct holding h = { .p = p, .end_us = end_us };
+    uint32_t which = 0;
+    int r;
+
+    adv_about(s, e, now_us);
+    r = lics_fit(s, want, end_us, &which)
+            ? hres_charge(s, want, which, alloc, left_to_hold, &h, ret)
+            : 0;
+    adv_about(s, NULL, 0);
+    return r < 0 ? r : r == 1 ? 0 : -EAGAIN;
+}
+
 int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int64_t now_us,
                  uint32_t limit_min, struct sched_decisions *out)
 {
@@ -41,17 +77,12 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
                                 .resv_id = e->cls->shape->key.resv,
                                 .time_limit_min = limit == j->time_limit_min ? 0 : limit };
     _cleanup_val_(lics_free) struct job_lics held = { 0 };
-    uint32_t which = 0;
-    int r;
+    int r = choose_held(p, e, alloc, now_us, end_after(now_us, limit), &held);
 
-    adv_about(s, e, now_us);
-    r = lics_fit(s, &j->want, end_after(now_us, limit), &which) ? 0 : -EAGAIN;
-    adv_about(s, NULL, 0);
     if (r < 0)
         return r;
     if (limit_refuses(s, e, alloc, limit, now_us))
         return -EDQUOT;
-    r = lics_choose(&j->want, which, &held);
     if (r == 0)
         r = holders_room(s, e->part, j->qos);
     if (r == 0)

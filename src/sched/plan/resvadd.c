@@ -7,6 +7,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "sched/plan/keptplan.h"
+#include "sched/rules/hrescharge.h"
 #include "sched/rules/licfit.h"
 #include "sched/sched.h"
 #include "sched/state/gresrow.h"
@@ -16,10 +17,16 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 
+static uint64_t left_then(const void *ctx, const struct sched *s, uint32_t lic)
+{
+    (void)ctx;
+    return license_unused(&s->lics[lic]);
+}
+
 /* What is free of each licence at start_us (every job that ends until then is gone), less what
  * is reserved. */
 static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t start_us,
-                        struct job_lics *ret, uint64_t **ret_spare)
+                        const struct sched_alloc *alloc, struct job_lics *ret, uint64_t **ret_spare)
 {
     uint32_t to = 0, which = 0;
     int r;
@@ -29,7 +36,10 @@ static int reserve_lics(struct sched *s, const struct job_lics *want, int64_t st
     for (uint32_t i = 0; i < s->nresvs; i++)
         lics_take(s, &s->resvs[i].lics);
     (void)lics_fit(s, want, 0, &which); /* it does: which one was asked */
-    r = lics_choose(want, which, ret);
+    r = s->params.bf_licenses ? hres_charge(s, want, which, alloc, left_then, NULL, ret) : 0;
+    if (r == 0) /* layers are not planned, or, beside a reservation of licences, not there */
+        r = hres_leave_out(s, want, which, ret);
+    r = MIN(r, 0);
     if (r == 0) {
         lics_take(s, ret);
         *ret_spare = lics_spare(s);
@@ -55,7 +65,7 @@ int resv_add(struct sched *s, uint32_t part, int64_t start_us, struct sched_allo
     if (r < 0)
         return r;
     if (want->n) {
-        r = reserve_lics(s, want, start_us, &lics, &spare_lic);
+        r = reserve_lics(s, want, start_us, alloc, &lics, &spare_lic);
         if (r < 0)
             return r;
     }

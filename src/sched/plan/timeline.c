@@ -171,6 +171,7 @@ int plan(struct pick *p, int64_t now_us, int64_t *ret_start_us, struct sched_all
     int r;
 
     s->travelling = true;
+    p->no_layers = !s->params.bf_licenses;
     hold_resvs(s, true);
     moment_us = now_us;
     if (advs_any(s) && p->minutes) {

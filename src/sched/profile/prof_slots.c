@@ -106,20 +106,26 @@ void prof_hold_lics(struct sched *s, const struct job_lics *lics, uint32_t from,
     prof_lics_add(s->prof, lics, from, MIN(until, s->prof->nslots));
 }
 
-static bool lic_free(const struct sched *s, const struct job_lic *l, uint32_t from, uint32_t until)
+uint64_t prof_lic_left(const struct sched *s, uint32_t lic, uint32_t from, uint32_t until)
 {
     const struct prof *pf = s->prof;
+    uint64_t left = UINT64_MAX;
 
-    for (uint32_t q = from; q < MIN(until, pf->nslots) && l->id < pf->nlics; q++) {
+    for (uint32_t q = from; q < MIN(until, pf->nslots) && lic < pf->nlics && left; q++) {
         int64_t end_us = q + 1 < pf->nslots ? pf->times[q + 1] : INT64_MAX;
-        uint64_t used = pf->lics[(size_t)q * pf->nlics + l->id];
+        uint64_t used = pf->lics[(size_t)q * pf->nlics + lic], total = s->lics[lic].total;
 
-        if (s->lics[l->id].total < used + l->count ||
-            (s->advs && s->lics[l->id].total <
-                            used + l->count + adv_lics_kept_in(s, l->id, pf->times[q], end_us)))
-            return false;
+        if (s->advs)
+            used += adv_lics_kept_in(s, lic, pf->times[q], end_us);
+        left = MIN(left, total - MIN(total, used));
     }
-    return true;
+    return left;
+}
+
+/* Layers are a matter of nodes: selection knows them. */
+static bool lic_free(const struct sched *s, const struct job_lic *l, uint32_t from, uint32_t until)
+{
+    return s->lics[l->id].hres || prof_lic_left(s, l->id, from, until) >= l->count;
 }
 
 bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from, uint32_t until,

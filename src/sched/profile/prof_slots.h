@@ -25,5 +25,8 @@ bool prof_advance(struct sched *s, int64_t now_us);
 bool prof_fixed(const struct sched *s); /* holds something that prof_redo() cannot take back */
 void prof_lics_add(struct prof *pf, const struct job_lics *l, uint32_t from, uint32_t until);
 void prof_hold_lics(struct sched *s, const struct job_lics *lics, uint32_t from, uint32_t until);
+/* What of a licence or layer nothing holds in any slot of the span; UINT64_MAX where licences are
+ * not planned. */
+uint64_t prof_lic_left(const struct sched *s, uint32_t lic, uint32_t from, uint32_t until);
 bool prof_lics(const struct sched *s, const struct job_lics *want, uint32_t from, uint32_t until,
                uint32_t *ret_which);

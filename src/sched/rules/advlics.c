@@ -17,6 +17,16 @@ void adv_about(struct sched *s, const struct entry *e, int64_t now_us)
     s->advs->about_us = now_us;
 }
 
+bool adv_lics_any(const struct sched *s)
+{
+    const struct advs *a = s->advs;
+
+    for (uint32_t i = 0; a && i < a->n; i++)
+        if (a->list[i]->lics.n)
+            return true;
+    return false;
+}
+
 uint64_t adv_lics_kept(const struct sched *s, uint32_t lic)
 {
     const struct advs *a = s->advs;

@@ -133,8 +133,10 @@ static int build_resv(struct sched *s, const struct sched_resv *in, struct advre
         res_free(r);
         return code;
     }
-    for (uint32_t i = 0; i < r->used.n; i++)
+    for (uint32_t i = 0; i < r->used.n; i++) {
+        r->lics.v[i].id = r->used.v[i].id = hres_default(s, r->used.v[i].id);
         r->used.v[i].count = 0;
+    }
     for (size_t i = 0; i < in->nnodes; i++)
         r->ids[r->nids++] = in->node_ids[i];
     for (size_t i = 0; i < in->nwindows; i++)

@@ -5,6 +5,8 @@
 
 #include <errno.h>
 
+#include "base/cleanup.h"
+
 #include "sched/rules/advlics.h"
 #include "sched/sched.h"
 #include "sched/state/jobs.h"
@@ -13,18 +15,25 @@
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 
-/* Is one of the request there, beside what is reserved before end_us? */
-static bool one_fits(const struct sched *s, const struct job_lic *l, int64_t end_us)
+uint64_t lic_left(const struct sched *s, uint32_t lic, int64_t end_us)
 {
-    if (lic_unused(s, l->id) < l->count + adv_lics_kept(s, l->id))
-        return false;
+    uint64_t left = license_unused(&s->lics[lic]), kept = adv_lics_kept(s, lic);
+
+    left -= MIN(left, kept);
     for (uint32_t i = 0; i < s->nresvs; i++) {
         const struct resv *r = &s->resvs[i];
 
-        if (r->start_us < end_us && l->id < r->nspare_lic && r->spare_lic[l->id] < l->count)
-            return false;
+        if (r->start_us < end_us && lic < r->nspare_lic)
+            left = MIN(left, r->spare_lic[lic]);
     }
-    return true;
+    return left;
+}
+
+/* Is one of the request there, beside what is reserved before end_us?  Layers are a matter of
+ * nodes: selection knows them. */
+static bool one_fits(const struct sched *s, const struct job_lic *l, int64_t end_us)
+{
+    return s->lics[l->id].hres || lic_left(s, l->id, end_us) >= l->count;
 }
 
 bool lics_fit(const struct sched *s, const struct job_lics *l, int64_t end_us, uint32_t *ret_which)

@@ -13,6 +13,7 @@
 #include "sched/rules/advres.h"
 #include "sched/sched.h"
 #include "sched/select/fit.h"
+#include "sched/select/hrespick.h"
 #include "sched/select/masks.h"
 #include "sched/select/nodeview.h"
 #include "sched/select/pickmany.h"
@@ -109,7 +110,7 @@ static int choose_node(struct pick *p, uint32_t id)
 {
     struct fit f;
 
-    if (!bitmap_test(p->s->cand, id) || !node_fit(p, id, &f))
+    if (!bitmap_test(p->s->cand, id) || !node_fit(p, id, &f) || !hres_take(p, HRES_CHOSEN, id))
         return 0;
     bitmap_clear(p->s->cand, id);
     return push_fit(&p->s->chosen, &f) < 0 ? -ENOMEM : 1;
@@ -170,6 +171,12 @@ static int try_alt(struct pick *p, const struct calt *a)
         return 0;
     if (!find_candidates(p, a))
         return 0;
+    p->counted = false;
+    if (p->cls->shape->key.nlics) {
+        r = hres_admit(p, s->cand);
+        if (r <= 0)
+            return r;
+    }
     if (p->min > 1 && bitmap_count(s->cand) < p->min)
         return 0;
     if (p->part->topo && topo_decides(p, a))

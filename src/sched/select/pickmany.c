@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "sched/profile/prof_filter.h"
 #include "sched/select/fit.h"
+#include "sched/select/hrespick.h"
 #include "sched/select/picksum.h"
 #include "sched/state/classes.h"
 #include "sched/state/fits.h"
@@ -36,6 +37,7 @@ static int gather_fits(struct pick *p, bool all, uint32_t tasks)
     const struct bitmap *from = s->cand;
 
     s->fits.n = 0;
+    hres_copy(p, HRES_TRIAL, HRES_CHOSEN);
     if (tasks > 1 && !p->idle && !p->whole && p->share == 1 && !(p->k->flags & SHAPE_OVERCOMMIT)) {
         uint64_t cpus = (uint64_t)tasks * p->k->cpus_per_task;
 
@@ -58,7 +60,8 @@ static int gather_fits(struct pick *p, bool all, uint32_t tasks)
                 f.wclass = c;
                 if (push_fit(&s->fits, &f) < 0)
                     return -ENOMEM;
-                sum_add(p, &sum, &f);
+                if (hres_take(p, HRES_TRIAL, f.id))
+                    sum_add(p, &sum, &f);
                 if (!all && stop == UINT32_MAX && has_enough(p, &sum, want))
                     stop = s->fits.n * 2 + 64;
                 if (s->fits.n == stop)
@@ -163,7 +166,8 @@ static bool run_suffices(const struct pick *p, const struct fitvec *v, const str
 
 static int sort_in(struct pick *p, uint32_t at, struct sum *sum)
 {
-    sum_add(p, sum, &p->s->fits.v[at]);
+    if (hres_take(p, HRES_TRIAL, p->s->fits.v[at].id))
+        sum_add(p, sum, &p->s->fits.v[at]);
     return push_fit(&p->s->sorted, &p->s->fits.v[at]);
 }
 
@@ -269,6 +273,7 @@ static int order_fits(struct pick *p)
         return 0;
     }
     s->sorted.n = 0;
+    hres_copy(p, HRES_TRIAL, HRES_CHOSEN);
     for (uint32_t from = 0, to; from < s->fits.n; from = to) {
         int r;
 
@@ -294,7 +299,10 @@ static int take_in_order(struct pick *p)
     uint32_t had = s->chosen.n;
     struct sum sum = sum_of(p, &s->chosen);
 
+    hres_copy(p, HRES_SAVED, HRES_CHOSEN);
     for (uint32_t i = 0; i < s->fits.n && sum.n < p->max && !has_enough(p, &sum, p->prefer); i++) {
+        if (!hres_take(p, HRES_CHOSEN, s->fits.v[i].id))
+            continue;
         if (push_fit(&s->chosen, &s->fits.v[i]) < 0)
             return -ENOMEM;
         sum_add(p, &sum, &s->fits.v[i]);
@@ -302,6 +310,7 @@ static int take_in_order(struct pick *p)
     if (has_enough(p, &sum, p->min))
         return 1;
     s->chosen.n = had;
+    hres_copy(p, HRES_CHOSEN, HRES_SAVED);
     return 0;
 }
 
@@ -404,10 +413,12 @@ int choose_contiguous(struct pick *p)
         struct sum sum = { 0 };
         uint32_t met = 0;
 
+        hres_copy(p, HRES_TRIAL, HRES_ALL);
         for (uint32_t k = i; k < v->n && k - i < p->max; k++) {
             uint32_t len = k - i + 1;
 
-            if (k > i && v->v[k].id != v->v[k - 1].id + 1)
+            if ((k > i && v->v[k].id != v->v[k - 1].id + 1) ||
+                !hres_take(p, HRES_TRIAL, v->v[k].id))
                 break;
             sum_add(p, &sum, &v->v[k]);
             met += is_chosen(s, v->v[k].id);

@@ -68,9 +68,10 @@ int choose_single(struct pick *p)
     struct class *cls = p->cls;
     bool lln = pick_by_load(p);
     bool keep = !lln && !s->travelling && !p->idle && !p->overlay && !p->plan && !p->minus &&
-                cls->nalts == 1 && p->share_max == 1;
+                cls->nalts == 1 && p->share_max == 1 && !p->no_layers;
     uint32_t level = keep ? adv_level(p) : 0;
-    bool resume = keep && cls->cursor_grow == p->part->grow + 1 && level >= cls->cursor_level;
+    bool resume = keep && cls->cursor_grow == p->part->grow + 1 && level >= cls->cursor_level &&
+                  (!cls->shape->key.nlics || cls->cursor_lic == s->lic_grow + 1);
     struct fit f, best = { 0 };
     bool found = false;
     uint32_t stop = s->nwclasses; /* the class whose nodes the job may take together */
@@ -102,6 +103,7 @@ int choose_single(struct pick *p)
     }
     if (keep) {
         cls->cursor_grow = p->part->grow + 1;
+        cls->cursor_lic = s->lic_grow + 1;
         cls->cursor_level = level;
         cls->cursor_wclass = found ? best.wclass : stop;
         cls->cursor_id = found ? best.id : s->nbits;

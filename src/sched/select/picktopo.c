@@ -15,6 +15,7 @@
 #include "sched/profile/prof_view.h"
 #include "sched/sched.h"
 #include "sched/select/fit.h"
+#include "sched/select/hrespick.h"
 #include "sched/select/picksum.h"
 #include "sched/state/classes.h"
 #include "sched/state/fits.h"
@@ -325,6 +326,29 @@ static int note_chosen(struct pick *p)
     return 1;
 }
 
+/* The topology does not count what layers of resources allow.  Of each leaf layer it is offered
+ * what that allows.  A choice that is too much for a layer above is made again among fewer. */
+static int choose_nodes(struct pick *p, struct topo_ask *ask)
+{
+    struct sched *s = p->s;
+    struct topo_space *sp = &s->topo_space;
+    int r = 1;
+
+    if (!p->counted)
+        return topo_choose(ask, sp);
+    bitmap_copy(s->dup, s->cand); /* the topology takes bits away */
+    for (int whole = 0; whole < 2; whole++) {
+        bitmap_copy(s->cand, s->dup);
+        if (!hres_thin(p, s->cand, ask->req, ask->nreq, whole))
+            return 0;
+        r = topo_choose(ask, sp);
+        if (r != 1 || hres_allows(p, sp->chosen, sp->nchosen))
+            break;
+        r = 0;
+    }
+    return r;
+}
+
 int choose_by_topo(struct pick *p)
 {
     struct sched *s = p->s;
@@ -353,7 +377,7 @@ int choose_by_topo(struct pick *p)
         return r;
     if (!required_are_free(p, &ask) || bitmap_count(s->cand) < p->min)
         return 0;
-    r = topo_choose(&ask, &s->topo_space);
+    r = choose_nodes(p, &ask);
     if (r == 1)
         return note_chosen(p);
     p->topo = s->topo_space.why;

@@ -66,14 +66,14 @@ static int class_of(struct sched *s, struct shape *sh, uint32_t part, struct cla
     return 0;
 }
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p,
-              const struct sched_job_resv *resv, struct class **ret)
+int class_get(struct sched *s, const struct sched_job *job, const struct job_lics *want,
+              struct part *p, const struct sched_job_resv *resv, struct class **ret)
 {
     struct shape *sh;
     int r = s->nclasses < s->nclass_slots ? 0 : grow_classes(s);
 
     if (r == 0)
-        r = shape_get(s, job, resv, &sh);
+        r = shape_get(s, job, want, resv, &sh);
     return r < 0 ? r : class_of(s, sh, p->id, ret);
 }
 

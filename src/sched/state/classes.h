@@ -48,12 +48,19 @@ struct class
     int64_t pre_retry_us; /* and until when, if nothing changes */
     uint64_t pre_bf_run;  /* backfill run that looked for victims beside the plan */
     uint64_t cursor_grow; /* part.grow + 1 the cursor is for */
+    /* of jobs that ask for resources with layers: lic_grow + 1 that fail_grow and the cursor are
+     * for; run_gen + 1 that lacks_layers is for */
+    uint64_t fail_lic, cursor_lic, lacks_run;
+    bool lacks_layers; /* it would fit were it not for the layers */
+    uint64_t told_run; /* bf_run in which one of its jobs was told where it would start, then */
     uint32_t cursor_level;
     uint32_t cursor_wclass, cursor_id; /* nothing before fits a single-node job */
 };
 
-int class_get(struct sched *s, const struct sched_job *job, struct part *p,
-              const struct sched_job_resv *resv, struct class **ret);
+struct job_lics;
+/* want: the licences of the job. */
+int class_get(struct sched *s, const struct sched_job *job, const struct job_lics *want,
+              struct part *p, const struct sched_job_resv *resv, struct class **ret);
 /* The same but for the number of switches, which is free. */
 int class_any_switches(struct sched *s, const struct class *like, struct class **ret);
 void class_drop_masks(struct sched *s, struct class *c);

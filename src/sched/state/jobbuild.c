@@ -40,7 +40,7 @@ static int add_entry(struct sched *s, const struct sched_job *in, const char *pa
         if (j->entries[i]->part == p->id &&
             j->entries[i]->cls->shape->key.resv == (resv ? resv->id : 0))
             return 0; /* named twice */
-    r = class_get(s, in, p, resv, &cls);
+    r = class_get(s, in, &j->want, p, resv, &cls);
     if (r < 0)
         return r;
     height = entry_height(in->id, p->id ^ (resv ? resv->id << 16 : 0));
@@ -121,6 +121,8 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     }
     if (r == 0)
         r = lics_build(s, in->licenses, in->nlicenses, in->licenses_any, &j->want);
+    if (r == 0 && hres_trees(s, &j->want) > 1)
+        r = -EINVAL;
     for (size_t k = 0; r == 0 && k < in->nresvs; k++)
         for (size_t i = 0; r == 0 && i < in->npartitions; i++)
             r = add_entry(s, in, in->partitions[i], &in->resvs[k], j);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/state/planlog.h"
@@ -32,6 +33,162 @@ int lic_id(struct sched *s, const char *name, uint32_t *ret_id)
     return 0;
 }
 
+/* ---- resources with layers ------------------------------------------------------------------- */
+
+static void free_resource(struct hres *h)
+{
+    for (uint32_t i = 0; i < h->n; i++)
+        free(h->layers[i].words);
+    for (uint32_t i = 0; i < h->nvalues; i++)
+        free(h->values[i].name);
+    free(h->layers);
+    free(h->values);
+    for (uint32_t i = 0; i < HRES_MASKS; i++)
+        free(h->masks[i].words);
+    free(h->deepest);
+    free(h->first);
+    free(h->of);
+    free(h->topology);
+}
+
+void hres_done(struct sched *s)
+{
+    for (uint32_t i = 0; i < s->nhres; i++)
+        free_resource(&s->hres[i]);
+    free(s->hres);
+    s->hres = NULL;
+    s->nhres = 0;
+    for (uint32_t i = 0; i < s->nlics; i++) {
+        if (s->lics[i].hres || s->lics[i].layer_of)
+            s->lics[i].total = 0;
+        s->lics[i].hres = s->lics[i].layer_of = 0;
+    }
+}
+
+/* ---- questions ------------------------------------------------------------------------------- */
+
+const struct hres *hres_of(const struct sched *s, uint32_t lic)
+{
+    return lic < s->nlics && s->lics[lic].hres ? &s->hres[s->lics[lic].hres - 1] : NULL;
+}
+
+uint64_t hres_count(const struct sched *s, uint32_t lic, const struct sched_lic_req *req)
+{
+    const struct hres *h = req->variable ? hres_of(s, lic) : NULL;
+
+    if (!req->variable)
+        return MIN(req->count, HRES_ENDLESS);
+    for (uint32_t i = 0; h && i < h->nvalues; i++)
+        if (strcmp(h->values[i].name, req->variable) == 0)
+            return h->values[i].value;
+    return HRES_ENDLESS;
+}
+
+uint32_t hres_trees(const struct sched *s, const struct job_lics *l)
+{
+    uint32_t n = 0;
+
+    for (uint32_t i = 0; l->layered && i < l->n; i++) {
+        const struct hres *h = hres_of(s, l->v[i].id);
+
+        n += h && h->mode == 3;
+    }
+    return n;
+}
+
+uint32_t hres_default(const struct sched *s, uint32_t lic)
+{
+    const struct hres *h = hres_of(s, lic);
+
+    return h ? h->layers[h->mode == 3 ? h->n - 1 : 0].lic : lic;
+}
+
+/* ---- masks ----------------------------------------------------------------------------------- */
+
+void hres_moved(struct sched *s, uint32_t lic, uint64_t used_before)
+{
+    const struct license *l = &s->lics[lic];
+    uint64_t had = l->total - MIN(l->total, used_before), has = license_unused(&s->lics[lic]);
+    struct hres *h = &s->hres[l->layer_of - 1];
+
+    for (uint32_t i = 0; i < HRES_MASKS; i++)
+        if ((had >= h->masks[i].each) != (has >= h->masks[i].each))
+            h->masks[i].stale = true;
+}
+
+static void or_words(uint64_t *to, uint32_t nwords, const struct hres_layer *l)
+{
+    for (uint32_t w = 0; w < l->nwords && l->from + w < nwords; w++)
+        to[l->from + w] |= l->words[w];
+}
+
+static void and_not_words(uint64_t *to, uint32_t nwords, const struct hres_layer *l)
+{
+    for (uint32_t w = 0; w < l->nwords && l->from + w < nwords; w++)
+        to[l->from + w] &= ~l->words[w];
+}
+
+/* Nodes of layers with enough; but in mode 1 none that lies in another too. */
+static void fill_mask(const struct sched *s, const struct hres *h, struct hres_mask *m)
+{
+    memset(m->words, 0, m->nwords * sizeof(*m->words));
+    for (uint32_t i = 0; i < h->n; i++)
+        if (license_unused(&s->lics[h->layers[i].lic]) >= m->each)
+            or_words(m->words, m->nwords, &h->layers[i]);
+    for (uint32_t i = 0; h->mode != 1 && i < h->n; i++)
+        if (license_unused(&s->lics[h->layers[i].lic]) < m->each)
+            and_not_words(m->words, m->nwords, &h->layers[i]);
+    m->stale = false;
+}
+
+/* The mask for this count, or the one that was not asked for longest. */
+static struct hres_mask *find_mask(struct hres *h, uint64_t each)
+{
+    struct hres_mask *oldest = &h->masks[0];
+
+    for (uint32_t i = 0; i < HRES_MASKS; i++) {
+        if (h->masks[i].each == each)
+            return &h->masks[i];
+        if (h->masks[i].used < oldest->used)
+            oldest = &h->masks[i];
+    }
+    oldest->each = each;
+    oldest->stale = true;
+    return oldest;
+}
+
+const uint64_t *hres_nodes_with(struct sched *s, struct hres *h, uint64_t each, uint32_t nwords)
+{
+    struct hres_mask *m = find_mask(h, each);
+
+    if (m->nwords != nwords) {
+        uint64_t *grown = reallocarray(m->words, nwords, sizeof(*grown));
+
+        if (!grown)
+            return NULL;
+        m->words = grown;
+        m->nwords = nwords;
+        m->stale = true;
+    }
+    m->used = ++h->mask_clock;
+    if (m->stale)
+        fill_mask(s, h, m);
+    return m->words;
+}
+
+struct sched_lic_req hres_request(const struct sched *s, const struct job_lic *l)
+{
+    const struct license *lic = &s->lics[l->id];
+    uint32_t of = lic->hres ? lic->hres : lic->layer_of;
+
+    return (struct sched_lic_req){ .name = s->lic_tab.names[l->id],
+                                   .count = l->count,
+                                   .mode = of ? s->hres[of - 1].mode : 0,
+                                   .layer = lic->layer_of != 0 };
+}
+
+/* ---- licences -------------------------------------------------------------------------------- */
+
 int sched_license_put(struct sched *s, const char *name, uint64_t total)
 {
     uint32_t id;
@@ -49,7 +206,8 @@ int sched_license_put(struct sched *s, const char *name, uint64_t total)
 void sched_licenses_clear(struct sched *s)
 {
     for (uint32_t i = 0; i < s->nlics; i++)
-        s->lics[i].total = 0;
+        if (!s->lics[i].hres && !s->lics[i].layer_of)
+            s->lics[i].total = 0;
     planlog_other(s);
     s->change++;
 }
@@ -82,29 +240,26 @@ int lics_build(struct sched *s, const struct sched_lic_req *req, size_t n, bool 
     for (size_t i = 0; i < n; i++) {
         uint32_t id, k = 0;
         int r = lic_id(s, req[i].name, &id);
+        uint64_t count = r == 0 ? hres_count(s, id, &req[i]) : 0;
 
         if (r < 0) {
             free(l.v);
             return r;
         }
+        if (!count && !any)
+            continue; /* nothing of it is there at any time */
         while (!any && k < l.n && l.v[k].id != id)
             k++;
         if (!any && k < l.n) {
-            l.v[k].count += req[i].count; /* named twice */
+            l.v[k].count = MIN(l.v[k].count + count, HRES_ENDLESS); /* named twice */
             continue;
         }
         l.v[l.n].id = id;
-        l.v[l.n++].count = req[i].count;
+        l.v[l.n++].count = count;
+        l.layered = l.layered || s->lics[id].hres;
     }
     *ret = l;
     return 0;
-}
-
-uint64_t lic_unused(const struct sched *s, uint32_t id)
-{
-    const struct license *l = &s->lics[id];
-
-    return l->total > l->used ? l->total - l->used : 0;
 }
 
 int lics_choose(const struct job_lics *want, uint32_t which, struct job_lics *ret)
@@ -124,16 +279,25 @@ int lics_choose(const struct job_lics *want, uint32_t which, struct job_lics *re
     return 0;
 }
 
+static void change_used(struct sched *s, uint32_t id, uint64_t by)
+{
+    uint64_t before = s->lics[id].used;
+
+    s->lics[id].used += by;
+    if (s->lics[id].layer_of)
+        hres_moved(s, id, before);
+}
+
 void lics_take(struct sched *s, const struct job_lics *l)
 {
     for (uint32_t i = 0; i < l->n; i++)
-        s->lics[l->v[i].id].used += l->v[i].count;
+        change_used(s, l->v[i].id, l->v[i].count);
 }
 
 void lics_release(struct sched *s, const struct job_lics *l)
 {
     for (uint32_t i = 0; i < l->n; i++)
-        s->lics[l->v[i].id].used -= l->v[i].count;
+        change_used(s, l->v[i].id, -l->v[i].count);
     if (l->n && !s->travelling)
         s->lic_grow++;
 }
@@ -143,7 +307,7 @@ uint64_t *lics_spare(const struct sched *s)
     uint64_t *spare = calloc(s->nlics + 1, sizeof(*spare));
 
     for (uint32_t i = 0; spare && i < s->nlics; i++)
-        spare[i] = lic_unused(s, i);
+        spare[i] = license_unused(&s->lics[i]);
     return spare;
 }
 
@@ -160,8 +324,7 @@ int lics_tell(const struct sched *s, const struct job_lics *l, struct sched_lic_
     if (!list)
         return -ENOMEM;
     for (uint32_t i = 0; i < l->n; i++)
-        list[i] =
-            (struct sched_lic_req){ .name = s->lic_tab.names[l->v[i].id], .count = l->v[i].count };
+        list[i] = hres_request(s, &l->v[i]);
     *ret = list;
     *ret_n = l->n;
     return 0;

@@ -25,6 +25,7 @@ struct pick {
     bool pad; /* lay out all CPUs that must be free (pn_min_cpus), not only those taken: for
                      reservations */
     const struct job_lics *lics; /* planning: these must be there too */
+    bool no_layers;              /* as if the job asked for no resource with layers */
     bool overlay;                /* keep what is reserved before end_us */
     int64_t end_us;
     /* the job would hold its nodes so long; to_us 0: reservations are not heeded */
@@ -52,4 +53,5 @@ struct pick {
     /* derived by pick_nodes(): what is asked of the set of nodes */
     uint32_t tasks, each;      /* in total; or when that is 0 on each node */
     uint32_t min, max, prefer; /* nodes */
+    bool counted;              /* a layer of mode 3 limits how many: hrespick.h */
 };

@@ -16,6 +16,8 @@
 struct advs;
 struct bitmap;
 struct class;
+struct hres;
+struct hres_room;
 struct job;
 struct kind;
 struct license;
@@ -76,6 +78,9 @@ struct sched {
     struct license *lics; /* by id of lic_tab */
     uint32_t nlics;
     uint64_t lic_grow; /* counts licences coming free */
+    struct hres *hres; /* resources with layers */
+    uint32_t nhres;
+    struct hres_room *room; /* scratch of select/hrespick.c; NULL until needed */
     struct strtab label_tab;
     struct strtab qos_tab;
     uint32_t *qos_priority, nqos, max_qos; /* by id of qos_tab */

@@ -13,6 +13,7 @@
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/base/constraint.h"
+#include "sched/state/lics.h"
 #include "sched/state/sched_obj.h"
 #include "sched/base/strtab.h"
 
@@ -156,9 +157,43 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
     k->mem_per_cpu_mib = job->has_mem_per_node ? 0 : job->mem_per_cpu_mib;
 }
 
-static int shape_build(const struct sched *s, const struct sched_job *job,
-                       const struct sched_job_resv *resv, struct shape **ret)
+/* How many numbers there are in sh->nodes. */
+static uint32_t count_numbers(const struct shape_key *k)
 {
+    return k->nreq + k->nexc + k->ncounts + 3u * k->nlics;
+}
+
+struct job_lic shape_lic(const struct shape *shape, uint32_t i)
+{
+    const struct shape_key *k = &shape->key;
+    const uint32_t *v = shape->nodes + k->nreq + k->nexc + k->ncounts + (size_t)3 * i;
+
+    return (struct job_lic){ .id = v[0], .count = v[1] | (uint64_t)v[2] << 32 };
+}
+
+/* Licences with layers decide about nodes.  Of alternatives the others do too: their place in the
+ * order counts. */
+static void add_lics(const struct sched *s, struct shape *sh, const struct job_lics *want)
+{
+    struct shape_key *k = &sh->key;
+    uint32_t *v = sh->nodes + k->nreq + k->nexc + k->ncounts;
+
+    for (uint32_t i = 0; want->layered && i < want->n; i++) {
+        if (!want->any && !s->lics[want->v[i].id].hres)
+            continue;
+        *v++ = want->v[i].id;
+        *v++ = (uint32_t)want->v[i].count;
+        *v++ = (uint32_t)(want->v[i].count >> 32);
+        k->nlics++;
+    }
+    k->lics_any = want->layered && want->any;
+}
+
+static int shape_build(const struct sched *s, const struct sched_job *job,
+                       const struct job_lics *want, const struct sched_job_resv *resv,
+                       struct shape **ret)
+{
+    size_t nlics = want->layered ? want->n : 0;
     struct shape *sh;
     uint32_t npj = 0;
     int r;
@@ -174,9 +209,9 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     if (!sh)
         return -ENOMEM;
     r = alloc_text(sh, job);
-    sh->nodes = r == 0
-                    ? malloc((job->nreq + job->nexc + job->nnode_counts + 1) * sizeof(*sh->nodes))
-                    : NULL;
+    sh->nodes = r == 0 ? malloc((job->nreq + job->nexc + job->nnode_counts + 3 * nlics + 1) *
+                                sizeof(*sh->nodes))
+                       : NULL;
     if (r == 0 && !sh->nodes)
         r = -ENOMEM;
     if (r < 0) {
@@ -188,6 +223,7 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     sh->key.nexc = copy_ids(sh->nodes + sh->key.nreq, job->exc_nodes, job->nexc);
     sh->key.ncounts =
         copy_ids(sh->nodes + sh->key.nreq + sh->key.nexc, job->node_counts, job->nnode_counts);
+    add_lics(s, sh, want);
     add_gres(sh, job);
     sh->key.features_off = UINT32_MAX;
     if (job->features && job->features[0])
@@ -203,8 +239,7 @@ static bool shape_equal(const struct shape *a, const struct shape *b)
 {
     return a->hash == b->hash && a->ntext == b->ntext &&
            !memcmp(&a->key, &b->key, sizeof(a->key)) &&
-           !memcmp(a->nodes, b->nodes,
-                   (a->key.nreq + a->key.nexc + a->key.ncounts) * sizeof(*a->nodes)) &&
+           !memcmp(a->nodes, b->nodes, count_numbers(&a->key) * sizeof(*a->nodes)) &&
            !memcmp(a->text, b->text, a->ntext);
 }
 
@@ -228,11 +263,6 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
-static size_t count_ids(const struct shape *sh)
-{
-    return (size_t)sh->key.nreq + sh->key.nexc + sh->key.ncounts;
-}
-
 /* The shape like sh that there is, or sh itself; takes sh. */
 static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
 {
@@ -240,7 +270,7 @@ static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
     int r = 0;
 
     sh->hash = strtab_hash(&sh->key, sizeof(sh->key)) * 31 +
-               strtab_hash(sh->nodes, count_ids(sh) * sizeof(*sh->nodes)) * 7 +
+               strtab_hash(sh->nodes, count_numbers(&sh->key) * sizeof(*sh->nodes)) * 7 +
                strtab_hash(sh->text, sh->ntext);
     slot = &s->shape_slots[sh->hash & (s->nshape_slots - 1)];
     for (struct shape *old = *slot; old; old = old->hash_next) {
@@ -267,14 +297,14 @@ static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
     return 0;
 }
 
-int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
-              struct shape **ret)
+int shape_get(struct sched *s, const struct sched_job *job, const struct job_lics *want,
+              const struct sched_job_resv *resv, struct shape **ret)
 {
     struct shape *sh = NULL;
     int r = s->nshapes < s->nshape_slots ? 0 : grow_shapes(s);
 
     if (r == 0)
-        r = shape_build(s, job, resv, &sh);
+        r = shape_build(s, job, want, resv, &sh);
     return r < 0 ? r : intern_shape(s, sh, ret);
 }
 
@@ -290,13 +320,13 @@ int shape_any_switches(struct sched *s, const struct shape *like, struct shape *
     sh->key.switches = 0;
     sh->ntext = like->ntext;
     sh->npj = like->npj;
-    sh->nodes = malloc((count_ids(like) + 1) * sizeof(*sh->nodes));
+    sh->nodes = malloc(((size_t)count_numbers(&like->key) + 1) * sizeof(*sh->nodes));
     sh->text = malloc(like->ntext + 1);
     if (!sh->nodes || !sh->text) {
         shape_free(sh);
         return -ENOMEM;
     }
-    memcpy(sh->nodes, like->nodes, count_ids(like) * sizeof(*sh->nodes));
+    memcpy(sh->nodes, like->nodes, (size_t)count_numbers(&like->key) * sizeof(*sh->nodes));
     memcpy(sh->text, like->text, like->ntext);
     return intern_shape(s, sh, ret);
 }

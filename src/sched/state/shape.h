@@ -28,11 +28,13 @@ struct shape {
         uint32_t nreq, nexc, ngres, features_off; /* features_off UINT32_MAX = none */
         uint32_t prefer_off, ncounts; /* ncounts: node counts, after the ids in shape.nodes */
         uint32_t resv;                /* the reservation it is to be in, 0 = none */
-        uint32_t segment_size, switches, zero;
+        uint32_t segment_size, switches;
+        uint16_t nlics, lics_any; /* resources with layers among its licences: shape_lic() */
         struct shape_gres gres[SCHED_MAX_JOB_GRES];
     } key;
-    uint32_t *nodes; /* required, then excluded ids, then node counts, each sorted */
-    char *text;      /* NUL-separated strings */
+    /* required, then excluded ids, then node counts, each sorted; then licences, see shape_lic() */
+    uint32_t *nodes;
+    char *text; /* NUL-separated strings */
     uint32_t ntext;
     uint32_t hash, refs;
     struct shape *hash_next;
@@ -67,13 +69,18 @@ enum {
 void shape_free(struct shape *sh);
 struct sched_job_resv;
 /* resv: tried in it, NULL = in none. */
-int shape_get(struct sched *s, const struct sched_job *job, const struct sched_job_resv *resv,
-              struct shape **ret);
+struct job_lics;
+/* want: the licences of the job. */
+int shape_get(struct sched *s, const struct sched_job *job, const struct job_lics *want,
+              const struct sched_job_resv *resv, struct shape **ret);
 /* The same but for the number of switches, which is free. */
 int shape_any_switches(struct sched *s, const struct shape *like, struct shape **ret);
 void shape_unref(struct sched *s, struct shape *sh);
 /* Of the nodes listed those that the job must have: all, or none where it takes fewer than that and
  * chooses among them. */
 uint32_t shape_must(const struct shape *shape);
+/* The i-th licence of a request with layers; of one with alternatives also those without. */
+struct job_lic;
+struct job_lic shape_lic(const struct shape *shape, uint32_t i);
 double shape_nodes(const struct shape *shape); /* asked for, at least */
 double shape_cpus(const struct shape *shape);

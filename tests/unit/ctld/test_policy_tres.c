@@ -161,8 +161,8 @@ static void test_asked(void **state)
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         Pst__JobRecord r = job_of(&cases[i].ask);
-        uint64_t all = policy_tres_asked(am, NULL, BILLING_ALL, &r, cases[i].tres, false);
-        uint64_t each = policy_tres_asked(am, NULL, BILLING_ALL, &r, cases[i].tres, true);
+        uint64_t all = policy_tres_asked(am, NULL, NULL, BILLING_ALL, &r, cases[i].tres, false);
+        uint64_t each = policy_tres_asked(am, NULL, NULL, BILLING_ALL, &r, cases[i].tres, true);
 
         if (all != cases[i].all || each != cases[i].each)
             print_error("# case %zu: %llu, %llu\n", i, (unsigned long long)all,
@@ -185,10 +185,10 @@ static void test_billing(void **state)
     Pst__JobRecord r = job_of(&ask);
 
     (void)state;
-    assert_int_equal(policy_tres_asked(am, &p, BILLING_ALL, &r, AM_TRES_BILLING, false), 4);
+    assert_int_equal(policy_tres_asked(am, NULL, &p, BILLING_ALL, &r, AM_TRES_BILLING, false), 4);
     rec.tres_billing_weights = (char *)"CPU=1.0,Mem=0.25G,GRES/gpu=10";
-    assert_int_equal(policy_tres_asked(am, &p, BILLING_ALL, &r, AM_TRES_BILLING, false), 26);
-    assert_int_equal(policy_tres_asked(am, &p, BILLING_ALL, &r, AM_TRES_BILLING, true), 13);
+    assert_int_equal(policy_tres_asked(am, NULL, &p, BILLING_ALL, &r, AM_TRES_BILLING, false), 26);
+    assert_int_equal(policy_tres_asked(am, NULL, &p, BILLING_ALL, &r, AM_TRES_BILLING, true), 13);
     am_free(am);
 }
 
@@ -199,10 +199,10 @@ static void test_gres_text(void **state)
     Pst__JobRecord r = job_of(&ask);
 
     (void)state;
-    policy_tres_put_gres(&sb, &r, NULL);
+    policy_tres_put_gres(&sb, NULL, &r, NULL);
     assert_int_equal(sb.len, 0);
     strbuf_add(&sb, "x");
-    policy_tres_put_gres(&sb, &r, "gres/gpu, gres/gpu:a100,license/matlab,gres/tape,gres/");
+    policy_tres_put_gres(&sb, NULL, &r, "gres/gpu, gres/gpu:a100,license/matlab,gres/tape,gres/");
     assert_string_equal(strbuf_str(&sb), "xgres/gpu=4,gres/gpu:a100=4");
     strbuf_done(&sb);
 }

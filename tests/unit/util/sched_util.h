@@ -3,7 +3,7 @@
  * After cmocka.h, sched/sched.h and the definition of NOW. */
 #pragma once
 
-#define UTIL_NODES_MAX 16u
+#define UTIL_NODES_MAX 24u
 
 static const char *const part_main[] = { "main" };
 
