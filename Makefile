@@ -107,6 +107,12 @@ fuzz:
 chaos: build
 	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
 
+## chaos-expedite: take nodes FAILURES times from below expedited jobs, and look at each job's place in the queue
+.PHONY: chaos-expedite
+FAILURES ?= 200
+chaos-expedite: build
+	tests/chaos/chaos_expedite.py --build $(BUILD) --failures $(FAILURES)
+
 ## chaos-steps: kill daemons and srun at random while 500 jobs of several nodes run, and ask how each ended
 .PHONY: chaos-steps
 chaos-steps: build

@@ -132,6 +132,9 @@ static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
 
     strbuf_add(sb, "\nMain schedule statistics (microseconds):\n");
     put_counters(sb, main_cycle, ARRAY_SIZE(main_cycle));
+    if (d->has_spare_nodes)
+        strbuf_addf(sb, "\tSpare nodes for expedited jobs: %u idle, %u wanted in each unit\n",
+                    d->spares_idle, d->spare_nodes);
     strbuf_add(sb, "\nMain scheduler exit:\n");
     put_counters(sb, main_exit, ARRAY_SIZE(main_exit));
 }

@@ -149,6 +149,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_one_resv_per_job = find_option(conf, "bf_one_resv_per_job"),
         .bf_yield_interval_us = option_u32(conf, "bf_yield_interval", 2000000),
         .bf_licenses = find_option(conf, "bf_licenses"),
+        .spare_nodes = option_u32(conf, "expedite_spares", 0),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .partition_job_depth = option_u32(conf, "partition_job_depth", 0),
         .sched_max_job_start = option_u32(conf, "sched_max_job_start", 0),

@@ -8,6 +8,7 @@
 #include "sched/plan/plan.h"
 #include "sched/rules/jobhold.h"
 #include "sched/rules/limit_count.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
@@ -26,6 +27,8 @@
 /* Take a job out of everything it is in, its record included. */
 static void drop_job(struct sched *s, struct job *j)
 {
+    if (j->expedite)
+        spares_changed(s);
     plan_note_leave(s, j);
     if (j->state >= JOB_PROPOSED) {
         claim_drop(s, j);
@@ -57,8 +60,11 @@ int sched_job_put(struct sched *s, const struct sched_job *in)
     }
     s->npending++;
     s->change++;
-    if (in->expedite) /* a plan that is kept gives it no place before the others' */
+    if (in->expedite) { /* a plan that is kept gives it no place before the others' */
+        s->expediting = true;
+        spares_changed(s);
         planlog_other(s);
+    }
     r = job_wait(s, j);
     if (r < 0)
         drop_job(s, j);

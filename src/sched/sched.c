@@ -31,6 +31,7 @@
 #include "sched/state/planlog.h"
 #include "sched/state/question.h"
 #include "sched/state/queue.h"
+#include "sched/rules/spares.h"
 #include "sched/state/resvs.h"
 #include "sched/state/sched_obj.h"
 #include "sched/state/topoclose.h"
@@ -106,6 +107,7 @@ struct sched *sched_free(struct sched *s)
     advs_done(s);
     preempt_done(s);
     topos_done(s);
+    spares_done(s);
     free(s);
     return NULL;
 }
@@ -119,6 +121,7 @@ void sched_params_set(struct sched *s, const struct sched_params *params)
     s->params = p;
     kept_drop(s);
     s->prio_done = false;
+    spares_changed(s);
     planlog_other(s);
     s->run_gen++;
     s->tres_gen = 0;

@@ -117,6 +117,7 @@ struct sched_params {
     uint32_t bf_yield_interval_us; /* for the caller of sched_backfill_some() */
     uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
     bool defer;                    /* for the caller too: a new job alone starts no pass */
+    uint32_t spare_nodes; /* kept idle for expedited jobs in each unit of a topology, see spares.h */
     bool bf_licenses;              /* reserve licences for the jobs that wait for them */
     /* block topology as the default one: jobs of a range of nodes narrower than this are tried with
      * every size, the largest first, and those of a wider range never start; 0 = off */
@@ -426,6 +427,7 @@ enum sched_exit {                    /* why a pass ended */
 struct sched_decisions { /* owned by the caller, memory inside by sched_decisions_done() */
     struct sched_decision *items;
     size_t n, cap;
+    uint32_t spares; /* idle nodes that are kept for expedited jobs */
     /* statistics of the pass */
     uint32_t queue_len, depth, started, bf_started, bf_depth;
     enum sched_exit exit;

@@ -79,6 +79,18 @@ static void stats_reset(struct ctld *ctld)
                                   .base_failed = c->jobs_failed };
 }
 
+/* Only where the site keeps spare nodes. */
+static void fill_spares(const struct ctld *ctld, const struct sched_stats *s, Pst__DiagReply *r)
+{
+    uint64_t wanted = 0;
+
+    if (!conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "expedite_spares", &wanted) ||
+        !wanted)
+        return;
+    SET(r, spare_nodes, (uint32_t)wanted);
+    SET(r, spares_idle, s->spares);
+}
+
 void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
 {
     struct sched_stats sched;
@@ -92,6 +104,7 @@ void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
     SET(r, agent_queue, (uint32_t)effects_pending(ctld->effects));
     fill_jobs(ctld, r);
     fill_sched(r, &sched);
+    fill_spares(ctld, &sched, r);
     SET(r, journal_syncs, journal.syncs);
     SET(r, journal_bytes, journal.bytes);
     SET(r, journal_last_sync_us, journal.last_sync_us);

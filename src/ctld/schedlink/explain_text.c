@@ -273,6 +273,7 @@ static void count_causes(struct explain_made *m, const struct explain_part *x,
         add_count(m, p, words[k], n, ids);
     }
     add_count(m, p, "held by running jobs", x->causes[EXPLAIN_HELD], NULL);
+    add_count(m, p, "kept for expedited jobs", x->causes[EXPLAIN_SPARE], NULL);
     add_count(m, p, "kept for a job that goes before", x->causes[EXPLAIN_KEPT], NULL);
     add_count(m, p, "free", x->causes[EXPLAIN_FREE], NULL);
 }

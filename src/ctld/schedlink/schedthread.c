@@ -225,6 +225,7 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
         s->cycle_max_us = MAX(s->cycle_max_us, m->elapsed_us);
         s->depth_total += m->d.depth;
         s->queue_len = m->d.queue_len;
+        s->spares = m->d.spares;
         s->exits[m->d.exit]++;
     }
     pthread_mutex_unlock(&t->lock);

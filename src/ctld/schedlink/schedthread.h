@@ -48,6 +48,7 @@ struct sched_stats {
     uint64_t bf_started, bf_started_ever; /* the latter since the start alone */
     uint64_t exits[SCHED_EXITS], bf_exits[SCHED_EXITS];
     uint32_t bf_depth, queue_len, bf_queue_len;
+    uint32_t spares; /* idle nodes that are kept for expedited jobs */
     int64_t bf_when_us;
 };
 /* How long each pass took: of the main scheduler, of the plan (backfill).  Borrowed, any

@@ -13,6 +13,7 @@
 #include "sched/plan/prof_search.h"
 #include "sched/profile/prof_slots.h"
 #include "sched/profile/prof_view.h"
+#include "sched/rules/spares.h"
 #include "sched/select/fit.h"
 #include "sched/select/nodeview.h"
 #include "sched/state/classes.h"
@@ -103,6 +104,8 @@ static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
     p.idle = false;
     if (!node_fit(&p, id, &f))
         return EXPLAIN_HELD;
+    if (spares_hold(&p, id))
+        return EXPLAIN_SPARE;
     if (x->s->prof) {
         prof_span(&p, 0, e->job->time_limit_min);
     } else {

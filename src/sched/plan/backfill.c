@@ -11,6 +11,7 @@
 #include "sched/plan/switchwait.h"
 #include "sched/rules/advtime.h"
 #include "sched/rules/prio.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/state/jobs.h"
 #include "sched/state/sched_obj.h"
@@ -121,6 +122,8 @@ int sched_backfill_some(struct sched *s, int64_t now_us, uint32_t max_jobs,
         r = prio_refresh(s, now_us);
     if (r >= 0 && !s->bf.active)
         r = advs_refresh(s, now_us);
+    if (r >= 0 && !s->bf.active)
+        r = spares_refresh(s);
     if (r < 0)
         return r;
     if (!s->bf.active)

@@ -13,6 +13,7 @@
 #include "sched/rules/jobhold.h"
 #include "sched/rules/limit_count.h"
 #include "sched/rules/prio.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/state/alloc.h"
 #include "sched/state/decisions.h"
@@ -113,6 +114,8 @@ int claim_make(struct psearch *x, struct choice *c, struct job_lics *held,
         claim_drop(s, j);
         return r;
     }
+    if (j->expedite)
+        spares_changed(s);
     planlog_other(s);
     plan_note_leave(s, j);
     job_unqueue(s, j);

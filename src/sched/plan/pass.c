@@ -11,6 +11,7 @@
 #include "sched/plan/bfshare.h"
 #include "sched/plan/claims.h"
 #include "sched/plan/hetplace.h"
+#include "sched/plan/nearpick.h"
 #include "sched/plan/preempt.h"
 #include "sched/plan/proposal.h"
 #include "sched/plan/queuewalk.h"
@@ -22,6 +23,7 @@
 #include "sched/rules/limit_check.h"
 #include "sched/rules/partlimits.h"
 #include "sched/rules/prio.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/select/advwhy.h"
 #include "sched/select/hreswhy.h"
@@ -54,13 +56,15 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
     level = adv_level(&p);
     if (cls->fail_grow != part->grow + 1 || level < cls->fail_level ||
         (cls->shape->key.nlics && cls->fail_lic != s->lic_grow + 1)) {
-        r = pick_nodes(&p);
+        r = near_pick(&p, e->job);
         if (r == 1)
             r = layout(&p, &alloc);
         else if (r == 0)
             r = -EAGAIN;
         if (r == 0)
             r = decide_start(&p, e, &alloc, now_us, e->job->time_limit_min, out);
+        if (r == 0 && e->job->expedite)
+            r = spares_refresh(s);
         if (r == 0)
             return 1;
         if (r == -EDQUOT) {
@@ -160,6 +164,8 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
     s->limit_passes = false;
     if (r >= 0)
         r = claims_settle(s, now_us, out);
+    if (r >= 0)
+        r = spares_refresh(s);
     walk_begin(s);
     while (r >= 0 && (e = walk_next(s))) {
         struct part *p = s->parts[e->part];
@@ -181,6 +187,7 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
     }
     if (r >= 0)
         r = walk_finish(s, out);
+    out->spares = spares_idle(s) ? bitmap_count_and(spares_idle(s), s->idle) : 0;
     if (r < 0)
         return r;
     *ret_wake_us = again ? now_us : s->nheap ? s->heap[0]->eligible_us : INT64_MAX;

@@ -17,6 +17,7 @@
 #include "sched/rules/limit_check.h"
 #include "sched/rules/limit_count.h"
 #include "sched/rules/partlimits.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
@@ -96,6 +97,8 @@ int decide_start(struct pick *p, struct entry *e, struct sched_alloc *alloc, int
         free(d.licenses);
         return r;
     }
+    if (j->expedite)
+        spares_changed(s);
     plan_note_leave(s, j);
     job_unqueue(s, j);
     j->state = JOB_PROPOSED;

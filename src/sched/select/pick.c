@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "sched/profile/prof_filter.h"
 #include "sched/rules/advres.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/select/fit.h"
 #include "sched/select/hrespick.h"
@@ -78,6 +79,7 @@ static bool find_candidates(struct pick *p, const struct calt *a)
         bitmap_and(s->cand, s->up);
     if (p->minus)
         bitmap_andnot(s->cand, p->minus);
+    spares_keep(p, s->cand);
     if ((s->advs || p->k->resv) && !adv_keep(p, s->cand))
         return false;
     if (p->idle)

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
@@ -111,6 +112,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->owned = in->exclusive_user;
     j->one_run = in->one_run;
     j->switches_wait_s = in->switches_wait_s;
+    j->expedite = in->expedite;
     j->end_us = INT64_MAX;
     if (in->het_count) {
         j->het = calloc(1, sizeof(*j->het));
@@ -118,6 +120,13 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
             *j->het = (struct het){ .id = in->het_id, .count = in->het_count };
         else
             r = -ENOMEM;
+    }
+    if (r == 0 && in->nnear) {
+        j->near = malloc(in->nnear * sizeof(*j->near));
+        if (j->near)
+            memcpy(j->near, in->near_nodes, in->nnear * sizeof(*j->near));
+        j->nnear = j->near ? in->nnear : 0;
+        r = j->near ? 0 : -ENOMEM;
     }
     if (r == 0)
         r = lics_build(s, in->licenses, in->nlicenses, in->licenses_any, &j->want);

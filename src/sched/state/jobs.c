@@ -69,6 +69,7 @@ void job_free(struct sched *s, struct job *j)
     alloc_done(&j->alloc);
     lics_free(&j->want);
     lics_free(&j->held);
+    free(j->near);
     free(j->charge);
     expect_drop(j);
     free(j->het);

@@ -49,6 +49,7 @@ struct job {
     bool no_age : 1; /* see accrue.c */
     bool closes : 1; /* the units that it touches hold no other job, see topoclose.h */
     enum topo_why told_topo : 4;
+    bool expedite : 1;
     uint16_t told_limit;
     uint32_t priority, time_limit_min, time_min_min;
     int32_t nice;
@@ -72,6 +73,8 @@ struct job {
     struct expect *expect; /* expect.c; NULL = not planned, nothing told */
     struct job_lics want, held;
     struct sched_alloc alloc;
+    uint32_t *near; /* of an expedited job: where it was, as far as these nodes are well */
+    size_t nnear;
     int64_t start_us, end_us;
     /* preemption, see preempt.c */
     uint32_t run_priority; /* it was started with */

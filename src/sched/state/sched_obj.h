@@ -28,6 +28,7 @@ struct plan;
 struct prof;
 struct qos_preempt;
 struct shape;
+struct spares;
 struct topo;
 struct wclass;
 
@@ -99,6 +100,8 @@ struct sched {
     /* in the pass under way a job met a limit that gives way with time */
     bool limit_passes;
     struct advs *advs; /* advres.c; NULL = there never was one */
+    struct spares *spares; /* spares.c; NULL = none was ever kept */
+    bool expediting;       /* there was an expedited job */
     uint64_t tres_gen; /* config_gen + 1 of the partitions' totals */
     int64_t prio_us;   /* when multifactor priorities were computed */
     bool prio_done;

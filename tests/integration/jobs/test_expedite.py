@@ -72,6 +72,7 @@ def test_1_a_node_is_lost(e):
     blocker = e.sbatch("-w", "node5", "--exclusive", wrap="exec sleep 1000")
     e.wait_state(blocker, "RUNNING")
     e.run("scontrol", "update", f"JobId={job}", "Comment=x")
+    rival = e.sbatch("-N1", "--exclusive", "-p", "high", wrap="exec sleep 1000")
     down(e, "node2")
     wait_until(lambda: e.run("squeue", "-h", "-j", job, "-o", "%t %T").out == "PD EXPEDITING\n", "it goes first")
     record = e.job(job)
@@ -81,10 +82,14 @@ def test_1_a_node_is_lost(e):
     assert "EXPEDITING" in shown["job_state"] and "EXPEDITED_REQUEUE" in shown["flags"]
     assert "slurm_jobs_expediting 1\n" in metrics(e, "jobs")
     assert 'slurm_partition_jobs_expediting{partition="main"} 1\n' in metrics(e, "partitions")
+    # its healthy nodes are free, and a job of a higher tier gets none of them
+    assert e.state(rival) == "PENDING" and e.state(job) == "EXPEDITING"
+    assert "3 kept for expedited jobs" in e.run("scontrol", "explain", rival).out
     e.run("scontrol", "update", "NodeName=node2", "State=RESUME")
     wait_until(lambda: len(runs(e, "r1")) == 2, "it runs again")
     first, second = runs(e, "r1")
     assert second[:4] == ["run", "1", "on", "node[1-4]"] and first[1] == "on" and first[-1] != second[-1]
+    assert e.state(rival) == "PENDING"
     assert [r[0] for r in records(e, job)] == ["NODE_FAIL", "RUNNING"]
 
 
@@ -189,6 +194,30 @@ def test_9_two_expediting_jobs(e):
             wait_until(lambda: e.state(job) == "EXPEDITING", "it goes first")
     wait_until(lambda: len(runs(e, "r9b")) == 2, "the one of higher priority runs on what is left")
     assert e.state(low) == "EXPEDITING" and e.job(low)["Priority"] == "10"
+
+
+def test_a_spare_is_kept(make_cluster):
+    c = make_cluster(nodes=4, conf="SlurmctldParameters=enable_expedited_requeue\n"
+                                   "SchedulerParameters=expedite_spares=1,requeue_delay=2")
+    job = expedited(c, "-N2", "--exclusive", name="s1")
+    wait_until(lambda: runs(c, "s1"), "it runs")
+    first = c.sbatch("-N1", "--exclusive", wrap="exec sleep 1000")
+    second = c.sbatch("-N1", "--exclusive", wrap="exec sleep 1000")
+    c.wait_state(first, "RUNNING")
+    spare = c.run("sinfo", "-h", "-t", "idle", "-o", "%N").out.strip()
+    assert "1 kept for expedited jobs" in c.run("scontrol", "explain", second).out
+    assert "\tSpare nodes for expedited jobs: 1 idle, 1 wanted in each unit\n" in c.run("sdiag").out
+    lost, healthy = runs(c, "s1")[0][2].replace("node[", "").replace("]", "").split("-")
+    down(c, f"node{lost}")
+    wait_until(lambda: len(runs(c, "s1")) == 2, "it runs again at once")
+    assert runs(c, "s1")[1][3] == f"node[{healthy},{spare[4:]}]".replace("3,4", "3-4").replace("2,3", "2-3")
+    assert c.state(second) == "PENDING"
+    assert "0 idle, 1 wanted" in c.run("sdiag").out
+    c.run("scontrol", "update", f"NodeName=node{lost}", "State=RESUME")  # the new spare
+    wait_until(lambda: "1 idle, 1 wanted" in c.run("sdiag").out, "it is kept")
+    assert c.state(second) == "PENDING"
+    c.run("scancel", first)
+    c.wait_state(second, "RUNNING")
 
 
 def test_the_controller_restarts_in_the_middle(e):
