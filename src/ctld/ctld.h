@@ -57,6 +57,7 @@ struct dependants;
 struct nodeids;
 struct nodelinks;
 struct cleanings;
+struct imex;
 struct prologs;
 struct programs;
 struct resvs;
@@ -115,6 +116,7 @@ struct ctld {
     struct hooks *hooks;
     struct owners *owners;
     struct cleanings *cleanings;
+    struct imex *imex;
     struct prologs *prologs;
     struct resvs *resvs;
     struct acctsync *acctsync;

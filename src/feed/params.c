@@ -7,6 +7,7 @@
 #include "base/timefmt.h"
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
+#include "feed/switchfeed.h"
 
 /* Jobs planned; without the option the others are still started where they delay no planned job. */
 #define DEFAULT_BF_MAX_JOB_TEST 500
@@ -149,6 +150,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_one_resv_per_job = find_option(conf, "bf_one_resv_per_job"),
         .bf_yield_interval_us = option_u32(conf, "bf_yield_interval", 2000000),
         .bf_licenses = find_option(conf, "bf_licenses"),
+        .channels = imex_channels(conf),
         .spare_nodes = option_u32(conf, "expedite_spares", 0),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .partition_job_depth = option_u32(conf, "partition_job_depth", 0),

@@ -23,6 +23,7 @@
 #include "feed/resourcefeed.h"
 #include "assoc.pb-c.h"
 #include "feed/sharefeed.h"
+#include "feed/switchfeed.h"
 #include "feed/topologies.h"
 #include "model/array.h"
 #include "model/account/assoc.h"
@@ -364,6 +365,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     if (r->licenses && *r->licenses)
         fill_licenses(f, r->licenses);
     feed_fill_resvs(f, conf, c, r);
+    s->channels = imex_wanted(conf, r);
     s->expedite = job_has_flag(r, JOB_FLAG(EXPEDITING));
     if (s->expedite && r->expedite_nodes)
         s->nnear = node_ids(f, c, r->expedite_nodes, &s->near_nodes);
@@ -436,6 +438,7 @@ struct feed *feed_of_running(const struct cluster *c, const Pst__JobRecord *r)
     f->label = r->mcs_select ? own_str(f, r->mcs_label) : NULL;
     f->exclusive_user = r->has_exclusive && r->exclusive == EXCLUSIVE_USER;
     f->exclusive_topo = closes_units(r);
+    f->job.channels = het_is_follower(r) ? 0 : (uint32_t)r->n_imex_channels;
     fill_alloc(c, f, r->alloc);
     return f;
 }
@@ -658,6 +661,8 @@ int feed_apply(struct sched *s, const struct feed *f)
             r = sched_job_owner(s, f->job_id, f->uid, f->exclusive_user, f->label);
         if (r == 0)
             r = sched_job_topo(s, f->job_id, f->exclusive_topo);
+        if (r == 0)
+            sched_job_channels(s, f->job_id, f->job.channels);
         return r;
     case FEED_REMOVE:
         sched_job_remove(s, f->job_id);

@@ -31,6 +31,7 @@
 #include "noded/orders/attachaccess.h"
 #include "noded/orders/nodeops.h"
 #include "noded/plan/constrain.h"
+#include "noded/plan/nodeimex.h"
 #include "noded/plan/nodens.h"
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
@@ -507,6 +508,7 @@ static int prepare_daemon(struct noded *d, struct err *err)
     if (d->opt->clean_start)
         (void)spool_scan(d->spool, drop_entry, d); /* nothing there is fine */
     hung_begin(d);
+    nodeimex_begin(d);
     recover_spool(d);
     userproc_recover(d);
     constrain_sweep(d);

@@ -82,6 +82,7 @@ struct noded {
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct jobs jobs;
     struct cgroup_tree cgroups;
+    uint32_t imex_major;         /* of the devices of IMEX channels; 0 = none here */
     Pst__NodeRecord *hardware;   /* as registered; owned */
     struct gres_rows *gres;      /* owned */
     Pst__Processors *processors; /* NULL: tasks are neither bound nor confined to CPUs; owned */

@@ -201,6 +201,17 @@ int sched_job_topo(struct sched *s, uint32_t id, bool exclusive_topo)
     return r;
 }
 
+void sched_job_channels(struct sched *s, uint32_t id, uint32_t channels)
+{
+    struct job *j = job_find(s, id);
+
+    if (!j || j->state < JOB_PROPOSED || j->channels == channels)
+        return;
+    s->channels_held += channels - j->channels;
+    j->channels = channels;
+    s->change++;
+}
+
 void sched_job_end_time(struct sched *s, uint32_t id, int64_t end_us)
 {
     struct job *j = job_find(s, id);

@@ -117,8 +117,10 @@ struct sched_params {
     uint32_t bf_yield_interval_us; /* for the caller of sched_backfill_some() */
     uint32_t min_interval_us;      /* for the caller of sched_pass(): from a pass to the next */
     bool defer;                    /* for the caller too: a new job alone starts no pass */
-    uint32_t spare_nodes; /* kept idle for expedited jobs in each unit of a topology, see spares.h */
-    bool bf_licenses;              /* reserve licences for the jobs that wait for them */
+    uint32_t channels; /* of the network that jobs may hold at a time; 0 = none are counted */
+    uint32_t
+        spare_nodes;  /* kept idle for expedited jobs in each unit of a topology, see spares.h */
+    bool bf_licenses; /* reserve licences for the jobs that wait for them */
     /* block topology as the default one: jobs of a range of nodes narrower than this are tried with
      * every size, the largest first, and those of a wider range never start; 0 = off */
     uint32_t topo_unroll;
@@ -334,7 +336,8 @@ struct sched_job {
     /* Under a tree it is to touch so many leaf switches at most, 0 = any number, until it has
      * waited so long since it was first tried. */
     uint32_t switches, switches_wait_s;
-    bool expedite; /* its hardware failed: before all other jobs, and on spare nodes too */
+    uint32_t channels; /* of the network that it holds while it runs */
+    bool expedite;     /* its hardware failed: before all other jobs, and on spare nodes too */
     const uint32_t *near_nodes; /* expedite: those of its last run that are well; tried first */
     size_t nnear;
 };
@@ -381,6 +384,7 @@ enum sched_why { /* why a job does not start; the first that holds */
                  SCHED_WHY_RESV_MAINT, /* ... for maintenance */
                  /* nothing but licences is missing, or they are what is missing first */
                  SCHED_WHY_LICENSES,
+                 SCHED_WHY_CHANNELS, /* too few channels of the network are free */
                  SCHED_WHY_PART_INACTIVE,
                  SCHED_WHY_PART_MEM, /* more memory than the partition grants a CPU or a node */
                  /* sched_feasible(): the topology could never give what is asked of it */
@@ -512,6 +516,8 @@ void sched_resv_remove(struct sched *s, uint32_t id);
  * Errors, and nothing is changed: -ENOMEM; -EINVAL two of one name, or what topo_new() refuses. */
 int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n);
 
+/* Channels that a running job holds which did not come by a START. */
+void sched_job_channels(struct sched *s, uint32_t id, uint32_t channels);
 /* In which one a running job is that did not come by a START, 0 = none. */
 void sched_job_resv(struct sched *s, uint32_t id, uint32_t resv);
 

@@ -9,6 +9,7 @@
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/policy/imex.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
@@ -55,7 +56,7 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
             n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
             return false;
     }
-    return d->alloc.nnodes > 0 && keeps_reservations(ctld, j, d);
+    return d->alloc.nnodes > 0 && imex_has_room(ctld, j->rec) && keeps_reservations(ctld, j, d);
 }
 
 static void after_start(struct ctld *ctld, const struct started *st, uint32_t priority,
@@ -103,6 +104,8 @@ bool start_jobs(struct ctld *ctld, uint64_t pass, const struct sched_decision *d
         for (size_t i = 0; i < n; i++)
             if (!het_is_follower(cluster_job(ctld->cluster, list[i].id)->rec) == leader)
                 after_start(ctld, &list[i], d[i].priority, lsn);
+    for (size_t i = 0; !lsn && i < n; i++)
+        imex_forget(ctld, list[i].id);
     free(list);
     return lsn != 0;
 }

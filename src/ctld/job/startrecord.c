@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/policy/imex.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
@@ -226,6 +227,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         tx_clear(tx, JOB_F_ARRAY_TASKS);
         fill_start(set, array->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);
+        imex_fill(ctld, set, array->rec, id);
         return id;
     }
     (void)snprintf(text, sizeof(text), "%u", task);
@@ -244,6 +246,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     (void)pb_set_str(&rec->array_tasks, NULL);
     fill_start(rec, array->rec, d, alloc, now, ctld);
     fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
+    imex_fill(ctld, rec, array->rec, id);
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
 }
@@ -274,6 +277,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
 
         fill_start(set, j->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
+        imex_fill(ctld, set, j->rec, st.id);
         feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;

@@ -499,6 +499,8 @@ static const struct {
       "has too few nodes that are not reserved for maintenance while it would run" },
     { SCHED_WHY_LICENSES, PST__JOB_REASON__REASON_LICENSES,
       "has to wait with it until the licenses it asks for are free" },
+    { SCHED_WHY_CHANNELS, PST__JOB_REASON__REASON_NVIDIA_IMEX_CHANNELS,
+      "has to wait with it until a job that holds IMEX channels (imex_channel_count) ends" },
 };
 
 /* "account physics", "QOS high" */

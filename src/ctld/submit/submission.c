@@ -22,6 +22,7 @@
 #include "ctld/policy/policy_tres.h"
 #include "ctld/resv/resv.h"
 #include "feed/records.h"
+#include "feed/switchfeed.h"
 #include "model/account/payers.h"
 #include "model/array.h"
 #include "model/depend.h"
@@ -127,10 +128,15 @@ static bool settle_external(struct submission *s)
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
+    struct err err = { .text = "" };
     int code = submit_sizes(r);
 
     if (code != 0)
         return submission_fail(s, code);
+    if (switch_check(s->ctld->conf, r->network, &err) < 0) {
+        (void)snprintf(s->text, sizeof(s->text), "%s", err.text);
+        return submission_fail(s, ESLURM_NOT_SUPPORTED);
+    }
     if (r->has_expedited && r->expedited && !expedite_is_enabled(s->ctld))
         return submission_fail(s, ESLURM_NOT_SUPPORTED);
     if (!check_bytes(s))

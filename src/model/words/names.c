@@ -133,6 +133,7 @@ static const char *const reasons[] = {
     [PST__JOB_REASON__REASON_JOB_HOLD_MAX_REQUEUE] = "JobHoldMaxRequeue",
     [PST__JOB_REASON__REASON_DEADLINE] = "DeadLine",
     [PST__JOB_REASON__REASON_LICENSES] = "Licenses",
+    [PST__JOB_REASON__REASON_NVIDIA_IMEX_CHANNELS] = "NvidiaImexChannels",
     [PST__JOB_REASON__REASON_OUT_OF_MEMORY] = "OutOfMemory",
     [PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT] = "JobArrayTaskLimit",
     [PST__JOB_REASON__REASON_PROLOG] = "Prolog",

@@ -24,6 +24,7 @@
 #include "noded/link/listen.h"
 #include "noded/link/nodereport.h"
 #include "noded/plan/constrain.h"
+#include "noded/plan/nodeimex.h"
 #include "noded/plan/nodens.h"
 #include "noded/plan/ociconf.h"
 #include "noded/site/nodeplugins.h"
@@ -86,6 +87,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
             conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = r < 0 ? r : gres_step_gpus(d->gres, sf);
+    r = r < 0 ? r : nodeimex_plan(d, sf);
     set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
     r = r < 0 ? r : pb_set_str(&sf->gpu_use_path, nvml_path(d));
     if (r == 0 && !(sf->machine_root = hw_root(d->conf)))

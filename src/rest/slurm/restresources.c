@@ -11,6 +11,7 @@
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
+#include "model/words/imexwords.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -61,7 +62,7 @@ static void put_gres(struct json *js, const Pst__AllocGroup *group)
 }
 
 static void put_node(struct json *js, const char *name, const Pst__NodeRecord *node,
-                     const Pst__AllocGroup *group)
+                     const Pst__AllocGroup *group, uint32_t channel)
 {
     struct strbuf *cores = json_scratch(js);
 
@@ -72,14 +73,15 @@ static void put_node(struct json *js, const char *name, const Pst__NodeRecord *n
     json_int(js, "mem_alloc", (int64_t)group->mem_mib);
     restresources_cores(cores, group->cpu_ids, node ? node->threads_per_core : 1);
     json_str(js, "core_bitmap", strbuf_str(cores));
-    json_unset(js, "channel");
+    json_number(js, "channel", channel != 0, false, channel);
     put_gres(js, group);
     json_map_end(js);
 }
 
 /* Groups of nodes stand in the order of the allocation. */
-static void put_alloc(struct json *js, const struct cluster_nodes *t, const Pst__Alloc *alloc)
+static void put_alloc(struct json *js, const struct cluster_nodes *t, const Pst__JobRecord *job)
 {
+    const Pst__Alloc *alloc = job->alloc;
     _cleanup_(hostlist_free) struct hostlist *names = NULL;
     size_t n = 0;
 
@@ -90,7 +92,8 @@ static void put_alloc(struct json *js, const struct cluster_nodes *t, const Pst_
             const char *name = hostlist_nth(names, n);
             long at = cluster_nodes_find(t, name);
 
-            put_node(js, name, at < 0 ? NULL : t->nodes[at].record, alloc->groups[g]);
+            put_node(js, name, at < 0 ? NULL : t->nodes[at].record, alloc->groups[g],
+                     job_imex_channel(job, name));
         }
 }
 
@@ -140,7 +143,7 @@ static void get_resources(struct rest_call *call)
         rest_failed(call, c, r, source, "Unable to query nodes");
     } else {
         json_list(&call->js, "nodes");
-        put_alloc(&call->js, &t, job->alloc);
+        put_alloc(&call->js, &t, job);
         json_list_end(&call->js);
         cluster_nodes_done(&t);
     }

@@ -15,9 +15,9 @@ enum explain_cause { /* of a node; the first that holds */
                      EXPLAIN_MEMORY,
                      EXPLAIN_GRES,
                      EXPLAIN_NOT_UP,
-                     EXPLAIN_HELD, /* by running jobs */
+                     EXPLAIN_HELD,  /* by running jobs */
                      EXPLAIN_SPARE, /* for expedited jobs */
-                     EXPLAIN_KEPT, /* for a job that goes before */
+                     EXPLAIN_KEPT,  /* for a job that goes before */
                      EXPLAIN_FREE,
                      EXPLAIN_CAUSES
 };

@@ -11,7 +11,7 @@
 #include "sched/plan/bfshare.h"
 #include "sched/plan/claims.h"
 #include "sched/plan/hetplace.h"
-#include "sched/plan/nearpick.h"
+#include "sched/select/nearpick.h"
 #include "sched/plan/preempt.h"
 #include "sched/plan/proposal.h"
 #include "sched/plan/queuewalk.h"

@@ -104,7 +104,7 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
         p->cur = e->next[0];
         return;
     }
-    if (why == SCHED_WHY_LICENSES || adv_is_why(why) ||
+    if (why == SCHED_WHY_LICENSES || why == SCHED_WHY_CHANNELS || adv_is_why(why) ||
         (why == SCHED_WHY_LIMIT &&
          !limit_is_own(e->limit))) { /* stays in the queue and holds up no other entry */
         p->cur = e->next[0];
@@ -153,6 +153,7 @@ static const int hope[] = {
     [SCHED_WHY_PRIORITY] = 11,
     [SCHED_WHY_LIMIT] = 12,
     [SCHED_WHY_LICENSES] = 13,
+    [SCHED_WHY_CHANNELS] = 13,
     [SCHED_WHY_RESOURCES] = 14,
 };
 
@@ -169,7 +170,8 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
             if (!p->up)
                 e->why = part_closed_why(p);
             else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES &&
-                     e->why != SCHED_WHY_LIMIT && !adv_is_why(e->why) && !e->cls->shape->key.resv)
+                     e->why != SCHED_WHY_CHANNELS && e->why != SCHED_WHY_LIMIT &&
+                     !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
             else if (e->why == SCHED_WHY_PART_DOWN || e->why == SCHED_WHY_PART_INACTIVE)
                 e->why = SCHED_WHY_NONE;

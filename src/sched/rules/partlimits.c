@@ -59,5 +59,7 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
         return SCHED_WHY_PART_TIME_LIMIT;
     if (over_memory(p, k))
         return SCHED_WHY_PART_MEM;
+    if (j->channels && s->params.channels && s->channels_held + j->channels > s->params.channels)
+        return SCHED_WHY_CHANNELS;
     return SCHED_WHY_NONE;
 }

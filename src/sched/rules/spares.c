@@ -24,7 +24,7 @@ struct spares {
     struct bitmap *idle; /* the spares */
     struct bitmap *kept; /* these, and the healthy nodes of expedited jobs that wait */
     struct bitmap *old;  /* kept before */
-    uint32_t *per_unit; /* scratch: spares found so far in each unit of a partition, and in none */
+    uint32_t *per_unit;  /* scratch: spares found so far in each unit of a partition, and in none */
     size_t nper_unit;
     uint64_t made; /* the generation of the state that the set is of */
     bool stale;

@@ -124,6 +124,7 @@ void holders_add(struct sched *s, struct job *j)
     j->hold_at = h->n;
     h->v[h->n++] = j;
     s->nholding++;
+    s->channels_held += j->channels;
 }
 
 void holders_remove(struct sched *s, struct job *j)
@@ -134,6 +135,7 @@ void holders_remove(struct sched *s, struct job *j)
     h->v[j->hold_at]->hold_at = j->hold_at;
     j->hold_at = 0;
     s->nholding--;
+    s->channels_held -= j->channels;
 }
 
 struct job *holders_next(const struct sched *s, struct holders_iter *it)

@@ -113,6 +113,7 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->one_run = in->one_run;
     j->switches_wait_s = in->switches_wait_s;
     j->expedite = in->expedite;
+    j->channels = in->channels;
     j->end_us = INT64_MAX;
     if (in->het_count) {
         j->het = calloc(1, sizeof(*j->het));

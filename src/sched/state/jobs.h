@@ -73,7 +73,8 @@ struct job {
     struct expect *expect; /* expect.c; NULL = not planned, nothing told */
     struct job_lics want, held;
     struct sched_alloc alloc;
-    uint32_t *near; /* of an expedited job: where it was, as far as these nodes are well */
+    uint32_t channels; /* of the network, wanted or held */
+    uint32_t *near;    /* of an expedited job: where it was, as far as these nodes are well */
     size_t nnear;
     int64_t start_us, end_us;
     /* preemption, see preempt.c */

@@ -100,10 +100,11 @@ struct sched {
     /* in the pass under way a job met a limit that gives way with time */
     bool limit_passes;
     struct advs *advs; /* advres.c; NULL = there never was one */
+    uint32_t channels_held;
     struct spares *spares; /* spares.c; NULL = none was ever kept */
     bool expediting;       /* there was an expedited job */
-    uint64_t tres_gen; /* config_gen + 1 of the partitions' totals */
-    int64_t prio_us;   /* when multifactor priorities were computed */
+    uint64_t tres_gen;     /* config_gen + 1 of the partitions' totals */
+    int64_t prio_us;       /* when multifactor priorities were computed */
     bool prio_done;
 
     struct shape **shape_slots;

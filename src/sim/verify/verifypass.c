@@ -263,6 +263,7 @@ static const char *why_text(const struct sched_decisions *d, uint32_t job_id)
                                          [SCHED_WHY_RESOURCES] = "there is no room",
                                          [SCHED_WHY_PART_DOWN] = "its partition is down",
                                          [SCHED_WHY_LICENSES] = "licences are missing",
+                                         [SCHED_WHY_CHANNELS] = "channels are missing",
                                          [SCHED_WHY_BEGIN_TIME] = "its time has not come" };
 
     for (size_t i = 0; i < d->n; i++)

@@ -189,6 +189,13 @@ static void set_topology(struct envlist *el, const Pst__StepFile *sf)
                 sf->topology_pattern ? sf->topology_pattern : "node");
 }
 
+/* By this name a container's runtime knows which channels to bring in. */
+static void set_channel(struct envlist *el, const Pst__StepFile *sf)
+{
+    if (sf->has_imex_channel)
+        envlist_setu(el, "NVIDIA_IMEX_CHANNELS", sf->imex_channel);
+}
+
 static void set_tmpdir(struct envlist *el)
 {
     const char *tmp = envlist_get(el, "TMPDIR");
@@ -253,6 +260,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     set_request(el, j, on->mem_mib);
     set_distribution(el, j->distribution);
     gpu_env(sf, on->gres, on->n_gres, "SLURM_JOB_GPUS", el);
+    set_channel(el, sf);
     set_topology(el, sf);
     set_tmpdir(el);
     set_user(el, sf);
@@ -374,6 +382,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     envlist_set(el, "SLURM_JOB_CPUS_PER_NODE", cpus);
     set_step(el, sf);
     set_gtids(el, launch);
+    set_channel(el, sf);
     set_topology(el, sf);
     set_tmpdir(el);
     envlist_default(el, "HOME", sf->home);

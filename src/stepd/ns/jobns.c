@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
+#include "stepd/ns/imexdev.h"
 #include "stepd/step.h"
 
 #define INIT_WAIT_S 10
@@ -268,7 +269,9 @@ bool ns_make(struct step *s)
         (void)close(here);
     s->ns_fd = ok ? open_own() : -1;
     s->ns_flags = ns->clone_flags;
-    ok = ok && (!s->ns_flags || nsfirst_make(s));
+    if (ok)
+        imexdev_make(s);
+    ok = ok && !s->error && (!s->ns_flags || nsfirst_make(s));
     return ok && ns_program_in(s, ns->clone_script, ns->clone_script_wait_s);
 }
 

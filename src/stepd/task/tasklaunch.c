@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
 #include "stepd/task/gpu.h"
 #include "stepd/task/memory.h"
@@ -561,6 +562,7 @@ static void launch_tasks(struct step *s)
 
 void step_launch(struct step *s)
 {
+    imexdev_make(s);
     bind_prepare(s);
     memory_prepare(s);
     gpu_prepare(s);

@@ -11,6 +11,8 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "sched/explain/sched_explain.h"
+#include "sched/select/nearpick.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/topo/topo.h"
 
@@ -174,7 +176,7 @@ static void test_spares_of_a_partition(void **state)
         for (uint32_t id = 1; id <= 7; id++)
             put_job(s, id, id % 2, 1, NULL, 0);
         expect_starts(s, "1:0;3:1;5:2;7:3;2:4;4:5;"); /* six of eight; 6 waits */
-        sched_job_remove(s, 7);                        /* n3 is free: as a spare no more is needed */
+        sched_job_remove(s, 7);                       /* n3 is free: as a spare no more is needed */
         expect_starts(s, "6:3;");
         put_job(s, 20, false, 2, near, 1);
         expect_starts(s, "20:6,7;");

@@ -2,7 +2,7 @@
  *
  * What the failed run had in the caches of its nodes, and the shape of its communication, are worth
  * more than the order in which nodes are usually given away. */
-#include "sched/plan/nearpick.h"
+#include "sched/select/nearpick.h"
 
 #include <errno.h>
 
