@@ -123,6 +123,7 @@ def run(args, report):
     cluster = Cluster(folder, nodes=nodes, cpus=4,
                       conf="MinJobAge=3600\nSlurmctldParameters=enable_expedited_requeue\nSlurmdTimeout=300\n"
                            "PartitionName=high Nodes=ALL PriorityTier=10 MaxTime=INFINITE")
+    cluster.write_conf(cluster.conf_text().replace("requeue_delay=2", "requeue_delay=2,expedite_spares=1"))
     dice = random.Random(args.seed)
     problems = []
     try:
