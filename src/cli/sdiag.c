@@ -197,6 +197,22 @@ static void put_own(struct strbuf *sb, const Pst__DiagReply *d)
     put_counters(sb, own, ARRAY_SIZE(own));
 }
 
+static void put_blocks(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    const struct counter blocks[] = {
+        { "\tFragmentation: ", d->block_score },
+        { "\tHighest fragmentation: ", d->block_score_max },
+        { "\tMean fragmentation: ", diag_mean(d->block_score_total, d->block_samples) },
+        { "\tBlocks: ", d->blocks },
+        { "\tBlocks that a job could have whole: ", d->blocks_whole },
+    };
+
+    if (!d->has_block_score)
+        return;
+    strbuf_add(sb, "\nTopology (blocks)\n");
+    put_counters(sb, blocks, ARRAY_SIZE(blocks));
+}
+
 static int compare_rpcs(const void *pa, const void *pb, void *arg)
 {
     const Pst__RpcStat *a = *(Pst__RpcStat *const *)pa, *b = *(Pst__RpcStat *const *)pb;
@@ -291,6 +307,7 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
         put_backfill(&out, reply);
         put_rpcs(&out, reply);
         put_own(&out, reply);
+        put_blocks(&out, reply);
     }
     (void)fputs(strbuf_str(&out), stdout);
     pst__diag_reply__free_unpacked(reply, NULL);

@@ -159,6 +159,11 @@ static int close_units_again(struct sched *s)
     return r;
 }
 
+bool sched_blocks(const struct sched *s, struct sched_blocks *ret)
+{
+    return topos_blocks(s, &ret->score, &ret->blocks, &ret->whole);
+}
+
 int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n)
 {
     struct topo **set = calloc(n + 1, sizeof(struct topo *));

@@ -515,6 +515,13 @@ void sched_resv_remove(struct sched *s, uint32_t id);
  * its name, the first is that of the others.  Nodes may come later.
  * Errors, and nothing is changed: -ENOMEM; -EINVAL two of one name, or what topo_new() refuses. */
 int sched_topologies_put(struct sched *s, const struct topo_spec *const *specs, size_t n);
+/* How broken up the blocks of the first topology are, see topo/topofrag.h: nodes that are down,
+ * drained, or hold a job are not free.  O(nodes).  false: it has no blocks. */
+struct sched_blocks {
+    uint64_t score;
+    uint32_t blocks, whole; /* base blocks; those that a job could have whole */
+};
+bool sched_blocks(const struct sched *s, struct sched_blocks *ret);
 
 /* Channels that a running job holds which did not come by a START. */
 void sched_job_channels(struct sched *s, uint32_t id, uint32_t channels);

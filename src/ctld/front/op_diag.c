@@ -67,6 +67,18 @@ static void fill_jobs(const struct ctld *ctld, Pst__DiagReply *r)
     SET(r, jobs_running, cluster_count(ctld->cluster, JOB_STATE(RUNNING)));
 }
 
+static void fill_blocks(Pst__DiagReply *r, const struct sched_stats *s)
+{
+    if (!s->block_samples)
+        return;
+    SET(r, block_score, s->blocks.score);
+    SET(r, block_score_max, s->block_score_max);
+    SET(r, block_score_total, s->block_score_total);
+    SET(r, block_samples, s->block_samples);
+    SET(r, blocks, s->blocks.blocks);
+    SET(r, blocks_whole, s->blocks.whole);
+}
+
 static void stats_reset(struct ctld *ctld)
 {
     const Pst__ClusterRecord *c = ctld->cluster->rec;
@@ -105,6 +117,7 @@ void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
     fill_jobs(ctld, r);
     fill_sched(r, &sched);
     fill_spares(ctld, &sched, r);
+    fill_blocks(r, &sched);
     SET(r, journal_syncs, journal.syncs);
     SET(r, journal_bytes, journal.bytes);
     SET(r, journal_last_sync_us, journal.last_sync_us);

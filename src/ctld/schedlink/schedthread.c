@@ -48,6 +48,7 @@ struct schedthread {
     int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
     int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
     struct sched_stats stats;
+    int64_t blocks_mono_us;                       /* the next sample of blocks is due */
     struct histogram pass_us[2]; /* main, plan */ /* under lock */
 };
 
@@ -199,11 +200,30 @@ static struct feed *take_feeds(struct schedthread *t, int64_t wake_us, int64_t w
     return list;
 }
 
+/* Blocks change with starts and ends: a pass is the moment to look. */
+static void sample_blocks(struct schedthread *t)
+{
+    struct sched_stats *s = &t->stats;
+    int64_t mono_us = now_mono_us();
+    struct sched_blocks b;
+
+    if (mono_us < t->blocks_mono_us || !sched_blocks(t->sched, &b))
+        return;
+    t->blocks_mono_us = mono_us + USEC_PER_SEC;
+    pthread_mutex_lock(&t->lock);
+    s->blocks = b;
+    s->block_samples++;
+    s->block_score_total += b.score;
+    s->block_score_max = MAX(s->block_score_max, b.score);
+    pthread_mutex_unlock(&t->lock);
+}
+
 static void count_pass(struct schedthread *t, const struct decisions_msg *m, bool backfill)
 {
     struct sched_stats *s = &t->stats;
 
     histogram_add(&t->pass_us[backfill], m->elapsed_us);
+    sample_blocks(t);
     pthread_mutex_lock(&t->lock);
     if (backfill) {
         s->bf_cycles++;

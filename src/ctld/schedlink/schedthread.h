@@ -50,6 +50,10 @@ struct sched_stats {
     uint32_t bf_depth, queue_len, bf_queue_len;
     uint32_t spares; /* idle nodes that are kept for expedited jobs */
     int64_t bf_when_us;
+    /* Of a block topology; no samples: there is none, or nothing was looked at since the reset.  A
+     * sample is taken once a second at most, behind a pass. */
+    struct sched_blocks blocks;
+    uint64_t block_samples, block_score_total, block_score_max;
 };
 /* How long each pass took: of the main scheduler, of the plan (backfill).  Borrowed, any
  * thread. */

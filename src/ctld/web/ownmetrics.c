@@ -40,6 +40,15 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
     exposition_gauge(sb, "penstock_connections", "Connections to the controller", r->connections);
     exposition_gauge(sb, "penstock_accounting_lag_records",
                      "Records of the log that accounting has yet to take", r->acct_lag);
+    if (r->has_block_score) {
+        exposition_gauge(sb, "penstock_topology_fragmentation",
+                         "Sizes of blocks that no job could have whole, and their nodes in use",
+                         r->block_score);
+        exposition_gauge(sb, "penstock_topology_blocks", "Base blocks of the first topology",
+                         r->blocks);
+        exposition_gauge(sb, "penstock_topology_blocks_whole",
+                         "Base blocks that a job could have whole", r->blocks_whole);
+    }
     exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
     exposition_gauge(sb, "penstock_watch_lag_records",
                      "Records of the log that the slowest watcher has yet to take", f->watch_lag);

@@ -175,8 +175,17 @@ static void test_own(void **state)
     expect_line(&sb, "penstock_journal_sync_seconds_count 1");
     expect_line(&sb, "penstock_job_wait_seconds_sum{partition=\"main\"} 0.000070");
     expect_line(&sb, "penstock_view_age_milliseconds 2");
+    assert_null(strstr(strbuf_str(&sb), "penstock_topology"));
     expect_line(&sb, "penstock_watchers 3");
     expect_line(&sb, "penstock_watch_lag_records 77");
+    r.has_block_score = true;
+    r.block_score = 31;
+    r.blocks = 4;
+    r.blocks_whole = 3;
+    strbuf_reset(&sb);
+    ownmetrics_write(&f, &sb);
+    expect_line(&sb, "penstock_topology_fragmentation 31");
+    expect_line(&sb, "penstock_topology_blocks_whole 3");
     strbuf_done(&sb);
     assert_null(startwaits_free(f.waits));
 }

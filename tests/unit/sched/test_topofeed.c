@@ -41,10 +41,63 @@ static void test_feeds_scheduler(void **state)
     sched_free(s);
 }
 
+/* Two blocks of two: free nodes are up, and hold no job. */
+static void test_scores_blocks(void **state)
+{
+    static const uint32_t ids[] = { 0, 1, 2, 3 };
+    static const struct topo_unit_spec units[] = {
+        { .name = "b1", .nodes = ids, .nnodes = 2 }, { .name = "b2", .nodes = ids + 2, .nnodes = 2 }
+    };
+    static const uint32_t sizes[] = { 2, 4 };
+    const struct topo_spec blocks = { .name = "b",
+                                      .kind = TOPO_BLOCK,
+                                      .units = units,
+                                      .nunits = 2,
+                                      .block_sizes = sizes,
+                                      .nblock_sizes = 2 };
+    const struct topo_spec flat = { .name = "f", .kind = TOPO_FLAT };
+    const struct topo_spec *const one[] = { &blocks }, *const none[] = { &flat };
+    const struct sched_params params = { .select = SCHED_SELECT_CORE };
+    struct sched_node node = {
+        .cpus = 1, .sockets = 1, .cores_per_socket = 1, .threads_per_core = 1, .schedulable = true
+    };
+    uint64_t cpu = 1;
+    struct sched_alloc_node on = { .node_id = 3, .cpus = 1, .cpu_bits = &cpu, .ncpu_words = 1 };
+    const struct sched_alloc alloc = { .nodes = &on, .nnodes = 1 };
+    struct sched_partition part = { .name = "p", .node_ids = ids, .nnodes = 4, .up = true };
+    struct sched_blocks b;
+    struct sched *s;
+
+    (void)state;
+    assert_int_equal(sched_new(&params, &s), 0);
+    assert_false(sched_blocks(s, &b));
+    for (node.id = 0; node.id < 4; node.id++) {
+        node.name = (const char *[]){ "n0", "n1", "n2", "n3" }[node.id];
+        assert_int_equal(sched_node_put(s, &node), 0);
+    }
+    assert_int_equal(sched_partition_put(s, &part), 0);
+    assert_int_equal(sched_topologies_put(s, one, 1), 0);
+    assert_true(sched_blocks(s, &b));
+    assert_true(b.score == 0 && b.blocks == 2 && b.whole == 2);
+    assert_int_equal(sched_job_running(s, 1, "p", &alloc, 1, 2, false), 0);
+    assert_true(sched_blocks(s, &b));
+    assert_true(b.score == 1 + 2 + 4 && b.whole == 1);
+    node = (struct sched_node){
+        .id = 0, .name = "n0", .cpus = 1, .sockets = 1, .cores_per_socket = 1, .threads_per_core = 1
+    }; /* down */
+    assert_int_equal(sched_node_put(s, &node), 0);
+    assert_true(sched_blocks(s, &b));
+    assert_true(b.score == 2 + 2 + 2 + 4 && b.whole == 0);
+    assert_int_equal(sched_topologies_put(s, none, 1), 0);
+    assert_false(sched_blocks(s, &b));
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_feeds_scheduler),
+        cmocka_unit_test(test_scores_blocks),
     };
 
     return cmocka_run_group_tests(tests, NULL, NULL);

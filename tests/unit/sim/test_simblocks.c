@@ -161,6 +161,67 @@ static void test_segments(void **state)
     workload_free(w);
 }
 
+/* How many nodes of a job lie in each block; gives the blocks that hold any. */
+static size_t count_blocks(const struct sim_machine *m, const struct sim_result *r, size_t job,
+                           uint32_t *in)
+{
+    const struct sim_outcome *o = &r->jobs[job];
+    size_t blocks = 0;
+
+    memset(in, 0, topo_get_spec(m->topo)->nunits * sizeof(*in));
+    for (uint32_t s = 0; s < o->nspans; s++)
+        for (uint32_t n = r->spans[o->span + s].first; n <= r->spans[o->span + s].last; n++)
+            blocks += in[topo_unit_of(m->topo, n)]++ == 0;
+    return blocks;
+}
+
+/* A segment lies in one block: blocks of 9 hold two segments of 4, so each has a multiple of 4 nodes
+ * of such a job; smaller jobs of several nodes lie in one block. */
+static void test_placed_in_blocks(void **state)
+{
+    static const uint32_t sizes[] = { 8, 16, 32 };
+    const struct generate_params p = { .kind = SIM_GEN_GPU,
+                                       .jobs = 1500,
+                                       .seed = 5,
+                                       .nodes = 72,
+                                       .cpus_per_node = 64,
+                                       .gpus_per_node = 8,
+                                       .load = 0.9,
+                                       .segment = 4 };
+    const struct sim_config config = { .sched = { .select = SCHED_SELECT_CORE, .backfill = true } };
+    struct conf *conf = NULL;
+    static const char text[] =
+        "ClusterName=t\nSlurmctldHost=h\nSlurmUser=root\nGresTypes=gpu\nNodeName=n[1-72] CPUs=64 "
+        "Sockets=1 CoresPerSocket=64 ThreadsPerCore=1 RealMemory=100000 Gres=gpu:8 State=UNKNOWN\n"
+        "PartitionName=p Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n";
+    const struct conf_text file = { .name = "slurm.conf", .text = text, .len = strlen(text) };
+    struct sim_machine *m;
+    struct sim_result r;
+    struct workload *w;
+    uint32_t in[8];
+    size_t segmented = 0;
+
+    (void)state;
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &conf, NULL, NULL), 0);
+    assert_int_equal(machine_from_conf(conf, &m, NULL), 0);
+    assert_int_equal(machine_set_blocks(m, 9, sizes, 3, NULL), 0);
+    assert_int_equal(workload_new(&w), 0);
+    assert_int_equal(generate(&p, w, NULL), 0);
+    assert_int_equal(sim_run(m, w, &config, &r, NULL), 0);
+    for (size_t i = 0; i < w->n; i++) {
+        assert_true(r.jobs[i].start_us != 0);
+        (void)count_blocks(m, &r, i, in);
+        segmented += w->jobs[i].segment != 0;
+        for (size_t b = 0; w->jobs[i].segment && b < 8; b++)
+            assert_int_equal(in[b] % 4, 0);
+    }
+    assert_true(segmented > 30);
+    sim_result_done(&r);
+    workload_free(w);
+    machine_free(m);
+    conf_free(conf);
+}
+
 /* ---- advice ---------------------------------------------------------------------------------- */
 
 static void test_advice(void **state)
@@ -207,8 +268,11 @@ static void test_advice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_score),       cmocka_unit_test(test_flat),
-        cmocka_unit_test(test_wrong_sizes), cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_score),
+        cmocka_unit_test(test_flat),
+        cmocka_unit_test(test_wrong_sizes),
+        cmocka_unit_test(test_segments),
+        cmocka_unit_test(test_placed_in_blocks),
         cmocka_unit_test(test_advice),
     };
 
