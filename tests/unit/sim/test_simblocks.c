@@ -175,8 +175,8 @@ static size_t count_blocks(const struct sim_machine *m, const struct sim_result 
     return blocks;
 }
 
-/* A segment lies in one block: blocks of 9 hold two segments of 4, so each has a multiple of 4 nodes
- * of such a job; smaller jobs of several nodes lie in one block. */
+/* A segment lies in one block: blocks of 9 hold two segments of 4, so each block has a multiple of
+ * 4 nodes of such a job. */
 static void test_placed_in_blocks(void **state)
 {
     static const uint32_t sizes[] = { 8, 16, 32 };
