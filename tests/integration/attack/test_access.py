@@ -97,6 +97,8 @@ def requests(s):
         "usage-reset": (pb.UsageResetRequest(assoc_ids=[999999]), None),
         "node-update": (pb.NodeUpdateRequest(nodes="nosuch"), None),
         "node-reboot": (pb.NodeRebootRequest(nodes="nosuch"), None),
+        "node-create": (pb.NodeCreateRequest(line="NodeName=new State=DOWN"), None),
+        "node-delete": (pb.NodeDeleteRequest(nodes="nosuch"), None),
         "partition-update": (pb.PartUpdateRequest(name="nosuch"), None),
         "reservation-update": (pb.ResvRequest(create=True), None),
         "debug": (pb.DebugRequest(level="loud"), None),

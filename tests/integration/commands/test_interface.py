@@ -63,7 +63,7 @@ ALONE = {("srun", "relative"): "srun: fatal: --relative option invalid for job a
 ELSEWHERE = {
     "gpus", "gpus-per-node", "gpus-per-socket", "gpus-per-task", "gres", "cpus-per-gpu", "mem-per-gpu",
     "ntasks-per-gpu", "reservation", "het-group", "jobid", "external-launcher", "multi-prog", "async", "pty",
-    "interactive", "help", "usage", "version", "test-only", "wait", "no-shell", "parsable", "quiet", "verbose",
+    "interactive", "external", "help", "usage", "version", "test-only", "wait", "no-shell", "parsable", "quiet", "verbose",
     "wait-for-children", "resv-ports",
 }
 # These change nothing in a job's record: an effect elsewhere, the default, or advisory (docs/interface.md).

@@ -112,7 +112,7 @@ static void test_refused(void **state)
 /* opts.c refuses these before jobopts_set() is called, with the reason of the row. */
 static void test_refused_rows(void **state)
 {
-    static const enum jobopt refused[] = { JO_CONTAINER_TYPE, JO_BBF, JO_EXTERNAL };
+    static const enum jobopt refused[] = { JO_CONTAINER_TYPE, JO_BBF };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
