@@ -128,6 +128,8 @@ struct conf_node {
     uint32_t boards, sockets, cores_per_socket, threads_per_core, cpus;
     uint64_t real_memory_mib, tmp_disk_mib, mem_spec_mib;
     uint32_t core_spec, weight, restricted_cores_per_gpu;
+    uint32_t suspend_time_s; /* CONF_UNLIMITED never */
+    bool has_suspend_time;
     char *cpu_spec_list, *features, *gres, *reason, *parameters;
     char *topology; /* NULL: the files alone say where it is */
     char *state;    /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
@@ -159,6 +161,9 @@ struct conf_part {
         *tres_billing_weights, *job_defaults, *topology;
     uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
     bool has_over_time_limit;
+    /* Power saving; CONF_UNLIMITED never.  Without has_: as the cluster has it. */
+    uint32_t suspend_time_s, suspend_timeout_s, resume_timeout_s;
+    bool has_suspend_time, has_suspend_timeout, has_resume_timeout;
     const char *file;
     unsigned line;
 };

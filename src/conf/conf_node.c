@@ -207,6 +207,8 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
     n->core_spec = get_num32(row, NK_CORE_SPEC_COUNT);
     n->weight = get_num32(row, NK_WEIGHT);
     n->restricted_cores_per_gpu = get_num32(row, NK_RESTRICTED_CORES_PER_GPU);
+    n->has_suspend_time = v[NK_SUSPEND_TIME].set;
+    n->suspend_time_s = n->has_suspend_time ? get_num32(row, NK_SUSPEND_TIME) : CONF_UNLIMITED;
     set_geometry(l, row, n);
     if (n->mem_spec_mib && n->mem_spec_mib >= n->real_memory_mib)
         conf_error(l, row->file, row->line, "MemSpecLimit=%ju leaves no memory for jobs",

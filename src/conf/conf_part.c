@@ -187,6 +187,12 @@ static void set_numbers(struct build *b)
     p->max_cpus_per_node = get_num32(b, PK_MAX_CPUS_PER_NODE);
     p->max_cpus_per_socket = get_num32(b, PK_MAX_CPUS_PER_SOCKET);
     p->grace_time_s = get_num32(b, PK_GRACE_TIME);
+    p->has_suspend_time = get_val(b, PK_SUSPEND_TIME)->set;
+    p->suspend_time_s = get_num32(b, PK_SUSPEND_TIME);
+    p->has_suspend_timeout = get_val(b, PK_SUSPEND_TIMEOUT)->set;
+    p->suspend_timeout_s = get_num32(b, PK_SUSPEND_TIMEOUT);
+    p->has_resume_timeout = get_val(b, PK_RESUME_TIMEOUT)->set;
+    p->resume_timeout_s = get_num32(b, PK_RESUME_TIMEOUT);
     p->priority_tier =
         get_num32(b, both && !get_val(b, PK_PRIORITY_TIER)->set ? PK_PRIORITY : PK_PRIORITY_TIER);
     p->priority_job_factor = get_num32(

@@ -59,6 +59,7 @@ struct nodelinks;
 struct cleanings;
 struct imex;
 struct prologs;
+struct powersave;
 struct programs;
 struct resvs;
 struct asking;
@@ -111,6 +112,7 @@ struct ctld {
     struct feedlimits *feedlimits;
     struct minutes *minutes;
     struct passnotes *passnotes;
+    struct powersave *powersave;
     struct programs *programs;
     struct mails *mails;
     struct hooks *hooks;

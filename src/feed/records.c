@@ -484,17 +484,32 @@ static const uint64_t *node_spec(struct feed *f, const Pst__NodeRecord *r)
     return bits;
 }
 
+#define POWER_WEIGHT (1u << 30) /* of a rank; weights of nodes are below */
+#define NODE_BIT(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
+
+/* 0: up, 1: on its way up, 2: powered down.  Jobs get nodes that are up first, whatever their
+ * weights. */
+static uint32_t power_rank(const Pst__NodeRecord *r)
+{
+    if (r->state_flags & NODE_BIT(POWERED_DOWN))
+        return 2;
+    return r->state_flags & NODE_BIT(POWERING_UP) ? 1 : 0;
+}
+
 bool feed_node_usable(const Pst__NodeRecord *r)
 {
-    const uint32_t bad =
-        1u << PST__NODE_FLAG__NODE_FLAG_DRAIN | 1u << PST__NODE_FLAG__NODE_FLAG_FAIL |
-        1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
-        1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE | 1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG |
-        1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
-        1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED |
-        1u << PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN;
+    const uint32_t bad = NODE_BIT(DRAIN) | NODE_BIT(FAIL) | NODE_BIT(MAINTENANCE) |
+                         NODE_BIT(INVALID_REG) | NODE_BIT(REBOOT_REQUESTED) |
+                         NODE_BIT(REBOOT_ISSUED) | NODE_BIT(POWERING_DOWN) |
+                         (power_rank(r) ? 0 : NODE_BIT(NOT_RESPONDING));
 
     return !(r->has_state_flags && (r->state_flags & bad));
+}
+
+bool feed_node_serves(const Pst__NodeRecord *r, bool linked)
+{
+    return (linked || power_rank(r) || r->state_flags & NODE_BIT(EXTERNAL)) &&
+           r->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(r);
 }
 
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
@@ -509,11 +524,10 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     s->cores_per_socket = r->cores_per_socket;
     s->threads_per_core = r->threads_per_core;
     s->mem_mib = r->real_memory_mib > r->mem_spec_mib ? r->real_memory_mib - r->mem_spec_mib : 0;
-    s->weight = r->has_weight ? r->weight : 1;
+    s->weight = MIN(r->has_weight ? r->weight : 1, POWER_WEIGHT - 1) + power_rank(r) * POWER_WEIGHT;
     s->spec_bits = node_spec(f, r);
     s->external = r->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_EXTERNAL;
-    s->schedulable =
-        (linked || s->external) && r->state == PST__NODE_STATE__NODE_IDLE && feed_node_usable(r);
+    s->schedulable = feed_node_serves(r, linked);
     s->features = own_str(f, r->active_features ? r->active_features : r->features);
     if (r->gres) {
         f->res = noderes_new(r);

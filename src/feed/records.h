@@ -134,8 +134,12 @@ struct feed *feed_of_running_resv(const Pst__JobRecord *r); /* r->resv_id is set
 void feed_fill_resvs(struct feed *f, const struct conf *conf, const struct cluster *c,
                      const Pst__JobRecord *r);
 
-/* No flag keeps new jobs away (state and link are not looked at). */
+/* No flag keeps new jobs away (state and link are not looked at).  A node that is powered down is
+ * usable: it is powered up for them. */
 bool feed_node_usable(const Pst__NodeRecord *r);
+/* May jobs start on it?  linked: it is connected, which a node that is off, or comes up, need not
+ * be. */
+bool feed_node_serves(const Pst__NodeRecord *r, bool linked);
 /* linked: its slurmd is connected; nobody waits for one of an external node. */
 struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked);
 /* Its QOS is the one of that name, if the cluster knows it. */

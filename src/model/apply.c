@@ -59,6 +59,10 @@ static void usage_change(struct cluster *c, const struct job *j, bool add)
             if (!n)
                 continue; /* removed by an administrator meanwhile */
             n->jobs += add ? 1u : -1u;
+            if (!add && !n->jobs && c->apply_us) {
+                n->rec->has_last_busy_us = true;
+                n->rec->last_busy_us = c->apply_us;
+            }
             n->jobs_completing += ended ? (add ? 1u : -1u) : 0u;
             n->alloc_cpus += add ? cpus : -cpus;
             n->alloc_mem_mib += add ? grp->mem_mib : -grp->mem_mib;

@@ -503,6 +503,8 @@ static const struct pb_cap rows[] = {
     ALL("NodeRebootRequest", SHORT),
     STR("NodeRebootRequest", "nodes", HOSTS),
     STR("NodeRebootRequest", "reason", TEXT),
+    ALL("PowerExceptRequest", TEXT),
+    STR("PowerExceptRequest", "nodes", HOSTS),
     ALL("PartUpdateRequest", SHORT),
     SUB("PartUpdateRequest", "set"),
     PACK("PartUpdateRequest", "clear", 1024),

@@ -66,6 +66,7 @@
     X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
     X(OP_RESV_UPDATE, 57, "reservation-update", resv_request, resv_reply, 4 * WIRE_MIB)            \
     X(OP_QUERY_RESVS, 58, "query-reservations", empty, resv_set, 4 * WIRE_KIB)                     \
+    X(OP_POWER_EXCEPT, 59, "power-except", power_except_request, empty, 4 * WIRE_MIB)              \
     X(OP_NODE_REBOOT, 56, "node-reboot", node_reboot_request, empty, 4 * WIRE_MIB)                 \
     X(OP_NODE_CREATE, 124, "node-create", node_create_request, empty, 64 * WIRE_KIB)               \
     X(OP_NODE_DELETE, 125, "node-delete", node_delete_request, empty, 4 * WIRE_MIB)                \

@@ -58,6 +58,7 @@ static struct sample samples[] = {
     { OP_STEP_CREATE, "{'job_id':1,'spec':{},'wait':true,'async':{}}" },
     { OP_HET_STEP_CREATE, "{}" },
     { OP_NODE_UPDATE, "{'nodes':'n0','action':'NODE_ACT_DRAIN','set':{'reason':'x'}}" },
+    { OP_POWER_EXCEPT, "{'nodes':'n[1-2]:1','states':'DOWN','change':'LIST_ADD'}" },
     { OP_NODE_REBOOT, "{'nodes':'n1','asap':true}" },
     { OP_NODE_CREATE, "{'line':'NodeName=d[1-3] CPUs=2 State=EXTERNAL'}" },
     { OP_NODE_CREATE, "{'line':'NodeName=f1 CPUs=2 Feature=x State=FUTURE'}" },

@@ -97,9 +97,11 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
     json_str(js, "reason", n->reason);
     json_time(js, "reason_changed_at", n->reason ? n->reason_us : 0);
     json_str(js, "reason_set_by_user", n->reason ? user_name_of(n->reason_uid) : "");
-    json_set(js, "resume_after", 0);
+    json_set(js, "resume_after",
+             n->has_resume_after_us ? (uint64_t)(n->resume_after_us / USEC_PER_SEC) : 0);
     json_str(js, "reservation", n->reservation);
-    json_infinite(js, "suspend_time");
+    json_number(js, "suspend_time", n->has_suspend_time_s, !n->has_suspend_time_s,
+                n->suspend_time_s);
     put_node_use(js, n, of->tres_used);
     json_time(js, "slurmd_start_time", n->slurmd_start_us);
     json_int(js, "sockets", n->sockets);
@@ -235,11 +237,12 @@ void json_partition(struct json *js, const char *key, const Pst__PartitionRecord
     json_int(js, "tier", p->has_priority_tier ? p->priority_tier : 1);
     json_map_end(js);
     json_map(js, "timeouts");
-    json_unset(js, "resume");
-    json_unset(js, "suspend");
+    json_number(js, "resume", p->has_resume_timeout_s, false, p->resume_timeout_s);
+    json_number(js, "suspend", p->has_suspend_timeout_s, false, p->suspend_timeout_s);
     json_map_end(js);
     json_str(js, "topology", p->topology);
-    json_unset(js, "suspend_time");
+    json_number(js, "suspend_time", p->has_suspend_time_s, p->has_suspend_never && p->suspend_never,
+                p->suspend_time_s);
     json_map_end(js);
 }
 

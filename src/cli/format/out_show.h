@@ -11,6 +11,7 @@
 struct show_opts {
     bool oneliner;
     bool details;
+    bool power_saving; /* partitions have what they say of it */
 };
 
 void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts *o);

@@ -145,7 +145,10 @@ void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_no
     next_line(sb, o);
     put_time(sb, "LastBusyTime=", n->last_busy_us, "Unknown", now_us);
     put_time(sb, " ResumeAfterTime=", n->resume_after_us, "None", now_us);
-    strbuf_add(sb, " SuspendTime=INFINITE");
+    if (n->has_suspend_time_s)
+        strbuf_addf(sb, " SuspendTime=%u", n->suspend_time_s);
+    else
+        strbuf_add(sb, " SuspendTime=INFINITE");
     node_use(sb, n, of, o);
     if (n->reason) {
         next_line(sb, o);
@@ -256,6 +259,26 @@ static void part_memory(struct strbuf *sb, const Pst__PartitionRecord *p)
         put_number(sb, " MaxMemPerNode=", p->max_mem_per_node_mib, p->max_mem_per_node_mib);
 }
 
+static void put_global(struct strbuf *sb, const char *key, bool set, uint32_t value)
+{
+    if (set)
+        strbuf_addf(sb, "%s%u", key, value);
+    else
+        strbuf_addf(sb, "%sGLOBAL", key);
+}
+
+static void part_power(struct strbuf *sb, const Pst__PartitionRecord *p, const struct show_opts *o)
+{
+    next_line(sb, o);
+    put_global(sb, "ResumeTimeout=", p->has_resume_timeout_s, p->resume_timeout_s);
+    put_global(sb, " SuspendTimeout=", p->has_suspend_timeout_s, p->suspend_timeout_s);
+    if (p->has_suspend_never && p->suspend_never)
+        strbuf_add(sb, " SuspendTime=INFINITE");
+    else
+        put_global(sb, " SuspendTime=", p->has_suspend_time_s, p->suspend_time_s);
+    strbuf_addf(sb, " PowerDownOnIdle=%s", yes_no(p->power_down_on_idle));
+}
+
 void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char *tres,
                     const struct show_opts *o)
 {
@@ -273,6 +296,8 @@ void show_partition(struct strbuf *sb, const Pst__PartitionRecord *p, const char
     next_line(sb, o);
     strbuf_addf(sb, "TRES=%s", p->nodes && *p->nodes ? tres : "(null)");
     optional_line(sb, o, "TRESBillingWeights", p->tres_billing_weights);
+    if (o->power_saving)
+        part_power(sb, p, o);
     optional_line(sb, o, "Topology", p->topology);
     end_record(sb, o);
 }

@@ -381,12 +381,22 @@ static void show_nodes(struct scontrol *s, const char *name)
     walk_done(&w);
 }
 
+/* Can nodes of the cluster be powered up and down? */
+static bool saves_power(const struct conf *conf)
+{
+    const char *down = conf_str(conf, CONF_SUSPEND_PROGRAM),
+               *up = conf_str(conf, CONF_RESUME_PROGRAM);
+
+    return down && *down && up && *up;
+}
+
 static void show_partitions(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s };
     struct tres_rules rules = tres_rules_of(cli_conf(&s->cli));
     struct cluster_nodes t;
 
+    s->show.power_saving = saves_power(cli_conf(&s->cli));
     if (!load_cluster(s, "slurm_load_partitions", &t))
         return;
     if (s->json.wanted)

@@ -547,6 +547,65 @@ static char *lengthen_node(int argc, char **argv)
     return NULL;
 }
 
+/* ---- SuspendExcNodes+=LIST ------------------------------------------------------------------- */
+
+static const char *const excepted_keys[] = { "SuspendExcNodes", "SuspendExcParts",
+                                             "SuspendExcStates" };
+
+/* Which list the word changes, -1: none.  *ret_value: what follows its sign. */
+static int excepted_list(const char *word, Pst__ListEdit *ret_change, const char **ret_value)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(excepted_keys); i++) {
+        size_t len = strlen(excepted_keys[i]);
+        char sign;
+
+        if (strncasecmp(word, excepted_keys[i], len) != 0)
+            continue;
+        sign = word[len];
+        *ret_change = sign == '+'   ? PST__LIST_EDIT__LIST_ADD
+                      : sign == '-' ? PST__LIST_EDIT__LIST_REMOVE
+                                    : PST__LIST_EDIT__LIST_SET;
+        len += sign == '+' || sign == '-';
+        if (word[len] != '=')
+            continue;
+        *ret_value = word + len + 1;
+        return (int)i;
+    }
+    return -1;
+}
+
+static void update_excepted(struct scontrol *s, int argc, char **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        Pst__PowerExceptRequest request = PST__POWER_EXCEPT_REQUEST__INIT;
+        char **lists[] = { &request.nodes, &request.parts, &request.states };
+        Pst__ListEdit change = PST__LIST_EDIT__LIST_SET;
+        const char *value = NULL;
+        int list = excepted_list(argv[i], &change, &value), r;
+
+        if (list < 0) {
+            scontrol_fail(s, "Invalid input: %s\nRequest aborted", argv[i]);
+            return;
+        }
+        *lists[list] = (char *)value; /* not changed by packing */
+        request.has_change = true;
+        request.change = change;
+        r = client_call(scontrol_client(s, "slurm_update"), OP_POWER_EXCEPT, &request.base, NULL);
+        if (r < 0) {
+            scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+            return;
+        }
+    }
+}
+
+static bool names_excepted(int argc, char **argv)
+{
+    Pst__ListEdit change;
+    const char *value;
+
+    return argc > 0 && excepted_list(argv[0], &change, &value) >= 0;
+}
+
 void scontrol_update(struct scontrol *s, int argc, char **argv)
 {
     _cleanup_free_ char *entity = entity_of_words(argc, argv);
@@ -557,6 +616,10 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
         *++argv = entity;
     } else {
         entity = lengthen_node(argc, argv);
+    }
+    if (names_excepted(argc, argv)) {
+        update_excepted(s, argc, argv);
+        return;
     }
     if (argc < 1) {
         scontrol_fail(s, "too few arguments for update keyword");

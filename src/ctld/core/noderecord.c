@@ -29,6 +29,10 @@ void noderecord_fill(Pst__NodeRecord *r, const struct conf_node *n, const char *
     SET(r, weight, n->weight);
     r->features = tx_strdup(n->features);
     r->gres = gres_in_order(types, n->gres);
+    if (n->has_suspend_time && n->suspend_time_s == CONF_UNLIMITED)
+        SET(r, suspend_never, true);
+    else if (n->has_suspend_time)
+        SET(r, suspend_time_s, n->suspend_time_s);
     if (n->core_spec)
         SET(r, core_spec, n->core_spec);
     if (n->restricted_cores_per_gpu)
@@ -53,7 +57,7 @@ void noderecord_begin(Pst__NodeRecord *r, const struct conf_node *n)
     else if (strncasecmp(s, "FAIL", 4) == 0)
         flags = NODE_FLAG_BIT(FAIL);
     else if (strcasecmp(s, "CLOUD") == 0)
-        flags = NODE_FLAG_BIT(CLOUD);
+        flags = NODE_FLAG_BIT(CLOUD);     /* powersave.c: it is powered down */
     if (strcasecmp(s, "EXTERNAL") == 0) { /* nobody will ever register it */
         r->state = PST__NODE_STATE__NODE_IDLE;
         flags = NODE_FLAG_BIT(EXTERNAL);

@@ -41,6 +41,23 @@ static void follow_topology(Pst__Transaction *tx, const Pst__NodeRecord *have, c
         tx_clear(tx, NODE_F_TOPOLOGY);
 }
 
+/* A cloud node has the address with which it registered until it is powered down. */
+static void keep_cloud_address(Pst__NodeRecord *want, const Pst__NodeRecord *have)
+{
+    if (!(have->state_flags & NODE_FLAG_BIT(CLOUD)) ||
+        have->state_flags & NODE_FLAG_BIT(POWERED_DOWN))
+        return;
+    (void)pb_set_str(&want->addr, have->addr); /* -ENOMEM: until it registers again */
+    (void)pb_set_str(&want->hostname, have->hostname);
+}
+
+static bool changes_node(const Pst__NodeRecord *have, const Pst__NodeRecord *want)
+{
+    return noderecord_changes(have, want) || have->gres_shown ||
+           have->has_suspend_time_s > want->has_suspend_time_s ||
+           have->has_suspend_never > want->has_suspend_never;
+}
+
 static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
 {
     struct cluster *c = ctld->cluster;
@@ -57,6 +74,8 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             (void)pb_set_str(&want.hostname, n->rec->hostname); /* its slurmd said where it is */
             (void)pb_set_str(&want.addr, n->rec->addr);         /* -ENOMEM: the file's, then */
         }
+        if (n)
+            keep_cloud_address(&want, n->rec);
         if (!n) {
             Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 
@@ -66,13 +85,17 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             want.topology_config = tx_strdup(cn->topology);
             SET(&want, node_id, nodeids_take(ctld));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
-        } else if (noderecord_changes(n->rec, &want) || n->rec->gres_shown) {
+        } else if (changes_node(n->rec, &want)) {
             Pst__NodeRecord *set =
                 tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, n->rec->node_id);
 
             (void)pb_merge(&set->base, &want.base);
             if (n->rec->gres_shown)
                 tx_clear(tx, NODE_F_GRES_SHOWN);
+            if (n->rec->has_suspend_time_s && !want.has_suspend_time_s)
+                tx_clear(tx, NODE_F_SUSPEND_TIME_S);
+            if (n->rec->has_suspend_never && !want.has_suspend_never)
+                tx_clear(tx, NODE_F_SUSPEND_NEVER);
         }
         if (n)
             follow_topology(tx, n->rec, cn->topology);
@@ -126,6 +149,18 @@ static void fill_part_limits(Pst__PartitionRecord *r, const struct conf_part *p)
         SET(r, over_time_limit_min, p->over_time_limit_min);
 }
 
+static void fill_part_power(Pst__PartitionRecord *r, const struct conf_part *p)
+{
+    if (p->has_suspend_time && p->suspend_time_s == CONF_UNLIMITED)
+        SET(r, suspend_never, true);
+    else if (p->has_suspend_time)
+        SET(r, suspend_time_s, p->suspend_time_s);
+    if (p->has_suspend_timeout)
+        SET(r, suspend_timeout_s, p->suspend_timeout_s);
+    if (p->has_resume_timeout)
+        SET(r, resume_timeout_s, p->resume_timeout_s);
+}
+
 static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const struct ctld *ctld)
 {
     const struct conf *conf = ctld->conf;
@@ -143,6 +178,7 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     SET(r, lln, p->lln);
     SET(r, disable_root_jobs, p->disable_root_jobs);
     SET(r, power_down_on_idle, p->power_down_on_idle);
+    fill_part_power(r, p);
     fill_part_limits(r, p);
     r->allow_groups = tx_strdup(p->allow_groups);
     r->allow_accounts = tx_strdup(p->allow_accounts);

@@ -82,9 +82,24 @@ static void forget_all(struct tuning *t)
     *t = (struct tuning){ 0 };
 }
 
+/* Of the lists that an operator may have changed; NULL: not one of them. */
+static const char *excepted_list(const Pst__ClusterRecord *r, const char *key)
+{
+    if (strcmp(key, "SuspendExcNodes") == 0)
+        return r->suspend_exc_nodes;
+    if (strcmp(key, "SuspendExcParts") == 0)
+        return r->suspend_exc_parts;
+    return strcmp(key, "SuspendExcStates") == 0 ? r->suspend_exc_states : NULL;
+}
+
 const char *tuning_value(const struct ctld *ctld, const char *key, const char *value)
 {
     const struct tuning *t = ctld->tuning;
+    const Pst__ClusterRecord *r = ctld->cluster->rec;
+    const char *list = r->has_suspend_exc_own && r->suspend_exc_own ? excepted_list(r, key) : NULL;
+
+    if (list)
+        return *list ? list : NULL;
 
     if (t->level_set && strcmp(key, "SlurmctldDebug") == 0)
         return log_level_name(log_get_level());

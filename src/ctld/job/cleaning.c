@@ -7,6 +7,7 @@
 #include "base/bitmap.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
@@ -91,8 +92,8 @@ bool cleaning_passed(struct ctld *ctld, const struct job *j, uint32_t node_id)
     return pos >= 0;
 }
 
-/* Await all nodes but those that are down: nothing would tell.  One that was set down by hand is
- * told, not awaited. */
+/* Await all nodes but those that are down or without power: nothing would tell.  One that was set
+ * down by hand is told, not awaited. */
 static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -106,7 +107,8 @@ static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
     for (size_t i = 0; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
 
-        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN && !job_is_external(j->rec))
+        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN && !job_is_external(j->rec) &&
+            !(n->rec->state_flags & NODE_POWER_BITS))
             bitmap_set(c->nodes, (uint32_t)i);
     }
     return c;

@@ -10,6 +10,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/wordlist.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
@@ -132,6 +133,8 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
 
     if (!n || !het_runs_script(j->rec) || job_waits_for_prolog(j->rec))
         return; /* hooks.c comes back */
+    if (bootwait_holds_batch(ctld, j))
+        return; /* bootsteps.c comes back, or the node of the script when it registers */
     if (prologs_hold_batch(ctld, j)) {
         prepare_others(ctld, j, lsn, 0); /* prologs.c comes back */
         return;

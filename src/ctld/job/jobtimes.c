@@ -9,6 +9,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
@@ -56,7 +57,8 @@ static void check_limits(struct ctld *ctld, int64_t now)
         const Pst__JobRecord *r = j->rec;
 
         next = j->next_active;
-        if (preempt_tick(ctld, j, now) || !job_is_running(r) || !r->has_end_us)
+        if (preempt_tick(ctld, j, now) || !job_is_running(r) || !r->has_end_us ||
+            job_waits_for_boot(r))
             continue;
         if (r->has_mail_type && r->mail_type)
             mail_time(ctld, j, now);

@@ -63,7 +63,19 @@ static void go_on_without(struct ctld *ctld, struct job *j, const struct node *n
         prologs_passed(ctld, j, n->rec->node_id);
 }
 
-static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n, bool for_good)
+enum loss { LOSS_FAILED, LOSS_FOR_GOOD, LOSS_BOOT };
+
+/* requeue_on_resume_failure: jobs that were never launched are queued again whatever they say. */
+static bool queued_again(const struct ctld *ctld, const Pst__JobRecord *r, enum loss loss)
+{
+    if (loss == LOSS_FOR_GOOD || !r->has_batch || !r->batch)
+        return false;
+    return (r->has_requeue && r->requeue) ||
+           (loss == LOSS_BOOT && conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS,
+                                             "requeue_on_resume_failure", NULL, NULL));
+}
+
+static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n, enum loss loss)
 {
     const Pst__JobRecord *r = j->rec;
     struct job_end end = { .state = JOB_STATE(NODE_FAIL),
@@ -80,12 +92,12 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
                r->alloc->node_ids[0] != n->rec->node_id) {
         go_on_without(ctld, j, n);
     } else {
-        end.requeue = !for_good && r->has_batch && r->batch && r->has_requeue && r->requeue;
+        end.requeue = queued_again(ctld, r, loss);
         lose_job(ctld, j, n->rec->node_id, &end);
     }
 }
 
-static void end_jobs(struct ctld *ctld, struct node *n, bool for_good)
+static void end_jobs(struct ctld *ctld, struct node *n, enum loss loss)
 {
     _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
     size_t count = 0;
@@ -99,14 +111,19 @@ static void end_jobs(struct ctld *ctld, struct node *n, bool for_good)
         struct job *j = cluster_job(ctld->cluster, ids[i]);
 
         if (j && runs_on(j, n->rec->node_id) && job_holds_resources(j->rec))
-            lose_node_of(ctld, j, n, for_good);
+            lose_node_of(ctld, j, n, loss);
     }
 }
 
 void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why)
 {
     log_error("node %s: lost: %s", n->rec->name, why);
-    end_jobs(ctld, n, false);
+    end_jobs(ctld, n, LOSS_FAILED);
+}
+
+void nodeloss_boot_failed(struct ctld *ctld, struct node *n)
+{
+    end_jobs(ctld, n, LOSS_BOOT);
 }
 
 /* ---- what leaves the configuration -----------------------------------------------------------
@@ -157,7 +174,7 @@ static void end_without_partition(struct ctld *ctld)
 static void end_removed(struct ctld *ctld, struct node *n)
 {
     log_error("node %s: not in the configuration any more", n->rec->name);
-    end_jobs(ctld, n, true);
+    end_jobs(ctld, n, LOSS_FOR_GOOD);
 }
 
 static void follow_configuration(struct ctld *ctld)

@@ -7,6 +7,7 @@
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "base/must.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/core/service.h"
 
@@ -101,7 +102,7 @@ static bool any_awaits(const struct ctld *ctld, const struct job *j)
 
 bool prologs_hold_grant(const struct ctld *ctld, const struct job *j)
 {
-    return any_awaits(ctld, j) && !has_flag(ctld, "NoHold");
+    return bootwait_holds_grant(ctld, j) || (any_awaits(ctld, j) && !has_flag(ctld, "NoHold"));
 }
 
 bool prologs_defer_batch(const struct ctld *ctld)

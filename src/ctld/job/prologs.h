@@ -27,7 +27,8 @@ static inline bool job_awaits_node_prologs(const Pst__JobRecord *r)
     return r->has_node_prologs && r->node_prologs;
 }
 
-/* Must the client that asked for the allocation wait?  Not with NoHold. */
+/* Must the client that asked for the allocation wait, for nodes that boot or for prologs?  For
+ * prologs not with NoHold. */
 bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
 /* Must the script wait for more than its own node (DeferBatch)?  Of a heterogeneous job all
  * components count, here and there. */

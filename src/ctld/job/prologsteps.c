@@ -1,6 +1,7 @@
 /* prologsteps.c - what happens when prologs of nodes are done; see prologs.h */
 #include "base/log.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
@@ -14,7 +15,8 @@ static void end_configuring(struct ctld *ctld, struct job *j)
     uint64_t lsn;
 
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), state_flags,
-        j->rec->state_flags & ~(JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));
+        j->rec->state_flags &
+            ~(job_waits_for_boot(j->rec) ? 0 : JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));
     tx_clear(tx, JOB_F_NODE_PROLOGS);
     lsn = core_commit(ctld, tx);
     if (!lsn) {

@@ -3,6 +3,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/core/wait.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/launchfail.h"
 #include "ctld/job/lifecycle.h"
@@ -34,7 +35,7 @@ static void launch_after_prolog(struct ctld *ctld, struct job *j, bool well)
     }
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
-    if (!job_awaits_node_prologs(j->rec))
+    if (!job_awaits_node_prologs(j->rec) && !job_waits_for_boot(j->rec))
         SET(set, state_flags,
             j->rec->state_flags & ~(JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));
     tx_clear(tx, JOB_F_PROLOG_PENDING);

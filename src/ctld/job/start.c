@@ -8,6 +8,7 @@
 #include "base/must.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/policy/imex.h"
 #include "ctld/job/jobfacts.h"
@@ -51,12 +52,25 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
     for (size_t i = 0; i < d->alloc.nnodes; i++) {
         const struct node *n = cluster_node(ctld->cluster, d->alloc.nodes[i].node_id);
 
-        if (!n || !(node_is_linked(ctld, n) || noderecord_is_external(n->rec)) ||
-            (noderecord_is_external(n->rec) && !job_is_external(j->rec)) ||
-            n->rec->state != PST__NODE_STATE__NODE_IDLE || !feed_node_usable(n->rec))
+        if (!n || (noderecord_is_external(n->rec) && !job_is_external(j->rec)) ||
+            !feed_node_serves(n->rec, node_is_linked(ctld, n)))
             return false;
     }
     return d->alloc.nnodes > 0 && imex_has_room(ctld, j->rec) && keeps_reservations(ctld, j, d);
+}
+
+/* Its nodes that are to boot again are told. */
+static void tell_reboots(struct ctld *ctld, const struct job *j, uint64_t lsn)
+{
+    const Pst__Empty empty = PST__EMPTY__INIT;
+
+    for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+
+        if (n && n->rec->state_flags & NODE_BIT(POWERING_UP) && n->rec->has_reboot_us)
+            /* lost: given up after ResumeTimeout */
+            (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &empty.base);
+    }
 }
 
 static void after_start(struct ctld *ctld, const struct started *st, uint32_t priority,
@@ -77,6 +91,10 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
     }
     if (feed_throttled(ctld->cluster, j->rec)) /* the others wait from now on */
         lifecycle_array_turn(ctld, j);
+    if (job_waits_for_boot(j->rec)) {
+        feed_end_time(ctld, j); /* the scheduler knows of its time limit alone */
+        tell_reboots(ctld, j, lsn);
+    }
     if (job_waits_for_prolog(j->rec))
         hooks_prolog(ctld, j, lsn);
     else if (het_runs_script(j->rec))

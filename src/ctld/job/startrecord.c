@@ -11,6 +11,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/job/allocrecord.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/policy/imex.h"
 #include "ctld/job/jobfacts.h"
@@ -93,10 +94,16 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     uint32_t shortened_min = d->time_limit_min;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);
+    bool boot = bootwait_needed(c, alloc, bootwait_reboots(ctld, old));
+    int64_t begin = now + (boot ? bootwait_patience_s(ctld, alloc) * USEC_PER_SEC : 0);
 
     SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags,
-        prolog || nodes ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING)) : 0);
+        (prolog || nodes || boot ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING))
+                                 : 0) |
+            (boot ? JOB_FLAG(POWER_UP_NODE) : 0));
+    if (boot)
+        SET(set, power_pending, true);
     if (prolog)
         SET(set, prolog_pending, true);
     if (nodes)
@@ -104,9 +111,9 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     SET(set, start_us, now);
     if (shortened_min) { /* --time-min let it start earlier */
         SET(set, time_limit_min, shortened_min);
-        SET(set, end_us, now + (int64_t)shortened_min * 60 * USEC_PER_SEC);
+        SET(set, end_us, begin + (int64_t)shortened_min * 60 * USEC_PER_SEC);
     } else if (!(old->has_time_unlimited && old->time_unlimited) && old->has_time_limit_min) {
-        SET(set, end_us, now + (int64_t)old->time_limit_min * 60 * USEC_PER_SEC);
+        SET(set, end_us, begin + (int64_t)old->time_limit_min * 60 * USEC_PER_SEC);
     }
     if (!old->has_eligible_us)
         SET(set, eligible_us, now);
@@ -281,6 +288,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
         feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
+    bootwait_ask(ctld, tx, alloc, bootwait_reboots(ctld, j->rec));
     if (het_runs_script(j->rec))
         put_batch_step(ctld, tx, j->rec, st.id, db_id, alloc, now);
     if (launch_contains(ctld) && !job_is_external(j->rec))

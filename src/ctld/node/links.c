@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "ctld/node/bootsteps.h"
 #include "ctld/node/dynreg.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/nodetopology.h"
@@ -21,6 +22,7 @@
 #include "ctld/core/effects.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/expedite.h"
 #include "ctld/job/nodeloss.h"
@@ -29,6 +31,7 @@
 #include "ctld/job/launchfail.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
+#include "ctld/node/powernode.h"
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/view.h"
@@ -106,7 +109,8 @@ static bool may_return(const struct ctld *ctld, const Pst__NodeRecord *r)
 {
     uint64_t rts = conf_num(ctld->conf, CONF_RETURN_TO_SERVICE);
 
-    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0));
+    return rts == 2 || (rts == 1 && (!r->reason || strcmp(r->reason, "Not responding") == 0 ||
+                                     strcmp(r->reason, "ResumeTimeout reached") == 0));
 }
 
 /* Did the node reboot although no operator had asked for that?  Then an operator should look at it;
@@ -129,11 +133,14 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     char buf[160];
     const char *low =
         reg->gres_problem ? reg->gres_problem : nodespec_too_small(reg, old, buf, sizeof(buf));
+    bool powered = power_reg_judge(old, reg) == POWER_REG_UP;
     bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);
     if (!reg->n_gres_topo && old->n_gres_topo)
         tx_clear(tx, NODE_F_GRES_TOPO);
+    if (powered)
+        flags = power_reg_fill(ctld, tx, old, reg, addr, set);
     SET(set, registered_us, core_now());
     if (!old->reg_addr || strcmp(old->reg_addr, addr) != 0)
         (void)pb_set_str(&set->reg_addr, addr);
@@ -147,7 +154,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         forget = reboot_done(ctld, old, set, &flags);
         rebooted = true;
         log_info("node %s: is back from its reboot", old->name);
-    } else if (came_back_alone(ctld, old, reg)) {
+    } else if (!powered && came_back_alone(ctld, old, reg)) {
         SET(set, state, PST__NODE_STATE__NODE_DOWN);
         (void)pb_set_str(&set->reason, "Node unexpectedly rebooted");
         SET(set, reason_us, core_now());
@@ -465,6 +472,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
     struct node *n = registering_node(ctld, cmd, reg);
     Pst__NodeTopology place = PST__NODE_TOPOLOGY__INIT;
+    enum power_reg power;
     bool rebooted;
     uint64_t lsn;
 
@@ -476,8 +484,13 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "this connection is another node's");
         return;
     }
-    rebooted =
-        n->rec->boot_id && reg->node->boot_id && strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
+    power = power_reg_judge(n->rec, reg->node);
+    if (power == POWER_REG_REFUSED) {
+        core_error(ctld, cmd, ESLURM_INVALID_NODE_STATE, "the node is powered down");
+        return;
+    }
+    rebooted = power == POWER_REG_PLAIN && n->rec->boot_id && reg->node->boot_id &&
+               strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
     node_link_set(ctld, n, cmd->conn);
     if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)
         node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */
@@ -488,6 +501,10 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         core_disk_full(ctld, cmd);
         return;
     }
+    if (power == POWER_REG_UP && n->rec->state_flags & FLAG(INVALID_REG))
+        nodeloss_boot_failed(ctld, n); /* not what was configured: its jobs go elsewhere */
+    else if (!node_is_awaited(n->rec))
+        bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
     nodetopology_fill(ctld, n->rec->node_id, &place);

@@ -4,6 +4,7 @@
 #include "base/timefmt.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/node/nodelink.h"
@@ -61,10 +62,11 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             resume_node(ctld, n);
         if (n && node_is_linked(ctld, n))
             node_link_redial(ctld, n);
-        if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent)
+        if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent &&
+            !(n->rec->state_flags & NODE_POWER_BITS))
             heard_again(ctld, n);
         if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) ||
-            n->rec->state != PST__NODE_STATE__NODE_IDLE)
+            n->rec->state != PST__NODE_STATE__NODE_IDLE || n->rec->state_flags & NODE_POWER_BITS)
             continue;
         away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);
         if (away < soft)

@@ -12,9 +12,12 @@
 #include "ctld/core/membership.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/node/nodelink.h"
+#include "ctld/node/powernode.h"
+#include "ctld/node/powersave.h"
 #include "ctld/node/reboot.h"
 #include "ctld/topology/topology.h"
 #include "fields.h"
@@ -24,10 +27,21 @@
 
 #define OUT_OF_SERVICE (FLAG(DRAIN) | FLAG(FAIL))
 
+/* That of a node which is not DOWN any more. */
+static Pst__NodeState up_state(const struct ctld *ctld, const struct node *n)
+{
+    return node_is_linked(ctld, n) || noderecord_is_external(n->rec) ||
+                   n->rec->state_flags & NODE_POWER_BITS
+               ? PST__NODE_STATE__NODE_IDLE
+               : PST__NODE_STATE__NODE_UNKNOWN;
+}
+
 /* State and flags after an operator's action.  Gives 0 or an ESLURM code. */
 static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeAction action,
                        Pst__NodeState *state, uint32_t *flags)
 {
+    if (power_is_action(action))
+        return power_act(ctld, action, n, state, flags);
     switch (action) {
     case PST__NODE_ACTION__NODE_ACT_NONE:
         return 0;
@@ -56,9 +70,7 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
         if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
-            *state = node_is_linked(ctld, n) || noderecord_is_external(n->rec)
-                         ? PST__NODE_STATE__NODE_IDLE
-                         : PST__NODE_STATE__NODE_UNKNOWN;
+            *state = up_state(ctld, n);
         return 0;
     case PST__NODE_ACTION__NODE_ACT_FUTURE:
         if (n->jobs)
@@ -275,6 +287,7 @@ static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, stru
         return code;
     SET(set, state, state);
     SET(set, state_flags, flags);
+    power_act_fill(tx, req->action, n, set);
     set_reason(tx, n, set, conn_peer(cmd->conn)->uid);
     set_resume(tx, req, n, set);
     if (returns_to_service(req->action) && n->rec->has_reboot_us) {
@@ -313,14 +326,6 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
     }
 }
 
-/* No node has programs that switch it on and off. */
-static bool is_power(Pst__NodeAction a)
-{
-    return a == PST__NODE_ACTION__NODE_ACT_POWER_UP || a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN ||
-           a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_ASAP ||
-           a == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_FORCE;
-}
-
 /* NodeAddr= has one address for each node, and gives none of them to two. */
 static bool addresses_fit(const Pst__NodeUpdateRequest *req, const struct hostlist *hl,
                           struct hostlist **ret_addrs)
@@ -353,7 +358,7 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
     size_t done = 0;
 
-    if (req->has_action && is_power(req->action)) {
+    if (req->has_action && power_is_action(req->action) && !power_is_on(ctld)) {
         core_error(ctld, cmd, ESLURM_INVALID_POWER_ACTION, NULL);
         return;
     }
@@ -397,6 +402,8 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         (void)membership_follow(ctld); /* disk full: the next change does it, or the next start */
     if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_DOWN)
         nodes_went_down(ctld, hl, "set down by an operator");
+    if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_POWER_DOWN_FORCE)
+        nodes_went_down(ctld, hl, "powered down by an operator");
     if (refused)
         core_error(ctld, cmd, refused, NULL);
     else

@@ -31,6 +31,12 @@
 #define QUEUE_MAX 100000u
 #define NOT_RUN (127 << 8) /* as a shell says that there is no such program */
 
+struct leftover { /* the file of a program that has ended */
+    struct leftover *next;
+    char *path;
+    int64_t until_mono_us;
+};
+
 struct programs {
     struct ctld *ctld;
     pthread_t thread;
@@ -42,6 +48,7 @@ struct programs {
     int wake_fd;
     struct program *running[RUNNING_MAX]; /* the thread's own */
     size_t nrunning;
+    struct leftover *leftovers; /* likewise */
 };
 
 /* ---- building -------------------------------------------------------------------------------- */
@@ -118,6 +125,32 @@ void program_input(struct program *p, const char *text)
     p->failed = p->failed || !p->input;
 }
 
+void program_file(struct program *p, const char *env, const char *path, const char *text)
+{
+    free(p->file_path);
+    free(p->file_text);
+    p->file_path = strdup(path);
+    p->file_text = strdup(text);
+    p->failed = p->failed || !p->file_path || !p->file_text;
+    program_env(p, env, path);
+}
+
+const char *program_arg_nth(const struct program *p, size_t i)
+{
+    return i + 1 < p->nargs ? p->args[i + 1] : NULL; /* the first is its own name */
+}
+
+const char *program_status_text(const struct program *p, char *buf, size_t size)
+{
+    if (p->status == NOT_RUN)
+        (void)snprintf(buf, size, "it could not be run"); /* as a shell says it */
+    else if (WIFSIGNALED(p->status))
+        (void)snprintf(buf, size, "signal %d", WTERMSIG(p->status));
+    else
+        (void)snprintf(buf, size, "exit code %d", WEXITSTATUS(p->status));
+    return buf;
+}
+
 static void list_free(char **list, size_t n)
 {
     for (size_t i = 0; i < n; i++)
@@ -131,6 +164,8 @@ void program_free(struct program *p)
     list_free(p->args, p->nargs);
     list_free(p->env, p->nenv);
     free(p->input);
+    free(p->file_path);
+    free(p->file_text);
     if (p->pidfd >= 0)
         (void)close(p->pidfd);
     free(p);
@@ -154,6 +189,51 @@ static void expand_paths(struct program *p)
     list_free(p->paths, p->npaths);
     p->paths = paths;
     p->npaths = p->left = n;
+}
+
+/* The file that the program is told of. */
+static bool write_file(struct program *p)
+{
+    _cleanup_close_ int fd = -1;
+    size_t len = strlen(p->file_text);
+
+    (void)unlink(p->file_path); /* of a controller that was killed */
+    fd = open(p->file_path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    if (fd >= 0 && write(fd, p->file_text, len) == (ssize_t)len) {
+        p->file_until_mono_us = now_mono_us() + PROGRAM_FILE_S * USEC_PER_SEC;
+        return true;
+    }
+    log_error("%s: %s cannot be written: %s", p->what, p->file_path, strerror(errno));
+    return false;
+}
+
+static void keep_file(struct programs *ps, struct program *p)
+{
+    struct leftover *l = p->file_path ? malloc(sizeof(*l)) : NULL;
+
+    if (!l) {
+        if (p->file_path)
+            (void)unlink(p->file_path); /* no memory: a little early */
+        return;
+    }
+    *l = (struct leftover){ ps->leftovers, TAKE_PTR(p->file_path), p->file_until_mono_us };
+    ps->leftovers = l;
+}
+
+static void drop_files(struct programs *ps, int64_t now)
+{
+    for (struct leftover **at = &ps->leftovers; *at;) {
+        struct leftover *l = *at;
+
+        if (l->until_mono_us > now) {
+            at = &l->next;
+            continue;
+        }
+        (void)unlink(l->path); /* gone already: good */
+        *at = l->next;
+        free(l->path);
+        free(l);
+    }
 }
 
 /* A file in memory with the program's input, at its beginning; -1: there is none. */
@@ -202,6 +282,7 @@ static void finish_program(struct program *p, int status)
 {
     struct cmd *cmd;
 
+    keep_file(p->programs, p);
     p->status = status;
     if (!p->done) {
         program_free(p);
@@ -237,7 +318,10 @@ static bool run_next(struct program *p)
 
 static void begin_program(struct programs *ps, struct program *p)
 {
+    p->programs = ps;
     expand_paths(p);
+    if (p->file_path && !write_file(p))
+        p->failed = true;
     p->deadline_mono_us = p->limit_us ? now_mono_us() + p->limit_us : 0;
     if (run_next(p))
         ps->running[ps->nrunning++] = p;
@@ -302,6 +386,8 @@ static int wait_ms(const struct programs *ps, int64_t now)
     for (size_t i = 0; i < ps->nrunning; i++)
         if (ps->running[i]->deadline_mono_us)
             first = MIN(first, ps->running[i]->deadline_mono_us);
+    for (const struct leftover *l = ps->leftovers; l; l = l->next)
+        first = MIN(first, l->until_mono_us);
     return first == INT64_MAX ? -1 : (int)MIN(MAX(first - now, 0) / 1000 + 1, 3600 * 1000);
 }
 
@@ -316,6 +402,7 @@ static void *thread_main(void *arg)
         uint64_t count;
 
         look_after(ps, now_mono_us());
+        drop_files(ps, now_mono_us());
         while ((p = take_program(ps, &end)))
             begin_program(ps, p);
         if (end)
@@ -423,6 +510,7 @@ struct programs *programs_free(struct programs *ps)
     }
     for (size_t i = 0; i < ps->nrunning; i++)
         program_free(ps->running[i]);
+    drop_files(ps, INT64_MAX);
     (void)close(ps->wake_fd);
     pthread_mutex_destroy(&ps->lock);
     free(ps);

@@ -28,11 +28,12 @@ struct program {
     /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
     int status;
     /* private to programs.c */
-    char **paths, **args, **env, *input;
+    char **paths, **args, **env, *input, *file_path, *file_text;
     size_t npaths, nargs, nenv, left;
-    bool failed; /* out of memory while it was built */
+    bool failed;               /* out of memory while it was built */
+    struct programs *programs; /* that run it */
     int pid, pidfd;
-    int64_t deadline_mono_us;
+    int64_t deadline_mono_us, file_until_mono_us;
 };
 
 /* Out of memory is remembered in the program, which then fails when it is due. */
@@ -47,6 +48,14 @@ void program_env(struct program *p, const char *name, const char *value);
 void program_env_line(struct program *p, const char *name, const char *value);
 /* its standard input; else that is empty */
 void program_input(struct program *p, const char *text);
+/* A file with this text: made as `path` when the program starts, named by the variable `env`, and
+ * gone when the program has ended, PROGRAM_FILE_S after its start at the earliest. */
+#define PROGRAM_FILE_S 10
+void program_file(struct program *p, const char *env, const char *path, const char *text);
+/* The i-th argument, NULL: there are not so many. */
+const char *program_arg_nth(const struct program *p, size_t i);
+/* For a `done`: what went wrong, "exit code 2"; gives back buf. */
+const char *program_status_text(const struct program *p, char *buf, size_t size);
 
 int programs_new(struct ctld *ctld, struct programs **ret);
 void program_free(struct program *p); /* one that is not queued after all */

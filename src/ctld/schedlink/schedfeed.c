@@ -510,8 +510,9 @@ static void follow_conf(struct ctld *ctld)
 
 static void follow_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 {
-    (void)kind;
     feed_job(ctld, j);
+    if (kind == PST__EVENT_KIND__EV_JOB_BOOTED) /* its time counts from now */
+        feed_end_time(ctld, j);
 }
 
 static void follow_job_gone(struct ctld *ctld, struct job *j)

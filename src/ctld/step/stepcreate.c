@@ -11,6 +11,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/job/allocrecord.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/step/async.h"
@@ -106,7 +107,8 @@ static int layout_part(struct ctld *ctld, struct step_part *p)
         return ESLURM_INVALID_JOB_ID;
     if (job_is_external(p->job->rec))
         return ESLURM_NOT_SUPPORTED;
-    if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec))
+    if (!job_is_running(p->job->rec) || job_waits_for_prolog(p->job->rec) ||
+        job_waits_for_boot(p->job->rec))
         return job_is_ended(p->job->rec) ? ESLURM_ALREADY_DONE : ESLURM_JOB_PENDING;
     r = lay_out_part(ctld, p);
     if (r == 0 && p->spec->has_resv_ports) {

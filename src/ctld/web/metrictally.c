@@ -44,6 +44,7 @@ static void count_flags(const Pst__JobRecord *job, struct job_tally *t)
     } of[] = { { JOB_FLAG(COMPLETING), JOB_COUNT_COMPLETING },
                { JOB_FLAG(CONFIGURING), JOB_COUNT_CONFIGURING },
                { JOB_FLAG(EXPEDITING), JOB_COUNT_EXPEDITING },
+               { JOB_FLAG(POWER_UP_NODE), JOB_COUNT_POWERUP_NODE },
                { JOB_FLAG(REQUEUED), JOB_COUNT_REQUEUED },
                { JOB_FLAG(RESIZING), JOB_COUNT_RESIZING },
                { JOB_FLAG(SIGNALING), JOB_COUNT_SIGNALING } };
@@ -171,6 +172,8 @@ static void count_node_flags(struct node_tally *t, uint32_t flags, bool busy)
                { NODE_FLAG(MAINTENANCE), NODE_COUNT_MAINT },
                { NODE_FLAG(NOT_RESPONDING), NODE_COUNT_NORESP },
                { NODE_FLAG(PLANNED), NODE_COUNT_PLANNED },
+               { NODE_FLAG(POWER_DOWN), NODE_COUNT_POWER_DOWN },
+               { NODE_FLAG(POWER_UP), NODE_COUNT_POWER_UP },
                { NODE_FLAG(POWERED_DOWN), NODE_COUNT_POWERED_DOWN },
                { NODE_FLAG(POWERING_DOWN), NODE_COUNT_POWERING_DOWN },
                { NODE_FLAG(POWERING_UP), NODE_COUNT_POWERING_UP },

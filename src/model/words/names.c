@@ -47,6 +47,7 @@ static const struct state_row job_flags[] = {
     [PST__JOB_FLAG__JOB_FLAG_LAUNCH_FAILED] = { "LAUNCH_FAILED", NULL },
     [PST__JOB_FLAG__JOB_FLAG_RESV_DEL_HOLD] = { "RESV_DEL_HOLD", "RD" },
     [PST__JOB_FLAG__JOB_FLAG_EXPEDITING] = { "EXPEDITING", "PD" },
+    [PST__JOB_FLAG__JOB_FLAG_POWER_UP_NODE] = { "POWER_UP_NODE", NULL },
 };
 _Static_assert(ARRAY_SIZE(job_flags) == NAMES_JOB_FLAGS, "every job flag needs a row");
 
@@ -389,6 +390,8 @@ const char *names_event(unsigned kind)
         [PST__EVENT_KIND__EV_JOB_TURN_OVER] = "job-turn-over",
         [PST__EVENT_KIND__EV_SUBMIT_KEY] = "submit-key",
         [PST__EVENT_KIND__EV_SUBMIT_KEY_GONE] = "submit-key-gone",
+        [PST__EVENT_KIND__EV_NODE_POWER] = "node-power",
+        [PST__EVENT_KIND__EV_JOB_BOOTED] = "job-booted",
         [PST__EVENT_KIND__EV_JOB_SIGNAL] = "job-signal",
         [PST__EVENT_KIND__EV_STEP_START] = "step-start",
         [PST__EVENT_KIND__EV_STEP_END] = "step-end",
@@ -421,13 +424,15 @@ static const struct {
     { PST__NODE_FLAG__NODE_FLAG_INVALID_REG, "INVALID_REG" },
     { PST__NODE_FLAG__NODE_FLAG_FAIL, "FAIL" },
     { PST__NODE_FLAG__NODE_FLAG_MAINTENANCE, "MAINTENANCE" },
+    { PST__NODE_FLAG__NODE_FLAG_POWER_DOWN, "POWER_DOWN" },
+    { PST__NODE_FLAG__NODE_FLAG_POWER_UP, "POWER_UP" },
     { PST__NODE_FLAG__NODE_FLAG_POWERING_DOWN, "POWERING_DOWN" },
-    { PST__NODE_FLAG__NODE_FLAG_POWERING_UP, "POWERING_UP" },
     { PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN, "POWERED_DOWN" },
     { PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED, "REBOOT_ISSUED" },
     { PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED, "REBOOT_REQUESTED" },
     { PST__NODE_FLAG__NODE_FLAG_RESERVED, "RESERVED" },
     { PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING, "NOT_RESPONDING" },
+    { PST__NODE_FLAG__NODE_FLAG_POWERING_UP, "POWERING_UP" },
     { PST__NODE_FLAG__NODE_FLAG_PLANNED, "PLANNED" },
 };
 _Static_assert(ARRAY_SIZE(node_flags) == NAMES_NODE_FLAGS, "every node flag needs a row");
@@ -558,9 +563,9 @@ static char node_suffix(const struct names_node *n, enum node_word word)
         uint32_t flag;
         char c;
     } suffixes[] = {
-        { NF(MAINTENANCE), '$' },    { NF(REBOOT_ISSUED), '^' }, { NF(REBOOT_REQUESTED), '@' },
-        { NF(POWERING_UP), '#' },    { NF(POWERING_DOWN), '%' }, { NF(POWERED_DOWN), '~' },
-        { NF(NOT_RESPONDING), '*' },
+        { NF(MAINTENANCE), '$' }, { NF(REBOOT_ISSUED), '^' },  { NF(REBOOT_REQUESTED), '@' },
+        { NF(POWERING_UP), '#' }, { NF(POWERING_DOWN), '%' },  { NF(POWERED_DOWN), '~' },
+        { NF(POWER_DOWN), '!' },  { NF(NOT_RESPONDING), '*' },
     };
 
     switch (word) {
@@ -674,9 +679,9 @@ static const struct {
     { "comp", FILTER_FLAG, NF(COMPLETING) },
     { "powering_down", FILTER_FLAG, NF(POWERING_DOWN) },
     { "powered_down", FILTER_FLAG, NF(POWERED_DOWN) },
-    { "power_down", FILTER_NEVER, 0 },
+    { "power_down", FILTER_FLAG, NF(POWER_DOWN) },
     { "powering_up", FILTER_FLAG, NF(POWERING_UP) },
-    { "power_up", FILTER_NEVER, 0 },
+    { "power_up", FILTER_FLAG, NF(POWER_UP) },
     { "inval", FILTER_FLAG, NF(INVALID_REG) },
     { "invalid", FILTER_FLAG, NF(INVALID_REG) },
     { "fail", FILTER_FLAG, NF(FAIL) },

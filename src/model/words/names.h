@@ -16,7 +16,7 @@
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 #define NAMES_JOB_STATES 12u /* base states 0 .. 11 */
-#define NAMES_JOB_FLAGS 11u  /* flag bits 0 .. 10 */
+#define NAMES_JOB_FLAGS 12u  /* flag bits 0 .. 11 */
 
 const char *names_job_state(unsigned state);      /* "PENDING"; "UNKNOWN" for other numbers */
 const char *names_job_state_code(unsigned state); /* "PD"; "?" */
@@ -59,7 +59,7 @@ const char *names_event(unsigned kind);
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-#define NAMES_NODE_FLAGS 17u
+#define NAMES_NODE_FLAGS 19u
 #define NAMES_NODE_TEXT 256u /* enough for every form below */
 
 /* All that the words depend on. */

@@ -400,7 +400,7 @@ static void test_node_usable(void **state)
                                     PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED,
                                     PST__NODE_FLAG__NODE_FLAG_REBOOT_ISSUED,
                                     PST__NODE_FLAG__NODE_FLAG_INVALID_REG,
-                                    PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN };
+                                    PST__NODE_FLAG__NODE_FLAG_POWERING_DOWN };
     Pst__NodeRecord r = PST__NODE_RECORD__INIT;
 
     (void)state;
@@ -412,6 +412,15 @@ static void test_node_usable(void **state)
     SET(&r, state_flags,
         1u << PST__NODE_FLAG__NODE_FLAG_CLOUD | 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED);
     assert_true(feed_node_usable(&r));
+    SET(&r, state, PST__NODE_STATE__NODE_IDLE);
+    assert_false(feed_node_serves(&r, false));
+    assert_true(feed_node_serves(&r, true));
+    SET(&r, state_flags, 1u << PST__NODE_FLAG__NODE_FLAG_POWERED_DOWN);
+    assert_true(feed_node_serves(&r, false)); /* powered up for the job */
+    SET(&r, state_flags,
+        1u << PST__NODE_FLAG__NODE_FLAG_POWERING_UP |
+            1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING);
+    assert_true(feed_node_serves(&r, false));
 }
 
 /* ---- limits in the environment --------------------------------------------------------------- */
