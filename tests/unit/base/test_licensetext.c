@@ -65,5 +65,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_items), cmocka_unit_test(test_sums) };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

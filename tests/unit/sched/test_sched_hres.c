@@ -833,5 +833,6 @@ int main(int argc, char **argv)
 
     if (argc > 1)
         cases = (uint32_t)strtoul(argv[1], NULL, 10);
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

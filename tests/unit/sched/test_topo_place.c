@@ -622,5 +622,6 @@ int main(void)
         cmocka_unit_test(test_switches_wait),  cmocka_unit_test(test_explains_blocks),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
