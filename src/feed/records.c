@@ -648,7 +648,7 @@ struct feed *feed_of_topologies(struct topologies *t)
     return f;
 }
 
-static int apply_topologies(struct sched *s, const struct topologies *t)
+int feed_apply_topologies(struct sched *s, const struct topologies *t)
 {
     size_t n = topologies_count(t);
     const struct topo_spec **specs = must(calloc(n + 1, sizeof(struct topo_spec *)));
@@ -737,7 +737,7 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_SHARES:
         return feed_apply_shares(s, f->shares);
     case FEED_TOPOLOGIES:
-        return apply_topologies(s, f->topologies);
+        return feed_apply_topologies(s, f->topologies);
     case FEED_ASK:
     case FEED_EXPLAIN:
     case FEED_WHEN:

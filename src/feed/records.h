@@ -153,6 +153,8 @@ struct feed *feed_of_qos(const struct assoc_mgr *am, const Pst__QosRecord *q);
 
 /* TOPOLOGIES. */
 struct feed *feed_of_topologies(struct topologies *t);
+/* What it does when it is applied.  Errors: those of sched_topologies_put(). */
+int feed_apply_topologies(struct sched *s, const struct topologies *t);
 
 /* Hand a change over.  -EINVAL it makes no sense, -ENOMEM, -ENOTSUP a kind that is no change of the
  * model (questions, FEED_STOP). */

@@ -11,7 +11,9 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/service.h"
 #include "ctld/schedlink/idlemodel.h"
+#include "ctld/topology/topology.h"
 #include "sched/base/constraint.h"
+#include "sched/topo/topo.h"
 
 struct node_class {
     const Pst__NodeRecord *like; /* borrowed from one of its nodes; valid until invalidated */
@@ -43,6 +45,11 @@ void feasible_invalidate(struct feasible *f)
         bitmap_free(f->classes[i].nodes);
     free(f->classes);
     *f = (struct feasible){ .idle = f->idle };
+}
+
+void feasible_place_anew(struct feasible *f)
+{
+    idlemodel_parts(f->idle);
 }
 
 struct feasible *feasible_free(struct feasible *f)
@@ -343,11 +350,14 @@ static Pst__JobRecord as_preferred(const Pst__JobRecord *r)
 }
 
 /* Does any empty node hold the whole job, whatever place it is given?  `most` tasks fit on one. */
-static bool surely_fits(const struct partition *p, const Pst__JobRecord *r, const struct demand *d,
-                        uint64_t most)
+static bool surely_fits(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+                        const struct demand *d, uint64_t most)
 {
     const Pst__PartitionRecord *pr = p->rec;
+    const struct topo *topo = topologies_named(topology_now(ctld), pr->topology);
 
+    if (r->has_segment_size || (topo && topo_get_spec(topo)->kind == TOPO_TORUS))
+        return false; /* a torus has shapes, and perhaps none of one node */
     return d->nodes <= 1 && MAX(d->tasks, 1u) <= most && !r->features && !r->prefer &&
            !r->req_nodes && !r->exc_nodes && !r->tres_per_node && !r->tres_per_job &&
            !r->tres_per_task && !r->tres_per_socket && !r->node_counts && !r->licenses &&
@@ -374,7 +384,7 @@ bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct 
             !like->cpu_spec_list && bitmap_overlaps(f->classes[i].nodes, p->nodes))
             most = MAX(most, class_tasks(like, r, &d, &hint));
     }
-    return surely_fits(p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
+    return surely_fits(ctld, p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
 }
 
 int feasible_code(const struct feasible *f)

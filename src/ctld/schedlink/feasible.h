@@ -9,6 +9,7 @@
 int feasible_new(struct feasible **ret);
 struct feasible *feasible_free(struct feasible *f);
 void feasible_invalidate(struct feasible *f); /* nodes changed */
+void feasible_place_anew(struct feasible *f); /* topologies changed */
 
 /* How many nodes the tasks of r fill at least, be there so many or not; 0 when it cannot be
  * said. */

@@ -7,6 +7,7 @@
 #include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/must.h"
+#include "ctld/topology/topology.h"
 #include "feed/feedmem.h"
 #include "feed/params.h"
 #include "feed/records.h"
@@ -97,6 +98,8 @@ static int bring_parts(struct idlemodel *m, const struct ctld *ctld)
 {
     const struct cluster *c = ctld->cluster;
 
+    if (feed_apply_topologies(m->sched, topology_now(ctld)) == -ENOMEM)
+        return -ENOMEM;
     for (size_t i = 0; i < c->nparts; i++)
         if (hand_over(m, feed_of_part(c, ctld->conf, c->parts[i])) == -ENOMEM)
             return -ENOMEM;

@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/job/hetgroup.h"
@@ -150,10 +151,22 @@ static void rename_nodes(struct ctld *ctld)
     free(ids);
 }
 
+/* Before what else is told of this batch: jobs that run already close units of the topology. */
+static void feed_topologies_first(struct ctld *ctld, struct topologies *topologies)
+{
+    struct schedfeed *sf = ctld->feed;
+    struct feed *f = feed_of_topologies(topologies);
+
+    f->next = sf->head;
+    sf->head = f;
+    if (!sf->tail)
+        sf->tail = f;
+    feasible_place_anew(ctld->feasible);
+}
+
 void schedfeed_flush(struct ctld *ctld)
 {
     struct schedfeed *sf = ctld->feed;
-
     _cleanup_(topologies_unref) struct topologies *topologies = topology_take_changed(ctld);
 
     if (sf->names_moved)
@@ -161,7 +174,7 @@ void schedfeed_flush(struct ctld *ctld)
     if (sf->gates_moved)
         recheck_gates(ctld);
     if (topologies)
-        feed_add(ctld, feed_of_topologies(topologies));
+        feed_topologies_first(ctld, topologies);
     if (!sf->head)
         return;
     if (ctld->sched) {
