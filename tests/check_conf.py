@@ -121,7 +121,7 @@ def main():
     tap = Tap()
     inside = outside = daemons = ""
     for path in sorted(SRC.rglob("*.[ch]")):
-        if path.parent.name != "conf":
+        if SRC / "conf" not in path.parents:
             outside += path.read_text()
             if path.suffix == ".c" and path.relative_to(SRC).parts[0] not in SHOWING and path.name not in COPYING:
                 daemons += path.read_text()

@@ -51,6 +51,7 @@ PURE = {
 # room includes what stands before it.  What does not hold yet is in tests/golden/house/includes.txt.
 ROOMS = {
     "base": ["", "bind", "gres", "pb", "process"],
+    "conf": ["", "topo"],
     "spank": ["slurm", ""],
     "wire": ["auth", "", "server"],
     "model": ["words", "", "account"],

@@ -11,7 +11,7 @@
 #include "base/must.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "conf/conf_topo.h"
+#include "conf/topo/conf_topo.h"
 #include "feed/toposet_impl.h"
 
 enum { ITEMS_MAX = 64, WORDS_MAX = CONF_TOPO_LEVELS + 1 };

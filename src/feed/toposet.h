@@ -18,7 +18,7 @@
 
 #include "base/cleanup.h"
 #include "base/err.h"
-#include "conf/conf_topo.h"
+#include "conf/topo/conf_topo.h"
 #include "feed/topomember.h"
 #include "sched/topo/topo.h"
 

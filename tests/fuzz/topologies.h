@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/conf_topo.h"
+#include "conf/topo/conf_topo.h"
 
 static void check_topology(const struct conf_topo *t)
 {

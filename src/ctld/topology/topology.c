@@ -13,7 +13,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "conf/conf_topo.h"
+#include "conf/topo/conf_topo.h"
 #include "ctld/core/service.h"
 #include "feed/toposet.h"
 #include "feed/toposhow.h"
@@ -240,7 +240,7 @@ void topology_forget(struct ctld *ctld)
 
 const struct topologies *topology_now(const struct ctld *ctld)
 {
-    return ctld->topology->now;
+    return ctld->topology ? ctld->topology->now : NULL;
 }
 
 struct topologies *topology_get(struct ctld *ctld)

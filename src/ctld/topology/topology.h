@@ -20,7 +20,7 @@ int topology_join(struct ctld *ctld, uint32_t node_id, const char *text, char **
 /* What topology_join() said does not come: the transaction was given up.  Core thread. */
 void topology_forget(struct ctld *ctld);
 
-/* The set in force; never NULL once the service started.  topology_now(): core thread, valid until
+/* The set in force; NULL before the service has started.  topology_now(): core thread, valid until
  * the batch ends.  topology_get(): any thread, one reference is the caller's. */
 const struct topologies *topology_now(const struct ctld *ctld);
 struct topologies *topology_get(struct ctld *ctld);

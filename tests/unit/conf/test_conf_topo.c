@@ -10,11 +10,12 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/conf_topo.h"
-#include "conf/conf_topocheck.h"
-#include "conf/conf_topoline.h"
-#include "conf/conf_topotorus.h"
-#include "conf/conf_topoyaml.h"
+#include "conf/topo/conf_topo.h"
+#include "conf/topo/conf_topobuild.h"
+#include "conf/topo/conf_topocheck.h"
+#include "conf/topo/conf_topoline.h"
+#include "conf/topo/conf_topotorus.h"
+#include "conf/topo/conf_topoyaml.h"
 
 #define OK(condition, ...)                                                                         \
     do {                                                                                           \

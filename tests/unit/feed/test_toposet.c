@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "conf/conf_topo.h"
+#include "conf/topo/conf_topo.h"
 #include "feed/topologies.h"
 #include "feed/topomember.h"
 #include "feed/toposet.h"

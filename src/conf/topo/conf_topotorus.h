@@ -3,7 +3,7 @@
  * Cell x, y, z is at x + X * (y + Y * z). */
 #pragma once
 
-#include "conf/conf_topo_priv.h"
+#include "conf/topo/conf_topo_priv.h"
 
 /* Give the torus its empty cells.  False: noted, or out of memory. */
 bool conf_topotorus_dims(struct topo_loader *tl, struct conf_topo_unit *u, const uint32_t dims[3]);

@@ -1,5 +1,6 @@
 /* conf_topocheck.c - what a line of a topology does not show alone; see conf_topocheck.h */
-#include "conf/conf_topocheck.h"
+#include "conf/topo/conf_topocheck.h"
+#include "conf/topo/conf_topobuild.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* conf_topotorus.c - see conf_topotorus.h */
-#include "conf/conf_topotorus.h"
+#include "conf/topo/conf_topotorus.h"
+#include "conf/topo/conf_topobuild.h"
 
 #include <string.h>
 

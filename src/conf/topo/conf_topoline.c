@@ -2,14 +2,15 @@
  *
  * Of each kind a line has one key that opens it.  A file of another kind than TopologyPlugin's is
  * refused: an administrator who writes BlockName lines expects blocks. */
-#include "conf/conf_topoline.h"
+#include "conf/topo/conf_topoline.h"
 
 #include <stdio.h>
 #include <string.h>
 
 #include "base/timefmt.h"
 #include "conf/conf_lex.h"
-#include "conf/conf_topocheck.h"
+#include "conf/topo/conf_topobuild.h"
+#include "conf/topo/conf_topocheck.h"
 
 struct reading {
     struct topo_loader *tl;

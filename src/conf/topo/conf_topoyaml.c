@@ -4,7 +4,7 @@
  * make it endless.  What is empty ({}, or nothing behind the colon) counts as not written:
  * `scontrol show topoconf` prints every kind.  After a mistake reading goes on with the next
  * entry. */
-#include "conf/conf_topoyaml.h"
+#include "conf/topo/conf_topoyaml.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -15,8 +15,9 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "conf/conf_lex.h"
-#include "conf/conf_topocheck.h"
-#include "conf/conf_topotorus.h"
+#include "conf/topo/conf_topobuild.h"
+#include "conf/topo/conf_topocheck.h"
+#include "conf/topo/conf_topotorus.h"
 
 struct reader {
     struct topo_loader *tl;
