@@ -86,8 +86,8 @@ static const char *not_its_own(const struct node *n)
     return NULL;
 }
 
-/* A node that is not there, and was there since this cluster began: an operator has deleted it.  The
- * order to end may have been lost with this controller's predecessor. */
+/* A node that is not there, and was there since this cluster began: an operator has deleted it.
+ * The order to end may have been lost with this controller's predecessor. */
 static bool was_deleted(const struct ctld *ctld, const struct node *n, const Pst__NodeRegister *reg)
 {
     return !n && reg->node && reg->node->has_registered_us &&

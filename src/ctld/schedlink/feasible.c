@@ -354,7 +354,8 @@ static bool surely_fits(const struct ctld *ctld, const struct partition *p, cons
                         const struct demand *d, uint64_t most)
 {
     const Pst__PartitionRecord *pr = p->rec;
-    const struct topo *topo = topologies_named(topology_now(ctld), pr->topology);
+    const struct topologies *all = topology_now(ctld);
+    const struct topo *topo = all ? topologies_named(all, pr->topology) : NULL;
 
     if (r->has_segment_size || (topo && topo_get_spec(topo)->kind == TOPO_TORUS))
         return false; /* a torus has shapes, and perhaps none of one node */

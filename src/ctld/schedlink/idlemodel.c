@@ -97,8 +97,9 @@ static int bring_nodes(struct idlemodel *m, const struct cluster *c)
 static int bring_parts(struct idlemodel *m, const struct ctld *ctld)
 {
     const struct cluster *c = ctld->cluster;
+    const struct topologies *topologies = topology_now(ctld);
 
-    if (feed_apply_topologies(m->sched, topology_now(ctld)) == -ENOMEM)
+    if (topologies && feed_apply_topologies(m->sched, topologies) == -ENOMEM)
         return -ENOMEM;
     for (size_t i = 0; i < c->nparts; i++)
         if (hand_over(m, feed_of_part(c, ctld->conf, c->parts[i])) == -ENOMEM)

@@ -1,7 +1,7 @@
 /* nodeimex.h - what a step of this node gets of the network between nodes: an IMEX channel
  *
- * With SwitchType=switch/nvidia_imex the start of a job says which channel it has on this node.  The
- * step daemon makes the channel's device for the step's processes alone.  Main thread. */
+ * With SwitchType=switch/nvidia_imex the start of a job says which channel it has on this node.
+ * The step daemon makes the channel's device for the step's processes alone.  Main thread. */
 #pragma once
 
 #include "noded/noded.h"

@@ -1,7 +1,7 @@
 /* imexdev.c - see imexdev.h
  *
- * Whoever can open a channel's device shares memory with everybody else who can.  So a step sees the
- * device of its own job, and the folder is empty for processes of no job. */
+ * Whoever can open a channel's device shares memory with everybody else who can.  So a step sees
+ * the device of its own job, and the folder is empty for processes of no job. */
 #include "stepd/ns/imexdev.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
-/* test_imex.c - IMEX channels of jobs: the lowest that is free, one for each segment, none left, a restart */
+/* test_imex.c - IMEX channels of jobs: the lowest that is free, one for each segment, none left,
+ * a restart */
 #include "ctld_util.h"
 
 #include "ctld/policy/imex.h"

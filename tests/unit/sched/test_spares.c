@@ -1,4 +1,5 @@
-/* test_spares.c - expedited jobs: their place in the queue, their nodes, and the spares kept for them */
+/* test_spares.c - expedited jobs: their place in the queue, their nodes, and the spares kept
+ * for them */
 #include <errno.h>
 #include <stdarg.h>
 #include <stddef.h>

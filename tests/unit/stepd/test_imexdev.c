@@ -1,4 +1,5 @@
-/* test_imexdev.c - the device of an IMEX channel: steps without one, and a folder that is not there */
+/* test_imexdev.c - the device of an IMEX channel: steps without one, and a folder that is
+ * not there */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
