@@ -43,7 +43,7 @@ JOB = {
     "dependency": "singleton", "distribution": "cyclic", "error": "/dev/null", "exclude": "node2", "export": "NONE",
     "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "tres-bind": "gres/gpu:closest", "gpu-freq": "low",
     "gres-flags": "disable-binding", "hint": "nomultithread", "input": "/dev/null", "job-name": "n",
-    "kill-on-invalid-dep": "yes", "mcs-label": "red", "licenses": "lic:1", "mail-type": "END", "mail-user": "u", "mem": "10",
+    "kill-on-invalid-dep": "yes", "mcs-label": "red", "licenses": "lic:1", "resources": "lic:1", "mail-type": "END", "mail-user": "u", "mem": "10",
     "mem-bind": "none", "mem-per-cpu": "10", "mincpus": "2", "network": "x", "nodefile": "{nodes}", "nodelist": "node1",
     "nodes": "2", "ntasks": "2", "ntasks-per-core": "1", "ntasks-per-node": "2", "ntasks-per-socket": "1",
     "open-mode": "append", "output": "/dev/null", "partition": "main", "prefer": "f1", "priority": "5",

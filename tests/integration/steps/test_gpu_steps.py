@@ -132,7 +132,8 @@ STEPS = [
 def test_tasks(g):
     script = "; ".join(f"srun -l {options} bash -c 'echo $CUDA_VISIBLE_DEVICES' | sort; echo --" for options, _ in STEPS)
     out = "\n".join(batch(g, "node1", "--gres=gpu:4 -n4", script)).split("\n--")
-    got = [block.strip("\n").split("\n") for block in out[:-1]]
+    # A step that had to wait for the end of the one before says that it was made.
+    got = [[line for line in block.strip("\n").split("\n") if not line.startswith("srun: ")] for block in out[:-1]]
     assert got == [want if want != ["0: "] else ["0: "] for _, want in STEPS]
 
 
