@@ -230,7 +230,18 @@ static bool misses_any(const struct ctld *ctld, const struct job *j)
     return !job_is_ended(r) && r->licenses_alloc && !all_known(ctld, r->licenses_alloc);
 }
 
-/* Jobs and reservations that ask for layers ask for those that are now. */
+static bool asks_for_layers(const struct ctld *ctld, const char *text)
+{
+    struct license_text l;
+
+    while (license_text_next(&text, &l))
+        if (resources_find(ctld->resources, l.name, l.name_len))
+            return true;
+    return false;
+}
+
+/* Jobs and reservations that ask for layers ask for those that are now.  Other jobs are not told
+ * again: their age would count anew. */
 static void feed_again(struct ctld *ctld)
 {
     const Pst__ReservationRecord *r;
@@ -247,7 +258,7 @@ static void feed_again(struct ctld *ctld)
     for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
         struct job *j = v;
 
-        if (job_is_pending(j->rec) && j->rec->licenses && *j->rec->licenses)
+        if (job_is_pending(j->rec) && j->rec->licenses && asks_for_layers(ctld, j->rec->licenses))
             feed_job(ctld, j);
     }
 }

@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-CLUSTER = {"nodes": 2, "cpus": 8, "conf": "GresTypes=gpu\nPriorityType=priority/multifactor\nLicenses=lic:5\nMCSPlugin=mcs/label\n",
+CLUSTER = {"nodes": 2, "cpus": 8, "conf": "GresTypes=gpu\nPriorityType=priority/multifactor\nLicenses=lic:5\nMCSPlugin=mcs/label\n"
+           "SlurmctldParameters=enable_expedited_requeue\n",
            "node_options": "Features=f1 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=1 Gres=gpu:4"}
 ALL = ("sbatch", "salloc", "srun")
 
