@@ -120,19 +120,26 @@ static bool take_stranger(struct verify *v, uint32_t job_id)
     return false;
 }
 
-/* The throttle of j's array may have room, or be reached: what is true of others changed, maybe. */
-static void tell_array(struct verify *v, const struct job *j)
+/* What the controller tells of the others of j's array.  A record told anew loses the start that is
+ * proposed for it, so nothing is told that the controller does not tell: the rest of an array when a
+ * task leaves it, all that heed a throttle when it is reached or has room again, and whatever
+ * becomes eligible or ceases to be. */
+static void tell_array(struct verify *v, const struct job *j, Pst__EventKind kind)
 {
+    bool starts = kind == PST__EVENT_KIND__EV_JOB_START;
+    bool turn =
+        kind == PST__EVENT_KIND__EV_JOB_END || (starts && feed_throttled(v->cluster, j->rec));
     const uint32_t *ids;
     size_t n = feed_array_waiting(v->cluster, j->rec->array_job_id, &ids);
 
     for (size_t i = 0; i < n; i++) {
         struct job *other = cluster_job(v->cluster, ids[i]);
-        bool itself = ids[i] == j->rec->array_job_id; /* told anew whenever a task left it */
+        bool left;
 
         if (!other || other == j || !job_is_pending(other->rec))
             continue;
-        if ((itself && job_is_array(other->rec)) ||
+        left = starts && ids[i] == j->rec->array_job_id && job_is_array(other->rec);
+        if (left || (turn && feed_throttle(other->rec)) ||
             is_known(v, other) != (feed_eligible_at(v->cluster, other->rec) != INT64_MAX))
             tell_pending(v, other);
     }
@@ -162,7 +169,7 @@ static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
         tell_sched(v, f);
     }
     if (j->rec->has_array_job_id)
-        tell_array(v, j);
+        tell_array(v, j, kind);
 }
 
 static void on_job_gone(void *ctx, struct job *j)
