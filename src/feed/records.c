@@ -741,6 +741,7 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_ASK:
     case FEED_EXPLAIN:
     case FEED_WHEN:
+    case FEED_OVERTAKEN:
     case FEED_TOLD:
     case FEED_STOP:
         break;

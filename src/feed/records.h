@@ -24,6 +24,7 @@ enum feed_kind {
     FEED_RUNNING,
     FEED_REMOVE,
     FEED_REFUSED,
+    FEED_OVERTAKEN, /* a proposal was not taken, and the scheduler has forgotten it already */
     FEED_END_TIME,
     FEED_SUSPEND,
     FEED_RESUME,
@@ -94,6 +95,7 @@ struct feed {
     const char *const *others; /* EXPLAIN: partitions that the job might use too */
     size_t nothers;
     uint64_t lsn;               /* of the last of a batch: what is known with it; 0 = nothing new */
+    uint64_t batch;             /* of the last of a batch: which one it is */
     uint64_t told_lsn;          /* SHARES, TOLD: the last record that it counts */
     struct feed_limit *limit;   /* owned */
     char *name;                 /* owned */

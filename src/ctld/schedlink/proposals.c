@@ -230,18 +230,21 @@ static size_t group_decisions(const struct ctld *ctld, const struct sched_decisi
 }
 
 /* One job, or the components of one: all start or none does. */
-static void start_proposed(struct ctld *ctld, uint64_t pass, const struct sched_decision *d,
-                           size_t n)
+static void start_proposed(struct ctld *ctld, uint64_t pass, uint64_t batch,
+                           const struct sched_decision *d, size_t n)
 {
     const struct job *first = cluster_job(ctld->cluster, d->job_id);
     bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
 
     for (size_t i = 0; holds && i < n; i++)
-        holds = start_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);
+        holds = !feed_told_since(ctld, d[i].job_id, batch) &&
+                start_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);
     if (!atomic_load(&ctld->disk_full) && holds && start_jobs(ctld, pass, d, n))
         return;
     for (size_t i = 0; i < n; i++) {
-        if (atomic_load(&ctld->disk_full))
+        if (feed_told_since(ctld, d[i].job_id, batch))
+            feed_overtaken(ctld, d[i].job_id);
+        else if (atomic_load(&ctld->disk_full))
             passnotes_put_off(ctld, d[i].job_id);
         else
             feed_refused(ctld, d[i].job_id);
@@ -271,7 +274,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 
         n = d->kind == SCHED_START ? group_decisions(ctld, d, m->d.n - i) : 1;
         if (d->kind == SCHED_START)
-            start_proposed(ctld, pass, d, n);
+            start_proposed(ctld, pass, m->seen_batch, d, n);
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))

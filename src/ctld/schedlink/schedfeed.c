@@ -31,7 +31,8 @@
 
 struct schedfeed {            /* core thread only */
     struct feed *head, *tail; /* changes of the present batch */
-    struct idmap fed;         /* id of a job that the scheduler knows -> anything */
+    uint64_t batches;         /* handed over */
+    struct idmap fed;         /* id of a job that the scheduler knows -> batch that told it last */
     struct idmap gated;       /* id of a pending job that is kept out -> anything */
     struct idmap named;       /* id of a pending job that lists nodes -> struct job */
     bool names_moved;         /* nodes came or went in this batch: names may mean other ids */
@@ -96,8 +97,13 @@ static void note_fed(struct ctld *ctld, const struct job *j)
 {
     struct schedfeed *sf = ctld->feed;
 
-    if (!idmap_get(&sf->fed, j->rec->job_id) && idmap_put(&sf->fed, j->rec->job_id, sf) < 0)
+    if (idmap_put(&sf->fed, j->rec->job_id, (void *)(uintptr_t)(sf->batches + 1)) < 0)
         must(NULL);
+}
+
+bool feed_told_since(const struct ctld *ctld, uint32_t job_id, uint64_t batch)
+{
+    return (uintptr_t)idmap_get(&ctld->feed->fed, job_id) > batch;
 }
 
 /* A partition or its rights keep the job out. */
@@ -179,6 +185,7 @@ void schedfeed_flush(struct ctld *ctld)
         return;
     if (ctld->sched) {
         sf->tail->lsn = ctld->applied_lsn;
+        sf->tail->batch = ++sf->batches;
         schedthread_feed(ctld->sched, sf->head, sf->tail);
         sf->head = sf->tail = NULL;
     } else {
@@ -381,12 +388,22 @@ void feed_job(struct ctld *ctld, struct job *j)
     }
 }
 
-void feed_refused(struct ctld *ctld, uint32_t job_id)
+static void feed_of_proposal(struct ctld *ctld, enum feed_kind kind, uint32_t job_id)
 {
-    struct feed *f = feed_new(FEED_REFUSED);
+    struct feed *f = feed_new(kind);
 
     f->job_id = job_id;
     feed_add(ctld, f);
+}
+
+void feed_refused(struct ctld *ctld, uint32_t job_id)
+{
+    feed_of_proposal(ctld, FEED_REFUSED, job_id);
+}
+
+void feed_overtaken(struct ctld *ctld, uint32_t job_id)
+{
+    feed_of_proposal(ctld, FEED_OVERTAKEN, job_id);
 }
 
 void feed_end_time(struct ctld *ctld, const struct job *j)

@@ -26,6 +26,12 @@ void feed_job(struct ctld *ctld, struct job *j);
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed);
 void feed_job_gone(struct ctld *ctld, struct job *j);
 void feed_refused(struct ctld *ctld, uint32_t job_id);
+/* Was the job told anew after this batch of feeds?  Then the scheduler forgets, or has forgotten,
+ * what it proposed for the job when it knew no more: it proposes again.  To take such a proposal
+ * would start a job that the scheduler believes waiting, on CPUs that it believes free. */
+bool feed_told_since(const struct ctld *ctld, uint32_t job_id, uint64_t batch);
+/* Such a proposal was not taken. */
+void feed_overtaken(struct ctld *ctld, uint32_t job_id);
 void feed_end_time(struct ctld *ctld, const struct job *j);
 void feed_rank(struct ctld *ctld, const struct job *j); /* what preemption goes by */
 void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended);

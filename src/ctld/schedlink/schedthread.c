@@ -37,6 +37,7 @@ struct schedthread {
     struct sched_params params; /* as given last */
     bool backfill;              /* SchedulerType */
     uint64_t passes, seen_lsn;  /* what the feeds so far stand for */
+    uint64_t seen_batch;        /* the last batch of feeds */
     uint64_t refused;
     struct pass_note *notes; /* of the passes since the last proposal */
     size_t nnotes, cap_notes;
@@ -157,6 +158,9 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
         break;
     case FEED_STOP:
         return false;
+    case FEED_OVERTAKEN:
+        t->refused++;
+        break;
     case FEED_REFUSED:
         t->refused++;
         r = feed_apply(t->sched, f);
@@ -345,6 +349,7 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     int r;
 
     note = note_pass(t);
+    m->seen_batch = t->seen_batch;
     if (backfill)
         r = backfill_pieces(t, note, &m->d, &more);
     else
@@ -424,6 +429,8 @@ static void *run_scheduler(void *arg)
                 go = apply_feed(t, f);
             if (f->lsn)
                 t->seen_lsn = f->lsn;
+            if (f->batch)
+                t->seen_batch = f->batch;
             feed_free(f);
         }
         if (!go)

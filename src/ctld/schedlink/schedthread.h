@@ -32,8 +32,9 @@ struct decisions_msg {
     struct pass_note *notes; /* of this pass and those before it that proposed nothing; owned */
     size_t nnotes;
     uint64_t elapsed_us;
-    bool when;    /* answer to FEED_WHEN: one decision */
-    bool explain; /* answer to FEED_EXPLAIN: explained */
+    uint64_t seen_batch; /* of feeds, the last that the pass knew */
+    bool when;           /* answer to FEED_WHEN: one decision */
+    bool explain;        /* answer to FEED_EXPLAIN: explained */
     struct sched_explanation explained;
     int when_result;
     uint64_t ticket;

@@ -41,7 +41,7 @@ static bool is_known(const struct verify *v, const struct job *j)
 
 static void note_known(struct verify *v, const struct job *j)
 {
-    if (idmap_put(&v->known, j->rec->job_id, v) < 0)
+    if (idmap_put(&v->known, j->rec->job_id, (void *)(uintptr_t)(v->fed + 1)) < 0)
         v->result = -ENOMEM;
 }
 

@@ -186,7 +186,7 @@ static int refused_later(struct verify *v, const struct pass *p, uint32_t job_id
     if (!grown)
         return -ENOMEM;
     v->refused = grown;
-    v->refused[v->nrefused++] = (struct refused){ job_id, p->note->number };
+    v->refused[v->nrefused++] = (struct refused){ job_id, p->note->number, v->fed };
     return 0;
 }
 
@@ -198,7 +198,11 @@ static void tell_refused(struct verify *v, uint64_t told)
 
     for (; n < v->nrefused && (v->refused_told < told || v->refused[n].pass <= v->taken_pass);
          n++) {
-        sched_job_refused(v->sched, v->refused[n].job_id);
+        const struct refused *x = &v->refused[n];
+
+        /* told anew since, the job is not what was proposed */
+        if ((uintptr_t)idmap_get(&v->known, x->job_id) <= x->fed)
+            sched_job_refused(v->sched, x->job_id);
         v->refused_told++;
     }
     if (!n)
@@ -235,8 +239,15 @@ static int compare_start(struct verify *v, const struct pass *p, const struct st
     return r;
 }
 
-/* Does a record that the pass did not know, before its starts were taken, concern this job or one
- * of these nodes? */
+static bool is_task_of(const struct verify *v, uint32_t job_id, uint32_t array_id)
+{
+    const struct job *j = cluster_job(v->cluster, job_id);
+
+    return j && j->rec->has_array_job_id && j->rec->array_job_id == array_id;
+}
+
+/* Does a record that the pass did not know, before its starts were taken, concern this job, a task
+ * of this array, or one of these nodes? */
 static bool find_overtaken(const struct verify *v, const struct pass *p,
                            const struct sched_decision *d)
 {
@@ -245,7 +256,8 @@ static bool find_overtaken(const struct verify *v, const struct pass *p,
             const Pst__Event *ev = v->records[i].tx->events[k];
 
             if ((ev->body_case == PST__EVENT__BODY_JOB_PATCH &&
-                 ev->job_patch->job_id == d->job_id) ||
+                 (ev->job_patch->job_id == d->job_id ||
+                  is_task_of(v, ev->job_patch->job_id, d->job_id))) ||
                 (ev->body_case == PST__EVENT__BODY_JOB_PURGE && ev->job_purge == d->job_id))
                 return true;
             if (ev->body_case == PST__EVENT__BODY_NODE_PATCH)

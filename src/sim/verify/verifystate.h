@@ -21,12 +21,13 @@ struct verify {
     struct sched *sched;
     struct record *records;
     size_t n, cap, fed;    /* fed: so many of them the scheduler knows */
-    struct idmap known;    /* id of a job that the scheduler knows -> anything */
+    struct idmap known;    /* id of a job that the scheduler knows -> 1 + the record that told it */
     struct bitmap *linked; /* nodes that registered since the controller started */
     /* proposals that were not taken, in order; the scheduler learns it when it really did */
     struct refused {
         uint32_t job_id;
         uint64_t pass;
+        size_t fed; /* when it was proposed */
     } * refused;
     size_t nrefused;
     uint64_t refused_told; /* by this controller */

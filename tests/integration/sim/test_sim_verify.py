@@ -45,11 +45,43 @@ def all_over(c):
     wait_until(lambda: not c.run("squeue", "-h").stdout, "every job is over", 60)
 
 
+def cpus_of(alloc):
+    """(node id, CPU) of all that an allocation holds."""
+    ids, held = iter(alloc["node_ids"]), set()
+    for group in alloc["groups"]:
+        ranges = [tuple(map(int, part.split("-"))) for part in group["cpu_ids"].split(",")]
+        for _ in range(group.get("nodes", 1)):
+            node = next(ids)
+            held |= {(node, cpu) for r in ranges for cpu in range(r[0], r[-1] + 1)}
+    return held
+
+
+def given_twice(c):
+    """Starts, by the log, on CPUs that another job held."""
+    dump = subprocess.run([program("penstock"), "journal", "dump", str(c.dir)], env=c.env, capture_output=True, text=True,
+                          check=True, timeout=60).stdout
+    held, twice = {}, []
+    for record in filter(None, map(json.loads, filter(lambda l: l.startswith('{"lsn"'), dump.splitlines()))):
+        for event in record.get("transaction", {}).get("events", []):
+            patch = event.get("job_patch", {})
+            what = event.get("job_put") or patch.get("set") or {}
+            job = what.get("job_id") or patch.get("job_id")
+            if "alloc" in what:
+                cpus = cpus_of(what["alloc"])
+                twice += [(record["lsn"], job, other) for other, its in held.items() if other != job and its & cpus]
+                held[job] = cpus
+            if what.get("released"):
+                held.pop(job, None)
+    assert not held
+    return twice
+
+
 @pytest.mark.parametrize("conf", ["", MULTIFACTOR], ids=["basic", "multifactor"])
 def test_a_real_run_is_decided_alike(make_cluster, conf):
     c = make_cluster(nodes=3, cpus=4, conf=conf)
     meddle(c, load(c))
     all_over(c)
+    assert not given_twice(c)
     done = verify(c)
     assert done.returncode == 0, done.stdout
     assert done.stdout.splitlines()[0].endswith(" equal, 0 differences")
