@@ -121,8 +121,8 @@ static bool take_stranger(struct verify *v, uint32_t job_id)
 }
 
 /* What the controller tells of the others of j's array.  A record told anew loses the start that is
- * proposed for it, so nothing is told that the controller does not tell: the rest of an array when a
- * task leaves it, all that heed a throttle when it is reached or has room again, and whatever
+ * proposed for it, so nothing is told that the controller does not tell: the rest of an array when
+ * a task leaves it, all that heed a throttle when it is reached or has room again, and whatever
  * becomes eligible or ceases to be. */
 static void tell_array(struct verify *v, const struct job *j, Pst__EventKind kind)
 {
