@@ -49,5 +49,9 @@ bool hostlist_remove(struct hostlist *hl, const char *name);
  * Errors: -ENOMEM. */
 int hostlist_fold(const struct hostlist *hl, char **ret_text);
 
+/* The length of the first item of a list of expressions: up to a comma outside brackets and braces
+ * (functions such as block{b1,b2}), or to the end. */
+size_t hostlist_item_length(const char *list);
+
 /* Shortcut: fold n names.  Caller frees. */
 int hostlist_fold_names(const char *const *names, size_t n, char **ret_text);

@@ -176,6 +176,19 @@ static const char *item_end(const char *p)
     return p;
 }
 
+size_t hostlist_item_length(const char *list)
+{
+    size_t len = 0;
+
+    for (unsigned depth = 0; list[len] && (list[len] != ',' || depth); len++) {
+        if (list[len] == '[' || list[len] == '{')
+            depth++;
+        else if ((list[len] == ']' || list[len] == '}') && depth)
+            depth--;
+    }
+    return len;
+}
+
 int hostlist_push_list(struct hostlist *hl, const char *text, struct err *err)
 {
     struct expansion x = { .hl = hl, .err = err };

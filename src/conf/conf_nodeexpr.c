@@ -11,6 +11,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/wordlist.h"
 
 enum { MISSING_SHOWN = 3 }; /* missing nodes named per list; the rest is counted */
@@ -131,21 +132,6 @@ static int add_item(struct expr *e, char *item, struct bitmap *bm)
     return r < 0 || found ? r : add_hosts(e, item, bm);
 }
 
-/* The length of the first item of p: up to a comma outside brackets and braces. */
-static size_t item_length(const char *p)
-{
-    int depth = 0;
-    size_t i = 0;
-
-    for (; p[i] && (p[i] != ',' || depth > 0); i++) {
-        if (p[i] == '[' || p[i] == '{')
-            depth++;
-        else if (p[i] == ']' || p[i] == '}')
-            depth--;
-    }
-    return i;
-}
-
 static int apply_item(struct expr *e, const char *p, size_t len, struct bitmap *bm)
 {
     _cleanup_(bitmap_free) struct bitmap *one = NULL;
@@ -176,7 +162,7 @@ int conf_nodeexpr(struct conf_loader *l, const struct conf_val *at, const char *
     int r = bitmap_new((uint32_t)l->c->nnodes, &bm);
 
     for (const char *p = at->text; r == 0 && *p;) {
-        size_t len = item_length(p);
+        size_t len = hostlist_item_length(p);
 
         if (len)
             r = apply_item(&e, p, len, bm);

@@ -88,21 +88,6 @@ static void add_item(const struct asking *a, char *item, struct bitmap *bm)
     }
 }
 
-/* The length of the first item of p: up to a comma outside brackets and braces. */
-static size_t item_length(const char *p)
-{
-    int depth = 0;
-    size_t i = 0;
-
-    for (; p[i] && (p[i] != ',' || depth > 0); i++) {
-        if (p[i] == '[' || p[i] == '{')
-            depth++;
-        else if (p[i] == ']' || p[i] == '}')
-            depth--;
-    }
-    return i;
-}
-
 static struct bitmap *new_set(const struct asking *a)
 {
     struct bitmap *bm;
@@ -117,7 +102,7 @@ static struct bitmap *members_of(const struct asking *a, const char *expr)
     struct bitmap *bm = new_set(a);
 
     for (const char *p = expr; *p;) {
-        size_t len = item_length(p);
+        size_t len = hostlist_item_length(p);
         bool leaves = len > 1 && p[0] == '-';
         _cleanup_free_ char *item = must(strndup(p + leaves, len - leaves));
 

@@ -34,16 +34,6 @@ static const struct {
 
 /* ---- items of a list ------------------------------------------------------------------------- */
 
-/* The length of the item at p: up to a comma outside of brackets. */
-static size_t item_length(const char *p)
-{
-    size_t len = 0;
-
-    for (unsigned depth = 0; p[len] && (p[len] != ',' || depth); len++)
-        depth = p[len] == '[' ? depth + 1 : p[len] == ']' && depth ? depth - 1 : depth;
-    return len;
-}
-
 /* "node[1-8]:2" -> its nodes and 2.  *ret_counted: it has a count. */
 static int read_item(const char *text, size_t len, struct hostlist **ret_hl, bool *ret_counted,
                      uint32_t *ret_count, struct err *err)
@@ -123,7 +113,7 @@ static int except_nodes(const struct cluster *c, struct power_except *e, const c
 
     for (const char *p = text ? text : ""; *p; p += *p == ',') {
         _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-        size_t len = item_length(p);
+        size_t len = hostlist_item_length(p);
         bool counted = false;
         uint32_t count = 0;
         int r = read_item(p, len, &hl, &counted, &count, err);
@@ -208,7 +198,7 @@ int power_except_parse(const struct cluster *c, const char *nodes, const char *p
 static bool has_word(const char *list, const char *word, size_t len)
 {
     for (const char *p = list ? list : ""; *p; p += *p == ',') {
-        size_t n = item_length(p);
+        size_t n = hostlist_item_length(p);
 
         if (n == len && strncasecmp(p, word, len) == 0)
             return true;
@@ -221,7 +211,7 @@ static bool has_word(const char *list, const char *word, size_t len)
 static void add_words(struct strbuf *out, const char *a, const char *b, bool without)
 {
     for (const char *p = a ? a : ""; *p; p += *p == ',') {
-        size_t n = item_length(p);
+        size_t n = hostlist_item_length(p);
 
         if (!without || !has_word(b, p, n))
             strbuf_addf(out, "%s%.*s", out->len ? "," : "", (int)n, p);
@@ -235,7 +225,7 @@ static void part_items(const char *list, const char *without, struct strbuf *pla
                        struct strbuf *counted)
 {
     for (const char *p = list ? list : ""; *p; p += *p == ',') {
-        size_t len = item_length(p);
+        size_t len = hostlist_item_length(p);
 
         if (!memchr(p, ':', len))
             strbuf_addf(plain, "%s%.*s", plain->len ? "," : "", (int)len, p);

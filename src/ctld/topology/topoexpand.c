@@ -102,19 +102,6 @@ static int push_function(const struct ctld *ctld, char *item, char *brace, struc
     return 0;
 }
 
-/* Up to a comma outside brackets and braces. */
-static size_t item_length(const char *p)
-{
-    int depth = 0;
-    size_t i = 0;
-
-    for (; p[i] && (p[i] != ',' || depth > 0); i++) {
-        depth += p[i] == '[' || p[i] == '{';
-        depth -= p[i] == ']' || p[i] == '}';
-    }
-    return i;
-}
-
 int topology_expand(const struct ctld *ctld, const char *list, char **ret_list)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
@@ -126,7 +113,7 @@ int topology_expand(const struct ctld *ctld, const char *list, char **ret_list)
     }
     r = hostlist_new(&hl);
     for (const char *p = list; r == 0 && *p;) {
-        size_t len = item_length(p);
+        size_t len = hostlist_item_length(p);
         _cleanup_free_ char *item = strndup(p, len);
         char *brace = item ? strchr(item, '{') : NULL;
 

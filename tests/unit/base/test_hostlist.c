@@ -284,6 +284,28 @@ static void test_remove(void **state)
     assert_string_equal(hostlist_nth(hl, 0), "fresh");
 }
 
+static void test_item_length(void **state)
+{
+    static const struct {
+        const char *list;
+        size_t len;
+    } cases[] = {
+        { "", 0 },
+        { "n1", 2 },
+        { "n1,n2", 2 },
+        { ",n2", 0 },
+        { "n[1,3-4],n9", 8 },
+        { "block{b[1,2],b4},n1", 16 },
+        { "n]1,n2", 3 }, /* nothing was open */
+        { "n[1,n2", 6 }, /* never closed: all of it */
+        { "r1[1-2]n[3,4],x", 13 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++)
+        assert_int_equal(hostlist_item_length(cases[i].list), cases[i].len);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -291,7 +313,7 @@ int main(void)
         cmocka_unit_test(test_fold),       cmocka_unit_test(test_fold_names),
         cmocka_unit_test(test_round_trip), cmocka_unit_test(test_large),
         cmocka_unit_test(test_long_names), cmocka_unit_test(test_push),
-        cmocka_unit_test(test_remove),
+        cmocka_unit_test(test_remove),     cmocka_unit_test(test_item_length),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
