@@ -398,6 +398,10 @@ static void feed_of_proposal(struct ctld *ctld, enum feed_kind kind, uint32_t jo
 
 void feed_refused(struct ctld *ctld, uint32_t job_id)
 {
+    void **told = idmap_place(&ctld->feed->fed, job_id);
+
+    if (told) /* what is proposed for it before the scheduler hears of this is forgotten, too */
+        *told = (void *)(uintptr_t)(ctld->feed->batches + 1);
     feed_of_proposal(ctld, FEED_REFUSED, job_id);
 }
 
