@@ -1,6 +1,7 @@
 """PrologFlags=Contain: a step of each job that holds what others bring to it."""
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -121,9 +122,10 @@ def test_restarts(c):
 
 def test_end_while_slurmd_is_away(c):
     flag = c.dir / "flag"
-    job = c.sbatch("-N1", "-w", "node1", wrap=f"until test -e {flag}; do sleep 0.1; done")
+    job = c.sbatch("-N1", "-w", "node1", wrap=f"touch {flag}.begun; until test -e {flag}; do sleep 0.1; done")
     c.wait_state(job, "RUNNING")
     wait_until(lambda: daemons(c, job), "the extern step runs")
+    wait_until(Path(f"{flag}.begun").exists, "the script runs")  # a step that has not begun would be launched anew
     c.slurmds["node1"].kill()
     c.ended.append(c.slurmds["node1"])
     flag.touch()
