@@ -23,7 +23,7 @@
 struct shares { /* what the scheduler was told last */
     int64_t told_us;
     uint64_t generation; /* of the accounting records then */
-    bool usage_moved;    /* a job has ended since then */
+    bool usage_moved;    /* a job that had run has ended since then */
 };
 
 static enum fairshare_reset period_of(const struct conf *conf)
@@ -139,7 +139,7 @@ void shares_tick(struct ctld *ctld, int64_t now)
  * first priority is by what stood when it was submitted. */
 static void tell_in_time(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 {
-    if (kind == PST__EVENT_KIND__EV_JOB_END)
+    if (kind == PST__EVENT_KIND__EV_JOB_END && j->rec->alloc)
         ctld->shares->usage_moved = true;
     if (ctld->shares->told_us && job_is_pending(j->rec) && must_tell(ctld, core_now()))
         tell_shares(ctld, core_now());
