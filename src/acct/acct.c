@@ -348,7 +348,7 @@ int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us)
 /* What every stored record fulfils: nothing volatile, and an end when it is over. */
 static void tidy_record(Pst__JobRecord *rec, int64_t time_us)
 {
-    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    record_drop_volatile(&rec->base);
     if (job_is_ended(rec) && !rec->has_end_us) {
         rec->has_end_us = true;
         rec->end_us = time_us;
@@ -560,7 +560,7 @@ static int step_put(struct acct *a, const Pst__StepRecord *rec)
             return r;
         }
     }
-    pb_clear_from(e->rec, FIELD_VOLATILE);
+    record_drop_volatile(e->rec);
     cache_mark(&s->cache, e);
     return 0;
 }
@@ -583,7 +583,7 @@ static int step_patch(struct acct *a, const Pst__StepPatch *p)
     r = merge_and_clear(e->rec, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
     if (r < 0)
         return r;
-    pb_clear_from(e->rec, FIELD_VOLATILE);
+    record_drop_volatile(e->rec);
     cache_mark(&s->cache, e);
     return 0;
 }

@@ -256,7 +256,7 @@ static int node_put(struct nodes *n, const Pst__NodeRecord *rec, int64_t time_us
         r = pb_dup(&rec->base, &copy);
     if (r < 0)
         return r;
-    pb_clear_from(copy, FIELD_VOLATILE);
+    record_drop_volatile(copy);
     return replace_record(n, rec->node_id, (Pst__NodeRecord *)copy, time_us);
 }
 
@@ -278,7 +278,7 @@ static int node_patch(struct nodes *n, const Pst__NodePatch *p, int64_t time_us)
         protobuf_c_message_free_unpacked(copy, NULL);
         return r;
     }
-    pb_clear_from(copy, FIELD_VOLATILE);
+    record_drop_volatile(copy);
     return replace_record(n, p->node_id, (Pst__NodeRecord *)copy, time_us);
 }
 

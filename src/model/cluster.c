@@ -195,8 +195,9 @@ uint64_t model_record_hash(const ProtobufCMessage *msg, uint64_t kind)
     if (!packed || !kept)
         abort(); /* a hash cannot fail halfway; only tests and operators ask for it */
     protobuf_c_message_pack(msg, packed);
-    for (uint32_t f = 1; f < FIELD_VOLATILE; f++)
-        pb_fieldset_add(&durable, f);
+    for (uint32_t f = 1; f < PB_FIELDSET_NUMBERS; f++)
+        if (!field_is_volatile(f))
+            pb_fieldset_add(&durable, f);
     n = pb_project(packed, len, &durable, kept);
     return XXH3_64bits_withSeed(kept, n < 0 ? 0 : (size_t)n, kind);
 }

@@ -15,6 +15,7 @@
 #include "base/bitmap.h"
 #include "base/digest.h"
 #include "base/err.h"
+#include "base/pb/pbutil.h"
 #include "model/account/assoc.h"
 #include "model/idmap.h"
 
@@ -23,7 +24,20 @@
 #define STEP_BATCH 4294967291u
 #define STEP_EXTERN 4294967292u
 #define STEP_INTERACTIVE 4294967290u
-#define FIELD_VOLATILE 900u /* records: fields from here on are not journaled */
+/* Fields of records from the first to the last are derived and never journaled; those behind the
+ * last are kept like those before the first. */
+#define FIELD_VOLATILE 900u
+#define FIELD_VOLATILE_LAST 1023u
+
+static inline bool field_is_volatile(uint32_t number)
+{
+    return number >= FIELD_VOLATILE && number <= FIELD_VOLATILE_LAST;
+}
+
+static inline void record_drop_volatile(ProtobufCMessage *record)
+{
+    pb_clear_range(record, FIELD_VOLATILE, FIELD_VOLATILE_LAST);
+}
 
 struct step {
     Pst__StepRecord *rec;

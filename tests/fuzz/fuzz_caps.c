@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     assert(!request->job || !request->job->name || strlen(request->job->name) <= 16);
     assert(pb_dup(&request->base, &copy) == 0);
     assert(pb_equal(&request->base, copy));
-    pb_clear_from(copy, 0);
+    pb_clear_range(copy, 0, UINT32_MAX);
     assert(protobuf_c_message_get_packed_size(copy) == 0);
     protobuf_c_message_free_unpacked(copy, NULL);
     protobuf_c_message_free_unpacked(&request->base, NULL);

@@ -351,22 +351,23 @@ bool pb_has(const ProtobufCMessage *msg, uint32_t field_number)
     return f && pb_present(msg, f);
 }
 
-void pb_clear_from(ProtobufCMessage *msg, uint32_t first)
+void pb_clear_range(ProtobufCMessage *msg, uint32_t first, uint32_t last)
 {
     const ProtobufCMessageDescriptor *desc = msg->descriptor;
 
     /* fields are sorted by number */
     for (unsigned i = desc->n_fields; i-- > 0 && desc->fields[i].id >= first;)
-        clear_field(msg, &desc->fields[i]);
+        if (desc->fields[i].id <= last)
+            clear_field(msg, &desc->fields[i]);
     if (msg->n_unknown_fields)
-        (void)drop_unknown(msg, first, UINT32_MAX); /* absent is fine */
+        (void)drop_unknown(msg, first, last); /* absent is fine */
 }
 
 void pb_done(ProtobufCMessage *msg)
 {
     int saved = errno;
 
-    pb_clear_from(msg, 0);
+    pb_clear_range(msg, 0, UINT32_MAX);
     msg->descriptor->message_init(msg);
     errno = saved;
 }

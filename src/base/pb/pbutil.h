@@ -21,8 +21,8 @@ int pb_merge(ProtobufCMessage *dst, const ProtobufCMessage *src);
 /* Make one field absent, freeing its value.  -ENOENT: no such number in schema or message. */
 int pb_clear(ProtobufCMessage *msg, uint32_t field_number);
 bool pb_has(const ProtobufCMessage *msg, uint32_t field_number);
-/* Make every field numbered >= first absent. */
-void pb_clear_from(ProtobufCMessage *msg, uint32_t first);
+/* Make every field from the number first to last absent. */
+void pb_clear_range(ProtobufCMessage *msg, uint32_t first, uint32_t last);
 /* Deep copy.  Errors: -ENOMEM. */
 int pb_dup(const ProtobufCMessage *msg, ProtobufCMessage **ret_msg);
 /* Release what msg's fields own and re-initialise it (msg itself may be on the stack).  The fields
@@ -46,11 +46,12 @@ static inline void *pb_expect(ProtobufCMessage *msg, const ProtobufCMessageDescr
 /* Set an optional string field: frees the old one, copies text (NULL = absent).  -ENOMEM. */
 int pb_set_str(char **field, const char *text);
 
-/* Copy from encoded bytes `in` only the top-level fields whose numbers are in wanted (bitmap of
- * 1024 numbers, see pb_fieldset).  out must hold `len` bytes.  Returns bytes written, or -EBADMSG.
- */
+/* Copy from encoded bytes `in` only the top-level fields whose numbers are in wanted.  out must
+ * hold `len` bytes.  Returns bytes written, or -EBADMSG.  tools/gen-fields refuses a field of a
+ * record whose number a set cannot hold. */
+enum { PB_FIELDSET_NUMBERS = 4096 };
 struct pb_fieldset {
-    uint64_t bits[16];
+    uint64_t bits[PB_FIELDSET_NUMBERS / 64];
 };
 void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number);
 void pb_fieldset_remove(struct pb_fieldset *set, uint32_t field_number);

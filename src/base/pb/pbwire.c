@@ -12,7 +12,6 @@
 #include "base/cleanup.h"
 
 enum {
-    FIELDSET_NUMBERS = 1024,
     FIELDS_MAX = 256, /* fields of one message type, for counting on the stack */
     DEPTH_MAX = 16,   /* the schema does not recur; this is for one that would */
 };
@@ -91,19 +90,19 @@ static inline const uint8_t *take_field(const uint8_t *p, const uint8_t *end, st
 
 void pb_fieldset_add(struct pb_fieldset *set, uint32_t field_number)
 {
-    if (field_number < FIELDSET_NUMBERS)
+    if (field_number < PB_FIELDSET_NUMBERS)
         set->bits[field_number / 64] |= UINT64_C(1) << (field_number % 64);
 }
 
 void pb_fieldset_remove(struct pb_fieldset *set, uint32_t field_number)
 {
-    if (field_number < FIELDSET_NUMBERS)
+    if (field_number < PB_FIELDSET_NUMBERS)
         set->bits[field_number / 64] &= ~(UINT64_C(1) << (field_number % 64));
 }
 
 static inline bool is_wanted(const struct pb_fieldset *set, uint32_t number)
 {
-    return number < FIELDSET_NUMBERS && set->bits[number / 64] >> (number % 64) & 1;
+    return number < PB_FIELDSET_NUMBERS && set->bits[number / 64] >> (number % 64) & 1;
 }
 
 bool pb_fieldset_has(const struct pb_fieldset *set, uint32_t field_number)

@@ -207,7 +207,7 @@ static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
     for (unsigned i = 0; i < have->descriptor->n_fields; i++) {
         uint32_t number = have->descriptor->fields[i].id;
 
-        if (number < FIELD_VOLATILE && number != PART_F_STATE && pb_has(have, number) &&
+        if (!field_is_volatile(number) && number != PART_F_STATE && pb_has(have, number) &&
             !pb_has(want, number))
             tx_clear(tx, number);
     }

@@ -62,7 +62,7 @@ static int put_record(struct work *w, const struct vrec *rec,
 
     if (!msg)
         return -ENOMEM;
-    pb_clear_from(msg, FIELD_VOLATILE);
+    record_drop_volatile(msg);
     ev.body_case = body;
     ev.job_put = (Pst__JobRecord *)msg; /* the members of the union are all pointers */
     r = put_event(w, &ev);

@@ -24,7 +24,7 @@ static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct 
     if (pb_dup(&array->rec->base, &copy) < 0)
         return 0;
     rec = (Pst__JobRecord *)copy;
-    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    record_drop_volatile(&rec->base);
     SET(rec, job_id, id);
     free(rec->array_tasks);
     rec->array_tasks = NULL;

@@ -243,7 +243,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     if (pb_dup(&array->rec->base, &copy) < 0)
         must(NULL);
     rec = (Pst__JobRecord *)copy;
-    pb_clear_from(&rec->base, FIELD_VOLATILE);
+    record_drop_volatile(&rec->base);
     id = ctld->cluster->rec->next_job_id;
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id));

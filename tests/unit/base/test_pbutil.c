@@ -168,7 +168,7 @@ static void test_clear(void **state)
     assert_null(job->alloc);
     assert_int_equal(pb_clear(&job->base, 29), -ENOENT);
     assert_true(pb_has(&job->base, 900));
-    pb_clear_from(&job->base, 900);
+    pb_clear_range(&job->base, 900, 1023);
     assert_false(pb_has(&job->base, 900));
     assert_true(pb_has(&job->base, 184));
     assert_false(pb_has(&job->base, 29));
@@ -215,7 +215,7 @@ static void test_unknown_fields(void **state)
     assert_int_equal(copy->n_unknown_fields, 1);
     assert_int_equal(copy->unknown_fields[0].data[0], 9);
     assert_int_equal(pb_clear(copy, 501), -ENOENT);
-    pb_clear_from(copy, 400);
+    pb_clear_range(copy, 400, UINT32_MAX);
     assert_int_equal(copy->n_unknown_fields, 0);
     assert_true(pb_has(copy, 5));
 }

@@ -96,7 +96,7 @@ static void test_restart(void **state)
     daemon_stop(&d, SIGKILL); /* the log is replayed */
     daemon_start(&d, NULL, NULL);
     assert_int_equal(submit(&d, json), id);
-    assert_int_equal(daemon_stop(&d, SIGTERM), 0); /* leaves a snapshot */
+    assert_int_equal(daemon_stop(&d, SIGTERM), 0);
     daemon_start(&d, NULL, NULL);
     assert_int_equal(submit(&d, json), id);
     assert_int_equal(daemon_stop(&d, SIGTERM), 0);

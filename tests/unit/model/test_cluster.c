@@ -931,6 +931,27 @@ static void test_hash(void **state)
     cluster_free(b);
 }
 
+/* What numbers mean: 900 to 1023 are derived; behind them durable fields follow. */
+static void test_volatile(void **state)
+{
+    struct cluster *c = small();
+    Pst__JobRecord *job = cluster_job(c, 1)->rec;
+    Pst__NodeRecord *node = cluster_node(c, 0)->rec;
+    uint64_t before = cluster_hash(c);
+
+    (void)state;
+    SET(job, hardware_failed, true);
+    SET(job, cur_priority, 7);
+    SET(node, power_until_us, 9);
+    SET(node, alloc_cpus, 2);
+    assert_int_not_equal(cluster_hash(c), before);
+    record_drop_volatile(&job->base);
+    record_drop_volatile(&node->base);
+    assert_true(job->has_hardware_failed && node->has_power_until_us);
+    assert_false(job->has_cur_priority || node->has_alloc_cpus);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -953,6 +974,7 @@ int main(void)
         cmocka_unit_test(test_bad_events),
         cmocka_unit_test(test_stops_there),
         cmocka_unit_test(test_hash),
+        cmocka_unit_test(test_volatile),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
