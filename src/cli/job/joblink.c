@@ -173,7 +173,8 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
         cli_info("Job is in held state, pending scheduler release");
     if (unavailable_now(reason))
         cli_info("Requested partition configuration not available now");
-    if (reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL)
+    if (reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL ||
+        reason == PST__JOB_REASON__REASON_NODES_UNAVAILABLE)
         cli_info("Required node not available (down, drained or reserved)");
     if (a->waits_for[0])
         cli_info("%s", a->waits_for);

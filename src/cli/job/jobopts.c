@@ -258,12 +258,24 @@ static int fatal_line(const char *text)
 }
 
 /* A layout that a list of nodes decides has one. */
-static bool is_placed(const struct jobopts *jo)
+/* A list says where the tasks of an arbitrary distribution go, and by that on how many nodes. */
+static int check_arbitrary(const struct jobopts *jo)
 {
     const char *dist = jobopts_get(jo, JO_DISTRIBUTION);
 
-    return !dist || strncasecmp(dist, "arbitrary", 9) != 0 || jo->in_allocation ||
-           jobopts_has(jo, JO_NODELIST) || jobopts_has(jo, JO_NODEFILE) || getenv("SLURM_HOSTFILE");
+    if (!dist || strncasecmp(dist, "arbitrary", 9) != 0 || jo->in_allocation)
+        return 0;
+    if (!jobopts_has(jo, JO_NODELIST) && !jobopts_has(jo, JO_NODEFILE) &&
+        !getenv("SLURM_HOSTFILE")) {
+        cli_error("With Arbitrary distribution you need to specify a nodelist or hostfile with the "
+                  "-w option");
+        return CLI_EXIT_FAILED;
+    }
+    if (jobopts_has(jo, JO_NODES)) {
+        cli_error("--nodes is incompatible with --distribution=arbitrary");
+        return CLI_EXIT_FAILED;
+    }
+    return 0;
 }
 
 static bool begins_in_time(const struct jobopts *jo)
@@ -408,11 +420,9 @@ int jobopts_check(struct jobopts *jo)
         return fatal_line("--mem, --mem-per-cpu, and --mem-per-gpu are mutually exclusive.");
     if (jobopts_has(jo, JO_EXCLUSIVE) && jobopts_has(jo, JO_OVERSUBSCRIBE))
         return fatal_line("--exclusive and --oversubscribe options are mutually exclusive");
-    if (!is_placed(jo)) {
-        cli_error("With Arbitrary distribution you need to specify a nodelist or hostfile with the "
-                  "-w option");
-        return CLI_EXIT_FAILED;
-    }
+    status = check_arbitrary(jo);
+    if (status != 0)
+        return status;
     if (!begins_in_time(jo)) {
         cli_error("Incompatible begin and deadline time specification");
         return CLI_EXIT_FAILED;

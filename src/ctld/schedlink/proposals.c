@@ -119,6 +119,12 @@ static void note_unavailable(const struct ctld *ctld, Pst__JobRecord *r)
     (void)pb_set_str(&r->pend_text, text); /* -ENOMEM: the word stands alone */
 }
 
+static bool salloc_says(Pst__JobReason reason)
+{
+    return reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL ||
+           reason == PST__JOB_REASON__REASON_NODES_UNAVAILABLE;
+}
+
 /* Why it waits, for the views; not journaled. */
 static void note_expected(struct ctld *ctld, struct job *j, const struct sched_decision *d)
 {
@@ -178,9 +184,8 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
             r->sched_nodes = NULL;
         free(names);
     }
-    if (d->topo ||
-        (r->pend_reason != told && r->pend_reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL))
-        wait_notify(ctld, j, 0); /* salloc says so */
+    if (d->topo || (r->pend_reason != told && salloc_says(r->pend_reason)))
+        wait_notify(ctld, j, 0);
     views_mark_job(ctld->views, j);
 }
 

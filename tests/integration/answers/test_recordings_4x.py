@@ -6,6 +6,10 @@ import pytest
 import plays
 
 
+# Rows of the page of looking and steering that stand in a recording as a whole:
+# 45b: look-1.32 look-4.1
+# 46b: look-4.2
+
 @pytest.mark.parametrize("path", plays.recordings("4*"))
 def test_recording(path):
     plays.check_recording(path)
