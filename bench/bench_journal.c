@@ -141,7 +141,7 @@ static void remove_files(const char *dir)
         for (size_t i = 0; i < l.segments.n; i++) {
             char name[FILE_NAME_BYTES];
 
-            segment_name(l.segments.lsn[i], name);
+            segment_name(l.segments.lsn[i], l.segments.term[i], name);
             (void)unlinkat(sub, name, 0); /* rmdir tells */
         }
         (void)unlinkat(sub, "lock", 0);

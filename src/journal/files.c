@@ -10,12 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define LSN_DIGITS 16
+#define TERM_DIGITS 8
 
-void segment_name(uint64_t lsn, char out[static FILE_NAME_BYTES])
+void segment_name(uint64_t lsn, uint32_t term, char out[static FILE_NAME_BYTES])
 {
-    (void)snprintf(out, FILE_NAME_BYTES, "%016" PRIx64 ".log", lsn); /* always fits */
+    if (term)
+        (void)snprintf(out, FILE_NAME_BYTES, "%016" PRIx64 "-%08" PRIx32 ".log", lsn, term);
+    else
+        (void)snprintf(out, FILE_NAME_BYTES, "%016" PRIx64 ".log", lsn); /* always fit */
 }
 
 void snapshot_name(uint64_t lsn, char out[static FILE_NAME_BYTES])
@@ -30,7 +35,22 @@ static int hex_digit(char c)
     return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
-enum file_kind file_name_parse(const char *name, uint64_t *ret_lsn)
+static bool parse_hex(const char *text, int digits, uint64_t *ret)
+{
+    uint64_t n = 0;
+
+    for (int i = 0; i < digits; i++) {
+        int d = hex_digit(text[i]);
+
+        if (d < 0)
+            return false;
+        n = n << 4 | (uint64_t)d;
+    }
+    *ret = n;
+    return true;
+}
+
+enum file_kind file_name_parse(const char *name, uint64_t *ret_lsn, uint32_t *ret_term)
 {
     static const struct {
         const char *suffix;
@@ -39,18 +59,22 @@ enum file_kind file_name_parse(const char *name, uint64_t *ret_lsn)
         { ".log", FILE_SEGMENT },        { ".snap", FILE_SNAPSHOT }, { ".log.tmp", FILE_TEMPORARY },
         { ".snap.tmp", FILE_TEMPORARY }, { ".snap.bad", FILE_BAD },
     };
-    uint64_t lsn = 0;
+    const char *suffix = name + LSN_DIGITS;
+    uint64_t lsn, term = 0;
 
-    for (int i = 0; i < LSN_DIGITS; i++) {
-        int d = hex_digit(name[i]);
-
-        if (d < 0)
+    if (!parse_hex(name, LSN_DIGITS, &lsn))
+        return FILE_KIND_MAX;
+    if (*suffix == '-') {
+        if (!parse_hex(suffix + 1, TERM_DIGITS, &term) || !term)
             return FILE_KIND_MAX;
-        lsn = lsn << 4 | (uint64_t)d;
+        suffix += 1 + TERM_DIGITS;
+        if (strncmp(suffix, ".log", 4) != 0)
+            return FILE_KIND_MAX; /* snapshots belong to no term */
     }
     for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
-        if (strcmp(name + LSN_DIGITS, suffixes[i].suffix) == 0) {
+        if (strcmp(suffix, suffixes[i].suffix) == 0) {
             *ret_lsn = lsn;
+            *ret_term = (uint32_t)term;
             return suffixes[i].kind;
         }
     }
@@ -96,19 +120,35 @@ int journal_dir_lock(int dir_fd, const char *dir, int *ret_fd, struct err *err)
     return 0;
 }
 
-static int lsn_list_add(struct lsn_list *l, uint64_t lsn)
+int journal_dir_relock(int dir_fd, const char *dir, int *ret_fd, struct err *err)
+{
+    if (unlinkat(dir_fd, "lock", 0) < 0 && errno != ENOENT)
+        return err_set(err, -errno, "journal: cannot replace %s/%s/lock: %m", dir, JOURNAL_SUBDIR);
+    return journal_dir_lock(dir_fd, dir, ret_fd, err);
+}
+
+static int lsn_list_add(struct lsn_list *l, uint64_t lsn, uint32_t term)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap ? 2 * l->cap : 16;
         uint64_t *p = reallocarray(l->lsn, cap, sizeof(*p));
+        uint32_t *t = reallocarray(l->term, cap, sizeof(*t));
 
-        if (!p)
+        l->lsn = p ? p : l->lsn;
+        l->term = t ? t : l->term;
+        if (!p || !t)
             return -ENOMEM;
-        l->lsn = p;
         l->cap = cap;
     }
-    l->lsn[l->n++] = lsn;
+    l->lsn[l->n] = lsn;
+    l->term[l->n++] = term;
     return 0;
+}
+
+static void lsn_list_done(struct lsn_list *l)
+{
+    free(l->lsn);
+    free(l->term);
 }
 
 static int add_other(struct file_list *l, const char *name)
@@ -126,22 +166,74 @@ static int add_other(struct file_list *l, const char *name)
     return 0;
 }
 
-static int by_lsn(const void *a, const void *b)
-{
-    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+struct place {
+    uint64_t lsn;
+    uint32_t term;
+};
 
-    return (x > y) - (x < y);
+/* Ascending, of one lsn the newest term first. */
+static int by_place(const void *a, const void *b)
+{
+    const struct place *x = a, *y = b;
+
+    if (x->lsn != y->lsn)
+        return x->lsn > y->lsn ? 1 : -1;
+    return (x->term < y->term) - (x->term > y->term);
+}
+
+static int lsn_list_sort(struct lsn_list *l)
+{
+    _cleanup_free_ struct place *places = l->n ? calloc(l->n, sizeof(*places)) : NULL;
+
+    if (!l->n)
+        return 0;
+    if (!places)
+        return -ENOMEM;
+    for (size_t i = 0; i < l->n; i++)
+        places[i] = (struct place){ l->lsn[i], l->term[i] };
+    qsort(places, l->n, sizeof(*places), by_place);
+    for (size_t i = 0; i < l->n; i++) {
+        l->lsn[i] = places[i].lsn;
+        l->term[i] = places[i].term;
+    }
+    return 0;
+}
+
+/* Whoever begins a term reads the log to its end first, and begins there: what writers of earlier
+ * terms put at or behind that place was never acknowledged. */
+static int set_stale_apart(struct file_list *l)
+{
+    struct lsn_list *segs = &l->segments;
+    uint32_t newest = 0;
+    size_t kept = 0;
+
+    for (size_t i = 0; i < segs->n; i++) {
+        int r = 0;
+
+        if (segs->term[i] < newest) {
+            r = lsn_list_add(&l->stale, segs->lsn[i], segs->term[i]);
+        } else {
+            newest = segs->term[i];
+            segs->lsn[kept] = segs->lsn[i];
+            segs->term[kept++] = segs->term[i];
+        }
+        if (r < 0)
+            return r;
+    }
+    segs->n = kept;
+    return 0;
 }
 
 static int add_name(struct file_list *l, const char *name)
 {
     uint64_t lsn = 0;
+    uint32_t term = 0;
 
-    switch (file_name_parse(name, &lsn)) {
+    switch (file_name_parse(name, &lsn, &term)) {
     case FILE_SEGMENT:
-        return lsn_list_add(&l->segments, lsn);
+        return lsn_list_add(&l->segments, lsn, term);
     case FILE_SNAPSHOT:
-        return lsn_list_add(&l->snapshots, lsn);
+        return lsn_list_add(&l->snapshots, lsn, 0);
     case FILE_TEMPORARY:
     case FILE_BAD:
         return add_other(l, name);
@@ -170,10 +262,13 @@ int file_list_read(int dir_fd, struct file_list *ret_list)
     (void)closedir(d); /* was only read */
     if (r < 0)
         return r;
-    if (l.segments.n)
-        qsort(l.segments.lsn, l.segments.n, sizeof(uint64_t), by_lsn);
-    if (l.snapshots.n)
-        qsort(l.snapshots.lsn, l.snapshots.n, sizeof(uint64_t), by_lsn);
+    r = lsn_list_sort(&l.segments);
+    if (r == 0)
+        r = lsn_list_sort(&l.snapshots);
+    if (r == 0)
+        r = set_stale_apart(&l);
+    if (r < 0)
+        return r;
     *ret_list = l;
     l = (struct file_list){ 0 };
     return 0;
@@ -181,8 +276,9 @@ int file_list_read(int dir_fd, struct file_list *ret_list)
 
 void file_list_done(struct file_list *l)
 {
-    free(l->segments.lsn);
-    free(l->snapshots.lsn);
+    lsn_list_done(&l->segments);
+    lsn_list_done(&l->snapshots);
+    lsn_list_done(&l->stale);
     free(l->others);
     *l = (struct file_list){ 0 };
 }
@@ -206,18 +302,19 @@ void file_list_remove_temporary(int dir_fd, const struct file_list *l)
 {
     for (size_t i = 0; i < l->n_others; i++) {
         uint64_t lsn;
+        uint32_t term;
 
-        if (file_name_parse(l->others[i], &lsn) == FILE_TEMPORARY)
+        if (file_name_parse(l->others[i], &lsn, &term) == FILE_TEMPORARY)
             (void)unlinkat(dir_fd, l->others[i], 0); /* only costs space when it stays */
     }
 }
 
-int segment_open_read(int dir_fd, uint64_t lsn, int *ret_fd)
+int segment_open_read(int dir_fd, uint64_t lsn, uint32_t term, int *ret_fd)
 {
     char name[FILE_NAME_BYTES];
     int fd;
 
-    segment_name(lsn, name);
+    segment_name(lsn, term, name);
     fd = openat(dir_fd, name, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return -errno;

@@ -30,6 +30,15 @@ struct journal_config {
     size_t batch_bytes;     /* append buffer limit before journal_append blocks; 0 = 64 MiB */
     bool read_only;         /* no lock, nothing is cut or written; append gives -EROFS */
     uint64_t cluster_id;    /* written into new files; a file of another is damage; 0 = any */
+    /* The writer's term (term.h).  Not 0: the log goes on in a new segment of this term, whatever
+     * an earlier writer, which may still run, does to the old ones; its lock does not count. */
+    uint32_t term;
+    /* The caller knows everything up to this lsn (it has followed the log): only what comes behind
+     * is given out.  -ENOENT: the log does not reach back to it any more.  0: the usual recovery. */
+    uint64_t known_lsn;
+    /* From the writer thread, after each sync and before on_durable: is the term still ours?
+     * False ends the writer: nothing more becomes durable or acknowledged.  NULL: it is. */
+    bool (*still_ours)(void *ctx);
     /* From the writer thread, after each sync: everything up to lsn is on disk. */
     void (*on_durable)(void *ctx, uint64_t lsn);
     /* From the writer thread, once: the disk is full or failing.  New work must be refused; what

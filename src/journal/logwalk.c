@@ -139,15 +139,17 @@ int walk_segment(int dir_fd, const struct file_list *l, size_t index, uint64_t s
 {
     _cleanup_close_ int fd = -1;
     bool last = index + 1 == l->segments.n;
-    int r = segment_open_read(dir_fd, l->segments.lsn[index], &fd);
+    int r = segment_open_read(dir_fd, l->segments.lsn[index], l->segments.term[index], &fd);
 
     if (r < 0)
         return r;
     /* After a failed sync the page cache may hold what the disk does not: ask the disk. */
     if (last)
         (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
-    return walk_segment_fd(fd, l->segments.lsn[index],
-                           last ? UINT64_MAX : l->segments.lsn[index + 1], start, opts, fn, ctx, w);
+    r = walk_segment_fd(fd, l->segments.lsn[index], last ? UINT64_MAX : l->segments.lsn[index + 1],
+                        start, opts, fn, ctx, w);
+    w->term = l->segments.term[index];
+    return r;
 }
 
 int walk_log(int dir_fd, const struct file_list *l, uint64_t start, const struct walk_opts *opts,

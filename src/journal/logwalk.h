@@ -16,12 +16,13 @@ enum walk_state {
 
 struct walk {
     enum walk_state state;
-    uint64_t segment; /* first lsn of the file where the walk ended */
-    uint64_t offset;  /* there, behind the last sound record */
-    uint64_t lsn;     /* the next record: one past the last sound one */
-    uint64_t torn;    /* bytes of the unfinished write */
-    bool marked;      /* the last thing read is a mark: the log was closed properly */
-    uint64_t bytes;   /* of the records given to fn */
+    uint64_t segment; /* first lsn of the file where the walk ended, and its term */
+    uint32_t term;
+    uint64_t offset; /* there, behind the last sound record */
+    uint64_t lsn;    /* the next record: one past the last sound one */
+    uint64_t torn;   /* bytes of the unfinished write */
+    bool marked;     /* the last thing read is a mark: the log was closed properly */
+    uint64_t bytes;  /* of the records given to fn */
     uint64_t records;
     int failed;                     /* what fn returned, when negative */
     char reason[WALK_REASON_BYTES]; /* of damage, a phrase */

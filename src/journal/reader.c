@@ -18,6 +18,8 @@ struct journal_reader {
     char *dir;
     int dir_fd, fd;
     uint64_t segment; /* first lsn of the open file */
+    uint32_t term;    /* of the open file */
+    uint64_t until;   /* the next file begins here, UINT64_MAX: there was none when it was opened */
     uint64_t from;    /* first lsn wanted */
     uint64_t lsn;     /* next record at stream.offset */
     bool tail_judged; /* what lies behind the end was looked at once */
@@ -26,10 +28,13 @@ struct journal_reader {
 
 static int report_damage(struct journal_reader *r, const char *reason, struct err *err)
 {
+    char name[FILE_NAME_BYTES];
+
+    segment_name(r->segment, r->term, name);
     return err_set(err, -EUCLEAN,
-                   "journal: %s/%s/%016" PRIx64 ".log is damaged at offset %" PRIu64
-                   ", record %" PRIu64 ": %s; see `penstock journal verify %s`",
-                   r->dir, JOURNAL_SUBDIR, r->segment, r->stream.offset, r->lsn, reason, r->dir);
+                   "journal: %s/%s/%s is damaged at offset %" PRIu64 ", record %" PRIu64
+                   ": %s; see `penstock journal verify %s`",
+                   r->dir, JOURNAL_SUBDIR, name, r->stream.offset, r->lsn, reason, r->dir);
 }
 
 static int no_longer_kept(struct journal_reader *r, uint64_t oldest, struct err *err)
@@ -39,13 +44,14 @@ static int no_longer_kept(struct journal_reader *r, uint64_t oldest, struct err 
                    MAX(r->from, r->lsn), r->dir, oldest);
 }
 
-/* Go on in the segment that begins at `first`. */
-static int switch_to(struct journal_reader *r, uint64_t first, struct err *err)
+/* Go on in the segment that begins at `first`, of the term; the next one begins at `until`. */
+static int switch_to(struct journal_reader *r, uint64_t first, uint32_t term, uint64_t until,
+                     struct err *err)
 {
     _cleanup_close_ int fd = -1;
     const char *reason = "";
     uint64_t cluster, found;
-    int rc = segment_open_read(r->dir_fd, first, &fd);
+    int rc = segment_open_read(r->dir_fd, first, term, &fd);
 
     if (rc < 0) /* let go between the listing and now */
         return rc == -ENOENT ? no_longer_kept(r, first, err)
@@ -56,6 +62,8 @@ static int switch_to(struct journal_reader *r, uint64_t first, struct err *err)
         (void)close(r->fd); /* was only read */
     r->fd = TAKE_FD(fd);
     r->segment = first;
+    r->term = term;
+    r->until = until;
     r->lsn = first;
     stream_init(&r->stream, r->fd, FILE_HEADER_BYTES);
     rc = stream_read_header(r->fd, SEGMENT_MAGIC, &cluster, &found, &reason);
@@ -64,6 +72,12 @@ static int switch_to(struct journal_reader *r, uint64_t first, struct err *err)
         reason = "the file header names a different record number";
     }
     return rc == -EBADMSG ? report_damage(r, reason, err) : rc;
+}
+
+/* Where the segment behind number i begins. */
+static uint64_t begin_after(const struct file_list *l, long i)
+{
+    return (size_t)i + 1 < l->segments.n ? l->segments.lsn[i + 1] : UINT64_MAX;
 }
 
 /* Find the segment that holds the first record wanted. */
@@ -81,7 +95,7 @@ static int find_start(struct journal_reader *r, struct err *err)
     i = r->from ? file_list_find(&l, r->from) : 0;
     if (i < 0)
         return no_longer_kept(r, l.segments.lsn[0], err);
-    return switch_to(r, l.segments.lsn[i], err);
+    return switch_to(r, l.segments.lsn[i], l.segments.term[i], begin_after(&l, i), err);
 }
 
 struct journal_reader *journal_reader_close(struct journal_reader *r)
@@ -129,7 +143,9 @@ int journal_reader_open(const char *dir, uint64_t from_lsn, struct journal_reade
 struct outlook {
     bool here;     /* our own is still listed */
     bool later;    /* one begins after our own */
-    uint64_t next; /* the one to go on in, 0 = none */
+    uint64_t next; /* the one to go on in, 0 = none; its term and its end */
+    uint32_t next_term;
+    uint64_t next_until;
     uint64_t oldest;
 };
 
@@ -144,8 +160,11 @@ static int look_around(struct journal_reader *r, struct outlook *o, struct err *
                        strerrordesc_np(-rc));
     *o = (struct outlook){ .oldest = l.segments.n ? l.segments.lsn[0] : 0 };
     i = file_list_find(&l, r->lsn);
-    if (i >= 0 && l.segments.lsn[i] > r->segment)
+    if (i >= 0 && l.segments.lsn[i] > r->segment) {
         o->next = l.segments.lsn[i];
+        o->next_term = l.segments.term[i];
+        o->next_until = begin_after(&l, i);
+    }
     i = file_list_find(&l, r->segment);
     o->here = i >= 0 && l.segments.lsn[i] == r->segment;
     o->later = l.segments.n && l.segments.lsn[l.segments.n - 1] > r->segment;
@@ -157,7 +176,7 @@ static int look_around(struct journal_reader *r, struct outlook *o, struct err *
 static int reopen_if_replaced(struct journal_reader *r, struct err *err)
 {
     uint64_t offset = r->stream.offset, lsn = r->lsn;
-    int rc = switch_to(r, r->segment, err);
+    int rc = switch_to(r, r->segment, r->term, r->until, err);
 
     if (rc < 0)
         return rc;
@@ -212,7 +231,7 @@ static int find_more(struct journal_reader *r, int got, int round, bool must_be_
     if (rc < 0)
         return rc;
     if (o.next) {
-        rc = switch_to(r, o.next, err);
+        rc = switch_to(r, o.next, o.next_term, o.next_until, err);
         if (r->lsn < was) /* written again here after a failed sync: skip what we gave */
             r->from = MAX(r->from, was);
         return rc < 0 ? rc : 1;
@@ -233,7 +252,8 @@ static int advance_reader(struct journal_reader *r, uint64_t limit, const uint8_
 {
     for (int round = 0;; round++) {
         uint64_t segment = r->segment;
-        int got = stream_next_lsn(&r->stream, r->lsn, ret_data, ret_len, NULL);
+        int got =
+            r->lsn < r->until ? stream_next_lsn(&r->stream, r->lsn, ret_data, ret_len, NULL) : 0;
         int rc;
 
         if (got == 1)

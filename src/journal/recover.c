@@ -82,8 +82,23 @@ static int choose_snapshot(struct recovery *rc)
         return report_damage(rc, name, 0, rc->snapshot_lsn + 1,
                              "the log files after it are missing");
     }
-    segment_name(rc->files.segments.lsn[0], name);
+    segment_name(rc->files.segments.lsn[0], rc->files.segments.term[0], name);
     return report_damage(rc, name, 0, rc->snapshot_lsn + 1, "the log files before it are missing");
+}
+
+/* The caller has the state of known_lsn: that stands for a snapshot. */
+static int begin_at_known(struct recovery *rc)
+{
+    const struct lsn_list *snaps = &rc->files.snapshots;
+
+    rc->snapshot_lsn = rc->config->known_lsn;
+    if (log_reaches(rc, rc->snapshot_lsn + 1))
+        return 0;
+    return err_set(rc->err, -ENOENT,
+                   "journal: record %" PRIu64
+                   " is no longer kept in %s, whose newest snapshot is of "
+                   "record %" PRIu64,
+                   rc->snapshot_lsn + 1, rc->config->dir, snaps->n ? snaps->lsn[snaps->n - 1] : 0);
 }
 
 static int replay_snapshot(struct recovery *rc, journal_record_fn *fn, void *ctx)
@@ -92,7 +107,7 @@ static int replay_snapshot(struct recovery *rc, journal_record_fn *fn, void *ctx
     uint64_t puts;
     int r;
 
-    if (!rc->snapshot_lsn)
+    if (!rc->snapshot_lsn || rc->config->known_lsn)
         return 0;
     r = walk_snapshot(rc->dir_fd, rc->snapshot_lsn, &rc->opts, fn, ctx, &puts, reason);
     if (r < 0 && reason[0])
@@ -112,9 +127,9 @@ static int replay_log(struct recovery *rc, journal_record_fn *fn, void *ctx)
         return 0;
     }
     /* A snapshot is renamed only when its lsn is on disk, whatever became of the file since. */
-    rc->opts.proven_lsn = snaps->n ? snaps->lsn[snaps->n - 1] : 0;
+    rc->opts.proven_lsn = MAX(snaps->n ? snaps->lsn[snaps->n - 1] : 0, rc->config->known_lsn);
     r = walk_log(rc->dir_fd, &rc->files, rc->snapshot_lsn + 1, &rc->opts, fn, ctx, &rc->walk);
-    segment_name(rc->walk.segment, name);
+    segment_name(rc->walk.segment, rc->walk.term, name);
     if (r < 0 && rc->walk.failed == 0)
         return err_set(rc->err, r, "journal: cannot read %s/%s/%s: %s", rc->config->dir,
                        JOURNAL_SUBDIR, name,
@@ -127,8 +142,10 @@ static int replay_log(struct recovery *rc, journal_record_fn *fn, void *ctx)
         log_info("journal: %s/%s/%s ends in an unfinished write: %s %" PRIu64
                  " bytes at offset %" PRIu64 ", record %" PRIu64 " was never acknowledged",
                  rc->config->dir, JOURNAL_SUBDIR, name,
-                 rc->config->read_only ? "ignored" : "cut off", rc->walk.torn, rc->walk.offset,
-                 rc->walk.lsn);
+                 rc->config->read_only ? "ignored"
+                 : rc->config->term    ? "left out"
+                                       : "cut off",
+                 rc->walk.torn, rc->walk.offset, rc->walk.lsn);
     return 0;
 }
 
@@ -148,6 +165,22 @@ static int set_bad_aside(const struct recovery *rc)
     return 0;
 }
 
+/* A new term: what was read counts from now on, so it must be on the disk; the old file is left as it
+ * is, since its writer may not know yet that it is over. */
+static int begin_term(struct recovery *rc, struct journal *j)
+{
+    _cleanup_close_ int fd = -1;
+    char name[FILE_NAME_BYTES];
+
+    if (rc->files.segments.n) {
+        segment_name(rc->walk.segment, rc->walk.term, name);
+        fd = openat(rc->dir_fd, name, O_RDWR | O_CLOEXEC);
+        if (fd < 0 || fsync(fd) < 0)
+            return -errno;
+    }
+    return segment_create(&j->policy, rc->walk.lsn, &j->segment);
+}
+
 /* The log is sound: make the disk agree with what was read, and find the place to append. */
 static int open_end(struct recovery *rc, struct journal *j)
 {
@@ -157,9 +190,12 @@ static int open_end(struct recovery *rc, struct journal *j)
         return err_set(rc->err, r, "journal: cannot rename a damaged snapshot in %s/%s: %s",
                        rc->config->dir, JOURNAL_SUBDIR, strerrordesc_np(-r));
     file_list_remove_temporary(rc->dir_fd, &rc->files);
-    r = rc->files.segments.n
-            ? segment_reopen(&j->policy, rc->walk.segment, rc->walk.offset, &j->segment)
-            : segment_create(&j->policy, 1, &j->segment);
+    if (j->config.term)
+        r = begin_term(rc, j);
+    else
+        r = rc->files.segments.n
+                ? segment_reopen(&j->policy, rc->walk.segment, 0, rc->walk.offset, &j->segment)
+                : segment_create(&j->policy, 1, &j->segment);
     if (r == 0 && fsync(rc->dir_fd) < 0)
         r = -errno;
     if (r < 0)
@@ -218,6 +254,19 @@ static void journal_publish(struct journal *j, const struct recovery *rc)
     atomic_store(&j->segments, MAX(rc->files.segments.n, (size_t)1));
 }
 
+/* Without a term the log cannot go on behind one that was written with terms: it would not count. */
+static int check_term(const struct recovery *rc)
+{
+    const struct lsn_list *segs = &rc->files.segments;
+
+    if (!segs->n || !segs->term[segs->n - 1])
+        return 0;
+    return err_set(rc->err, -EINVAL,
+                   "journal: the log in %s is that of term %" PRIu32
+                   " and goes on only in a later one",
+                   rc->config->dir, segs->term[segs->n - 1]);
+}
+
 static int recover_log(struct journal *j, journal_record_fn *fn, void *ctx, struct err *err)
 {
     _cleanup_val_(recovery_done) struct recovery rc = {
@@ -231,7 +280,9 @@ static int recover_log(struct journal *j, journal_record_fn *fn, void *ctx, stru
     if (r < 0)
         return err_set(err, r, "journal: cannot list %s/%s: %s", j->config.dir, JOURNAL_SUBDIR,
                        strerrordesc_np(-r));
-    r = choose_snapshot(&rc);
+    r = j->config.known_lsn ? begin_at_known(&rc) : choose_snapshot(&rc);
+    if (r == 0 && !j->config.term && !j->config.read_only)
+        r = check_term(&rc);
     if (r == 0)
         r = replay_snapshot(&rc, fn, ctx);
     if (r == 0)
@@ -253,10 +304,12 @@ int journal_open(const struct journal_config *config, journal_record_fn *on_reco
         return err_set(err, r, "journal: %s", strerrordesc_np(-r));
     r = journal_dir_open(config->dir, !config->read_only, &j->dir_fd, err);
     if (r == 0 && !config->read_only)
-        r = journal_dir_lock(j->dir_fd, config->dir, &j->lock_fd, err);
+        r = config->term ? journal_dir_relock(j->dir_fd, config->dir, &j->lock_fd, err)
+                         : journal_dir_lock(j->dir_fd, config->dir, &j->lock_fd, err);
     if (r == 0) {
         j->policy = (struct segment_policy){
             .dir_fd = j->dir_fd,
+            .term = config->term,
             .cluster_id = config->cluster_id,
             .segment_bytes = j->config.segment_bytes,
             .reserve_bytes = config->reserve_bytes,

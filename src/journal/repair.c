@@ -116,7 +116,22 @@ static int move_segments(struct repair *rp, size_t first, size_t end, bool newes
         size_t i = newest_first ? end - 1 - (k - first) : k;
         int r;
 
-        segment_name(rp->files.segments.lsn[i], name);
+        segment_name(rp->files.segments.lsn[i], rp->files.segments.term[i], name);
+        r = move_away(rp, name);
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+/* What did not count as long as the log of a later term began before it. */
+static int move_stale(struct repair *rp)
+{
+    for (size_t i = 0; i < rp->files.stale.n; i++) {
+        char name[FILE_NAME_BYTES];
+        int r;
+
+        segment_name(rp->files.stale.lsn[i], rp->files.stale.term[i], name);
         r = move_away(rp, name);
         if (r < 0)
             return r;
@@ -235,16 +250,17 @@ static int check_possible(const struct repair *rp, struct err *err)
         rp->dir, JOURNAL_SUBDIR);
 }
 
-/* Make the segment that begins at lsn from bytes from .. to of an open one; complete or not at
+/* Make the segment of the term that begins at lsn from bytes from .. to of an open one; complete or not at
  * all. */
-static int make_segment(struct repair *rp, uint64_t lsn, int in, uint64_t from, uint64_t to)
+static int make_segment(struct repair *rp, uint64_t lsn, uint32_t term, int in, uint64_t from,
+                        uint64_t to)
 {
     char name[FILE_NAME_BYTES], tmp[FILE_NAME_BYTES + 4];
     uint8_t head[FILE_HEADER_BYTES];
     _cleanup_close_ int out = -1;
     int r;
 
-    segment_name(lsn, name);
+    segment_name(lsn, term, name);
     (void)snprintf(tmp, sizeof(tmp), "%s.tmp", name); /* fits */
     out = openat(rp->dir_fd, tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (out < 0)
@@ -267,10 +283,14 @@ static int make_segment(struct repair *rp, uint64_t lsn, int in, uint64_t from, 
 /* Start the log anew behind S: nothing of the present log can follow it. */
 static int begin_after_snapshot(struct repair *rp)
 {
-    int r = move_segments(rp, 0, rp->files.segments.n, true);
+    const struct lsn_list *segs = &rp->files.segments;
+    uint32_t term = segs->n ? segs->term[segs->n - 1] : 0; /* the newest: terms ascend */
+    int r = move_stale(rp);
 
     if (r == 0)
-        r = make_segment(rp, rp->snapshot_lsn + 1, -1, 0, 0);
+        r = move_segments(rp, 0, segs->n, true);
+    if (r == 0)
+        r = make_segment(rp, rp->snapshot_lsn + 1, term, -1, 0, 0);
     if (r < 0)
         return r;
     say_step(rp, "the log begins anew at record %" PRIu64 ", behind the snapshot",
@@ -290,7 +310,7 @@ static int mend_header(struct repair *rp, const struct walk *w)
     size_t len;
     int r;
 
-    segment_name(w->segment, name);
+    segment_name(w->segment, w->term, name);
     fd = openat(rp->dir_fd, name, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return -errno;
@@ -321,13 +341,15 @@ static int cut_segment(struct repair *rp, const struct walk *w)
     char name[FILE_NAME_BYTES];
     int r;
 
-    segment_name(w->segment, name);
+    segment_name(w->segment, w->term, name);
     say_step(rp, "%s is damaged at offset %" PRIu64 ": %s", name, w->offset, w->reason);
-    r = move_segments(rp, headless ? i : i + 1, rp->files.segments.n, true);
+    r = move_stale(rp);
+    if (r == 0)
+        r = move_segments(rp, headless ? i : i + 1, rp->files.segments.n, true);
     if (r == 0 && !headless) {
         r = copy_away(rp, name);
         if (r == 0)
-            r = segment_reopen(&policy, w->segment, w->offset, &seg);
+            r = segment_reopen(&policy, w->segment, w->term, w->offset, &seg);
         if (r == 0) {
             segment_close(&seg);
             rp->changes++;
@@ -380,13 +402,15 @@ static int salvage_records(struct repair *rp, const struct walk *w)
 {
     size_t i = (size_t)file_list_find(&rp->files, w->segment);
     uint64_t lsn = 0, from = 0, to = 0;
+    char name[FILE_NAME_BYTES];
     _cleanup_close_ int fd = -1;
-    int r = segment_open_read(rp->dir_fd, w->segment, &fd);
+    int r = segment_open_read(rp->dir_fd, w->segment, w->term, &fd);
 
     if (r < 0)
         return r;
-    say_step(rp, "%016" PRIx64 ".log is damaged at offset %" PRIu64 ", record %" PRIu64 ": %s",
-             w->segment, w->offset, w->lsn, w->reason);
+    segment_name(w->segment, w->term, name);
+    say_step(rp, "%s is damaged at offset %" PRIu64 ", record %" PRIu64 ": %s", name, w->offset,
+             w->lsn, w->reason);
     r = find_sound(rp, fd, w, &lsn, &from, &to);
     if (r == -ENOENT) {
         say_step(rp, "records from %" PRIu64 " on, if there were any, are lost",
@@ -394,7 +418,7 @@ static int salvage_records(struct repair *rp, const struct walk *w)
         return begin_after_snapshot(rp);
     }
     if (r == 0)
-        r = make_segment(rp, lsn, fd, from, to);
+        r = make_segment(rp, lsn, w->term, fd, from, to);
     if (r == 0)
         r = move_segments(rp, 0, i + 1, false);
     if (r < 0)
@@ -476,7 +500,7 @@ static void learn_cluster(struct repair *rp)
         _cleanup_close_ int fd = -1;
         const char *reason;
         uint64_t lsn;
-        int r = seg ? segment_open_read(rp->dir_fd, segs->lsn[i], &fd)
+        int r = seg ? segment_open_read(rp->dir_fd, segs->lsn[i], segs->term[i], &fd)
                     : snapshot_open_read(rp->dir_fd, snaps->lsn[i - segs->n], &fd);
 
         if (r == 0 && stream_read_header(fd, seg ? SEGMENT_MAGIC : SNAPSHOT_MAGIC, &rp->cluster_id,

@@ -115,7 +115,7 @@ int segment_create(const struct segment_policy *p, uint64_t first_lsn, struct se
     uint8_t head[FILE_HEADER_BYTES];
     int r;
 
-    segment_name(first_lsn, name);
+    segment_name(first_lsn, p->term, name);
     (void)snprintf(tmp, sizeof(tmp), "%s.tmp", name); /* fits */
     s.fd = openat(p->dir_fd, tmp, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (s.fd < 0)
@@ -137,13 +137,13 @@ int segment_create(const struct segment_policy *p, uint64_t first_lsn, struct se
     return 0;
 }
 
-int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint64_t offset,
-                   struct segment *ret_seg)
+int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint32_t term,
+                   uint64_t offset, struct segment *ret_seg)
 {
     _cleanup_close_ int fd = -1;
     char name[FILE_NAME_BYTES];
 
-    segment_name(first_lsn, name);
+    segment_name(first_lsn, term, name);
     fd = openat(p->dir_fd, name, O_RDWR | O_CLOEXEC);
     if (fd < 0)
         return -errno;

@@ -12,7 +12,8 @@
 #define SEGMENT_CHUNK_MIN (64u << 10)
 
 struct segment_policy {
-    int dir_fd; /* borrowed */
+    int dir_fd;    /* borrowed */
+    uint32_t term; /* of the files that are made */
     uint64_t cluster_id;
     uint64_t segment_bytes;
     uint64_t reserve_bytes; /* leave this much free on the disk */
@@ -26,12 +27,12 @@ struct segment {
     bool suspect;       /* a write or sync failed: nothing more may be trusted to this file */
 };
 
-/* Make <first_lsn>.log, replacing one of that name.  Errors: -ENOSPC (the reserve included),
+/* Make the file of first_lsn and the policy's term, replacing one of that name.  Errors: -ENOSPC (the reserve included),
  * I/O. */
 int segment_create(const struct segment_policy *p, uint64_t first_lsn, struct segment *ret_seg);
 /* Open an existing one to append at offset, cutting off what follows, and sync it. */
-int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint64_t offset,
-                   struct segment *ret_seg);
+int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint32_t term,
+                   uint64_t offset, struct segment *ret_seg);
 /* Append n bytes and sync.  After a failed write or sync the segment is suspect and offset has not
  * moved; a failure to grow leaves it usable. */
 int segment_write(struct segment *s, const struct segment_policy *p, const void *data, size_t n,

@@ -174,12 +174,17 @@ static int let_go(struct journal *j, uint64_t keep_lsn)
     }
     for (size_t i = 0; i < l.n_others && l.snapshots.n >= 2; i++) {
         uint64_t lsn;
+        uint32_t term;
 
-        if (file_name_parse(l.others[i], &lsn) == FILE_BAD)
+        if (file_name_parse(l.others[i], &lsn, &term) == FILE_BAD)
             (void)unlinkat(j->dir_fd, l.others[i], 0);
     }
+    for (size_t i = 0; i < l.stale.n && l.stale.lsn[i] < need; i++) {
+        segment_name(l.stale.lsn[i], l.stale.term[i], name);
+        (void)unlinkat(j->dir_fd, name, 0);
+    }
     for (size_t i = 0; i + 1 < l.segments.n && l.segments.lsn[i + 1] <= need; i++) {
-        segment_name(l.segments.lsn[i], name);
+        segment_name(l.segments.lsn[i], l.segments.term[i], name);
         if (unlinkat(j->dir_fd, name, 0) < 0)
             return -errno;
         atomic_fetch_sub(&j->segments, 1);

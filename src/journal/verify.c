@@ -100,7 +100,7 @@ static int verify_segments(struct verify *v)
             continue;
         if (r == -ENOMEM)
             return r;
-        segment_name(segs->lsn[i], name);
+        segment_name(segs->lsn[i], segs->term[i], name);
         if (r < 0) {
             v->damages++;
             say_finding(v, "%s: cannot be read: %s", name,
@@ -159,6 +159,11 @@ int journal_verify(const char *dir, void (*report)(void *ctx, const char *line),
     if (r < 0)
         return r;
     verify_reach(&v);
+    for (size_t i = 0; i < v.files.stale.n; i++)
+        say_finding(&v,
+                    "%016" PRIx64 ", term %" PRIu32
+                    ": does not count, the log of a later term begins before it",
+                    v.files.stale.lsn[i], v.files.stale.term[i]);
     if (v.damages)
         say_finding(&v,
                     "%" PRIu64

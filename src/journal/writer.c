@@ -225,6 +225,13 @@ static struct batch *take_batch(struct journal *j)
     return b;
 }
 
+/* Asked before a batch is written, which saves the work, and behind its sync, which decides: what is on
+ * the disk within the term is in the log that the next term begins with. */
+static bool is_ours(const struct journal *j)
+{
+    return !j->config.still_ours || j->config.still_ours(j->config.ctx);
+}
+
 /* Write what is queued, batch by batch, until nothing is left or closing gave up. */
 static int drain_buffer(struct journal *j)
 {
@@ -237,7 +244,9 @@ static int drain_buffer(struct journal *j)
         unlock_journal(j);
         if (!b)
             return 0;
-        r = write_until_done(j, b);
+        r = is_ours(j) ? write_until_done(j, b) : -EOWNERDEAD;
+        if (r == 0 && !is_ours(j))
+            r = -EOWNERDEAD;
         if (r < 0)
             return r;
         publish_durable(j, b->first_lsn + b->records - 1);
@@ -293,7 +302,7 @@ static void write_mark(struct journal *j)
     uint8_t mark[RECORD_HEADER_BYTES];
     uint64_t last = atomic_load(&j->last);
 
-    if (j->segment.fd < 0 || j->segment.suspect || j->marked || !last)
+    if (j->segment.fd < 0 || j->segment.suspect || j->marked || !last || !is_ours(j))
         return;
     record_encode(mark, RECORD_MARK, 0, last, NULL, 0);
     (void)write_bytes(j, mark, sizeof(mark)); /* without it recovery is only less sure */

@@ -251,7 +251,7 @@ UTIL void image_write(const struct image *im, const char *dir, size_t zeros)
 
     assert_non_null(all);
     memcpy(all, im->data, im->len);
-    segment_name(im->next - im->n, name);
+    segment_name(im->next - im->n, 0, name);
     write_all_bytes(dir, name, all, im->len + zeros);
 }
 
