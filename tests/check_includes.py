@@ -59,7 +59,7 @@ ROOMS = {
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
-             "resv", "update", "web", ""],
+             "resv", "update", "web", "ha", ""],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

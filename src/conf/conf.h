@@ -116,6 +116,8 @@ uid_t conf_slurmd_uid(const struct conf *c);
 uint16_t conf_ctld_port(const struct conf *c);
 /* i-th SlurmctldHost: name and address (address = name when not given); NULL past the end. */
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
+/* Their addresses, at most max; how many. */
+size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max);
 /* Key file of our own authentication: AuthInfo keyfile=..., else slurm.key beside slurm.conf. */
 const char *conf_key_file(const struct conf *c);
 bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */

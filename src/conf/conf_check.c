@@ -128,18 +128,16 @@ static void check_exit_codes(struct conf_loader *l)
     }
 }
 
-/* One controller runs: others that are named never take over. */
+/* Controllers are known by the names of their lines: two of one name would take one lease for
+ * theirs. */
 static void check_hosts(struct conf_loader *l)
 {
-    for (size_t i = 0, hosts = 0; i < l->c->nmulti; i++) {
-        const struct conf_multi *m = &l->c->multi[i];
+    const char *name, *other;
 
-        if (m->key == CONF_SLURMCTLD_HOST && hosts++ > 0)
-            conf_warn(l, m->val.file, m->val.line,
-                      "SlurmctldHost=%.64s is accepted without effect: no second controller "
-                      "takes over",
-                      m->val.text);
-    }
+    for (size_t i = 1; (name = conf_ctld_host(l->c, i, NULL)); i++)
+        for (size_t k = 0; k < i && (other = conf_ctld_host(l->c, k, NULL)); k++)
+            if (strcasecmp(name, other) == 0)
+                conf_error(l, l->c->path, 0, "SlurmctldHost=%.64s stands there twice", name);
 }
 
 static void check_mcs(struct conf_loader *l)

@@ -196,6 +196,15 @@ const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr
     return NULL;
 }
 
+size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max)
+{
+    size_t n = 0;
+
+    while (n < max && conf_ctld_host(c, n, &ret_addrs[n]))
+        n++;
+    return n;
+}
+
 const char *conf_key_file(const struct conf *c)
 {
     return c->key_file;

@@ -72,6 +72,9 @@ struct luascript;
 struct topology;
 struct topologies;
 
+struct ha;
+struct reign;
+
 struct core_queue;
 struct ctld_op;
 struct ctld_service;
@@ -84,7 +87,7 @@ struct stats { /* core thread only */
 };
 
 struct ctld {
-    /* of services.c, ended by NULL; set before boot_all() */
+    /* of services.c, ended by NULL; set before boot_prepare() */
     const struct ctld_service *const *services;
     const struct ctld_op *ops[OP_MAX_]; /* by number, of all services; see service_op() */
     unsigned ticks;                     /* so far */
@@ -138,6 +141,11 @@ struct ctld {
     struct luascript *submit_script;  /* job_submit.lua; NULL: not opened */
     struct luascript
         *submit_checked; /* that of a configuration that was checked, until it is used */
+    struct ha *ha;       /* several controllers, or terms that are left of them; else NULL */
+    struct reign *reign; /* the term in which this controller writes; NULL: there are no terms */
+    uint32_t term;       /* its number, else 0 */
+    uint32_t silence_ms; /* how long nodes bear to hear nothing; 0: there is one controller */
+    uint64_t known_lsn;  /* what a standby has applied before the boot goes on; 0: nothing */
     struct cluster_observer observer;
     struct stats stats;
     struct histogram batch_us; /* how long the core took for a batch; the core adds */
@@ -147,6 +155,7 @@ struct ctld {
     uint64_t applied_lsn; /* of the last commit */
     atomic_bool disk_full;
     atomic_bool stopping;
+    atomic_bool standby;      /* another controller is active: requests go to on_standby() */
     atomic_uint private_data; /* enum policy_private */
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 

@@ -4,6 +4,7 @@
  * anything changes), recovery, threads, then open the door.  The parent of a daemonized start
  * returns 0 only after that. */
 #include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -20,18 +21,29 @@
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"
 #include "ctld/front/front.h"
+#include "ctld/ha/ha.h"
+#include "ctld/ha/hawait.h"
+#include "ctld/ha/reexec.h"
 #include "ctld/notify/triggers.h"
 #include "ctld/services.h"
 #include "ctld/topology/topology.h"
 #include "daemon/daemon.h"
 #include "version.h"
 
+#define AGAIN_MAX 9 /* words */
+
 /* The head's own state; ctx of every step below. */
 struct head {
     struct daemon_options o;
     struct ctld *ctld;
     bool clear, ignore_damage;
+    const char *host; /* --host; NULL: gethostname() says it */
+    struct ha_options ha;
+    char self[PATH_MAX];
+    char *again[AGAIN_MAX + 1]; /* the command line of a standby; owned */
 };
+
+enum { OPT_HOST = 0x100, OPT_STANDBY };
 
 static const char usage[] =
     "Usage: slurmctld [OPTIONS]\n"
@@ -43,12 +55,16 @@ static const char usage[] =
     "  -L FILE       log to FILE\n"
     "  -n VALUE      run at this nice value\n"
     "  -R, -s        change nothing; kept for existing start scripts\n"
+    "  --host NAME   be the controller of the line SlurmctldHost=NAME, whatever this host is called\n"
+    "  --standby     stand by, also as the first SlurmctldHost; control is not asked back\n"
     "  --systemd     as -D: readiness is told through NOTIFY_SOCKET\n"
     "  -v            log more; may be repeated\n"
     "  -V, --version print the version and exit\n"
     "  --check       read the configuration, report every problem, exit 0 when there is no error\n";
 
 static const struct option longs[] = { { "check", no_argument, NULL, DAEMON_OPT_CHECK },
+                                       { "host", required_argument, NULL, OPT_HOST },
+                                       { "standby", no_argument, NULL, OPT_STANDBY },
                                        { "systemd", no_argument, NULL, 'D' },
                                        { "version", no_argument, NULL, 'V' },
                                        { "help", no_argument, NULL, 'h' },
@@ -58,13 +74,18 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
 {
     struct head *h = ctx;
 
-    (void)arg;
     switch (c) {
     case 'c':
         h->clear = true;
         return DAEMON_GO_ON;
     case 'i':
         h->ignore_damage = true;
+        return DAEMON_GO_ON;
+    case OPT_HOST:
+        h->host = arg;
+        return DAEMON_GO_ON;
+    case OPT_STANDBY:
+        h->ha.stand_by = true;
         return DAEMON_GO_ON;
     case 'r':
     case 'R':
@@ -137,16 +158,35 @@ static int load_keys(struct ctld *ctld, struct err *err)
     return auth_keys_load(path, &ctld->keys, err);
 }
 
+/* The command line of a process that stands by in place of this one: in the foreground, since this
+ * one was detached before. */
+static int make_again(struct head *h)
+{
+    const char *words[] = { h->self,  "-D",    "--standby", "-f",         h->ctld->conf_path,
+                            "--host", h->host, "-L",        h->o.log_path };
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        bool absent = !words[i] ||
+                      (words[i][0] == '-' && i + 1 < ARRAY_SIZE(words) && i > 2 && !words[i + 1]);
+
+        if (!absent && !(h->again[n++] = strdup(words[i])))
+            return -ENOMEM;
+    }
+    h->ha.again = h->again;
+    return 0;
+}
+
 static int configure_daemon(void *ctx, struct err *err)
 {
-    const struct head *h = ctx;
+    struct head *h = ctx;
     int r = load_conf(h->ctld, &h->o, err);
 
     if (r >= 0)
         r = make_dirs(h->ctld, err);
     if (r >= 0)
         r = load_keys(h->ctld, err);
-    return r;
+    return r < 0 ? r : make_again(h);
 }
 
 static uid_t slurm_user(void *ctx)
@@ -186,6 +226,58 @@ static void *signal_thread(void *arg)
     return NULL;
 }
 
+static int open_door(struct ctld *ctld, struct err *err)
+{
+    int r = front_start(ctld->front);
+
+    return r < 0 ? err_set(err, r, "cannot start listening: %s", strerror(-r)) : 0;
+}
+
+/* One of several controllers: the door opens first, for who asks how it is.  *served: who started
+ * us was told. */
+static int await_term(const struct head *h, int ready_fd, bool *served, struct err *err)
+{
+    struct ctld *ctld = h->ctld;
+    int r = open_door(ctld, err);
+
+    if (r < 0)
+        return r;
+    if (!ha_is_our_turn(ctld)) {
+        log_info("slurmctld %s of cluster %s stands by, port %u", SLURM_RELEASE,
+                 conf_str(ctld->conf, CONF_CLUSTER_NAME), server_port(ctld->front->server));
+        daemonize_serve(ready_fd);
+        *served = true;
+        if (h->clear || h->ignore_damage)
+            log_info("-c and -i do nothing: another controller is active");
+    }
+    return ha_await_term(ctld, err);
+}
+
+/* Boot, with the signal thread there already. */
+static int lead_cluster(const struct head *h, int ready_fd, struct err *err)
+{
+    struct ctld *ctld = h->ctld;
+    bool served = false;
+    int r = ctld->ha ? await_term(h, ready_fd, &served, err) : 0;
+
+    if (r >= 0)
+        r = boot_lead(ctld, h->clear && !served, h->ignore_damage && !served, err);
+    if (r >= 0)
+        ha_leads(ctld);
+    if (r >= 0 && ctld->ha)
+        server_open_local(ctld->front->server);
+    else if (r >= 0)
+        r = open_door(ctld, err);
+    if (r < 0)
+        return r;
+    log_info("slurmctld %s of cluster %s is running, port %u", SLURM_RELEASE,
+             conf_str(ctld->conf, CONF_CLUSTER_NAME), server_port(ctld->front->server));
+    if (!served)
+        daemonize_serve(ready_fd);
+    core_run(ctld);
+    return 0;
+}
+
 static int serve_cluster(void *ctx, int ready_fd, struct err *err)
 {
     const struct head *h = ctx;
@@ -194,32 +286,30 @@ static int serve_cluster(void *ctx, int ready_fd, struct err *err)
     int r;
 
     daemon_block_signals();
-    r = boot_all(ctld, h->clear, h->ignore_damage, err);
-    if (r < 0)
-        return r;
-    r = boot_pid_file(ctld, true);
+    r = ha_begin(ctld, &h->ha, err);
+    if (r >= 0)
+        r = boot_prepare(ctld, err);
+    if (r >= 0)
+        r = boot_pid_file(ctld, true);
     if (r < 0)
         return r;
     r = -pthread_create(&signals, NULL, signal_thread, ctld);
     if (r < 0)
         return err_set(err, r, "cannot start a thread: %s", strerror(-r));
-    r = front_start(ctld->front);
-    if (r < 0)
-        return err_set(err, r, "cannot start listening: %s", strerror(-r));
-    log_info("slurmctld %s of cluster %s is running, port %u", SLURM_RELEASE,
-             conf_str(ctld->conf, CONF_CLUSTER_NAME), server_port(ctld->front->server));
-    daemonize_serve(ready_fd);
-    core_run(ctld);
+    r = lead_cluster(h, ready_fd, err);
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);
-    return 0;
+    return r == -ECANCELED ? 0 : r;
 }
 
 static void release_daemon(void *ctx)
 {
-    const struct head *h = ctx;
+    struct head *h = ctx;
+    bool stand_by = ha_gave_up(h->ctld);
 
     boot_end(h->ctld);
+    if (stand_by)
+        reexec_as(h->ha.again); /* else, or if that fails, the process ends */
 }
 
 static const struct daemon_life life = {
@@ -236,6 +326,8 @@ int main(int argc, char **argv)
     int r;
 
     inherit_begin(3);
+    if (readlink("/proc/self/exe", h.self, sizeof(h.self) - 1) < 0)
+        return 1;
     if (argc > 1 && strcmp(argv[1], "--run-trigger") == 0)
         return triggers_child(argc, argv);
     r = daemon_parse_options(&head, argc, argv, &h.o, &h);
@@ -248,6 +340,11 @@ int main(int argc, char **argv)
         return 1;
     h.ctld->services = ctld_services;
     boot_host_name(h.ctld);
+    if (h.host)
+        (void)snprintf(h.ctld->host, sizeof(h.ctld->host), "%s", h.host);
     daemon_begin(&head, &h.o);
-    return daemon_live(&head, &life, &h.o, &h);
+    r = daemon_live(&head, &life, &h.o, &h);
+    for (size_t i = 0; i < AGAIN_MAX; i++)
+        free(h.again[i]);
+    return r;
 }

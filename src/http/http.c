@@ -111,6 +111,23 @@ static enum MHD_Result refuse_request(const struct http *h, struct MHD_Connectio
     return sent;
 }
 
+/* The same path at `where`, which is emptied. */
+static enum MHD_Result send_elsewhere(struct MHD_Connection *conn, const char *path,
+                                      struct strbuf *where)
+{
+    struct strbuf nothing = STRBUF_INIT;
+    struct MHD_Response *response = response_new(HTTP_SEE_OTHER, &nothing);
+    enum MHD_Result sent = MHD_NO;
+
+    strbuf_add(where, path);
+    if (response &&
+        MHD_add_response_header(response, MHD_HTTP_HEADER_LOCATION, strbuf_str(where)) == MHD_YES)
+        sent = MHD_queue_response(conn, HTTP_SEE_OTHER, response);
+    if (response)
+        MHD_destroy_response(response);
+    return sent;
+}
+
 static void keep_response(struct kept *k, const struct http_path *row, struct strbuf *body)
 {
     if (k->response)
@@ -133,7 +150,9 @@ static enum MHD_Result answer_row(struct http *h, const struct http_path *row,
         status = row->answer(h->config.ctx, r, &body, &err);
     else
         httppaths_list(h->config.paths, row, h->config.name, &body);
-    if (status >= 400) {
+    if (status == HTTP_SEE_OTHER) {
+        sent = send_elsewhere(r->conn, row->path, &body);
+    } else if (status >= 400) {
         sent = refuse_request(h, r->conn, status, method, row->path, err.text);
     } else if (row->keep_ms && body.len) {
         keep_response(k, row, &body);

@@ -29,6 +29,7 @@ typedef unsigned http_allow_fn(void *ctx, const struct http_request *r, struct e
 enum http_status {
     HTTP_OK = 200,
     HTTP_NO_CONTENT = 204,
+    HTTP_SEE_OTHER = 303, /* the body is where: "http://host:port", to which the path is added */
     HTTP_NOT_MODIFIED = 304,
     HTTP_BAD_REQUEST = 400,
     HTTP_UNAUTHORIZED = 401, /* nobody is known to ask */

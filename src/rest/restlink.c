@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/auth/auth.h"
+#include "wire/client_active.h"
 
 #define KEPT_MAX 128u
 #define IDLE_US INT64_C(5000000)
@@ -188,11 +189,10 @@ static int connect_local(const struct conf *conf, struct client_target *target, 
 static int connect_ctld(const struct conf *conf, struct client_target *target, struct client **ret,
                         struct err *err)
 {
-    int r = target->jwt ? -ECONNREFUSED : connect_local(conf, target, ret, err);
+    struct client_hosts hosts = { .n = 0 };
 
-    for (size_t i = 0; r < 0 && conf_ctld_host(conf, i, &target->host); i++)
-        r = client_connect(target, conf_slurm_uid(conf), ret, err);
-    return r;
+    hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
+    return client_connect_active(target, &hosts, true, conf_slurm_uid(conf), ret, err);
 }
 
 static int connect_dbd(const struct conf *conf, struct client_target *target, struct client **ret,

@@ -62,6 +62,7 @@
     X(OP_PART_UPDATE, 51, "partition-update", part_update_request, empty, 4 * WIRE_MIB)            \
     X(OP_RECONFIGURE, 52, "reconfigure", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_SHUTDOWN, 53, "shutdown", shutdown_request, shutdown_reply, 4 * WIRE_KIB)                 \
+    X(OP_TAKEOVER, 67, "takeover", takeover_request, takeover_reply, 4 * WIRE_KIB)                 \
     X(OP_TOKEN, 54, "token", token_request, token_reply, 4 * WIRE_KIB)                             \
     X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
     X(OP_RESV_UPDATE, 57, "reservation-update", resv_request, resv_reply, 4 * WIRE_MIB)            \

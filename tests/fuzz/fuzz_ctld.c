@@ -305,7 +305,9 @@ static void boot(struct run *run)
     if (r == 0)
         r = auth_keys_load(key_file, &c->keys, &err);
     if (r == 0)
-        r = boot_all(c, false, false, &err);
+        r = boot_prepare(c, &err);
+    if (r == 0)
+        r = boot_lead(c, false, false, &err);
     if (r < 0)
         fprintf(stderr, "boot: %s\n", err.text);
     assert(r == 0);

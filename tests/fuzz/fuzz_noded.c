@@ -221,6 +221,15 @@ int dialer_request(struct dialer *d, unsigned op, const ProtobufCMessage *msg, u
     return 0;
 }
 
+void dialer_next(struct dialer *d, const char *why)
+{
+    assert(why);
+    if (!d->up)
+        return;
+    d->up = false;
+    d->hooks.on_down(d->ctx, why);
+}
+
 int dialer_reply(struct dialer *d, unsigned op, uint32_t id, const ProtobufCMessage *msg)
 {
     (void)d;

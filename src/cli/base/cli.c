@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "version.h"
+#include "wire/client_active.h"
 #include "wire/errors.h"
 
 #define RETRY_FIRST_MS 50
@@ -214,16 +215,23 @@ static struct client_target target_of(struct cli *c, const char *service, uint16
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
 {
     const struct conf *conf = cli_conf(c);
-    const char *addr = NULL;
     struct client_target target = target_of(c, "slurmctld", conf_ctld_port(conf));
-    bool token = target.jwt && *target.jwt; /* an identity of its own: not the local socket's */
-    int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
+    struct client_hosts hosts = { .n = 0 };
 
-    for (size_t i = 0; r < 0 && conf_ctld_host(conf, i, &addr); i++) {
-        target.host = addr;
-        r = client_connect(&target, conf_slurm_uid(conf), ret_client, err);
-    }
-    return r;
+    hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
+    return client_connect_active(&target, &hosts, true, conf_slurm_uid(conf), ret_client, err);
+}
+
+int cli_connect_host(struct cli *c, size_t index, int limit_ms, struct client **ret_client,
+                     struct err *err)
+{
+    const struct conf *conf = cli_conf(c);
+    struct client_target target = target_of(c, "slurmctld", conf_ctld_port(conf));
+
+    if (!conf_ctld_host(conf, index, &target.host))
+        return -ENOENT;
+    target.timeout_ms = limit_ms;
+    return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
 }
 
 bool cli_acct_is_dbd(struct cli *c)

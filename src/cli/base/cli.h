@@ -51,6 +51,10 @@ int cli_immediate_status(void);
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err);
 /* As above without repeating: one try at each address. */
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err);
+/* One try at the controller of this SlurmctldHost line, active or not, for timeout_ms at most.
+ * -ENOENT: there is no such line. */
+int cli_connect_host(struct cli *c, size_t index, int timeout_ms, struct client **ret_client,
+                     struct err *err);
 /* Can a later try succeed after this error of a connection (the controller is being restarted)? */
 bool cli_may_come_back(int r);
 /* Where the accounting store is: slurmdbd when AccountingStorageType says so, else the

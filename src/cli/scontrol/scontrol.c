@@ -210,7 +210,7 @@ static const struct keyword {
     { "shutdown", 8, scontrol_shutdown, "[slurmctld]", "stop all daemons, or the controller only" },
     { "suspend", 2, scontrol_suspend, "JOBS", "stop running jobs for a while" },
     { "takeover", 8, scontrol_takeover, "[INDEX]",
-      "let a backup controller take over; there is none yet" },
+      "let the backup controller of this SlurmctldHost line take over; 1 when not given" },
     { "token", 2, scontrol_token, "[username=NAME] [lifespan=SECONDS]",
       "print a token for SLURM_JWT" },
     { "top", 3, scontrol_top, "JOBS", "first among my pending jobs" },

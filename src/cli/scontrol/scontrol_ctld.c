@@ -19,6 +19,10 @@
 #include "wire/errors.h"
 #include "wire/ops.h"
 
+#define PING_TIMEOUT_MS 2000
+#define PINGS_MAX 16
+#define TAKEOVER_SPARE_MS 60000
+
 /* A call that is answered by success or an error alone. */
 static void simple_call(struct scontrol *s, unsigned op, const ProtobufCMessage *request,
                         const char *what)
@@ -29,7 +33,14 @@ static void simple_call(struct scontrol *s, unsigned op, const ProtobufCMessage 
         scontrol_fail(s, "%s error:%s", what, client_strerror(s->client, r));
 }
 
-static void json_ping(struct scontrol *s, const char *host, bool up, int64_t latency_us)
+/* What became of a ping to one controller. */
+struct ping {
+    const char *host;
+    bool up;
+    int64_t latency_us;
+};
+
+static void json_pings(struct scontrol *s, const struct ping *pings, size_t n)
 {
     _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
     const struct conf *conf = cli_conf(&s->cli);
@@ -37,14 +48,16 @@ static void json_ping(struct scontrol *s, const char *host, bool up, int64_t lat
 
     json_begin(&js, &out, json_option_style(&s->json));
     json_list(&js, "pings");
-    json_map(&js, NULL);
-    json_str(&js, "hostname", host);
-    json_bool(&js, "responding", up);
-    json_int(&js, "latency", latency_us);
-    json_bool(&js, "primary", true);
-    json_str(&js, "status",
-             up ? "No error" : "Unable to contact slurm controller (connect failure)");
-    json_map_end(&js);
+    for (size_t i = 0; i < n; i++) {
+        json_map(&js, NULL);
+        json_str(&js, "hostname", pings[i].host);
+        json_bool(&js, "responding", pings[i].up);
+        json_int(&js, "latency", pings[i].latency_us);
+        json_bool(&js, "primary", i == 0);
+        json_str(&js, "status",
+                 pings[i].up ? "No error" : "Unable to contact slurm controller (connect failure)");
+        json_map_end(&js);
+    }
     json_list_end(&js);
     json_meta(&js, s->argc, s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
@@ -52,25 +65,57 @@ static void json_ping(struct scontrol *s, const char *host, bool up, int64_t lat
     (void)fputs(strbuf_str(&out), stdout);
 }
 
-void scontrol_ping(struct scontrol *s, int argc, char **argv)
+static void print_pings(const struct ping *pings, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        char number[16] = "";
+
+        if (n > 2)
+            (void)snprintf(number, sizeof(number), "%zu", i); /* fits */
+        (void)printf("Slurmctld(%s%s) at %s is %s\n", i ? "backup" : "primary", i ? number : "",
+                     pings[i].host, pings[i].up ? "UP" : "DOWN");
+    }
+}
+
+/* The only controller; or of several the one of this line, which may stand by. */
+static struct ping ping_one(struct scontrol *s, const char *host, size_t index, bool alone)
 {
     Pst__PingRequest request = PST__PING_REQUEST__INIT;
-    const char *host = s->clusters ? s->clusters : conf_ctld_host(cli_conf(&s->cli), 0, NULL);
+    struct ping p = { .host = host };
     struct client *c = NULL;
     struct err err = { .text = "" };
     int64_t start = now_mono_us();
-    bool up;
+    int r = alone ? cli_connect_once(&s->cli, &c, &err)
+                  : cli_connect_host(&s->cli, index, PING_TIMEOUT_MS, &c, &err);
+
+    p.up = r >= 0 && client_call(c, OP_PING, &request.base, NULL) >= 0;
+    client_free(c);
+    p.latency_us = now_mono_us() - start;
+    return p;
+}
+
+void scontrol_ping(struct scontrol *s, int argc, char **argv)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    struct ping pings[PINGS_MAX];
+    size_t n = 0;
+    bool up = false;
+    const char *host;
 
     (void)argc;
     (void)argv;
-    up = cli_connect_once(&s->cli, &c, &err) >= 0 &&
-         client_call(c, OP_PING, &request.base, NULL) >= 0;
-    client_free(c);
+    while (!s->clusters && n < PINGS_MAX && (host = conf_ctld_host(conf, n, NULL))) {
+        pings[n] = ping_one(s, host, n, !conf_ctld_host(conf, 1, NULL));
+        n++;
+    }
+    if (!n)
+        pings[n++] = ping_one(s, s->clusters ? s->clusters : "localhost", 0, true);
+    for (size_t i = 0; i < n; i++)
+        up |= pings[i].up;
     if (s->json.wanted)
-        json_ping(s, host ? host : "", up, now_mono_us() - start);
+        json_pings(s, pings, n);
     else
-        (void)printf("Slurmctld(primary) at %s is %s\n", host ? host : "localhost",
-                     up ? "UP" : "DOWN");
+        print_pings(pings, n);
     if (!up)
         s->status = CLI_EXIT_FAILED;
 }
@@ -108,15 +153,42 @@ void scontrol_shutdown(struct scontrol *s, int argc, char **argv)
         protobuf_c_message_free_unpacked(answer, NULL);
 }
 
+/* At worst a lease has to run out, and the log to be read. */
+static int takeover_ms(const struct conf *conf)
+{
+    uint64_t lease_ms = conf_num(conf, CONF_SLURMCTLD_LEASE);
+
+    if (!lease_ms)
+        lease_ms = conf_num(conf, CONF_SLURMCTLD_TIMEOUT) * 1000;
+    return (int)MIN(lease_ms + TAKEOVER_SPARE_MS, (uint64_t)INT32_MAX);
+}
+
+/* The controller of that line takes over: it asks the active one, or waits for the end of its
+ * lease. */
 void scontrol_takeover(struct scontrol *s, int argc, char **argv)
 {
-    uint64_t index;
+    const struct conf *conf = cli_conf(&s->cli);
+    Pst__TakeoverRequest request = PST__TAKEOVER_REQUEST__INIT;
+    struct err err = { .text = "" };
+    struct client *c = NULL;
+    uint64_t index = 1;
+    int r;
 
-    if (argc > 0 && (parse_u64(argv[0], 1, UINT32_MAX, &index) < 0 ||
-                     !conf_ctld_host(cli_conf(&s->cli), index, NULL)))
+    if (argc > 0 &&
+        (parse_u64(argv[0], 1, UINT32_MAX, &index) < 0 || !conf_ctld_host(conf, index, NULL))) {
         scontrol_fail(s, "takeover: invalid backup controller index (%s)", argv[0]);
-    else /* no other controller runs */
+        return;
+    }
+    r = cli_connect_host(&s->cli, index, PING_TIMEOUT_MS, &c, &err);
+    if (r < 0) {
         scontrol_fail(s, "slurm_takeover error: %s", slurm_err_text(EPST_UNREACHABLE));
+        return;
+    }
+    client_set_timeout(c, takeover_ms(conf));
+    r = client_call(c, OP_TAKEOVER, &request.base, NULL);
+    if (r < 0)
+        scontrol_fail(s, "slurm_takeover error: %s", client_strerror(c, r));
+    client_free(c);
 }
 
 void scontrol_token(struct scontrol *s, int argc, char **argv)

@@ -19,6 +19,7 @@
 #include "ctld/core/observe.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
+#include "journal/reign.h"
 
 #define DISK_RESERVE (32u << 20)
 
@@ -46,6 +47,13 @@ static void on_full(void *arg, bool full, int error)
                   strerror(error));
     else
         log_info("the journal can grow again: new work is accepted");
+}
+
+static bool still_ours(void *arg)
+{
+    const struct ctld *ctld = arg;
+
+    return reign_holds(ctld->reign);
 }
 
 struct replay {
@@ -79,6 +87,25 @@ static void report_line(void *arg, const char *line)
     log_info("%s", line);
 }
 
+/* The log; a standby has the beginning already, unless that was let go since. */
+static int open_journal(struct ctld *ctld, const struct journal_config *base, struct replay *rp,
+                        struct err *err)
+{
+    struct journal_config config = *base;
+    int r;
+
+    config.known_lsn = ctld->known_lsn;
+    r = journal_open(&config, on_record, rp, &ctld->journal, err);
+    if (r != -ENOENT || !config.known_lsn)
+        return r;
+    log_info("%s: reading everything", err->text);
+    err->text[0] = '\0';
+    ctld->cluster = cluster_free(ctld->cluster);
+    r = cluster_new(&ctld->cluster);
+    config.known_lsn = 0;
+    return r < 0 ? err_nomem(err) : journal_open(&config, on_record, rp, &ctld->journal, err);
+}
+
 static int recover_state(struct ctld *ctld, bool repair, struct err *err)
 {
     struct replay rp = { .ctld = ctld };
@@ -86,6 +113,8 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
                                      .reserve_bytes = DISK_RESERVE,
                                      .on_durable = on_durable,
                                      .on_full = on_full,
+                                     .still_ours = ctld->reign ? still_ours : NULL,
+                                     .term = ctld->term,
                                      .ctx = ctld };
     int64_t t0 = now_mono_us();
     int r = 0;
@@ -95,7 +124,7 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
     if (r == -ENOENT)
         r = 0; /* nothing there yet, so nothing to repair */
     if (r >= 0)
-        r = journal_open(&config, on_record, &rp, &ctld->journal, err);
+        r = open_journal(ctld, &config, &rp, err);
     if (r < 0 && rp.err.text[0])
         err_set(err, r, "the journal does not replay: %s", rp.err.text);
     if (r < 0)
@@ -159,17 +188,23 @@ static int make_core(struct ctld *ctld, struct err *err)
     return r < 0 ? err_nomem(err) : 0;
 }
 
-int boot_all(struct ctld *ctld, bool clear, bool repair, struct err *err)
+int boot_prepare(struct ctld *ctld, struct err *err)
 {
     int r = make_core(ctld, err);
 
     ctld->boot_us = core_now();
     if (r >= 0)
         r = services_check(ctld, ctld->conf, err);
-    if (r >= 0)
-        r = services_start(ctld, err);
-    if (r >= 0)
-        r = recover_state(ctld, repair, err);
+    return r >= 0 ? services_start(ctld, err) : r;
+}
+
+int boot_lead(struct ctld *ctld, bool clear, bool repair, struct err *err)
+{
+    int r;
+
+    effects_guard(ctld->effects, ctld->reign);
+    r = recover_state(ctld, repair, err);
+    ctld->boot_us = core_now();
     if (r >= 0) /* before anything is committed: they follow the journal */
         r = services_open(ctld, err);
     if (r < 0)

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "journal/reign.h"
 #include "wire/server/server.h"
 
 struct effect {
@@ -25,6 +26,7 @@ struct effects {
     pthread_mutex_t lock;
     struct effect *head, *tail;
     uint64_t durable;
+    struct reign *reign; /* NULL: whatever is durable may leave */
     atomic_size_t pending;
 };
 
@@ -87,8 +89,13 @@ void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *bu
         e->tail = f;
     }
     pthread_mutex_unlock(&e->lock);
-    if (now)
-        effect_done(e, f, true);
+    if (now) /* a controller that slept through its lease answers nothing, old news neither */
+        effect_done(e, f, !e->reign || reign_left_us(e->reign) > 0);
+}
+
+void effects_guard(struct effects *e, struct reign *reign)
+{
+    e->reign = reign;
 }
 
 void effects_release(struct effects *e, uint64_t lsn)

@@ -260,6 +260,11 @@ void services_on_http(struct ctld *ctld, int fd)
     CALL(ctld, on_http, ctld, fd);
 }
 
+void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame)
+{
+    CALL(ctld, on_standby, ctld, conn, frame);
+}
+
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
     CALL(ctld, on_decisions, ctld, m);

@@ -122,6 +122,9 @@ struct ctld_service {
     /* Somebody on the network speaks HTTP: one service has this hook, which takes fd.  On an I/O
      * thread, from the start of the door to its end; may not commit. */
     void (*on_http)(struct ctld *ctld, int fd);
+    /* A request while this controller stands by (ctld->standby): one service has this hook, which
+     * answers.  On an I/O thread; may not commit. */
+    void (*on_standby)(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 
     /* The connection of a node is gone.  May not commit. */
     void (*on_node_unlinked)(struct ctld *ctld, struct node *n);
@@ -211,6 +214,7 @@ uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 void services_on_http(struct ctld *ctld, int fd); /* takes fd */
+void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);
 void services_on_node_unlinked(struct ctld *ctld, struct node *n);
 void services_acct_changed(struct ctld *ctld);

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -153,13 +154,20 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     struct front *f = ctx;
     const struct ctld_op *row = service_op(f->ctld, frame->op);
 
+    if (atomic_load(&f->ctld->standby)) {
+        services_on_standby(f->ctld, c, frame);
+        return;
+    }
     if (!row && !serve_has(frame->op)) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST,
                          "the controller does not know this operation");
         return;
     }
     if (atomic_load(&f->ctld->stopping)) {
-        (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
+        if (f->ctld->ha)
+            conn_close(c); /* another one goes on: who asks tries that */
+        else
+            (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
     if (!admit_frame(f, c, frame))
@@ -198,12 +206,25 @@ static void on_http(void *ctx, int fd)
     services_on_http(f->ctld, fd);
 }
 
+/* NoCtldInAddrAny: the address of our SlurmctldHost line; NULL: any. */
+static const char *bind_address(const struct ctld *ctld)
+{
+    const char *addr = NULL;
+
+    for (size_t i = 0; conf_ctld_host(ctld->conf, i, &addr); i++)
+        if (strcasecmp(conf_ctld_host(ctld->conf, i, NULL), ctld->host) == 0 &&
+            conf_option(ctld->conf, CONF_COMMUNICATION_PARAMETERS, "NoCtldInAddrAny", NULL, NULL))
+            return addr;
+    return NULL;
+}
+
 int front_new(struct ctld *ctld, struct front **ret, struct err *err)
 {
     struct front *f = calloc(1, sizeof(*f));
     struct server_config config = {
         .port = conf_ctld_port(ctld->conf),
-        .local_socket = true,
+        .local_socket = !ctld->ha, /* of several controllers the active one has it */
+        .bind_addr = bind_address(ctld),
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
         .out_limit = OUT_LIMIT,

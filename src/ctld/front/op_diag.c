@@ -16,6 +16,8 @@ static void op_ping(struct ctld *ctld, struct cmd *cmd)
     const Pst__PingRequest *req = PB_AS(ping_request, cmd->msg);
     Pst__PingReply r = PST__PING_REPLY__INIT;
 
+    if (ctld->term)
+        SET(&r, term, ctld->term);
     r.host = ctld->host;
     r.mode = (char *)"primary"; /* not changed by packing */
     SET(&r, now_us, core_now());

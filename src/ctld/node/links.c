@@ -507,6 +507,10 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
+    if (ctld->term)
+        SET(&reply, term, ctld->term);
+    if (ctld->silence_ms)
+        SET(&reply, silence_ms, ctld->silence_ms);
     nodetopology_fill(ctld, n->rec->node_id, &place);
     reply.topology = &place;
     for (struct job *j = ctld->cluster->active, *next; j; j = next) {

@@ -656,6 +656,19 @@ void triggers_booted(struct ctld *ctld)
     cluster_event(ctld, EV(CTLD_RESUMED), "primary_slurmctld_resumed_operation");
 }
 
+void triggers_controller(struct ctld *ctld, Pst__TriggerEvent event)
+{
+    static const char *const words[] = {
+        [PST__TRIGGER_EVENT__TRIG_CTLD_FAILED] = "primary_slurmctld_failure",
+        [PST__TRIGGER_EVENT__TRIG_CTLD_CONTROL] = "primary_slurmctld_resumed_control",
+        [PST__TRIGGER_EVENT__TRIG_BACKUP_FAILED] = "backup_slurmctld_failure",
+        [PST__TRIGGER_EVENT__TRIG_BACKUP_RESUMED] = "backup_slurmctld_resumed_operation",
+        [PST__TRIGGER_EVENT__TRIG_BACKUP_CONTROL] = "backup_slurmctld_assumed_control",
+    };
+
+    cluster_event(ctld, 1u << event, words[event]);
+}
+
 static int start_triggers(struct ctld *ctld, struct err *err)
 {
     ctld->triggers = calloc(1, sizeof(*ctld->triggers));

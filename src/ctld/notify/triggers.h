@@ -15,6 +15,9 @@ void triggers_tick(struct ctld *ctld, int64_t now_us);
 /* The configuration was read again; this controller has started. */
 void triggers_reconfigured(struct ctld *ctld);
 void triggers_booted(struct ctld *ctld);
+/* Something of the controllers themselves: TRIG_CTLD_FAILED, CTLD_CONTROL, BACKUP_FAILED,
+ * BACKUP_RESUMED, BACKUP_CONTROL. */
+void triggers_controller(struct ctld *ctld, Pst__TriggerEvent event);
 /* slurmctld --run-trigger UID GID PROGRAM ARG: become the user and the program.  Exit status, if
  * that fails. */
 int triggers_child(int argc, char **argv);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
@@ -31,6 +32,7 @@ struct web {
     struct webaccess *access;
     struct startwaits *waits;
     struct http *http;
+    char elsewhere[192]; /* "http://host:port" of the first controller; "": that is this one */
 };
 
 /* ---- what the pages are made of -------------------------------------------------------------- */
@@ -56,11 +58,24 @@ static unsigned fail_busy(struct err *err)
     return HTTP_FAILED;
 }
 
+/* A controller that stands by sends who wants metrics to the first one. */
+static unsigned send_elsewhere(const struct web *w, struct strbuf *body, struct err *err)
+{
+    if (!w->elsewhere[0]) {
+        (void)err_set(err, -EAGAIN, "This controller stands by");
+        return HTTP_UNAVAILABLE;
+    }
+    strbuf_add(body, w->elsewhere);
+    return HTTP_SEE_OTHER;
+}
+
 static unsigned answer_view(struct web *w, struct strbuf *body, struct err *err,
                             void (*write)(const struct view *view, struct strbuf *sb))
 {
     struct view *view;
 
+    if (atomic_load(&w->ctld->standby))
+        return send_elsewhere(w, body, err);
     if (!webaccess_metrics_on(w->access))
         return HTTP_OK; /* an empty page, as the incumbent has it */
     view = fresh_view(w->ctld);
@@ -116,6 +131,8 @@ static unsigned answer_sched(void *ctx, const struct http_request *r, struct str
     _cleanup_free_ Pst__DiagReply *figures = NULL;
 
     (void)r;
+    if (atomic_load(&w->ctld->standby))
+        return send_elsewhere(w, body, err);
     if (!webaccess_metrics_on(w->access))
         return HTTP_OK;
     figures = webask(w->ctld, sizeof(*figures), fill_figures);
@@ -151,6 +168,8 @@ static unsigned answer_own(void *ctx, const struct http_request *r, struct strbu
     _cleanup_free_ Pst__DiagReply *figures = NULL;
 
     (void)r;
+    if (atomic_load(&w->ctld->standby))
+        return send_elsewhere(w, body, err);
     if (!webaccess_metrics_on(w->access))
         return HTTP_OK;
     figures = webask(w->ctld, sizeof(*figures), fill_figures);
@@ -172,8 +191,13 @@ static unsigned answer_ready(void *ctx, const struct http_request *r, struct str
                              struct err *err)
 {
     const struct web *w = ctx;
-    _cleanup_free_ Pst__DiagReply *figures = webask(w->ctld, sizeof(*figures), fill_figures);
+    _cleanup_free_ Pst__DiagReply *figures = NULL;
 
+    if (atomic_load(&w->ctld->standby)) {
+        (void)err_set(err, -EAGAIN, "This controller stands by: another one is active");
+        return HTTP_FAILED;
+    }
+    figures = webask(w->ctld, sizeof(*figures), fill_figures);
     if (!figures)
         return fail_busy(err);
     if (!http_request_asks(r, "verbose"))
@@ -246,6 +270,17 @@ static void free_web(struct ctld *ctld)
     free(w);
 }
 
+static void note_first(struct web *w)
+{
+    const struct conf *conf = w->ctld->conf;
+    const char *addr = NULL, *name = conf_ctld_host(conf, 0, &addr);
+
+    if (name && strcasecmp(name, w->ctld->host) != 0)
+        (void)snprintf(w->elsewhere, sizeof(w->elsewhere),
+                       strchr(addr, ':') ? "http://[%s]:%u" : "http://%s:%u", addr,
+                       conf_ctld_port(conf));
+}
+
 static int start_web(struct ctld *ctld, struct err *err)
 {
     struct http_config config = { .name = "slurmctld", .paths = web_paths };
@@ -257,6 +292,7 @@ static int start_web(struct ctld *ctld, struct err *err)
     ctld->web = w;
     w->ctld = ctld;
     config.ctx = w;
+    note_first(w);
     r = webaccess_new(&w->access);
     if (r == 0)
         r = startwaits_new(&w->waits);

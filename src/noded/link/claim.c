@@ -11,19 +11,20 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded/hw/hw.h"
-#include "wire/client.h"
+#include "wire/client_active.h"
 #include "wire/ops.h"
 
 #define RETRY_US 500000
 
-/* One question to one controller. */
-static int ask_controller(const struct client_target *target, const struct conf *conf,
-                          const Pst__NodeClaimRequest *req, struct claimed *ret, struct err *err)
+/* One question to the active controller. */
+static int ask_controller(const struct client_target *target, struct client_hosts *hosts,
+                          const struct conf *conf, const Pst__NodeClaimRequest *req,
+                          struct claimed *ret, struct err *err)
 {
     struct client *c = NULL;
     ProtobufCMessage *reply = NULL;
     const char *text = NULL;
-    int r = client_connect(target, conf_slurm_uid(conf), &c, err);
+    int r = client_connect_active(target, hosts, false, conf_slurm_uid(conf), &c, err);
 
     if (r < 0)
         return r;
@@ -47,25 +48,20 @@ static int ask_controller(const struct client_target *target, const struct conf 
 static int ask_any(const struct conf *conf, const Pst__NodeClaimRequest *req, struct claimed *ret,
                    struct err *err)
 {
-    int r = -ECONNREFUSED;
-    const char *addr;
+    struct client_hosts hosts = { .n = 0 };
+    struct client_target target = {
+        .port = conf_ctld_port(conf),
+        .cluster = conf_str(conf, CONF_CLUSTER_NAME),
+        .key_file = conf_key_file(conf),
+        .use_munge = conf_use_munge(conf),
+        .munge_socket = conf_munge_socket(conf),
+        .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000,
+        .program = "slurmd",
+    };
 
-    for (size_t i = 0; r < 0 && r != -EREMOTEIO && conf_ctld_host(conf, i, &addr); i++) {
-        struct client_target target = {
-            .host = addr,
-            .port = conf_ctld_port(conf),
-            .cluster = conf_str(conf, CONF_CLUSTER_NAME),
-            .key_file = conf_key_file(conf),
-            .use_munge = conf_use_munge(conf),
-            .munge_socket = conf_munge_socket(conf),
-            .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000,
-            .program = "slurmd",
-        };
-
-        err->text[0] = '\0';
-        r = ask_controller(&target, conf, req, ret, err);
-    }
-    return r;
+    err->text[0] = '\0';
+    hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
+    return ask_controller(&target, &hosts, conf, req, ret, err);
 }
 
 int claim_node(const struct conf *conf, const char *host, const char *feature, struct claimed *ret,

@@ -25,6 +25,8 @@
 
 #define HEARTBEAT_S 30
 #define RETRY_MS 1000
+#define HELD_MAX 4096                       /* orders */
+#define WATCH_PARTS 3                       /* of the silence, between two looks */
 #define ENERGY_REPORT_US (5 * USEC_PER_SEC) /* no more often, however often it is looked at */
 #define REPORT_EVENTS_MAX 4096u             /* in one message */
 
@@ -33,6 +35,13 @@ struct flight { /* a report or registration without an answer yet */
     uint32_t id;
     bool registration, drain;
     struct report_events events;
+};
+
+/* What a controller asked for before we know its term. */
+struct held {
+    struct held *next;
+    struct frame frame;
+    uint8_t body[];
 };
 
 struct reporter {
@@ -47,7 +56,12 @@ struct reporter {
     char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
     uint64_t heartbeat_s;
-    int64_t told_us;       /* of the monotonic clock: the last heartbeat */
+    int64_t told_us;              /* of the monotonic clock: the last heartbeat */
+    uv_timer_t watch;             /* of the controller's silence, where there are several */
+    int64_t silence_us, heard_us; /* how long it may last; when the last frame came (monotonic) */
+    uint32_t term;                /* the newest that a controller told */
+    struct held *held, **held_end;
+    unsigned n_held;
     int64_t registered_us; /* when the controller last accepted this node; 0: never */
 };
 
@@ -384,6 +398,11 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
 
     if (frame && FRAME_UNPACK(error, frame, &e, NULL) == 0 && e->text)
         text = e->text;
+    if (e && (e->code == ESLURM_IN_STANDBY_MODE || e->code == EPST_SHUTTING_DOWN)) {
+        dialer_next(r->dialer, slurm_err_text(e->code)); /* another one leads, or soon will */
+        pst__error__free_unpacked(e, NULL);
+        return;
+    }
     if (!f->registration)
         log_error("the controller refused a report: %s", text);
     else if (!r->refused || strcmp(r->refused, text) != 0) /* it is tried again and again */
@@ -403,6 +422,24 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
     (void)uv_timer_start(&r->retry, on_retry, RETRY_MS, 0); /* not closing */
 }
 
+/* What was held is done now, in its order, or forgotten. */
+static void take_held(struct reporter *r, bool obey)
+{
+    struct held *list = r->held;
+
+    r->held = NULL;
+    r->held_end = &r->held;
+    r->n_held = 0;
+    while (list) {
+        struct held *next = list->next;
+
+        if (obey)
+            r->d->on->request(r->d, r->dialer, &list->frame);
+        free(list);
+        list = next;
+    }
+}
+
 static void on_down(void *ctx, const char *why)
 {
     struct reporter *r = ctx;
@@ -411,6 +448,48 @@ static void on_down(void *ctx, const char *why)
         log_info("lost the controller: %s", why);
     r->registered = false;
     forget_all(r);
+    take_held(r, false);
+}
+
+/* Several controllers: one that says nothing for as long as its lease is not in control any more,
+ * though its host may keep the connection. */
+static void on_watch(uv_timer_t *timer)
+{
+    struct reporter *r = timer->data;
+    Pst__PingRequest ping = PST__PING_REQUEST__INIT;
+    int64_t silent_us = now_mono_us() - r->heard_us;
+
+    if (!dialer_is_up(r->dialer) || !r->registered)
+        return;
+    if (silent_us > r->silence_us) {
+        log_info("the controller has said nothing for %lld ms", (long long)silent_us / 1000);
+        dialer_next(r->dialer, "it says nothing");
+    } else if (silent_us > r->silence_us / WATCH_PARTS) {
+        (void)dialer_request(r->dialer, OP_PING, &ping.base, NULL); /* any answer will do */
+    }
+}
+
+static void watch_silence(struct reporter *r, uint32_t silence_ms)
+{
+    uint64_t every_ms = silence_ms / WATCH_PARTS;
+
+    r->silence_us = (int64_t)silence_ms * 1000;
+    if (silence_ms)
+        (void)uv_timer_start(&r->watch, on_watch, every_ms, every_ms); /* not closing */
+    else
+        (void)uv_timer_stop(&r->watch); /* cannot fail */
+}
+
+/* Is it a controller whose term is over, and who does not know yet? */
+static bool is_outdated(struct reporter *r, const Pst__NodeRegisterReply *reply)
+{
+    if (!reply->has_term || reply->term >= r->term) {
+        r->term = reply->has_term ? reply->term : r->term;
+        return false;
+    }
+    log_error("the controller is one of term %u, and %u has begun: it is not obeyed", reply->term,
+              r->term);
+    return true;
 }
 
 static void on_registered(struct reporter *r, const struct frame *frame)
@@ -419,6 +498,12 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     uint64_t beat = HEARTBEAT_S;
 
     if (FRAME_UNPACK(node_register_reply, frame, &reply, NULL) == 0) {
+        if (is_outdated(r, reply)) {
+            dialer_next(r->dialer, "its term is over");
+            pst__node_register_reply__free_unpacked(reply, NULL);
+            return;
+        }
+        watch_silence(r, reply->has_silence_ms ? reply->silence_ms : 0);
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
         if (reply->topology)
@@ -432,6 +517,7 @@ static void on_registered(struct reporter *r, const struct frame *frame)
     r->registered_us = now_us();
     (void)pb_set_str(&r->refused, NULL); /* cannot fail: it frees */
     r->d->on->registered(r->d);
+    take_held(r, true);
     (void)uv_timer_start(&r->heartbeat, on_heartbeat, beat * 1000, beat * 1000); /* not closing */
     (void)send_share(r, 0, true); /* load and memory at once; the beat repeats it */
 }
@@ -462,6 +548,7 @@ static void on_reply(void *ctx, uint32_t id, int rc, const struct frame *frame)
     struct reporter *r = ctx;
     struct flight *f = take_flight(r, id);
 
+    r->heard_us = now_mono_us();
     if (!f)
         return;
     if (rc == 0 && frame && !(frame->flags & FRAME_ERROR)) {
@@ -477,11 +564,33 @@ static void on_reply(void *ctx, uint32_t id, int rc, const struct frame *frame)
     flight_free(f);
 }
 
+static void hold_order(struct reporter *r, const struct frame *frame)
+{
+    struct held *h = r->n_held < HELD_MAX ? malloc(sizeof(*h) + frame->len) : NULL;
+
+    if (!h) {
+        dialer_next(r->dialer, "it asks for too much before it answers");
+        return;
+    }
+    h->next = NULL;
+    h->frame = *frame;
+    if (frame->len)
+        memcpy(h->body, frame->body, frame->len);
+    h->frame.body = h->body;
+    *r->held_end = h;
+    r->held_end = &h->next;
+    r->n_held++;
+}
+
 static void on_request(void *ctx, const struct frame *frame)
 {
     struct reporter *r = ctx;
 
-    r->d->on->request(r->d, r->dialer, frame);
+    r->heard_us = now_mono_us();
+    if (r->term && !r->registered)
+        hold_order(r, frame); /* until it is known that the term of who asks is not over */
+    else
+        r->d->on->request(r->d, r->dialer, frame);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -518,6 +627,7 @@ int report_new(struct noded *d, struct reporter **ret_reporter)
     if (!r)
         return -ENOMEM;
     r->d = d;
+    r->held_end = &r->held;
     rc = make_dialer(r);
     if (rc < 0) {
         free(r);
@@ -526,7 +636,8 @@ int report_new(struct noded *d, struct reporter **ret_reporter)
     (void)uv_prepare_init(&d->loop, &r->prepare); /* these cannot fail */
     (void)uv_timer_init(&d->loop, &r->heartbeat);
     (void)uv_timer_init(&d->loop, &r->retry);
-    r->prepare.data = r->heartbeat.data = r->retry.data = r;
+    (void)uv_timer_init(&d->loop, &r->watch);
+    r->prepare.data = r->heartbeat.data = r->retry.data = r->watch.data = r;
     *ret_reporter = r;
     return 0;
 }
@@ -542,6 +653,7 @@ void report_close(struct reporter *r)
     uv_close((uv_handle_t *)&r->prepare, NULL);
     uv_close((uv_handle_t *)&r->heartbeat, NULL);
     uv_close((uv_handle_t *)&r->retry, NULL);
+    uv_close((uv_handle_t *)&r->watch, NULL);
     dialer_close(r->dialer);
 }
 
@@ -549,6 +661,7 @@ struct reporter *report_free(struct reporter *r)
 {
     if (r) {
         forget_all(r);
+        take_held(r, false);
         free(r->queue.items);
         free(r->drain_reason);
         free(r->refused);

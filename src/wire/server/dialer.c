@@ -71,8 +71,9 @@ struct dialer {
     enum phase phase;
     uint64_t attempt;
     bool closing, local, local_tried, complained;
-    unsigned holds; /* handles and work that keep the memory */
-    unsigned backoff_ms;
+    bool passing;                           /* dialer_next(): the present target is passed over */
+    unsigned holds;                         /* handles and work that keep the memory */
+    unsigned backoff_ms, backoff_before_ms; /* as it was before the line was up */
     uint16_t version;
     uv_timer_t timer; /* back-off, deadline of an attempt, or tick while up */
     uv_getaddrinfo_t resolve;
@@ -294,6 +295,7 @@ static void target_failed(struct dialer *d, const char *why)
 static void go_up(struct dialer *d)
 {
     d->phase = UP;
+    d->backoff_before_ms = d->backoff_ms;
     d->backoff_ms = BACKOFF_MIN_MS;
     d->complained = false;
     d->last_id = 0;
@@ -541,7 +543,12 @@ static void on_link_closed(struct link *l)
     d->attempt++;
     if (was == UP)
         go_down(d, why); /* the hook may close us */
-    if (!d->closing && was == UP) {
+    if (!d->closing && was == UP && d->passing) {
+        d->passing = false;
+        d->backoff_ms = d->backoff_before_ms;
+        d->complained = true; /* it was reached, and said why it is not the one */
+        target_failed(d, why);
+    } else if (!d->closing && was == UP) {
         d->target = 0;
         try_next(d);
     } else if (!d->closing && was == CONNECTING) {
@@ -749,6 +756,14 @@ void dialer_start(struct dialer *d)
 static void on_timer_closed(uv_handle_t *handle)
 {
     release_dialer(handle->data);
+}
+
+void dialer_next(struct dialer *d, const char *why)
+{
+    if (d->phase != UP || d->closing)
+        return;
+    d->passing = true;
+    link_close(&d->link, why);
 }
 
 void dialer_close(struct dialer *d)

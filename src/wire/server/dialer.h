@@ -33,6 +33,9 @@ bool dialer_is_up(const struct dialer *d);
 int dialer_request(struct dialer *d, unsigned op, const ProtobufCMessage *msg, uint32_t *ret_id);
 int dialer_reply(struct dialer *d, unsigned op, uint32_t id, const ProtobufCMessage *msg);
 int dialer_reply_error(struct dialer *d, unsigned op, uint32_t id, int code, const char *text);
+/* The controller at the other end is not the one to speak to: leave it and try the next target.  As
+ * when the connection is lost, but that its own target comes last. */
+void dialer_next(struct dialer *d, const char *why);
 /* Close; the memory goes when libuv is done (run the loop once more).  When it was up, outstanding
  * requests and on_down are still reported from there. */
 void dialer_close(struct dialer *d);

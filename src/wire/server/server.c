@@ -207,6 +207,7 @@ static struct mail *take_mail(struct worker *w, bool close)
 }
 
 static void begin_stop(struct worker *w);
+static void try_local(struct worker *w);
 
 static void on_wake(uv_async_t *wake)
 {
@@ -219,6 +220,11 @@ static void on_wake(uv_async_t *wake)
 
         if (m->kind == MAIL_STOP) {
             begin_stop(w);
+            free(m);
+        } else if (m->kind == MAIL_LOCAL) {
+            w->server->config.local_socket = true; /* read by this worker alone */
+            w->local_again_ms = 0;
+            try_local(w);
             free(m);
         } else if (m->kind == MAIL_FD) {
             conn_new(w, m->fd, m->local);
@@ -595,17 +601,22 @@ static void drop_mail(struct mail *m)
     }
 }
 
-static void tell_to_stop(struct worker *w)
+static void tell_worker(struct worker *w, enum mail_kind kind)
 {
     struct mail *m;
 
-    do { /* nothing else would end the thread */
+    do { /* nothing else would end the thread, or open the local socket */
         m = calloc(1, sizeof(*m));
     } while (!m);
-    m->kind = MAIL_STOP;
+    m->kind = kind;
     m->fd = -1;
     if (!worker_post(w, m))
         free(m);
+}
+
+void server_open_local(struct server *s)
+{
+    tell_worker(&s->workers[0], MAIL_LOCAL);
 }
 
 void server_stop(struct server *s)
@@ -615,7 +626,7 @@ void server_stop(struct server *s)
     s->stopped = true;
     for (unsigned i = 0; i < s->config.threads; i++)
         if (s->workers[i].running)
-            tell_to_stop(&s->workers[i]);
+            tell_worker(&s->workers[i], MAIL_STOP);
     for (unsigned i = 0; i < s->config.threads; i++) {
         struct worker *w = &s->workers[i];
 

@@ -96,6 +96,8 @@ int server_start(struct server *s);
 /* Other keys and ways to prove an identity, for connections to come; any thread.  A reference to
  * keys is taken. */
 void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt);
+/* Listen on the local socket too, from now on; any thread, once the threads are there. */
+void server_open_local(struct server *s);
 uint16_t server_port(const struct server *s); /* as bound */
 /* Send what is queued (half a second at most), close everything, join the threads.  Not from a
  * hook. */

@@ -83,12 +83,21 @@ struct conn {
     int64_t active_mono_us;           /* last request or answer */
 };
 
-enum mail_kind { MAIL_FD, MAIL_SEND, MAIL_RUN, MAIL_CLOSE, MAIL_DROP, MAIL_STREAM, MAIL_STOP };
+enum mail_kind {
+    MAIL_FD,
+    MAIL_SEND,
+    MAIL_RUN,
+    MAIL_CLOSE,
+    MAIL_DROP,
+    MAIL_STREAM,
+    MAIL_STOP,
+    MAIL_LOCAL
+};
 
 struct mail {
     struct mail *next;
     enum mail_kind kind;
-    struct conn *conn; /* referenced; NULL for FD and STOP */
+    struct conn *conn; /* referenced; NULL for FD, STOP and LOCAL */
     int fd;
     bool local;
     uint8_t *buf;

@@ -1,0 +1,52 @@
+/* ha_impl.h - the object of the room, for its files */
+#pragma once
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "ctld/ctld.h"
+#include "ctld/ha/follow.h"
+#include "ctld/ha/ha.h"
+#include "ctld/ha/haturns.h"
+#include "journal/reign.h"
+
+struct backups;
+
+struct ha {
+    struct ctld *ctld;
+    struct ha_options options;
+    size_t count;          /* of controllers */
+    int dir_fd;            /* of the journal */
+    int lock_fd;           /* of the journal while it is looked whether it is free, else -1 */
+    struct turn_view view; /* while standing by; the main thread's */
+    char host[TERM_HOST_BYTES], addr[TERM_ADDR_BYTES];
+    struct follow *follow;
+    struct conf *old_conf;     /* until the services have heard of the new one */
+    struct term_record before; /* the term before ours */
+    int64_t turn_us;           /* when ours came: term_clock_us() */
+    int64_t asked_us;          /* when the active controller was last asked for control */
+    uint64_t takeover_us;      /* from then to the end of the boot */
+    bool complained;           /* of a log that cannot be applied */
+    struct backups *backups;
+    /* any thread */
+    atomic_bool standby, give_up;
+    atomic_uint term;
+    atomic_uint_fast64_t durable, applied;
+    /* under lock */
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    struct conn *asker; /* scontrol takeover waits; held */
+    uint32_t asker_id;
+    char successor[TERM_HOST_BYTES];
+};
+
+/* On the standby's door: ping and takeover are answered, everything else is refused. */
+void ha_answer(struct ctld *ctld, struct conn *c, const struct frame *frame);
+/* Answer who asked for the takeover, if anybody did: 0 well. */
+void ha_tell_asker(struct ha *ha, int code, const char *text);
+/* The whole answer to a ping, but for what the core alone knows. */
+void ha_fill_ping(const struct ctld *ctld, Pst__PingReply *r);
+/* Ask the active controller for control; it answers before it ends. */
+int ha_ask_for_control(struct ha *ha, const struct term_record *active, struct err *err);
+/* Run a program of the site, and do not wait for it. */
+void ha_run_program(const struct ctld *ctld, enum conf_key key);

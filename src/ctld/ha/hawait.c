@@ -1,0 +1,238 @@
+/* hawait.c - standing by until it is this controller's turn; see ha.h
+ *
+ * The main thread looks at the newest term's record every few moments, applies what its log says
+ * is durable, and decides (haturns.h).  The door is open meanwhile: I/O threads answer pings. */
+#include "ctld/ha/hawait.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "ctld/core/service.h"
+#include "ctld/ha/ha_impl.h"
+#include "ctld/ha/reexec.h"
+#include "journal/files.h"
+#include "wire/client.h"
+
+#define LOOKS 10 /* in a lease */
+#define LOOK_MIN_US 20000
+#define LOOK_MAX_US 250000
+#define ASK_US (2 * USEC_PER_SEC) /* between two requests for control, and to wait for an answer */
+
+/* ---- looking ----------------------------------------------------------------------------- */
+
+static bool lock_is_free(const struct ha *ha)
+{
+    const char *dir = conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION);
+    _cleanup_close_ int fd = -1; /* closing it gives the lock back */
+    struct err err = { .text = "" };
+
+    return journal_dir_lock(ha->dir_fd, dir, &fd, &err) == 0;
+}
+
+/* The newest term as it is now, into ha->view. */
+static void look_at_term(struct ha *ha)
+{
+    struct turn_view *v = &ha->view;
+    struct term_record rec;
+    int r = term_newest(ha->dir_fd, &rec);
+
+    v->any = r != -ENOENT;
+    v->readable = r == 0;
+    if (r < 0 && r != -ENOENT && r != -EBADMSG)
+        log_limited(LOG_ERROR, "standing by: the terms in %s cannot be read: %s",
+                    conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION), strerrordesc_np(-r));
+    if (r < 0 && r != -ENOENT && !rec.term)
+        rec.term = v->record.term;
+    v->record = rec;
+    v->lock_free = lock_is_free(ha);
+    lease_watch_see(&v->watch, &v->record, term_clock_us());
+    if (atomic_exchange(&ha->term, rec.term) != rec.term && v->readable)
+        log_info("standing by: %s has term %u", rec.host, rec.term);
+    if (v->readable)
+        atomic_store(&ha->durable, rec.durable);
+}
+
+static void follow_log(struct ha *ha)
+{
+    const struct term_record *rec = &ha->view.record;
+    struct err err = { .text = "" };
+
+    if (!ha->view.readable || !ha->follow)
+        return;
+    if (follow_to(ha->follow, &ha->ctld->cluster, rec->term, rec->durable, &err) < 0) {
+        if (!ha->complained)
+            log_error("standing by: %s; it is read from the beginning at a takeover", err.text);
+        ha->complained = true;
+        ha->follow = follow_free(ha->follow); /* this build cannot apply it; what leads can */
+    }
+    atomic_store(&ha->applied, follow_applied(ha->follow));
+}
+
+/* ---- the turn ---------------------------------------------------------------------------- */
+
+static uint64_t durable_lsn(void *ctx)
+{
+    struct ha *ha = ctx;
+
+    return atomic_load(&ha->durable);
+}
+
+/* Nothing of ours may be acknowledged any more, nor may a thread go on: become another process. */
+static void lose_term(void *ctx, const char *why)
+{
+    struct ha *ha = ctx;
+
+    log_error("term %u is over: %s; standing by", atomic_load(&ha->term), why);
+    ha_run_program(ha->ctld, CONF_SLURMCTLD_PRIMARY_OFF_PROG);
+    reexec_as(ha->options.again);
+    _exit(1); /* it cannot be executed: the service manager starts it again */
+}
+
+static int claim_term(struct ha *ha)
+{
+    struct reign_config config = {
+        .dir_fd = ha->dir_fd, .durable = durable_lsn, .lost = lose_term, .ctx = ha
+    };
+    struct term_record *t = &config.record;
+
+    ha->before = ha->view.record;
+    t->term = ha->view.record.term + 1;
+    t->lease_ms = ha->view.lease_ms;
+    t->index = ha->view.index;
+    t->port = conf_ctld_port(ha->ctld->conf);
+    (void)snprintf(t->host, sizeof(t->host), "%s", ha->host);
+    (void)snprintf(t->addr, sizeof(t->addr), "%s", ha->addr);
+    ha->turn_us = term_clock_us();
+    return reign_begin(&config, &ha->ctld->reign);
+}
+
+bool ha_is_our_turn(struct ctld *ctld)
+{
+    struct ha *ha = ctld->ha;
+
+    look_at_term(ha);
+    return turn_decide(&ha->view, term_clock_us()) == TURN_OURS;
+}
+
+/* What was read at the start may be old by now. */
+static int refresh_conf(struct ha *ha)
+{
+    struct ctld *ctld = ha->ctld;
+    struct conf_problems problems = { 0 };
+    struct conf *fresh = NULL, *old = ctld->conf;
+    struct err err = { .text = "" };
+    int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, &err);
+
+    conf_problems_done(&problems);
+    if (r == 0)
+        r = services_check(ctld, fresh, &err);
+    if (r < 0) {
+        log_error("the configuration cannot be read again: %s: going on with the old one",
+                  err.text);
+        conf_free(fresh);
+        return 0;
+    }
+    ctld->conf = fresh;
+    ha->old_conf = old;
+    return 0;
+}
+
+static int take_term(struct ha *ha, struct err *err)
+{
+    int r = claim_term(ha);
+
+    if (r < 0)
+        return r == -EEXIST ? -EAGAIN
+                            : err_set(err, r, "no term can be claimed in %s: %s",
+                                      conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION),
+                                      strerrordesc_np(-r));
+    ha->ctld->term = ha->before.term + 1;
+    atomic_store(&ha->term, ha->ctld->term);
+    ha->ctld->known_lsn = follow_applied(ha->follow);
+    ha->follow = follow_free(ha->follow);
+    log_info("taking control: term %u, after %s; %llu records are known", ha->ctld->term,
+             ha->before.host[0] ? ha->before.host : "nobody",
+             (unsigned long long)ha->ctld->known_lsn);
+    return refresh_conf(ha);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------- */
+
+static void wait_us(struct ha *ha, int64_t us)
+{
+    struct timespec until;
+
+    (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
+    until.tv_nsec += us * 1000;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
+    (void)pthread_mutex_lock(&ha->lock);
+    (void)pthread_cond_timedwait(&ha->wake, &ha->lock, &until); /* earlier is as good */
+    (void)pthread_mutex_unlock(&ha->lock);
+}
+
+static void ask_active(struct ha *ha)
+{
+    int64_t now = term_clock_us();
+    struct err err = { .text = "" };
+
+    if (!ha->view.readable || (ha->view.record.flags & TERM_RELEASED) ||
+        (ha->asked_us && now - ha->asked_us < ASK_US))
+        return;
+    ha->asked_us = now;
+    if (ha_ask_for_control(ha, &ha->view.record, &err) < 0)
+        log_info("%s does not give up control: %s", ha->view.record.host, err.text);
+    else
+        log_info("%s gives up control", ha->view.record.host);
+}
+
+static bool is_asked(struct ha *ha)
+{
+    bool asked;
+
+    (void)pthread_mutex_lock(&ha->lock);
+    asked = ha->asker != NULL;
+    (void)pthread_mutex_unlock(&ha->lock);
+    return asked;
+}
+
+static int64_t look_us(const struct ha *ha)
+{
+    return MAX(MIN((int64_t)ha->view.lease_ms * 1000 / LOOKS, (int64_t)LOOK_MAX_US),
+               (int64_t)LOOK_MIN_US);
+}
+
+int ha_await_term(struct ctld *ctld, struct err *err)
+{
+    struct ha *ha = ctld->ha;
+    int r = -EAGAIN;
+
+    while (r == -EAGAIN) {
+        enum turn turn;
+
+        if (atomic_load(&ctld->stopping))
+            return -ECANCELED;
+        look_at_term(ha);
+        turn = turn_decide(&ha->view, term_clock_us());
+        if (turn == TURN_OURS) {
+            r = take_term(ha, err);
+            continue;
+        }
+        follow_log(ha);
+        if (turn == TURN_ASK || is_asked(ha))
+            ask_active(ha);
+        wait_us(ha, look_us(ha));
+    }
+    if (r < 0)
+        ha_tell_asker(ha, SLURM_ERROR, err->text);
+    return r;
+}

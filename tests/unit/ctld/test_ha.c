@@ -1,0 +1,225 @@
+/* test_ha.c - the room of several controllers, without its peers: which line is ours, when terms are
+ * needed, whose turn it is at a start, the log followed, the thread that looks after the others */
+#include "model_util.h"
+
+#include <ftw.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "ctld/ha/backups.h"
+#include "ctld/ha/follow.h"
+#include "ctld/ha/ha.h"
+#include "ctld/ha/ha_impl.h"
+#include "ctld/ha/hawait.h"
+#include "ctld/ha/roles.h"
+#include "ctld/core/service.h"
+#include "ctld/services.h"
+
+extern const struct ctld_service ha_service; /* its row */
+
+struct room {
+    char dir[64];
+    struct ctld ctld;
+};
+
+static void open_room(struct room *r, const char *hosts, const char *host)
+{
+    struct conf_problems problems = { 0 };
+    struct err err = { .text = "" };
+    char path[128];
+    FILE *f;
+
+    memset(r, 0, sizeof(*r));
+    (void)snprintf(r->dir, sizeof(r->dir), "/tmp/test_ha.XXXXXX");
+    assert_non_null(mkdtemp(r->dir));
+    (void)snprintf(path, sizeof(path), "%s/slurm.conf", r->dir);
+    f = fopen(path, "w");
+    assert_non_null(f);
+    (void)fprintf(f,
+                  "ClusterName=t\n%sStateSaveLocation=%s\nSlurmctldPort=1\nSlurmctldLease=60000\n",
+                  hosts, r->dir);
+    (void)fclose(f);
+    if (conf_load(path, CONF_FULL, &r->ctld.conf, &problems, &err) < 0)
+        fail_msg("%s", err.text);
+    conf_problems_done(&problems);
+    r->ctld.services = ctld_services;
+    (void)snprintf(r->ctld.host, sizeof(r->ctld.host), "%s", host);
+}
+
+static int remove_one(const char *path, const struct stat *st, int kind, struct FTW *at)
+{
+    (void)st;
+    (void)kind;
+    (void)at;
+    return remove(path);
+}
+
+static void close_room(struct room *r)
+{
+    if (r->ctld.ha)
+        ha_service.free(&r->ctld);
+    conf_free(r->ctld.conf);
+    (void)nftw(r->dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+#define TWO "SlurmctldHost=ctl1.site.org(127.0.0.1)\nSlurmctldHost=ctl2(127.0.0.1)\n"
+
+static void test_roles(void **state)
+{
+    struct err err = { .text = "" };
+    const char *addr = NULL;
+    size_t index = 9;
+    struct room r;
+
+    open_room(&r, TWO, "ctl2");
+    assert_int_equal(roles_count(r.ctld.conf), 2);
+    assert_int_equal(roles_find(r.ctld.conf, "ctl1", &index, &addr, &err), 0);
+    assert_int_equal(index, 0); /* up to the dot */
+    assert_int_equal(roles_find(r.ctld.conf, "CTL2", &index, &addr, &err), 0);
+    assert_int_equal(index, 1);
+    assert_string_equal(addr, "127.0.0.1");
+    assert_int_equal(roles_find(r.ctld.conf, "ctl1.other.org", &index, &addr, &err), -EINVAL);
+    assert_int_equal(roles_find(r.ctld.conf, "ctl", &index, &addr, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "ctl"));
+    close_room(&r);
+    open_room(&r, "SlurmctldHost=any\n", "whatever");
+    assert_int_equal(roles_find(r.ctld.conf, "whatever", &index, &addr, &err), 0);
+    close_room(&r);
+    (void)state;
+}
+
+static void test_begin(void **state)
+{
+    struct ha_options options = { .stand_by = false };
+    struct err err = { .text = "" };
+    struct room r;
+
+    open_room(&r, "SlurmctldHost=ctl1\n", "ctl1"); /* one controller: no terms, no room */
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), 0);
+    assert_null(r.ctld.ha);
+    assert_false(atomic_load(&r.ctld.standby));
+    assert_false(ha_gave_up(&r.ctld));
+    close_room(&r);
+
+    open_room(&r, TWO, "ctl3");
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), -EINVAL);
+    close_room(&r);
+
+    open_room(&r, TWO, "ctl2");
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), 0);
+    assert_non_null(r.ctld.ha);
+    assert_true(atomic_load(&r.ctld.standby));
+    assert_int_equal(r.ctld.silence_ms, 60000);
+    assert_true(ha_is_our_turn(&r.ctld)); /* nobody was there before */
+    close_room(&r);
+    (void)state;
+}
+
+/* With a record of another controller that lives, it is not our turn; asked to end, we end. */
+static void test_await(void **state)
+{
+    struct term_record t = { .term = 4, .lease_ms = 60000, .host = "ctl1", .addr = "127.0.0.1" };
+    struct ha_options options = { .stand_by = true };
+    struct err err = { .text = "" };
+    struct room r;
+
+    open_room(&r, TWO, "ctl2");
+    r.ctld.cluster = new_cluster();
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), 0);
+    assert_int_equal(term_claim(r.ctld.ha->dir_fd, &t), 0);
+    assert_false(ha_is_our_turn(&r.ctld));
+    assert_int_equal(atomic_load(&r.ctld.ha->term), 4);
+    atomic_store(&r.ctld.stopping, true);
+    assert_int_equal(ha_await_term(&r.ctld, &err), -ECANCELED);
+    r.ctld.cluster = cluster_free(r.ctld.cluster);
+    close_room(&r);
+    (void)state;
+}
+
+static uint64_t append_job(struct journal *j, uint32_t id)
+{
+    Pst__Transaction *tx = tx_new(T0);
+    uint8_t buf[512];
+    uint64_t lsn;
+    size_t len;
+
+    SET(tx_cluster(tx), next_job_id, id);
+    len = pst__transaction__pack(tx, buf);
+    tx_free(tx);
+    assert_int_equal(journal_append(j, buf, len, &lsn), 0);
+    assert_int_equal(journal_wait_durable(j, lsn), 0);
+    return lsn;
+}
+
+static int no_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
+{
+    (void)ctx;
+    (void)lsn;
+    (void)snapshot;
+    (void)data;
+    return len ? 0 : -EINVAL;
+}
+
+/* What a standby knows is what the record calls durable, through two terms, and never more. */
+static void test_follow(void **state)
+{
+    struct journal_config config = { .term = 1 };
+    struct err err = { .text = "" };
+    struct cluster *c = new_cluster();
+    struct journal *j = NULL;
+    struct follow *f;
+    struct room r;
+
+    open_room(&r, TWO, "ctl2");
+    config.dir = r.dir;
+    assert_int_equal(journal_open(&config, no_record, NULL, &j, &err), 0);
+    assert_int_equal(journal_start(j), 0);
+    for (uint32_t id = 1; id <= 10; id++)
+        (void)append_job(j, id);
+    assert_int_equal(follow_new(r.dir, &f), 0);
+    assert_int_equal(follow_to(f, &c, 1, 4, &err), 0);
+    assert_int_equal(follow_applied(f), 4);
+    assert_int_equal(c->rec->next_job_id, 4);
+    assert_int_equal(follow_to(f, &c, 1, 9, &err), 0);
+    assert_int_equal(follow_applied(f), 9);
+    assert_int_equal(c->rec->next_job_id, 9);
+    (void)journal_close(j);
+    config.term = 2;
+    assert_int_equal(journal_open(&config, no_record, NULL, &j, &err), 0);
+    assert_int_equal(journal_start(j), 0);
+    assert_int_equal(append_job(j, 77), 11);
+    assert_int_equal(follow_to(f, &c, 2, 11, &err), 0);
+    assert_int_equal(follow_applied(f), 11);
+    assert_int_equal(c->rec->next_job_id, 77);
+    (void)journal_close(j);
+    (void)follow_free(f);
+    (void)cluster_free(c);
+    close_room(&r);
+    (void)state;
+}
+
+static void test_backups(void **state)
+{
+    struct ha_options options = { .stand_by = true };
+    struct err err = { .text = "" };
+    struct backups *b = NULL;
+    struct room r;
+
+    open_room(&r, TWO, "ctl1"); /* port 1: nobody listens there */
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), 0);
+    assert_int_equal(backups_start(r.ctld.ha, &b), 0);
+    assert_null(backups_stop(b)); /* at once, not at the next look */
+    assert_null(backups_stop(NULL));
+    close_room(&r);
+    (void)state;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_roles),  cmocka_unit_test(test_begin),   cmocka_unit_test(test_await),
+        cmocka_unit_test(test_follow), cmocka_unit_test(test_backups),
+    };
+
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
