@@ -31,7 +31,7 @@ MAY = {
 }
 ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
                                                          "resvwords", "stepuse")},
-        "rest": {"model/words/imexwords.h"}}
+        "rest": {"model/words/imexwords.h", "model/words/names.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h",

@@ -92,6 +92,7 @@ struct feed {
     struct sched_params params;
     struct sched_qos_preempt qos;
     struct sched_resv resv;
+    bool plan;                 /* WHEN: explain it too */
     const char *const *others; /* EXPLAIN: partitions that the job might use too */
     size_t nothers;
     uint64_t lsn;               /* of the last of a batch: what is known with it; 0 = nothing new */

@@ -348,15 +348,50 @@ static const char *missing_text(struct explain_made *m, const struct explain_uni
     return made;
 }
 
-/* The units that come nearest to what the job needs. */
-static void say_units(struct explain_made *m, const struct explain_part *x)
+static void put_unit(struct explain_made *m, const struct explain_unit *u, Pst__ExplainPartition *p)
 {
-    if (x->topo)
-        add_sentence(m, make_text(m, "%s.", topo_why_text(x->topo)));
+    Pst__ExplainUnit *out = hold_piece(m, sizeof(*out));
+
+    if (!out)
+        return;
+    pst__explain_unit__init(out);
+    out->first = make_text(m, "%s", u->first);
+    out->last = make_text(m, "%s", u->last);
+    SET(out, free, u->free);
+    SET(out, wanted, u->wanted);
+    SET(out, missing_nodes, u->nmissing);
+    for (uint32_t i = 0; i < u->nmissing && i < EXPLAIN_MISSING; i++) {
+        const struct node *n = cluster_node(m->t->ctld->cluster, u->missing[i]);
+        Pst__ExplainMissing *one = n ? hold_piece(m, sizeof(*one)) : NULL;
+
+        if (!one)
+            continue;
+        pst__explain_missing__init(one);
+        one->node = make_text(m, "%s", n->rec->name);
+        one->why = make_text(m, "%s",
+                             u->down[i]      ? node_trouble(m->t->ctld, n)
+                             : u->holders[i] ? "held"
+                                             : "not for this job");
+        if (!u->down[i] && u->holders[i])
+            SET(one, job_id, u->holders[i]);
+        push_item(m, (void ***)&out->missing, &out->n_missing, one);
+    }
+    push_item(m, (void ***)&p->units, &p->n_units, out);
+}
+
+/* The units that come nearest to what the job needs. */
+static void say_units(struct explain_made *m, const struct explain_part *x,
+                      Pst__ExplainPartition *p)
+{
+    if (x->topo) {
+        p->lacks = make_text(m, "%s", topo_why_text(x->topo));
+        add_sentence(m, make_text(m, "%s.", p->lacks));
+    }
     for (uint32_t i = 0; i < x->nunits; i++) {
         const struct explain_unit *u = &x->units[i];
         bool one = strcmp(u->first, u->last) == 0;
 
+        put_unit(m, u, p);
         add_sentence(m, make_text(m, "%s%s%s has %u of %u nodes%s%s.", u->first, one ? "" : " to ",
                                   one ? "" : u->last, u->free, u->wanted, u->nmissing ? ": " : "",
                                   missing_text(m, u)));
@@ -409,10 +444,36 @@ static const char *spared_text(struct explain_made *m, const struct explain_pree
     return made;
 }
 
-static void say_preempt(struct explain_made *m, const struct explain_part *x)
+static void put_victims(struct explain_made *m, const struct explain_preempt *x,
+                        Pst__ExplainPartition *p)
+{
+    static const char *const modes[] = { [SCHED_MODE_CANCEL] = "CANCEL",
+                                         [SCHED_MODE_REQUEUE] = "REQUEUE",
+                                         [SCHED_MODE_SUSPEND] = "SUSPEND" };
+
+    SET(p, preempt_count, x->nvictims);
+    for (uint32_t i = 0; i < x->nvictims && i < EXPLAIN_VICTIMS; i++) {
+        const struct sched_victim *v = &x->victims[i];
+        const struct job *j = cluster_job(m->t->ctld->cluster, v->job_id);
+        Pst__ExplainVictim *out = j ? hold_piece(m, sizeof(*out)) : NULL;
+
+        if (!out)
+            continue;
+        pst__explain_victim__init(out);
+        SET(out, job_id, v->job_id);
+        out->id_text = id_text(m, j->rec);
+        out->user_name = j->rec->user_name ? make_text(m, "%s", j->rec->user_name) : NULL;
+        out->mode = v->mode < ARRAY_SIZE(modes) && modes[v->mode] ? (char *)modes[v->mode] : NULL;
+        push_item(m, (void ***)&p->preempts, &p->n_preempts, out);
+    }
+}
+
+static void say_preempt(struct explain_made *m, const struct explain_part *x,
+                        Pst__ExplainPartition *part)
 {
     const struct explain_preempt *p = &x->preempt;
 
+    put_victims(m, p, part);
     if (!p->asked || (!p->jobs && !p->waiting))
         return;
     if (p->waiting)
@@ -666,10 +727,10 @@ static void add_partition(struct explain_made *m, const struct explain_part *x)
     if (x->why == SCHED_WHY_RESOURCES)
         add_sentence(m, make_text(m, "It is %u%s of %u in the queue of %s.", x->place,
                                   ordinal_ending(x->place), x->queued, p->name));
-    say_units(m, x);
+    say_units(m, x, p);
     say_reservations(m, x);
     say_holders(m, x, p);
-    say_preempt(m, x);
+    say_preempt(m, x, p);
     say_time(m, x, p);
     push_item(m, (void ***)&m->reply.partitions, &m->reply.n_partitions, p);
 }
@@ -797,7 +858,10 @@ static void explain_pending(struct explain_made *m)
 
     if (!kept && x->starts_now)
         m->reply.summary =
-            make_text(m, "Nothing keeps job %s any more: it is about to start.", m->reply.id_text);
+            make_text(m,
+                      m->t->planned ? "Nothing keeps job %s: it would start at once."
+                                    : "Nothing keeps job %s any more: it is about to start.",
+                      m->reply.id_text);
     else if (!kept)
         m->reply.summary = make_text(m, "Job %s waits for nodes.", m->reply.id_text);
     add_sentence(m, m->reply.summary);

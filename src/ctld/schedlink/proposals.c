@@ -189,31 +189,58 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
     views_mark_job(ctld->views, j);
 }
 
+/* The job of a question, explained; NULL also when the scheduler could not, or out of memory. */
+static struct explain_made *explain_planned(struct ctld *ctld, const struct decisions_msg *m,
+                                            const struct waiter *w)
+{
+    struct job asked = { .rec = w->record };
+    struct explain_text t = { .ctld = ctld,
+                              .job = &asked,
+                              .x = m->planned ? &m->explained : NULL,
+                              .now_us = core_now(),
+                              .planned = true };
+
+    return w->plan ? explain_make(&t) : NULL;
+}
+
+static void send_test(struct ctld *ctld, const struct decisions_msg *m, struct waiter *w,
+                      bool starts)
+{
+    const struct sched_decision *d = &m->d.items[0];
+    Pst__Alloc *a = d->alloc.nnodes ? allocrecord_make(ctld->cluster, &d->alloc, 0, 0) : NULL;
+    struct explain_made *made = explain_planned(ctld, m, w);
+    Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+
+    reply.record = w->shows ? w->record : NULL;
+    reply.message = w->message;
+    reply.plan = made ? (Pst__ExplainReply *)explain_reply(made) : NULL; /* only packed */
+    SET(&reply, job_id, ctld->cluster->rec->next_job_id);
+    if (starts || !w->plan)
+        SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());
+    if (a) {
+        SET(&reply, cpus, a->total_cpus);
+        SET(&reply, node_count, (uint32_t)d->alloc.nnodes);
+        reply.nodes = a->nodes;
+    }
+    reply.partition = (char *)d->partition; /* not changed by packing */
+    core_reply(ctld, &w->reply, 0, 0, &reply.base);
+    explain_done(made);
+    if (a)
+        pst__alloc__free_unpacked(a, NULL);
+}
+
 static void answer_test(struct ctld *ctld, const struct decisions_msg *m)
 {
     struct waiter *w = wait_find(ctld, m->ticket);
     const struct sched_decision *d = &m->d.items[0];
-    Pst__SubmitReply reply = PST__SUBMIT_REPLY__INIT;
+    bool starts = m->when_result >= 0 && (d->kind != SCHED_EXPECT || d->expected_us);
 
     if (!w)
         return;
-    reply.record = w->record;
-    if (!w->record && (m->when_result < 0 || (d->kind == SCHED_EXPECT && !d->expected_us))) {
+    if (starts || w->record)
+        send_test(ctld, m, w, starts);
+    else
         core_error(ctld, &w->reply, ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE, NULL);
-    } else {
-        Pst__Alloc *a = d->alloc.nnodes ? allocrecord_make(ctld->cluster, &d->alloc, 0, 0) : NULL;
-
-        SET(&reply, job_id, ctld->cluster->rec->next_job_id);
-        SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());
-        if (a) {
-            SET(&reply, cpus, a->total_cpus);
-            reply.nodes = a->nodes;
-        }
-        reply.partition = (char *)d->partition; /* not changed by packing */
-        core_reply(ctld, &w->reply, 0, 0, &reply.base);
-        if (a)
-            pst__alloc__free_unpacked(a, NULL);
-    }
     wait_remove(ctld, w);
 }
 

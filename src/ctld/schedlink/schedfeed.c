@@ -427,11 +427,12 @@ void feed_suspend(struct ctld *ctld, const struct job *j, bool suspended)
     feed_add(ctld, f);
 }
 
-void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket)
+void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, bool plan, uint64_t ticket)
 {
     struct feed *f = feed_new(FEED_WHEN);
 
     feed_fill_job(f, ctld->conf, ctld->cluster, rec);
+    f->plan = plan;
     f->ticket = ticket;
     feed_add(ctld, f);
 }

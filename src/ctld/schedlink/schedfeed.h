@@ -45,7 +45,8 @@ void feed_part_gone(struct ctld *ctld, const char *name);
 void feed_qos(struct ctld *ctld); /* which QOS may preempt which: of all QOS */
 void feed_params(struct ctld *ctld);
 void feed_shares(struct ctld *ctld, struct feed *f); /* takes f, of feed_of_shares() */
-void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, uint64_t ticket);
+/* plan: explain it too. */
+void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, bool plan, uint64_t ticket);
 void feed_resv(struct ctld *ctld, const Pst__ReservationRecord *r);
 void feed_resv_gone(struct ctld *ctld, uint32_t resv_id);
 void feed_held_licenses(struct ctld *ctld, const struct job *j);  /* of a running job changed */

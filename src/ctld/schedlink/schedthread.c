@@ -103,6 +103,16 @@ static struct decisions_msg *msg_new(void)
     return m;
 }
 
+static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
+
+/* What is told of a job is so in a settled state: first start every job that can start. */
+static void settle_queue(struct schedthread *t)
+{
+    run_pass(t, false, &t->wake_us);
+    if (t->backfill)
+        run_pass(t, true, NULL);
+}
+
 static void answer_when(struct schedthread *t, const struct feed *f)
 {
     struct decisions_msg *m = msg_new();
@@ -115,20 +125,20 @@ static void answer_when(struct schedthread *t, const struct feed *f)
         return;
     }
     m->d.n = m->d.cap = 1;
+    if (f->plan)
+        settle_queue(t);
     m->when_result = sched_when(t->sched, &f->job, now_us(), &m->d.items[0]);
+    /* -ENOMEM: m->explained is empty, and no more than the start is told */
+    if (f->plan && sched_explain(t->sched, &f->job, NULL, 0, now_us(), &m->explained) == 0)
+        m->planned = true;
     post_decisions(t, m);
 }
 
-static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
-
-/* Answer in a settled state: first start every job that can start. */
 static void answer_explain(struct schedthread *t, const struct feed *f)
 {
     struct decisions_msg *m = msg_new();
 
-    run_pass(t, false, &t->wake_us);
-    if (t->backfill)
-        run_pass(t, true, NULL);
+    settle_queue(t);
     m->explain = true;
     m->ticket = f->ticket;
     m->when_result =

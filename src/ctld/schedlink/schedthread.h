@@ -35,6 +35,7 @@ struct decisions_msg {
     uint64_t seen_batch; /* of feeds, the last that the pass knew */
     bool when;           /* answer to FEED_WHEN: one decision */
     bool explain;        /* answer to FEED_EXPLAIN: explained */
+    bool planned;        /* of FEED_WHEN: explained says what keeps it */
     struct sched_explanation explained;
     int when_result;
     uint64_t ticket;

@@ -232,17 +232,25 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
     free(list);
 }
 
-/* The scheduler answers; with want_record the record comes with it, also when the job would not
- * start. */
-static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, Pst__JobRecord *rec, bool want_record)
+/* The scheduler answers; with want_record the record comes with it, with want_plan what keeps the
+ * job, also when it would not start. */
+static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, const struct submission *s)
 {
+    bool shows = s->req->has_want_record && s->req->want_record;
+    bool plan = s->req->has_want_plan && s->req->want_plan;
     ProtobufCMessage *copy = NULL;
+    struct waiter *w;
 
     if (!wait_may_ask(ctld, cmd))
         return;
-    if (want_record && pb_dup(&rec->base, &copy) < 0)
+    if ((shows || plan) && pb_dup(&s->rec->base, &copy) < 0)
         copy = NULL;
-    feed_when(ctld, rec, wait_add_test(ctld, cmd, (Pst__JobRecord *)copy));
+    w = wait_find(ctld, wait_add_test(ctld, cmd, (Pst__JobRecord *)copy));
+    w->shows = shows && copy;
+    w->plan = plan && copy;
+    if (plan)
+        wait_message(ctld, w->ticket, strbuf_str(&s->messages));
+    feed_when(ctld, s->rec, w->plan, w->ticket);
 }
 
 void op_job_submit(struct ctld *ctld, struct cmd *cmd)
@@ -270,7 +278,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     } else if (req->has_test_only && req->test_only) {
         SET(s.rec, job_id, ctld->cluster->rec->next_job_id);
         SET(s.rec, submit_us, core_now());
-        ask_scheduler(ctld, cmd, s.rec, req->has_want_record && req->want_record);
+        ask_scheduler(ctld, cmd, &s);
     } else {
         accept_jobs(&s, 1);
     }

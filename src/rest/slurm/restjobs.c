@@ -16,17 +16,21 @@ typedef void job_emit_fn(struct json *js, const struct job_row *row);
 
 struct listing {
     struct rest_call *call;
-    job_emit_fn *emit;
+    job_emit_fn *emit;     /* NULL: which ones there are is all that is asked */
     struct filter_ids ids; /* none: every job */
     struct job_row row;
     bool all_tasks; /* each task of an array stands for itself */
     size_t shown;
+    uint32_t last_id; /* of the record shown last */
 };
 
 static int put_job(struct listing *l)
 {
-    l->emit(&l->call->js, &l->row);
     l->shown++;
+    l->last_id = l->row.job->job_id;
+    if (!l->emit)
+        return 0;
+    l->emit(&l->call->js, &l->row);
     return rest_flush(l->call);
 }
 
@@ -131,6 +135,21 @@ static void get_job(struct rest_call *call)
     if (take_id(&l, call->word, "_handle_job_get"))
         list_jobs(&l, "_handle_job_get", call->word);
     filter_ids_done(&l.ids);
+}
+
+bool restjobs_find(struct rest_call *call, const char *word, const char *source,
+                   uint32_t *ret_job_id)
+{
+    struct listing l = listing_of(call, NULL);
+    int r = take_id(&l, word, source) ? query_jobs(&l, source, NULL) : -EINVAL;
+
+    filter_ids_done(&l.ids);
+    if (r < 0)
+        return false;
+    if (!l.shown)
+        rest_error(call, ESLURM_INVALID_JOB_ID, source, "Unable to query JobId=%.64s", word);
+    *ret_job_id = l.last_id;
+    return l.shown > 0;
 }
 
 static void get_states(struct rest_call *call)

@@ -101,8 +101,7 @@ static void send_request(struct rest_call *call, const Pst__SubmitRequest *req, 
     pst__submit_reply__free_unpacked(reply, NULL);
 }
 
-/* The script stands beside the job, in it, or in the first component. */
-static const char *find_script(const struct rest_call *call)
+const char *rest_find_script(const struct rest_call *call)
 {
     const char *script = rest_text(call->body, "script");
 
@@ -123,7 +122,7 @@ static void post_submit(struct rest_call *call)
 {
     _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
-    const char *script = find_script(call);
+    const char *script = rest_find_script(call);
 
     if (!s) {
         rest_error(call, EPST_BUSY, "_job_post", "out of memory");

@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "rest/restpath.h"
+#include "rest/slurm/restplan.h"
 #include "rest/restd/restrows.h"
 
 static void answer(struct rest_call *call)
@@ -142,6 +143,22 @@ static void test_rows_are_reached(void **state)
         }
 }
 
+/* Explain and plan have a word in the middle, and one that looks like it. */
+static void test_plan_paths(void **state)
+{
+    struct rest_path p;
+
+    assert_int_equal(restpath_find(restrows, "GET", "/penstock/v1/job/12_3/explain/", &p), 0);
+    assert_ptr_equal(p.row, &rest_plan_rows[0]);
+    assert_string_equal(p.word, "12_3");
+    assert_int_equal(restpath_find(restrows, "POST", "/penstock/v1/job/plan", &p), 0);
+    assert_ptr_equal(p.row, &rest_plan_rows[1]);
+    assert_false(p.has_word);
+    assert_int_equal(restpath_find(restrows, "POST", "/penstock/v1/job/7/explain", &p), -ENOENT);
+    assert_int_equal(restpath_find(restrows, "GET", "/penstock/v1/job//explain", &p), -ENOENT);
+    assert_int_equal(restpath_find(restrows, "GET", "/slurm/v0.0.45/job/7/explain", &p), -ENOENT);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -150,6 +167,7 @@ int main(void)
         cmocka_unit_test(test_bad_words),
         cmocka_unit_test(test_query),
         cmocka_unit_test(test_rows_are_reached),
+        cmocka_unit_test(test_plan_paths),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
