@@ -69,8 +69,11 @@ struct rest_call {
     struct rest_notes *notes;   /* rest_error(), rest_warning() */
     struct rest_caller *caller; /* whose connection and token */
     struct rest_out *out;       /* where flushed bytes go */
-    struct rest_link *link[2];  /* connections in use, given back at the end */
-    bool gone;                  /* the caller, in the middle of a long answer */
+    /* What is answered, as a number that differs when it does; 0: it is made of the bytes.  See
+     * restfresh.h.  A handler sets it before its first flush. */
+    uint64_t edition;
+    struct rest_link *link[2]; /* connections in use, given back at the end */
+    bool gone;                 /* the caller, in the middle of a long answer */
 };
 
 /* The first value of a query word, NULL: it is not there. */
@@ -82,6 +85,10 @@ bool rest_query_true(const struct rest_call *call, const char *name);
 /* A time in seconds since 1970 in microseconds; 0 when it is not there.  false: an error was
  * noted. */
 bool rest_query_time(struct rest_call *call, const char *name, int64_t *ret_us);
+
+#define REST_LIMIT_MAX 1000000u
+/* How many records at most: limit=; 0: it is not there.  false: an error was noted. */
+bool rest_query_limit(struct rest_call *call, uint32_t *ret);
 
 const struct conf *rest_conf(const struct rest_call *call); /* slurm.conf in client scope */
 
@@ -132,7 +139,10 @@ void rest_fault_done(struct rest_fault *fault);
 bool rest_has_error(const struct rest_call *call);
 /* 200 of 0; 404 of unknown jobs; 401 of bad credentials; 422 of what cannot be; else 500. */
 unsigned rest_status_of(int number);
-/* Nothing has changed since update_time: the answer is 304 without a body. */
+/* The version that the caller has (If-None-Match), 0: none. */
+uint64_t rest_seen_version(const struct rest_call *call);
+/* Nothing has changed since update_time, or since the caller's version: the answer is 304 without a
+ * body. */
 void rest_unchanged(struct rest_call *call);
 
 /* Behind each record of a row that streams: send what has gathered.  Errors: -EPIPE, the caller has

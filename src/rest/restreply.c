@@ -58,6 +58,20 @@ bool rest_query_time(struct rest_call *call, const char *name, int64_t *ret_us)
     return true;
 }
 
+bool rest_query_limit(struct rest_call *call, uint32_t *ret)
+{
+    const char *value = rest_query(call, "limit");
+    uint64_t n = 0;
+
+    if (value && parse_u64(value, 1, REST_LIMIT_MAX, &n) < 0) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "limit",
+                   "limit=%.64s is no number from 1 to %u", value, REST_LIMIT_MAX);
+        return false;
+    }
+    *ret = (uint32_t)n;
+    return true;
+}
+
 const struct conf *rest_conf(const struct rest_call *call)
 {
     return call->rest->config.conf;

@@ -23,6 +23,8 @@
 #include "http/http.h"
 #include "rest/restauth.h"
 #include "rest/restbody.h"
+#include "rest/restfresh.h"
+#include "rest/restgzip.h"
 #include "rest/restopenapi.h"
 #include "rest/restout.h"
 #include "rest/restpath.h"
@@ -33,6 +35,7 @@
 #define PIECE_BYTES (256u * 1024) /* an answer is sent once so much has gathered */
 #define LONG_NICE 10
 #define SENT_AT_ONCE (64u * 1024)
+#define PACKED_FROM 1024u /* shorter answers are sent as they are */
 
 struct request {
     struct rest_call call;
@@ -40,6 +43,8 @@ struct request {
     struct rest_path path;
     struct strbuf body, answer;
     struct rest_out *out; /* of an answer that streams */
+    struct restgzip *gz;  /* what packs it; NULL: it is sent as it is */
+    bool gzip;            /* the caller takes packed answers */
     size_t rest_sent;     /* of what stayed in `answer` */
     pthread_t maker;
     bool yaml;
@@ -47,6 +52,8 @@ struct request {
     bool sent;   /* refused already */
     bool taking; /* of the path whose connections are taken over */
 };
+
+#define FIELD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,"
 
 /* Of what is refused there: errors stand in the frame of every answer. */
 static const struct rest_row taking_row = { "GET", REST_SLURM, "", 0, NULL, false };
@@ -56,6 +63,11 @@ static const struct rest_row taking_row = { "GET", REST_SLURM, "", 0, NULL, fals
 const char *rest_header(const struct rest_call *call, const char *name)
 {
     return MHD_lookup_connection_value(call->caller->conn, MHD_HEADER_KIND, name);
+}
+
+uint64_t rest_seen_version(const struct rest_call *call)
+{
+    return restfresh_first(rest_header(call, MHD_HTTP_HEADER_IF_NONE_MATCH));
 }
 
 /* One word of the query.  A wrong escape ends the walk, so that fewer words than sent are there. */
@@ -171,10 +183,47 @@ static const char *type_of(const struct request *q)
     return q->yaml ? "application/x-yaml" : "application/json";
 }
 
+/* What answers have beside their type.  A header that does not fit is left out: the answer is sent
+ * again then, or not kept. */
+static struct MHD_Response *with_headers(const struct request *q, struct MHD_Response *response,
+                                         bool packed)
+{
+    const struct rest_call *call = &q->call;
+    char tag[RESTFRESH_TAG];
+
+    if (!response)
+        return NULL;
+    (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
+    if (packed)
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
+    if (call->edition && (call->status == HTTP_OK || call->status == HTTP_NOT_MODIFIED) &&
+        !rest_has_error(call)) {
+        restfresh_tag(call->edition, tag);
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, tag);
+    }
+    return response;
+}
+
+/* A long enough answer is packed for who takes it; out of memory, it is sent as it is. */
+static bool pack_answer(struct request *q)
+{
+    struct strbuf packed = STRBUF_INIT;
+
+    if (!q->gzip || q->answer.failed || q->answer.len < PACKED_FROM ||
+        restgzip_pack(q->answer.buf, q->answer.len, &packed) < 0) {
+        strbuf_done(&packed);
+        return false;
+    }
+    strbuf_done(&q->answer);
+    q->answer = packed;
+    return true;
+}
+
 static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *conn)
 {
-    char *text = NULL;
+    bool packed = q->call.status != HTTP_NOT_MODIFIED && pack_answer(q);
     size_t len = q->answer.len;
+    char *text = NULL;
 
     if (q->call.status == HTTP_NOT_MODIFIED) {
         strbuf_reset(&q->answer);
@@ -182,8 +231,9 @@ static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *con
     }
     if (strbuf_detach(&q->answer, &text) < 0)
         return MHD_NO;
-    return queue_and_drop(conn, q->call.status, type_of(q),
-                          MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE));
+    return queue_and_drop(
+        conn, q->call.status, type_of(q),
+        with_headers(q, MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE), packed));
 }
 
 /* ---- making an answer ------------------------------------------------------------------------ */
@@ -197,13 +247,63 @@ static void give_links(struct rest_call *call)
             rest_links_give(call->rest->links, call->link[i]);
 }
 
+/* The members that objects of lists are to have: fields=.  false: an error was noted. */
+static bool choose_fields(struct rest_call *call)
+{
+    const char *names = rest_query(call, "fields");
+    size_t n = 1;
+
+    if (!names || !names[0] || strcmp(call->row->method, MHD_HTTP_METHOD_GET) != 0)
+        return true;
+    for (const char *p = names; *p; p++)
+        n += *p == ',';
+    if (n > JSON_CHOICE_MAX || strspn(names, FIELD_CHARACTERS) != strlen(names)) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "fields",
+                   "fields= takes at most %u names of members, with commas", JSON_CHOICE_MAX);
+        return false;
+    }
+    json_choose(&call->js, names);
+    return true;
+}
+
+/* Names that no object had: mistyped, or there was no object. */
+static void tell_unmet(struct rest_call *call)
+{
+    size_t len;
+
+    for (size_t i = 0; i < JSON_CHOICE_MAX && call->js.met; i++) {
+        const char *name = json_choice_unmet(&call->js, i, &len);
+
+        if (!name)
+            break;
+        rest_warning(call, "fields", "No object has the member \"%.*s\"", (int)len, name);
+    }
+    json_choose(&call->js, NULL);
+}
+
+/* What the caller has already is not sent again. */
+static void settle_version(struct rest_call *call)
+{
+    const char *seen = rest_header(call, MHD_HTTP_HEADER_IF_NONE_MATCH);
+
+    if (strcmp(call->row->method, MHD_HTTP_METHOD_GET) != 0 || call->status != HTTP_OK ||
+        rest_has_error(call) || call->row->streams)
+        return;
+    if (!call->edition)
+        call->edition = restfresh_digest(call);
+    if (seen && restfresh_names(seen, call->edition))
+        rest_unchanged(call);
+}
+
 static void make_answer(struct request *q)
 {
     struct rest_call *call = &q->call;
 
     restreply_begin(call, &q->answer, q->yaml);
-    if (restschema_check(call->rest->schema, call))
+    if (choose_fields(call) && restschema_check(call->rest->schema, call))
         call->row->answer(call);
+    settle_version(call);
+    tell_unmet(call);
     restreply_end(call);
     give_links(call);
 }
@@ -238,26 +338,39 @@ static void *make_long_answer(void *arg)
     return NULL;
 }
 
-static ssize_t read_piece(void *ctx, uint64_t at, char *buf, size_t size)
+/* As read(2). */
+static ssize_t take_piece(void *ctx, char *buf, size_t size)
 {
     struct request *q = ctx;
     ssize_t n = restout_take(q->out, buf, size);
     size_t left;
 
-    (void)at;
     if (n != 0)
-        return n < 0 ? MHD_CONTENT_READER_END_WITH_ERROR : n;
+        return n;
     /* The rest stayed with the maker, who has ended. */
     left = MIN(size, q->answer.len - q->rest_sent);
     if (!left)
-        return MHD_CONTENT_READER_END_OF_STREAM;
+        return 0;
     memcpy(buf, q->answer.buf + q->rest_sent, left);
     q->rest_sent += left;
     return (ssize_t)left;
 }
 
+static ssize_t read_piece(void *ctx, uint64_t at, char *buf, size_t size)
+{
+    struct request *q = ctx;
+    ssize_t n = q->gz ? restgzip_read(q->gz, buf, size) : take_piece(q, buf, size);
+
+    (void)at;
+    return n < 0    ? MHD_CONTENT_READER_END_WITH_ERROR
+           : n == 0 ? MHD_CONTENT_READER_END_OF_STREAM
+                    : n;
+}
+
 static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *conn)
 {
+    struct MHD_Response *response;
+
     if (restout_new(&q->out) < 0)
         return MHD_NO;
     q->call.out = q->out;
@@ -268,9 +381,12 @@ static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *con
     if (restout_wait(q->out)) /* it became a short one */
         return send_answer(q, conn);
     give_way();
-    return queue_and_drop(
-        conn, q->call.status, type_of(q),
-        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SENT_AT_ONCE, read_piece, q, NULL));
+    if (q->gzip && restgzip_new(take_piece, q, &q->gz) < 0)
+        q->gz = NULL; /* it is sent as it is */
+    response =
+        MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SENT_AT_ONCE, read_piece, q, NULL);
+    return queue_and_drop(conn, q->call.status, type_of(q),
+                          with_headers(q, response, q->gz != NULL));
 }
 
 static int parse_body(struct request *q, struct MHD_Connection *conn, struct err *err)
@@ -287,6 +403,35 @@ static int parse_body(struct request *q, struct MHD_Connection *conn, struct err
     return err_set(err, -EMEDIUMTYPE, "HTTP Content-Type header is unknown or unsupported");
 }
 
+/* Content-Encoding: gzip, or none.  Errors: -EMEDIUMTYPE another one; as restgzip_unpack(). */
+static int unpack_body(struct request *q, struct MHD_Connection *conn)
+{
+    const char *coding =
+        MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_CONTENT_ENCODING);
+    struct strbuf plain = STRBUF_INIT;
+    int r;
+
+    if (!coding || strcasecmp(coding, "identity") == 0)
+        return 0;
+    if (strcasecmp(coding, "gzip") != 0 && strcasecmp(coding, "x-gzip") != 0)
+        return -EMEDIUMTYPE;
+    r = restgzip_unpack(q->body.buf ? q->body.buf : "", q->body.len, REST_BODY_MAX, &plain);
+    if (r < 0)
+        return r;
+    strbuf_done(&q->body);
+    q->body = plain;
+    return 0;
+}
+
+static enum MHD_Result refuse_body(struct request *q, struct MHD_Connection *conn, int r)
+{
+    if (r == -EMEDIUMTYPE)
+        return send_text(q, conn, HTTP_MEDIA_TYPE, "Content-Encoding is gzip, or there is none");
+    if (r == -EFBIG)
+        return send_text(q, conn, HTTP_TOO_LARGE, "The body is larger than 16 MiB");
+    return send_text(q, conn, HTTP_BAD_REQUEST, "The body is no gzip");
+}
+
 static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *conn)
 {
     struct err err = { .text = "" };
@@ -294,6 +439,9 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
 
     if (q->too_large || q->body.failed)
         return send_text(q, conn, HTTP_TOO_LARGE, "The body is larger than 16 MiB");
+    r = unpack_body(q, conn);
+    if (r < 0)
+        return refuse_body(q, conn, r);
     r = parse_body(q, conn, &err);
     if (r == -EMEDIUMTYPE)
         return send_text(q, conn, HTTP_MEDIA_TYPE, err.text);
@@ -332,6 +480,7 @@ static void request_free(struct request *q)
         (void)pthread_join(q->maker, NULL); /* it sees the drop at its next piece */
         (void)restout_free(q->out);         /* always NULL */
     }
+    (void)restgzip_free(q->gz); /* always NULL */
     restreply_done(&q->call);
     strbuf_done(&q->body);
     strbuf_done(&q->answer);
@@ -358,6 +507,8 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
                          "HTTP Accept header content type is unknown or unsupported");
     if (read_query(q, conn) < 0)
         return send_text(q, conn, HTTP_BAD_REQUEST, slurm_err_text(ESLURM_REST_INVALID_QUERY));
+    q->gzip = restgzip_accepted(
+        MHD_lookup_connection_value(conn, MHD_HEADER_KIND, MHD_HTTP_HEADER_ACCEPT_ENCODING));
     q->call.row = q->path.row;
     q->call.version = q->path.version;
     q->call.word = q->path.has_word ? q->path.word : NULL;

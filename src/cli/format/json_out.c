@@ -181,11 +181,87 @@ static void lead_json(struct json *js, const char *key, bool comma)
     strbuf_grew(js->out, (size_t)(p - to));
 }
 
+/* ---- a choice of members --------------------------------------------------------------------- */
+
+#define CHOICE_DEPTH 3 /* outer object, list, object */
+
+void json_choose(struct json *js, const char *names)
+{
+    js->chosen = names;
+    if (names)
+        js->met = 0;
+}
+
+/* Which name of the choice key is, -1: none. */
+static int choice_of(const char *names, const char *key)
+{
+    size_t len = strlen(key);
+    int i = 0;
+
+    for (const char *p = names; *p; i++) {
+        size_t n = strcspn(p, ",");
+
+        if (n == len && memcmp(p, key, n) == 0)
+            return i;
+        p += n + (p[n] == ',');
+    }
+    return -1;
+}
+
+/* The member before was not chosen: it has never been. */
+static void end_dropped(struct json *js)
+{
+    if (!js->dropping || js->depth != CHOICE_DEPTH)
+        return;
+    js->dropping = false;
+    if (js->drop_from < js->out->len) {
+        js->out->len = js->drop_from;
+        js->out->buf[js->drop_from] = '\0';
+    }
+}
+
+static bool is_chosen(struct json *js, const char *key)
+{
+    int i;
+
+    if (!js->chosen || js->depth != CHOICE_DEPTH || !js->in_list[CHOICE_DEPTH - 1] || !key)
+        return true;
+    i = choice_of(js->chosen, key);
+    if (i < 0)
+        return false;
+    js->met |= UINT64_C(1) << (i % (int)JSON_CHOICE_MAX);
+    return true;
+}
+
+const char *json_choice_unmet(const struct json *js, size_t i, size_t *ret_len)
+{
+    const char *p = js->chosen ? js->chosen : "";
+
+    for (unsigned at = 0; *p && at < JSON_CHOICE_MAX; at++) {
+        size_t n = strcspn(p, ",");
+
+        if (n && !(js->met >> at & 1) && i-- == 0) {
+            *ret_len = n;
+            return p;
+        }
+        p += n + (p[n] == ',');
+    }
+    return NULL;
+}
+
 /* Everything up to the value: comma, newline, indent, key. */
 static void begin_member(struct json *js, const char *key)
 {
-    unsigned n = js->count[js->depth]++;
+    unsigned n;
 
+    end_dropped(js);
+    n = js->count[js->depth];
+    if (is_chosen(js, key)) {
+        js->count[js->depth]++;
+    } else {
+        js->dropping = true;
+        js->drop_from = js->out->len;
+    }
     if (js->style == JSON_YAML) {
         strbuf_pad(js->out, ' ', (size_t)indent_of(js));
         if (js->in_list[js->depth])
@@ -246,8 +322,10 @@ static void open_container(struct json *js, const char *key, bool list)
 
 static void close_container(struct json *js, char c)
 {
-    unsigned n = js->count[js->depth];
+    unsigned n;
 
+    end_dropped(js);
+    n = js->count[js->depth];
     js->depth--;
     if (js->style == JSON_YAML) {
         if (n || js->out->failed)

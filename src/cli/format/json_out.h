@@ -28,12 +28,24 @@ struct json {
     bool in_list[JSON_DEPTH_MAX];
     unsigned count[JSON_DEPTH_MAX]; /* members so far */
     struct strbuf scratch;          /* json_scratch() */
+    const char *chosen;             /* json_choose() */
+    uint64_t met;                   /* bits of names of `chosen` that were written */
+    size_t drop_from;               /* a member not chosen begins there in `out` */
+    bool dropping;
 };
 
 void json_begin(struct json *js, struct strbuf *out, enum json_style style);
 void json_end(struct json *js);
 /* An empty buffer, the same each time, to make a text in; freed by json_end(). */
 struct strbuf *json_scratch(struct json *js);
+
+#define JSON_CHOICE_MAX 64u
+/* From now on an object in a list of the outer object has only the members whose names are in
+ * `names`, JSON_CHOICE_MAX at most with commas; borrowed.  NULL: all members again.  `out` is not
+ * emptied while such an object is open. */
+void json_choose(struct json *js, const char *names);
+/* The i-th name that was chosen and that no object has had so far; NULL: no more. */
+const char *json_choice_unmet(const struct json *js, size_t i, size_t *ret_len);
 
 /* Has nothing been written into the open object or list? */
 static inline bool json_is_empty(const struct json *js)

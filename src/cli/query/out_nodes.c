@@ -43,6 +43,11 @@ static int keep_record(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
+struct newer {
+    uint64_t unless_version;
+    int64_t changed_since_us;
+};
+
 static int load_records(struct client *c, unsigned op, const struct pb_fieldset *fields,
                         const ProtobufCMessageDescriptor *desc, struct loading *l)
 {
@@ -55,6 +60,21 @@ static int load_records(struct client *c, unsigned op, const struct pb_fieldset 
     return r;
 }
 
+/* The partitions, which are asked for first: the nodes are as new or newer, so that their version
+ * is never older than what it stands for. */
+static int load_partitions(struct client *c, const struct newer *newer, struct loading *l,
+                           struct query_info *ret)
+{
+    Pst__QueryRequest request = query_to_print();
+
+    request.unless_version = newer->unless_version;
+    request.has_unless_version = newer->unless_version != 0;
+    request.changed_since_us = newer->changed_since_us;
+    request.has_changed_since_us = newer->changed_since_us > 0;
+    return query_run(c, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
+                     keep_record, l, ret);
+}
+
 static void drop_record(struct loading *l)
 {
     for (size_t i = 0; i < l->n; i++)
@@ -62,24 +82,19 @@ static void drop_record(struct loading *l)
     free(l->records);
 }
 
-int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
-                       struct cluster_nodes *ret)
+static int load_cluster(struct client *c, const struct pb_fieldset *fields,
+                        const struct newer *newer, struct cluster_nodes *ret)
 {
     struct loading nodes = { 0 }, parts = { 0 };
-    struct pb_fieldset set;
-    int r;
+    struct query_info info = { 0 };
+    int r = load_partitions(c, newer, &parts, &info);
 
-    if (fields) {
-        set = *fields;
-        query_need_names(
-            "name state state_flags cpus alloc_cpus hostname addr sockets cores_per_socket "
-            "threads_per_core real_memory_mib",
-            &pst__node_record__descriptor, &set);
+    if (r >= 0 && info.unchanged) {
+        *ret = (struct cluster_nodes){ .version = info.version, .now_us = info.now_us };
+        return 1;
     }
-    r = load_records(c, OP_QUERY_PARTITIONS, NULL, &pst__partition_record__descriptor, &parts);
     if (r >= 0)
-        r = load_records(c, OP_QUERY_NODES, fields ? &set : NULL, &pst__node_record__descriptor,
-                         &nodes);
+        r = load_records(c, OP_QUERY_NODES, fields, &pst__node_record__descriptor, &nodes);
     if (r < 0) {
         drop_record(&nodes);
         drop_record(&parts);
@@ -90,7 +105,30 @@ int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
                            nodes.n ? nodes.now_us : now_us(), ret);
     free(nodes.records);
     free(parts.records);
+    if (r >= 0)
+        ret->version = info.version;
     return r;
+}
+
+int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
+                       struct cluster_nodes *ret)
+{
+    struct pb_fieldset set;
+
+    if (fields) {
+        set = *fields;
+        query_need_names(
+            "name state state_flags cpus alloc_cpus hostname addr sockets cores_per_socket "
+            "threads_per_core real_memory_mib",
+            &pst__node_record__descriptor, &set);
+    }
+    return load_cluster(c, fields ? &set : NULL, &(struct newer){ 0, 0 }, ret);
+}
+
+int cluster_nodes_load_newer(struct client *c, uint64_t unless_version, int64_t changed_since_us,
+                             struct cluster_nodes *ret)
+{
+    return load_cluster(c, NULL, &(struct newer){ unless_version, changed_since_us }, ret);
 }
 
 static int compare_names(const void *pa, const void *pb)

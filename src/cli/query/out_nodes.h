@@ -28,12 +28,17 @@ struct cluster_nodes {
     struct cluster_part *parts; /* in the order of the configuration */
     size_t n_parts;
     int64_t now_us;
+    uint64_t version; /* of all this: see struct query_info */
 };
 
 /* Load everything.  fields: of node records, beside those that states and names need; NULL = all.
  * Returns as query_run(). */
 int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
                        struct cluster_nodes *ret);
+/* The same, all fields, unless that is the version still, or nothing has changed since that time
+ * (0: none): then *ret holds its version and nothing else, and 1 is returned. */
+int cluster_nodes_load_newer(struct client *c, uint64_t unless_version, int64_t changed_since_us,
+                             struct cluster_nodes *ret);
 /* From records already at hand, which are taken over on success and on failure (tests). */
 int cluster_nodes_make(Pst__NodeRecord **nodes, size_t n_nodes, Pst__PartitionRecord **parts,
                        size_t n_parts, int64_t now_us, struct cluster_nodes *ret);

@@ -84,6 +84,11 @@ static int on_frame(void *ctx, const struct frame *frame)
         s->info.now_us = batch->now_us;
     if (batch->has_lsn)
         s->info.lsn = batch->lsn;
+    if (batch->has_version)
+        s->info.version = batch->version;
+    if (batch->has_next_at)
+        s->info.next_at = batch->next_at;
+    s->info.unchanged = s->info.unchanged || (batch->has_unchanged && batch->unchanged);
     for (size_t i = 0; i < batch->n_records && r >= 0; i++) {
         const ProtobufCMessage *msg;
 

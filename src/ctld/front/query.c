@@ -47,6 +47,8 @@ struct query {
     bool by_name, first_sent;
     /* PrivateData */
     char *caller, *groups;
+    uint64_t rights;        /* what of PrivateData keeps records from him; 0 = he sees all */
+    uint64_t sent;          /* records */
     bool own_only, nothing; /* jobs: his own, and those of the accounts he coordinates */
     /* MCSParameters=privatedata: what has no label, or one in `labels` */
     bool by_label;
@@ -251,6 +253,8 @@ static bool reserve_bytes(struct query *q, size_t more)
 /* Can c hold a record that the filter lets through? */
 static bool has_wanted(const struct query *q, const struct view_chunk *c)
 {
+    if (q->req->has_start_at && c->high_id < q->req->start_at)
+        return false;
     return (q->kind != VIEW_JOBS && q->kind != VIEW_STEPS) ||
            jobfilter_range(q->filter, c->low_id, c->high_id);
 }
@@ -260,6 +264,7 @@ static bool has_wanted(const struct query *q, const struct view_chunk *c)
 static const struct vrec *find_record(struct query *q, size_t *left)
 {
     const struct view_table *t = &q->view->tables[q->kind];
+    uint64_t first = q->req->has_start_at ? q->req->start_at : 0;
 
     for (; !q->nothing && q->chunk < t->nchunks; q->chunk++, q->slot = 0) {
         bool wanted = has_wanted(q, t->chunks[q->chunk]);
@@ -271,7 +276,7 @@ static const struct vrec *find_record(struct query *q, size_t *left)
                 return NULL;
             r = t->chunks[q->chunk]->slots[q->slot++];
             --*left;
-            if (r && match_header(q, r) && match_name(q, r) && may_see(q, r) &&
+            if (r && r->id >= first && match_header(q, r) && match_name(q, r) && may_see(q, r) &&
                 (!q->by_record || match_record(q, r)))
                 return r;
         }
@@ -311,6 +316,55 @@ static bool note_hit(struct query *q, const struct vrec *r)
     return true;
 }
 
+/* What the caller sees, as a number that differs when that may differ.  Nodes are shown with their
+ * partitions, and the other way round. */
+static uint64_t shown_version(const struct query *q)
+{
+    const uint64_t *v = q->view->version;
+
+    if (q->kind == VIEW_NODES || q->kind == VIEW_PARTS)
+        return MAX(v[VIEW_NODES], v[VIEW_PARTS]);
+    return v[q->kind];
+}
+
+static bool is_unchanged(const struct query *q, uint64_t version)
+{
+    const Pst__QueryRequest *req = q->req;
+
+    return (req->has_unless_version && req->unless_version == (version ^ q->rights)) ||
+           (req->has_changed_since_us && !q->rights && req->changed_since_us > 0 &&
+            version < (uint64_t)req->changed_since_us);
+}
+
+/* Behind the last record of a page: where the next one begins. */
+static void end_page(struct query *q, Pst__RecordBatch *batch)
+{
+    const struct vrec *next = next_record(q);
+
+    if (next)
+        SET(batch, next_at, next->id);
+}
+
+static bool page_is_full(const struct query *q)
+{
+    return q->req->has_limit && q->sent >= q->req->limit;
+}
+
+static void begin_answer(struct query *q, Pst__RecordBatch *batch)
+{
+    uint64_t version = shown_version(q);
+
+    SET(batch, now_us, now_us());
+    SET(batch, lsn, q->view->lsn);
+    SET(batch, version, version ^ q->rights);
+    if (is_unchanged(q, version)) {
+        SET(batch, unchanged, true);
+        q->nothing = q->looked = true;
+        q->n_hits = 0;
+    }
+    q->first_sent = true;
+}
+
 /* Frame with as many records as fit; true while there is more. */
 static bool send_some(struct conn *c, void *arg)
 {
@@ -321,8 +375,11 @@ static bool send_some(struct conn *c, void *arg)
     const struct vrec *r = NULL;
     bool more;
 
+    if (!q->first_sent)
+        begin_answer(q, &batch);
     q->used = 0;
-    while (batch.n_records < ARRAY_SIZE(recs) && q->used < FRAME_BYTES && (r = next_record(q))) {
+    while (!page_is_full(q) && batch.n_records < ARRAY_SIZE(recs) && q->used < FRAME_BYTES &&
+           (r = next_record(q))) {
         long n = r->len;
 
         if (!reserve_bytes(q, r->len + 1))
@@ -335,17 +392,15 @@ static bool send_some(struct conn *c, void *arg)
             continue; /* our own encoding: cannot be */
         offsets[batch.n_records] = q->used;
         recs[batch.n_records++].len = (size_t)n;
+        q->sent++;
         q->used += (size_t)n;
     }
-    more = r != NULL;
+    more = r != NULL && !page_is_full(q);
+    if (page_is_full(q))
+        end_page(q, &batch);
     for (size_t i = 0; i < batch.n_records; i++)
         recs[i].data = q->buf + offsets[i];
     batch.records = recs;
-    if (!q->first_sent) {
-        SET(&batch, now_us, now_us());
-        SET(&batch, lsn, q->view->lsn);
-        q->first_sent = true;
-    }
     (void)conn_reply(c, q->op, q->id, more ? FRAME_MORE : 0, &batch.base);
     return more;
 }
@@ -400,6 +455,7 @@ static void note_account(void *ctx, const char *account)
 {
     struct query *q = ctx;
 
+    q->rights += view_name_hash(account);
     (void)wordset_add(&q->coordinated, account); /* out of memory: he does not see it */
 }
 
@@ -407,6 +463,7 @@ static void note_label(void *ctx, const char *label)
 {
     struct query *q = ctx;
 
+    q->rights += view_name_hash(label);
     (void)wordset_add(&q->labels, label); /* likewise */
 }
 
@@ -426,6 +483,8 @@ static void note_hidden(struct query *q)
     } else if (q->own_only) {
         policy_each_coordinated(ctld, q->caller, note_account, q);
     }
+    if (q->nothing || q->own_only || q->by_label)
+        q->rights += view_name_hash(q->caller) | 1;
 }
 
 /* On the core thread: make the view current, and go back to the connection's thread. */
@@ -483,6 +542,10 @@ static int prepare_query(struct query *q, struct err *err)
     int r = 0;
 
     q->kind = kinds[q->op - OP_QUERY_JOBS];
+    if ((q->req->has_limit || q->req->has_start_at) && q->kind != VIEW_JOBS)
+        return err_set(err, -EINVAL, "only jobs are listed page by page");
+    if (q->req->has_limit && !q->req->limit)
+        return err_set(err, -EINVAL, "a page has at least one record");
     choose_fields(q);
     if (q->req->jobs && (q->kind == VIEW_JOBS || q->kind == VIEW_STEPS))
         r = jobfilter_new(q->req->jobs, &q->filter, err);

@@ -55,7 +55,8 @@ struct views {
     _Atomic uint64_t changes; /* marks so far */
     _Atomic uint64_t shown;   /* value of `changes` at the last publish */
     _Atomic uint64_t published;
-    pthread_mutex_t lock; /* of current */
+    bool changed[VIEW_KINDS]; /* since the last publish; core thread */
+    pthread_mutex_t lock;     /* of current */
     struct view *current;
 };
 
@@ -243,6 +244,7 @@ static bool set_dirty(struct views *v, enum view_kind kind, uint64_t key)
 static void mark_record(struct views *v, struct dirty d)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
+    v->changed[d.kind] = true;
     if (!set_dirty(v, d.kind, d.key)) {
         free(d.name);
         return;
@@ -311,6 +313,7 @@ static void drop_record(struct views *v, enum view_kind kind, uint64_t key)
     uint64_t slot = (uintptr_t)idmap_remove(&v->slots[kind], key);
 
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
+    v->changed[kind] = true;
     if (slot & ~SLOT_DIRTY)
         slot_release(&v->build[kind], (slot & ~SLOT_DIRTY) - 1, kind != VIEW_JOBS);
 }
@@ -527,6 +530,19 @@ static void forget_chunks(struct build *b)
     b->base += gone;
 }
 
+/* Later than every version of the view before, also when the clock was set back. */
+static void set_versions(struct views *v, struct view *view)
+{
+    uint64_t now = (uint64_t)view->made_us;
+
+    for (size_t k = 0; v->current && k < VIEW_KINDS; k++)
+        now = MAX(now, v->current->version[k] + 1);
+    for (size_t k = 0; k < VIEW_KINDS; k++) {
+        view->version[k] = v->changed[k] || !v->current ? now : v->current->version[k];
+        v->changed[k] = false;
+    }
+}
+
 static struct view *view_make(struct views *v, const struct cluster *c, uint64_t lsn)
 {
     struct view *view = must(calloc(1, sizeof(*view)));
@@ -534,6 +550,7 @@ static struct view *view_make(struct views *v, const struct cluster *c, uint64_t
     atomic_init(&view->refs, 1);
     view->lsn = lsn;
     view->made_us = now_us();
+    set_versions(v, view);
     for (size_t k = 0; k < VIEW_KINDS; k++) {
         struct build *b = &v->build[k];
         struct view_table *from = &b->table, *to = &view->tables[k];

@@ -48,6 +48,10 @@ struct view {
     _Atomic uint32_t refs;
     uint64_t lsn;
     int64_t made_us;
+    /* When records of each kind last came, went or changed, in microseconds since 1970; no two
+     * publishings have the same.  It is told late: a change between two views has the time of the
+     * second one. */
+    uint64_t version[VIEW_KINDS];
     struct view_table tables[VIEW_KINDS];
     uint8_t *cluster; /* encoded ClusterRecord */
     size_t cluster_len;

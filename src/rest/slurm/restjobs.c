@@ -2,13 +2,16 @@
 #include "rest/slurm/restjobs.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "cli/format/json_job.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "conf/conf.h"
+#include "rest/restfresh.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -16,9 +19,13 @@ typedef void job_emit_fn(struct json *js, const struct job_row *row);
 
 struct listing {
     struct rest_call *call;
+    int64_t since_us;      /* update_time; 0: none */
+    uint32_t limit;        /* of a page; 0: all */
+    uint64_t from;         /* where the page begins; 0: at the first */
     job_emit_fn *emit;     /* NULL: which ones there are is all that is asked */
     struct filter_ids ids; /* none: every job */
     struct job_row row;
+    bool whole;     /* all jobs that he may see: what slurmctld says of them is their version */
     bool all_tasks; /* each task of an array stands for itself */
     size_t shown;
     uint32_t last_id; /* of the record shown last */
@@ -51,6 +58,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     struct listing *l = ctx;
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
 
+    if (l->whole)
+        l->call->edition = info->version;
     l->row.job = j;
     l->row.now_us = info->now_us;
     l->row.has_task = false;
@@ -60,6 +69,20 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                                       j->array_task_id))
         return 0;
     return put_job(l);
+}
+
+static void ask_page(const struct listing *l, Pst__QueryRequest *request)
+{
+    if (l->whole) {
+        request->unless_version = rest_seen_version(l->call);
+        request->has_unless_version = request->unless_version != 0;
+    }
+    request->changed_since_us = l->since_us;
+    request->has_changed_since_us = l->since_us > 0;
+    request->limit = l->limit;
+    request->has_limit = l->limit > 0;
+    request->start_at = l->from;
+    request->has_start_at = l->from > 0;
 }
 
 static int query_jobs(struct listing *l, const char *source, struct query_info *info)
@@ -73,8 +96,13 @@ static int query_jobs(struct listing *l, const char *source, struct query_info *
         return -EREMOTEIO;
     filter_ids_numbers(&l->ids, &filter.job_ids, &filter.n_job_ids);
     request.jobs = &filter;
+    ask_page(l, &request);
     r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l, info);
     filter_done(&filter);
+    if (r == 0 && info && info->unchanged)
+        rest_unchanged(l->call);
+    if (r == 0 && info && l->whole)
+        l->call->edition = info->version;
     if (r < 0 && r != -EPIPE)
         rest_failed(l->call, c, r, source, "Unable to query jobs");
     return r;
@@ -92,6 +120,30 @@ static struct listing listing_of(struct rest_call *call, job_emit_fn *emit)
     };
 }
 
+/* Where the next page begins; "" behind the last one. */
+static void put_cursor(struct json *js, uint64_t next)
+{
+    char text[24] = "";
+
+    if (next)
+        (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)next); /* fits */
+    json_str(js, "next_cursor", text);
+}
+
+/* limit=, cursor= and update_time=. */
+static bool read_page(struct listing *l)
+{
+    const char *cursor = rest_query(l->call, "cursor");
+
+    if (cursor && cursor[0] && parse_u64(cursor, 1, UINT32_MAX, &l->from) < 0) {
+        rest_error(l->call, ESLURM_REST_INVALID_QUERY, "cursor",
+                   "cursor=%.64s is none that an answer had", cursor);
+        return false;
+    }
+    return rest_query_limit(l->call, &l->limit) &&
+           rest_query_time(l->call, "update_time", &l->since_us);
+}
+
 static void list_jobs(struct listing *l, const char *source, const char *missing)
 {
     struct json *js = &l->call->js;
@@ -101,7 +153,11 @@ static void list_jobs(struct listing *l, const char *source, const char *missing
     json_list(js, "jobs");
     r = query_jobs(l, source, &info);
     json_list_end(js);
-    if (missing && r == 0 && !l->shown) {
+    if (!l->whole)
+        l->call->edition = restfresh_digest(l->call);
+    if (l->limit)
+        put_cursor(js, info.next_at);
+    if (missing && r == 0 && !l->shown && !info.unchanged) {
         info.now_us = 0;
         rest_error(l->call, ESLURM_INVALID_JOB_ID, source, "Unable to query JobId=%.64s", missing);
     }
@@ -113,7 +169,9 @@ static void get_jobs(struct rest_call *call)
 {
     struct listing l = listing_of(call, json_job);
 
-    list_jobs(&l, "_handle_jobs_get", NULL);
+    l.whole = true;
+    if (read_page(&l))
+        list_jobs(&l, "_handle_jobs_get", NULL);
 }
 
 /* "7", "7_3", "7+1", a SLUID: not a list, a set or a step. */
@@ -132,7 +190,8 @@ static void get_job(struct rest_call *call)
 {
     struct listing l = listing_of(call, json_job);
 
-    if (take_id(&l, call->word, "_handle_job_get"))
+    if (rest_query_time(call, "update_time", &l.since_us) &&
+        take_id(&l, call->word, "_handle_job_get"))
         list_jobs(&l, "_handle_job_get", call->word);
     filter_ids_done(&l.ids);
 }
@@ -164,6 +223,7 @@ static void get_states(struct rest_call *call)
                    err.text);
         return;
     }
+    l.whole = true; /* those of some are no other while none is */
     json_list(&call->js, "jobs");
     (void)query_jobs(&l, "_handle_jobs_state", &info); /* noted */
     json_list_end(&call->js);

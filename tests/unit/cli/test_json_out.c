@@ -211,6 +211,56 @@ static void test_empty_records(void **state)
     assert_null(strstr(strbuf_str(&sb), "{,"));
 }
 
+static void put_two(struct json *js)
+{
+    for (int i = 0; i < 2; i++) {
+        json_map(js, NULL);
+        json_map(js, "a");
+        json_str(js, "b", "in it");
+        json_map_end(js);
+        json_set(js, "b", 7);
+        json_words(js, "c", "x,y");
+        json_str(js, "d", "last");
+        json_map_end(js);
+    }
+}
+
+/* Members that were not chosen leave nothing, also as the last ones; what is inside one that was
+ * chosen stays. */
+static void test_choice(void **state)
+{
+    static const char *const chosen[] = { "a,c", "b,nosuch,d", "nosuch" };
+    static const char *const want[] = {
+        "{\"l\":[{\"a\":{\"b\":\"in it\"},\"c\":[\"x\",\"y\"]},"
+        "{\"a\":{\"b\":\"in it\"},\"c\":[\"x\",\"y\"]}],\"z\":1}\n",
+        "{\"l\":[{\"b\":{\"set\":true,\"infinite\":false,\"number\":7},\"d\":\"last\"},"
+        "{\"b\":{\"set\":true,\"infinite\":false,\"number\":7},\"d\":\"last\"}],\"z\":1}\n",
+        "{\"l\":[{},{}],\"z\":1}\n"
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(chosen); i++) {
+        struct strbuf sb = STRBUF_INIT;
+        struct json js;
+        size_t len = 0;
+
+        json_begin(&js, &sb, JSON_DENSE);
+        json_choose(&js, chosen[i]);
+        json_list(&js, "l");
+        put_two(&js);
+        json_list_end(&js);
+        if (i == 0)
+            assert_null(json_choice_unmet(&js, 0, &len));
+        else
+            assert_memory_equal(json_choice_unmet(&js, 0, &len), "nosuch", 6);
+        assert_null(json_choice_unmet(&js, 1, &len));
+        json_choose(&js, NULL);
+        json_int(&js, "z", 1);
+        json_end(&js);
+        assert_string_equal(strbuf_str(&sb), want[i]);
+        strbuf_done(&sb);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +268,7 @@ int main(void)
         cmocka_unit_test(test_yaml),       cmocka_unit_test(test_complex),
         cmocka_unit_test(test_exit_codes), cmocka_unit_test(test_every_byte),
         cmocka_unit_test(test_options),    cmocka_unit_test(test_empty_records),
+        cmocka_unit_test(test_choice),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
