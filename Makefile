@@ -27,7 +27,7 @@ SETUP = meson setup -Dprefix=$(PREFIX) -Dlibdir=lib -Dsysconfdir=etc
 SANITIZE_OPTIONS = $(if $(SANITIZE),-Db_sanitize=$(SANITIZE) -Db_lundef=false)
 # Files that meson finds by listing a folder: a new one means configuring again.
 LISTED = $(sort $(wildcard tests/unit/*/*.c tests/unit/*/build.txt tests/fuzz/*.c tests/fuzz/*.build.txt \
-	bench/*.c bench/*.build.txt man/*.scd src/*/*.c src/*/*/*.c completions/*))
+	bench/*.c bench/*.build.txt man/*.scd src/*/*.c src/*/*/*.c completions/* web/*.* web/js/*))
 
 ## run: set up, build, and run the main job on a private four-node cluster
 .PHONY: run
@@ -49,6 +49,11 @@ test: configure
 .PHONY: test-clients
 test-clients: build
 	tests/clients/run --build $(BUILD) $(ARGS)
+
+## test-web: the dashboard in a real browser; screenshots stay in BUILD/screenshots (part of `make test`)
+.PHONY: test-web
+test-web: build
+	PENSTOCK_BUILD=$(BUILD) python3 -m pytest -q -rs -p no:cacheprovider tests/integration/web
 
 ## test-cgroup: resources enforced with cgroup v2, in a virtual machine where 1,000 jobs come and go
 .PHONY: test-cgroup

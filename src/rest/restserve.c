@@ -29,6 +29,7 @@
 #include "rest/restout.h"
 #include "rest/restpath.h"
 #include "rest/restschema.h"
+#include "rest/restui.h"
 #include "wire/errors.h"
 
 #define QUERY_WORDS_MAX 256u
@@ -595,6 +596,18 @@ static enum MHD_Result send_document(struct request *q, struct MHD_Connection *c
         MHD_create_response_from_buffer(strlen(text), text, MHD_RESPMEM_MUST_FREE));
 }
 
+/* The dashboard needs the paths that are ours alone. */
+static bool serves_page(const struct rest *rest)
+{
+    return rest->config.plugins & 1u << REST_PENSTOCK;
+}
+
+static enum MHD_Result send_page(struct request *q, struct MHD_Connection *conn, const char *path)
+{
+    q->sent = true;
+    return restui_send(conn, path);
+}
+
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const char *path,
                                   const char *method, const char *version, const char *data,
                                   size_t *len, void **con_ctx)
@@ -612,6 +625,8 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
             return refuse_two_lengths(q, conn);
         if (strcmp(method, MHD_HTTP_METHOD_GET) == 0 && restopenapi_is(path, &yaml))
             return send_document(q, conn, yaml);
+        if (serves_page(ctx) && restui_is(method, path))
+            return send_page(q, conn, path);
         if (is_taking(ctx, method, path))
             return begin_taking(q, conn);
         return begin_request(q, conn, method, path);

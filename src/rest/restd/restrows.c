@@ -20,6 +20,7 @@
 #include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
 #include "rest/slurm/restsubmit.h"
+#include "rest/slurm/resttopology.h"
 #include "rest/slurm/restutil.h"
 
 /* Of two rows that fit a path the first one answers. */
@@ -38,6 +39,7 @@ const struct rest_row *const restrows[] = {
     rest_node_change_rows,
     rest_resv_change_rows,
     rest_resource_rows,
+    rest_topology_rows,
     rest_dbdelete_rows,
     rest_dbget_rows,
     rest_dbinfo_rows,

@@ -40,6 +40,7 @@
 #include "rest/restd/restrows.h"
 #include "rest/restserve.h"
 #include "rest/slurm/restsubmit.h"
+#include "rest/slurm/resttopology.h"
 #include "rest/restvalue.h"
 #include "wire/errors.h"
 

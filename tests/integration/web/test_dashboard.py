@@ -1,0 +1,471 @@
+"""The dashboard in a real browser: signing in, each page, each action looked at with the commands, and who may what.
+
+Screenshots are kept in BUILD/screenshots."""
+
+import re
+import time
+
+import pytest
+
+import browser
+from browser import Browser
+from conftest import BUILD, HERE, SLOW, Cluster, wait_until
+from restd import Restd
+
+CONF = "\n".join(["AuthAltTypes=auth/jwt", "PrivateData=jobs", "AccountingStoreFlags=job_script", "TopologyPlugin=topology/tree",
+                  "JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=1"])
+TOPOLOGY = "SwitchName=rack1 Nodes=node[1-2]\nSwitchName=rack2 Nodes=node3\nSwitchName=spine Switches=rack[1-2]\n"
+HOSTILE = '<img src=x onerror="document.title=1;window.hit=1">'
+SHOTS = BUILD / "screenshots"
+PAGES = ["queue", "job/1", "submit", "cluster", "node/node1", "partitions", "reservations", "usage", "efficiency", "accounts"]
+TITLES = ["Queue", "Job 1", "Submit a job", "Cluster", "Node node1", "Partitions", "Reservations", "Use over time", "Efficiency", "My accounts"]
+
+
+@pytest.fixture(scope="module")
+def lasting(tmp_path_factory):
+    return tmp_path_factory.mktemp("web")
+
+
+@pytest.fixture(scope="module")
+def rest(lasting):
+    """A cluster with racks, a job that runs, and slurmrestd beside it."""
+    reason = browser.missing()
+    if reason:
+        pytest.skip(reason)
+    cluster = Cluster(lasting, nodes=3, conf=CONF)
+    (lasting / "etc" / "topology.conf").write_text(TOPOLOGY)
+    try:
+        cluster.start()
+        cluster.sbatch("-J", "steady", "-w", "node1", "-n", "3", "-t", "30", wrap="srun -n 1 sleep 1; sleep 900")
+        with Restd(cluster) as r:
+            yield r
+    finally:
+        problems = cluster.stop()
+        assert not problems, problems
+
+
+@pytest.fixture(scope="module")
+def b(rest, lasting):
+    SHOTS.mkdir(exist_ok=True)
+    with Browser(lasting) as started:
+        yield started
+
+
+def address(rest, user=None):
+    return f"http://127.0.0.1:{rest.port}/ui/{'#token=' + rest.token(user) if user else ''}"
+
+
+def sign_in(b, rest, user="root"):
+    b.go("about:blank")
+    b.go(address(rest, user))
+    b.wait("h1", "Queue")
+    b.wait(".who", user)
+
+
+@pytest.fixture
+def root(b, rest):
+    """Root is signed in; a wide window in light colours."""
+    b.size(1280, 860)
+    b.log()
+    if b.run("return location.pathname") != "/ui/" or b.text(".who") != "root":
+        sign_in(b, rest)
+    b.run("localStorage.setItem('penstock-theme', 'light'); document.documentElement.dataset.theme = 'light'")
+    return b
+
+
+def show(b, page, title=None):
+    b.run("location.hash = arguments[0]", f"#/{page}")
+    if title:
+        b.wait("h1", title)
+
+
+# ---- the files ----
+
+def test_files(rest):
+    status, headers, text = rest.raw("GET", "/ui/")
+    assert status == 200 and "<script type=\"module\" src=\"js/main.js\">" in text
+    assert not re.search(r"<script(?![^>]*src=)|\son\w+=|style=|https?://", text)
+    policy = headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy and "script-src 'self'" in policy and "unsafe" not in policy and "connect-src 'self'" in policy
+    assert headers["X-Content-Type-Options"] == "nosniff" and headers["Referrer-Policy"] == "no-referrer"
+    for name, kind in (("js/main.js", "text/javascript"), ("style.css", "text/css"), ("icon.svg", "image/svg+xml")):
+        status, headers, text = rest.raw("GET", f"/ui/{name}")
+        assert status == 200 and headers["Content-Type"].startswith(kind) and headers["X-Content-Type-Options"] == "nosniff"
+        status, again, text = rest.raw("GET", f"/ui/{name}", headers={"If-None-Match": headers["ETag"]})
+        assert (status, text, again["ETag"]) == (304, "", headers["ETag"])
+        status, _, text = rest.raw("GET", f"/ui/{name}", headers={"If-None-Match": '"other"'})
+        assert status == 200 and text
+    status, headers, _ = rest.raw("GET", "/ui")
+    assert (status, headers["Location"]) == (308, "ui/")
+    status, headers, text = rest.raw("HEAD", "/ui/js/api.js")
+    assert status == 200 and text == "" and int(headers["Content-Length"]) > 1000
+    for path in ("/ui/nosuch.js", "/ui/../ui/", "/ui/js", "/ui/js/", "/uix", "/ui/%2e%2e/etc/passwd", "/ui//js/main.js"):
+        assert rest.raw("GET", path)[0] == 404, path
+    assert rest.raw("POST", "/ui/", body="{}")[0] == 404
+
+
+def test_modules_are_fetched_at_once():
+    """Each module is in the page's head: none waits for another one to name it."""
+    web = HERE.parent.parent / "web"
+    named = set(re.findall(r'modulepreload" href="js/(\S+)"', (web / "index.html").read_text()))
+    assert named == {path.name for path in (web / "js").glob("*.js")} - {"reader.js"}  # a worker
+
+
+def test_sources_write_no_markup():
+    """Names of jobs are text: nothing that reads markup is in the page."""
+    for path in (HERE.parent.parent / "web" / "js").glob("*.js"):
+        assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|srcdoc|https?://(?!www\.w3\.org)",
+                             path.read_text()), path
+
+
+# ---- signing in ----
+
+def test_sign_in(b, rest):
+    b.requests()
+    b.go(address(rest))
+    b.wait("h1", "Penstock")
+    for bad in ("nonsense", rest.token("root")[:-4] + "AAAA"):
+        b.fill("Token", bad)
+        b.press("Sign in")
+        b.wait("[role=alert]", "This token is not good")
+        assert b.run("return sessionStorage.length") == 0
+    b.shot(SHOTS / "sign-in.png")
+    b.fill("Token", f"SLURM_JWT={rest.token('root')}")
+    b.press("Sign in")
+    b.wait("h1", "Queue")
+    b.wait(".live", "Live")
+    b.press("Sign out")
+    b.wait("h1", "Penstock")
+    assert b.run("return sessionStorage.length") == 0
+    sign_in(b, rest)
+    assert b.run("return [location.hash, document.cookie, Object.values(localStorage).join()]")[:2] == ["#/queue", ""]
+    assert rest.token("root") not in b.run("return JSON.stringify(localStorage) + location.href")
+    asked = [url for url in b.requests() if not url.startswith(("about:", "chrome:", "data:"))]
+    assert len(asked) > 20 and all(url.startswith(f"http://127.0.0.1:{rest.port}/") for url in asked), asked
+    assert not any(rest.token("root") in url.split("#")[0] for url in asked)
+
+
+# ---- pages ----
+
+@pytest.mark.parametrize("page, title", zip(PAGES, TITLES))
+def test_page(root, page, title):
+    show(root, page, title)
+    if page not in ("submit", "cluster"):
+        root.until("return !/Reading|Asking/.test(document.querySelector('main').innerText)", "everything was read")
+    root.shot(SHOTS / f"{page.replace('/', '-')}.png")
+    assert root.run("return document.title") == f"{title} · Penstock"
+    found = root.run((HERE / "accessible.js").read_text())
+    root.run("document.documentElement.dataset.theme = 'dark'; document.dispatchEvent(new Event('theme'))")
+    root.shot(SHOTS / f"{page.replace('/', '-')}-dark.png")
+    found += [f"dark: {s}" for s in root.run((HERE / "accessible.js").read_text())]
+    assert found == []
+    assert root.log() == []
+
+
+def test_narrow(root):
+    """At the width of a phone nothing is cut off and nothing scrolls sideways but what is meant to."""
+    root.size(360, 780)
+    for page, title in zip(PAGES, TITLES):
+        show(root, page, title)
+        root.until("return !/Reading the|Asking/.test(document.querySelector('main').innerText)", "everything was read")
+        root.shot(SHOTS / f"{page.replace('/', '-')}-phone.png")
+        wide = root.run("return [...document.querySelectorAll('main *')].filter(e => e.getClientRects().length && !e.closest('.scroll-x, pre, .vbox, svg')"
+                        " && e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))")
+        assert wide == [] and root.run("return document.documentElement.scrollWidth") <= 360, page
+        assert root.run((HERE / "accessible.js").read_text()) == [], page
+
+
+def test_what_pages_say(root, rest):
+    show(root, "job/1", "Job 1")
+    root.wait("main", "sleep 900")  # its script
+    assert re.search(r"Asked for\s+cpu 3", root.text("main"))
+    root.wait(".history", "The job was submitted.")
+    root.wait(".history", "The job got its nodes")
+    root.wait("main", "1.batch")
+    root.wait(".meter", "of 30:00")
+    show(root, "node/node1", "Node node1")
+    root.wait("main", "steady")
+    assert "rack1" in root.text("main") and "3 of 4 allocated" in root.text("main")
+    show(root, "cluster", "Cluster")
+    root.wait(".legend", "Partly used 1")
+    assert "2 idle" in root.run("return document.querySelector('canvas').getAttribute('aria-label')")
+    root.keys("\ue004")
+    root.run("document.querySelector('canvas').focus()")
+    root.keys("\ue014")
+    root.wait(".told", "node1: mixed, 3 of 4 CPUs")
+    assert "in rack1" in root.text(".told")
+    root.keys("\ue007")
+    root.wait("h1", "Node node1")
+    show(root, "partitions", "Partitions")
+    root.wait("main", "main")
+    show(root, "usage", "Use over time")
+    root.wait("figcaption", "all 12")
+    show(root, "job/999999", "Job 999999")
+    root.wait("[role=alert]", "Invalid job id")
+
+
+# ---- actions ----
+
+def queue_id(c, name):
+    return wait_until(lambda: c.run("squeue", "-h", "-n", name, "-o", "%i").out.strip(), f"there is a job {name}")
+
+
+def test_submit_and_change(root, rest):
+    c = rest.c
+    show(root, "submit", "Submit a job")
+    root.fill("Name", "from the web")
+    root.fill("CPUs of a task", "2")
+    root.fill("Working folder", str(c.work))
+    root.fill("Time limit", "oops")
+    root.press("Submit", "form")
+    root.wait("[role=alert]", "“oops” is no time limit.")
+    root.fill("Time limit", "0:20:00")
+    root.choose("Partition", "main")
+    root.fill("Script", "#!/bin/bash\nsleep 700\n")
+    root.press("Submit", "form")
+    root.wait(".toast", "is submitted")
+    job = queue_id(c, "from the web")
+    root.wait("h1", f"Job {job}")
+    j = c.wait_state(job, "RUNNING")
+    assert (j["NumCPUs"], j["TimeLimit"], j["WorkDir"]) == ("2", "00:20:00", str(c.work))
+    root.wait(".page-head .state", "Running")
+    root.press("Change")
+    root.fill("Time limit", "0:10:00", "dialog")
+    root.fill("Comment", "shorter <b>now</b>", "dialog")
+    root.press("Change", "dialog")
+    root.wait(".toast", "is changed")
+    root.gone("dialog")
+    j = c.job(job)
+    assert j["TimeLimit"] == "00:10:00" and j["Comment"] == "shorter <b>now</b>"
+    root.wait(".facts", "shorter <b>now</b>")
+    root.press("Requeue")
+    root.press("Requeue", "dialog")
+    root.wait(".toast", "in the queue again")
+    wait_until(lambda: c.job(job)["Restarts"] == "1", "it was requeued")
+    root.press("Cancel")
+    root.press("Cancel the job", "dialog")
+    root.wait(".toast", "is being cancelled")
+    assert c.wait_end(job)["JobState"] == "CANCELLED"
+    root.wait(".page-head .state", "Cancelled")
+    root.wait(".history", "ended")
+
+
+def test_explain_and_plan(root, rest):
+    c = rest.c
+    job = c.sbatch("-n", "12", "--exclusive", "-t", "5", "-J", "big", wrap="true")
+    show(root, f"job/{job}", f"Job {job}")
+    root.wait(".sentences", f"Job {job} waits")
+    told = rest.get(f"/penstock/v1/job/{job}/explain")[1]["explain"]
+    root.wait(".sentences", told["sentences"][1])
+    show(root, "submit", "Submit a job")
+    root.fill("Tasks", "2")
+    root.fill("CPUs of a task", "1")
+    root.press("Plan", "form")
+    root.wait(".plan", "It would start")
+    root.wait(".plan", "in partition main, with 2 CPUs")
+    root.fill("Tasks", "12")
+    root.fill("Nodes", "3")
+    root.press("Plan", "form")
+    root.wait(".plan", "(in ")
+    root.fill("Tasks", "1000")
+    root.press("Plan", "form")
+    root.wait("form", "Requested node configuration is not available")
+    root.shot(SHOTS / "plan.png")
+    assert c.run("squeue", "-h", "-n", "job").out == ""
+    c.run("scancel", job)
+
+
+def test_hold_and_release(root, rest):
+    c = rest.c
+    job = str(c.sbatch("-n", "12", "--exclusive", "-J", "waits", wrap="true"))
+    show(root, f"job/{job}", f"Job {job}")
+    root.wait(".page-head .state", "Waiting")
+    root.press("Hold")
+    root.press("Hold", "dialog")
+    root.wait(".toast", "is held")
+    assert c.job(job)["Reason"] == "JobHeldUser" or c.job(job)["Priority"] == "0"
+    root.wait(".page-head .state", "Held")
+    root.press("Release")
+    root.press("Release", "dialog")
+    root.wait(".toast", "is released")
+    wait_until(lambda: c.job(job)["Priority"] != "0", "it is released")
+    root.wait(".page-head .state", "Waiting")
+    root.press("Change")
+    root.fill("Nice", "77", "dialog")
+    root.press("Change", "dialog")
+    root.wait(".toast", "is changed")
+    assert c.job(job)["Nice"] == "77"
+    c.run("scancel", job)
+
+
+def test_drain_and_resume(root, rest):
+    c = rest.c
+    show(root, "node/node3", "Node node3")
+    root.press("Drain")
+    root.fill("Reason", "fan 2 <i>loud</i>", "dialog")
+    root.press("Drain", "dialog")
+    root.wait(".toast", "is drained")
+    assert "fan 2 <i>loud</i>" in c.run("scontrol", "-o", "show", "node", "node3").out
+    assert "DRAIN" in c.run("scontrol", "-o", "show", "node", "node3").out
+    root.wait(".page-head .state", "Drained")
+    root.wait(".subtitle", "fan 2 <i>loud</i>")
+    show(root, "cluster", "Cluster")
+    root.wait(".legend", "Drained 1")
+    root.shot(SHOTS / "cluster-drained.png")
+    show(root, "node/node3", "Node node3")
+    root.press("Resume")
+    root.press("Resume", "dialog")
+    root.wait(".toast", "back in service")
+    c.wait_nodes(names=["node3"])
+    root.wait(".page-head .state", "Idle")
+
+
+def test_reservation(root, rest):
+    c = rest.c
+    show(root, "reservations", "Reservations")
+    root.wait("main", "There are no reservations")
+    root.press("Make a reservation")
+    root.fill("Name", "course", "dialog")
+    root.fill("Nodes", "node[2-3]", "dialog")
+    root.fill("Users", "nosuchuser", "dialog")
+    root.press("Make it", "dialog")
+    root.wait("dialog [role=alert]", "course")
+    assert c.run("scontrol", "show", "reservation", check=False).out.find("ReservationName=course") < 0
+    root.fill("Users", "bin", "dialog")
+    root.press("Make it", "dialog")
+    root.wait(".toast", "The reservation course is made.")
+    text = c.run("scontrol", "-o", "show", "reservation", "course").out
+    assert "Nodes=node[2-3]" in text and "Users=bin" in text and "Duration=02:00:00" in text
+    root.wait("table", "course")
+    root.shot(SHOTS / "reservations-made.png")
+    root.press("Delete reservation course")
+    root.press("Delete", "dialog")
+    root.wait(".toast", "is deleted")
+    assert "course" not in c.run("scontrol", "show", "reservation", check=False).out
+    root.wait("main", "There are no reservations")
+
+
+# ---- who sees and may what ----
+
+def test_two_users(b, rest):
+    b.size(1280, 860)
+    c = rest.c
+    for user, name in (("bin", "of-bin"), ("daemon", "of-daemon")):
+        status, answer = rest.post("job/submit", {"script": "#!/bin/sh\nsleep 1\n", "job": {
+            "name": name, "current_working_directory": "/tmp", "environment": ["PATH=/usr/bin:/bin"], "hold": True}}, user=user)
+        assert status == 200, answer
+    seen = {}
+    for user in ("bin", "daemon", "root"):
+        sign_in(b, rest, user)
+        b.until("return /\\d jobs?:/.test(document.querySelector('.total').innerText)", "the queue was read")
+        seen[user] = set(b.texts(".vspace .c-name")) & {"of-bin", "of-daemon", "steady"}
+    assert seen == {"bin": {"of-bin"}, "daemon": {"of-daemon"}, "root": {"of-bin", "of-daemon", "steady"}}
+    sign_in(b, rest, "bin")
+    other = queue_id(c, "of-daemon")
+    show(b, f"job/{other}", f"Job {other}")
+    b.wait("[role=alert]", "Invalid job id")
+    show(b, "node/node1", "Node node1")
+    b.press("Drain")
+    b.fill("Reason", "because", "dialog")
+    b.press("Drain", "dialog")
+    b.wait("dialog [role=alert]", "Invalid user id")
+    assert "DRAIN" not in c.run("scontrol", "-o", "show", "node", "node1").out
+    b.shot(SHOTS / "refused.png")
+    c.run("scancel", other, queue_id(c, "of-bin"))
+
+
+def test_token_that_runs_out(b, rest):
+    token = rest.c.run("scontrol", "token", "username=bin", "lifespan=3").out.strip().split("=", 1)[1]
+    b.go("about:blank")
+    b.go(f"{address(rest)}#token={token}")
+    b.wait("h1", "Queue")
+    b.wait("[role=alert]", "Sign in again", timeout=20)
+    assert b.run("return sessionStorage.length") == 0
+    b.log()
+
+
+# ---- live, hostile, by hand ----
+
+def test_live_within_a_second(root, rest):
+    show(root, "queue", "Queue")
+    root.wait(".live", "Live")
+    root.wait(".vspace", "steady")
+    job = rest.c.sbatch("-H", "-J", "brandnew", wrap="true")
+    start = time.monotonic()
+    root.wait(".vspace", "brandnew")
+    assert time.monotonic() - start < 1 * SLOW
+    rest.c.run("scancel", job)
+    start = time.monotonic()
+    root.until("return [...document.querySelectorAll('.vspace .vrow')].some(r => r.innerText.includes('brandnew') && r.innerText.includes('Cancelled'))",
+               "it is cancelled there")
+    assert time.monotonic() - start < 1 * SLOW
+
+
+def test_hostile_names(root, rest):
+    job = rest.c.sbatch("-H", "-J", HOSTILE, "--comment", HOSTILE, wrap="true")
+    show(root, "queue", "Queue")
+    root.wait(".vspace", HOSTILE)
+    show(root, f"job/{job}", f"Job {job}")
+    root.wait(".subtitle", HOSTILE)
+    root.wait(".facts", HOSTILE)
+    assert root.run("return [window.hit ?? 0, document.querySelectorAll('main img').length]") == [0, 0]
+    show(root, f"node/{'%3Cimg%20src%3Dx%20onerror%3Dalert(1)%3E'}")
+    root.wait("h1", "Node <img src=x onerror=alert(1)>")
+    assert root.run("return document.querySelectorAll('main img').length") == 0
+    rest.c.run("scancel", job)
+
+
+def test_queue_by_keyboard(root, rest):
+    ids = [rest.c.sbatch("-H", "-J", f"row{i}", wrap="true") for i in range(3)]
+    show(root, "queue", "Queue")
+    root.wait(".vspace", "row2")
+    root.keys("/")
+    root.keys("row")
+    root.wait(".total", "3 jobs of")
+    root.keys("\ue00c")  # Escape: into the list
+    root.keys("jj")
+    assert root.run("return document.activeElement.getAttribute('role')") == "grid"
+    root.wait(".vrow.current", "row1")
+    assert "row1" in root.run("const grid = document.activeElement; return document.getElementById(grid.getAttribute('aria-activedescendant')).innerText")
+    root.keys("\ue007")
+    root.wait("h1", f"Job {ids[1]}")
+    root.keys("gc")
+    root.wait("h1", "Cluster")
+    root.keys("?")
+    root.wait("dialog", "Keys")
+    root.keys("\ue00c")
+    root.gone("dialog")
+    root.keys("gq")
+    root.wait("h1", "Queue")
+    order = []
+    for _ in range(12):  # Tab walks in the order of the page, and is always to be seen
+        root.keys("\ue004")
+        order.append(root.run("const e = document.activeElement, s = getComputedStyle(e);"
+                              "return [[...document.querySelectorAll('*')].indexOf(e), e.tagName, s.outlineStyle !== 'none' && parseFloat(s.outlineWidth) >= 2]"))
+    places = [place for place, _, _ in order]
+    assert places == sorted(places) and len(set(places)) == len(places), order
+    assert all(visible for _, _, visible in order), order
+    root.run("const s = document.getElementById('search'); s.value = ''; s.dispatchEvent(new Event('input'))")
+    rest.c.run("scancel", *ids)
+
+
+def test_comes_back(root, rest):
+    """slurmrestd away for a while: the page says so, and goes on by itself where it was."""
+    show(root, "queue", "Queue")
+    root.wait(".live", "Live")
+    assert rest.daemon.stop() == 0
+    root.wait(".live", "Connecting again")
+    job = rest.c.sbatch("-H", "-J", "meanwhile", wrap="true")
+    rest.start()
+    root.wait(".vspace", "meanwhile")
+    root.wait(".live", "Live")
+    rest.c.run("scancel", job)
+    root.broken_off()
+    root.run("window.dispatchEvent(new Event('pagehide'))")  # a page that is left has no connection
+    wait_until(root.broken_off, "the stream is closed")
+    job = rest.c.sbatch("-H", "-J", "unseen", wrap="true")
+    root.run("window.dispatchEvent(new Event('pageshow'))")
+    root.wait(".vspace", "unseen")
+    rest.c.run("scancel", job)
+    root.log()
+

@@ -1,0 +1,157 @@
+/* The frame of the page: who is signed in, where one is, the keys. */
+
+import * as api from "./api.js";
+import { el, link, replace } from "./dom.js";
+import { installKeys, showKeys } from "./keys.js";
+import * as store from "./store.js";
+import { accountsPage } from "./accounts.js";
+import { clusterPage } from "./cluster.js";
+import { jobPage } from "./job.js";
+import { nodePage, partitionsPage } from "./node.js";
+import { queuePage } from "./queue.js";
+import { reservationsPage } from "./reservations.js";
+import { forgetDraft, submitPage } from "./submit.js";
+import { efficiencyPage, usagePage } from "./usage.js";
+
+const PAGES = { queue: queuePage, job: jobPage, submit: submitPage, cluster: clusterPage, node: nodePage, partitions: partitionsPage,
+  reservations: reservationsPage, accounts: accountsPage, usage: usagePage, efficiency: efficiencyPage };
+const NAV = [["queue", "Queue", "q", ["job"]], ["cluster", "Cluster", "c", ["node", "partitions"]], ["reservations", "Reservations", "r", []],
+  ["usage", "Usage", "u", ["efficiency"]], ["accounts", "Accounts", "a", []], ["submit", "Submit", "s", []]];
+const THEMES = ["auto", "light", "dark"];
+
+const app = document.getElementById("app");
+let leave = null, unsubscribe = null, main = null;
+
+/* ---- light and dark ---- */
+
+function setTheme(name) {
+  if (name === "auto") delete document.documentElement.dataset.theme;
+  else document.documentElement.dataset.theme = name;
+  localStorage.setItem("penstock-theme", name);
+  document.dispatchEvent(new Event("theme"));
+}
+
+function themeButton() {
+  const show = () => localStorage.getItem("penstock-theme") ?? "auto";
+  const words = () => [el("span", { "aria-hidden": "true" }, "◐ "), el("span", { class: "theme-word" }, "Theme: "), show()];
+  const b = el("button", { type: "button", class: "plain", title: "Light, dark, or as the system has it", onclick: () => {
+    setTheme(THEMES[(THEMES.indexOf(show()) + 1) % THEMES.length]);
+    replace(b, words());
+  } }, words());
+  return b;
+}
+
+/* ---- signing in ---- */
+
+function signOut(sentence) {
+  leave?.();
+  unsubscribe?.();
+  leave = unsubscribe = main = null;
+  api.forget();
+  forgetDraft();
+  store.stop();
+  signInPage(sentence);
+}
+
+function signInPage(sentence) {
+  const said = el("p", { class: "refusal", role: "alert", hidden: !sentence }, sentence);
+  const input = el("input", { id: "token", type: "password", autocomplete: "off", required: true, spellcheck: "false" });
+  const button = el("button", { type: "submit", class: "primary" }, "Sign in");
+  const form = el("form", { class: "sign-in", onsubmit: async e => {
+    e.preventDefault();
+    button.disabled = said.hidden = true;
+    await signIn(input.value.trim().replace(/^SLURM_JWT=/, ""));
+    button.disabled = false;
+  } },
+  el("h1", {}, "Penstock"), el("p", {}, "Sign in with a token. On the cluster, ", el("code", {}, "scontrol token"), " prints one."),
+  el("label", { for: "token" }, "Token"), input, said, button);
+  document.title = "Sign in · Penstock";
+  replace(app, el("main", { id: "main", class: "centre" }, form));
+  input.focus();
+}
+
+/* Whether a token is good is for the cluster to say: it is asked something that only known users learn. */
+async function signIn(token) {
+  api.keep(token);
+  try {
+    const [answer] = await Promise.all([api.get(`${api.SLURM}ping/`),
+      api.get(`${api.SLURM}jobs/state/`, { words: { job_id: "1" } }).catch(e => { if (e.status === 401 || e.status === 0) throw e; })]);
+    if (api.token() !== token) return;
+    enter(answer.meta?.slurm?.cluster ?? "");
+  } catch (e) {
+    signOut(e.status === 401 ? "This token is not good: it is wrong, or its time is over." : e.message);
+  }
+}
+
+/* A token behind the address's # came from `penstock up`: it is taken out of the address and the history at once. */
+function tokenOfAddress() {
+  const match = /^#token=(.+)$/.exec(location.hash);
+  if (!match) return;
+  history.replaceState(null, "", `${location.pathname}#/queue`);
+  api.keep(decodeURIComponent(match[1]));
+}
+
+/* ---- pages ---- */
+
+function show() {
+  const [, name = "queue", word] = location.hash.split("/");
+  const page = PAGES[name] ?? queuePage, given = word === undefined ? null : decodeURIComponent(word);
+  leave?.();
+  leave = null;
+  replace(main);
+  main.className = "";
+  main.scrollTop = 0;
+  window.scrollTo(0, 0);
+  leave = page(main, given);
+  const title = main.querySelector("h1");
+  document.title = `${title?.textContent ?? ""} · Penstock`;
+  for (const a of document.querySelectorAll("nav a")) {
+    const here = a.dataset.page === name || a.dataset.below.split(" ").includes(name);
+    if (here) a.setAttribute("aria-current", "page");
+    else a.removeAttribute("aria-current");
+  }
+  title?.focus({ preventScroll: true });
+}
+
+function liveMark() {
+  const mark = el("span", { class: "live", role: "status" });
+  const paint = () => {
+    const words = { on: "Live", lost: "Connecting again …", off: "Connecting …" };
+    mark.dataset.state = store.state.live;
+    mark.title = store.state.error;
+    replace(mark, el("span", { class: "dot", "aria-hidden": "true" }), el("span", { class: "word" }, words[store.state.live]));
+  };
+  paint();
+  unsubscribe = store.subscribe(words => { if (words.has("live")) paint(); });
+  return mark;
+}
+
+function enter(cluster) {
+  main = el("main", { id: "main", tabindex: "-1" });
+  replace(app, el("header", { class: "top" },
+    el("div", { class: "brand" }, el("img", { src: "icon.svg", alt: "", width: "24", height: "24" }), el("span", {}, "Penstock"), cluster && el("span", { class: "cluster" }, cluster)),
+    liveMark(), el("span", { class: "who" }, api.me()), themeButton(),
+    el("button", { type: "button", class: "plain keys-button", onclick: showKeys, "aria-label": "Keyboard shortcuts" }, "?"),
+    el("button", { type: "button", class: "plain", onclick: () => signOut("") }, "Sign out")),
+  el("nav", { "aria-label": "Pages" }, NAV.map(([page, title, , below]) => {
+    const a = link(page, null, title);
+    a.dataset.page = page;
+    a.dataset.below = below.join(" ");
+    return a;
+  })), main);
+  store.start();
+  show();
+}
+
+api.onRefused(() => { if (main) signOut("Your token is not good any more. Sign in again."); });
+window.addEventListener("hashchange", () => {
+  if (location.hash.startsWith("#token=")) {
+    tokenOfAddress();
+    signIn(api.token());
+  } else if (main) show();
+});
+installKeys(NAV, () => main);
+setTheme(localStorage.getItem("penstock-theme") ?? "auto");
+tokenOfAddress();
+if (api.token()) signIn(api.token());
+else signInPage("");
