@@ -2,7 +2,7 @@
  *
  * Asking comes first, signals by pid file second, and only to processes that procs.c vouches for.
  */
-#include "penstock/penstock.h"
+#include "penstock/dashboard.h"
 
 #include <getopt.h>
 #include <poll.h>
@@ -139,6 +139,7 @@ int cmd_down(int argc, char **argv)
         say("the cluster in %s does not run", in.dir);
         return STATUS_OK;
     }
+    dashboard_end(&running);
     ask_to_end(&in, keep_jobs);
     left = make_sure(&running);
     if (!keep_jobs)

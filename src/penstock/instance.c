@@ -20,6 +20,7 @@ static const struct {
 } programs[] = {
     { "slurmctld", { "../sbin/", "../ctld/", "" } },
     { "slurmd", { "../sbin/", "../noded/", "" } },
+    { "slurmrestd", { "../sbin/", "../rest/", "" } },
     { "slurmstepd", { "../sbin/", "../stepd/", "" } },
     { "sbatch", { "", "../cli/", "" } },
     { "scontrol", { "", "../cli/", "" } },

@@ -37,12 +37,39 @@ static bool port_is_free(uint16_t port)
     return bind(fd, (struct sockaddr *)&sa, sizeof(sa)) == 0;
 }
 
-static int choose_ports(struct setup *s, struct err *err)
+static uint32_t choose_start(void)
 {
-    uint32_t start = 0, chosen = 0;
+    uint32_t start = 0;
 
     if (getrandom(&start, sizeof(start), 0) != sizeof(start))
         start = (uint32_t)getpid(); /* only spreads the choice */
+    return start;
+}
+
+static int refuse_ports(struct err *err)
+{
+    return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
+                   PORT_END - 1);
+}
+
+int setup_free_port(uint16_t *port, struct err *err)
+{
+    uint32_t start = choose_start();
+
+    if (*port && port_is_free(*port))
+        return 0;
+    for (uint32_t i = 0; i < PORT_END - PORT_FIRST; i++) {
+        *port = (uint16_t)(PORT_FIRST + (start + i) % (PORT_END - PORT_FIRST));
+        if (port_is_free(*port))
+            return 0;
+    }
+    return refuse_ports(err);
+}
+
+static int choose_ports(struct setup *s, struct err *err)
+{
+    uint32_t start = choose_start(), chosen = 0;
+
     s->node_ports = calloc(s->nodes, sizeof(*s->node_ports));
     if (!s->node_ports)
         return err_nomem(err);
@@ -58,8 +85,7 @@ static int choose_ports(struct setup *s, struct err *err)
         chosen++;
     }
     if (chosen <= s->nodes)
-        return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
-                       PORT_END - 1);
+        return refuse_ports(err);
     return 0;
 }
 
@@ -116,7 +142,10 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
                "# given --nodes or --cpus.\n");
     strbuf_addf(&sb, "ClusterName=penstock\nSlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%u\n",
                 s->host, s->ctld_port);
-    strbuf_addf(&sb, "SlurmUser=%s\nSlurmdUser=%s\n\n", s->user, s->user);
+    strbuf_addf(&sb, "SlurmUser=%s\nSlurmdUser=%s\n", s->user, s->user);
+    strbuf_add(&sb,
+               "# The dashboard knows who looks at it by a token, and shows the scripts of jobs.\n"
+               "AuthAltTypes=auth/jwt\nAccountingStoreFlags=job_script\n\n");
     strbuf_addf(&sb, "StateSaveLocation=%s/state\nSlurmdSpoolDir=%s/spool/%%n\n", dir, dir);
     strbuf_addf(&sb, "SlurmctldPidFile=%s/run/slurmctld.pid\nSlurmdPidFile=%s/run/slurmd-%%n.pid\n",
                 dir, dir);

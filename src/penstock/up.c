@@ -1,7 +1,7 @@
 /* up.c - penstock up: make the folder, start the daemons, wait until every node is ready
  *
  * Runs twice without harm: daemons that run already are left alone, missing ones are started. */
-#include "penstock/penstock.h"
+#include "penstock/dashboard.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -247,20 +247,34 @@ static const char *own_name(char *buf, size_t size)
     return buf;
 }
 
+/* The cluster is up without it. */
+static void print_dashboard(const struct instance *in, const struct conf *conf)
+{
+    _cleanup_free_ char *address = NULL;
+    struct err err = { .text = "" };
+
+    if (dashboard_up(in, conf, &address, &err) < 0)
+        say("there is no dashboard: %s", err.text);
+    else
+        (void)printf("Look at it in a browser (the address signs you in for an hour):\n  %s\n\n",
+                     address);
+}
+
 static void print_usage(const struct instance *in, const struct conf *conf, const char *dir_option)
 {
     char own[4096];
     const char *name = own_name(own, sizeof(own)), *flag = dir_option ? " --dir " : "",
                *dir = dir_option ? in->dir : "";
 
-    (void)printf("A cluster of %zu nodes runs in %s.\n\n"
-                 "Make this shell's commands use it:\n"
+    (void)printf("A cluster of %zu nodes runs in %s.\n\n", conf_nodes(conf), in->dir);
+    print_dashboard(in, conf);
+    (void)printf("Make this shell's commands use it:\n"
                  "  eval \"$(%s env%s%s)\"\n"
                  "See its nodes, run a first job, see what waits and what ran:\n"
                  "  sinfo\n  sbatch --wrap hostname\n  squeue\n  sacct\n"
                  "Stop it:\n"
                  "  %s down%s%s\n",
-                 conf_nodes(conf), in->dir, name, flag, dir, name, flag, dir);
+                 name, flag, dir, name, flag, dir);
 }
 
 int cmd_up(int argc, char **argv)

@@ -2,8 +2,11 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -47,11 +50,46 @@ def test_up_use_down(private):
     assert penstock("status", "--dir", private, check=False).returncode == 1
 
 
+def dashboard(said):
+    """The address that `up` prints, without its token, and the token."""
+    return re.search(r"(http://127\.0\.0\.1:\d+)/ui/#token=(\S+)", said).groups()
+
+
+def test_up_has_a_dashboard(private):
+    address, token = dashboard(penstock("up", "--nodes=1", "--dir", private).stdout)
+    with urllib.request.urlopen(f"{address}/ui/") as answer:
+        assert b"<title>Penstock</title>" in answer.read() and "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    ask = urllib.request.Request(f"{address}/slurm/v0.0.45/nodes/", headers={"X-SLURM-USER-TOKEN": token})
+    assert [n["name"] for n in json.load(urllib.request.urlopen(ask))["nodes"]] == ["node1"]
+    with pytest.raises(urllib.error.HTTPError):  # being on this machine is no right
+        urllib.request.urlopen(f"{address}/slurm/v0.0.45/nodes/")
+    pid = int((private / "run" / "slurmrestd.pid").read_text())
+    again, _ = dashboard(penstock("up", "--dir", private).stdout)
+    assert again == address and os.getsid(pid) == pid
+    os.kill(pid, 9)
+    wait_until(lambda: not os.path.exists(f"/proc/{pid}"), "it is gone")
+    assert dashboard(penstock("up", "--dir", private).stdout)[0] == address
+    penstock("down", "--dir", private)
+    assert not processes_of(private)
+    with pytest.raises(OSError):
+        urllib.request.urlopen(f"{address}/ui/")
+
+
+def test_up_without_tokens(private):
+    """A cluster of before there was a dashboard: it runs without."""
+    penstock("up", "--nodes=1", "--dir", private)
+    penstock("down", "--dir", private)
+    conf = private / "etc" / "slurm.conf"
+    conf.write_text(conf.read_text().replace("AuthAltTypes=auth/jwt\n", ""))
+    done = penstock("up", "--dir", private)
+    assert "there is no dashboard: its slurm.conf has no AuthAltTypes=auth/jwt" in done.stderr and "A cluster of 1 nodes" in done.stdout
+
+
 def test_up_twice_and_after_a_crash(private):
     penstock("up", "--nodes=2", "--dir", private)
     penstock("up", "--dir", private)
     pids = {p.stem: int(p.read_text()) for p in (private / "run").glob("*.pid")}
-    assert set(pids) == {"slurmctld", "slurmd-node1", "slurmd-node2"}
+    assert set(pids) == {"slurmctld", "slurmd-node1", "slurmd-node2", "slurmrestd"}
     os.kill(pids["slurmd-node2"], 9)
     wait_until(lambda: not os.path.exists(f"/proc/{pids['slurmd-node2']}"), "it is gone")
     penstock("up", "--dir", private)
