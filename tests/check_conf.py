@@ -23,7 +23,8 @@ HANDED_OUT = {
         "AUTH_ALT_TYPES": "conf_use_jwt", "JOB_CONTAINER_TYPE": "conf_namespace", "NAMESPACE_TYPE": "conf_namespace",
         "MCS_PARAMETERS": "conf_mcs", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
-        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid", "DISABLE_ROOT_JOBS": "disable_root_jobs",
+        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid", "TLS_PARAMETERS": "conf_tls", "TLS_TYPE": "conf_tls",
+        "DISABLE_ROOT_JOBS": "disable_root_jobs",
     },
     "NODE_": {
         "BOARDS": "boards", "CORE_SPEC_COUNT": "core_spec", "CORES_PER_SOCKET": "cores_per_socket", "CPUS": "cpus",
@@ -86,6 +87,7 @@ HANDED_OUT = {
     "DBD_": {
         "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file", "AUTH_TYPE": "conf_dbd_use_munge",
         "SLURM_USER": "conf_dbd_slurm_uid", "MAX_QUERY_TIME_RANGE": "conf_dbd_max_range_s",
+        "TLS_PARAMETERS": "conf_dbd_tls", "TLS_TYPE": "conf_dbd_tls",
     },
 }
 
@@ -94,16 +96,19 @@ COPYING = ("reconfig.c", "records.c")  # from the configuration to the model; fr
 
 PLAIN = "what is done when the key names no other word"
 NUMBER = "a level as a number: log_level_parse() reads it"
+LIBRARY = "the name of the one library that there is, and what people have in their files for it"
 WHOLE = "a source looks for a part of the word, or uses the word as it stands"
 NOT_QUOTED = {
     **{(key, word): PLAIN for key, word in (
         ("AUTH_TYPE", "auth/slurm"), ("DEF_RUNTIME_PLUGIN", "runtime/oci"), ("JOB_ACCT_GATHER_TYPE", "jobacct_gather/linux"),
         ("JOB_CONTAINER_TYPE", "job_container/none"), ("NAMESPACE_TYPE", "namespace/none"), ("PRIORITY_TYPE", "priority/basic"),
         ("PROCTRACK_TYPE", "proctrack/linuxproc"), ("PROCTRACK_TYPE", "proctrack/pgid"), ("SCHEDULER_TYPE", "sched/backfill"),
-        ("SELECT_TYPE", "select/cons_tres"), ("TASK_PLUGIN", "task/none"), ("TLS_TYPE", "tls/none"),
+        ("SELECT_TYPE", "select/cons_tres"), ("TASK_PLUGIN", "task/none"),
         ("DBD_STORAGE_TYPE", "accounting_storage/sqlite"))},
     **{(f"{daemon}_{kind}", level): NUMBER for daemon in ("SLURMCTLD", "SLURMD") for kind in ("DEBUG", "SYSLOG_DEBUG")
        for level in "589"},
+    **{(key, word): LIBRARY for key, word in (
+        ("TLS_TYPE", "tls/openssl"), ("TLS_TYPE", "tls/s2n"), ("DBD_TLS_TYPE", "tls/openssl"), ("DBD_TLS_TYPE", "tls/s2n"))},
     **{("SELECT_TYPE_PARAMETERS", word): WHOLE for word in
        ("CR_Core", "CR_Core_Memory", "CR_CPU_Memory", "CR_Memory", "CR_Socket_Memory")},
     **{("OCI_DISABLE_HOOKS", word): WHOLE for word in

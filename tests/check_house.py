@@ -51,10 +51,23 @@ def same_names(paths):
             for name, places in by_name.items() if len(places) > 1}
 
 
+# One header of a folder declares what programs of others call: the interface of a library.
+PUBLIC = {"lib": SRC / "lib" / "libpenstock.h"}
+
+
+def header_of(path, sources):
+    """FILE.h; for a source of a library that defines what it exports, the library's."""
+    public, own = PUBLIC.get(path.parent.name), path.with_suffix(".h")
+    if own in sources or public not in sources:
+        return own
+    declared = set(re.findall(r"(\w+)\(", sources[public]))
+    return public if declared & {name for name, _, _ in functions(sources[path])} else own
+
+
 def without_header(sources):
     """Sources that neither have a header of their own nor are a program."""
     return {in_src(path): f"src/{in_src(path)} has no header of its own" for path, text in sources.items()
-            if path.suffix == ".c" and not path.with_suffix(".h").exists() and not MAIN.search(text)}
+            if path.suffix == ".c" and header_of(path, sources) not in sources and not MAIN.search(text)}
 
 
 def without_test(sources, tests):
@@ -64,7 +77,7 @@ def without_test(sources, tests):
     named = {path.stem for path in tests}
     return {in_src(path): f"src/{in_src(path)} has no unit test" for path, source in sources.items()
             if path.suffix == ".c" and not MAIN.search(source) and f"test_{path.stem}" not in named
-            and in_src(path) not in included and in_src(path.with_suffix(".h")) not in included}
+            and in_src(path) not in included and in_src(header_of(path, sources)) not in included}
 
 
 def full_folders(files):

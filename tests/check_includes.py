@@ -53,7 +53,7 @@ ROOMS = {
     "base": ["", "bind", "gres", "pb", "process"],
     "conf": ["", "topo"],
     "spank": ["slurm", ""],
-    "wire": ["auth", "", "server"],
+    "wire": ["tls", "auth", "", "server"],
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],

@@ -177,6 +177,7 @@ static void attach_to(struct sattach *s, size_t i)
         .name = addr->name,
         .credential = s->reply->credential,
         .launch_key = s->reply->launch_key,
+        .tls = cli_step_tls_or_die(&s->cli),
     };
     int r;
 
@@ -187,6 +188,8 @@ static void attach_to(struct sattach *s, size_t i)
         cli_die(CLI_EXIT_FAILED, "cannot attach on node %s: %s", addr->name, err.text);
     req.credential = s->reply->credential;
     req.node_name = addr->name;
+    req.stream_key = client_stream_key(s->nodes[i].client);
+    req.has_stream_key = req.stream_key.len > 0;
     r = client_call(s->nodes[i].client, OP_ATTACH_STEP, &req.base, NULL);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "cannot attach on node %s: %s", addr->name,
@@ -364,7 +367,7 @@ static void run_loop(struct sattach *s)
             live += c != NULL;
             fds[i + 2] = (struct pollfd){
                 .fd = c ? client_fd(c) : -1,
-                .events = (short)(POLLIN | (c && client_out_pending(c) ? POLLOUT : 0)),
+                .events = (short)(POLLIN | (c ? client_out_events(c) : 0)),
             };
         }
         if (live == 0 || (poll(fds, (nfds_t)(s->n_nodes + 2), -1) < 0 && errno != EINTR))

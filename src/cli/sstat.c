@@ -200,6 +200,7 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
         .name = addr->name,
         .credential = access->credential,
         .launch_key = access->launch_key,
+        .tls = cli_step_tls_or_die(&s->cli),
     };
     int r;
 
@@ -209,6 +210,8 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
     }
     req.credential = access->credential;
     req.node_name = addr->name;
+    req.stream_key = client_stream_key(node);
+    req.has_stream_key = req.stream_key.len > 0;
     r = client_call(node, OP_STAT_STEP, &req.base, &reply);
     if (r == 0)
         add_answer(a, PB_AS(step_stat, reply));

@@ -27,6 +27,11 @@ int conf_dbd_default_path(char **ret_path)
     return asprintf(ret_path, "%.*sslurmdbd.conf", (int)dir, conf) < 0 ? -ENOMEM : 0;
 }
 
+const char *conf_dbd_path(const struct conf_dbd *c)
+{
+    return c->c->sources[0].name;
+}
+
 const char *conf_dbd_str(const struct conf_dbd *c, enum conf_dbd_key key)
 {
     return conf_val_text(CONF_TBL_DBD, (int)key, &c->vals[key]);

@@ -21,6 +21,7 @@ int conf_dbd_load(const char *path, struct conf_dbd **ret, struct conf_problems 
                   struct err *err);
 struct conf_dbd *conf_dbd_free(struct conf_dbd *c); /* always NULL */
 
+const char *conf_dbd_path(const struct conf_dbd *c); /* of the file */
 const char *conf_dbd_str(const struct conf_dbd *c,
                          enum conf_dbd_key key); /* NULL: unset, no default */
 uint64_t conf_dbd_num(const struct conf_dbd *c, enum conf_dbd_key key);

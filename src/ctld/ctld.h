@@ -99,6 +99,7 @@ struct ctld {
     struct cluster *cluster;
     struct journal *journal;
     struct auth_keys *keys;
+    struct tls_ctx *tls; /* NULL: no TLSType */
     struct core_queue *queue;
     struct effects *effects;
     struct views *views;

@@ -18,6 +18,8 @@
 #include "base/process/inherit.h"
 #include "base/log.h"
 #include "conf/resources.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"
 #include "ctld/front/front.h"
@@ -177,6 +179,14 @@ static int make_again(struct head *h)
     return 0;
 }
 
+static int load_tls(struct ctld *ctld, struct err *err)
+{
+    struct tls_config config;
+    int r = conf_tls(ctld->conf, CONF_TLS_CTLD, &config);
+
+    return r < 0 ? r : tls_ctx_load(&config, &ctld->tls, err);
+}
+
 static int configure_daemon(void *ctx, struct err *err)
 {
     struct head *h = ctx;
@@ -186,6 +196,8 @@ static int configure_daemon(void *ctx, struct err *err)
         r = make_dirs(h->ctld, err);
     if (r >= 0)
         r = load_keys(h->ctld, err);
+    if (r >= 0)
+        r = load_tls(h->ctld, err);
     return r < 0 ? r : make_again(h);
 }
 

@@ -21,6 +21,8 @@
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 #define IO_THREADS 2u
 #define READERS 8u
@@ -257,6 +259,7 @@ int dbd_work(struct dbd *d, struct err *err)
         .max_connections = MAX_CONNECTIONS,
         .slurm_uid = d->slurm_uid,
         .keys = d->keys,
+        .tls = d->tls,
         .service = "slurmdbd",
         .use_jwt = conf_dbd_use_jwt(d->conf),
         .use_munge = conf_dbd_use_munge(d->conf),

@@ -37,6 +37,7 @@ struct dbd {
     pthread_mutex_t conf_lock;
     char *location; /* of the database */
     uid_t slurm_uid;
+    struct tls_ctx *tls; /* NULL: no TLSType */
     struct auth_keys *keys;
     struct feeds *feeds;
     struct rpc_stat rpcs[OP_MAX_];

@@ -16,6 +16,8 @@
 #include "dbd/dbd.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 /* The head's own state; ctx of every step below. */
 struct head {
@@ -111,12 +113,27 @@ static int load_keys(struct dbd *d, struct err *err)
     return r == -ENOENT ? 0 : r; /* munge alone */
 }
 
+static int load_tls(struct dbd *d, const struct conf_dbd *conf, struct tls_ctx **ret_tls,
+                    struct err *err)
+{
+    struct tls_config config;
+    int r = conf_dbd_tls(conf, &config);
+
+    if (r == 0 && d->server && !d->tls != (config.kind == TLS_NONE)) {
+        tls_config_done(&config);
+        return err_set(err, -EBUSY, "TLSType: a change needs a restart of slurmdbd");
+    }
+    return r < 0 ? r : tls_ctx_load(&config, ret_tls, err);
+}
+
 static int configure_daemon(void *ctx, struct err *err)
 {
     struct head *h = ctx;
     int r = load_conf(&h->d, &h->o, err);
 
-    return r < 0 ? r : load_keys(&h->d, err);
+    if (r == 0)
+        r = load_keys(&h->d, err);
+    return r < 0 ? r : load_tls(&h->d, h->d.conf, &h->d.tls, err);
 }
 
 static uid_t slurm_user(void *ctx)
@@ -143,16 +160,18 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     struct err err = { .text = "" };
     struct conf_dbd *conf = NULL;
     struct auth_keys *keys = NULL;
+    struct tls_ctx *tls = NULL;
     enum log_level level;
 
     (void)log_reopen(); /* keeps the old file when it fails */
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
         log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 ||
-        debug_check(conf, &err) < 0 ||
+        debug_check(conf, &err) < 0 || load_tls(d, conf, &tls, &err) < 0 ||
         (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0)) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
-        (void)conf_dbd_free(conf); /* always NULL */
+        (void)conf_dbd_free(conf); /* always NULL, as the next */
+        (void)tls_ctx_unref(tls);
         return;
     }
     log_set_level(wanted_level(conf, o));
@@ -163,6 +182,10 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     pthread_mutex_unlock(&d->conf_lock);
     (void)auth_keys_free(d->keys); /* always NULL */
     d->keys = keys;
+    (void)tls_ctx_unref(d->tls); /* always NULL */
+    d->tls = tls;
+    if (d->server)
+        server_set_tls(d->server, d->tls);
     if (d->server)
         server_set_auth(d->server, d->keys, conf_dbd_use_jwt(conf));
     dbd_tell_health(d);

@@ -42,6 +42,8 @@
 #include "noded/steps/stepwatch.h"
 #include "stepd/shared/spool.h"
 #include "version.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 #include "wire/auth/auth.h"
 #include "wire/server/dialer.h"
 
@@ -275,6 +277,25 @@ void noded_load_keys(struct noded *d, bool again)
         listen_set_keys(d->listener, keys);
 }
 
+int noded_load_tls(struct noded *d, struct err *err)
+{
+    struct tls_config config;
+    struct tls_ctx *tls = NULL;
+    int r = conf_tls(d->conf, CONF_TLS_SLURMD, &config);
+
+    if (r == 0)
+        r = tls_ctx_load(&config, &tls, err);
+    if (r < 0 || !tls)
+        return r;
+    (void)tls_ctx_unref(d->tls); /* always NULL */
+    d->tls = tls;
+    if (d->listener)
+        listen_set_tls(d->listener, tls);
+    if (d->reporter)
+        report_set_tls(d, tls);
+    return 0;
+}
+
 /* ---- signals --------------------------------------------------------------------------------- */
 
 static void on_chld(uv_signal_t *sig, int signum)
@@ -381,6 +402,8 @@ void noded_reconfigure(struct noded *d)
     nvml_configure(d);
     log_set_level(wanted_level(d));
     noded_load_keys(d, true);
+    if (noded_load_tls(d, &err) < 0)
+        log_error("the certificate stays what it was: %s", err.text);
     (void)conf_free(old);
     plugins_again(d);
     log_info("configuration read again");
@@ -492,7 +515,9 @@ static int prepare_daemon(struct noded *d, struct err *err)
 
     noded_load_keys(d, false);
     take_processors(d);
-    r = constrain_begin(d, err);
+    r = noded_load_tls(d, err);
+    if (r == 0)
+        r = constrain_begin(d, err);
     if (r < 0)
         return r;
     log_info("slurmd %s started for node %s, processes tracked by %s", SLURM_RELEASE, d->name,
@@ -557,6 +582,7 @@ static void release_daemon(void *ctx)
     d->watts = watts_free(d->watts);
     d->nvml = nvml_free(d->nvml);
     d->keys = auth_keys_free(d->keys);
+    d->tls = tls_ctx_unref(d->tls);
     gres_rows_free(d->gres);
     if (d->hardware)
         pst__node_record__free_unpacked(d->hardware, NULL);

@@ -23,6 +23,7 @@
 #include "stepfile.pb-c.h"
 
 struct auth_keys;
+struct tls_ctx;
 struct dialer;
 struct server;
 struct frame;
@@ -58,8 +59,10 @@ struct noded_events {
     /* Requests of commands that the listening side has verified: launch_step(), access_*(). */
     void (*launch_step)(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred,
                         int srun_fd, uint32_t request_id);
-    void (*attach)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
-    void (*stat)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+    void (*attach)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                   ProtobufCBinaryData stream_key);
+    void (*stat)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                 ProtobufCBinaryData stream_key);
     void (*bcast)(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
     void (*relay)(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
@@ -79,6 +82,7 @@ struct noded {
     char *claimed_line;           /* -F: of a node that slurm.conf does not name */
     char *name, *host, *spool, *pid_file, *log_path;
     char stepd_exe[4096];
+    struct tls_ctx *tls;    /* NULL: no TLSType */
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct jobs jobs;
     struct cgroup_tree cgroups;
@@ -112,3 +116,5 @@ void noded_reconfigure(struct noded *d);
 /* Load the keys.  The controller makes the key file at its first start, which may be after ours, so
  * this is tried at every registration. */
 void noded_load_keys(struct noded *d, bool again); /* again: also when there are some */
+/* Our certificate and whom we trust, as the configuration names them; on failure what was stays. */
+int noded_load_tls(struct noded *d, struct err *err);

@@ -14,7 +14,9 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/auth/auth.h"
+#include "conf/conf_tls.h"
 #include "wire/client_active.h"
+#include "wire/tls/tls.h"
 
 #define KEPT_MAX 128u
 #define IDLE_US INT64_C(5000000)
@@ -172,17 +174,22 @@ static struct client_target target_of(const struct conf *conf, const struct rest
     };
 }
 
-static int connect_local(const struct conf *conf, struct client_target *target, struct client **ret,
-                         struct err *err)
+/* What the configuration says of encryption.  Files are read at each connection, which is kept. */
+static int add_tls(const struct conf *conf, struct client_target *target, struct err *err)
 {
-    int r;
+    struct tls_config config;
+    int r = target->tls ? 0 : conf_tls(conf, CONF_TLS_RESTD, &config);
 
-    target->try_local = true;
-    target->host = NULL;
-    r = client_connect(target, 0, ret, err);
+    return r < 0 || target->tls ? r : tls_ctx_load(&config, &target->tls, err);
+}
+
+static int connect_local(const struct conf *conf, const struct client_target *target,
+                         const struct client_hosts *hosts, struct client **ret, struct err *err)
+{
+    int r = client_connect_local(target, hosts, 0, ret, err);
+
     if (r == -EACCES)
-        r = client_connect(target, conf_slurm_uid(conf), ret, err);
-    target->try_local = false;
+        r = client_connect_local(target, hosts, conf_slurm_uid(conf), ret, err);
     return r;
 }
 
@@ -192,7 +199,11 @@ static int connect_ctld(const struct conf *conf, struct client_target *target, s
     struct client_hosts hosts = { .n = 0 };
 
     hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
-    return client_connect_active(target, &hosts, true, conf_slurm_uid(conf), ret, err);
+    if (connect_local(conf, target, &hosts, ret, err) == 0)
+        return 0;
+    if (add_tls(conf, target, err) < 0)
+        return -EACCES;
+    return client_connect_active(target, &hosts, conf_slurm_uid(conf), ret, err);
 }
 
 static int connect_dbd(const struct conf *conf, struct client_target *target, struct client **ret,
@@ -200,11 +211,14 @@ static int connect_dbd(const struct conf *conf, struct client_target *target, st
 {
     const char *hosts[] = { conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST),
                             conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) };
+    const struct client_hosts none = { .n = 0 }; /* whoever listens there answers */
     int r;
 
     target->service = "slurmdbd";
     target->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
-    r = target->jwt ? -ECONNREFUSED : connect_local(conf, target, ret, err);
+    r = connect_local(conf, target, &none, ret, err);
+    if (r < 0 && add_tls(conf, target, err) < 0)
+        return -EACCES;
     for (size_t i = 0; r < 0 && i < ARRAY_SIZE(hosts) && hosts[i]; i++) {
         target->host = hosts[i];
         r = client_connect(target, conf_slurm_uid(conf), ret, err);
@@ -251,6 +265,7 @@ int rest_links_take(struct rest_links *links, enum rest_service service,
         return err_nomem(err);
     r = service == REST_ACCT ? connect_acct(links->conf, &target, &link->client, err)
                              : connect_ctld(links->conf, &target, &link->client, err);
+    (void)tls_ctx_unref(target.tls); /* always NULL; the connection has its own */
     if (r < 0)
         return r;
     link->made_us = now_mono_us();

@@ -186,9 +186,9 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
         tell_conn(s, i, NULL);
 }
 
-static void take_attached(struct step *s, int fd, uint32_t request_id)
+static void take_attached(struct step *s, int fd, const Pst__StepOrder *order)
 {
-    if (attach_new(s, fd, request_id))
+    if (attach_new(s, fd, order))
         follow_begin(s);
 }
 
@@ -207,9 +207,9 @@ static void read_conn(struct step *s, int i)
             return;
         }
         if (fd >= 0 && PB_AS(step_order, msg)->has_stat_id)
-            gather_answer(s, fd, PB_AS(step_order, msg)->stat_id);
+            gather_answer(s, fd, PB_AS(step_order, msg));
         else if (fd >= 0)
-            take_attached(s, fd, PB_AS(step_order, msg)->attach_id);
+            take_attached(s, fd, PB_AS(step_order, msg));
         else
             on_order(s, i, PB_AS(step_order, msg));
         protobuf_c_message_free_unpacked(msg, NULL);
@@ -371,7 +371,7 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
     if (r == 0)
         r = fill_tasks(s);
     if (r == 0 && srun_fd >= 0) {
-        r = client_from_fd(srun_fd, &s->srun);
+        r = client_from_stream(srun_fd, sf->launch->stream_key, &s->srun);
         s->had_srun = true;
     }
     return r;

@@ -166,6 +166,7 @@ struct step {
     struct aid aid;
     struct client *srun;
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
+    bool attached_parting[STEP_ATTACHED];   /* it has its answer, and is told no more */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
     struct memory *memory;                  /* NULL: tasks' memory is bound to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
@@ -327,7 +328,9 @@ void input_signal(struct step *s, const Pst__StepSignal *sig);
 
 /* attach.c: sattach's connections */
 /* Takes fd.  False: there is no room, or the client has left. */
-bool attach_new(struct step *s, int fd, uint32_t request_id);
+bool attach_new(struct step *s, int fd, const Pst__StepOrder *order);
+/* Keep c, which is taken, until its answer is out. */
+void attach_answer(struct step *s, struct client *c);
 bool attach_any(const struct step *s);
 void attach_send(struct step *s, unsigned op, const ProtobufCMessage *msg);
 size_t attach_poll_fill(const struct step *s, struct pollfd *fds); /* STEP_ATTACHED of them */

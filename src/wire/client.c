@@ -21,6 +21,7 @@
 #include "base/timefmt.h"
 #include "wire/access.h"
 #include "wire/client_impl.h"
+#include "wire/client_tls.h"
 #include "wire/errors.h"
 #include "wire/auth/hello.h"
 
@@ -63,8 +64,12 @@ struct client *client_free(struct client *c)
 
     if (c) {
         if (c->fd >= 0)
-            (void)close(c->fd);      /* nothing left to report to */
-        (void)seal_free(c->seal_in); /* always NULL, as the next */
+            (void)close(c->fd); /* nothing left to report to */
+        (void)tls_free(c->tls); /* always NULL, as the next five */
+        (void)tls_free(c->next_tls);
+        (void)tls_ctx_unref(c->tls_ctx);
+        explicit_bzero(c->stream_key, sizeof(c->stream_key));
+        (void)seal_free(c->seal_in);
         (void)seal_free(c->seal_out);
         hello_sent_done(&c->sent);
         free(c->in);
@@ -88,7 +93,7 @@ int client_release_fd(struct client *c)
 
     if (c->broken)
         return -EPIPE;
-    if (c->in_pos != c->in_len || c->out_pos != c->out_len || c->seal_in || c->seal_out)
+    if (c->tls || c->in_pos != c->in_len || c->out_pos != c->out_len || c->seal_in || c->seal_out)
         return -EBUSY;
     c->fd = -1;
     (void)client_free(c);
@@ -103,6 +108,28 @@ int client_from_fd(int fd, struct client **ret_client)
     if (r < 0)
         return r;
     c->fd = fd;
+    *ret_client = c;
+    return 0;
+}
+
+int client_from_stream(int fd, ProtobufCBinaryData key, struct client **ret_client)
+{
+    struct client *c;
+    int r = key.len && key.len != TLS_KEY_SIZE ? -EINVAL : client_from_fd(fd, &c);
+
+    if (r < 0 || !key.len) {
+        if (r == 0)
+            *ret_client = c;
+        return r;
+    }
+    r = tls_ctx_of_keys(&c->tls_ctx, NULL);
+    if (r == 0)
+        r = tls_new_stream_server(c->tls_ctx, fd, key.data, &c->tls);
+    if (r < 0) {
+        c->fd = -1; /* stays the caller's */
+        (void)client_free(c);
+        return r;
+    }
     *ret_client = c;
     return 0;
 }
@@ -165,6 +192,11 @@ static int queue_copy(struct client *c, const uint8_t *data, size_t len)
 /* Send what goes without waiting: bytes taken, or an error. */
 static ssize_t send_some(struct client *c, const uint8_t *data, size_t len)
 {
+    if (c->tls) {
+        ssize_t n = client_tls_send(c, data, len);
+
+        return n == -EAGAIN ? 0 : n;
+    }
     for (;;) {
         ssize_t n = send(c->fd, data, len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
@@ -184,7 +216,7 @@ int client_flush(struct client *c)
 
         if (c->broken || c->fd < 0)
             return -EPIPE;
-        n = send_some(c, c->out + c->out_pos, c->out_len - c->out_pos);
+        n = send_some(c, c->out + c->out_pos, c->tls_left ? c->tls_left : c->out_len - c->out_pos);
         if (n < 0) {
             c->out_pos = c->out_len; /* it will never leave; input may still hold the reason */
             return (int)n;
@@ -192,8 +224,15 @@ int client_flush(struct client *c)
         if (n == 0)
             return -EAGAIN;
         c->out_pos += (size_t)n;
+        if (c->tls_left && (c->tls_left -= (size_t)n) == 0 && client_tls_hand_over(c) < 0)
+            return fail_connection(c, -EPIPE);
     }
     return 0;
+}
+
+short client_out_events(const struct client *c)
+{
+    return client_out_pending(c) == 0 ? 0 : c->tls ? client_tls_send_events(c) & POLLOUT : POLLOUT;
 }
 
 size_t client_out_pending(const struct client *c)
@@ -208,7 +247,7 @@ int client_flush_until(struct client *c, int64_t deadline)
 
         if (r != -EAGAIN)
             return r;
-        r = wait_for(c, POLLOUT, deadline);
+        r = wait_for(c, c->tls ? client_tls_send_events(c) : POLLOUT, deadline);
         if (r < 0)
             return r;
     }
@@ -232,6 +271,7 @@ static int seal_frame(struct client *c, uint8_t **buf, size_t *len)
 int client_queue_take(struct client *c, uint8_t *buf, size_t len)
 {
     _cleanup_free_ uint8_t *owned = buf;
+    bool last = c->has_stream_key && c->seal_out; /* for slurmd: then another goes on */
     ssize_t n = 0;
     int r;
 
@@ -248,8 +288,10 @@ int client_queue_take(struct client *c, uint8_t *buf, size_t len)
             return (int)n;
     }
     if ((size_t)n == len)
-        return 0;
+        return last ? client_tls_hand_over(c) : 0;
     r = queue_copy(c, owned + n, len - (size_t)n);
+    if (last && r == 0)
+        c->tls_left = c->out_len - c->out_pos;
     return r < 0 && n > 0 ? fail_connection(c, r)
                           : r; /* half a frame is out: nothing may follow it */
 }
@@ -336,28 +378,47 @@ static int in_reserve(struct client *c, size_t want)
     return 0;
 }
 
+static ssize_t recv_some(struct client *c)
+{
+    uint8_t *to = c->in + c->in_len;
+    size_t room = c->in_cap - c->in_len;
+    ssize_t n;
+
+    if (!c->tls) {
+        n = recv(c->fd, to, room, MSG_DONTWAIT);
+        return n < 0 ? -errno : n;
+    }
+    n = client_tls_recv(c, to, room);
+    if (n == -EAGAIN)
+        (void)client_flush(c); /* a handshake that is over lets it go; else input tells why not */
+    return n;
+}
+
+static short recv_events(const struct client *c)
+{
+    return c->tls ? (short)(client_tls_recv_events(c) | client_out_events(c)) : POLLIN;
+}
+
 /* Read once, waiting until the deadline (`deadline` 0: not at all).  1 read, 0 nothing yet. */
 static int fill_input(struct client *c, int64_t deadline)
 {
     for (;;) {
-        ssize_t n = recv(c->fd, c->in + c->in_len, c->in_cap - c->in_len, MSG_DONTWAIT);
+        ssize_t n = recv_some(c);
         int r;
 
         if (n > 0) {
             c->in_len += (size_t)n;
             return 1;
         }
-        if (n == 0)
+        if (n == 0 || n == -ECONNRESET)
             return fail_connection(c, -EPIPE);
-        if (errno == EINTR)
+        if (n == -EINTR)
             continue;
-        if (errno == ECONNRESET)
-            return fail_connection(c, -EPIPE);
-        if (errno != EAGAIN && errno != EWOULDBLOCK)
-            return fail_connection(c, -errno);
+        if (n != -EAGAIN && n != -EWOULDBLOCK)
+            return fail_connection(c, (int)n);
         if (deadline == 0)
             return 0;
-        r = wait_for(c, POLLIN, deadline);
+        r = wait_for(c, recv_events(c), deadline);
         if (r < 0)
             return r == -ETIMEDOUT ? 0 : fail_connection(c, r);
     }
@@ -553,8 +614,10 @@ int client_error(const struct client *c, const char **ret_text)
 
 const char *client_strerror(const struct client *c, int r)
 {
-    const char *text;
+    const char *text = c ? client_tls_why(c) : NULL;
 
+    if (text)
+        return text;
     switch (r) {
     case -EREMOTEIO:
         if (!c)

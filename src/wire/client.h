@@ -14,6 +14,7 @@
 #include "wire/frame.h"
 
 struct client;
+struct tls_ctx;
 struct auth_keys;
 typedef struct Pst__SignedCredential Pst__SignedCredential;
 
@@ -39,6 +40,8 @@ struct client_target {
     /* To slurmd: the credential of the request to come, and the key that came with it. */
     const Pst__SignedCredential *credential;
     ProtobufCBinaryData launch_key;
+    /* Over TCP: encrypt, NULL = do not.  A reference is taken. */
+    struct tls_ctx *tls;
 };
 
 /* Name of the controller's abstract local socket: "\0penstock/ctld/<port>".  Fills a sockaddr_un;
@@ -73,6 +76,12 @@ int client_release_fd(struct client *c);
 /* Wrap an already connected and authenticated descriptor (slurmstepd's side of a handed-over
  * connection). */
 int client_from_fd(int fd, struct client **ret_client);
+/* The same where the request said that what follows is encrypted, with this key (stream_key); of
+ * no bytes: plain.  -EINVAL, -ENOSYS no OpenSSL. */
+int client_from_stream(int fd, ProtobufCBinaryData key, struct client **ret_client);
+/* The key that the one request of a connection with a credential must carry as its stream_key; of
+ * no bytes: the connection is plain. */
+ProtobufCBinaryData client_stream_key(struct client *c);
 
 /* Send a request, wait for its one reply; other frames that arrive meanwhile are dropped.
  * *ret_reply is the op's reply message; free it with protobuf_c_message_free_unpacked().  ret_reply
@@ -98,6 +107,8 @@ int client_send_nonblock(struct client *c, unsigned op, uint32_t flags, uint32_t
 int client_forward(struct client *c, unsigned op, const void *body, size_t len);
 int client_flush(struct client *c);                /* nonblocking; 0 done, -EAGAIN more */
 size_t client_out_pending(const struct client *c); /* bytes not yet taken by the socket */
+/* POLLOUT when there are some and the socket is what they wait for, else 0. */
+short client_out_events(const struct client *c);
 /* Next whole frame already received or readable within timeout_ms (0 = no wait, -1 = for ever).
  * Body valid until the next call.  After poll(2) call it until it gives 0: several frames may have
  * come at once.  Frames of a call that timed out or a stream given up show up here too, by their

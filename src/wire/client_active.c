@@ -50,27 +50,24 @@ static int try_one(const struct client_target *target, uid_t slurm_uid, bool alo
     return 0;
 }
 
-static int try_local(struct client_target *target, uid_t slurm_uid, bool alone,
-                     struct client **ret_client, struct err *err)
+int client_connect_local(const struct client_target *target, const struct client_hosts *hosts,
+                         uid_t server_uid, struct client **ret_client, struct err *err)
 {
-    int r;
+    struct client_target t = *target;
 
-    target->host = NULL;
-    target->try_local = true;
-    r = try_one(target, 0, alone, ret_client, err);
-    if (r == -EACCES)
-        r = try_one(target, slurm_uid, alone, ret_client, err);
-    target->try_local = false;
-    return r;
+    if (t.jwt && *t.jwt) /* an identity that the socket has not */
+        return -ECONNREFUSED;
+    t.host = NULL;
+    t.try_local = true;
+    return try_one(&t, server_uid, hosts->n <= 1, ret_client, err);
 }
 
 int client_connect_active(const struct client_target *target, struct client_hosts *hosts,
-                          bool local, uid_t slurm_uid, struct client **ret_client, struct err *err)
+                          uid_t slurm_uid, struct client **ret_client, struct err *err)
 {
     struct client_target t = *target;
-    bool alone = hosts->n <= 1, token = t.jwt && *t.jwt; /* an identity that the socket has not */
-    bool standby = false;
-    int r = local && !token ? try_local(&t, slurm_uid, alone, ret_client, err) : -ECONNREFUSED;
+    bool alone = hosts->n <= 1, standby = false;
+    int r = -ECONNREFUSED;
 
     for (size_t k = 0; r < 0 && k < hosts->n; k++) {
         size_t i = (hosts->last + k) % hosts->n;

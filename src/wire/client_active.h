@@ -14,8 +14,12 @@ struct client_hosts {
     size_t last; /* the one that was active: tried first */
 };
 
-/* Connect to the active controller: as client_connect(), target->host does not count.  local: the
- * local socket first, if the identity allows it.  When those that
- * answer all stand by it is -ECONNREFUSED with Slurm's sentence for that: soon one of them leads. */
+/* Connect over the local socket, when the identity allows it and the controller behind it is the
+ * active one: as client_connect(), with -EACCES when it is neither root, nor server_uid, nor we. */
+int client_connect_local(const struct client_target *target, const struct client_hosts *hosts,
+                         uid_t server_uid, struct client **ret_client, struct err *err);
+/* Connect to the active controller over TCP: as client_connect(), target->host does not count.
+ * When those that answer all stand by it is -ECONNREFUSED with Slurm's sentence for that: soon one
+ * of them leads. */
 int client_connect_active(const struct client_target *target, struct client_hosts *hosts,
-                          bool local, uid_t slurm_uid, struct client **ret_client, struct err *err);
+                          uid_t slurm_uid, struct client **ret_client, struct err *err);

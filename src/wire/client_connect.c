@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "wire/client_impl.h"
+#include "wire/client_tls.h"
 #include "wire/errors.h"
 #include "wire/knock.h"
 #include "wire/auth/hello.h"
@@ -98,8 +99,6 @@ static int connect_addr(const struct addrinfo *ai, int64_t deadline)
     _cleanup_close_ int fd = begin_addr(ai);
     int r = fd < 0 ? fd : await_connect(fd, deadline);
 
-    if (r == 0)
-        r = knock_send(fd);
     return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -192,6 +191,11 @@ static int say_hello(struct client *c, const struct client_target *target, bool 
 
     if (r == 0 && !local)
         r = await_challenge(c, deadline, nonce, err);
+    if (r == 0 && c->tls) {
+        r = hello_bind(c->tls, nonce);
+        if (r < 0)
+            (void)err_set(err, r, "%s", client_strerror(c, r)); /* given back below */
+    }
     if (r < 0)
         return r;
     r = hello_pack(target, method, keys, nonce, c->version, &buf, &len, &c->sent, err);
@@ -231,6 +235,25 @@ static int greet_server(struct client *c, const struct client_target *target, bo
     int r = say_hello(c, target, local, deadline, err);
 
     return r < 0 || local ? r : await_proof(c, target, slurm_uid, deadline, err);
+}
+
+/* The first bytes over TCP. */
+static int knock_server(struct client *c, const struct client_target *target, struct err *err)
+{
+    uint8_t *knock = target->tls ? malloc(KNOCK_SIZE) : NULL;
+    int r;
+
+    if (!target->tls) {
+        r = knock_send(c->fd);
+    } else if (knock) {
+        memcpy(knock, KNOCK, KNOCK_SIZE);
+        r = client_tls_begin(c, target);
+        r = r < 0 ? r : client_queue_take(c, TAKE_PTR(knock), KNOCK_SIZE);
+        free(knock);
+    } else {
+        r = -ENOMEM;
+    }
+    return r < 0 ? err_set(err, r, "%s", client_strerror(c, r)) : 0;
 }
 
 /* A socket to the target; *ret_local tells which kind. */
@@ -277,7 +300,9 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
     if (r < 0)
         return r;
     c->fd = r;
-    r = greet_server(c, target, local, slurm_uid, deadline, err);
+    r = local ? 0 : knock_server(c, target, err);
+    if (r == 0)
+        r = greet_server(c, target, local, slurm_uid, deadline, err);
     if (r < 0)
         return r;
     *ret_client = TAKE_PTR(c);
@@ -309,10 +334,11 @@ int client_connect_greet(const struct client_target *target, struct client *c, s
     int64_t deadline = client_deadline(target->timeout_ms);
     int r = await_connect(c->fd, deadline);
 
-    if (r == 0)
-        r = knock_send(c->fd);
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(NULL, r));
+    r = knock_server(c, target, err);
+    if (r < 0)
+        return r;
     return say_hello(c, target, false, deadline, err);
 }
 

@@ -6,6 +6,7 @@
 #include "wire/client.h"
 #include "wire/auth/hello.h"
 #include "wire/auth/seal.h"
+#include "wire/tls/tls.h"
 
 struct client {
     int fd;                          /* -1 once handed away */
@@ -14,8 +15,17 @@ struct client {
     bool seal_once;                  /* one more frame of ours is sealed, then none */
     struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
     struct hello_sent sent;          /* until the reply to our Hello is checked */
-    uint16_t version;                /* written into every header */
-    int timeout_ms;                  /* <= 0: none */
+    struct tls *tls;                 /* owned; NULL: the connection is plain */
+    /* A step's: of who goes on with the connection once slurmd has handed it over.  Until that one
+     * answers, slurmd may still refuse, on `tls`. */
+    struct tls *next_tls;
+    struct tls_ctx *tls_ctx; /* referenced */
+    bool first_busy;         /* a record of `tls` is half read, beside next_tls */
+    bool has_stream_key;     /* the next request carries it, and next_tls comes behind that */
+    uint8_t stream_key[TLS_KEY_SIZE];
+    size_t tls_left;  /* bytes of the output that are still for `tls` */
+    uint16_t version; /* written into every header */
+    int timeout_ms;   /* <= 0: none */
     uint32_t last_id;
     /* input: [in_pos, in_len) is unread; a frame handed out lies before in_pos */
     uint8_t *in;

@@ -28,6 +28,7 @@ static struct client_target target_of(const struct fanout *f, const Pst__RelayNo
         .name = n->name,
         .credential = f->open->bcast ? f->open->bcast->credential : f->open->launch->credential,
         .launch_key = f->open->launch_key,
+        .tls = f->tls,
     };
 }
 
@@ -42,6 +43,8 @@ static int send_relay(const struct fanout *f, struct client *c, size_t at, size_
 
     open.nodes = f->open->nodes + at;
     open.n_nodes = end - at;
+    open.stream_key = client_stream_key(c);
+    open.has_stream_key = open.stream_key.len > 0;
     return client_send(c, OP_RELAY, 0, client_next_id(c), &open.base);
 }
 
@@ -50,6 +53,8 @@ static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__Rel
     char *program = launch->n_argv ? launch->argv[0] : NULL;
     int r;
 
+    launch->stream_key = client_stream_key(c);
+    launch->has_stream_key = launch->stream_key.len > 0;
     launch->has_node_index = true;
     launch->node_index = n->node_index;
     launch->task_ids = n->task_ids;
@@ -59,9 +64,21 @@ static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__Rel
     r = client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &launch->base);
     if (program)
         launch->argv[0] = program;
+    launch->has_stream_key = false;
     launch->has_node_index = false;
     launch->task_ids = NULL;
     launch->n_task_ids = 0;
+    return r;
+}
+
+static int send_bcast(Pst__BcastOpen *bcast, struct client *c)
+{
+    int r;
+
+    bcast->stream_key = client_stream_key(c);
+    bcast->has_stream_key = bcast->stream_key.len > 0;
+    r = client_send(c, OP_BCAST_OPEN, 0, client_next_id(c), &bcast->base);
+    bcast->has_stream_key = false;
     return r;
 }
 
@@ -78,7 +95,7 @@ static int send_request(const struct fanout *f, struct client *c, size_t at, siz
     if (relay)
         r = send_relay(f, c, at, end);
     else if (bcast)
-        r = client_send(c, OP_BCAST_OPEN, 0, client_next_id(c), &bcast->base);
+        r = send_bcast(bcast, c);
     else
         r = send_launch(f->open->launch, c, n);
     *name = own;

@@ -29,6 +29,7 @@ struct fanout {
      * open->bcast for the time of the call and unset after it */
     Pst__RelayOpen *open;
     const char *program;
+    struct tls_ctx *tls; /* borrowed; NULL: connections are plain */
     void (*launching)(
         void *ctx, const Pst__RelayNode *node); /* before a node's own request; NULL = not told */
     void (*lost)(void *ctx, uint32_t lo, uint32_t hi, const char *why);

@@ -9,6 +9,10 @@
 #include "base/cleanup.h"
 #include "wire/frame.h"
 
+/* RFC 8446: what a record of TLS begins with. */
+#define TLS_HANDSHAKE 0x16
+#define TLS_MAJOR 0x03
+
 /* The first KNOCK_SIZE bytes of what RFC 9110 and RFC 5789 call methods. */
 static const char methods[][KNOCK_SIZE + 1] = { "GET ", "HEAD", "POST", "PUT ", "DELE",
                                                 "CONN", "OPTI", "TRAC", "PATC" };
@@ -29,6 +33,8 @@ enum knock_caller knock_caller(const uint8_t *bytes, size_t n)
         return KNOCK_OURS;
     if (memcmp(bytes, FRAME_MAGIC, KNOCK_SIZE) == 0)
         return KNOCK_FRAME;
+    if (bytes[0] == TLS_HANDSHAKE && bytes[1] == TLS_MAJOR)
+        return KNOCK_TLS;
     return is_method(bytes) ? KNOCK_HTTP : KNOCK_UNKNOWN;
 }
 

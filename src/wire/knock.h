@@ -18,6 +18,7 @@ enum knock_caller {
     KNOCK_OURS,    /* it knocked: take KNOCK_SIZE bytes away */
     KNOCK_FRAME,   /* a frame of ours, from a caller that did not knock */
     KNOCK_HTTP,    /* the beginning of an HTTP request */
+    KNOCK_TLS,     /* the beginning of TLS; who calls is told by the first bytes inside */
     KNOCK_UNKNOWN, /* something else, or fewer bytes than KNOCK_SIZE */
 };
 

@@ -15,7 +15,9 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "version.h"
+#include "conf/conf_tls.h"
 #include "wire/client_active.h"
+#include "wire/tls/tls.h"
 #include "wire/errors.h"
 
 #define RETRY_FIRST_MS 50
@@ -39,6 +41,8 @@ void cli_init(struct cli *c, const char *name)
 void cli_done(struct cli *c)
 {
     c->conf = conf_free(c->conf);
+    c->tls = tls_ctx_unref(c->tls);
+    c->step_tls = tls_ctx_unref(c->step_tls);
 }
 
 static void put_message(const char *kind, const char *fmt, va_list ap)
@@ -181,17 +185,14 @@ static int timeout_ms(struct cli *c)
 
 /* The local socket.  A controller of root or of ourselves needs no look-up of SlurmUser's number,
  * which may mean asking a directory server. */
-static int connect_local(struct cli *c, struct client_target *target, struct client **ret_client,
+static int connect_local(struct cli *c, const struct client_target *target,
+                         const struct client_hosts *hosts, struct client **ret_client,
                          struct err *err)
 {
-    int r;
+    int r = client_connect_local(target, hosts, 0, ret_client, err);
 
-    target->host = NULL;
-    target->try_local = true;
-    r = client_connect(target, 0, ret_client, err);
     if (r == -EACCES)
-        r = client_connect(target, conf_slurm_uid(cli_conf(c)), ret_client, err);
-    target->try_local = false;
+        r = client_connect_local(target, hosts, conf_slurm_uid(cli_conf(c)), ret_client, err);
     return r;
 }
 
@@ -212,6 +213,30 @@ static struct client_target target_of(struct cli *c, const char *service, uint16
     };
 }
 
+/* What TCP needs: the local socket is not encrypted, and a program that uses it loads nothing. */
+static int add_tls(struct cli *c, struct client_target *target, struct err *err)
+{
+    struct tls_config config;
+    int r = 0;
+
+    if (!c->tls) {
+        r = conf_tls(cli_conf(c), CONF_TLS_COMMAND, &config);
+        if (r == 0)
+            r = tls_ctx_load(&config, &c->tls, err);
+    }
+    target->tls = c->tls;
+    return r;
+}
+
+struct tls_ctx *cli_step_tls_or_die(struct cli *c)
+{
+    struct err err = { .text = "" };
+
+    if (!c->step_tls && conf_use_tls(cli_conf(c)) && tls_ctx_of_keys(&c->step_tls, &err) < 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
+    return c->step_tls;
+}
+
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
 {
     const struct conf *conf = cli_conf(c);
@@ -219,7 +244,11 @@ int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
     struct client_hosts hosts = { .n = 0 };
 
     hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
-    return client_connect_active(&target, &hosts, true, conf_slurm_uid(conf), ret_client, err);
+    if (connect_local(c, &target, &hosts, ret_client, err) == 0)
+        return 0;
+    if (add_tls(c, &target, err) < 0)
+        return -EACCES;
+    return client_connect_active(&target, &hosts, conf_slurm_uid(conf), ret_client, err);
 }
 
 int cli_connect_host(struct cli *c, size_t index, int limit_ms, struct client **ret_client,
@@ -230,6 +259,8 @@ int cli_connect_host(struct cli *c, size_t index, int limit_ms, struct client **
 
     if (!conf_ctld_host(conf, index, &target.host))
         return -ENOENT;
+    if (add_tls(c, &target, err) < 0)
+        return -EACCES;
     target.timeout_ms = limit_ms;
     return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
 }
@@ -249,7 +280,11 @@ int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, s
 
     target.host =
         conf_str(conf, which ? CONF_ACCOUNTING_STORAGE_BACKUP_HOST : CONF_ACCOUNTING_STORAGE_HOST);
-    return target.host ? client_connect(&target, conf_slurm_uid(conf), ret_client, err) : -ENOENT;
+    if (!target.host)
+        return -ENOENT;
+    if (add_tls(c, &target, err) < 0)
+        return -EACCES;
+    return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
 }
 
 static int connect_dbd(struct cli *c, struct client **ret_client, struct err *err)
@@ -259,9 +294,11 @@ static int connect_dbd(struct cli *c, struct client **ret_client, struct err *er
                             conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) };
     struct client_target target =
         target_of(c, "slurmdbd", (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
-    bool token = target.jwt && *target.jwt;
-    int r = token ? -ECONNREFUSED : connect_local(c, &target, ret_client, err);
+    const struct client_hosts none = { .n = 0 }; /* whoever listens there answers */
+    int r = connect_local(c, &target, &none, ret_client, err);
 
+    if (r < 0 && add_tls(c, &target, err) < 0)
+        return -EACCES;
     for (size_t i = 0; r < 0 && i < ARRAY_SIZE(hosts) && hosts[i]; i++) {
         target.host = hosts[i];
         r = client_connect(&target, conf_slurm_uid(conf), ret_client, err);

@@ -24,7 +24,8 @@ struct cli {
     const char *program; /* "sbatch": prefix of messages, name told to the controller */
     int verbose;         /* count of -v; -1 = --quiet; set through cli_set_verbosity() */
     struct conf *conf;   /* read through cli_conf() */
-    int timeout_ms;      /* 0 = MessageTimeout of slurm.conf */
+    struct tls_ctx *tls, *step_tls;
+    int timeout_ms; /* 0 = MessageTimeout of slurm.conf */
 };
 
 /* Also the name cli_error() and friends print.  `program` is kept, not copied. */
@@ -65,6 +66,8 @@ struct client *cli_connect_acct_or_die(struct cli *c);
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err);
 /* Does slurmdbd keep the accounting? */
 bool cli_acct_is_dbd(struct cli *c);
+/* For connections to slurmd with a step's credential; NULL: no TLSType.  Exits without OpenSSL. */
+struct tls_ctx *cli_step_tls_or_die(struct cli *c);
 /* On failure prints `PROGRAM: error: WHAT: reason` (WHAT may be NULL) and exits
  * cli_error_status(). */
 struct client *cli_connect_or_die(struct cli *c, const char *what);

@@ -230,8 +230,7 @@ static void settle_answer(struct transfer *t, uint32_t most)
 
             t->fds[i] =
                 (struct pollfd){ .fd = c ? client_fd(c) : -1,
-                                 .events =
-                                     (short)(POLLIN | (c && client_out_pending(c) ? POLLOUT : 0)) };
+                                 .events = (short)(POLLIN | (c ? client_out_events(c) : 0)) };
         }
         n = poll(t->fds, (nfds_t)t->fan.n_links, t->b->timeout_ms ? t->b->timeout_ms : -1);
         if (n == 0)
@@ -432,8 +431,11 @@ static void open_nodes(struct transfer *t)
                                        : (uint32_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000;
     open.width = width_of(t->b);
     open.has_width = open.has_timeout_ms = true;
-    t->fan =
-        (struct fanout){ .open = &open, .program = t->b->cli->program, .lost = on_lost, .ctx = t };
+    t->fan = (struct fanout){ .open = &open,
+                              .program = t->b->cli->program,
+                              .tls = cli_step_tls_or_die(t->b->cli),
+                              .lost = on_lost,
+                              .ctx = t };
     check_mem_or_die(fanout_open(&t->fan));
     t->fan.open = NULL;
     free(open.nodes);

@@ -347,7 +347,12 @@ static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
     open.width = width_for(s, open.n_nodes);
     open.has_width = open.has_timeout_ms = true;
     *fan = (struct fanout){
-        .open = &open, .program = "srun", .launching = tell_launching, .lost = srun_lost, .ctx = s
+        .open = &open,
+        .program = "srun",
+        .tls = cli_step_tls_or_die(&s->cli),
+        .launching = tell_launching,
+        .lost = srun_lost,
+        .ctx = s,
     };
     check_mem_or_die(fanout_open(fan));
     fan->open = NULL;

@@ -226,7 +226,7 @@ static size_t fill_fds(struct srun *s, struct pollfd *fds)
 
             fds[n++] = (struct pollfd){
                 .fd = c ? client_fd(c) : -1,
-                .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+                .events = (short)((full ? 0 : POLLIN) | (c ? client_out_events(c) : 0)),
             };
         }
     }

@@ -19,6 +19,8 @@
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
 #include "wire/client.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 #include "acctop.pb-c.h"
 
@@ -31,6 +33,7 @@ struct acctfollow {
     char *hosts[2], *cluster, *key_file, *munge_socket;
     uint16_t port;
     bool use_munge;
+    struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
     uint8_t *request; /* AcctFollowRequest without a version */
     size_t request_len;
@@ -123,8 +126,12 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
 static int connect_any(struct acctfollow *f, struct err *err)
 {
     struct client *client = NULL;
-    int r = -ECONNREFUSED;
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    int r = f->tls.kind == TLS_NONE ? 0 : tls_ctx_new(&f->tls, &tls, err);
 
+    if (r < 0)
+        return r;
+    r = -ECONNREFUSED;
     for (size_t i = 0; i < ARRAY_SIZE(f->hosts) && r < 0; i++) {
         struct client_target target = { .host = f->hosts[i],
                                         .port = f->port,
@@ -135,7 +142,8 @@ static int connect_any(struct acctfollow *f, struct err *err)
                                         .munge_socket = f->munge_socket,
                                         .timeout_ms = CONNECT_MS,
                                         .program = "slurmctld",
-                                        .service = "slurmdbd" };
+                                        .service = "slurmdbd",
+                                        .tls = tls };
 
         if (target.host)
             r = client_connect(&target, f->slurm_uid, &client, err);
@@ -253,6 +261,7 @@ struct acctfollow *acctfollow_stop(struct acctfollow *f)
     free(f->hosts[1]);
     free(f->cluster);
     free(f->key_file);
+    tls_config_done(&f->tls);
     free(f->munge_socket);
     free(f->request);
     free(f);
@@ -280,6 +289,8 @@ static int copy_conf(struct acctfollow *f, const struct conf *conf)
         r = copy_text(&f->munge_socket, conf_munge_socket(conf));
     f->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
     f->use_munge = conf_use_munge(conf);
+    if (r == 0)
+        r = conf_tls(conf, CONF_TLS_CTLD, &f->tls);
     f->slurm_uid = conf_slurm_uid(conf);
     return r;
 }

@@ -20,6 +20,8 @@
 #include "conf/conf.h"
 #include "wire/client.h"
 #include "wire/ops.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 #define TIMEOUT_MS 60000
 #define BATCH_BYTES (4u << 20)
@@ -31,6 +33,7 @@ struct remote {
     uint16_t port, control_port;
     unsigned told_keep; /* what slurmdbd was told to keep */
     bool use_munge;
+    struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
     pthread_mutex_t lock; /* of client, for interrupt() */
     struct client *client;
@@ -82,8 +85,12 @@ static int close_failed(struct acctsink *s, int r, struct err *err)
 
 static int connect_any(struct remote *s, struct client **ret, struct err *err)
 {
-    int r = -ECONNREFUSED;
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    int r = s->tls.kind == TLS_NONE ? 0 : tls_ctx_new(&s->tls, &tls, err);
 
+    if (r < 0)
+        return r;
+    r = -ECONNREFUSED;
     for (size_t i = 0; i < ARRAY_SIZE(s->hosts) && r < 0; i++) {
         struct client_target target = {
             .host = s->hosts[i],
@@ -96,6 +103,7 @@ static int connect_any(struct remote *s, struct client **ret, struct err *err)
             .timeout_ms = TIMEOUT_MS,
             .program = "slurmctld",
             .service = "slurmdbd",
+            .tls = tls,
         };
 
         if (target.host)
@@ -287,6 +295,7 @@ static void remote_free(struct acctsink *sink)
     free(s->hosts[1]);
     free(s->cluster);
     free(s->key_file);
+    tls_config_done(&s->tls);
     free(s->munge_socket);
     free(s->control_host);
     free(s->uuid);
@@ -330,6 +339,8 @@ static int copy_conf(struct remote *s, const struct conf *conf, const char *uuid
     s->port = (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT);
     s->control_port = conf_ctld_port(conf);
     s->use_munge = conf_use_munge(conf);
+    if (r == 0)
+        r = conf_tls(conf, CONF_TLS_CTLD, &s->tls);
     s->slurm_uid = conf_slurm_uid(conf);
     return r;
 }

@@ -14,6 +14,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/observe.h"
@@ -263,6 +265,7 @@ void boot_end(struct ctld *ctld)
     }
     ctld->cluster = cluster_free(ctld->cluster);
     ctld->keys = auth_keys_free(ctld->keys);
+    ctld->tls = tls_ctx_unref(ctld->tls);
     if (ctld->conf) {
         (void)boot_pid_file(ctld, false);
         conf_free(ctld->conf);

@@ -21,6 +21,8 @@
 #include "ctld/core/service.h"
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 #include "fields.h"
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -290,12 +292,27 @@ int reconfig_sync(struct ctld *ctld)
     return core_commit(ctld, tx) ? 0 : -ENOSPC;
 }
 
+/* The certificate as its file has it now.  Whether there is TLS changes with a new start: who is
+ * connected would be cut off. */
+static int reload_tls(struct ctld *ctld, const struct conf *fresh, struct tls_ctx **ret_tls,
+                      struct err *err)
+{
+    struct tls_config config;
+    int r;
+
+    if (!ctld->tls != !conf_use_tls(fresh))
+        return err_set(err, -EBUSY, "TLSType: a change needs a restart of slurmctld");
+    r = conf_tls(fresh, CONF_TLS_CTLD, &config);
+    return r < 0 ? r : tls_ctx_load(&config, ret_tls, err);
+}
+
 int reconfig_run(struct ctld *ctld, struct err *err)
 {
     struct conf *fresh, *old = ctld->conf;
     struct conf_problems problems = { 0 };
     enum log_level level;
     struct auth_keys *keys = NULL;
+    struct tls_ctx *tls = NULL;
     int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, err);
 
     for (size_t i = 0; i < problems.n; i++)
@@ -319,8 +336,11 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     r = services_check(ctld, fresh, err);
     if (r == 0)
         r = auth_keys_load(conf_key_file(fresh), &keys, err);
+    if (r == 0)
+        r = reload_tls(ctld, fresh, &tls, err);
     if (r < 0) {
         conf_free(fresh);
+        (void)auth_keys_free(keys); /* always NULL */
         return r;
     }
     ctld->conf = fresh;
@@ -328,13 +348,16 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (r < 0) {
         ctld->conf = old;
         conf_free(fresh);
-        (void)auth_keys_free(keys); /* always NULL */
+        (void)auth_keys_free(keys); /* always NULL, as the next */
+        (void)tls_ctx_unref(tls);
         return err_set(err, r, "the controller's disk is full");
     }
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
+    (void)tls_ctx_unref(ctld->tls); /* always NULL */
+    ctld->tls = tls;
     services_reconfigured(ctld);
     conf_free(old);
     log_info("reconfigured from %s", ctld->conf_path);

@@ -10,6 +10,8 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
 #include "ctld/submit/contents.h"
@@ -129,9 +131,13 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame,
 void front_configure(struct front *f)
 {
     atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
+    atomic_store(&f->audit_tls,
+                 conf_option(f->ctld->conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     ratelimit_configure(f->rate, f->ctld->conf);
-    if (f->server) /* it is new otherwise, and has been told */
+    if (f->server) { /* it is new otherwise, and has been told */
         server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
+        server_set_tls(f->server, f->ctld->tls);
+    }
 }
 
 /* rl_enable: users may ask so often and no more; false: told to come back. */
@@ -199,6 +205,17 @@ static void on_close(void *ctx, struct conn *c)
     (void)core_post(f->ctld, cmd);                     /* never refused: it is no request */
 }
 
+/* DebugFlags=AuditTLS */
+static void on_tls(void *ctx, const struct peer *peer, const char *why)
+{
+    const struct front *f = ctx;
+    char name[160];
+
+    if (atomic_load(&f->audit_tls))
+        log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
+                 peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
+}
+
 static void on_http(void *ctx, int fd)
 {
     const struct front *f = ctx;
@@ -231,13 +248,17 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .slurm_uid = conf_slurm_uid(ctld->conf),
         .cluster = conf_str(ctld->conf, CONF_CLUSTER_NAME),
         .keys = ctld->keys,
+        .tls = ctld->tls,
         .service = "slurmctld",
         .use_jwt = conf_use_jwt(ctld->conf),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
         .serves = ACCESS_AT(ACCESS_CTLD),
         .slurmd_uid = conf_slurmd_uid(ctld->conf),
-        .hooks = { .on_request = on_request, .on_close = on_close, .on_http = on_http },
+        .hooks = { .on_request = on_request,
+                   .on_close = on_close,
+                   .on_http = on_http,
+                   .on_tls = on_tls },
     };
     int r;
 

@@ -4,6 +4,7 @@
  * or answered here from a view. */
 #pragma once
 
+#include <stdatomic.h>
 #include <pthread.h>
 
 #include "ctld/ctld.h"
@@ -22,6 +23,7 @@ struct query_gate {
 };
 
 struct front {
+    atomic_bool audit_tls; /* DebugFlags */
     struct ctld *ctld;
     struct query_gate gate;
     struct server *server;

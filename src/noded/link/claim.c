@@ -11,8 +11,10 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded/hw/hw.h"
+#include "conf/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/ops.h"
+#include "wire/tls/tls.h"
 
 #define RETRY_US 500000
 
@@ -24,7 +26,7 @@ static int ask_controller(const struct client_target *target, struct client_host
     struct client *c = NULL;
     ProtobufCMessage *reply = NULL;
     const char *text = NULL;
-    int r = client_connect_active(target, hosts, false, conf_slurm_uid(conf), &c, err);
+    int r = client_connect_active(target, hosts, conf_slurm_uid(conf), &c, err);
 
     if (r < 0)
         return r;
@@ -45,8 +47,8 @@ static int ask_controller(const struct client_target *target, struct client_host
     return r;
 }
 
-static int ask_any(const struct conf *conf, const Pst__NodeClaimRequest *req, struct claimed *ret,
-                   struct err *err)
+static int ask_any(const struct conf *conf, struct tls_ctx *tls, const Pst__NodeClaimRequest *req,
+                   struct claimed *ret, struct err *err)
 {
     struct client_hosts hosts = { .n = 0 };
     struct client_target target = {
@@ -57,6 +59,7 @@ static int ask_any(const struct conf *conf, const Pst__NodeClaimRequest *req, st
         .munge_socket = conf_munge_socket(conf),
         .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000,
         .program = "slurmd",
+        .tls = tls,
     };
 
     err->text[0] = '\0';
@@ -69,12 +72,19 @@ int claim_node(const struct conf *conf, const char *host, const char *feature, s
 {
     Pst__NodeClaimRequest req = PST__NODE_CLAIM_REQUEST__INIT;
     int64_t until = now_mono_us() + (int64_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
-    int r = hw_claim_record(host, &req.node);
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    struct tls_config config;
+    int r = conf_tls(conf, CONF_TLS_SLURMD, &config);
 
+    if (r == 0)
+        r = tls_ctx_load(&config, &tls, err);
+    if (r < 0)
+        return r;
+    r = hw_claim_record(host, &req.node);
     if (r < 0)
         return err_set(err, r, "cannot read the machine's topology");
     req.feature = (char *)(uintptr_t)feature; /* only read */
-    while ((r = ask_any(conf, &req, ret, err)) < 0 && r != -EREMOTEIO && now_mono_us() < until)
+    while ((r = ask_any(conf, tls, &req, ret, err)) < 0 && r != -EREMOTEIO && now_mono_us() < until)
         (void)usleep(RETRY_US); /* the controller may be about to start */
     pst__node_record__free_unpacked(req.node, NULL);
     if (r < 0)

@@ -8,6 +8,7 @@
 #include "noded/link/listen.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -20,10 +21,13 @@
 #include "base/timefmt.h"
 #include "http/httphealth.h"
 #include "noded/jobs/seen.h"
+#include "noded/link/tlsrefuse.h"
 #include "stepd/shared/spool.h"
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
@@ -60,6 +64,7 @@ struct listener {
     /* credentials made earlier are refused, until that time; 0 = none */
     int64_t since_us, forget_since_mono_us;
     struct httphealth *health;
+    atomic_bool audit_tls;
 };
 
 /* ---- credentials (main thread) --------------------------------------------------------------- */
@@ -130,16 +135,22 @@ static const char *use_credential(struct listener *l, const struct request *rq, 
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-void listen_refuse_fd(int fd, uint32_t request_id, int code, const char *text)
+void listen_refuse_fd(int fd, ProtobufCBinaryData stream_key, uint32_t request_id, int code,
+                      const char *text)
 {
-    listen_refuse_op(fd, OP_LAUNCH_STEP, request_id, code, text);
+    listen_refuse_op(fd, stream_key, OP_LAUNCH_STEP, request_id, code, text);
 }
 
-void listen_refuse_op(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+void listen_refuse_op(int fd, ProtobufCBinaryData stream_key, unsigned op, uint32_t request_id,
+                      int code, const char *text)
 {
     uint8_t *buf = NULL;
     size_t len;
 
+    if (stream_key.len) {
+        tlsrefuse(fd, stream_key, op, request_id, code, text);
+        return;
+    }
     if (frame_pack_error(op, request_id, code, text, &buf, &len) == 0 &&
         send(fd, buf, len, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
         log_debug("the caller left before its answer");
@@ -166,6 +177,15 @@ static void request_free(struct request *rq)
     free(rq);
 }
 
+static ProtobufCBinaryData stream_key_of(const struct request *rq)
+{
+    return rq->launch   ? rq->launch->stream_key
+           : rq->attach ? rq->attach->stream_key
+           : rq->stat   ? rq->stat->stream_key
+           : rq->relay  ? rq->relay->stream_key
+                        : rq->bcast->stream_key;
+}
+
 static void accept_request(struct listener *l, struct request *rq)
 {
     Pst__StepCredential *cred = rq->cred;
@@ -174,7 +194,8 @@ static void accept_request(struct listener *l, struct request *rq)
     if (why) {
         log_limited(LOG_ERROR, "step refused: %s job=%u step=%u uid=%u", why, cred->job_id,
                     cred->step_id, cred->uid);
-        listen_refuse_op(rq->fd, rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED, why);
+        listen_refuse_op(rq->fd, stream_key_of(rq), rq->op, rq->frame_id, ESLURM_CREDENTIAL_REVOKED,
+                         why);
         rq->fd = -1;
         request_free(rq);
         return;
@@ -185,9 +206,9 @@ static void accept_request(struct listener *l, struct request *rq)
         return;
     }
     if (rq->attach)
-        l->d->on->attach(l->d, cred, rq->fd, rq->frame_id);
+        l->d->on->attach(l->d, cred, rq->fd, rq->frame_id, rq->attach->stream_key);
     else if (rq->stat)
-        l->d->on->stat(l->d, cred, rq->fd, rq->frame_id);
+        l->d->on->stat(l->d, cred, rq->fd, rq->frame_id, rq->stat->stream_key);
     else if (rq->relay)
         l->d->on->relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
     else
@@ -404,6 +425,17 @@ static int remember_used(struct listener *l, struct err *err)
     return r;
 }
 
+/* DebugFlags=AuditTLS */
+static void on_tls(void *ctx, const struct peer *peer, const char *why)
+{
+    const struct listener *l = ctx;
+    char name[160];
+
+    if (atomic_load(&l->audit_tls))
+        log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
+                 peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
+}
+
 static void on_http(void *ctx, int fd)
 {
     struct listener *l = ctx;
@@ -424,6 +456,7 @@ static void configure_health(struct listener *l)
 {
     const struct conf *conf = l->d->conf;
 
+    atomic_store(&l->audit_tls, conf_option(conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     httphealth_set(l->health, l->keys, conf_use_jwt(conf), conf_slurm_uid(conf));
     httphealth_switch(
         l->health, !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
@@ -443,13 +476,14 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .out_limit = OUT_LIMIT,
         .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
         .keys = d->keys,
+        .tls = d->tls,
         .use_munge = conf_use_munge(d->conf),
         .munge_socket = conf_munge_socket(d->conf),
         .service = "slurmd",
         .name = d->name,
         .step_keys = true,
         .serves = ACCESS_AT(ACCESS_SLURMD),
-        .hooks = { .on_request = on_request, .on_http = on_http },
+        .hooks = { .on_request = on_request, .on_http = on_http, .on_tls = on_tls },
         .ctx = l,
     };
     struct httphealth_config health = { .name = "slurmd", .ready = is_ready, .ctx = l };
@@ -491,6 +525,11 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
     (void)auth_keys_free(old); /* always NULL */
     server_set_auth(l->server, keys, false);
     configure_health(l);
+}
+
+void listen_set_tls(struct listener *l, struct tls_ctx *tls)
+{
+    server_set_tls(l->server, tls);
 }
 
 int listen_start(struct listener *l)

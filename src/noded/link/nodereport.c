@@ -22,6 +22,8 @@
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
 #include "wire/server/dialer.h"
+#include "conf/conf_tls.h"
+#include "wire/tls/tls.h"
 
 #define HEARTBEAT_S 30
 #define RETRY_MS 1000
@@ -613,10 +615,16 @@ static int make_dialer(struct reporter *r)
             .munge_socket = conf_munge_socket(c),
             .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
             .program = "slurmd",
+            .tls = r->d->tls,
         };
         n++;
     }
     return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
+}
+
+void report_set_tls(struct noded *d, struct tls_ctx *tls)
+{
+    dialer_set_tls(d->reporter->dialer, tls);
 }
 
 int report_new(struct noded *d, struct reporter **ret_reporter)

@@ -3,6 +3,8 @@
 
 #include "noded/noded.h"
 
+/* For connections to come. */
+void report_set_tls(struct noded *d, struct tls_ctx *tls);
 int report_new(struct noded *d, struct reporter **ret_reporter);
 void report_start(struct reporter *r);
 void report_close(struct reporter *r);

@@ -24,12 +24,13 @@
 #include "wire/ops.h"
 
 /* listen_refuse_op() closes what it answers on. */
-static void refuse_access(int fd, unsigned op, uint32_t request_id, int code, const char *text)
+static void refuse_access(int fd, ProtobufCBinaryData stream_key, unsigned op, uint32_t request_id,
+                          int code, const char *text)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
 
     if (own >= 0)
-        listen_refuse_op(own, op, request_id, code, text);
+        listen_refuse_op(own, stream_key, op, request_id, code, text);
 }
 
 static void hand_over(struct noded *d, const Pst__StepCredential *cred, const Pst__StepOrder *order,
@@ -39,27 +40,34 @@ static void hand_over(struct noded *d, const Pst__StepCredential *cred, const Ps
     const struct nstep *step = job ? job_find_step(job, cred->step_id) : NULL;
 
     if (!step || step->phase != STEP_RUNS || step->ctl_fd < 0)
-        refuse_access(fd, op, request_id, ESLURM_ALREADY_DONE,
+        refuse_access(fd, order->stream_key, op, request_id, ESLURM_ALREADY_DONE,
                       "the step is not running on this node");
     else if (ctl_send_fd(step->ctl_fd, &order->base, fd) < 0)
-        refuse_access(fd, op, request_id, SLURM_ERROR, "the step daemon does not listen");
+        refuse_access(fd, order->stream_key, op, request_id, SLURM_ERROR,
+                      "the step daemon does not listen");
 }
 
-void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                   ProtobufCBinaryData stream_key)
 {
     Pst__StepOrder order = PST__STEP_ORDER__INIT;
 
     order.has_attach_id = true;
     order.attach_id = request_id;
+    order.has_stream_key = stream_key.len > 0;
+    order.stream_key = stream_key;
     hand_over(d, cred, &order, fd, OP_ATTACH_STEP, request_id);
 }
 
-void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id)
+void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                 ProtobufCBinaryData stream_key)
 {
     Pst__StepOrder order = PST__STEP_ORDER__INIT;
 
     order.has_stat_id = true;
     order.stat_id = request_id;
+    order.has_stream_key = stream_key.len > 0;
+    order.stream_key = stream_key;
     hand_over(d, cred, &order, fd, OP_STAT_STEP, request_id);
 }
 
@@ -79,6 +87,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
                           const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op,
                           uint32_t request_id)
 {
+    ProtobufCBinaryData key = file->relay ? file->relay->stream_key : file->open->stream_key;
     char exe[sizeof(d->stepd_exe) + 8];
     struct err err = { .text = "" };
     int go[2] = { -1, -1 };
@@ -86,12 +95,13 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     int r = userproc_room(d, cred->uid, &err);
 
     if (geteuid() != 0 && cred->uid != geteuid()) {
-        refuse_access(fd, op, request_id, EPERM, "slurmd is not root and cannot act as this user");
+        refuse_access(fd, key, op, request_id, EPERM,
+                      "slurmd is not root and cannot act as this user");
         return;
     }
-    /* The twin that is linked dynamically looks names up and loads liblz4. */
+    /* The twin that is linked dynamically looks names up and loads liblz4 and OpenSSL. */
     (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe,
-                   file->relay || file->open->lz4 ? "-relay" : "");
+                   file->relay || file->open->lz4 || key.len ? "-relay" : "");
     file->has_uid = file->has_gid = file->has_request_id = true;
     file->uid = cred->uid;
     file->gid = cred->gid;
@@ -114,7 +124,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
         const char *why = err.text[0] ? err.text : strerror(-r);
 
         log_error("cannot start a %s: %s job=%u uid=%u", kind, why, cred->job_id, cred->uid);
-        refuse_access(fd, op, request_id, -r, why);
+        refuse_access(fd, key, op, request_id, -r, why);
     }
     free(file->gids);
 }

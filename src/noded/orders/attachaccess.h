@@ -5,8 +5,10 @@
 
 #include "noded/noded.h"
 
-void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
-void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id);
+void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                 ProtobufCBinaryData stream_key);
+void access_attach(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
+                   ProtobufCBinaryData stream_key);
 void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
 void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,

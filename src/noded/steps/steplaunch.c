@@ -160,13 +160,19 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
     return fill_groups(sf->job, err);
 }
 
+/* The step daemon that is linked statically starts sooner; the others load plugins, or OpenSSL. */
+static const char *twin_of(const Pst__StepFile *sf)
+{
+    return sf->plugstack ? "-plug" : sf->launch && sf->launch->stream_key.len ? "-relay" : "";
+}
+
 static void start_step(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
 {
     struct njob *job = step->job;
     char num[16], exe[sizeof(d->stepd_exe) + 8];
     int r;
 
-    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, sf->plugstack ? "-plug" : "");
+    (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe, twin_of(sf));
     r = stepd_spawn(exe, sf, srun_fd, job->ns_fd, job->ns_pid_fd, &step->pid, &step->ctl_fd);
 
     step->phase = STEP_RUNS;
@@ -216,7 +222,7 @@ static void give_up(struct noded *d, struct nstep *step, Pst__StepFile *sf, int 
                     const char *text)
 {
     if (srun_fd >= 0)
-        listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR, text);
+        listen_refuse_fd(srun_fd, sf->launch->stream_key, sf->launch_id, SLURM_ERROR, text);
     sf_free(sf);
     steps_end_unstarted(d, step, text);
 }
@@ -243,7 +249,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->prolog == SCRIPT_FAILED) {
         if (srun_fd >= 0)
-            listen_refuse_fd(srun_fd, sf->launch_id, ESLURMD_PROLOG_FAILED,
+            listen_refuse_fd(srun_fd, sf->launch->stream_key, sf->launch_id, ESLURMD_PROLOG_FAILED,
                              slurm_err_text(ESLURMD_PROLOG_FAILED));
         sf_free(sf);
         steps_end_unstarted(d, step, "the prolog failed");
@@ -251,7 +257,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (step->step_id != STEP_ID_EXTERN && ns_gone(d, job)) {
         if (srun_fd >= 0)
-            listen_refuse_fd(srun_fd, sf->launch_id, SLURM_ERROR,
+            listen_refuse_fd(srun_fd, sf->launch->stream_key, sf->launch_id, SLURM_ERROR,
                              "The job's private folders are gone");
         sf_free(sf);
         steps_end_unstarted(d, step, "the job's private folders are gone");
@@ -286,7 +292,7 @@ void launch_after_prolog(struct noded *d, struct njob *job)
             continue;
         }
         if (fd >= 0)
-            listen_refuse_fd(fd, sf->launch_id, ESLURMD_PROLOG_FAILED,
+            listen_refuse_fd(fd, sf->launch->stream_key, sf->launch_id, ESLURMD_PROLOG_FAILED,
                              slurm_err_text(ESLURMD_PROLOG_FAILED));
         sf_free(sf);
         steps_end_unstarted(d, s, "the prolog failed");
@@ -573,7 +579,7 @@ void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *
     if (r < 0) {
         log_error("step refused: %s job=%u step=%u uid=%u", err.text, cred->job_id, cred->step_id,
                   cred->uid);
-        listen_refuse_fd(srun_fd, request_id,
+        listen_refuse_fd(srun_fd, launch->stream_key, request_id,
                          r == -ESHUTDOWN ? ESLURM_CREDENTIAL_REVOKED : SLURM_ERROR, err.text);
     } else {
         start_or_wait(d, step, sf, srun_fd);

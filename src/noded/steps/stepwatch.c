@@ -251,7 +251,8 @@ static void send_order(struct noded *d, struct nstep *step, const Pst__StepOrder
 {
     if (step->phase == STEP_WAITS && (o->terminate || o->signal == SIGKILL)) {
         if (step->srun_fd >= 0) {
-            listen_refuse_fd(step->srun_fd, step->waiting->launch_id, -1, "Job credential revoked");
+            listen_refuse_fd(step->srun_fd, step->waiting->launch->stream_key,
+                             step->waiting->launch_id, -1, "Job credential revoked");
             step->srun_fd = -1;
         }
         steps_end_unstarted(d, step, "ended before it was started");

@@ -31,7 +31,7 @@ static void send_one(struct step *s, size_t i, unsigned op, const ProtobufCMessa
 bool attach_any(const struct step *s)
 {
     for (size_t i = 0; i < STEP_ATTACHED; i++)
-        if (s->attached[i])
+        if (s->attached[i] && !s->attached_parting[i])
             return true;
     return false;
 }
@@ -47,7 +47,7 @@ bool attach_room(const struct step *s)
 void attach_send(struct step *s, unsigned op, const ProtobufCMessage *msg)
 {
     for (size_t i = 0; i < STEP_ATTACHED; i++)
-        if (s->attached[i])
+        if (s->attached[i] && !s->attached_parting[i])
             send_one(s, i, op, msg);
 }
 
@@ -77,19 +77,35 @@ static void catch_up(struct step *s, size_t i)
     }
 }
 
-bool attach_new(struct step *s, int fd, uint32_t request_id)
+void attach_answer(struct step *s, struct client *c)
+{
+    size_t i = 0;
+
+    while (i < STEP_ATTACHED && s->attached[i])
+        i++;
+    if (client_out_pending(c) == 0 || i == STEP_ATTACHED) {
+        (void)client_free(c); /* always NULL */
+        return;
+    }
+    s->attached[i] = c;
+    s->attached_parting[i] = true;
+}
+
+bool attach_new(struct step *s, int fd, const Pst__StepOrder *order)
 {
     size_t i = 0;
     struct client *c;
 
     while (i < STEP_ATTACHED && s->attached[i])
         i++;
-    if (s->ext || s->ended || i == STEP_ATTACHED || client_from_fd(fd, &c) < 0) {
+    if (s->ext || s->ended || i == STEP_ATTACHED ||
+        client_from_stream(fd, order->stream_key, &c) < 0) {
         (void)close(fd); /* it sees the end of the connection */
         return false;
     }
     s->attached[i] = c;
-    if (client_send_nonblock(c, OP_ATTACH_STEP, FRAME_REPLY, request_id, NULL) < 0)
+    s->attached_parting[i] = false;
+    if (client_send_nonblock(c, OP_ATTACH_STEP, FRAME_REPLY, order->attach_id, NULL) < 0)
         drop_client(s, i);
     else
         catch_up(s, i);
@@ -125,7 +141,8 @@ static void read_one(struct step *s, size_t i)
             break;
         on_frame(s, &f);
     }
-    if (s->attached[i] && r < 0)
+    if (s->attached[i] &&
+        (r < 0 || (s->attached_parting[i] && client_out_pending(s->attached[i]) == 0)))
         drop_client(s, i);
 }
 
@@ -138,7 +155,7 @@ size_t attach_poll_fill(const struct step *s, struct pollfd *fds)
 
         fds[i] = (struct pollfd){
             .fd = c ? client_fd(c) : -1,
-            .events = (short)((full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+            .events = (short)((full ? 0 : POLLIN) | (c ? client_out_events(c) : 0)),
         };
     }
     return STEP_ATTACHED;
@@ -152,6 +169,8 @@ void attach_poll_done(struct step *s, const struct pollfd *fds)
             continue;
         if (fds[i].revents & POLLOUT && client_flush(s->attached[i]) < 0 &&
             client_fd(s->attached[i]) < 0)
+            drop_client(s, i);
+        else if (s->attached_parting[i] && client_out_pending(s->attached[i]) == 0)
             drop_client(s, i);
         else if (fds[i].revents & (POLLIN | POLLHUP | POLLERR))
             read_one(s, i);

@@ -238,7 +238,8 @@ int bcast_serve(const Pst__BcastFile *file, int fd)
     struct bcast b = { .fd = -1 };
     Pst__BcastOpen *more = NULL;
     uint32_t id = 0;
-    int r = client_from_fd(fd, &b.client);
+    ProtobufCBinaryData plain = { 0 };
+    int r = client_from_stream(fd, file->open ? file->open->stream_key : plain, &b.client);
 
     if (r < 0)
         return 1;

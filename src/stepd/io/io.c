@@ -199,8 +199,7 @@ size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max)
     s->in_held = s->in_held || must_wait(s);
     fds[n++] = (struct pollfd){
         .fd = client_fd(s->srun),
-        .events = (short)((must_wait(s) ? 0 : POLLIN) | POLLRDHUP |
-                          (client_out_pending(s->srun) ? POLLOUT : 0)),
+        .events = (short)((must_wait(s) ? 0 : POLLIN) | POLLRDHUP | client_out_events(s->srun)),
     };
     for (size_t i = 0; i < s->n_tasks && n + 3 <= max; i++) {
         const struct task *t = &s->tasks[i];

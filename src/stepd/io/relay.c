@@ -17,6 +17,7 @@
 #include "stepd/shared/asuser.h"
 #include "wire/errors.h"
 #include "wire/fanout.h"
+#include "wire/tls/tls.h"
 
 #define RELAY_OUT_MAX (1u << 20)
 #define FRAMES_PER_TURN 64
@@ -200,16 +201,14 @@ static void one_turn(struct relay *r, struct pollfd *fds, bool more)
 
     fds[0] = (struct pollfd){
         .fd = client_fd(r->up),
-        .events = (short)((below_is_full ? 0 : POLLIN) | POLLRDHUP |
-                          (client_out_pending(r->up) ? POLLOUT : 0)),
+        .events = (short)((below_is_full ? 0 : POLLIN) | POLLRDHUP | client_out_events(r->up)),
     };
     for (size_t i = 0; i < r->fan.n_links; i++) {
         const struct client *c = r->fan.links[i].client;
 
         fds[i + 1] = (struct pollfd){
             .fd = c ? client_fd(c) : -1,
-            .events =
-                (short)((up_is_full ? 0 : POLLIN) | (c && client_out_pending(c) ? POLLOUT : 0)),
+            .events = (short)((up_is_full ? 0 : POLLIN) | (c ? client_out_events(c) : 0)),
         };
     }
     if (poll(fds, (nfds_t)(r->fan.n_links + 1), more && !up_is_full ? 0 : -1) < 0 && errno != EINTR)
@@ -251,9 +250,13 @@ static int answer_launch(struct relay *r, uint32_t id, int code)
 int relay_serve(const Pst__BcastFile *file, int fd)
 {
     struct relay r = { .fan = { .program = "slurmstepd", .lost = tell_lost, .ctx = &r } };
-    int e = client_from_fd(fd, &r.up);
+    bool tls = file->relay && file->relay->stream_key.len;
+    ProtobufCBinaryData plain = { 0 };
+    int e = client_from_stream(fd, tls ? file->relay->stream_key : plain, &r.up);
 
     if (e < 0)
+        return 1;
+    if (tls && tls_ctx_of_keys(&r.fan.tls, NULL) < 0)
         return 1;
     e = become_user(file->uid, file->gid, file->gids, file->n_gids);
     if (e == 0 &&
@@ -266,5 +269,6 @@ int relay_serve(const Pst__BcastFile *file, int fd)
         fanout_done(&r.fan);
     }
     client_free(r.up);
+    (void)tls_ctx_unref(r.fan.tls); /* always NULL */
     return e < 0;
 }

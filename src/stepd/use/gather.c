@@ -493,7 +493,7 @@ static void fill_pids(Pst__StepStat *stat, const struct proc_below *list, size_t
         stat->pids[stat->n_pids++] = (uint32_t)list[i].pid;
 }
 
-void gather_answer(struct step *s, int fd, uint32_t request_id)
+void gather_answer(struct step *s, int fd, const Pst__StepOrder *order)
 {
     _cleanup_free_ struct proc_below *list = NULL;
     Pst__StepStat stat = PST__STEP_STAT__INIT;
@@ -504,7 +504,7 @@ void gather_answer(struct step *s, int fd, uint32_t request_id)
     look_at_energy(s);
     usage.has_energy_j = s->usage.has_energy_j;
     usage.energy_j = s->usage.energy_j;
-    if (client_from_fd(fd, &c) < 0) {
+    if (client_from_stream(fd, order->stream_key, &c) < 0) {
         (void)close(fd); /* it sees the end of the connection */
         return;
     }
@@ -514,8 +514,8 @@ void gather_answer(struct step *s, int fd, uint32_t request_id)
     stat.usage = &usage;
     fill_pids(&stat, list, n);
     /* A reader that does not take so little at once is none. */
-    (void)client_send_nonblock(c, OP_STAT_STEP, FRAME_REPLY, request_id, &stat.base);
-    (void)client_free(c);
+    (void)client_send_nonblock(c, OP_STAT_STEP, FRAME_REPLY, order->stat_id, &stat.base);
+    attach_answer(s, c); /* over TLS it leaves when the reader has answered */
     free(stat.pids);
 }
 

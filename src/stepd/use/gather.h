@@ -11,6 +11,8 @@
 #include <sys/resource.h>
 #include <sys/types.h>
 
+#include "stepfile.pb-c.h"
+
 struct step;
 
 enum gather_flag {
@@ -33,5 +35,5 @@ void gather_reaped(struct step *s, pid_t pid, const struct rusage *ru);
 /* Put the figures into s->usage. */
 void gather_finish(struct step *s);
 /* Answer sstat on a connection; takes fd. */
-void gather_answer(struct step *s, int fd, uint32_t request_id);
+void gather_answer(struct step *s, int fd, const Pst__StepOrder *order);
 void gather_done(struct step *s);

@@ -13,8 +13,10 @@
 #include "base/cleanup.h"
 #include "version.h"
 #include "wire/auth/crypto.h"
+#include "wire/tls/tls.h"
 
 #define PROGRAM_MAX 31
+#define LAUNCH_TLS "PSTK launch tls 1"
 
 static bool has_text(const char *s)
 {
@@ -73,6 +75,35 @@ int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct
             WIRE_VERSION);
     *ret_version = (uint16_t)speak;
     return 0;
+}
+
+int hello_bind(const struct tls *tls, uint8_t nonce[AUTH_NONCE_SIZE])
+{
+    uint8_t binding[TLS_BINDING_SIZE];
+    int r = tls_binding(tls, binding);
+
+    return r < 0 ? r : handshake_bind(nonce, binding, sizeof(binding));
+}
+
+int hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
+                     uint8_t ret_key[HANDSHAKE_SECRET_SIZE])
+{
+    return crypto_hmac(launch_key, HANDSHAKE_SECRET_SIZE, LAUNCH_TLS, strlen(LAUNCH_TLS), ret_key);
+}
+
+int hello_tls_key(const struct client_target *target, uint8_t *ret_id, size_t *ret_len,
+                  uint8_t ret_key[HANDSHAKE_SECRET_SIZE])
+{
+    const Pst__SignedCredential *cred = target->credential;
+    size_t n = cred->key_id ? strlen(cred->key_id) : 0;
+
+    if (!n || cred->mac.len != AUTH_MAC_SIZE || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
+        return -EACCES;
+    if (AUTH_MAC_SIZE + n > TLS_ID_MAX)
+        return -EINVAL;
+    memcpy(mempcpy(ret_id, cred->mac.data, AUTH_MAC_SIZE), cred->key_id, n);
+    *ret_len = AUTH_MAC_SIZE + n;
+    return hello_launch_tls(target->launch_key.data, ret_key);
 }
 
 void hello_sent_done(struct hello_sent *sent)

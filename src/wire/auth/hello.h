@@ -24,6 +24,17 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
 /* The version to speak to a server that sent challenge.  Errors: -EPROTO none in common. */
 int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct err *err);
 
+/* Over TLS the nonce becomes one of this connection.  -EPROTO the handshake is not over. */
+struct tls;
+int hello_bind(const struct tls *tls, uint8_t nonce[AUTH_NONCE_SIZE]);
+/* Of a target with a credential: the name and the key of its TLS connection.  ret_id has room for
+ * 128 bytes.  -EACCES no launch key, -EINVAL a name too long. */
+int hello_tls_key(const struct client_target *target, uint8_t *ret_id, size_t *ret_len,
+                  uint8_t ret_key[HANDSHAKE_SECRET_SIZE]);
+/* The key of TLS that follows from a launch key. */
+int hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
+                     uint8_t ret_key[HANDSHAKE_SECRET_SIZE]);
+
 /* What the caller keeps of its Hello until the reply. */
 struct hello_sent {
     unsigned method;

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "wire/server/conn_first.h"
+#include "wire/server/conn_tls.h"
 #include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"
@@ -371,6 +372,8 @@ int conn_detach_fd(struct conn *c, int *ret_fd)
         link_flush(&c->link);
     if (c->link.closing)
         return -EPIPE;
+    if (c->link.tls && tls_has_input(c->link.tls))
+        return -EBUSY;
     if (c->link.rest || c->link.in_len || c->link.out_n || c->streams)
         return -EBUSY;
     if (c->link.seal_out)
@@ -847,7 +850,8 @@ void conn_tick(struct conn *c, int64_t now_us)
     const struct server_config *config = config_of(c);
     int64_t stall_us = (int64_t)config->stall_timeout_ms * 1000;
 
-    if (!c->link.heard && !c->link.closing && now_us - c->born_mono_us > KNOCK_PATIENCE_US)
+    if (!c->link.heard && !c->link.closing && !conn_wants_tls(c) &&
+        now_us - c->born_mono_us > KNOCK_PATIENCE_US)
         conn_challenge(c);
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)

@@ -14,7 +14,9 @@
 #include "api.pb-c.h"
 
 #include "version.h"
+#include "wire/auth/hello.h"
 #include "wire/knock.h"
+#include "wire/server/conn_tls.h"
 
 static int send_challenge(struct conn *c)
 {
@@ -40,7 +42,7 @@ void conn_challenge(struct conn *c)
     if (c->challenged)
         return;
     c->challenged = true;
-    if (send_challenge(c) < 0)
+    if (send_challenge(c) < 0 || (c->link.tls && hello_bind(c->link.tls, c->nonce) < 0))
         link_close(&c->link, "out of memory");
 }
 
@@ -55,10 +57,29 @@ static void pass_to_http(struct conn *c)
         return;
     }
     (void)setsockopt(c->link.fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
-    fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 3);
-    link_close(&c->link, fd < 0 ? strerror(errno) : NULL);
+    if (c->link.tls) {
+        fd = conn_split_tls(c);
+    } else {
+        fd = fcntl(c->link.fd, F_DUPFD_CLOEXEC, 3);
+        link_close(&c->link, fd < 0 ? strerror(errno) : NULL);
+    }
     if (fd >= 0)
         hooks->on_http(c->worker->server->config.ctx, fd);
+}
+
+/* Who calls is known. */
+static bool welcome_caller(struct conn *c, enum knock_caller caller)
+{
+    if (caller == KNOCK_HTTP && !c->challenged) {
+        pass_to_http(c);
+        return false;
+    }
+    if (caller != KNOCK_OURS && caller != KNOCK_FRAME) {
+        link_close(&c->link, "peer does not speak the protocol");
+        return false;
+    }
+    conn_challenge(c);
+    return !c->link.closing;
 }
 
 /* The first bytes from the network: is it one of us? */
@@ -66,10 +87,13 @@ bool conn_hear_first(struct link *l)
 {
     struct conn *c = container_of(l, struct conn, link);
     uint8_t bytes[KNOCK_SIZE];
-    ssize_t n = recv(l->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
     enum knock_caller caller;
     int least = 1; /* byte that wakes us, as is usual */
+    ssize_t n;
 
+    if (l->tls)
+        return conn_go_on_tls(c, &caller) && welcome_caller(c, caller);
+    n = recv(l->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
     if (n <= 0) {
@@ -77,19 +101,16 @@ bool conn_hear_first(struct link *l)
         return false;
     }
     caller = knock_caller(bytes, (size_t)n);
-    if (caller == KNOCK_HTTP && !c->challenged) {
-        pass_to_http(c);
-        return false;
-    }
-    if (caller != KNOCK_OURS && caller != KNOCK_FRAME) {
-        link_close(l, "peer does not speak the protocol");
-        return false;
-    }
+    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    if (caller == KNOCK_TLS && !c->challenged)
+        return conn_begin_tls(c) && conn_go_on_tls(c, &caller) && welcome_caller(c, caller);
     if (caller == KNOCK_OURS)
         (void)recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT); /* they are there */
-    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
-    conn_challenge(c);
-    return !l->closing;
+    if (conn_wants_tls(c)) {
+        conn_refuse_plain(c, caller);
+        return false;
+    }
+    return welcome_caller(c, caller);
 }
 
 /* From the network: wake up when the caller can be told by its first bytes.  Else nobody but we

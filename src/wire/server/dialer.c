@@ -105,6 +105,7 @@ static void target_free(struct client_target *t)
         explicit_bzero((char *)t->jwt, strlen(t->jwt));
     free((char *)t->jwt);
     free((char *)t->program);
+    t->tls = tls_ctx_unref(t->tls);
 }
 
 static int copy_str(const char **field)
@@ -122,6 +123,7 @@ static int target_own(struct client_target *t)
                               &t->jwt,  &t->program, &t->service,  &t->name };
     int r = 0;
 
+    t->tls = tls_ctx_ref(t->tls);
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (copy_str(fields[i]) < 0)
             r = -ENOMEM;
@@ -385,6 +387,11 @@ static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
     }
     if (r == 0 && challenge->nonce.len != AUTH_NONCE_SIZE)
         r = err_set(&g->err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
+    if (r == 0) {
+        memcpy(g->nonce, challenge->nonce.data, AUTH_NONCE_SIZE);
+        if (d->link.tls && hello_bind(d->link.tls, g->nonce) < 0)
+            r = err_set(&g->err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
+    }
     if (r == 0)
         r = hello_choose(&d->targets[d->target], d->local, &g->method, &g->keys, &g->err);
     if (r < 0) {
@@ -393,7 +400,6 @@ static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
             greeting_free(g);
         return;
     }
-    memcpy(g->nonce, challenge->nonce.data, AUTH_NONCE_SIZE);
     d->holds++;
     if (g->method == PST__AUTH_METHOD__AUTH_MUNGE &&
         uv_queue_work(d->loop, &g->work, make_hello, send_hello) == 0)
@@ -562,12 +568,30 @@ static void on_link_closed(struct link *l)
     release_dialer(d);
 }
 
+/* The first bytes over TCP. */
+static int knock_server(struct dialer *d)
+{
+    struct tls_ctx *ctx = d->targets[d->target].tls;
+    struct tls *tls = NULL;
+    uint8_t *knock;
+    int r = ctx ? tls_new_client(ctx, d->link.fd, &tls) : knock_send(d->link.fd);
+
+    if (r < 0 || !ctx)
+        return r;
+    link_tls_take(&d->link, tls);
+    knock = malloc(KNOCK_SIZE);
+    if (!knock)
+        return -ENOMEM;
+    memcpy(knock, KNOCK, KNOCK_SIZE);
+    return link_send_take(&d->link, knock, KNOCK_SIZE, false);
+}
+
 static void on_connected(struct link *l, int r)
 {
     struct dialer *d = dialer_of(l);
 
     if (r == 0)
-        r = knock_send(l->fd);
+        r = knock_server(d);
     if (r < 0)
         link_close(l, strerror(-r));
     else
@@ -746,6 +770,14 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
     d->holds = 1;
     *ret_dialer = d;
     return 0;
+}
+
+void dialer_set_tls(struct dialer *d, struct tls_ctx *tls)
+{
+    for (size_t i = 0; i < d->n_targets && tls; i++) {
+        (void)tls_ctx_unref(d->targets[i].tls); /* always NULL */
+        d->targets[i].tls = tls_ctx_ref(tls);
+    }
 }
 
 void dialer_start(struct dialer *d)

@@ -28,6 +28,8 @@ struct dialer_hooks {
 int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, uid_t slurm_uid,
                const struct dialer_hooks *hooks, void *ctx, struct dialer **ret_dialer);
 void dialer_start(struct dialer *d);
+/* Another certificate, for connections to come; NULL changes nothing.  A reference is taken. */
+void dialer_set_tls(struct dialer *d, struct tls_ctx *tls);
 bool dialer_is_up(const struct dialer *d);
 /* Errors: -ENOTCONN when not up, -ENOBUFS too much waits to be sent, -EMSGSIZE, -ENOMEM. */
 int dialer_request(struct dialer *d, unsigned op, const ProtobufCMessage *msg, uint32_t *ret_id);

@@ -18,8 +18,10 @@
 #include "base/timefmt.h"
 
 #define IN_FIRST 4096u
+#define RECORD_MAX (16u * WIRE_KIB)
 #define IOV_MAX_USED 64u
 #define READS_PER_EVENT 4u
+#define TLS_READS_PER_EVENT 16u      /* a record is 16 KiB at most */
 #define FLUSH_BUDGET (1u * WIRE_MIB) /* per event, then others get their turn */
 #define LINGER_US INT64_C(1000000)
 #define LINGER_BYTES (16u * WIRE_MIB)
@@ -79,7 +81,8 @@ static void update_events(struct link *l)
         return;
     if (!l->connecting && !l->paused && (!l->finishing || l->lingering))
         want |= UV_READABLE;
-    if (l->connecting || l->out_n || l->again)
+    if (l->connecting || l->again || (l->out_n && !(l->tls && tls_write_waits_read(l->tls))) ||
+        (l->tls && (want & UV_READABLE) && tls_read_waits_write(l->tls)))
         want |= UV_WRITABLE;
     if (want == l->events)
         return;
@@ -99,6 +102,27 @@ static void finish_connect(struct link *l)
         e = errno;
     l->connecting = false;
     l->ops->on_connected(l, -e);
+}
+
+/* The sentence for a failed read or write. */
+static const char *link_error(const struct link *l, int r)
+{
+    const char *why = l->tls ? tls_why(l->tls) : NULL;
+
+    return why ? why : strerror(-r);
+}
+
+/* As recv(2), through TLS where there is any. */
+static ssize_t recv_some(struct link *l, uint8_t *to, size_t room)
+{
+    ssize_t n;
+
+    if (l->tls)
+        return tls_read(l->tls, to, room);
+    do {
+        n = recv(l->fd, to, room, MSG_DONTWAIT);
+    } while (n < 0 && errno == EINTR);
+    return n < 0 ? -errno : n;
 }
 
 /* The peer's end of a connection that we are done with. */
@@ -138,13 +162,11 @@ static bool read_once(struct link *l)
         to = l->in + l->in_len;
         room = MIN(l->in_cap, l->in_need) - l->in_len;
     }
-    do {
-        n = recv(l->fd, to, room, MSG_DONTWAIT);
-    } while (n < 0 && errno == EINTR);
-    if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+    n = recv_some(l, to, room);
+    if (n == -EAGAIN || n == -EWOULDBLOCK)
         return false;
     if (n <= 0) {
-        link_close(l, n < 0 ? strerror(errno) : NULL);
+        link_close(l, n < 0 ? link_error(l, (int)n) : NULL);
         return false;
     }
     if (to == l->ll->scratch) {
@@ -160,7 +182,7 @@ static bool read_once(struct link *l)
             parse_input(l, whole, len);
         }
     }
-    return (size_t)n == room;
+    return (size_t)n == room || (l->tls && !l->closing);
 }
 
 /* May the socket be read?  Whoever wants to see the first bytes before that has seen them. */
@@ -169,6 +191,22 @@ static bool hear_first(struct link *l)
     if (!l->heard)
         l->heard = !l->ops->on_first || l->ops->on_first(l);
     return l->heard;
+}
+
+/* What TLS has read of the socket and we have not read of it wakes nobody: we do ourselves. */
+static void read_some(struct link *l)
+{
+    unsigned reads = l->tls ? TLS_READS_PER_EVENT : READS_PER_EVENT;
+
+    for (unsigned i = 0; i < reads && !l->closing && !l->paused && !l->finishing; i++)
+        if (!read_once(l))
+            break;
+    if (!l->tls || l->closing)
+        return;
+    if (l->out_n)
+        mark_dirty(l); /* what waited for the handshake */
+    if (tls_has_input(l->tls) && !l->paused && !l->finishing)
+        l->again = true;
 }
 
 static void on_poll(uv_poll_t *poll, int status, int events)
@@ -186,10 +224,8 @@ static void on_poll(uv_poll_t *poll, int status, int events)
         finish_connect(l);
     else if ((events & UV_READABLE) && l->lingering)
         linger_read(l);
-    else if ((events & UV_READABLE) && hear_first(l))
-        for (unsigned i = 0; i < READS_PER_EVENT && !l->closing && !l->paused && !l->finishing; i++)
-            if (!read_once(l))
-                break;
+    else if (((events & UV_READABLE) || (l->tls && !l->connecting)) && hear_first(l))
+        read_some(l);
     if ((events & UV_WRITABLE) && !l->closing)
         mark_dirty(l);
     if (status < 0 && !l->connecting)
@@ -276,6 +312,8 @@ void link_pause(struct link *l, bool pause)
     if (l->paused == pause || l->closing)
         return;
     l->paused = pause;
+    if (!pause && l->tls && tls_has_input(l->tls))
+        l->again = true;
     if (!pause && l->in_len) {
         _cleanup_free_ uint8_t *data = TAKE_PTR(l->in);
         size_t len = l->in_len;
@@ -383,6 +421,12 @@ void link_seal_take(struct link *l, struct seal *in, struct seal *out)
     l->seal_out = out;
 }
 
+void link_tls_take(struct link *l, struct tls *tls)
+{
+    (void)tls_free(l->tls); /* always NULL */
+    l->tls = tls;
+}
+
 static void out_free(struct link_out *o)
 {
     if (o->shared)
@@ -410,11 +454,47 @@ static void consume_input(struct link *l, size_t n)
     }
 }
 
+/* The head of the queue as one record of TLS: bytes taken, -EAGAIN ... */
+static ssize_t send_record(struct link *l)
+{
+    uint8_t record[RECORD_MAX];
+    size_t len = 0, off = l->out_off;
+
+    for (uint32_t i = 0; i < l->out_n && len < sizeof(record); i++, off = 0) {
+        const struct link_out *o = &l->out[(l->out_head + i) & (l->out_cap - 1)];
+        size_t part = MIN(o->len - off, sizeof(record) - len);
+
+        memcpy(record + len, o->buf + off, part);
+        len += part;
+    }
+    return tls_write(l->tls, record, len);
+}
+
+/* As send_queue(). */
+static ssize_t send_records(struct link *l)
+{
+    size_t sent = 0;
+
+    while (l->out_n) {
+        ssize_t n = send_record(l);
+
+        if (n == -EAGAIN)
+            break;
+        if (n < 0)
+            return n;
+        consume_input(l, (size_t)n);
+        sent += (size_t)n;
+    }
+    return (ssize_t)sent;
+}
+
 /* Send until the queue is empty or the socket full: bytes sent, or a negative errno. */
 static ssize_t send_queue(struct link *l)
 {
     size_t sent = 0;
 
+    if (l->tls)
+        return send_records(l);
     while (l->out_n) {
         struct iovec iov[IOV_MAX_USED];
         struct msghdr msg = { .msg_iov = iov };
@@ -475,7 +555,7 @@ static void flush_output(struct link *l)
         ssize_t n = send_queue(l);
 
         if (n < 0) {
-            link_close(l, strerror((int)-n));
+            link_close(l, link_error(l, (int)n));
             return;
         }
         if (n > 0)
@@ -540,6 +620,7 @@ static void on_handle_closed(uv_handle_t *handle)
     free(l->out);
     free(l->in);
     link_seal_take(l, NULL, NULL);
+    link_tls_take(l, NULL);
     l->out = NULL;
     l->in = NULL;
     l->out_n = 0;

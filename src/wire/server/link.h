@@ -13,6 +13,7 @@
 
 #include "wire/frame.h"
 #include "wire/auth/seal.h"
+#include "wire/tls/tls.h"
 #include "wire/shared.h"
 
 #define LINK_PROGRESS (16u * WIRE_KIB)
@@ -75,6 +76,7 @@ struct link {
     size_t in_len, in_cap, in_need;
     size_t rest; /* bytes behind the frame being dispatched */
     int64_t in_since_us;
+    struct tls *tls;                 /* owned; NULL: plain */
     struct seal *seal_in, *seal_out; /* owned; NULL: frames carry no tag in that direction */
     /* output: a ring of out_cap (a power of two) entries */
     struct link_out *out;
@@ -103,6 +105,8 @@ int link_send_take(struct link *l, uint8_t *buf, size_t len, bool streamed);
 int link_send_shared(struct link *l, uint8_t *header, struct shared_bytes *body);
 /* Frames carry tags from now on; both are taken, either may be NULL. */
 void link_seal_take(struct link *l, struct seal *in, struct seal *out);
+/* Bytes go through TLS from now on; taken. */
+void link_tls_take(struct link *l, struct tls *tls);
 /* Try to send now rather than at the end of the batch. */
 void link_flush(struct link *l);
 /* Have on_drain called at the end of this batch, or now. */

@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "wire/server/server_impl.h"
+#include "wire/server/tlspipe.h"
 
 #include "base/log.h"
 #include "base/timefmt.h"
@@ -403,6 +404,7 @@ static void begin_stop(struct worker *w)
 {
     w->stopping = true;
     w->stop_mono_us = now_mono_us() + STOP_US;
+    tlspipe_close_all(w);
     for (unsigned i = 0; i < SERVER_LISTENERS; i++)
         if (w->listen[i].data)
             uv_close((uv_handle_t *)&w->listen[i], NULL);
@@ -518,7 +520,8 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     if (!s)
         return err_set(err, -ENOMEM, "out of memory");
     s->config = *config;
-    s->config.keys = NULL; /* taken by server_set_auth() */
+    s->config.keys = NULL; /* taken by server_set_auth(), as is the next */
+    s->config.tls = NULL;
     pthread_mutex_init(&s->auth_lock, NULL);
     s->listen_fd[0] = s->listen_fd[1] = -1;
     s->config.threads = MAX(config->threads, 1u);
@@ -543,6 +546,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     if (r < 0)
         return r;
     server_set_auth(s, config->keys, config->use_jwt);
+    server_set_tls(s, config->tls);
     *ret_server = TAKE_PTR(s);
     return 0;
 }
@@ -575,6 +579,17 @@ void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt)
     s->config.use_jwt = use_jwt;
     pthread_mutex_unlock(&s->auth_lock);
     (void)auth_keys_free(old); /* always NULL */
+}
+
+void server_set_tls(struct server *s, struct tls_ctx *tls)
+{
+    struct tls_ctx *old;
+
+    pthread_mutex_lock(&s->auth_lock);
+    old = s->config.tls;
+    s->config.tls = tls_ctx_ref(tls);
+    pthread_mutex_unlock(&s->auth_lock);
+    (void)tls_ctx_unref(old); /* always NULL */
 }
 
 uint16_t server_port(const struct server *s)
@@ -661,7 +676,8 @@ struct server *server_free(struct server *s)
             (void)close(s->listen_fd[i]); /* listeners hold no data */
     s->quota = quota_free(s->quota);
     free(s->workers);
-    (void)auth_keys_free(s->config.keys); /* always NULL */
+    (void)auth_keys_free(s->config.keys); /* always NULL, as the next */
+    (void)tls_ctx_unref(s->config.tls);
     pthread_mutex_destroy(&s->auth_lock);
     free(s->cluster);
     free(s->name);

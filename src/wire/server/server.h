@@ -22,6 +22,7 @@
 #include "wire/shared.h"
 
 struct server;
+struct tls_ctx;
 struct conn; /* counted: conn_ref/conn_unref; outlives its socket while referenced */
 struct peer {
     uid_t uid;
@@ -30,6 +31,9 @@ struct peer {
     uint16_t version; /* spoken on this connection: min(ours, theirs) */
     char host[256];
     char program[32];
+    bool tls;       /* encrypted */
+    bool certified; /* by a certificate that we trust, whose common name is: */
+    char cert_name[128];
     char addr[64]; /* numeric address, "local" for the socket */
     uint32_t pid;
     uint8_t step_mac[AUTH_MAC_SIZE]; /* method AUTH_STEP: of the credential whose key was proved */
@@ -51,6 +55,9 @@ struct server_hooks {
     /* A caller from the network who speaks HTTP; takes fd (non-blocking, nothing read yet).  On an
      * I/O thread; must not block.  NULL: such callers are disconnected. */
     void (*on_http)(void *ctx, int fd);
+    /* DebugFlags=AuditTLS: a handshake is over, or why it failed (NULL).  Any I/O thread.  May be
+     * NULL. */
+    void (*on_tls)(void *ctx, const struct peer *peer, const char *why);
 };
 
 struct server_config {
@@ -79,7 +86,10 @@ struct server_config {
     /* "slurmctld", "slurmdbd", "slurmd": whom callers must have meant to reach */
     const char *service;
     const char *name; /* which one: a node's name, else NULL.  Borrowed */
-    bool use_jwt;     /* AuthAltTypes=auth/jwt: tokens speak for their users */
+    /* NULL: TCP is plain, and callers with TLS are disconnected; else those without.  A reference
+     * is taken */
+    struct tls_ctx *tls;
+    bool use_jwt; /* AuthAltTypes=auth/jwt: tokens speak for their users */
     /* slurmd: who has a step's credential and launch key may say Hello (peer uid -1) */
     bool step_keys;
     /* ACCESS_AT() of what this listener is: it serves what access.def says, 0 = nothing */
@@ -98,6 +108,9 @@ int server_start(struct server *s);
 void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt);
 /* Listen on the local socket too, from now on; any thread, once the threads are there. */
 void server_open_local(struct server *s);
+/* Another certificate, for connections to come; any thread.  A reference is taken.  Whether there
+ * is TLS does not change. */
+void server_set_tls(struct server *s, struct tls_ctx *tls);
 uint16_t server_port(const struct server *s); /* as bound */
 /* Send what is queued (half a second at most), close everything, join the threads.  Not from a
  * hook. */

@@ -20,12 +20,13 @@
 #define PENDING_LARGE 2048u
 #define CONN_HELLO_BYTES (64u * WIRE_KIB) /* all that an unknown peer may send */
 
+struct tlspipe;
 struct worker;
 
 struct server {
     struct server_config config;
     char *cluster, *name;
-    pthread_mutex_t auth_lock;       /* of config.keys and config.use_jwt */
+    pthread_mutex_t auth_lock;       /* of config.keys, config.use_jwt and config.tls */
     int listen_fd[SERVER_LISTENERS]; /* TCP, local; -1 = none */
     uint16_t port;
     struct worker *workers;
@@ -116,6 +117,7 @@ struct worker {
     uv_timer_t tick;
     struct link_loop ll;
     struct conn *conns;
+    struct tlspipe *pipes;
     atomic_uint n_conns;
     bool ready;   /* loop and handles are there */
     bool running; /* the thread exists */

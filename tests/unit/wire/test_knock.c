@@ -21,10 +21,10 @@ static void test_callers(void **state)
         { "HEAD", KNOCK_HTTP },    { "POST /", KNOCK_HTTP },
         { "PUT /", KNOCK_HTTP },   { "PATCH", KNOCK_HTTP },
         { "DELETE", KNOCK_HTTP },  { "OPTIONS", KNOCK_HTTP },
-        { "GET", KNOCK_UNKNOWN },  /* not whole */
-        { "GETX", KNOCK_UNKNOWN }, /* another word */
-        { "get ", KNOCK_UNKNOWN }, /* methods are upper case */
-        { "PUTS", KNOCK_UNKNOWN }, { "\x16\x03\x01\x02", KNOCK_UNKNOWN }, /* TLS */
+        { "GET", KNOCK_UNKNOWN },                                     /* not whole */
+        { "GETX", KNOCK_UNKNOWN },                                    /* another word */
+        { "get ", KNOCK_UNKNOWN },                                    /* methods are upper case */
+        { "PUTS", KNOCK_UNKNOWN }, { "\x16\x03\x01\x02", KNOCK_TLS }, /* a handshake */
         { "", KNOCK_UNKNOWN },     { "PST", KNOCK_UNKNOWN },
         { "SSH-", KNOCK_UNKNOWN },
     };

@@ -1,0 +1,24 @@
+/* tlsctx.h - what a program knows for TLS: its certificate, whom it trusts
+ *
+ * Made from the configuration, immutable, counted and shared by threads; a reload makes another
+ * one. */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/err.h"
+#include "base/process/tlsconfig.h"
+
+struct tls_ctx;
+
+/* err has one sentence, which names the file.  Errors: -ENOSYS no OpenSSL, -EACCES rights of a
+ * file, -EINVAL its contents, what open(2) says. */
+int tls_ctx_new(const struct tls_config *config, struct tls_ctx **ret_ctx, struct err *err);
+/* As a configuration has it: NULL where it asks for none.  Takes what is in config. */
+int tls_ctx_load(struct tls_config *config, struct tls_ctx **ret_ctx, struct err *err);
+/* For connections of steps alone, which have keys and no certificates. */
+int tls_ctx_of_keys(struct tls_ctx **ret_ctx, struct err *err);
+struct tls_ctx *tls_ctx_ref(struct tls_ctx *ctx);   /* of NULL: NULL */
+struct tls_ctx *tls_ctx_unref(struct tls_ctx *ctx); /* always NULL */
+DEFINE_CLEANUP(struct tls_ctx *, tls_ctx_unref)

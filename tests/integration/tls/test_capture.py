@@ -1,0 +1,80 @@
+"""What somebody on the network reads of a cluster with TLS: no word of ours."""
+
+import os
+import urllib.request
+import ssl
+from subprocess import PIPE
+
+import pytest
+
+from accounting import Dbd, conf_of, storage_of
+from capture import Capture
+from conftest import wait_until
+from pki import Authority
+from test_tls import CONF, token
+
+pytestmark = pytest.mark.skipif(os.geteuid() != 0, reason="packets are for root to see")
+
+
+def everything(cluster, env):
+    """Each kind of connection once, with words that are looked for afterwards."""
+    (cluster.work / "file").write_text("WORD-FILE" * 1000)
+    job = cluster.sbatch("-N2", "-J", "WORD-NAME", "--comment", "WORD-COMMENT",
+                         script=f"# WORD-SCRIPT\nsbcast --force file {cluster.dir}/tmp/copy\n"
+                                "srun -n2 bash -c 'echo WORD-OUTPUT; echo WORD-ERROR >&2; head -1'\n"
+                                "srun -n1 bash -c 'until [ -e go ]; do sleep 0.1; done; echo WORD-ATTACH'\n",
+                         env={**env, "WORD_ENV": "WORD-ENVIRONMENT"})
+    wait_until(lambda: f"{job}.1" in cluster.run("squeue", "-h", "-s", "-o", "%i").out, "the second step runs")
+    cluster.run("sstat", "-j", f"{job}.1")
+    attach = cluster.popen("sattach", "-v", f"{job}.1", stdout=PIPE, stderr=PIPE)
+    while "attached on node" not in attach.stderr.readline():
+        pass
+    (cluster.work / "go").touch()
+    assert attach.communicate(timeout=20)[0] == "WORD-ATTACH\n"
+    cluster.wait_end(job)
+    cluster.run("srun", "-N2", "cat", input="WORD-INPUT\n", env={"WORD_ENV": "WORD-ENVIRONMENT"})
+    (cluster.dir / "tmp" / "copy").unlink()
+
+
+def get(cluster, port, token_text, tls):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    request = urllib.request.Request(f"http{'s' if tls else ''}://127.0.0.1:{port}/readyz",
+                                     headers={"X-SLURM-USER-TOKEN": token_text, "X-Word": "WORD-HTTP"})
+    with urllib.request.urlopen(request, timeout=10, context=context if tls else None) as answer:
+        return answer.status
+
+
+WORDS = ["NAME", "COMMENT", "SCRIPT", "OUTPUT", "ERROR", "ATTACH", "ENVIRONMENT", "INPUT", "FILE", "HTTP"]
+
+
+@pytest.mark.parametrize("kind", ["tls/openssl", "tls/auto", "tls/none"])
+def test_nothing_is_read(make_cluster, tmp_path, kind):
+    pki = Authority(tmp_path / "pki")
+    cluster = make_cluster(nodes=2, start=False)
+    dbd = Dbd(tmp_path / "dbd", storage_of("sqlite", tmp_path / "dbd"), cluster.conf.parent / "slurm.key",
+              conf=f"TLSType={kind}\nAuthAltTypes=auth/jwt")
+    pki.install(dbd.dir)
+    pki.install(cluster.conf.parent)
+    ports = [cluster.port, *cluster.node_ports, dbd.port]
+    capture = Capture(ports)
+    try:
+        dbd.start()
+        cluster.extra_conf = CONF.replace("tls/openssl", kind) + "AccountingStoreFlags=job_script,job_comment\n" + conf_of(dbd)
+        cluster.write_conf()
+        cluster.start()
+        env = token(cluster)
+        everything(cluster, env)
+        for port in ports:
+            assert get(cluster, port, env["SLURM_JWT"], kind != "tls/none") in (200, 204)
+        cluster.run("sacct", env=env)
+    finally:
+        seen = capture.stop()
+        dbd.stop()
+    # one connection of slurmctld to slurmdbd goes through the local socket: both are here
+    assert all(capture.by_port.get(port) for port in ports[:-1]), capture.by_port
+    found = {word for word in WORDS if f"WORD-{word}".encode() in seen}
+    if env["SLURM_JWT"].rpartition(".")[2].encode() in seen:
+        found.add("token")
+    # the control: without TLS the capture does see them
+    assert found == (set(WORDS) | {"token"} if kind == "tls/none" else set())

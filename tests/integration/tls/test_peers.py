@@ -1,0 +1,158 @@
+"""Who is let in: peers of another authority, expired, without a certificate or without TLS are not."""
+
+import socket
+import ssl
+
+import pytest
+
+from conftest import wait_until
+from pki import Authority
+from test_tls import CONF, token
+
+
+@pytest.fixture
+def pki(tmp_path):
+    return Authority(tmp_path / "pki")
+
+
+@pytest.fixture
+def halves(make_cluster, pki):
+    """A cluster whose controller runs; slurmd is to be started with other files."""
+    cluster = make_cluster(nodes=1, conf=CONF, start=False)
+    pki.install(cluster.conf.parent)
+    cluster.start_ctld()
+    return cluster
+
+
+def log_of(cluster, name):
+    path = cluster.dir / "log" / f"{name}.log"
+    return path.read_text() if path.exists() else ""
+
+
+def start_with(cluster, other):
+    """slurmd with the certificates of a folder of their own."""
+    text = cluster.conf_text()
+    path = other / "slurm.conf"
+    path.write_text(text)
+    (other / "slurm.key").write_bytes((cluster.conf.parent / "slurm.key").read_bytes())
+    (other / "slurm.key").chmod(0o600)
+    kept, cluster.conf = cluster.conf, path
+    cluster.start_slurmd("node1")
+    cluster.conf = kept
+
+
+def wait_log(cluster, name, words):
+    wait_until(lambda: words in log_of(cluster, name), f"{name} says: {words}")
+
+
+def test_node_of_another_authority(halves, pki, tmp_path):
+    stranger = Authority(tmp_path / "stranger", "stranger")
+    (tmp_path / "n").mkdir()
+    stranger.install(tmp_path / "n", "slurmd")
+    (tmp_path / "n" / "ca_cert.pem").write_text(pki.cert.read_text())  # the node trusts us, we do not trust it
+    start_with(halves, tmp_path / "n")
+    wait_log(halves, "slurmctld", "TLS: the certificate of the peer is refused: unable to get local issuer certificate")
+    wait_log(halves, "slurmd-node1", "unknown ca")
+    assert "idle" not in halves.run("sinfo", "-h", "-o", "%T").out
+
+
+def test_controller_of_another_authority(halves, tmp_path):
+    stranger = Authority(tmp_path / "stranger", "stranger")
+    (tmp_path / "n").mkdir()
+    stranger.install(tmp_path / "n", "slurmd")
+    start_with(halves, tmp_path / "n")
+    wait_log(halves, "slurmd-node1", "TLS: the certificate of the peer is refused")
+    wait_log(halves, "slurmctld", "unknown ca")
+
+
+def test_expired_node(halves, pki, tmp_path):
+    (tmp_path / "n").mkdir()
+    pki.install(tmp_path / "n", "ctld")
+    pki.pair(tmp_path / "n", "slurmd", expired=True)
+    start_with(halves, tmp_path / "n")
+    wait_until(lambda: not halves.slurmds["node1"].alive(), "slurmd sees that its certificate has expired")
+    halves.slurmds["node1"].expected = halves.slurmds["node1"].process.returncode
+    assert "the certificate has expired" in (halves.dir / "log" / "slurmd-node1.stderr").read_text()
+
+
+def present(cluster, context):
+    """What a TLS client of Python's is told: '' when it is let in as far as a challenge."""
+    with socket.create_connection(("127.0.0.1", cluster.port), 10) as plain:
+        try:
+            with context.wrap_socket(plain) as s:
+                s.sendall(b"PST\n")
+                return "" if s.recv(100).startswith(b"PST") else "no challenge"
+        except OSError as e:
+            return str(e)
+
+
+def client(cert=None, key=None):
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    if cert:
+        context.load_cert_chain(cert, key)
+    return context
+
+
+def test_clients(halves, pki, tmp_path):
+    pki.pair(tmp_path, "old", expired=True)
+    pki.pair(tmp_path, "good")
+    Authority(tmp_path / "x").pair(tmp_path, "strange")
+    assert present(halves, client()) != "no challenge"
+    said = {name: present(halves, client(tmp_path / f"{name}_cert.pem", tmp_path / f"{name}_cert_key.pem"))
+            for name in ("old", "good", "strange")}
+    assert said["good"] == "" and said["old"] and said["strange"], said
+    wait_log(halves, "slurmctld", "certificate has expired")
+    old = client()
+    old.maximum_version = ssl.TLSVersion.TLSv1_2
+    assert "version" in present(halves, old).lower()
+
+
+def test_plain_callers(halves, make_cluster, tmp_path):
+    env = token(halves)
+    other = tmp_path / "plain"
+    other.mkdir()
+    (other / "slurm.conf").write_text(halves.conf_text().replace("TLSType=tls/openssl", ""))
+    (other / "slurm.key").write_bytes((halves.conf.parent / "slurm.key").read_bytes())
+    (other / "slurm.key").chmod(0o600)
+    err = halves.refused("sinfo", env={**env, "SLURM_CONF": str(other / "slurm.conf")})
+    assert "encrypted connections only (TLSType)" in err
+    wait_log(halves, "slurmctld", "it is not encrypted, and TLSType is set")
+    with socket.create_connection(("127.0.0.1", halves.port), 10) as s:
+        s.sendall(b"GET /livez HTTP/1.1\r\nHost: x\r\n\r\n")
+        with pytest.raises(ConnectionResetError):  # or the end of the connection
+            if s.recv(100) == b"":
+                raise ConnectionResetError
+
+
+def test_encrypted_caller_of_a_plain_cluster(make_cluster, pki):
+    cluster = make_cluster(nodes=1, conf="AuthAltTypes=auth/jwt")
+    env = token(cluster)
+    other = cluster.dir / "tlsconf"
+    other.mkdir()
+    (other / "slurm.conf").write_text(cluster.conf_text() + "TLSType=tls/openssl\n")
+    pki.install(other)
+    err = cluster.refused("sinfo", env={**env, "SLURM_CONF": str(other / "slurm.conf")})
+    assert "TLS: the peer closed the connection" in err
+    wait_log(cluster, "slurmctld", "peer speaks TLS, and this daemon has no TLSType")
+
+
+@pytest.mark.parametrize("spoil,words", [
+    (lambda etc: (etc / "ctld_cert_key.pem").chmod(0o644), "can be read by others"),
+    (lambda etc: (etc / "ctld_cert.pem").unlink(), "ctld_cert.pem cannot be read"),
+    (lambda etc: (etc / "ca_cert.pem").write_text("nothing"), "ca_cert.pem holds no certificate"),
+    (lambda etc: (etc / "ca_cert.pem").chmod(0o666), "can be written by others"),
+    (lambda etc: (etc / "ctld_cert_key.pem").write_text((etc / "slurmd_cert_key.pem").read_text()),
+     "is not the key of the certificate"),
+])
+def test_bad_files(halves, spoil, words):
+    spoil(halves.conf.parent)
+    assert words in halves.refused("scontrol", "reconfigure")
+    assert halves.up()  # everything stays what it was
+    halves.ctld.stop()
+    from conftest import program
+    import subprocess
+    done = subprocess.run([program("slurmctld"), "-D", "-f", str(halves.conf)], capture_output=True, text=True,
+                          env=halves.env, timeout=20)
+    assert done.returncode != 0 and words in done.stderr
+    halves.ctld = None
