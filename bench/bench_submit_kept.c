@@ -3,7 +3,8 @@
  * Held jobs with one script between them go to the slurmctld of $SLURM_CONF over C connections, P
  * requests in flight on each.  A submission counts when its answer is here, which the controller
  * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
- * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one. */
+ * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one.  -t: over TCP, and
+ * encrypted when the configuration says so, instead of the local socket. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -17,7 +18,9 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
+#include "conf/conf_tls.h"
 #include "wire/client.h"
+#include "wire/tls/tlsctx.h"
 
 #define MAX_CONNECTIONS 256u
 #define ANSWER_MS 30000
@@ -36,11 +39,13 @@ static void die(const char *what, const char *why)
     exit(1);
 }
 
-static void connect_all(struct load *l, const char *conf_path)
+static void connect_all(struct load *l, const char *conf_path, bool tcp)
 {
     struct err err = { .text = "" };
     _cleanup_(conf_free) struct conf *conf = NULL;
-    struct client_target target = { .try_local = true, .timeout_ms = ANSWER_MS };
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    struct tls_config config = { .kind = TLS_NONE };
+    struct client_target target = { .try_local = !tcp, .timeout_ms = ANSWER_MS };
 
     if (conf_load(conf_path, CONF_CLIENT, &conf, NULL, &err) < 0)
         die(conf_path, err.text);
@@ -50,6 +55,11 @@ static void connect_all(struct load *l, const char *conf_path)
     target.key_file = conf_key_file(conf);
     target.use_munge = conf_use_munge(conf);
     target.program = "bench_submit_kept";
+    if (tcp && conf_tls(conf, CONF_TLS_COMMAND, &config) < 0)
+        die("TLSType", "out of memory");
+    if (tls_ctx_load(&config, &tls, &err) < 0)
+        die("TLSType", err.text);
+    target.tls = tls;
     for (uint32_t i = 0; i < l->connections; i++)
         if (client_connect(&target, conf_slurm_uid(conf), &l->client[i], &err) < 0)
             die("connect", err.text);
@@ -157,11 +167,14 @@ int main(int argc, char **argv)
 {
     static struct load l = { .jobs = 20000, .connections = 8, .in_flight = 32 };
     const char *conf_path = getenv("SLURM_CONF");
+    bool tcp = false;
     int64_t start;
     int c;
 
-    while ((c = getopt(argc, argv, "n:c:p:")) != -1) {
-        if (c == 'n')
+    while ((c = getopt(argc, argv, "n:c:p:t")) != -1) {
+        if (c == 't')
+            tcp = true;
+        else if (c == 'n')
             l.jobs = number(optarg, 1, 10000000);
         else if (c == 'c')
             l.connections = (uint32_t)number(optarg, 1, MAX_CONNECTIONS);
@@ -175,7 +188,7 @@ int main(int argc, char **argv)
                 "bench_submit_kept: no controller is named by SLURM_CONF; see `bench/run kept`\n");
         return 0;
     }
-    connect_all(&l, conf_path);
+    connect_all(&l, conf_path, tcp);
     make_request(&l);
     start = now_mono_us();
     run(&l);
