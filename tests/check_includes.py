@@ -27,11 +27,13 @@ MAY = {
     "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
     "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
-    "cli": {"base", "conf", "wire", "lua", "spank"},   # and model/words/names.h: words for states
+    "session": {"base", "conf", "wire"},
+    "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
+    "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states
 }
 ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
                                                          "resvwords", "stepuse")},
-        "rest": {"model/words/imexwords.h", "model/words/names.h"}}
+        "lib": {"model/words/names.h"}, "rest": {"model/words/imexwords.h", "model/words/names.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h",

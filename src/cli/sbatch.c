@@ -26,6 +26,7 @@
 #include "cli/job/cliplugins.h"
 #include "cli/job/batchscript.h"
 #include "cli/job/submit.h"
+#include "session/jobcalls.h"
 #include "wire/errors.h"
 
 #define FAILED_WHAT "Batch job submission failed"
@@ -300,42 +301,12 @@ static void print_refusal(struct sbatch *s, struct client *client, int r)
 
 /* ---- --wait ---------------------------------------------------------------------------------- */
 
-/* Wait on one connection.  0 with the status, -EPIPE and the like when it was lost. */
-static int wait_once(struct client *client, uint32_t job_id, uint32_t *ret_status)
-{
-    Pst__JobWaitRequest req = PST__JOB_WAIT_REQUEST__INIT;
-    uint32_t id = client_next_id(client);
-    int r;
-
-    req.job_id = job_id;
-    req.has_job_id = true;
-    r = client_send(client, OP_JOB_WAIT, 0, id, &req.base);
-    while (r >= 0) {
-        struct frame frame;
-        Pst__JobStatus *status;
-
-        r = client_recv(client, -1, &frame);
-        if (r <= 0 || frame.id != id)
-            continue;
-        if (frame.flags & FRAME_ERROR)
-            return -ENOENT; /* the job is no longer known */
-        r = FRAME_UNPACK(job_status, &frame, &status, NULL);
-        if (r < 0)
-            return r;
-        *ret_status = status->exit_status;
-        pst__job_status__free_unpacked(status, NULL);
-        if (!(frame.flags & FRAME_MORE))
-            return 0;
-    }
-    return r;
-}
-
 static int wait_for_job(struct sbatch *s, struct client *client, uint32_t job_id)
 {
     for (;;) {
         struct err err = { .text = "" };
         uint32_t status = 0;
-        int r = wait_once(client, job_id, &status);
+        int r = jobcalls_wait_end(client, job_id, JOBCALLS_FOREVER, &status);
 
         client = client_free(client);
         if (r == 0)

@@ -4,7 +4,6 @@
  * --wckey look at the jobs first.  Exit status: 0, 1, or the controller's error number modulo 256.
  */
 #include <errno.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <stdnoreturn.h>
@@ -24,6 +23,7 @@
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
+#include "session/jobcalls.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -403,20 +403,6 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
         tell_unmatched(s);
 }
 
-/* KILL for whole jobs ends them as a cancel does: nothing would be left to run. */
-static Pst__JobVerb verb_of(const struct scancel *s)
-{
-    bool whole = !s->request.batch_only && !s->request.full;
-
-    for (size_t i = 0; i < s->request.n_ids; i++)
-        whole = whole && !is_step(s->request.ids[i]);
-    if (s->request.batch_only || s->request.full)
-        return PST__JOB_VERB__VERB_SIGNAL;
-    if (s->request.has_signal && !(whole && s->request.signal == SIGKILL))
-        return PST__JOB_VERB__VERB_SIGNAL;
-    return PST__JOB_VERB__VERB_CANCEL;
-}
-
 /* No controller answered: that is said of each job that the request names. */
 static noreturn void tell_unreached(const struct scancel *s, const char *why)
 {
@@ -435,12 +421,7 @@ static void send_request(struct scancel *s)
 
     for (size_t i = 0; !looks_first(s) && i < s->request.n_ids; i++)
         tell_deed(s, s->request.ids[i]);
-    s->request.has_verb = true;
-    s->request.verb = verb_of(s);
-    if (!s->signalled && s->request.verb == PST__JOB_VERB__VERB_SIGNAL) {
-        s->request.has_signal = true;
-        s->request.signal = SIGTERM;
-    }
+    jobcalls_choose_kill(&s->request);
     if (s->filter.given)
         s->request.filter = &s->filter.request;
     r = client_call(s->client, OP_JOB_ACTION, &s->request.base, (ProtobufCMessage **)&reply);

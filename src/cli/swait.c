@@ -7,15 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "api.pb-c.h"
-
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
 #include "cli/base/opts.h"
-#include "wire/errors.h"
-#include "wire/ops.h"
+#include "session/jobcalls.h"
 
 enum { EXIT_TIMEOUT = 1, EXIT_ERROR = 2 };
 
@@ -86,40 +83,6 @@ static const char *read_target(int argc, char **argv, int first)
     return id;
 }
 
-/* One attempt: 1 answered, 0 time is over, negative errno of the connection. */
-static int wait_once(struct swait *s, const char *id, int64_t deadline_mono_us,
-                     struct client **client)
-{
-    Pst__StepsWaitRequest req = PST__STEPS_WAIT_REQUEST__INIT;
-    struct frame frame;
-    uint32_t request;
-    int r;
-
-    req.id = (char *)id;
-    request = client_next_id(*client);
-    r = client_send(*client, OP_STEPS_WAIT, 0, request, &req.base);
-    while (r >= 0) {
-        int64_t left = s->timeout_us ? deadline_mono_us - now_mono_us() : -1;
-
-        if (s->timeout_us && left <= 0)
-            return 0;
-        r = client_recv(*client, s->timeout_us ? (int)MIN(left / 1000 + 1, (int64_t)3600000) : -1,
-                        &frame);
-        if (r <= 0 || frame.id != request)
-            continue;
-        if (frame.flags & FRAME_ERROR) {
-            Pst__Error *e;
-
-            if (FRAME_UNPACK(error, &frame, &e, NULL) < 0)
-                return -EPROTO;
-            cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id,
-                    e->text ? e->text : slurm_err_text(e->code));
-        }
-        return 1;
-    }
-    return r;
-}
-
 int main(int argc, char **argv)
 {
     struct swait s = { 0 };
@@ -129,7 +92,7 @@ int main(int argc, char **argv)
 
     cli_init(&s.cli, "swait");
     id = read_target(argc, argv, opts_parse(&command, argc, argv, &s));
-    deadline = now_mono_us() + s.timeout_us;
+    deadline = s.timeout_us ? now_mono_us() + s.timeout_us : JOBCALLS_FOREVER;
     cli_verbose(1, "waiting for the steps of JobId=%s", id);
     do {
         struct client *client = NULL;
@@ -137,15 +100,17 @@ int main(int argc, char **argv)
 
         if (cli_connect(&s.cli, &client, &err) < 0)
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
-        r = wait_once(&s, id, deadline, &client);
-        if (r < 0 && !cli_may_come_back(r))
+        r = jobcalls_wait_steps(client, id, deadline, &err);
+        if (r == -EBADR)
+            cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
+        if (r < 0 && r != -ETIME && !cli_may_come_back(r))
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, client_strerror(client, r));
         client_free(client);
-    } while (r < 0);
-    if (r == 0 && s.cli.verbose >= 0)
+    } while (r < 0 && r != -ETIME);
+    if (r == -ETIME && s.cli.verbose >= 0)
         cli_error("timed out after %lld seconds", (long long)(s.timeout_us / USEC_PER_SEC));
-    else if (r != 0)
+    else if (r == 0)
         cli_verbose(1, "JobId=%s has no steps left", id);
     cli_done(&s.cli);
-    return r == 0 ? EXIT_TIMEOUT : 0;
+    return r == -ETIME ? EXIT_TIMEOUT : 0;
 }

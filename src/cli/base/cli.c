@@ -6,7 +6,6 @@
 #include "cli/base/cli.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,15 +13,12 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "session/dial.h"
 #include "version.h"
 #include "conf/conf_tls.h"
-#include "wire/client_active.h"
 #include "wire/tls/tls.h"
 #include "wire/errors.h"
 
-#define RETRY_FIRST_MS 50
-#define RETRY_MAX_MS 1000
-#define TIMEOUT_DEFAULT_MS 10000
 /* years of millions of jobs take the database a while; as it waits for a server itself */
 #define ACCT_TIMEOUT_MS 900000
 
@@ -173,59 +169,19 @@ const struct conf *cli_conf(struct cli *c)
     return c->conf;
 }
 
-static int timeout_ms(struct cli *c)
-{
-    if (c->timeout_ms <= 0) {
-        uint64_t secs = conf_num(cli_conf(c), CONF_MESSAGE_TIMEOUT);
-
-        c->timeout_ms = secs > 0 && secs <= 3600 ? (int)secs * 1000 : TIMEOUT_DEFAULT_MS;
-    }
-    return c->timeout_ms;
-}
-
-/* The local socket.  A controller of root or of ourselves needs no look-up of SlurmUser's number,
- * which may mean asking a directory server. */
-static int connect_local(struct cli *c, const struct client_target *target,
-                         const struct client_hosts *hosts, struct client **ret_client,
-                         struct err *err)
-{
-    int r = client_connect_local(target, hosts, 0, ret_client, err);
-
-    if (r == -EACCES)
-        r = client_connect_local(target, hosts, conf_slurm_uid(cli_conf(c)), ret_client, err);
-    return r;
-}
-
-static struct client_target target_of(struct cli *c, const char *service, uint16_t port)
+static struct dial dial_of(struct cli *c)
 {
     const struct conf *conf = cli_conf(c);
 
-    return (struct client_target){
-        .port = port,
-        .cluster = conf_str(conf, CONF_CLUSTER_NAME),
-        .key_file = conf_key_file(conf),
-        .use_munge = conf_use_munge(conf),
-        .munge_socket = conf_munge_socket(conf),
-        .jwt = getenv("SLURM_JWT"),
-        .timeout_ms = timeout_ms(c),
+    if (c->timeout_ms <= 0)
+        c->timeout_ms = dial_conf_timeout_ms(conf);
+    return (struct dial){
+        .conf = conf,
         .program = c->program,
-        .service = service,
+        .token = getenv("SLURM_JWT"),
+        .timeout_ms = c->timeout_ms,
+        .tls = &c->tls,
     };
-}
-
-/* What TCP needs: the local socket is not encrypted, and a program that uses it loads nothing. */
-static int add_tls(struct cli *c, struct client_target *target, struct err *err)
-{
-    struct tls_config config;
-    int r = 0;
-
-    if (!c->tls) {
-        r = conf_tls(cli_conf(c), CONF_TLS_COMMAND, &config);
-        if (r == 0)
-            r = tls_ctx_load(&config, &c->tls, err);
-    }
-    target->tls = c->tls;
-    return r;
 }
 
 struct tls_ctx *cli_step_tls_or_die(struct cli *c)
@@ -239,30 +195,18 @@ struct tls_ctx *cli_step_tls_or_die(struct cli *c)
 
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err)
 {
-    const struct conf *conf = cli_conf(c);
-    struct client_target target = target_of(c, "slurmctld", conf_ctld_port(conf));
-    struct client_hosts hosts = { .n = 0 };
+    struct dial d = dial_of(c);
 
-    hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
-    if (connect_local(c, &target, &hosts, ret_client, err) == 0)
-        return 0;
-    if (add_tls(c, &target, err) < 0)
-        return -EACCES;
-    return client_connect_active(&target, &hosts, conf_slurm_uid(conf), ret_client, err);
+    return dial_ctld_once(&d, ret_client, err);
 }
 
 int cli_connect_host(struct cli *c, size_t index, int limit_ms, struct client **ret_client,
                      struct err *err)
 {
-    const struct conf *conf = cli_conf(c);
-    struct client_target target = target_of(c, "slurmctld", conf_ctld_port(conf));
+    struct dial d = dial_of(c);
 
-    if (!conf_ctld_host(conf, index, &target.host))
-        return -ENOENT;
-    if (add_tls(c, &target, err) < 0)
-        return -EACCES;
-    target.timeout_ms = limit_ms;
-    return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
+    d.timeout_ms = limit_ms;
+    return dial_ctld_host(&d, index, ret_client, err);
 }
 
 bool cli_acct_is_dbd(struct cli *c)
@@ -274,41 +218,15 @@ bool cli_acct_is_dbd(struct cli *c)
 
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err)
 {
-    const struct conf *conf = cli_conf(c);
-    struct client_target target =
-        target_of(c, "slurmdbd", (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
+    struct dial d = dial_of(c);
 
-    target.host =
-        conf_str(conf, which ? CONF_ACCOUNTING_STORAGE_BACKUP_HOST : CONF_ACCOUNTING_STORAGE_HOST);
-    if (!target.host)
-        return -ENOENT;
-    if (add_tls(c, &target, err) < 0)
-        return -EACCES;
-    return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
-}
-
-static int connect_dbd(struct cli *c, struct client **ret_client, struct err *err)
-{
-    const struct conf *conf = cli_conf(c);
-    const char *hosts[] = { conf_str(conf, CONF_ACCOUNTING_STORAGE_HOST),
-                            conf_str(conf, CONF_ACCOUNTING_STORAGE_BACKUP_HOST) };
-    struct client_target target =
-        target_of(c, "slurmdbd", (uint16_t)conf_num(conf, CONF_ACCOUNTING_STORAGE_PORT));
-    const struct client_hosts none = { .n = 0 }; /* whoever listens there answers */
-    int r = connect_local(c, &target, &none, ret_client, err);
-
-    if (r < 0 && add_tls(c, &target, err) < 0)
-        return -EACCES;
-    for (size_t i = 0; r < 0 && i < ARRAY_SIZE(hosts) && hosts[i]; i++) {
-        target.host = hosts[i];
-        r = client_connect(&target, conf_slurm_uid(conf), ret_client, err);
-    }
-    return r;
+    return dial_dbd_host(&d, which, ret_client, err);
 }
 
 struct client *cli_connect_acct_or_die(struct cli *c)
 {
     const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
+    struct dial d = dial_of(c);
     struct client *client = NULL;
     struct err err = { .text = "" };
     int r;
@@ -322,7 +240,7 @@ struct client *cli_connect_acct_or_die(struct cli *c)
         client_set_timeout(client, ACCT_TIMEOUT_MS);
         return client;
     }
-    r = connect_dbd(c, &client, &err);
+    r = dial_dbd_once(&d, &client, &err);
     if (r < 0) {
         const char *host = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_HOST);
         unsigned port = (unsigned)conf_num(cli_conf(c), CONF_ACCOUNTING_STORAGE_PORT);
@@ -342,7 +260,7 @@ struct client *cli_connect_acct_or_die(struct cli *c)
 
 bool cli_may_come_back(int r)
 {
-    return r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE || r == -ENOENT || r == -ETIMEDOUT;
+    return dial_may_come_back(r);
 }
 
 void cli_still_trying(struct cli_patience *p, const char *why)
@@ -359,21 +277,17 @@ void cli_still_trying(struct cli_patience *p, const char *why)
         cli_info("Unable to contact slurm controller, retrying: %s", why);
 }
 
+static void on_waiting(void *ctx, const char *why)
+{
+    cli_still_trying(ctx, why);
+}
+
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
 {
     struct cli_patience patience = { 0 };
-    int64_t deadline_mono_us = now_mono_us() + (int64_t)timeout_ms(c) * 1000;
-    int pause_ms = RETRY_FIRST_MS;
+    struct dial d = dial_of(c);
 
-    for (;;) {
-        int r = cli_connect_once(c, ret_client, err);
-
-        if (r == 0 || !cli_may_come_back(r) || now_mono_us() >= deadline_mono_us)
-            return r;
-        cli_still_trying(&patience, err ? err->text : "");
-        (void)poll(NULL, 0, pause_ms); /* a pause; an early wake-up is harmless */
-        pause_ms = MIN(pause_ms * 2, RETRY_MAX_MS);
-    }
+    return dial_ctld(&d, on_waiting, &patience, ret_client, err);
 }
 
 struct client *cli_connect_or_die(struct cli *c, const char *what)

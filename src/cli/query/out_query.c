@@ -49,6 +49,11 @@ void query_keep_text(void)
     keep_text = true;
 }
 
+bool query_keeps_text(void)
+{
+    return keep_text;
+}
+
 Pst__QueryRequest query_to_print(void)
 {
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;

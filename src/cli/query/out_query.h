@@ -5,6 +5,7 @@
 #pragma once
 
 #include <protobuf-c/protobuf-c.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/pb/pbutil.h"
@@ -46,6 +47,7 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
  * control characters are cleaned away: a user could put sequences into the name of a job that
  * another user's terminal would obey, or an end of line into what a script reads by line. */
 void query_keep_text(void);
+bool query_keeps_text(void);
 
 /* Unpack one record from bytes into an arena; NULL when malformed. */
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,

@@ -1,8 +1,8 @@
 /* watchfollow.c - follow changes and print a line for each; see watchfollow.h
  *
  * First a snapshot from the views, kept back until the controller says that the record it shows is
- * durable; then the changes behind it.  `at` is the place reached: everything up to it was printed.
- * When the connection goes, the next one begins there, so nothing is missed or told twice. */
+ * durable; then the changes behind it (session/watchflow.h), over as many connections as it
+ * takes. */
 #include "cli/query/watchfollow.h"
 
 #include <errno.h>
@@ -18,12 +18,13 @@
 #include "base/timefmt.h"
 #include "cli/query/out_query.h"
 #include "cli/query/watch_line.h"
+#include "session/watchflow.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 #include "wire/watchfields.h"
 
 #define RETRY_MS 200
-#define ENTITIES (PST__WATCH_ENTITY__WATCH_PARTITION + 1)
+#define ENTITIES WATCHFLOW_ENTITIES
 
 static volatile sig_atomic_t interrupted;
 
@@ -36,9 +37,8 @@ static void on_signal(int sig)
 struct follow {
     const struct watch_options *o;
     struct client *client;
-    bool have_at;
-    uint64_t at_lsn;
-    uint32_t at_index;
+    struct watchflow flow;
+    Pst__JobFilter jobs;         /* of the changes */
     uint64_t snap_lsn[ENTITIES]; /* the snapshot shows the state at */
     unsigned entity;             /* being asked for */
     struct strbuf held;          /* the snapshot's lines */
@@ -49,14 +49,13 @@ struct follow {
 
 int watch_cursor_parse(const char *text, uint64_t *ret_lsn, uint32_t *ret_index)
 {
-    _cleanup_free_ char *lsn = strndup(text, strcspn(text, "."));
-    const char *dot = strchr(text, '.');
-    uint64_t index = UINT32_MAX;
+    struct watchflow_place place;
+    int r = watchflow_place_parse(text, &place);
 
-    if (!lsn || parse_u64(lsn, 0, UINT64_MAX / 2, ret_lsn) < 0 ||
-        (dot && parse_u64(dot + 1, 0, UINT32_MAX, &index) < 0))
-        return -EINVAL;
-    *ret_index = (uint32_t)index;
+    if (r < 0)
+        return r;
+    *ret_lsn = place.lsn;
+    *ret_index = place.index;
     return 0;
 }
 
@@ -138,99 +137,70 @@ static int take_snapshot(struct follow *f)
         r = send_query(f, e);
         from = MIN(from, f->snap_lsn[e]);
     }
-    f->at_lsn = from;
-    f->at_index = UINT32_MAX;
+    f->flow.at = (struct watchflow_place){ .lsn = from, .index = WATCHFLOW_WHOLE };
     return r;
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static int ask_again(struct follow *f, bool since)
+static int on_change(void *ctx, const Pst__WatchChange *c, const ProtobufCMessage *before,
+                     const ProtobufCMessage *after)
 {
-    Pst__WatchRequest req = PST__WATCH_REQUEST__INIT;
-    Pst__JobFilter jobs = PST__JOB_FILTER__INIT;
-    uint32_t entities[ENTITIES];
-
-    req.entities = entities;
-    for (unsigned e = 1; e < ENTITIES; e++)
-        if (f->o->entities >> e & 1)
-            entities[req.n_entities++] = e;
-    if (f->o->jobs) {
-        jobs = *f->o->jobs;
-        if (f->o->all_states)
-            jobs.n_states = 0;
-        req.jobs = &jobs;
-    }
-    req.nodes = (char *)f->o->nodes; /* only read */
-    req.partitions = f->o->partitions;
-    req.n_partitions = f->o->n_partitions;
-    req.has_since_lsn = since;
-    req.since_lsn = f->at_lsn;
-    req.has_since_index = since && f->at_index != UINT32_MAX;
-    req.since_index = f->at_index;
-    return client_send(f->client, OP_WATCH, 0, client_next_id(f->client), &req.base);
-}
-
-static int on_change(struct follow *f, const Pst__WatchChange *c)
-{
-    const struct watch_fields *w = watch_fields(c->entity);
+    struct follow *f = ctx;
     struct watch_line line = { .entity = c->entity,
                                .change = c,
                                .lsn = c->lsn,
                                .index = c->index,
                                .time_us = c->time_us,
-                               .name = c->name };
+                               .name = c->name,
+                               .before = before,
+                               .after = after };
 
-    if (!w || c->lsn < f->at_lsn || (c->lsn == f->at_lsn && c->index <= f->at_index) ||
-        c->lsn <= f->snap_lsn[c->entity])
+    if (c->lsn <= f->snap_lsn[c->entity])
         return 0;
     if (c->entity == PST__WATCH_ENTITY__WATCH_JOB &&
         !task_wanted(f, c->id, c->array_job_id, c->has_array_task_id, c->array_task_id))
         return 0;
-    line.before = query_unpack(f->arena, w->desc, c->before.data, c->before.len);
-    line.after = query_unpack(f->arena, w->desc, c->after.data, c->after.len);
-    if (!line.before || !line.after)
-        return -EBADMSG;
     watch_line_add(&f->out, &line, f->o->json);
     return 0;
 }
 
-/* 0 go on, 1 begin anew, negative: the connection is of no use. */
+/* The snapshot is durable. */
+static void on_ready(void *ctx)
+{
+    struct follow *f = ctx;
+
+    cli_write_out(&f->held, true);
+}
+
 static int on_frame(struct follow *f, const struct frame *frame)
 {
-    const Pst__WatchBatch *b;
-    int r = 0;
+    int r = watchflow_take(&f->flow, f->arena, frame);
 
-    pb_arena_reset(f->arena);
-    b = (const Pst__WatchBatch *)query_unpack(f->arena, &pst__watch_batch__descriptor, frame->body,
-                                              frame->len);
-    if (!b)
-        return -EBADMSG;
-    if (b->has_reset && b->reset)
-        return 1;
-    if (b->has_ready && b->ready) {
-        f->told_lost = false;
-        if (f->have_at)
-            return 0; /* we know better where we are within that record */
-        cli_write_out(&f->held, true);
-        f->at_lsn = b->cursor_lsn;
-        f->at_index = UINT32_MAX;
-        f->have_at = true;
-    }
-    for (size_t i = 0; r >= 0 && i < b->n_changes; i++) {
-        const Pst__WatchChange *c = (const Pst__WatchChange *)query_unpack(
-            f->arena, &pst__watch_change__descriptor, b->changes[i].data, b->changes[i].len);
-
-        r = c ? on_change(f, c) : -EBADMSG;
-    }
-    if (r < 0)
-        return r;
+    f->told_lost = f->told_lost && r != 0;
     cli_write_out(&f->out, true);
-    if (b->has_cursor_lsn && b->cursor_lsn >= f->at_lsn) {
-        f->at_lsn = b->cursor_lsn;
-        f->at_index = UINT32_MAX;
-    }
-    return 0;
+    return r;
+}
+
+static void flow_begin(struct follow *f)
+{
+    const struct watch_options *o = f->o;
+
+    if (o->jobs)
+        f->jobs = *o->jobs;
+    if (o->all_states)
+        f->jobs.n_states = 0;
+    f->flow = (struct watchflow){
+        .entities = o->entities,
+        .jobs = o->jobs ? &f->jobs : NULL,
+        .nodes = o->nodes,
+        .partitions = o->partitions,
+        .n_partitions = o->n_partitions,
+        .keep_text = query_keeps_text(),
+        .on_change = on_change,
+        .on_ready = on_ready,
+        .ctx = f,
+    };
 }
 
 /* Wait for bytes or a signal. */
@@ -271,22 +241,22 @@ static int read_on(struct follow *f, const sigset_t *unblocked)
 /* One connection: until it goes, the log no longer reaches back, or a signal. */
 static int run_session(struct follow *f, const sigset_t *unblocked)
 {
-    bool since = f->have_at;
+    bool since = f->flow.have_at;
     struct err err = { .text = "" };
     int r = cli_connect_once(f->o->cli, &f->client, &err);
 
     if (r < 0 && !cli_may_come_back(r) && r != -EBUSY)
         cli_die(CLI_EXIT_FAILED, "%s", err.text[0] ? err.text : strerror(-r));
-    if (r == 0 && !f->have_at) {
+    if (r == 0 && !f->flow.have_at) {
         memset(f->snap_lsn, 0, sizeof(f->snap_lsn));
-        f->at_lsn = 0;
+        f->flow.at = (struct watchflow_place){ 0 };
         if (!f->o->changes_only) {
             r = take_snapshot(f);
             since = true;
         }
     }
     if (r == 0)
-        r = ask_again(f, since);
+        r = watchflow_ask(&f->flow, f->client, since);
     if (r == 0)
         r = read_on(f, unblocked);
     if (r == -EREMOTEIO && client_error(f->client, NULL) != EPST_BUSY &&
@@ -298,11 +268,11 @@ static int run_session(struct follow *f, const sigset_t *unblocked)
 
 static void say_reset(struct follow *f)
 {
-    if (f->have_at || f->o->since)
+    if (f->flow.have_at || f->o->since)
         cli_error("the log no longer reaches back to cursor %llu: %s follow",
-                  (unsigned long long)f->at_lsn,
+                  (unsigned long long)f->flow.at.lsn,
                   f->o->changes_only ? "only later changes" : "a snapshot and later changes");
-    f->have_at = false;
+    f->flow.have_at = false;
 }
 
 int watch_follow(const struct watch_options *o)
@@ -312,9 +282,10 @@ int watch_follow(const struct watch_options *o)
     sigset_t blocked, unblocked;
 
     check_mem_or_die(pb_arena_new(&f.arena));
+    flow_begin(&f);
     if (o->since) {
-        f.have_at = true;
-        if (watch_cursor_parse(o->since, &f.at_lsn, &f.at_index) < 0)
+        f.flow.have_at = true;
+        if (watchflow_place_parse(o->since, &f.flow.at) < 0)
             cli_die(CLI_EXIT_FAILED,
                     "Invalid cursor: %s: a number, or two with a dot, as watch printed it",
                     o->since);
@@ -337,8 +308,8 @@ int watch_follow(const struct watch_options *o)
         if (r != 0)
             (void)ppoll(NULL, 0, &pause, &unblocked); /* cut short by a signal */
     }
-    if (f.have_at && f.at_index == UINT32_MAX)
-        cli_info("ended at cursor %llu", (unsigned long long)f.at_lsn);
+    if (f.flow.have_at && f.flow.at.index == WATCHFLOW_WHOLE)
+        cli_info("ended at cursor %llu", (unsigned long long)f.flow.at.lsn);
     strbuf_done(&f.held);
     strbuf_done(&f.out);
     pb_arena_free(f.arena);

@@ -71,7 +71,7 @@ static int find_active(uint16_t port, struct client_hosts *hosts, struct err *er
         .port = port, .cluster = "t", .key_file = key_path, .timeout_ms = 5000, .program = "test"
     };
     struct client *c = NULL;
-    int r = client_connect_active(&target, hosts, false, geteuid(), &c, err);
+    int r = client_connect_active(&target, hosts, geteuid(), &c, err);
 
     client_free(c);
     return r;

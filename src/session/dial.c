@@ -1,0 +1,154 @@
+/* dial.c - connections to slurmctld and slurmdbd; see dial.h
+ *
+ * Cost matters: sbatch is started thousands of times by workflow tools, so the name service is not
+ * asked unless it must be. */
+#include "session/dial.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdint.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "conf/conf.h"
+#include "conf/conf_tls.h"
+#include "wire/client_active.h"
+#include "wire/tls/tls.h"
+
+#define RETRY_FIRST_MS 50
+#define RETRY_MAX_MS 1000
+#define TIMEOUT_DEFAULT_MS 10000
+
+int dial_conf_timeout_ms(const struct conf *conf)
+{
+    uint64_t secs = conf_num(conf, CONF_MESSAGE_TIMEOUT);
+
+    return secs > 0 && secs <= 3600 ? (int)secs * 1000 : TIMEOUT_DEFAULT_MS;
+}
+
+static struct client_target target_of(const struct dial *d, const char *service, uint16_t port)
+{
+    return (struct client_target){
+        .port = port,
+        .cluster = conf_str(d->conf, CONF_CLUSTER_NAME),
+        .key_file = conf_key_file(d->conf),
+        .use_munge = conf_use_munge(d->conf),
+        .munge_socket = conf_munge_socket(d->conf),
+        .jwt = d->token,
+        .act_as = d->act_as,
+        .timeout_ms = d->timeout_ms,
+        .program = d->program,
+        .service = service,
+    };
+}
+
+static struct client_target target_of_dbd(const struct dial *d)
+{
+    return target_of(d, "slurmdbd", (uint16_t)conf_num(d->conf, CONF_ACCOUNTING_STORAGE_PORT));
+}
+
+/* The local socket.  A daemon of root or of ourselves needs no look-up of SlurmUser's number, which
+ * may mean asking a directory server. */
+static int connect_local(const struct dial *d, const struct client_target *target,
+                         const struct client_hosts *hosts, struct client **ret_client,
+                         struct err *err)
+{
+    int r = client_connect_local(target, hosts, 0, ret_client, err);
+
+    if (r == -EACCES)
+        r = client_connect_local(target, hosts, conf_slurm_uid(d->conf), ret_client, err);
+    return r;
+}
+
+/* What TCP needs: the local socket is not encrypted, and a program that uses it loads nothing. */
+static int add_tls(const struct dial *d, struct client_target *target, struct err *err)
+{
+    struct tls_config config;
+    int r = 0;
+
+    if (!*d->tls) {
+        r = conf_tls(d->conf, CONF_TLS_COMMAND, &config);
+        if (r == 0)
+            r = tls_ctx_load(&config, d->tls, err);
+    }
+    target->tls = *d->tls;
+    return r < 0 ? -EACCES : 0;
+}
+
+static int connect_host(const struct dial *d, struct client_target *target,
+                        struct client **ret_client, struct err *err)
+{
+    int r = add_tls(d, target, err);
+
+    return r < 0 ? r : client_connect(target, conf_slurm_uid(d->conf), ret_client, err);
+}
+
+int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err *err)
+{
+    struct client_target target = target_of(d, "slurmctld", conf_ctld_port(d->conf));
+    struct client_hosts hosts = { .n = 0 };
+    int r;
+
+    hosts.n = conf_ctld_addrs(d->conf, hosts.addr, ARRAY_SIZE(hosts.addr));
+    if (connect_local(d, &target, &hosts, ret_client, err) == 0)
+        return 0;
+    r = add_tls(d, &target, err);
+    return r < 0 ? r
+                 : client_connect_active(&target, &hosts, conf_slurm_uid(d->conf), ret_client, err);
+}
+
+int dial_ctld_host(const struct dial *d, size_t index, struct client **ret_client, struct err *err)
+{
+    struct client_target target = target_of(d, "slurmctld", conf_ctld_port(d->conf));
+
+    return conf_ctld_host(d->conf, index, &target.host) ? connect_host(d, &target, ret_client, err)
+                                                        : -ENOENT;
+}
+
+bool dial_may_come_back(int r)
+{
+    return r == -ECONNREFUSED || r == -ECONNRESET || r == -EPIPE || r == -ENOENT || r == -ETIMEDOUT;
+}
+
+int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct client **ret_client,
+              struct err *err)
+{
+    int64_t deadline_mono_us = now_mono_us() + (int64_t)d->timeout_ms * 1000;
+    int pause_ms = RETRY_FIRST_MS;
+
+    for (;;) {
+        int r = dial_ctld_once(d, ret_client, err);
+
+        if (r == 0 || !dial_may_come_back(r) || now_mono_us() >= deadline_mono_us)
+            return r;
+        if (fn)
+            fn(ctx, err ? err->text : "");
+        (void)poll(NULL, 0, pause_ms); /* a pause; an early wake-up is harmless */
+        pause_ms = MIN(pause_ms * 2, RETRY_MAX_MS);
+    }
+}
+
+int dial_dbd_host(const struct dial *d, unsigned which, struct client **ret_client, struct err *err)
+{
+    struct client_target target = target_of_dbd(d);
+
+    target.host = conf_str(d->conf, which ? CONF_ACCOUNTING_STORAGE_BACKUP_HOST
+                                          : CONF_ACCOUNTING_STORAGE_HOST);
+    return target.host ? connect_host(d, &target, ret_client, err) : -ENOENT;
+}
+
+int dial_dbd_once(const struct dial *d, struct client **ret_client, struct err *err)
+{
+    const struct client_hosts none = { .n = 0 }; /* whoever listens there answers */
+    struct client_target target = target_of_dbd(d);
+    int r = connect_local(d, &target, &none, ret_client, err);
+
+    for (unsigned which = 0; r < 0 && which < 2; which++) {
+        int again = dial_dbd_host(d, which, ret_client, err);
+
+        if (again == -ENOENT)
+            break;
+        r = again;
+    }
+    return r;
+}

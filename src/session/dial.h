@@ -1,0 +1,47 @@
+/* dial.h - reach the daemons of a cluster as its slurm.conf says
+ *
+ * What commands and libpenstock do alike.  Nothing here prints or exits.  Any thread; a connection
+ * that was made belongs to one thread at a time. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "wire/client.h"
+
+struct conf;
+struct tls_ctx;
+
+/* Who connects; everything is borrowed for the call. */
+struct dial {
+    const struct conf *conf;
+    const char *program; /* told to the daemon */
+    const char *token;   /* SLURM_JWT; NULL or empty: none, the local socket is tried first */
+    const char *act_as;  /* the user to act for; NULL or empty: oneself */
+    int timeout_ms;      /* of a connection and of each call */
+    /* Of the caller, who gives it back: made when TLSType asks for it and TCP is first needed. */
+    struct tls_ctx **tls;
+};
+
+/* MessageTimeout in milliseconds. */
+int dial_conf_timeout_ms(const struct conf *conf);
+
+/* One try at each address of the controller: the local socket, then each SlurmctldHost in order,
+ * until the active one is found.  Errors: as client_connect(). */
+int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err *err);
+/* The controller of that line of SlurmctldHost, active or not.  -ENOENT: there is none. */
+int dial_ctld_host(const struct dial *d, size_t index, struct client **ret_client, struct err *err);
+/* Can a later try succeed after this error of a connection (the daemon is being restarted)? */
+bool dial_may_come_back(int r);
+/* A try failed because of `why`, and there will be another. */
+typedef void dial_waiting_fn(void *ctx, const char *why);
+/* The same, repeated until timeout_ms has passed since the first try.  fn may be NULL. */
+int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct client **ret_client,
+              struct err *err);
+
+/* slurmdbd: the local socket, then both AccountingStorageHosts. */
+int dial_dbd_once(const struct dial *d, struct client **ret_client, struct err *err);
+/* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1) alone.  -ENOENT: there
+ * is none. */
+int dial_dbd_host(const struct dial *d, unsigned which, struct client **ret_client,
+                  struct err *err);
