@@ -112,6 +112,11 @@ fuzz:
 chaos: build
 	tests/chaos/chaos_submit.py --build $(BUILD) --kills $(KILLS)
 
+## chaos-standby: kill, freeze and depose the active one of three controllers KILLS times under load and count the jobs
+.PHONY: chaos-standby
+chaos-standby: build
+	tests/chaos/chaos_standby.py --build $(BUILD) --kills $(KILLS)
+
 ## chaos-expedite: take nodes FAILURES times from below expedited jobs, and look at each job's place in the queue
 .PHONY: chaos-expedite
 FAILURES ?= 200

@@ -40,7 +40,7 @@ def layout_problems(path):
     head, segments, dynamic = readelf("-h", path), readelf("-l", path), readelf("-d", path)
     if "Type:                              DYN" not in head:
         yield "it is not position-independent"
-    if path.suffix != ".so" and not re.search(r"FLAGS_1.*\bPIE\b", dynamic):
+    if ".so" not in path.suffixes and not re.search(r"FLAGS_1.*\bPIE\b", dynamic):
         yield "it is a library, not a program that may be loaded anywhere"
     if "GNU_RELRO" not in segments:
         yield "no RELRO segment"

@@ -33,12 +33,14 @@
 #include "version.h"
 
 #define AGAIN_MAX 9 /* words */
+#define FAILED_S 2  /* before a controller that could not take control stands by again */
 
 /* The head's own state; ctx of every step below. */
 struct head {
     struct daemon_options o;
     struct ctld *ctld;
     bool clear, ignore_damage;
+    bool failed;      /* it had its turn, and could not boot */
     const char *host; /* --host; NULL: gethostname() says it */
     struct ha_options ha;
     char self[PATH_MAX];
@@ -266,7 +268,7 @@ static int await_term(const struct head *h, int ready_fd, bool *served, struct e
 }
 
 /* Boot, with the signal thread there already. */
-static int lead_cluster(const struct head *h, int ready_fd, struct err *err)
+static int lead_cluster(struct head *h, int ready_fd, struct err *err)
 {
     struct ctld *ctld = h->ctld;
     bool served = false;
@@ -274,6 +276,11 @@ static int lead_cluster(const struct head *h, int ready_fd, struct err *err)
 
     if (r >= 0)
         r = boot_lead(ctld, h->clear && !served, h->ignore_damage && !served, err);
+    if (r < 0 && served && r != -ECANCELED) {
+        log_error("cannot take control: %s; standing by again", err->text);
+        h->failed = true;
+        return -ECANCELED; /* another one may do better */
+    }
     if (r >= 0)
         ha_leads(ctld);
     if (r >= 0 && ctld->ha)
@@ -292,7 +299,7 @@ static int lead_cluster(const struct head *h, int ready_fd, struct err *err)
 
 static int serve_cluster(void *ctx, int ready_fd, struct err *err)
 {
-    const struct head *h = ctx;
+    struct head *h = ctx;
     struct ctld *ctld = h->ctld;
     pthread_t signals;
     int r;
@@ -317,9 +324,11 @@ static int serve_cluster(void *ctx, int ready_fd, struct err *err)
 static void release_daemon(void *ctx)
 {
     struct head *h = ctx;
-    bool stand_by = ha_gave_up(h->ctld);
+    bool stand_by = ha_gave_up(h->ctld) || h->failed;
 
     boot_end(h->ctld);
+    if (h->failed)
+        (void)sleep(FAILED_S); /* the others' turn; a signal is heard behind it */
     if (stand_by)
         reexec_as(h->ha.again); /* else, or if that fails, the process ends */
 }

@@ -1,8 +1,8 @@
 /* files.h - the journal's directory: names, listing, lock
  *
- * Names: <16 hex lsn>.log of term 0, <16 hex lsn>-<8 hex term>.log of the others, <16 hex lsn>.snap;
- * the same with .tmp while being made, .bad for a snapshot found damaged.  Functions returning int
- * give 0 or a negative errno. */
+ * Names: <16 hex lsn>.log of term 0, <16 hex lsn>-<8 hex term>.log of the others,
+ * <16 hex lsn>.snap; the same with .tmp while being made, .bad for a snapshot found damaged.
+ * Functions returning int give 0 or a negative errno. */
 #pragma once
 
 #include <stdbool.h>

@@ -33,8 +33,9 @@ struct journal_config {
     /* The writer's term (term.h).  Not 0: the log goes on in a new segment of this term, whatever
      * an earlier writer, which may still run, does to the old ones; its lock does not count. */
     uint32_t term;
-    /* The caller knows everything up to this lsn (it has followed the log): only what comes behind
-     * is given out.  -ENOENT: the log does not reach back to it any more.  0: the usual recovery. */
+    /* The caller knows everything up to this lsn (it has followed the log): only what comes
+     * behind is given out.  -ENOENT: the log does not reach back to it any more.  0: the usual
+     * recovery. */
     uint64_t known_lsn;
     /* From the writer thread, after each sync and before on_durable: is the term still ours?
      * False ends the writer: nothing more becomes durable or acknowledged.  NULL: it is. */

@@ -165,8 +165,8 @@ static int set_bad_aside(const struct recovery *rc)
     return 0;
 }
 
-/* A new term: what was read counts from now on, so it must be on the disk; the old file is left as it
- * is, since its writer may not know yet that it is over. */
+/* A new term: what was read counts from now on, so it must be on the disk; the old file is left as
+ * it is, since its writer may not know yet that it is over. */
 static int begin_term(struct recovery *rc, struct journal *j)
 {
     _cleanup_close_ int fd = -1;
@@ -254,7 +254,7 @@ static void journal_publish(struct journal *j, const struct recovery *rc)
     atomic_store(&j->segments, MAX(rc->files.segments.n, (size_t)1));
 }
 
-/* Without a term the log cannot go on behind one that was written with terms: it would not count. */
+/* Without a term the log cannot go on behind one with terms: it would not count. */
 static int check_term(const struct recovery *rc)
 {
     const struct lsn_list *segs = &rc->files.segments;

@@ -250,8 +250,8 @@ static int check_possible(const struct repair *rp, struct err *err)
         rp->dir, JOURNAL_SUBDIR);
 }
 
-/* Make the segment of the term that begins at lsn from bytes from .. to of an open one; complete or not at
- * all. */
+/* Make the segment of the term that begins at lsn from bytes from .. to of an open one; complete
+ * or not at all. */
 static int make_segment(struct repair *rp, uint64_t lsn, uint32_t term, int in, uint64_t from,
                         uint64_t to)
 {

@@ -27,8 +27,8 @@ struct segment {
     bool suspect;       /* a write or sync failed: nothing more may be trusted to this file */
 };
 
-/* Make the file of first_lsn and the policy's term, replacing one of that name.  Errors: -ENOSPC (the reserve included),
- * I/O. */
+/* Make the file of first_lsn and the policy's term, replacing one of that name.  Errors: -ENOSPC
+ * (the reserve included), I/O. */
 int segment_create(const struct segment_policy *p, uint64_t first_lsn, struct segment *ret_seg);
 /* Open an existing one to append at offset, cutting off what follows, and sync it. */
 int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint32_t term,

@@ -3,9 +3,9 @@
  * A term belongs to one writer; a later one has a higher number.  Its record is the file
  * <dir>/journal/<8 hex term>.term of TERM_BYTES bytes, which appears whole under a name that nobody
  * else can take (link(2)).  The writer renews its lease by writing its own file again, so that one
- * whose term is over disturbs nobody.  Clocks of two hosts are never compared: whoever waits for the
- * end of a lease counts on its own clock from the moment in which it saw the last renewal, and the
- * writer counts on its own from before it wrote it.  Design: docs/design/0017-standby.md. */
+ * whose term is over disturbs nobody.  Clocks of two hosts are never compared: whoever waits for
+ * the end of a lease counts on its own clock from the moment in which it saw the last renewal, and
+ * the writer counts on its own from before it wrote it.  Design: docs/design/0017-standby.md. */
 #pragma once
 
 #include <stdbool.h>
@@ -49,7 +49,7 @@ bool term_is_over(int dir_fd, uint32_t term);
 /* Remove records that nobody needs any more, seen from the newest term. */
 void term_forget(int dir_fd, uint32_t newest);
 
-/* ---- leases: pure, times in microseconds of a clock that goes on while the host sleeps -------- */
+/* ---- leases: pure; microseconds of a clock that goes on while the host sleeps ---------------- */
 
 int64_t term_clock_us(void);
 

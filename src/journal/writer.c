@@ -225,8 +225,8 @@ static struct batch *take_batch(struct journal *j)
     return b;
 }
 
-/* Asked before a batch is written, which saves the work, and behind its sync, which decides: what is on
- * the disk within the term is in the log that the next term begins with. */
+/* Asked before a batch is written, which saves the work, and behind its sync, which decides: what
+ * is on the disk within the term is in the log that the next term begins with. */
 static bool is_ours(const struct journal *j)
 {
     return !j->config.still_ours || j->config.still_ours(j->config.ctx);

@@ -17,6 +17,7 @@
 
 #define RETRY_FIRST_MS 50
 #define RETRY_MAX_MS 1000
+#define RETRY_SEVERAL_MS 200
 #define TIMEOUT_DEFAULT_MS 10000
 
 int dial_conf_timeout_ms(const struct conf *conf)
@@ -115,6 +116,8 @@ int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct clien
 {
     int64_t deadline_mono_us = now_mono_us() + (int64_t)d->timeout_ms * 1000;
     int pause_ms = RETRY_FIRST_MS;
+    /* of several another one is about to lead */
+    int most_ms = conf_ctld_host(d->conf, 1, NULL) ? RETRY_SEVERAL_MS : RETRY_MAX_MS;
 
     for (;;) {
         int r = dial_ctld_once(d, ret_client, err);
@@ -124,7 +127,7 @@ int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct clien
         if (fn)
             fn(ctx, err ? err->text : "");
         (void)poll(NULL, 0, pause_ms); /* a pause; an early wake-up is harmless */
-        pause_ms = MIN(pause_ms * 2, RETRY_MAX_MS);
+        pause_ms = MIN(pause_ms * 2, most_ms);
     }
 }
 

@@ -15,7 +15,8 @@ int effects_new(struct effects **ret);
 struct effects *effects_free(struct effects *e); /* drops what is left */
 /* Send buf on conn once lsn is durable.  Takes buf, holds conn. */
 void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *buf, size_t len);
-/* What leaves at once is dropped when the reign does not hold any more.  Before the first effect. */
+/* What leaves at once is dropped when the reign does not hold any more.  Before the first
+ * effect. */
 void effects_guard(struct effects *e, struct reign *reign);
 /* Any thread: everything up to lsn is durable. */
 void effects_release(struct effects *e, uint64_t lsn);

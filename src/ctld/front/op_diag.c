@@ -10,6 +10,7 @@
 #include "ctld/front/front.h"
 #include "ctld/front/view.h"
 #include "ctld/schedlink/schedthread.h"
+#include "journal/reign.h"
 
 static void op_ping(struct ctld *ctld, struct cmd *cmd)
 {
@@ -126,6 +127,11 @@ void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
     SET(r, core_worst_stall_us, ctld->stats.worst_stall_us);
     SET(r, views_published, views_published(ctld->views));
     SET(r, connections, server_connections(ctld->front->server));
+    if (ctld->reign) {
+        SET(r, term, ctld->term);
+        SET(r, lease_left_ms, (uint64_t)MAX(reign_left_us(ctld->reign), INT64_C(0)) / 1000);
+        SET(r, takeover_us, ctld->takeover_us);
+    }
     acctthread_stats(ctld->acct, r, reset);
     if (ctld->acct)
         SET(r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));

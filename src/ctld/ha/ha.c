@@ -285,12 +285,12 @@ void ha_leads(struct ctld *ctld)
         journal_commit(ctld->journal);
     }
     tell_triggers(ha);
-    ha->takeover_us = (uint64_t)(term_clock_us() - ha->turn_us);
+    ctld->takeover_us = (uint64_t)(term_clock_us() - ha->turn_us);
     atomic_store(&ha->standby, false);
     atomic_store(&ctld->standby, false);
     ha_tell_asker(ha, 0, NULL);
     log_info("in control, term %u, %llu ms after it was free", ctld->term,
-             (unsigned long long)ha->takeover_us / 1000);
+             (unsigned long long)ctld->takeover_us / 1000);
     if (ha->count > 1 && backups_start(ha, &ha->backups) < 0)
         log_error("nobody looks after the other controllers: no thread can be made");
 }

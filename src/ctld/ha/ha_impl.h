@@ -25,7 +25,6 @@ struct ha {
     struct term_record before; /* the term before ours */
     int64_t turn_us;           /* when ours came: term_clock_us() */
     int64_t asked_us;          /* when the active controller was last asked for control */
-    uint64_t takeover_us;      /* from then to the end of the boot */
     bool complained;           /* of a log that cannot be applied */
     struct backups *backups;
     /* any thread */

@@ -49,6 +49,15 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
         exposition_gauge(sb, "penstock_topology_blocks_whole",
                          "Base blocks that a job could have whole", r->blocks_whole);
     }
+    if (r->has_term) {
+        exposition_gauge(sb, "penstock_term", "The term in which this controller is active",
+                         r->term);
+        exposition_gauge(sb, "penstock_lease_left_milliseconds",
+                         "How long its lease holds if it is not renewed", r->lease_left_ms);
+        exposition_gauge(sb, "penstock_takeover_microseconds",
+                         "How long it took to come into control once that was free",
+                         r->takeover_us);
+    }
     exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
     exposition_gauge(sb, "penstock_watch_lag_records",
                      "Records of the log that the slowest watcher has yet to take", f->watch_lag);

@@ -234,9 +234,7 @@ static const struct {
     { "RequeueExit=1,3-5\nRequeueExitHold=8\n", "" },
     { "RequeueExitHold=a-b\n",
       "slurm.conf:3: warning: RequeueExitHold=a-b is no list of exit codes, and is not used\n" },
-    { "SlurmctldHost=other\n",
-      "slurm.conf:3: warning: SlurmctldHost=other is accepted without effect: no second "
-      "controller takes over\n" },
+    { "SlurmctldHost=other\n", "" },
     { "DebugFlags=Gres,Nonsense\n",
       "slurm.conf:3: warning: DebugFlags: unknown option Nonsense\n"
       "slurm.conf:3: warning: key DebugFlags is accepted without effect\n" },
@@ -326,7 +324,7 @@ static void test_dialect(void **state)
                "KillOnBadExit=TRUE JobRequeue=down SlurmUser=42\n"
                "PriorityMaxAge=1-12 SuspendTime=-1 DefMemPerCPU=2G\n"
                "AuthInfo=socket=/s,keyfile=/k/slurm.key,cred_expire=5",
-               1); /* one controller alone acts */
+               0);
     const char *addr, *value;
     uint16_t first, last;
     uint64_t num;

@@ -1,9 +1,10 @@
-/* test_ha.c - the room of several controllers, without its peers: which line is ours, when terms are
- * needed, whose turn it is at a start, the log followed, the thread that looks after the others */
+/* test_ha.c - the room of several controllers, without its peers: which line is ours, when
+ * terms are needed, whose turn it is at a start, the log that is followed */
 #include "model_util.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "ctld/ha/backups.h"
@@ -11,6 +12,7 @@
 #include "ctld/ha/ha.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/hawait.h"
+#include "ctld/ha/reexec.h"
 #include "ctld/ha/roles.h"
 #include "ctld/core/service.h"
 #include "ctld/services.h"
@@ -214,12 +216,31 @@ static void test_backups(void **state)
     (void)state;
 }
 
+static void test_reexec(void **state)
+{
+    char *const good[] = { (char *)"/bin/sh", (char *)"-c", (char *)"exit 7", NULL };
+    char *const bad[] = { (char *)"/nonexistent", NULL };
+    int status;
+    pid_t pid = fork();
+
+    if (pid == 0) {
+        reexec_as(bad); /* comes back */
+        reexec_as(good);
+        _exit(1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(WEXITSTATUS(status), 7);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),  cmocka_unit_test(test_begin),   cmocka_unit_test(test_await),
-        cmocka_unit_test(test_follow), cmocka_unit_test(test_backups),
+        cmocka_unit_test(test_roles),   cmocka_unit_test(test_begin),
+        cmocka_unit_test(test_await),   cmocka_unit_test(test_follow),
+        cmocka_unit_test(test_backups), cmocka_unit_test(test_reexec),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,4 +1,4 @@
-/* test_client_active.c - of several controllers the active one is found; servers of the wire answer */
+/* test_client_active.c - of several controllers the active one is found */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -126,6 +126,7 @@ int main(void)
     (void)snprintf(key_path, sizeof(key_path), "/tmp/test_active.%d.key", (int)getpid());
     if (auth_keys_create(key_path, &err) < 0)
         return 1;
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     r = cmocka_run_group_tests(tests, NULL, NULL);
     (void)unlink(key_path);
     return r;

@@ -1,0 +1,246 @@
+"""Several controllers with one StateSaveLocation: who leads, who stands by, and what becomes of jobs meanwhile."""
+
+import re
+import subprocess
+import threading
+import time
+import urllib.error
+import urllib.request
+
+import pytest
+from conftest import SLOW, wait_until
+from controllers import Controllers
+
+
+@pytest.fixture
+def make(folder):
+    made = []
+
+    def build(**options):
+        path = folder / f"c{len(made)}"
+        path.mkdir()
+        options.setdefault("nodes", 1)
+        options.setdefault("lease_ms", int(1500 * SLOW))
+        made.append(Controllers(path, **options))
+        return made[-1].start()
+    yield build
+    problems = [p for c in made for p in c.stop()]
+    for c in made if problems else []:
+        print(c.logs(""))
+    assert not problems, problems
+
+
+def http(c, number, path):
+    """(status, location)"""
+    class Stay(urllib.request.HTTPRedirectHandler):
+        def redirect_request(self, *args):
+            return None
+    try:
+        with urllib.request.build_opener(Stay).open(f"http://127.0.0.{number}:{c.port}{path}", timeout=10) as r:
+            return r.status, None
+    except urllib.error.HTTPError as e:
+        return e.code, e.headers.get("Location")
+
+
+def ran_once(c, job):
+    c.wait_end(job)
+    record = c.job(job)
+    assert record["JobState"] == "COMPLETED" and record["Restarts"] == "0", record
+    assert (c.work / "ran").read_text().split().count(str(job)) == 1
+
+
+def test_standby_answers_pings_alone(make):
+    c = make()
+    assert c.run("scontrol", "ping").out == "Slurmctld(primary) at ctl1 is UP\nSlurmctld(backup) at ctl2 is UP\n"
+    told = c.refused("squeue", env=c.only("ctl2"))
+    assert "Slurm backup controller in standby mode" in told
+    assert http(c, 1, "/readyz")[0] == 204 and http(c, 2, "/readyz")[0] == 500
+    assert http(c, 2, "/livez")[0] == 204
+    assert http(c, 2, "/metrics/jobs") == (303, f"http://127.0.0.1:{c.port}/metrics/jobs")
+    assert c.run("squeue", "-h").out == ""  # the active one is found by itself
+    c.ctlds["ctl2"].kill()
+    done = c.run("scontrol", "ping", check=False)
+    assert (done.rc, done.out) == (0, "Slurmctld(primary) at ctl1 is UP\nSlurmctld(backup) at ctl2 is DOWN\n")
+    assert '"primary": false' in c.run("scontrol", "ping", "--json").out
+
+
+def test_killed_and_back(make):
+    c = make()
+    running = c.sbatch("--wrap", f"echo $SLURM_JOB_ID >> ran; srun sleep {4 * SLOW}")
+    c.wait_state(running, "RUNNING")
+    for _ in range(5):
+        c.sbatch("-n4", "--wrap", "echo $SLURM_JOB_ID >> ran")
+    wait_until(lambda: c.told_durable() > 10, "the standby is told of the log")
+    c.ctlds["ctl1"].kill()
+    later = int(wait_until(lambda: c.run("sbatch", "--parsable", "--wrap", "echo $SLURM_JOB_ID >> ran", check=False).out,
+                           "a job is accepted again", 30))
+    assert later == running + 6
+    assert c.active() == "ctl2"
+    assert re.search(r"taking control: term 2, after ctl1; [1-9]\d* records are known", c.ctld_log("ctl2"))
+    for job in range(running, later + 1):
+        ran_once(c, job)
+    c.start_one("ctl1")  # the first in the list gets control back
+    c.wait_active("ctl1")
+    assert "giving up control for ctl1" in c.ctld_log("ctl2")
+    wait_until(lambda: c.pings() == {"ctl1": True, "ctl2": True}, "both answer")
+    last = c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")
+    assert last == later + 1
+    ran_once(c, last)
+    ran_once(c, later)
+
+
+class Submitter(threading.Thread):
+    """Asks one controller alone, again and again, and keeps what it acknowledged."""
+
+    def __init__(self, c, number, host):
+        super().__init__()
+        self.c, self.number, self.host, self.over, self.acknowledged = c, number, host, threading.Event(), {}
+
+    def run(self):
+        count = 0
+        while not self.over.is_set():
+            tag = f"s{self.number}-{count}"
+            count += 1
+            done = self.c.run("sbatch", "--parsable", "-H", "-J", tag, "--wrap", "true", check=False, env=self.c.only(self.host))
+            if done.rc == 0:
+                self.acknowledged[tag] = int(done.out)
+
+
+def sleep_through_lease(c, submitters=4):
+    """Freeze the active controller under load until the other leads, wake it up; what is lost of its answers."""
+    threads = [Submitter(c, i, "ctl1") for i in range(submitters)]
+    for t in threads:
+        t.start()
+    wait_until(lambda: all(t.acknowledged for t in threads), "submissions come in", 30)
+    c.freeze("ctl1")
+    wait_until(lambda: "in control, term 2" in c.ctld_log("ctl2"), "ctl2 takes over", 30)
+    extra = [int(c.run("sbatch", "--parsable", "-H", "-J", f"other-{i}", "--wrap", "true", env=c.only("ctl2")).out)
+             for i in range(10)]
+    c.thaw("ctl1")
+    deadline = time.monotonic() + 2 * SLOW  # what it would answer late, it answers now
+    while time.monotonic() < deadline:
+        time.sleep(0.1)
+    for t in threads:
+        t.over.set()
+    for t in threads:
+        t.join(60)
+        assert not t.is_alive()
+    rows = [line.split() for line in c.run("squeue", "-h", "-t", "all", "-o", "%i %j", env=c.only("ctl2")).out.splitlines()]
+    found = {}
+    for job, tag in rows:
+        found.setdefault(tag, []).append(int(job))
+    told = {tag: job for t in threads for tag, job in t.acknowledged.items()}
+    told.update({f"other-{i}": job for i, job in enumerate(extra)})
+    return [f"{tag} was acknowledged as {job}, and there is {found.get(tag)}" for tag, job in told.items()
+            if found.get(tag) != [job]]
+
+
+def test_sleeper_acknowledges_nothing(make):
+    c = make()
+    assert sleep_through_lease(c) == []
+    wait_until(lambda: "term 1 is over" in c.ctld_log("ctl1"), "the sleeper knows")
+    wait_until(lambda: c.pings() == {"ctl1": True, "ctl2": True}, "the sleeper stands by")
+    assert c.active() == "ctl2"
+    job = c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")
+    ran_once(c, job)
+
+
+def test_check_finds_a_deaf_sleeper(make):
+    """The same with a controller that does not notice the end of its term: the check must see it."""
+    c = make()
+    c.ctlds["ctl1"].stop()
+    c.wait_active("ctl2")
+    c.start_one("ctl1", env={"PENSTOCK_FAILPOINT": "journal.term.ignored:1+"})
+    wait_until(lambda: c.ctld_log("ctl1").count("in control, term") == 2, "ctl1 leads again", 30)
+    threads = [Submitter(c, i, "ctl1") for i in range(2)]
+    for t in threads:
+        t.start()
+    wait_until(lambda: all(t.acknowledged for t in threads), "submissions come in", 30)
+    c.freeze("ctl1")
+    wait_until(lambda: c.ctld_log("ctl2").count("in control, term") == 2, "ctl2 takes over", 30)
+    before = {tag for t in threads for tag in t.acknowledged}
+    c.thaw("ctl1")
+    wait_until(lambda: {tag for t in threads for tag in t.acknowledged} - before, "the sleeper acknowledges", 30)
+    for t in threads:
+        t.over.set()
+    for t in threads:
+        t.join(60)
+    known = set(c.run("squeue", "-h", "-t", "all", "-o", "%j", env=c.only("ctl2")).out.split())
+    lost = {tag for t in threads for tag in t.acknowledged} - known
+    c.ctlds["ctl1"].kill()
+    assert lost, "what a deposed controller acknowledged is not in the log that counts"
+
+
+def test_scontrol_takeover(make, folder):
+    on, off = folder / "on", folder / "off"
+    for path in (on, off):
+        path.write_text(f"#!/bin/sh\necho x >> {path}.ran\n")
+        path.chmod(0o755)
+    c = make(controllers=3, conf=f"SlurmctldPrimaryOnProg={on}\nSlurmctldPrimaryOffProg={off}", lease_ms=30000)
+    running = c.sbatch("--wrap", f"echo $SLURM_JOB_ID >> ran; srun sleep {3 * SLOW}")
+    c.wait_state(running, "RUNNING")
+    wait_until(lambda: (folder / "on.ran").exists(), "the program of the first ran")
+    assert c.refused("scontrol", "takeover", "7") == "takeover: invalid backup controller index (7)\n"
+    began = time.monotonic()
+    c.run("scontrol", "takeover")
+    assert time.monotonic() - began < 20 * SLOW  # the lease of 30 s is not waited for
+    assert c.active() == "ctl2"
+    wait_until(lambda: c.pings() == {"ctl1": True, "ctl2": True, "ctl3": True}, "all answer")
+    assert "Slurmctld(backup2) at ctl3 is UP" in c.run("scontrol", "ping").out
+    c.run("scontrol", "takeover", "2")
+    assert c.active() == "ctl3"
+    wait_until(lambda: (folder / "on.ran").read_text() == "x\n" * 3 and (folder / "off.ran").read_text() == "x\n" * 2,
+               "the programs ran")
+    ran_once(c, running)
+    ran_once(c, c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran"))
+    c.run("scontrol", "takeover", "2")  # it leads already
+
+
+def test_three_one_after_the_other(make):
+    c = make(controllers=3)
+    jobs = [c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")]
+    for dead, heir in (("ctl1", "ctl2"), ("ctl2", "ctl3")):
+        c.ctlds[dead].kill()
+        c.wait_active(heir, 30)
+        jobs.append(c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran"))
+    for job in jobs:
+        ran_once(c, job)
+    assert jobs == [1, 2, 3]
+
+
+def test_triggers_of_controllers(make, folder):
+    program = folder / "told"
+    program.write_text(f'#!/bin/sh\necho "$1" >> {folder}/events\n')
+    program.chmod(0o755)
+    c = make()
+    for event in ("primary_slurmctld_failure", "backup_slurmctld_assumed_control", "backup_slurmctld_failure",
+                  "backup_slurmctld_resumed_operation", "primary_slurmctld_resumed_control"):
+        c.run("strigger", "--set", f"--{event}", "-p", str(program))
+
+    def told(event):
+        path = folder / "events"
+        wait_until(lambda: path.exists() and event in path.read_text().split(), event, 30)
+    c.ctlds["ctl2"].kill()
+    told("backup_slurmctld_failure")
+    c.start_one("ctl2")
+    told("backup_slurmctld_resumed_operation")
+    c.ctlds["ctl1"].kill()
+    told("primary_slurmctld_failure")
+    told("backup_slurmctld_assumed_control")
+    c.wait_active("ctl2")
+    c.start_one("ctl1")
+    told("primary_slurmctld_resumed_control")
+
+
+def test_one_line_is_left(make):
+    """A site goes back to one controller: its log goes on in terms."""
+    c = make()
+    c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")
+    for daemon in c.ctlds.values():
+        assert daemon.stop() == 0
+    c.conf.write_text(re.sub(r"^SlurmctldHost=ctl2.*\n", "", c.conf_text(), flags=re.M))
+    c.ctlds["ctl1"] = c.ctld = type(c.ctld)("slurmctld-ctl1", [*c.ctld.process.args], c.dir / "log" / "slurmctld-ctl1", c.env)
+    wait_until(lambda: c.run("squeue", "-h", "-t", "all", check=False).out, "the job is known", 30)
+    ran_once(c, 1)
+    assert isinstance(c.sbatch("--wrap", "true"), int)
+    assert subprocess.run([*c.ctld.process.args[:1], "--check", "-f", str(c.conf)], capture_output=True).returncode == 0
