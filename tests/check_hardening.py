@@ -100,7 +100,7 @@ def main():
         if x86 and starts_with_endbr(path) is False:
             problems.append("main does not begin with endbr64 (-fcf-protection)")
         tap.check(f"{path.name} is hardened", problems)
-    expected = {"slurmctld", "slurmd", "slurmdbd", "slurmstepd", "slurmstepd-relay", "slurmstepd-plug", "slurmstepd-pmi2",
+    expected = {"slurmctld", "slurmd", "sackd", "slurmdbd", "slurmstepd", "slurmstepd-relay", "slurmstepd-plug", "slurmstepd-pmi2",
                 "slurmstepd-oci", "sbatch", "srun", "squeue", "scontrol", "sacctmgr", "penstock", "pam_slurm_adopt.so"}
     tap.check("the programs are among what is installed", [f"{name} is not" for name in sorted(expected - names)])
     wanted = FLAGS + (["-D_FORTIFY_SOURCE=3"] if fortified else []) + (["-fcf-protection=full"] if x86 else [])

@@ -16,17 +16,19 @@ FLOOR2 = FLOOR1 | {"journal", "sched", "acct"}
 MAY = {
     "base": set(),
     "conf": BASE, "wire": BASE, "model": BASE,
+    "configless": {"base", "conf", "wire"},
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
+    "sackd": {"base", "conf", "configless", "daemon"},
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf"},
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
-    "ctld": FLOOR2 | {"feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
+    "ctld": FLOOR2 | {"configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
-    "noded": FLOOR2 | {"stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
+    "noded": FLOOR2 | {"configless", "stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states

@@ -44,8 +44,13 @@ enum conf_scope {
     CONF_CLIENT,
 };
 
-/* Path used when none is given: SLURM_CONF, else PREFIX/etc/slurm.conf (compiled in). */
+/* Path used when none is given: SLURM_CONF, else PREFIX/etc/slurm.conf (compiled in), and when that
+ * does not exist what slurmd or sackd keep here for commands, if they do. */
 const char *conf_default_path(void);
+/* The same without what is kept: the file of a host that has one. */
+const char *conf_own_path(void);
+#define CONF_RUN_FOLDER "/run/slurm"
+#define CONF_KEPT_PATH CONF_RUN_FOLDER "/conf/slurm.conf"
 
 /* Errors: -ENOENT, -EINVAL (see problems), -ENOMEM.  problems may be NULL; it is emptied first
  * and filled on success (warnings) and failure alike; caller frees with conf_problems_done().
@@ -118,8 +123,14 @@ uint16_t conf_ctld_port(const struct conf *c);
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
 /* Their addresses, at most max; how many. */
 size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max);
+/* Where a program or script of the configuration is: a name without a folder is beside slurm.conf.
+ * The caller frees *ret_path.  -ENOMEM. */
+int conf_program(const struct conf *c, const char *name, char **ret_path);
 /* Key file of our own authentication: AuthInfo keyfile=..., else slurm.key beside slurm.conf. */
 const char *conf_key_file(const struct conf *c);
+/* The key of this host, unless AuthInfo names one: what is beside slurm.conf may go.  Before other
+ * threads know c.  -ENOMEM. */
+int conf_use_key(struct conf *c, const char *path);
 bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
 bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */

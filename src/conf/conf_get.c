@@ -205,6 +205,34 @@ size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max)
     return n;
 }
 
+int conf_program(const struct conf *c, const char *name, char **ret_path)
+{
+    char *path = NULL;
+
+    if (!name[0] || strchr(name, '/') || !c->dir[0])
+        path = strdup(name);
+    else if (asprintf(&path, "%s/%s", c->dir, name) < 0)
+        path = NULL;
+    if (!path)
+        return -ENOMEM;
+    *ret_path = path;
+    return 0;
+}
+
+int conf_use_key(struct conf *c, const char *path)
+{
+    char *copy;
+
+    if (conf_option(c, CONF_AUTH_INFO, "keyfile", NULL, NULL))
+        return 0;
+    copy = strdup(path);
+    if (!copy)
+        return -ENOMEM;
+    free(c->key_file);
+    c->key_file = copy;
+    return 0;
+}
+
 const char *conf_key_file(const struct conf *c)
 {
     return c->key_file;

@@ -33,11 +33,20 @@ static const char *const skipped[] = { "nodename", "partitionname", "nodeset", "
                                        "poweraction" };
 _Static_assert(ARRAY_SIZE(line_kinds) == ARRAY_SIZE(skipped), "one word per kind of line");
 
-const char *conf_default_path(void)
+const char *conf_own_path(void)
 {
     const char *path = getenv("SLURM_CONF");
 
     return path && *path ? path : PENSTOCK_SYSCONFDIR "/slurm.conf";
+}
+
+const char *conf_default_path(void)
+{
+    const char *path = getenv("SLURM_CONF");
+    bool kept = !(path && *path) && access(PENSTOCK_SYSCONFDIR "/slurm.conf", F_OK) < 0 &&
+                access(CONF_KEPT_PATH, F_OK) == 0;
+
+    return kept ? CONF_KEPT_PATH : conf_own_path();
 }
 
 static int nodeset_line(struct conf_loader *l, const struct conf_row *row)

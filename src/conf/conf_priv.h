@@ -49,6 +49,8 @@ struct conf_multi { /* a value of a repeatable key */
 struct conf_source {
     char *name, *text;
     size_t len;
+    uint64_t hash; /* of the text as it was read; CONF_FULL */
+    bool absolute; /* an Include names it by an absolute path */
 };
 
 struct conf_pool;
@@ -98,6 +100,7 @@ struct conf_loader {
     size_t ntexts, total;
     const char *reading[CONF_MAX_INCLUDE_DEPTH + 1]; /* the files being read, outermost first */
     unsigned depth;
+    bool absolute; /* the Include that is being followed names an absolute path */
     struct conf_val node_default[NK_MAX_], part_default[PK_MAX_];
     struct conf_rows parts, nodesets, downs;
 };

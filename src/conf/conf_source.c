@@ -72,6 +72,9 @@ int conf_source_read(struct conf_loader *l, const char *path, struct conf_source
         return -ENOMEM;
     l->total += len;
     *ret = (struct conf_source){ .name = TAKE_PTR(name), .text = TAKE_PTR(text), .len = len };
+    ret->absolute = l->absolute;
+    if (l->scope == CONF_FULL)
+        ret->hash = conf_hash(ret->text);
     sources[l->c->nsources++] = *ret;
     return 0;
 }
@@ -112,7 +115,10 @@ const char *conf_source_error(int r)
 
 int conf_source_optional(struct conf_loader *l, const char *path, struct conf_source *ret)
 {
-    int r = conf_source_read(l, path, ret);
+    int r;
+
+    l->absolute = false;
+    r = conf_source_read(l, path, ret);
 
     if (r == 0)
         return 1;
@@ -153,6 +159,7 @@ int conf_source_include(struct conf_loader *l, const char *pattern, conf_include
     strbuf_add(&path, pattern);
     if (path.failed)
         return -ENOMEM;
+    l->absolute = pattern[0] == '/';
     if (l->texts)
         return include_texts(l, strbuf_str(&path), fn);
     return many ? include_glob(l, strbuf_str(&path), fn) : fn(l, strbuf_str(&path));

@@ -36,6 +36,7 @@ struct jobcomp;
 struct acctadmin;
 struct acctfollow;
 struct acctsync;
+struct confserve;
 struct health;
 struct snapshot;
 struct triggers;
@@ -132,6 +133,7 @@ struct ctld {
     struct triggers *triggers;
     struct tuning *tuning;
     struct asking *asking;
+    struct confserve *confserve;   /* files for hosts without; see front/confserve.h */
     struct submitkeys *submitkeys; /* idempotency keys */
     struct bloblog *bloblog;       /* scripts and environments logged for accounting */
     struct gangturns *gang;

@@ -27,6 +27,7 @@
 #include "noded/steps/userproc.h"
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"
+#include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
 #include "noded/orders/attachaccess.h"
 #include "noded/orders/nodeops.h"
@@ -55,9 +56,12 @@ static void print_failure(const struct err *err)
 /* In full, since the daemon leaves its directory and reads it again later. */
 static int name_conf(struct noded *d, struct err *err)
 {
-    const char *path = d->opt->common.conf_path ? d->opt->common.conf_path : conf_default_path();
+    const char *path = d->opt->common.conf_path ? d->opt->common.conf_path : conf_own_path();
     _cleanup_free_ char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    int r = nodeconf_begin(d, err);
 
+    if (r < 0 || d->nodeconf)
+        return r;
     /* Links stay what they are: a site may lead them elsewhere. */
     if ((path[0] != '/' && !here) ||
         asprintf(&d->conf_file, "%s%s%s", here ? here : "", here ? "/" : "", path) < 0) {
@@ -108,7 +112,7 @@ static int load_conf(const struct noded *d, struct conf **ret_conf, struct err *
             log_error("%s:%u: %s", problems.items[i].file, problems.items[i].line,
                       problems.items[i].text);
     conf_problems_done(&problems);
-    if (r == 0 && put_parameters(d, *ret_conf) < 0) {
+    if (r == 0 && (put_parameters(d, *ret_conf) < 0 || nodeconf_set_key(d, *ret_conf) < 0)) {
         *ret_conf = conf_free(*ret_conf);
         r = err_nomem(err);
     }
@@ -318,13 +322,15 @@ void noded_stop(struct noded *d)
 
 static void on_signal(uv_signal_t *sig, int signum)
 {
+    struct err err = { .text = "" };
+
     switch (daemon_signal_action(signum)) {
     case DAEMON_END:
         log_info("ending on signal %d; steps go on", signum);
         noded_stop(sig->data);
         break;
     case DAEMON_RELOAD:
-        noded_reconfigure(sig->data);
+        (void)noded_reconfigure(sig->data, &err); /* logged */
         break;
     default:
         break;
@@ -359,29 +365,31 @@ static void take_processors(struct noded *d)
     d->binds = conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len);
 }
 
-void noded_reconfigure(struct noded *d)
+int noded_reconfigure(struct noded *d, struct err *err)
 {
     struct conf *conf = NULL, *old = d->conf;
-    struct err err = { .text = "" };
     const struct conf_node *node;
     struct gres_rows *gres = NULL;
     Pst__NodeRecord *hw = NULL;
     struct conf *own = NULL;
     char *line = NULL;
+    int r;
 
-    if (load_conf(d, &conf, &err) < 0) {
-        log_error("configuration kept as it was: %s", err.text);
-        return;
+    if (load_conf(d, &conf, err) < 0) {
+        log_error("configuration kept as it was: %s", err->text);
+        return -EINVAL;
     }
     node = conf_find_node(conf, d->name);
     if (!node && (d->opt->dynamic || d->claimed_line) &&
-        describe_node(d, conf, &own, &line, &err) == 0)
+        describe_node(d, conf, &own, &line, err) == 0)
         node = conf_node(own, 0);
     if (!node) {
-        log_error("configuration kept as it was: %s%s%s", err.text[0] ? err.text : "node ",
-                  err.text[0] ? "" : d->name, err.text[0] ? "" : " is not in it any more");
+        r = err->text[0] ? -EINVAL : -ENOENT;
+        if (r == -ENOENT)
+            (void)err_set(err, -ENOENT, "node %s is not in it any more", d->name);
+        log_error("configuration kept as it was: %s", err->text);
         (void)conf_free(conf);
-        return;
+        return r;
     }
     d->conf = conf;
     d->node = node;
@@ -402,11 +410,12 @@ void noded_reconfigure(struct noded *d)
     nvml_configure(d);
     log_set_level(wanted_level(d));
     noded_load_keys(d, true);
-    if (noded_load_tls(d, &err) < 0)
-        log_error("the certificate stays what it was: %s", err.text);
+    if (noded_load_tls(d, err) < 0)
+        log_error("the certificate stays what it was: %s", err->text);
     (void)conf_free(old);
     plugins_again(d);
     log_info("configuration read again");
+    return 0;
 }
 
 /* ---- slurmd -C and -G ------------------------------------------------------------------------ */
@@ -417,7 +426,7 @@ int noded_print(const struct noded_options *opt, bool gres)
     struct err err = { .text = "" };
     int r = 0, status;
 
-    if (gres || opt->common.conf_path)
+    if (gres || opt->common.conf_path || opt->conf_server)
         r = name_conf(&d, &err);
     if (d.conf_file)
         r = load_conf(&d, &d.conf, &err);
@@ -430,6 +439,7 @@ int noded_print(const struct noded_options *opt, bool gres)
     else if (gres)
         gres_print(stdout, d.gres);
     status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
+    d.nodeconf = nodeconf_free(d.nodeconf);
     gres_rows_free(d.gres);
     d.conf = conf_free(d.conf);
     d.own_node = conf_free(d.own_node);
@@ -538,12 +548,14 @@ static int prepare_daemon(struct noded *d, struct err *err)
     userproc_recover(d);
     constrain_sweep(d);
     ns_clean_strays(d);
+    nodeconf_clean(d);
     r = listen_start(d->listener);
     return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
 }
 
 static void close_handles(struct noded *d)
 {
+    nodeconf_close(d);
     report_close(d->reporter);
     listen_close(d->listener);
     userproc_close(d);
@@ -575,6 +587,7 @@ static void release_daemon(void *ctx)
     struct noded *d = ctx;
 
     plugins_end(d);
+    d->nodeconf = nodeconf_free(d->nodeconf);
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);

@@ -34,8 +34,9 @@ struct noded_options {
     const char *node_name;
     const char *parameters, *extra, *instance_id, *instance_type; /* NULL: not given */
     const char *node_conf;                                        /* --conf */
-    const char *feature;  /* -F: of the node; NULL: of any */
-    bool dynamic, future; /* -Z, -F */
+    const char *conf_server; /* --conf-server; NULL: not given */
+    const char *feature;     /* -F: of the node; NULL: of any */
+    bool dynamic, future;    /* -Z, -F */
     bool clean_start, report_boot, lock_memory;
     char print; /* 'C' or 'G': print that and exit */
 };
@@ -49,7 +50,8 @@ struct noded_events {
     /* The controller says where the node is; t is taken. */
     void (*placed)(struct noded *d, Pst__NodeTopology *t);
     void (*stop)(struct noded *d); /* noded_stop() */
-    void (*reconfigure)(struct noded *d);
+    /* Read the configuration again; a failure changes nothing. */
+    int (*reconfigure)(struct noded *d, struct err *err);
     void (*energy)(struct noded *d); /* the node's energy was looked at: report_energy() */
     /* The job's prolog has ended: launch_after_prolog(). */
     void (*prolog_over)(struct noded *d, struct njob *job);
@@ -75,6 +77,7 @@ struct noded {
     const struct noded_options *opt;
     uv_loop_t loop;
     char *conf_file;
+    struct nodeconf *nodeconf; /* the configuration comes from the controller; NULL: it does not */
     struct conf *conf;
     const struct conf_node *node; /* of conf, or of own_node */
     struct conf *own_node;        /* a node that slurm.conf does not name; NULL: it does */
@@ -112,7 +115,7 @@ int noded_print(const struct noded_options *opt, bool gres); /* slurmd -C, -G; e
 /* Live as a daemon (daemon_live()); exit status. */
 int noded_run(const struct daemon_head *head, const struct noded_options *opt);
 void noded_stop(struct noded *d);
-void noded_reconfigure(struct noded *d);
+int noded_reconfigure(struct noded *d, struct err *err);
 /* Load the keys.  The controller makes the key file at its first start, which may be after ours, so
  * this is tried at every registration. */
 void noded_load_keys(struct noded *d, bool again); /* again: also when there are some */

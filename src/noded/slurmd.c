@@ -21,6 +21,7 @@ static const char usage[] =
     "   --check                    Read the configuration, report every problem and exit.\n"
     "   -C                         Print the hardware configuration of this machine and exit.\n"
     "   --conf \"K=V ...\"           Describe a dynamic node, as a NodeName line does; with -Z.\n"
+    "   --conf-server <host>[:<port>],...  Get the configuration from slurmctld.\n"
     "   -D                         Run in the foreground.\n"
     "   --extra <text>             Tell the controller the node's Extra.\n"
     "   -F[feature]                Start as a node of State=FUTURE, one with the feature.\n"
@@ -69,18 +70,6 @@ static enum daemon_taken refuse_with(const char *what)
 {
     (void)fprintf(stderr, "slurmd: error: %s\n", what);
     return DAEMON_REFUSE;
-}
-
-/* Options of slurmd that do not exist here, each with its sentence. */
-static enum daemon_taken refuse_option(int c)
-{
-    switch (c) {
-    case OPT_CA:
-        return refuse_with(
-            "--ca-cert-file is not supported: daemons know each other by the cluster key");
-    default:
-        return refuse_with("--conf-server is not supported: give the configuration file with -f");
-    }
 }
 
 static enum daemon_taken set_nice(const char *text)
@@ -149,9 +138,12 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
     case 'Z':
         opt->dynamic = true;
         return DAEMON_GO_ON;
-    case OPT_CA:
     case OPT_CONF_SERVER:
-        return refuse_option(c);
+        opt->conf_server = arg;
+        return DAEMON_GO_ON;
+    case OPT_CA:
+        return refuse_with(
+            "--ca-cert-file is not supported: daemons know each other by the cluster key");
     default:
         return DAEMON_SHARED;
     }

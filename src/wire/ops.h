@@ -73,6 +73,7 @@
     X(OP_NODE_DELETE, 125, "node-delete", node_delete_request, empty, 4 * WIRE_MIB)                \
     /* slurmd to controller */                                                                     \
     X(OP_NODE_CLAIM, 126, "node-claim", node_claim_request, node_claim_reply, 64 * WIRE_KIB)       \
+    X(OP_CONF_FETCH, 72, "conf-fetch", conf_request, conf_bundle, 4 * WIRE_KIB)                    \
     X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
     X(OP_NODE_REPORT, 71, "node-report", node_report, empty, 16 * WIRE_MIB)                        \
     /* controller to slurmd, on the connection the node opened; replies are empty */               \
@@ -82,6 +83,7 @@
     X(OP_TERMINATE_JOB, 83, "terminate-job", terminate_job, empty, 4 * WIRE_MIB)                   \
     X(OP_NODE_SHUTDOWN, 84, "node-shutdown", empty, empty, 4 * WIRE_KIB)                           \
     X(OP_NODE_RECONFIGURE, 85, "node-reconfigure", empty, empty, 4 * WIRE_KIB)                     \
+    X(OP_NODE_CONFIGURE, 90, "node-configure", node_configure, empty, 16 * WIRE_MIB)               \
     X(OP_NODE_HEALTH, 86, "node-health", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_NODE_REBOOT_NOW, 87, "node-reboot-now", empty, empty, 4 * WIRE_KIB)                       \
     X(OP_NODE_TOPOLOGY, 113, "node-topology", node_topology, empty, 16 * WIRE_KIB)                 \

@@ -254,6 +254,12 @@ int dialer_reply_error(struct dialer *d, unsigned op, uint32_t id, int code, con
     return 0;
 }
 
+void dialer_drop(struct dialer *d, const char *why)
+{
+    (void)why;
+    d->up = false;
+}
+
 void dialer_close(struct dialer *d)
 {
     d->up = false;
@@ -276,6 +282,7 @@ static struct sample samples[] = {
     { OP_LAUNCH_ASYNC, "{'node_name':'n1','task_ids':[0]}" },
     { OP_NODE_HEALTH, "{}" },
     { OP_NODE_RECONFIGURE, "{}" },
+    { OP_NODE_CONFIGURE, "{}" },
     { OP_NODE_REBOOT_NOW, "{}" },
 };
 

@@ -34,6 +34,7 @@
 #include "ctld/node/powernode.h"
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
+#include "ctld/front/confserve.h"
 #include "ctld/front/view.h"
 #include "model/words/nodespec.h"
 #include "ctld/core/noderecord.h"
@@ -292,6 +293,17 @@ static void set_energy(Pst__NodeRecord *rec, const Pst__NodeEnergy *now)
     rec->energy = (Pst__NodeEnergy *)copy;
 }
 
+/* The node runs with a configuration that it got from us. */
+static void take_conf_report(struct ctld *ctld, const struct node *n, const Pst__NodeReport *rep)
+{
+    const Pst__ConfBundle *now = confserve_bundle(ctld);
+
+    node_link_set_files(ctld, n, &rep->conf_digest);
+    if (now && confserve_is_current(ctld, true, &rep->conf_digest) &&
+        node_links_stale(ctld, &now->digest) == 0)
+        log_info("configless: all connected nodes run with the configuration in force");
+}
+
 static void op_node_report(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeReport *rep = PB_AS(node_report, cmd->msg);
@@ -334,6 +346,8 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
             job_holds_resources(j->rec) && !job_is_ended(j->rec))
             launchfail_prolog(ctld, j);
     }
+    if (rep->has_conf_digest)
+        take_conf_report(ctld, n, rep);
     if (rep->has_cpu_load_centi || rep->has_free_mem_mib) {
         SET(n->rec, cpu_load_centi, rep->cpu_load_centi);
         SET(n->rec, free_mem_mib, rep->free_mem_mib);
@@ -465,6 +479,27 @@ static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
     return n;
 }
 
+/* A node that runs with another configuration than the one in force gets that first, on the same
+ * connection, and registers again.  False: it was sent away so. */
+static bool give_configuration(struct ctld *ctld, const struct cmd *cmd, const struct node *n,
+                               const Pst__NodeRegister *reg)
+{
+    Pst__NodeConfigure msg = PST__NODE_CONFIGURE__INIT;
+    uint8_t *buf;
+    size_t len;
+
+    if (reg->conf_problem)
+        log_error("node %s: cannot take the configuration: %s", n->rec->name, reg->conf_problem);
+    if (confserve_is_current(ctld, reg->has_conf_digest, &reg->conf_digest))
+        return true;
+    msg.bundle = (Pst__ConfBundle *)confserve_bundle(ctld); /* only read */
+    if (frame_pack(OP_NODE_CONFIGURE, FRAME_ONEWAY, 0, 0, &msg.base, &buf, &len) == 0)
+        effects_add(ctld->effects, 0, cmd->conn, buf, len);
+    log_verbose("node %s: gets the configuration in force", n->rec->name);
+    core_error(ctld, cmd, EPST_STALE_CONFIGURATION, NULL);
+    return false;
+}
+
 static void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
@@ -491,7 +526,10 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     }
     rebooted = power == POWER_REG_PLAIN && n->rec->boot_id && reg->node->boot_id &&
                strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
+    if (!give_configuration(ctld, cmd, n, reg))
+        return;
     node_link_set(ctld, n, cmd->conn);
+    node_link_set_files(ctld, n, reg->has_conf_digest ? &reg->conf_digest : NULL);
     if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)
         node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */
     if (rebooted)
@@ -535,13 +573,24 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-/* Nodes of the configuration that are connected read theirs anew. */
+/* A node that is connected reads its files anew, or gets them.  What is sent to it later comes
+ * behind this, so no job that starts from now on meets what was before. */
+static void tell_node_reconfigured(struct ctld *ctld, const struct node *n)
+{
+    Pst__NodeConfigure msg = PST__NODE_CONFIGURE__INIT;
+
+    msg.bundle = (Pst__ConfBundle *)confserve_bundle(ctld); /* only read */
+    if (msg.bundle && node_link_has_files(ctld, n))
+        (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_CONFIGURE, &msg.base);
+    else
+        (void)node_send(ctld, n, ctld->applied_lsn, OP_NODE_RECONFIGURE, NULL);
+}
+
 static void tell_reconfigured(struct ctld *ctld)
 {
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++)
-        if (ctld->cluster->nodes[i])
-            (void)node_send(ctld, ctld->cluster->nodes[i], ctld->applied_lsn, OP_NODE_RECONFIGURE,
-                            NULL); /* not connected: it asks when it registers */
+        if (ctld->cluster->nodes[i]) /* not connected: it is looked at when it registers */
+            tell_node_reconfigured(ctld, ctld->cluster->nodes[i]);
 }
 
 static int start_links(struct ctld *ctld, struct err *err)

@@ -6,15 +6,18 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/log.h"
 #include "base/must.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
 
-struct nodelink {      /* of one node */
-    struct conn *conn; /* held; NULL = the node is not connected ... */
-    int64_t lost_us;   /* ... since then; 0 = it never was */
-    bool deferred;     /* it is to register again once no job holds it */
+struct nodelink {       /* of one node */
+    struct conn *conn;  /* held; NULL = the node is not connected ... */
+    int64_t lost_us;    /* ... since then; 0 = it never was */
+    bool deferred;      /* it is to register again once no job holds it */
+    bool has_files;     /* it has its configuration from us ... */
+    struct digest conf; /* ... and runs with this one */
 };
 
 struct nodelinks {
@@ -94,6 +97,33 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
     l->lost_us = core_now();
     log_verbose("node %s: connection lost", n->rec->name);
     services_on_node_unlinked(ctld, n);
+}
+
+void node_link_set_files(struct ctld *ctld, const struct node *n, const ProtobufCBinaryData *digest)
+{
+    struct nodelink *l = link_of(ctld, n);
+
+    l->has_files = digest && digest_read(&l->conf, digest->data, digest->len);
+}
+
+bool node_link_has_files(const struct ctld *ctld, const struct node *n)
+{
+    return node_is_linked(ctld, n) && ctld->links->of[n->rec->node_id].has_files;
+}
+
+size_t node_links_stale(const struct ctld *ctld, const ProtobufCBinaryData *digest)
+{
+    struct digest d;
+    size_t stale = 0;
+
+    if (!digest_read(&d, digest->data, digest->len))
+        return 0;
+    for (uint32_t i = 0; i < ctld->links->n; i++) {
+        const struct nodelink *l = &ctld->links->of[i];
+
+        stale += l->conn && l->has_files && !digest_equal(&l->conf, &d);
+    }
+    return stale;
 }
 
 void node_link_defer(struct ctld *ctld, struct node *n)

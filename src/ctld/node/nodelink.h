@@ -11,6 +11,12 @@ bool node_is_linked(const struct ctld *ctld, const struct node *n);
 /* Since when the node's connection is gone; 0 = it is there, or never was. */
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* The node has its files from us, with this digest; NULL: it has its own. */
+void node_link_set_files(struct ctld *ctld, const struct node *n,
+                         const ProtobufCBinaryData *digest);
+bool node_link_has_files(const struct ctld *ctld, const struct node *n);
+/* How many connected nodes have files from us, with another digest than this. */
+size_t node_links_stale(const struct ctld *ctld, const ProtobufCBinaryData *digest);
 /* n is to register again once no job holds it; and: close its connection if that is so now. */
 void node_link_defer(struct ctld *ctld, struct node *n);
 void node_link_redial(struct ctld *ctld, struct node *n);

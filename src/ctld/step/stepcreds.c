@@ -7,6 +7,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "ctld/front/confserve.h"
 
 #define CREDENTIAL_LIFE_S 120u
 
@@ -67,6 +68,7 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     SET(&cred, expires_us, core_now() + steps_credential_life_us(ctld));
     if (cluster_step(j, STEP_EXTERN))
         SET(&cred, contain, true);
+    confserve_fill(ctld, &cred);
     cred.cluster_name = ctld->cluster->rec->name;
     out->has_credential = 1;
     out->credential.len = pst__step_credential__get_packed_size(&cred);

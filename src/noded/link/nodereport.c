@@ -18,6 +18,7 @@
 #include "base/timefmt.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/watts.h"
+#include "noded/link/nodeconf.h"
 #include "noded/link/reportbuild.h"
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
@@ -57,6 +58,7 @@ struct reporter {
     char *drain_reason; /* until acknowledged */
     char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
+    bool conf_taken; /* since the last registration was sent, or to be told */
     uint64_t heartbeat_s;
     int64_t told_us;              /* of the monotonic clock: the last heartbeat */
     uv_timer_t watch;             /* of the controller's silence, where there are several */
@@ -121,6 +123,21 @@ void report_drain(struct noded *d, const char *reason)
         return; /* the first is the cause, what follows its consequence */
     r->drain_sent = false;
     r->dirty = true;
+}
+
+void report_conf_taken(struct noded *d)
+{
+    struct reporter *r = d->reporter;
+
+    r->conf_taken = r->dirty = true;
+}
+
+void report_conf_failed(struct noded *d)
+{
+    struct reporter *r = d->reporter;
+
+    if (r->registered) /* else it is about to hear that it is not let in */
+        dialer_drop(r->dialer, "the configuration in force cannot be taken");
 }
 
 /* ---- acknowledged ---------------------------------------------------------------------------- */
@@ -202,6 +219,7 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
 {
     struct report_build b;
     struct flight *f = calloc(1, sizeof(*f));
+    const char *problem;
     uint32_t load;
     uint64_t free_mib;
     int rc = f && report_build_init(&b, n) ? 0 : -ENOMEM;
@@ -226,6 +244,10 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
         b.msg.drain_reason = r->drain_reason;
         f->drain = r->drain_sent = true;
     }
+    if (r->conf_taken && nodeconf_digest(r->d, &b.msg.conf_digest, &problem)) {
+        b.msg.has_conf_digest = true;
+        r->conf_taken = false;
+    }
     rc = dialer_request(r->dialer, OP_NODE_REPORT, &b.msg.base, &f->id);
     report_build_done(&b);
     if (rc < 0) {
@@ -239,7 +261,8 @@ static int send_share(struct reporter *r, size_t n, bool heartbeat)
 
 static void flush_queue(struct reporter *r)
 {
-    while (dialer_is_up(r->dialer) && (r->queue.n || (r->drain_reason && !r->drain_sent))) {
+    while (dialer_is_up(r->dialer) && (r->queue.n || (r->drain_reason && !r->drain_sent) ||
+                                       (r->conf_taken && r->registered))) {
         size_t n = next_share(&r->queue);
 
         if (send_share(r, n, false) < 0)
@@ -305,6 +328,7 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
 {
     size_t n = c->running.n + c->jobs.n + c->ended.n;
     Pst__NodeRegister msg = PST__NODE_REGISTER__INIT;
+    const char *problem;
     struct report_build b;
     int rc;
 
@@ -326,6 +350,11 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
     msg.n_jobs = b.msg.n_clean;
     msg.ended = b.ended;
     msg.n_ended = b.msg.n_ended;
+    if (nodeconf_digest(r->d, &msg.conf_digest, &problem)) {
+        msg.has_conf_digest = true;
+        msg.conf_problem = (char *)(uintptr_t)problem; /* only read */
+        r->conf_taken = false;
+    }
     msg.has_pid = true;
     msg.pid = (uint32_t)uv_os_getpid();
     rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);
@@ -397,6 +426,7 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
 {
     Pst__Error *e = NULL;
     const char *text = "no reason given";
+    uint64_t wait_ms = RETRY_MS;
 
     if (frame && FRAME_UNPACK(error, frame, &e, NULL) == 0 && e->text)
         text = e->text;
@@ -405,7 +435,9 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
         pst__error__free_unpacked(e, NULL);
         return;
     }
-    if (!f->registration)
+    if (e && e->code == EPST_STALE_CONFIGURATION && r->conf_taken)
+        log_debug("registering again with the configuration in force");
+    else if (!f->registration)
         log_error("the controller refused a report: %s", text);
     else if (!r->refused || strcmp(r->refused, text) != 0) /* it is tried again and again */
         log_error("the controller refused our registration: %s", text);
@@ -421,7 +453,9 @@ static void take_refusal(struct reporter *r, struct flight *f, const struct fram
         report_events_add(&r->queue, f->events.items[i]);
     if (f->drain)
         r->drain_sent = false;
-    (void)uv_timer_start(&r->retry, on_retry, RETRY_MS, 0); /* not closing */
+    if (f->registration && r->conf_taken) /* it was sent away to take the configuration, and has */
+        wait_ms = 0;
+    (void)uv_timer_start(&r->retry, on_retry, wait_ms, 0); /* not closing */
 }
 
 /* What was held is done now, in its order, or forgotten. */

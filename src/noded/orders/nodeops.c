@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "noded/link/listen.h"
+#include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
 #include "noded/site/siteprog.h"
 #include "noded/steps/steplaunch.h"
@@ -106,9 +107,23 @@ static int op_reboot(struct noded *d, ProtobufCMessage *msg, struct err *err)
 static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
-    (void)err;
-    d->on->reconfigure(d);
+    (void)d->on->reconfigure(d, err); /* it says by itself what is wrong */
     return 0;
+}
+
+static int op_configure(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    const Pst__NodeConfigure *m = PB_AS(node_configure, msg);
+    int r;
+
+    if (!m->bundle || !d->nodeconf)
+        return err_set(err, -EINVAL, "this node has files of its own");
+    r = nodeconf_take(d, m->bundle, err);
+    if (r < 0)
+        report_conf_failed(d); /* nothing is started here until the node could take it */
+    else
+        report_conf_taken(d);
+    return r;
 }
 
 static int op_topology(struct noded *d, ProtobufCMessage *msg, struct err *err)
@@ -144,7 +159,7 @@ static const struct {
     { OP_LAUNCH_ASYNC, op_launch_async },    { OP_NODE_SHUTDOWN, op_shutdown },
     { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
     { OP_NODE_REBOOT_NOW, op_reboot },       { OP_NODE_DEBUG, op_debug },
-    { OP_NODE_TOPOLOGY, op_topology },
+    { OP_NODE_TOPOLOGY, op_topology },       { OP_NODE_CONFIGURE, op_configure },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

@@ -252,8 +252,10 @@ static int gather_paths(struct noded *d, struct run *r)
 
     for (size_t i = 0; conf_str_nth(d->conf, key, i); i++) {
         int flags = GLOB_NOCHECK | (r->paths.gl_pathc ? GLOB_APPEND : 0);
+        _cleanup_free_ char *pattern = NULL;
 
-        if (glob(conf_str_nth(d->conf, key, i), flags, NULL, &r->paths) != 0)
+        if (conf_program(d->conf, conf_str_nth(d->conf, key, i), &pattern) < 0 ||
+            glob(pattern, flags, NULL, &r->paths) != 0)
             return -ENOMEM;
     }
     r->left = r->paths.gl_pathc;

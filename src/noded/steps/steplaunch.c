@@ -22,6 +22,7 @@
 #include "noded/hw/hw.h"
 #include "noded/hw/nvml.h"
 #include "noded/link/listen.h"
+#include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
 #include "noded/plan/constrain.h"
 #include "noded/plan/nodeimex.h"
@@ -60,6 +61,14 @@ static void set_num(protobuf_c_boolean *has, uint32_t *field, uint64_t value)
 }
 
 /* A StepFile with all that the configuration says; its job is borrowed. */
+/* Which files a step runs is settled here: a later configuration does not change them. */
+static int set_task_script(const struct noded *d, enum conf_key key, char **to)
+{
+    const char *name = conf_str(d->conf, key);
+
+    return name ? conf_program(d->conf, name, to) : 0;
+}
+
 static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id)
 {
     Pst__StepFile *sf = malloc(sizeof(*sf));
@@ -114,8 +123,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     }
     r |= pb_set_str(&sf->step_dir, dir);
     r |= pb_set_str(&sf->conf_path, conf_path(d->conf));
-    r |= pb_set_str(&sf->task_prolog, conf_str(d->conf, CONF_TASK_PROLOG));
-    r |= pb_set_str(&sf->task_epilog, conf_str(d->conf, CONF_TASK_EPILOG));
+    r |= set_task_script(d, CONF_TASK_PROLOG, &sf->task_prolog);
+    r |= set_task_script(d, CONF_TASK_EPILOG, &sf->task_epilog);
     if (r < 0) {
         sf_free(sf);
         return NULL;
@@ -574,8 +583,11 @@ void launch_step(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *
     struct nstep *step = NULL;
     Pst__StepFile *sf = NULL;
     struct err err = { .text = "" };
-    int r = make_srun_step(d, &rq, request_id, &step, &sf, &err);
+    int r;
 
+    if (!nodeconf_ready(d, launch, cred, srun_fd, request_id))
+        return; /* called again with the configuration */
+    r = make_srun_step(d, &rq, request_id, &step, &sf, &err);
     if (r < 0) {
         log_error("step refused: %s job=%u step=%u uid=%u", err.text, cred->job_id, cred->step_id,
                   cred->uid);

@@ -798,6 +798,12 @@ void dialer_next(struct dialer *d, const char *why)
     link_close(&d->link, why);
 }
 
+void dialer_drop(struct dialer *d, const char *why)
+{
+    if (d->linked && !d->closing)
+        link_close(&d->link, why);
+}
+
 void dialer_close(struct dialer *d)
 {
     if (d->closing)

@@ -38,6 +38,8 @@ int dialer_reply_error(struct dialer *d, unsigned op, uint32_t id, int code, con
 /* The controller at the other end is not the one to speak to: leave it and try the next target.  As
  * when the connection is lost, but that its own target comes last. */
 void dialer_next(struct dialer *d, const char *why);
+/* Leave the server, and dial again. */
+void dialer_drop(struct dialer *d, const char *why);
 /* Close; the memory goes when libuv is done (run the loop once more).  When it was up, outstanding
  * requests and on_down are still reported from there. */
 void dialer_close(struct dialer *d);

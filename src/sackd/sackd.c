@@ -1,0 +1,260 @@
+/* sackd.c - the configuration of a login node: fetched, kept for commands, followed
+ *
+ * One thread, which waits at the controller for the next configuration.  What is on the disk is
+ * whole at any moment, so a signal ends the process at once. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/process/daemonize.h"
+#include "base/process/inherit.h"
+#include "configless/confcache.h"
+#include "configless/conffetch.h"
+#include "configless/conflink.h"
+#include "daemon/daemon.h"
+
+#define FETCH_TIMEOUT_MS 10000
+#define WAIT_MS 60000 /* then it is asked again: the controller's host may be gone */
+#define BACKOFF_MAX_S 30u
+#define EARLY_S 5
+
+static const char usage[] =
+    "Usage: sackd [OPTIONS]\n"
+    "   --conf-server <host>[:<port>],...  Get the configuration from slurmctld.\n"
+    "   -D                         Run in the foreground.\n"
+    "   --disable-reconfig         Get the configuration once, and do not follow it.\n"
+    "   -h                         Print this help and exit.\n"
+    "   --key-file <file>          The cluster's key.\n"
+    "   -L <file>                  Log to the file.\n"
+    "   --systemd                  As -D: readiness is told through NOTIFY_SOCKET.\n"
+    "   -v                         Log more; repeat for even more.\n"
+    "   -V                         Print the version and exit.\n";
+
+enum { OPT_CONF_SERVER = 256, OPT_DISABLE, OPT_KEY };
+
+static const struct option longs[] = {
+    { "conf-server", required_argument, NULL, OPT_CONF_SERVER },
+    { "disable-reconfig", no_argument, NULL, OPT_DISABLE },
+    { "key-file", required_argument, NULL, OPT_KEY },
+    { "systemd", no_argument, NULL, 'D' },
+    { "help", no_argument, NULL, 'h' },
+    { "version", no_argument, NULL, 'V' },
+    { NULL, 0, NULL, 0 },
+};
+
+struct sackd {
+    struct daemon_options o;
+    const char *conf_server, *key_option;
+    bool once;
+    struct confservers servers;
+    char *key_file;
+    struct confcache cache;
+    ProtobufCBinaryData digest; /* of what is kept; owned */
+};
+
+static enum daemon_taken take_option(void *ctx, int c, const char *arg)
+{
+    struct sackd *d = ctx;
+
+    switch (c) {
+    case OPT_CONF_SERVER:
+        d->conf_server = arg;
+        return DAEMON_GO_ON;
+    case OPT_DISABLE:
+        d->once = true;
+        return DAEMON_GO_ON;
+    case OPT_KEY:
+        d->key_option = arg;
+        return DAEMON_GO_ON;
+    default:
+        return DAEMON_SHARED;
+    }
+}
+
+static const struct daemon_head head = {
+    .name = "sackd",
+    .usage = usage,
+    .shorts = "DhL:vV",
+    .longs = longs,
+    .unexpected = "sackd: unexpected argument: ",
+    .usage_after = true,
+    .take_own = take_option,
+};
+
+/* Keep a configuration and let the link lead to it. */
+static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *err)
+{
+    _cleanup_free_ char *conf = NULL;
+    uint8_t *digest = malloc(b->digest.len + 1);
+    int r = digest ? confcache_store(&d->cache, b, &conf, err) : err_nomem(err);
+
+    if (r == 0)
+        r = confcache_switch(&d->cache, b, err);
+    if (r < 0) {
+        free(digest);
+        return r;
+    }
+    memcpy(digest, b->digest.data, b->digest.len);
+    free(d->digest.data);
+    d->digest = (ProtobufCBinaryData){ b->digest.len, digest };
+    confcache_clean(&d->cache); /* commands read a file at once */
+    conflink_write(d->cache.root);
+    log_info("the configuration is in %s", conf);
+    return 0;
+}
+
+static struct conffetch fetch_of(const struct sackd *d, int timeout_ms)
+{
+    return (struct conffetch){ .servers = &d->servers,
+                               .key_file = d->key_file,
+                               .use_munge = !d->key_file,
+                               .program = "sackd",
+                               .timeout_ms = timeout_ms };
+}
+
+static int configure_daemon(void *ctx, struct err *err)
+{
+    struct sackd *d = ctx;
+    _cleanup_free_ char *root = NULL;
+    char link[4096];
+    int r;
+
+    if (d->conf_server)
+        r = confserver_parse(d->conf_server, &d->servers, err);
+    else if (confserver_from_dns(&d->servers) < 0)
+        r = err_set(err, -ENOENT,
+                    "there is no --conf-server, and DNS has no SRV record _slurmctld._tcp");
+    else
+        r = 0;
+    if (r == 0 && (conflink_key(NULL, d->key_option, &d->key_file) < 0 ||
+                   asprintf(&root, "%s-cache", conflink_path(link, sizeof(link))) < 0)) {
+        root = NULL;
+        r = err_nomem(err);
+    }
+    return r < 0 ? r : confcache_open(&d->cache, root, NULL, err);
+}
+
+static void open_log(void *ctx)
+{
+    struct sackd *d = ctx;
+
+    daemon_open_log(&head, &d->o, d->o.log_path, daemon_log_level(NULL, d->o.verbose), "/");
+}
+
+static void end_now(int signum)
+{
+    (void)signum;
+    _exit(0); /* nothing is left half done; also as process 1, which signals do not end */
+}
+
+/* A failure: told when it is another one than before, then a rest. */
+static void rest_after(const struct err *err, struct err *told, unsigned *seconds)
+{
+    if (strcmp(told->text, err->text) != 0)
+        log_error("%s; trying on", err->text);
+    *told = *err;
+    (void)sleep(*seconds);
+    *seconds = MIN(2 * *seconds, BACKOFF_MAX_S);
+}
+
+/* The first configuration; what does not get better by waiting ends the daemon. */
+static int fetch_first(struct sackd *d, struct err *err)
+{
+    struct conffetch fetch = fetch_of(d, FETCH_TIMEOUT_MS);
+    struct err told = { .text = "" };
+    Pst__ConfBundle *b = NULL;
+    unsigned seconds = 1;
+    int r;
+
+    while ((r = conffetch_once(&fetch, &b, err)) < 0 && !conffetch_is_final(r))
+        rest_after(err, &told, &seconds);
+    if (r == 0) {
+        err->text[0] = '\0'; /* of attempts before */
+        r = keep_bundle(d, b, err);
+        pst__conf_bundle__free_unpacked(b, NULL);
+    }
+    return r;
+}
+
+/* From now on commands have a configuration: a failure is told, and tried again. */
+static void follow_controller(struct sackd *d)
+{
+    struct conffetch fetch = fetch_of(d, WAIT_MS);
+    struct err told = { .text = "" };
+    unsigned seconds = 1;
+
+    for (;;) {
+        struct err err = { .text = "" };
+        Pst__ConfBundle *b = NULL;
+        bool fresh;
+        int r = conffetch_next(&fetch, &d->digest, &b, &err);
+
+        if (r == 0 && b)
+            r = keep_bundle(d, b, &err);
+        fresh = b != NULL;
+        if (b)
+            pst__conf_bundle__free_unpacked(b, NULL);
+        if (r < 0 && r != -ETIMEDOUT) {
+            rest_after(&err, &told, &seconds);
+            continue;
+        }
+        seconds = 1;
+        told.text[0] = '\0';
+        if (r == 0 && !fresh)
+            (void)sleep(EARLY_S); /* the controller does not let more hosts wait */
+    }
+}
+
+static int serve_commands(void *ctx, int ready_fd, struct err *err)
+{
+    struct sackd *d = ctx;
+    int r;
+
+    (void)signal(SIGTERM, end_now);
+    (void)signal(SIGINT, end_now);
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGHUP, SIG_IGN); /* the controller says when there is something new */
+    (void)umask(022);
+    r = fetch_first(d, err);
+    if (r < 0)
+        return r;
+    daemonize_serve(ready_fd);
+    if (d->once)
+        for (;;)
+            (void)pause();
+    follow_controller(d);
+    return 0;
+}
+
+static void release_daemon(void *ctx)
+{
+    struct sackd *d = ctx;
+
+    free(d->key_file);
+    free(d->digest.data);
+    confcache_done(&d->cache);
+}
+
+static const struct daemon_life life = { .configure = configure_daemon,
+                                         .open_log = open_log,
+                                         .serve = serve_commands,
+                                         .release = release_daemon };
+
+int main(int argc, char **argv)
+{
+    struct sackd d = { .once = false };
+    int r;
+
+    inherit_begin(3);
+    r = daemon_parse_options(&head, argc, argv, &d.o, &d);
+    if (r >= 0)
+        return r;
+    daemon_begin(&head, &d.o);
+    return daemon_live(&head, &life, &d.o, &d);
+}
