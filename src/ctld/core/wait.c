@@ -28,6 +28,10 @@ static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
     w->reply.conn = conn_ref(cmd->conn);
     w->reply.op = cmd->op;
     w->reply.id = cmd->id;
+    w->reply.uid = cmd->uid;
+    w->reply.gid = cmd->gid;
+    /* out of memory: a user without rights beyond his own */
+    w->reply.caller = cmd->caller ? strdup(cmd->caller) : NULL;
     if (idmap_put(&ctld->waiters, w->ticket, w) < 0) {
         log_fatal("out of memory while a request waits");
         abort();
@@ -109,6 +113,7 @@ void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line)
 static void waiter_free(struct waiter *w)
 {
     conn_unref(w->reply.conn);
+    free(w->reply.caller);
     free(w->message);
     if (w->step)
         pst__step_spec__free_unpacked(w->step, NULL);

@@ -9,7 +9,7 @@
 struct waiter {
     uint64_t ticket;
     struct waiter *next; /* the waiter on the same job that came before this one */
-    struct cmd reply;    /* conn (held), op and id to answer with */
+    struct cmd reply;    /* conn (held), op and id to answer with; whose rights hold */
     uint32_t job_id;
     bool until_started;     /* answer the grant; else only the end */
     bool granted;           /* grant frame sent */

@@ -14,6 +14,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
+#include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
 #include "feed/records.h"
 #include "model/array.h"
@@ -105,11 +106,29 @@ static char *id_text(struct explain_made *m, const Pst__JobRecord *r)
     return make_text(m, "%u", r->job_id);
 }
 
-static const char *job_name(struct explain_made *m, uint32_t id)
+static bool is_hidden(const struct explain_made *m, const struct job *j)
+{
+    const struct explain_text *t = m->t;
+
+    return j && t->asker && policy_private(t->ctld->conf) & PRIVATE_JOBS &&
+           conn_peer(t->asker->conn)->uid != j->rec->uid &&
+           !policy_may_manage(t->ctld, t->asker, j->rec);
+}
+
+static char *job_name(struct explain_made *m, uint32_t id)
 {
     const struct job *j = cluster_job(m->t->ctld->cluster, id);
 
+    if (is_hidden(m, j))
+        return make_text(m, "(private)");
     return j ? id_text(m, j->rec) : make_text(m, "%u", id);
+}
+
+/* Whose job it is; NULL: nobody knows, or it is not to be told. */
+static char *owner_name(struct explain_made *m, const struct job *j)
+{
+    return j && j->rec->user_name && !is_hidden(m, j) ? make_text(m, "%s", j->rec->user_name)
+                                                      : NULL;
 }
 
 static const char *ordinal_ending(unsigned n)
@@ -307,9 +326,10 @@ static void say_holders(struct explain_made *m, const struct explain_part *x,
         if (!out || !j)
             continue;
         pst__explain_holder__init(out);
-        SET(out, job_id, h->job_id);
-        out->id_text = id_text(m, j->rec);
-        out->user_name = j->rec->user_name ? make_text(m, "%s", j->rec->user_name) : NULL;
+        if (!is_hidden(m, j))
+            SET(out, job_id, h->job_id);
+        out->id_text = job_name(m, h->job_id);
+        out->user_name = owner_name(m, j);
         SET(out, nodes, h->nodes);
         if (h->end_us != INT64_MAX)
             SET(out, end_us, h->end_us);
@@ -372,7 +392,8 @@ static void put_unit(struct explain_made *m, const struct explain_unit *u, Pst__
                              u->down[i]      ? node_trouble(m->t->ctld, n)
                              : u->holders[i] ? "held"
                                              : "not for this job");
-        if (!u->down[i] && u->holders[i])
+        if (!u->down[i] && u->holders[i] &&
+            !is_hidden(m, cluster_job(m->t->ctld->cluster, u->holders[i])))
             SET(one, job_id, u->holders[i]);
         push_item(m, (void ***)&out->missing, &out->n_missing, one);
     }
@@ -460,9 +481,10 @@ static void put_victims(struct explain_made *m, const struct explain_preempt *x,
         if (!out)
             continue;
         pst__explain_victim__init(out);
-        SET(out, job_id, v->job_id);
-        out->id_text = id_text(m, j->rec);
-        out->user_name = j->rec->user_name ? make_text(m, "%s", j->rec->user_name) : NULL;
+        if (!is_hidden(m, j))
+            SET(out, job_id, v->job_id);
+        out->id_text = job_name(m, v->job_id);
+        out->user_name = owner_name(m, j);
         out->mode = v->mode < ARRAY_SIZE(modes) && modes[v->mode] ? (char *)modes[v->mode] : NULL;
         push_item(m, (void ***)&p->preempts, &p->n_preempts, out);
     }
@@ -516,14 +538,15 @@ static void say_licenses(struct explain_made *m, const struct sched_explanation 
                                (unsigned long long)l->total, left, left == 1 ? "is" : "are"));
         for (uint32_t h = 0; h < l->nholders; h++) {
             const struct job *j = cluster_job(m->t->ctld->cluster, l->holders[h].job_id);
+            const char *owner = owner_name(m, j);
 
             add_sentence(
-                m,
-                make_text(
-                    m, "Job %s of %s holds %u of them, %s%s.", job_name(m, l->holders[h].job_id),
-                    j && j->rec->user_name ? j->rec->user_name : "somebody", l->holders[h].nodes,
-                    l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
-                    l->holders[h].end_us != INT64_MAX ? stamp_text(m, l->holders[h].end_us) : ""));
+                m, make_text(m, "Job %s of %s holds %u of them, %s%s.",
+                             job_name(m, l->holders[h].job_id), owner ? owner : "somebody",
+                             l->holders[h].nodes,
+                             l->holders[h].end_us != INT64_MAX ? "until " : "without a time limit",
+                             l->holders[h].end_us != INT64_MAX ? stamp_text(m, l->holders[h].end_us)
+                                                               : ""));
         }
         if (l->nholding > l->nholders)
             add_sentence(m, make_text(m, "So do %u other jobs, which end later.",

@@ -17,6 +17,8 @@ struct explain_text {
     const struct job *job;
     const struct sched_explanation *x; /* NULL: the scheduler was not asked */
     int64_t now_us;
+    const struct cmd
+        *asker;   /* PrivateData hides jobs of others from this user; NULL: from nobody */
     bool planned; /* the job is a question: it is not there, and nothing of it runs */
 };
 /* Fill reply (initialised); its strings and messages live in the arena that explain_done()

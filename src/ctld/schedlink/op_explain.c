@@ -84,7 +84,7 @@ void op_query_explain(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__ExplainRequest *req = PB_AS(explain_request, cmd->msg);
     struct job *j = cluster_job(ctld->cluster, req->job_id);
-    struct explain_text t = { .ctld = ctld, .job = j, .now_us = core_now() };
+    struct explain_text t = { .ctld = ctld, .job = j, .now_us = core_now(), .asker = cmd };
     _cleanup_val_(strbuf_done) struct strbuf others = STRBUF_INIT;
     uint64_t ticket;
 
@@ -114,6 +114,7 @@ void explain_answer(struct ctld *ctld, const struct decisions_msg *m)
 
     if (!w)
         return; /* his connection has gone */
+    t.asker = &w->reply;
     t.job = cluster_job(ctld->cluster, w->job_id);
     if (t.job && !job_is_pending(t.job->rec))
         t.x = NULL; /* started meanwhile */

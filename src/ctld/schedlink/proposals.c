@@ -198,6 +198,7 @@ static struct explain_made *explain_planned(struct ctld *ctld, const struct deci
                               .job = &asked,
                               .x = m->planned ? &m->explained : NULL,
                               .now_us = core_now(),
+                              .asker = &w->reply,
                               .planned = true };
 
     return w->plan ? explain_make(&t) : NULL;

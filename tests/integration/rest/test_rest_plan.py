@@ -179,16 +179,28 @@ def test_plan_as_submission(rest, shared):
         assert planned[1]["errors"][0]["error_number"] == made[1]["errors"][0]["error_number"]
 
 
+WHOLE = {"nodes": "4", "shared": ["none"], "time_limit": 10}
+
+
+def holder(told):
+    return tuple(told["partitions"][0]["holders"][0][key] for key in ("job_id", "id", "user_name"))
+
+
 def test_private(rest, shared):
-    """Jobs of others are explained only where they may be listed."""
+    """Jobs of others are explained, and named, only where they may be listed."""
     job = shared.run("sbatch", "--parsable", "-H", "--wrap", "true").out.strip()
+    held = fill(shared)
     assert explain(rest, job, user="bin")[0] == 200
+    assert holder(plan(rest, "bin", **WHOLE)) == (held, str(held), "root")
     text = shared.conf.read_text()
     shared.write_conf(text + "PrivateData=jobs\n")
     try:
         shared.run("scontrol", "reconfigure")
         wait_until(lambda: explain(rest, job, user="bin")[0] == 404, "it is private")
         assert explain(rest, job)[0] == 200
+        told = plan(rest, "bin", **WHOLE)
+        assert holder(told) == (0, "(private)", "") and f"ob {held}" not in " ".join(told["sentences"])
+        assert holder(plan(rest, **WHOLE)) == (held, str(held), "root")
     finally:
         shared.write_conf(text)
         shared.run("scontrol", "reconfigure")
