@@ -213,8 +213,8 @@ def test_step_daemon_that_answers(lone):
     """One that ends its step slowly, but says so, is left alone."""
     lone.conf.write_text(lone.conf.read_text().replace("KillWait=2", "KillWait=12"))
     lone.run("scontrol", "reconfigure")
-    job = lone.sbatch(wrap="trap '' TERM; while :; do sleep 0.1; done")
-    lone.wait_state(job, "RUNNING")
+    job = lone.sbatch(wrap="trap '' TERM; touch trapped; while :; do sleep 0.1; done")
+    wait_until(lambda: (lone.work / "trapped").exists(), "the script hears no SIGTERM")
     begun = time.monotonic()
     lone.run("scancel", job)
     wait_until(lambda: not step_daemons(lone), "its daemon has ended", 30)
