@@ -1,7 +1,7 @@
 /* backups.c - are the other controllers there?  For the triggers of backup controllers
  *
- * A thread of the active controller pings the others now and then.  One that was there and has not
- * answered for a lease has failed; one that answers again has resumed. */
+ * A thread of the active controller pings the others now and then.  One that has not answered for a
+ * lease has failed, also when it never did; one that answers again has resumed. */
 #include "ctld/ha/backups.h"
 
 #include <errno.h>
@@ -20,13 +20,11 @@
 #define PING_MIN_US USEC_PER_SEC
 #define PING_TIMEOUT_MS 2000
 
-enum presence { UNKNOWN, THERE, GONE };
-
 struct backup {
     const char *addr;
     char *name;
-    enum presence health;
-    int64_t seen_us; /* of the monotonic clock */
+    bool gone;
+    int64_t seen_us; /* of the monotonic clock; at first: when we began to look */
 };
 
 struct backups {
@@ -95,15 +93,15 @@ static void look_at_backup(struct backups *b, struct backup *one)
 
     now = now_mono_us();
     if (there) {
-        if (one->health == GONE) {
+        if (one->gone) {
             log_info("the controller on %s is back", one->name);
             post_news(b, PST__TRIGGER_EVENT__TRIG_BACKUP_RESUMED);
         }
-        one->health = THERE;
+        one->gone = false;
         one->seen_us = now;
-    } else if (one->health == THERE && now - one->seen_us >= b->lost_us) {
+    } else if (!one->gone && now - one->seen_us >= b->lost_us) {
         log_info("the controller on %s does not answer any more", one->name);
-        one->health = GONE;
+        one->gone = true;
         post_news(b, PST__TRIGGER_EVENT__TRIG_BACKUP_FAILED);
     }
 }
@@ -172,6 +170,7 @@ static int copy_conf(struct backups *b, const struct conf *conf, uint32_t own)
         name = conf_ctld_host(conf, i, &addr);
         if (i == own)
             continue;
+        b->list[b->n].seen_us = now_mono_us();
         b->list[b->n].addr = copy_text(addr);
         b->list[b->n++].name = copy_text(name);
         if (!b->list[b->n - 1].addr || !b->list[b->n - 1].name)
