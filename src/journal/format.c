@@ -2,39 +2,11 @@
  *
  * Pure functions over caller's memory; any thread.  Design note 0001. */
 #include "journal/format.h"
+#include "journal/lebytes.h"
 
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include <xxhash.h>
-
-static void put_u32(uint8_t *out, uint32_t v)
-{
-    v = htole32(v);
-    memcpy(out, &v, sizeof(v));
-}
-
-static void put_u64(uint8_t *out, uint64_t v)
-{
-    v = htole64(v);
-    memcpy(out, &v, sizeof(v));
-}
-
-static uint32_t get_u32(const uint8_t *in)
-{
-    uint32_t v;
-
-    memcpy(&v, in, sizeof(v));
-    return le32toh(v);
-}
-
-static uint64_t get_u64(const uint8_t *in)
-{
-    uint64_t v;
-
-    memcpy(&v, in, sizeof(v));
-    return le64toh(v);
-}
 
 void file_header_encode(uint32_t magic, uint64_t cluster_id, uint64_t lsn,
                         uint8_t out[static FILE_HEADER_BYTES])

@@ -3,9 +3,9 @@
  * Owns nothing between calls.  Any thread.  A file is opened for each call: over a network file
  * system that is what asks the server anew. */
 #include "journal/term.h"
+#include "journal/lebytes.h"
 
 #include <dirent.h>
-#include <endian.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -29,34 +29,6 @@
 #define NAME_DIGITS 8
 #define KEPT_TERMS 64u /* a writer that slept through fewer still finds its successor's file */
 #define DRIFT_PART 8   /* of a lease */
-
-static void put_u32(uint8_t *at, uint32_t n)
-{
-    n = htole32(n);
-    memcpy(at, &n, sizeof(n));
-}
-
-static void put_u64(uint8_t *at, uint64_t n)
-{
-    n = htole64(n);
-    memcpy(at, &n, sizeof(n));
-}
-
-static uint32_t get_u32(const uint8_t *at)
-{
-    uint32_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return le32toh(n);
-}
-
-static uint64_t get_u64(const uint8_t *at)
-{
-    uint64_t n;
-
-    memcpy(&n, at, sizeof(n));
-    return le64toh(n);
-}
 
 void term_encode(const struct term_record *t, uint8_t out[static TERM_BYTES])
 {
