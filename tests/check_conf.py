@@ -85,7 +85,7 @@ HANDED_OUT = {
         "SWITCHES": "children", "SWITCH_NAME": "units",
     },
     "DBD_": {
-        "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file", "AUTH_TYPE": "conf_dbd_use_munge",
+        "AUTH_ALT_PARAMETERS": "conf_dbd_tokens", "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file", "AUTH_TYPE": "conf_dbd_use_munge",
         "SLURM_USER": "conf_dbd_slurm_uid", "MAX_QUERY_TIME_RANGE": "conf_dbd_max_range_s",
         "TLS_PARAMETERS": "conf_dbd_tls", "TLS_TYPE": "conf_dbd_tls",
     },

@@ -23,7 +23,7 @@ MAY = {
     "sackd": {"base", "conf", "configless", "daemon"},
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
-    "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf"},
+    "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf", "wire"},
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
     "ctld": FLOOR2 | {"configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},

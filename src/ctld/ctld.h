@@ -100,7 +100,8 @@ struct ctld {
     struct cluster *cluster;
     struct journal *journal;
     struct auth_keys *keys;
-    struct tls_ctx *tls; /* NULL: no TLSType */
+    struct auth_tokens *tokens; /* those believed, and made, where AuthAltTypes lets them */
+    struct tls_ctx *tls;        /* NULL: no TLSType */
     struct core_queue *queue;
     struct effects *effects;
     struct views *views;

@@ -30,6 +30,7 @@
 #include "ctld/services.h"
 #include "ctld/topology/topology.h"
 #include "daemon/daemon.h"
+#include "daemon/dmntokens.h"
 #include "version.h"
 
 #define AGAIN_MAX 9 /* words */
@@ -159,7 +160,8 @@ static int load_keys(struct ctld *ctld, struct err *err)
 
     if (r < 0 && r != -EEXIST)
         return r;
-    return auth_keys_load(path, &ctld->keys, err);
+    r = auth_keys_load(path, &ctld->keys, err);
+    return r < 0 ? r : daemon_tokens(ctld->conf, ctld->keys, &ctld->tokens, err);
 }
 
 /* The command line of a process that stands by in place of this one: in the foreground, since this

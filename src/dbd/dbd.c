@@ -242,7 +242,7 @@ static bool is_ready(void *ctx, struct strbuf *told)
 void dbd_tell_health(struct dbd *d)
 {
     if (d->health)
-        httphealth_set(d->health, d->keys, conf_dbd_use_jwt(d->conf), d->slurm_uid);
+        httphealth_set(d->health, d->tokens, d->slurm_uid);
 }
 
 int dbd_work(struct dbd *d, struct err *err)
@@ -261,7 +261,7 @@ int dbd_work(struct dbd *d, struct err *err)
         .keys = d->keys,
         .tls = d->tls,
         .service = "slurmdbd",
-        .use_jwt = conf_dbd_use_jwt(d->conf),
+        .tokens = d->tokens,
         .use_munge = conf_dbd_use_munge(d->conf),
         .munge_socket = conf_dbd_munge_socket(d->conf),
         .serves = ACCESS_AT(ACCESS_DBD),
@@ -324,6 +324,7 @@ void dbd_stop(struct dbd *d)
     debug_end();
     d->turn = turn_free(d->turn);
     d->keys = auth_keys_free(d->keys);
+    d->tokens = auth_tokens_free(d->tokens);
     forget_location(d);
     d->conf = conf_dbd_free(d->conf);
     free(d->conf_path);

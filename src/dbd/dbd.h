@@ -16,6 +16,7 @@
 #include "wire/server/rpcstat.h"
 
 struct auth_keys;
+struct auth_tokens;
 struct httphealth;
 struct turn;
 struct feeds;
@@ -39,6 +40,7 @@ struct dbd {
     uid_t slurm_uid;
     struct tls_ctx *tls; /* NULL: no TLSType */
     struct auth_keys *keys;
+    struct auth_tokens *tokens; /* NULL: AuthAltTypes lets none in */
     struct feeds *feeds;
     struct rpc_stat rpcs[OP_MAX_];
     _Atomic int64_t since_us; /* when the counting of rpcs began */

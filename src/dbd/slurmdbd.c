@@ -13,6 +13,7 @@
 #include "base/process/inherit.h"
 #include "base/log.h"
 #include "daemon/daemon.h"
+#include "daemon/dmntokens.h"
 #include "dbd/dbd.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
@@ -101,6 +102,13 @@ static int load_conf(struct dbd *d, const struct daemon_options *o, struct err *
     return r;
 }
 
+static int load_tokens(const struct conf_dbd *conf, struct auth_keys *keys,
+                       struct auth_tokens **ret, struct err *err)
+{
+    *ret = NULL;
+    return conf_dbd_use_jwt(conf) ? daemon_dbd_tokens(conf, keys, ret, err) : 0;
+}
+
 /* The cluster's key, made when neither a controller nor a daemon has been here before. */
 static int load_keys(struct dbd *d, struct err *err)
 {
@@ -110,7 +118,9 @@ static int load_keys(struct dbd *d, struct err *err)
     if (r < 0 && r != -EEXIST)
         return r;
     r = auth_keys_load(path, &d->keys, err);
-    return r == -ENOENT ? 0 : r; /* munge alone */
+    if (r < 0 && r != -ENOENT) /* munge alone */
+        return r;
+    return load_tokens(d->conf, d->keys, &d->tokens, err);
 }
 
 static int load_tls(struct dbd *d, const struct conf_dbd *conf, struct tls_ctx **ret_tls,
@@ -160,6 +170,7 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     struct err err = { .text = "" };
     struct conf_dbd *conf = NULL;
     struct auth_keys *keys = NULL;
+    struct auth_tokens *tokens = NULL;
     struct tls_ctx *tls = NULL;
     enum log_level level;
 
@@ -167,10 +178,12 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     if (conf_dbd_load(d->conf_path, &conf, NULL, &err) < 0 ||
         log_level_parse(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL), &level) < 0 ||
         debug_check(conf, &err) < 0 || load_tls(d, conf, &tls, &err) < 0 ||
-        (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0)) {
+        (d->keys && auth_keys_load(conf_dbd_key_file(conf), &keys, &err) < 0) ||
+        load_tokens(conf, keys, &tokens, &err) < 0) {
         log_error("the configuration stays what it was: %s",
                   err.text[0] ? err.text : "DebugLevel is not a level");
-        (void)conf_dbd_free(conf); /* always NULL, as the next */
+        (void)conf_dbd_free(conf); /* always NULL, as the next two */
+        (void)auth_keys_free(keys);
         (void)tls_ctx_unref(tls);
         return;
     }
@@ -182,12 +195,14 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     pthread_mutex_unlock(&d->conf_lock);
     (void)auth_keys_free(d->keys); /* always NULL */
     d->keys = keys;
+    (void)auth_tokens_free(d->tokens); /* always NULL */
+    d->tokens = tokens;
     (void)tls_ctx_unref(d->tls); /* always NULL */
     d->tls = tls;
     if (d->server)
         server_set_tls(d->server, d->tls);
     if (d->server)
-        server_set_auth(d->server, d->keys, conf_dbd_use_jwt(conf));
+        server_set_auth(d->server, d->keys, d->tokens);
     dbd_tell_health(d);
     log_info("read %s again; the port, the database and users change with a new start",
              d->conf_path);

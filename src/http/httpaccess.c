@@ -16,11 +16,11 @@
 
 struct httpaccess {
     pthread_mutex_t lock;
-    struct auth_keys *keys; /* NULL: no token is taken */
+    struct auth_tokens *tokens; /* NULL: no token is taken */
     uid_t slurm_uid;
 };
 
-DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
+DEFINE_CLEANUP(struct auth_tokens *, auth_tokens_free)
 
 int httpaccess_new(struct httpaccess **ret)
 {
@@ -37,33 +37,33 @@ struct httpaccess *httpaccess_free(struct httpaccess *a)
 {
     if (!a)
         return NULL;
-    (void)auth_keys_free(a->keys); /* always NULL */
+    (void)auth_tokens_free(a->tokens); /* always NULL */
     pthread_mutex_destroy(&a->lock);
     free(a);
     return NULL;
 }
 
-void httpaccess_set(struct httpaccess *a, struct auth_keys *keys, bool use_jwt, uid_t slurm_uid)
+void httpaccess_set(struct httpaccess *a, struct auth_tokens *tokens, uid_t slurm_uid)
 {
-    struct auth_keys *old;
+    struct auth_tokens *old;
 
     pthread_mutex_lock(&a->lock);
-    old = a->keys;
-    a->keys = keys && use_jwt ? auth_keys_ref(keys) : NULL;
+    old = a->tokens;
+    a->tokens = tokens ? auth_tokens_ref(tokens) : NULL;
     a->slurm_uid = slurm_uid;
     pthread_mutex_unlock(&a->lock);
-    (void)auth_keys_free(old); /* always NULL */
+    (void)auth_tokens_free(old); /* always NULL */
 }
 
-static struct auth_keys *hold_keys(struct httpaccess *a, uid_t *ret_slurm_uid)
+static struct auth_tokens *hold_tokens(struct httpaccess *a, uid_t *ret_slurm_uid)
 {
-    struct auth_keys *keys;
+    struct auth_tokens *tokens;
 
     pthread_mutex_lock(&a->lock);
-    keys = a->keys ? auth_keys_ref(a->keys) : NULL;
+    tokens = a->tokens ? auth_tokens_ref(a->tokens) : NULL;
     *ret_slurm_uid = a->slurm_uid;
     pthread_mutex_unlock(&a->lock);
-    return keys;
+    return tokens;
 }
 
 static const char *token_of(const struct http_request *r)
@@ -95,7 +95,7 @@ bool httpaccess_is_admin(struct httpaccess *a, const char *user)
 {
     uid_t slurm_uid;
 
-    (void)auth_keys_free(hold_keys(a, &slurm_uid)); /* always NULL */
+    (void)auth_tokens_free(hold_tokens(a, &slurm_uid)); /* always NULL */
     return is_admin(user, slurm_uid);
 }
 
@@ -124,16 +124,19 @@ unsigned httpaccess_user(struct httpaccess *a, const struct http_request *r, cha
                          struct err *err)
 {
     uid_t slurm_uid;
-    _cleanup_(auth_keys_free) struct auth_keys *keys = hold_keys(a, &slurm_uid);
+    _cleanup_(auth_tokens_free) struct auth_tokens *tokens = hold_tokens(a, &slurm_uid);
+    struct jwt_user said = { .name = NULL };
     _cleanup_free_ char *user = NULL;
     const char *token = token_of(r);
 
     if (!token)
         (void)err_set(err, -EACCES, "Authentication is required: send a token");
-    else if (!keys)
+    else if (!tokens)
         (void)err_set(err, -EACCES, "Tokens are not taken here: AuthAltTypes lacks auth/jwt");
-    if (!token || !keys || auth_jwt_verify(keys, token, strlen(token), now_us(), &user, err) < 0)
+    if (!token || !tokens ||
+        auth_tokens_verify(tokens, token, strlen(token), now_us(), &said, err) < 0)
         return HTTP_UNAUTHORIZED;
+    user = said.name;
     if (choose_user(r, slurm_uid, &user, err))
         return HTTP_UNAUTHORIZED;
     *ret_user = TAKE_PTR(user);

@@ -8,14 +8,15 @@
 #include <sys/types.h>
 
 #include "http/http.h"
-#include "wire/auth/auth.h"
+#include "wire/auth/tokens.h"
 
 struct httpaccess;
 
 int httpaccess_new(struct httpaccess **ret);              /* -ENOMEM */
 struct httpaccess *httpaccess_free(struct httpaccess *a); /* always NULL */
-/* What the configuration says now; a reference to keys (NULL: none) is taken.  Any thread. */
-void httpaccess_set(struct httpaccess *a, struct auth_keys *keys, bool use_jwt, uid_t slurm_uid);
+/* What the configuration says now; a reference to tokens (NULL: none are taken) is held.  Any
+ * thread. */
+void httpaccess_set(struct httpaccess *a, struct auth_tokens *tokens, uid_t slurm_uid);
 /* The user that the request acts for; the caller frees *ret_user.  0, or HTTP_UNAUTHORIZED with
  * the reason. */
 unsigned httpaccess_user(struct httpaccess *a, const struct http_request *r, char **ret_user,

@@ -92,9 +92,9 @@ int httphealth_new(const struct httphealth_config *config, struct httphealth **r
     return 0;
 }
 
-void httphealth_set(struct httphealth *h, struct auth_keys *keys, bool use_jwt, uid_t slurm_uid)
+void httphealth_set(struct httphealth *h, struct auth_tokens *tokens, uid_t slurm_uid)
 {
-    httpaccess_set(h->access, keys, use_jwt, slurm_uid);
+    httpaccess_set(h->access, tokens, slurm_uid);
 }
 
 void httphealth_switch(struct httphealth *h, bool on)

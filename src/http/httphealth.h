@@ -19,7 +19,7 @@ struct httphealth_config {
 
 int httphealth_new(const struct httphealth_config *config, struct httphealth **ret,
                    struct err *err);
-void httphealth_set(struct httphealth *h, struct auth_keys *keys, bool use_jwt, uid_t slurm_uid);
+void httphealth_set(struct httphealth *h, struct auth_tokens *tokens, uid_t slurm_uid);
 void httphealth_switch(struct httphealth *h, bool on);    /* as http_switch() */
 void httphealth_take(struct httphealth *h, int fd);       /* as http_take() */
 struct httphealth *httphealth_free(struct httphealth *h); /* always NULL */

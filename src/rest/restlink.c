@@ -13,7 +13,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
-#include "wire/auth/auth.h"
+#include "wire/auth/jwt.h"
 #include "conf/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/tls/tls.h"
@@ -125,13 +125,7 @@ static struct rest_link *remove_kept(struct rest_links *links, size_t at)
  * by the daemon. */
 static bool has_run_out(const char *token)
 {
-    _cleanup_free_ char *user = NULL;
-    uint8_t signature[AUTH_MAC_SIZE];
-    size_t shown = 0;
-    struct err err = { .text = "" };
-
-    return token && (auth_jwt_split(token, &shown, signature, &err) < 0 ||
-                     auth_jwt_user(token, shown, now_us(), &user, &err) < 0);
+    return token && jwt_is_over(token, now_us());
 }
 
 bool rest_link_run_out(const char *token)

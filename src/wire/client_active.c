@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "wire/auth/hello.h"
 #include "wire/errors.h"
 
 #define TRY_MS                                                                                     \
@@ -55,7 +56,7 @@ int client_connect_local(const struct client_target *target, const struct client
 {
     struct client_target t = *target;
 
-    if (t.jwt && *t.jwt) /* an identity that the socket has not */
+    if (!hello_may_local(target)) /* an identity that the socket has not */
         return -ECONNREFUSED;
     t.host = NULL;
     t.try_local = true;

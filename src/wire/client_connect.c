@@ -260,7 +260,7 @@ static int knock_server(struct client *c, const struct client_target *target, st
 static int reach_server(const struct client_target *target, uid_t slurm_uid, int64_t deadline,
                         bool *ret_local, struct err *err)
 {
-    bool may_local = target->try_local && !target->credential && !(target->jwt && target->jwt[0]);
+    bool may_local = target->try_local && !target->credential && hello_may_local(target);
     bool foreign = false;
     int r = -ECONNREFUSED;
 

@@ -422,11 +422,11 @@ struct server *server_free(struct server *s)
     return NULL;
 }
 
-void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt)
+void server_set_auth(struct server *s, struct auth_keys *keys, struct auth_tokens *tokens)
 {
     (void)s;
     (void)keys;
-    (void)use_jwt;
+    (void)tokens;
 }
 
 void server_set_tls(struct server *s, struct tls_ctx *tls)

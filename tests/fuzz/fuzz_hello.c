@@ -95,7 +95,8 @@ int __wrap_getpeername(int fd, struct sockaddr *sa, socklen_t *len)
 /* ---- the server ------------------------------------------------------------------------------ */
 
 static struct auth_keys *keys;
-static unsigned opened; /* connections whose requests came, not closed yet */
+static struct auth_tokens *tokens; /* they are those of keys */
+static unsigned opened;            /* connections whose requests came, not closed yet */
 
 struct answer {
     unsigned op, left;
@@ -217,6 +218,8 @@ static void set_up(void)
     r = auth_keys_create(path, &err);
     if (r == 0)
         r = auth_keys_load(path, &keys, &err);
+    if (r == 0)
+        r = auth_tokens_new(&(struct token_rules){ 0 }, keys, &tokens, &err);
     (void)unlink(path);
     assert(r == 0);
 }
@@ -408,7 +411,7 @@ static void hello(struct script *s, struct peer_end *p)
     size_t len;
 
     if (method == PST__AUTH_METHOD__AUTH_JWT &&
-        auth_jwt_make(keys, "bin", (int64_t)how * 1000000000000000, UINT64_MAX, &token) == 0)
+        auth_tokens_make(tokens, "bin", (int64_t)how * 1000000000000000, UINT64_MAX, &token) == 0)
         target.jwt = token;
     if (method == PST__AUTH_METHOD__AUTH_STEP &&
         auth_derive(keys, NULL, AUTH_FOR_LAUNCH, mac, sizeof(mac), secret, &kid) == 0) {
@@ -499,7 +502,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         .cluster = "test",
         .service = "slurmd",
         .name = "n1",
-        .use_jwt = true,
+        .tokens = tokens,
         .hooks = { .on_request = on_request, .on_reply = on_reply, .on_close = on_close },
         .out_limit = 1u << 20,
         .serves = ACCESS_AT(ACCESS_SLURMD),

@@ -7,8 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "wire/auth/auth.h"
 #include "wire/auth/auth_impl.h"
+#include "wire/auth/tokens.h"
 
 #define NOW_US (INT64_C(1800000000) * 1000000)
 
@@ -35,22 +35,27 @@ static size_t add_signature(const struct auth_keys *keys, char *token, size_t le
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    static const struct auth_keys keys = { .n = 1, .keys = { { .kid = "a1" } } };
-    char *token, *user = NULL;
+    static struct auth_keys keys = { .n = 1, .keys = { { .kid = "a1" } } };
+    struct auth_tokens *tokens = NULL;
+    struct jwt_user user = { .name = NULL };
     struct err err;
+    char *token;
     size_t len;
 
     if (size < 1 || size > 16384)
         return 0;
     len = size - 1;
     token = malloc(len + 64);
-    if (!token)
+    if (!token || auth_tokens_new(&(struct token_rules){ 0 }, &keys, &tokens, NULL) < 0) {
+        free(token);
         return 0;
+    }
     memcpy(token, data + 1, len);
     if (data[0] & 1)
         len = add_signature(&keys, token, len);
-    if (auth_jwt_verify(&keys, token, len, NOW_US, &user, &err) == 0)
-        free(user);
+    if (auth_tokens_verify(tokens, token, len, NOW_US, &user, &err) == 0)
+        free(user.name);
+    (void)auth_tokens_free(tokens); /* always NULL */
     free(token);
     return 0;
 }

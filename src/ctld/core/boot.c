@@ -265,6 +265,7 @@ void boot_end(struct ctld *ctld)
     }
     ctld->cluster = cluster_free(ctld->cluster);
     ctld->keys = auth_keys_free(ctld->keys);
+    ctld->tokens = auth_tokens_free(ctld->tokens);
     ctld->tls = tls_ctx_unref(ctld->tls);
     if (ctld->conf) {
         (void)boot_pid_file(ctld, false);

@@ -22,6 +22,7 @@
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
 #include "conf/conf_tls.h"
+#include "daemon/dmntokens.h"
 #include "wire/tls/tls.h"
 #include "fields.h"
 
@@ -312,6 +313,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     struct conf_problems problems = { 0 };
     enum log_level level;
     struct auth_keys *keys = NULL;
+    struct auth_tokens *tokens = NULL;
     struct tls_ctx *tls = NULL;
     int r = conf_load(ctld->conf_path, CONF_FULL, &fresh, &problems, err);
 
@@ -337,10 +339,13 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (r == 0)
         r = auth_keys_load(conf_key_file(fresh), &keys, err);
     if (r == 0)
+        r = daemon_tokens(fresh, keys, &tokens, err);
+    if (r == 0)
         r = reload_tls(ctld, fresh, &tls, err);
     if (r < 0) {
         conf_free(fresh);
-        (void)auth_keys_free(keys); /* always NULL */
+        (void)auth_keys_free(keys); /* always NULL, as the next */
+        (void)auth_tokens_free(tokens);
         return r;
     }
     ctld->conf = fresh;
@@ -348,7 +353,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (r < 0) {
         ctld->conf = old;
         conf_free(fresh);
-        (void)auth_keys_free(keys); /* always NULL, as the next */
+        (void)auth_keys_free(keys); /* always NULL, as the next two */
+        (void)auth_tokens_free(tokens);
         (void)tls_ctx_unref(tls);
         return err_set(err, r, "the controller's disk is full");
     }
@@ -356,6 +362,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         log_set_level(level);
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
+    (void)auth_tokens_free(ctld->tokens); /* always NULL */
+    ctld->tokens = tokens;
     (void)tls_ctx_unref(ctld->tls); /* always NULL */
     ctld->tls = tls;
     services_reconfigured(ctld);

@@ -128,6 +128,12 @@ static void to_core(struct front *f, struct conn *c, const struct frame *frame,
         (void)conn_error(c, frame->op, frame->id, EPST_BUSY, NULL);
 }
 
+/* NULL: AuthAltTypes lacks auth/jwt. */
+static struct auth_tokens *believed_tokens(const struct ctld *ctld)
+{
+    return conf_use_jwt(ctld->conf) ? ctld->tokens : NULL;
+}
+
 void front_configure(struct front *f)
 {
     atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
@@ -135,7 +141,7 @@ void front_configure(struct front *f)
                  conf_option(f->ctld->conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     ratelimit_configure(f->rate, f->ctld->conf);
     if (f->server) { /* it is new otherwise, and has been told */
-        server_set_auth(f->server, f->ctld->keys, conf_use_jwt(f->ctld->conf));
+        server_set_auth(f->server, f->ctld->keys, believed_tokens(f->ctld));
         server_set_tls(f->server, f->ctld->tls);
     }
 }
@@ -250,7 +256,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .keys = ctld->keys,
         .tls = ctld->tls,
         .service = "slurmctld",
-        .use_jwt = conf_use_jwt(ctld->conf),
+        .tokens = believed_tokens(ctld),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
         .serves = ACCESS_AT(ACCESS_CTLD),

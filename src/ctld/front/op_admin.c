@@ -40,6 +40,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     struct passwd pw, *found = NULL;
     Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
+    int made;
 
     if (!admin &&
         conf_option(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "disable_token_creation", NULL, NULL)) {
@@ -58,8 +59,12 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     }
     if (!admin && conf_option_u64(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "max_token_lifespan", &max))
         life = MIN(life, max);
-    if (auth_jwt_make(ctld->keys, req->user ? req->user : own, core_now(), life, &r.token) < 0) {
-        core_error(ctld, cmd, SLURM_ERROR, "a token cannot be signed: libsodium is missing");
+    made = auth_tokens_make(ctld->tokens, req->user ? req->user : own, core_now(), life, &r.token);
+    if (made < 0) {
+        core_error(ctld, cmd, made == -EPERM ? ESLURM_DISABLED : SLURM_ERROR,
+                   made == -EPERM    ? "tokens are made by the issuer whose keys jwks= names"
+                   : made == -ENOSYS ? "a token cannot be signed: libsodium is missing"
+                                     : "a token cannot be made for this name");
         return;
     }
     core_reply(ctld, cmd, 0, 0, &r.base);

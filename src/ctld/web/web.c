@@ -247,7 +247,7 @@ static void configure_web(struct ctld *ctld)
 
     if (!ctld->web)
         return;
-    webaccess_configure(ctld->web->access, conf, ctld->keys);
+    webaccess_configure(ctld->web->access, conf, ctld->tokens);
     http_switch(ctld->web->http,
                 !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
 }

@@ -55,7 +55,7 @@ static bool is_type_on(const char *type)
     return false;
 }
 
-void webaccess_configure(struct webaccess *w, const struct conf *conf, struct auth_keys *keys)
+void webaccess_configure(struct webaccess *w, const struct conf *conf, struct auth_tokens *tokens)
 {
     const char *type = conf_str(conf, CONF_METRICS_TYPE);
     const char *users = conf_str(conf, CONF_METRICS_AUTH_USERS);
@@ -63,7 +63,7 @@ void webaccess_configure(struct webaccess *w, const struct conf *conf, struct au
     /* Without memory for the list nobody of it may read: root and SlurmUser may. */
     char *copy = users && users[0] ? strdup(users) : NULL;
 
-    httpaccess_set(w->who, keys, conf_use_jwt(conf), conf_slurm_uid(conf));
+    httpaccess_set(w->who, conf_use_jwt(conf) ? tokens : NULL, conf_slurm_uid(conf));
     pthread_mutex_lock(&w->lock);
     w->on = is_type_on(type);
     w->hidden = (policy_private(conf) && !ignore) || (users && users[0] && !copy);

@@ -13,7 +13,7 @@ struct webaccess;
 int webaccess_new(struct webaccess **ret);             /* -ENOMEM */
 struct webaccess *webaccess_free(struct webaccess *w); /* always NULL */
 /* What the configuration says now; any thread. */
-void webaccess_configure(struct webaccess *w, const struct conf *conf, struct auth_keys *keys);
+void webaccess_configure(struct webaccess *w, const struct conf *conf, struct auth_tokens *tokens);
 /* MetricsType=metrics/openmetrics.  Else the pages are empty. */
 bool webaccess_metrics_on(struct webaccess *w);
 unsigned webaccess_metrics(struct webaccess *w, const struct http_request *r, struct err *err);

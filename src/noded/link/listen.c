@@ -23,6 +23,7 @@
 #include "noded/jobs/seen.h"
 #include "noded/link/tlsrefuse.h"
 #include "stepd/shared/spool.h"
+#include "daemon/dmntokens.h"
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
@@ -452,12 +453,24 @@ static bool is_ready(void *ctx, struct strbuf *told)
     return true; /* the listener is there, else nobody would ask */
 }
 
+/* Health over HTTP asks for tokens; one that cannot be believed for want of a file is refused. */
+static void tell_tokens(struct listener *l, const struct conf *conf)
+{
+    struct auth_tokens *tokens = NULL;
+    struct err err = { .text = "" };
+
+    if (conf_use_jwt(conf) && daemon_tokens(conf, l->keys, &tokens, &err) < 0)
+        log_info("no token is believed here: %s", err.text);
+    httphealth_set(l->health, tokens, conf_slurm_uid(conf));
+    (void)auth_tokens_free(tokens); /* always NULL */
+}
+
 static void configure_health(struct listener *l)
 {
     const struct conf *conf = l->d->conf;
 
     atomic_store(&l->audit_tls, conf_option(conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
-    httphealth_set(l->health, l->keys, conf_use_jwt(conf), conf_slurm_uid(conf));
+    tell_tokens(l, conf);
     httphealth_switch(
         l->health, !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
 }
@@ -523,7 +536,7 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
     l->keys = auth_keys_ref(keys);
     uv_mutex_unlock(&l->lock);
     (void)auth_keys_free(old); /* always NULL */
-    server_set_auth(l->server, keys, false);
+    server_set_auth(l->server, keys, NULL);
     configure_health(l);
 }
 

@@ -18,7 +18,8 @@
 #include "http/http.h"
 #include "rest/watch/watchevent.h"
 #include "rest/watch/watchobjects.h"
-#include "wire/auth/auth.h"
+#include "conf/conf_tokens.h"
+#include "wire/auth/jwt.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -533,17 +534,19 @@ static int start_thread(struct watch_source *s)
 
 /* Whom a token names, so that one user with many tokens does not take every place.  slurmctld
  * verifies it. */
-static char *user_of(const char *token)
+static char *user_of(const struct conf *conf, const char *token)
 {
-    uint8_t signature[AUTH_MAC_SIZE];
-    struct err err = { .text = "" };
-    char *user = NULL;
-    size_t shown = 0;
+    uint8_t signature[JWT_SIGNATURE_MAX];
+    struct jwt_user user = { .name = NULL };
+    struct token_rules rules;
+    size_t len = 0, shown = 0;
 
-    if (!token || auth_jwt_split(token, &shown, signature, &err) < 0 ||
-        auth_jwt_user(token, shown, now_us(), &user, &err) < 0)
+    if (!token || conf_tokens(conf, &rules) < 0)
         return NULL;
-    return user;
+    if (jwt_signature(token, strlen(token), signature, &len, &shown, NULL) == 0)
+        (void)jwt_read_claims(token, shown, now_us(), &rules.jwt, &user, NULL); /* NULL: nobody */
+    token_rules_done(&rules);
+    return user.name;
 }
 
 static const char *speaker_of(const struct watch_source *s)
@@ -596,7 +599,7 @@ int watchsource_new(struct watch_hub *hub, const char *token, const char *name, 
     s->wants_since = since != NULL;
     if (since)
         s->since = *since;
-    s->user = user_of(token);
+    s->user = user_of(hub->conf, token);
     if ((token && !s->token) || (name && !s->name))
         r = -ENOMEM;
     else

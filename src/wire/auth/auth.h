@@ -41,27 +41,6 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
 int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
                 size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid);
 
-/* JWT HS256 as `scontrol token` prints it: claims exp, iat, sun.  Signed with the first key.
- * lifespan_s UINT64_MAX = practically for ever. */
-int auth_jwt_make(const struct auth_keys *keys, const char *user, int64_t now_us,
-                  uint64_t lifespan_s, char **ret_token);
-/* Errors: -EACCES bad signature, -EKEYEXPIRED, -EINVAL malformed.  Caller frees *ret_user. */
-int auth_jwt_verify(const struct auth_keys *keys, const char *token, size_t len, int64_t now_us,
-                    char **ret_user, struct err *err);
-
-/* The two parts of a token: everything before the last dot, which may be shown, and the
- * signature, which its holder and the cluster alone know.  Errors: -EINVAL. */
-int auth_jwt_split(const char *token, size_t *ret_shown, uint8_t signature[AUTH_MAC_SIZE],
-                   struct err *err);
-/* The signatures that the cluster would make for the shown part of a token: one, or with no kid
- * in the header one for each key.  Errors: -EACCES no such key, -EINVAL malformed, -ENOSYS. */
-int auth_jwt_signatures(const struct auth_keys *keys, const char *shown, size_t len,
-                        uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE], size_t *ret_n,
-                        struct err *err);
-/* Who the shown part of a token whose signature is known speaks for.  Errors: as
- * auth_jwt_verify(). */
-int auth_jwt_user(const char *shown, size_t len, int64_t now_us, char **ret_user, struct err *err);
-
 /* munge; socket_path NULL = default.  Errors: -ENOSYS library missing, -EACCES, -EKEYEXPIRED. */
 int auth_munge_encode(const char *socket_path, const void *payload, size_t len, char **ret_cred,
                       struct err *err);

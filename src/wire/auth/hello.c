@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "version.h"
 #include "wire/auth/crypto.h"
+#include "wire/auth/jwt.h"
 #include "wire/tls/tls.h"
 
 #define PROGRAM_MAX 31
@@ -40,6 +41,23 @@ static int choose_key(const struct client_target *target, struct auth_keys **ret
     return r;
 }
 
+/* A token whose signature both ends can make is never sent; another one is, to this machine's
+ * daemon alone. */
+static int choose_token(const struct client_target *target, bool local, unsigned *ret_method,
+                        struct err *err)
+{
+    bool shared = jwt_is_shared(target->jwt);
+
+    if (!shared && !local)
+        return err_set(
+            err, -EACCES,
+            "Invalid authentication credential: a token of a public key (RS256, ES256) is "
+            "shown on the local socket alone, and no %s answers there",
+            target->service ? target->service : "slurmctld");
+    *ret_method = shared ? PST__AUTH_METHOD__AUTH_JWT : PST__AUTH_METHOD__AUTH_BEARER;
+    return 0;
+}
+
 int hello_choose(const struct client_target *target, bool local, unsigned *ret_method,
                  struct auth_keys **ret_keys, struct err *err)
 {
@@ -48,7 +66,7 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
     if (target->credential)
         *ret_method = PST__AUTH_METHOD__AUTH_STEP;
     else if (has_text(target->jwt))
-        *ret_method = PST__AUTH_METHOD__AUTH_JWT;
+        return choose_token(target, local, ret_method, err);
     else if (local)
         *ret_method = PST__AUTH_METHOD__AUTH_PEERCRED;
     else if (target->use_munge)
@@ -60,6 +78,11 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
         *ret_method = PST__AUTH_METHOD__AUTH_KEY;
     }
     return 0;
+}
+
+bool hello_may_local(const struct client_target *target)
+{
+    return !has_text(target->jwt) || !jwt_is_shared(target->jwt);
 }
 
 int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct err *err)
@@ -112,6 +135,22 @@ void hello_sent_done(struct hello_sent *sent)
     explicit_bzero(sent, sizeof(*sent));
 }
 
+/* A token's signature is the secret; what is before it is shown. */
+static int split_token(const char *token, size_t *ret_shown, uint8_t secret[HANDSHAKE_SECRET_SIZE],
+                       struct err *err)
+{
+    uint8_t signature[JWT_SIGNATURE_MAX];
+    size_t len = 0;
+    int r = jwt_signature(token, strlen(token), signature, &len, ret_shown, err);
+
+    if (r == 0 && len != HANDSHAKE_SECRET_SIZE)
+        r = err_set(err, -EINVAL, "token: malformed signature");
+    if (r == 0)
+        memcpy(secret, signature, HANDSHAKE_SECRET_SIZE);
+    explicit_bzero(signature, sizeof(signature));
+    return r;
+}
+
 /* The secret of a method that has one before the reply; fills in what names it. */
 static int find_secret(Pst__Hello *hello, const struct client_target *target,
                        const struct auth_keys *keys, uint8_t secret[HANDSHAKE_SECRET_SIZE],
@@ -128,7 +167,7 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target,
         hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */
         return r;
     case PST__AUTH_METHOD__AUTH_JWT:
-        r = auth_jwt_split(target->jwt, &shown, secret, err);
+        r = split_token(target->jwt, &shown, secret, err);
         if (r < 0) {
             err_prefix(err, "Invalid authentication credential");
             return r;
@@ -219,7 +258,12 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
         return err_set(err, r, "%s", strerror(-r));
     if (method == PST__AUTH_METHOD__AUTH_MUNGE)
         r = prove_munge(&hello, target, nonce, &sent, &credential, err);
-    else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
+    else if (method == PST__AUTH_METHOD__AUTH_BEARER) {
+        hello.has_token = true;
+        /* only read */
+        hello.token =
+            (ProtobufCBinaryData){ strlen(target->jwt), (uint8_t *)(uintptr_t)target->jwt };
+    } else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
         r = prove_hello(&hello, target, keys, nonce, &sent, err);
     if (r == 0) {
         r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);

@@ -21,6 +21,9 @@
 int hello_choose(const struct client_target *target, bool local, unsigned *ret_method,
                  struct auth_keys **ret_keys, struct err *err);
 
+/* Does the local socket serve this identity?  That of the kernel, or a token shown whole. */
+bool hello_may_local(const struct client_target *target);
+
 /* The version to speak to a server that sent challenge.  Errors: -EPROTO none in common. */
 int hello_version(const Pst__Challenge *challenge, uint16_t *ret_version, struct err *err);
 
@@ -44,8 +47,9 @@ struct hello_sent {
 };
 void hello_sent_done(struct hello_sent *sent); /* wipes */
 
-/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED.  May block (munge).  Caller frees
- * *ret_buf and calls hello_sent_done().  Errors: those of auth.h, -ENOMEM, -EMSGSIZE. */
+/* The Hello frame.  nonce may be NULL for AUTH_PEERCRED and AUTH_BEARER.  May block (munge).
+ * Caller frees *ret_buf and calls hello_sent_done().  Errors: those of auth.h, -ENOMEM,
+ * -EMSGSIZE. */
 int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
                const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
                struct hello_sent *ret_sent, struct err *err);

@@ -500,8 +500,10 @@ static void on_drain(struct link *l)
 static unsigned way_of(const struct conn *c)
 {
     return c->peer.method == PST__AUTH_METHOD__AUTH_PEERCRED ? ACCESS_LOCAL
-           : c->peer.method == PST__AUTH_METHOD__AUTH_JWT    ? ACCESS_TOKEN
-                                                             : ACCESS_KEY;
+           : c->peer.method == PST__AUTH_METHOD__AUTH_JWT ||
+                   c->peer.method == PST__AUTH_METHOD__AUTH_BEARER
+               ? ACCESS_TOKEN
+               : ACCESS_KEY;
 }
 
 /* May the peer ask a listener for what needs this role?  An administrator is known by name to

@@ -520,7 +520,8 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     if (!s)
         return err_set(err, -ENOMEM, "out of memory");
     s->config = *config;
-    s->config.keys = NULL; /* taken by server_set_auth(), as is the next */
+    s->config.keys = NULL; /* taken by server_set_auth(), as are the next */
+    s->config.tokens = NULL;
     s->config.tls = NULL;
     pthread_mutex_init(&s->auth_lock, NULL);
     s->listen_fd[0] = s->listen_fd[1] = -1;
@@ -545,7 +546,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     r = listen_all(s, err);
     if (r < 0)
         return r;
-    server_set_auth(s, config->keys, config->use_jwt);
+    server_set_auth(s, config->keys, config->tokens);
     server_set_tls(s, config->tls);
     *ret_server = TAKE_PTR(s);
     return 0;
@@ -569,16 +570,19 @@ int server_start(struct server *s)
     return r;
 }
 
-void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt)
+void server_set_auth(struct server *s, struct auth_keys *keys, struct auth_tokens *tokens)
 {
     struct auth_keys *old;
+    struct auth_tokens *old_tokens;
 
     pthread_mutex_lock(&s->auth_lock);
     old = s->config.keys;
     s->config.keys = keys ? auth_keys_ref(keys) : NULL;
-    s->config.use_jwt = use_jwt;
+    old_tokens = s->config.tokens;
+    s->config.tokens = tokens ? auth_tokens_ref(tokens) : NULL;
     pthread_mutex_unlock(&s->auth_lock);
-    (void)auth_keys_free(old); /* always NULL */
+    (void)auth_keys_free(old);          /* always NULL */
+    (void)auth_tokens_free(old_tokens); /* likewise */
 }
 
 void server_set_tls(struct server *s, struct tls_ctx *tls)
@@ -676,7 +680,8 @@ struct server *server_free(struct server *s)
             (void)close(s->listen_fd[i]); /* listeners hold no data */
     s->quota = quota_free(s->quota);
     free(s->workers);
-    (void)auth_keys_free(s->config.keys); /* always NULL, as the next */
+    (void)auth_keys_free(s->config.keys); /* always NULL, as the next two */
+    (void)auth_tokens_free(s->config.tokens);
     (void)tls_ctx_unref(s->config.tls);
     pthread_mutex_destroy(&s->auth_lock);
     free(s->cluster);

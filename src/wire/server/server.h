@@ -17,7 +17,7 @@
 
 #include "base/err.h"
 #include "wire/access.h"
-#include "wire/auth/auth.h"
+#include "wire/auth/tokens.h"
 #include "wire/frame.h"
 #include "wire/shared.h"
 
@@ -89,7 +89,7 @@ struct server_config {
     /* NULL: TCP is plain, and callers with TLS are disconnected; else those without.  A reference
      * is taken */
     struct tls_ctx *tls;
-    bool use_jwt; /* AuthAltTypes=auth/jwt: tokens speak for their users */
+    struct auth_tokens *tokens; /* that speak for their users; a reference is taken; NULL: none */
     /* slurmd: who has a step's credential and launch key may say Hello (peer uid -1) */
     bool step_keys;
     /* ACCESS_AT() of what this listener is: it serves what access.def says, 0 = nothing */
@@ -105,7 +105,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
 int server_start(struct server *s);
 /* Other keys and ways to prove an identity, for connections to come; any thread.  A reference to
  * keys is taken. */
-void server_set_auth(struct server *s, struct auth_keys *keys, bool use_jwt);
+void server_set_auth(struct server *s, struct auth_keys *keys, struct auth_tokens *tokens);
 /* Listen on the local socket too, from now on; any thread, once the threads are there. */
 void server_open_local(struct server *s);
 /* Another certificate, for connections to come; any thread.  A reference is taken.  Whether there

@@ -29,9 +29,9 @@ struct check {
     uv_work_t work;
     struct conn *conn; /* referenced */
     Pst__Hello *hello;
-    struct auth_keys *keys; /* referenced; NULL = none */
-    bool use_jwt;
-    uint8_t *bytes; /* of the handshake; NULL on the local socket */
+    struct auth_keys *keys;     /* referenced; NULL = none */
+    struct auth_tokens *tokens; /* likewise */
+    uint8_t *bytes;             /* of the handshake; NULL on the local socket */
     size_t len;
     struct handshake proofs;
     bool mutual;      /* proofs are of a secret that both ends know */
@@ -52,7 +52,8 @@ static void check_free(struct check *k)
 {
     if (k->hello)
         pst__hello__free_unpacked(k->hello, NULL);
-    (void)auth_keys_free(k->keys); /* always NULL */
+    (void)auth_keys_free(k->keys);     /* always NULL */
+    (void)auth_tokens_free(k->tokens); /* likewise */
     explicit_bzero(&k->proofs, sizeof(k->proofs));
     free(k->bytes);
     free(k->credential);
@@ -161,32 +162,63 @@ static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
     return 0;
 }
 
+static bool takes_tokens(struct check *k)
+{
+    if (!k->tokens)
+        refuse_hello(k, EPST_AUTH, "tokens are not taken here (AuthAltTypes)");
+    return k->tokens;
+}
+
+/* What looking at the token gave, and whom it names, which is freed. */
+static void take_user(struct check *k, int r, struct jwt_user *user)
+{
+    if (r < 0) {
+        k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
+    } else if (user->has_ids) {
+        k->uid = user->uid;
+        k->gid = user->gid;
+    } else if (find_user(user->name, &k->uid, &k->gid) < 0) {
+        refuse_hello(k, EPST_AUTH, "the token's user is unknown here");
+    }
+    free(user->name);
+}
+
 static void check_jwt(struct check *k)
 {
     const ProtobufCBinaryData *token = &k->hello->token;
     uint8_t signatures[AUTH_KEY_MAX][AUTH_MAC_SIZE];
-    _cleanup_free_ char *user = NULL;
+    struct jwt_user user = { .name = NULL };
     size_t n = 0;
     int r;
 
-    if (!k->keys || !k->use_jwt) {
-        refuse_hello(k, EPST_AUTH,
-                     k->keys ? "tokens are not taken here (AuthAltTypes)"
-                             : "this server has no key");
+    if (!takes_tokens(k))
         return;
-    }
-    r = auth_jwt_signatures(k->keys, (const char *)token->data, token->len, signatures, &n,
-                            &k->err);
+    r = auth_tokens_signatures(k->tokens, (const char *)token->data, token->len, signatures, &n,
+                               &k->err);
     for (size_t i = 0; i < n && !k->mutual && r == 0; i++)
         if (try_secret(k, signatures[i]) < 0 && i + 1 == n)
             r = err_set(&k->err, -EACCES, "token: not signed with a key of this cluster");
     explicit_bzero(signatures, sizeof(signatures));
     if (r == 0)
-        r = auth_jwt_user((const char *)token->data, token->len, now_us(), &user, &k->err);
-    if (r < 0)
-        k->code = r == -EKEYEXPIRED ? (int)ESLURM_AUTH_EXPIRED : (int)EPST_AUTH;
-    else if (find_user(user, &k->uid, &k->gid) < 0)
-        refuse_hello(k, EPST_AUTH, "the token's user is unknown here");
+        r = auth_tokens_user(k->tokens, (const char *)token->data, token->len, now_us(), &user,
+                             &k->err);
+    take_user(k, r, &user);
+}
+
+/* A token that a public key verifies.  It came whole, so that whoever reads it could use it: the
+ * local socket alone is private enough. */
+static void check_bearer(struct check *k)
+{
+    const ProtobufCBinaryData *token = &k->hello->token;
+    struct jwt_user user = { .name = NULL };
+
+    if (!k->conn->local)
+        refuse_hello(k, EPST_AUTH, "whole tokens are for the local socket");
+    else if (takes_tokens(k))
+        take_user(k,
+                  auth_tokens_verify(k->tokens, (const char *)token->data, token->len, now_us(),
+                                     &user, &k->err),
+                  &user);
 }
 
 /* The user to act for instead, whom root and SlurmUser may name. */
@@ -253,6 +285,13 @@ static void check_munge(struct check *k)
 }
 
 /* ---- the course of it ------------------------------------------------------------------------ */
+
+/* On the local socket, where frames need no tags. */
+static bool is_unsealed(const Pst__Hello *h)
+{
+    return h->method == PST__AUTH_METHOD__AUTH_PEERCRED ||
+           h->method == PST__AUTH_METHOD__AUTH_BEARER;
+}
 
 static void note_peer(struct check *k)
 {
@@ -341,6 +380,10 @@ static void in_background(uv_work_t *work)
         check_jwt(k);
         check_act_as(k);
         break;
+    case PST__AUTH_METHOD__AUTH_BEARER:
+        check_bearer(k);
+        check_act_as(k);
+        break;
     case PST__AUTH_METHOD__AUTH_PEERCRED:
         check_act_as(k);
         break;
@@ -383,7 +426,7 @@ static int check_service(struct check *k, char *text, size_t size)
     const Pst__Hello *h = k->hello;
     const char *service = config_of(k)->service, *name = k->conn->worker->server->name;
 
-    if (h->method == PST__AUTH_METHOD__AUTH_PEERCRED)
+    if (is_unsealed(h))
         return 0;
     if (h->nonce.len != AUTH_NONCE_SIZE || !h->service)
         (void)snprintf(text, size,
@@ -432,7 +475,7 @@ static void take_auth(struct check *k)
 
     pthread_mutex_lock(&s->auth_lock);
     k->keys = s->config.keys ? auth_keys_ref(s->config.keys) : NULL;
-    k->use_jwt = s->config.use_jwt;
+    k->tokens = s->config.tokens ? auth_tokens_ref(s->config.tokens) : NULL;
     pthread_mutex_unlock(&s->auth_lock);
 }
 
@@ -466,8 +509,7 @@ void conn_hello(struct conn *c, const struct frame *frame)
         check_free(k);
         return;
     }
-    if (k->hello->method != PST__AUTH_METHOD__AUTH_PEERCRED &&
-        handshake_bytes(c->nonce, k->hello, &k->bytes, &k->len) < 0) {
+    if (!is_unsealed(k->hello) && handshake_bytes(c->nonce, k->hello, &k->bytes, &k->len) < 0) {
         conn_refuse(c, frame, EPST_BUSY, NULL);
         check_free(k);
         return;
@@ -489,6 +531,7 @@ void conn_hello(struct conn *c, const struct frame *frame)
         decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_JWT:
+    case PST__AUTH_METHOD__AUTH_BEARER:
     case PST__AUTH_METHOD__AUTH_MUNGE:
         go_on_in_background(k);
         break;

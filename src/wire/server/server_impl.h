@@ -26,7 +26,7 @@ struct worker;
 struct server {
     struct server_config config;
     char *cluster, *name;
-    pthread_mutex_t auth_lock;       /* of config.keys, config.use_jwt and config.tls */
+    pthread_mutex_t auth_lock;       /* of config.keys, config.tokens and config.tls */
     int listen_fd[SERVER_LISTENERS]; /* TCP, local; -1 = none */
     uint16_t port;
     struct worker *workers;

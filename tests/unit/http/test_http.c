@@ -169,14 +169,16 @@ static void test_tokens(void **state)
 {
     const struct http_config config = { "test", token_paths, NULL };
     struct auth_keys *keys = make_keys();
+    struct auth_tokens *tokens = NULL;
     char *root = NULL, *bin = NULL, *old = NULL;
     struct http *h = NULL;
 
     assert_int_equal(httpaccess_new(&access_of_test), 0);
-    httpaccess_set(access_of_test, keys, true, 0);
-    assert_int_equal(auth_jwt_make(keys, "root", now_us(), 60, &root), 0);
-    assert_int_equal(auth_jwt_make(keys, "bin", now_us(), 60, &bin), 0);
-    assert_int_equal(auth_jwt_make(keys, "root", now_us() - 100 * USEC_PER_SEC, 60, &old), 0);
+    assert_int_equal(auth_tokens_new(&(struct token_rules){ 0 }, keys, &tokens, NULL), 0);
+    httpaccess_set(access_of_test, tokens, 0);
+    assert_int_equal(auth_tokens_make(tokens, "root", now_us(), 60, &root), 0);
+    assert_int_equal(auth_tokens_make(tokens, "bin", now_us(), 60, &bin), 0);
+    assert_int_equal(auth_tokens_make(tokens, "root", now_us() - 100 * USEC_PER_SEC, 60, &old), 0);
     assert_int_equal(http_new(&config, &h, NULL), 0);
     expect_status(h, "/who", "X-SLURM-USER-TOKEN: ", bin, "", "user bin\n");
     expect_status(h, "/who", "Authorization: Bearer ", bin, "", "user bin\n");
@@ -190,11 +192,12 @@ static void test_tokens(void **state)
                   "HTTP/1.1 401");
     expect_status(h, "/admin", "X-SLURM-USER-TOKEN: ", bin, "", "HTTP/1.1 403");
     expect_status(h, "/admin", "X-SLURM-USER-TOKEN: ", root, "", "user root\n");
-    httpaccess_set(access_of_test, keys, false, 0);
+    httpaccess_set(access_of_test, NULL, 0);
     expect_status(h, "/who", "X-SLURM-USER-TOKEN: ", root, "", "auth/jwt");
     assert_null(http_free(h));
     access_of_test = httpaccess_free(access_of_test);
-    (void)auth_keys_free(keys); /* always NULL */
+    (void)auth_keys_free(keys); /* always NULL, as the next */
+    (void)auth_tokens_free(tokens);
     free(root);
     free(bin);
     free(old);

@@ -49,6 +49,7 @@ DEFINE_CLEANUP(struct client *, client_free)
 struct fixture {
     struct server *server;
     struct auth_keys *keys;
+    struct auth_tokens *tokens;
     atomic_uint opened, closed, replies, threads;
     atomic_ulong produced; /* stream frames made */
     atomic_uint streams_begun, streams_done;
@@ -259,7 +260,6 @@ static inline struct server_config default_config(struct fixture *f)
         .slurmd_uid = geteuid(),
         .keys = f->keys,
         .service = "slurmctld",
-        .use_jwt = true,
         .hooks = { on_request, on_reply, on_close, on_thread },
         .ctx = f,
     };
@@ -275,6 +275,8 @@ static inline void start(struct fixture *f, const struct server_config *change)
     assert_int_equal(auth_keys_load(key_file, &f->keys, &err), 0);
     config = change ? *change : default_config(f);
     config.keys = f->keys;
+    assert_int_equal(auth_tokens_new(&(struct token_rules){ 0 }, f->keys, &f->tokens, &err), 0);
+    config.tokens = f->tokens;
     config.ctx = f;
     if (server_new(&config, &f->server, &err) < 0)
         fail_msg("%s", err.text);
@@ -289,6 +291,7 @@ static inline void stop(struct fixture *f)
     assert_int_equal(server_connections(f->server), 0);
     f->server = server_free(f->server);
     f->keys = auth_keys_free(f->keys);
+    f->tokens = auth_tokens_free(f->tokens);
 }
 
 static inline struct client_target target_of(const struct fixture *f, bool local)

@@ -1,4 +1,4 @@
-/* test_auth.c - key files, signatures, tokens, munge */
+/* test_auth.c - key files, signatures, munge */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -18,7 +18,6 @@
 
 #define KEY_A "a1:000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\n"
 #define KEY_B "b2:ff0102030405060708090a0b0c0d0e0f101112131415161718191A1B1C1D1E1F\n"
-#define NOW_US (INT64_C(1800000000) * 1000000)
 
 static char dir[64];
 static char path[96];
@@ -221,79 +220,6 @@ static void test_derive(void **state)
     both = auth_keys_free(both);
 }
 
-static void test_jwt(void **state)
-{
-    struct auth_keys *keys = load(KEY_B KEY_A), *old = load(KEY_A), *new = load(KEY_B);
-    _cleanup_free_ char *token = NULL, *user = NULL;
-    struct err err = { .text = "" };
-    size_t len;
-
-    assert_int_equal(auth_jwt_make(keys, "ann", NOW_US, 1800, &token), 0);
-    len = strlen(token);
-    assert_int_equal(auth_jwt_verify(keys, token, len, NOW_US, &user, &err), 0);
-    assert_string_equal(user, "ann");
-    free(TAKE_PTR(user));
-    assert_int_equal(
-        auth_jwt_verify(new, token, len, NOW_US + 1799 * INT64_C(1000000), &user, &err), 0);
-    free(TAKE_PTR(user));
-    assert_int_equal(
-        auth_jwt_verify(keys, token, len, NOW_US + 1800 * INT64_C(1000000), &user, &err),
-        -EKEYEXPIRED);
-    assert_int_equal(auth_jwt_verify(old, token, len, NOW_US, &user, &err), -EACCES);
-    for (size_t i = 0; i < len; i++) { /* no letter may change; dots make it malformed */
-        char was = token[i];
-        int r;
-
-        token[i] = was == 'A' ? 'B' : 'A';
-        r = auth_jwt_verify(keys, token, len, NOW_US, &user, &err);
-        assert_true(r == -EACCES || r == -EINVAL);
-        token[i] = was;
-    }
-    assert_null(user);
-    keys = auth_keys_free(keys);
-    old = auth_keys_free(old);
-    new = auth_keys_free(new);
-}
-
-static void test_jwt_lifespan(void **state)
-{
-    struct auth_keys *keys = load(KEY_A);
-    _cleanup_free_ char *token = NULL, *user = NULL;
-
-    assert_int_equal(auth_jwt_make(keys, "root", NOW_US, UINT64_MAX, &token), 0);
-    assert_int_equal(auth_jwt_verify(keys, token, strlen(token), 100 * NOW_US, &user, NULL), 0);
-    assert_int_equal(auth_jwt_make(keys, "", NOW_US, 1, &(char *){ NULL }), -EINVAL);
-    assert_int_equal(auth_jwt_make(keys, "\xff\xfe", NOW_US, 1, &(char *){ NULL }), -EINVAL);
-    keys = auth_keys_free(keys);
-}
-
-/* Tokens made elsewhere with the same key: claims we know, an algorithm that we do not take. */
-static void test_jwt_foreign(void **state)
-{
-    static const struct {
-        const char *token;
-        int rc;
-        const char *user;
-    } cases[] = {
-#include "jwt_vectors.inc"
-    };
-    struct auth_keys *keys = load(KEY_A);
-
-    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-        _cleanup_free_ char *user = NULL;
-        struct err err = { .text = "" };
-
-        assert_int_equal(
-            auth_jwt_verify(keys, cases[i].token, strlen(cases[i].token), NOW_US, &user, &err),
-            cases[i].rc);
-        if (cases[i].user)
-            assert_string_equal(user, cases[i].user);
-        else
-            assert_string_not_equal(err.text, "");
-    }
-    keys = auth_keys_free(keys);
-}
-
 static void test_random(void **state)
 {
     uint8_t a[32], b[32];
@@ -348,19 +274,11 @@ static void test_munge_missing_daemon(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load_refusals),
-        cmocka_unit_test(test_too_many_keys),
-        cmocka_unit_test(test_create),
-        cmocka_unit_test(test_sign_known),
-        cmocka_unit_test(test_rotation),
-        cmocka_unit_test(test_tamper),
-        cmocka_unit_test(test_derive),
-        cmocka_unit_test(test_jwt),
-        cmocka_unit_test(test_jwt_lifespan),
-        cmocka_unit_test(test_jwt_foreign),
-        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_munge),
-        cmocka_unit_test(test_munge_missing_daemon),
+        cmocka_unit_test(test_load_refusals), cmocka_unit_test(test_too_many_keys),
+        cmocka_unit_test(test_create),        cmocka_unit_test(test_sign_known),
+        cmocka_unit_test(test_rotation),      cmocka_unit_test(test_tamper),
+        cmocka_unit_test(test_derive),        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_munge),         cmocka_unit_test(test_munge_missing_daemon),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -32,7 +32,7 @@ static void test_identities(void **state)
         expect_ping(c, geteuid(), PST__AUTH_METHOD__AUTH_KEY);
     }
     if (pw) {
-        assert_int_equal(auth_jwt_make(f.keys, pw->pw_name, now_us(), 60, &token), 0);
+        assert_int_equal(auth_tokens_make(f.tokens, pw->pw_name, now_us(), 60, &token), 0);
         t.try_local = true; /* the token wins */
         t.jwt = token;
         t.key_file = NULL;
@@ -69,19 +69,19 @@ static void test_wrong_identities(void **state)
     assert_string_equal(err.text, "Wrong cluster: this is testcluster, not elsewhere");
 
     t.cluster = "testcluster";
-    assert_int_equal(auth_jwt_make(f.keys, "root", now_us() - 100000000, 60, &expired), 0);
+    assert_int_equal(auth_tokens_make(f.tokens, "root", now_us() - 100000000, 60, &expired), 0);
     t.jwt = expired;
     assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Authentication credential expired");
-    assert_int_equal(auth_jwt_make(f.keys, "no-such-user-here", now_us(), 60, &nobody), 0);
+    assert_int_equal(auth_tokens_make(f.tokens, "no-such-user-here", now_us(), 60, &nobody), 0);
     t.jwt = nobody;
     assert_int_equal(try_ping(&t, &err), -EACCES);
     assert_string_equal(err.text, "Invalid authentication credential");
-    server_set_auth(f.server, f.keys, false); /* AuthAltTypes does not name auth/jwt */
-    assert_int_equal(auth_jwt_make(f.keys, "root", now_us(), 60, &good), 0);
+    server_set_auth(f.server, f.keys, NULL); /* AuthAltTypes does not name auth/jwt */
+    assert_int_equal(auth_tokens_make(f.tokens, "root", now_us(), 60, &good), 0);
     t.jwt = good;
     assert_int_equal(try_ping(&t, &err), -EACCES);
-    server_set_auth(f.server, f.keys, true);
+    server_set_auth(f.server, f.keys, f.tokens);
     assert_int_equal(try_ping(&t, &err), 0);
     stop(&f);
 }
