@@ -193,6 +193,8 @@ class Job(Record):
     asked_cpus_per_task: int | None = None
     spec_threads: bool | None = None
     external: bool | None = None
+    started_on: str | None = None
+    defaults_used: int | None = None
     cur_priority: int | None = None
     pend_reason: str | None = None
     pend_text: str | None = None
@@ -515,6 +517,8 @@ Job.FIELDS = {
     "asked_cpus_per_task": ("asked_cpus_per_task", "number"),
     "spec_threads": ("spec_threads", "bool"),
     "external": ("external", "bool"),
+    "started_on": ("started_on", "text"),
+    "defaults_used": ("defaults_used", "number"),
     "cur_priority": ("cur_priority", "number"),
     "pend_reason": ("pend_reason", "text"),
     "pend_text": ("pend_text", "text"),

@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "cli/base/cli.h"
+#include "cli/format/acctflags.h"
 #include "cli/format/jsonefficiency.h"
 #include "cli/format/fmt_sacct.h"
 #include "cli/format/json_job.h"
@@ -50,6 +51,7 @@ struct sacct {
     size_t n_named;
     size_t njobs; /* seen */
     int64_t start_us, end_us;
+    uint32_t flags; /* of acctflags.h; 0: any */
     char unit;
 
     struct strbuf out;
@@ -166,6 +168,17 @@ static int take_unit(void *at, const struct opt *opt, const char *arg, struct er
     return 0;
 }
 
+static int take_flags(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    const char *bad;
+    int len;
+
+    (void)opt, (void)err;
+    if (!acctflags_parse(arg, at, &bad, &len))
+        cli_die(CLI_EXIT_FAILED, "str_2_job_flags: Invalid job flag %.*s", len, bad);
+    return 0;
+}
+
 static int take_whole_het(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt, (void)err;
@@ -252,8 +265,8 @@ static const struct opt rows[] = {
     OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
     OPT("file", 'f', OPT_REQ, OPT_NOTHING, NULL, NULL, "file", NULL,
         "there is no file of completed jobs; accounting is the only record"),
-    OPT("flags", 'F', OPT_REQ, OPT_NOTHING, NULL, NULL, "flags", NULL,
-        "which pass of the scheduler started a job is not recorded"),
+    OPT("flags", 'F', OPT_REQ, OPT_TAKE(flags, take_flags), NULL, NULL, "flags",
+        "jobs with any of these: SchedSubmit, SchedMain, SchedBackfill, StartReceived"),
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "fields",
         "columns as name[%[-]width],..."),
     OPT("gid", 'g', OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups",
@@ -541,7 +554,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                              .bitstr_len = s->bitstr_len };
 
     if (!a->job ||
-        !acct_wanted(&(struct acct_choice){ &s->filter, s->assocs, s->whole_het }, a->job))
+        !acct_wanted(&(struct acct_choice){ &s->filter, s->assocs, s->whole_het }, a->job) ||
+        (s->flags && !(s->flags & acctflags_of(a->job))))
         return 0;
     acct_sort_steps(a);
     if (s->truncate)

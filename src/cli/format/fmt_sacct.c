@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
+#include "cli/format/acctflags.h"
 #include "cli/format/fmt_core.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/fmt_use.h"
@@ -107,8 +108,20 @@ static int compare_words(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* TRES sorted by name, as accounting stores them. */
-static void put_sorted(struct strbuf *sb, const char *tres)
+/* One word of a list of TRES: memory in the unit that --units asks for. */
+static void put_tres_word(struct strbuf *sb, const struct sacct_row *r, const char *word)
+{
+    uint64_t mib;
+
+    if (!r->unit || strncmp(word, "mem=", 4) != 0 || size_mib_parse(word + 4, &mib, NULL) < 0) {
+        strbuf_add(sb, word);
+        return;
+    }
+    strbuf_add(sb, "mem=");
+    use_put_bytes(sb, r, mib << 20, 'M');
+}
+
+static void put_words(struct strbuf *sb, const struct sacct_row *r, const char *tres, bool sorted)
 {
     _cleanup_free_ char *copy = tres ? strdup(tres) : NULL;
     char *words[TRES_WORDS_MAX], *save = NULL;
@@ -119,9 +132,28 @@ static void put_sorted(struct strbuf *sb, const char *tres)
     for (char *w = strtok_r(copy, ",", &save); w && n < TRES_WORDS_MAX;
          w = strtok_r(NULL, ",", &save))
         words[n++] = w;
-    qsort(words, n, sizeof(*words), compare_words);
-    for (size_t i = 0; i < n; i++)
-        strbuf_addf(sb, "%s%s", i ? "," : "", words[i]);
+    if (sorted)
+        qsort(words, n, sizeof(*words), compare_words);
+    for (size_t i = 0; i < n; i++) {
+        if (i)
+            strbuf_addc(sb, ',');
+        put_tres_word(sb, r, words[i]);
+    }
+}
+
+/* TRES sorted by name, as accounting stores them. */
+static void put_sorted(struct strbuf *sb, const struct sacct_row *r, const char *tres)
+{
+    put_words(sb, r, tres, true);
+}
+
+/* What a step has, in the order in which its record has them. */
+static void put_own_tres(struct strbuf *sb, const struct sacct_row *r)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    step_put_tres(&text, r->step);
+    put_words(sb, r, strbuf_str(&text), false);
 }
 
 /* ---- fields of jobs (empty for steps) -------------------------------------------------------- */
@@ -180,6 +212,7 @@ JOB_TEXT(put_wckey, j->wckey)
 JOB_TEXT(put_mcs_label, j->mcs_label)
 JOB_FIELD(put_wckey_id, if (j->has_wckey_id) put_u64(sb, j->wckey_id))
 JOB_TEXT(put_work_dir, j->work_dir)
+JOB_FIELD(put_flags, acctflags_put(sb, j))
 
 static void put_req_tres(struct strbuf *sb, const struct sacct_row *r)
 {
@@ -189,7 +222,7 @@ static void put_req_tres(struct strbuf *sb, const struct sacct_row *r)
     if (r->step)
         return;
     job_put_req_tres(&text, &row);
-    put_sorted(sb, strbuf_str(&text));
+    put_sorted(sb, r, strbuf_str(&text));
 }
 
 static void put_req_mem(struct strbuf *sb, const struct sacct_row *r)
@@ -285,9 +318,9 @@ BOTH_FIELD(put_nnodes, put_u64(sb, job_nodes(j)), put_u64(sb, step_nodes(s)))
 static void put_alloc_tres(struct strbuf *sb, const struct sacct_row *r)
 {
     if (!r->step || r->step->step_id == NAMES_STEP_EXTERN)
-        put_sorted(sb, r->acct->job->alloc_tres);
+        put_sorted(sb, r, r->acct->job->alloc_tres);
     else
-        step_put_tres(sb, r->step);
+        put_own_tres(sb, r);
 }
 
 BOTH_FIELD(put_cluster, put_text(sb, r->cluster), put_text(sb, r->cluster))
@@ -483,7 +516,7 @@ static void put_energy_raw(struct strbuf *sb, const struct sacct_row *r)
 static void put_step_tres(struct strbuf *sb, const struct sacct_row *r)
 {
     if (r->step->step_id < NAMES_STEP_INTERACTIVE)
-        step_put_tres(sb, r->step);
+        put_own_tres(sb, r);
 }
 
 static void put_pids(struct strbuf *sb, const struct sacct_row *r)
@@ -568,7 +601,7 @@ const struct sacct_field sacct_fields[] = {
     { "ExitCode", 8, put_exit },
     { "Extra", 14, put_extra },
     { "FailedNode", 8, put_failed_node },
-    { "Flags", 19, NULL },
+    { "Flags", 19, put_flags },
     { "GID", 6, put_gid },
     { "Group", 9, put_group },
     { "JobID", -12, put_job_id },

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "cli/format/acctflags.h"
 #include "cli/format/fmt_sacct.h"
 #include "cli/format/json_job.h"
 #include "cli/query/out_users.h"
@@ -280,8 +281,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_exit_code(js, "exit_code", sacct_exit_status(r), j->state == PST__JOB_STATE__JOB_PENDING);
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
-    json_list(js, "flags");
-    json_list_end(js);
+    acctflags_json(js, j);
     json_str(js, "group", job_group(j));
     json_map(js, "het");
     json_int(js, "job_id", j->het_job_id);

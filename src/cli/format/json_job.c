@@ -41,9 +41,11 @@ static void put_states(struct json *js, const char *key, const struct job_row *r
         json_str_n((js), (key), strbuf_str(sb), sb->len);                                          \
     } while (0)
 
-/* What the job was asked to be; how it was scheduled is not kept. */
+/* What the job was asked to be, which values were chosen for it, and how it was scheduled. */
 static void put_flags(struct json *js, const Pst__JobRecord *j)
 {
+    bool ran = j->start_us > 0 && j->state != PST__JOB_STATE__JOB_PENDING;
+    bool part = j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_PARTITION;
     const struct {
         bool is;
         const char *name;
@@ -53,13 +55,25 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
         { wordlist_has_nocase(j->gres_flags, "enforce-binding"), "GRES_BINDING_ENFORCED" },
         { j->spread_job, "SPREAD_JOB" },
         { j->use_min_nodes, "PREFER_MINIMUM_NODE_COUNT" },
+        { j->has_num_tasks && j->num_tasks, "EXACT_TASK_COUNT_REQUESTED" },
+        { ran, "ACCRUE_COUNT_CLEARED" },
         { wordlist_has_nocase(j->gres_flags, "disable-binding"), "GRES_BINDING_DISABLED" },
+        { ran, "JOB_WAS_RUNNING" },
         { j->cron_spec, "CRON_JOB" },
         { j->external, "EXTERNAL_JOB" },
+        { j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_ACCOUNT, "USING_DEFAULT_ACCOUNT" },
+        { part, "USING_DEFAULT_PARTITION" },
+        { j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_QOS, "USING_DEFAULT_QOS" },
+        { j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_WCKEY, "USING_DEFAULT_WCKEY" },
+        { !ran && ((j->has_priority && !j->priority) || (j->dependency && *j->dependency)),
+          "DEPENDENT" },
+        { part, "PARTITION_ASSIGNED" },
+        { j->started_on == PST__JOB_STARTED_ON__STARTED_ON_BACKFILL, "BACKFILL_ATTEMPTED" },
         { j->stepmgr, "STEPMGR_ENABLED" },
         { j->spread_segments, "SPREAD_SEGMENTS" },
         { j->consolidate_segments, "CONSOLIDATE_SEGMENTS" },
         { j->expedited, "EXPEDITED_REQUEUE" },
+        { j->has_num_tasks && j->num_tasks && !j->has_min_nodes, "JOB_IMPLICIT_MAX_NODES" },
     };
 
     json_list(js, "flags");

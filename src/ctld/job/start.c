@@ -14,7 +14,6 @@
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
-#include "ctld/job/startrecord.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
@@ -105,16 +104,17 @@ static void after_start(struct ctld *ctld, const struct started *st, uint32_t pr
 }
 
 /* Start the n jobs of these decisions, all of them in one transaction. */
-bool start_jobs(struct ctld *ctld, uint64_t pass, const struct sched_decision *d, size_t n)
+bool start_jobs(struct ctld *ctld, const struct start_pass *pass, const struct sched_decision *d,
+                size_t n)
 {
     int64_t now = core_now();
     Pst__Transaction *tx = tx_new(now);
     struct started *list = must(calloc(n, sizeof(*list)));
     uint64_t lsn;
 
-    passnotes_put(ctld, tx, pass);
+    passnotes_put(ctld, tx, pass->number);
     for (size_t i = 0; i < n; i++)
-        list[i] = startrecord_put(ctld, tx, &d[i], now);
+        list[i] = startrecord_put(ctld, tx, pass, &d[i], now);
     SET(tx_cluster(tx), jobs_started, ctld->cluster->rec->jobs_started + n);
     lsn = core_commit(ctld, tx);
     /* last: its script and its owner find the others */

@@ -84,6 +84,18 @@ static void fill_licenses(Pst__JobRecord *set, const Pst__JobRecord *old,
     set->layers_alloc = layers;
 }
 
+/* The first pass that sees a job is the one that its submission caused, unless the job had to wait
+ * before passes saw it. */
+static Pst__JobStartedOn started_on(const struct start_pass *pass, const Pst__JobRecord *r)
+{
+    if (pass->backfill)
+        return PST__JOB_STARTED_ON__STARTED_ON_BACKFILL;
+    return r->has_last_sched_eval_us || r->restart_count ||
+                   (r->has_eligible_us && r->eligible_us > r->submit_us)
+               ? PST__JOB_STARTED_ON__STARTED_ON_SCHEDULE
+               : PST__JOB_STARTED_ON__STARTED_ON_SUBMIT;
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
                        const struct sched_decision *d, Pst__Alloc *alloc, int64_t now,
@@ -220,7 +232,8 @@ static void put_batch_step(const struct ctld *ctld, Pst__Transaction *tx, const 
 
 /* One task of an array leaves its record and starts.  Gives the id it runs under. */
 static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct job *array,
-                                const struct sched_decision *d, Pst__Alloc *alloc, int64_t now)
+                                const struct start_pass *pass, const struct sched_decision *d,
+                                Pst__Alloc *alloc, int64_t now)
 {
     uint32_t task = array_first(array->rec->array_tasks), id = array->rec->job_id;
     char text[16];
@@ -235,6 +248,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         fill_start(set, array->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);
         imex_fill(ctld, set, array->rec, id);
+        SET(set, started_on, started_on(pass, array->rec));
         return id;
     }
     (void)snprintf(text, sizeof(text), "%u", task);
@@ -254,6 +268,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     fill_start(rec, array->rec, d, alloc, now, ctld);
     fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
     imex_fill(ctld, rec, array->rec, id);
+    SET(rec, started_on, started_on(pass, array->rec));
     tx_job_put_take(tx, PST__EVENT_KIND__EV_JOB_START, rec);
     return id;
 }
@@ -268,7 +283,8 @@ static uint32_t tasks_of(const Pst__JobRecord *r, const struct sched_alloc *a)
 }
 
 struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
-                               const struct sched_decision *d, int64_t now)
+                               const struct start_pass *pass, const struct sched_decision *d,
+                               int64_t now)
 {
     struct job *j = cluster_job(ctld->cluster, d->job_id);
     Pst__Alloc *alloc = allocrecord_make(
@@ -278,13 +294,14 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
     uint64_t db_id;
 
     if (job_is_array(j->rec)) {
-        st.id = fill_task_start(ctld, tx, j, d, alloc, now);
+        st.id = fill_task_start(ctld, tx, j, pass, d, alloc, now);
     } else {
         Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
 
         fill_start(set, j->rec, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
         imex_fill(ctld, set, j->rec, st.id);
+        SET(set, started_on, started_on(pass, j->rec));
         feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;

@@ -6,6 +6,11 @@
 #include "ctld/ctld.h"
 #include "sched/sched.h"
 
+struct start_pass { /* of the scheduler, that proposed the start */
+    uint64_t number;
+    bool backfill;
+};
+
 struct started { /* one job of a transaction */
     uint32_t proposed, id;
 };
@@ -13,4 +18,5 @@ struct started { /* one job of a transaction */
 /* Put the start that d proposes into tx: the record, its allocation, the batch and extern steps.
  * What d needs must hold. */
 struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
-                               const struct sched_decision *d, int64_t now);
+                               const struct start_pass *pass, const struct sched_decision *d,
+                               int64_t now);

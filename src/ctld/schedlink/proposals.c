@@ -263,7 +263,7 @@ static size_t group_decisions(const struct ctld *ctld, const struct sched_decisi
 }
 
 /* One job, or the components of one: all start or none does. */
-static void start_proposed(struct ctld *ctld, uint64_t pass, uint64_t batch,
+static void start_proposed(struct ctld *ctld, const struct start_pass *pass, uint64_t batch,
                            const struct sched_decision *d, size_t n)
 {
     const struct job *first = cluster_job(ctld->cluster, d->job_id);
@@ -286,7 +286,9 @@ static void start_proposed(struct ctld *ctld, uint64_t pass, uint64_t batch,
 
 void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 {
-    uint64_t pass = m->nnotes ? m->notes[m->nnotes - 1].number : 0;
+    const struct pass_note *note = m->nnotes ? &m->notes[m->nnotes - 1] : NULL;
+    const struct start_pass pass = { .number = note ? note->number : 0,
+                                     .backfill = note && note->pieces };
 
     passnotes_keep(ctld, m);
     if (m->explain || m->when)
@@ -307,7 +309,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
 
         n = d->kind == SCHED_START ? group_decisions(ctld, d, m->d.n - i) : 1;
         if (d->kind == SCHED_START)
-            start_proposed(ctld, pass, m->seen_batch, d, n);
+            start_proposed(ctld, &pass, m->seen_batch, d, n);
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))

@@ -471,14 +471,31 @@ static bool expand_list(struct submission *s, char **list)
     return true;
 }
 
+/* What the request does not name is remembered: queries tell which values were chosen for it. */
+static void note_defaults(struct submission *s)
+{
+    Pst__JobRecord *r = s->rec;
+    uint32_t used = 0;
+
+    if (!r->account || !*r->account)
+        used |= 1u << PST__JOB_DEFAULT__DEFAULT_ACCOUNT;
+    if (!r->partition || !*r->partition)
+        used |= 1u << PST__JOB_DEFAULT__DEFAULT_PARTITION;
+    if (!r->qos || !*r->qos)
+        used |= 1u << PST__JOB_DEFAULT__DEFAULT_QOS;
+    if (!r->wckey || !*r->wckey)
+        used |= 1u << PST__JOB_DEFAULT__DEFAULT_WCKEY;
+    SET(r, defaults_used, used);
+}
+
 bool submission_check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && expand_list(s, &s->rec->req_nodes) &&
-           expand_list(s, &s->rec->exc_nodes) && check_sizes(s) && check_array(s) &&
-           check_gres(s) && check_licenses(s) && (foresee_account(s), true) &&
-           check_reservation(s) && submission_check_partitions(s) && check_account(s) &&
-           check_label(s) && default_time(s) &&
+    return check_room(s) && site_filters(s) && (note_defaults(s), true) &&
+           expand_list(s, &s->rec->req_nodes) && expand_list(s, &s->rec->exc_nodes) &&
+           check_sizes(s) && check_array(s) && check_gres(s) && check_licenses(s) &&
+           (foresee_account(s), true) && check_reservation(s) && submission_check_partitions(s) &&
+           check_account(s) && check_label(s) && default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
                               policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),

@@ -76,6 +76,18 @@ static int imply_defaults(const struct job_change *c, const struct job *j,
     return code;
 }
 
+/* A value that a change names is no default any more. */
+static void forget_defaults(const Pst__JobRecord *job, Pst__JobRecord *set)
+{
+    uint32_t named = (set->account ? 1u << PST__JOB_DEFAULT__DEFAULT_ACCOUNT : 0) |
+                     (set->partition ? 1u << PST__JOB_DEFAULT__DEFAULT_PARTITION : 0) |
+                     (set->qos ? 1u << PST__JOB_DEFAULT__DEFAULT_QOS : 0) |
+                     (set->wckey ? 1u << PST__JOB_DEFAULT__DEFAULT_WCKEY : 0);
+
+    if (job->defaults_used & named)
+        SET(set, defaults_used, job->defaults_used & ~named);
+}
+
 /* What is set and cleared, and what follows, as one transaction. */
 static int commit_change(const struct job_change *c, struct job *j, uint64_t *ret_lsn)
 {
@@ -88,6 +100,7 @@ static int commit_change(const struct job_change *c, struct job *j, uint64_t *re
         tx_free(tx);
         return SLURM_ERROR;
     }
+    forget_defaults(j->rec, set);
     for (size_t i = 0; i < c->req->n_clear; i++)
         if (c->req->clear[i] != JOB_F_MCS_LABEL) /* set_label() knows whether it may be without */
             tx_clear(tx, c->req->clear[i]);
