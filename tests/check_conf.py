@@ -27,6 +27,7 @@ HANDED_OUT = {
         "DISABLE_ROOT_JOBS": "disable_root_jobs",
     },
     "NODE_": {
+        "CPU_BIND": "cpu_bind",
         "BOARDS": "boards", "CORE_SPEC_COUNT": "core_spec", "CORES_PER_SOCKET": "cores_per_socket", "CPUS": "cpus",
         "CPU_SPEC_LIST": "cpu_spec_list", "FEATURE": "features", "FEATURES": "features", "GRES": "gres",
         "MEM_SPEC_LIMIT": "mem_spec_mib", "NODE_ADDR": "addr", "NODE_HOSTNAME": "hostname", "NODE_NAME": "name",
@@ -36,7 +37,8 @@ HANDED_OUT = {
         "TOPOLOGY": "topology", "WEIGHT": "weight",
     },
     "PART_": {
-        "ALLOW_ACCOUNTS": "allow_accounts", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
+        "ALLOC_NODES": "alloc_nodes", "ALLOW_ACCOUNTS": "allow_accounts",
+        "CPU_BIND": "cpu_bind", "ALLOW_GROUPS": "allow_groups", "ALTERNATE": "alternate",
         "ALLOW_QOS": "allow_qos", "DEFAULT": "is_default", "DEFAULT_TIME": "default_time_min",
         "DEF_MEM_PER_CPU": "def_mem_per_cpu_mib",
         "DEF_MEM_PER_NODE": "def_mem_per_node_mib", "DENY_ACCOUNTS": "deny_accounts", "DENY_QOS": "deny_qos",

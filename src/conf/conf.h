@@ -144,8 +144,9 @@ struct conf_node {
     uint32_t suspend_time_s; /* CONF_UNLIMITED never */
     bool has_suspend_time;
     char *cpu_spec_list, *features, *gres, *reason, *parameters;
-    char *topology; /* NULL: the files alone say where it is */
-    char *state;    /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
+    const char *cpu_bind; /* a word of cpubind_parse(); NULL: the partition says it */
+    char *topology;       /* NULL: the files alone say where it is */
+    char *state;          /* UNKNOWN DOWN DRAIN FAIL FUTURE CLOUD EXTERNAL */
     const char *file;
     unsigned line;
 };
@@ -172,6 +173,7 @@ struct conf_part {
         *alternate;
     char *oversubscribe, *exclusive, *preempt_mode, *qos, *select_type_parameters,
         *tres_billing_weights, *job_defaults, *topology;
+    const char *cpu_bind; /* as of nodes */
     uint32_t priority_tier, priority_job_factor, grace_time_s, over_time_limit_min;
     bool has_over_time_limit;
     /* Power saving; CONF_UNLIMITED never.  Without has_: as the cluster has it. */

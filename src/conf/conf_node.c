@@ -11,6 +11,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/bind/cpubind.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -217,6 +218,7 @@ static int node_template(struct conf_loader *l, const struct conf_row *row, stru
     n->features = pool_text(l, &v[NK_FEATURES]);
     n->gres = pool_text(l, &v[NK_GRES]);
     n->reason = pool_text(l, &v[NK_REASON]);
+    n->cpu_bind = v[NK_CPU_BIND].set ? cpubind_of_key(v[NK_CPU_BIND].text) : NULL;
     n->topology = pool_text(l, &v[NK_TOPOLOGY]);
     n->parameters = pool_text(l, &v[NK_PARAMETERS]);
     n->state = state_word(l, row, &v[NK_STATE], "UNKNOWN");

@@ -10,6 +10,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/bind/cpubind.h"
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 
@@ -228,6 +229,8 @@ static void set_texts(struct build *b)
     p->deny_accounts = text_but(b, PK_DENY_ACCOUNTS, "NONE");
     p->deny_qos = text_but(b, PK_DENY_QOS, "NONE");
     p->alternate = text_but(b, PK_ALTERNATE, NULL);
+    if (get_val(b, PK_CPU_BIND)->set)
+        p->cpu_bind = cpubind_of_key(get_val(b, PK_CPU_BIND)->text);
     p->preempt_mode = text_but(b, PK_PREEMPT_MODE, NULL);
     p->qos = text_but(b, PK_QOS, "N/A");
     p->select_type_parameters = text_but(b, PK_SELECT_TYPE_PARAMETERS, "NONE");

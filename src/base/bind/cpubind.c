@@ -28,6 +28,20 @@ const char *cpubind_word(enum cpubind_kind kind)
     return "";
 }
 
+const char *cpubind_of_key(const char *value)
+{
+    static const char *const keys[][2] = { { "none", "none" },
+                                           { "core", "cores" },
+                                           { "socket", "sockets" },
+                                           { "ldom", "ldoms" },
+                                           { "thread", "threads" } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
+        if (strcasecmp(value, keys[i][0]) == 0 || strcasecmp(value, keys[i][1]) == 0)
+            return keys[i][1];
+    return NULL;
+}
+
 /* ---- text ------------------------------------------------------------------------------------ */
 
 void cpubind_done(struct cpubind *b)

@@ -43,6 +43,8 @@ int cpubind_parse(const char *text, struct cpubind *ret, struct err *err);
 void cpubind_done(struct cpubind *b);
 /* "mask_cpu:", "cores" ...: as SLURM_CPU_BIND_TYPE names a kind. */
 const char *cpubind_word(enum cpubind_kind kind);
+/* The word of cpubind_parse() for a value of CpuBind ("core"), in any case.  NULL: none ("off"). */
+const char *cpubind_of_key(const char *value);
 
 /* Geometry of a node, and of the step on it. */
 struct cpubind_node {

@@ -181,7 +181,8 @@ static char *task_script(const struct srun_part *p, enum jobopt id)
     return path && strcasecmp(path, "none") != 0 ? (char *)path : NULL;
 }
 
-/* Binding as asked for, with the level that a hint or a limit of tasks means. */
+/* Binding as asked for, with the level that a hint or a limit of tasks means, or the nodes and the
+ * partition have. */
 static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
 {
     const char *text = jobopts_get(&p->opts, JO_CPU_BIND), *hint = jobopts_get(&p->opts, JO_HINT),
@@ -194,6 +195,8 @@ static void fill_binding(const struct srun_part *p, Pst__LaunchStep *req)
         level = "sockets";
     else if (hint && (strstr(hint, "compute_bound") || strstr(hint, "memory_bound")))
         level = "cores";
+    else if (p->reply)
+        level = p->reply->cpu_bind;
     if (b.kind == CPUBIND_AUTO && level)
         check_mem_or_die(
             asprintf(&req->cpu_bind, "%s%s%s", text ? text : "", text ? "," : "", level) < 0

@@ -44,6 +44,21 @@ static void follow_topology(Pst__Transaction *tx, const Pst__NodeRecord *have, c
         tx_clear(tx, NODE_F_TOPOLOGY);
 }
 
+/* Likewise what it says of the binding of tasks. */
+static void follow_binding(Pst__Transaction *tx, const Pst__NodeRecord *have, const char *binding)
+{
+    Pst__NodeRecord *set;
+
+    if (strcmp(have->cpu_bind_config ? have->cpu_bind_config : "", binding ? binding : "") == 0)
+        return;
+    set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_CONFIG, have->node_id);
+    set->cpu_bind_config = tx_strdup(binding ? binding : "");
+    if (binding)
+        set->cpu_bind = tx_strdup(binding);
+    else
+        tx_clear(tx, NODE_F_CPU_BIND);
+}
+
 /* A cloud node has the address with which it registered until it is powered down. */
 static void keep_cloud_address(Pst__NodeRecord *want, const Pst__NodeRecord *have)
 {
@@ -86,6 +101,8 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             want.name = tx_strdup(cn->name);
             want.topology = tx_strdup(cn->topology);
             want.topology_config = tx_strdup(cn->topology);
+            want.cpu_bind = tx_strdup(cn->cpu_bind);
+            want.cpu_bind_config = tx_strdup(cn->cpu_bind);
             SET(&want, node_id, nodeids_take(ctld));
             (void)pb_merge(&r->base, &want.base); /* -ENOMEM: seen when it is applied */
         } else if (changes_node(n->rec, &want)) {
@@ -100,8 +117,10 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             if (n->rec->has_suspend_never && !want.has_suspend_never)
                 tx_clear(tx, NODE_F_SUSPEND_NEVER);
         }
-        if (n)
+        if (n) {
             follow_topology(tx, n->rec, cn->topology);
+            follow_binding(tx, n->rec, cn->cpu_bind);
+        }
         pb_done(&want.base);
     }
 }
@@ -190,6 +209,7 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     r->deny_qos = tx_strdup(p->deny_qos);
     r->alloc_nodes = tx_strdup(p->alloc_nodes);
     r->alternate = tx_strdup(p->alternate);
+    r->cpu_bind = tx_strdup(p->cpu_bind);
     r->oversubscribe = tx_strdup(p->oversubscribe);
     r->exclusive = tx_strdup(p->exclusive);
     r->preempt_mode = tx_strdup(preempt_mode_text(conf, p->preempt_mode));

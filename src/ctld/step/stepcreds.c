@@ -100,6 +100,27 @@ void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply)
     reply->launch_key = (ProtobufCBinaryData){ AUTH_MAC_SIZE, key };
 }
 
+/* How its tasks are bound unless srun was told: as all of its nodes say, else as the partition. */
+static const char *default_binding(const struct ctld *ctld, const struct job *j,
+                                   const Pst__Alloc *alloc)
+{
+    const struct partition *p =
+        j->rec->partition ? cluster_partition(ctld->cluster, j->rec->partition) : NULL;
+    const char *said = NULL;
+
+    for (size_t i = 0; alloc && i < alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
+        const char *own = n ? n->rec->cpu_bind : NULL;
+
+        if (!own || !*own || (said && strcmp(said, own) != 0)) {
+            said = NULL;
+            break;
+        }
+        said = own;
+    }
+    return said ? said : p && p->rec->cpu_bind && *p->rec->cpu_bind ? p->rec->cpu_bind : NULL;
+}
+
 Pst__StepReply *steps_reply_new(struct ctld *ctld, const struct job *j, const struct step *s)
 {
     Pst__StepReply *r = must(malloc(sizeof(*r)));
@@ -119,6 +140,7 @@ Pst__StepReply *steps_reply_new(struct ctld *ctld, const struct job *j, const st
         must(NULL);
     r->job = (Pst__JobRecord *)copy;
     r->n_nodes = steps_node_addrs(ctld, s->rec->alloc, &r->nodes);
+    r->cpu_bind = tx_strdup(default_binding(ctld, j, s->rec->alloc));
     return r;
 }
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/wordlist.h"
@@ -33,6 +34,30 @@ static bool group_allowed(const char *allow, const char *groups)
     return false;
 }
 
+static bool is_host(const char *listed, const char *host)
+{
+    size_t len = strcspn(host, ".");
+
+    return strcmp(listed, host) == 0 || (strlen(listed) == len && strncmp(listed, host, len) == 0);
+}
+
+/* AllocNodes: hosts from which requests may come, with or without their domain.  The host is that
+ * of the connection: what a record says was written by its sender. */
+static bool host_allowed(const char *allow, const struct cmd *cmd)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+    const char *host = cmd->conn ? conn_peer(cmd->conn)->host : NULL;
+
+    if (!host || !*host) /* the controller's own: cron jobs */
+        return !cmd->conn;
+    if (hostlist_parse(allow, &hl, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        if (is_host(hostlist_nth(hl, i), host))
+            return true;
+    return false;
+}
+
 int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
                    const Pst__JobRecord *job)
 {
@@ -50,6 +75,8 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
         return ESLURM_ACCESS_DENIED;
     if (r->allow_groups && !admin && !group_allowed(r->allow_groups, cmd->group_name))
         return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
+    if (r->alloc_nodes && *r->alloc_nodes && !host_allowed(r->alloc_nodes, cmd))
+        return ESLURM_ACCESS_DENIED;
     return policy_partition(ctld, r, job);
 }
 

@@ -100,6 +100,19 @@ def test_reboot_next_state_and_timeout(make_cluster, tools):
     c.wait_nodes()
 
 
+def test_reboot_cancelled_by_state(make_cluster, tools):
+    """State=CANCEL_REBOOT, while a job keeps the node from it; later there is nothing to cancel."""
+    c = make_cluster(nodes=1, conf=f"RebootProgram={tools.script('reboot', 'true')}")
+    job = c.sbatch(wrap="sleep 100")
+    c.wait_state(job, "RUNNING")
+    c.run("scontrol", "reboot", "node1")
+    assert "REBOOT_REQUESTED" in shown(c, "node1")
+    c.run("scontrol", "update", "nodename=node1", "state=cancel_reboot")
+    assert "REBOOT_REQUESTED" not in shown(c, "node1")
+    assert "Invalid node state" in c.refused("scontrol", "update", "nodename=node1", "state=cancel_reboot")
+    c.run("scancel", job)
+
+
 def test_reboot_refused(make_cluster, tools):
     c = make_cluster(nodes=1)
     assert "RebootProgram is not set" in c.refused("scontrol", "reboot", "node1")

@@ -6,7 +6,7 @@ import socket
 
 import pytest
 
-from conftest import Cluster
+from conftest import Cluster, wait_until
 
 HOST = socket.gethostname().split(".")[0]
 AFFINITY = "grep Cpus_allowed_list /proc/self/status"
@@ -48,6 +48,49 @@ def test_environment_says_it(machine):
     width = (machine.shape["CPUs"] + 3) // 4
     assert machine.run("srun", "-n1", "--cpu-bind=threads", *words).out == \
         f"quiet,mask_cpu:0x{1:0{width}X} mask_cpu: 0x{1:0{width}X} quiet\n"
+
+
+def test_defaults_of_node_and_partition(machine):
+    """CpuBind of the partition, of the node before that, and an option before both."""
+    if machine.shape["CPUs"] < 2 or len(os.sched_getaffinity(0)) < machine.shape["CPUs"]:
+        pytest.skip("this machine lets us use one CPU only")
+
+    def places(*options):
+        return len(set(allowed(machine.run("srun", "-n2", *options, *AFFINITY.split()).out)))
+
+    try:
+        assert places("--cpu-bind=none") == 1 and places("--cpu-bind=threads") == 2
+        machine.run("scontrol", "update", "partitionname=main", "cpubind=none")
+        assert places() == 1
+        assert places("--cpu-bind=verbose") == 1, "verbose says nothing of where"
+        assert places("--cpu-bind=threads") == 2
+        machine.run("scontrol", "update", f"nodename={HOST}", "cpubind=thread")
+        assert places() == 2
+        assert places("--cpu-bind=none") == 1
+        machine.run("scontrol", "update", f"nodename={HOST}", "cpubind=off")
+        assert places() == 1
+    finally:
+        machine.run("scontrol", "update", f"nodename={HOST}", "cpubind=off")
+        machine.run("scontrol", "update", "partitionname=main", "cpubind=off")
+
+
+def test_defaults_in_the_file(machine):
+    """CpuBind in slurm.conf, read again; what the file does not change stays as it was set since."""
+    def shown():
+        return re.findall(r"CpuBind=(\w+)", machine.run("scontrol", "show", "node", HOST).out)
+
+    text = machine.conf.read_text()
+    try:
+        machine.write_conf(text.replace("State=UNKNOWN", "CpuBind=core State=UNKNOWN", 1))
+        machine.run("scontrol", "reconfigure")
+        wait_until(lambda: shown() == ["cores"], "the file is read")
+        machine.run("scontrol", "update", f"nodename={HOST}", "cpubind=thread")
+        machine.run("scontrol", "reconfigure")
+        assert shown() == ["threads"]
+    finally:
+        machine.write_conf(text)
+        machine.run("scontrol", "reconfigure")
+    wait_until(lambda: shown() == [], "the file has none")
 
 
 def test_a_batch_script_has_its_job_s_cpus(machine):

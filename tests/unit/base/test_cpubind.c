@@ -238,11 +238,29 @@ static void test_partition(void **state)
     cpubind_done(&b);
 }
 
+/* Words of CpuBind are words of --cpu-bind. */
+static void test_keys(void **state)
+{
+    static const char *const keys[] = { "none", "core", "Socket", "ldom", "THREAD", "cores" };
+    struct cpubind b;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        assert_non_null(cpubind_of_key(keys[i]));
+        assert_int_equal(cpubind_parse(cpubind_of_key(keys[i]), &b, NULL), 0);
+        assert_true(b.kind != CPUBIND_AUTO);
+        cpubind_done(&b);
+    }
+    assert_string_equal(cpubind_of_key("core"), "cores");
+    assert_null(cpubind_of_key("off"));
+    assert_null(cpubind_of_key("rank_ldom"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_text),
                                         cmocka_unit_test(test_bad_text),
-                                        cmocka_unit_test(test_peer),
+                                        cmocka_unit_test(test_keys), cmocka_unit_test(test_peer),
                                         cmocka_unit_test(test_partition) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
