@@ -459,6 +459,8 @@ static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const cha
     switch (kind) {
     case KIND_COUNT:
         return check_number(o, arg, 1, INT32_MAX, err);
+    case KIND_TREEWIDTH:
+        return strcasecmp(arg, "off") == 0 ? 0 : check_number(o, arg, 1, 65533, err);
     case KIND_COUNT0:
         return check_number(o, arg, 0, INT32_MAX, err);
     case KIND_PORTS:

@@ -10,9 +10,10 @@
 enum jobvalue_kind {
     KIND_FLAG, /* no value */
     KIND_TEXT,
-    KIND_COUNT,  /* 1.. */
-    KIND_COUNT0, /* 0.. */
-    KIND_SECS,   /* optional, 1 */
+    KIND_COUNT,     /* 1.. */
+    KIND_COUNT0,    /* 0.. */
+    KIND_TREEWIDTH, /* 1.. or "off" */
+    KIND_SECS,      /* optional, 1 */
     KIND_SECS0,
     KIND_TIME,
     KIND_MEM,

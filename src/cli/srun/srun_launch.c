@@ -319,13 +319,20 @@ static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number
 }
 
 /* Small launches go to each node directly, which is quicker.  So do those that are to survive
- * the loss of nodes, since a relay that goes takes the nodes behind it along. */
+ * the loss of nodes, since a relay that goes takes the nodes behind it along.  A width that the
+ * command names needs no more nodes than that. */
 static uint32_t width_for(struct srun *s, size_t n_nodes)
 {
+    const char *asked = jobopts_get(&s->opts, JO_TREEWIDTH);
     size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), FANOUT_WIDTH_MIN);
 
-    return n_nodes <= TREE_FROM * width || jobopts_has(&s->opts, JO_NO_KILL) ? UINT32_MAX
-                                                                             : (uint32_t)width;
+    if (jobopts_has(&s->opts, JO_NO_KILL) || (asked && strcasecmp(asked, "off") == 0))
+        return UINT32_MAX;
+    if (asked) {
+        width = MAX((size_t)strtoul(asked, NULL, 10), FANOUT_WIDTH_MIN);
+        return n_nodes <= width ? UINT32_MAX : (uint32_t)width;
+    }
+    return n_nodes <= TREE_FROM * width ? UINT32_MAX : (uint32_t)width;
 }
 
 static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,

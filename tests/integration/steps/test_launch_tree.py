@@ -124,6 +124,24 @@ def test_a_relay_that_dies_ends_the_step(c):
     assert re.search(r"^srun: error: Connection to node node\d+ lost: ", err, re.M), err
 
 
+def test_treewidth(c):
+    """TreeWidth says 2: the option says otherwise, for few nodes and for many."""
+    script = ("bash", "-c", "echo on; read x; echo $SLURM_NODEID")
+    for width, least, most in (("off", 0, 0), (str(NODES), 0, 0), ("3", 3, NODES)):
+        wait_until(lambda: not relays(c), "those of the step before have ended")
+        p = start(c, f"--treewidth={width}", *script, stdin=subprocess.PIPE)
+        running(c, p)
+        assert least <= len(relays(c)) <= most, width
+        rc, out, _ = end_with(p, "x\n")
+        assert rc == 0 and sorted(map(int, out.split())) == list(range(NODES))
+    few = c.popen("srun", "-N4", "--treewidth=2", *script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    running(c, few, n=4)
+    assert relays(c), "four nodes are more than two"
+    assert end_with(few, "x\n")[0] == 0
+    for word in ("0", "x", "65534", "-1"):
+        assert "treewidth" in c.refused("srun", f"--treewidth={word}", "true")
+
+
 def test_no_kill_has_a_connection_to_each_node(c):
     wait_until(lambda: not relays(c), "those of the step before have ended")
     p = start(c, "-k", "bash", "-c", "echo on; read x; echo $SLURM_NODEID", stdin=subprocess.PIPE)
