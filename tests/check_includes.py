@@ -24,6 +24,7 @@ MAY = {
     "pmi": {"base", "wire"}, "oci": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf", "wire"},
+    "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
     "ctld": FLOOR2 | {"configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
@@ -64,6 +65,7 @@ ROOMS = {
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
              "resv", "update", "web", "ha", ""],
+    "kube": ["", "api"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

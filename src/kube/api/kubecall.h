@@ -1,0 +1,79 @@
+/* kubecall.h - requests to a server that speaks JSON over HTTP: the API server, and slurmrestd
+ *
+ * A request is answered by one call of its `done`, on the loop, never inside kubecall_start().
+ * status 0 means that nobody knows whether the request was done: the connection failed, was cut or
+ * timed out, or the answer is no JSON.  Such an answer is never a no.
+ *
+ * Requests wait for the rate limit in lanes that are served in turns, so that one namespace cannot
+ * keep the others waiting; lane 0 goes first.  Streams do not count.
+ *
+ * One thread: the loop's. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/err.h"
+#include "kube/api/kubeconfig.h"
+#include "kube/api/kubeloop.h"
+
+#define KUBECALL_ANSWER_MAX (32u << 20) /* bytes of an answer */
+#define KUBECALL_LINE_MAX (4u << 20)    /* bytes of one line of a stream */
+#define KUBECALL_LANES 16u
+#define KUBECALL_URGENT 0u
+
+struct kubeserver;
+struct kubecall;
+
+struct kubeserver_options {
+    const char *program; /* User-Agent */
+    const char *header;  /* the header of the token; NULL: Authorization, with Bearer */
+    double qps;          /* 0: no limit */
+    unsigned burst;
+    unsigned in_flight; /* 0: 64 */
+};
+
+struct kubereply {
+    int status;         /* of HTTP; 0: not known, see above */
+    const json_t *body; /* NULL: none.  Borrowed */
+    const char *reason; /* "NotFound", "Conflict" of a Status object, else "" */
+    const char *text;   /* a sentence when status is not 2xx, else "" */
+    int retry_after_s;  /* what the server asks for; 0: nothing */
+};
+
+typedef void kubecall_fn(void *ctx, const struct kubereply *reply);
+/* A line of a stream, without its end.  Negative: the stream is ended, and done is called. */
+typedef int kubecall_line_fn(void *ctx, const char *line, size_t len);
+
+struct kubecall_spec {
+    const char *method;
+    const char *path;         /* with its query */
+    const json_t *body;       /* NULL: none; only read inside kubecall_start() */
+    const char *content_type; /* NULL: application/json */
+    const char *header;       /* one more, "Name: value"; NULL: none */
+    unsigned lane;            /* less than KUBECALL_LANES */
+    int timeout_ms;           /* 0: 30 s; of a stream: silence that ends it */
+    kubecall_line_fn *line;   /* a stream, whose answer is lines; NULL: one answer */
+    kubecall_fn *done;
+    void *ctx;
+};
+
+/* config and the texts of o are borrowed.  -ENOMEM. */
+int kubeserver_new(struct kubeloop *loop, const struct kubeconfig *config,
+                   const struct kubeserver_options *o, struct kubeserver **ret);
+/* Requests under way are dropped; their done is not called.  Always NULL. */
+struct kubeserver *kubeserver_free(struct kubeserver *s);
+/* Requests that wait or are under way, streams apart. */
+size_t kubeserver_pending(const struct kubeserver *s);
+struct kubeloop *kubeserver_loop(const struct kubeserver *s);
+/* Requests sent so far. */
+unsigned long kubeserver_sent(const struct kubeserver *s);
+
+/* ret_call may be NULL.  It is good until done is called.  -ENOMEM. */
+int kubecall_start(struct kubeserver *s, const struct kubecall_spec *spec,
+                   struct kubecall **ret_call);
+/* Drop the request: done is not called.  What was sent may still be done. */
+void kubecall_cancel(struct kubecall *call);
+/* The lane of a namespace. */
+unsigned kubecall_lane(const char *namespace_);

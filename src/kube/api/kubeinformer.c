@@ -1,0 +1,387 @@
+/* kubeinformer.c - see kubeinformer.h
+ *
+ * by_uid owns a reference to each object; by_name borrows.  While a list is read its objects gather
+ * in `listed`, and take effect when it is whole. */
+#include "kube/api/kubeinformer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubemap.h"
+#include "kube/api/kubewatch.h"
+
+#define PAGE 500u
+#define WATCH_S 300
+#define PAUSE_US INT64_C(100000)
+#define MOST_PAUSE_US (INT64_C(30) * USEC_PER_SEC)
+#define OBJECTS_MAX 2000000u
+
+struct kubeinformer {
+    struct kubeserver *s;
+    struct kubeinformer_options o;
+    struct kubemap by_uid, by_name;
+    json_t *listed; /* of a list under way, by uid; NULL: none */
+    char *version;  /* the watch goes on behind it; NULL: a list is needed */
+    char *more;     /* the list's next page */
+    bool synced;
+    unsigned lists, watches, failures;
+    struct kubecall *call;
+    struct kubetimer timer;
+};
+
+static void go_on(void *ctx);
+
+int kubeinformer_new(struct kubeserver *s, const struct kubeinformer_options *o,
+                     struct kubeinformer **ret)
+{
+    struct kubeinformer *i = calloc(1, sizeof(*i));
+
+    if (!i)
+        return -ENOMEM;
+    i->s = s;
+    i->o = *o;
+    i->o.page = o->page ? o->page : PAGE;
+    i->o.watch_s = o->watch_s ? o->watch_s : WATCH_S;
+    i->timer = (struct kubetimer){ .fn = go_on, .ctx = i };
+    kubeloop_arm(kubeserver_loop(s), &i->timer, now_mono_us());
+    *ret = i;
+    return 0;
+}
+
+static void drop_object(void *object)
+{
+    json_decref(object);
+}
+
+struct kubeinformer *kubeinformer_free(struct kubeinformer *i)
+{
+    if (!i)
+        return NULL;
+    kubeloop_disarm(kubeserver_loop(i->s), &i->timer);
+    if (i->call)
+        kubecall_cancel(i->call);
+    kubemap_done(&i->by_name, NULL);
+    kubemap_done(&i->by_uid, drop_object);
+    json_decref(i->listed);
+    free(i->version);
+    free(i->more);
+    free(i);
+    return NULL;
+}
+
+bool kubeinformer_is_synced(const struct kubeinformer *i)
+{
+    return i->synced;
+}
+
+size_t kubeinformer_count(const struct kubeinformer *i)
+{
+    return i->by_uid.n;
+}
+
+unsigned kubeinformer_lists(const struct kubeinformer *i)
+{
+    return i->lists;
+}
+
+unsigned kubeinformer_watches(const struct kubeinformer *i)
+{
+    return i->watches;
+}
+
+const json_t *kubeinformer_by_uid(const struct kubeinformer *i, const char *uid)
+{
+    return kubemap_get(&i->by_uid, uid);
+}
+
+static void write_name(const char *namespace_, const char *name, struct strbuf *out)
+{
+    strbuf_addf(out, "%s/%s", namespace_, name);
+}
+
+const json_t *kubeinformer_by_name(const struct kubeinformer *i, const char *namespace_,
+                                   const char *name)
+{
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    write_name(namespace_, name, &key);
+    return kubemap_get(&i->by_name, strbuf_str(&key));
+}
+
+struct walk_objects {
+    void (*fn)(void *ctx, const json_t *object);
+    void *ctx;
+};
+
+static void visit_object(void *ctx, const char *key, void *value)
+{
+    const struct walk_objects *w = ctx;
+
+    (void)key;
+    w->fn(w->ctx, value);
+}
+
+void kubeinformer_walk(const struct kubeinformer *i, void (*fn)(void *ctx, const json_t *object),
+                       void *ctx)
+{
+    struct walk_objects w = { fn, ctx };
+
+    kubemap_walk(&i->by_uid, visit_object, &w);
+}
+
+/* ---- the objects ----------------------------------------------------------------------------- */
+
+static void remove_object(struct kubeinformer *i, const char *uid)
+{
+    _cleanup_json_ json_t *old = kubemap_take(&i->by_uid, uid);
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    if (!old)
+        return;
+    write_name(kubejson_namespace(old), kubejson_name(old), &key);
+    if (kubemap_get(&i->by_name, strbuf_str(&key)) == old)
+        (void)kubemap_take(&i->by_name, strbuf_str(&key)); /* it is the same object */
+    i->o.fn(i->o.ctx, old, NULL);
+}
+
+/* Borrows object.  -ENOMEM: the place in the stream must not be kept. */
+static int store_object(struct kubeinformer *i, json_t *object)
+{
+    const char *uid = kubejson_uid(object);
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+    _cleanup_json_ json_t *old = json_incref(kubemap_get(&i->by_uid, uid));
+    const json_t *other;
+
+    if (old && strcmp(kubejson_version(old), kubejson_version(object)) == 0)
+        return 0;
+    write_name(kubejson_namespace(object), kubejson_name(object), &key);
+    other = kubemap_get(&i->by_name, strbuf_str(&key));
+    if (other && strcmp(kubejson_uid(other), uid) != 0)
+        remove_object(i, kubejson_uid(other)); /* the name has a new bearer */
+    if (i->by_uid.n >= OBJECTS_MAX || kubemap_put(&i->by_uid, uid, object) < 0)
+        return -ENOMEM;
+    json_incref(object);
+    if (kubemap_put(&i->by_name, strbuf_str(&key), object) < 0)
+        return -ENOMEM;
+    json_decref(old); /* the map's reference */
+    i->o.fn(i->o.ctx, old, object);
+    return 0;
+}
+
+static void keep_version(struct kubeinformer *i, const char *version)
+{
+    char *copy = *version ? strdup(version) : NULL;
+
+    free(i->version);
+    i->version = copy; /* NULL: a list is made */
+}
+
+/* ---- lists ----------------------------------------------------------------------------------- */
+
+struct missing {
+    const json_t *listed;
+    json_t *uids;
+};
+
+static void note_missing(void *ctx, const char *uid, void *value)
+{
+    const struct missing *m = ctx;
+
+    (void)value;
+    if (!json_object_get(m->listed, uid))
+        (void)json_array_append_new(m->uids, json_string(uid)); /* told by the next list then */
+}
+
+static void take_list(struct kubeinformer *i)
+{
+    _cleanup_json_ json_t *listed = TAKE_PTR(i->listed);
+    struct missing m = { listed, json_array() };
+    const char *uid;
+    size_t at;
+    json_t *object;
+
+    kubemap_walk(&i->by_uid, note_missing, &m);
+    json_array_foreach(m.uids, at, object) remove_object(i, json_string_value(object));
+    json_decref(m.uids);
+    json_object_foreach(listed, uid, object) if (store_object(i, object) < 0) keep_version(i, "");
+    i->lists++;
+    if (i->synced)
+        return;
+    i->synced = true;
+    if (i->o.synced)
+        i->o.synced(i->o.ctx);
+}
+
+/* -EINVAL: what is no object, or too many. */
+static int gather_page(struct kubeinformer *i, const json_t *body)
+{
+    const json_t *items = json_object_get(body, "items");
+    size_t at;
+    json_t *object;
+
+    if (!json_is_array(items) && !json_is_null(items))
+        return -EINVAL;
+    json_array_foreach(items, at, object) if (!*kubejson_uid(object) || !*kubejson_name(object) ||
+                                              !*kubejson_version(object) ||
+                                              json_object_size(i->listed) >= OBJECTS_MAX ||
+                                              json_object_set(i->listed, kubejson_uid(object),
+                                                              object) < 0) return -EINVAL;
+    return 0;
+}
+
+static void pause_then_go(struct kubeinformer *i)
+{
+    int64_t pause = PAUSE_US << MIN(i->failures, 9u);
+
+    i->failures++;
+    pause = MIN(pause, MOST_PAUSE_US);
+    pause += pause * (now_mono_us() % 100) / 200; /* not all at once */
+    kubeloop_arm(kubeserver_loop(i->s), &i->timer, now_mono_us() + pause);
+}
+
+static void drop_list(struct kubeinformer *i)
+{
+    json_decref(i->listed);
+    i->listed = NULL;
+    free(i->more);
+    i->more = NULL;
+}
+
+static void take_page(void *ctx, const struct kubereply *reply)
+{
+    struct kubeinformer *i = ctx;
+    const char *version = kubejson_text(reply->body, "metadata.resourceVersion");
+    const char *more = kubejson_text(reply->body, "metadata.continue");
+
+    i->call = NULL;
+    if (reply->status != 200 || !*version || gather_page(i, reply->body) < 0) {
+        log_seldom(LOG_ERROR, "%s: the list failed: %d %s", i->o.kind->plural, reply->status,
+                   reply->text);
+        drop_list(i); /* 410 among others: a list whose pages have grown too old */
+        pause_then_go(i);
+        return;
+    }
+    free(i->more);
+    i->more = *more ? strdup(more) : NULL;
+    if (!i->more) {
+        keep_version(i, version);
+        i->failures = 0;
+        take_list(i);
+    }
+    kubeloop_arm(kubeserver_loop(i->s), &i->timer, now_mono_us());
+}
+
+/* ---- watches --------------------------------------------------------------------------------- */
+
+static int take_event(void *ctx, const char *line, size_t len)
+{
+    struct kubeinformer *i = ctx;
+    _cleanup_json_ json_t *object = NULL;
+    struct err err = { .text = "" };
+    enum kubewatch_type type;
+
+    if (kubewatch_read(line, len, &type, &object, &err) < 0) {
+        log_seldom(LOG_ERROR, "%s: a watch cannot be read: %s", i->o.kind->plural, err.text);
+        keep_version(i, "");
+        return -EINVAL;
+    }
+    if (type == KUBEWATCH_GONE) {
+        keep_version(i, "");
+        return -ESTALE;
+    }
+    if (type == KUBEWATCH_ERROR)
+        return -EIO; /* the watch begins anew where it was */
+    if (type == KUBEWATCH_DELETED)
+        remove_object(i, kubejson_uid(object));
+    else if (type != KUBEWATCH_BOOKMARK && store_object(i, object) < 0) {
+        keep_version(i, "");
+        return -ENOMEM;
+    }
+    keep_version(i, kubejson_version(object));
+    i->failures = 0;
+    return 0;
+}
+
+static void end_watch(void *ctx, const struct kubereply *reply)
+{
+    struct kubeinformer *i = ctx;
+
+    i->call = NULL;
+    if (reply->status == 410)
+        keep_version(i, "");
+    if (reply->status == 200 && i->version && i->failures == 0) {
+        i->failures = 1; /* it may end so at once again: then there is a pause */
+        kubeloop_arm(kubeserver_loop(i->s), &i->timer, now_mono_us());
+        return;
+    }
+    if (reply->status != 200)
+        log_debug("%s: a watch ended: %d %s", i->o.kind->plural, reply->status, reply->text);
+    pause_then_go(i);
+}
+
+/* A continue token is base64 for URLs, or nearly so. */
+static void add_escaped(struct strbuf *out, const char *text)
+{
+    for (; *text; text++)
+        if ((*text >= '0' && *text <= '9') || (*text >= 'a' && *text <= 'z') ||
+            (*text >= 'A' && *text <= 'Z') || strchr("-_.", *text))
+            strbuf_addc(out, *text);
+        else
+            strbuf_addf(out, "%%%02X", (unsigned char)*text);
+}
+
+static int ask_page(struct kubeinformer *i, struct strbuf *query, bool watch)
+{
+    const struct kubeapi_target t = { i->o.kind, i->o.namespace_, NULL, NULL };
+    _cleanup_free_ char *path = NULL;
+    int r;
+
+    if (i->o.selector)
+        strbuf_addf(query, "&%s", i->o.selector);
+    if (query->failed)
+        return -ENOMEM;
+    r = kubeapi_path(&t, strbuf_str(query), &path);
+    if (r < 0)
+        return r;
+    return kubecall_start(i->s,
+                          &(struct kubecall_spec){
+                              .method = "GET",
+                              .path = path,
+                              .lane = 1,
+                              .timeout_ms = watch ? (i->o.watch_s + 60) * 1000 : 0,
+                              .line = watch ? take_event : NULL,
+                              .done = watch ? end_watch : take_page,
+                              .ctx = i,
+                          },
+                          &i->call);
+}
+
+static void go_on(void *ctx)
+{
+    struct kubeinformer *i = ctx;
+    _cleanup_val_(strbuf_done) struct strbuf query = STRBUF_INIT;
+    bool watch = i->version && !i->more;
+
+    if (watch) {
+        strbuf_addf(&query,
+                    "watch=true&allowWatchBookmarks=true&timeoutSeconds=%d&resourceVersion=",
+                    i->o.watch_s + (int)(now_mono_us() % (i->o.watch_s / 4 + 1)));
+        add_escaped(&query, i->version);
+        i->watches++;
+    } else {
+        if (!i->listed)
+            i->listed = json_object();
+        strbuf_addf(&query, "limit=%u", i->o.page);
+        if (i->more) {
+            strbuf_add(&query, "&continue=");
+            add_escaped(&query, i->more);
+        }
+    }
+    if (ask_page(i, &query, watch) < 0)
+        pause_then_go(i);
+}

@@ -1,0 +1,136 @@
+/* kubeyaml.c - see kubeyaml.h */
+#include "kube/api/kubeyaml.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <yaml.h>
+
+#include "base/timefmt.h"
+
+#define DEPTH_MAX 32u
+#define VALUES_MAX 100000u /* an alias is a few bytes that stand for many values */
+
+struct yaml_walk {
+    yaml_document_t doc;
+    struct err *err;
+    unsigned values;
+};
+
+static json_t *refuse_value(struct yaml_walk *w, const yaml_node_t *n, const char *why)
+{
+    (void)err_set(w->err, -EINVAL, "line %zu: %s", n->start_mark.line + 1, why);
+    return NULL;
+}
+
+static bool is_one_of(const char *text, const char *a, const char *b, const char *c)
+{
+    return strcmp(text, a) == 0 || strcmp(text, b) == 0 || strcmp(text, c) == 0;
+}
+
+static json_t *convert_scalar(struct yaml_walk *w, const yaml_node_t *n)
+{
+    const char *text = (const char *)n->data.scalar.value;
+    json_t *value;
+    int64_t number;
+
+    if (strlen(text) != n->data.scalar.length)
+        return refuse_value(w, n, "a text with a NUL byte");
+    if (n->data.scalar.style != YAML_PLAIN_SCALAR_STYLE)
+        value = json_string(text);
+    else if (is_one_of(text, "", "null", "~"))
+        value = json_null();
+    else if (is_one_of(text, "true", "True", "TRUE"))
+        value = json_true();
+    else if (is_one_of(text, "false", "False", "FALSE"))
+        value = json_false();
+    else if (parse_i64(text, INT64_MIN, INT64_MAX, &number) == 0)
+        value = json_integer(number);
+    else
+        value = json_string(text);
+    return value ? value : refuse_value(w, n, "a text that is no UTF-8");
+}
+
+static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth);
+
+static json_t *convert_mapping(struct yaml_walk *w, const yaml_node_t *n, unsigned depth)
+{
+    json_t *map = json_object();
+
+    for (yaml_node_pair_t *p = n->data.mapping.pairs.start; map && p < n->data.mapping.pairs.top;
+         p++) {
+        const yaml_node_t *key = yaml_document_get_node(&w->doc, p->key);
+        json_t *value = key->type == YAML_SCALAR_NODE
+                            ? convert_value(w, p->value, depth + 1)
+                            : refuse_value(w, key, "a key that is no text");
+
+        if (!value || json_object_set_new(map, (const char *)key->data.scalar.value, value) < 0) {
+            json_decref(map);
+            return value ? refuse_value(w, key, "a key that is no UTF-8") : NULL;
+        }
+    }
+    return map;
+}
+
+static json_t *convert_sequence(struct yaml_walk *w, const yaml_node_t *n, unsigned depth)
+{
+    json_t *list = json_array();
+
+    for (yaml_node_item_t *i = n->data.sequence.items.start; list && i < n->data.sequence.items.top;
+         i++) {
+        json_t *value = convert_value(w, *i, depth + 1);
+
+        if (!value || json_array_append_new(list, value) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth)
+{
+    const yaml_node_t *n = yaml_document_get_node(&w->doc, index);
+
+    if (!n)
+        return NULL;
+    if (depth > DEPTH_MAX || ++w->values > VALUES_MAX)
+        return refuse_value(w, n, "too deep, or too many values");
+    switch (n->type) {
+    case YAML_SCALAR_NODE:
+        return convert_scalar(w, n);
+    case YAML_MAPPING_NODE:
+        return convert_mapping(w, n, depth);
+    case YAML_SEQUENCE_NODE:
+        return convert_sequence(w, n, depth);
+    default:
+        return refuse_value(w, n, "no value");
+    }
+}
+
+int kubeyaml_parse(const char *text, size_t len, json_t **ret, struct err *err)
+{
+    struct yaml_walk w = { .err = err };
+    yaml_parser_t parser;
+    json_t *value = NULL;
+
+    if (!yaml_parser_initialize(&parser))
+        return err_nomem(err);
+    (void)err_set(err, -EINVAL, "no YAML");
+    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
+    if (!yaml_parser_load(&parser, &w.doc)) {
+        (void)err_set(err, -EINVAL, "line %zu: %s", parser.problem_mark.line + 1,
+                      parser.problem ? parser.problem : "no YAML");
+        yaml_parser_delete(&parser);
+        return -EINVAL;
+    }
+    value = yaml_document_get_root_node(&w.doc) ? convert_value(&w, 1, 0) : json_object();
+    yaml_document_delete(&w.doc);
+    yaml_parser_delete(&parser);
+    if (!value)
+        return -EINVAL;
+    if (err)
+        err->text[0] = '\0';
+    *ret = value;
+    return 0;
+}

@@ -1,0 +1,213 @@
+/* test_kubeapi.c - paths, the loop, the queue of work, and a server that is not there */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "kube/api/kubeapi.h"
+#include "kube/api/kubecall.h"
+#include "kube/api/kubeinformer.h"
+#include "kube/api/kubelease.h"
+#include "kube/api/kubeloop.h"
+#include "kube/api/kubequeue.h"
+
+static void test_paths(void **state)
+{
+    static const struct {
+        struct kubeapi_target t;
+        const char *query, *path;
+    } cases[] = {
+        { { &kubekind_pods, "ns", "a", "binding" }, NULL, "/api/v1/namespaces/ns/pods/a/binding" },
+        { { &kubekind_pods, NULL, NULL, NULL }, "limit=5", "/api/v1/pods?limit=5" },
+        { { &kubekind_nodes, "ns", "n1", NULL }, NULL, "/api/v1/nodes/n1" },
+        { { &kubekind_leases, "ns", "l", NULL },
+          NULL,
+          "/apis/coordination.k8s.io/v1/namespaces/ns/leases/l" },
+        { { &kubekind_pods, "../x", "a", NULL }, NULL, NULL },
+        { { &kubekind_pods, "ns", "a/status", NULL }, NULL, NULL },
+        { { &kubekind_pods, "ns", "", NULL }, NULL, NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_free_ char *path = NULL;
+
+        assert_int_equal(kubeapi_path(&cases[i].t, cases[i].query, &path),
+                         cases[i].path ? 0 : -EINVAL);
+        if (cases[i].path)
+            assert_string_equal(path, cases[i].path);
+    }
+}
+
+struct play {
+    struct kubeloop *loop;
+    struct kubequeue *q;
+    char order[32];
+    unsigned fail; /* the work of this many calls fails */
+    bool hold;     /* the work goes on until the test ends it */
+};
+
+static void do_work(void *ctx, const char *key)
+{
+    struct play *p = ctx;
+    size_t n = strlen(p->order);
+
+    assert_true(n + 1 < sizeof(p->order));
+    p->order[n] = *key;
+    if (p->hold)
+        return;
+    kubequeue_done(p->q, key, p->fail == 0);
+    p->fail -= p->fail > 0;
+}
+
+static void run_until(struct play *p, const char *order)
+{
+    int64_t end = now_mono_us() + 5 * USEC_PER_SEC;
+
+    while (strcmp(p->order, order) != 0 && now_mono_us() < end)
+        assert_int_equal(kubeloop_turn(p->loop, 100), 0);
+    assert_string_equal(p->order, order);
+}
+
+static void test_queue(void **state)
+{
+    const struct kubequeue_options o = { .at_once = 2, .first_pause_us = 20000 };
+    struct play p = { 0 };
+    int64_t begun;
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&p.loop), 0);
+    assert_int_equal(kubequeue_new(p.loop, &o, do_work, &p, &p.q), 0);
+    for (const char *key = "abacb"; *key; key++)
+        assert_int_equal(kubequeue_add(p.q, (char[]){ *key, '\0' }), 0);
+    assert_string_equal(p.order, ""); /* never inside the call */
+    run_until(&p, "abc");             /* each once */
+    assert_int_equal(kubequeue_count(p.q), 0);
+
+    begun = now_mono_us();
+    p.fail = 2;
+    assert_int_equal(kubequeue_add(p.q, "x"), 0);
+    run_until(&p, "abcxxx");
+    assert_true(now_mono_us() - begun >= 60000); /* 20 and 40 ms */
+
+    p.hold = true;
+    for (const char *key = "pqr"; *key; key++)
+        assert_int_equal(kubequeue_add(p.q, (char[]){ *key, '\0' }), 0);
+    run_until(&p, "abcxxxpq"); /* two at once */
+    assert_int_equal(kubequeue_add(p.q, "p"), 0);
+    kubequeue_done(p.q, "q", true);
+    run_until(&p, "abcxxxpqr");
+    kubequeue_done(p.q, "p", true); /* added meanwhile: done again */
+    run_until(&p, "abcxxxpqrp");
+    p.q = kubequeue_free(p.q);
+    p.loop = kubeloop_free(p.loop);
+}
+
+static void test_pauses(void **state)
+{
+    struct play p = { 0 };
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&p.loop), 0);
+    assert_int_equal(kubequeue_new(p.loop, &(struct kubequeue_options){ 0 }, do_work, &p, &p.q), 0);
+    assert_int_equal(kubequeue_add_after(p.q, "c", 60000), 0);
+    assert_int_equal(kubequeue_add_after(p.q, "a", 10000), 0);
+    assert_int_equal(kubequeue_add_after(p.q, "b", 30000), 0);
+    assert_int_equal(kubequeue_add_after(p.q, "z", 3600 * USEC_PER_SEC), 0);
+    assert_int_equal(kubequeue_add_after(p.q, "c", 20000), 0); /* the earlier counts */
+    run_until(&p, "acb");
+    assert_int_equal(kubequeue_add(p.q, "z"), 0); /* its pause is over */
+    run_until(&p, "acbz");
+    assert_int_equal(kubequeue_count(p.q), 0);
+    p.q = kubequeue_free(p.q);
+    p.loop = kubeloop_free(p.loop);
+}
+
+struct heard {
+    unsigned calls, changes;
+    int status;
+    bool said;
+};
+
+static void hear_reply(void *ctx, const struct kubereply *reply)
+{
+    struct heard *h = ctx;
+
+    h->calls++;
+    h->status = reply->status;
+    h->said = reply->text[0] != '\0';
+}
+
+static void hear_object(void *ctx, const json_t *before, const json_t *now)
+{
+    struct heard *h = ctx;
+
+    (void)before;
+    (void)now;
+    h->changes++;
+}
+
+static void hear_role(void *ctx, bool held)
+{
+    struct heard *h = ctx;
+
+    (void)held;
+    h->changes++;
+}
+
+/* Nobody listens: each request is answered "not known", and nothing is made of it. */
+static void test_away(void **state)
+{
+    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
+    const struct kubeserver_options so = { .program = "test", .qps = 1000, .burst = 10 };
+    const struct kubeapi_target pod = { &kubekind_pods, "ns", "a", NULL };
+    struct heard h = { 0 };
+    struct kubeinformer_options io = { .kind = &kubekind_pods, .fn = hear_object, .ctx = &h };
+    const struct kubelease_options lo = {
+        .namespace_ = "ns", .name = "l", .identity = "me", .changed = hear_role, .ctx = &h
+    };
+    struct kubeloop *loop = NULL;
+    struct kubeserver *s = NULL;
+    struct kubeinformer *i = NULL;
+    struct kubelease *l = NULL;
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&loop), 0);
+    assert_int_equal(kubeserver_new(loop, &config, &so, &s), 0);
+    assert_int_equal(kubeapi_get(s, &pod, hear_reply, &h), 0);
+    assert_int_equal(kubeapi_evict(s, "ns", "../b", NULL, hear_reply, &h), -EINVAL);
+    assert_int_equal(kubeinformer_new(s, &io, &i), 0);
+    assert_int_equal(kubelease_new(s, &lo, &l), 0);
+    while (!h.calls || kubeserver_sent(s) < 4)
+        assert_int_equal(kubeloop_turn(loop, 100), 0);
+    assert_int_equal(h.calls, 1);
+    assert_int_equal(h.status, 0);
+    assert_true(h.said);
+    assert_int_equal(h.changes, 0);
+    assert_false(kubeinformer_is_synced(i));
+    assert_false(kubelease_is_held(l));
+    i = kubeinformer_free(i);
+    s = kubeserver_free(s);
+    l = kubelease_free(l);
+    loop = kubeloop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_queue),
+        cmocka_unit_test(test_pauses),
+        cmocka_unit_test(test_away),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
