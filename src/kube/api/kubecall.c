@@ -295,7 +295,8 @@ static void set_headers(struct kubecall *c, const char *token)
 {
     _cleanup_val_(strbuf_done) struct strbuf line = STRBUF_INIT;
 
-    add_header(c, "Accept: application/json");
+    if (!c->header || strncmp(c->header, "Accept:", 7) != 0)
+        add_header(c, "Accept: application/json");
     if (c->body) {
         strbuf_addf(&line, "Content-Type: %s", c->content_type);
         add_header(c, strbuf_str(&line));

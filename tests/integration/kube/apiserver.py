@@ -239,6 +239,7 @@ class Store:
 
     def write(self, plural, old, new, sub):
         """Put `new` in place of `old`; called with the lock."""
+        new = copy.deepcopy(new)  # a patch may have left parts of it in common with the old one
         key, meta = self.key(plural, old), new["metadata"]
         if meta.get("uid", old["metadata"]["uid"]) != old["metadata"]["uid"]:
             raise conflict("Precondition failed: UID in precondition does not match")
@@ -259,7 +260,7 @@ class Store:
         if old["metadata"].get("deletionTimestamp") and set(new["metadata"].get("finalizers") or []) - set(
                 old["metadata"].get("finalizers") or []):
             raise invalid("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted")
-        if {**new, "metadata": {**new["metadata"], "resourceVersion": ""}} == {**old, "metadata": {**old["metadata"], "resourceVersion": ""}}:
+        if {**new, "metadata": {**new["metadata"], "resourceVersion": old["metadata"]["resourceVersion"]}} == old:
             return copy.deepcopy(old)  # nothing changed: no new version
         self.objects[key] = new
         self.note("MODIFIED", plural, new)

@@ -1,0 +1,847 @@
+/* bridge.c - see bridge.h
+ *
+ * A gang's deed is one work of the queue: it ends when every request that it started was answered.
+ * So no two deeds of a gang overlap. */
+#include "kube/bridge/bridge.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubeapi.h"
+#include "kube/api/kubeinformer.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubemap.h"
+#include "kube/api/kubequeue.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podgang.h"
+#include "kube/bridge/jobmake.h"
+#include "kube/bridge/podread.h"
+#include "kube/bridge/slurmlink.h"
+
+#define SETTLE_US INT64_C(100000) /* pods of a group come one after the other */
+#define ASK_US USEC_PER_SEC
+#define REASON_US (2 * USEC_PER_SEC)
+#define DEEDS_AT_ONCE 64u
+
+static const struct kubekind podgroups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups",
+                                           "PodGroup", true };
+
+struct gang {
+    struct bridge *b;
+    json_t *uids;        /* of its pods: the members of an object */
+    json_t *bad_nodes;   /* of Slurm, which Kubernetes does not know: an array of names */
+    uint32_t job_id;     /* 0: none */
+    unsigned requests;   /* of the deed under way */
+    bool deciding;       /* the deed starts its requests: it cannot end yet */
+    bool failed;         /* one of them */
+    char *told;          /* the last sentence on its pods */
+    int64_t ask_mono_us; /* the job's reason is not asked for before */
+    char key[];
+};
+
+struct bridge {
+    struct kubeserver *kube;
+    struct bridge_options o;
+    struct kubeinformer *pods, *nodes, *jobs, *groups;
+    struct slurmlink *slurm;
+    struct kubequeue *queue;
+    struct kubemap gangs;
+    struct kubemap node_names; /* of Slurm to those of Kubernetes, where they differ */
+    char selector[160];
+};
+
+/* ---- gangs ----------------------------------------------------------------------------------- */
+
+static struct gang *find_gang(struct bridge *b, const char *key)
+{
+    struct gang *g = kubemap_get(&b->gangs, key);
+
+    if (g)
+        return g;
+    g = calloc(1, sizeof(*g) + strlen(key) + 1);
+    if (!g)
+        return NULL;
+    g->b = b;
+    memcpy(g->key, key, strlen(key) + 1);
+    g->uids = json_object();
+    g->bad_nodes = json_array();
+    if (!g->uids || !g->bad_nodes || kubemap_put(&b->gangs, key, g) < 0) {
+        json_decref(g->uids);
+        json_decref(g->bad_nodes);
+        free(g);
+        return NULL;
+    }
+    return g;
+}
+
+static void free_gang(void *gang)
+{
+    struct gang *g = gang;
+
+    json_decref(g->uids);
+    json_decref(g->bad_nodes);
+    free(g->told);
+    free(g);
+}
+
+static const json_t *group_of(const struct bridge *b, const json_t *pod)
+{
+    const char *name = kubejson_label(pod, BRIDGE_LABEL_PODGROUP);
+
+    return name && b->groups ? kubeinformer_by_name(b->groups, kubejson_namespace(pod), name)
+                             : NULL;
+}
+
+/* Does the label name a group, whether or not the group is there? */
+static bool is_grouped(const struct bridge *b, const json_t *pod)
+{
+    const char *name = kubejson_label(pod, BRIDGE_LABEL_PODGROUP);
+
+    return b->groups && name && *name;
+}
+
+static bool is_ready(const struct bridge *b)
+{
+    return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
+           kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
+           (!b->groups || kubeinformer_is_synced(b->groups));
+}
+
+static void wake_gang(struct bridge *b, const char *key, int64_t after_us)
+{
+    if ((after_us ? kubequeue_add_after(b->queue, key, after_us) : kubequeue_add(b->queue, key)) <
+        0)
+        log_error("out of memory: %s waits for its next change", key);
+}
+
+static void wake_one(void *ctx, const char *key, void *gang)
+{
+    (void)gang;
+    wake_gang(ctx, key, 0);
+}
+
+static void wake_all(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    if (is_ready(b))
+        kubemap_walk(&b->gangs, wake_one, b);
+}
+
+static void take_pod(void *ctx, const json_t *before, const json_t *now)
+{
+    struct bridge *b = ctx;
+    const json_t *pod = now ? now : before;
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+    struct gang *g;
+
+    podread_gang(pod, is_grouped(b, pod), &key);
+    g = key.failed ? NULL : find_gang(b, strbuf_str(&key));
+    if (!g)
+        return;
+    if (now)
+        (void)json_object_set_new(g->uids, kubejson_uid(pod), json_true());
+    else
+        (void)json_object_del(g->uids, kubejson_uid(pod)); /* it may have gone before */
+    if (is_ready(b))
+        wake_gang(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
+}
+
+static void take_node(void *ctx, const json_t *before, const json_t *now)
+{
+    struct bridge *b = ctx;
+    const char *old = before ? kubejson_label(before, BRIDGE_LABEL_NODE) : NULL;
+    const char *name = now ? kubejson_label(now, BRIDGE_LABEL_NODE) : NULL;
+
+    if (old)
+        free(kubemap_take(&b->node_names, old));
+    if (name) {
+        char *copy = strdup(kubejson_name(now));
+
+        free(kubemap_take(&b->node_names, name));
+        if (!copy || kubemap_put(&b->node_names, name, copy) < 0)
+            free(copy);
+    }
+}
+
+static void take_group(void *ctx, const json_t *before, const json_t *now)
+{
+    struct bridge *b = ctx;
+    const json_t *group = now ? now : before;
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+
+    strbuf_addf(&key, "pg/%s/%s", kubejson_namespace(group), kubejson_name(group));
+    if (is_ready(b) && kubemap_get(&b->gangs, strbuf_str(&key)))
+        wake_gang(b, strbuf_str(&key), 0);
+}
+
+static void take_owner(void *ctx, const json_t *before, const json_t *now)
+{
+    (void)ctx; /* read when a job is made */
+    (void)before;
+    (void)now;
+}
+
+static bool is_active(const struct slurmjob *job)
+{
+    return job && (job->state == SLURMJOB_PENDING || job->state == SLURMJOB_RUNNING);
+}
+
+static void ignore_reply(void *ctx, const struct kubereply *reply)
+{
+    (void)ctx; /* the job's own end is told by its stream */
+    (void)reply;
+}
+
+static void take_slurmjob(void *ctx, const struct slurmjob *job)
+{
+    struct bridge *b = ctx;
+    const struct slurmjob *other;
+    struct gang *g;
+
+    if (!job->comment)
+        return;
+    g = is_active(job) ? find_gang(b, kubejson_text(job->comment, "gang"))
+                       : kubemap_get(&b->gangs, kubejson_text(job->comment, "gang"));
+    if (!g) {
+        if (is_ready(b))
+            slurmlink_forget(b->slurm, job->id); /* it has ended, and nobody waits for it */
+        return;
+    }
+    other = g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL;
+    if (!g->job_id || g->job_id == job->id || (is_active(job) && !is_active(other)))
+        g->job_id = job->id;
+    else if (is_active(job) && is_active(other)) {
+        log_error("%s: jobs %u and %u: the later one is cancelled", g->key, other->id, job->id);
+        (void)slurmlink_cancel(b->slurm, MAX(job->id, other->id), ignore_reply, NULL);
+        g->job_id = MIN(job->id, other->id);
+    }
+    if (is_ready(b))
+        wake_gang(b, g->key, 0);
+}
+
+/* ---- requests of a deed ---------------------------------------------------------------------- */
+
+static void end_deed(struct gang *g)
+{
+    if (!g->requests && !g->deciding)
+        kubequeue_done(g->b->queue, g->key, !g->failed);
+}
+
+/* 404: the pod is gone, which its watch tells; 409: it has changed, likewise. */
+static void take_reply(void *ctx, const struct kubereply *reply)
+{
+    struct gang *g = ctx;
+
+    g->requests--;
+    if ((reply->status < 200 || reply->status > 299) && reply->status != 404) {
+        g->failed = true;
+        log_limited(LOG_VERBOSE, "%s: %d %s", g->key, reply->status, reply->text);
+    }
+    end_deed(g);
+}
+
+static void count_request(struct gang *g, int r)
+{
+    if (r == 0)
+        g->requests++;
+    else
+        g->failed = true;
+}
+
+static void patch_pod(struct gang *g, const json_t *pod, const char *sub, json_t *patch_taken)
+{
+    const struct kubeapi_target t = { &kubekind_pods, kubejson_namespace(pod), kubejson_name(pod),
+                                      sub };
+    _cleanup_json_ json_t *patch = patch_taken;
+    json_t *meta = patch ? json_object_get(patch, "metadata") : NULL;
+
+    if (patch && !meta) {
+        meta = json_object();
+        (void)json_object_set_new(patch, "metadata", meta);
+    }
+    /* Only this pod, not one that was made again under its name. */
+    if (!meta || json_object_set_new(meta, "uid", json_string(kubejson_uid(pod))) < 0)
+        g->failed = true;
+    else
+        count_request(
+            g, kubeapi_patch(g->b->kube, &t, KUBEAPI_STRATEGIC, patch, NULL, false, take_reply, g));
+}
+
+static void post_event(struct gang *g, const json_t *pod, const char *type, const char *reason,
+                       const char *text)
+{
+    const struct kubeapi_target t = { &kubekind_events, kubejson_namespace(pod), NULL, NULL };
+    _cleanup_json_ json_t *event = NULL;
+    char stamp[40];
+
+    kubejson_stamp(now_us(), false, stamp, sizeof(stamp));
+    event = json_pack(
+        "{s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s}, s:s, s:s, s:i}",
+        "metadata", "generateName", "penstock-bridge-", "namespace", kubejson_namespace(pod),
+        "involvedObject", "apiVersion", "v1", "kind", "Pod", "namespace", kubejson_namespace(pod),
+        "name", kubejson_name(pod), "uid", kubejson_uid(pod), "type", type, "reason", reason,
+        "message", text, "source", "component", "penstock-bridge", "firstTimestamp", stamp,
+        "lastTimestamp", stamp, "count", 1);
+    if (event)
+        (void)kubeapi_create(g->b->kube, &t, event, ignore_reply, NULL); /* best effort */
+}
+
+/* Say once why the pods wait: a condition and an event on each. */
+static void tell_pods(struct gang *g, const json_t *pods, const char *reason, const char *text)
+{
+    size_t i;
+    json_t *pod;
+    char *copy;
+
+    if (g->told && strcmp(g->told, text) == 0)
+        return;
+    copy = strdup(text);
+    if (!copy)
+        return;
+    free(g->told);
+    g->told = copy;
+    json_array_foreach(pods, i, pod)
+    {
+        if (!podread_is_waiting(pod))
+            continue;
+        patch_pod(g, pod, "status",
+                  json_pack("{s:{s:[{s:s, s:s, s:s, s:s}]}}", "status", "conditions", "type",
+                            "PodScheduled", "status", "False", "reason", reason, "message", text));
+        post_event(g, pod, "Normal", reason, text);
+    }
+}
+
+/* ---- deeds ----------------------------------------------------------------------------------- */
+
+static void mark_pods(struct gang *g, const json_t *pods, const struct slurmjob *job)
+{
+    char id[16];
+    size_t i;
+    json_t *pod;
+
+    (void)snprintf(id, sizeof(id), "%u", job->id);
+    json_array_foreach(pods, i, pod) if (podgang_has_pod(job, pod) && podread_is_waiting(pod) &&
+                                         !podgang_is_marked(job, pod))
+        patch_pod(g, pod, NULL,
+                  json_pack("{s:{s:{s:s}, s:[s]}}", "metadata", "labels", BRIDGE_LABEL_JOB, id,
+                            "finalizers", BRIDGE_FINALIZER));
+}
+
+static void release_pods(struct gang *g, const struct podgang_view *v)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(v->pods, i, pod) if (podgang_lets_go(v, pod))
+        patch_pod(g, pod, NULL,
+                  json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers",
+                            BRIDGE_FINALIZER));
+}
+
+static void give_up(struct gang *g, const struct podgang_view *v, const char *why)
+{
+    char attempt[24];
+    size_t i;
+    json_t *pod;
+
+    log_info("%s: job %u is given up: %s", g->key, v->job->id, why);
+    (void)snprintf(attempt, sizeof(attempt), "%lld", (long long)podgang_attempt(v->pods) + 1);
+    json_array_foreach(v->pods, i, pod) if (!podread_is_over(pod)) patch_pod(
+        g, pod, NULL,
+        json_pack("{s:{s:{s:s}}}", "metadata", "annotations", BRIDGE_NOTE_ATTEMPT, attempt));
+}
+
+static void delete_pods(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    size_t i;
+    json_t *pod;
+
+    strbuf_addf(&text, "Slurm job %u has ended: %s", v->job->id,
+                v->job->word ? v->job->word : "it is not known any more");
+    json_array_foreach(v->pods, i, pod)
+    {
+        const struct kubeapi_target t = { &kubekind_pods, kubejson_namespace(pod),
+                                          kubejson_name(pod), NULL };
+
+        if (podread_is_over(pod) || kubejson_is_deleted(pod) ||
+            (v->job->comment ? !podgang_has_pod(v->job, pod) : !podgang_is_marked(v->job, pod)))
+            continue;
+        post_event(g, pod, "Warning", "SlurmJobEnded", strbuf_str(&text));
+        count_request(g,
+                      kubeapi_delete(g->b->kube, &t, kubejson_uid(pod), NULL, -1, take_reply, g));
+    }
+}
+
+/* The node of Kubernetes that Slurm calls so; NULL: there is none. */
+static const char *node_of(const struct bridge *b, const char *name)
+{
+    const char *other = kubemap_get(&b->node_names, name);
+    const json_t *node = kubeinformer_by_name(b->nodes, "", other ? other : name);
+
+    if (!node || (!other && kubejson_label(node, BRIDGE_LABEL_NODE) &&
+                  strcmp(kubejson_label(node, BRIDGE_LABEL_NODE), name) != 0))
+        return NULL;
+    return kubejson_name(node);
+}
+
+static bool is_used(const json_t *pods, const struct slurmjob *job, const char *node)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i,
+                       pod) if (podgang_has_pod(job, pod) &&
+                                strcmp(kubejson_text(pod, "spec.nodeName"), node) == 0) return true;
+    return false;
+}
+
+/* The job's nodes as Kubernetes names them, without those that its pods have.  A node that
+ * Kubernetes does not know is noted in bad_nodes, and NULL is given. */
+static json_t *free_nodes(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_(hostlist_free) struct hostlist *names = NULL;
+    _cleanup_json_ json_t *nodes = json_array();
+    bool bad = false;
+
+    if (hostlist_parse(v->job->nodes, &names, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < hostlist_count(names); i++) {
+        const char *node = node_of(g->b, hostlist_nth(names, i));
+
+        if (!node) {
+            bad = true;
+            (void)json_array_append_new(g->bad_nodes, json_string(hostlist_nth(names, i)));
+        } else if (!is_used(v->pods, v->job, node)) {
+            (void)json_array_append_new(nodes, json_string(node));
+        }
+    }
+    return bad ? NULL : TAKE_PTR(nodes);
+}
+
+static void place_pods(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_json_ json_t *nodes = free_nodes(g, v);
+    size_t i, next = 0;
+    json_t *pod;
+
+    if (!nodes) {
+        give_up(g, v, "it has a node that Kubernetes does not know");
+        return;
+    }
+    json_array_foreach(v->pods, i, pod)
+    {
+        const char *node = json_string_value(json_array_get(nodes, next));
+        _cleanup_json_ json_t *note = NULL;
+
+        if (!node || !podread_is_waiting(pod) || !podgang_has_pod(v->job, pod))
+            continue;
+        next++;
+        note = json_pack("{s:s}", BRIDGE_NOTE_NODE, node);
+        count_request(g, kubeapi_bind(g->b->kube, kubejson_namespace(pod), kubejson_name(pod),
+                                      kubejson_uid(pod), node, note, take_reply, g));
+    }
+}
+
+/* ---- submitting ------------------------------------------------------------------------------ */
+
+struct fit {
+    const struct bridge *b;
+    const json_t *pods;
+    struct hostlist *out;
+};
+
+static void note_misfit(void *ctx, const json_t *node)
+{
+    struct fit *f = ctx;
+    const char *name = kubejson_label(node, BRIDGE_LABEL_NODE);
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(f->pods, i, pod) if (!podread_fits(pod, node, f->b->o.scheduler))
+    {
+        (void)hostlist_push(f->out, name ? name : kubejson_name(node)); /* best effort */
+        return;
+    }
+}
+
+/* Nodes where one of the pods may not be, as a list; NULL: none. */
+static char *excluded_nodes(const struct gang *g, const json_t *pods)
+{
+    _cleanup_(hostlist_free) struct hostlist *out = NULL;
+    struct fit f = { g->b, pods, NULL };
+    char *text = NULL;
+    size_t i;
+    json_t *name;
+
+    if (hostlist_new(&out) < 0)
+        return NULL;
+    f.out = out;
+    kubeinformer_walk(g->b->nodes, note_misfit, &f);
+    json_array_foreach(g->bad_nodes, i, name)(void) hostlist_push(out, json_string_value(name));
+    hostlist_uniq(out);
+    if (!hostlist_count(out) || hostlist_fold(out, &text) < 0)
+        return NULL;
+    return text;
+}
+
+static void take_submitted(void *ctx, const struct kubereply *reply)
+{
+    struct gang *g = ctx;
+    int64_t id = kubejson_int(reply->body, "job_id", 0);
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    json_t *pods;
+
+    g->requests--;
+    if (reply->status == 200 && id > 0 && id <= UINT32_MAX) {
+        g->job_id = g->job_id ? g->job_id : (uint32_t)id;
+        if (!slurmlink_job(g->b->slurm, g->job_id))
+            (void)slurmlink_ask(g->b->slurm, g->job_id); /* its stream tells it too */
+    } else {
+        g->failed = true; /* sent again with the same key */
+        log_limited(LOG_ERROR, "%s: no job was made: %d %s", g->key, reply->status,
+                    first ? kubejson_text(first, "error") : reply->text);
+        if (first && reply->status && (pods = json_array())) {
+            const char *uid;
+            json_t *one;
+
+            strbuf_addf(&text, "Slurm refuses the job: %s", kubejson_text(first, "error"));
+            json_object_foreach(g->uids, uid, one)(void)
+                json_array_append(pods, (json_t *)(uintptr_t)kubeinformer_by_uid(g->b->pods, uid));
+            tell_pods(g, pods, "SlurmRefused", strbuf_str(&text));
+            json_decref(pods);
+        }
+    }
+    end_deed(g);
+}
+
+/* The object whose annotations are the job's options. */
+static const json_t *root_of(const struct bridge *b, const json_t *pod)
+{
+    const json_t *owner = kubejson_controller(pod), *group = group_of(b, pod), *job;
+
+    if (group)
+        return group;
+    if (strcmp(kubejson_text(owner, "kind"), "Job") != 0 ||
+        strncmp(kubejson_text(owner, "apiVersion"), "batch/", 6) != 0)
+        return pod;
+    job = kubeinformer_by_name(b->jobs, kubejson_namespace(pod), kubejson_text(owner, "name"));
+    return job && strcmp(kubejson_uid(job), kubejson_text(owner, "uid")) == 0 ? job : pod;
+}
+
+static void write_name(const json_t *pod, const json_t *root, struct strbuf *out)
+{
+    const char *lws = kubejson_label(pod, BRIDGE_LABEL_LWS_NAME);
+    const char *index = kubejson_label(pod, BRIDGE_LABEL_LWS_GROUP);
+
+    if (lws && index)
+        strbuf_addf(out, "%s-%s", lws, index);
+    else
+        strbuf_add(out, kubejson_name(root));
+}
+
+/* The same pods at the same attempt have the same key, whoever asks. */
+static int write_key(const struct gang *g, const json_t *pods, int64_t attempt, struct strbuf *out)
+{
+    struct digest_run *run = NULL;
+    struct digest d;
+    size_t i;
+    json_t *pod;
+    int r = digest_begin(&run);
+
+    if (r == 0)
+        r = digest_add(run, g->key, strlen(g->key) + 1);
+    json_array_foreach(pods, i, pod) if (r == 0) r =
+        digest_add(run, kubejson_uid(pod), strlen(kubejson_uid(pod)) + 1);
+    if (r < 0) {
+        (void)digest_drop(run);
+        return r;
+    }
+    r = digest_end(run, &d);
+    strbuf_add(out, "kube-");
+    for (i = 0; r == 0 && i < DIGEST_SIZE; i++)
+        strbuf_addf(out, "%02x", d.bytes[i]);
+    strbuf_addf(out, "-%lld", (long long)attempt);
+    return r;
+}
+
+static void submit_job(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
+    _cleanup_json_ json_t *waiting = json_array(), *body = NULL;
+    _cleanup_free_ char *excluded = NULL;
+    const json_t *first = NULL;
+    struct err err = { .text = "" };
+    struct jobmake m;
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(v->pods, i, pod)
+    {
+        const char *why = podread_refusal(pod);
+
+        if (!podread_is_waiting(pod))
+            continue;
+        first = first ? first : pod;
+        if (why) {
+            tell_pods(g, v->pods, "SlurmNotSupported", why);
+            return;
+        }
+        (void)json_array_append(waiting, pod);
+    }
+    if (!first)
+        return;
+    write_name(first, root_of(g->b, first), &name);
+    excluded = excluded_nodes(g, waiting);
+    m = (struct jobmake){
+        g->key,      waiting,  root_of(g->b, first),    strbuf_str(&name), g->b->o.partition,
+        g->b->o.mcs, excluded, podgang_attempt(v->pods)
+    };
+    if (jobmake_body(&m, &body, &err) < 0) {
+        tell_pods(g, v->pods, "SlurmNotSupported", err.text);
+        return;
+    }
+    count_request(g,
+                  write_key(g, waiting, m.attempt, &key) < 0
+                      ? -ENOMEM
+                      : slurmlink_submit(g->b->slurm, body, strbuf_str(&key), take_submitted, g));
+}
+
+/* ---- the next deed --------------------------------------------------------------------------- */
+
+static int64_t least_pods(const struct bridge *b, const json_t *pods)
+{
+    const json_t *first = json_array_get(pods, 0);
+    const char *size = first ? kubejson_annotation(first, BRIDGE_NOTE_LWS_SIZE) : NULL;
+    int64_t n;
+
+    if (!first)
+        return 1;
+    if (is_grouped(b, first)) {
+        const json_t *group = group_of(b, first);
+
+        return group ? MAX(1, kubejson_int(group, "spec.minMember", 1)) : INT64_MAX;
+    }
+    if (kubejson_label(first, BRIDGE_LABEL_LWS_KEY))
+        return size && parse_i64(size, 1, INT32_MAX, &n) == 0 ? n : INT64_MAX;
+    return 1;
+}
+
+/* The scheduler says why a job waits some time after it was submitted, without an event. */
+static void ask_reason(struct gang *g, const struct slurmjob *job)
+{
+    int64_t now = now_mono_us();
+
+    if (now >= g->ask_mono_us) {
+        g->ask_mono_us = now + REASON_US;
+        (void)slurmlink_ask(g->b->slurm, job->id); /* asked again after the pause */
+    }
+    wake_gang(g->b, g->key, REASON_US);
+}
+
+static void tell_pending(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    char stamp[40];
+
+    if (!v->job || v->job->state != SLURMJOB_PENDING)
+        return;
+    if (!v->job->reason || !*v->job->reason || strcmp(v->job->reason, "None") == 0) {
+        ask_reason(g, v->job);
+        return;
+    }
+    strbuf_addf(&text, "Slurm job %u waits: %s", v->job->id, v->job->reason);
+    if (v->job->start_s > 0) {
+        /* To the minute: the expectation moves with every pass. */
+        kubejson_stamp(v->job->start_s / 60 * 60 * USEC_PER_SEC, false, stamp, sizeof(stamp));
+        strbuf_addf(&text, ", expected to start %s", stamp);
+    }
+    tell_pods(g, v->pods, "SlurmPending", strbuf_str(&text));
+}
+
+static void do_deed(struct gang *g, const struct podgang_view *v)
+{
+    char text[80];
+
+    switch (podgang_decide(v)) {
+    case GANG_WAIT:
+        (void)snprintf(text, sizeof(text), "The group has fewer pods than it needs");
+        tell_pods(g, v->pods, "SlurmWaitingForPods", text);
+        break;
+    case GANG_SUBMIT:
+        submit_job(g, v);
+        break;
+    case GANG_ASK:
+        (void)slurmlink_ask(g->b->slurm, v->job->id); /* asked again after the pause */
+        wake_gang(g->b, g->key, ASK_US);
+        break;
+    case GANG_CANCEL:
+        count_request(g, slurmlink_cancel(g->b->slurm, v->job->id, take_reply, g));
+        break;
+    case GANG_GIVE_UP:
+        give_up(g, v, "its pods are not all there any more");
+        break;
+    case GANG_MARK:
+        mark_pods(g, v->pods, v->job);
+        break;
+    case GANG_PLACE:
+        place_pods(g, v);
+        break;
+    case GANG_END:
+        delete_pods(g, v);
+        break;
+    case GANG_AGAIN:
+        slurmlink_forget(g->b->slurm, v->job->id);
+        g->job_id = 0;
+        wake_gang(g->b, g->key, 0);
+        break;
+    case GANG_REST:
+        tell_pending(g, v);
+        break;
+    }
+}
+
+static json_t *gather_pods(const struct gang *g)
+{
+    json_t *pods = json_array(), *one;
+    const char *uid;
+
+    json_object_foreach(g->uids, uid, one)
+    {
+        const json_t *pod = kubeinformer_by_uid(g->b->pods, uid);
+
+        if (pod && pods)
+            (void)json_array_append(pods, (json_t *)(uintptr_t)pod); /* a reference, not a change */
+    }
+    podgang_sort(pods);
+    return pods;
+}
+
+/* Pods that run without a job that we know: the label says which it was. */
+static void adopt_label(struct gang *g, const json_t *pods)
+{
+    size_t i;
+    json_t *pod;
+    uint64_t id;
+
+    json_array_foreach(pods, i, pod)
+    {
+        const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
+
+        if (podread_is_bound(pod) && !podread_is_over(pod) && label &&
+            parse_u64(label, 1, UINT32_MAX, &id) == 0 &&
+            slurmlink_ask(g->b->slurm, (uint32_t)id) == 0) {
+            g->job_id = (uint32_t)id;
+            return;
+        }
+    }
+}
+
+static void work_on(void *ctx, const char *key)
+{
+    struct bridge *b = ctx;
+    struct gang *g = kubemap_get(&b->gangs, key);
+    _cleanup_json_ json_t *pods = NULL;
+    struct podgang_view v;
+
+    if (!g || !is_ready(b)) {
+        kubequeue_done(b->queue, key, true); /* all are woken when everything is known */
+        return;
+    }
+    pods = gather_pods(g);
+    if (!g->job_id)
+        adopt_label(g, pods);
+    v = (struct podgang_view){ pods, least_pods(b, pods),
+                               g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL };
+    g->failed = false;
+    g->deciding = true;
+    release_pods(g, &v);
+    if (g->job_id && !v.job) {
+        (void)slurmlink_ask(b->slurm, g->job_id); /* asked again after the pause */
+        wake_gang(b, key, ASK_US);
+    } else
+        do_deed(g, &v);
+    g->deciding = false;
+    if (!g->requests && !g->job_id && json_object_size(g->uids) == 0 && !g->failed) {
+        (void)kubemap_take(&b->gangs, g->key);
+        kubequeue_done(b->queue, g->key, true);
+        free_gang(g);
+        return;
+    }
+    end_deed(g);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+static int follow_kind(struct bridge *b, const struct kubekind *kind, const char *selector,
+                       kubeinformer_fn *fn, struct kubeinformer **ret)
+{
+    const struct kubeinformer_options o = {
+        .kind = kind, .selector = selector, .fn = fn, .synced = wake_all, .ctx = b
+    };
+
+    return kubeinformer_new(b->kube, &o, ret);
+}
+
+int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct bridge_options *o,
+               struct bridge **ret)
+{
+    const struct kubequeue_options q = { .at_once = DEEDS_AT_ONCE };
+    struct bridge *b = calloc(1, sizeof(*b));
+    int r;
+
+    if (!b)
+        return -ENOMEM;
+    b->kube = kube;
+    b->o = *o;
+    (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
+                   o->scheduler);
+    r = kubequeue_new(kubeserver_loop(kube), &q, work_on, b, &b->queue);
+    if (r == 0 && o->groups)
+        r = follow_kind(b, &podgroups, NULL, take_group, &b->groups);
+    if (r == 0)
+        r = follow_kind(b, &kubekind_nodes, NULL, take_node, &b->nodes);
+    if (r == 0)
+        r = follow_kind(b, &kubekind_jobs, NULL, take_owner, &b->jobs);
+    if (r == 0)
+        r = follow_kind(b, &kubekind_pods, b->selector, take_pod, &b->pods);
+    if (r == 0)
+        r = slurmlink_new(slurm, take_slurmjob, wake_all, b, &b->slurm);
+    if (r < 0) {
+        bridge_stop(b);
+        b = bridge_free(b);
+        return r;
+    }
+    *ret = b;
+    return 0;
+}
+
+void bridge_stop(struct bridge *b)
+{
+    b->pods = kubeinformer_free(b->pods);
+    b->jobs = kubeinformer_free(b->jobs);
+    b->nodes = kubeinformer_free(b->nodes);
+    b->groups = kubeinformer_free(b->groups);
+}
+
+struct bridge *bridge_free(struct bridge *b)
+{
+    if (!b)
+        return NULL;
+    b->slurm = slurmlink_free(b->slurm);
+    b->queue = kubequeue_free(b->queue);
+    kubemap_done(&b->gangs, free_gang);
+    kubemap_done(&b->node_names, free);
+    free(b);
+    return NULL;
+}

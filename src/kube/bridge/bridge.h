@@ -1,0 +1,27 @@
+/* bridge.h - pods of one scheduler name become jobs, and jobs that start become bindings
+ *
+ * Pods, PodGroups, Jobs and nodes are followed on one side, jobs of slurmctld on the other; what
+ * changed names a gang (podread_gang()), whose next deed podgang_decide() tells.  A change costs
+ * what the gang's pods cost; nothing walks all pods or jobs.
+ *
+ * One thread: the loop's. */
+#pragma once
+
+#include "kube/api/kubecall.h"
+
+struct bridge;
+
+struct bridge_options {
+    const char *scheduler; /* schedulerName of our pods */
+    const char *partition; /* NULL: the default one */
+    const char *mcs;       /* NULL: none */
+    bool groups;           /* the API server knows PodGroups */
+};
+
+/* kube and slurm stay the caller's, and are freed before bridge_free().  The texts of o are
+ * borrowed.  -ENOMEM. */
+int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct bridge_options *o,
+               struct bridge **ret);
+/* Stop following; before kubeserver_free(). */
+void bridge_stop(struct bridge *b);
+struct bridge *bridge_free(struct bridge *b); /* always NULL */

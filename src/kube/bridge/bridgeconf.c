@@ -1,0 +1,81 @@
+/* bridgeconf.c - see bridgeconf.h */
+#include "kube/bridge/bridgeconf.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubeyaml.h"
+
+#define SCHEDULER "slurm-bridge-scheduler"
+#define REST "http://slurm-restapi.slurm:6820"
+
+void bridgeconf_done(struct bridgeconf *c)
+{
+    free(c->scheduler);
+    free(c->rest);
+    free(c->partition);
+    free(c->mcs);
+    *c = (struct bridgeconf){ 0 };
+}
+
+static int keep_value(const json_t *root, const char *key, const char *dflt, char **ret,
+                      struct err *err)
+{
+    const json_t *value = json_object_get(root, key);
+    const char *text = json_string_value(value);
+
+    if (value && !json_is_null(value) && !(text && *text))
+        return err_set(err, -EINVAL, "%s is no text", key);
+    text = text ? text : dflt;
+    *ret = text ? strdup(text) : NULL;
+    return text && !*ret ? err_nomem(err) : 0;
+}
+
+static int check_keys(const json_t *root, struct err *err)
+{
+    static const char *const keys[] = { "schedulerName", "slurmRestApi", "partition", "mcsLabel" };
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)root, key, value)
+    {
+        size_t i = 0;
+
+        while (i < ARRAY_SIZE(keys) && strcmp(key, keys[i]) != 0)
+            i++;
+        if (i == ARRAY_SIZE(keys))
+            return err_set(err, -EINVAL, "the key %.60s is unknown", key);
+    }
+    return 0;
+}
+
+int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struct err *err)
+{
+    _cleanup_json_ json_t *root = NULL;
+    struct bridgeconf c = { 0 };
+    int r = kubeyaml_parse(text, len, &root, err);
+
+    if (r == 0 && !json_is_object(root))
+        r = err_set(err, -EINVAL, "no keys with values");
+    if (r == 0)
+        r = check_keys(root, err);
+    if (r == 0)
+        r = keep_value(root, "schedulerName", SCHEDULER, &c.scheduler, err);
+    if (r == 0)
+        r = keep_value(root, "slurmRestApi", REST, &c.rest, err);
+    if (r == 0)
+        r = keep_value(root, "partition", NULL, &c.partition, err);
+    if (r == 0)
+        r = keep_value(root, "mcsLabel", NULL, &c.mcs, err);
+    if (r == 0 && !kubejson_name_is_good(c.scheduler))
+        r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
+    if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)
+        r = err_set(err, -EINVAL, "slurmRestApi does not begin with http:// or https://");
+    if (r < 0)
+        bridgeconf_done(&c);
+    else
+        *ret = c;
+    return r;
+}

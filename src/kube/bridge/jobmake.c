@@ -1,0 +1,178 @@
+/* jobmake.c - see jobmake.h */
+#include "kube/bridge/jobmake.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubequantity.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podread.h"
+
+enum note_type { NOTE_TEXT, NOTE_INT, NOTE_LIMIT, NOTE_CPUS, NOTE_MEM };
+
+static const struct {
+    const char *note, *field;
+    enum note_type type;
+} notes[] = {
+    { "account", "account", NOTE_TEXT },
+    { "constraints", "constraints", NOTE_TEXT },
+    { "cpu-per-task", "cpus_per_task", NOTE_CPUS },
+    { "gres", "tres_per_node", NOTE_TEXT },
+    { "job-name", "name", NOTE_TEXT },
+    { "licenses", "licenses", NOTE_TEXT },
+    { "mem-per-node", "memory_per_node", NOTE_MEM },
+    { "partition", "partition", NOTE_TEXT },
+    { "priority", "priority", NOTE_LIMIT },
+    { "qos", "qos", NOTE_TEXT },
+    { "reservation", "reservation", NOTE_TEXT },
+    { "timelimit", "time_limit", NOTE_LIMIT },
+    { "wckey", "wckey", NOTE_TEXT },
+};
+
+static int set_new(json_t *job, const char *field, json_t *value)
+{
+    return json_object_set_new(job, field, value) < 0 ? -ENOMEM : 0;
+}
+
+static json_t *number_of(int64_t n)
+{
+    return json_pack("{s:b, s:b, s:I}", "set", 1, "infinite", 0, "number", (json_int_t)n);
+}
+
+static int64_t mib_of(int64_t milli)
+{
+    int64_t bytes = kubequantity_units(milli);
+
+    return bytes / 1048576 + (bytes % 1048576 > 0);
+}
+
+static int set_note(json_t *job, size_t i, const char *text, struct err *err)
+{
+    int64_t n = 0;
+    bool bad = false;
+
+    if (notes[i].type == NOTE_TEXT)
+        return set_new(job, notes[i].field, json_string(text));
+    if (notes[i].type == NOTE_CPUS || notes[i].type == NOTE_MEM)
+        bad = kubequantity_parse(text, &n) < 0;
+    else
+        bad = parse_i64(text, 0, INT32_MAX, &n) < 0;
+    if (bad)
+        return err_set(err, -EINVAL, "the annotation " BRIDGE_NOTE_PREFIX "%s: %.40s is no number",
+                       notes[i].note, text);
+    if (notes[i].type == NOTE_CPUS)
+        return set_new(job, notes[i].field, json_integer(kubequantity_units(n)));
+    if (notes[i].type == NOTE_MEM)
+        return set_new(job, notes[i].field, number_of(mib_of(n)));
+    return set_new(job, notes[i].field,
+                   notes[i].type == NOTE_LIMIT ? number_of(n) : json_integer(n));
+}
+
+static int set_notes(json_t *job, const json_t *root, struct err *err)
+{
+    const char *exclusive = kubejson_annotation(root, BRIDGE_NOTE_PREFIX "exclusive");
+    char key[128];
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(notes); i++) {
+        const char *text;
+
+        (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", notes[i].note);
+        text = kubejson_annotation(root, key);
+        if (text && *text)
+            r = set_note(job, i, text, err);
+    }
+    if (r == 0 && !(exclusive && strcmp(exclusive, "false") == 0))
+        r = set_new(job, "shared", json_pack("[s]", "none"));
+    return r;
+}
+
+/* The largest of what the pods want: all nodes of a job are alike. */
+static int set_wants(json_t *job, const json_t *pods, struct err *err)
+{
+    struct podread_wants most = { 0 }, one = { 0 };
+    char gres[40];
+    size_t i;
+    json_t *pod;
+    int r = 0;
+
+    json_array_foreach(pods, i, pod)
+    {
+        if (podread_wants(pod, &one, err) < 0)
+            return -EINVAL;
+        most.cpus = MAX(most.cpus, one.cpus);
+        most.mem_mib = MAX(most.mem_mib, one.mem_mib);
+        most.gpus = MAX(most.gpus, one.gpus);
+    }
+    if (most.cpus > INT32_MAX || most.gpus > INT32_MAX)
+        return err_set(err, -EINVAL, "the resources are too large");
+    if (most.cpus)
+        r = set_new(job, "cpus_per_task", json_integer(most.cpus));
+    if (r == 0 && most.mem_mib)
+        r = set_new(job, "memory_per_node", number_of(most.mem_mib));
+    (void)snprintf(gres, sizeof(gres), "gres/gpu=%d", (int)most.gpus);
+    if (r == 0 && most.gpus)
+        r = set_new(job, "tres_per_node", json_string(gres));
+    return r;
+}
+
+static json_t *make_comment(const struct jobmake *m)
+{
+    _cleanup_json_ json_t *names = json_array(), *uids = json_array(), *comment = NULL;
+    _cleanup_free_ char *text = NULL;
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(
+        m->pods, i,
+        pod) if (json_array_append_new(names, json_sprintf("%s/%s", kubejson_namespace(pod),
+                                                           kubejson_name(pod))) < 0 ||
+                 json_array_append_new(uids, json_string(kubejson_uid(pod))) < 0) return NULL;
+    comment = json_pack("{s:O, s:s, s:I, s:O}", "pods", names, "gang", m->gang, "attempt",
+                        (json_int_t)m->attempt, "uids", uids);
+    text = json_dumps(comment, JSON_COMPACT);
+    return text ? json_string(text) : NULL;
+}
+
+int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
+{
+    json_int_t n = (json_int_t)json_array_size(m->pods);
+    _cleanup_json_ json_t *job = json_pack(
+        "{s:s, s:[s], s:s, s:I, s:I, s:I, s:i, s:o}", "name", m->name, "flags", "EXTERNAL_JOB",
+        "current_working_directory", "/tmp", "minimum_nodes", n, "maximum_nodes", n, "tasks", n,
+        "tasks_per_node", 1, "admin_comment", make_comment(m));
+    int r = job ? 0 : -ENOMEM;
+
+    if (r == 0 && m->partition)
+        r = set_new(job, "partition", json_string(m->partition));
+    if (r == 0 && m->mcs)
+        r = set_new(job, "mcs_label", json_string(m->mcs));
+    if (r == 0 && m->excluded)
+        r = set_new(job, "excluded_nodes", json_pack("[s]", m->excluded));
+    if (r == 0)
+        r = set_wants(job, m->pods, err);
+    if (r == 0)
+        r = set_notes(job, m->root, err);
+    if (r < 0)
+        return r == -ENOMEM ? err_nomem(err) : r;
+    *ret = json_pack("{s:O}", "job", job);
+    return *ret ? 0 : err_nomem(err);
+}
+
+json_t *jobmake_read_comment(const char *comment)
+{
+    _cleanup_json_ json_t *object = json_loads(comment, 0, NULL);
+    size_t i;
+    json_t *uid;
+
+    if (!*kubejson_text(object, "gang") || !json_is_integer(json_object_get(object, "attempt")) ||
+        json_array_size(json_object_get(object, "uids")) == 0)
+        return NULL;
+    json_array_foreach(json_object_get(object, "uids"), i,
+                       uid) if (!json_is_string(uid)) return NULL;
+    return TAKE_PTR(object);
+}

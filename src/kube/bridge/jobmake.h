@@ -1,0 +1,27 @@
+/* jobmake.h - a gang of pods as a job of slurmrestd, and back
+ *
+ * Pure. */
+#pragma once
+
+#include <jansson.h>
+#include <stdint.h>
+
+#include "base/err.h"
+
+struct jobmake {
+    const char *gang;      /* the key of podread_gang() */
+    const json_t *pods;    /* array of pods, in their order */
+    const json_t *root;    /* whose annotations are the job's options */
+    const char *name;      /* of the job, unless an annotation says otherwise */
+    const char *partition; /* unless an annotation says otherwise; NULL: the default one */
+    const char *mcs;       /* NULL: none */
+    const char *excluded;  /* a list of nodes; NULL: none */
+    int64_t attempt;
+};
+
+/* The body of job/submit.  Errors: -EINVAL an annotation or quantity cannot be read (err says
+ * which), -ENOMEM. */
+int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err);
+/* The admin comment of a job of ours: an object with "gang", "attempt" and "uids"; NULL: the job is
+ * none of ours. */
+json_t *jobmake_read_comment(const char *comment);

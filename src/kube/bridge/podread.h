@@ -1,0 +1,38 @@
+/* podread.h - what the bridge wants to know of a pod and of a node
+ *
+ * Pure. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/strbuf.h"
+
+/* It has ended, or never will run: nothing of it is on a node. */
+bool podread_is_over(const json_t *pod);
+bool podread_is_bound(const json_t *pod);
+/* It wants a node: not over, not bound, not being deleted, without gates. */
+bool podread_is_waiting(const json_t *pod);
+
+struct podread_wants {
+    int64_t cpus;    /* 0: not said */
+    int64_t mem_mib; /* 0: not said */
+    int64_t gpus;
+};
+/* The larger of requests and limits, of the containers together, of init containers alone, or of
+ * the pod as a whole; overhead is added.  Errors: -EINVAL a quantity is none (err says which). */
+int podread_wants(const json_t *pod, struct podread_wants *ret, struct err *err);
+/* Its place among its group: index labels; -1: none. */
+int64_t podread_rank(const json_t *pod);
+
+/* Which of its gang, "pod/UID", "lws/NAMESPACE/KEY" or "pg/NAMESPACE/NAME".  group: there is such a
+ * PodGroup. */
+void podread_gang(const json_t *pod, bool group, struct strbuf *out);
+/* What the pod asks for that the bridge does not do; NULL: nothing. */
+const char *podread_refusal(const json_t *pod);
+
+/* May the pod be on the node?  Cordons, taints, nodeSelector.  scheduler: the value of our own
+ * taint, which every pod of ours tolerates. */
+bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler);

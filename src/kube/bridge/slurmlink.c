@@ -1,0 +1,394 @@
+/* slurmlink.c - see slurmlink.h */
+#include "kube/bridge/slurmlink.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubemap.h"
+#include "kube/bridge/jobmake.h"
+
+#define API "/slurm/v0.0.45/"
+#define PAUSE_US INT64_C(200000)
+#define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
+#define SILENCE_MS 60000 /* the stream says something every 15 seconds */
+#define ID_TEXT 16u
+#define NO_SUCH_JOB 2017
+
+struct slurmlink {
+    struct kubeserver *s;
+    struct kubeloop *loop;
+    slurmlink_changed_fn *changed;
+    void (*synced)(void *ctx);
+    void *ctx;
+    struct kubemap jobs; /* by number */
+    char *cursor, *page;
+    bool list_wanted, listing, is_synced;
+    unsigned failures;
+    struct kubetimer stream, list;
+};
+
+struct one_job {
+    struct slurmlink *l;
+    uint32_t id;
+};
+
+static void begin_stream(void *ctx);
+static void ask_page(void *ctx);
+
+int slurmlink_new(struct kubeserver *s, slurmlink_changed_fn *changed, void (*synced)(void *ctx),
+                  void *ctx, struct slurmlink **ret)
+{
+    struct slurmlink *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return -ENOMEM;
+    l->s = s;
+    l->loop = kubeserver_loop(s);
+    l->changed = changed;
+    l->synced = synced;
+    l->ctx = ctx;
+    l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
+    l->list = (struct kubetimer){ .fn = ask_page, .ctx = l };
+    kubeloop_arm(l->loop, &l->stream, now_mono_us());
+    *ret = l;
+    return 0;
+}
+
+static void free_job(void *job)
+{
+    struct slurmjob *j = job;
+
+    json_decref(j->comment);
+    free(j->nodes);
+    free(j->word);
+    free(j->reason);
+    free(j);
+}
+
+struct slurmlink *slurmlink_free(struct slurmlink *l)
+{
+    if (!l)
+        return NULL;
+    kubeloop_disarm(l->loop, &l->stream);
+    kubeloop_disarm(l->loop, &l->list);
+    kubemap_done(&l->jobs, free_job);
+    free(l->cursor);
+    free(l->page);
+    free(l);
+    return NULL;
+}
+
+bool slurmlink_is_synced(const struct slurmlink *l)
+{
+    return l->is_synced;
+}
+
+static void write_id(uint32_t id, char buf[static ID_TEXT])
+{
+    (void)snprintf(buf, ID_TEXT, "%u", id);
+}
+
+const struct slurmjob *slurmlink_job(const struct slurmlink *l, uint32_t id)
+{
+    char key[ID_TEXT];
+
+    write_id(id, key);
+    return kubemap_get(&l->jobs, key);
+}
+
+void slurmlink_forget(struct slurmlink *l, uint32_t id)
+{
+    struct slurmjob *job;
+    char key[ID_TEXT];
+
+    write_id(id, key);
+    job = kubemap_take(&l->jobs, key);
+    if (job)
+        free_job(job);
+}
+
+/* ---- what is told of a job ------------------------------------------------------------------- */
+
+static struct slurmjob *find_job(struct slurmlink *l, uint32_t id)
+{
+    struct slurmjob *job = (struct slurmjob *)(uintptr_t)slurmlink_job(l, id);
+    char key[ID_TEXT];
+
+    if (job)
+        return job;
+    job = calloc(1, sizeof(*job));
+    write_id(id, key);
+    if (!job || kubemap_put(&l->jobs, key, job) < 0) {
+        free(job);
+        return NULL;
+    }
+    job->id = id;
+    return job;
+}
+
+static enum slurmjob_state state_of(const char *word)
+{
+    static const char *const waits[] = { "PENDING", "REQUEUED", "REQUEUE_HOLD", "SPECIAL_EXIT" };
+    static const char *const runs[] = { "RUNNING",    "SUSPENDED", "CONFIGURING",
+                                        "COMPLETING", "RESIZING",  "STOPPED" };
+    static const char *const ends[] = { "COMPLETED",     "CANCELLED",    "FAILED",    "TIMEOUT",
+                                        "NODE_FAIL",     "PREEMPTED",    "BOOT_FAIL", "DEADLINE",
+                                        "OUT_OF_MEMORY", "LAUNCH_FAILED" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(waits); i++)
+        if (strcmp(word, waits[i]) == 0)
+            return SLURMJOB_PENDING;
+    for (size_t i = 0; i < ARRAY_SIZE(runs); i++)
+        if (strcmp(word, runs[i]) == 0)
+            return SLURMJOB_RUNNING;
+    for (size_t i = 0; i < ARRAY_SIZE(ends); i++)
+        if (strcmp(word, ends[i]) == 0)
+            return SLURMJOB_ENDED;
+    return SLURMJOB_UNKNOWN; /* a word of a later release says nothing */
+}
+
+static bool keep_text(char **to, const char *text)
+{
+    char *copy = strdup(text);
+
+    if (!copy)
+        return false;
+    free(*to);
+    *to = copy;
+    return true;
+}
+
+/* A whole job as slurmrestd writes it.  Jobs of others are left alone. */
+static void take_job(struct slurmlink *l, const json_t *one)
+{
+    json_int_t id = kubejson_int(one, "job_id", 0);
+    const char *word = json_string_value(json_array_get(json_object_get(one, "job_state"), 0));
+    _cleanup_json_ json_t *comment = jobmake_read_comment(kubejson_text(one, "admin_comment"));
+    struct slurmjob *job;
+
+    if (id <= 0 || id > UINT32_MAX || !word || state_of(word) == SLURMJOB_UNKNOWN)
+        return;
+    if (!comment && !slurmlink_job(l, (uint32_t)id))
+        return;
+    job = find_job(l, (uint32_t)id);
+    if (!job || !keep_text(&job->nodes, kubejson_text(one, "nodes")) ||
+        !keep_text(&job->word, word) ||
+        !keep_text(&job->reason, kubejson_text(one, "state_reason")))
+        return;
+    job->state = state_of(word);
+    job->start_s = kubejson_int(one, "start_time.number", 0);
+    job->missed_us = 0;
+    if (comment) {
+        json_decref(job->comment);
+        job->comment = TAKE_PTR(comment);
+    }
+    l->changed(l->ctx, job);
+}
+
+static bool is_missing(const struct kubereply *reply)
+{
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+
+    return (reply->status == 404 || reply->status == 200) &&
+           json_is_array(json_object_get(reply->body, "jobs")) &&
+           kubejson_int(first, "error_number", 0) == NO_SUCH_JOB;
+}
+
+static void take_answer(void *ctx, const struct kubereply *reply)
+{
+    struct one_job *o = ctx;
+    struct slurmlink *l = o->l;
+    const json_t *jobs = json_object_get(reply->body, "jobs");
+    struct slurmjob *job = (struct slurmjob *)(uintptr_t)slurmlink_job(l, o->id);
+
+    if (reply->status == 200 && json_array_size(jobs) > 0) {
+        take_job(l, json_array_get(jobs, 0));
+    } else if (job && is_missing(reply)) {
+        int64_t now = now_mono_us();
+
+        if (!job->missed_us)
+            job->missed_us = now;
+        else if (now - job->missed_us >= SLURMLINK_SURE_US)
+            job->state = SLURMJOB_GONE;
+        l->changed(l->ctx, job);
+    }
+    free(o);
+}
+
+static int ask_rest(struct slurmlink *l, const char *method, const char *path, const json_t *body,
+                    const char *header, kubecall_fn *done, void *ctx)
+{
+    return kubecall_start(l->s,
+                          &(struct kubecall_spec){ .method = method,
+                                                   .path = path,
+                                                   .body = body,
+                                                   .header = header,
+                                                   .lane = 1,
+                                                   .done = done,
+                                                   .ctx = ctx },
+                          NULL);
+}
+
+int slurmlink_ask(struct slurmlink *l, uint32_t id)
+{
+    struct one_job *o = malloc(sizeof(*o));
+    char path[64];
+    int r;
+
+    if (!o || !find_job(l, id)) {
+        free(o);
+        return -ENOMEM;
+    }
+    *o = (struct one_job){ l, id };
+    (void)snprintf(path, sizeof(path), API "job/%u", id);
+    r = ask_rest(l, "GET", path, NULL, NULL, take_answer, o);
+    if (r < 0)
+        free(o);
+    return r;
+}
+
+int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, kubecall_fn *done,
+                     void *ctx)
+{
+    char header[300];
+
+    (void)snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
+    return ask_rest(l, "POST", API "job/submit", body, header, done, ctx);
+}
+
+int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), API "job/%u", id);
+    return ask_rest(l, "DELETE", path, NULL, NULL, done, ctx);
+}
+
+/* ---- the list -------------------------------------------------------------------------------- */
+
+/* What we had and the list has not is asked for one by one: only that answer is a no. */
+static void ask_missing(void *ctx, const char *key, void *value)
+{
+    struct slurmjob *job = value;
+
+    (void)key;
+    if (job->state != SLURMJOB_ENDED && job->state != SLURMJOB_GONE)
+        (void)slurmlink_ask(ctx, job->id); /* else at the next change of its pods */
+}
+
+static void take_page(void *ctx, const struct kubereply *reply)
+{
+    struct slurmlink *l = ctx;
+    const json_t *jobs = json_object_get(reply->body, "jobs");
+    const char *more = kubejson_text(reply->body, "next_cursor");
+    size_t i;
+    json_t *one;
+
+    l->listing = false;
+    if (reply->status != 200 || !json_is_array(jobs)) {
+        log_seldom(LOG_ERROR, "slurmrestd: the list of jobs failed: %d %s", reply->status,
+                   reply->text);
+        kubeloop_arm(l->loop, &l->list, now_mono_us() + USEC_PER_SEC);
+        return;
+    }
+    json_array_foreach(jobs, i, one) take_job(l, one);
+    free(l->page);
+    l->page = *more ? strdup(more) : NULL;
+    if (l->page) {
+        kubeloop_arm(l->loop, &l->list, now_mono_us());
+        return;
+    }
+    l->list_wanted = false;
+    if (l->is_synced) {
+        kubemap_walk(&l->jobs, ask_missing, l);
+        return;
+    }
+    l->is_synced = true;
+    l->synced(l->ctx);
+}
+
+static void ask_page(void *ctx)
+{
+    struct slurmlink *l = ctx;
+    _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (l->listing || !l->list_wanted)
+        return;
+    strbuf_add(&path, API "jobs/?fields=job_id,job_state,nodes,admin_comment,state_reason,"
+                          "start_time&limit=1000");
+    if (l->page)
+        strbuf_addf(&path, "&cursor=%s", l->page);
+    l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, NULL, take_page, l) == 0;
+    if (!l->listing)
+        kubeloop_arm(l->loop, &l->list, now_mono_us() + USEC_PER_SEC);
+}
+
+/* ---- the stream ------------------------------------------------------------------------------ */
+
+static int take_line(void *ctx, const char *line, size_t len)
+{
+    struct slurmlink *l = ctx;
+    _cleanup_json_ json_t *event = NULL;
+    struct err err = { .text = "" };
+    const char *name, *cursor;
+    uint32_t id;
+    int r = kubejson_parse(line, len, &event, &err);
+
+    if (r < 0)
+        return r; /* the stream begins anew where it was */
+    id = (uint32_t)kubejson_int(event, "id", 0);
+    name = kubejson_text(event, "event");
+    cursor = kubejson_text(event, "cursor");
+    if (strcmp(name, "bye") == 0)
+        return -ECONNRESET;
+    if (strcmp(name, "reset") == 0 || (strcmp(name, "hello") == 0 && !l->is_synced)) {
+        l->list_wanted = true;
+        kubeloop_arm(l->loop, &l->list, now_mono_us());
+    }
+    if (json_is_object(json_object_get(event, "job")))
+        take_job(l, json_object_get(event, "job"));
+    else if (id && *kubejson_text(event, "entity") && slurmlink_job(l, id))
+        (void)slurmlink_ask(l, id); /* gone already? */
+    if (*cursor && !keep_text(&l->cursor, cursor))
+        return -ENOMEM;
+    l->failures = 0;
+    return 0;
+}
+
+static void end_stream(void *ctx, const struct kubereply *reply)
+{
+    struct slurmlink *l = ctx;
+    int64_t pause = MIN(PAUSE_US << MIN(l->failures, 8u), MOST_PAUSE_US);
+
+    if (l->failures++ == 2)
+        log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
+    kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
+}
+
+static void begin_stream(void *ctx)
+{
+    struct slurmlink *l = ctx;
+    _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_add(&path, "/penstock/v1/watch?types=job&objects=true");
+    if (l->cursor)
+        strbuf_addf(&path, "&cursor=%s", l->cursor);
+    if (kubecall_start(l->s,
+                       &(struct kubecall_spec){ .method = "GET",
+                                                .path = strbuf_str(&path),
+                                                .header = "Accept: application/jsonl",
+                                                .lane = 1,
+                                                .timeout_ms = SILENCE_MS,
+                                                .line = take_line,
+                                                .done = end_stream,
+                                                .ctx = l },
+                       NULL) < 0)
+        kubeloop_arm(l->loop, &l->stream, now_mono_us() + USEC_PER_SEC);
+}

@@ -1,0 +1,52 @@
+/* slurmlink.h - the jobs of pods, as slurmctld has them, over slurmrestd
+ *
+ * The jobs are listed once, when the stream of changes has begun, and again only when the stream
+ * says that its log was cut (reset).  From then on each change of a job is told by the stream.
+ *
+ * What is not answered is not known: a job keeps the state that was last told.  A job is gone only
+ * when slurmctld itself said twice, SLURMLINK_SURE_US apart, that it has no such job.
+ * One thread: the loop's. */
+#pragma once
+
+#include "kube/api/kubecall.h"
+
+#define SLURMLINK_SURE_US INT64_C(2000000)
+
+enum slurmjob_state {
+    SLURMJOB_UNKNOWN, /* not told yet */
+    SLURMJOB_PENDING,
+    SLURMJOB_RUNNING,
+    SLURMJOB_ENDED,
+    SLURMJOB_GONE,
+};
+
+struct slurmjob {
+    uint32_t id;
+    enum slurmjob_state state;
+    json_t *comment;   /* jobmake_read_comment(); NULL: not known, or none of ours */
+    char *nodes;       /* of a job that has started; "" */
+    char *word;        /* its state, "TIMEOUT" */
+    char *reason;      /* why it waits */
+    int64_t start_s;   /* expected; 0: not known */
+    int64_t missed_us; /* when it was first said not to be there; 0: it was not */
+};
+
+struct slurmlink;
+
+typedef void slurmlink_changed_fn(void *ctx, const struct slurmjob *job);
+
+/* s stays the caller's and is freed first.  -ENOMEM. */
+int slurmlink_new(struct kubeserver *s, slurmlink_changed_fn *changed, void (*synced)(void *ctx),
+                  void *ctx, struct slurmlink **ret);
+struct slurmlink *slurmlink_free(struct slurmlink *l); /* always NULL */
+bool slurmlink_is_synced(const struct slurmlink *l);
+const struct slurmjob *slurmlink_job(const struct slurmlink *l, uint32_t id); /* NULL: unknown */
+/* Forget a job that is of no use any more; also inside slurmlink_changed_fn, which then no longer
+ * uses the job. */
+void slurmlink_forget(struct slurmlink *l, uint32_t id);
+/* Ask for one job; `changed` tells what is answered. */
+int slurmlink_ask(struct slurmlink *l, uint32_t id);
+/* key: the submission is made once however often it is sent.  The answer is done's. */
+int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, kubecall_fn *done,
+                     void *ctx);
+int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);

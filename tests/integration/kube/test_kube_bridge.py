@@ -1,0 +1,313 @@
+"""penstock-bridge: pods of an API server placed by a real slurmctld, on external nodes."""
+
+import os
+import random
+import signal
+import threading
+
+import pytest
+from conftest import Daemon, program, wait_until
+from restd import Restd
+
+from apiserver import ApiServer
+
+CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nPartitionName=k8s Nodes=ext[1-8]"}
+JOB = "scheduler.slinky.slurm.net/slurm-jobid"
+NODE = "slinky.slurm.net/slurm-node"
+FINALIZER = "scheduler.slinky.slurm.net/finalizer"
+OPTION = "slurmjob.slinky.slurm.net/"
+
+
+@pytest.fixture(scope="module")
+def external(shared):
+    shared.run("scontrol", "create", "nodename=ext[1-8]", "cpus=4", "realmemory=1000", "state=external")
+    return shared
+
+
+@pytest.fixture(scope="module")
+def rest(external):
+    with Restd(external) as rest:
+        yield rest
+
+
+class Bridge:
+    """The bridge, an API server, and a kubelet that runs what is bound."""
+
+    def __init__(self, c, rest, folder, options=()):
+        self.c, self.rest, self.folder, self.options = c, rest, folder, options
+        self.api = ApiServer()
+        self.daemon, self.running = None, True
+
+    def __enter__(self):
+        self.api.__enter__()
+        for i in range(1, 9):
+            self.api.create("nodes", {"metadata": {"name": f"ext{i}"}})
+        (self.folder / "token").write_text(self.rest.token("root"))
+        (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n")
+        self.api.kubeconfig(self.folder / "kubeconfig")
+        self.start()
+        return self
+
+    def start(self):
+        self.daemon = Daemon("penstock-bridge", [program("penstock-bridge"), "-vv", "-f", str(self.folder / "config.yaml"),
+                                                 "-k", str(self.folder / "kubeconfig"), *self.options],
+                             self.folder / "bridge.log", {**self.c.env, "SLURM_JWT_FILE": str(self.folder / "token")})
+
+    def kill(self):
+        assert self.daemon.alive(), (self.folder / "bridge.log.stderr").read_text()[-2000:]
+        self.daemon.process.kill()
+        self.daemon.process.wait()
+
+    def __exit__(self, *_):
+        if self.daemon.alive():
+            assert self.daemon.stop() == 0, (self.folder / "bridge.log.stderr").read_text()
+        self.api.__exit__()
+        self.c.run("scancel", "-u", "root", check=False)
+
+    def pod(self, name, labels=None, notes=None, cpu="1", **spec):
+        return self.api.create("pods", {
+            "metadata": {"name": name, "namespace": "default", "labels": labels or {}, "annotations": notes or {}},
+            "spec": {"schedulerName": "slurm-bridge-scheduler",
+                     "containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu, "memory": "64Mi"}}}], **spec}})
+
+    def get(self, name):
+        return self.api.get("pods", name)
+
+    def node(self, name):
+        pod = self.get(name)
+        return pod and pod["spec"].get("nodeName")
+
+    def job(self, name):
+        return int(self.get(name)["metadata"]["labels"][JOB])
+
+    def bound(self, *names, timeout=15.0):
+        wait_until(lambda: all(self.node(n) for n in names), f"{names} are bound", timeout)
+
+    def end(self, name, phase="Succeeded"):
+        self.api.patch("pods", name, {"status": {"phase": phase}}, sub="status")
+
+    def jobs(self, *states):
+        return self.c.run("squeue", "-h", "-p", "k8s", "-t", ",".join(states or ("PD", "R")), "-o", "%i %T %j").out.splitlines()
+
+    def idle(self):
+        wait_until(lambda: not self.jobs(), f"no job is left: {self.jobs()}")
+
+
+@pytest.fixture
+def bridge(external, rest, tmp_path):
+    with Bridge(external, rest, tmp_path) as b:
+        yield b
+
+
+def test_one_pod(bridge, external):
+    bridge.pod("a", notes={OPTION + "job-name": "mine", OPTION + "timelimit": "7"}, cpu="1500m")
+    bridge.bound("a")
+    pod, job = bridge.get("a"), bridge.job("a")
+    assert pod["metadata"]["annotations"][NODE] == pod["spec"]["nodeName"] and FINALIZER in pod["metadata"]["finalizers"]
+    text = external.run("scontrol", "show", "job", str(job)).out
+    assert "JobName=mine" in text and "TimeLimit=00:07:00" in text and f"NodeList={pod['spec']['nodeName']}" in text
+    assert "CPUs/Task=2" in text and "MinMemoryNode=64M" in text and '"pods":["default/a"]' in text
+    bridge.end("a")
+    external.wait_state(job, "CANCELLED")
+    wait_until(lambda: not bridge.get("a")["metadata"].get("finalizers"), "the pod is let go")
+    bridge.idle()
+
+
+def lws(bridge, size, name="g", index=0):
+    names = [f"{name}-{index}-{i}" for i in range(size)]
+    for i, pod in enumerate(names):
+        bridge.pod(pod, labels={"leaderworkerset.sigs.k8s.io/group-key": f"key{name}{index}", "leaderworkerset.sigs.k8s.io/name": name,
+                                "leaderworkerset.sigs.k8s.io/group-index": str(index),
+                                "leaderworkerset.sigs.k8s.io/worker-index": str(i)},
+                   notes={"leaderworkerset.sigs.k8s.io/size": str(size)})
+        yield pod
+
+
+def test_a_gang_is_one_job(bridge, external):
+    names = lws(bridge, 4)
+    first = [next(names) for _ in range(3)]
+    wait_until(lambda: any(e["reason"] == "SlurmWaitingForPods" for e in bridge.api.all("events")), "three say that they wait")
+    assert not bridge.jobs()
+    first += list(names)
+    bridge.bound(*first)
+    assert len({bridge.node(n) for n in first}) == 4 and len({bridge.job(n) for n in first}) == 1
+    assert [bridge.node(n) for n in first] == sorted(bridge.node(n) for n in first)  # in order of their ranks
+    job = bridge.job(first[0])
+    assert "JobName=g-0" in external.run("scontrol", "show", "job", str(job)).out
+    for name in first[:3]:
+        bridge.end(name)
+        wait_until(lambda: not bridge.get(name)["metadata"].get("finalizers"), "the pod is let go")
+    assert external.state(job) == "RUNNING"
+    bridge.end(first[3])
+    external.wait_state(job, "CANCELLED")
+
+
+def test_podgroup(bridge):
+    bridge.api.create("podgroups", {"metadata": {"name": "pg", "namespace": "default", "annotations": {OPTION + "job-name": "whole"}},
+                                    "spec": {"minMember": 3}})
+    for i in range(3):
+        bridge.pod(f"m{i}", labels={"scheduling.x-k8s.io/pod-group": "pg"})
+    bridge.bound("m0", "m1", "m2")
+    assert [line.split()[1:] for line in bridge.jobs()] == [["RUNNING", "whole"]]
+
+
+def test_none_is_bound_before_all_can_be(bridge, external):
+    """The gang waits for its nodes, and says why; no pod of it is placed meanwhile."""
+    holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N6", "--exclusive", "-t", "60").out)
+    external.wait_state(holder, "RUNNING")
+    names = list(lws(bridge, 3))
+    wait_until(lambda: any("waits: Resources" in e["message"] for e in bridge.api.all("events")), "the reason is told")
+    condition = wait_until(lambda: bridge.get(names[0])["status"].get("conditions"), "it has a condition")[0]
+    assert (condition["type"], condition["status"], condition["reason"]) == ("PodScheduled", "False", "SlurmPending")
+    assert not any(bridge.node(n) for n in names)
+    external.run("scancel", str(holder))
+    bridge.bound(*names)
+
+
+def test_a_cancelled_job_ends_its_pods(bridge, external):
+    names = list(lws(bridge, 2))
+    bridge.bound(*names)
+    external.run("scancel", str(bridge.job(names[0])))
+    wait_until(lambda: all(bridge.get(n)["metadata"].get("deletionTimestamp") for n in names), "the pods are deleted")
+    assert any("CANCELLED" in e["message"] for e in bridge.api.all("events"))
+    for name in names:  # their containers have ended
+        bridge.api.delete("pods", name, gracePeriodSeconds=0)
+    wait_until(lambda: not any(bridge.get(n) for n in names), "the pods are gone")
+
+
+def test_a_deleted_pod_ends_its_job(bridge, external):
+    holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N8", "--exclusive", "-t", "60").out)
+    external.wait_state(holder, "RUNNING")
+    bridge.pod("waits")
+    wait_until(lambda: FINALIZER in bridge.get("waits")["metadata"].get("finalizers", []), "the pod has a job")
+    job = bridge.job("waits")
+    bridge.api.delete("pods", "waits")
+    external.wait_state(job, "CANCELLED")
+    wait_until(lambda: bridge.get("waits") is None, "the pod is gone")
+    external.run("scancel", str(holder))
+
+
+def test_a_gang_that_loses_a_pod_while_it_waits(bridge, external):
+    """Its job is given up; the pods that are left wait for another, and get a new job."""
+    holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N8", "--exclusive", "-t", "60").out)
+    external.wait_state(holder, "RUNNING")
+    names = list(lws(bridge, 3))
+    wait_until(lambda: all(JOB in bridge.get(n)["metadata"]["labels"] for n in names), "the pods have a job")
+    job = bridge.job(names[0])
+    bridge.api.delete("pods", names[2])
+    external.wait_state(job, "CANCELLED")
+    wait_until(lambda: bridge.get(names[2]) is None, "the pod is gone")
+    assert not any(bridge.get(n)["metadata"].get("deletionTimestamp") for n in names[:2])
+    bridge.pod("g-0-9", labels=bridge.get(names[0])["metadata"]["labels"] | {"leaderworkerset.sigs.k8s.io/worker-index": "2"},
+               notes={"leaderworkerset.sigs.k8s.io/size": "3"})
+    external.run("scancel", str(holder))
+    bridge.bound(names[0], names[1], "g-0-9")
+    assert bridge.job(names[0]) != job
+
+
+def test_taints_and_selectors(bridge):
+    for i in range(1, 8):
+        bridge.api.patch("nodes", f"ext{i}", {"spec": {"taints": [{"key": "k", "value": "v", "effect": "NoSchedule"}]}})
+    bridge.api.patch("nodes", "ext3", {"metadata": {"labels": {"disk": "fast"}}})
+    bridge.pod("plain")
+    bridge.pod("fast", nodeSelector={"disk": "fast"}, tolerations=[{"key": "k", "operator": "Exists"}])
+    bridge.bound("plain", "fast")
+    assert (bridge.node("plain"), bridge.node("fast")) == ("ext8", "ext3")
+
+
+def test_a_node_that_kubernetes_does_not_know(bridge):
+    bridge.api.delete("nodes", "ext1")
+    names = list(lws(bridge, 7))
+    bridge.bound(*names)
+    assert {bridge.node(n) for n in names} == {f"ext{i}" for i in range(2, 9)}
+
+
+def test_what_is_not_supported_is_said(bridge):
+    bridge.pod("spread", topologySpreadConstraints=[{"maxSkew": 1}])
+    bridge.pod("bad", notes={OPTION + "timelimit": "soon"})
+    wait_until(lambda: {e["involvedObject"]["name"] for e in bridge.api.all("events") if e["reason"] == "SlurmNotSupported"} ==
+               {"spread", "bad"}, "both are told")
+    assert not bridge.jobs()
+
+
+def test_controller_away(bridge, external, rest):
+    """While slurmctld and slurmrestd are away nothing is deleted; afterwards it goes on."""
+    names = list(lws(bridge, 2))
+    bridge.bound(*names)
+    job = bridge.job(names[0])
+    external.kill_ctld()
+    bridge.pod("later")
+    assert rest.daemon.stop() == 0
+    log = bridge.folder / "bridge.log.stderr"
+    wait_until(lambda: "no changes are told" in log.read_text(), "the bridge notices", timeout=30)
+    bridge.kill()  # a new bridge, which knows nothing, deletes nothing either
+    bridge.start()
+    wait_until(lambda: log.read_text().count("are placed by") == 2, "it is there again")
+    wait_until(lambda: log.read_text().count("no changes are told") == 2, "it notices too", timeout=30)
+    assert not any(bridge.get(n)["metadata"].get("deletionTimestamp") for n in [*names, "later"])
+    assert not any(k.startswith("DELETE") for k in bridge.api.counts)
+    external.restart_ctld()
+    rest.start()
+    bridge.bound("later", timeout=40)
+    assert external.state(job) == "RUNNING" and bridge.job(names[0]) == job
+
+
+def test_ended_while_the_bridge_was_away(bridge, external):
+    bridge.pod("a")
+    bridge.pod("b")
+    bridge.bound("a", "b")
+    bridge.kill()
+    external.run("scancel", str(bridge.job("a")))
+    bridge.end("b")
+    job = bridge.job("b")
+    bridge.start()
+    wait_until(lambda: bridge.get("a")["metadata"].get("deletionTimestamp"), "the pod without a job is deleted")
+    external.wait_state(job, "CANCELLED")
+
+
+def test_killed_at_any_moment(bridge, external):
+    """Twelve gangs while the bridge is killed ten times and requests get lost: each gets one job, and all its nodes."""
+    stop, rng = threading.Event(), random.Random(7)
+    kills = 0
+    gangs = []
+    for i in range(12):
+        bridge.api.fault(rng.choice(["cut-after", "500", "cut", "409"]), method=rng.choice(["POST", "PATCH"]), path="/pods", times=2)
+        gangs.append(list(lws(bridge, 2, name="k", index=i)))
+    while kills < 10:
+        stop.wait(rng.uniform(0.02, 0.4))  # the moment is what is random
+        bridge.kill()
+        bridge.start()
+        kills += 1
+        for gang in gangs:
+            if all(bridge.node(n) for n in gang) and bridge.get(gang[0])["status"]["phase"] == "Pending":
+                for name in gang:
+                    bridge.end(name)
+    for gang in gangs:
+        def done(gang=gang):
+            for other in gangs:
+                if all(bridge.node(n) for n in other) and bridge.get(other[0])["status"]["phase"] == "Pending":
+                    for name in other:
+                        bridge.end(name)
+            return bridge.get(gang[0])["status"]["phase"] == "Succeeded"
+        wait_until(done, f"{gang} ran", timeout=60)
+        assert len({bridge.node(n) for n in gang}) == 2 and len({bridge.job(n) for n in gang}) == 1
+    bridge.idle()
+    jobs = {bridge.job(gang[0]) for gang in gangs}
+    assert len(jobs) == 12
+    made = external.run("squeue", "-h", "-p", "k8s", "-t", "all", "-o", "%i %j").out.split("\n")
+    assert sorted(line.split()[1] for line in made if " k-" in line) == sorted(f"k-{i}" for i in range(12)), made
+
+
+def test_two_bridges_and_a_lease(external, rest, tmp_path):
+    with Bridge(external, rest, tmp_path, ("-l", "default")) as b:
+        b.pod("a")
+        b.bound("a")
+        other = tmp_path / "other"
+        other.mkdir()
+        env = {**external.env, "SLURM_JWT_FILE": str(tmp_path / "token")}
+        second = Daemon("penstock-bridge", [*b.daemon.process.args], other / "log", env)
+        os.kill(b.daemon.pid, signal.SIGKILL)
+        b.daemon.process.wait()
+        b.daemon = second
+        b.pod("b")
+        b.bound("b", timeout=40)

@@ -1,0 +1,345 @@
+/* test_kubebridge.c - what the bridge decides: pods read, jobs made, the next deed of a gang */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridge.h"
+#include "kube/bridge/bridgeconf.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podgang.h"
+#include "kube/bridge/jobmake.h"
+#include "kube/bridge/podread.h"
+#include "kube/bridge/slurmlink.h"
+
+static json_t *read_text(const char *text)
+{
+    json_t *j = json_loads(text, 0, NULL);
+
+    assert_non_null(j);
+    return j;
+}
+
+static void test_states(void **state)
+{
+    static const struct {
+        const char *pod;
+        bool over, bound, waiting;
+    } cases[] = {
+        { "{\"spec\":{}}", false, false, true },
+        { "{\"spec\":{\"nodeName\":\"n\"}}", false, true, false },
+        { "{\"spec\":{\"schedulingGates\":[{\"name\":\"g\"}]}}", false, false, false },
+        { "{\"status\":{\"phase\":\"Failed\"}}", true, false, false },
+        { "{\"metadata\":{\"deletionTimestamp\":\"t\"}}", true, false, false },
+        { "{\"metadata\":{\"deletionTimestamp\":\"t\",\"deletionGracePeriodSeconds\":30},"
+          "\"spec\":{\"nodeName\":\"n\"}}",
+          false, true, false },
+        { "{\"metadata\":{\"deletionTimestamp\":\"t\",\"deletionGracePeriodSeconds\":0},"
+          "\"spec\":{\"nodeName\":\"n\"}}",
+          true, true, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *pod = read_text(cases[i].pod);
+
+        assert_int_equal(podread_is_over(pod), cases[i].over);
+        assert_int_equal(podread_is_bound(pod), cases[i].bound);
+        assert_int_equal(podread_is_waiting(pod), cases[i].waiting);
+    }
+}
+
+static void test_wants(void **state)
+{
+    _cleanup_json_ json_t *pod =
+        read_text("{\"spec\":{\"overhead\":{\"cpu\":\"100m\"},\"initContainers\":["
+                  "{\"resources\":{\"requests\":{\"cpu\":\"3\"}}},"
+                  "{\"restartPolicy\":\"Always\",\"resources\":{\"requests\":{\"cpu\":\"500m\"}}}],"
+                  "\"containers\":[{\"resources\":{\"requests\":{\"cpu\":\"1\",\"memory\":\"1Gi\"},"
+                  "\"limits\":{\"cpu\":\"1500m\",\"nvidia.com/gpu\":2}}},"
+                  "{\"resources\":{\"requests\":{\"memory\":\"1\"}}}]}}");
+    _cleanup_json_ json_t *bad =
+        read_text("{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"cpu\":\"x\"}}}]}}");
+    struct podread_wants w = { 0 };
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(podread_wants(pod, &w, &err), 0);
+    assert_int_equal(w.cpus, 4); /* 3 before the others, and the overhead */
+    assert_int_equal(w.mem_mib, 1025);
+    assert_int_equal(w.gpus, 2);
+    assert_int_equal(podread_wants(bad, &w, &err), -EINVAL);
+    assert_string_equal(err.text, "limits.cpu is no quantity");
+}
+
+static void test_fits(void **state)
+{
+    static const struct {
+        const char *pod, *node;
+        bool fits;
+    } cases[] = {
+        { "{}", "{}", true },
+        { "{}", "{\"spec\":{\"unschedulable\":true}}", false },
+        { "{}", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}", false },
+        { "{}", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"PreferNoSchedule\"}]}}", true },
+        { "{}",
+          "{\"spec\":{\"taints\":[{\"key\":\"slinky.slurm.net/managed-node\",\"value\":\"s\","
+          "\"effect\":\"NoExecute\"}]}}",
+          true },
+        { "{\"spec\":{\"tolerations\":[{\"key\":\"k\",\"value\":\"v\"}]}}",
+          "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}",
+          true },
+        { "{\"spec\":{\"tolerations\":[{\"key\":\"k\",\"value\":\"w\"}]}}",
+          "{\"spec\":{\"taints\":[{\"key\":\"k\",\"value\":\"v\",\"effect\":\"NoSchedule\"}]}}",
+          false },
+        { "{\"spec\":{\"tolerations\":[{\"operator\":\"Exists\",\"effect\":\"NoExecute\"}]}}",
+          "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}", false },
+        { "{\"spec\":{\"nodeSelector\":{\"a\":\"b\"}}}",
+          "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", true },
+        { "{\"spec\":{\"nodeSelector\":{\"a\":\"b\"}}}", "{}", false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *pod = read_text(cases[i].pod), *node = read_text(cases[i].node);
+
+        assert_int_equal(podread_fits(pod, node, "s"), cases[i].fits);
+    }
+}
+
+/* A pod of the gang: its uid, and whether it is bound, over, marked and of which attempt. */
+static json_t *make_pod(const char *uid, const char *node, const char *phase, bool marked,
+                        const char *attempt)
+{
+    json_t *pod =
+        json_pack("{s:{s:s, s:s, s:s}, s:{s:s*}, s:{s:s}}", "metadata", "uid", uid, "name", uid,
+                  "namespace", "d", "spec", "nodeName", node, "status", "phase", phase);
+    json_t *meta = json_object_get(pod, "metadata");
+
+    if (marked) {
+        (void)json_object_set_new(meta, "labels", json_pack("{s:s}", BRIDGE_LABEL_JOB, "7"));
+        (void)json_object_set_new(meta, "finalizers", json_pack("[s]", BRIDGE_FINALIZER));
+    }
+    if (attempt)
+        (void)json_object_set_new(meta, "annotations",
+                                  json_pack("{s:s}", BRIDGE_NOTE_ATTEMPT, attempt));
+    return pod;
+}
+
+static void test_deeds(void **state)
+{
+    enum { NONE = -1 };
+    static const struct {
+        struct {
+            const char *uid, *node, *phase;
+            bool marked;
+            const char *attempt;
+        } pods[2];
+        int job; /* its state; NONE: no job */
+        bool missed;
+        enum podgang_deed deed;
+    } cases[] = {
+        { { { "a", NULL, "Pending" } }, NONE, false, GANG_WAIT },
+        { { { "a", NULL, "Pending" }, { "b", NULL, "Pending" } }, NONE, false, GANG_SUBMIT },
+        { { { "a", "n", "Running" }, { "b", NULL, "Pending" } }, NONE, false, GANG_REST },
+        { { { "a", NULL, "Pending" }, { "b", NULL, "Pending" } }, 0, false, GANG_ASK },
+        { { { "a", NULL, "Pending" }, { "b", NULL, "Pending" } },
+          SLURMJOB_PENDING,
+          false,
+          GANG_MARK },
+        { { { "a", NULL, "Pending", true }, { "b", NULL, "Pending", true } },
+          SLURMJOB_PENDING,
+          false,
+          GANG_REST },
+        { { { "a", NULL, "Pending", true }, { "b", NULL, "Pending", true } },
+          SLURMJOB_RUNNING,
+          false,
+          GANG_PLACE },
+        { { { "a", "n", "Pending", true }, { "b", NULL, "Pending", true } },
+          SLURMJOB_RUNNING,
+          false,
+          GANG_PLACE },
+        { { { "a", "n", "Running", true }, { "b", "m", "Running", true } },
+          SLURMJOB_RUNNING,
+          false,
+          GANG_REST },
+        { { { "a", "n", "Running", true }, { "b", "m", "Running", true } },
+          SLURMJOB_RUNNING,
+          true,
+          GANG_ASK }, /* said once not to be there */
+        { { { "a", NULL, "Pending", true } }, SLURMJOB_RUNNING, false, GANG_GIVE_UP },
+        { { { "a", NULL, "Pending", true, "1" } }, SLURMJOB_RUNNING, false, GANG_CANCEL },
+        { { { "a", NULL, "Pending", true, "1" } }, SLURMJOB_ENDED, false, GANG_AGAIN },
+        { { { "a", "n", "Succeeded", true }, { "b", "m", "Failed", true } },
+          SLURMJOB_RUNNING,
+          false,
+          GANG_CANCEL },
+        { { { "a", "n", "Succeeded", true }, { "b", "m", "Running", true } },
+          SLURMJOB_RUNNING,
+          false,
+          GANG_REST },
+        { { { "a", "n", "Running", true }, { "b", "m", "Running", true } },
+          SLURMJOB_ENDED,
+          false,
+          GANG_END },
+        { { { "a", NULL, "Pending", true }, { "b", NULL, "Pending", true } },
+          SLURMJOB_GONE,
+          false,
+          GANG_END },
+        { { { "a", "n", "Succeeded", true } }, SLURMJOB_ENDED, false, GANG_AGAIN },
+        { { { "other", NULL, "Pending" } }, SLURMJOB_RUNNING, false, GANG_CANCEL },
+        { { { "other", NULL, "Pending" } }, SLURMJOB_ENDED, false, GANG_AGAIN },
+        { { { NULL } }, SLURMJOB_PENDING, false, GANG_CANCEL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *pods = json_array();
+        _cleanup_json_ json_t *comment =
+            jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}");
+        struct slurmjob job = { .id = 7, .comment = comment, .missed_us = cases[i].missed };
+        struct podgang_view v = { pods, 2, cases[i].job == NONE ? NULL : &job };
+
+        job.state = cases[i].job == NONE ? 0 : (enum slurmjob_state)cases[i].job;
+        for (size_t k = 0; k < 2 && cases[i].pods[k].uid; k++)
+            (void)json_array_append_new(
+                pods, make_pod(cases[i].pods[k].uid, cases[i].pods[k].node, cases[i].pods[k].phase,
+                               cases[i].pods[k].marked, cases[i].pods[k].attempt));
+        assert_int_equal(podgang_decide(&v), cases[i].deed);
+    }
+}
+
+/* The finalizer of a pod stays until nothing of its job is needed. */
+static void test_letting_go(void **state)
+{
+    _cleanup_json_ json_t *pods = json_array();
+    _cleanup_json_ json_t *comment =
+        jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}");
+    struct slurmjob job = { .id = 7, .comment = comment, .state = SLURMJOB_RUNNING };
+    struct podgang_view v = { pods, 2, &job };
+    const json_t *first;
+
+    (void)state;
+    (void)json_array_append_new(pods, make_pod("a", "n", "Succeeded", true, NULL));
+    (void)json_array_append_new(pods, make_pod("b", "m", "Running", true, NULL));
+    first = json_array_get(pods, 0);
+    assert_true(podgang_lets_go(&v, first));
+    assert_false(podgang_lets_go(&v, json_array_get(pods, 1)));
+    (void)json_array_remove(pods, 1);
+    assert_false(podgang_lets_go(&v, first)); /* the last: its job ends first */
+    job.state = SLURMJOB_UNKNOWN;
+    assert_false(podgang_lets_go(&v, first));
+    job.state = SLURMJOB_ENDED;
+    assert_true(podgang_lets_go(&v, first));
+}
+
+static void test_body(void **state)
+{
+    _cleanup_json_ json_t *pods = read_text(
+        "[{\"metadata\":{\"name\":\"p-10\",\"namespace\":\"d\",\"uid\":\"u2\"},\"spec\":{}},"
+        "{\"metadata\":{\"name\":\"p-9\",\"namespace\":\"d\",\"uid\":\"u1\",\"annotations\":{"
+        "\"slurmjob.slinky.slurm.net/timelimit\":\"5\",\"slurmjob.slinky.slurm.net/mem-per-node\":"
+        "\"2Gi\",\"slurmjob.slinky.slurm.net/exclusive\":\"false\"}},\"spec\":{\"containers\":["
+        "{\"resources\":{\"requests\":{\"cpu\":\"2\",\"memory\":\"1Gi\"}}}]}}]");
+    struct jobmake m = { .gang = "g", .pods = pods, .name = "n", .attempt = 3 };
+    _cleanup_json_ json_t *body = NULL, *comment = NULL;
+    struct err err = { .text = "" };
+
+    (void)state;
+    podgang_sort(pods);
+    m.root = json_array_get(pods, 0);
+    assert_string_equal(kubejson_name(m.root), "p-9");
+    assert_int_equal(jobmake_body(&m, &body, &err), 0);
+    assert_int_equal(kubejson_int(body, "job.minimum_nodes", 0), 2);
+    assert_int_equal(kubejson_int(body, "job.cpus_per_task", 0), 2);
+    assert_int_equal(kubejson_int(body, "job.memory_per_node.number", 0), 2048);
+    assert_int_equal(kubejson_int(body, "job.time_limit.number", 0), 5);
+    assert_null(kubejson_at(body, "job.shared"));
+    comment = jobmake_read_comment(kubejson_text(body, "job.admin_comment"));
+    assert_int_equal(kubejson_int(comment, "attempt", 0), 3);
+    assert_int_equal(json_array_size(json_object_get(comment, "uids")), 2);
+    assert_null(jobmake_read_comment("{\"pods\":[\"a/b\"]}"));
+    assert_null(jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[1]}"));
+    assert_null(jobmake_read_comment("hand-written"));
+}
+
+static void test_conf(void **state)
+{
+    static const char good[] = "slurmRestApi: http://h:1\npartition: p\n";
+    struct bridgeconf c = { 0 };
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(bridgeconf_parse(good, strlen(good), &c, &err), 0);
+    assert_string_equal(c.scheduler, "slurm-bridge-scheduler");
+    assert_string_equal(c.partition, "p");
+    assert_null(c.mcs);
+    bridgeconf_done(&c);
+    assert_int_equal(bridgeconf_parse("partitoin: p", 12, &c, &err), -EINVAL);
+    assert_string_equal(err.text, "the key partitoin is unknown");
+    assert_int_equal(bridgeconf_parse("schedulerName: a&b", 18, &c, &err), -EINVAL);
+    assert_int_equal(bridgeconf_parse("slurmRestApi: h:1", 17, &c, &err), -EINVAL);
+}
+
+static void hear_job(void *ctx, const struct slurmjob *job)
+{
+    (void)job;
+    ++*(unsigned *)ctx;
+}
+
+static void hear_sync(void *ctx)
+{
+    ++*(unsigned *)ctx;
+}
+
+/* Neither slurmrestd nor the API server is there: nothing is known, and nothing is told. */
+static void test_nobody_there(void **state)
+{
+    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
+    const struct kubeserver_options so = { .program = "test" };
+    const struct bridge_options o = { .scheduler = "s" };
+    struct kubeserver *kube = NULL, *slurm = NULL;
+    struct slurmlink *link = NULL;
+    struct kubeloop *loop = NULL;
+    struct bridge *b = NULL;
+    unsigned told = 0;
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&loop), 0);
+    assert_int_equal(kubeserver_new(loop, &config, &so, &kube), 0);
+    assert_int_equal(kubeserver_new(loop, &config, &so, &slurm), 0);
+    assert_int_equal(slurmlink_new(slurm, hear_job, hear_sync, &told, &link), 0);
+    assert_int_equal(slurmlink_ask(link, 5), 0);
+    assert_int_equal(bridge_new(kube, slurm, &o, &b), 0);
+    while (kubeserver_sent(slurm) < 6 || kubeserver_sent(kube) < 6)
+        assert_int_equal(kubeloop_turn(loop, 100), 0);
+    assert_int_equal(told, 0);
+    assert_false(slurmlink_is_synced(link));
+    assert_int_equal(slurmlink_job(link, 5)->state, SLURMJOB_UNKNOWN);
+    bridge_stop(b);
+    kube = kubeserver_free(kube);
+    slurm = kubeserver_free(slurm);
+    b = bridge_free(b);
+    link = slurmlink_free(link);
+    loop = kubeloop_free(loop);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_states),     cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_fits),       cmocka_unit_test(test_deeds),
+        cmocka_unit_test(test_letting_go), cmocka_unit_test(test_body),
+        cmocka_unit_test(test_conf),       cmocka_unit_test(test_nobody_there),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
