@@ -44,6 +44,16 @@ struct asked {
     const json_t *body;
 };
 
+/* What is only told, conditions and events, does not stand before what is done. */
+static unsigned lane_of(const struct kubeapi_target *t)
+{
+    if (t->kind == &kubekind_leases || (t->sub && strcmp(t->sub, "binding") == 0))
+        return KUBECALL_URGENT;
+    if (t->kind == &kubekind_events || (t->sub && strcmp(t->sub, "status") == 0))
+        return KUBECALL_TOLD;
+    return kubecall_lane(t->namespace_ ? t->namespace_ : "");
+}
+
 static int ask_server(struct kubeserver *s, const struct kubeapi_target *t, const struct asked *a,
                       kubecall_fn *done, void *ctx)
 {
@@ -58,9 +68,7 @@ static int ask_server(struct kubeserver *s, const struct kubeapi_target *t, cons
                               .path = path,
                               .body = a->body,
                               .content_type = a->content_type,
-                              .lane = t->kind == &kubekind_leases
-                                          ? KUBECALL_URGENT
-                                          : kubecall_lane(t->namespace_ ? t->namespace_ : ""),
+                              .lane = lane_of(t),
                               .done = done,
                               .ctx = ctx,
                           },

@@ -99,7 +99,7 @@ unsigned kubecall_lane(const char *namespace_)
 
     for (const char *c = namespace_; *c; c++)
         h = (h ^ (unsigned char)*c) * 16777619u;
-    return 1 + h % (KUBECALL_LANES - 1);
+    return 1 + h % (KUBECALL_TOLD - 1);
 }
 
 /* ---- the life of a request ------------------------------------------------------------------- */

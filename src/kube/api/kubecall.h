@@ -22,6 +22,7 @@
 #define KUBECALL_LINE_MAX (4u << 20)    /* bytes of one line of a stream */
 #define KUBECALL_LANES 16u
 #define KUBECALL_URGENT 0u
+#define KUBECALL_TOLD 15u /* beside the lanes of namespaces */
 
 struct kubeserver;
 struct kubecall;

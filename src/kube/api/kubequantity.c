@@ -36,11 +36,11 @@ static const struct {
 /* The exponent of 2e3 or 2E-3; 0: none is there. */
 static size_t exponent_length(const char *text)
 {
-    size_t sign = text[1] == '+' || text[1] == '-';
-    size_t digits;
+    size_t sign, digits;
 
     if (*text != 'e' && *text != 'E')
         return 0;
+    sign = text[1] == '+' || text[1] == '-';
     digits = strspn(text + 1 + sign, "0123456789");
     return digits ? 1 + sign + digits : 0;
 }
