@@ -385,10 +385,12 @@ static int allocate_and_run(struct salloc *s)
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
     Pst__JobStatus *grant = NULL;
     int64_t since_mono_us = now_mono_us();
+    struct clusters found = { 0 }; /* kept until the process ends, as of all below */
     int status;
 
-    (void)submit_check_clusters(&s->cli, &s->opts);
+    (void)submit_find_clusters(&s->cli, &s->opts, &found);
     build_request(s, &req, &job);
+    submit_choose_cluster(&s->cli, &found, &req);
     change_dir(s);
     status = joblink_allocate(&s->link, &req, FAILED_WHAT, true, &grant);
     if (status != 0)

@@ -170,7 +170,7 @@ static void attach_to(struct sattach *s, size_t i)
     struct client_target target = {
         .host = addr->addr ? addr->addr : addr->name,
         .port = (uint16_t)addr->port,
-        .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
+        .cluster = cli_cluster_name(&s->cli),
         .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
         .program = "sattach",
         .service = "slurmd",

@@ -270,7 +270,7 @@ static void print_test(const Pst__SubmitReply *reply)
 
 static void print_submitted(struct sbatch *s, uint32_t job_id, bool clusters)
 {
-    const char *cluster = clusters ? conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) : NULL;
+    const char *cluster = clusters ? cli_cluster_name(&s->cli) : NULL;
 
     if (s->cli.verbose < 0)
         return;
@@ -326,7 +326,8 @@ static int submit_job(struct sbatch *s)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
-    bool clusters = submit_check_clusters(&s->cli, &s->opts);
+    struct clusters found = { 0 };
+    bool clusters = submit_find_clusters(&s->cli, &s->opts, &found);
     ProtobufCMessage *msg = NULL;
     const Pst__SubmitReply *reply;
     struct client *client;
@@ -334,6 +335,7 @@ static int submit_job(struct sbatch *s)
     int r;
 
     build_request(s, &req, &job);
+    submit_choose_cluster(&s->cli, &found, &req);
     client = cli_connect_or_die(&s->cli, FAILED_WHAT);
     r = client_call(client, OP_JOB_SUBMIT, &req.base, &msg);
     if (r < 0) {

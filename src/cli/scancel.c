@@ -19,6 +19,7 @@
 #include "cli/base/opts.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_job.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
@@ -344,7 +345,12 @@ static void choose_jobs(struct scancel *s)
     int r;
 
     (void)sluids_find(s->client, &s->filter.ids); /* what fails here fails again below */
+    free(s->filter.request.job_ids);              /* of the cluster before */
+    s->filter.request.job_ids = NULL;
+    s->filter.request.n_job_ids = 0;
     jobfilter_ask_ids(&s->filter);
+    for (size_t i = 0; i < s->filter.ids.n; i++)
+        s->found[i] = false;
     query.jobs = &s->filter.request;
     query_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state name partition wckey",
@@ -361,8 +367,7 @@ static void choose_jobs(struct scancel *s)
             tell_error(s, s->request.ids[i], ESLURM_INVALID_JOB_ID, NULL);
     if (!s->n_chosen && !s->interactive && s->filter.given)
         tell_unmatched(s);
-    argwords_free(s->request.ids, s->request.n_ids);
-    s->request.ids = s->chosen;
+    s->request.ids = s->chosen; /* those asked for are the caller's */
     s->request.n_ids = s->n_chosen;
     s->filter.given = false;
 }
@@ -510,11 +515,38 @@ static void check_env_state(void)
     exit(CLI_EXIT_FAILED);
 }
 
+/* In the cluster that is asked now.  What was asked for is kept for the next one. */
+static void cancel_there(struct scancel *s)
+{
+    struct err err = { .text = "" };
+    char **ids = s->request.ids;
+    size_t n = s->request.n_ids;
+    bool given = s->filter.given;
+    int r = cli_connect(&s->cli, &s->client, &err);
+
+    if (r < 0)
+        tell_unreached(s, err.text[0] ? err.text : strerror(-r));
+    if (s->interactive || s->filter.wckeys)
+        choose_jobs(s);
+    if (s->request.n_ids || s->filter.given)
+        send_request(s);
+    if (s->request.ids != ids) {
+        argwords_free(s->request.ids, s->request.n_ids);
+        s->chosen = NULL;
+        s->n_chosen = 0;
+    }
+    s->request.ids = ids;
+    s->request.n_ids = n;
+    s->request.filter = NULL;
+    s->filter.given = given;
+    s->client = client_free(s->client);
+}
+
 int main(int argc, char **argv)
 {
     struct scancel s = { .request = PST__JOB_ACTION_REQUEST__INIT, .options = STRBUF_INIT };
-    struct err err = { .text = "" };
-    int first, r;
+    struct clusters clusters = { 0 };
+    int first;
 
     cli_init(&s.cli, "scancel");
     jobfilter_init(&s.filter, refuse_user);
@@ -528,15 +560,14 @@ int main(int argc, char **argv)
     if (!s.request.n_ids && !s.filter.given)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, false);
+        clusters_find_or_die(&s.cli, s.clusters, &clusters);
     name_filters(&s);
-    r = cli_connect(&s.cli, &s.client, &err);
-    if (r < 0)
-        tell_unreached(&s, err.text[0] ? err.text : strerror(-r));
-    if (s.interactive || s.filter.wckeys)
-        choose_jobs(&s);
-    if (s.request.n_ids || s.filter.given)
-        send_request(&s);
+    for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
+        if (clusters.n)
+            clusters_use(&s.cli, &clusters, i);
+        cancel_there(&s);
+    }
+    clusters_done(&s.cli, &clusters);
     argwords_free(s.request.ids, s.request.n_ids);
     free(s.request.admin_comment);
     free(s.found);

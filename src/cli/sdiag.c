@@ -13,6 +13,7 @@
 #include "cli/base/cli.h"
 #include "cli/format/json_diag.h"
 #include "cli/base/opts.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "wire/ops.h"
@@ -298,7 +299,7 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
         json_begin(&js, &out, json_option_style(&d->json));
         js.plain_null = d->json.complex;
         json_diag(&js, reply);
-        json_meta(&js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+        json_meta(&js, argc, argv, cli_cluster_name(&d->cli),
                   conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
         json_end(&js);
     } else {
@@ -327,7 +328,7 @@ int main(int argc, char **argv)
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (d.clusters)
-        query_check_clusters(&d.cli, d.clusters, false);
+        clusters_use_one(&d.cli, d.clusters);
     status = json_option_done(&d.json);
     if (status < 0)
         status = d.reset ? reset_counters(&d) : print_statistics(&d, argc, words);

@@ -17,6 +17,7 @@
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/format/out_resv.h"
 #include "wire/ops.h"
@@ -424,7 +425,7 @@ static void print_json(struct sinfo *s, int argc, char **argv)
         flush_out(s);
     }
     json_list_end(&s->js);
-    json_meta(&s->js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+    json_meta(&s->js, argc, argv, cli_cluster_name(&s->cli),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&s->js);
 }
@@ -484,6 +485,7 @@ static void list_reservations(struct sinfo *s)
 int main(int argc, char **argv)
 {
     struct sinfo s = { 0 };
+    struct clusters clusters = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int first, status;
 
@@ -499,18 +501,26 @@ int main(int argc, char **argv)
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);
+    if (s.clusters)
+        clusters_find_or_die(&s.cli, s.clusters, &clusters);
     if (s.reservations) {
-        list_reservations(&s);
+        for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
+            if (clusters.n)
+                clusters_begin(&s.cli, &clusters, i, !s.noheader);
+            list_reservations(&s);
+        }
         return 0;
     }
     if (s.json.wanted)
         s.format = "%P%T%E%b%f%G%H%n%c%m%d%w%z%o%v";
     make_format(&s);
     make_order(&s);
-    if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, !s.json.wanted && !s.noheader);
     for (;;) {
-        list_once(&s, argc, words);
+        for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
+            if (clusters.n)
+                clusters_begin(&s.cli, &clusters, i, !s.json.wanted && !s.noheader);
+            list_once(&s, argc, words);
+        }
         if (!s.iterate_s)
             break;
         (void)printf("\n");
@@ -520,6 +530,7 @@ int main(int argc, char **argv)
     s.names = hostlist_free(s.names);
     fmt_done(&s.fmt);
     strbuf_done(&s.out);
+    clusters_done(&s.cli, &clusters);
     cli_done(&s.cli);
     return 0;
 }

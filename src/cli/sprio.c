@@ -16,6 +16,7 @@
 #include "cli/format/fmt_sprio.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
@@ -267,7 +268,7 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     if (s->njobs)
         job = bsearch(&key, s->jobs, s->njobs, sizeof(*s->jobs), by_id);
     row.user = job && job->user ? job->user : user_name_of(rec->uid);
-    row.cluster = s->clusters ? conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) : NULL;
+    row.cluster = s->clusters ? cli_cluster_name(&s->cli) : NULL;
     if (job) {
         row.account = job->account;
         row.qos = job->qos;
@@ -329,7 +330,7 @@ int main(int argc, char **argv)
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, false);
+        clusters_use_one(&s.cli, s.clusters);
     if (s.cli.verbose > 0)
         show_settings(&s);
     status = list_jobs(&s);

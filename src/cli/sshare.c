@@ -18,6 +18,7 @@
 #include "cli/format/json_out.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "cli/format/sharetree.h"
@@ -85,7 +86,7 @@ static void put_account(const struct sshare *s, const struct share *w, struct st
 
 static void put_cluster(const struct sshare *s, const struct share *w, struct strbuf *sb)
 {
-    strbuf_add(sb, conf_str(s->cli.conf, CONF_CLUSTER_NAME));
+    strbuf_add(sb, cli_cluster_name(&s->cli));
 }
 
 static void put_user(const struct sshare *s, const struct share *w, struct strbuf *sb)
@@ -355,7 +356,7 @@ static void put_json(void *ctx, const struct share *w, unsigned depth)
     struct sshare *s = ctx;
 
     (void)depth;
-    share_json(&s->js, &s->tree, w, conf_str(s->cli.conf, CONF_CLUSTER_NAME));
+    share_json(&s->js, &s->tree, w, cli_cluster_name(&s->cli));
 }
 
 static void list_json(struct sshare *s, int argc, char **argv)
@@ -370,7 +371,7 @@ static void list_json(struct sshare *s, int argc, char **argv)
     json_list_end(js);
     json_int(js, "total_shares", (int64_t)s->tree.n);
     json_map_end(js);
-    json_meta(js, argc, argv, conf_str(s->cli.conf, CONF_CLUSTER_NAME),
+    json_meta(js, argc, argv, cli_cluster_name(&s->cli),
               conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(js);
 }
@@ -423,9 +424,29 @@ static void sshare_done(struct sshare *s)
     cli_done(&s->cli);
 }
 
+static void list_shares(struct sshare *s, int argc, char **argv)
+{
+    load_shares(s);
+    if (!s->format && !s->ncolumns)
+        choose_columns(s);
+    if (s->json.wanted) {
+        list_json(s, argc, argv);
+    } else {
+        if (!s->noheader)
+            put_header(s);
+        sharetree_walk(&s->tree, is_shown, put_row, s);
+    }
+    (void)fwrite(strbuf_str(&s->out), 1, s->out.len,
+                 stdout); /* an error is seen when stdout is closed */
+    strbuf_reset(&s->out);
+    sharetree_done(&s->tree);
+    s->client = client_free(s->client);
+}
+
 int main(int argc, char **argv)
 {
     struct sshare s = { .out = STRBUF_INIT };
+    struct clusters clusters = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int status;
 
@@ -440,22 +461,16 @@ int main(int argc, char **argv)
         choose_columns(&s); /* mistakes before anything else */
     (void)cli_conf(&s.cli);
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, !s.json.wanted);
+        clusters_find_or_die(&s.cli, s.clusters, &clusters);
     if (s.cli.verbose > 0)
         tell_wishes(&s);
     only_me(&s);
-    load_shares(&s);
-    if (!s.format)
-        choose_columns(&s);
-    if (s.json.wanted) {
-        list_json(&s, argc, words);
-    } else {
-        if (!s.noheader)
-            put_header(&s);
-        sharetree_walk(&s.tree, is_shown, put_row, &s);
+    for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
+        if (clusters.n)
+            clusters_begin(&s.cli, &clusters, i, !s.json.wanted);
+        list_shares(&s, argc, words);
     }
-    (void)fwrite(strbuf_str(&s.out), 1, s.out.len,
-                 stdout); /* an error is seen when stdout is closed */
+    clusters_done(&s.cli, &clusters);
     sshare_done(&s);
     return fflush(stdout) == 0 ? 0 : CLI_EXIT_FAILED;
 }

@@ -18,6 +18,7 @@
 #include "cli/base/ids.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "model/words/names.h"
@@ -193,7 +194,7 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
     struct client_target target = {
         .host = addr->addr ? addr->addr : addr->name,
         .port = (uint16_t)addr->port,
-        .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
+        .cluster = cli_cluster_name(&s->cli),
         .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
         .program = "sstat",
         .service = "slurmd",
@@ -352,7 +353,7 @@ static void run_command(struct sstat *s)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(r);
     if (s->clusters)
-        query_check_clusters(&s->cli, s->clusters, false);
+        clusters_use_one(&s->cli, s->clusters);
     s->client = cli_connect_or_die(&s->cli, NULL);
     (void)sluids_find(s->client, &s->ids); /* an unknown one finds no job */
     if (!s->noheader)

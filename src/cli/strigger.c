@@ -19,6 +19,7 @@
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
 #include "cli/base/opts.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -350,7 +351,7 @@ int main(int argc, char **argv)
     if (first < argc)
         cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
     if (s.clusters)
-        query_check_clusters(&s.cli, s.clusters, false);
+        clusters_use_one(&s.cli, s.clusters);
     switch (s.modes) {
     case MODE_SET:
         status = set_trigger(&s);

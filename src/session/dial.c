@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
@@ -84,7 +86,7 @@ static int connect_host(const struct dial *d, struct client_target *target,
     return r < 0 ? r : client_connect(target, conf_slurm_uid(d->conf), ret_client, err);
 }
 
-int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err *err)
+static int connect_own(const struct dial *d, struct client **ret_client, struct err *err)
 {
     struct client_target target = target_of(d, "slurmctld", conf_ctld_port(d->conf));
     struct client_hosts hosts = { .n = 0 };
@@ -96,6 +98,44 @@ int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err 
     r = add_tls(d, &target, err);
     return r < 0 ? r
                  : client_connect_active(&target, &hosts, conf_slurm_uid(d->conf), ret_client, err);
+}
+
+/* The addresses of a list, which becomes their memory. */
+static size_t split_addrs(char *list, struct client_hosts *hosts)
+{
+    char *save = NULL;
+
+    for (char *p = strtok_r(list, ",", &save); p && hosts->n < ARRAY_SIZE(hosts->addr);
+         p = strtok_r(NULL, ",", &save))
+        hosts->addr[hosts->n++] = p;
+    return hosts->n;
+}
+
+/* Another cluster's controllers.  The local socket has only the port in its name, so the one there
+ * is theirs only where the cluster is on this host. */
+static int connect_cluster(const struct dial *d, struct client **ret_client, struct err *err)
+{
+    struct client_target target = target_of(d, "slurmctld", d->cluster->port);
+    struct client_hosts hosts = { .n = 0 };
+    _cleanup_free_ char *list = strdup(d->cluster->addrs);
+    int r;
+
+    if (!list)
+        return -ENOMEM;
+    target.cluster = d->cluster->name;
+    if (split_addrs(list, &hosts) && strncmp(hosts.addr[0], "127.", 4) == 0 &&
+        connect_local(d, &target, &hosts, ret_client, err) == 0)
+        return 0;
+    r = add_tls(d, &target, err);
+    return r < 0 ? r
+                 : client_connect_active(&target, &hosts, conf_slurm_uid(d->conf), ret_client, err);
+}
+
+int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err *err)
+{
+    if (d->cluster)
+        return connect_cluster(d, ret_client, err);
+    return connect_own(d, ret_client, err);
 }
 
 int dial_ctld_host(const struct dial *d, size_t index, struct client **ret_client, struct err *err)

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "base/err.h"
 #include "wire/client.h"
@@ -12,13 +13,21 @@
 struct conf;
 struct tls_ctx;
 
+/* Another cluster than that of slurm.conf, as slurmdbd knows it. */
+struct dial_cluster {
+    char *name;
+    char *addrs; /* of its controllers, with commas between */
+    uint16_t port;
+};
+
 /* Who connects; everything is borrowed for the call. */
 struct dial {
     const struct conf *conf;
-    const char *program; /* told to the daemon */
-    const char *token;   /* SLURM_JWT; NULL or empty: none, the local socket is tried first */
-    const char *act_as;  /* the user to act for; NULL or empty: oneself */
-    int timeout_ms;      /* of a connection and of each call */
+    const char *program;                /* told to the daemon */
+    const struct dial_cluster *cluster; /* whose controller is meant; NULL: slurm.conf's */
+    const char *token;  /* SLURM_JWT; NULL or empty: none, the local socket is tried first */
+    const char *act_as; /* the user to act for; NULL or empty: oneself */
+    int timeout_ms;     /* of a connection and of each call */
     /* Of the caller, who gives it back: made when TLSType asks for it and TCP is first needed. */
     struct tls_ctx **tls;
 };
@@ -29,7 +38,8 @@ int dial_conf_timeout_ms(const struct conf *conf);
 /* One try at each address of the controller: the local socket, then each SlurmctldHost in order,
  * until the active one is found.  Errors: as client_connect(). */
 int dial_ctld_once(const struct dial *d, struct client **ret_client, struct err *err);
-/* The controller of that line of SlurmctldHost, active or not.  -ENOENT: there is none. */
+/* The controller of that line of SlurmctldHost of slurm.conf, active or not.  -ENOENT: there is
+ * none. */
 int dial_ctld_host(const struct dial *d, size_t index, struct client **ret_client, struct err *err);
 /* Can a later try succeed after this error of a connection (the daemon is being restarted)? */
 bool dial_may_come_back(int r);

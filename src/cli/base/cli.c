@@ -169,6 +169,13 @@ const struct conf *cli_conf(struct cli *c)
     return c->conf;
 }
 
+const char *cli_cluster_name(const struct cli *c)
+{
+    if (c->cluster)
+        return c->cluster->name;
+    return c->conf ? conf_str(c->conf, CONF_CLUSTER_NAME) : NULL;
+}
+
 static struct dial dial_of(struct cli *c)
 {
     const struct conf *conf = cli_conf(c);
@@ -178,6 +185,7 @@ static struct dial dial_of(struct cli *c)
     return (struct dial){
         .conf = conf,
         .program = c->program,
+        .cluster = c->cluster,
         .token = getenv("SLURM_JWT"),
         .timeout_ms = c->timeout_ms,
         .tls = &c->tls,
@@ -221,6 +229,13 @@ int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, s
     struct dial d = dial_of(c);
 
     return dial_dbd_host(&d, which, ret_client, err);
+}
+
+int cli_connect_any_dbd(struct cli *c, struct client **ret_client, struct err *err)
+{
+    struct dial d = dial_of(c);
+
+    return dial_dbd_once(&d, ret_client, err);
 }
 
 struct client *cli_connect_acct_or_die(struct cli *c)

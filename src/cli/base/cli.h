@@ -20,12 +20,15 @@ enum cli_exit {
     CLI_EXIT_USAGE = 255, /* sbatch, srun, salloc; query tools use CLI_EXIT_FAILED */
 };
 
+struct dial_cluster;
+
 struct cli {
     const char *program; /* "sbatch": prefix of messages, name told to the controller */
     int verbose;         /* count of -v; -1 = --quiet; set through cli_set_verbosity() */
     struct conf *conf;   /* read through cli_conf() */
     struct tls_ctx *tls, *step_tls;
-    int timeout_ms; /* 0 = MessageTimeout of slurm.conf */
+    const struct dial_cluster *cluster; /* of -M; NULL: that of slurm.conf; borrowed */
+    int timeout_ms;                     /* 0 = MessageTimeout of slurm.conf */
 };
 
 /* Also the name cli_error() and friends print.  `program` is kept, not copied. */
@@ -37,6 +40,10 @@ void cli_set_verbosity(struct cli *c, int level);
 /* slurm.conf in client scope, loaded at the first call; exits with status 1 when it cannot be
  * read. */
 const struct conf *cli_conf(struct cli *c);
+
+/* The name of the cluster that is asked: of -M, else ClusterName.  NULL: slurm.conf has not been
+ * read. */
+const char *cli_cluster_name(const struct cli *c);
 
 /* As above, but NULL and no word when it cannot be read. */
 const struct conf *cli_conf_try(struct cli *c);
@@ -64,6 +71,8 @@ struct client *cli_connect_acct_or_die(struct cli *c);
 /* slurmdbd on AccountingStorageHost (0) or AccountingStorageBackupHost (1), once.  -ENOENT:
  * there is none. */
 int cli_connect_dbd(struct cli *c, unsigned which, struct client **ret_client, struct err *err);
+/* ... the first of both that answers, once. */
+int cli_connect_any_dbd(struct cli *c, struct client **ret_client, struct err *err);
 /* Does slurmdbd keep the accounting? */
 bool cli_acct_is_dbd(struct cli *c);
 /* For connections to slurmd with a step's credential; NULL: no TLSType.  Exits without OpenSSL. */

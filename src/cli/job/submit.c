@@ -20,6 +20,7 @@
 #include "base/wordlist.h"
 #include "cli/job/jobtext.h"
 #include "wire/errors.h"
+#include "wire/ops.h"
 
 #define SUBMIT_LINE_MAX 16384u
 
@@ -256,23 +257,20 @@ Pst__HetComponent **submit_components(const struct hetopts *h, size_t *ret_n)
 void submit_env(struct cli *c, struct envlist *env)
 {
     const struct conf *conf = cli_conf(c);
+    _cleanup_free_ char *working = clusters_working_value(c);
     char host[HOST_NAME_MAX + 1], cwd[PATH_MAX];
 
     short_host(host, sizeof(host));
     envlist_set(env, "SLURM_SUBMIT_HOST", host);
     if (getcwd(cwd, sizeof(cwd)))
         envlist_set(env, "SLURM_SUBMIT_DIR", cwd);
-    if (conf_str(conf, CONF_CLUSTER_NAME))
-        envlist_set(env, "SLURM_CLUSTER_NAME", conf_str(conf, CONF_CLUSTER_NAME));
+    if (cli_cluster_name(c))
+        envlist_set(env, "SLURM_CLUSTER_NAME", cli_cluster_name(c));
+    if (working)
+        envlist_set(env, "SLURM_WORKING_CLUSTER", working);
+    else
+        envlist_unset(env, "SLURM_WORKING_CLUSTER"); /* of the job around this command */
     envlist_set(env, "SLURM_CONF", conf_path(conf));
-}
-
-static noreturn void cannot_reach(const char *list)
-{
-    cli_die(CLI_EXIT_FAILED,
-            "'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
-            "Use 'sacctmgr list clusters' to see available clusters.",
-            list);
 }
 
 void submit_gres_help(struct cli *c, const struct jobopts *jo)
@@ -292,23 +290,78 @@ void submit_gres_help(struct cli *c, const struct jobopts *jo)
     exit(CLI_EXIT_OK);
 }
 
-bool submit_check_clusters(struct cli *c, const struct jobopts *jo)
+bool submit_find_clusters(struct cli *c, const struct jobopts *jo, struct clusters *ret)
 {
     const char *list = jobopts_get(jo, JO_CLUSTERS);
     const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
-    const char *ours;
 
     if (!list)
         return false;
     if (type && strcasecmp(type, "accounting_storage/none") == 0) {
         cli_error("Problem talking to database");
-        cannot_reach(list);
+        cli_die(CLI_EXIT_FAILED,
+                "'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
+                "Use 'sacctmgr list clusters' to see available clusters.",
+                list);
     }
-    ours = conf_str(cli_conf(c), CONF_CLUSTER_NAME);
-    if (strcasecmp(list, "all") == 0 || wordlist_has_nocase(list, ours))
-        return true;
-    cli_error("No cluster '%.200s' known by database.", list);
-    cannot_reach(list);
+    if (!clusters_find(c, list, ret))
+        exit(CLI_EXIT_FAILED);
+    clusters_use(c, ret, 0);
+    return true;
+}
+
+/* When would the job start in the cluster that is asked?  < 0: it would not. */
+static int ask_start(struct cli *c, const Pst__SubmitRequest *req, int64_t *ret_us)
+{
+    Pst__SubmitRequest test = *req;
+    struct client *client = NULL;
+    struct err err = { .text = "" };
+    ProtobufCMessage *reply = NULL;
+    int r;
+
+    test.test_only = test.has_test_only = true;
+    test.n_components = 0; /* the first stands for all: tests take one job */
+    test.step = NULL;
+    r = cli_connect_once(c, &client, &err);
+    if (r == 0) {
+        r = client_call(client, OP_JOB_SUBMIT, &test.base, &reply);
+        if (r < 0)
+            (void)err_set(&err, r, "%s", client_strerror(client, r));
+    }
+    if (r < 0)
+        cli_verbose(1, "cluster %s: %s", cli_cluster_name(c),
+                    err.text[0] ? err.text : strerror(-r));
+    else
+        *ret_us = PB_AS(submit_reply, reply)->start_us;
+    if (reply)
+        protobuf_c_message_free_unpacked(reply, NULL);
+    client_free(client);
+    return r;
+}
+
+void submit_choose_cluster(struct cli *c, const struct clusters *cl, const Pst__SubmitRequest *req)
+{
+    int64_t first_us = 0, now = now_us();
+    size_t best = cl->n;
+
+    if (cl->n <= 1)
+        return;
+    for (size_t i = 0; i < cl->n; i++) {
+        int64_t start_us;
+
+        clusters_use(c, cl, i);
+        if (ask_start(c, req, &start_us) < 0)
+            continue;
+        start_us = MAX(start_us, now);
+        /* of those that start alike, the cluster of slurm.conf */
+        if (best == cl->n || start_us < first_us || (start_us == first_us && !c->cluster)) {
+            best = i;
+            first_us = start_us;
+        }
+    }
+    if (best == cl->n)
+        cli_die(CLI_EXIT_FAILED, "Can't run on any of the specified clusters");
+    clusters_use(c, cl, best);
 }
 
 void submit_print_detail(int code, const char *text)

@@ -7,6 +7,7 @@
 #include "cli/job/jobenvlist.h"
 #include "cli/job/hetopts.h"
 #include "cli/job/jobopts.h"
+#include "cli/base/clusters.h"
 
 /* Fill job from options and from this process: directory, submit line, umask, limits, terminal
  * session. argc and argv are the command's whole line; `first` is the first word after the options,
@@ -36,8 +37,12 @@ void submit_env(struct cli *c, struct envlist *env);
 void submit_gres_help(struct cli *c, const struct jobopts *jo);
 /* Flags of --gres-flags that need a setting of the cluster: exits where it is not set. */
 void submit_check_sharing(struct cli *c, const struct jobopts *jo);
-/* Options that name clusters: exits unless this cluster is among them.  True when -M was given. */
-bool submit_check_clusters(struct cli *c, const struct jobopts *jo);
+/* Options that name clusters: finds them, exits when one of them cannot be asked.  The first is
+ * asked from now on.  True when -M was given. */
+bool submit_find_clusters(struct cli *c, const struct jobopts *jo, struct clusters *ret);
+/* Of several clusters ask each when the job would start, and go on with the one where that is
+ * first; exits when the job can run in none of them. */
+void submit_choose_cluster(struct cli *c, const struct clusters *cl, const Pst__SubmitRequest *req);
 
 /* Print an answer of the controller to a failed request, `WHAT: text` last. */
 void submit_print_error(const char *what, struct client *client, int r);

@@ -15,7 +15,6 @@
 #include "base/cleanup.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
-#include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_filter.h"
 
@@ -166,19 +165,4 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
     *ret_fields = fields;
     *ret_n = n;
     return 0;
-}
-
-void query_check_clusters(struct cli *cli, const char *list, bool heading)
-{
-    const char *ours = conf_str(cli_conf(cli), CONF_CLUSTER_NAME);
-
-    if (strcasecmp(list, "all") != 0 && (!ours || !wordlist_has(list, ours))) {
-        cli_error("No cluster '%.200s' known by database.", list);
-        cli_error("'%.200s' can't be reached now, or it is an invalid entry for --cluster.  "
-                  "Use 'sacctmgr list clusters' to see available clusters.",
-                  list);
-        cli_fatal("Could not get cluster information");
-    }
-    if (heading)
-        (void)printf("CLUSTER: %s\n", ours);
 }

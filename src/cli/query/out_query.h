@@ -52,7 +52,3 @@ bool query_keeps_text(void);
 /* Unpack one record from bytes into an arena; NULL when malformed. */
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
                                const uint8_t *data, size_t len);
-
-/* Is this cluster among those of -M ("all" or a list)?  If not, says so and exits.  heading: print
- * the line that names it. */
-void query_check_clusters(struct cli *cli, const char *list, bool heading);

@@ -20,6 +20,7 @@
 #include "base/timefmt.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "model/words/names.h"
 #include "version.h"
@@ -139,7 +140,7 @@ static void cmd_verbose(struct scontrol *s, int argc, char **argv)
 static void cmd_cluster(struct scontrol *s, int argc, char **argv)
 {
     if (argc > 0)
-        query_check_clusters(&s->cli, argv[0], false);
+        clusters_use_one(&s->cli, argv[0]);
 }
 
 static void cmd_exit(struct scontrol *s, int argc, char **argv)
@@ -404,7 +405,7 @@ int main(int argc, char **argv)
     if (status >= 0)
         exit(status);
     if (s->clusters)
-        query_check_clusters(&s->cli, s->clusters, false);
+        clusters_use_one(&s->cli, s->clusters);
     if (first < argc)
         run_words(s, argc - first, argv + first);
     else

@@ -157,7 +157,7 @@ static bool take_one_job(struct showing *w, const char *name)
 
 static void show_jobs(struct scontrol *s, const char *name)
 {
-    struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
+    struct showing w = { .s = s, .cluster = cli_cluster_name(&s->cli) };
     Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
@@ -282,7 +282,7 @@ static bool names_steps(const char *name)
 
 static void show_steps(struct scontrol *s, const char *name)
 {
-    struct showing w = { .s = s, .cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME) };
+    struct showing w = { .s = s, .cluster = cli_cluster_name(&s->cli) };
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
     int r;

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/base/opts.h"
+#include "cli/base/clusters.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
 #include "cli/squeue/squeue.h"
@@ -320,10 +321,57 @@ static void check_options(struct squeue *q)
     f->has_names_any_case = f->names_any_case = f->n_names > 0;
 }
 
+static void connect_cluster(struct squeue *q)
+{
+    struct err err = { .text = "" };
+
+    q->client = client_free(q->client);
+    if (cli_connect(&q->cli, &q->client, &err) < 0) {
+        (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
+        exit(CLI_EXIT_FAILED);
+    }
+    (void)sluids_find(q->client, &q->filter.ids); /* what fails here fails again below */
+}
+
+/* Another cluster has other numbers behind the same SLUIDs. */
+static void ask_ids_again(struct squeue *q)
+{
+    free(q->filter.request.job_ids);
+    q->filter.request.job_ids = NULL;
+    q->filter.request.n_job_ids = 0;
+    jobfilter_ask_ids(&q->filter);
+}
+
+static void list_clusters(struct squeue *q, const struct clusters *cl, int argc, char **argv)
+{
+    bool heading = !q->json.wanted && !q->noheader;
+
+    q->several = cl->n > 1;
+    if (cl->n)
+        clusters_use(&q->cli, cl, 0);
+    connect_cluster(q); /* once, and again only where there are several */
+    squeue_make_filter(q);
+    for (;;) {
+        for (size_t i = 0; i < MAX(cl->n, (size_t)1); i++) {
+            if (cl->n)
+                clusters_begin(&q->cli, cl, i, heading);
+            if (q->several) {
+                connect_cluster(q);
+                ask_ids_again(q);
+            }
+            squeue_list(q, argc, argv);
+        }
+        if (!q->iterate_s)
+            return;
+        (void)printf("\n");
+        (void)sleep(q->iterate_s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct squeue q = { .bitstr_len = job_bitstr_len() };
-    struct err err = { .text = "" };
+    struct clusters clusters = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int status;
 
@@ -347,25 +395,18 @@ int main(int argc, char **argv)
     if (!q.json.wanted)
         make_format(&q);
     if (q.clusters)
-        query_check_clusters(&q.cli, q.clusters, !q.json.wanted && !q.noheader);
-    if (cli_connect(&q.cli, &q.client, &err) < 0) {
-        (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
-        return CLI_EXIT_FAILED;
-    }
-    (void)sluids_find(q.client, &q.filter.ids); /* what fails here fails again below */
-    squeue_make_filter(&q);
+        clusters_find_or_die(&q.cli, q.clusters, &clusters);
     if (q.explain) {
+        if (clusters.n)
+            clusters_use(&q.cli, &clusters, 0);
+        connect_cluster(&q);
+        squeue_make_filter(&q);
         status = squeue_explain(&q);
-        squeue_done(&q);
-        return status;
+    } else {
+        list_clusters(&q, &clusters, argc, words);
+        status = q.status;
     }
-    for (;;) {
-        squeue_list(&q, argc, words);
-        if (!q.iterate_s)
-            break;
-        (void)printf("\n");
-        (void)sleep(q.iterate_s);
-    }
+    clusters_done(&q.cli, &clusters);
     squeue_done(&q);
-    return 0;
+    return status;
 }

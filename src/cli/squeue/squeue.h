@@ -35,6 +35,8 @@ struct squeue {
     bool format_given, format_long_given; /* on the command line */
     bool jobs_word_missing, steps_word_missing, jobs_given;
     uint32_t iterate_s;
+    bool several; /* clusters: what one does not know is looked for in the next */
+    int status;
 
     struct fmt fmt;
     struct fmt_sort order;

@@ -175,7 +175,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .named = STRBUF_INIT,
         .row = { .job = j,
                  .now_us = info->now_us,
-                 .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME),
+                 .cluster = cli_cluster_name(&q->cli),
                  .select_type = conf_str(cli_conf(&q->cli), CONF_SELECT_TYPE_PARAMETERS),
                  .noconvert = q->noconvert,
                  .expand = q->expand,
@@ -331,7 +331,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
                              .array_task_id = job->array_task_id,
                              .user = job->user,
                              .partition = job->partition,
-                             .cluster = conf_str(cli_conf(&q->cli), CONF_CLUSTER_NAME) };
+                             .cluster = cli_cluster_name(&q->cli) };
     if (q->json.wanted) {
         json_step(&q->js, &row);
         cli_write_out(&q->out, false);
@@ -387,7 +387,9 @@ static void list_jobs(struct squeue *q, struct query_info *info)
         if (!q->json.wanted)
             strbuf_reset(&q->out);
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
-        exit(CLI_EXIT_FAILED);
+        if (!q->several)
+            exit(CLI_EXIT_FAILED);
+        q->status = CLI_EXIT_FAILED;
     }
 }
 
@@ -439,7 +441,7 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
     if (!q->steps)
         json_time(&q->js, "last_backfill", 0);
     json_time(&q->js, "last_update", info->now_us);
-    json_meta(&q->js, argc, argv, conf_str(conf, CONF_CLUSTER_NAME),
+    json_meta(&q->js, argc, argv, cli_cluster_name(&q->cli),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&q->js);
 }

@@ -283,10 +283,12 @@ static int allocate_job(struct srun *s, Pst__StepSpec *spec)
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
     Pst__StepReply *reply = NULL;
+    struct clusters found = { 0 };
     int status;
 
-    (void)submit_check_clusters(&s->cli, &s->opts);
+    (void)submit_find_clusters(&s->cli, &s->opts, &found);
     build_job(s, &req, &job);
+    submit_choose_cluster(&s->cli, &found, &req);
     if (jobopts_has(&s->opts, JO_TEST_ONLY)) {
         status = test_only(s, &req);
         exit(status);
@@ -438,6 +440,8 @@ int main(int argc, char **argv)
     collect_options(&s);
     plugins_options_done(s.argv + s.first, s.parts[0].end - s.first);
     srun_sig_open(&s);
+    if (s.job_id)
+        clusters_use_working(&s.cli);
     joblink_init(&s.link, &s.cli, s.sig_fd);
     status = create_step(&s);
     if (status == 0 && (s.reply || s.het_reply)) {

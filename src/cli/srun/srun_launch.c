@@ -352,7 +352,7 @@ static void launch_part(struct srun *s, struct srun_part *p, struct fanout *fan,
     cli_verbose(1, "CpuBindType=%s", req->cpu_bind ? req->cpu_bind : "(null type)");
     open.has_launch_key = p->reply->has_launch_key;
     open.launch_key = p->reply->launch_key;
-    open.cluster = (char *)conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+    open.cluster = (char *)cli_cluster_name(&s->cli);
     open.timeout_ms = (uint32_t)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000;
     open.width = width_for(s, open.n_nodes);
     open.has_width = open.has_timeout_ms = true;

@@ -15,10 +15,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/strbuf.h"
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
 #include "ctld/core/service.h"
 
+#define CTLD_ADDRS_MAX 16
 #define ACCT_RPC_VERSION 11520u /* what lists of clusters call the protocol of 26.05 */
 
 struct acctadmin {
@@ -165,18 +167,33 @@ static char *control_host(const struct conf *conf)
     return strdup(text);
 }
 
+/* Of all controllers, with commas between: a backup may lead when a command comes. */
+static char *control_addrs(const struct conf *conf)
+{
+    const char *addrs[CTLD_ADDRS_MAX];
+    size_t n = conf_ctld_addrs(conf, addrs, ARRAY_SIZE(addrs));
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    for (size_t i = 0; i < n; i++)
+        strbuf_addf(&sb, "%s%s", i ? "," : "", addrs[i]);
+    return strbuf_detach(&sb, &text) < 0 ? NULL : text;
+}
+
 int acctadmin_describe(struct ctld *ctld, struct acctadmin_self *ret)
 {
     *ret = (struct acctadmin_self){ 0 };
     pst__acct_cluster_record__init(&ret->cluster);
     ret->host = control_host(ctld->conf);
+    ret->addrs = conf_ctld_host(ctld->conf, 1, NULL) ? control_addrs(ctld->conf) : strdup("");
     ret->tres = tres_names(ctld->conf, &ret->n_tres);
     ret->cluster.name = (char *)conf_str(ctld->conf, CONF_CLUSTER_NAME); /* only read */
     ret->cluster.control_host = ret->host;
+    ret->cluster.control_addrs = ret->addrs;
     ret->cluster.has_control_port = ret->cluster.has_protocol = 1;
     ret->cluster.control_port = conf_ctld_port(ctld->conf);
     ret->cluster.protocol = ACCT_RPC_VERSION;
-    return ret->host && ret->tres ? 0 : -ENOMEM;
+    return ret->host && ret->addrs && ret->tres ? 0 : -ENOMEM;
 }
 
 void acctadmin_self_done(struct acctadmin_self *self)
@@ -185,6 +202,7 @@ void acctadmin_self_done(struct acctadmin_self *self)
         free(self->tres[i]);
     free(self->tres);
     free(self->host);
+    free(self->addrs);
 }
 
 int acctadmin_start(struct ctld *ctld, const char *location, struct acctadmin **ret,

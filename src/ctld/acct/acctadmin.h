@@ -18,7 +18,7 @@ struct ctld;
 /* What this cluster tells the store of itself; names are borrowed from the configuration. */
 struct acctadmin_self {
     Pst__AcctClusterRecord cluster;
-    char *host, **tres;
+    char *host, *addrs, **tres;
     size_t n_tres;
 };
 int acctadmin_describe(struct ctld *ctld,

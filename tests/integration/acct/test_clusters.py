@@ -1,0 +1,100 @@
+"""Several clusters of one slurmdbd: -M of the commands."""
+import pytest
+
+from accounting import Dbd, conf_of, storage_of
+from conftest import wait_until
+
+
+class Sites:
+    def __init__(self, folder, make_cluster, names):
+        key = folder / "c0" / "etc" / "slurm.key"
+        self.dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), key)
+        self.list = [make_cluster(nodes=1, start=False, conf=conf_of(self.dbd) + f"\nAuthInfo=keyfile={key}") for _ in names]
+        for c, name in zip(self.list, names):
+            c.write_conf(c.conf_text().replace("ClusterName=test", f"ClusterName={name}"))
+        self.dbd.start()
+        for c in self.list:
+            c.start()
+        one = self.list[0]
+        wait_until(lambda: len([line for line in one.run("sacctmgr", "-nP", "list", "cluster", "format=cluster,controlport").out.split()
+                                if not line.endswith("|0")]) == len(names), "all clusters are registered")
+
+    def stop(self):
+        for c in self.list:
+            c.stop()
+        self.dbd.stop()
+
+
+@pytest.fixture
+def two(folder, make_cluster):
+    sites = Sites(folder, make_cluster, ["aa", "bb"])
+    try:
+        yield sites
+    finally:
+        sites.stop()
+
+
+def test_lists(two):
+    """Each cluster's list stands under its name; the other's jobs are shown, and cancelled there alone."""
+    a, b = two.list
+    here, there = a.sbatch(wrap="sleep 600"), b.sbatch("-J", "other", wrap="sleep 600")
+    assert here == there, "equal numbers, or the test shows nothing"
+    for c in (a, b):
+        c.wait_state(here, "RUNNING")
+    out = a.run("squeue", "-M", "aa,bb", "-o", "%i %j").out.split("\n")
+    assert out == ["CLUSTER: aa", "JOBID NAME", f"{here} wrap", "", "CLUSTER: bb", "JOBID NAME", f"{there} other", ""]
+    assert a.run("squeue", "-M", "all", "-o", "%i %j").out.split("\n") == out
+    assert a.run("squeue", "-M", "bb", "-O", "Cluster:5,Name:6", "-h").out == "bb   other \n"
+    assert a.run("squeue", env={"SLURM_CLUSTERS": "bb"}).out.startswith("CLUSTER: bb\n")
+    nodes = a.run("sinfo", "-M", "all", "-o", "%N %T").out.split("\n")
+    assert [line for line in nodes if line.startswith("CLUSTER")] == ["CLUSTER: aa", "CLUSTER: bb"] and "" in nodes[:-1]
+    assert "JobName=other" in a.run("scontrol", "-M", "bb", "show", "job", str(there)).out
+    assert a.run("sdiag", "-M", "bb").out.startswith("*****")
+    assert a.run("sshare", "-M", "aa,bb", "-a").out.count("CLUSTER: ") == 2
+    a.run("scancel", "-M", "bb", str(there))
+    b.wait_state(there, "CANCELLED")
+    assert a.state(here) == "RUNNING"
+    there = b.sbatch("-J", "other", wrap="sleep 600")
+    a.run("scancel", "-M", "aa,bb", "-n", "other")
+    b.wait_state(there, "CANCELLED")
+    assert a.state(here) == "RUNNING"
+
+
+def test_names(two):
+    a, b = two.list
+    done = a.run("squeue", "-M", "aa,nosuch", check=False)
+    assert done.rc == 1 and done.out == ""
+    assert done.err.splitlines() == [
+        "squeue: error: No cluster 'nosuch' known by database.",
+        "squeue: error: 'aa,nosuch' can't be reached now, or it is an invalid entry for --cluster.  "
+        "Use 'sacctmgr list clusters' to see available clusters.",
+        "squeue: fatal: Could not get cluster information"]
+    a.run("sacctmgr", "-i", "add", "cluster", "idle")  # it never registered
+    assert a.run("squeue", "-M", "idle", check=False).rc == 1
+    assert a.run("sinfo", "-hM", "all").rc == 0
+    done = a.run("scontrol", "-M", "aa,bb", "show", "job", check=False)
+    assert done.rc == 1 and "Only one cluster can be used at a time" in done.err
+    two.dbd.stop()
+    done = a.run("squeue", "-M", "bb", check=False)
+    assert done.rc == 1 and "There is a problem talking to the database" in done.err
+    assert a.run("squeue", "-hM", "aa").rc == 0  # its own needs no database
+
+
+def test_submit(two):
+    """Of several clusters the job goes where it starts first; srun and salloc work in another cluster."""
+    a, b = two.list
+    out = a.run("sbatch", "-M", "bb", "--wrap", "true").out
+    assert out.startswith("Submitted batch job 1 on cluster bb"), out
+    b.wait_end(1)
+    assert a.run("squeue", "-ht", "all").out == ""
+    a.run("sbatch", "--exclusive", "-t", "60", "--wrap", "sleep 600")
+    a.wait_state(1, "RUNNING")
+    assert a.run("sbatch", "-M", "aa,bb", "--parsable", "--exclusive", "-t", "5", "--wrap", "true").out == "2;bb\n"
+    b.wait_end(2)
+    assert a.run("sbatch", "-M", "all", "--parsable", "--wrap", "true", "-t", "1", env={"SBATCH_EXCLUSIVE": "exclusive"}).out == "3;bb\n"
+    b.wait_end(3)
+    done = a.run("sbatch", "-M", "aa,bb", "-N", "50", "--wrap", "true", check=False)
+    assert done.rc == 1 and "Can't run on any of the specified clusters" in done.err
+    assert a.run("srun", "-M", "bb", "printenv", "SLURM_CLUSTER_NAME").out == "bb\n"
+    out = a.run("salloc", "-M", "bb", "srun", "printenv", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID").out.split()
+    assert out == ["bb", "5"]
