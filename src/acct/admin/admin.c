@@ -4,6 +4,7 @@
  * request see what was done; each step notes the change that undoes it.  When all went well the
  * changes are written in one transaction; otherwise the steps are undone backwards.  Memory and
  * database are the same between requests. */
+#include "acct/admin/admin_fed.h"
 #include "acct/admin/admin_impl.h"
 
 #include <errno.h>
@@ -27,14 +28,21 @@ static admin_op_fn *const ops[][4] = {
     [PST__ACCT_ENTITY__ACCT_RESOURCE] = { NULL, resource_add, resource_modify, resource_delete },
 };
 
+static admin_op_fn *const federation_ops[] = { NULL, federation_add, federation_modify,
+                                               federation_delete };
+
 static void run_op(struct admin_run *run, const Pst__AcctOp *op)
 {
     static const Pst__AcctCond no_cond = PST__ACCT_COND__INIT;
     static const Pst__AcctSet no_set = PST__ACCT_SET__INIT;
     admin_op_fn *fn = NULL;
 
-    if ((size_t)op->entity < ARRAY_SIZE(ops) && (size_t)op->verb < ARRAY_SIZE(ops[0]))
+    if (op->entity == PST__ACCT_ENTITY__ACCT_FEDERATION) {
+        if ((size_t)op->verb < ARRAY_SIZE(federation_ops))
+            fn = federation_ops[op->verb];
+    } else if ((size_t)op->entity < ARRAY_SIZE(ops) && (size_t)op->verb < ARRAY_SIZE(ops[0])) {
         fn = ops[op->entity][op->verb];
+    }
     if (!fn) {
         run_fail(run, ESLURM_NOT_SUPPORTED, NULL);
         return;

@@ -59,6 +59,7 @@ void run_put_qos(struct admin_run *run, Pst__QosRecord *rec);
 void run_put_wckey(struct admin_run *run, Pst__WckeyRecord *rec);
 void run_put_resource(struct admin_run *run, Pst__ResourceRecord *rec);
 void run_put_cluster(struct admin_run *run, Pst__AcctClusterRecord *rec);
+void run_put_federation(struct admin_run *run, Pst__FederationRecord *rec);
 void run_put_tres(struct admin_run *run, Pst__TresRecord *rec);
 /* Remove the record that this change makes. */
 void run_remove(struct admin_run *run, const Pst__AcctChange *put);

@@ -18,6 +18,8 @@ const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
         return &pst__assoc_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_CLUSTER:
         return &pst__acct_cluster_record__descriptor;
+    case PST__ACCT_ENTITY__ACCT_FEDERATION:
+        return &pst__federation_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return &pst__acct_event_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_RESERVATION:
@@ -191,6 +193,8 @@ static bool is_wanted(struct listing *l, const ProtobufCMessage *m)
         return wants_resource(w, (const Pst__ResourceRecord *)m);
     if (d == &pst__tres_record__descriptor)
         return wants_tres(w, (const Pst__TresRecord *)m);
+    if (d == &pst__federation_record__descriptor)
+        return cond_has(w->names, w->n_names, ((const Pst__FederationRecord *)m)->name);
     if (d == &pst__qos_record__descriptor) {
         const Pst__QosRecord *q = (const Pst__QosRecord *)m;
 
@@ -215,6 +219,9 @@ static int compare_entities(const void *pa, const void *pb)
         return strcmp(((const Pst__AccountRecord *)a)->name, ((const Pst__AccountRecord *)b)->name);
     if (d == &pst__user_record__descriptor)
         return strcmp(((const Pst__UserRecord *)a)->name, ((const Pst__UserRecord *)b)->name);
+    if (d == &pst__federation_record__descriptor)
+        return strcmp(((const Pst__FederationRecord *)a)->name,
+                      ((const Pst__FederationRecord *)b)->name);
     if (d == &pst__acct_cluster_record__descriptor)
         return strcmp(((const Pst__AcctClusterRecord *)a)->name,
                       ((const Pst__AcctClusterRecord *)b)->name);
@@ -270,6 +277,8 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
         return list_kind(&l, AM_RESOURCE);
     case PST__ACCT_ENTITY__ACCT_CLUSTER:
         return list_kind(&l, AM_CLUSTER);
+    case PST__ACCT_ENTITY__ACCT_FEDERATION:
+        return list_kind(&l, AM_FEDERATION);
     case PST__ACCT_ENTITY__ACCT_TXN:
         return rows_list_txns(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_EVENT:

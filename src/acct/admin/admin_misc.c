@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "acct/admin/admin_fed.h"
 #include "acct/admin/admin_impl.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
@@ -42,6 +43,23 @@ static bool good_cluster_name(struct admin_run *run, const char *name)
     return false;
 }
 
+/* With its place in a federation and its features. */
+static bool put_new_cluster(struct admin_run *run, const Pst__AcctClusterRecord *fresh,
+                            const Pst__AcctSet *set)
+{
+    Pst__AcctClusterRecord *rec = run_dup(run, fresh);
+    bool good;
+
+    if (!rec)
+        return false;
+    cluster_leave_federation(rec); /* what the request says of it is checked below */
+    good = cluster_set_federation(run, rec, set);
+    if (good)
+        run_put_cluster(run, rec);
+    pst__acct_cluster_record__free_unpacked(rec, NULL);
+    return good;
+}
+
 void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (!run_is_admin(run)) {
@@ -64,7 +82,8 @@ void cluster_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__A
         fresh.name = where->names[i];
         fresh.has_created_us = fresh.has_modified_us = 1;
         fresh.created_us = fresh.modified_us = run->now_us;
-        run_put_cluster(run, &fresh);
+        if (!put_new_cluster(run, &fresh, set))
+            break;
         (void)snprintf(info, sizeof(info), "mod_time=%lld, shares=1, grp_jobs=NULL",
                        (long long)(run->now_us / USEC_PER_SEC));
         run_txn(run, "Add Clusters", where->names[i], NULL, NULL, where->names[i], info);
@@ -124,14 +143,25 @@ void cluster_modify(struct admin_run *run, const Pst__AcctCond *where, const Pst
         struct assoc *root = am_root(run->a->am, names[i]);
         uint32_t id = root ? root->id : 0;
 
+        if (rec && set->n_features_add + set->n_features_remove && !set->cluster &&
+            cluster_set_federation(run, rec, set)) {
+            char at[300];
+
+            (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
+            run_put_cluster(run, rec);
+            run_txn(run, "Modify Clusters", names[i], NULL, NULL, at, "features");
+        }
         if (rec && set->cluster) {
             char at[300], info[300];
 
             (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
             (void)snprintf(info, sizeof(info), "classification=%u", set->cluster->classification);
-            if (pb_merge(&rec->base, &set->cluster->base) < 0)
-                run->r = -ENOMEM;
-            run_put_cluster(run, rec);
+            if (set->cluster->has_classification) {
+                rec->has_classification = 1;
+                rec->classification = set->cluster->classification;
+            }
+            if (cluster_set_federation(run, rec, set))
+                run_put_cluster(run, rec);
             run_txn(run, "Modify Clusters", names[i], NULL, NULL, at, info);
         }
         if (rec && id && set_has_assoc(set))
@@ -171,6 +201,7 @@ void cluster_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
             pst__assoc_record__free_unpacked(run->res->assocs[--run->res->n_assocs], NULL);
         wckeys_delete_of(run, names[i]);
         rec->has_deleted = rec->deleted = 1;
+        cluster_leave_federation(rec);
         run_put_cluster(run, rec);
         (void)snprintf(at, sizeof(at), "(name='%s')", names[i]);
         run_txn(run, "Remove Clusters", names[i], NULL, NULL, at, "");

@@ -17,10 +17,16 @@
 
 /* ---- records --------------------------------------------------------------------------------- */
 
+static bool is_put(const Pst__AcctChange *c)
+{
+    return c->body_case < PST__ACCT_CHANGE__BODY_QOS_REMOVE ||
+           c->body_case == PST__ACCT_CHANGE__BODY_FEDERATION;
+}
+
 /* What a change is about: the same for a put and the removal of it. */
 static void key_of(const Pst__AcctChange *c, int *ret_kind, char key[KEY_MAX])
 {
-    if (c->body_case < PST__ACCT_CHANGE__BODY_QOS_REMOVE)
+    if (is_put(c))
         *ret_kind = (int)c->body_case;
     switch (c->body_case) {
     case PST__ACCT_CHANGE__BODY_TRES:
@@ -46,6 +52,13 @@ static void key_of(const Pst__AcctChange *c, int *ret_kind, char key[KEY_MAX])
     case PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE:
         *ret_kind = PST__ACCT_CHANGE__BODY_CLUSTER;
         (void)snprintf(key, KEY_MAX, "%s", c->cluster_remove);
+        return;
+    case PST__ACCT_CHANGE__BODY_FEDERATION:
+        (void)snprintf(key, KEY_MAX, "%s", c->federation->name);
+        return;
+    case PST__ACCT_CHANGE__BODY_FEDERATION_REMOVE:
+        *ret_kind = PST__ACCT_CHANGE__BODY_FEDERATION;
+        (void)snprintf(key, KEY_MAX, "%s", c->federation_remove);
         return;
     case PST__ACCT_CHANGE__BODY_QOS:
         (void)snprintf(key, KEY_MAX, "%u", c->qos->qos_id);
@@ -88,7 +101,7 @@ static int load_change(void *ctx, const Pst__AcctChange *change)
     struct loading *l = ctx;
     int r = 0;
 
-    if (change->body_case < PST__ACCT_CHANGE__BODY_QOS_REMOVE)
+    if (is_put(change))
         r = am_apply(l->a->am, change, l->err);
     l->a->version = MAX(l->a->version, change->version);
     return r;

@@ -117,6 +117,7 @@ DEFINE_PUT(wckey, WckeyRecord, WCKEY)
 DEFINE_PUT(resource, ResourceRecord, RESOURCE)
 DEFINE_PUT(cluster, AcctClusterRecord, CLUSTER)
 DEFINE_PUT(tres, TresRecord, TRES)
+DEFINE_PUT(federation, FederationRecord, FEDERATION)
 
 /* ---- what an operation tells ----------------------------------------------------------------- */
 

@@ -112,7 +112,7 @@ struct smgr_line {
     bool has_where, has_set; /* anything chosen; anything set */
     char **formats;          /* of format= */
     size_t n_formats;
-    bool tree, with_assoc, with_coord, with_clusters, no_limits, no_parent_info, all_time,
+    bool tree, with_assoc, with_coord, with_clusters, with_fed, no_limits, no_parent_info, all_time,
         all_clusters, open_only;
     const char *word; /* the one being taken, as it was typed */
     enum smgr_mode mode;
@@ -136,6 +136,12 @@ void smgr_print_keys(FILE *f);
 /* "  MaxJobs       = 500" for all limits set, with the names padded to width. */
 void smgr_put_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *set, bool qos);
 
+/* The settings of a cluster's record in words, a line each. */
+void smgr_put_cluster_settings(struct strbuf *sb, const Pst__AcctSet *set);
+/* "ACTIVE", "DRAIN+REMOVE"; "NA": in no federation. */
+const char *smgr_fed_state(const Pst__AcctClusterRecord *c);
+bool smgr_parse_fed_state(const char *word, uint32_t *ret_state);
+
 /* ---- sacctmgr_fields.c: columns -------------------------------------------------------------- */
 
 struct smgr_row {
@@ -145,6 +151,7 @@ struct smgr_row {
     const Pst__UserRecord *user;
     const Pst__QosRecord *qos;
     const Pst__AcctClusterRecord *cluster;
+    const Pst__FederationRecord *federation; /* a row of a list of federations */
     const Pst__TresRecord *tres;
     const Pst__WckeyRecord *wckey;
     const Pst__ResourceRecord *resource;

@@ -363,7 +363,7 @@ static void put_resv(struct strbuf *sb, const struct smgr_row *r, enum col col)
 
 static void put_cluster_fact(struct strbuf *sb, const struct smgr_row *r, enum col col)
 {
-    static const char *const classes[] = { "none", "capability", "capacity", "capapacity" };
+    static const char *const classes[] = { "None", "Capability", "Capacity", "Capapacity" };
     const Pst__AcctClusterRecord *c = r->cluster;
 
     switch (col) {
@@ -520,10 +520,37 @@ static void put_rest(struct strbuf *sb, const struct smgr_row *r, enum col col)
     }
 }
 
+static void put_fed_fact(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctClusterRecord *c = r->cluster;
+
+    if (col == C_FEDERATION && r->federation && !(r->tree && c))
+        put_text(sb, r->federation->name);
+    if (!c)
+        return;
+    if (col == C_FEDERATION && !r->federation)
+        put_text(sb, c->federation);
+    else if (col == C_FED_ID)
+        strbuf_addf(sb, "%u", c->fed_id);
+    else if (col == C_FED_STATE)
+        strbuf_add(sb, smgr_fed_state(c));
+    else if (col == C_FED_STATE_RAW)
+        strbuf_addf(sb, "%u", c->fed_state);
+    for (size_t i = 0; col == C_FEATURES && i < c->n_features; i++)
+        strbuf_addf(sb, "%s%s", i ? "," : "", c->features[i]);
+}
+
 void smgr_put_cell(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *f)
 {
     switch (f->col) {
     case C_EMPTY:
+        break;
+    case C_FEATURES:
+    case C_FEDERATION:
+    case C_FED_ID:
+    case C_FED_STATE:
+    case C_FED_STATE_RAW:
+        put_fed_fact(sb, r, f->col);
         break;
     case C_LIMIT:
     case C_LIMIT_TIME:
@@ -544,13 +571,17 @@ void smgr_put_cell(struct strbuf *sb, const struct smgr_row *r, const struct smg
         put_name(sb, r);
         break;
     case C_ID:
-        put_id(sb, r);
+        if (r->cluster)
+            put_fed_fact(sb, r, C_FED_ID); /* a cluster has no other number */
+        else
+            put_id(sb, r);
         break;
     case C_FAIRSHARE:
         put_share(sb, r);
         break;
     case C_FLAGS:
-        put_flags(sb, r);
+        if (!r->federation) /* those have none */
+            put_flags(sb, r);
         break;
     case C_PRIORITY:
         put_priority(sb, r);

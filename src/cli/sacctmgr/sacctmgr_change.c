@@ -27,6 +27,7 @@ static const struct {
     { SMGR_ACCOUNT, PST__ACCT_ENTITY__ACCT_ACCOUNT },
     { SMGR_CLUSTER, PST__ACCT_ENTITY__ACCT_CLUSTER },
     { SMGR_COORD, PST__ACCT_ENTITY__ACCT_COORD },
+    { SMGR_FEDERATION, PST__ACCT_ENTITY__ACCT_FEDERATION },
     { SMGR_QOS, PST__ACCT_ENTITY__ACCT_QOS },
     { SMGR_RESOURCE, PST__ACCT_ENTITY__ACCT_RESOURCE },
     { SMGR_USER, PST__ACCT_ENTITY__ACCT_USER },
@@ -230,12 +231,37 @@ static void show_qos(struct change *c, const Pst__AcctOpResult *res)
     put_settings(c->s, c->l->set, true, "");
 }
 
+static void show_cluster_settings(struct change *c)
+{
+    _cleanup_val_(strbuf_done) struct strbuf record = STRBUF_INIT, limits = STRBUF_INIT;
+
+    smgr_put_cluster_settings(&record, c->l->set);
+    smgr_put_settings(c->s, &limits, c->l->set, false);
+    if (record.len || limits.len)
+        printf(" Setting\n%s%s%s", strbuf_str(&record), limits.len ? "  Default Limits:\n" : "",
+               strbuf_str(&limits));
+}
+
 static void show_cluster(struct change *c, const Pst__AcctOpResult *res)
 {
     printf(" Adding Cluster(s)\n");
     for (size_t i = 0; i < res->n_names; i++)
         printf("  Name           = %s\n", res->names[i]);
-    put_settings(c->s, c->l->set, false, " Setting\n  Default Limits:\n");
+    show_cluster_settings(c);
+}
+
+static void show_federation(struct change *c, const Pst__AcctOpResult *res)
+{
+    const Pst__AcctSet *set = c->l->set;
+
+    printf(" Adding Federation(s)\n");
+    put_names(res);
+    if (set->n_fed_add)
+        printf(" Settings\n");
+    for (size_t i = 0; i < set->n_fed_add; i++)
+        printf("  Cluster       = %s\n", set->fed_add[i]);
+    if (res->text)
+        fprintf(stderr, "%s\n", res->text);
 }
 
 static void show_coord(struct change *c, const Pst__AcctOpResult *res)
@@ -278,8 +304,13 @@ static const struct {
     enum smgr_entity entity;
     void (*show)(struct change *c, const Pst__AcctOpResult *res);
 } adders[] = {
-    { SMGR_ACCOUNT, show_account }, { SMGR_USER, show_user },         { SMGR_QOS, show_qos },
-    { SMGR_CLUSTER, show_cluster }, { SMGR_RESOURCE, show_resource }, { SMGR_COORD, show_coord },
+    { SMGR_ACCOUNT, show_account },
+    { SMGR_USER, show_user },
+    { SMGR_QOS, show_qos },
+    { SMGR_CLUSTER, show_cluster },
+    { SMGR_RESOURCE, show_resource },
+    { SMGR_COORD, show_coord },
+    { SMGR_FEDERATION, show_federation },
 };
 
 static void show_added(struct change *c, const Pst__AcctOpResult *res)
@@ -302,7 +333,7 @@ static const char *noun_of(enum smgr_entity entity)
 static void nothing_added(struct smgr *s, enum smgr_entity entity, const Pst__AcctOpResult *res)
 {
     tell_lines(res, "");
-    if (entity == SMGR_CLUSTER && res->n_lines) {
+    if ((entity & (SMGR_CLUSTER | SMGR_FEDERATION)) && res->n_lines) {
         s->status = CLI_EXIT_FAILED;
         return;
     }
@@ -346,11 +377,12 @@ static bool complete_request(struct smgr *s, const struct smgr_line *l)
     else if (l->entity == SMGR_ACCOUNT && !l->where->n_names && l->has_where)
         what = " error: Something was wrong with your query\n\n";
     else if (l->entity != SMGR_COORD && !l->where->n_names)
-        what = l->entity == SMGR_USER      ? " Need name of user to add.\n"
-               : l->entity == SMGR_ACCOUNT ? " Need name of account to add.\n"
-               : l->entity == SMGR_QOS     ? " Need name of qos to add.\n"
-               : l->entity == SMGR_CLUSTER ? " Need name of cluster to add.\n"
-                                           : " Need name of resource to add.\n";
+        what = l->entity == SMGR_USER         ? " Need name of user to add.\n"
+               : l->entity == SMGR_ACCOUNT    ? " Need name of account to add.\n"
+               : l->entity == SMGR_QOS        ? " Need name of qos to add.\n"
+               : l->entity == SMGR_CLUSTER    ? " Need name of cluster to add.\n"
+               : l->entity == SMGR_FEDERATION ? " Need name of federation to add.\n"
+                                              : " Need name of resource to add.\n";
     else if (l->entity == SMGR_USER && !l->where->n_accounts && !l->set->n_wckeys &&
              !l->set->default_account && !(l->set->user && l->set->user->default_wckey))
         what = " Need name of account or wckey to add.\n";
@@ -374,7 +406,9 @@ static bool wants_unknown_users(struct smgr *s, const struct smgr_line *l)
     return true;
 }
 
-#define MODIFIABLE (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_JOB)
+#define MODIFIABLE                                                                                 \
+    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_JOB |               \
+     SMGR_FEDERATION)
 
 static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int *n, char ***words,
                         enum smgr_entity *ret)
@@ -394,7 +428,9 @@ static bool take_entity(struct smgr *s, const char *verb, unsigned possible, int
     return false;
 }
 
-#define ADDABLE (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_COORD)
+#define ADDABLE                                                                                    \
+    (SMGR_ACCOUNT | SMGR_USER | SMGR_QOS | SMGR_CLUSTER | SMGR_RESOURCE | SMGR_COORD |             \
+     SMGR_FEDERATION)
 
 void smgr_add(struct smgr *s, int n, char **words)
 {
@@ -463,7 +499,7 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
         }
         break;
     case SMGR_CLUSTER:
-        put_settings(c->s, c->l->set, false, " Setting\n  Default Limits:\n");
+        show_cluster_settings(c);
         if (res->n_assocs) {
             printf(" Modified cluster defaults for associations...\n");
             put_changed_assocs(res);
@@ -471,6 +507,14 @@ static void show_modified(struct change *c, const Pst__AcctOpResult *res)
             printf(" Modified cluster...\n");
             put_names(res);
         }
+        break;
+    case SMGR_FEDERATION:
+        printf(" Setting\n");
+        tell_lines(res, "  ");
+        printf(" Modified federation...\n");
+        put_names(res);
+        if (res->text)
+            fprintf(stderr, "%s\n", res->text);
         break;
     case SMGR_RESOURCE:
         printf(" Modified server resource ...\n");
@@ -509,7 +553,13 @@ static void modify_failed(struct change *c, const Pst__AcctOpResult *res)
 {
     struct smgr *s = c->s;
 
-    if (res->code == SLURM_NO_CHANGE_IN_DATA) {
+    if (res->text && *res->text == ' ' && (c->l->entity & (SMGR_CLUSTER | SMGR_FEDERATION))) {
+        int status = s->status;
+
+        smgr_fail(s, "%s\n", res->text);
+        if (c->l->entity == SMGR_CLUSTER)
+            s->status = status; /* as recorded */
+    } else if (res->code == SLURM_NO_CHANGE_IN_DATA) {
         printf("%s  Nothing modified\n", heading_of(c->l));
         s->status = CLI_EXIT_FAILED;
     } else if (res->code == ESLURM_INVALID_PARENT_ACCOUNT) {
@@ -661,7 +711,9 @@ static void show_deleted(struct change *c, const Pst__AcctOpResult *res)
         tell_lines(res, "  ");
         break;
     default:
-        printf(" Deleting %s...\n", c->l->entity == SMGR_QOS ? "QOS(s)" : "clusters");
+        printf(" Deleting %s...\n", c->l->entity == SMGR_QOS          ? "QOS(s)"
+                                    : c->l->entity == SMGR_FEDERATION ? "federations"
+                                                                      : "clusters");
         put_names(res);
     }
 }

@@ -66,6 +66,12 @@ enum special {
     S_COND_FLAGS,
     S_EVENT,
     S_STATES,
+    S_WITH_FED,
+    S_FEDERATION,
+    S_FED_STATE,
+    S_FEATURES,
+    S_FED_CLUSTERS,
+    S_FED_FLAGS,
     S_IGNORED,
 };
 

@@ -24,6 +24,10 @@
     "maxtrespernode,maxtresmins,maxwall,maxtrespu,maxjobspu,maxsubmitpu,maxtrespa,"                \
     "maxtresrunminspa%22,maxtresrunminspu%22,maxjobspa,maxsubmitpa,mintres"
 
+#define CLUSTER_COLUMNS                                                                            \
+    "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"         \
+    "maxsubmit,maxwall,qos,defaultqos"
+
 static const struct {
     const char *name;
     unsigned min;
@@ -192,8 +196,8 @@ static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_de
 
 struct joined {
     struct output o;
-    struct records assocs, accounts;
-    struct records everybody; /* every association, to tell coordinators */
+    struct records assocs, accounts; /* accounts: of federations, their clusters */
+    struct records everybody;        /* every association, to tell coordinators */
     bool with_assoc;
 };
 
@@ -471,14 +475,57 @@ static void show_clusters(struct smgr *s, struct smgr_line *l)
     roots.accounts = root;
     roots.has_no_users = roots.no_users = 1;
     if (smgr_list(s, PST__ACCT_ENTITY__ACCT_ASSOC, &roots, keep_record, &j.assocs) &&
-        output_begin(
-            &j.o, s, l,
-            "cluster,controlhost,controlport,rpc,share,grpjobs,grptres,grpsubmit,maxjobs,maxtres,"
-            "maxsubmit,maxwall,qos,defaultqos")) {
+        output_begin(&j.o, s, l,
+                     l->with_fed ? CLUSTER_COLUMNS ",federation,fedid,features,fedstate"
+                                 : CLUSTER_COLUMNS)) {
         (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_CLUSTER, l->where, cluster_row, &j); /* told */
         output_end(&j.o);
     }
     records_done(&j.assocs);
+}
+
+/* ---- federations ----------------------------------------------------------------------------- */
+
+/* A line for each cluster, or one where there are none; as a tree the federation has its own. */
+static int federation_rows(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct joined *j = ctx;
+    struct smgr_row row = { .federation = (const Pst__FederationRecord *)record,
+                            .now_us = info->now_us,
+                            .tree = j->o.l->tree };
+    bool any = false;
+
+    if (row.tree)
+        put_row(&j->o, &row);
+    for (size_t i = 0; i < j->accounts.n; i++) {
+        const Pst__AcctClusterRecord *c = (const Pst__AcctClusterRecord *)j->accounts.list[i];
+
+        if (!c->federation || strcasecmp(c->federation, row.federation->name) != 0)
+            continue;
+        any = true;
+        row.cluster = c;
+        put_row(&j->o, &row);
+    }
+    if (!any && !row.tree && !j->o.l->where->n_clusters)
+        put_row(&j->o, &row);
+    return 0;
+}
+
+static void show_federations(struct smgr *s, struct smgr_line *l)
+{
+    Pst__AcctCond where = PST__ACCT_COND__INIT, names = *l->where;
+    struct joined j = { 0 };
+
+    where.clusters = l->where->clusters;
+    where.n_clusters = l->where->n_clusters;
+    names.n_clusters = 0;
+    if (smgr_list(s, PST__ACCT_ENTITY__ACCT_CLUSTER, &where, keep_record, &j.accounts) &&
+        output_begin(&j.o, s, l, "federation,cluster,fedid,features,fedstate")) {
+        (void)smgr_list(s, PST__ACCT_ENTITY__ACCT_FEDERATION, &names, federation_rows,
+                        &j); /* told */
+        output_end(&j.o);
+    }
+    records_done(&j.accounts);
 }
 
 /* ---- plain lists ----------------------------------------------------------------------------- */
@@ -666,11 +713,10 @@ static void show_line(struct smgr *s, struct smgr_line *l)
     case SMGR_PROBLEM:
         smgr_show_problems(s, l);
         break;
-    case SMGR_FEDERATION: /* there are none */
-        show_plain(s, l, PST__ACCT_ENTITY__ACCT_UNSPECIFIED,
-                   "federation,cluster,fedid,features,fedstate");
+    case SMGR_FEDERATION:
+        show_federations(s, l);
         break;
-    default: /* instances: likewise */
+    default: /* instances: there are none */
         show_plain(s, l, PST__ACCT_ENTITY__ACCT_UNSPECIFIED,
                    "cluster,nodename,start,end,instanceid,instancetype,extra");
     }

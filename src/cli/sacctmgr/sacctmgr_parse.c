@@ -114,8 +114,9 @@ static const struct key *find_key(enum smgr_entity entity, unsigned places, cons
 
 static bool may_have_operator(const struct smgr_line *l, const struct key *k)
 {
-    return k->kind == SPECIAL && (k->what == S_QOS || k->what == S_PREEMPT ||
-                                  (k->what == S_FLAGS && l->entity == SMGR_QOS));
+    return k->kind == SPECIAL &&
+           (k->what == S_QOS || k->what == S_PREEMPT || k->what == S_FEATURES ||
+            k->what == S_FED_CLUSTERS || (k->what == S_FLAGS && l->entity == SMGR_QOS));
 }
 
 static void take_key(struct smgr_line *l, const struct key *k, unsigned place, char op,

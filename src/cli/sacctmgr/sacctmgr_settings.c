@@ -217,3 +217,56 @@ void smgr_put_settings(struct smgr *s, struct strbuf *sb, const Pst__AcctSet *se
         put_sorted(sb, lines.buf);
     strbuf_done(&lines);
 }
+
+/* ---- clusters ------------------------------------------------------------------------------- */
+
+#define FED_ACTIVE 1u
+#define FED_INACTIVE 2u
+#define FED_DRAIN 16u
+#define FED_REMOVE 32u
+
+static const struct {
+    const char *word;
+    uint32_t state;
+} states[] = {
+    { "ACTIVE", FED_ACTIVE },
+    { "INACTIVE", FED_INACTIVE },
+    { "DRAIN", FED_ACTIVE | FED_DRAIN },
+    { "DRAIN+REMOVE", FED_ACTIVE | FED_DRAIN | FED_REMOVE },
+};
+
+const char *smgr_fed_state(const Pst__AcctClusterRecord *c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (c->fed_state == states[i].state)
+            return states[i].word;
+    return "NA";
+}
+
+bool smgr_parse_fed_state(const char *word, uint32_t *ret_state)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(states); i++)
+        if (strcasecmp(word, states[i].word) == 0) {
+            *ret_state = states[i].state;
+            return true;
+        }
+    return false;
+}
+
+void smgr_put_cluster_settings(struct strbuf *sb, const Pst__AcctSet *set)
+{
+    static const char *const classes[] = { "None", "Capability", "Capacity", "Capapacity" };
+    const Pst__AcctClusterRecord *c = set->cluster;
+
+    if (c && c->has_classification && c->classification < ARRAY_SIZE(classes))
+        strbuf_addf(sb, "  Classification = %s\n", classes[c->classification]);
+    if (c && c->federation)
+        strbuf_addf(sb, "  Federation     = %s\n", c->federation);
+    if (c && c->has_fed_state)
+        strbuf_addf(sb, "  FedState       = %s\n", smgr_fed_state(c));
+    for (size_t i = 0; i < set->n_features_add; i++)
+        strbuf_addf(sb, "  Feature     %s= %s\n", set->features_replace ? "  " : "+",
+                    set->features_add[i]);
+    for (size_t i = 0; i < set->n_features_remove; i++)
+        strbuf_addf(sb, "  Feature     -= %s\n", set->features_remove[i]);
+}

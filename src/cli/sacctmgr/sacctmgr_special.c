@@ -352,6 +352,9 @@ bool smgr_switches(struct smgr_line *l, enum special what)
     case S_ALL_CLUSTERS:
         l->all_clusters = true;
         return true;
+    case S_WITH_FED:
+        l->with_fed = true;
+        return true;
     case S_IGNORED:
         return true;
     default:
@@ -520,6 +523,15 @@ static bool special_assoc(struct smgr_line *l, enum special what, bool cond, cha
     }
 }
 
+static Pst__AcctClusterRecord *set_cluster(struct smgr_line *l)
+{
+    if (!l->set->cluster) {
+        l->set->cluster = xmalloc_or_die(sizeof(Pst__AcctClusterRecord));
+        pst__acct_cluster_record__init(l->set->cluster);
+    }
+    return l->set->cluster;
+}
+
 static void set_class(struct smgr_line *l, const char *value)
 {
     static const char *const words[] = { "none", "capability", "capacity", "capapacity" };
@@ -531,11 +543,7 @@ static void set_class(struct smgr_line *l, const char *value)
         smgr_bad(l, "Classification", value, "capability, capacity or capapacity is meant");
         return;
     }
-    if (!l->set->cluster) {
-        l->set->cluster = xmalloc_or_die(sizeof(Pst__AcctClusterRecord));
-        pst__acct_cluster_record__init(l->set->cluster);
-    }
-    l->set->cluster->has_classification = 1;
+    set_cluster(l)->has_classification = 1;
     l->set->cluster->classification = (uint32_t)i;
 }
 
@@ -702,9 +710,77 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
     }
 }
 
+/* ---- clusters and federations ---------------------------------------------------------------- */
+
+static void take_state(struct smgr_line *l, const char *value)
+{
+    uint32_t state;
+
+    if (!smgr_parse_fed_state(value, &state)) {
+        smgr_fail(l->s, "Invalid FedState %s.\n", value);
+        l->failed = true;
+        return;
+    }
+    set_cluster(l)->has_fed_state = 1;
+    l->set->cluster->fed_state = state;
+}
+
+static void take_features(struct smgr_line *l, char op, const char *value)
+{
+    Pst__AcctSet *set = l->set;
+
+    if (op == '-')
+        smgr_add_words(&set->features_remove, &set->n_features_remove, value, false);
+    else
+        smgr_add_words(&set->features_add, &set->n_features_add, value, false);
+    if (!op)
+        set->has_features_replace = set->features_replace = 1;
+    (void)set_cluster(l); /* the record is changed */
+}
+
+static void take_clusters(struct smgr_line *l, char op, const char *value)
+{
+    Pst__AcctSet *set = l->set;
+
+    if (op == '-')
+        smgr_add_words(&set->fed_remove, &set->n_fed_remove, value, true);
+    else
+        smgr_add_words(&set->fed_add, &set->n_fed_add, value, true);
+    if (!op)
+        set->has_fed_replace = set->fed_replace = 1;
+}
+
+static bool special_fed(struct smgr_line *l, enum special what, char op, const char *value)
+{
+    switch (what) {
+    case S_FEDERATION:
+        check_mem_or_die(pb_set_str(&set_cluster(l)->federation, value));
+        return true;
+    case S_FED_STATE:
+        take_state(l, value);
+        return true;
+    case S_FEATURES:
+        take_features(l, op, value);
+        return true;
+    case S_FED_CLUSTERS:
+        take_clusters(l, op, value);
+        return true;
+    case S_FED_FLAGS: /* there are none; the words are those that scripts know */
+        smgr_fail(l->s,
+                  " Unknown federation flag used in:\n '%s'\n Valid federation flags are\n"
+                  "  '(null)'\n",
+                  value);
+        l->failed = true;
+        return true;
+    default:
+        return false;
+    }
+}
+
 void smgr_special(struct smgr_line *l, enum special what, bool cond, char op, const char *value)
 {
     if (!smgr_switches(l, what) && !special_assoc(l, what, cond, op, value) &&
-        !special_qos(l, what, cond, op, value) && !special_resource(l, what, cond, value))
+        !special_qos(l, what, cond, op, value) && !special_resource(l, what, cond, value) &&
+        !special_fed(l, what, op, value))
         special_rest(l, what, value);
 }

@@ -228,6 +228,10 @@ static bool subject_of(const Pst__AcctChange *ch, struct subject *s)
         return LOST(AM_USER, user_remove);
     case PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE:
         return LOST(AM_CLUSTER, cluster_remove);
+    case PST__ACCT_CHANGE__BODY_FEDERATION:
+        return NAME(AM_FEDERATION, ch->federation);
+    case PST__ACCT_CHANGE__BODY_FEDERATION_REMOVE:
+        return LOST(AM_FEDERATION, federation_remove);
     case PST__ACCT_CHANGE__BODY_CLEAR:
         *s = (struct subject){ .clear = true };
         return true;
@@ -473,6 +477,10 @@ void am_removal(const Pst__AcctChange *ch, Pst__AcctChange *ret)
         ret->body_case = PST__ACCT_CHANGE__BODY_CLUSTER_REMOVE;
         ret->cluster_remove = (char *)s.name;
         break;
+    case AM_FEDERATION:
+        ret->body_case = PST__ACCT_CHANGE__BODY_FEDERATION_REMOVE;
+        ret->federation_remove = (char *)s.name;
+        break;
     default:
         break; /* TRES stay */
     }
@@ -535,6 +543,13 @@ const Pst__ResourceRecord *am_resource(const struct assoc_mgr *am, uint32_t reso
     const struct am_rec *r = by_id(am, AM_RESOURCE, resource_id);
 
     return r ? r->change->resource : NULL;
+}
+
+const Pst__FederationRecord *am_federation(const struct assoc_mgr *am, const char *name)
+{
+    const struct am_rec *r = name ? by_key(am, AM_FEDERATION, name_key(AM_FEDERATION, name)) : NULL;
+
+    return r ? r->change->federation : NULL;
 }
 
 const Pst__AcctClusterRecord *am_cluster(const struct assoc_mgr *am, const char *name)

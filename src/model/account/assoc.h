@@ -50,6 +50,7 @@ enum am_kind {
     AM_WCKEY,
     AM_RESOURCE,
     AM_CLUSTER,
+    AM_FEDERATION,
     AM_KINDS
 };
 
@@ -89,6 +90,7 @@ const Pst__WckeyRecord *am_wckey(const struct assoc_mgr *am, uint32_t wckey_id);
 const Pst__WckeyRecord *am_wckey_named(const struct assoc_mgr *am, const char *cluster,
                                        const char *user, const char *name);
 const Pst__ResourceRecord *am_resource(const struct assoc_mgr *am, uint32_t resource_id);
+const Pst__FederationRecord *am_federation(const struct assoc_mgr *am, const char *name);
 const Pst__AcctClusterRecord *am_cluster(const struct assoc_mgr *am, const char *name);
 
 /* Every record of a kind, deleted ones too, in no order: start with *pos = 0; NULL at the end. */

@@ -98,3 +98,40 @@ def test_submit(two):
     assert a.run("srun", "-M", "bb", "printenv", "SLURM_CLUSTER_NAME").out == "bb\n"
     out = a.run("salloc", "-M", "bb", "srun", "printenv", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID").out.split()
     assert out == ["bb", "5"]
+
+
+def test_federation(two):
+    """A federation outlives slurmdbd, and the controllers' logs take what they do not act on."""
+    a, b = two.list
+
+    def members(c=a):
+        return c.run("sacctmgr", "-nP", "list", "federation", "format=federation,cluster,fedid,fedstate").out.split()
+
+    a.run("sacctmgr", "-i", "add", "federation", "f1", "clusters=aa,bb")
+    a.run("sacctmgr", "-i", "add", "federation", "empty")
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=drain+remove", "features=x,y")
+    want = ["empty|||", "f1|aa|1|ACTIVE", "f1|bb|2|DRAIN+REMOVE"]
+    assert members() == want
+    assert a.run("sacctmgr", "-nP", "list", "cluster", "bb", "format=fedstateraw,features,id").out == "49|x,y|2\n"
+    two.dbd.kill()
+    b.restart_ctld()
+    two.dbd.start()
+    assert members(b) == want
+    a.run("sacctmgr", "-i", "delete", "federation", "empty")
+    a.run("sacctmgr", "-i", "delete", "cluster", "bb")
+    two.dbd.kill()
+    two.dbd.start()
+    assert members() == ["f1|aa|1|ACTIVE"]
+    done = a.run("sacctmgr", "list", "federation", "tree", "-nP", "f1", "format=federation,cluster")
+    assert done.out == "f1|\n|aa\n"
+    for verb in ("add", "modify", "delete"):
+        assert a.run("sacctmgr", "-i", verb, "federation", check=False).rc == 1
+
+
+def test_all_clusters_of_sacct(two):
+    a, b = two.list
+    for c in (a, b):
+        c.wait_end(c.sbatch(wrap="true"))
+        c.wait_sacct(1, "COMPLETED")
+    assert a.sacct("-X", "-L", "-o", "JobID,Cluster") == [["1", "aa"], ["1", "bb"]]
+    assert a.run("sacctmgr", "-nP", "list", "cluster", "withfed").out.count("|0||NA\n") == 2

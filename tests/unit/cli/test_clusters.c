@@ -1,5 +1,5 @@
-/* test_clusters.c - the clusters of -M that are found without slurmdbd, and the variable that salloc
- * leaves; the others are tested with real daemons */
+/* test_clusters.c - the clusters of -M that are found without slurmdbd, and the variable that
+ * salloc leaves; the others are tested with real daemons */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
