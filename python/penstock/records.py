@@ -259,6 +259,7 @@ class Node(Record):
     gres_problem: str | None = None
     gres_shown: str | None = None
     node_line: str | None = None
+    node_key: str | None = None
     cpu_bind_config: str | None = None
     alloc_cpus: int | None = None
     alloc_mem_mib: int | None = None
@@ -584,6 +585,7 @@ Node.FIELDS = {
     "gres_problem": ("gres_problem", "text"),
     "gres_shown": ("gres_shown", "text"),
     "node_line": ("node_line", "text"),
+    "node_key": ("node_key", "text"),
     "cpu_bind_config": ("cpu_bind_config", "text"),
     "alloc_cpus": ("alloc_cpus", "number"),
     "alloc_mem_mib": ("alloc_mem_mib", "number"),

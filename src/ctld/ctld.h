@@ -58,6 +58,8 @@ struct dependants;
 struct nodeids;
 struct nodelinks;
 struct cleanings;
+struct idkey;
+struct nodekeys;
 struct imex;
 struct prologs;
 struct powersave;
@@ -101,7 +103,9 @@ struct ctld {
     struct journal *journal;
     struct auth_keys *keys;
     struct auth_tokens *tokens; /* those believed, and made, where AuthAltTypes lets them */
-    struct tls_ctx *tls;        /* NULL: no TLSType */
+    struct idkey *identity;     /* what nodes know the controllers by; NULL in tests of parts */
+    struct nodekeys *nodekeys;
+    struct tls_ctx *tls; /* NULL: no TLSType */
     struct core_queue *queue;
     struct effects *effects;
     struct views *views;

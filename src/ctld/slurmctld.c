@@ -32,6 +32,7 @@
 #include "daemon/daemon.h"
 #include "daemon/dmntokens.h"
 #include "version.h"
+#include "wire/auth/idkey.h"
 
 #define AGAIN_MAX 9 /* words */
 #define FAILED_S 2  /* before a controller that could not take control stands by again */
@@ -153,6 +154,20 @@ static int make_dirs(const struct ctld *ctld, struct err *err)
     return 0;
 }
 
+/* The key that only the controllers have, and its public half, which nodes may be given. */
+static int load_identity(struct ctld *ctld, struct err *err)
+{
+    const char *dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION);
+    _cleanup_free_ char *secret = NULL, *public = NULL;
+    int r;
+
+    if (asprintf(&secret, "%s/slurmctld.key", dir) < 0 ||
+        asprintf(&public, "%s/slurmctld.pub", dir) < 0)
+        return err_nomem(err);
+    r = idkey_open(secret, conf_slurm_uid(ctld->conf), &ctld->identity, err);
+    return r < 0 ? r : idkey_write_public(public, idkey_public(ctld->identity), err);
+}
+
 static int load_keys(struct ctld *ctld, struct err *err)
 {
     const char *path = conf_key_file(ctld->conf);
@@ -161,7 +176,9 @@ static int load_keys(struct ctld *ctld, struct err *err)
     if (r < 0 && r != -EEXIST)
         return r;
     r = auth_keys_load(path, &ctld->keys, err);
-    return r < 0 ? r : daemon_tokens(ctld->conf, ctld->keys, &ctld->tokens, err);
+    if (r == 0)
+        r = daemon_tokens(ctld->conf, ctld->keys, &ctld->tokens, err);
+    return r < 0 ? r : load_identity(ctld, err);
 }
 
 /* The command line of a process that stands by in place of this one: in the foreground, since this

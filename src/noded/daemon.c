@@ -28,6 +28,7 @@
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"
 #include "noded/link/nodeconf.h"
+#include "noded/link/nodekey.h"
 #include "noded/link/nodereport.h"
 #include "noded/orders/attachaccess.h"
 #include "noded/orders/nodeops.h"
@@ -525,7 +526,9 @@ static int prepare_daemon(struct noded *d, struct err *err)
 
     noded_load_keys(d, false);
     take_processors(d);
-    r = noded_load_tls(d, err);
+    r = nodekey_load(d, err);
+    if (r == 0)
+        r = noded_load_tls(d, err);
     if (r == 0)
         r = constrain_begin(d, err);
     if (r < 0)
@@ -588,6 +591,7 @@ static void release_daemon(void *ctx)
 
     plugins_end(d);
     d->nodeconf = nodeconf_free(d->nodeconf);
+    nodekey_done(d);
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);

@@ -21,6 +21,7 @@
 #include "stepd/cgroup/cgroup.h"
 #include "stepd/use/energy.h"
 #include "stepfile.pb-c.h"
+#include "wire/auth/idkey.h"
 
 struct auth_keys;
 struct tls_ctx;
@@ -87,6 +88,9 @@ struct noded {
     char stepd_exe[4096];
     struct tls_ctx *tls;    /* NULL: no TLSType */
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
+    struct idkey *identity; /* the node's own key; NULL: it could not be made; owned */
+    uint8_t controller_key[IDKEY_SIZE];
+    bool has_controller_key;
     struct jobs jobs;
     struct cgroup_tree cgroups;
     uint32_t imex_major;         /* of the devices of IMEX channels; 0 = none here */

@@ -13,6 +13,7 @@ static const struct access_row rows[OP_MAX_] = {
              .frames = which },
 #define LOCAL ACCESS_LOCAL
 #define KEY ACCESS_KEY
+#define NODE_KEY ACCESS_NODE_KEY
 #define ANY_WAY ACCESS_ANY_WAY
 #define Q ACCESS_Q
 #define W ACCESS_W

@@ -41,6 +41,7 @@ enum access_way {
     ACCESS_LOCAL = 1u << 0,
     ACCESS_KEY = 1u << 1,
     ACCESS_TOKEN = 1u << 2,
+    ACCESS_NODE_KEY = 1u << 3, /* a node's own */
     ACCESS_ANY_WAY = ACCESS_LOCAL | ACCESS_KEY | ACCESS_TOKEN,
 };
 

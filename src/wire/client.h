@@ -16,6 +16,7 @@
 struct client;
 struct tls_ctx;
 struct auth_keys;
+struct idkey;
 typedef struct Pst__SignedCredential Pst__SignedCredential;
 
 /* The server's address, and the caller's identity.  Strings borrowed for the call. */
@@ -40,6 +41,10 @@ struct client_target {
     /* To slurmd: the credential of the request to come, and the key that came with it. */
     const Pst__SignedCredential *credential;
     ProtobufCBinaryData launch_key;
+    /* Of a node: its own pair and the public key of the controllers; NULL = it proves itself as
+     * others do.  Both stay as long as the target. */
+    const struct idkey *identity;
+    const uint8_t *controller_key;
     /* Over TCP: encrypt, NULL = do not.  A reference is taken. */
     struct tls_ctx *tls;
 };

@@ -117,6 +117,7 @@ static const struct row node_rows[] = {
     { "InstanceType", V_TEXT, "instance_type" },
     { "NodeAddr", V_TEXT, "addr" },
     { "NodeHostname", V_TEXT, "hostname" },
+    { "NodeKey", V_TEXT, "node_key" },
     { "Reason", V_TEXT, "reason" },
     { "ResumeAfter", V_NUMBER_INF, "resume_after_s" },
     { "State", V_NODE_STATE, NULL },

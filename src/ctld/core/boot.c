@@ -22,6 +22,7 @@
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
 #include "journal/reign.h"
+#include "wire/auth/idkey.h"
 
 #define DISK_RESERVE (32u << 20)
 
@@ -266,6 +267,7 @@ void boot_end(struct ctld *ctld)
     ctld->cluster = cluster_free(ctld->cluster);
     ctld->keys = auth_keys_free(ctld->keys);
     ctld->tokens = auth_tokens_free(ctld->tokens);
+    ctld->identity = idkey_free(ctld->identity);
     ctld->tls = tls_ctx_unref(ctld->tls);
     if (ctld->conf) {
         (void)boot_pid_file(ctld, false);

@@ -342,3 +342,11 @@ void services_job_changed(struct ctld *ctld, struct job *j)
 {
     CALL_JOB(ctld, job_changed, j);
 }
+
+bool services_knows_node(struct ctld *ctld, const uint8_t *key)
+{
+    for (size_t i = 0; ctld->services[i]; i++)
+        if (ctld->services[i]->knows_node)
+            return ctld->services[i]->knows_node(ctld, key);
+    return false;
+}

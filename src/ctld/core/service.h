@@ -111,6 +111,8 @@ struct ctld_service {
 
     /* ---- connections ---- */
 
+    /* Is this the key of a node?  One service has this hook.  On an I/O thread; may not commit. */
+    bool (*knows_node)(struct ctld *ctld, const uint8_t *key);
     /* A connection is gone, whatever it had asked for.  On its I/O thread; may not commit. */
     void (*on_conn_gone)(struct ctld *ctld, struct conn *conn);
     /* A connection is gone which had asked for something that the core must hear of.  May
@@ -213,6 +215,7 @@ void services_durable(struct ctld *ctld, uint64_t lsn);
 uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
+bool services_knows_node(struct ctld *ctld, const uint8_t *key);
 void services_on_http(struct ctld *ctld, int fd); /* takes fd */
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);

@@ -194,6 +194,13 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         to_core(f, c, frame, row);
 }
 
+static bool knows_node(void *ctx, const uint8_t key[IDKEY_SIZE])
+{
+    const struct front *f = ctx;
+
+    return services_knows_node(f->ctld, key);
+}
+
 static void on_close(void *ctx, struct conn *c)
 {
     struct front *f = ctx;
@@ -256,6 +263,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .keys = ctld->keys,
         .tls = ctld->tls,
         .service = "slurmctld",
+        .identity = ctld->identity,
         .tokens = believed_tokens(ctld),
         .use_munge = conf_use_munge(ctld->conf),
         .munge_socket = conf_munge_socket(ctld->conf),
@@ -263,6 +271,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .slurmd_uid = conf_slurmd_uid(ctld->conf),
         .hooks = { .on_request = on_request,
                    .on_close = on_close,
+                   .knows_node = knows_node,
                    .on_http = on_http,
                    .on_tls = on_tls },
     };

@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/node/bootsteps.h"
 #include "ctld/node/dynreg.h"
+#include "ctld/node/nodekeys.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/nodetopology.h"
 #include "ctld/step/async.h"
@@ -125,7 +126,7 @@ static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old,
 }
 
 static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg,
-                              const char *addr)
+                              const char *addr, const uint8_t *bind)
 {
     const Pst__NodeRecord *old = n->rec;
     Pst__Transaction *tx = tx_new(core_now());
@@ -138,6 +139,13 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     bool forget = false, rebooted = false;
 
     copy_facts(set, old, reg);
+    if (bind) {
+        char text[IDKEY_TEXT];
+
+        idkey_text(bind, text);
+        (void)pb_set_str(&set->node_key, text); /* else with the next registration */
+        log_info("node %s: is from now on who has the key %s", old->name, text);
+    }
     if (!reg->n_gres_topo && old->n_gres_topo)
         tx_clear(tx, NODE_F_GRES_TOPO);
     if (powered)
@@ -507,6 +515,8 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
     struct node *n = registering_node(ctld, cmd, reg);
     Pst__NodeTopology place = PST__NODE_TOPOLOGY__INIT;
+    const uint8_t *bind;
+    char why[NODEKEYS_TEXT];
     enum power_reg power;
     bool rebooted;
     uint64_t lsn;
@@ -517,6 +527,12 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         log_error("node %s: its connection from %s calls itself %s, and is refused",
                   before->rec->name, conn_peer(cmd->conn)->addr, n->rec->name);
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "this connection is another node's");
+        return;
+    }
+    if (nodekeys_judge(ctld, n, conn_peer(cmd->conn), reg, &bind, why) < 0) {
+        log_limited(LOG_ERROR, "node %s: a registration from %s is refused: %s", n->rec->name,
+                    conn_peer(cmd->conn)->addr, why);
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, why);
         return;
     }
     power = power_reg_judge(n->rec, reg->node);
@@ -534,7 +550,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */
     if (rebooted)
         nodeloss_end_jobs(ctld, n, "rebooted");
-    lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr);
+    lsn = register_node(ctld, n, reg->node, conn_peer(cmd->conn)->addr, bind);
     if (!lsn) {
         core_disk_full(ctld, cmd);
         return;
@@ -545,6 +561,11 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
+    if (ctld->identity) {
+        reply.has_controller_key = true; /* only read */
+        reply.controller_key =
+            (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(ctld->identity) };
+    }
     if (ctld->term)
         SET(&reply, term, ctld->term);
     if (ctld->silence_ms)

@@ -15,6 +15,7 @@
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/nodeloss.h"
+#include "ctld/node/nodekeys.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/powernode.h"
 #include "ctld/node/powersave.h"
@@ -372,6 +373,12 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     }
     if (!addresses_fit(req, hl, &addrs)) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, NULL);
+        return;
+    }
+    if (req->set && req->set->node_key &&
+        !nodekeys_fits(ctld, req->set->node_key, hostlist_nth(hl, 0), hostlist_count(hl))) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST,
+                   "NodeKey is the key of one node, 64 hexadecimal digits, and of no other node");
         return;
     }
     tx = tx_new(core_now());

@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/front/confserve.h"
+#include "wire/auth/idkey.h"
 
 #define CREDENTIAL_LIFE_S 120u
 
@@ -39,6 +40,17 @@ int64_t steps_credential_life_us(const struct ctld *ctld)
 
     (void)conf_option_u64(ctld->conf, CONF_AUTH_INFO, "cred_expire", &life_s); /* else as it is */
     return (int64_t)life_s * USEC_PER_SEC;
+}
+
+/* What the cluster's key cannot say, since every node has that. */
+static int sign_with_identity(const struct ctld *ctld, Pst__SignedCredential *out,
+                              const uint8_t mac[AUTH_MAC_SIZE])
+{
+    out->signature.data = must(malloc(IDKEY_SIGNATURE_SIZE));
+    out->signature.len = IDKEY_SIGNATURE_SIZE;
+    out->has_signature = true;
+    return idkey_sign(ctld->identity, IDKEY_FOR_CREDENTIAL, out->credential.data,
+                      out->credential.len, mac, out->signature.data);
 }
 
 Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,
@@ -75,6 +87,10 @@ Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const 
     out->credential.data = must(malloc(out->credential.len));
     pst__step_credential__pack(&cred, out->credential.data);
     if (auth_sign(ctld->keys, out->credential.data, out->credential.len, mac, &kid) < 0) {
+        pst__signed_credential__free_unpacked(out, NULL);
+        return NULL;
+    }
+    if (ctld->identity && sign_with_identity(ctld, out, mac) < 0) {
         pst__signed_credential__free_unpacked(out, NULL);
         return NULL;
     }

@@ -25,6 +25,7 @@
 #include "stepd/shared/spool.h"
 #include "daemon/dmntokens.h"
 #include "wire/auth/auth.h"
+#include "wire/auth/idkey.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
 #include "conf/conf_tls.h"
@@ -60,7 +61,9 @@ struct listener {
     uv_async_t wake;
     uv_mutex_t lock;
     struct request *queue, **queue_end;
-    struct auth_keys *keys; /* under lock */
+    struct auth_keys *keys; /* under lock, as the next two */
+    uint8_t controller[IDKEY_SIZE];
+    bool has_controller;
     struct seen *seen;
     /* credentials made earlier are refused, until that time; 0 = none */
     int64_t since_us, forget_since_mono_us;
@@ -296,6 +299,26 @@ static struct auth_keys *take_keys(struct listener *l)
     return keys;
 }
 
+/* The cluster's key is on every node; what only the controllers have says that they mean it. */
+static int check_signature(struct listener *l, const Pst__SignedCredential *sc, struct err *err)
+{
+    uint8_t controller[IDKEY_SIZE];
+    bool has;
+
+    uv_mutex_lock(&l->lock);
+    has = l->has_controller;
+    memcpy(controller, l->controller, sizeof(controller));
+    uv_mutex_unlock(&l->lock);
+    if (!has)
+        return 0; /* no controller has told one yet */
+    if (sc->signature.len != IDKEY_SIGNATURE_SIZE ||
+        idkey_verify(controller, IDKEY_FOR_CREDENTIAL, sc->credential.data, sc->credential.len,
+                     sc->mac.data, sc->signature.data) < 0)
+        return err_set(err, -EACCES,
+                       "Invalid job credential: it is not signed with the controller's key");
+    return 0;
+}
+
 static int verify_request(struct listener *l, const struct peer *peer, struct request *rq,
                           struct err *err)
 {
@@ -323,6 +346,9 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
     r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
     if (r < 0)
         return err_set(err, r, "Invalid job credential");
+    r = check_signature(l, sc, err);
+    if (r < 0)
+        return r;
     rq->cred = pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data);
     if (!rq->cred)
         return err_set(err, -EBADMSG, "Invalid job credential");
@@ -522,6 +548,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     }
     l->wake.data = l;
     l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;
+    l->has_controller = d->has_controller_key;
+    memcpy(l->controller, d->controller_key, sizeof(l->controller));
     configure_health(l);
     *ret_listener = l;
     return 0;
@@ -538,6 +566,14 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
     (void)auth_keys_free(old); /* always NULL */
     server_set_auth(l->server, keys, NULL);
     configure_health(l);
+}
+
+void listen_set_controller(struct listener *l, const uint8_t key[IDKEY_SIZE])
+{
+    uv_mutex_lock(&l->lock);
+    memcpy(l->controller, key, IDKEY_SIZE);
+    l->has_controller = true;
+    uv_mutex_unlock(&l->lock);
 }
 
 void listen_set_tls(struct listener *l, struct tls_ctx *tls)

@@ -18,7 +18,9 @@
 #include "base/timefmt.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/watts.h"
+#include "noded/link/listen.h"
 #include "noded/link/nodeconf.h"
+#include "noded/link/nodekey.h"
 #include "noded/link/reportbuild.h"
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
@@ -355,6 +357,11 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
         msg.conf_problem = (char *)(uintptr_t)problem; /* only read */
         r->conf_taken = false;
     }
+    if (r->d->identity) {
+        msg.has_node_key = true; /* only read */
+        msg.node_key =
+            (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(r->d->identity) };
+    }
     msg.has_pid = true;
     msg.pid = (uint32_t)uv_os_getpid();
     rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);
@@ -542,6 +549,11 @@ static void on_registered(struct reporter *r, const struct frame *frame)
         watch_silence(r, reply->has_silence_ms ? reply->silence_ms : 0);
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
+        if (reply->has_controller_key &&
+            nodekey_learn(r->d, reply->controller_key.data, reply->controller_key.len)) {
+            listen_set_controller(r->d->listener, nodekey_controller(r->d));
+            dialer_set_controller(r->dialer, nodekey_controller(r->d));
+        }
         if (reply->topology)
             r->d->on->placed(r->d, reply->topology);
         reply->topology = NULL; /* taken */
@@ -650,6 +662,8 @@ static int make_dialer(struct reporter *r)
             .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
             .program = "slurmd",
             .tls = r->d->tls,
+            .identity = r->d->identity,
+            .controller_key = nodekey_controller(r->d),
         };
         n++;
     }

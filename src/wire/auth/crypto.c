@@ -25,7 +25,15 @@ static struct {
     int (*init)(void *state, const unsigned char *key, size_t key_len);
     int (*update)(void *state, const unsigned char *data, unsigned long long len);
     int (*final)(void *state, unsigned char *mac);
-    bool ok;
+    int (*pair)(unsigned char *pk, unsigned char *sk, const unsigned char *seed);
+    int (*sign)(unsigned char *sig, unsigned long long *len, const unsigned char *m,
+                unsigned long long n, const unsigned char *sk);
+    int (*verify)(const unsigned char *sig, const unsigned char *m, unsigned long long n,
+                  const unsigned char *pk);
+    int (*public_to_curve)(unsigned char *curve, const unsigned char *pk);
+    int (*secret_to_curve)(unsigned char *curve, const unsigned char *sk);
+    int (*multiply)(unsigned char *q, const unsigned char *n, const unsigned char *p);
+    bool ok, signs;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
 static void load_sodium(void)
@@ -43,6 +51,16 @@ static void load_sodium(void)
     lib.final = (__typeof__(lib.final))dlsym(handle, "crypto_auth_hmacsha256_final");
     lib.ok = sodium_init && statebytes && lib.init && lib.update && lib.final &&
              sodium_init() >= 0 && statebytes() <= STATE_MAX;
+#define FIND(fn, name) lib.fn = (__typeof__(lib.fn))dlsym(handle, name)
+    FIND(pair, "crypto_sign_ed25519_seed_keypair");
+    FIND(sign, "crypto_sign_ed25519_detached");
+    FIND(verify, "crypto_sign_ed25519_verify_detached");
+    FIND(public_to_curve, "crypto_sign_ed25519_pk_to_curve25519");
+    FIND(secret_to_curve, "crypto_sign_ed25519_sk_to_curve25519");
+    FIND(multiply, "crypto_scalarmult_curve25519");
+#undef FIND
+    lib.signs = lib.ok && lib.pair && lib.sign && lib.verify && lib.public_to_curve &&
+                lib.secret_to_curve && lib.multiply;
 }
 
 static bool is_loaded(void)
@@ -108,6 +126,54 @@ void crypto_mac_add(struct crypto_mac *mac, const void *data, size_t len)
 void crypto_mac_end(struct crypto_mac *mac, uint8_t out[CRYPTO_SHA256_SIZE])
 {
     (void)lib.final(&mac->st, out); /* always 0 */
+}
+
+static bool can_sign(void)
+{
+    return is_loaded() && lib.signs;
+}
+
+int crypto_pair(const uint8_t seed[32], uint8_t public_key[CRYPTO_PUBLIC_SIZE],
+                uint8_t secret[CRYPTO_SECRET_SIZE])
+{
+    if (!can_sign())
+        return -ENOSYS;
+    (void)lib.pair(public_key, secret, seed); /* always 0 */
+    return 0;
+}
+
+int crypto_sign(const uint8_t secret[CRYPTO_SECRET_SIZE], const void *data, size_t len,
+                uint8_t signature[CRYPTO_SIGNATURE_SIZE])
+{
+    if (!can_sign())
+        return -ENOSYS;
+    (void)lib.sign(signature, NULL, data, len, secret); /* always 0 */
+    return 0;
+}
+
+int crypto_verify(const uint8_t public_key[CRYPTO_PUBLIC_SIZE], const void *data, size_t len,
+                  const uint8_t signature[CRYPTO_SIGNATURE_SIZE])
+{
+    if (!can_sign())
+        return -ENOSYS;
+    return lib.verify(signature, data, len, public_key) == 0 ? 0 : -EACCES;
+}
+
+int crypto_agree(const uint8_t secret[CRYPTO_SECRET_SIZE],
+                 const uint8_t public_key[CRYPTO_PUBLIC_SIZE], uint8_t shared[32])
+{
+    uint8_t ours[32], theirs[32];
+    int r = 0;
+
+    if (!can_sign())
+        return -ENOSYS;
+    if (lib.public_to_curve(theirs, public_key) != 0)
+        return -EACCES;
+    (void)lib.secret_to_curve(ours, secret); /* always 0 */
+    if (lib.multiply(shared, ours, theirs) != 0)
+        r = -EACCES;
+    explicit_bzero(ours, sizeof(ours));
+    return r;
 }
 
 bool crypto_equal(const void *a, const void *b, size_t len)

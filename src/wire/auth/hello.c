@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "version.h"
 #include "wire/auth/crypto.h"
+#include "wire/auth/idkey.h"
 #include "wire/auth/jwt.h"
 #include "wire/tls/tls.h"
 
@@ -65,7 +66,11 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
 
     if (target->credential)
         *ret_method = PST__AUTH_METHOD__AUTH_STEP;
-    else if (has_text(target->jwt))
+    else if (target->identity && target->controller_key) {
+        *ret_method = PST__AUTH_METHOD__AUTH_NODE;
+        r = has_text(target->key_file) ? auth_keys_load(target->key_file, ret_keys, err) : -ENOENT;
+        return r == -ENOENT || r == -EACCES ? 0 : r; /* its own key is enough */
+    } else if (has_text(target->jwt))
         return choose_token(target, local, ret_method, err);
     else if (local)
         *ret_method = PST__AUTH_METHOD__AUTH_PEERCRED;
@@ -151,6 +156,28 @@ static int split_token(const char *token, size_t *ret_shown, uint8_t secret[HAND
     return r;
 }
 
+/* What the node's key and the controllers' have in common; with the cluster's key, where the node
+ * has it, so that a controller that does not know the node's key may take it on. */
+static int find_node_secret(Pst__Hello *hello, const struct client_target *target,
+                            const struct auth_keys *keys, uint8_t secret[HANDSHAKE_SECRET_SIZE])
+{
+    uint8_t other[AUTH_MAC_SIZE];
+    const char *kid;
+    int r = idkey_secret(target->identity, target->controller_key, IDKEY_FOR_HELLO, secret);
+
+    if (r == 0 && keys) {
+        r = auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, other, &kid);
+        if (r == 0)
+            r = idkey_mix(secret, other);
+        explicit_bzero(other, sizeof(other));
+        hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */
+    }
+    /* likewise */
+    hello->token =
+        (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(target->identity) };
+    return r;
+}
+
 /* The secret of a method that has one before the reply; fills in what names it. */
 static int find_secret(Pst__Hello *hello, const struct client_target *target,
                        const struct auth_keys *keys, uint8_t secret[HANDSHAKE_SECRET_SIZE],
@@ -162,6 +189,11 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target,
     int r;
 
     switch (hello->method) {
+    case PST__AUTH_METHOD__AUTH_NODE:
+        r = find_node_secret(hello, target, keys, secret);
+        if (r < 0)
+            return r;
+        break;
     case PST__AUTH_METHOD__AUTH_KEY:
         r = auth_derive(keys, NULL, AUTH_FOR_HELLO, NULL, 0, secret, &kid);
         hello->key_id = r == 0 ? (char *)(uintptr_t)kid : NULL; /* only read */

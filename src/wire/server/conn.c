@@ -503,7 +503,8 @@ static unsigned way_of(const struct conn *c)
            : c->peer.method == PST__AUTH_METHOD__AUTH_JWT ||
                    c->peer.method == PST__AUTH_METHOD__AUTH_BEARER
                ? ACCESS_TOKEN
-               : ACCESS_KEY;
+           : c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? ACCESS_NODE_KEY
+                                                           : ACCESS_KEY;
 }
 
 /* May the peer ask a listener for what needs this role?  An administrator is known by name to
@@ -524,7 +525,8 @@ static bool has_role(const struct conn *c, enum access_role role)
     case ACCESS_ROOT:
         return proven && (c->peer.uid == 0 || c->peer.uid == config->slurm_uid);
     case ACCESS_NODE:
-        return proven && (c->peer.uid == 0 || c->peer.uid == config->slurmd_uid);
+        return (proven && (c->peer.uid == 0 || c->peer.uid == config->slurmd_uid)) ||
+               (c->state == CONN_OPEN && c->peer.method == PST__AUTH_METHOD__AUTH_NODE);
     case ACCESS_PEER: /* step daemons have no listener: only a server that plays one */
         return c->state == CONN_OPEN;
     default:
@@ -820,10 +822,12 @@ void conn_new(struct worker *w, int fd, bool local)
 
 void conn_open(struct conn *c)
 {
+    uid_t uid = c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? 0 : c->peer.uid; /* a daemon */
+
     c->state = CONN_OPEN;
-    if (c->peer.uid == (uid_t)-1)
+    if (uid == (uid_t)-1)
         return; /* whoever it is: it keeps the place of those that wait */
-    c->one_too_many = !quota_login(quota_of(c), &c->seat, c->peer.uid);
+    c->one_too_many = !quota_login(quota_of(c), &c->seat, uid);
     c->exempt = !c->one_too_many && quota_exempt(quota_of(c), &c->seat);
 }
 

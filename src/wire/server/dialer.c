@@ -790,6 +790,12 @@ static void on_timer_closed(uv_handle_t *handle)
     release_dialer(handle->data);
 }
 
+void dialer_set_controller(struct dialer *d, const uint8_t *key)
+{
+    for (size_t i = 0; i < d->n_targets; i++)
+        d->targets[i].controller_key = key;
+}
+
 void dialer_next(struct dialer *d, const char *why)
 {
     if (d->phase != UP || d->closing)

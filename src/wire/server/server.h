@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "wire/access.h"
+#include "wire/auth/idkey.h"
 #include "wire/auth/tokens.h"
 #include "wire/frame.h"
 #include "wire/shared.h"
@@ -36,6 +37,8 @@ struct peer {
     char cert_name[128];
     char addr[64]; /* numeric address, "local" for the socket */
     uint32_t pid;
+    uint8_t node_key[IDKEY_SIZE];    /* method AUTH_NODE: the key that was proved (uid -1) ... */
+    bool node_enrols;                /* ... together with the cluster's key */
     uint8_t step_mac[AUTH_MAC_SIZE]; /* method AUTH_STEP: of the credential whose key was proved */
 };
 
@@ -58,6 +61,8 @@ struct server_hooks {
     /* DebugFlags=AuditTLS: a handshake is over, or why it failed (NULL).  Any I/O thread.  May be
      * NULL. */
     void (*on_tls)(void *ctx, const struct peer *peer, const char *why);
+    /* Is this the key of a node?  Any I/O thread; must not block.  NULL: no node has one. */
+    bool (*knows_node)(void *ctx, const uint8_t key[IDKEY_SIZE]);
 };
 
 struct server_config {
@@ -90,6 +95,8 @@ struct server_config {
      * is taken */
     struct tls_ctx *tls;
     struct auth_tokens *tokens; /* that speak for their users; a reference is taken; NULL: none */
+    const struct idkey
+        *identity; /* slurmctld: what nodes know it by; stays as long as the server */
     /* slurmd: who has a step's credential and launch key may say Hello (peer uid -1) */
     bool step_keys;
     /* ACCESS_AT() of what this listener is: it serves what access.def says, 0 = nothing */

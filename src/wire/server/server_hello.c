@@ -150,6 +150,46 @@ static void check_step(struct check *k)
         check_derived(k, AUTH_FOR_LAUNCH, mac);
 }
 
+/* A node, by its own key.  One that we do not know must have the cluster's key as well, and may
+ * then register: its key is bound to its name there. */
+static void check_node(struct check *k)
+{
+    const struct server_config *config = config_of(k);
+    const Pst__Hello *h = k->hello;
+    bool enrols = h->key_id && h->key_id[0];
+    uint8_t secret[HANDSHAKE_SECRET_SIZE], other[AUTH_MAC_SIZE];
+    int r;
+
+    k->uid = (uid_t)-1;
+    k->gid = (gid_t)-1;
+    if (!config->identity || !config->hooks.knows_node || h->token.len != IDKEY_SIZE) {
+        refuse_hello(k, EPST_AUTH, "keys of nodes are for slurmctld");
+        return;
+    }
+    if (!enrols && !config->hooks.knows_node(config->ctx, h->token.data)) {
+        char text[IDKEY_TEXT], why[IDKEY_TEXT + 80];
+
+        idkey_text(h->token.data, text);
+        (void)snprintf(why, sizeof(why),
+                       "no node has the key %s (scontrol update NodeName= NodeKey=)", text);
+        refuse_hello(k, EPST_AUTH, why);
+        return;
+    }
+    r = idkey_secret(config->identity, h->token.data, IDKEY_FOR_HELLO, secret);
+    if (r == 0 && enrols) {
+        r = k->keys ? auth_derive(k->keys, h->key_id, AUTH_FOR_HELLO, NULL, 0, other, NULL)
+                    : -ENOKEY;
+        if (r == 0)
+            r = idkey_mix(secret, other);
+        explicit_bzero(other, sizeof(other));
+    }
+    if (r == 0)
+        r = try_secret(k, secret);
+    explicit_bzero(secret, sizeof(secret));
+    if (r < 0)
+        refuse_proof(k, r);
+}
+
 static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
 {
     struct passwd pw, *found = NULL;
@@ -304,6 +344,9 @@ static void note_peer(struct check *k)
     p->pid = h->pid;
     if (h->method == PST__AUTH_METHOD__AUTH_STEP)
         memcpy(p->step_mac, h->token.data, sizeof(p->step_mac)); /* its size was checked */
+    if (h->method == PST__AUTH_METHOD__AUTH_NODE)
+        memcpy(p->node_key, h->token.data, sizeof(p->node_key)); /* likewise */
+    p->node_enrols = h->method == PST__AUTH_METHOD__AUTH_NODE && h->key_id && h->key_id[0];
     (void)snprintf(p->host, sizeof(p->host), "%s", h->host ? h->host : ""); /* cut is fine */
     (void)snprintf(p->program, sizeof(p->program), "%s",
                    h->program ? h->program : ""); /* likewise */
@@ -524,6 +567,10 @@ void conn_hello(struct conn *c, const struct frame *frame)
         break;
     case PST__AUTH_METHOD__AUTH_KEY:
         check_key(k);
+        decide_hello(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_NODE:
+        check_node(k);
         decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_STEP:

@@ -249,11 +249,12 @@ static inline void stop_slurmd(int sig)
 
 static inline bool spool_empty(void)
 {
-    char cmd[160];
+    char cmd[200];
     int status;
     pid_t pid;
 
-    (void)snprintf(cmd, sizeof(cmd), "test -z \"$(ls -A -I credentials %s/spool.n1)\"", dir);
+    (void)snprintf(cmd, sizeof(cmd),
+                   "test -z \"$(ls -A -I credentials -I 'node-*.key' %s/spool.n1)\"", dir);
     char *argv[] = { "sh", "-c", cmd, NULL };
 
     assert_int_equal(

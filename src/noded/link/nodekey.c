@@ -1,0 +1,88 @@
+/* nodekey.c - see nodekey.h */
+#include "noded/link/nodekey.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "stepd/shared/spool.h"
+#include "wire/auth/idkey.h"
+
+#define PUBLIC_NAME "slurmctld.pub"
+
+/* Beside slurm.conf: what an administrator has put there. */
+static void name_given(const struct noded *d, char *path, size_t size)
+{
+    const char *slash = strrchr(d->conf_file, '/');
+
+    (void)snprintf(path, size, "%.*s%s", slash ? (int)(slash - d->conf_file + 1) : 0, d->conf_file,
+                   PUBLIC_NAME);
+}
+
+/* In the spool: what the first controller told. */
+static void name_learnt(const struct noded *d, char *path, size_t size)
+{
+    (void)snprintf(path, size, "%s/%s", d->spool, PUBLIC_NAME);
+}
+
+static int read_controller(struct noded *d, struct err *err)
+{
+    char path[SPOOL_PATH_MAX];
+    int r;
+
+    name_given(d, path, sizeof(path));
+    r = idkey_read_public(path, d->controller_key, err);
+    if (r == -ENOENT) {
+        name_learnt(d, path, sizeof(path));
+        r = idkey_read_public(path, d->controller_key, err);
+    }
+    d->has_controller_key = r == 0;
+    if (r == -ENOENT)
+        err->text[0] = '\0';
+    return r == -ENOENT ? 0 : r;
+}
+
+int nodekey_load(struct noded *d, struct err *err)
+{
+    char path[SPOOL_PATH_MAX];
+    struct err why = { .text = "" };
+
+    /* A machine may be a copy of another's: the name tells the keys apart. */
+    (void)snprintf(path, sizeof(path), "%s/node-%s.key", d->spool, d->name);
+    if (idkey_open(path, geteuid(), &d->identity, &why) < 0) {
+        log_error("this node has no key of its own: %s", why.text);
+        d->identity = NULL;
+    }
+    return read_controller(d, err);
+}
+
+const uint8_t *nodekey_controller(const struct noded *d)
+{
+    return d->has_controller_key ? d->controller_key : NULL;
+}
+
+bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len)
+{
+    char path[SPOOL_PATH_MAX], text[IDKEY_TEXT];
+    struct err err = { .text = "" };
+
+    if (len != IDKEY_SIZE || d->has_controller_key || !d->identity)
+        return false;
+    name_learnt(d, path, sizeof(path));
+    if (idkey_write_public(path, key, &err) < 0) {
+        log_error("cannot keep the controller's key: %s", err.text);
+        return false; /* the next registration tells it again */
+    }
+    memcpy(d->controller_key, key, IDKEY_SIZE);
+    d->has_controller_key = true;
+    idkey_text(key, text);
+    log_info("from now on the controller is who has the key %s (%s)", text, path);
+    return true;
+}
+
+void nodekey_done(struct noded *d)
+{
+    d->identity = idkey_free(d->identity);
+}
