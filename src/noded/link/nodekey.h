@@ -11,8 +11,8 @@
 
 #include "noded/noded.h"
 
-/* Without libsodium, or when the files cannot be read, the node has no key: what is wrong is logged,
- * and with a controller's key that cannot be read the daemon does not start (-EINVAL). */
+/* Without libsodium, or when the files cannot be read, the node has no key: what is wrong is
+ * logged, and with a controller's key that cannot be read the daemon does not start (-EINVAL). */
 int nodekey_load(struct noded *d, struct err *err);
 /* The controller told its key.  The first one is kept: true, and the caller tells who needs it. */
 bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len);

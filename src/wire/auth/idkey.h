@@ -25,8 +25,8 @@
 
 struct idkey; /* wiped when freed */
 
-/* The pair in the file, which is made when it is not there; owner: whose file it becomes when we are
- * root.  Errors: -EACCES, -EPERM readable by others, -EINVAL syntax, -ENOSYS no libsodium. */
+/* The pair in the file, which is made when it is not there; owner: whose file it becomes when we
+ * are root.  Errors: -EACCES, -EPERM readable by others, -EINVAL syntax, -ENOSYS no libsodium. */
 int idkey_open(const char *path, uid_t owner, struct idkey **ret_key, struct err *err);
 struct idkey *idkey_free(struct idkey *key);          /* always NULL */
 const uint8_t *idkey_public(const struct idkey *key); /* IDKEY_SIZE bytes, borrowed */
