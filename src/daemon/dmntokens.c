@@ -19,9 +19,11 @@ static int make_tokens(int r, struct token_rules *rules, struct auth_keys *keys,
 int daemon_tokens(const struct conf *c, struct auth_keys *keys, struct auth_tokens **ret,
                   struct err *err)
 {
-    struct token_rules rules;
+    struct token_rules rules = { 0 };
+    /* Words of a way that is not configured name no files to be read. */
+    int r = conf_use_jwt(c) ? conf_tokens(c, &rules) : 0;
 
-    return make_tokens(conf_tokens(c, &rules), &rules, keys, ret, err);
+    return make_tokens(r, &rules, keys, ret, err);
 }
 
 int daemon_dbd_tokens(const struct conf_dbd *c, struct auth_keys *keys, struct auth_tokens **ret,

@@ -90,7 +90,7 @@ struct noded {
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct idkey *identity; /* the node's own key; NULL: it could not be made; owned */
     uint8_t controller_key[IDKEY_SIZE];
-    bool has_controller_key;
+    bool has_controller_key, controller_given; /* given: by slurmctld.pub beside slurm.conf */
     struct jobs jobs;
     struct cgroup_tree cgroups;
     uint32_t imex_major;         /* of the devices of IMEX channels; 0 = none here */

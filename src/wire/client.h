@@ -45,6 +45,7 @@ struct client_target {
      * others do.  Both stay as long as the target. */
     const struct idkey *identity;
     const uint8_t *controller_key;
+    bool may_relearn; /* where that key is not proved, the next attempt asks as if none was known */
     /* Over TCP: encrypt, NULL = do not.  A reference is taken. */
     struct tls_ctx *tls;
 };

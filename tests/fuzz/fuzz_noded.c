@@ -202,10 +202,11 @@ void dialer_set_tls(struct dialer *d, struct tls_ctx *tls)
     (void)tls;
 }
 
-void dialer_set_controller(struct dialer *d, const uint8_t *key)
+void dialer_set_controller(struct dialer *d, const uint8_t *key, bool may_relearn)
 {
     (void)d;
     (void)key;
+    (void)may_relearn;
 }
 
 void dialer_start(struct dialer *d)

@@ -65,17 +65,19 @@ int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *p
     const char *name = n->rec->name;
     uint8_t bound[IDKEY_SIZE];
     bool is_bound = n->rec->node_key && idkey_parse(n->rec->node_key, bound) == 0;
+    bool pinned = conf_bool(ctld->conf, CONF_PIN_NODE_KEYS);
 
     *ret_bind = NULL;
     if (other)
         (void)snprintf(why, NODEKEYS_TEXT, "this is the key of node %.60s, not of %.60s",
                        other->rec->name, name);
-    else if (is_bound && !own)
+    else if (is_bound && !own && pinned)
         (void)snprintf(why, NODEKEYS_TEXT,
                        "node %.60s has a key of its own, which this connection does not prove "
                        "(scontrol update NodeName=%.60s NodeKey= forgets it)",
                        name, name);
-    else if (is_bound && memcmp(bound, key, IDKEY_SIZE) != 0)
+    else if (is_bound && own && memcmp(bound, key, IDKEY_SIZE) != 0 &&
+             (pinned || !peer->node_enrols))
         (void)snprintf(why, NODEKEYS_TEXT,
                        "node %.60s has another key (scontrol update NodeName=%.60s NodeKey= "
                        "forgets it)",
@@ -85,7 +87,7 @@ int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *p
                        "node %.60s has no key yet (scontrol update NodeName=%.60s NodeKey=...)",
                        name, name);
     else {
-        if (!is_bound)
+        if (key && (!is_bound || memcmp(bound, key, IDKEY_SIZE) != 0))
             *ret_bind = key;
         return 0;
     }

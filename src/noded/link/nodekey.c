@@ -34,6 +34,7 @@ static int read_controller(struct noded *d, struct err *err)
 
     name_given(d, path, sizeof(path));
     r = idkey_read_public(path, d->controller_key, err);
+    d->controller_given = r == 0;
     if (r == -ENOENT) {
         name_learnt(d, path, sizeof(path));
         r = idkey_read_public(path, d->controller_key, err);
@@ -63,12 +64,20 @@ const uint8_t *nodekey_controller(const struct noded *d)
     return d->has_controller_key ? d->controller_key : NULL;
 }
 
+bool nodekey_may_relearn(const struct noded *d)
+{
+    return !d->controller_given && !conf_bool(d->conf, CONF_PIN_NODE_KEYS);
+}
+
 bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len)
 {
     char path[SPOOL_PATH_MAX], text[IDKEY_TEXT];
     struct err err = { .text = "" };
 
-    if (len != IDKEY_SIZE || d->has_controller_key || !d->identity)
+    if (len != IDKEY_SIZE || !d->identity)
+        return false;
+    if (d->has_controller_key &&
+        (!nodekey_may_relearn(d) || memcmp(key, d->controller_key, IDKEY_SIZE) == 0))
         return false;
     name_learnt(d, path, sizeof(path));
     if (idkey_write_public(path, key, &err) < 0) {

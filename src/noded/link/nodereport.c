@@ -552,7 +552,7 @@ static void on_registered(struct reporter *r, const struct frame *frame)
         if (reply->has_controller_key &&
             nodekey_learn(r->d, reply->controller_key.data, reply->controller_key.len)) {
             listen_set_controller(r->d->listener, nodekey_controller(r->d));
-            dialer_set_controller(r->dialer, nodekey_controller(r->d));
+            report_set_controller(r->d);
         }
         if (reply->topology)
             r->d->on->placed(r->d, reply->topology);
@@ -664,10 +664,16 @@ static int make_dialer(struct reporter *r)
             .tls = r->d->tls,
             .identity = r->d->identity,
             .controller_key = nodekey_controller(r->d),
+            .may_relearn = nodekey_may_relearn(r->d),
         };
         n++;
     }
     return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
+}
+
+void report_set_controller(struct noded *d)
+{
+    dialer_set_controller(d->reporter->dialer, nodekey_controller(d), nodekey_may_relearn(d));
 }
 
 void report_set_tls(struct noded *d, struct tls_ctx *tls)

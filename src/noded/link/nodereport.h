@@ -5,6 +5,8 @@
 
 /* For connections to come. */
 void report_set_tls(struct noded *d, struct tls_ctx *tls);
+/* What the node knows the controllers by now. */
+void report_set_controller(struct noded *d);
 int report_new(struct noded *d, struct reporter **ret_reporter);
 void report_start(struct reporter *r);
 void report_close(struct reporter *r);

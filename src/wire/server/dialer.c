@@ -45,7 +45,8 @@ enum phase {
 struct greeting {
     uv_work_t work;
     struct dialer *d;
-    const struct client_target *target; /* constant while d is held */
+    const struct client_target *target; /* constant while d is held; a Hello's is `as` */
+    struct client_target as;            /* borrowed parts of a target */
     uint64_t attempt;
     unsigned method;
     struct auth_keys *keys;
@@ -71,6 +72,7 @@ struct dialer {
     enum phase phase;
     uint64_t attempt;
     bool closing, local, local_tried, complained;
+    bool other_way;                         /* the next Hello does without the controllers' key */
     bool passing;                           /* dialer_next(): the present target is passed over */
     unsigned holds;                         /* handles and work that keep the memory */
     unsigned backoff_ms, backoff_before_ms; /* as it was before the line was up */
@@ -299,7 +301,7 @@ static void go_up(struct dialer *d)
     d->phase = UP;
     d->backoff_before_ms = d->backoff_ms;
     d->backoff_ms = BACKOFF_MIN_MS;
-    d->complained = false;
+    d->complained = d->other_way = false;
     d->last_id = 0;
     d->local_tried = false;
     if (d->addrs)
@@ -324,8 +326,19 @@ static void go_down(struct dialer *d, const char *why)
 
 /* ---- handshake ------------------------------------------------------------------------------- */
 
+/* The server does not have the key that the controllers had: it is asked once more in another way,
+ * and this way again after that. */
+static void change_way(struct dialer *d)
+{
+    const struct client_target *t = &d->targets[d->target];
+
+    if (d->phase == GREETED && t->identity && t->controller_key && t->may_relearn)
+        d->other_way = !d->other_way;
+}
+
 static void handshake_failed(struct dialer *d, const char *why)
 {
+    change_way(d);
     link_close(&d->link, why);
 }
 
@@ -380,7 +393,10 @@ static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
     if (r == 0) {
         g->work.data = g;
         g->d = d;
-        g->target = &d->targets[d->target];
+        g->as = d->targets[d->target];
+        if (d->other_way)
+            g->as.controller_key = NULL;
+        g->target = &g->as;
         g->attempt = d->attempt;
         why = g->err.text;
         r = hello_version(challenge, &g->version, &g->err);
@@ -393,7 +409,7 @@ static void greet_server(struct dialer *d, const Pst__Challenge *challenge)
             r = err_set(&g->err, -EPROTO, "%s", slurm_err_text(EPST_PROTOCOL));
     }
     if (r == 0)
-        r = hello_choose(&d->targets[d->target], d->local, &g->method, &g->keys, &g->err);
+        r = hello_choose(g->target, d->local, &g->method, &g->keys, &g->err);
     if (r < 0) {
         handshake_failed(d, why);
         if (g)
@@ -790,10 +806,12 @@ static void on_timer_closed(uv_handle_t *handle)
     release_dialer(handle->data);
 }
 
-void dialer_set_controller(struct dialer *d, const uint8_t *key)
+void dialer_set_controller(struct dialer *d, const uint8_t *key, bool may_relearn)
 {
-    for (size_t i = 0; i < d->n_targets; i++)
+    for (size_t i = 0; i < d->n_targets; i++) {
         d->targets[i].controller_key = key;
+        d->targets[i].may_relearn = may_relearn;
+    }
 }
 
 void dialer_next(struct dialer *d, const char *why)

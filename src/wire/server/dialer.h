@@ -30,8 +30,9 @@ int dialer_new(uv_loop_t *loop, const struct client_target *targets, size_t n, u
 void dialer_start(struct dialer *d);
 /* Another certificate, for connections to come; NULL changes nothing.  A reference is taken. */
 void dialer_set_tls(struct dialer *d, struct tls_ctx *tls);
-/* Who the controllers are, for connections to come; key stays as long as the dialer. */
-void dialer_set_controller(struct dialer *d, const uint8_t *key);
+/* Who the controllers are, for connections to come; key stays as long as the dialer.  may_relearn:
+ * where nobody proves that key the dialer asks in turns as if it knew none. */
+void dialer_set_controller(struct dialer *d, const uint8_t *key, bool may_relearn);
 bool dialer_is_up(const struct dialer *d);
 /* Errors: -ENOTCONN when not up, -ENOBUFS too much waits to be sent, -EMSGSIZE, -ENOMEM. */
 int dialer_request(struct dialer *d, unsigned op, const ProtobufCMessage *msg, uint32_t *ret_id);

@@ -26,7 +26,10 @@ def stage(request):
         pytest.skip("only root can be several users")
     plays.STAGES.close()
     folder = Path(tempfile.mkdtemp(prefix="penstock-test-"))
-    c = plays.Stage(folder, "demo", ["AuthAltTypes=auth/jwt", f"AuthAltParameters={request.param}"])
+    key = folder / "portal.key"
+    key.write_bytes(bytes(range(40)))
+    key.chmod(0o640)
+    c = plays.Stage(folder, "demo", ["AuthAltTypes=auth/jwt", f"AuthAltParameters={request.param}".replace("KEY", str(key))])
     c.start()
     yield c
     problems = c.stop()
@@ -34,7 +37,7 @@ def stage(request):
     assert not problems
 
 
-@pytest.mark.parametrize("stage", ["disable_token_creation", "jwt_key=/nonexistent,disable_token_creation"], indirect=True)
+@pytest.mark.parametrize("stage", ["disable_token_creation", "jwt_key=KEY,disable_token_creation"], indirect=True)
 def test_no_tokens(stage):
     for words in ("", "lifespan=infinite", "lifespan=1", "username=alice"):
         done = stage.bash(f"scontrol token {words}", "alice")

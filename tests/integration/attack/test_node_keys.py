@@ -17,6 +17,11 @@ from test_attack_controller import Impostor, challenge, launch
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the attacker is root on his node")
 
 
+@pytest.fixture
+def cluster(make_cluster):
+    return make_cluster(nodes=3, conf="PinNodeKeys=yes")
+
+
 def cluster_key(cluster):
     """(name, bytes) of the key that every node has."""
     kid, text = (cluster.dir / "etc" / "slurm.key").read_text().split("\n")[0].split(":")
@@ -184,7 +189,7 @@ def test_who_has_the_clusters_key_is_not_the_controller(cluster):
 
 def test_nodes_without_the_clusters_key(make_cluster):
     """The mode for sites that trust no node: the key stays with the controllers, batch jobs run all the same."""
-    cluster = make_cluster(nodes=2)
+    cluster = make_cluster(nodes=2, conf="PinNodeKeys=yes")
     wait_learnt(cluster)
     own = cluster.dir / "node-etc"
     own.mkdir()
@@ -204,7 +209,7 @@ def test_nodes_without_the_clusters_key(make_cluster):
 
 def test_a_node_that_was_installed_anew(make_cluster):
     """Its new key is refused with a sentence until an administrator forgets the old one."""
-    cluster = make_cluster(nodes=1)
+    cluster = make_cluster(nodes=1, conf="PinNodeKeys=yes")
     wait_learnt(cluster)
     assert cluster.slurmds["node1"].stop() == 0
     for path in (cluster.dir / "spool/node1").glob("*.key"):
@@ -222,3 +227,40 @@ def test_a_node_that_was_installed_anew(make_cluster):
     with Peer.tcp_key(cluster.port, cluster.dir / "etc" / "slurm.key", 0) as p:
         flags, _ = p.call("node-register", messages().NodeRegister(node=messages().NodeRecord(name="node1")))
         assert flags & ERROR
+
+
+def test_without_pinning_a_node_may_be_installed_anew(make_cluster):
+    """Nodes whose disk is empty at each boot, and machines of a cloud, have another key each time."""
+    cluster = make_cluster(nodes=2)
+    wait_learnt(cluster)
+    assert cluster.slurmds["node1"].stop() == 0
+    shutil.rmtree(cluster.dir / "spool/node1")
+    (cluster.dir / "spool/node1").mkdir()
+    cluster.start_slurmd("node1")
+    told = "node node1: is from now on who has the key"
+    wait_until(lambda: (cluster.dir / "log/slurmctld.log").read_text().count(told) == 2, "the new key is bound")
+    cluster.restart_ctld()
+    cluster.wait_nodes()
+    assert cluster.run("srun", "-w", "node1", "hostname").out.strip()
+    with as_node(cluster, Pair(os.urandom(32)), True) as p:  # the log says what the key was
+        flags, answer = p.call("node-register", messages().NodeRegister(node=messages().NodeRecord(name="node9")))
+        assert flags & ERROR
+
+
+def test_without_pinning_controllers_may_lose_their_state(make_cluster):
+    """New controllers have another key: nodes that prove themselves with the cluster's key learn it."""
+    cluster = make_cluster(nodes=2)
+    wait_learnt(cluster)
+    before = controller_key(cluster)
+    cluster.kill_ctld()
+    shutil.rmtree(cluster.dir / "state")
+    (cluster.dir / "state").mkdir()
+    cluster.start_ctld()
+    cluster.wait_nodes()
+    assert controller_key(cluster) != before
+    for node in cluster.node_names:
+        spool = cluster.dir / f"spool/{node}/slurmctld.pub"
+        wait_until(lambda: spool.read_text() == (cluster.dir / "state/slurmctld.pub").read_text(), f"{node} knows the new key")
+    assert cluster.run("srun", "-N2", "hostname").out.strip()
+    flags, answer = forged_launch(cluster, "node2", cluster.dir / "pwned")
+    assert flags & ERROR and "not signed with the controller's key" in answer.text, answer

@@ -24,6 +24,7 @@ static void test_missing_file(void **state)
 
     assert_non_null(f);
     assert_true(fputs("ClusterName=c\nSlurmctldHost=h\nAuthAltParameters=jwks=/nonexistent/set\n"
+                      "AuthAltTypes=auth/jwt\n"
                       "NodeName=n\nPartitionName=p Nodes=n\n",
                       f) >= 0);
     assert_int_equal(fclose(f), 0);
