@@ -72,6 +72,21 @@ static int set_note(json_t *job, size_t i, const char *text, struct err *err)
                    notes[i].type == NOTE_LIMIT ? number_of(n) : json_integer(n));
 }
 
+/* A workload says who its job is to belong to, which nobody has authorised, or a size that its pods
+ * have not: a job without that would not be the one that was asked for. */
+static int refuse_notes(const json_t *root, struct err *err)
+{
+    static const char *const refused[] = { "user-id", "group-id", "min-nodes", "max-nodes" };
+    char key[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", refused[i]);
+        if (kubejson_annotation(root, key))
+            return err_set(err, -EINVAL, "the annotation %s is not supported", refused[i]);
+    }
+    return 0;
+}
+
 static int set_notes(json_t *job, const json_t *root, struct err *err)
 {
     const char *exclusive = kubejson_annotation(root, BRIDGE_NOTE_PREFIX "exclusive");
@@ -155,6 +170,8 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
         r = set_new(job, "excluded_nodes", json_pack("[s]", m->excluded));
     if (r == 0)
         r = set_wants(job, m->pods, err);
+    if (r == 0)
+        r = refuse_notes(m->root, err);
     if (r == 0)
         r = set_notes(job, m->root, err);
     if (r < 0)

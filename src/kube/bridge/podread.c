@@ -72,8 +72,6 @@ const char *podread_refusal(const json_t *pod)
         kubejson_at(pod, "spec.affinity.podAntiAffinity."
                          "requiredDuringSchedulingIgnoredDuringExecution"))
         return "required affinity to pods is not supported";
-    if (kubejson_annotation(pod, BRIDGE_NOTE_PREFIX "user-id"))
-        return "the annotation user-id is not supported";
     return NULL;
 }
 

@@ -270,6 +270,35 @@ static void test_body(void **state)
     assert_null(jobmake_read_comment("hand-written"));
 }
 
+static json_t *one_note(const char *name)
+{
+    char key[128];
+
+    (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", name);
+    return json_pack("{s:s}", key, "1");
+}
+
+static void test_notes_that_are_refused(void **state)
+{
+    static const char *const notes[] = { "user-id", "group-id", "min-nodes", "max-nodes" };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
+        _cleanup_json_ json_t *pods =
+            json_pack("[{s:{s:s, s:s, s:s, s:o}}]", "metadata", "name", "p", "namespace", "d",
+                      "uid", "u", "annotations", one_note(notes[i]));
+        struct jobmake m = { .gang = "g", .pods = pods, .name = "n" };
+        _cleanup_json_ json_t *body = NULL;
+        struct err err = { .text = "" };
+
+        assert_non_null(pods);
+        m.root = json_array_get(pods, 0);
+        assert_int_equal(jobmake_body(&m, &body, &err), -EINVAL);
+        assert_non_null(strstr(err.text, notes[i]));
+        assert_null(body);
+    }
+}
+
 static void test_conf(void **state)
 {
     static const char good[] = "slurmRestApi: http://h:1\npartition: p\n";
@@ -334,10 +363,15 @@ static void test_nobody_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_states),     cmocka_unit_test(test_wants),
-        cmocka_unit_test(test_fits),       cmocka_unit_test(test_deeds),
-        cmocka_unit_test(test_letting_go), cmocka_unit_test(test_body),
-        cmocka_unit_test(test_conf),       cmocka_unit_test(test_nobody_there),
+        cmocka_unit_test(test_states),
+        cmocka_unit_test(test_wants),
+        cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_deeds),
+        cmocka_unit_test(test_letting_go),
+        cmocka_unit_test(test_body),
+        cmocka_unit_test(test_notes_that_are_refused),
+        cmocka_unit_test(test_conf),
+        cmocka_unit_test(test_nobody_there),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
