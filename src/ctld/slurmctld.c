@@ -132,6 +132,24 @@ static int load_conf(struct ctld *ctld, const struct daemon_options *o, struct e
     return r;
 }
 
+/* --check: certificates and keys of tokens, as the start reads them.  Those that the caller may not
+ * read are passed over: SlurmUser may. */
+static int check_secrets(const struct conf *conf, struct err *err)
+{
+    struct auth_tokens *tokens = NULL;
+    struct tls_ctx *tls = NULL;
+    struct tls_config config;
+    int r = conf_tls(conf, CONF_TLS_CTLD, &config);
+
+    if (r == 0)
+        r = tls_ctx_load(&config, &tls, err);
+    if (r == 0)
+        r = daemon_tokens(conf, NULL, &tokens, err);
+    (void)tls_ctx_unref(tls); /* always NULL, as the next */
+    (void)auth_tokens_free(tokens);
+    return r == -EACCES && geteuid() != 0 ? 0 : r;
+}
+
 /* --check: the files beside slurm.conf that the controller alone reads. */
 static int check_other_files(const struct conf *conf, struct conf_problems *problems,
                              struct err *err)
@@ -139,7 +157,9 @@ static int check_other_files(const struct conf *conf, struct conf_problems *prob
     _cleanup_(resources_free) struct resources *all = NULL;
     int r = topology_check_conf(conf, problems, err);
 
-    return r < 0 ? r : resources_load(conf, &all, NULL, err);
+    if (r == 0)
+        r = resources_load(conf, &all, NULL, err);
+    return r < 0 ? r : check_secrets(conf, err);
 }
 
 static int make_dirs(const struct ctld *ctld, struct err *err)

@@ -1,5 +1,6 @@
 """What administrators do: look, drain, reconfigure, check, shut down."""
 
+import getpass
 import json
 import re
 import signal
@@ -190,6 +191,17 @@ def test_check_of_a_good_file(cluster):
     done = subprocess.run([program("slurmctld"), "--check", "-f", str(cluster.conf)], env=cluster.env,
                           capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("lines, words", [
+    ("TLSType=tls/openssl\nTLSParameters=ca_cert_file=/nonexistent/ca.pem", "/nonexistent/ca.pem"),
+    ("AuthAltTypes=auth/jwt\nAuthAltParameters=jwks=/nonexistent/set", "AuthAltParameters: /nonexistent/set"),
+    ("AuthAltTypes=auth/jwt\nAuthAltParameters=jwt_key=/etc/passwd", "others have access to the key")])
+def test_check_looks_at_certificates_and_keys(tmp_path, lines, words):
+    conf = tmp_path / "slurm.conf"
+    conf.write_text(f"ClusterName=c\nSlurmctldHost=h\nSlurmUser={getpass.getuser()}\n{lines}\nNodeName=n\nPartitionName=p Nodes=n\n")
+    done = subprocess.run([program("slurmctld"), "--check", "-f", str(conf)], capture_output=True, text=True)
+    assert done.returncode == 1 and words in done.stdout, done.stdout
 
 
 # ---- ping and shutdown ---------------------------------------------------------------------------------
