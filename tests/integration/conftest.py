@@ -269,6 +269,11 @@ class Cluster:
         return subprocess.Popen([program(argv[0]), *map(str, argv[1:])], cwd=cwd or self.work,
                                 env={**self.env, **(env or {})}, text=True, **kwargs)
 
+    def litter(self):
+        """Files in the nodes' spool folders beside keys and what is known of credentials."""
+        kept = re.compile(r"credentials|node-[\w-]+\.key|slurmctld\.pub")
+        return [p for p in (self.dir / "spool").rglob("*") if p.is_file() and not kept.fullmatch(p.name)]
+
     def run(self, *argv, check=True, env=None, cwd=None, input=None, timeout=60):
         """Run a command; its result with text output.  check: it must exit with 0."""
         done = subprocess.run([program(argv[0]), *map(str, argv[1:])], cwd=cwd or self.work,

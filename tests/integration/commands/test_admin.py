@@ -274,6 +274,4 @@ def test_nothing_is_left_in_tmp(cluster):
     cluster.wait_end(job)
     assert {p.name for p in cluster.dir.iterdir()} == {"etc", "state", "spool", "log", "run", "work", "tmp"}
     cluster.wait_nodes()
-    kept = re.compile(r"credentials|node-node\d\.key|slurmctld\.pub")
-    wait_until(lambda: not [p for p in (cluster.dir / "spool").rglob("*") if p.is_file() and not kept.fullmatch(p.name)],
-               "the spool has nothing but keys and what is known of credentials")
+    wait_until(lambda: not cluster.litter(), "the spool has nothing but keys and what is known of credentials")

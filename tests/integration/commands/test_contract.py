@@ -265,8 +265,7 @@ def test_17_no_litter(cluster):
     cluster.wait_end(job)
     cluster.run("srun", "--pty", "true", check=False)
     cluster.wait_nodes()
-    wait_until(lambda: not [p for p in (cluster.dir / "spool").rglob("*") if p.is_file() and p.name != "credentials"],
-               "the spool has nothing but what is known of credentials")
+    wait_until(lambda: not cluster.litter(), "the spool has nothing but keys and what is known of credentials")
     assert {p.name for p in cluster.dir.iterdir()} == {"etc", "state", "spool", "log", "run", "work", "tmp"}
     mine = [p for p in os.listdir("/tmp") if p not in before and ("slurm" in p or "core" in p) and "penstock-test-" not in p]
     assert mine == []
