@@ -31,6 +31,7 @@ struct sshare {
     struct cli cli;
     struct client *client;
     const char *format, *clusters;
+    const char *cluster; /* the shares are of; NULL: slurm.conf says none */
     bool all, long_format, noheader, parsable, ending, partition, users_only;
     char **accounts, **users;
     size_t n_accounts, n_users;
@@ -86,7 +87,7 @@ static void put_account(const struct sshare *s, const struct share *w, struct st
 
 static void put_cluster(const struct sshare *s, const struct share *w, struct strbuf *sb)
 {
-    strbuf_add(sb, cli_cluster_name(&s->cli));
+    strbuf_add(sb, s->cluster ? s->cluster : "");
 }
 
 static void put_user(const struct sshare *s, const struct share *w, struct strbuf *sb)
@@ -356,7 +357,7 @@ static void put_json(void *ctx, const struct share *w, unsigned depth)
     struct sshare *s = ctx;
 
     (void)depth;
-    share_json(&s->js, &s->tree, w, cli_cluster_name(&s->cli));
+    share_json(&s->js, &s->tree, w, s->cluster);
 }
 
 static void list_json(struct sshare *s, int argc, char **argv)
@@ -371,8 +372,7 @@ static void list_json(struct sshare *s, int argc, char **argv)
     json_list_end(js);
     json_int(js, "total_shares", (int64_t)s->tree.n);
     json_map_end(js);
-    json_meta(js, argc, argv, cli_cluster_name(&s->cli),
-              conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
+    json_meta(js, argc, argv, s->cluster, conf_str(s->cli.conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(js);
 }
 
@@ -410,6 +410,7 @@ static void load_shares(struct sshare *s)
     for (size_t i = 0; i < s->ncolumns; i++)
         tres = tres || s->columns[i].field->tres;
     s->client = cli_connect_or_die(&s->cli, "Couldn't get shares from controller");
+    s->cluster = cli_cluster_name(&s->cli);
     r = sharetree_load(s->client, tres, &s->tree);
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Couldn't get shares from controller: %s",

@@ -169,11 +169,9 @@ const struct conf *cli_conf(struct cli *c)
     return c->conf;
 }
 
-const char *cli_cluster_name(const struct cli *c)
+const char *cli_cluster_name(struct cli *c)
 {
-    if (c->cluster)
-        return c->cluster->name;
-    return c->conf ? conf_str(c->conf, CONF_CLUSTER_NAME) : NULL;
+    return c->cluster ? c->cluster->name : conf_str(cli_conf(c), CONF_CLUSTER_NAME);
 }
 
 static struct dial dial_of(struct cli *c)

@@ -41,9 +41,9 @@ void cli_set_verbosity(struct cli *c, int level);
  * read. */
 const struct conf *cli_conf(struct cli *c);
 
-/* The name of the cluster that is asked: of -M, else ClusterName.  NULL: slurm.conf has not been
- * read. */
-const char *cli_cluster_name(const struct cli *c);
+/* The name of the cluster that is asked: of -M, else ClusterName of slurm.conf, which is read as by
+ * cli_conf().  NULL: it says none. */
+const char *cli_cluster_name(struct cli *c);
 
 /* As above, but NULL and no word when it cannot be read. */
 const struct conf *cli_conf_try(struct cli *c);
