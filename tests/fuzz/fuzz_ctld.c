@@ -305,6 +305,8 @@ static void boot(struct run *run)
     if (r == 0)
         r = auth_keys_load(key_file, &c->keys, &err);
     if (r == 0)
+        r = auth_tokens_new(&(struct token_rules){ 0 }, c->keys, &c->tokens, &err);
+    if (r == 0)
         r = boot_prepare(c, &err);
     if (r == 0)
         r = boot_lead(c, false, false, &err);

@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,6 +31,23 @@ static void bind_key(size_t i, uint8_t first)
     nodekeys_service.on_node(&ctld, &nodes[i], PST__EVENT_KIND__EV_NODE_REGISTER);
 }
 
+/* The least configuration, with these lines. */
+static struct conf *load_conf(const char *lines)
+{
+    char said[256];
+    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
+    struct conf *c = NULL;
+
+    (void)snprintf(said, sizeof(said),
+                   "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n%s\nNodeName=n\n"
+                   "PartitionName=p Nodes=n\n",
+                   lines);
+    file.text = said;
+    file.len = strlen(said);
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, NULL), 0);
+    return c;
+}
+
 static void test_judge(void **state)
 {
     const bool OWN = true, SHARED = false;
@@ -39,6 +57,7 @@ static void test_judge(void **state)
         uint8_t key;          /* which one, or told by the registration */
         uint8_t binds;        /* the node gets this one */
         const char *why;
+        bool learns; /* without PinNodeKeys */
     } cases[] = {
         { 0, 0, SHARED, false, 0, 0, NULL }, /* of an older release */
         { 0, 0, SHARED, false, 5, 5, NULL },
@@ -52,7 +71,16 @@ static void test_judge(void **state)
         { 0, 6, OWN, true, 6, 0, "the key of node n2, not of n1" },
         { 5, 6, OWN, false, 6, 0, "the key of node n2, not of n1" },
         { 0, 6, SHARED, false, 6, 0, "the key of node n2, not of n1" },
+        { 5, 0, SHARED, false, 5, 0, NULL, true },
+        { 5, 0, SHARED, false, 0, 0, NULL, true }, /* an older release once more */
+        { 5, 0, SHARED, false, 6, 6, NULL, true }, /* it does not know these controllers */
+        { 5, 0, OWN, true, 6, 6, NULL, true },     /* its disk was empty */
+        { 5, 0, OWN, false, 6, 0, "has another key", true },
+        { 0, 0, OWN, false, 6, 0, "has no key yet", true },
+        { 5, 6, OWN, true, 6, 0, "the key of node n2, not of n1", true },
+        { 5, 6, SHARED, false, 6, 0, "the key of node n2, not of n1", true },
     };
+    struct conf *confs[] = { load_conf("PinNodeKeys=yes"), load_conf("") };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
@@ -65,6 +93,7 @@ static void test_judge(void **state)
         char why[NODEKEYS_TEXT] = "";
         int r;
 
+        ctld.conf = confs[cases[i].learns];
         bind_key(0, cases[i].bound);
         bind_key(1, cases[i].other);
         if (cases[i].own)
@@ -80,6 +109,8 @@ static void test_judge(void **state)
         }
         assert_int_equal(bind ? bind[0] : 0, cases[i].binds);
     }
+    conf_free(confs[0]);
+    conf_free(confs[1]);
 }
 
 static void test_known(void **state)

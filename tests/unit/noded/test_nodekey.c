@@ -16,16 +16,35 @@
 
 static char folder[] = "/tmp/test-nodekey-XXXXXX";
 
+/* The least configuration, with these lines. */
+static struct conf *load_conf(const char *lines)
+{
+    char said[256];
+    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
+    struct conf *c = NULL;
+
+    (void)snprintf(said, sizeof(said),
+                   "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n%s\nNodeName=n\n"
+                   "PartitionName=p Nodes=n\n",
+                   lines);
+    file.text = said;
+    file.len = strlen(said);
+    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, NULL), 0);
+    return c;
+}
+
 static void test_trust(void **state)
 {
     char conf[128], given[128], learnt[128], key_file[128];
     struct noded d = { .spool = folder, .name = (char *)"n1", .conf_file = conf };
     uint8_t first[IDKEY_SIZE] = { 1 }, second[IDKEY_SIZE] = { 2 }, own[IDKEY_SIZE];
+    struct conf *pinned = load_conf("PinNodeKeys=yes"), *learning = load_conf("");
     struct err err = { .text = "" };
     FILE *f;
 
     (void)state;
-    (void)snprintf(conf, sizeof(conf), "%s/etc-slurm.conf", folder);
+    d.conf = pinned;
+    (void)snprintf(conf, sizeof(conf), "%s/none/slurm.conf", folder);
     (void)snprintf(learnt, sizeof(learnt), "%s/slurmctld.pub", folder);
     (void)snprintf(key_file, sizeof(key_file), "%s/node-n1.key", folder);
     assert_int_equal(nodekey_load(&d, &err), 0);
@@ -45,6 +64,11 @@ static void test_trust(void **state)
     assert_int_equal(nodekey_load(&d, &err), 0);
     assert_memory_equal(nodekey_controller(&d), first, IDKEY_SIZE);
     assert_memory_equal(idkey_public(d.identity), own, IDKEY_SIZE);
+    d.conf = learning; /* another controller may come */
+    assert_true(nodekey_may_relearn(&d));
+    assert_false(nodekey_learn(&d, first, IDKEY_SIZE)); /* nothing new */
+    assert_true(nodekey_learn(&d, second, IDKEY_SIZE));
+    assert_memory_equal(nodekey_controller(&d), second, IDKEY_SIZE);
     nodekey_done(&d);
 
     /* a file that is there and cannot be read is not passed over */
@@ -64,7 +88,11 @@ static void test_trust(void **state)
     assert_int_equal(idkey_write_public(given, second, NULL), 0);
     assert_int_equal(nodekey_load(&d, &err), 0);
     assert_memory_equal(nodekey_controller(&d), second, IDKEY_SIZE);
+    assert_false(nodekey_may_relearn(&d)); /* what was given is pinned in any case */
+    assert_false(nodekey_learn(&d, first, IDKEY_SIZE));
     nodekey_done(&d);
+    conf_free(pinned);
+    conf_free(learning);
     assert_int_equal(unlink(given), 0);
     assert_int_equal(unlink(learnt), 0);
     assert_int_equal(unlink(key_file), 0);
