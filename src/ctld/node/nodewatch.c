@@ -50,6 +50,9 @@ static void check_nodes(struct ctld *ctld, int64_t now)
     int64_t timeout = (int64_t)conf_num(ctld->conf, CONF_SLURMD_TIMEOUT) * USEC_PER_SEC;
     int64_t soft = (int64_t)conf_num(ctld->conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
 
+    if (timeout)
+        soft = MIN(soft, timeout / 2); /* nodes are seen to be silent before they are down */
+
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
         struct node *n = ctld->cluster->nodes[i];
         Pst__Transaction *tx;
@@ -75,6 +78,7 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             tx = tx_new(now);
             set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, i);
             SET(set, state, PST__NODE_STATE__NODE_DOWN);
+            SET(set, state_flags, n->rec->state_flags | silent);
             (void)pb_set_str(&set->reason, "Not responding");
             SET(set, reason_us, now);
             SET(set, reason_uid, conf_slurm_uid(ctld->conf));

@@ -11,13 +11,16 @@
 #include "base/hostlist.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/core/wait.h"
 #include "ctld/front/view.h"
 #include "ctld/job/allocrecord.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/job/lifecycle.h"
 #include "ctld/job/start.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/schedlink/explain_text.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/gangturns.h"
@@ -84,13 +87,17 @@ static bool has_active_resv(const struct ctld *ctld, const Pst__JobRecord *job)
     return false;
 }
 
-/* Is it down, or unusable as it registered?  Drained nodes are not: they work. */
-static bool is_unavailable(const Pst__NodeRecord *n)
+/* Is it down, away, or unusable as it registered?  Drained nodes are not: they work. */
+static bool is_unavailable(const struct ctld *ctld, const struct node *node)
 {
+    const Pst__NodeRecord *n = node->rec;
     const uint32_t bad = 1u << PST__NODE_FLAG__NODE_FLAG_NOT_RESPONDING |
                          1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG;
 
-    return n->state == PST__NODE_STATE__NODE_DOWN || n->state_flags & bad;
+    if (n->state == PST__NODE_STATE__NODE_DOWN || n->state_flags & bad)
+        return true;
+    return !node_is_linked(ctld, node) && !noderecord_is_external(n) &&
+           !(n->state_flags & NODE_POWER_BITS);
 }
 
 /* Where it waits for nodes that are down: which of those that it may have (of those it names, if
@@ -109,7 +116,7 @@ static void note_unavailable(const struct ctld *ctld, Pst__JobRecord *r)
         const struct node *node = cluster_node(ctld->cluster, id);
         const struct bitmap *of = named ? named : p ? p->nodes : NULL;
 
-        if (node && is_unavailable(node->rec) && of && id < of->nbits && bitmap_test(of, id))
+        if (node && is_unavailable(ctld, node) && of && id < of->nbits && bitmap_test(of, id))
             names[n++] = node->rec->name;
     }
     if (!n || hostlist_fold_names(names, n, &list) < 0 ||

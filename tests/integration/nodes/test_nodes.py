@@ -181,6 +181,27 @@ def test_return_to_service(make_cluster, value, back):
         c.wait_nodes()
 
 
+def test_a_dead_daemon(make_cluster):
+    """life-10.1, life-10.2: silent, then down; what its jobs and those that want it say; and back."""
+    c = make_cluster(nodes=2, conf="SlurmdTimeout=4\nReturnToService=1")
+    again, lost = c.sbatch("-w", "node1", wrap="sleep 300"), c.sbatch("-w", "node1", "--no-requeue", wrap="sleep 300")
+    c.wait_state(again, "RUNNING")
+    c.wait_state(lost, "RUNNING")
+    c.slurmds["node1"].process.kill()
+    wait_until(lambda: state(c) == "mix* mixed*", "the node is seen to be silent")
+    waits = c.sbatch("-w", "node1", wrap="true")
+    wait_until(lambda: state(c) == "down* down*", "the node is down", 30)
+    assert "DOWN+NOT_RESPONDING" in node(c)["State"] and node(c)["Reason"].startswith("Not responding")
+    assert c.wait_end(lost)["JobState"] == "NODE_FAIL"
+    assert c.run("squeue", "-h", "-j", again, "-o", "%t %r").out.split()[0] == "PD"
+    reason = "(ReqNodeNotAvail, UnavailableNodes:node1)\n"
+    wait_until(lambda: c.run("squeue", "-h", "-j", waits, "-o", "%R").out == reason, "the job says which node is away")
+    c.start_slurmd("node1")
+    c.wait_nodes("idle", ["node2"])
+    assert c.wait_end(waits)["JobState"] == "COMPLETED"
+    wait_until(lambda: "*" not in state(c), "the node answers")
+
+
 def test_a_node_that_is_away_for_a_moment(make_cluster):
     """slurmd restarts within SlurmdTimeout: nobody is sent away."""
     c = make_cluster(nodes=2, conf="SlurmdTimeout=60")
