@@ -48,6 +48,24 @@ bool wordlist_has_between(const char *list, const char *between, const char *wor
     return find_word(list, between, word, len, strncmp);
 }
 
+const char *wordlist_option(const char *list, const char *name, size_t *ret_len)
+{
+    size_t n = strlen(name);
+
+    for (const char *p = list; p && *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (len >= n && strncasecmp(p, name, n) == 0 && (len == n || p[n] == '=')) {
+            size_t skip = n + (len > n);
+
+            *ret_len = len - skip;
+            return p + skip;
+        }
+        p += len + (p[len] == ',');
+    }
+    return NULL;
+}
+
 static int by_bytes(const void *a, const void *b)
 {
     return strcmp(*(const char *const *)a, *(const char *const *)b);

@@ -16,6 +16,10 @@ bool wordlist_has_n_nocase(const char *list, const char *word, size_t len);
 /* As wordlist_has_n(), and any byte of `between` ends a word of the list. */
 bool wordlist_has_between(const char *list, const char *between, const char *word, size_t len);
 
+/* The value of the first NAME or NAME=VALUE of a list of options, in any case of letters: borrowed,
+ * *ret_len bytes, none for a word alone.  NULL: it is not there. */
+const char *wordlist_option(const char *list, const char *name, size_t *ret_len);
+
 /* The words in the order of their bytes, each once, with commas between.  Caller frees; NULL: out
  * of memory. */
 char *wordlist_sorted(const char *list);

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "conf/conf_lex.h"
 #include "conf/conf_priv.h"
 
@@ -192,18 +193,13 @@ static void check_range(struct conf_loader *l, const struct conf_dbd *c)
 /* The value of NAME=... in AuthInfo; NULL: none. */
 static int auth_info(const struct conf_dbd *c, const char *name, char **ret)
 {
-    const char *text = conf_dbd_str(c, CONF_DBD_AUTH_INFO);
-    size_t len = strlen(name);
+    size_t len = 0;
+    const char *value = wordlist_option(conf_dbd_str(c, CONF_DBD_AUTH_INFO), name, &len);
 
-    while (text && *text) {
-        if (strncasecmp(text, name, len) == 0 && text[len] == '=') {
-            *ret = strndup(text + len + 1, strcspn(text + len + 1, ","));
-            return *ret ? 0 : -ENOMEM;
-        }
-        text += strcspn(text, ",");
-        text += *text == ',';
-    }
-    return 0;
+    if (!value || !len)
+        return 0;
+    *ret = strndup(value, len);
+    return *ret ? 0 : -ENOMEM;
 }
 
 /* Check the owner and the mode of the file: it may hold a password. */

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 
 const char *conf_path(const struct conf *c)
 {
@@ -64,24 +65,16 @@ void conf_ports(const struct conf *c, enum conf_key key, uint16_t *ret_first, ui
 bool conf_option(const struct conf *c, enum conf_key key, const char *name, const char **ret_value,
                  size_t *ret_len)
 {
-    size_t name_len = strlen(name);
+    size_t len = 0;
+    const char *value = wordlist_option(conf_str(c, key), name, &len);
 
-    for (const char *p = conf_str(c, key); p && *p;) {
-        size_t len = strcspn(p, ",");
-
-        if (strncasecmp(p, name, name_len) == 0 && (len == name_len || p[name_len] == '=')) {
-            size_t skip = name_len + (len > name_len);
-
-            if (ret_value)
-                *ret_value = len > name_len ? p + skip : "";
-            if (ret_len)
-                *ret_len = len - skip;
-            return true;
-        }
-        p += len;
-        p += *p == ',';
-    }
-    return false;
+    if (!value)
+        return false;
+    if (ret_value)
+        *ret_value = len ? value : "";
+    if (ret_len)
+        *ret_len = len;
+    return true;
 }
 
 int conf_words_before(struct conf *c, enum conf_key key, const char *words)

@@ -6,6 +6,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/wordlist.h"
 
 /* tls/s2n is the name that people have in their files; the library is one. */
 static enum tls_kind kind_of(const char *type)
@@ -15,31 +16,13 @@ static enum tls_kind kind_of(const char *type)
                                                       : TLS_FILES;
 }
 
-/* The value of WORD or WORD=value in a comma list; NULL: it is not there. */
-static const char *find_word(const char *list, const char *word, size_t *ret_len)
-{
-    size_t n = strlen(word);
-
-    while (list && *list) {
-        size_t len = strcspn(list, ",");
-
-        if (len >= n && strncasecmp(list, word, n) == 0 && (len == n || list[n] == '=')) {
-            *ret_len = len > n ? len - n - 1 : 0;
-            return list + (len > n ? n + 1 : n);
-        }
-        list += len;
-        list += *list == ',';
-    }
-    return NULL;
-}
-
 /* The file that PREFIX_cert_file= names, or PREFIX_cert.pem in the folder of the configuration. */
 static char *file_of(const char *conf_path, const char *params, const char *word, const char *base)
 {
     const char *slash = strrchr(conf_path, '/');
     int dir = slash ? (int)(slash - conf_path) + 1 : 0;
     size_t len = 0;
-    const char *value = find_word(params, word, &len);
+    const char *value = wordlist_option(params, word, &len);
     char *path = NULL;
 
     if (value && len)
@@ -64,7 +47,7 @@ static int fill_config(const char *conf_path, const char *params, const struct o
                        struct tls_config *c)
 {
     size_t len = 0;
-    const char *value = find_word(params, "load_system_certificates", &len);
+    const char *value = wordlist_option(params, "load_system_certificates", &len);
 
     c->system_certs = value && !(len >= 2 && strncasecmp(value, "no", 2) == 0);
     if (c->kind == TLS_AUTO) {

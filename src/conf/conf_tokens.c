@@ -4,40 +4,23 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 #include <unistd.h>
 
+#include "base/wordlist.h"
+
 #define USUAL_KEY "jwt_hs256.key"
-
-/* The value of a word in a comma list, "" for one without; NULL: it is not there. */
-static const char *find_value(const char *list, const char *word, size_t *ret_len)
-{
-    size_t n = strlen(word);
-
-    while (list && *list) {
-        size_t len = strcspn(list, ",");
-
-        if (strncasecmp(list, word, n) == 0 && (len == n || list[n] == '=')) {
-            *ret_len = len > n ? len - n - 1 : 0;
-            return len > n ? list + n + 1 : list + len;
-        }
-        list += len;
-        list += *list == ',';
-    }
-    return NULL;
-}
 
 static bool has_word(const char *list, const char *word)
 {
     size_t len;
 
-    return find_value(list, word, &len);
+    return wordlist_option(list, word, &len);
 }
 
 static int copy_value(const char *list, const char *word, char **ret)
 {
     size_t len = 0;
-    const char *value = find_value(list, word, &len);
+    const char *value = wordlist_option(list, word, &len);
 
     if (!value || !len)
         return 0;

@@ -10,7 +10,11 @@
 #include "base/pb/pbutil.h"
 
 #define FED_ID_MAX 63u /* six bits of a job's number */
+/* States as sacctmgr's FedStateRaw has them. */
 #define FED_ACTIVE 1u
+#define FED_INACTIVE 2u
+#define FED_DRAIN 16u
+#define FED_REMOVE 32u
 
 void cluster_leave_federation(Pst__AcctClusterRecord *rec)
 {
@@ -92,6 +96,12 @@ static void set_features(struct admin_run *run, Pst__AcctClusterRecord *rec,
             run_string(run, &rec->features, &rec->n_features, set->features_add[i]);
 }
 
+static bool is_state(uint32_t state)
+{
+    return state == FED_ACTIVE || state == FED_INACTIVE || state == (FED_ACTIVE | FED_DRAIN) ||
+           state == (FED_ACTIVE | FED_DRAIN | FED_REMOVE);
+}
+
 bool cluster_set_federation(struct admin_run *run, Pst__AcctClusterRecord *rec,
                             const Pst__AcctSet *set)
 {
@@ -103,6 +113,10 @@ bool cluster_set_federation(struct admin_run *run, Pst__AcctClusterRecord *rec,
             return false;
     } else if (want && want->federation) {
         cluster_leave_federation(rec);
+    }
+    if (want && want->has_fed_state && !is_state(want->fed_state)) {
+        run_fail(run, ESLURM_BAD_NAME, " Invalid FedState: %u.", want->fed_state);
+        return false;
     }
     if (want && want->has_fed_state && rec->federation) {
         rec->has_fed_state = 1;

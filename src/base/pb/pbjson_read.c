@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pb/base64.h"
 #include "base/pb/pbutil_impl.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -101,17 +102,6 @@ static int read_enum(struct reader *rd, const json_t *v, const ProtobufCEnumDesc
                        json_string_value(v), desc->short_name);
     *ret = value->value;
     return 0;
-}
-
-static int base64_digit(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
 static int read_bytes(struct reader *rd, const json_t *v, ProtobufCBinaryData *ret)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pb/base64.h"
 #include "base/cleanup.h"
 #include "base/readfile.h"
 #include "base/strbuf.h"
@@ -30,17 +31,6 @@ void kubeconfig_done(struct kubeconfig *c)
     *c = (struct kubeconfig){ 0 };
 }
 
-static int sextet_of(char c)
-{
-    if (c >= 'A' && c <= 'Z')
-        return c - 'A';
-    if (c >= 'a' && c <= 'z')
-        return c - 'a' + 26;
-    if (c >= '0' && c <= '9')
-        return c - '0' + 52;
-    return c == '+' ? 62 : c == '/' ? 63 : -1;
-}
-
 int kubeconfig_base64(const char *text, char **ret, size_t *ret_len)
 {
     _cleanup_free_ char *out = malloc(strlen(text) / 4 * 3 + 4);
@@ -51,7 +41,7 @@ int kubeconfig_base64(const char *text, char **ret, size_t *ret_len)
     if (!out)
         return -ENOMEM;
     for (; *text && *text != '='; text++) {
-        int v = sextet_of(*text);
+        int v = base64_digit(*text);
 
         if (strchr("\n\r \t", *text))
             continue;

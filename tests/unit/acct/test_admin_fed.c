@@ -57,6 +57,9 @@ static void test_clusters(void **state)
     must(&o, "MODIFY", "CLUSTER",
          "'where':{'names':['east']},'set':{'cluster':{'federation':'f1'}}");
     must(&o, "MODIFY", "CLUSTER", "'where':{'names':['east']},'set':{'cluster':{'fed_state':17}}");
+    assert_int_equal(change(&o, "MODIFY", "CLUSTER",
+                            "'where':{'names':['east']},'set':{'cluster':{'fed_state':3}}"),
+                     ESLURM_BAD_NAME);
     assert_told(&o, "CLUSTER", "{'names':['east']}", "'fed_state':17");
     must(&o, "MODIFY", "CLUSTER",
          "'where':{'names':['east']},'set':{'features_add':['a','b'],'features_replace':true}");

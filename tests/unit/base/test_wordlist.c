@@ -51,6 +51,29 @@ static void test_sorted(void **state)
     assert_string_equal(none, "");
 }
 
+static void test_option(void **state)
+{
+    static const char list[] = "cafe=1,CA=x=y,alone,empty=,ca=2";
+    static const struct {
+        const char *name, *value;
+    } options[] = { { "ca", "x=y" }, { "Cafe", "1" }, { "alone", "" }, { "empty", "" },
+                    { "caf", NULL }, { "x", NULL },   { "2", NULL },   { "alon", NULL } };
+    size_t len = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        const char *value = wordlist_option(list, options[i].name, &len);
+
+        assert_int_equal(!value, !options[i].value);
+        if (value) {
+            assert_int_equal(len, strlen(options[i].value));
+            assert_memory_equal(value, options[i].value, len);
+        }
+    }
+    assert_null(wordlist_option(NULL, "ca", &len));
+    assert_null(wordlist_option("", "ca", &len));
+}
+
 static void test_profile(void **state)
 {
     static const char *const pairs[][2] = {
@@ -74,6 +97,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_words), cmocka_unit_test(test_sorted),
                                         cmocka_unit_test(test_profile),
+                                        cmocka_unit_test(test_option),
                                         cmocka_unit_test(test_lengths) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
