@@ -1,7 +1,7 @@
 /* bridge.c - see bridge.h
  *
- * A gang's deed is one work of the queue: it ends when every request that it started was answered.
- * So no two deeds of a gang overlap. */
+ * An action of a gang is one item of the queue.  It ends when every request that it started was
+ * answered, so that no two actions of a gang overlap. */
 #include "kube/bridge/bridge.h"
 
 #include <errno.h>
@@ -29,7 +29,7 @@
 #define SETTLE_US INT64_C(100000) /* pods of a group come one after the other */
 #define ASK_US USEC_PER_SEC
 #define REASON_US (2 * USEC_PER_SEC)
-#define DEEDS_AT_ONCE 64u
+#define ACTIONS_AT_ONCE 64u
 
 static const struct kubekind podgroups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups",
                                            "PodGroup", true };
@@ -39,8 +39,8 @@ struct gang {
     json_t *uids;        /* of its pods: the members of an object */
     json_t *bad_nodes;   /* of Slurm, which Kubernetes does not know: an array of names */
     uint32_t job_id;     /* 0: none */
-    unsigned requests;   /* of the deed under way */
-    bool deciding;       /* the deed starts its requests: it cannot end yet */
+    unsigned requests;   /* of the action under way */
+    bool deciding;       /* the action starts its requests: it cannot end yet */
     bool failed;         /* one of them */
     char *told;          /* the last sentence on its pods */
     int64_t ask_mono_us; /* the job's reason is not asked for before */
@@ -228,9 +228,9 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
         wake_gang(b, g->key, 0);
 }
 
-/* ---- requests of a deed ---------------------------------------------------------------------- */
+/* ---- requests of an action ------------------------------------------------------------------- */
 
-static void end_deed(struct gang *g)
+static void end_action(struct gang *g)
 {
     if (!g->requests && !g->deciding)
         kubequeue_done(g->b->queue, g->key, !g->failed);
@@ -246,7 +246,7 @@ static void take_reply(void *ctx, const struct kubereply *reply)
         g->failed = true;
         log_limited(LOG_VERBOSE, "%s: %d %s", g->key, reply->status, reply->text);
     }
-    end_deed(g);
+    end_action(g);
 }
 
 static void count_request(struct gang *g, int r)
@@ -320,7 +320,7 @@ static void tell_pods(struct gang *g, const json_t *pods, const char *reason, co
     }
 }
 
-/* ---- deeds ----------------------------------------------------------------------------------- */
+/* ---- actions --------------------------------------------------------------------------------- */
 
 static void mark_pods(struct gang *g, const json_t *pods, const struct slurmjob *job)
 {
@@ -522,7 +522,7 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
             json_decref(pods);
         }
     }
-    end_deed(g);
+    end_action(g);
 }
 
 /* The object whose annotations are the job's options. */
@@ -617,7 +617,7 @@ static void submit_job(struct gang *g, const struct podgang_view *v)
                       : slurmlink_submit(g->b->slurm, body, strbuf_str(&key), take_submitted, g));
 }
 
-/* ---- the next deed --------------------------------------------------------------------------- */
+/* ---- the next action ------------------------------------------------------------------------- */
 
 static int64_t least_pods(const struct bridge *b, const json_t *pods)
 {
@@ -669,7 +669,7 @@ static void tell_pending(struct gang *g, const struct podgang_view *v)
     tell_pods(g, v->pods, "SlurmPending", strbuf_str(&text));
 }
 
-static void do_deed(struct gang *g, const struct podgang_view *v)
+static void do_action(struct gang *g, const struct podgang_view *v)
 {
     char text[80];
 
@@ -770,7 +770,7 @@ static void work_on(void *ctx, const char *key)
         (void)slurmlink_ask(b->slurm, g->job_id); /* asked again after the pause */
         wake_gang(b, key, ASK_US);
     } else
-        do_deed(g, &v);
+        do_action(g, &v);
     g->deciding = false;
     if (!g->requests && !g->job_id && json_object_size(g->uids) == 0 && !g->failed) {
         (void)kubemap_take(&b->gangs, g->key);
@@ -778,7 +778,7 @@ static void work_on(void *ctx, const char *key)
         free_gang(g);
         return;
     }
-    end_deed(g);
+    end_action(g);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -796,7 +796,7 @@ static int follow_kind(struct bridge *b, const struct kubekind *kind, const char
 int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct bridge_options *o,
                struct bridge **ret)
 {
-    const struct kubequeue_options q = { .at_once = DEEDS_AT_ONCE };
+    const struct kubequeue_options q = { .at_once = ACTIONS_AT_ONCE };
     struct bridge *b = calloc(1, sizeof(*b));
     int r;
 

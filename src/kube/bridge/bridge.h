@@ -1,7 +1,7 @@
 /* bridge.h - pods of one scheduler name become jobs, and jobs that start become bindings
  *
  * Pods, PodGroups, Jobs and nodes are followed on one side, jobs of slurmctld on the other; what
- * changed names a gang (podread_gang()), whose next deed podgang_decide() tells.  A change costs
+ * changed names a gang (podread_gang()), whose next action podgang_decide() tells.  A change costs
  * what the gang's pods cost; nothing walks all pods or jobs.
  *
  * One thread: the loop's. */

@@ -105,7 +105,7 @@ static bool is_given_up(const struct podgang_view *v)
     return podgang_attempt(v->pods) > kubejson_int(v->job->comment, "attempt", 0);
 }
 
-static enum podgang_deed decide_without(const struct podgang_view *v)
+static enum podgang_action decide_without(const struct podgang_view *v)
 {
     struct counts n = count_pods(v);
 
@@ -114,7 +114,7 @@ static enum podgang_deed decide_without(const struct podgang_view *v)
     return n.waiting < v->least ? GANG_WAIT : GANG_SUBMIT;
 }
 
-static enum podgang_deed decide_active(const struct podgang_view *v, const struct counts *n)
+static enum podgang_action decide_active(const struct podgang_view *v, const struct counts *n)
 {
     int64_t made_for = (int64_t)json_array_size(json_object_get(v->job->comment, "uids"));
 
@@ -127,7 +127,7 @@ static enum podgang_deed decide_active(const struct podgang_view *v, const struc
     return v->job->state == SLURMJOB_RUNNING && n->waiting ? GANG_PLACE : GANG_REST;
 }
 
-enum podgang_deed podgang_decide(const struct podgang_view *v)
+enum podgang_action podgang_decide(const struct podgang_view *v)
 {
     struct counts n;
 

@@ -9,7 +9,7 @@
 
 #include "kube/bridge/slurmlink.h"
 
-enum podgang_deed {
+enum podgang_action {
     GANG_REST,    /* nothing */
     GANG_WAIT,    /* there are too few pods: say so */
     GANG_SUBMIT,  /* a job for the pods that wait */
@@ -28,7 +28,7 @@ struct podgang_view {
     const struct slurmjob *job; /* NULL: none */
 };
 
-enum podgang_deed podgang_decide(const struct podgang_view *v);
+enum podgang_action podgang_decide(const struct podgang_view *v);
 /* Is the pod one of those that the job was made for? */
 bool podgang_has_pod(const struct slurmjob *job, const json_t *pod);
 /* Is nothing in the way of the pod's end?  Then its finalizer is to be taken away. */

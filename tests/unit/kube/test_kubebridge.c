@@ -1,4 +1,4 @@
-/* test_kubebridge.c - what the bridge decides: pods read, jobs made, the next deed of a gang */
+/* test_kubebridge.c - what the bridge decides: pods read, jobs made, the next action of a gang */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -133,7 +133,7 @@ static json_t *make_pod(const char *uid, const char *node, const char *phase, bo
     return pod;
 }
 
-static void test_deeds(void **state)
+static void test_actions(void **state)
 {
     enum { NONE = -1 };
     static const struct {
@@ -144,7 +144,7 @@ static void test_deeds(void **state)
         } pods[2];
         int job; /* its state; NONE: no job */
         bool missed;
-        enum podgang_deed deed;
+        enum podgang_action action;
     } cases[] = {
         { { { "a", NULL, "Pending" } }, NONE, false, GANG_WAIT },
         { { { "a", NULL, "Pending" }, { "b", NULL, "Pending" } }, NONE, false, GANG_SUBMIT },
@@ -212,7 +212,7 @@ static void test_deeds(void **state)
             (void)json_array_append_new(
                 pods, make_pod(cases[i].pods[k].uid, cases[i].pods[k].node, cases[i].pods[k].phase,
                                cases[i].pods[k].marked, cases[i].pods[k].attempt));
-        assert_int_equal(podgang_decide(&v), cases[i].deed);
+        assert_int_equal(podgang_decide(&v), cases[i].action);
     }
 }
 
@@ -366,7 +366,7 @@ int main(void)
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_wants),
         cmocka_unit_test(test_fits),
-        cmocka_unit_test(test_deeds),
+        cmocka_unit_test(test_actions),
         cmocka_unit_test(test_letting_go),
         cmocka_unit_test(test_body),
         cmocka_unit_test(test_notes_that_are_refused),
