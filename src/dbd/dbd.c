@@ -223,10 +223,12 @@ void dbd_configure(struct dbd *d, const struct conf_dbd *conf)
         adminserve_rule(d->admin, rules_of(conf));
 }
 
-static void on_http(void *ctx, int fd)
+static void on_http(void *ctx, int fd, const char *head, size_t n)
 {
     struct dbd *d = ctx;
 
+    (void)head; /* whatever is asked for */
+    (void)n;
     httphealth_take(d->health, fd);
 }
 

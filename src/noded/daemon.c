@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process/beside.h"
 #include "base/process/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
@@ -226,19 +227,9 @@ static int drop_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_
 static int find_stepd(struct noded *d, struct err *err)
 {
     static const char *const places[] = { "slurmstepd", "../stepd/slurmstepd" };
-    char exe[2048], *slash;
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
-    if (n > 0) {
-        exe[n] = '\0';
-        slash = strrchr(exe, '/');
-        for (size_t i = 0; slash && i < ARRAY_SIZE(places); i++) {
-            (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%.*s/%s", (int)(slash - exe), exe,
-                           places[i]);
-            if (access(d->stepd_exe, X_OK) == 0)
-                return 0;
-        }
-    }
+    if (beside_find(places, ARRAY_SIZE(places), d->stepd_exe, sizeof(d->stepd_exe)) == 0)
+        return 0;
     (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%s/slurmstepd", PENSTOCK_SBINDIR);
     if (access(d->stepd_exe, X_OK) < 0)
         return err_set(err, -errno, "cannot find the step daemon %s: %s", d->stepd_exe,

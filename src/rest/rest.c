@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "rest/rest_impl.h"
@@ -90,8 +91,9 @@ int rest_take(struct rest *rest, int fd, struct err *err)
     return 0;
 }
 
-void rest_wait(struct rest *rest)
+void rest_wait(struct rest *rest, unsigned most_ms)
 {
+    int64_t deadline = most_ms ? now_mono_us() + (int64_t)most_ms * 1000 : INT64_MAX;
     const struct rest_taking *taking = rest->config.taking;
     const union MHD_DaemonInfo *info;
     unsigned waited = 0;
@@ -106,7 +108,7 @@ void rest_wait(struct rest *rest)
         open = open || (info && info->num_connections) || (taking && taking->busy(taking->ctx));
         if (open)
             (void)usleep(WAIT_STEP_US); /* woken early: looks early */
-    } while (open);
+    } while (open && now_mono_us() < deadline);
 }
 
 struct rest *rest_free(struct rest *rest)

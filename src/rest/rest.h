@@ -52,8 +52,9 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
 int rest_listen(struct rest *rest, const char *address, struct err *err);
 /* Serve one connection: fd is taken. */
 int rest_take(struct rest *rest, int fd, struct err *err);
-/* Wait until the connections of rest_take() have ended, and those that were taken over. */
-void rest_wait(struct rest *rest);
+/* Wait until the connections of rest_take() have ended, and those that were taken over, at most for
+ * so long; 0: for ever. */
+void rest_wait(struct rest *rest, unsigned most_ms);
 /* Ends the connections: waits for answers being made, at most for a moment.  Always NULL. */
 struct rest *rest_free(struct rest *rest);
 

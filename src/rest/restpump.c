@@ -78,7 +78,7 @@ int restpump_run(struct rest *rest, int in, int out, struct err *err)
     if (is_socket(in)) {
         r = rest_take(rest, fcntl(in, F_DUPFD_CLOEXEC, 3), err);
         if (r == 0)
-            rest_wait(rest);
+            rest_wait(rest, 0);
         return r;
     }
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv) < 0)

@@ -12,6 +12,9 @@
 
 #define KNOCK "PST\n"
 #define KNOCK_SIZE 4u
+/* No request of HTTP is shorter: "GET / HTTP/1.1" and two ends of lines.  They hold the method and
+ * the first word of the path, by which a daemon may pass the caller on. */
+#define KNOCK_HTTP_SIZE 18u
 #define KNOCK_PATIENCE_US INT64_C(500000)
 
 enum knock_caller {
@@ -20,6 +23,12 @@ enum knock_caller {
     KNOCK_HTTP,    /* the beginning of an HTTP request */
     KNOCK_TLS,     /* the beginning of TLS; who calls is told by the first bytes inside */
     KNOCK_UNKNOWN, /* something else, or fewer bytes than KNOCK_SIZE */
+};
+
+/* The first bytes that a caller sent. */
+struct knock_head {
+    uint8_t bytes[KNOCK_HTTP_SIZE];
+    size_t n;
 };
 
 /* Who sends these first bytes?  They come from anybody. */

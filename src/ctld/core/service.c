@@ -255,9 +255,9 @@ void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us)
     CALL(ctld, answered, ctld, op, elapsed_us);
 }
 
-void services_on_http(struct ctld *ctld, int fd)
+void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n)
 {
-    CALL(ctld, on_http, ctld, fd);
+    CALL(ctld, on_http, ctld, fd, head, n);
 }
 
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame)

@@ -121,9 +121,10 @@ struct ctld_service {
     /* A request was answered, after so long.  Any thread; may not commit. */
     void (*answered)(struct ctld *ctld, unsigned op, int64_t elapsed_us);
 
-    /* Somebody on the network speaks HTTP: one service has this hook, which takes fd.  On an I/O
-     * thread, from the start of the door to its end; may not commit. */
-    void (*on_http)(struct ctld *ctld, int fd);
+    /* Somebody on the network speaks HTTP: one service has this hook, which takes fd; `head` is
+     * what server_hooks.on_http says.  On an I/O thread, from the start of the door to its end; may
+     * not commit. */
+    void (*on_http)(struct ctld *ctld, int fd, const char *head, size_t n);
     /* A request while this controller stands by (ctld->standby): one service has this hook, which
      * answers.  On an I/O thread; may not commit. */
     void (*on_standby)(struct ctld *ctld, struct conn *conn, const struct frame *frame);
@@ -216,7 +217,7 @@ uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 bool services_knows_node(struct ctld *ctld, const uint8_t *key);
-void services_on_http(struct ctld *ctld, int fd); /* takes fd */
+void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n); /* takes fd */
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);
 void services_on_node_unlinked(struct ctld *ctld, struct node *n);

@@ -229,11 +229,11 @@ static void on_tls(void *ctx, const struct peer *peer, const char *why)
                  peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
 }
 
-static void on_http(void *ctx, int fd)
+static void on_http(void *ctx, int fd, const char *head, size_t n)
 {
     const struct front *f = ctx;
 
-    services_on_http(f->ctld, fd);
+    services_on_http(f->ctld, fd, head, n);
 }
 
 /* NoCtldInAddrAny: the address of our SlurmctldHost line; NULL: any. */

@@ -20,6 +20,7 @@
 #include "ctld/web/jobmetrics.h"
 #include "ctld/web/nodemetrics.h"
 #include "ctld/web/ownmetrics.h"
+#include "ctld/web/restchild.h"
 #include "ctld/web/schedmetrics.h"
 #include "ctld/web/startwaits.h"
 #include "ctld/web/webaccess.h"
@@ -32,6 +33,7 @@ struct web {
     struct webaccess *access;
     struct startwaits *waits;
     struct http *http;
+    struct restchild *rest;
     char elsewhere[192]; /* "http://host:port" of the first controller; "": that is this one */
 };
 
@@ -250,12 +252,20 @@ static void configure_web(struct ctld *ctld)
     webaccess_configure(ctld->web->access, conf, ctld->tokens);
     http_switch(ctld->web->http,
                 !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
+    restchild_configure(ctld->web->rest, conf, ctld->conf_path);
+}
+
+static void watch_rest(struct ctld *ctld, int64_t now_us)
+{
+    restchild_tick(ctld->web->rest, now_us);
 }
 
 static void stop_web(struct ctld *ctld)
 {
-    if (ctld->web)
-        ctld->web->http = http_free(ctld->web->http);
+    if (!ctld->web)
+        return;
+    ctld->web->http = http_free(ctld->web->http);
+    ctld->web->rest = restchild_free(ctld->web->rest);
 }
 
 static void free_web(struct ctld *ctld)
@@ -264,7 +274,8 @@ static void free_web(struct ctld *ctld)
 
     if (!w)
         return;
-    (void)http_free(w->http); /* always NULL, as the next two */
+    (void)http_free(w->http); /* always NULL, as the next three */
+    (void)restchild_free(w->rest);
     (void)webaccess_free(w->access);
     (void)startwaits_free(w->waits);
     free(w);
@@ -297,15 +308,18 @@ static int start_web(struct ctld *ctld, struct err *err)
     if (r == 0)
         r = startwaits_new(&w->waits);
     if (r == 0)
+        r = restchild_new(&w->rest);
+    if (r == 0)
         r = http_new(&config, &w->http, err);
     if (r == 0)
         configure_web(ctld);
     return r;
 }
 
-static void take_connection(struct ctld *ctld, int fd)
+static void take_connection(struct ctld *ctld, int fd, const char *head, size_t n)
 {
-    http_take(ctld->web->http, fd);
+    if (!restchild_take(ctld->web->rest, fd, head, n))
+        http_take(ctld->web->http, fd);
 }
 
 /* How long it waited since it could start. */
@@ -324,6 +338,7 @@ const struct ctld_service web_service = {
     .name = "web",
     .start = start_web,
     .reconfigured = configure_web,
+    .tick = watch_rest,
     .stop = stop_web,
     .free = free_web,
     .on_http = take_connection,

@@ -463,10 +463,12 @@ static void on_tls(void *ctx, const struct peer *peer, const char *why)
                  peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
 }
 
-static void on_http(void *ctx, int fd)
+static void on_http(void *ctx, int fd, const char *head, size_t n)
 {
     struct listener *l = ctx;
 
+    (void)head; /* whatever is asked for */
+    (void)n;
     httphealth_take(l->health, fd);
 }
 

@@ -24,6 +24,7 @@
 #include "rest/rest.h"
 #include "rest/restcall.h"
 #include "rest/restpump.h"
+#include "rest/resttake.h"
 #include "rest/restd/restrows.h"
 #include "rest/watch/restwatch.h"
 #include "version.h"
@@ -35,7 +36,7 @@ struct options {
     uint64_t connections;
     unsigned verbose;
     bool become_user, no_user_check;
-    bool print_spec;
+    bool print_spec, take;
     char **addresses;
     size_t n_addresses;
 };
@@ -55,17 +56,19 @@ static const char usage[] =
     "  -v             log more; may be repeated\n"
     "  -V, --version  print the version and exit\n"
     "  --generate-openapi-spec  print the OpenAPI document and exit\n"
+    "  --take-connections  connections come over standard input, from slurmctld (enable_rest)\n"
     "Environment: SLURMRESTD_LISTEN, SLURMRESTD_SECURITY, SLURMRESTD_AUTH_TYPES,\n"
     "SLURMRESTD_OPENAPI_PLUGINS, SLURMRESTD_DATA_PARSER_PLUGINS, SLURMRESTD_MAX_CONNECTIONS,\n"
     "SLURMRESTD_DEBUG, SLURM_CONF.  See slurmrestd(8).\n";
 
-enum { OPT_CONNECTIONS = 256, OPT_SPEC };
+enum { OPT_CONNECTIONS = 256, OPT_SPEC, OPT_TAKE };
 
 static const struct option longs[] = {
     { "help", no_argument, NULL, 'h' },
     { "version", no_argument, NULL, 'V' },
     { "max-connections", required_argument, NULL, OPT_CONNECTIONS },
     { "generate-openapi-spec", no_argument, NULL, OPT_SPEC },
+    { "take-connections", no_argument, NULL, OPT_TAKE },
     { 0 },
 };
 
@@ -118,6 +121,9 @@ static int take_option(struct options *o, int c)
         return -1;
     case OPT_CONNECTIONS:
         return take_count(optarg, "--max-connections", &o->connections);
+    case OPT_TAKE:
+        o->take = true;
+        return -1;
     case OPT_SPEC:
         o->print_spec = true;
         return -1;
@@ -358,10 +364,21 @@ static int print_document(const struct rest_config *config)
     return r == 0 && fflush(stdout) == 0 ? 0 : refuse_start("the document cannot be written");
 }
 
+/* Connections that slurmctld hands over. */
+static int serve_taken(struct rest *rest)
+{
+    struct err err = { .text = "" };
+    int r = resttake_run(rest, STDIN_FILENO, &err);
+
+    return r < 0 ? refuse_start("%s", err.text) : 0;
+}
+
 static int serve_addresses(const struct options *o, struct rest *rest, bool listens)
 {
     int r;
 
+    if (o->take)
+        return serve_taken(rest);
     if (!listens)
         return serve_stdin(rest);
     r = listen_all(rest, o);
@@ -380,7 +397,7 @@ static int serve_all(const struct options *o, struct rest_config *config)
     struct err err = { .text = "" };
     int r;
 
-    if (!listens && isatty(STDIN_FILENO))
+    if (!listens && !o->take && isatty(STDIN_FILENO))
         return refuse_start("no address to listen at: give HOST:PORT or unix:PATH");
     block_signals();
     if (restwatch_new(config->conf, &hub, &err) < 0)

@@ -47,7 +47,7 @@ void conn_challenge(struct conn *c)
 }
 
 /* Somebody who speaks HTTP: the service that does so takes the socket. */
-static void pass_to_http(struct conn *c)
+static void pass_to_http(struct conn *c, const struct knock_head *head)
 {
     const struct server_hooks *hooks = &c->worker->server->config.hooks;
     int fd, least = 1; /* byte that wakes the reader, as is usual */
@@ -64,14 +64,14 @@ static void pass_to_http(struct conn *c)
         link_close(&c->link, fd < 0 ? strerror(errno) : NULL);
     }
     if (fd >= 0)
-        hooks->on_http(c->worker->server->config.ctx, fd);
+        hooks->on_http(c->worker->server->config.ctx, fd, (const char *)head->bytes, head->n);
 }
 
 /* Who calls is known. */
-static bool welcome_caller(struct conn *c, enum knock_caller caller)
+static bool welcome_caller(struct conn *c, enum knock_caller caller, const struct knock_head *head)
 {
     if (caller == KNOCK_HTTP && !c->challenged) {
-        pass_to_http(c);
+        pass_to_http(c, head);
         return false;
     }
     if (caller != KNOCK_OURS && caller != KNOCK_FRAME) {
@@ -82,35 +82,54 @@ static bool welcome_caller(struct conn *c, enum knock_caller caller)
     return !c->link.closing;
 }
 
+static void wake_at(struct conn *c, int bytes)
+{
+    (void)setsockopt(c->link.fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
+
+/* A caller who speaks HTTP has sent the beginning of its first words.  The next wake-up brings the
+ * others, or comes because the caller has left. */
+static bool waits_for_words(struct conn *c, enum knock_caller caller, size_t n)
+{
+    if (caller != KNOCK_HTTP || n >= KNOCK_HTTP_SIZE || c->challenged || c->speaks_http)
+        return false;
+    c->speaks_http = true;
+    wake_at(c, KNOCK_HTTP_SIZE);
+    return true;
+}
+
 /* The first bytes from the network: is it one of us? */
 bool conn_hear_first(struct link *l)
 {
     struct conn *c = container_of(l, struct conn, link);
-    uint8_t bytes[KNOCK_SIZE];
+    struct knock_head head = { .n = 0 };
     enum knock_caller caller;
-    int least = 1; /* byte that wakes us, as is usual */
     ssize_t n;
 
     if (l->tls)
-        return conn_go_on_tls(c, &caller) && welcome_caller(c, caller);
-    n = recv(l->fd, bytes, sizeof(bytes), MSG_PEEK | MSG_DONTWAIT);
+        return conn_go_on_tls(c, &caller, &head) && welcome_caller(c, caller, &head);
+    n = recv(l->fd, head.bytes, sizeof(head.bytes), MSG_PEEK | MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR))
         return false;
     if (n <= 0) {
         link_close(l, n < 0 ? strerror(errno) : NULL);
         return false;
     }
-    caller = knock_caller(bytes, (size_t)n);
-    (void)setsockopt(l->fd, SOL_SOCKET, SO_RCVLOWAT, &least, sizeof(least));
+    head.n = (size_t)n;
+    caller = knock_caller(head.bytes, head.n);
+    if (waits_for_words(c, caller, head.n))
+        return false;
+    wake_at(c, 1);
     if (caller == KNOCK_TLS && !c->challenged)
-        return conn_begin_tls(c) && conn_go_on_tls(c, &caller) && welcome_caller(c, caller);
+        return conn_begin_tls(c) && conn_go_on_tls(c, &caller, &head) &&
+               welcome_caller(c, caller, &head);
     if (caller == KNOCK_OURS)
-        (void)recv(l->fd, bytes, sizeof(bytes), MSG_DONTWAIT); /* they are there */
+        (void)recv(l->fd, head.bytes, KNOCK_SIZE, MSG_DONTWAIT); /* they are there */
     if (conn_wants_tls(c)) {
         conn_refuse_plain(c, caller);
         return false;
     }
-    return welcome_caller(c, caller);
+    return welcome_caller(c, caller, &head);
 }
 
 /* From the network: wake up when the caller can be told by its first bytes.  Else nobody but we

@@ -81,11 +81,10 @@ static void tell_audit(struct conn *c, const char *why)
         config->hooks.on_tls(config->ctx, &c->peer, why);
 }
 
-bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller)
+bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller, struct knock_head *ret_head)
 {
     struct link *l = &c->link;
-    uint8_t bytes[KNOCK_SIZE];
-    ssize_t n = tls_peek(l->tls, bytes, sizeof(bytes));
+    ssize_t n = tls_peek(l->tls, ret_head->bytes, sizeof(ret_head->bytes));
 
     if (n == -EAGAIN)
         return false;
@@ -104,9 +103,10 @@ bool conn_go_on_tls(struct conn *c, enum knock_caller *ret_caller)
     c->peer.tls = true;
     c->peer.certified = tls_peer_name(l->tls, c->peer.cert_name, sizeof(c->peer.cert_name));
     tell_audit(c, NULL);
-    *ret_caller = knock_caller(bytes, (size_t)n);
+    ret_head->n = (size_t)n;
+    *ret_caller = knock_caller(ret_head->bytes, ret_head->n);
     if (*ret_caller == KNOCK_OURS)
-        (void)tls_read(l->tls, bytes, sizeof(bytes)); /* they are there */
+        (void)tls_read(l->tls, ret_head->bytes, KNOCK_SIZE); /* they are there */
     return true;
 }
 

@@ -1,11 +1,14 @@
 """A cluster whose connections are encrypted: everything works as without, and nobody reads along."""
 
+import json
+import ssl
+import urllib.request
 from subprocess import PIPE
 
 import pytest
 
 from accounting import Dbd, conf_of, storage_of
-from conftest import wait_until
+from conftest import let_in, wait_until
 from pki import Authority
 
 CONF = "TLSType=tls/openssl\nAuthAltTypes=auth/jwt\nDebugFlags=AuditTLS\n"
@@ -103,3 +106,26 @@ def test_slurmdbd(make_cluster, pki, tmp_path):
     finally:
         for stop in (lambda: None, dbd.stop):
             stop()
+
+
+def test_rest_of_the_controller(tls):
+    """The REST API at slurmctld's own port, encrypted as the rest of it."""
+    cluster = tls(nodes=1, conf="SlurmctldParameters=enable_rest\n")
+    let_in(cluster.dir / "etc")
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+    def get(scheme):
+        url = f"{scheme}://127.0.0.1:{cluster.port}/slurm/v0.0.45/ping/"
+        request = urllib.request.Request(url, headers={"X-SLURM-USER-TOKEN": token(cluster)["SLURM_JWT"]})
+        with urllib.request.urlopen(request, timeout=10, context=context if scheme == "https" else None) as answer:
+            return json.load(answer)
+
+    def answers():
+        try:
+            return get("https")["pings"][0]["responding"]
+        except OSError:
+            return False
+    wait_until(answers, "REST answers over TLS")
+    with pytest.raises(OSError):
+        get("http")

@@ -280,7 +280,8 @@ static void test_waits(void **state)
             "{'changes':[{'version':21,'assoc':{'assoc_id':7,'parent_id':4,'cluster':'test','account':'physics',"
             "'user':'root','is_default':true}}]}",
             21);
-        wait_job(&d, id, "'pend_text':'ReqNodeNotAvail, UnavailableNodes:n[0-3]'"); /* recording 73 */
+        wait_job(&d, id,
+                 "'pend_text':'ReqNodeNotAvail, UnavailableNodes:n[0-3]'"); /* recording 73 */
     }
     stop(&d);
 }

@@ -34,6 +34,7 @@
 #include "rest/restopenapi.h"
 #include "rest/restpump.h"
 #include "rest/restschema.h"
+#include "rest/resttake.h"
 #include "rest/restreply.h"
 #include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
@@ -263,7 +264,7 @@ static void test_gone(void **state)
     assert_true(send(sv[0], GET("long"), strlen(GET("long")), MSG_NOSIGNAL) > 0);
     assert_true(recv(sv[0], buf, sizeof(buf), 0) > 0);
     (void)close(sv[0]);
-    rest_wait(rest);
+    rest_wait(rest, 0);
     rest = rest_free(rest);
 }
 
@@ -538,16 +539,75 @@ static void test_refused(void **state)
     assert_false(rest_link_refused(-ECONNREFUSED));
 }
 
+/* A message of one byte, with fd unless it is negative. */
+static void hand_over(int sock, int fd)
+{
+    char byte = 0;
+    struct iovec iov = { &byte, 1 };
+    union {
+        struct cmsghdr align;
+        char space[CMSG_SPACE(sizeof(int))];
+    } control = { .space = { 0 } };
+    struct msghdr mh = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+    if (fd >= 0) {
+        mh.msg_control = control.space;
+        mh.msg_controllen = sizeof(control.space);
+        control.align.cmsg_level = SOL_SOCKET;
+        control.align.cmsg_type = SCM_RIGHTS;
+        control.align.cmsg_len = CMSG_LEN(sizeof(int));
+        memcpy(CMSG_DATA(&control.align), &fd, sizeof(fd));
+    }
+    assert_int_equal(sendmsg(sock, &mh, MSG_NOSIGNAL), 1);
+}
+
+/* Connections from another process: each is answered, one that is none disturbs nobody, and the end
+ * of the other process ends us behind the answers. */
+static void test_handed_over(void **state)
+{
+    struct rest *rest = start(own_tables, true, false);
+    struct err err = { .text = "" };
+    int sv[2], caller[2], file[2];
+    size_t len = 0;
+    ssize_t n;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv), 0);
+    assert_int_equal(resttake_run(rest, sv[0], &err), -EINVAL);
+    (void)close(sv[0]);
+    (void)close(sv[1]);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sv), 0);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, caller), 0);
+    assert_int_equal(pipe2(file, O_CLOEXEC), 0);
+    assert_true(send(caller[0], GET("words/x"), strlen(GET("words/x")), MSG_NOSIGNAL) > 0);
+    assert_int_equal(shutdown(caller[0], SHUT_WR), 0);
+    hand_over(sv[0], -1);
+    hand_over(sv[0], file[0]); /* no socket */
+    hand_over(sv[0], caller[1]);
+    (void)close(caller[1]);
+    (void)close(sv[0]);
+    assert_int_equal(resttake_run(rest, sv[1], &err), 0);
+    while ((n = recv(caller[0], answer + len, sizeof(answer) - 1 - len, 0)) > 0)
+        len += (size_t)n;
+    answer[len] = '\0';
+    has(answer, "HTTP/1.1 200 OK\r\n");
+    (void)close(caller[0]);
+    (void)close(file[0]);
+    (void)close(file[1]);
+    (void)close(sv[1]);
+    rest = rest_free(rest);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),     cmocka_unit_test(test_who_asks),
-        cmocka_unit_test(test_bodies),    cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_long),      cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_no_daemon), cmocka_unit_test(test_pump),
-        cmocka_unit_test(test_keys),      cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_schema),    cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_refused),   cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_words),       cmocka_unit_test(test_who_asks),
+        cmocka_unit_test(test_bodies),      cmocka_unit_test(test_errors),
+        cmocka_unit_test(test_long),        cmocka_unit_test(test_gone),
+        cmocka_unit_test(test_no_daemon),   cmocka_unit_test(test_pump),
+        cmocka_unit_test(test_keys),        cmocka_unit_test(test_cores),
+        cmocka_unit_test(test_schema),      cmocka_unit_test(test_documents),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_handed_over),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -416,10 +416,14 @@ static void test_server_version(void **state)
 /* ---- the first bytes on the TCP port --------------------------------------------------------- */
 
 static atomic_int http_fd = -1;
+static char http_head[KNOCK_HTTP_SIZE + 1];
 
-static void keep_http(void *ctx, int fd)
+static void keep_http(void *ctx, int fd, const char *head, size_t n)
 {
     (void)ctx;
+    assert_true(n < sizeof(http_head));
+    memcpy(http_head, head, n);
+    http_head[n] = '\0';
     atomic_store(&http_fd, fd);
 }
 
@@ -445,6 +449,32 @@ static void expect_challenge(int fd)
     assert_int_equal(f.op, OP_CHALLENGE);
 }
 
+static void await_http(void)
+{
+    for (unsigned i = 0; i < 1000 && atomic_load(&http_fd) < 0; i++)
+        (void)poll(NULL, 0, 10);
+    assert_true(atomic_load(&http_fd) >= 0);
+}
+
+/* A caller of HTTP who sends half of his words and leaves is handed over with what there is. */
+static void test_half_a_request(void **state)
+{
+    struct fixture f;
+    struct server_config config = default_config(&f);
+    int fd;
+
+    config.hooks.on_http = keep_http;
+    start(&f, &config);
+    fd = connect_raw(&f);
+    assert_int_equal(send(fd, "GET /l", 6, MSG_NOSIGNAL), 6);
+    assert_int_equal(shutdown(fd, SHUT_WR), 0);
+    await_http();
+    assert_string_equal(http_head, "GET /l");
+    assert_int_equal(close(atomic_exchange(&http_fd, -1)), 0);
+    assert_int_equal(close(fd), 0);
+    stop(&f);
+}
+
 /* Nothing was read of an HTTP request when its socket is handed over. */
 static void test_http_is_handed_over(void **state)
 {
@@ -457,11 +487,11 @@ static void test_http_is_handed_over(void **state)
     config.hooks.on_http = keep_http;
     start(&f, &config);
     fd = connect_raw(&f);
-    assert_int_equal(send(fd, text, 3, MSG_NOSIGNAL), 3); /* "GET": not yet a method */
-    assert_int_equal(send(fd, text + 3, sizeof(text) - 4, MSG_NOSIGNAL), sizeof(text) - 4);
-    for (unsigned i = 0; i < 1000 && atomic_load(&http_fd) < 0; i++)
-        (void)poll(NULL, 0, 10);
-    assert_true(atomic_load(&http_fd) >= 0);
+    assert_int_equal(send(fd, text, 3, MSG_NOSIGNAL), 3);     /* "GET": not yet a method */
+    assert_int_equal(send(fd, text + 3, 8, MSG_NOSIGNAL), 8); /* not yet the words of a path */
+    assert_int_equal(send(fd, text + 11, sizeof(text) - 12, MSG_NOSIGNAL), sizeof(text) - 12);
+    await_http();
+    assert_string_equal(http_head, "GET /livez HTTP/1.");
     assert_int_equal(recv(atomic_load(&http_fd), buf, sizeof(buf), MSG_DONTWAIT), sizeof(text) - 1);
     assert_int_equal(close(atomic_exchange(&http_fd, -1)), 0);
     assert_int_equal(close(fd), 0);
@@ -511,6 +541,7 @@ int main(void)
         cmocka_unit_test(test_versions),
         cmocka_unit_test(test_server_version),
         cmocka_unit_test(test_http_is_handed_over),
+        cmocka_unit_test(test_half_a_request),
         cmocka_unit_test(test_first_bytes),
     };
 

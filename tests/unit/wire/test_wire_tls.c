@@ -20,7 +20,7 @@ static struct tls_ctx *context(bool need_cert)
 
 static atomic_int http_fd = -1;
 
-static void take_http(void *ctx, int fd)
+static void take_http(void *ctx, int fd, const char *head, size_t n)
 {
     (void)ctx;
     atomic_store(&http_fd, fd);
