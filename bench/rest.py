@@ -28,7 +28,8 @@ class Server:
         env = {**cluster.env, "SLURMRESTD_SECURITY": "disable_user_check"}
         self.token = subprocess.run([cluster.bin("scontrol"), "token", "lifespan=36000"], env=cluster.env, check=True, capture_output=True,
                                     text=True).stdout.strip().split("=", 1)[1]
-        self.process = subprocess.Popen([program, f"127.0.0.1:{self.port}"], env=env, stderr=subprocess.DEVNULL)
+        # A session of its own, as a service has: the kernel shares processors between sessions first, and the clients are in ours.
+        self.process = subprocess.Popen([program, f"127.0.0.1:{self.port}"], env=env, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def __enter__(self):
         deadline = time.monotonic() + 10
