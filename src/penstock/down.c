@@ -2,7 +2,6 @@
  *
  * Asking comes first, signals by pid file second, and only to processes that procs.c vouches for.
  */
-#include "penstock/dashboard.h"
 
 #include <getopt.h>
 #include <poll.h>
@@ -11,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "penstock/penstock.h"
 #include "api.pb-c.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
@@ -139,7 +139,6 @@ int cmd_down(int argc, char **argv)
         say("the cluster in %s does not run", in.dir);
         return STATUS_OK;
     }
-    dashboard_end(&running);
     ask_to_end(&in, keep_jobs);
     left = make_sure(&running);
     if (!keep_jobs)

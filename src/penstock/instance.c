@@ -20,7 +20,6 @@ static const struct {
 } programs[] = {
     { "slurmctld", { "../sbin/", "../ctld/", "" } },
     { "slurmd", { "../sbin/", "../noded/", "" } },
-    { "slurmrestd", { "../sbin/", "../rest/", "" } },
     { "slurmstepd", { "../sbin/", "../stepd/", "" } },
     { "sbatch", { "", "../cli/", "" } },
     { "scontrol", { "", "../cli/", "" } },

@@ -89,8 +89,6 @@ int setup_init(struct setup *s, uint32_t nodes, uint32_t cpus, struct err *err);
 void setup_done(struct setup *s);
 /* The text of slurm.conf; caller frees.  Errors: -ENOMEM. */
 int setup_conf_text(const struct setup *s, const struct instance *in, char **ret_text);
-/* A port that nobody listens on: *port itself when it is one, else another.  -EADDRINUSE: none. */
-int setup_free_port(uint16_t *port, struct err *err);
 /* Make the folders and write slurm.conf (to a temporary name, then renamed). */
 int setup_write(const struct setup *s, const struct instance *in, struct err *err);
 
@@ -121,6 +119,4 @@ size_t procs_wait(const struct procs *p, int64_t deadline_mono_us);
 /* Start argv[0] with stdout and stderr to out_fd and wait until it ends.  Errors: -ETIMEDOUT (it
  * was killed), -EREMOTEIO it failed, those of posix_spawn. */
 int proc_start(char *const *argv, int out_fd, pid_t *ret_pid);
-/* The same for a program that outlives us: in a session of its own, not waited for. */
-int proc_start_apart(char *const *argv, int out_fd, pid_t *ret_pid);
 int proc_finish(pid_t pid, int64_t deadline_mono_us);

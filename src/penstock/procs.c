@@ -84,8 +84,7 @@ static int add_process(struct procs *list, pid_t pid, int fd, const char *name)
 
 static bool is_daemon(const char *exe)
 {
-    return strcmp(exe, "slurmctld") == 0 || strcmp(exe, "slurmd") == 0 ||
-           strcmp(exe, "slurmrestd") == 0;
+    return strcmp(exe, "slurmctld") == 0 || strcmp(exe, "slurmd") == 0;
 }
 
 /* Add pid when `step`: a step daemon of ours; else: a daemon of ours. */
@@ -219,8 +218,7 @@ size_t procs_wait(const struct procs *p, int64_t deadline_mono_us)
     return left;
 }
 
-static int spawn_logged(char *const *argv, int out_fd, const posix_spawnattr_t *attr,
-                        pid_t *ret_pid)
+int proc_start(char *const *argv, int out_fd, pid_t *ret_pid)
 {
     posix_spawn_file_actions_t fa;
     int r;
@@ -233,28 +231,9 @@ static int spawn_logged(char *const *argv, int out_fd, const posix_spawnattr_t *
     if (!r)
         r = posix_spawn_file_actions_adddup2(&fa, out_fd, 2);
     if (!r)
-        r = posix_spawn(ret_pid, argv[0], &fa, attr, argv, environ);
+        r = posix_spawn(ret_pid, argv[0], &fa, NULL, argv, environ);
     (void)posix_spawn_file_actions_destroy(&fa);
     return -r;
-}
-
-int proc_start(char *const *argv, int out_fd, pid_t *ret_pid)
-{
-    return spawn_logged(argv, out_fd, NULL, ret_pid);
-}
-
-int proc_start_apart(char *const *argv, int out_fd, pid_t *ret_pid)
-{
-    posix_spawnattr_t attr;
-    int r;
-
-    if (posix_spawnattr_init(&attr) != 0)
-        return -ENOMEM;
-    r = -posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSID);
-    if (r == 0)
-        r = spawn_logged(argv, out_fd, &attr, ret_pid);
-    (void)posix_spawnattr_destroy(&attr);
-    return r;
 }
 
 int proc_finish(pid_t pid, int64_t deadline_mono_us)

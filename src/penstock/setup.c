@@ -46,26 +46,6 @@ static uint32_t choose_start(void)
     return start;
 }
 
-static int refuse_ports(struct err *err)
-{
-    return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
-                   PORT_END - 1);
-}
-
-int setup_free_port(uint16_t *port, struct err *err)
-{
-    uint32_t start = choose_start();
-
-    if (*port && port_is_free(*port))
-        return 0;
-    for (uint32_t i = 0; i < PORT_END - PORT_FIRST; i++) {
-        *port = (uint16_t)(PORT_FIRST + (start + i) % (PORT_END - PORT_FIRST));
-        if (port_is_free(*port))
-            return 0;
-    }
-    return refuse_ports(err);
-}
-
 static int choose_ports(struct setup *s, struct err *err)
 {
     uint32_t start = choose_start(), chosen = 0;
@@ -85,7 +65,8 @@ static int choose_ports(struct setup *s, struct err *err)
         chosen++;
     }
     if (chosen <= s->nodes)
-        return refuse_ports(err);
+        return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
+                       PORT_END - 1);
     return 0;
 }
 
@@ -145,7 +126,10 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
     strbuf_addf(&sb, "SlurmUser=%s\nSlurmdUser=%s\n", s->user, s->user);
     strbuf_add(&sb,
                "# The dashboard knows who looks at it by a token, and shows the scripts of jobs.\n"
-               "AuthAltTypes=auth/jwt\nAccountingStoreFlags=job_script\n\n");
+               "AuthAltTypes=auth/jwt\nAccountingStoreFlags=job_script\n"
+               "SlurmctldParameters=enable_rest\n"
+               "# Nobody on the network sees it.\n"
+               "CommunicationParameters=NoCtldInAddrAny\n\n");
     strbuf_addf(&sb, "StateSaveLocation=%s/state\nSlurmdSpoolDir=%s/spool/%%n\n", dir, dir);
     strbuf_addf(&sb, "SlurmctldPidFile=%s/run/slurmctld.pid\nSlurmdPidFile=%s/run/slurmd-%%n.pid\n",
                 dir, dir);

@@ -248,12 +248,12 @@ static const char *own_name(char *buf, size_t size)
 }
 
 /* The cluster is up without it. */
-static void print_dashboard(const struct instance *in, const struct conf *conf)
+static void print_dashboard(const struct conf *conf)
 {
     _cleanup_free_ char *address = NULL;
     struct err err = { .text = "" };
 
-    if (dashboard_up(in, conf, &address, &err) < 0)
+    if (dashboard_up(conf, &address, &err) < 0)
         say("there is no dashboard: %s", err.text);
     else
         (void)printf("Look at it in a browser (the address signs you in for an hour):\n  %s\n\n",
@@ -267,7 +267,7 @@ static void print_usage(const struct instance *in, const struct conf *conf, cons
                *dir = dir_option ? in->dir : "";
 
     (void)printf("A cluster of %zu nodes runs in %s.\n\n", conf_nodes(conf), in->dir);
-    print_dashboard(in, conf);
+    print_dashboard(conf);
     (void)printf("Make this shell's commands use it:\n"
                  "  eval \"$(%s env%s%s)\"\n"
                  "See its nodes, run a first job, see what waits and what ran:\n"
