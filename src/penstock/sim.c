@@ -14,6 +14,7 @@
 #include "model/cluster.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
+#include "penstock/simtopo.h"
 #include "sim/books.h"
 
 #define BF_INTERVAL_S 30u /* as users know it */
@@ -109,6 +110,8 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
     r = machine_from_conf(p->conf, &p->machine, &err);
     if (r == 0 && a->block_nodes)
         r = set_blocks(a, p->machine, &err);
+    else if (r == 0 && a->conf)
+        r = simtopo_conf(p->conf, a->conf, p->machine, &err);
     if (r == 0)
         r = sim_run(p->machine, w, &config, &p->result, &err);
     simbar_end(&bar);

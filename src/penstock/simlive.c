@@ -20,6 +20,7 @@
 #include "model/tx.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
+#include "penstock/simtopo.h"
 #include "sim/defrag.h"
 #include "sim/whatif.h"
 #include "wire/client.h"
@@ -223,6 +224,8 @@ static int run_copy(const struct sim_args *a, const char *label, int64_t now_us,
     r = world_make(c->cluster, c->conf, now_us, a->run_percent ? (uint32_t)a->run_percent : 100,
                    &c->world, &err);
     if (r == 0)
+        r = simtopo_live(c->conf, &c->world, &err);
+    if (r == 0)
         r = world_run(&c->world, &config, &c->result, &err);
     simbar_end(&bar);
     return r < 0 ? say_error("%s", err.text[0] ? err.text : strerror(-r)) : STATUS_OK;
@@ -359,6 +362,8 @@ static int advise_room(const struct sim_args *a, struct live *l)
     if (r == STATUS_OK)
         e = world_make(c->cluster, c->conf, l->f.now_us,
                        a->run_percent ? (uint32_t)a->run_percent : 100, &c->world, &err);
+    if (r == STATUS_OK && e == 0)
+        e = simtopo_live(c->conf, &c->world, &err);
     if (r == STATUS_OK && e == 0)
         r = find_job(&c->world, a->defrag, &job);
     if (r == STATUS_OK && e == 0)

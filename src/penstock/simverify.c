@@ -13,6 +13,7 @@
 #include "journal/journal.h"
 #include "penstock/simbar.h"
 #include "penstock/simlive.h"
+#include "penstock/simtopo.h"
 #include "sim/report.h"
 #include "sim/verify/passverify.h"
 
@@ -88,6 +89,7 @@ static void print_report(const struct sim_args *a, const struct verify_sums *s,
 
 int simverify_run(const struct sim_args *a)
 {
+    _cleanup_(conf_topos_free) struct conf_topos *topos = NULL;
     _cleanup_(verify_free) struct verify *v = NULL;
     _cleanup_(conf_free) struct conf *conf = NULL;
     struct told told = { .text = STRBUF_INIT, .a = a };
@@ -107,6 +109,10 @@ int simverify_run(const struct sim_args *a)
         return r;
     simjournal_find(a->journal, state, sizeof(state));
     r = verify_new(conf, on_difference, &told, &v);
+    if (r == 0)
+        r = simtopo_files(conf, file, &topos, &err);
+    if (r == 0)
+        verify_set_topologies(v, topos);
     if (r == 0)
         r = journal_open(&config, on_record, v, &journal, &err);
     if (journal)

@@ -259,7 +259,7 @@ static void take_all(struct search *s)
 /* Candidates that hold a node of the blocks first .. last - 1. */
 static void take_blocks(struct search *s, uint32_t first, uint32_t last)
 {
-    const struct topo *t = s->w->machine.topo;
+    const struct topo *t = machine_topology(&s->w->machine);
 
     s->nsome = 0;
     for (size_t i = 0; i < s->nall; i++) {
@@ -281,7 +281,8 @@ static void take_blocks(struct search *s, uint32_t first, uint32_t last)
 /* Aggregates in which the job, or its segment, could lie. */
 static int try_blocks(struct search *s)
 {
-    const struct topo_spec *spec = s->w->machine.topo ? topo_get_spec(s->w->machine.topo) : NULL;
+    const struct topo_spec *spec =
+        machine_topology(&s->w->machine) ? topo_get_spec(machine_topology(&s->w->machine)) : NULL;
     uint32_t need = s->request.segment_size && s->request.segment_size < s->request.min_nodes
                         ? s->request.segment_size
                         : s->request.min_nodes;

@@ -115,7 +115,9 @@ static void sum_block(struct engine *e, uint32_t unit)
 
 static void node_break(struct engine *e, uint32_t id, bool is_free)
 {
-    uint32_t unit = id < topo_node_limit(e->m->topo) ? topo_unit_of(e->m->topo, id) : TOPO_NONE;
+    uint32_t unit = id < topo_node_limit(machine_topology(e->m))
+                        ? topo_unit_of(machine_topology(e->m), id)
+                        : TOPO_NONE;
 
     if (unit < e->out->nblocks)
         sum_block(e, unit);
@@ -435,8 +437,8 @@ static int play_instant(struct engine *e)
 /* Blocks are watched from the beginning to the end. */
 static int watch_blocks(struct engine *e)
 {
-    const struct topo_spec *spec = topo_get_spec(e->m->topo);
-    int r = topofrag_new(e->m->topo, &e->frag);
+    const struct topo_spec *spec = topo_get_spec(machine_topology(e->m));
+    int r = topofrag_new(machine_topology(e->m), &e->frag);
 
     if (r < 0 || spec->kind != TOPO_BLOCK)
         return r;
@@ -469,7 +471,7 @@ static int feed_machine(struct engine *e)
 
     if (r == 0)
         r = simfeed_machine(e->sched, e->m);
-    if (r == 0 && e->m->topo)
+    if (r == 0 && machine_topology(e->m))
         r = watch_blocks(e);
     for (uint32_t i = 0; r == 0 && i < e->w->parts.n; i++)
         e->part_of[i] = machine_partition(e->m, e->w->parts.names[i]);

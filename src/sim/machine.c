@@ -36,7 +36,7 @@ struct sim_machine *machine_free(struct sim_machine *m)
         return NULL;
     for (size_t i = 0; i < m->nowned; i++)
         free(m->owned[i]);
-    topo_free(m->topo);
+    machine_drop_topologies(m);
     free(m->owned);
     free(m->nodes);
     free(m->parts);
@@ -145,6 +145,8 @@ static int fill_part(struct sim_machine *m, const struct conf_part *from,
     p->lln = from->lln;
     p->exclusive_user = from->exclusive && strcasecmp(from->exclusive, "USER") == 0;
     p->exclusive_node = from->exclusive && strcasecmp(from->exclusive, "NODE") == 0;
+    p->exclusive_topo = from->exclusive && strcasecmp(from->exclusive, "TOPO") == 0;
+    p->topology = from->topology ? own_memory(m, strdup(from->topology)) : NULL;
     p->oversubscribe = share ? (uint32_t)strtoul(share + 1, NULL, 10) : 1;
     p->oversubscribe_force =
         from->oversubscribe && strncasecmp(from->oversubscribe, "FORCE", 5) == 0;
@@ -200,6 +202,37 @@ int machine_from_conf(const struct conf *conf, struct sim_machine **ret_m, struc
     return r;
 }
 
+void machine_drop_topologies(struct sim_machine *m)
+{
+    for (size_t i = 0; i < m->ntopos; i++)
+        topo_free(m->topos[i]);
+    free(m->topos);
+    m->topos = NULL;
+    m->ntopos = 0;
+}
+
+int machine_set_topologies(struct sim_machine *m, const struct topo_spec *specs, size_t n,
+                           struct err *err)
+{
+    int r = 0;
+
+    machine_drop_topologies(m);
+    m->topos = calloc(n + 1, sizeof(*m->topos));
+    if (!m->topos)
+        return err_nomem(err);
+    for (; r == 0 && m->ntopos < n; m->ntopos += r == 0) {
+        r = topo_new(&specs[m->ntopos], &m->topos[m->ntopos], err);
+        if (r < 0)
+            err_prefix(err, "topology %s", specs[m->ntopos].name);
+    }
+    return r;
+}
+
+const struct topo *machine_topology(const struct sim_machine *m)
+{
+    return m->ntopos ? m->topos[0] : NULL;
+}
+
 int machine_set_blocks(struct sim_machine *m, uint32_t block_nodes, const uint32_t *sizes,
                        size_t nsizes, struct err *err)
 {
@@ -225,9 +258,7 @@ int machine_set_blocks(struct sim_machine *m, uint32_t block_nodes, const uint32
                                             .nnodes = MIN((size_t)block_nodes,
                                                           m->nnodes - i * block_nodes) };
     }
-    topo_free(m->topo);
-    m->topo = NULL;
-    return topo_new(&spec, &m->topo, err);
+    return machine_set_topologies(m, &spec, 1, err);
 }
 
 uint32_t machine_partition(const struct sim_machine *m, const char *name)

@@ -188,7 +188,7 @@ static void text_blocks(const struct report *rp, const struct report_run *run, s
         strbuf_addf(out, "\n%-21s %14s\n", "worst blocks", "fragmentation");
     for (size_t i = 0; i < n; i++)
         strbuf_addf(out, "%-21.21s %14.1f\n",
-                    topo_get_spec(rp->machine->topo)->units[worst[i]].name,
+                    topo_get_spec(machine_topology(rp->machine))->units[worst[i]].name,
                     run->result->block_score[worst[i]]);
 }
 
@@ -301,7 +301,7 @@ static void json_blocks(struct strbuf *out, const struct report *rp, const struc
     strbuf_add(out, ",\"by_block\":[");
     for (size_t i = 0; i < run->result->nblocks; i++) {
         strbuf_add(out, i ? ",{\"name\":" : "{\"name\":");
-        report_json_string(out, topo_get_spec(rp->machine->topo)->units[i].name);
+        report_json_string(out, topo_get_spec(machine_topology(rp->machine))->units[i].name);
         strbuf_addf(out, ",\"fragmentation\":%.6g}", run->result->block_score[i]);
     }
     strbuf_addc(out, ']');

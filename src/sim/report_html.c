@@ -141,7 +141,7 @@ static void block_table(const struct report *rp, const struct sim_result *r, str
                "<div class=scroll><table><tr><th>Worst blocks</th><th>Fragmentation</th></tr>\n");
     for (size_t i = 0; i < n; i++) {
         strbuf_add(out, "<tr><td>");
-        report_escape(out, topo_get_spec(rp->machine->topo)->units[worst[i]].name);
+        report_escape(out, topo_get_spec(machine_topology(rp->machine))->units[worst[i]].name);
         strbuf_addf(out, "</td><td>%.1f</td></tr>\n", r->block_score[worst[i]]);
     }
     strbuf_add(out, "</table></div>\n");

@@ -1,14 +1,23 @@
 /* simfeed.c - see simfeed.h; the scheduler knows a job as its index + 1 */
 #include "sim/simfeed.h"
 
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
 #include "base/timefmt.h"
 
 #define MINUTE_US (60 * USEC_PER_SEC)
 
 int simfeed_machine(struct sched *s, const struct sim_machine *m)
 {
-    const struct topo_spec *spec = m->topo ? topo_get_spec(m->topo) : NULL;
-    int r = spec ? sched_topologies_put(s, &spec, 1) : 0;
+    _cleanup_free_ const struct topo_spec **specs = calloc(m->ntopos + 1, sizeof(*specs));
+    int r = specs ? 0 : -ENOMEM;
+
+    for (size_t i = 0; r == 0 && i < m->ntopos; i++)
+        specs[i] = topo_get_spec(m->topos[i]);
+    if (r == 0 && m->ntopos)
+        r = sched_topologies_put(s, specs, m->ntopos);
 
     for (uint32_t i = 0; r == 0 && i < m->nnodes; i++)
         if (m->nodes[i].cpus) /* else a number without a node */

@@ -49,6 +49,7 @@ void world_done(struct world *w)
     for (size_t i = 0; i < w->nlists; i++)
         free(w->lists[i]);
     free(w->lists);
+    machine_drop_topologies(&w->machine);
     free(w->machine.nodes);
     free(w->machine.parts);
     workload_free(w->w);

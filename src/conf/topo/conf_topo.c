@@ -119,14 +119,20 @@ static int run_load(struct topo_loader *tl, const char *dir, struct conf_topos *
     return 0;
 }
 
-int conf_topos_load(const struct conf *c, struct conf_topos **ret_topos,
-                    struct conf_problems *problems, struct err *err)
+int conf_topos_load_in(const struct conf *c, const char *dir, struct conf_topos **ret_topos,
+                       struct conf_problems *problems, struct err *err)
 {
     struct topo_loader tl = { .l = { .problems = problems, .err = err }, .conf = c };
 
     if (problems)
         *problems = (struct conf_problems){ 0 };
-    return run_load(&tl, c->dir, ret_topos);
+    return run_load(&tl, dir ? dir : c->dir, ret_topos);
+}
+
+int conf_topos_load(const struct conf *c, struct conf_topos **ret_topos,
+                    struct conf_problems *problems, struct err *err)
+{
+    return conf_topos_load_in(c, NULL, ret_topos, problems, err);
 }
 
 int conf_topos_load_text(const struct conf *c, const struct conf_text *files, size_t n,

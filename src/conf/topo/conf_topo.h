@@ -71,6 +71,9 @@ struct conf_topos;
  * Errors: -EINVAL, -ENOMEM. */
 int conf_topos_load(const struct conf *c, struct conf_topos **ret_topos,
                     struct conf_problems *problems, struct err *err);
+/* The same, from files in another folder than that of slurm.conf. */
+int conf_topos_load_in(const struct conf *c, const char *dir, struct conf_topos **ret_topos,
+                       struct conf_problems *problems, struct err *err);
 /* The same from texts in memory; their names are those of the files, without a folder. */
 int conf_topos_load_text(const struct conf *c, const struct conf_text *files, size_t n,
                          struct conf_topos **ret_topos, struct conf_problems *problems,

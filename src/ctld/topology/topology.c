@@ -15,6 +15,7 @@
 #include "base/timefmt.h"
 #include "conf/topo/conf_topo.h"
 #include "ctld/core/service.h"
+#include "feed/topoconf.h"
 #include "feed/toposet.h"
 #include "feed/toposhow.h"
 #include "fields.h"
@@ -39,56 +40,13 @@ struct topology {
 
 /* ---- the configuration ----------------------------------------------------------------------- */
 
-static uint32_t conf_id(void *arg, const char *name)
-{
-    const struct conf *conf = arg;
-    const struct conf_node *n = conf_find_node(conf, name);
-
-    return n ? (uint32_t)(n - conf_node(conf, 0)) : TOPO_NONE;
-}
-
-static int check_nodes(const struct conf *conf, struct toposet *ts, struct err *err)
-{
-    for (size_t i = 0; i < conf_nodes(conf); i++) /* each leaves before others come */
-        if (conf_node(conf, i)->topology)
-            toposet_leave(ts, (uint32_t)i);
-    for (size_t i = 0; i < conf_nodes(conf); i++) {
-        const struct conf_node *n = conf_node(conf, i);
-        struct err why = { .text = "" };
-
-        if (n->topology && toposet_join(ts, (uint32_t)i, n->topology, NULL, &why) < 0)
-            return err_set(err, -EINVAL, "%s:%u: Topology=%.64s of node %s: %s", n->file, n->line,
-                           n->topology, n->name, why.text);
-    }
-    return 0;
-}
-
-static int check_parts(const struct conf *conf, const struct conf_topos *files, struct err *err)
-{
-    for (size_t i = 0; i < conf_parts(conf); i++) {
-        const struct conf_part *p = conf_part(conf, i);
-        bool found = !p->topology || !*p->topology;
-
-        for (size_t k = 0; !found && k < conf_topos_count(files); k++)
-            found = strcmp(conf_topos_nth(files, k)->name, p->topology) == 0;
-        if (!found)
-            return err_set(err, -EINVAL, "%s:%u: partition %s: there is no topology %.64s", p->file,
-                           p->line, p->name, p->topology);
-    }
-    return 0;
-}
-
 int topology_check_conf(const struct conf *conf, struct conf_problems *problems, struct err *err)
 {
     _cleanup_(conf_topos_free) struct conf_topos *files = NULL;
     _cleanup_(toposet_free) struct toposet *ts = NULL;
     int r = conf_topos_load(conf, &files, problems, err);
 
-    if (r < 0)
-        return r;
-    ts = toposet_new(files, conf, conf_id, (void *)conf);
-    r = check_nodes(conf, ts, err);
-    return r < 0 ? r : check_parts(conf, files, err);
+    return r < 0 ? r : topoconf_of_conf(files, conf, &ts, err);
 }
 
 static int check_service(struct ctld *ctld, const struct conf *conf, struct err *err)

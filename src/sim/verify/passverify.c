@@ -31,6 +31,11 @@ int verify_new(const struct conf *conf, verify_fn *fn, void *ctx, struct verify 
     return 0;
 }
 
+void verify_set_topologies(struct verify *v, const struct conf_topos *files)
+{
+    v->topo_files = files;
+}
+
 struct verify *verify_free(struct verify *v)
 {
     if (!v)

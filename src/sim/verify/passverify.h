@@ -11,6 +11,7 @@
 #include "base/err.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
+#include "conf/topo/conf_topo.h"
 #include "model/cluster.h"
 
 struct verify;
@@ -31,6 +32,8 @@ typedef void verify_fn(void *ctx, const char *text);
 
 /* conf is borrowed.  -ENOMEM. */
 int verify_new(const struct conf *conf, verify_fn *fn, void *ctx, struct verify **ret);
+/* What topology.conf or topology.yaml say, before verify_run(); borrowed.  Without: all is flat. */
+void verify_set_topologies(struct verify *v, const struct conf_topos *files);
 struct verify *verify_free(struct verify *v); /* always NULL */
 /* The records of the journal in order; tx is taken.  They are kept until verify_run().  snapshot:
  * of the one that the log begins with.  -ENOMEM. */

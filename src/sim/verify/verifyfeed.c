@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <inttypes.h>
 
+#include "base/must.h"
 #include "feed/feedmem.h"
 #include "feed/limitrecords.h"
 #include "feed/params.h"
 #include "feed/preemptfeed.h"
 #include "feed/sharefeed.h"
+#include "feed/topoconf.h"
 #include "model/hetjob.h"
 #include "model/kept.h"
 
@@ -190,6 +192,8 @@ static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
     }
     if (kind == PST__EVENT_KIND__EV_NODE_REGISTER || v->in_snapshot)
         bitmap_set(v->linked, id);
+    if (n->rec->topology || kind == PST__EVENT_KIND__EV_NODE_REGISTER)
+        v->topos_moved = true; /* perhaps */
     if (v->loud)
         tell_sched(v, feed_of_node(n->rec, bitmap_test(v->linked, id)));
 }
@@ -197,6 +201,9 @@ static void on_node(void *ctx, struct node *n, Pst__EventKind kind)
 static void on_node_gone(void *ctx, struct node *n)
 {
     struct feed *f = feed_new(FEED_NODE_REMOVE);
+    struct verify *v = ctx;
+
+    v->topos_moved = true;
 
     f->node_id = n->rec->node_id;
     tell_sched(ctx, f);
@@ -280,6 +287,27 @@ void verifyfeed_attach(struct verify *v)
     v->cluster->observer = &v->observer;
 }
 
+/* As the files and the nodes' own words say now. */
+static void tell_topologies(struct verify *v)
+{
+    _cleanup_(toposet_free) struct toposet *ts = NULL;
+    const struct topo_spec *specs, **list;
+    size_t n;
+    int r;
+
+    if (!v->topo_files)
+        return;
+    ts = topoconf_of_cluster(v->topo_files, v->conf, v->cluster);
+    n = toposet_specs(ts, &specs);
+    list = must(calloc(n + 1, sizeof(*list)));
+    for (size_t i = 0; i < n; i++)
+        list[i] = &specs[i];
+    r = sched_topologies_put(v->sched, list, n);
+    free(list);
+    if (r < 0)
+        v->result = r;
+}
+
 /* A controller begins: its scheduler knows nothing. */
 int verifyfeed_begin(struct verify *v)
 {
@@ -294,6 +322,7 @@ int verifyfeed_begin(struct verify *v)
     if (r < 0)
         return r;
     v->loud = true;
+    tell_topologies(v);
     tell_sched(v, feed_of_name(FEED_LICENSES, licenses ? licenses : ""));
     for (uint32_t i = 0; i < v->cluster->nnodes; i++)
         if (v->cluster->nodes[i])
@@ -335,7 +364,7 @@ int verifyfeed_next(struct verify *v, struct err *err)
         bitmap_zero(v->linked);
     }
     v->in_snapshot = r->snapshot;
-    v->assocs_moved = v->resvs_moved = false;
+    v->assocs_moved = v->resvs_moved = v->topos_moved = false;
     v->now_us = r->tx->has_time_us ? r->tx->time_us : v->now_us;
     e = cluster_apply(v->cluster, r->tx, err);
     if (e < 0) {
@@ -346,6 +375,8 @@ int verifyfeed_next(struct verify *v, struct err *err)
     v->sums.records++;
     if (r->tx->has_sched_pass)
         v->taken_pass = r->tx->sched_pass;
+    if (v->topos_moved && v->loud)
+        tell_topologies(v);
     if (v->assocs_moved && v->loud)
         limitfeed_assocs(&v->limits, v->now_us);
     if (v->resvs_moved && v->loud)

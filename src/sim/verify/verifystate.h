@@ -15,6 +15,7 @@ struct record {
 
 struct verify {
     const struct conf *conf;
+    const struct conf_topos *topo_files; /* NULL: all is flat */
     struct sched_params params;
     struct cluster *cluster;
     struct cluster_observer observer;
@@ -37,10 +38,10 @@ struct verify {
     size_t nstrangers;
     uint64_t last_pass; /* run; of this controller */
     struct limitfeed limits;
-    int64_t now_us;                 /* of the record applied last */
-    bool assocs_moved, resvs_moved; /* in the record being applied */
-    bool in_snapshot;               /* who was connected then is not known: all */
-    bool loud;                      /* the scheduler is there to be told */
+    int64_t now_us;                              /* of the record applied last */
+    bool assocs_moved, resvs_moved, topos_moved; /* in the record being applied */
+    bool in_snapshot;                            /* who was connected then is not known: all */
+    bool loud;                                   /* the scheduler is there to be told */
     int result;
     verify_fn *fn;
     void *ctx;

@@ -57,8 +57,8 @@ struct server_hooks {
     void (*on_thread)(void *ctx, unsigned index, bool start);
     /* A caller from the network who speaks HTTP; takes fd (non-blocking, nothing read yet).  `head`
      * are the first n bytes that will be read from it: KNOCK_HTTP_SIZE, or fewer of a caller who
-     * has left or sent no more in its first record of TLS.  On an I/O thread; must not block.  NULL:
-     * such callers are disconnected. */
+     * has left or sent no more in its first record of TLS.  On an I/O thread; must not block.
+     * NULL: such callers are disconnected. */
     void (*on_http)(void *ctx, int fd, const char *head, size_t n);
     /* DebugFlags=AuditTLS: a handshake is over, or why it failed (NULL).  Any I/O thread.  May be
      * NULL. */

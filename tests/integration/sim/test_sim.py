@@ -199,3 +199,31 @@ def test_blocks(tmp_path):
                       (("--segment", "2"), "sim: --segment is for --generate=gpu")]:
         done = sim("--trace", "-", *args, stdin=SWF)
         assert done.returncode and say in done.stderr, (args, done.stderr)
+
+
+BLOCK_CONF = """ClusterName=t
+SlurmctldHost=h
+TopologyPlugin=topology/block
+NodeName=n[1-8] CPUs=4 RealMemory=8000
+PartitionName=main Nodes=ALL Default=YES
+"""
+
+
+def test_topology_files(tmp_path):
+    """Topologies beside the slurm.conf that is simulated: those of slurmctld, with its sentences about mistakes."""
+    conf, plain, yaml = (tmp_path / name for name in ("slurm.conf", "topology.conf", "topology.yaml"))
+    args = ("--generate", "gpu", "--jobs", "50", "--conf", str(conf), "--segment", "2")
+    conf.write_text(BLOCK_CONF)
+    plain.write_text("BlockName=left Nodes=n[1,3,5,7]\nBlockName=right Nodes=n[2,4,6,8]\nBlockSizes=4\n")
+    assert [b["name"] for b in report(*args)["runs"][0]["by_block"]] == ["left", "right"]
+    yaml.write_text("- topology: racks\n  cluster_default: true\n  block:\n    block_sizes: [2]\n    blocks:\n" +
+                    "".join(f"      - block: r{i}\n        nodes: n[{2 * i - 1}-{2 * i}]\n" for i in (1, 2, 3, 4)))
+    assert [b["name"] for b in report(*args)["runs"][0]["by_block"]] == ["r1", "r2", "r3", "r4"]
+    assert len(report(*args, "--blocks", "8")["runs"][0]["by_block"]) == 1, "--blocks counts before files"
+    conf.write_text(BLOCK_CONF.replace("Default=YES", "Default=YES Topology=nosuch"))
+    done = sim(*args)
+    assert done.returncode == 1 and "partition main: there is no topology nosuch" in done.stderr
+    conf.write_text(BLOCK_CONF)
+    yaml.write_text("- topology: racks\n  blocck: 1\n")
+    done = sim(*args)
+    assert done.returncode == 1 and "topology.yaml:2" in done.stderr

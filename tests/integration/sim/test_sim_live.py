@@ -202,3 +202,28 @@ def test_defrag_mistakes(c, args, status, say):
     for name, job in names.items():
         say = say.replace(f"job {name}", f"job {job}")
     assert done.returncode == status and done.stderr.splitlines()[0] == f"penstock: error: {say}"
+
+
+# ---- where jobs may run
+
+
+BLOCKS = "BlockName=b1 Nodes=node[1-2]\nBlockName=b2 Nodes=node[3-4]\nBlockSizes=2\n"
+
+
+def test_blocks(make_cluster):
+    """Two free nodes in two blocks are no room for a segment of two: the simulator says so as the controller does."""
+    cluster = make_cluster(nodes=4, cpus=2, start=False, conf="TopologyPlugin=topology/block\n")
+    (cluster.conf.parent / "topology.conf").write_text(BLOCKS)
+    cluster.start()
+    runs = {}
+    for node, minutes in (("node1", 60), ("node3", 10)):
+        runs[node] = cluster.sbatch("-w", node, "--exclusive", "-t", minutes, wrap="sleep 1000")
+        cluster.wait_state(runs[node], "RUNNING")
+    waits = cluster.sbatch("-N2", "--segment=2", "--exclusive", "-t", "5", wrap="true")
+    wait_until(lambda: expected_start(cluster, waits), "the controller has a plan")
+    answer = ask(cluster)
+    assert abs(starts(answer)[str(waits)] - answer["now"] - 600) < 60, "when the job of ten minutes ends"
+    found = json.loads(sim(cluster, "--json", "--defrag", waits).stdout)
+    assert not found["starts_now"] and [c["jobs"] for c in found["choices"]][0] in ([str(runs["node1"])], [str(runs["node3"])])
+    assert {tuple(c["jobs"]): c["nodes"] for c in found["choices"]}.items() <= {
+        (str(runs["node1"]),): "node[1-2]", (str(runs["node3"]),): "node[3-4]"}.items()

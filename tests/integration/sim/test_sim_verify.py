@@ -150,3 +150,23 @@ def test_mistakes(tmp_path):
         done = subprocess.run([program("penstock"), "sim", *args], capture_output=True, text=True,
                               env={"SLURM_CONF": str(tmp_path / "none"), "PATH": "/usr/bin"})
         assert done.returncode == rc and text in done.stderr, done.stderr
+
+
+def test_blocks(make_cluster):
+    """Placements in blocks: the same with the topology of the controller, others without."""
+    c = make_cluster(nodes=8, cpus=2, start=False, conf="TopologyPlugin=topology/block\nMaxNodeCount=10\n", partition="OverSubscribe=EXCLUSIVE")
+    files = c.dir / "etc" / "topology.conf"
+    files.write_text("BlockName=b1 Nodes=node[1,4,6,8]\nBlockName=b2 Nodes=node[2-3,5,7]\nBlockSizes=4\n")
+    c.start()
+    for i in range(40):
+        c.sbatch(f"-N{(2, 3, 4, 6)[i % 4]}", *(["--segment=2"] if i % 4 in (0, 2) else ["--segment=3"] if i % 4 == 3 else []), "-t", "2",
+                 "-o", "/dev/null", wrap=f"sleep 0.{i % 3 + 1}")
+        if i == 20:  # a node moves, in front of those that wait
+            c.run("scontrol", "update", "NodeName=node8", "Topology=default:b2")
+    all_over(c)
+    assert c.ctld.stop() == 0
+    got = sums(c)
+    assert got["different"] == 0 and got["equal"] >= 40, verify(c).stdout
+    files.write_text("BlockName=b1 Nodes=node[1-4]\nBlockName=b2 Nodes=node[5-8]\nBlockSizes=4\n")
+    assert sums(c)["different"] > 0
+    c.start_ctld()

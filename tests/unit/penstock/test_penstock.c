@@ -12,6 +12,7 @@
 
 #include "conf/conf.h"
 #include "penstock/dashboard.h"
+#include "penstock/simtopo.h"
 
 static void test_folder(void **state)
 {
@@ -103,6 +104,39 @@ static void test_conf_is_good(void **state)
     setup_done(&s);
 }
 
+/* Topologies are those beside the slurm.conf that is simulated; without a file all is flat. */
+static void test_topology_files(void **state)
+{
+    static const char text[] = "ClusterName=c\nSlurmctldHost=h\nNodeName=n[1-4] CPUs=1\n"
+                               "PartitionName=p Nodes=ALL\n";
+    static const char yaml[] = "- topology: B\n  block:\n    block_sizes: [2]\n    blocks:\n"
+                               "    - {block: left, nodes: 'n[1,3]'}\n"
+                               "    - {block: right, nodes: 'n[2,4]'}\n";
+    char dir[] = "/tmp/test_penstock.XXXXXX", path[64], yaml_path[64];
+    struct conf *conf = NULL;
+    struct sim_machine *m = NULL;
+    struct err err = { .text = "" };
+    FILE *f;
+
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/slurm.conf", dir);
+    (void)snprintf(yaml_path, sizeof(yaml_path), "%s/topology.yaml", dir);
+    assert_int_equal(conf_load_text(&(struct conf_text){ "slurm.conf", text, strlen(text) }, 1,
+                                    CONF_FULL, &conf, NULL, &err),
+                     0);
+    assert_int_equal(machine_from_conf(conf, &m, &err), 0);
+    assert_int_equal(simtopo_conf(conf, path, m, &err), 0);
+    assert_int_equal(topo_get_spec(machine_topology(m))->kind, TOPO_FLAT);
+    f = fopen(yaml_path, "we");
+    assert_true(f && fputs(yaml, f) >= 0 && fclose(f) == 0);
+    assert_int_equal(simtopo_conf(conf, path, m, &err), 0);
+    assert_string_equal(topo_get_spec(machine_topology(m))->units[1].name, "right");
+    assert_int_equal(unlink(yaml_path), 0);
+    assert_int_equal(rmdir(dir), 0);
+    m = machine_free(m);
+    conf_free(conf);
+}
+
 /* Without a controller there is no token. */
 static void test_no_dashboard(void **state)
 {
@@ -150,7 +184,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_folder),         cmocka_unit_test(test_long_folder),
         cmocka_unit_test(test_default_folder), cmocka_unit_test(test_conf_is_good),
-        cmocka_unit_test(test_ports_differ),   cmocka_unit_test(test_no_dashboard),
+        cmocka_unit_test(test_topology_files), cmocka_unit_test(test_ports_differ),
+        cmocka_unit_test(test_no_dashboard),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

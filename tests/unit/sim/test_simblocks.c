@@ -168,10 +168,10 @@ static size_t count_blocks(const struct sim_machine *m, const struct sim_result 
     const struct sim_outcome *o = &r->jobs[job];
     size_t blocks = 0;
 
-    memset(in, 0, topo_get_spec(m->topo)->nunits * sizeof(*in));
+    memset(in, 0, topo_get_spec(machine_topology(m))->nunits * sizeof(*in));
     for (uint32_t s = 0; s < o->nspans; s++)
         for (uint32_t n = r->spans[o->span + s].first; n <= r->spans[o->span + s].last; n++)
-            blocks += in[topo_unit_of(m->topo, n)]++ == 0;
+            blocks += in[topo_unit_of(machine_topology(m), n)]++ == 0;
     return blocks;
 }
 
