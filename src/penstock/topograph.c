@@ -18,9 +18,9 @@
 
 static void say_notes(const struct graph *g)
 {
-    const char *at = g ? strbuf_str(&g->notes) : "";
+    const char *at = g ? strbuf_str(&g->notes) : NULL;
 
-    for (; *at; at += strcspn(at, "\n") + 1)
+    for (; at && *at; at += strcspn(at, "\n") + 1)
         say("note: %.*s", (int)strcspn(at, "\n"), at);
 }
 
