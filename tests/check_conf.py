@@ -100,6 +100,11 @@ PLAIN = "what is done when the key names no other word"
 NUMBER = "a level as a number: log_level_parse() reads it"
 LIBRARY = "the name of the one library that there is, and what people have in their files for it"
 WHOLE = "a source looks for a part of the word, or uses the word as it stands"
+# Words that are asked for, and change no more than what is shown.
+SHOWN_ALONE = {
+    ("SLURMCTLD_PARAMETERS", "enable_stepmgr"): "jobs show it; steps are made by slurmctld all the same",
+}
+
 NOT_QUOTED = {
     **{(key, word): PLAIN for key, word in (
         ("AUTH_TYPE", "auth/slurm"), ("DEF_RUNTIME_PLUGIN", "runtime/oci"), ("JOB_ACCT_GATHER_TYPE", "jobacct_gather/linux"),
@@ -163,6 +168,17 @@ def main():
             wrong.append(f"{symbol}={word}: NOT_QUOTED need not name it")
     wrong += [f"NOT_QUOTED: there is no word {word} of {key}" for key, word in left]
     tap.check("option words marked as acted upon are acted upon", wrong)
+
+    wrong, shown = [], dict(SHOWN_ALONE)
+    for table, symbol, word, flags in rows((SRC / "conf/conf_options.def").read_text(), "OPTION"):
+        asked = re.search(rf'\bconf_option\w*\([^"()]*\bCONF_{table}{symbol},\s*"{re.escape(word)}[="]', outside)
+        reason = shown.pop((table + symbol, word), None)
+        if flags == "KNOWN" and asked and not reason:
+            wrong.append(f"{symbol}={word}: a source asks for the word, and users are told that it has no effect")
+        elif reason and not asked:
+            wrong.append(f"{symbol}={word}: SHOWN_ALONE need not name it")
+    wrong += [f"SHOWN_ALONE: there is no word {word} of {key}" for key, word in shown]
+    tap.check("option words that are asked for are marked so", wrong)
     tap.end()
 
 
