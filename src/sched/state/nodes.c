@@ -298,10 +298,10 @@ void node_clear(struct node *n)
 
 void nodes_done(struct sched *s)
 {
-    for (uint32_t i = 0; i < s->nnodes; i++) {
+    for (uint32_t i = 0; i < s->nnodes; i++)
         node_clear(&s->nodes[i]);
+    for (uint32_t i = 0; i < s->nbits; i++) /* partitions name nodes that never came, too */
         free(s->nodes[i].parts);
-    }
     free(s->nodes);
     for (uint32_t k = 0; k < SCHED_SPANS; k++)
         bitmap_free(s->free_ge[k]);

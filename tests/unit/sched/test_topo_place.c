@@ -185,7 +185,8 @@ static void put_topology(struct sched *s, enum cluster cluster)
     }
     if (cluster == GAP)
         units[1].nnodes = 0;
-    while (l->kind == TOPO_BLOCK && l->sizes[spec.nblock_sizes])
+    while (l->kind == TOPO_BLOCK && spec.nblock_sizes < ARRAY_SIZE(l->sizes) &&
+           l->sizes[spec.nblock_sizes])
         spec.nblock_sizes++;
     if (l->kind == TOPO_TREE)
         spec.nunits = add_switches(l, units, spec.nunits, children);
