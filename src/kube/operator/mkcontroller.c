@@ -282,8 +282,6 @@ int mkcontroller_objects(const struct mkbase_facts *f, json_t **ret)
         return -ENOMEM;
     if (!kubejson_true(f->cr, "spec.external")) {
         selector = mkbase_selector(APP, name);
-        if (opconf_replicas(f->cr) > 1)
-            (void)json_object_set_new(selector, OPKEY_ACTIVE, json_string("true"));
         if (mkbase_push(all, make_internal(f, internal)) < 0 ||
             mkbase_push(all, mkbase_service(f, service, APP, COMPONENT, APP, OPCONF_CTLD_PORT,
                                             selector)) < 0 ||

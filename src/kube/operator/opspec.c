@@ -300,11 +300,9 @@ static int check_controller(const json_t *o, struct err *err)
 
     if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")])
         return err_set(err, -EINVAL, "spec.clusterName: letters, digits, '_', '-' and '.' alone");
-    if (kubejson_true(o, "spec.ha.enabled") &&
-        (!kubejson_true(o, "spec.persistence.enabled") ||
-         !*kubejson_text(o, "spec.persistence.existingClaim")))
+    if (kubejson_true(o, "spec.ha.enabled"))
         return err_set(err, -EINVAL,
-                       "spec.persistence.existingClaim: required with ha.enabled");
+                       "spec.ha.enabled: several slurmctld are not supported by this operator");
     return check_keys(o, err);
 }
 
@@ -335,8 +333,10 @@ static int check_nodeset(const json_t *o, struct err *err)
 {
     const char *host = kubejson_text(o, "spec.template.spec.hostname");
 
-    if (kubejson_true(o, "spec.ssh.enabled") && !*kubejson_text(o, "spec.ssh.sssdConfRef.name"))
-        return err_set(err, -EINVAL, "spec.ssh.sssdConfRef.name: required with ssh.enabled");
+    if (kubejson_true(o, "spec.ssh.enabled"))
+        return err_set(err, -EINVAL, "spec.ssh.enabled: not supported by this operator");
+    if (kubejson_true(o, "spec.pinToNode"))
+        return err_set(err, -EINVAL, "spec.pinToNode: not supported by this operator");
     if (!is_host_prefix(host))
         return err_set(err, -EINVAL,
                        "spec.template.spec.hostname: '%.64s': a-z, 0-9 and '-' are wanted", host);
