@@ -1,0 +1,561 @@
+/* slurmnodes.c - see slurmnodes.h */
+#include "kube/operator/slurmnodes.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubemap.h"
+#include "kube/operator/opkeys.h"
+
+#define API "/slurm/v0.0.45/"
+#define PAUSE_US INT64_C(200000)
+#define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
+#define GATHER_US INT64_C(20000) /* changes come together */
+#define SILENCE_MS 60000         /* the stream says something every 15 seconds */
+#define ASK_MS 10000
+#define ALONE_MOST 32u /* more changed nodes than this are listed */
+#define NO_SUCH_NODE 2018
+#define NODE_NAMES_MOST 65536u
+
+struct slurmnodes {
+    struct kubeserver *s;
+    struct kubeloop *loop;
+    slurmnodes_changed_fn *changed;
+    void *ctx;
+    struct kubemap nodes;   /* name -> json_t: what slurmctld has */
+    struct kubemap missed;  /* name -> int64_t: asked for, and not there since */
+    json_t *jobs;           /* "17": [nodes, end]: those that run */
+    json_t *deadlines;      /* name: end; NULL: to be made of jobs */
+    json_t *dirty;          /* names to be asked for */
+    json_t *listed;         /* of the list under way */
+    char *page;
+    bool streams, listing, jobs_next, list_wanted, is_known;
+    unsigned failures;
+    struct kubetimer stream, work;
+};
+
+static void begin_stream(void *ctx);
+static void do_work(void *ctx);
+
+int slurmnodes_new(struct kubeserver *s, slurmnodes_changed_fn *changed, void *ctx,
+                   struct slurmnodes **ret)
+{
+    struct slurmnodes *l = calloc(1, sizeof(*l));
+
+    if (!l)
+        return -ENOMEM;
+    l->s = s;
+    l->loop = kubeserver_loop(s);
+    l->changed = changed;
+    l->ctx = ctx;
+    l->jobs = json_object();
+    l->dirty = json_object();
+    l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
+    l->work = (struct kubetimer){ .fn = do_work, .ctx = l };
+    kubeloop_arm(l->loop, &l->stream, now_mono_us());
+    *ret = l;
+    return 0;
+}
+
+static void unref_node(void *node)
+{
+    json_decref(node);
+}
+
+struct slurmnodes *slurmnodes_free(struct slurmnodes *l)
+{
+    if (!l)
+        return NULL;
+    kubeloop_disarm(l->loop, &l->stream);
+    kubeloop_disarm(l->loop, &l->work);
+    kubemap_done(&l->nodes, unref_node);
+    kubemap_done(&l->missed, free);
+    json_decref(l->jobs);
+    json_decref(l->deadlines);
+    json_decref(l->dirty);
+    json_decref(l->listed);
+    free(l->page);
+    free(l);
+    return NULL;
+}
+
+bool slurmnodes_is_known(const struct slurmnodes *l)
+{
+    return l && l->is_known;
+}
+
+const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name)
+{
+    return slurmnodes_is_known(l) ? kubemap_get(&l->nodes, name) : NULL;
+}
+
+int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name)
+{
+    const int64_t *since = slurmnodes_is_known(l) ? kubemap_get(&l->missed, name) : NULL;
+
+    return since && !kubemap_get(&l->nodes, name) ? *since : 0;
+}
+
+bool slurmnodes_has_word(const json_t *state, const char *word)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(state, i, one)
+    {
+        const char *text = json_string_value(one);
+
+        if (text && strcmp(text, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool slurmnodes_is_drained(const json_t *state)
+{
+    return slurmnodes_has_word(state, "DRAIN") && !slurmnodes_has_word(state, "UNDRAIN") &&
+           !slurmnodes_has_word(state, "ALLOCATED") && !slurmnodes_has_word(state, "MIXED") &&
+           !slurmnodes_has_word(state, "COMPLETING");
+}
+
+/* ---- nodes ----------------------------------------------------------------------------------- */
+
+static void store_node(struct slurmnodes *l, json_t *node)
+{
+    const char *name = kubejson_text(node, "name");
+    json_t *old = kubemap_get(&l->nodes, name);
+
+    if (!*name || !json_is_array(json_object_get(node, "state")) || (old && json_equal(old, node)))
+        return;
+    if (kubemap_put(&l->nodes, name, node) < 0) {
+        l->list_wanted = true;
+        return;
+    }
+    json_incref(node);
+    json_decref(old);
+    free(kubemap_take(&l->missed, name));
+    l->changed(l->ctx, name);
+}
+
+static void lose_node(struct slurmnodes *l, const char *name)
+{
+    json_t *old = kubemap_take(&l->nodes, name);
+    int64_t *since = malloc(sizeof(*since));
+
+    json_decref(old);
+    if (since) {
+        *since = now_mono_us();
+        free(kubemap_take(&l->missed, name));
+        if (l->missed.n >= NODE_NAMES_MOST || kubemap_put(&l->missed, name, since) < 0)
+            free(since);
+    }
+    l->changed(l->ctx, name);
+}
+
+static void note_missing(void *ctx, const char *name, void *value)
+{
+    json_t *const *both = ctx;
+
+    (void)value;
+    if (!json_object_get(both[0], name))
+        (void)json_array_append_new(both[1], json_string(name)); /* else found by the next list */
+}
+
+static void take_nodes(struct slurmnodes *l)
+{
+    _cleanup_json_ json_t *listed = TAKE_PTR(l->listed), *gone = json_array();
+    json_t *both[2] = { listed, gone }, *one;
+    const char *name;
+    size_t i;
+
+    kubemap_walk(&l->nodes, note_missing, both);
+    json_array_foreach(gone, i, one) lose_node(l, json_string_value(one));
+    json_object_foreach(listed, name, one) store_node(l, one);
+}
+
+/* ---- jobs ------------------------------------------------------------------------------------ */
+
+static void take_job(struct slurmnodes *l, const json_t *job)
+{
+    const char *nodes = kubejson_text(job, "nodes");
+    const json_t *states = json_object_get(job, "job_state");
+    int64_t end = kubejson_int(job, "start_time.number", 0) +
+                  kubejson_int(job, "time_limit.number", 0) * 60;
+    char id[32];
+
+    (void)snprintf(id, sizeof(id), "%" JSON_INTEGER_FORMAT,
+                   (json_int_t)kubejson_int(job, "job_id", 0));
+    if (kubejson_true(job, "time_limit.infinite"))
+        end = INT64_MAX;
+    if (slurmnodes_has_word(states, "RUNNING") && *nodes)
+        (void)json_object_set_new(l->jobs, id, json_pack("[s, I]", nodes, (json_int_t)end));
+    else
+        (void)json_object_del(l->jobs, id); /* it may not be there */
+    json_decref(l->deadlines);
+    l->deadlines = NULL;
+}
+
+static void add_deadline(json_t *deadlines, const char *nodes, json_int_t end)
+{
+    struct hostlist *hl = NULL;
+    struct err err = { .text = "" };
+
+    if (hostlist_parse_most(nodes, NODE_NAMES_MOST, &hl, &err) < 0)
+        return;
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        const char *name = hostlist_nth(hl, i);
+        const json_t *old = json_object_get(deadlines, name);
+
+        if (!old || json_integer_value(old) < end)
+            (void)json_object_set_new(deadlines, name, json_integer(end)); /* or none is known */
+    }
+    (void)hostlist_free(hl);
+}
+
+int64_t slurmnodes_deadline(struct slurmnodes *l, const char *name)
+{
+    const char *id;
+    json_t *job;
+
+    if (!l->deadlines) {
+        l->deadlines = json_object();
+        json_object_foreach(l->jobs, id, job)
+            add_deadline(l->deadlines, json_string_value(json_array_get(job, 0)),
+                         json_integer_value(json_array_get(job, 1)));
+    }
+    return json_integer_value(json_object_get(l->deadlines, name));
+}
+
+/* ---- asking ---------------------------------------------------------------------------------- */
+
+static int ask_rest(struct slurmnodes *l, const char *method, const char *path, const json_t *body,
+                    kubecall_fn *done, void *ctx)
+{
+    return kubecall_start(l->s,
+                          &(struct kubecall_spec){ .method = method,
+                                                   .path = path,
+                                                   .body = body,
+                                                   .lane = 1,
+                                                   .timeout_ms = ASK_MS,
+                                                   .done = done,
+                                                   .ctx = ctx },
+                          NULL);
+}
+
+static bool is_path_word(const char *name)
+{
+    return *name && strlen(name) < 256 &&
+           !name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")];
+}
+
+static int ask_node(struct slurmnodes *l, const char *method, const char *name, const json_t *body,
+                    kubecall_fn *done, void *ctx)
+{
+    char path[320];
+
+    if (!is_path_word(name))
+        return -EINVAL;
+    (void)snprintf(path, sizeof(path), API "node/%s", name);
+    return ask_rest(l, method, path, body, done, ctx);
+}
+
+int slurmnodes_change(struct slurmnodes *l, const char *name, const json_t *body, kubecall_fn *done,
+                      void *ctx)
+{
+    return ask_node(l, "POST", name, body, done, ctx);
+}
+
+bool slurmnodes_says_gone(const struct kubereply *reply)
+{
+    const json_t *errors = json_object_get(reply->body, "errors");
+
+    return reply->status == 422 && json_array_size(errors) == 1 &&
+           kubejson_int(json_array_get(errors, 0), "error_number", 0) == NO_SUCH_NODE;
+}
+
+struct question {
+    struct slurmnodes *l;
+    slurmnodes_drained_fn *done;
+    void *ctx;
+    char name[];
+};
+
+static void answer_question(struct question *q, enum slurmnodes_drained answer)
+{
+    q->done(q->ctx, answer);
+    free(q);
+}
+
+static void take_refusal(void *ctx, const struct kubereply *reply)
+{
+    answer_question(ctx, slurmnodes_says_gone(reply) ? SLURMNODES_GONE : SLURMNODES_UNKNOWN);
+}
+
+/* Only the node's own record is a yes or a no.  An answer without the record says nothing: to drain
+ * the node is asked for then, which slurmctld refuses with a number when there is no such node. */
+static void take_state(void *ctx, const struct kubereply *reply)
+{
+    struct question *q = ctx;
+    const json_t *nodes = json_object_get(reply->body, "nodes");
+    const json_t *node = json_array_get(nodes, 0);
+    _cleanup_json_ json_t *drain = NULL;
+
+    if (reply->status == 200 && strcmp(kubejson_text(node, "name"), q->name) == 0 &&
+        json_array_size(json_object_get(node, "state")) > 0) {
+        answer_question(q, slurmnodes_is_drained(json_object_get(node, "state")) ? SLURMNODES_YES
+                                                                                : SLURMNODES_NO);
+        return;
+    }
+    drain = json_pack("{s:[s], s:s}", "state", "DRAIN", "reason", OPKEY_REASON "Pod ends");
+    if (reply->status != 200 || !drain ||
+        ask_node(q->l, "POST", q->name, drain, take_refusal, q) < 0)
+        answer_question(q, SLURMNODES_UNKNOWN);
+}
+
+int slurmnodes_ask_drained(struct slurmnodes *l, const char *name, slurmnodes_drained_fn *done,
+                           void *ctx)
+{
+    size_t size = strlen(name) + 1;
+    struct question *q = malloc(sizeof(*q) + size);
+    int r;
+
+    if (!q)
+        return -ENOMEM;
+    *q = (struct question){ l, done, ctx };
+    memcpy(q->name, name, size);
+    r = ask_node(l, "GET", name, NULL, take_state, q);
+    if (r < 0)
+        free(q);
+    return r;
+}
+
+/* ---- lists and single nodes ------------------------------------------------------------------ */
+
+static void arm_work(struct slurmnodes *l, int64_t after_us)
+{
+    kubeloop_arm(l->loop, &l->work, now_mono_us() + after_us);
+}
+
+/* The part of a node's record that is kept. */
+static json_t *cut_node(const json_t *node)
+{
+    static const char *const fields[] = { "name",     "state",    "reason",         "comment",
+                                          "topology", "features", "active_features" };
+    json_t *cut = json_object();
+
+    for (size_t i = 0; cut && i < ARRAY_SIZE(fields); i++) {
+        json_t *value = json_object_get(node, fields[i]);
+
+        if (value)
+            (void)json_object_set(cut, fields[i], value);
+    }
+    return cut;
+}
+
+static void end_list(struct slurmnodes *l)
+{
+    l->list_wanted = false;
+    if (!l->is_known && l->streams) {
+        l->is_known = true;
+        l->changed(l->ctx, NULL);
+    }
+}
+
+static void take_page(void *ctx, const struct kubereply *reply)
+{
+    struct slurmnodes *l = ctx;
+    const json_t *list = json_object_get(reply->body, l->jobs_next ? "jobs" : "nodes");
+    const char *more = kubejson_text(reply->body, "next_cursor");
+    size_t i;
+    json_t *one;
+
+    l->listing = false;
+    if (reply->status != 200 || !json_is_array(list) ||
+        json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams) {
+        log_seldom(LOG_ERROR, "slurmrestd: a list failed: %d %s", reply->status, reply->text);
+        json_decref(l->listed);
+        l->listed = NULL;
+        free(l->page);
+        l->page = NULL;
+        arm_work(l, USEC_PER_SEC);
+        return;
+    }
+    json_array_foreach(list, i, one)
+    {
+        if (l->jobs_next)
+            take_job(l, one);
+        else
+            (void)json_object_set_new(l->listed, kubejson_text(one, "name"), cut_node(one));
+    }
+    free(l->page);
+    l->page = *more ? strdup(more) : NULL;
+    if (!l->page && !l->jobs_next)
+        take_nodes(l);
+    if (!l->page && l->jobs_next)
+        end_list(l);
+    if (!l->page)
+        l->jobs_next = !l->jobs_next;
+    arm_work(l, 0);
+}
+
+static void ask_page(struct slurmnodes *l)
+{
+    _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    if (!l->jobs_next && !l->listed)
+        l->listed = json_object();
+    if (l->jobs_next && !l->page)
+        (void)json_object_clear(l->jobs);
+    strbuf_add(&path, l->jobs_next
+                          ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
+                          : API "nodes/?fields=name,state,reason,comment,topology,features,"
+                                "active_features");
+    strbuf_add(&path, "&limit=1000");
+    if (l->page)
+        strbuf_addf(&path, "&cursor=%s", l->page);
+    l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, take_page, l) == 0;
+    if (!l->listing)
+        arm_work(l, USEC_PER_SEC);
+}
+
+static void take_node(void *ctx, const struct kubereply *reply)
+{
+    struct slurmnodes *l = ctx;
+    const json_t *nodes = json_object_get(reply->body, "nodes");
+    _cleanup_json_ json_t *cut = NULL;
+
+    if (reply->status == 200 && json_array_size(nodes) == 1) {
+        cut = cut_node(json_array_get(nodes, 0));
+        store_node(l, cut);
+        return;
+    }
+    l->list_wanted = true; /* gone, or not answered: only a whole list says which */
+    arm_work(l, reply->status == 200 ? 0 : USEC_PER_SEC);
+}
+
+static void do_work(void *ctx)
+{
+    struct slurmnodes *l = ctx;
+    _cleanup_json_ json_t *dirty = NULL;
+    const char *name;
+    json_t *value;
+
+    if (l->listing || !l->streams)
+        return;
+    if (json_object_size(l->dirty) > ALONE_MOST)
+        l->list_wanted = true;
+    if (l->list_wanted || l->page || l->jobs_next) {
+        (void)json_object_clear(l->dirty);
+        ask_page(l);
+        return;
+    }
+    dirty = json_copy(l->dirty);
+    (void)json_object_clear(l->dirty);
+    json_object_foreach(dirty, name, value) if (ask_node(l, "GET", name, NULL, take_node, l) < 0)
+        l->list_wanted = true;
+}
+
+/* ---- the stream ------------------------------------------------------------------------------ */
+
+static void mark_nodes(struct slurmnodes *l, const char *nodes)
+{
+    struct hostlist *hl = NULL;
+    struct err err = { .text = "" };
+
+    if (!*nodes || hostlist_parse_most(nodes, NODE_NAMES_MOST, &hl, &err) < 0)
+        return;
+    for (size_t i = 0; i < hostlist_count(hl) && i <= ALONE_MOST; i++)
+        (void)json_object_set_new(l->dirty, hostlist_nth(hl, i), json_true());
+    (void)hostlist_free(hl);
+}
+
+/* A job that ends still holds its nodes in the record that is kept: they are looked at, too. */
+static void take_job_event(struct slurmnodes *l, const json_t *event)
+{
+    const json_t *job = json_object_get(event, "job");
+    char id[32];
+
+    (void)snprintf(id, sizeof(id), "%" JSON_INTEGER_FORMAT,
+                   (json_int_t)kubejson_int(event, "id", 0));
+    mark_nodes(l, kubejson_text(job, "nodes"));
+    mark_nodes(l, json_string_value(json_array_get(json_object_get(l->jobs, id), 0))
+                      ? json_string_value(json_array_get(json_object_get(l->jobs, id), 0))
+                      : "");
+    if (json_is_object(job))
+        take_job(l, job);
+    else
+        (void)json_object_del(l->jobs, id);
+}
+
+static int take_line(void *ctx, const char *line, size_t len)
+{
+    struct slurmnodes *l = ctx;
+    _cleanup_json_ json_t *event = NULL;
+    struct err err = { .text = "" };
+    const char *name, *entity;
+    int r = kubejson_parse(line, len, &event, &err);
+
+    if (r < 0)
+        return r; /* the stream begins anew */
+    name = kubejson_text(event, "event");
+    entity = kubejson_text(event, "entity");
+    if (strcmp(name, "bye") == 0)
+        return -ECONNRESET;
+    if (strcmp(name, "reset") == 0 || strcmp(name, "hello") == 0) {
+        l->streams = l->list_wanted = true;
+        l->failures = 0;
+    }
+    if (strcmp(entity, "WATCH_NODE") == 0)
+        (void)json_object_set_new(l->dirty, kubejson_text(event, "name"), json_true());
+    else if (strcmp(entity, "WATCH_JOB") == 0)
+        take_job_event(l, event);
+    if (*entity || l->list_wanted)
+        arm_work(l, GATHER_US);
+    return 0;
+}
+
+static void end_stream(void *ctx, const struct kubereply *reply)
+{
+    struct slurmnodes *l = ctx;
+    int64_t pause = MIN(PAUSE_US << MIN(l->failures, 8u), MOST_PAUSE_US);
+    bool was = l->is_known;
+
+    if (l->failures++ == 2)
+        log_seldom(LOG_ERROR, "slurmrestd: no changes are told: %d %s", reply->status, reply->text);
+    l->streams = l->is_known = l->jobs_next = false;
+    json_decref(l->listed);
+    l->listed = NULL;
+    free(l->page);
+    l->page = NULL;
+    kubemap_done(&l->missed, free);
+    if (was)
+        l->changed(l->ctx, NULL);
+    kubeloop_arm(l->loop, &l->stream, now_mono_us() + pause);
+}
+
+static void begin_stream(void *ctx)
+{
+    struct slurmnodes *l = ctx;
+
+    if (kubecall_start(l->s,
+                       &(struct kubecall_spec){
+                           .method = "GET",
+                           .path = "/penstock/v1/watch?types=node,job&objects=true",
+                           .header = "Accept: application/jsonl",
+                           .lane = 1,
+                           .timeout_ms = SILENCE_MS,
+                           .line = take_line,
+                           .done = end_stream,
+                           .ctx = l },
+                       NULL) < 0)
+        kubeloop_arm(l->loop, &l->stream, now_mono_us() + USEC_PER_SEC);
+}

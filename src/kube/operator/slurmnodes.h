@@ -1,0 +1,48 @@
+/* slurmnodes.h - the nodes of a cluster, as slurmctld has them, over slurmrestd
+ *
+ * Nodes and jobs are listed when the stream of changes has begun, and followed by it.  While the
+ * stream is cut nothing is known.  Three answers: yes, no, not known; what is not answered is not
+ * known, and only slurmctld's own words are a no.  One thread: the loop's. */
+#pragma once
+
+#include "kube/api/kubecall.h"
+
+struct slurmnodes;
+
+/* Something has changed; name NULL: everything may have. */
+typedef void slurmnodes_changed_fn(void *ctx, const char *name);
+
+/* s stays the caller's and is freed first.  -ENOMEM. */
+int slurmnodes_new(struct kubeserver *s, slurmnodes_changed_fn *changed, void *ctx,
+                   struct slurmnodes **ret);
+struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
+/* Is what follows known at present? */
+bool slurmnodes_is_known(const struct slurmnodes *l);
+/* name, state, reason, comment, topology, features, active_features as slurmrestd writes them;
+ * NULL: slurmctld has no such node, or nothing is known.  Borrowed until the next turn. */
+const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name);
+/* Since when slurmctld is known to have no such node, monotonic; 0: it is not known. */
+int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name);
+/* When the last running job of the node must be over, seconds since the epoch; 0: no job runs
+ * there, INT64_MAX: never. */
+int64_t slurmnodes_deadline(struct slurmnodes *l, const char *name);
+
+enum slurmnodes_drained {
+    SLURMNODES_UNKNOWN,
+    SLURMNODES_YES, /* no job is there, and none will be */
+    SLURMNODES_NO,
+    SLURMNODES_GONE, /* slurmctld says that it has no such node */
+};
+typedef void slurmnodes_drained_fn(void *ctx, enum slurmnodes_drained answer);
+
+/* Ask now, whatever was known.  done is called once unless the link or its server is freed. */
+int slurmnodes_ask_drained(struct slurmnodes *l, const char *name, slurmnodes_drained_fn *done,
+                           void *ctx);
+/* Is a node with these words of state drained?  Pure. */
+bool slurmnodes_is_drained(const json_t *state);
+bool slurmnodes_has_word(const json_t *state, const char *word);
+/* Change a node (POST node/NAME). */
+int slurmnodes_change(struct slurmnodes *l, const char *name, const json_t *body, kubecall_fn *done,
+                      void *ctx);
+/* Did slurmctld itself say that it has no such node? */
+bool slurmnodes_says_gone(const struct kubereply *reply);
