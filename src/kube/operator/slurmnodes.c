@@ -39,6 +39,7 @@ struct slurmnodes {
     json_t *listed;         /* of the list under way */
     char *page;
     bool streams, listing, jobs_next, list_wanted, is_known;
+    int64_t known_us; /* since when is_known */
     unsigned failures;
     struct kubetimer stream, work;
 };
@@ -102,7 +103,9 @@ int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name)
 {
     const int64_t *since = slurmnodes_is_known(l) ? kubemap_get(&l->missed, name) : NULL;
 
-    return since && !kubemap_get(&l->nodes, name) ? *since : 0;
+    if (!slurmnodes_is_known(l) || kubemap_get(&l->nodes, name))
+        return 0;
+    return since ? *since : l->known_us;
 }
 
 bool slurmnodes_has_word(const json_t *state, const char *word)
@@ -366,6 +369,7 @@ static void end_list(struct slurmnodes *l)
     l->list_wanted = false;
     if (!l->is_known && l->streams) {
         l->is_known = true;
+        l->known_us = now_mono_us();
         l->changed(l->ctx, NULL);
     }
 }
