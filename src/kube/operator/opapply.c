@@ -1,0 +1,352 @@
+/* opapply.c - what the operator sends to the API server
+ *
+ * Objects are applied by the server (server-side apply) under the operator's name as manager, and
+ * only when they differ from what is there: a cluster that does not change costs no requests.  An
+ * object that another one owns is never touched. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/operator/operator_impl.h"
+#include "kube/operator/opkeys.h"
+
+#define APPLIED "operator.penstock/applied" /* the hash of what was applied */
+#define ENDING_US (30 * USEC_PER_SEC)
+
+struct sent {
+    struct opwork *w;
+    char *hash; /* of an object that is applied */
+    char *uid;  /* of a pod that is deleted */
+};
+
+bool opapply_is_within(const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_object(a)) {
+        if (!b)
+            return json_object_size(a) == 0;
+        json_object_foreach((json_t *)(uintptr_t)a, key, value)
+        {
+            if (!opapply_is_within(value, json_object_get(b, key)))
+                return false;
+        }
+        return true;
+    }
+    if (json_is_array(a)) {
+        if (json_array_size(a) != json_array_size(b))
+            return false;
+        json_array_foreach(a, i, value)
+        {
+            if (!opapply_is_within(value, json_array_get(b, i)))
+                return false;
+        }
+        return true;
+    }
+    return b && json_equal(a, b);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void opapply_fail(struct opwork *w, const char *text)
+{
+    char *copy = strdup(text);
+
+    w->failed = true;
+    if (!copy)
+        return;
+    free(kubemap_take(&w->op->errors, w->uid));
+    if (kubemap_put(&w->op->errors, w->uid, copy) < 0)
+        free(copy);
+    log_seldom(LOG_ERROR, "%s %s/%s: %s", kubejson_text(w->raw, "kind"), kubejson_namespace(w->raw),
+               kubejson_name(w->raw), text);
+}
+
+static void free_work(struct opwork *w)
+{
+    json_decref(w->raw);
+    json_decref(w->cr);
+    json_decref(w->controller);
+    json_decref(w->nodesets);
+    json_decref(w->status);
+    free(w);
+}
+
+void opapply_end_request(struct opwork *w)
+{
+    struct operator_ *op = w->op;
+    char *error;
+
+    if (w->deciding || w->requests)
+        return;
+    error = w->failed ? NULL : kubemap_take(&op->errors, w->uid);
+    kubequeue_done(op->queue, w->uid, !w->failed);
+    if (error)
+        (void)kubequeue_add(op->queue, w->uid); /* so that the status says so */
+    else if (w->wake_s && !w->failed)
+        (void)kubequeue_add_after(op->queue, w->uid, w->wake_s * USEC_PER_SEC);
+    free(error);
+    free_work(w);
+}
+
+static void keep_settled(struct operator_ *op, const json_t *object, const char *hash)
+{
+    const char *uid = kubejson_uid(object);
+    char text[200];
+    char *copy;
+
+    (void)snprintf(text, sizeof(text), "%s %s", kubejson_version(object), hash);
+    copy = strdup(text);
+    free(kubemap_take(&op->settled, uid));
+    if (copy && kubemap_put(&op->settled, uid, copy) < 0)
+        free(copy);
+}
+
+static void take_reply(void *ctx, const struct kubereply *reply)
+{
+    struct sent *s = ctx;
+    struct opwork *w = s->w;
+    char text[300];
+    bool gone = reply->status == 404 || (reply->status == 409 && s->uid) ||
+                strcmp(reply->reason, "AlreadyExists") == 0;
+
+    if (s->hash && reply->status >= 200 && reply->status < 300)
+        keep_settled(w->op, reply->body, s->hash);
+    if (s->uid && reply->status >= 400)
+        free(kubemap_take(&w->op->ending, s->uid)); /* it is not, or no longer, being deleted */
+    if ((reply->status < 200 || reply->status > 299) && !gone) {
+        (void)snprintf(text, sizeof(text), "the API server: %d %.200s", reply->status, reply->text);
+        opapply_fail(w, text);
+    }
+    free(s->hash);
+    free(s->uid);
+    free(s);
+    w->requests--;
+    opapply_end_request(w);
+}
+
+static struct sent *begin_request(struct opwork *w, const char *hash, const char *uid)
+{
+    struct sent *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    *s = (struct sent){ w, hash ? strdup(hash) : NULL, uid ? strdup(uid) : NULL };
+    w->requests++;
+    return s;
+}
+
+/* A request that could not be started. */
+static void check_started(struct sent *s, int r)
+{
+    if (r >= 0)
+        return;
+    s->w->requests--;
+    opapply_fail(s->w, r == -EINVAL ? "a name that cannot be in a path" : "out of memory");
+    free(s->hash);
+    free(s->uid);
+    free(s);
+}
+
+/* ---- objects --------------------------------------------------------------------------------- */
+
+static struct kubeapi_target target_of(const struct kubekind *kind, const json_t *object,
+                                       const char *sub)
+{
+    return (struct kubeapi_target){ kind, kubejson_namespace(object), kubejson_name(object), sub };
+}
+
+static const char *owner_uid(const json_t *object)
+{
+    const json_t *owner = kubejson_controller(object);
+
+    return owner ? kubejson_text(owner, "uid") : "";
+}
+
+static bool is_settled(struct operator_ *op, const json_t *have, const char *hash)
+{
+    const char *settled = kubemap_get(&op->settled, kubejson_uid(have));
+    char text[200];
+
+    (void)snprintf(text, sizeof(text), "%s %s", kubejson_version(have), hash);
+    return settled && strcmp(settled, text) == 0;
+}
+
+static void hash_object(const json_t *object, char hash[static MKBASE_HASH])
+{
+    _cleanup_free_ char *text = json_dumps(object, JSON_COMPACT | JSON_SORT_KEYS);
+    _cleanup_json_ json_t *map = text ? json_pack("{s:s}", "v", text) : NULL;
+
+    hash[0] = '\0';
+    if (map)
+        mkbase_hash(map, hash);
+}
+
+void opapply_object(struct opwork *w, json_t *object)
+{
+    enum opowned kind = opkinds_owned(kubejson_text(object, "kind"));
+    struct operator_ *op = w->op;
+    const json_t *have;
+    struct kubeapi_target t;
+    char hash[MKBASE_HASH], text[300];
+    struct sent *s;
+
+    if (!object || kind == OPOWNED_MAX_) {
+        opapply_fail(w, "out of memory");
+        return;
+    }
+    have = kubeinformer_by_name(op->owned[kind], kubejson_namespace(object), kubejson_name(object));
+    hash_object(object, hash);
+    if (have && strcmp(owner_uid(have), owner_uid(object)) != 0) {
+        (void)snprintf(text, sizeof(text), "%s %.200s is there already, and belongs to another",
+                       kubejson_text(object, "kind"), kubejson_name(object));
+        opapply_fail(w, text);
+        return;
+    }
+    if (have && (kubejson_is_deleted(have) || kubejson_true(have, "immutable")))
+        return;
+    if (mkbase_note(json_object_get(object, "metadata"), APPLIED, hash) < 0) {
+        opapply_fail(w, "out of memory");
+        return;
+    }
+    if (have && (opapply_is_within(object, have) || is_settled(op, have, hash)))
+        return;
+    s = begin_request(w, hash, NULL);
+    t = target_of(&opowned_kinds[kind], object, NULL);
+    if (s)
+        check_started(s, kubeapi_patch(op->kube, &t, KUBEAPI_APPLY, object, OPKEY_MANAGER, true,
+                                       take_reply, s));
+}
+
+void opapply_all(struct opwork *w, json_t *objects)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(objects, i, one) opapply_object(w, one);
+    json_decref(objects);
+}
+
+void opapply_create(struct opwork *w, const json_t *object)
+{
+    enum opowned kind = opkinds_owned(kubejson_text(object, "kind"));
+    struct kubeapi_target t;
+    struct sent *s;
+
+    if (!object || kind == OPOWNED_MAX_) {
+        opapply_fail(w, "out of memory");
+        return;
+    }
+    if (kubeinformer_by_name(w->op->owned[kind], kubejson_namespace(object),
+                             kubejson_name(object)))
+        return;
+    s = begin_request(w, NULL, NULL);
+    t = target_of(&opowned_kinds[kind], object, NULL);
+    t.name = NULL;
+    if (s)
+        check_started(s, kubeapi_create(w->op->kube, &t, object, take_reply, s));
+}
+
+void opapply_patch(struct opwork *w, const struct kubekind *kind, const json_t *object,
+                   const char *sub, enum kubeapi_patch type, const json_t *body)
+{
+    struct kubeapi_target t = target_of(kind, object, sub);
+    struct sent *s = begin_request(w, NULL, NULL);
+
+    if (s)
+        check_started(s, kubeapi_patch(w->op->kube, &t, type, body, OPKEY_MANAGER, false,
+                                       take_reply, s));
+}
+
+void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born)
+{
+    struct kubeapi_target t = target_of(&opowned_kinds[OPOWNED_PODS], pod, NULL);
+    const char *uid = kubejson_uid(pod);
+    struct sent *s = begin_request(w, NULL, uid);
+    int64_t *until = malloc(sizeof(*until));
+
+    if (until) {
+        *until = now_mono_us() + ENDING_US;
+        free(kubemap_take(&w->op->ending, uid));
+        if (kubemap_put(&w->op->ending, uid, until) < 0)
+            free(until);
+    }
+    if (s)
+        check_started(s, kubeapi_delete(w->op->kube, &t, uid, born ? NULL : kubejson_version(pod),
+                                        -1, take_reply, s));
+}
+
+void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t *object)
+{
+    struct kubeapi_target t = target_of(kind, object, NULL);
+    struct sent *s = begin_request(w, NULL, NULL);
+
+    if (s)
+        check_started(s, kubeapi_delete(w->op->kube, &t, kubejson_uid(object), NULL, -1, take_reply,
+                                        s));
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static void set_condition(const struct opwork *w, json_t *list, const char *type, bool value,
+                          const char *reason, const char *text)
+{
+    const char *word = value ? "True" : "False";
+    json_t *one, *old = NULL, *made;
+    char stamp[40];
+    size_t i, at = json_array_size(list);
+
+    kubejson_stamp(now_us(), false, stamp, sizeof(stamp));
+    json_array_foreach(list, i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), type) == 0) {
+            old = one;
+            at = i;
+        }
+    }
+    if (old && strcmp(kubejson_text(old, "status"), word) == 0)
+        (void)snprintf(stamp, sizeof(stamp), "%s", kubejson_text(old, "lastTransitionTime"));
+    made = json_pack("{s:s, s:s, s:s, s:s, s:s, s:I}", "type", type, "status", word, "reason",
+                     reason, "message", text, "lastTransitionTime", stamp, "observedGeneration",
+                     (json_int_t)kubejson_int(w->raw, "metadata.generation", 0));
+    if (old)
+        (void)json_array_set_new(list, at, made);
+    else
+        (void)json_array_append_new(list, made);
+}
+
+void opapply_status(struct opwork *w)
+{
+    const char *error = kubemap_get(&w->op->errors, w->uid);
+    const json_t *have = json_object_get(w->raw, "status");
+    json_t *conditions = json_is_array(json_object_get(have, "conditions"))
+                             ? json_copy(json_object_get(have, "conditions"))
+                             : json_array();
+    _cleanup_json_ json_t *body = NULL;
+
+    set_condition(w, conditions, "Ready", w->ready, w->reason, w->text);
+    set_condition(w, conditions, "Progressing", w->progressing, w->reason, w->text);
+    set_condition(w, conditions, "Degraded", error != NULL || !w->cr,
+                  error    ? "SyncFailed"
+                  : !w->cr ? "InvalidSpec"
+                           : "AsExpected",
+                  error    ? error
+                  : !w->cr ? w->text
+                           : "");
+    if (!w->status)
+        w->status = json_object();
+    (void)json_object_set_new(w->status, "conditions", conditions);
+    (void)json_object_set_new(w->status, "observedGeneration",
+                              json_integer(kubejson_int(w->raw, "metadata.generation", 0)));
+    if (opapply_is_within(w->status, have))
+        return;
+    body = json_pack("{s:O}", "status", w->status);
+    opapply_patch(w, &opkinds_group(w->raw)->kinds[w->kind], w->raw, "status", KUBEAPI_MERGE, body);
+}

@@ -1,0 +1,338 @@
+/* opnodeset.c - a NodeSet: what nsdecide() says is sent
+ *
+ * The view is made of what informers and slurmrestd told; a pod whose deletion was sent, and not
+ * told yet, is shown as one that ends, so that no budget is spent twice. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/operator/mkworkers.h"
+#include "kube/operator/nsdecide.h"
+#include "kube/operator/operator_impl.h"
+#include "kube/operator/opkeys.h"
+
+/* ---- the view -------------------------------------------------------------------------------- */
+
+struct gather {
+    struct opwork *w;
+    json_t *pods, *nodes, *revisions;
+};
+
+static bool is_owned(const struct opwork *w, const json_t *object)
+{
+    const json_t *owner = kubejson_controller(object);
+
+    return owner && strcmp(kubejson_text(owner, "uid"), w->uid) == 0;
+}
+
+static void add_pod(void *ctx, const json_t *pod)
+{
+    struct gather *g = ctx;
+    struct kubemap *ending = &g->w->op->ending;
+    const int64_t *until = kubemap_get(ending, kubejson_uid(pod));
+    json_t *copy;
+
+    if (!is_owned(g->w, pod))
+        return;
+    if (until && (*until < now_mono_us() || kubejson_is_deleted(pod))) {
+        free(kubemap_take(ending, kubejson_uid(pod)));
+        until = NULL;
+    }
+    copy = until ? json_deep_copy(pod) : json_incref((json_t *)(uintptr_t)pod);
+    if (copy && until)
+        (void)json_object_set_new(json_object_get(copy, "metadata"), "deletionTimestamp",
+                                  json_string("1970-01-01T00:00:00Z"));
+    (void)mkbase_push(g->pods, copy); /* without memory a pod is not counted: nothing goes */
+}
+
+static void add_node(void *ctx, const json_t *node)
+{
+    struct gather *g = ctx;
+
+    (void)json_object_set(g->nodes, kubejson_name(node), (json_t *)(uintptr_t)node);
+}
+
+static void add_revision(void *ctx, const json_t *revision)
+{
+    struct gather *g = ctx;
+
+    if (is_owned(g->w, revision))
+        (void)json_array_append(g->revisions, (json_t *)(uintptr_t)revision);
+}
+
+/* What Slurm says of the nodes of the pods. */
+static void read_slurm(struct slurmnodes *l, const json_t *pods, json_t *slurm, json_t *missed,
+                       json_t *deadlines)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod)
+    {
+        const char *name = mkworkers_slurm_name(pod);
+        const json_t *node = slurmnodes_get(l, name);
+        int64_t since = slurmnodes_missed_us(l, name), end = slurmnodes_deadline(l, name);
+
+        if (node)
+            (void)json_object_set(slurm, name, (json_t *)(uintptr_t)node);
+        else if (since)
+            (void)json_object_set_new(missed, name,
+                                      json_integer((now_mono_us() - since) / USEC_PER_SEC));
+        if (end)
+            (void)json_object_set_new(deadlines, name, json_integer(end));
+    }
+}
+
+/* ---- actions --------------------------------------------------------------------------------- */
+
+struct removal {
+    struct opwork *w;
+    json_t *act;
+};
+
+static void end_removal(struct removal *m)
+{
+    struct opwork *w = m->w;
+
+    json_decref(m->act);
+    free(m);
+    w->requests--;
+    opapply_end_request(w);
+}
+
+/* Slurm was asked: the pod goes only with a yes, or when there is no such node. */
+static void take_drained(void *ctx, enum slurmnodes_drained answer)
+{
+    struct removal *m = ctx;
+    const json_t *pod = json_object_get(m->act, "pod");
+
+    if (answer == SLURMNODES_YES || answer == SLURMNODES_GONE) {
+        log_info("pod %s/%s is deleted (%s): its node is %s", kubejson_namespace(pod),
+                 kubejson_name(pod), kubejson_text(m->act, "why"),
+                 answer == SLURMNODES_YES ? "drained" : "unknown to Slurm");
+        opapply_delete_pod(m->w, pod, true);
+    }
+    end_removal(m);
+}
+
+static void remove_pod(struct opwork *w, struct slurmnodes *l, json_t *act)
+{
+    const json_t *pod = json_object_get(act, "pod");
+    struct removal *m;
+
+    if (!kubejson_true(act, "ask")) {
+        log_info("pod %s/%s is deleted (%s): it holds no job", kubejson_namespace(pod),
+                 kubejson_name(pod), kubejson_text(act, "why"));
+        opapply_delete_pod(w, pod, false);
+        return;
+    }
+    m = malloc(sizeof(*m));
+    if (!m || !l)
+        free(m);
+    else {
+        *m = (struct removal){ w, json_incref(act) };
+        w->requests++;
+        if (slurmnodes_ask_drained(l, kubejson_text(act, "name"), take_drained, m) < 0)
+            end_removal(m);
+    }
+}
+
+static void take_change(void *ctx, const struct kubereply *reply)
+{
+    struct removal *m = ctx;
+    const char *name = kubejson_text(m->act, "name");
+    char text[300];
+
+    if (reply->status >= 400 && !slurmnodes_says_gone(reply)) {
+        const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+
+        (void)snprintf(text, sizeof(text), "slurmrestd: node %.100s: %.150s", name,
+                       kubejson_text(first, "error"));
+        opapply_fail(m->w, text);
+    }
+    end_removal(m);
+}
+
+static void change_node(struct opwork *w, struct slurmnodes *l, json_t *act)
+{
+    struct removal *m = l ? malloc(sizeof(*m)) : NULL;
+
+    if (!m)
+        return;
+    *m = (struct removal){ w, json_incref(act) };
+    w->requests++;
+    if (slurmnodes_change(l, kubejson_text(act, "name"), json_object_get(act, "body"), take_change,
+                          m) < 0)
+        end_removal(m);
+}
+
+static void make_pod(struct opwork *w, json_t *pod)
+{
+    json_t *claims = mkworkers_claims(&w->f, pod), *one;
+    size_t i;
+
+    json_array_foreach(claims, i, one) opapply_create(w, one);
+    json_decref(claims);
+    opapply_create(w, pod);
+}
+
+static void do_acts(struct opwork *w, struct slurmnodes *l, const json_t *acts)
+{
+    const struct kubekind *pods = &opowned_kinds[OPOWNED_PODS];
+    size_t i;
+    json_t *act;
+
+    json_array_foreach(acts, i, act)
+    {
+        const char *what = kubejson_text(act, "do");
+        const json_t *pod = json_object_get(act, "pod"), *body = json_object_get(act, "body");
+
+        if (strcmp(what, "create") == 0)
+            make_pod(w, json_object_get(act, "object"));
+        else if (strcmp(what, "delete") == 0)
+            remove_pod(w, l, act);
+        else if (strcmp(what, "patch") == 0)
+            opapply_patch(w, pods, pod, NULL, KUBEAPI_MERGE, body);
+        else if (strcmp(what, "conditions") == 0)
+            opapply_patch(w, pods, pod, "status", KUBEAPI_STRATEGIC, body);
+        else if (strcmp(what, "node") == 0)
+            change_node(w, l, act);
+    }
+}
+
+/* ---- history --------------------------------------------------------------------------------- */
+
+static bool is_live(const json_t *pods, const char *revision)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod)
+    {
+        const char *have = kubejson_label(pod, OPKEY_REVISION);
+
+        if (have && strcmp(have, revision) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void keep_history(struct opwork *w, const struct gather *g, const char *revision)
+{
+    int64_t most = 0, limit = kubejson_int(w->cr, "spec.revisionHistoryLimit", 0), old = 0;
+    bool have = false;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(g->revisions, i, one)
+    {
+        const char *hash = kubejson_label(one, OPKEY_REVISION);
+
+        most = MAX(most, kubejson_int(one, "revision", 0));
+        have = have || (hash && strcmp(hash, revision) == 0);
+        old += hash && strcmp(hash, revision) != 0 && !is_live(g->pods, hash);
+    }
+    if (!have) {
+        _cleanup_json_ json_t *made = mkworkers_history(&w->f, revision, most + 1);
+
+        opapply_create(w, made);
+    }
+    json_array_foreach(g->revisions, i, one)
+    {
+        const char *hash = kubejson_label(one, OPKEY_REVISION);
+
+        if (old > limit && hash && strcmp(hash, revision) != 0 && !is_live(g->pods, hash) &&
+            !kubejson_is_deleted(one)) {
+            opapply_delete(w, &opowned_kinds[OPOWNED_REVISIONS], one);
+            old--;
+        }
+    }
+}
+
+/* ---- status ---------------------------------------------------------------------------------- */
+
+static void count_pods(struct opwork *w, const struct nsview *v, const char *revision)
+{
+    struct nscount c;
+    char selector[600], text[200];
+
+    nsdecide_count(v, &c);
+    (void)snprintf(selector, sizeof(selector), "%s=slurmd,%s=%s", OPKEY_NAME, OPKEY_INSTANCE,
+                   kubejson_name(w->cr));
+    w->status = json_pack(
+        "{s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "replicas", (json_int_t)c.replicas,
+        "updatedReplicas", (json_int_t)c.updated, "readyReplicas", (json_int_t)c.ready,
+        "availableReplicas", (json_int_t)c.available, "unavailableReplicas",
+        (json_int_t)MAX(c.desired - c.available, 0), "desired", (json_int_t)c.desired,
+        "nodeSetHash", revision, "selector", selector);
+    if (v->slurm && w->status) {
+        (void)json_object_set_new(w->status, "slurmIdle", json_integer(c.idle));
+        (void)json_object_set_new(w->status, "slurmAllocated", json_integer(c.allocated));
+        (void)json_object_set_new(w->status, "slurmDown", json_integer(c.down));
+        (void)json_object_set_new(w->status, "slurmDrain", json_integer(c.drained));
+    }
+    (void)snprintf(text, sizeof(text), "%lld of %lld workers are available, %lld are as they should",
+                   (long long)c.available, (long long)c.desired, (long long)c.updated);
+    if (!v->slurm)
+        opwork_say(w, false, c.replicas != c.desired, "SlurmUnknown",
+                   "slurmrestd does not answer: no worker is drained or deleted meanwhile");
+    else
+        opwork_say(w, c.available == c.desired && c.updated == c.desired,
+                   c.replicas != c.desired || c.updated != c.desired,
+                   c.available == c.desired && c.updated == c.desired ? "AsDesired" : "Scaling",
+                   text);
+}
+
+static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gather *g)
+{
+    _cleanup_json_ json_t *slurm = json_object(), *missed = json_object(),
+                          *deadlines = json_object(), *acts = NULL;
+    bool known = slurmnodes_is_known(l);
+    struct nsview v = { .f = &w->f,
+                        .pods = g->pods,
+                        .nodes = g->nodes,
+                        .slurm = known ? slurm : NULL,
+                        .missed = missed,
+                        .deadlines = deadlines,
+                        .node_conditions = w->op->o.node_conditions,
+                        .now_us = now_us() };
+    char revision[MKWORKERS_REVISION];
+    json_t *shared;
+
+    if (known)
+        read_slurm(l, g->pods, slurm, missed, deadlines);
+    mkworkers_revision(w->cr, revision);
+    if (mkworkers_shared(&w->f, &shared) == 0)
+        opapply_all(w, shared);
+    keep_history(w, g, revision);
+    if (nsdecide(&v, &acts, &w->wake_s) < 0)
+        opapply_fail(w, "out of memory");
+    else
+        do_acts(w, l, acts);
+    count_pods(w, &v, revision);
+}
+
+void opnodeset_reconcile(struct opwork *w)
+{
+    struct operator_ *op = w->op;
+    struct gather g = { w, json_array(), json_object(), json_array() };
+
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, true, "Deleted", "the NodeSet is being deleted");
+    } else if (!w->controller) {
+        opwork_say(w, false, false, "NoController", "spec.controllerRef: there is no such Controller");
+    } else {
+        kubeinformer_walk(op->owned[OPOWNED_PODS], add_pod, &g);
+        kubeinformer_walk(op->owned[OPOWNED_NODES], add_node, &g);
+        kubeinformer_walk(op->owned[OPOWNED_REVISIONS], add_revision, &g);
+        work_on_set(w, opclient_get(op, &w->f), &g);
+    }
+    json_decref(g.pods);
+    json_decref(g.nodes);
+    json_decref(g.revisions);
+}

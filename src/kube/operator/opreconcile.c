@@ -1,0 +1,246 @@
+/* opreconcile.c - Controller, Accounting, RestApi and Token, made to be what they say */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/operator/mkcontroller.h"
+#include "kube/operator/mkrest.h"
+#include "kube/operator/operator_impl.h"
+#include "kube/operator/opkeys.h"
+#include "kube/operator/opspec.h"
+#include "kube/operator/optoken.h"
+
+#define KEY_BYTES 64u
+
+void opwork_say(struct opwork *w, bool ready, bool progressing, const char *reason,
+                const char *text)
+{
+    w->ready = ready;
+    w->progressing = progressing;
+    (void)snprintf(w->reason, sizeof(w->reason), "%s", reason);
+    (void)snprintf(w->text, sizeof(w->text), "%s", text);
+}
+
+/* A key is made once and never again: it has no owner, so that workers that run keep theirs when a
+ * Controller is made anew. */
+static void make_key(struct opwork *w, const struct mkbase_ref *ref)
+{
+    unsigned char bytes[KEY_BYTES];
+    json_t *meta;
+    _cleanup_json_ json_t *secret = NULL;
+
+    if (mkbase_find(&w->f, "Secret", ref->name))
+        return;
+    if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes)) {
+        opapply_fail(w, "no random bytes for a key");
+        return;
+    }
+    meta = mkbase_meta(&w->f, ref->name, "slurmctld", "controller", NULL);
+    (void)json_object_del(meta, "ownerReferences");
+    secret = mkbase_object(OPOWNED_SECRETS, meta);
+    if (secret) {
+        (void)json_object_set_new(secret, "data",
+                                  json_pack("{s:o}", ref->key, mkbase_base64(bytes, sizeof(bytes))));
+        (void)json_object_set_new(secret, "immutable", json_true());
+    }
+    explicit_bzero(bytes, sizeof(bytes));
+    opapply_create(w, secret);
+}
+
+/* NULL: every key is there, or made. */
+static const char *see_keys(struct opwork *w)
+{
+    struct mkbase_keys keys;
+
+    mkbase_keys(w->cr, &keys);
+    if (w->f.group->keys_made && !*kubejson_text(w->cr, "spec.slurmKeyRef.name"))
+        make_key(w, &keys.slurm);
+    else if (!mkbase_find(&w->f, "Secret", keys.slurm.name))
+        return "spec.slurmKeyRef: there is no such Secret";
+    if (w->f.group->keys_made && !*kubejson_text(w->cr, "spec.jwtKeyRef.name") &&
+        !*kubejson_text(w->cr, "spec.jwtHs256KeyRef.name"))
+        make_key(w, &keys.jwt);
+    else if (!mkbase_find(&w->f, "Secret", keys.jwt.name))
+        return "spec.jwtKeyRef: there is no such Secret";
+    return NULL;
+}
+
+/* What a StatefulSet or Deployment says of its pods. */
+static void say_workload(struct opwork *w, const char *kind, const char *name, const char *missing)
+{
+    const json_t *have = mkbase_find(&w->f, kind, name);
+    int64_t want = kubejson_int(have, "spec.replicas", 1);
+    bool ready = have && kubejson_int(have, "status.readyReplicas", 0) >= want &&
+                 kubejson_int(have, "status.updatedReplicas", 0) >= want &&
+                 kubejson_int(have, "status.observedGeneration", 0) >=
+                     kubejson_int(have, "metadata.generation", 0);
+    char text[400];
+
+    (void)snprintf(text, sizeof(text), "%lld of %lld pods of %.250s are ready",
+                   (long long)kubejson_int(have, "status.readyReplicas", 0), (long long)want, name);
+    if (missing)
+        opwork_say(w, false, false, "KeyMissing", missing);
+    else
+        opwork_say(w, ready, !ready, ready ? "AsDesired" : "PodsNotReady", text);
+}
+
+void opreconcile_controller(struct opwork *w)
+{
+    const char *missing;
+    char name[300];
+    json_t *all;
+
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, true, "Deleted", "the Controller is being deleted");
+        return;
+    }
+    missing = see_keys(w);
+    if (mkcontroller_objects(&w->f, &all) < 0)
+        opapply_fail(w, "out of memory");
+    else
+        opapply_all(w, all);
+    (void)snprintf(name, sizeof(name), "%s-controller", kubejson_name(w->cr));
+    if (kubejson_true(w->cr, "spec.external"))
+        opwork_say(w, !missing, false, missing ? "KeyMissing" : "External",
+                   missing ? missing : "slurmctld runs elsewhere");
+    else
+        say_workload(w, "StatefulSet", name, missing);
+}
+
+void opreconcile_accounting(struct opwork *w)
+{
+    const char *missing = NULL;
+    struct mkbase_ref ref =
+        mkbase_ref(w->cr, "spec.storageConfig.passwordKeyRef", "", "");
+    _cleanup_free_ char *password = NULL;
+    char name[300];
+    size_t len = 0;
+    json_t *all;
+
+    if (kubejson_true(w->cr, "spec.external")) {
+        opwork_say(w, true, false, "External", "slurmdbd runs elsewhere");
+        return;
+    }
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, true, "Deleted", "the Accounting is being deleted");
+        return;
+    }
+    missing = see_keys(w);
+    if (opclient_read_secret(&w->f, &ref, &password, &len) < 0 || strlen(password) != len ||
+        password[strcspn(password, "\r\n")]) {
+        opwork_say(w, false, false, "KeyMissing",
+                   "spec.storageConfig.passwordKeyRef: there is no such Secret with one line at "
+                   "the key");
+        return;
+    }
+    if (mkrest_accounting(&w->f, password, &all) < 0)
+        opapply_fail(w, "out of memory");
+    else
+        opapply_all(w, all);
+    explicit_bzero(password, len);
+    (void)snprintf(name, sizeof(name), "%s-accounting", kubejson_name(w->cr));
+    say_workload(w, "StatefulSet", name, missing);
+}
+
+void opreconcile_restapi(struct opwork *w)
+{
+    char name[300];
+    json_t *all;
+
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, true, "Deleted", "the RestApi is being deleted");
+        return;
+    }
+    if (!w->controller) {
+        opwork_say(w, false, false, "NoController", "spec.controllerRef: there is no such Controller");
+        return;
+    }
+    if (mkrest_objects(&w->f, &all) < 0)
+        opapply_fail(w, "out of memory");
+    else
+        opapply_all(w, all);
+    (void)snprintf(name, sizeof(name), "%s-restapi", kubejson_name(w->cr));
+    say_workload(w, "Deployment", name, NULL);
+}
+
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+/* The Secret of a token is owned by the key's: who takes the key away takes the tokens away. */
+static json_t *make_token(struct opwork *w, const struct mkbase_ref *to,
+                          const struct mkbase_ref *signs, const char *token)
+{
+    const json_t *key = mkbase_find(&w->f, "Secret", signs->name);
+    json_t *meta = mkbase_meta(&w->f, to->name, "token", "token", NULL), *secret;
+
+    if (meta)
+        (void)json_object_set_new(meta, "ownerReferences",
+                                  json_pack("[{s:s, s:s, s:s, s:s}]", "apiVersion", "v1", "kind",
+                                            "Secret", "name", signs->name, "uid",
+                                            kubejson_uid(key)));
+    secret = mkbase_object(OPOWNED_SECRETS, meta);
+    if (secret) {
+        (void)json_object_set_new(secret, "data",
+                                  json_pack("{s:o}", to->key, mkbase_base64(token, strlen(token))));
+        if (json_is_false(kubejson_at(w->cr, "spec.refresh")))
+            (void)json_object_set_new(secret, "immutable", json_true());
+    }
+    return secret;
+}
+
+/* Is the token that is there good for a while?  Says when it must be made anew. */
+static bool is_fresh(struct opwork *w, const struct mkbase_ref *to, int64_t lifetime_s)
+{
+    _cleanup_free_ char *have = NULL;
+    int64_t issued, ends, now = now_us() / USEC_PER_SEC, again;
+    char stamp[40];
+    size_t len;
+
+    if (opclient_read_secret(&w->f, to, &have, &len) < 0 || optoken_read(have, &issued, &ends) < 0)
+        return false;
+    again = ends - lifetime_s / 5;
+    kubejson_stamp(issued * USEC_PER_SEC, false, stamp, sizeof(stamp));
+    w->status = json_pack("{s:s}", "issuedAt", stamp);
+    if (json_is_false(kubejson_at(w->cr, "spec.refresh")))
+        return true;
+    w->wake_s = MAX(MIN(again - now, lifetime_s), 1);
+    return now < again;
+}
+
+void opreconcile_token(struct opwork *w)
+{
+    struct mkbase_ref signs = mkbase_ref(w->cr, "spec.jwtHs256KeyRef", "", "jwt.key"), to;
+    const char *user = kubejson_text(w->cr, "spec.username");
+    int64_t lifetime_s = opspec_seconds(kubejson_text(w->cr, "spec.lifetime"));
+    _cleanup_free_ char *key = NULL, *token = NULL;
+    _cleanup_json_ json_t *secret = NULL;
+    char name[700];
+    size_t len = 0;
+
+    (void)snprintf(name, sizeof(name), "%s-jwt-%s", kubejson_name(w->cr), user);
+    signs = mkbase_ref(w->cr, "spec.jwtKeyRef", signs.name, signs.key);
+    to = mkbase_ref(w->cr, "spec.secretRef", name, "SLURM_JWT");
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, false, "Deleted", "the Token is being deleted");
+        return;
+    }
+    if (opclient_read_secret(&w->f, &signs, &key, &len) < 0 || !len) {
+        opwork_say(w, false, false, "KeyMissing", "spec.jwtKeyRef: there is no such Secret and key");
+        return;
+    }
+    if (is_fresh(w, &to, lifetime_s)) {
+        opwork_say(w, true, false, "Issued", "the Secret holds a token");
+    } else if (optoken_sign(key, len, user, now_us() / USEC_PER_SEC, lifetime_s, &token) < 0) {
+        opapply_fail(w, "the token cannot be signed");
+    } else {
+        opwork_say(w, false, true, "Issuing", "the token is made");
+        secret = make_token(w, &to, &signs, token);
+        opapply_object(w, secret);
+        w->wake_s = 1;
+    }
+    explicit_bzero(key, len);
+}
