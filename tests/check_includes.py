@@ -65,7 +65,7 @@ ROOMS = {
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
              "resv", "update", "web", "ha", ""],
-    "kube": ["", "api", "bridge"],
+    "kube": ["", "api", "operator", "bridge"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

@@ -103,19 +103,11 @@ static void wake_related(struct operator_ *op, const json_t *object)
     }
 }
 
-/* Lists of the API server leave out what each of their objects is: it is put back. */
-static void name_kind(struct operator_ *op, const json_t *object)
-{
-    (void)op;
-    (void)object;
-}
-
 static void take_served(void *ctx, const json_t *before, const json_t *now)
 {
     struct operator_ *op = ctx;
     const json_t *object = now ? now : before;
 
-    name_kind(op, object);
     if (!now && strcmp(kubejson_text(object, "kind"), "Controller") == 0)
         opclient_forget(op, kubejson_uid(object));
     if (!now)
