@@ -284,7 +284,8 @@ json_t *mkbase_service(const struct mkbase_facts *f, const char *name, const cha
     (void)json_object_del(spec, "externalIPs"); /* anybody's addresses could be taken with them */
     if (!service || !chosen || json_array_insert_new(ports, 0, one) < 0 ||
         json_object_set(spec, "ports", ports) < 0 ||
-        json_object_update(chosen, json_object_get(spec, "selector")) < 0 ||
+        (json_object_get(spec, "selector") &&
+         json_object_update(chosen, json_object_get(spec, "selector")) < 0) ||
         json_object_set(spec, "selector", chosen) < 0 ||
         json_object_set(service, "spec", spec) < 0) {
         json_decref(service);

@@ -44,7 +44,7 @@ static void renew_token(void *ctx)
     struct opclient *c = ctx;
     char *token = NULL;
 
-    if (optoken_sign(c->key, c->key_len, "slurm", now_us() / USEC_PER_SEC, TOKEN_S, &token) == 0) {
+    if (optoken_sign(c->key, c->key_len, c->op->o.slurm_user, now_us() / USEC_PER_SEC, TOKEN_S, &token) == 0) {
         free(c->config.token);
         c->config.token = token;
     }

@@ -341,6 +341,7 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o,
         for (size_t k = 0; r == 0 && o->groups[g] && k < OPKIND_MAX_; k++)
             r = follow_kind(op, &opgroups[g].kinds[k], NULL, take_served, &op->served[g][k]);
     if (r < 0) {
+        operator_stop(op);
         (void)operator_free(op);
         return r;
     }
@@ -351,19 +352,18 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o,
 void operator_stop(struct operator_ *op)
 {
     opclient_stop(op);
+    for (size_t i = 0; i < OPOWNED_MAX_; i++)
+        op->owned[i] = kubeinformer_free(op->owned[i]);
+    for (size_t g = 0; g < OPGROUPS; g++)
+        for (size_t k = 0; k < OPKIND_MAX_; k++)
+            op->served[g][k] = kubeinformer_free(op->served[g][k]);
 }
 
 struct operator_ *operator_free(struct operator_ *op)
 {
     if (!op)
         return NULL;
-    for (size_t i = 0; i < OPOWNED_MAX_; i++)
-        op->owned[i] = kubeinformer_free(op->owned[i]);
-    for (size_t g = 0; g < OPGROUPS; g++)
-        for (size_t k = 0; k < OPKIND_MAX_; k++)
-            op->served[g][k] = kubeinformer_free(op->served[g][k]);
     op->queue = kubequeue_free(op->queue);
-    opclient_stop(op);
     kubemap_done(&op->settled, free);
     kubemap_done(&op->ending, free);
     kubemap_done(&op->errors, free);

@@ -10,6 +10,7 @@ struct operator_options {
     const char *namespace_;        /* whose objects are served; NULL: all */
     const char *image;             /* of containers that name none; NULL: none */
     const char *rest_url;          /* of slurmrestd, instead of each RestApi's Service; NULL: none */
+    const char *slurm_user;        /* of the operator's own tokens */
     const json_t *node_conditions; /* an array; NULL: none */
     bool groups[2];                /* which groups of opkinds.h the server has */
 };

@@ -51,6 +51,7 @@ static const char usage[] =
     "      --propagated-node-conditions=TYPE,...\n"
     "                         conditions of nodes that are reasons of a drain\n"
     "      --rest-url=URL     slurmrestd of every Controller, instead of its RestApi's Service\n"
+    "      --slurm-user=NAME  of the operator's own tokens (slurm)\n"
     "  -v, --verbose          say more; twice: still more\n"
     "  -V, --version\n"
     "  -h, --help\n";
@@ -80,6 +81,7 @@ static int read_options(struct program *p, int argc, char **argv)
         { "lease", required_argument, NULL, 'l' },
         { "propagated-node-conditions", required_argument, NULL, 'p' },
         { "rest-url", required_argument, NULL, 'r' },
+        { "slurm-user", required_argument, NULL, 'u' },
         { "verbose", no_argument, NULL, 'v' },
         { "version", no_argument, NULL, 'V' },
         { "help", no_argument, NULL, 'h' },
@@ -99,6 +101,9 @@ static int read_options(struct program *p, int argc, char **argv)
         case 'p':
             json_decref(p->conditions);
             p->o.node_conditions = p->conditions = split_words(optarg);
+            break;
+        case 'u':
+            p->o.slurm_user = optarg;
             break;
         case 'r':
             p->o.rest_url = optarg;
@@ -263,7 +268,7 @@ static void end_program(struct program *p)
 
 int main(int argc, char **argv)
 {
-    struct program p = { .signals = -1 };
+    struct program p = { .o = { .slurm_user = "slurm" }, .signals = -1 };
     struct err err = { .text = "" };
     int r;
 

@@ -38,11 +38,27 @@ KINDS = {
     "leaderworkersets": ("leaderworkerset.x-k8s.io", "v1", "LeaderWorkerSet", True, {"status", "scale"}),
     "podgroups": ("scheduling.x-k8s.io", "v1alpha1", "PodGroup", True, {"status"}),
     "poddisruptionbudgets": ("policy", "v1", "PodDisruptionBudget", True, {"status"}),
+    "services": ("", "v1", "Service", True, {"status"}),
+    "configmaps": ("", "v1", "ConfigMap", True, set()),
+    "secrets": ("", "v1", "Secret", True, set()),
+    "persistentvolumeclaims": ("", "v1", "PersistentVolumeClaim", True, {"status"}),
+    "statefulsets": ("apps", "v1", "StatefulSet", True, {"status", "scale"}),
+    "controllerrevisions": ("apps", "v1", "ControllerRevision", True, set()),
 }
+# Two groups have the same plurals: those of the second are kept under PLURAL.GROUP.
+for _plural, _kind in (("controllers", "Controller"), ("nodesets", "NodeSet"), ("accountings", "Accounting"),
+                       ("restapis", "RestApi"), ("loginsets", "LoginSet"), ("tokens", "Token")):
+    KINDS[_plural] = ("operator.penstock", "v1beta1", _kind, True, {"status", "scale"} if "Set" in _kind else {"status"})
+    KINDS[f"{_plural}.slinky.slurm.net"] = ("slinky.slurm.net", *KINDS[_plural][1:])
 # Lists of pods that a strategic merge patch merges, and the member that tells their items apart; "": items are texts.
 MERGE_KEYS = {"conditions": "type", "tolerations": None, "containers": "name", "ownerReferences": "uid", "finalizers": "",
               "env": "name", "volumes": "name", "addresses": "type", "taints": "key"}
 GRACE = 30
+
+
+def is_custom(plural):
+    group = KINDS[plural][0]
+    return ("." in group and not group.endswith("k8s.io")) or ".x-k8s.io" in group
 
 
 class Refusal(Exception):
@@ -221,7 +237,7 @@ class Store:
             key = self.key(plural, obj)
             if key in self.objects:
                 raise Refusal(409, "AlreadyExists", f"{plural} \"{meta['name']}\" already exists")
-            meta.update(uid=str(uuid.uuid4()), creationTimestamp=now())
+            meta.update(uid=str(uuid.uuid4()), creationTimestamp=now(), generation=1)
             meta.pop("deletionTimestamp", None)
             if plural == "pods":
                 obj["status"] = {"phase": "Pending"}
@@ -262,6 +278,9 @@ class Store:
             raise invalid("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted")
         if {**new, "metadata": {**new["metadata"], "resourceVersion": old["metadata"]["resourceVersion"]}} == old:
             return copy.deepcopy(old)  # nothing changed: no new version
+        if {k: v for k, v in new.items() if k not in ("metadata", "status")} != {
+                k: v for k, v in old.items() if k not in ("metadata", "status")}:
+            new["metadata"]["generation"] = old["metadata"].get("generation", 1) + 1
         self.objects[key] = new
         self.note("MODIFIED", plural, new)
         self.finish(plural, new)
@@ -304,7 +323,7 @@ class Store:
             if kind == "application/merge-patch+json":
                 new = merge(old, patch)
             elif kind == "application/strategic-merge-patch+json":
-                if "." in KINDS[plural][0] and not KINDS[plural][0].endswith("k8s.io") or ".x-k8s.io" in KINDS[plural][0]:
+                if is_custom(plural):
                     raise Refusal(415, "UnsupportedMediaType", "strategic merge patches are not supported for custom resources")
                 new = strategic(old, patch)
             elif kind == "application/json-patch+json":
@@ -500,12 +519,13 @@ class Handler(BaseHTTPRequestHandler):
         namespace = ""
         if words[0] == "namespaces" and len(words) > 2:
             namespace, words = words[1], words[2:]
-        kind = KINDS.get(words[0])
-        if not kind or kind[:2] != (group, version) or words[0] in self.api.missing or len(words) > 3:
+        plural = next((p for p in (words[0], f"{words[0]}.{group}") if KINDS.get(p, ())[:2] == (group, version)), None)
+        if not plural or plural in self.api.missing or len(words) > 3:
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
+        kind = KINDS[plural]
         if len(words) == 3 and words[2] not in kind[4]:
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
-        return words[0], namespace, words[1] if len(words) > 1 else None, words[2] if len(words) == 3 else None, query
+        return plural, namespace, words[1] if len(words) > 1 else None, words[2] if len(words) == 3 else None, query
 
     def body(self):
         data = self.rfile.read(int(self.headers.get("Content-Length") or 0))
@@ -593,7 +613,7 @@ class Handler(BaseHTTPRequestHandler):
         if not kinds:
             raise Refusal(404, "NotFound", "the server could not find the requested resource")
         self.answer(200, {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}".strip("/"),
-                          "resources": [{"name": p, "kind": k[2], "namespaced": k[3], "verbs": []} for p, k in kinds]})
+                          "resources": [{"name": p.split(".")[0], "kind": k[2], "namespaced": k[3], "verbs": []} for p, k in kinds]})
 
     def list(self, plural, namespace, query):
         store = self.api.store

@@ -1,0 +1,108 @@
+"""What runs pods in tests of the operator: a scheduler and a kubelet that start a real slurmd for each worker pod.
+
+    with Kubelet(api, cluster, nodes=4) as kubelet:  # makes the nodes k1 ... k4
+
+A pod whose image is "bad" is placed and never starts. Deployments and StatefulSets get ready at once."""
+
+import threading
+import time
+
+from conftest import free_ports
+
+from apiserver import Refusal, now
+
+WORKER = ("app.kubernetes.io/component", "worker")
+
+
+class Kubelet:
+    def __init__(self, api, cluster, nodes=4):
+        self.api, self.c, self.slurmds, self.running = api, cluster, {}, True
+        self.killed = []  # pods that ended while a job ran in them
+        self.names = [f"k{i + 1}" for i in range(nodes)]
+        self.trouble = None
+        self.thread = threading.Thread(target=self.run, daemon=True)
+
+    def __enter__(self):
+        for name in self.names:
+            self.api.create("nodes", {"metadata": {"name": name}, "spec": {}, "status": {}})
+        self.thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self.running = False
+        self.thread.join()
+        for name in list(self.slurmds.values()):
+            self.stop_slurmd(name)
+        made = [n for n in self.c.run("sinfo", "-h", "-N", "-F", "-o", "%N").out.split() if not n.startswith("node")]
+        self.c.run("scancel", "-u", "root", check=False)
+        for name in set(made):
+            self.c.run("scontrol", "delete", f"nodename={name}", check=False)
+        assert not self.trouble, self.trouble
+
+    def run(self):
+        while self.running:
+            try:
+                busy = [self.step(pod) for pod in self.api.all("pods") if pod["metadata"]["labels"].get(WORKER[0]) == WORKER[1]]
+            except Exception as trouble:  # shown by the test
+                self.trouble = trouble
+                return
+            if not any(busy):
+                with self.api.store.lock:
+                    self.api.store.lock.wait(0.1)
+
+    def step(self, pod):
+        meta = pod["metadata"]
+        try:
+            if meta.get("deletionTimestamp"):
+                return self.end(pod)
+            if not pod["spec"].get("nodeName"):
+                return self.place(pod)
+            if pod["status"].get("phase") == "Pending" and pod["spec"]["containers"][0].get("image") != "bad":
+                return self.start(pod)
+        except Refusal:
+            return True  # it has changed meanwhile
+        return False
+
+    def place(self, pod):
+        taken = {p["spec"].get("nodeName") for p in self.api.all("pods")}
+        rules = pod["spec"].get("affinity", {}).get("nodeAffinity", {}).get("requiredDuringSchedulingIgnoredDuringExecution")
+        wanted = rules["nodeSelectorTerms"][0]["matchFields"][0]["values"] if rules else None
+        for node in self.api.all("nodes"):
+            name = node["metadata"]["name"]
+            if name not in taken and not (node["spec"].get("unschedulable") and not wanted) and (not wanted or name in wanted):
+                self.api.store.bind("default", pod["metadata"]["name"], {"target": {"kind": "Node", "name": name}})
+                return True
+        return False
+
+    def start(self, pod):
+        name = pod["spec"]["hostname"]
+        args = pod["spec"]["containers"][0]["args"]
+        conf = args[args.index("--conf") + 1].strip("'")
+        self.c.start_slurmd(name, "-Z", "--conf", f"{conf} CPUs=2 RealMemory=500 Port={free_ports(1)[0]}")
+        self.slurmds[pod["metadata"]["uid"]] = name
+        self.api.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Running", "conditions": [
+            {"type": "Ready", "status": "True", "lastTransitionTime": now()}]}}, sub="status")
+        return True
+
+    def stop_slurmd(self, name):
+        daemon = self.c.slurmds.pop(name, None)
+        if daemon:
+            daemon.stop()
+
+    def busy(self, name):
+        return self.c.run("squeue", "-h", "-w", name, "-t", "R,CG", "-o", "%i", check=False).out.split()
+
+    def end(self, pod):
+        name = self.slurmds.pop(pod["metadata"]["uid"], None)
+        if name:
+            self.killed += [(name, job) for job in self.busy(name)]
+            self.stop_slurmd(name)
+        self.api.delete("pods", pod["metadata"]["name"], gracePeriodSeconds=0)
+        return True
+
+    def wait_quiet(self, seconds):
+        """Let so much time pass, as something that must not happen would take."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end:
+            assert not self.trouble, self.trouble
+            time.sleep(0.05)
