@@ -59,6 +59,8 @@ class Kubelet:
                 return self.place(pod)
             if pod["status"].get("phase") == "Pending" and pod["spec"]["containers"][0].get("image") != "bad":
                 return self.start(pod)
+            if pod["status"].get("phase") == "Running" and not any(c["type"] == "Ready" for c in pod["status"].get("conditions", [])):
+                return self.probe(pod)
         except Refusal:
             return True  # it has changed meanwhile
         return False
@@ -80,8 +82,16 @@ class Kubelet:
         conf = args[args.index("--conf") + 1].strip("'")
         self.c.start_slurmd(name, "-Z", "--conf", f"{conf} CPUs=2 RealMemory=500 Port={free_ports(1)[0]}")
         self.slurmds[pod["metadata"]["uid"]] = name
-        self.api.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Running", "conditions": [
-            {"type": "Ready", "status": "True", "lastTransitionTime": now()}]}}, sub="status")
+        self.api.patch("pods", pod["metadata"]["name"], {"status": {"phase": "Running"}}, sub="status")
+        return True
+
+    def probe(self, pod):
+        """Ready once slurmctld hears of the node."""
+        state = self.c.run("sinfo", "-h", "-n", pod["spec"]["hostname"], "-o", "%t", check=False).out.split()
+        if not state or state[0].startswith(("unk", "down")) or "*" in state[0]:
+            return True
+        self.api.patch("pods", pod["metadata"]["name"], {"status": {"conditions": [
+            *pod["status"].get("conditions", []), {"type": "Ready", "status": "True", "lastTransitionTime": now()}]}}, sub="status")
         return True
 
     def stop_slurmd(self, name):

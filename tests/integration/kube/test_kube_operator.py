@@ -117,7 +117,7 @@ def test_scale_out_and_in(op):
     op.set(replicas=3)
     op.ready(3)
     assert op.pods() == ["w-0", "w-1", "w-2"] and op.slurm("w-1")["features"] == ["w"]
-    info = json.loads(op.slurm("w-2")["comment"])
+    info = json.loads(wait_until(lambda: op.slurm("w-2")["comment"], "the node says whose it is"))
     assert (info["podName"], info["nodeSetName"]) == ("w-2", "w")
     wait_until(lambda: any(c["type"] == "SlurmNodeStateIdle" for c in op.api.get("pods", "w-0")["status"]["conditions"]), "a condition")
     busy = op.job("w-2")
@@ -258,6 +258,7 @@ def test_cordon_is_a_drain(op):
     wait_until(lambda: op.api.get("pods", "w-0")["metadata"]["annotations"].get(PREFIX + "pod-cordon") == "true", "its pod is marked")
     op.api.patch("nodes", node, {"spec": {"unschedulable": None}})
     wait_until(lambda: "DRAIN" not in op.slurm("w-0")["state"], "uncordoned, it is let go")
+    wait_until(lambda: not any(c["type"] == "SlurmNodeStateDrain" for c in op.api.get("pods", "w-0")["status"]["conditions"]), "and shown so")
     op.api.patch("pods", "w-0", {"metadata": {"annotations": {PREFIX + "pod-cordon": "true"}}})
     wait_until(lambda: op.slurm("w-0")["reason"] == OURS + "Pod (default/w-0) was cordoned", "a pod's mark drains, too")
 
