@@ -71,9 +71,8 @@ json_t *mkbase_meta(const struct mkbase_facts *f, const char *name, const char *
         return NULL;
     if (!name)
         return json_pack("{s:O, s:O}", "labels", labels, "annotations", notes);
-    meta = json_pack("{s:s, s:s, s:O, s:[o]}", "name", name, "namespace",
-                     kubejson_namespace(f->cr), "labels", labels, "ownerReferences",
-                     mkbase_owner(f->cr, true));
+    meta = json_pack("{s:s, s:s, s:O, s:[o]}", "name", name, "namespace", kubejson_namespace(f->cr),
+                     "labels", labels, "ownerReferences", mkbase_owner(f->cr, true));
     if (meta && json_object_size(notes) && json_object_set(meta, "annotations", notes) < 0) {
         json_decref(meta);
         return NULL;
@@ -98,10 +97,10 @@ static const char *key_of(const char *list)
     static const struct {
         const char *list, *key;
     } keys[] = {
-        { "containers", "name" },      { "initContainers", "name" },
-        { "volumes", "name" },         { "env", "name" },
+        { "containers", "name" },        { "initContainers", "name" },
+        { "volumes", "name" },           { "env", "name" },
         { "volumeMounts", "mountPath" }, { "ports", "containerPort" },
-        { "imagePullSecrets", "name" }, { "hostAliases", "ip" },
+        { "imagePullSecrets", "name" },  { "hostAliases", "ip" },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++)
@@ -235,8 +234,8 @@ json_t *mkbase_template(const struct mkbase_facts *f, json_t *meta, json_t *spec
 {
     _cleanup_json_ json_t *m = meta, *built = spec;
     const json_t *from = kubejson_at(f->cr, "spec.template.spec");
-    _cleanup_json_ json_t *user = json_is_object(from) ? json_copy((json_t *)(uintptr_t)from)
-                                                       : json_object();
+    _cleanup_json_ json_t *user =
+        json_is_object(from) ? json_copy((json_t *)(uintptr_t)from) : json_object();
     json_t *merged;
 
     if (!m || !built || !user || append_containers(built, user, "containers") < 0 ||
@@ -251,12 +250,12 @@ json_t *mkbase_logfile(const struct mkbase_facts *f, const char *path)
     static const char script[] = "rm -f \"$SOCKET\"; mkfifo -m 666 \"$SOCKET\"; "
                                  "exec 3<>\"$SOCKET\"; exec cat <&3";
 
-    return mkbase_container(
-        f, "logfile",
-        json_pack("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}], s:[{s:s, s:s}]}", "name", "logfile",
-                  "restartPolicy", "Always", "command", "sh", "-c", script, "env", "name",
-                  "SOCKET", "value", path, "volumeMounts", "name", "slurm-logfile", "mountPath",
-                  "/var/log/slurm"));
+    return mkbase_container(f, "logfile",
+                            json_pack("{s:s, s:s, s:[s, s, s], s:[{s:s, s:s}], s:[{s:s, s:s}]}",
+                                      "name", "logfile", "restartPolicy", "Always", "command", "sh",
+                                      "-c", script, "env", "name", "SOCKET", "value", path,
+                                      "volumeMounts", "name", "slurm-logfile", "mountPath",
+                                      "/var/log/slurm"));
 }
 
 /* ---- services -------------------------------------------------------------------------------- */
@@ -273,8 +272,8 @@ json_t *mkbase_service(const struct mkbase_facts *f, const char *name, const cha
     _cleanup_json_ json_t *ports = NULL;
     json_t *one = json_pack("{s:s, s:I, s:s, s:s}", "name", port, "port", (json_int_t)shown,
                             "protocol", "TCP", "targetPort", port);
-    json_t *service = mkbase_object(OPOWNED_SERVICES, mkbase_meta(f, name, app, component,
-                                                                  "spec.service.metadata"));
+    json_t *service = mkbase_object(OPOWNED_SERVICES,
+                                    mkbase_meta(f, name, app, component, "spec.service.metadata"));
 
     if (one && at)
         (void)json_object_set_new(one, "nodePort", json_integer(at));
@@ -296,8 +295,7 @@ json_t *mkbase_service(const struct mkbase_facts *f, const char *name, const cha
 
 /* ---- references and hashes ------------------------------------------------------------------- */
 
-struct mkbase_ref mkbase_ref(const json_t *cr, const char *path, const char *name,
-                             const char *key)
+struct mkbase_ref mkbase_ref(const json_t *cr, const char *path, const char *name, const char *key)
 {
     const json_t *ref = kubejson_at(cr, path);
     const char *n = kubejson_text(ref, "name"), *k = kubejson_text(ref, "key");
@@ -313,8 +311,7 @@ void mkbase_keys(const json_t *cr, struct mkbase_keys *ret)
 
     (void)snprintf(ret->slurm_name, sizeof(ret->slurm_name), "%s-auth-slurm", name);
     (void)snprintf(ret->jwt_name, sizeof(ret->jwt_name), "%s-auth-jwt", name);
-    ret->slurm =
-        mkbase_ref(cr, "spec.slurmKeyRef", made ? ret->slurm_name : "", "slurm.key");
+    ret->slurm = mkbase_ref(cr, "spec.slurmKeyRef", made ? ret->slurm_name : "", "slurm.key");
     ret->jwt = mkbase_ref(cr, "spec.jwtHs256KeyRef", made ? ret->jwt_name : "", "jwt.key");
     ret->jwt = mkbase_ref(cr, "spec.jwtKeyRef", ret->jwt.name, ret->jwt.key);
     ret->jwks = mkbase_ref(cr, "spec.jwksKeyRef", "", "jwks.json");
@@ -385,6 +382,7 @@ json_t *mkbase_base64(const void *data, size_t len)
 
 json_t *mkbase_source(const char *kind, const struct mkbase_ref *ref, const char *path)
 {
-    return json_pack("{s:{s:s, s:[{s:s, s:s}]}}", strcmp(kind, "Secret") == 0 ? "secret" : "configMap",
-                     "name", ref->name, "items", "key", ref->key, "path", path);
+    return json_pack("{s:{s:s, s:[{s:s, s:s}]}}",
+                     strcmp(kind, "Secret") == 0 ? "secret" : "configMap", "name", ref->name,
+                     "items", "key", ref->key, "path", path);
 }

@@ -53,8 +53,7 @@ json_t *mkbase_service(const struct mkbase_facts *f, const char *name, const cha
 struct mkbase_ref {
     const char *name, *key;
 };
-struct mkbase_ref mkbase_ref(const json_t *cr, const char *path, const char *name,
-                             const char *key);
+struct mkbase_ref mkbase_ref(const json_t *cr, const char *path, const char *name, const char *key);
 /* The keys of a Controller or Accounting; the names are kept in buf. */
 struct mkbase_keys {
     struct mkbase_ref slurm, jwt, jwks; /* name "": none */

@@ -17,8 +17,7 @@
 
 static const char cgroup_conf[] = "CgroupPlugin=cgroup/v2\nIgnoreSystemd=yes\n";
 static const char *const file_refs[] = { "spec.configFileRefs", "spec.prologScriptRefs",
-                                         "spec.epilogScriptRefs",
-                                         "spec.prologSlurmctldScriptRefs",
+                                         "spec.epilogScriptRefs", "spec.prologSlurmctldScriptRefs",
                                          "spec.epilogSlurmctldScriptRefs" };
 
 /* Do files that the user refers to have one of this name? */
@@ -55,8 +54,7 @@ static json_t *make_config(const struct mkbase_facts *f, const char *name)
 
 static json_t *make_internal(const struct mkbase_facts *f, const char *name)
 {
-    json_t *service =
-        mkbase_object(OPOWNED_SERVICES, mkbase_meta(f, name, APP, COMPONENT, NULL));
+    json_t *service = mkbase_object(OPOWNED_SERVICES, mkbase_meta(f, name, APP, COMPONENT, NULL));
     json_t *spec = json_pack("{s:s, s:b, s:o, s:[{s:s, s:i, s:s, s:s}]}", "clusterIP", "None",
                              "publishNotReadyAddresses", 1, "selector",
                              mkbase_selector(APP, kubejson_name(f->cr)), "ports", "name", APP,
@@ -79,7 +77,8 @@ static int add_file_sources(const struct mkbase_facts *f, json_t *sources)
         {
             const char *name = kubejson_text(ref, "name");
 
-            if (*name && mkbase_push(sources, json_pack("{s:{s:s}}", "configMap", "name", name)) < 0)
+            if (*name &&
+                mkbase_push(sources, json_pack("{s:{s:s}}", "configMap", "name", name)) < 0)
                 return -ENOMEM;
         }
     }
@@ -107,10 +106,10 @@ static json_t *make_volumes(const struct mkbase_facts *f, const char *config)
 {
     const char *claim = kubejson_text(f->cr, "spec.persistence.existingClaim");
     bool kept = kubejson_true(f->cr, "spec.persistence.enabled");
-    json_t *list = json_pack("[o, {s:s, s:{s:s}}, {s:s, s:{}}, {s:s, s:{s:s}}]",
-                             make_etc(f, config), "name", "run", "emptyDir", "medium", "Memory",
-                             "name", "slurm-authsocket", "emptyDir", "name", "slurm-logfile",
-                             "emptyDir", "medium", "Memory");
+    json_t *list =
+        json_pack("[o, {s:s, s:{s:s}}, {s:s, s:{}}, {s:s, s:{s:s}}]", make_etc(f, config), "name",
+                  "run", "emptyDir", "medium", "Memory", "name", "slurm-authsocket", "emptyDir",
+                  "name", "slurm-logfile", "emptyDir", "medium", "Memory");
 
     if (list && (!kept || *claim) &&
         mkbase_push(list, kept ? json_pack("{s:s, s:{s:s}}", "name", "statesave",
@@ -177,9 +176,9 @@ static bool is_in_place(const json_t *cr)
 
 static json_t *make_pod_spec(const struct mkbase_facts *f, const char *config)
 {
-    json_t *term = json_pack("{s:s, s:{s:o}}", "topologyKey", "kubernetes.io/hostname",
-                             "labelSelector", "matchLabels",
-                             mkbase_selector(APP, kubejson_name(f->cr)));
+    json_t *term =
+        json_pack("{s:s, s:{s:o}}", "topologyKey", "kubernetes.io/hostname", "labelSelector",
+                  "matchLabels", mkbase_selector(APP, kubejson_name(f->cr)));
     json_t *spec = json_pack(
         "{s:b, s:b, s:{s:b, s:i, s:i, s:i}, s:{s:{s:[o]}}, s:[o], s:[o], s:o}",
         "automountServiceAccountToken", 0, "enableServiceLinks", 0, "securityContext",
@@ -231,9 +230,8 @@ static int note_hashes(const struct mkbase_facts *f, const json_t *config, json_
 /* The claim template: what persistence says beside enabled and existingClaim. */
 static json_t *make_claim(const struct mkbase_facts *f)
 {
-    _cleanup_json_ json_t *built =
-        json_pack("{s:[s], s:{s:{s:s}}}", "accessModes", "ReadWriteOnce", "resources", "requests",
-                  "storage", "4Gi");
+    _cleanup_json_ json_t *built = json_pack("{s:[s], s:{s:{s:s}}}", "accessModes", "ReadWriteOnce",
+                                             "resources", "requests", "storage", "4Gi");
     json_t *spec = built ? mkbase_merge(built, kubejson_at(f->cr, "spec.persistence")) : NULL;
 
     (void)json_object_del(spec, "enabled");

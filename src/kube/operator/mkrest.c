@@ -92,15 +92,14 @@ int mkrest_objects(const struct mkbase_facts *f, json_t **ret)
     (void)snprintf(name, sizeof(name), "%s-restapi", kubejson_name(f->cr));
     spec = json_pack("{s:I, s:i, s:{s:o}, s:o}", "replicas",
                      (json_int_t)kubejson_int(f->cr, "spec.replicas", 1), "revisionHistoryLimit", 0,
-                     "selector", "matchLabels",
-                     mkbase_selector("slurmrestd", kubejson_name(f->cr)), "template",
-                     make_rest_template(f));
-    if (mkbase_push(all, mkbase_service(f, name, "slurmrestd", "restapi", "slurmrestd",
-                                        OPCONF_REST_PORT,
-                                        mkbase_selector("slurmrestd", kubejson_name(f->cr)))) < 0 ||
-        mkbase_push(all, make_with_spec(OPOWNED_DEPLOYMENTS,
-                                        mkbase_meta(f, name, "slurmrestd", "restapi", NULL),
-                                        spec)) < 0)
+                     "selector", "matchLabels", mkbase_selector("slurmrestd", kubejson_name(f->cr)),
+                     "template", make_rest_template(f));
+    if (mkbase_push(all,
+                    mkbase_service(f, name, "slurmrestd", "restapi", "slurmrestd", OPCONF_REST_PORT,
+                                   mkbase_selector("slurmrestd", kubejson_name(f->cr)))) < 0 ||
+        mkbase_push(all,
+                    make_with_spec(OPOWNED_DEPLOYMENTS,
+                                   mkbase_meta(f, name, "slurmrestd", "restapi", NULL), spec)) < 0)
         return -ENOMEM;
     *ret = TAKE_PTR(all);
     return 0;
@@ -111,14 +110,14 @@ int mkrest_objects(const struct mkbase_facts *f, json_t **ret)
 static json_t *make_dbd_config(const struct mkbase_facts *f, const char *name, const char *password)
 {
     _cleanup_val_(strbuf_done) struct strbuf conf = STRBUF_INIT;
-    json_t *secret = mkbase_object(OPOWNED_SECRETS,
-                                   mkbase_meta(f, name, "slurmdbd", "accounting", NULL));
+    json_t *secret =
+        mkbase_object(OPOWNED_SECRETS, mkbase_meta(f, name, "slurmdbd", "accounting", NULL));
 
     opconf_write_dbd(f, password, &conf);
     if (secret && !conf.failed &&
-        json_object_set_new(secret, "data",
-                            json_pack("{s:o}", "slurmdbd.conf",
-                                      mkbase_base64(strbuf_str(&conf), conf.len))) == 0) {
+        json_object_set_new(
+            secret, "data",
+            json_pack("{s:o}", "slurmdbd.conf", mkbase_base64(strbuf_str(&conf), conf.len))) == 0) {
         explicit_bzero(conf.buf, conf.len);
         return secret;
     }
@@ -191,9 +190,9 @@ int mkrest_accounting(const struct mkbase_facts *f, const char *password, json_t
                      make_dbd_template(f, name, json_array_get(all, 0)));
     if (mkbase_push(all, mkbase_service(f, name, "slurmdbd", "accounting", "slurmdbd",
                                         OPCONF_DBD_PORT, mkbase_selector("slurmdbd", cr))) < 0 ||
-        mkbase_push(all, make_with_spec(OPOWNED_STATEFULSETS,
-                                        mkbase_meta(f, name, "slurmdbd", "accounting", NULL),
-                                        spec)) < 0)
+        mkbase_push(all,
+                    make_with_spec(OPOWNED_STATEFULSETS,
+                                   mkbase_meta(f, name, "slurmdbd", "accounting", NULL), spec)) < 0)
         return -ENOMEM;
     *ret = TAKE_PTR(all);
     return 0;

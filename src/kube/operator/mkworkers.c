@@ -21,9 +21,9 @@
 #define COMPONENT "worker"
 #define NAME_SIZE 300u
 
-static const char *const revision_parts[] = { "template",       "slurmd",           "logfile", "ssh",
-                                              "extraConf",      "ordinalPadding",
-                                              "oversubscribeNode" };
+static const char *const revision_parts[] = {
+    "template", "slurmd", "logfile", "ssh", "extraConf", "ordinalPadding", "oversubscribeNode"
+};
 
 static json_t *copy_parts(const json_t *nodeset)
 {
@@ -252,8 +252,8 @@ static json_t *make_slurmd(const struct mkbase_facts *f, const json_t *node)
                   OPCONF_NODE_PORT, "protocol", "TCP", "env", "name", "POD_CPUS", "value", cpus,
                   "name", "POD_MEMORY", "value", mem, "livenessProbe", "httpGet", "path", "/livez",
                   "port", APP, "failureThreshold", 6, "periodSeconds", 10, "readinessProbe",
-                  "httpGet", "path", "/readyz", "port", APP, "failureThreshold", 3,
-                  "periodSeconds", 10, "lifecycle", "preStop", "exec", "command", "sh", "-c", stop,
+                  "httpGet", "path", "/readyz", "port", APP, "failureThreshold", 3, "periodSeconds",
+                  10, "lifecycle", "preStop", "exec", "command", "sh", "-c", stop,
                   "securityContext", "privileged", 1, "capabilities", "add", "BPF", "NET_ADMIN",
                   "SYS_ADMIN", "SYS_NICE", "volumeMounts", "name", "slurm-etc", "mountPath",
                   "/etc/slurm", "readOnly", 1, "name", "slurm-logfile", "mountPath",
@@ -265,11 +265,11 @@ static void add_affinity(const struct mkbase_facts *f, const json_t *node, json_
     json_t *affinity = json_object();
 
     if (!kubejson_true(f->cr, "spec.oversubscribeNode"))
-        (void)json_object_set_new(
-            affinity, "podAntiAffinity",
-            json_pack("{s:[{s:s, s:{s:{s:s}}}]}", "requiredDuringSchedulingIgnoredDuringExecution",
-                      "topologyKey", "kubernetes.io/hostname", "labelSelector", "matchLabels",
-                      OPKEY_NAME, APP));
+        (void)json_object_set_new(affinity, "podAntiAffinity",
+                                  json_pack("{s:[{s:s, s:{s:{s:s}}}]}",
+                                            "requiredDuringSchedulingIgnoredDuringExecution",
+                                            "topologyKey", "kubernetes.io/hostname",
+                                            "labelSelector", "matchLabels", OPKEY_NAME, APP));
     if (node) {
         _cleanup_json_ json_t *want = json_pack(
             "{s:{s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}}", "nodeAffinity",
@@ -292,16 +292,15 @@ static json_t *make_pod_spec(const struct mkbase_facts *f, const json_t *node)
     (void)snprintf(service, sizeof(service), "slurm-workers-%s", controller);
     (void)snprintf(search, sizeof(search), "%s.%s.svc.cluster.local", service,
                    kubejson_namespace(f->cr));
-    spec = json_pack("{s:b, s:b, s:s, s:{s:[s]}, s:[{s:s, s:s, s:s}], s:[o], s:[o],"
-                     " s:[{s:s, s:{s:i, s:[o]}}, {s:s, s:{s:s}}]}",
-                     "automountServiceAccountToken", 0, "enableServiceLinks", 0, "subdomain",
-                     service, "dnsConfig", "searches", search, "tolerations", "key",
-                     OPKEY_WORKER_TAINT, "operator", "Exists", "effect", "NoExecute", "containers",
-                     make_slurmd(f, node), "initContainers",
-                     mkbase_logfile(f, "/var/log/slurm/slurmd.log"), "volumes", "name",
-                     "slurm-etc", "projected", "defaultMode", 0600, "sources",
-                     mkbase_source("Secret", &keys.slurm, "slurm.key"), "name", "slurm-logfile",
-                     "emptyDir", "medium", "Memory");
+    spec = json_pack(
+        "{s:b, s:b, s:s, s:{s:[s]}, s:[{s:s, s:s, s:s}], s:[o], s:[o],"
+        " s:[{s:s, s:{s:i, s:[o]}}, {s:s, s:{s:s}}]}",
+        "automountServiceAccountToken", 0, "enableServiceLinks", 0, "subdomain", service,
+        "dnsConfig", "searches", search, "tolerations", "key", OPKEY_WORKER_TAINT, "operator",
+        "Exists", "effect", "NoExecute", "containers", make_slurmd(f, node), "initContainers",
+        mkbase_logfile(f, "/var/log/slurm/slurmd.log"), "volumes", "name", "slurm-etc", "projected",
+        "defaultMode", 0600, "sources", mkbase_source("Secret", &keys.slurm, "slurm.key"), "name",
+        "slurm-logfile", "emptyDir", "medium", "Memory");
     if (spec)
         add_affinity(f, node, spec);
     return spec;
@@ -377,9 +376,9 @@ json_t *mkworkers_pod(const struct mkbase_facts *f, int64_t ordinal, const json_
 
 json_t *mkworkers_claims(const struct mkbase_facts *f, const json_t *pod)
 {
-    bool owned = strcmp(kubejson_text(f->cr,
-                                      "spec.persistentVolumeClaimRetentionPolicy.whenDeleted"),
-                        "Delete") == 0;
+    bool owned =
+        strcmp(kubejson_text(f->cr, "spec.persistentVolumeClaimRetentionPolicy.whenDeleted"),
+               "Delete") == 0;
     json_t *list = json_array(), *one;
     size_t i;
 

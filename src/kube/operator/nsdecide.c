@@ -18,8 +18,8 @@
 #include "kube/operator/opkeys.h"
 #include "kube/operator/opspec.h"
 
-#define AT_ONCE 250u      /* pods made or deleted in one pass */
-#define MISSED_S 30       /* a worker that Slurm does not know for so long is made anew */
+#define AT_ONCE 250u /* pods made or deleted in one pass */
+#define MISSED_S 30  /* a worker that Slurm does not know for so long is made anew */
 #define REASON_MOST 256u
 #define DRAIN_AGAIN_S 30
 
@@ -239,8 +239,7 @@ static void add_clean(struct strbuf *out, const char *text)
             strbuf_addc(out, *text);
 }
 
-static void write_cordon_reason(const struct nsview *v, const struct nspod *pod,
-                                struct strbuf *out)
+static void write_cordon_reason(const struct nsview *v, const struct nspod *pod, struct strbuf *out)
 {
     const char *note = kubejson_annotation(pod->node, OPKEY_CORDON_REASON);
     size_t i, k;
@@ -322,8 +321,8 @@ static void act_on_pod(struct plan *p, const struct nspod *pod)
     }
     if (pod->condemned) {
         remove_pod(p, pod);
-        cordon = pod->cordoned || (is_ours(pod) && nspod_has_state(pod, "DRAIN") &&
-                                   strstr(nspod_reason(pod), ends));
+        cordon = pod->cordoned ||
+                 (is_ours(pod) && nspod_has_state(pod, "DRAIN") && strstr(nspod_reason(pod), ends));
     } else {
         cordon = follow_cordon(p, pod);
     }
@@ -377,7 +376,8 @@ static int make_ordinals(struct plan *p)
         mkworkers_name(p->v->f->cr, ordinal, name, sizeof(name));
         if (has_pod(p, name)) {
             for (size_t i = 0; i < p->n; i++) /* its name is free soon */
-                missing -= strcmp(kubejson_name(p->pods[i].pod), name) == 0 && !is_live(&p->pods[i]);
+                missing -=
+                    strcmp(kubejson_name(p->pods[i].pod), name) == 0 && !is_live(&p->pods[i]);
             continue;
         }
         r = make_pod(p, ordinal, NULL);

@@ -144,13 +144,20 @@ json_t *nspod_patch(const struct nsview *v, const struct nspod *p, bool cordon)
 /* ---- conditions ------------------------------------------------------------------------------ */
 
 static const char *const state_words[][2] = {
-    { "ALLOCATED", "Allocated" },   { "DOWN", "Down" },
-    { "ERROR", "Error" },           { "FUTURE", "Future" },
-    { "IDLE", "Idle" },             { "MIXED", "Mixed" },
-    { "UNKNOWN", "Unknown" },       { "COMPLETING", "Completing" },
-    { "DRAIN", "Drain" },           { "FAIL", "Fail" },
-    { "INVALID", "Invalid" },       { "INVALID_REG", "InvalidReg" },
-    { "MAINTENANCE", "Maintenance" }, { "NOT_RESPONDING", "NotResponding" },
+    { "ALLOCATED", "Allocated" },
+    { "DOWN", "Down" },
+    { "ERROR", "Error" },
+    { "FUTURE", "Future" },
+    { "IDLE", "Idle" },
+    { "MIXED", "Mixed" },
+    { "UNKNOWN", "Unknown" },
+    { "COMPLETING", "Completing" },
+    { "DRAIN", "Drain" },
+    { "FAIL", "Fail" },
+    { "INVALID", "Invalid" },
+    { "INVALID_REG", "InvalidReg" },
+    { "MAINTENANCE", "Maintenance" },
+    { "NOT_RESPONDING", "NotResponding" },
     { "UNDRAIN", "Undrain" },
 };
 

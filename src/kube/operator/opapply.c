@@ -244,8 +244,7 @@ void opapply_create(struct opwork *w, const json_t *object)
         opapply_fail(w, "out of memory");
         return;
     }
-    if (kubeinformer_by_name(w->op->owned[kind], kubejson_namespace(object),
-                             kubejson_name(object)))
+    if (kubeinformer_by_name(w->op->owned[kind], kubejson_namespace(object), kubejson_name(object)))
         return;
     s = begin_request(w, NULL, NULL);
     t = target_of(&opowned_kinds[kind], object, NULL);
@@ -261,8 +260,8 @@ void opapply_patch(struct opwork *w, const struct kubekind *kind, const json_t *
     struct sent *s = begin_request(w, NULL, NULL);
 
     if (s)
-        check_started(s, kubeapi_patch(w->op->kube, &t, type, body, OPKEY_MANAGER, false,
-                                       take_reply, s));
+        check_started(
+            s, kubeapi_patch(w->op->kube, &t, type, body, OPKEY_MANAGER, false, take_reply, s));
 }
 
 void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born)
@@ -289,8 +288,8 @@ void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t 
     struct sent *s = begin_request(w, NULL, NULL);
 
     if (s)
-        check_started(s, kubeapi_delete(w->op->kube, &t, kubejson_uid(object), NULL, -1, take_reply,
-                                        s));
+        check_started(
+            s, kubeapi_delete(w->op->kube, &t, kubejson_uid(object), NULL, -1, take_reply, s));
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */

@@ -34,7 +34,8 @@ int opclient_read_secret(const struct mkbase_facts *f, const struct mkbase_ref *
                          size_t *ret_len)
 {
     const json_t *secret = mkbase_find(f, "Secret", ref->name);
-    const char *text = json_string_value(json_object_get(json_object_get(secret, "data"), ref->key));
+    const char *text =
+        json_string_value(json_object_get(json_object_get(secret, "data"), ref->key));
 
     return text ? kubeconfig_base64(text, ret, ret_len) : -ENOENT;
 }
@@ -44,7 +45,8 @@ static void renew_token(void *ctx)
     struct opclient *c = ctx;
     char *token = NULL;
 
-    if (optoken_sign(c->key, c->key_len, c->op->o.slurm_user, now_us() / USEC_PER_SEC, TOKEN_S, &token) == 0) {
+    if (optoken_sign(c->key, c->key_len, c->op->o.slurm_user, now_us() / USEC_PER_SEC, TOKEN_S,
+                     &token) == 0) {
         free(c->config.token);
         c->config.token = token;
     }

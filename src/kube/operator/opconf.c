@@ -200,7 +200,8 @@ static void write_hosts(const struct mkbase_facts *f, struct strbuf *out)
     const char *name = kubejson_name(f->cr), *ns = kubejson_namespace(f->cr);
 
     for (int i = 0; i < opconf_replicas(f->cr); i++)
-        strbuf_addf(out, "SlurmctldHost=%s-controller-%d(%s-controller-%d.%s-controller-internal.%s)\n",
+        strbuf_addf(out,
+                    "SlurmctldHost=%s-controller-%d(%s-controller-%d.%s-controller-internal.%s)\n",
                     name, i, name, i, name, ns);
     strbuf_addf(out, "SlurmctldPort=%d\nSlurmctldAddr=%s-controller.%s\n", OPCONF_CTLD_PORT, name,
                 ns);

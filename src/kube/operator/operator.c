@@ -35,7 +35,7 @@ static const json_t *find_object(void *ctx, const struct mkbase_facts *f, const 
     struct operator_ *op = ctx;
     enum opkind served = opkinds_served(kind);
     enum opowned owned = opkinds_owned(kind);
-    struct kubeinformer *i = served < OPKIND_MAX_ ? op->served[f->group - opgroups][served]
+    struct kubeinformer *i = served < OPKIND_MAX_   ? op->served[f->group - opgroups][served]
                              : owned < OPOWNED_MAX_ ? op->owned[owned]
                                                     : NULL;
 
@@ -225,7 +225,7 @@ static json_t *list_sets(struct opwork *w)
     kubeinformer_walk(w->op->served[w->f.group - opgroups][OPKIND_NODESET], add_set, &s);
     text = json_dumps(s.found, JSON_SORT_KEYS | JSON_COMPACT);
     sorted = text ? json_loads(text, 0, NULL) : NULL;
-    json_object_foreach(sorted, name, one) (void)json_array_append(list, one);
+    json_object_foreach(sorted, name, one)(void) json_array_append(list, one);
     json_decref(sorted);
     json_decref(s.found);
     return list;
@@ -286,10 +286,9 @@ static void do_work(void *ctx, const char *uid)
     w->op = op;
     w->raw = json_incref((json_t *)(uintptr_t)object);
     w->kind = opkinds_served(kubejson_text(object, "kind"));
-    w->f = (struct mkbase_facts){ .group = opkinds_group(object),
-                                  .image = op->o.image,
-                                  .find = find_object,
-                                  .ctx = op };
+    w->f = (struct mkbase_facts){
+        .group = opkinds_group(object), .image = op->o.image, .find = find_object, .ctx = op
+    };
     w->deciding = true;
     if (opspec_read(object, &w->cr, &err) < 0) {
         opwork_say(w, false, false, "InvalidSpec", err.text);
@@ -309,7 +308,8 @@ static int follow_kind(struct operator_ *op, const struct kubekind *kind, const 
                        kubeinformer_fn *fn, struct kubeinformer **ret)
 {
     const struct kubeinformer_options o = { .kind = kind,
-                                            .namespace_ = kind->namespaced ? op->o.namespace_ : NULL,
+                                            .namespace_ =
+                                                kind->namespaced ? op->o.namespace_ : NULL,
                                             .selector = selector,
                                             .fn = fn,
                                             .synced = wake_all,
@@ -318,8 +318,7 @@ static int follow_kind(struct operator_ *op, const struct kubekind *kind, const 
     return kubeinformer_new(op->kube, &o, ret);
 }
 
-int operator_new(struct kubeserver *kube, const struct operator_options *o,
-                 struct operator_ **ret)
+int operator_new(struct kubeserver *kube, const struct operator_options *o, struct operator_ **ret)
 {
     const struct kubequeue_options q = { .at_once = AT_ONCE };
     struct operator_ *op = calloc(1, sizeof(*op));
@@ -333,9 +332,9 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o,
     for (size_t i = 0; r == 0 && i < OPOWNED_MAX_; i++)
         r = follow_kind(op, &opowned_kinds[i],
                         i == OPOWNED_PODS ? "labelSelector=" OPKEY_COMPONENT "%3Dworker" : NULL,
-                        i == OPOWNED_NODES                                 ? take_node
+                        i == OPOWNED_NODES                                ? take_node
                         : i == OPOWNED_SECRETS || i == OPOWNED_CONFIGMAPS ? take_data
-                                                                           : take_owned,
+                                                                          : take_owned,
                         &op->owned[i]);
     for (size_t g = 0; g < OPGROUPS; g++)
         for (size_t k = 0; r == 0 && o->groups[g] && k < OPKIND_MAX_; k++)

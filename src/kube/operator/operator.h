@@ -7,18 +7,17 @@
 #include "kube/api/kubecall.h"
 
 struct operator_options {
-    const char *namespace_;        /* whose objects are served; NULL: all */
-    const char *image;             /* of containers that name none; NULL: none */
-    const char *rest_url;          /* of slurmrestd, instead of each RestApi's Service; NULL: none */
-    const char *slurm_user;        /* of the operator's own tokens */
+    const char *namespace_; /* whose objects are served; NULL: all */
+    const char *image;      /* of containers that name none; NULL: none */
+    const char *rest_url;   /* of slurmrestd, instead of each RestApi's Service; NULL: none */
+    const char *slurm_user; /* of the operator's own tokens */
     const json_t *node_conditions; /* an array; NULL: none */
     bool groups[2];                /* which groups of opkinds.h the server has */
 };
 
 struct operator_;
 /* The texts of o are borrowed.  -ENOMEM. */
-int operator_new(struct kubeserver *kube, const struct operator_options *o,
-                 struct operator_ **ret);
+int operator_new(struct kubeserver *kube, const struct operator_options *o, struct operator_ **ret);
 /* Drop what is under way: before the kubeserver is freed. */
 void operator_stop(struct operator_ *op);
 struct operator_ *operator_free(struct operator_ *op); /* always NULL */

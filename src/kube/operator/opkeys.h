@@ -2,7 +2,8 @@
 #pragma once
 
 #define OPKEY_MANAGER "penstock-operator" /* field manager, and who makes events */
-#define OPKEY_REASON "slurm-operator: "   /* every reason of ours begins so: others are an administrator's */
+#define OPKEY_REASON                                                                               \
+    "slurm-operator: " /* every reason of ours begins so: others are an administrator's */
 #define OPKEY_NAME "app.kubernetes.io/name"
 #define OPKEY_INSTANCE "app.kubernetes.io/instance"
 #define OPKEY_COMPONENT "app.kubernetes.io/component"

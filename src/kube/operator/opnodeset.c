@@ -264,19 +264,20 @@ static void count_pods(struct opwork *w, const struct nsview *v, const char *rev
     nsdecide_count(v, &c);
     (void)snprintf(selector, sizeof(selector), "%s=slurmd,%s=%s", OPKEY_NAME, OPKEY_INSTANCE,
                    kubejson_name(w->cr));
-    w->status = json_pack(
-        "{s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "replicas", (json_int_t)c.replicas,
-        "updatedReplicas", (json_int_t)c.updated, "readyReplicas", (json_int_t)c.ready,
-        "availableReplicas", (json_int_t)c.available, "unavailableReplicas",
-        (json_int_t)MAX(c.desired - c.available, 0), "desired", (json_int_t)c.desired,
-        "nodeSetHash", revision, "selector", selector);
+    w->status =
+        json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:s, s:s}", "replicas", (json_int_t)c.replicas,
+                  "updatedReplicas", (json_int_t)c.updated, "readyReplicas", (json_int_t)c.ready,
+                  "availableReplicas", (json_int_t)c.available, "unavailableReplicas",
+                  (json_int_t)MAX(c.desired - c.available, 0), "desired", (json_int_t)c.desired,
+                  "nodeSetHash", revision, "selector", selector);
     if (v->slurm && w->status) {
         (void)json_object_set_new(w->status, "slurmIdle", json_integer(c.idle));
         (void)json_object_set_new(w->status, "slurmAllocated", json_integer(c.allocated));
         (void)json_object_set_new(w->status, "slurmDown", json_integer(c.down));
         (void)json_object_set_new(w->status, "slurmDrain", json_integer(c.drained));
     }
-    (void)snprintf(text, sizeof(text), "%lld of %lld workers are available, %lld are as they should",
+    (void)snprintf(text, sizeof(text),
+                   "%lld of %lld workers are available, %lld are as they should",
                    (long long)c.available, (long long)c.desired, (long long)c.updated);
     if (!v->slurm)
         opwork_say(w, false, c.replicas != c.desired, "SlurmUnknown",
@@ -325,7 +326,8 @@ void opnodeset_reconcile(struct opwork *w)
     if (kubejson_is_deleted(w->raw)) {
         opwork_say(w, false, true, "Deleted", "the NodeSet is being deleted");
     } else if (!w->controller) {
-        opwork_say(w, false, false, "NoController", "spec.controllerRef: there is no such Controller");
+        opwork_say(w, false, false, "NoController",
+                   "spec.controllerRef: there is no such Controller");
     } else {
         kubeinformer_walk(op->owned[OPOWNED_PODS], add_pod, &g);
         kubeinformer_walk(op->owned[OPOWNED_NODES], add_node, &g);

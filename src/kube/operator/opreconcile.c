@@ -44,8 +44,8 @@ static void make_key(struct opwork *w, const struct mkbase_ref *ref)
     (void)json_object_del(meta, "ownerReferences");
     secret = mkbase_object(OPOWNED_SECRETS, meta);
     if (secret) {
-        (void)json_object_set_new(secret, "data",
-                                  json_pack("{s:o}", ref->key, mkbase_base64(bytes, sizeof(bytes))));
+        (void)json_object_set_new(
+            secret, "data", json_pack("{s:o}", ref->key, mkbase_base64(bytes, sizeof(bytes))));
         (void)json_object_set_new(secret, "immutable", json_true());
     }
     explicit_bzero(bytes, sizeof(bytes));
@@ -115,8 +115,7 @@ void opreconcile_controller(struct opwork *w)
 void opreconcile_accounting(struct opwork *w)
 {
     const char *missing = NULL;
-    struct mkbase_ref ref =
-        mkbase_ref(w->cr, "spec.storageConfig.passwordKeyRef", "", "");
+    struct mkbase_ref ref = mkbase_ref(w->cr, "spec.storageConfig.passwordKeyRef", "", "");
     _cleanup_free_ char *password = NULL;
     char name[300];
     size_t len = 0;
@@ -157,7 +156,8 @@ void opreconcile_restapi(struct opwork *w)
         return;
     }
     if (!w->controller) {
-        opwork_say(w, false, false, "NoController", "spec.controllerRef: there is no such Controller");
+        opwork_say(w, false, false, "NoController",
+                   "spec.controllerRef: there is no such Controller");
         return;
     }
     if (mkrest_objects(&w->f, &all) < 0)
@@ -229,7 +229,8 @@ void opreconcile_token(struct opwork *w)
         return;
     }
     if (opclient_read_secret(&w->f, &signs, &key, &len) < 0 || !len) {
-        opwork_say(w, false, false, "KeyMissing", "spec.jwtKeyRef: there is no such Secret and key");
+        opwork_say(w, false, false, "KeyMissing",
+                   "spec.jwtKeyRef: there is no such Secret and key");
         return;
     }
     if (is_fresh(w, &to, lifetime_s)) {

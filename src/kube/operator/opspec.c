@@ -66,8 +66,8 @@ static const struct rule rules[] = {
     { OPKIND_NODESET, "spec.updateStrategy.scheduledUpdate.duration", A_DURATION, NULL, 60,
       INT64_C(366) * 86400, NULL, false },
     { OPKIND_NODESET, "spec.revisionHistoryLimit", A_NUMBER, "0", 0, 1000, NULL, false },
-    { OPKIND_NODESET, "spec.persistentVolumeClaimRetentionPolicy.whenDeleted", A_WORD,
-      "\"Retain\"", 0, 0, "|Retain|Delete|", false },
+    { OPKIND_NODESET, "spec.persistentVolumeClaimRetentionPolicy.whenDeleted", A_WORD, "\"Retain\"",
+      0, 0, "|Retain|Delete|", false },
     { OPKIND_NODESET, "spec.persistentVolumeClaimRetentionPolicy.whenScaled", A_WORD, "\"Retain\"",
       0, 0, "|Retain|Delete|", false },
     { OPKIND_NODESET, "spec.minReadySeconds", A_NUMBER, "0", 0, 86400, NULL, false },
@@ -158,10 +158,10 @@ static bool has_type(const struct rule *r, const json_t *v)
 
 static const char *type_word(enum rule_type type)
 {
-    static const char *const words[] = { "text",    "a whole number",
-                                         "true or false", "an object",
-                                         "a list",  "one of its words",
-                                         "a duration as 1h30m", "a number from 1, or 1% to 100%" };
+    static const char *const words[] = {
+        "text",   "a whole number",   "true or false",       "an object",
+        "a list", "one of its words", "a duration as 1h30m", "a number from 1, or 1% to 100%"
+    };
 
     return words[type];
 }
@@ -180,11 +180,11 @@ static bool is_word(const struct rule *r, const char *text)
 static int check_value(const struct rule *r, const json_t *v, struct err *err)
 {
     const char *text = json_string_value(v);
-    int64_t n = r->type == A_DURATION     ? opspec_seconds(text)
-                : json_is_integer(v)      ? json_integer_value(v)
-                : r->type == A_LIST       ? (int64_t)json_array_size(v)
-                : json_is_string(v)       ? (int64_t)json_string_length(v)
-                                          : 0;
+    int64_t n = r->type == A_DURATION ? opspec_seconds(text)
+                : json_is_integer(v)  ? json_integer_value(v)
+                : r->type == A_LIST   ? (int64_t)json_array_size(v)
+                : json_is_string(v)   ? (int64_t)json_string_length(v)
+                                      : 0;
 
     if (r->type == A_WORD && !is_word(r, text))
         return err_set(err, -EINVAL, "%s: '%.60s' is none of %s", r->path, text, r->words);
@@ -217,7 +217,7 @@ static int set_default(json_t *object, const char *path, const char *text)
         path += n + 1;
     }
     return json_object_set_new(object, last, json_loads(text, JSON_DECODE_ANY, NULL)) < 0 ? -ENOMEM
-                                                                                           : 0;
+                                                                                          : 0;
 }
 
 /* Is every member on the way to the path an object, or not there? */
@@ -263,8 +263,8 @@ int opspec_check_words(const char *text, struct err *err)
             return err_set(err, -EINVAL, "spec.extraConf: '%.*s' is not Key=Value",
                            (int)MIN(n, 60u), text);
         if (memchr(text, '\'', n))
-            return err_set(err, -EINVAL, "spec.extraConf: '%.*s': no quotes here",
-                           (int)MIN(n, 60u), text);
+            return err_set(err, -EINVAL, "spec.extraConf: '%.*s': no quotes here", (int)MIN(n, 60u),
+                           text);
         text += n;
     }
     return 0;

@@ -131,7 +131,8 @@ static int read_options(struct program *p, int argc, char **argv)
             return 2;
         }
     if (optind < argc) {
-        (void)fprintf(stderr, "penstock-operator: unexpected argument: %s\n%s", argv[optind], usage);
+        (void)fprintf(stderr, "penstock-operator: unexpected argument: %s\n%s", argv[optind],
+                      usage);
         return 2;
     }
     (void)log_open("penstock-operator", NULL, level, false); /* standard error is always there */
@@ -181,8 +182,9 @@ static void take_group(void *ctx, const struct kubereply *reply)
         return;
     }
     if (p->asked == OPGROUPS) {
-        log_seldom(LOG_ERROR, "the API server has the kinds of neither %s nor %s: install "
-                              "deploy/kubernetes/crds.yaml",
+        log_seldom(LOG_ERROR,
+                   "the API server has the kinds of neither %s nor %s: install "
+                   "deploy/kubernetes/crds.yaml",
                    opgroups[0].name, opgroups[1].name);
         p->asked = 0;
         kubeloop_arm(p->loop, &p->ask, now_mono_us() + ASK_AGAIN_US);

@@ -31,12 +31,12 @@ struct slurmnodes {
     struct kubeloop *loop;
     slurmnodes_changed_fn *changed;
     void *ctx;
-    struct kubemap nodes;   /* name -> json_t: what slurmctld has */
-    struct kubemap missed;  /* name -> int64_t: asked for, and not there since */
-    json_t *jobs;           /* "17": [nodes, end]: those that run */
-    json_t *deadlines;      /* name: end; NULL: to be made of jobs */
-    json_t *dirty;          /* names to be asked for */
-    json_t *listed;         /* of the list under way */
+    struct kubemap nodes;  /* name -> json_t: what slurmctld has */
+    struct kubemap missed; /* name -> int64_t: asked for, and not there since */
+    json_t *jobs;          /* "17": [nodes, end]: those that run */
+    json_t *deadlines;     /* name: end; NULL: to be made of jobs */
+    json_t *dirty;         /* names to be asked for */
+    json_t *listed;        /* of the list under way */
     char *page;
     bool streams, listing, jobs_next, list_wanted, is_known;
     int64_t known_us; /* since when is_known */
@@ -191,8 +191,8 @@ static void take_job(struct slurmnodes *l, const json_t *job)
 {
     const char *nodes = kubejson_text(job, "nodes");
     const json_t *states = json_object_get(job, "job_state");
-    int64_t end = kubejson_int(job, "start_time.number", 0) +
-                  kubejson_int(job, "time_limit.number", 0) * 60;
+    int64_t end =
+        kubejson_int(job, "start_time.number", 0) + kubejson_int(job, "time_limit.number", 0) * 60;
     char id[32];
 
     (void)snprintf(id, sizeof(id), "%" JSON_INTEGER_FORMAT,
@@ -315,7 +315,7 @@ static void take_state(void *ctx, const struct kubereply *reply)
     if (reply->status == 200 && strcmp(kubejson_text(node, "name"), q->name) == 0 &&
         json_array_size(json_object_get(node, "state")) > 0) {
         answer_question(q, slurmnodes_is_drained(json_object_get(node, "state")) ? SLURMNODES_YES
-                                                                                : SLURMNODES_NO);
+                                                                                 : SLURMNODES_NO);
         return;
     }
     drain = json_pack("{s:[s], s:s}", "state", "DRAIN", "reason", OPKEY_REASON "Pod ends");
@@ -419,10 +419,10 @@ static void ask_page(struct slurmnodes *l)
         l->listed = json_object();
     if (l->jobs_next && !l->page)
         (void)json_object_clear(l->jobs);
-    strbuf_add(&path, l->jobs_next
-                          ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
-                          : API "nodes/?fields=name,state,reason,comment,topology,features,"
-                                "active_features");
+    strbuf_add(&path, l->jobs_next ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
+                                   : API
+                          "nodes/?fields=name,state,reason,comment,topology,features,"
+                          "active_features");
     strbuf_add(&path, "&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
@@ -550,16 +550,16 @@ static void begin_stream(void *ctx)
 {
     struct slurmnodes *l = ctx;
 
-    if (kubecall_start(l->s,
-                       &(struct kubecall_spec){
-                           .method = "GET",
-                           .path = "/penstock/v1/watch?types=node,job&objects=true",
-                           .header = "Accept: application/jsonl",
-                           .lane = 1,
-                           .timeout_ms = SILENCE_MS,
-                           .line = take_line,
-                           .done = end_stream,
-                           .ctx = l },
-                       NULL) < 0)
+    if (kubecall_start(
+            l->s,
+            &(struct kubecall_spec){ .method = "GET",
+                                     .path = "/penstock/v1/watch?types=node,job&objects=true",
+                                     .header = "Accept: application/jsonl",
+                                     .lane = 1,
+                                     .timeout_ms = SILENCE_MS,
+                                     .line = take_line,
+                                     .done = end_stream,
+                                     .ctx = l },
+            NULL) < 0)
         kubeloop_arm(l->loop, &l->stream, now_mono_us() + USEC_PER_SEC);
 }
