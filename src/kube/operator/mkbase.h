@@ -1,7 +1,8 @@
 /* mkbase.h - what the makers of objects share: metadata, merging of what users add, hashes
  *
  * A maker maps a custom resource, and what it refers to, to the objects that should be.  Makers are
- * pure: the same facts give the same bytes.  All json_t * results are the caller's; NULL: no memory. */
+ * pure: the same facts give the same bytes.  All json_t * results are the caller's; NULL: no
+ * memory. */
 #pragma once
 
 #include "base/err.h"

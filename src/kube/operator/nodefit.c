@@ -8,7 +8,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/operator/opkeys.h"
 
-static bool tolerates(const json_t *t, const json_t *taint)
+static bool tolerates_taint(const json_t *t, const json_t *taint)
 {
     const char *key = kubejson_text(t, "key"), *effect = kubejson_text(t, "effect");
     bool exists = strcmp(kubejson_text(t, "operator"), "Exists") == 0;
@@ -40,7 +40,7 @@ static bool tolerates_all(const json_t *spec, const json_t *node, bool stays)
                   (strcmp(key, OPKEY_WORKER_TAINT) == 0 && strcmp(effect, "NoExecute") == 0);
 
         json_array_foreach(json_object_get(spec, "tolerations"), k, t) ok =
-            ok || tolerates(t, taint);
+            ok || tolerates_taint(t, taint);
         if (!ok)
             return false;
     }

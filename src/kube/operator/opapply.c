@@ -12,17 +12,11 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/operator_impl.h"
+#include "kube/operator/opapply.h"
 #include "kube/operator/opkeys.h"
 
 #define APPLIED "operator.penstock/applied" /* the hash of what was applied */
 #define ENDING_US (30 * USEC_PER_SEC)
-
-struct sent {
-    struct opwork *w;
-    char *hash; /* of an object that is applied */
-    char *uid;  /* of a pod that is deleted */
-};
 
 bool opapply_is_within(const json_t *a, const json_t *b)
 {
@@ -79,7 +73,7 @@ static void free_work(struct opwork *w)
     free(w);
 }
 
-void opapply_end_request(struct opwork *w)
+void opapply_finish(struct opwork *w)
 {
     struct operator_ *op = w->op;
     char *error;
@@ -94,6 +88,54 @@ void opapply_end_request(struct opwork *w)
         (void)kubequeue_add_after(op->queue, w->uid, w->wake_s * USEC_PER_SEC);
     free(error);
     free_work(w);
+}
+
+struct oprequest *opapply_begin(struct opwork *w, const char *hash, const char *uid)
+{
+    struct oprequest *q = calloc(1, sizeof(*q));
+
+    if (!q)
+        return NULL;
+    q->w = w;
+    q->hash = hash ? strdup(hash) : NULL;
+    q->uid = uid ? strdup(uid) : NULL;
+    q->next = w->op->requests;
+    if (q->next)
+        q->next->link = &q->next;
+    q->link = &w->op->requests;
+    w->op->requests = q;
+    w->requests++;
+    return q;
+}
+
+static struct opwork *free_request(struct oprequest *q)
+{
+    struct opwork *w = q->w;
+
+    *q->link = q->next;
+    if (q->next)
+        q->next->link = q->link;
+    json_decref(q->act);
+    free(q->hash);
+    free(q->uid);
+    free(q);
+    w->requests--;
+    return w;
+}
+
+void opapply_end(struct oprequest *q)
+{
+    opapply_finish(free_request(q));
+}
+
+void opapply_drop(struct operator_ *op)
+{
+    while (op->requests) {
+        struct opwork *w = free_request(op->requests);
+
+        if (!w->requests)
+            free_work(w);
+    }
 }
 
 static void keep_settled(struct operator_ *op, const json_t *object, const char *hash)
@@ -111,7 +153,7 @@ static void keep_settled(struct operator_ *op, const json_t *object, const char 
 
 static void take_reply(void *ctx, const struct kubereply *reply)
 {
-    struct sent *s = ctx;
+    struct oprequest *s = ctx;
     struct opwork *w = s->w;
     char text[300];
     bool gone = reply->status == 404 || (reply->status == 409 && s->uid) ||
@@ -125,34 +167,16 @@ static void take_reply(void *ctx, const struct kubereply *reply)
         (void)snprintf(text, sizeof(text), "the API server: %d %.200s", reply->status, reply->text);
         opapply_fail(w, text);
     }
-    free(s->hash);
-    free(s->uid);
-    free(s);
-    w->requests--;
-    opapply_end_request(w);
-}
-
-static struct sent *begin_request(struct opwork *w, const char *hash, const char *uid)
-{
-    struct sent *s = calloc(1, sizeof(*s));
-
-    if (!s)
-        return NULL;
-    *s = (struct sent){ w, hash ? strdup(hash) : NULL, uid ? strdup(uid) : NULL };
-    w->requests++;
-    return s;
+    opapply_end(s);
 }
 
 /* A request that could not be started. */
-static void check_started(struct sent *s, int r)
+static void check_started(struct oprequest *s, int r)
 {
     if (r >= 0)
         return;
-    s->w->requests--;
     opapply_fail(s->w, r == -EINVAL ? "a name that cannot be in a path" : "out of memory");
-    free(s->hash);
-    free(s->uid);
-    free(s);
+    opapply_end(s);
 }
 
 /* ---- objects --------------------------------------------------------------------------------- */
@@ -196,7 +220,7 @@ void opapply_object(struct opwork *w, json_t *object)
     const json_t *have;
     struct kubeapi_target t;
     char hash[MKBASE_HASH], text[300];
-    struct sent *s;
+    struct oprequest *s;
 
     if (!object || kind == OPOWNED_MAX_) {
         opapply_fail(w, "out of memory");
@@ -218,7 +242,7 @@ void opapply_object(struct opwork *w, json_t *object)
     }
     if (have && (opapply_is_within(object, have) || is_settled(op, have, hash)))
         return;
-    s = begin_request(w, hash, NULL);
+    s = opapply_begin(w, hash, NULL);
     t = target_of(&opowned_kinds[kind], object, NULL);
     if (s)
         check_started(s, kubeapi_patch(op->kube, &t, KUBEAPI_APPLY, object, OPKEY_MANAGER, true,
@@ -238,7 +262,7 @@ void opapply_create(struct opwork *w, const json_t *object)
 {
     enum opowned kind = opkinds_owned(kubejson_text(object, "kind"));
     struct kubeapi_target t;
-    struct sent *s;
+    struct oprequest *s;
 
     if (!object || kind == OPOWNED_MAX_) {
         opapply_fail(w, "out of memory");
@@ -246,7 +270,7 @@ void opapply_create(struct opwork *w, const json_t *object)
     }
     if (kubeinformer_by_name(w->op->owned[kind], kubejson_namespace(object), kubejson_name(object)))
         return;
-    s = begin_request(w, NULL, NULL);
+    s = opapply_begin(w, NULL, NULL);
     t = target_of(&opowned_kinds[kind], object, NULL);
     t.name = NULL;
     if (s)
@@ -257,7 +281,7 @@ void opapply_patch(struct opwork *w, const struct kubekind *kind, const json_t *
                    const char *sub, enum kubeapi_patch type, const json_t *body)
 {
     struct kubeapi_target t = target_of(kind, object, sub);
-    struct sent *s = begin_request(w, NULL, NULL);
+    struct oprequest *s = opapply_begin(w, NULL, NULL);
 
     if (s)
         check_started(
@@ -268,7 +292,7 @@ void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born)
 {
     struct kubeapi_target t = target_of(&opowned_kinds[OPOWNED_PODS], pod, NULL);
     const char *uid = kubejson_uid(pod);
-    struct sent *s = begin_request(w, NULL, uid);
+    struct oprequest *s = opapply_begin(w, NULL, uid);
     int64_t *until = malloc(sizeof(*until));
 
     if (until) {
@@ -285,7 +309,7 @@ void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born)
 void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t *object)
 {
     struct kubeapi_target t = target_of(kind, object, NULL);
-    struct sent *s = begin_request(w, NULL, NULL);
+    struct oprequest *s = opapply_begin(w, NULL, NULL);
 
     if (s)
         check_started(

@@ -10,7 +10,7 @@
 #include "kube/api/kubeconfig.h"
 #include "kube/api/kubejson.h"
 #include "kube/operator/opconf.h"
-#include "kube/operator/operator_impl.h"
+#include "kube/operator/opclient.h"
 #include "kube/operator/optoken.h"
 #include "version.h"
 

@@ -9,7 +9,11 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "kube/api/kubejson.h"
+#include "kube/operator/opapply.h"
+#include "kube/operator/opclient.h"
 #include "kube/operator/operator_impl.h"
+#include "kube/operator/opnodeset.h"
+#include "kube/operator/opreconcile.h"
 #include "kube/operator/opkeys.h"
 #include "kube/operator/opspec.h"
 
@@ -244,7 +248,7 @@ static void read_controller(struct opwork *w)
     w->f.controller = w->controller;
 }
 
-static void reconcile(struct opwork *w)
+static void reconcile_kind(struct opwork *w)
 {
     switch (w->kind) {
     case OPKIND_CONTROLLER:
@@ -295,11 +299,11 @@ static void do_work(void *ctx, const char *uid)
     } else {
         w->f.cr = w->cr;
         read_controller(w);
-        reconcile(w);
+        reconcile_kind(w);
     }
     opapply_status(w);
     w->deciding = false;
-    opapply_end_request(w);
+    opapply_finish(w);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -362,6 +366,7 @@ struct operator_ *operator_free(struct operator_ *op)
 {
     if (!op)
         return NULL;
+    opapply_drop(op);
     op->queue = kubequeue_free(op->queue);
     kubemap_done(&op->settled, free);
     kubemap_done(&op->ending, free);

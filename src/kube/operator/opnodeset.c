@@ -13,8 +13,10 @@
 #include "kube/api/kubejson.h"
 #include "kube/operator/mkworkers.h"
 #include "kube/operator/nsdecide.h"
-#include "kube/operator/operator_impl.h"
+#include "kube/operator/opapply.h"
+#include "kube/operator/opclient.h"
 #include "kube/operator/opkeys.h"
+#include "kube/operator/opnodeset.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
@@ -90,25 +92,10 @@ static void read_slurm(struct slurmnodes *l, const json_t *pods, json_t *slurm, 
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
-struct removal {
-    struct opwork *w;
-    json_t *act;
-};
-
-static void end_removal(struct removal *m)
-{
-    struct opwork *w = m->w;
-
-    json_decref(m->act);
-    free(m);
-    w->requests--;
-    opapply_end_request(w);
-}
-
 /* Slurm was asked: the pod goes only with a yes, or when there is no such node. */
 static void take_drained(void *ctx, enum slurmnodes_drained answer)
 {
-    struct removal *m = ctx;
+    struct oprequest *m = ctx;
     const json_t *pod = json_object_get(m->act, "pod");
 
     if (answer == SLURMNODES_YES || answer == SLURMNODES_GONE) {
@@ -117,13 +104,13 @@ static void take_drained(void *ctx, enum slurmnodes_drained answer)
                  answer == SLURMNODES_YES ? "drained" : "unknown to Slurm");
         opapply_delete_pod(m->w, pod, true);
     }
-    end_removal(m);
+    opapply_end(m);
 }
 
 static void remove_pod(struct opwork *w, struct slurmnodes *l, json_t *act)
 {
     const json_t *pod = json_object_get(act, "pod");
-    struct removal *m;
+    struct oprequest *m;
 
     if (!kubejson_true(act, "ask")) {
         log_info("pod %s/%s is deleted (%s): it holds no job", kubejson_namespace(pod),
@@ -131,20 +118,17 @@ static void remove_pod(struct opwork *w, struct slurmnodes *l, json_t *act)
         opapply_delete_pod(w, pod, false);
         return;
     }
-    m = malloc(sizeof(*m));
-    if (!m || !l)
-        free(m);
-    else {
-        *m = (struct removal){ w, json_incref(act) };
-        w->requests++;
-        if (slurmnodes_ask_drained(l, kubejson_text(act, "name"), take_drained, m) < 0)
-            end_removal(m);
-    }
+    m = l ? opapply_begin(w, NULL, NULL) : NULL;
+    if (!m)
+        return;
+    m->act = json_incref(act);
+    if (slurmnodes_ask_drained(l, kubejson_text(act, "name"), take_drained, m) < 0)
+        opapply_end(m);
 }
 
 static void take_change(void *ctx, const struct kubereply *reply)
 {
-    struct removal *m = ctx;
+    struct oprequest *m = ctx;
     const char *name = kubejson_text(m->act, "name");
     char text[300];
 
@@ -155,20 +139,19 @@ static void take_change(void *ctx, const struct kubereply *reply)
                        kubejson_text(first, "error"));
         opapply_fail(m->w, text);
     }
-    end_removal(m);
+    opapply_end(m);
 }
 
 static void change_node(struct opwork *w, struct slurmnodes *l, json_t *act)
 {
-    struct removal *m = l ? malloc(sizeof(*m)) : NULL;
+    struct oprequest *m = l ? opapply_begin(w, NULL, NULL) : NULL;
 
     if (!m)
         return;
-    *m = (struct removal){ w, json_incref(act) };
-    w->requests++;
+    m->act = json_incref(act);
     if (slurmnodes_change(l, kubejson_text(act, "name"), json_object_get(act, "body"), take_change,
                           m) < 0)
-        end_removal(m);
+        opapply_end(m);
 }
 
 static void make_pod(struct opwork *w, json_t *pod)

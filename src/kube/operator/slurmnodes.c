@@ -26,7 +26,16 @@
 #define NO_SUCH_NODE 2018
 #define NODE_NAMES_MOST 65536u
 
+struct question {
+    struct question *next, **link;
+    struct slurmnodes *l;
+    slurmnodes_drained_fn *done;
+    void *ctx;
+    char name[];
+};
+
 struct slurmnodes {
+    struct question *questions; /* their requests are under way */
     struct kubeserver *s;
     struct kubeloop *loop;
     slurmnodes_changed_fn *changed;
@@ -78,6 +87,12 @@ struct slurmnodes *slurmnodes_free(struct slurmnodes *l)
         return NULL;
     kubeloop_disarm(l->loop, &l->stream);
     kubeloop_disarm(l->loop, &l->work);
+    while (l->questions) {
+        struct question *q = l->questions;
+
+        l->questions = q->next;
+        free(q);
+    }
     kubemap_done(&l->nodes, unref_node);
     kubemap_done(&l->missed, free);
     json_decref(l->jobs);
@@ -285,15 +300,11 @@ bool slurmnodes_says_gone(const struct kubereply *reply)
            kubejson_int(json_array_get(errors, 0), "error_number", 0) == NO_SUCH_NODE;
 }
 
-struct question {
-    struct slurmnodes *l;
-    slurmnodes_drained_fn *done;
-    void *ctx;
-    char name[];
-};
-
 static void answer_question(struct question *q, enum slurmnodes_drained answer)
 {
+    *q->link = q->next;
+    if (q->next)
+        q->next->link = q->link;
     q->done(q->ctx, answer);
     free(q);
 }
@@ -333,12 +344,17 @@ int slurmnodes_ask_drained(struct slurmnodes *l, const char *name, slurmnodes_dr
 
     if (!q)
         return -ENOMEM;
-    *q = (struct question){ l, done, ctx };
+    *q = (struct question){ l->questions, &l->questions, l, done, ctx };
     memcpy(q->name, name, size);
     r = ask_node(l, "GET", name, NULL, take_state, q);
-    if (r < 0)
+    if (r < 0) {
         free(q);
-    return r;
+        return r;
+    }
+    if (q->next)
+        q->next->link = &q->next;
+    l->questions = q;
+    return 0;
 }
 
 /* ---- lists and single nodes ------------------------------------------------------------------ */
