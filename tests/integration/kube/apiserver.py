@@ -244,7 +244,10 @@ class Store:
                 obj["spec"].setdefault("schedulerName", "default-scheduler")
             self.objects[key] = obj
             self.note("ADDED", plural, obj)
-            return copy.deepcopy(obj)
+            made, refs = copy.deepcopy(obj), meta.get("ownerReferences") or []
+            if refs and not any(self.has_uid(r.get("uid")) for r in refs):
+                self.delete(plural, key[1], key[2], {})  # as the garbage collector does: no owner is there
+            return made
 
     def get(self, plural, namespace, name):
         with self.lock:

@@ -1,0 +1,439 @@
+/* test_kubeoperator.c - what the operator makes of custom resources: golden files, and what it decides
+ *
+ * tests/golden/operator/NAME.json is what is made of the resources below; test_kubeoperator --update
+ * writes the files anew. */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "kube/api/kubejson.h"
+#include "kube/operator/mkcontroller.h"
+#include "kube/operator/mkrest.h"
+#include "kube/operator/mkworkers.h"
+#include "kube/operator/nodefit.h"
+#include "kube/operator/nsdecide.h"
+#include "kube/operator/nspod.h"
+#include "kube/operator/opapply.h"
+#include "kube/operator/opclient.h"
+#include "kube/operator/opconf.h"
+#include "kube/operator/opkeys.h"
+#include "kube/operator/opnodeset.h"
+#include "kube/operator/opreconcile.h"
+#include "kube/operator/opspec.h"
+#include "kube/operator/optoken.h"
+#include "kube/operator/slurmnodes.h"
+
+static bool update;
+
+static json_t *read_text(const char *text)
+{
+    json_error_t error;
+    json_t *j = json_loads(text, 0, &error);
+
+    if (!j)
+        fail_msg("%s at %d", error.text, error.column);
+    return j;
+}
+
+/* A resource of our group with a spec. */
+static json_t *make_cr(const char *kind, const char *name, const char *spec)
+{
+    return json_pack("{s:s, s:s, s:{s:s, s:s, s:s}, s:o}", "apiVersion",
+                     "operator.penstock/v1beta1", "kind", kind, "metadata", "name", name,
+                     "namespace", "ns", "uid", "00000000-0000-4000-8000-000000000001", "spec",
+                     read_text(spec));
+}
+
+static json_t *read_cr(const char *kind, const char *name, const char *spec)
+{
+    _cleanup_json_ json_t *cr = make_cr(kind, name, spec);
+    struct err err = { .text = "" };
+    json_t *ret = NULL;
+
+    if (opspec_read(cr, &ret, &err) < 0)
+        fail_msg("%s", err.text);
+    return ret;
+}
+
+static const json_t *find_object(void *ctx, const struct mkbase_facts *f, const char *kind,
+                                 const char *name)
+{
+    char key[200];
+
+    (void)f;
+    (void)snprintf(key, sizeof(key), "%s/%s", kind, name);
+    return json_object_get(ctx, key);
+}
+
+static void compare_golden(const char *name, const json_t *made)
+{
+    char path[600];
+    _cleanup_json_ json_t *want = NULL;
+
+    (void)snprintf(path, sizeof(path), "%s/tests/golden/operator/%s.json", SOURCE_ROOT, name);
+    if (update)
+        assert_int_equal(json_dump_file(made, path, JSON_INDENT(1) | JSON_SORT_KEYS), 0);
+    want = json_load_file(path, 0, NULL);
+    if (!want || !json_equal(want, made))
+        fail_msg("%s is not what is made: look at it, then run with --update", path);
+}
+
+static void test_objects(void **state)
+{
+    _cleanup_json_ json_t *world =
+        read_text("{\"ConfigMap/pro\":{\"data\":{\"b.sh\":\"x\",\"a.sh\":\"y\"}},"
+                  "\"Accounting/db\":{\"spec\":{\"external\":false}},"
+                  "\"Secret/key\":{\"data\":{\"k\":\"YQ==\"}}}");
+    _cleanup_json_ json_t *c = read_cr(
+        "Controller", "c",
+        "{\"clusterName\":\"blue\",\"slurmKeyRef\":{\"name\":\"key\",\"key\":\"k\"},"
+        "\"accountingRef\":{\"name\":\"db\"},\"prologScriptRefs\":[{\"name\":\"pro\"}],"
+        "\"metrics\":{\"enabled\":true},\"inplaceReconfigure\":false,"
+        "\"persistence\":{\"resources\":{\"requests\":{\"storage\":\"9Gi\"}}},"
+        "\"slurmctld\":{\"image\":\"mine\",\"args\":[\"-vv\"],\"env\":[{\"name\":\"A\",\"value\":\"b\"}],"
+        "\"readinessProbe\":{\"tcpSocket\":{\"port\":6817}}},"
+        "\"template\":{\"metadata\":{\"labels\":{\"team\":\"x\"}},\"spec\":{\"containers\":"
+        "[{\"name\":\"side\",\"image\":\"s\"}]}},\"service\":{\"port\":7000,\"spec\":{\"externalIPs\":"
+        "[\"1.2.3.4\"],\"type\":\"LoadBalancer\"}},"
+        "\"extraConf\":\"SlurmctldParameters=idle_on_node_suspend,reconfig_on_restart\\n#x\"}");
+    _cleanup_json_ json_t *set =
+        read_cr("NodeSet", "gpu",
+                "{\"controllerRef\":{\"name\":\"c\"},\"extraConf\":\"gres=gpu:8 Feature=h100\","
+                "\"partition\":{\"enabled\":true,\"config\":\"Default=YES\"},\"ordinalPadding\":3,"
+                "\"slurmd\":{\"resources\":{\"limits\":{\"cpu\":\"8\",\"memory\":\"2Gi\"}}},"
+                "\"volumeClaimTemplates\":[{\"metadata\":{\"name\":\"tmp\"},\"spec\":{}}]}");
+    _cleanup_json_ json_t *rest = read_cr("RestApi", "r", "{\"controllerRef\":{\"name\":\"c\"}}");
+    _cleanup_json_ json_t *db = read_cr("Accounting", "db",
+                                        "{\"storageConfig\":{\"host\":\"sql\",\"username\":\"u\","
+                                        "\"passwordKeyRef\":{\"name\":\"p\",\"key\":\"q\"}}}");
+    _cleanup_json_ json_t *sets = json_pack("[O]", set), *made = NULL;
+    struct mkbase_facts f = { .group = &opgroups[0],
+                              .cr = c,
+                              .controller = c,
+                              .nodesets = sets,
+                              .image = "penstock",
+                              .find = find_object,
+                              .ctx = world };
+    json_t *pod;
+
+    (void)state;
+    assert_int_equal(mkcontroller_objects(&f, &made), 0);
+    compare_golden("controller", made);
+    json_decref(made);
+    f.cr = set;
+    pod = mkworkers_pod(&f, 7, NULL);
+    made = json_pack("[o, o, o]", pod, mkworkers_claims(&f, pod), mkworkers_history(&f, "r1", 3));
+    compare_golden("worker", made);
+    json_decref(made);
+    assert_int_equal(mkworkers_shared(&f, &made), 0);
+    compare_golden("shared", made);
+    json_decref(made);
+    f.cr = rest;
+    assert_int_equal(mkrest_objects(&f, &made), 0);
+    compare_golden("restapi", made);
+    json_decref(made);
+    f.cr = db;
+    assert_int_equal(mkrest_accounting(&f, "secret", &made), 0);
+    compare_golden("accounting", made);
+}
+
+static void test_refusals(void **state)
+{
+    static const struct {
+        const char *kind, *spec, *text;
+    } cases[] = {
+        { "NodeSet", "{}", "spec.controllerRef.name: required" },
+        { "NodeSet", "{\"controllerRef\":7}", "spec.controllerRef: an object is wanted" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":\"x\"}",
+          "spec.replicas: a whole number is wanted" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"scalingMode\":\"Daemon\"}",
+          "spec.scalingMode: 'Daemon' is none of |StatefulSet|DaemonSet|" },
+        { "NodeSet",
+          "{\"controllerRef\":{\"name\":\"c\"},\"updateStrategy\":{\"rollingUpdate\":"
+          "{\"maxUnavailable\":\"0%\"}}}",
+          "spec.updateStrategy.rollingUpdate.maxUnavailable: a number from 1, or 1% to 100% is "
+          "wanted" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"extraConf\":\"Gres\"}",
+          "spec.extraConf: 'Gres' is not Key=Value" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"extraConf\":\"A='x\"}",
+          "spec.extraConf: 'A='x': no quotes here" },
+        { "NodeSet",
+          "{\"controllerRef\":{\"name\":\"c\"},\"partition\":{\"config\":\"a\\nSlurmUser=x\"}}",
+          "spec.partition.config: one line is wanted" },
+        { "Controller", "{\"clusterName\":\"a\\nb\"}",
+          "spec.clusterName: letters, digits, '_', '-' and '.' alone" },
+        { "Controller", "{\"external\":true}",
+          "spec.externalConfig: host and port are required with external" },
+        { "Token", "{\"jwtKeyRef\":{\"name\":\"a\"},\"lifetime\":\"1w\"}",
+          "spec.lifetime: '1w' is no duration as 1h30m" },
+        { "Token", "{}", "spec.jwtKeyRef: required" },
+        { "Accounting", "{\"storageConfig\":{}}",
+          "spec.storageConfig.host: required unless external" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *cr = make_cr(cases[i].kind, "x", cases[i].spec);
+        struct err err = { .text = "" };
+        json_t *ret = NULL;
+
+        assert_int_equal(opspec_read(cr, &ret, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].text);
+        assert_null(ret);
+    }
+}
+
+static void test_values(void **state)
+{
+    struct strbuf out = STRBUF_INIT;
+    _cleanup_json_ json_t *part = json_string("25%"), *map = read_text("{\"b\":\"2\",\"a\":\"1\"}");
+    _cleanup_json_ json_t *a = read_cr("NodeSet", "x", "{\"controllerRef\":{\"name\":\"c\"}}");
+    _cleanup_json_ json_t *b = read_cr("NodeSet", "x", "{\"controllerRef\":{\"name\":\"d\"}}");
+    struct err err = { .text = "" };
+    int64_t issued, ends;
+    char hash[MKBASE_HASH];
+    char *token = NULL;
+
+    (void)state;
+    assert_int_equal(opspec_seconds("1h30m"), 5400);
+    assert_int_equal(opspec_seconds("x"), -1);
+    assert_int_equal(opspec_budget(part, 3), 1);
+    assert_int_equal(opspec_budget(part, 9), 3);
+    assert_int_equal(opspec_check_change(a, b, &err), -EPERM);
+    assert_string_equal(err.text, "spec.controllerRef: cannot be changed");
+    opconf_merge_options("a=1,b", "A=2,c,B,c", &out);
+    assert_string_equal(strbuf_str(&out), "a=1,b,c");
+    strbuf_reset(&out);
+    opconf_find_options("x=1\n Key = a,b # no\nkey=c,\\\nd\n", "Key", &out);
+    assert_string_equal(strbuf_str(&out), "a,b,c,d");
+    strbuf_done(&out);
+    mkbase_hash(map, hash); /* of "12" */
+    assert_string_equal(hash, "6b51d431df5d7f141cbececcf79edf3dd861c3b4069f0b11661a3eefacbba918");
+    assert_int_equal(optoken_sign("k", 1, "u", 1000, 60, &token), 0);
+    assert_int_equal(optoken_read(token, &issued, &ends), 0);
+    assert_int_equal(issued, 1000);
+    assert_int_equal(ends, 1060);
+    assert_int_equal(optoken_read("a.b", &issued, &ends), -EINVAL);
+    free(token);
+}
+
+static void test_fits(void **state)
+{
+    static const struct {
+        const char *spec, *node;
+        bool fits, stays;
+    } cases[] = {
+        { "{}", "{}", true, true },
+        { "{}", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoSchedule\"}]}}", false,
+          true },
+        { "{}", "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}", false,
+          false },
+        { "{\"tolerations\":[{\"key\":\"k\",\"operator\":\"Exists\"}]}",
+          "{\"spec\":{\"taints\":[{\"key\":\"k\",\"effect\":\"NoExecute\"}]}}", true, true },
+        { "{\"nodeSelector\":{\"a\":\"b\"}}", "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", true,
+          true },
+        { "{\"nodeSelector\":{\"a\":\"b\"}}", "{\"metadata\":{\"labels\":{\"a\":\"c\"}}}", false,
+          false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *spec = read_text(cases[i].spec), *node = read_text(cases[i].node);
+
+        assert_int_equal(nodefit_fits(spec, node, false), cases[i].fits);
+        assert_int_equal(nodefit_fits(spec, node, true), cases[i].stays);
+    }
+}
+
+/* ---- decisions ------------------------------------------------------------------------------- */
+
+struct world {
+    json_t *controller, *set, *pods, *slurm, *missed;
+    struct mkbase_facts f;
+    struct nsview v;
+};
+
+static void begin_world(struct world *w, const char *spec)
+{
+    *w = (struct world){ .controller = read_cr("Controller", "c", "{}"),
+                         .set = read_cr("NodeSet", "w", spec),
+                         .pods = json_array(),
+                         .slurm = json_object(),
+                         .missed = json_object() };
+    w->f = (struct mkbase_facts){
+        .group = &opgroups[0], .cr = w->set, .controller = w->controller, .find = find_object
+    };
+    w->v = (struct nsview){ .f = &w->f,
+                            .pods = w->pods,
+                            .slurm = w->slurm,
+                            .missed = w->missed,
+                            .now_us = INT64_C(1800000000000000) };
+}
+
+static void end_world(struct world *w)
+{
+    json_decref(w->controller);
+    json_decref(w->set);
+    json_decref(w->pods);
+    json_decref(w->slurm);
+    json_decref(w->missed);
+}
+
+/* A pod that runs, and its node in Slurm; state NULL: there is none. */
+static void add_worker(struct world *w, int ordinal, const char *state, const char *reason)
+{
+    json_t *pod = mkworkers_pod(&w->f, ordinal, NULL);
+
+    assert_non_null(pod);
+    (void)json_object_set_new(json_object_get(pod, "spec"), "nodeName", json_string("k"));
+    (void)json_object_set_new(
+        pod, "status",
+        read_text("{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
+                  "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}"));
+    if (state)
+        (void)json_object_set_new(w->slurm, mkworkers_slurm_name(pod),
+                                  json_pack("{s:o, s:s, s:[s]}", "state", read_text(state),
+                                            "reason", reason, "features", "w"));
+    (void)json_array_append_new(w->pods, pod);
+}
+
+/* What is decided, as words: "delete? w-1" asks first, "node w-1 DRAIN". */
+static void decide_words(const struct world *w, struct strbuf *out)
+{
+    _cleanup_json_ json_t *acts = NULL;
+    int64_t wake;
+    size_t i;
+    json_t *act;
+
+    strbuf_reset(out);
+    assert_int_equal(nsdecide(&w->v, &acts, &wake), 0);
+    json_array_foreach(acts, i, act)
+    {
+        const char *what = kubejson_text(act, "do");
+        const char *state = json_string_value(json_array_get(kubejson_at(act, "body.state"), 0));
+
+        if (strcmp(what, "create") == 0)
+            strbuf_addf(out, "create %s;", kubejson_name(json_object_get(act, "object")));
+        else if (strcmp(what, "delete") == 0)
+            strbuf_addf(out, "delete%s %s;", kubejson_true(act, "ask") ? "?" : "",
+                        kubejson_text(act, "name"));
+        else if (strcmp(what, "node") == 0 && state)
+            strbuf_addf(out, "%s %s;", state, kubejson_text(act, "name"));
+    }
+}
+
+static void test_decisions(void **state)
+{
+    static const struct {
+        int replicas;
+        const char *states[3], *reasons[3];
+        const char *words;
+    } cases[] = {
+        { 2, { NULL }, { NULL }, "create w-0;create w-1;" },
+        { 1, { "[\"IDLE\"]", "[\"IDLE\"]" }, { "", "" }, "DRAIN w-1;" },
+        { 1,
+          { "[\"IDLE\"]", "[\"IDLE\",\"DRAIN\"]" },
+          { "", "slurm-operator: Pod (ns/w-1) is "
+                "pending termination for scale-in" },
+          "delete? w-1;" },
+        { 1,
+          { "[\"IDLE\"]", "[\"MIXED\",\"DRAIN\"]" },
+          { "", "slurm-operator: Pod (ns/w-1) is "
+                "pending termination for scale-in" },
+          "" },
+        { 1, { "[\"IDLE\"]", "[\"IDLE\",\"DRAIN\"]" }, { "", "disk" }, "delete? w-1;" },
+        { 2, { "[\"IDLE\"]", "[\"IDLE\",\"DRAIN\"]" }, { "", "disk" }, "" },
+        { 2,
+          { "[\"IDLE\"]", "[\"IDLE\",\"DRAIN\"]" },
+          { "", "slurm-operator: x" },
+          "UNDRAIN w-1;" },
+        { 2,
+          { "[\"IDLE\"]", "[\"DOWN\"]" },
+          { "", "slurm-operator: Pod is terminating" },
+          "RESUME w-1;" },
+        { 2, { "[\"IDLE\"]", "[\"DOWN\",\"DRAIN\"]" }, { "", "Not responding" }, "" },
+    };
+    struct strbuf words = STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct world w;
+        char spec[200];
+
+        (void)snprintf(spec, sizeof(spec), "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":%d}",
+                       cases[i].replicas);
+        begin_world(&w, spec);
+        for (int k = 0; cases[i].states[k]; k++)
+            add_worker(&w, k, cases[i].states[k], cases[i].reasons[k]);
+        decide_words(&w, &words);
+        assert_string_equal(strbuf_str(&words), cases[i].words);
+        w.v.slurm = NULL; /* not known: nothing is drained, undrained or deleted */
+        decide_words(&w, &words);
+        assert_null(strstr(strbuf_str(&words), "delete"));
+        assert_null(strstr(strbuf_str(&words), "DRAIN"));
+        end_world(&w);
+    }
+    strbuf_done(&words);
+}
+
+static void test_unregistered(void **state)
+{
+    struct strbuf words = STRBUF_INIT;
+    struct nscount count;
+    struct nspod pod;
+    struct world w;
+
+    (void)state;
+    begin_world(&w, "{\"controllerRef\":{\"name\":\"c\"}}");
+    add_worker(&w, 0, NULL, NULL);
+    decide_words(&w, &words);
+    assert_string_equal(strbuf_str(&words), "");
+    (void)json_object_set_new(w.missed, "w-0", json_integer(10));
+    decide_words(&w, &words);
+    assert_string_equal(strbuf_str(&words), "");
+    (void)json_object_set_new(w.missed, "w-0", json_integer(31));
+    decide_words(&w, &words);
+    assert_string_equal(strbuf_str(&words), "delete? w-0;");
+    nsdecide_count(&w.v, &count);
+    assert_int_equal(count.ready, 1);
+    nspod_read(&w.v, json_array_get(w.pods, 0), &pod);
+    assert_true(pod.available && pod.current && pod.begun && !pod.slurm);
+    end_world(&w);
+    strbuf_done(&words);
+}
+
+static void test_within(void **state)
+{
+    _cleanup_json_ json_t *a = read_text("{\"x\":{\"y\":[{\"z\":1}]},\"e\":{}}");
+    _cleanup_json_ json_t *b = read_text("{\"x\":{\"y\":[{\"z\":1,\"w\":2}]},\"o\":1}");
+    _cleanup_json_ json_t *drained = read_text("[\"IDLE\",\"DRAIN\"]");
+    _cleanup_json_ json_t *ends = read_text("[\"IDLE\",\"COMPLETING\",\"DRAIN\"]");
+
+    (void)state;
+    assert_true(opapply_is_within(a, b));
+    assert_false(opapply_is_within(b, a));
+    assert_true(slurmnodes_is_drained(drained));
+    assert_false(slurmnodes_is_drained(ends));
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_objects),   cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_values),    cmocka_unit_test(test_fits),
+        cmocka_unit_test(test_decisions), cmocka_unit_test(test_unregistered),
+        cmocka_unit_test(test_within),
+    };
+
+    update = argc > 1 && strcmp(argv[1], "--update") == 0;
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
