@@ -91,6 +91,19 @@ static void say_workload(struct opwork *w, const char *kind, const char *name, c
         opwork_say(w, ready, !ready, ready ? "AsDesired" : "PodsNotReady", text);
 }
 
+/* Daemons wait for their keys, so that they are not replaced when the keys come: the last object is
+ * left out. */
+static void apply_when_keyed(struct opwork *w, json_t *all)
+{
+    struct mkbase_keys keys;
+
+    mkbase_keys(w->cr, &keys);
+    if (!kubejson_true(w->cr, "spec.external") && (!mkbase_find(&w->f, "Secret", keys.slurm.name) ||
+                                                   !mkbase_find(&w->f, "Secret", keys.jwt.name)))
+        (void)json_array_remove(all, json_array_size(all) - 1);
+    opapply_all(w, all);
+}
+
 void opreconcile_controller(struct opwork *w)
 {
     const char *missing;
@@ -105,7 +118,7 @@ void opreconcile_controller(struct opwork *w)
     if (mkcontroller_objects(&w->f, &all) < 0)
         opapply_fail(w, "out of memory");
     else
-        opapply_all(w, all);
+        apply_when_keyed(w, all);
     (void)snprintf(name, sizeof(name), "%s-controller", kubejson_name(w->cr));
     if (kubejson_true(w->cr, "spec.external"))
         opwork_say(w, !missing, false, missing ? "KeyMissing" : "External",
@@ -142,7 +155,7 @@ void opreconcile_accounting(struct opwork *w)
     if (mkrest_accounting(&w->f, password, &all) < 0)
         opapply_fail(w, "out of memory");
     else
-        opapply_all(w, all);
+        apply_when_keyed(w, all);
     explicit_bzero(password, len);
     (void)snprintf(name, sizeof(name), "%s-accounting", kubejson_name(w->cr));
     say_workload(w, "StatefulSet", name, missing);

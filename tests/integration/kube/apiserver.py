@@ -581,6 +581,10 @@ class Handler(BaseHTTPRequestHandler):
     def dispatch(self, body):
         plural, namespace, name, sub, query = self.route()
         store, method = self.api.store, self.command
+        if plural is not None:
+            verb = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}.get(method) or (
+                "get" if name else "watch" if "watch" in query else "list")
+            self.api.asked.add((verb, KINDS[plural][0], plural.split(".")[0] + (f"/{sub}" if sub else "")))
         if plural is None:
             self.discover(namespace, name)
         elif method == "GET" and name is None:
@@ -701,6 +705,7 @@ class ApiServer:
         self.store, self.token, self.running = Store(), token, True
         self.missing = set()      # kinds that this server has not
         self.faults, self.counts, self.requests = [], {}, 0
+        self.asked = set()        # (verb, group, resource) of all requests
         self.generation, self.hard_cut, self.garble, self.bookmarks = 0, False, 0, True
         self.slow = threading.Event()
         self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)

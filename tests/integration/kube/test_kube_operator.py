@@ -15,6 +15,7 @@ from restd import Restd
 
 from apiserver import ApiServer
 from kubelet import Kubelet
+from manifests import documents, forbidden
 
 CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=30\nAuthAltTypes=auth/jwt\nNodeSet=w Feature=w\nPartitionName=w Nodes=w MaxTime=INFINITE\n"
                                "SlurmctldParameters=enable_configless"}
@@ -72,6 +73,7 @@ class Operator:
         self.kubelet.__exit__()
         self.api.__exit__()
         assert not self.kubelet.killed, "pods with jobs in them were ended"
+        assert not forbidden(self.api.asked), "deploy/kubernetes/operator.yaml does not allow this"
 
     def make(self, plural, kind, name, group=GROUP, **spec):
         return self.api.create(plural, {"apiVersion": f"{group}/v1beta1", "kind": kind,
@@ -394,3 +396,16 @@ def test_restapi_accounting_token(op):
     secret = wait_until(lambda: op.api.get("secrets", "a-accounting"), "it is made")
     assert "StoragePass=p#w\n" in base64.b64decode(secret["data"]["slurmdbd.conf"]).decode()
     assert op.api.get("statefulsets", "a-accounting")
+
+
+def test_example(op):
+    """The cluster of deploy/kubernetes is made as it stands."""
+    for one in documents("cluster.yaml"):
+        plural = {"Controller": "controllers", "RestApi": "restapis", "NodeSet": "nodesets", "Token": "tokens"}[one["kind"]]
+        one["metadata"]["namespace"] = "default"
+        op.api.create(plural, one)
+    wait_until(lambda: op.pods() == ["worker-0", "worker-1"], "workers")
+    wait_until(lambda: op.api.get("statefulsets", "slurm-controller") and op.api.get("deployments", "slurm-restapi"), "daemons")
+    wait_until(lambda: op.condition("Ready", "tokens", "nobody")["status"] == "True", "a token")
+    hashes = op.api.get("statefulsets", "slurm-controller")["spec"]["template"]["metadata"]["annotations"]
+    assert len(hashes["slinky.slurm.net/jwt-key-hash"]) == 64 and op.api.get("statefulsets", "slurm-controller")["metadata"]["generation"] == 1
