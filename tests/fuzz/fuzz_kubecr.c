@@ -1,4 +1,4 @@
-/* fuzz_kubecr.c - custom resources from a hostile user: refused with a sentence, or made objects of */
+/* fuzz_kubecr.c - custom resources from a hostile user: refused with a sentence, or made objects */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

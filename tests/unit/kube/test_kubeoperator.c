@@ -1,4 +1,4 @@
-/* test_kubeoperator.c - what the operator makes of custom resources: golden files, and what it decides
+/* test_kubeoperator.c - what the operator makes of custom resources, and what it decides
  *
  * tests/golden/operator/NAME.json is what is made of the resources below; test_kubeoperator --update
  * writes the files anew. */
@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/operator/mkbase.h"
 #include "kube/operator/mkcontroller.h"
 #include "kube/operator/mkrest.h"
 #include "kube/operator/mkworkers.h"
@@ -24,7 +25,9 @@
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
 #include "kube/operator/opconf.h"
+#include "kube/operator/operator.h"
 #include "kube/operator/opkeys.h"
+#include "kube/operator/opkinds.h"
 #include "kube/operator/opnodeset.h"
 #include "kube/operator/opreconcile.h"
 #include "kube/operator/opspec.h"
