@@ -108,7 +108,10 @@ int64_t mkworkers_ordinal(const json_t *nodeset, const char *name)
 const char *mkworkers_slurm_name(const json_t *pod)
 {
     const char *host = kubejson_label(pod, OPKEY_POD_HOSTNAME);
+    const char *node = kubejson_text(pod, "spec.nodeName");
 
+    if (kubejson_true(pod, "spec.hostNetwork") && *node)
+        return node; /* slurmd there sees the host's name */
     return host && *host ? host : kubejson_name(pod);
 }
 

@@ -133,15 +133,18 @@ static int write_url(struct operator_ *op, const struct mkbase_facts *f, char *b
     return 0;
 }
 
-static struct opclient *begin_client(struct operator_ *op, const char *uid, const char *url,
-                                     const char *key, size_t len)
+static struct opclient *begin_client(struct operator_ *op, const struct mkbase_facts *f,
+                                     const char *url, const char *key, size_t len)
 {
     static const struct kubeserver_options o = { "penstock-operator/" PENSTOCK_VERSION,
                                                  "X-SLURM-USER-TOKEN", 0, 0, 16 };
+    const char *uid = kubejson_uid(f->controller);
     struct opclient *c = calloc(1, sizeof(*c) + strlen(uid) + 1);
+    char cluster[64];
 
     if (!c)
         return NULL;
+    opconf_cluster_name(f->controller, cluster, sizeof(cluster));
     c->op = op;
     memcpy(c->uid, uid, strlen(uid) + 1);
     c->config.server = strdup(url);
@@ -153,7 +156,7 @@ static struct opclient *begin_client(struct operator_ *op, const char *uid, cons
     }
     if (!c->key || !c->config.server ||
         kubeserver_new(kubeserver_loop(op->kube), &c->config, &o, &c->server) < 0 ||
-        slurmnodes_new(c->server, take_change, c, &c->nodes) < 0 ||
+        slurmnodes_new(c->server, cluster, take_change, c, &c->nodes) < 0 ||
         kubemap_put(&op->clients, uid, c) < 0) {
         free_client(c);
         return NULL;
@@ -195,7 +198,7 @@ struct slurmnodes *opclient_get(struct operator_ *op, const struct mkbase_facts 
             renew_token(c);
         }
     } else {
-        c = begin_client(op, uid, url, key, len);
+        c = begin_client(op, f, url, key, len);
     }
     explicit_bzero(key, len);
     return c ? c->nodes : NULL;

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
@@ -37,6 +38,7 @@ struct question {
 struct slurmnodes {
     struct question *questions; /* their requests are under way */
     struct kubeserver *s;
+    char cluster[64];
     struct kubeloop *loop;
     slurmnodes_changed_fn *changed;
     void *ctx;
@@ -56,13 +58,14 @@ struct slurmnodes {
 static void begin_stream(void *ctx);
 static void do_work(void *ctx);
 
-int slurmnodes_new(struct kubeserver *s, slurmnodes_changed_fn *changed, void *ctx,
-                   struct slurmnodes **ret)
+int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed_fn *changed,
+                   void *ctx, struct slurmnodes **ret)
 {
     struct slurmnodes *l = calloc(1, sizeof(*l));
 
     if (!l)
         return -ENOMEM;
+    (void)snprintf(l->cluster, sizeof(l->cluster), "%s", cluster);
     l->s = s;
     l->loop = kubeserver_loop(s);
     l->changed = changed;
@@ -309,9 +312,18 @@ static void answer_question(struct question *q, enum slurmnodes_drained answer)
     free(q);
 }
 
+/* Does the answer come from our cluster?  Another one has none of our nodes. */
+static bool is_from_us(const struct slurmnodes *l, const struct kubereply *reply)
+{
+    return strcasecmp(kubejson_text(reply->body, "meta.slurm.cluster"), l->cluster) == 0;
+}
+
 static void take_refusal(void *ctx, const struct kubereply *reply)
 {
-    answer_question(ctx, slurmnodes_says_gone(reply) ? SLURMNODES_GONE : SLURMNODES_UNKNOWN);
+    struct question *q = ctx;
+
+    answer_question(q, is_from_us(q->l, reply) && slurmnodes_says_gone(reply) ? SLURMNODES_GONE
+                                                                              : SLURMNODES_UNKNOWN);
 }
 
 /* Only the node's own record is a yes or a no.  An answer without the record says nothing: to drain
@@ -323,6 +335,10 @@ static void take_state(void *ctx, const struct kubereply *reply)
     const json_t *node = json_array_get(nodes, 0);
     _cleanup_json_ json_t *drain = NULL;
 
+    if (!is_from_us(q->l, reply)) {
+        answer_question(q, SLURMNODES_UNKNOWN);
+        return;
+    }
     if (reply->status == 200 && strcmp(kubejson_text(node, "name"), q->name) == 0 &&
         json_array_size(json_object_get(node, "state")) > 0) {
         answer_question(q, slurmnodes_is_drained(json_object_get(node, "state")) ? SLURMNODES_YES
@@ -400,8 +416,11 @@ static void take_page(void *ctx, const struct kubereply *reply)
 
     l->listing = false;
     if (reply->status != 200 || !json_is_array(list) ||
-        json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams) {
-        log_seldom(LOG_ERROR, "slurmrestd: a list failed: %d %s", reply->status, reply->text);
+        json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams ||
+        !is_from_us(l, reply)) {
+        log_seldom(LOG_ERROR, "slurmrestd of cluster %s: a list failed: %d %s %s", l->cluster,
+                   reply->status, reply->text,
+                   reply->status == 200 && !is_from_us(l, reply) ? "it is another cluster's" : "");
         json_decref(l->listed);
         l->listed = NULL;
         free(l->page);

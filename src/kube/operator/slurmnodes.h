@@ -12,9 +12,10 @@ struct slurmnodes;
 /* Something has changed; name NULL: everything may have. */
 typedef void slurmnodes_changed_fn(void *ctx, const char *name);
 
-/* s stays the caller's and is freed first.  -ENOMEM. */
-int slurmnodes_new(struct kubeserver *s, slurmnodes_changed_fn *changed, void *ctx,
-                   struct slurmnodes **ret);
+/* cluster: the name of the cluster, copied; what the slurmrestd of another one answers is not known
+ * here.  s stays the caller's and is freed first.  -ENOMEM. */
+int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed_fn *changed,
+                   void *ctx, struct slurmnodes **ret);
 struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
 /* Is what follows known at present? */
 bool slurmnodes_is_known(const struct slurmnodes *l);

@@ -49,15 +49,15 @@ class Operator:
         for name, where, data in (("slurm", "slurm.key", b"k" * 32), ("jwt", "jwt.key", key)):
             self.api.create("secrets", {"metadata": {"name": name, "namespace": "default"},
                                         "data": {where: base64.b64encode(data).decode()}})
-        self.make("controllers", "Controller", "c", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
+        self.make("controllers", "Controller", "c", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
                   jwtKeyRef={"name": "jwt", "key": "jwt.key"})
         self.start()
         return self
 
-    def start(self):
+    def start(self, *options):
         self.daemon = Daemon("penstock-operator", [
             program("penstock-operator"), "-vv", "-k", str(self.folder / "kubeconfig"), "--rest-url", self.url, "--slurm-user", "root",
-            "--image", "penstock"], self.folder / "operator.log", self.c.env)
+            "--image", "penstock", *options], self.folder / "operator.log", self.c.env)
 
     def kill(self):
         assert self.daemon.alive(), self.log()
@@ -159,6 +159,28 @@ def test_79_unknown_is_not_drained(op):
     wait_until(lambda: not op.pods(), "the other one follows")
 
 
+def test_another_clusters_slurmrestd_says_nothing(op):
+    """It has none of our nodes; that is no reason to delete a worker."""
+    op.make("controllers", "Controller", "d", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={"name": "jwt", "key": "jwt.key"})
+    op.make("nodesets", "NodeSet", "v", controllerRef={"name": "d"}, replicas=1)
+    wait_until(lambda: op.status(name="v").get("readyReplicas") == 1, "it runs")
+    op.api.patch("nodesets", "v", {"spec": {"replicas": 0}})
+    wait_until(lambda: "another cluster's" in op.log(), "it is noticed")
+    op.kubelet.wait_quiet(1.5)
+    assert op.pods() == ["v-0"] and op.condition("Ready", name="v")["reason"] == "SlurmUnknown"
+
+
+def test_two_operators_and_a_lease(op):
+    op.kill()
+    op.start("-l", "default")
+    op.set(replicas=1)
+    op.ready(1)
+    op.kill()
+    op.start("-l", "default")
+    op.change(replicas=2)
+    op.ready(2, 40)
+
+
 def test_239_flapping_slurmrestd_does_not_stop_work(op):
     op.set(replicas=1)
     op.ready(1)
@@ -210,7 +232,7 @@ def test_74_namespace_made_anew(op):
     for plural in ("nodesets", "controllers"):
         op.api.delete(plural, "w" if plural == "nodesets" else "c")
     wait_until(lambda: not op.api.all("pods"), "its pods are gone with it")
-    op.make("controllers", "Controller", "c", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={"name": "jwt", "key": "jwt.key"})
+    op.make("controllers", "Controller", "c", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={"name": "jwt", "key": "jwt.key"})
     op.set(replicas=2)
     op.ready(2)
     assert op.api.get("nodesets", "w")["metadata"]["uid"] != old

@@ -1,7 +1,7 @@
 /* test_kubeoperator.c - what the operator makes of custom resources, and what it decides
  *
- * tests/golden/operator/NAME.json is what is made of the resources below; test_kubeoperator --update
- * writes the files anew. */
+ * tests/golden/operator/NAME.json is what is made of the resources below; test_kubeoperator
+ * --update writes the files anew. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -420,7 +420,11 @@ static void test_within(void **state)
     _cleanup_json_ json_t *drained = read_text("[\"IDLE\",\"DRAIN\"]");
     _cleanup_json_ json_t *ends = read_text("[\"IDLE\",\"COMPLETING\",\"DRAIN\"]");
 
+    _cleanup_json_ json_t *host =
+        read_text("{\"spec\":{\"hostNetwork\":true,\"nodeName\":\"k1\"}}");
+
     (void)state;
+    assert_string_equal(mkworkers_slurm_name(host), "k1");
     assert_true(opapply_is_within(a, b));
     assert_false(opapply_is_within(b, a));
     assert_true(slurmnodes_is_drained(drained));
