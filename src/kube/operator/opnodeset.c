@@ -301,6 +301,22 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
     count_pods(w, &v, revision);
 }
 
+/* Workers of another Controller: its cluster alone knows whether they are drained. */
+static bool has_strangers(const struct opwork *w, const json_t *pods)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod)
+    {
+        const char *cluster = kubejson_label(pod, OPKEY_CLUSTER);
+
+        if (cluster && strcmp(cluster, kubejson_name(w->controller)) != 0)
+            return true;
+    }
+    return false;
+}
+
 void opnodeset_reconcile(struct opwork *w)
 {
     struct operator_ *op = w->op;
@@ -315,7 +331,12 @@ void opnodeset_reconcile(struct opwork *w)
         kubeinformer_walk(op->owned[OPOWNED_PODS], add_pod, &g);
         kubeinformer_walk(op->owned[OPOWNED_NODES], add_node, &g);
         kubeinformer_walk(op->owned[OPOWNED_REVISIONS], add_revision, &g);
-        work_on_set(w, opclient_get(op, &w->f), &g);
+        if (has_strangers(w, g.pods))
+            opwork_say(w, false, false, "ControllerChanged",
+                       "spec.controllerRef: cannot be changed while workers of the earlier "
+                       "Controller are there");
+        else
+            work_on_set(w, opclient_get(op, &w->f), &g);
     }
     json_decref(g.pods);
     json_decref(g.nodes);

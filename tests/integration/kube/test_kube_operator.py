@@ -170,6 +170,19 @@ def test_another_clusters_slurmrestd_says_nothing(op):
     assert op.pods() == ["v-0"] and op.condition("Ready", name="v")["reason"] == "SlurmUnknown"
 
 
+def test_another_controller_is_not_asked(op):
+    op.set(replicas=1)
+    op.ready(1)
+    op.make("controllers", "Controller", "d", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
+            jwtKeyRef={"name": "jwt", "key": "jwt.key"})
+    op.change(replicas=0, controllerRef={"name": "d"})
+    wait_until(lambda: op.condition("Ready").get("reason") == "ControllerChanged", "it is said")
+    op.kubelet.wait_quiet(1)
+    assert op.pods() == ["w-0"]
+    op.change(controllerRef={"name": "c"})
+    wait_until(lambda: not op.pods(), "back again, it goes on")
+
+
 def test_two_operators_and_a_lease(op):
     op.kill()
     op.start("-l", "default")
