@@ -245,7 +245,8 @@ def test_74_namespace_made_anew(op):
     for plural in ("nodesets", "controllers"):
         op.api.delete(plural, "w" if plural == "nodesets" else "c")
     wait_until(lambda: not op.api.all("pods"), "its pods are gone with it")
-    op.make("controllers", "Controller", "c", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={"name": "jwt", "key": "jwt.key"})
+    op.make("controllers", "Controller", "c", clusterName="test", slurmKeyRef={"name": "slurm", "key": "slurm.key"},
+            jwtKeyRef={"name": "jwt", "key": "jwt.key"})
     op.set(replicas=2)
     op.ready(2)
     assert op.api.get("nodesets", "w")["metadata"]["uid"] != old
