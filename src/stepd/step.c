@@ -474,6 +474,7 @@ static void finish_step(struct step *s)
     int r;
 
     s->ended = true;
+    taskfreq_done(s); /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);
     if (s->ext && s->sf->ns)

@@ -27,6 +27,7 @@ struct gather;
 struct mpi;
 struct plug;
 struct step_gpus;
+struct taskfreq;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
 /* connections to the control socket: slurmd (two while it restarts), and processes that ask the
@@ -168,6 +169,7 @@ struct step {
     struct client *attached[STEP_ATTACHED]; /* NULL: free */
     bool attached_parting[STEP_ATTACHED];   /* it has its answer, and is told no more */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
+    struct taskfreq *freq;                  /* NULL: no CPU was given a frequency */
     struct memory *memory;                  /* NULL: tasks' memory is bound to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
@@ -346,6 +348,10 @@ int follow_fd(const struct step *s);
 void follow_look(struct step *s);
 bool follow_drained(const struct step *s); /* as of the last look */
 void follow_done(struct step *s);
+
+/* taskfreq.c: give the CPUs back the frequency that they had before the step, where nobody else has
+ * changed it since. */
+void taskfreq_done(struct step *s);
 
 /* multiprog.c: srun --multi-prog */
 /* argv of a rank by the map's text; extra arguments are appended.  NULL-terminated, one allocation

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/bind/cpubind.h"
+#include "base/bind/cpufreq.h"
 #include "base/bind/gpubind.h"
 #include "base/bind/membind.h"
 #include "base/cleanup.h"
@@ -322,16 +323,12 @@ static bool is_frequency(const char *p, size_t len)
 /* FREQUENCY[-FREQUENCY][:GOVERNOR], or a governor alone. */
 static int check_cpufreq(const char *arg, struct err *err)
 {
-    static const char governors[] =
-        "conservative,ondemand,performance,powersave,schedutil,userspace";
-    size_t len = strcspn(arg, ":"), low = MIN(strcspn(arg, "-"), len);
-    bool good = is_frequency(arg, low) &&
-                (low == len || is_frequency(arg + low + 1, len - low - 1)) &&
-                (!arg[len] || wordlist_has_nocase(governors, arg + len + 1));
+    struct err why = { .text = "" };
+    struct cpufreq f;
 
-    if (good || wordlist_has_nocase(governors, arg))
+    if (cpufreq_parse(arg, &f, &why) == 0)
         return 0;
-    cli_error("unrecognized --cpu-freq argument \"%.200s\"", arg);
+    cli_error("%s", why.text);
     return err_set(err, STATUS_BAD_SPEC, "Invalid --cpu-freq argument");
 }
 

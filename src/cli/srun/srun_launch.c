@@ -112,6 +112,8 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
     srun_take_component(s, p);
     envlist_export(&env, environ, jobopts_get(&p->opts, JO_EXPORT));
     envlist_add_options(&env, &p->opts);
+    if (jobopts_has(&s->opts, JO_PRESERVE_ENV) && getenv("SLURM_NTASKS")) /* -n has replaced it */
+        envlist_set(&env, "SLURM_NTASKS", getenv("SLURM_NTASKS"));
     if (s->own_job)
         submit_env(&s->cli, &env);
     if (s->own_job && s->het_reply)
@@ -262,6 +264,8 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->oom_kill_step = jobopts_true(&s->opts, JO_OOM_KILL_STEP);
     req->has_bcast_libs = req->bcast_libs = s->bcast_libs;
     req->mem_bind = (char *)jobopts_get(&p->opts, JO_MEM_BIND);
+    req->has_preserve_env = req->preserve_env = jobopts_has(&s->opts, JO_PRESERVE_ENV);
+    req->cpu_freq = (char *)jobopts_get(&p->opts, JO_CPU_FREQ);
     req->multi_prog = p->multi_prog;
     req->container = (char *)jobopts_get(&p->opts, JO_CONTAINER);
     req->container_id = (char *)jobopts_get(&p->opts, JO_CONTAINER_ID);

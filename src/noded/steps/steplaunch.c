@@ -25,6 +25,7 @@
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
 #include "noded/plan/constrain.h"
+#include "noded/plan/nodefreq.h"
 #include "noded/plan/nodeimex.h"
 #include "noded/plan/nodens.h"
 #include "noded/plan/ociconf.h"
@@ -433,6 +434,10 @@ int launch_batch(struct noded *d, Pst__LaunchBatch *msg, struct err *err)
     if (r == 0)
         r = job_add_step(job, STEP_ID_BATCH, &step);
     sf = r == 0 ? sf_new(d, job, STEP_ID_BATCH) : NULL;
+    if (sf && nodefreq_plan(d, sf) < 0) {
+        sf_free(sf);
+        sf = NULL;
+    }
     if (!sf) {
         if (step)
             job_remove_step(job, step);
@@ -571,6 +576,11 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
     sf->home = TAKE_PTR(rq->cred->home);
     sf->shell = TAKE_PTR(rq->cred->shell);
     set_num(&sf->has_launch_id, &sf->launch_id, request_id);
+    if (nodefreq_plan(d, sf) < 0) {
+        sf_free(sf);
+        job_remove_step(job, *ret_step);
+        return err_nomem(err);
+    }
     ensure_extern(d, job);
     *ret_sf = sf;
     return 0;

@@ -359,14 +359,26 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     }
 }
 
+/* With srun --preserve-env: a copy of what the user's environment says; else NULL. */
+static char *keep_variable(const Pst__LaunchStep *launch, const struct envlist *el,
+                           const char *name)
+{
+    const char *value = launch->preserve_env ? envlist_get(el, name) : NULL;
+
+    return value ? strdup(value) : NULL; /* without memory the computed value stands */
+}
+
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el)
 {
     const Pst__LaunchStep *launch = sf->launch;
     const Pst__JobRecord *j = sf->job->job;
+    _cleanup_free_ char *own_nodes = NULL, *own_tasks = NULL;
     char cpus[512];
 
     envlist_load(el, launch->environment.data, launch->environment.len);
+    own_nodes = keep_variable(launch, el, "SLURM_JOB_NUM_NODES");
+    own_tasks = keep_variable(launch, el, "SLURM_NTASKS");
     envlist_unset_prefix(el, "SLURM_RLIMIT_");
     envlist_unset(el, "SLURM_EXPORT_ENV");
     set_identity(el, j, sf->job->cluster_name, sf->conf_path);
@@ -381,6 +393,10 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     env_counts(j->alloc, false, cpus, sizeof(cpus));
     envlist_set(el, "SLURM_JOB_CPUS_PER_NODE", cpus);
     set_step(el, sf);
+    if (own_nodes)
+        envlist_set(el, "SLURM_JOB_NUM_NODES", own_nodes);
+    if (own_tasks)
+        envlist_set(el, "SLURM_NTASKS", own_tasks);
     set_gtids(el, launch);
     set_channel(el, sf);
     set_topology(el, sf);

@@ -144,6 +144,18 @@ static int prepare_cpus(struct step *s, struct bind *b, const char *ids, struct 
     return r < 0 ? r : work_out(s, b, cpus, err);
 }
 
+struct bitmap *bind_step_cpus(const struct step *s)
+{
+    const Pst__Processors *p = s->sf->processors;
+    _cleanup_(bitmap_free) struct bitmap *cpus = NULL;
+    const char *ids = step_cpus(s);
+
+    if (!p || !ids || bitmap_new((uint32_t)p->n_os_ids, &cpus) < 0 ||
+        bitmap_parse(cpus, ids, NULL) < 0)
+        return NULL;
+    return to_kernel(p, cpus);
+}
+
 void bind_prepare(struct step *s)
 {
     const char *ids = step_cpus(s);

@@ -14,6 +14,9 @@ struct child;
 /* Work out the masks of the step's tasks and tell the common environment.  Where slurmd has sent no
  * processors nothing is bound.  A request that cannot be met fails the step. */
 void bind_prepare(struct step *s);
+/* The kernel's numbers of the CPUs that the step has on this node; the caller frees the set.  NULL:
+ * slurmd binds no step to CPUs. */
+struct bitmap *bind_step_cpus(const struct step *s);
 /* The mask of a task, for child_start(). */
 void bind_task(const struct step *s, size_t index, struct child *c);
 /* With `verbose`: the line about it, on the task's own standard error. */

@@ -23,6 +23,7 @@
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 #include "stepd/task/taskepilog.h"
+#include "stepd/task/taskfreq.h"
 
 #define PATHS_MAX 128
 
@@ -565,6 +566,7 @@ void step_launch(struct step *s)
     imexdev_make(s);
     bind_prepare(s);
     memory_prepare(s);
+    taskfreq_set(s);
     gpu_prepare(s);
     if (s->error || !oci_begin(s))
         return;
