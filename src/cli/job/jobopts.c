@@ -360,18 +360,19 @@ static int refuse_line(const struct jobopts *jo, const char *text)
     return cli_error_status();
 }
 
-/* Every feature of --batch is one that --constraint asks of all nodes: then the script's node has
- * it. */
+#define FEATURE_SIGNS "&,|()[]!*"
+
+/* Is every feature of --batch one that --constraint names? */
 static bool batch_in_constraint(const struct jobopts *jo)
 {
     const char *batch = jobopts_get(jo, JO_BATCH), *all = jobopts_get(jo, JO_CONSTRAINT);
 
     for (const char *p = batch; p && *p; p += *p != '\0') {
-        size_t len = strcspn(p, "&,");
-        bool found = false;
+        size_t len = strcspn(p, FEATURE_SIGNS);
+        bool found = len == 0; /* between two signs */
 
         for (const char *q = all; q && *q && !found; q += *q != '\0') {
-            size_t n = strcspn(q, "&,");
+            size_t n = strcspn(q, FEATURE_SIGNS);
 
             found = n == len && strncmp(p, q, n) == 0;
             q += n;

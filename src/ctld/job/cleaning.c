@@ -11,6 +11,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/scriptnode.h"
 
 #define SCRIPT_FIRST_US (5 * USEC_PER_SEC) /* what a hung node of the script may cost the others */
 
@@ -118,7 +119,7 @@ static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
  * and go on. */
 static bool script_is_first(struct ctld *ctld, struct job *j)
 {
-    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    const struct node *n = scriptnode_of(ctld->cluster, j->rec);
     const struct step *batch = het_runs_script(j->rec) ? cluster_step(j, STEP_BATCH) : NULL;
 
     return batch && batch->rec->state == PST__STEP_STATE__STEP_RUNNING && n &&
@@ -141,7 +142,8 @@ void cleaning_begin(struct ctld *ctld, struct job *j, uint64_t lsn, const char *
     const Pst__Alloc *a = j->rec->alloc;
     struct cleaning *c = cleaning_make(ctld, j);
 
-    if (a->n_node_ids > 1 && script_is_first(ctld, j))
+    if (a->n_node_ids > 1 && script_is_first(ctld, j) &&
+        scriptnode_position(ctld->cluster, j->rec) == 0)
         c->others_us = core_now() + SCRIPT_FIRST_US;
     c->others_text = text;
     terminate_on(ctld, j, 0, c->others_us ? 1 : a->n_node_ids, lsn, text);

@@ -15,6 +15,7 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
+#include "ctld/policy/scriptnode.h"
 #include "ctld/submit/rlimits.h"
 
 /* CPUs of a node's share that the script may use: whole cores are allocated, and who asked for
@@ -109,22 +110,27 @@ void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64
     job_on_node_done(&on);
 }
 
-/* PrologFlags=Alloc: every other node runs its prolog now rather than with its first step. */
-static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_t first)
+#define NO_POSITION SIZE_MAX
+
+/* PrologFlags=Alloc: every node but the one at `skip` runs its prolog now rather than with its
+ * first step. */
+static void prepare_others(struct ctld *ctld, struct job *j, uint64_t lsn, size_t skip)
 {
-    for (size_t i = first; i < j->rec->alloc->n_node_ids; i++)
-        launch_prepare_on(ctld, j, i, lsn);
+    for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++)
+        if (i != skip)
+            launch_prepare_on(ctld, j, i, lsn);
 }
 
 void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     if (launch_prepares(ctld) && !job_is_external(j->rec))
-        prepare_others(ctld, j, lsn, 0);
+        prepare_others(ctld, j, lsn, NO_POSITION);
 }
 
 void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
-    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[0]);
+    size_t position = scriptnode_position(ctld->cluster, j->rec);
+    const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[position]);
     Pst__LaunchBatch msg = PST__LAUNCH_BATCH__INIT;
     const struct blob *script, *env;
     Pst__JobRecord rec = *j->rec; /* shallow: gets its limits back */
@@ -136,12 +142,12 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     if (bootwait_holds_batch(ctld, j))
         return; /* bootsteps.c comes back, or the node of the script when it registers */
     if (prologs_hold_batch(ctld, j)) {
-        prepare_others(ctld, j, lsn, 0); /* prologs.c comes back */
+        prepare_others(ctld, j, lsn, NO_POSITION); /* prologs.c comes back */
         return;
     }
     script = cluster_script(ctld->cluster, j->rec);
     env = cluster_env(ctld->cluster, j->rec);
-    job_on_node(ctld, j, 0, &on);
+    job_on_node(ctld, j, position, &on);
     on.job = &rec;
     on.het_jobs = parts;
     for (uint32_t k = 0; het_is_leader(&rec) && k < rec.het_count && k < HET_COMPONENTS_MAX; k++) {
@@ -165,7 +171,7 @@ void launch_batch(struct ctld *ctld, struct job *j, uint64_t lsn)
     if (job_is_suspended(j->rec)) /* stopped while it was on its way, or while its prolog ran */
         launch_suspend_on(ctld, j, n, lsn, true);
     if (launch_prepares(ctld) && !prologs_over(ctld, j))
-        prepare_others(ctld, j, lsn, job_awaits_node_prologs(j->rec) ? 0 : 1);
+        prepare_others(ctld, j, lsn, job_awaits_node_prologs(j->rec) ? NO_POSITION : position);
 }
 
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,

@@ -44,3 +44,21 @@ int nodes_keep_features(const struct cluster *c, const char *expr, struct bitmap
     bitmap_copy(nodes, kept);
     return ask.unknown ? ESLURM_INVALID_FEATURE : 0;
 }
+
+size_t nodes_script_position(const struct cluster *c, const char *batch_features,
+                             const Pst__Alloc *alloc)
+{
+    _cleanup_(bitmap_free) struct bitmap *nodes = NULL;
+
+    if (!batch_features || !*batch_features || bitmap_new(MAX(c->nnodes, 1u), &nodes) < 0)
+        return 0;
+    for (size_t i = 0; i < alloc->n_node_ids; i++)
+        if (alloc->node_ids[i] < c->nnodes)
+            bitmap_set(nodes, alloc->node_ids[i]);
+    if (nodes_keep_features(c, batch_features, nodes) != 0)
+        return 0;
+    for (size_t i = 0; i < alloc->n_node_ids; i++)
+        if (alloc->node_ids[i] < c->nnodes && bitmap_test(nodes, alloc->node_ids[i]))
+            return i;
+    return 0;
+}

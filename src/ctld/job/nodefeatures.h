@@ -21,3 +21,8 @@ const struct bitmap *nodes_with_feature(void *arg, const char *name, size_t len)
 /* Keep those of nodes that an alternative of the expression admits.  0; ESLURM_INVALID_FEATURE:
  * it is no expression, or no node of the cluster has a feature that it names; SLURM_ERROR. */
 int nodes_keep_features(const struct cluster *c, const char *expr, struct bitmap *nodes);
+
+/* The place in alloc of the first node that has the features of --batch.  0 without --batch, and
+ * where no node of alloc has them: the job may have started on other nodes of its --constraint. */
+size_t nodes_script_position(const struct cluster *c, const char *batch_features,
+                             const Pst__Alloc *alloc);

@@ -16,6 +16,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/job/resize.h"
+#include "ctld/policy/scriptnode.h"
 #include "ctld/step/steps.h"
 
 static bool runs_on(const struct job *j, uint32_t node_id)
@@ -89,7 +90,7 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
         expedite_note_failure(ctld, j);
         lifecycle_node_clean(ctld, j, n->rec->node_id);
     } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
-               r->alloc->node_ids[0] != n->rec->node_id) {
+               scriptnode_of(ctld->cluster, r) != n) {
         go_on_without(ctld, j, n);
     } else {
         end.requeue = queued_again(ctld, r, loss);

@@ -13,6 +13,7 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/must.h"
+#include "ctld/job/nodefeatures.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
@@ -144,7 +145,8 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
     if (j->rec->has_billing && !set->has_billing)
         tx_clear(tx, JOB_F_BILLING);
-    host = cluster_node(ctld->cluster, set->alloc->node_ids[0]);
+    host = cluster_node(ctld->cluster, set->alloc->node_ids[nodes_script_position(
+                                           ctld->cluster, j->rec->batch_features, set->alloc)]);
     if (host && pb_set_str(&set->batch_host, host->rec->name) < 0)
         (void)must(NULL);
     lsn = core_commit(ctld, tx);

@@ -11,6 +11,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/job/allocrecord.h"
+#include "ctld/job/nodefeatures.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/policy/imex.h"
@@ -104,6 +105,7 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, d->partition);
     uint32_t shortened_min = d->time_limit_min;
+    size_t script;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);
     bool boot = bootwait_needed(c, alloc, bootwait_reboots(ctld, old));
@@ -140,7 +142,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
         SET(alloc, total_cpus, effective_cpus(c, alloc));
     SET(set, released, false);
     SET(set, next_step_id, 0);
-    (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[0])->rec->name);
+    script = nodes_script_position(c, old->batch_features, alloc);
+    (void)pb_set_str(&set->batch_host, cluster_node(c, alloc->node_ids[script])->rec->name);
     fill_licenses(set, old, d);
     alloc_bill(ctld, d->partition, set->licenses_alloc, set);
 }
@@ -206,25 +209,27 @@ static void put_batch_step(const struct ctld *ctld, Pst__Transaction *tx, const 
 {
     Pst__Alloc *a = must(malloc(sizeof(*a)));
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
+    size_t script = nodes_script_position(ctld->cluster, job->batch_features, alloc);
+    const Pst__AllocGroup *here = alloc_group(alloc, script);
     Pst__StepRecord *s;
 
     pst__alloc__init(a);
     pst__alloc_group__init(g);
-    a->nodes = tx_strdup(cluster_node(ctld->cluster, alloc->node_ids[0])->rec->name);
+    a->nodes = tx_strdup(cluster_node(ctld->cluster, alloc->node_ids[script])->rec->name);
     a->node_ids = must(malloc(sizeof(*a->node_ids)));
-    a->node_ids[0] = alloc->node_ids[0];
+    a->node_ids[0] = alloc->node_ids[script];
     a->n_node_ids = 1;
     a->groups = must(malloc(sizeof(Pst__AllocGroup *)));
     a->groups[0] = g;
     a->n_groups = 1;
     SET(g, nodes, 1);
-    SET(g, cpus, alloc->groups[0]->cpus);
-    SET(g, mem_mib, alloc->groups[0]->mem_mib);
+    SET(g, cpus, here->cpus);
+    SET(g, mem_mib, here->mem_mib);
     SET(g, tasks, 1);
-    SET(a, total_cpus, alloc->groups[0]->cpus);
+    SET(a, total_cpus, here->cpus);
     s = put_step(tx, job, job_id, db_id, STEP_BATCH, a, now);
-    g->gres = alloc->groups[0]->gres; /* its job's: not held for it alone */
-    g->n_gres = alloc->groups[0]->n_gres;
+    g->gres = here->gres; /* its job's: not held for it alone */
+    g->n_gres = here->n_gres;
     s->alloc_tres = alloc_step_tres(a, conf_str(ctld->conf, CONF_ACCOUNTING_STORAGE_TRES));
     g->gres = NULL;
     g->n_gres = 0;

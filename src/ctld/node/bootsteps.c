@@ -12,6 +12,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/scriptnode.h"
 #include "fields.h"
 
 /* Its time counts from now. */
@@ -34,9 +35,9 @@ static uint64_t end_wait(struct ctld *ctld, const struct job *j)
 }
 
 /* The node of its script launches the script when it registers: links.c. */
-static bool launched_by(const struct job *leader, const struct node *up)
+static bool launched_by(const struct cluster *c, const struct job *leader, const struct node *up)
 {
-    return up && leader->rec->alloc && leader->rec->alloc->node_ids[0] == up->rec->node_id;
+    return up && leader->rec->alloc && scriptnode_of(c, leader->rec) == up;
 }
 
 /* up: the node that came up just now, NULL: none. */
@@ -58,8 +59,8 @@ static void recheck_job(struct ctld *ctld, struct job *j, const struct node *up)
     log_info("job %u: its nodes are up", j->rec->job_id);
     if (job_waits_for_prolog(j->rec))
         return; /* siteprologs.c comes back */
-    if (leader && held && !launched_by(leader, up) && !bootwait_holds_grant(ctld, leader) &&
-        het_runs_script(leader->rec))
+    if (leader && held && !launched_by(ctld->cluster, leader, up) &&
+        !bootwait_holds_grant(ctld, leader) && het_runs_script(leader->rec))
         launch_batch(ctld, leader, lsn);
     services_job_ready(ctld, j, lsn);
     if (leader && leader != j)

@@ -3,6 +3,7 @@
 
 #include "base/bitmap.h"
 #include "base/timefmt.h"
+#include "ctld/policy/scriptnode.h"
 #include "model/hetjob.h"
 
 /* ---- at the start ---------------------------------------------------------------------------- */
@@ -105,9 +106,8 @@ bool bootwait_holds_grant(const struct ctld *ctld, const struct job *j)
 bool bootwait_holds_batch(const struct ctld *ctld, const struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
-    const struct node *first = r->alloc && r->alloc->n_node_ids
-                                   ? cluster_node(ctld->cluster, r->alloc->node_ids[0])
-                                   : NULL;
+    const struct node *first =
+        r->alloc && r->alloc->n_node_ids ? scriptnode_of(ctld->cluster, r) : NULL;
     bool all = r->has_wait_all_nodes ? r->wait_all_nodes
                                      : conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS,
                                                    "sbatch_wait_nodes", NULL, NULL);
