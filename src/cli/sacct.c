@@ -23,6 +23,7 @@
 #include "cli/format/json_job.h"
 #include "cli/base/opts.h"
 #include "cli/query/acctchoice.h"
+#include "cli/query/complog.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
@@ -40,6 +41,7 @@ struct sacct {
     struct json_option json;
     struct sacct_fmt fmt;
     const char *format, *clusters;
+    const char *file;   /* of --completion */
     const char *assocs; /* a list of numbers */
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum whole_het whole_het; /* components of heterogeneous jobs */
@@ -243,7 +245,7 @@ static const struct opt rows[] = {
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "jobs of these clusters"),
     OPT("completion", 'c', OPT_NONE, OPT_FLAG(completion), NULL, NULL, NULL,
-        "ask the separate log of completed jobs, which is disabled"),
+        "ended runs as the file of JobCompType=jobcomp/filetxt has them"),
     OPT("constraints", 'C', OPT_REQ, OPT_TEXT(filter.constraints), NULL, NULL, "features",
         "jobs that asked for these features"),
     OPT("delimiter", 0, OPT_REQ, OPT_TEXT(fmt.delimiter), NULL, NULL, "text",
@@ -263,8 +265,8 @@ static const struct opt rows[] = {
     OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
         "taken for compatibility: clusters do not federate here"),
     OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
-    OPT("file", 'f', OPT_REQ, OPT_NOTHING, NULL, NULL, "file", NULL,
-        "there is no file of completed jobs; accounting is the only record"),
+    OPT("file", 'f', OPT_REQ, OPT_TEXT(file), NULL, NULL, "file",
+        "as --completion, from this file instead of JobCompLoc"),
     OPT("flags", 'F', OPT_REQ, OPT_TAKE(flags, take_flags), NULL, NULL, "flags",
         "jobs with any of these: SchedSubmit, SchedMain, SchedBackfill, StartReceived"),
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "fields",
@@ -697,13 +699,6 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         cli_die(CLI_EXIT_FAILED, "accounting knows no such job");
 }
 
-/* The controller's own store has one cluster. */
-static bool other_cluster(struct sacct *s)
-{
-    return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 &&
-           s->cluster && !wordlist_has(s->clusters, s->cluster);
-}
-
 static void make_format(struct sacct *s)
 {
     struct err err = { .text = "" };
@@ -714,6 +709,95 @@ static void make_format(struct sacct *s)
     check_mem_or_die(r);
 }
 
+/* ---- --completion ---------------------------------------------------------------------------- */
+
+#define COMPLETION_FORMAT "jobid,uid,jobname,partition,nnodes,nodelist,state,end"
+#define COMPLETION_FILE "/var/log/slurm_jobcomp.log" /* without JobCompLoc */
+
+/* The file of the log, or the end of the program. */
+static const char *find_completion_file(struct sacct *s)
+{
+    const struct conf *conf = cli_conf(&s->cli);
+    const char *type = conf_str(conf, CONF_JOB_COMP_TYPE),
+               *where = conf_str(conf, CONF_JOB_COMP_LOC);
+
+    if (s->file)
+        return s->file;
+    if (!type || strcasecmp(type, "jobcomp/none") == 0) {
+        (void)fprintf(stderr, "Slurm job completion is disabled\n");
+        exit(CLI_EXIT_FAILED);
+    }
+    if (strcasecmp(type, "jobcomp/filetxt") != 0)
+        cli_die(CLI_EXIT_FAILED,
+                "JobCompType=%s keeps no log that sacct can read; "
+                "jobcomp/filetxt does, and --file names such a log",
+                type);
+    return where && *where ? where : COMPLETION_FILE;
+}
+
+/* Jobs, partitions, users, states and times that are asked for; other filters are accounting's. */
+static bool run_wanted(const struct sacct *s, const Pst__JobRecord *j)
+{
+    const Pst__JobFilter *f = &s->filter.request;
+    bool user = f->n_uids == 0, part = f->n_partitions == 0;
+
+    for (size_t i = 0; i < f->n_uids; i++)
+        user = user || f->uids[i] == j->uid;
+    for (size_t i = 0; i < f->n_partitions; i++)
+        part = part || (j->partition && wordlist_has(j->partition, f->partitions[i]));
+    return user && part && job_line_wanted(s, j) &&
+           (!s->filter.have_states || jobfilter_match_state(&s->filter, j)) &&
+           (!s->have_start || j->end_us >= s->start_us) &&
+           (!s->have_end || j->start_us <= s->end_us);
+}
+
+static int on_run(void *ctx, Pst__AcctJob *a)
+{
+    struct sacct *s = ctx;
+    struct sacct_row row = { .acct = a,
+                             .now_us = now_us(),
+                             .cluster = a->cluster ? a->cluster : s->cluster,
+                             .unit = s->unit,
+                             .noconvert = s->noconvert,
+                             .bitstr_len = s->bitstr_len };
+
+    if (run_wanted(s, a->job))
+        sacct_fmt_row(&s->fmt, &row, &s->out);
+    cli_write_out(&s->out, false);
+    return 0;
+}
+
+static void print_completions(struct sacct *s)
+{
+    const char *path = find_completion_file(s);
+    size_t bad = 0;
+    int r;
+
+    if (s->json.wanted || s->efficiency || s->scripts || s->env_vars)
+        cli_die(CLI_EXIT_FAILED,
+                "--completion prints a table alone: the log has no JSON, no steps, "
+                "no scripts and no environments");
+    if (!s->format)
+        s->format = COMPLETION_FORMAT;
+    make_format(s);
+    if (!s->noheader)
+        sacct_fmt_header(&s->fmt, &s->out);
+    r = complog_read(path, on_run, s, &bad);
+    cli_write_out(&s->out, true);
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "cannot read the log of completed jobs %s: %s", path,
+                strerror(-r));
+    if (bad)
+        cli_warning("%s: %zu lines are no records of jobs", path, bad);
+}
+
+/* The controller's own store has one cluster. */
+static bool other_cluster(struct sacct *s)
+{
+    return !cli_acct_is_dbd(&s->cli) && s->clusters && strcasecmp(s->clusters, "all") != 0 &&
+           s->cluster && !wordlist_has(s->clusters, s->cluster);
+}
+
 static void run_command(struct sacct *s, int argc, char **argv)
 {
     if (s->helpformat) {
@@ -721,9 +805,10 @@ static void run_command(struct sacct *s, int argc, char **argv)
         cli_write_out(&s->out, true);
         return;
     }
-    if (s->completion) {
-        (void)fprintf(stderr, "Slurm job completion is disabled\n");
-        exit(CLI_EXIT_FAILED);
+    if (s->completion || s->file) {
+        s->cluster = conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME);
+        print_completions(s);
+        return;
     }
     if ((s->scripts || s->env_vars) && !s->filter.ids.n)
         cli_fatal(
