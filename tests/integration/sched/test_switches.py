@@ -45,15 +45,34 @@ def test_waits_for_one_switch(split):
     assert nodes(split, job) == "node[3-4]"
 
 
-@pytest.mark.parametrize("command, options", [("sbatch", ["--wrap=true"]), ("salloc", ["--no-shell"]), ("srun", ["true"])])
-def test_variables(tree, command, options):
-    prefix = "SLURM" if command == "srun" else command.upper()
-    env = {f"{prefix}_REQ_SWITCH": "1", f"{prefix}_WAIT4SWITCH": "3"}
-    before = {line.split()[0] for line in tree.run("squeue", "-h", "-t", "all", "-o", "%A").out.splitlines()}
-    tree.run(command, "-N2", *options, env=env)
-    rows = [line.split() for line in tree.run("squeue", "-h", "-t", "all", "-O", "JobID,ReqSwitch,Wait4Switch").out.splitlines()]
-    assert [row[1:] for row in rows if row[0] not in before] == [["1", "3:00"]]
-    tree.clear()
+def waits(c, run):
+    """ReqSwitch and Wait4Switch of the job that run() makes."""
+    before = set(c.run("squeue", "-h", "-t", "all", "-o", "%A").out.split())
+    run()
+    rows = [line.split() for line in c.run("squeue", "-h", "-t", "all", "-O", "JobID,ReqSwitch,Wait4Switch").out.splitlines()]
+    c.clear()
+    return [row[1:] for row in rows if row[0] not in before]
+
+
+def test_variables_of_sbatch(tree):
+    env = {"SBATCH_REQ_SWITCH": "1", "SBATCH_WAIT4SWITCH": "3"}
+    assert waits(tree, lambda: tree.run("sbatch", "-N2", "--wrap=true", env=env)) == [["1", "3:00"]]
+
+
+def test_variables_of_salloc(tree):
+    env = {"SALLOC_REQ_SWITCH": "1", "SALLOC_WAIT4SWITCH": "3"}
+    assert waits(tree, lambda: tree.run("salloc", "-N2", "--no-shell", env=env)) == [["1", "3:00"]]
+
+
+def test_variables_of_srun(tree):
+    env = {"SLURM_REQ_SWITCH": "1", "SLURM_WAIT4SWITCH": "3"}
+    assert waits(tree, lambda: tree.run("srun", "-N2", "true", env=env)) == [["1", "3:00"]]
+
+
+def test_srun_and_salloc(split):
+    split.run("scancel", split.taken[1])
+    assert split.run("srun", "-N2", "--exclusive", "--switches=1", "printenv", "SLURM_JOB_NODELIST").out == "node[3-4]\n" * 2
+    assert "node[3-4]" in split.run("salloc", "-N2", "--exclusive", "--switches=1", "printenv", "SLURM_JOB_NODELIST").out
 
 
 def test_site_shortens_the_wait(make_cluster):

@@ -83,6 +83,12 @@ def test_variable_asks_too(machine):
         del machine.c.env["SLURM_CPU_FREQ_REQ"]
 
 
+def test_steps_of_an_allocation_inherit_it(machine):
+    machine.reset()
+    done = machine.c.run("salloc", "-n1", "--exclusive", "--cpu-freq=low-medium", "srun", "cat", machine.file(0, "scaling_max_freq"))
+    assert done.out == "2000000"
+
+
 def test_without_userspace_the_bounds_meet(machine):
     machine.reset(governors="performance powersave", steps="")
     assert machine.seen("--cpu-freq=1500000")[0] == ["ondemand", "1500000", "1500000", "none"]
