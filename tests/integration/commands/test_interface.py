@@ -149,7 +149,7 @@ QUERY = {
     "running-under": "1", "sort": "i", "states": "R", "state": "R", "user": "root", "users": "root", "nodes": "node1",
     "sibling": "test", "signal": "USR1", "wckey": "w", "wckeys": "w", "delimiter": ";", "endtime": "now", "starttime": "now-1hour",
     "gid": "0", "group": "0", "uid": "0", "nnodes": "1", "ncpus": "1", "reason": "None", "constraints": "f1",
-    "flags": "SchedMain", "timelimit-max": "10", "timelimit-min": "1", "units": "M", "json": None, "interactive": None, "watch": None,
+    "file": "/dev/null", "flags": "SchedMain", "timelimit-max": "10", "timelimit-min": "1", "units": "M", "json": None, "interactive": None, "watch": None,
     "since": None, "help": None, "usage": None, "version": None, "batch-script": None, "completion": None,
     "env-vars": None, "explain": None, "changes-only": None, "no-snapshot": None, "steps": "1.0",
 }
