@@ -66,6 +66,7 @@ ROOMS = {
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
              "resv", "update", "web", "ha", ""],
     "kube": ["", "api", "operator", "bridge"],
+    "penstock": ["", "past"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

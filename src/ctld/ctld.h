@@ -82,6 +82,12 @@ struct core_queue;
 struct ctld_op;
 struct ctld_service;
 
+/* Who asked for what the core does now. */
+struct origin {
+    const struct peer *peer; /* NULL: nobody; the controller by itself, or a node's report */
+    uint16_t op;
+};
+
 struct stats { /* core thread only */
     int64_t since_us;
     /* at the last reset */
@@ -154,6 +160,8 @@ struct ctld {
     uint32_t term;        /* its number, else 0 */
     uint64_t takeover_us; /* how long it took to come into control */
     uint32_t silence_ms;  /* how long nodes bear to hear nothing; 0: there is one controller */
+    struct origin origin; /* of what the core carries out: noted with each commit */
+    int64_t past_us;      /* the moment that is shown: `penstock journal at`; 0: the present */
     uint64_t known_lsn;   /* what a standby has applied before the boot goes on; 0: nothing */
     struct cluster_observer observer;
     struct stats stats;
@@ -164,7 +172,8 @@ struct ctld {
     uint64_t applied_lsn; /* of the last commit */
     atomic_bool disk_full;
     atomic_bool stopping;
-    atomic_bool standby;      /* another controller is active: requests go to on_standby() */
+    atomic_bool standby;      /* this controller does not lead: requests go to on_standby() */
+    atomic_bool reading;      /* ... but for those of OPF_SHOWS: it has a cluster to show */
     atomic_uint private_data; /* enum policy_private */
     atomic_uint slurm_uid;    /* conf_slurm_uid(), for other threads */
 

@@ -25,6 +25,7 @@
 #include "ctld/front/front.h"
 #include "ctld/ha/ha.h"
 #include "ctld/ha/hawait.h"
+#include "ctld/ha/past.h"
 #include "ctld/ha/reexec.h"
 #include "ctld/notify/triggers.h"
 #include "ctld/services.h"
@@ -43,13 +44,15 @@ struct head {
     struct ctld *ctld;
     bool clear, ignore_damage;
     bool failed;      /* it had its turn, and could not boot */
+    const char *past; /* --past: whose log; NULL: the present */
+    uint64_t past_lsn;
     const char *host; /* --host; NULL: gethostname() says it */
     struct ha_options ha;
     char self[PATH_MAX];
     char *again[AGAIN_MAX + 1]; /* the command line of a standby; owned */
 };
 
-enum { OPT_HOST = 0x100, OPT_STANDBY };
+enum { OPT_HOST = 0x100, OPT_STANDBY, OPT_PAST };
 
 static const char usage[] =
     "Usage: slurmctld [OPTIONS]\n"
@@ -62,6 +65,7 @@ static const char usage[] =
     "  -n VALUE      run at this nice value\n"
     "  -R, -s        change nothing; kept for existing start scripts\n"
     "  --host NAME   be the controller of the line SlurmctldHost=NAME, whatever this host is called\n"
+    "  --past LSN,TIME,DIR   show the cluster as the log in DIR has it at record LSN; change nothing\n"
     "  --standby     stand by, also as the first SlurmctldHost; control is not asked back\n"
     "  --systemd     as -D: readiness is told through NOTIFY_SOCKET\n"
     "  -v            log more; may be repeated\n"
@@ -70,6 +74,7 @@ static const char usage[] =
 
 static const struct option longs[] = { { "check", no_argument, NULL, DAEMON_OPT_CHECK },
                                        { "host", required_argument, NULL, OPT_HOST },
+                                       { "past", required_argument, NULL, OPT_PAST },
                                        { "standby", no_argument, NULL, OPT_STANDBY },
                                        { "systemd", no_argument, NULL, 'D' },
                                        { "version", no_argument, NULL, 'V' },
@@ -89,6 +94,9 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
         return DAEMON_GO_ON;
     case OPT_HOST:
         h->host = arg;
+        return DAEMON_GO_ON;
+    case OPT_PAST:
+        h->past = arg;
         return DAEMON_GO_ON;
     case OPT_STANDBY:
         h->ha.stand_by = true;
@@ -306,6 +314,35 @@ static int await_term(const struct head *h, int ready_fd, bool *served, struct e
     return ha_await_term(ctld, err);
 }
 
+/* --past: LSN,MICROSECONDS,DIR as `penstock journal at` passes it. */
+static int parse_past(struct head *h, struct err *err)
+{
+    unsigned long long lsn = 0, us = 0;
+    int dir = 0;
+
+    if (!h->past)
+        return 0;
+    if (sscanf(h->past, "%19llu,%18llu,%n", &lsn, &us, &dir) != 2 || !dir || !lsn || !us)
+        return err_set(err, -EINVAL, "--past %s: LSN,MICROSECONDS,DIR is meant", h->past);
+    h->past_lsn = lsn;
+    h->past += dir;
+    h->ctld->past_us = (int64_t)us;
+    return 0;
+}
+
+static int show_past(const struct head *h, int ready_fd, struct err *err)
+{
+    int r = past_load(h->ctld, h->past, h->past_lsn, err);
+
+    if (r == 0)
+        r = open_door(h->ctld, err);
+    if (r < 0)
+        return r;
+    daemonize_serve(ready_fd);
+    past_serve(h->ctld);
+    return 0;
+}
+
 /* Boot, with the signal thread there already. */
 static int lead_cluster(struct head *h, int ready_fd, struct err *err)
 {
@@ -344,7 +381,9 @@ static int serve_cluster(void *ctx, int ready_fd, struct err *err)
     int r;
 
     daemon_block_signals();
-    r = ha_begin(ctld, &h->ha, err);
+    r = parse_past(h, err);
+    if (r >= 0 && !h->past)
+        r = ha_begin(ctld, &h->ha, err);
     if (r >= 0)
         r = boot_prepare(ctld, err);
     if (r >= 0)
@@ -354,7 +393,7 @@ static int serve_cluster(void *ctx, int ready_fd, struct err *err)
     r = -pthread_create(&signals, NULL, signal_thread, ctld);
     if (r < 0)
         return err_set(err, r, "cannot start a thread: %s", strerror(-r));
-    r = lead_cluster(h, ready_fd, err);
+    r = h->past ? show_past(h, ready_fd, err) : lead_cluster(h, ready_fd, err);
     pthread_kill(signals, SIGTERM);
     pthread_join(signals, NULL);
     return r == -ECANCELED ? 0 : r;

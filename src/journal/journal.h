@@ -37,6 +37,10 @@ struct journal_config {
      * behind is given out.  -ENOENT: the log does not reach back to it any more.  0: the usual
      * recovery. */
     uint64_t known_lsn;
+    /* With read_only: begin at the newest snapshot that is not of a later record, to show the
+     * state of this one.  Records behind it are given out all the same: on_record ends the
+     * reading.  0: no limit. */
+    uint64_t limit_lsn;
     /* From the writer thread, after each sync and before on_durable: is the term still ours?
      * False ends the writer: nothing more becomes durable or acknowledged.  NULL: it is. */
     bool (*still_ours)(void *ctx);

@@ -58,8 +58,11 @@ static int choose_snapshot(struct recovery *rc)
 
     for (size_t i = snaps->n; i-- > 0;) {
         uint64_t puts;
-        int r = walk_snapshot(rc->dir_fd, snaps->lsn[i], &rc->opts, NULL, NULL, &puts, reason);
+        int r;
 
+        if (rc->config->limit_lsn && snaps->lsn[i] > rc->config->limit_lsn)
+            continue; /* of what came later */
+        r = walk_snapshot(rc->dir_fd, snaps->lsn[i], &rc->opts, NULL, NULL, &puts, reason);
         if (r == 0) {
             rc->snapshot_lsn = snaps->lsn[i];
             break;

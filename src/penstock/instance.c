@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "api.pb-c.h"
@@ -160,6 +161,50 @@ int instance_connect(const struct conf *conf, int timeout_ms, struct client **re
     (void)conf_ctld_host(conf, 0, &addr); /* without one the local socket alone is tried */
     target.host = addr;
     return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
+}
+
+/* ---- where ---------------------------------------------------------------------------------- */
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+int journal_find(const char *dir, char *ret_dir)
+{
+    char path[INSTANCE_PATH_MAX + 32];
+
+    if (strlen(dir) + sizeof("/state") > INSTANCE_PATH_MAX)
+        return say_error("%s: the path is too long", dir);
+    (void)snprintf(ret_dir, INSTANCE_PATH_MAX, "%s", dir);
+    (void)snprintf(path, sizeof(path), "%s/journal", dir);
+    if (is_folder(path))
+        return STATUS_OK;
+    if (errno == EACCES)
+        return say_error("%s: %s: root and SlurmUser may read it", dir, strerror(EACCES));
+    (void)snprintf(path, sizeof(path), "%s/state/journal", dir);
+    if (!is_folder(path))
+        return say_error("%s: there is no journal in it (StateSaveLocation is meant)", dir);
+    (void)snprintf(ret_dir, INSTANCE_PATH_MAX, "%s/state", dir);
+    return STATUS_OK;
+}
+
+int journal_of_site(char *ret_dir)
+{
+    const char *path = conf_default_path(), *state;
+    struct err err = { .text = "" };
+    struct conf *conf = NULL;
+    int r;
+
+    if (conf_load(path, CONF_CLIENT, &conf, NULL, &err) < 0)
+        return say_error("%s", err.text);
+    state = conf_str(conf, CONF_STATE_SAVE_LOCATION);
+    r = state ? journal_find(state, ret_dir)
+              : say_error("%s: it has no StateSaveLocation: name one with --state", path);
+    conf_free(conf);
+    return r;
 }
 
 /* ---- census ---------------------------------------------------------------------------------- */

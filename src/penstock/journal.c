@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <time.h>
 
 #include "base/pb/pbutil.h"
@@ -147,31 +146,6 @@ static const struct {
     { "hash", run_hash },
 };
 
-static bool is_folder(const char *path)
-{
-    struct stat st;
-
-    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
-}
-
-/* DIR is a StateSaveLocation, or the folder of a private cluster. */
-static int find_journal(const char *dir, struct journal_args *a)
-{
-    char path[INSTANCE_PATH_MAX + 32];
-
-    if (strlen(dir) + sizeof("/state") > sizeof(a->dir))
-        return say_error("%s: the path is too long", dir);
-    (void)snprintf(a->dir, sizeof(a->dir), "%s", dir);
-    (void)snprintf(path, sizeof(path), "%s/journal", dir);
-    if (is_folder(path))
-        return STATUS_OK;
-    (void)snprintf(path, sizeof(path), "%s/state/journal", dir);
-    if (!is_folder(path))
-        return say_error("%s: there is no journal in it (StateSaveLocation is meant)", dir);
-    (void)snprintf(a->dir, sizeof(a->dir), "%s/state", dir);
-    return STATUS_OK;
-}
-
 int cmd_journal(int argc, char **argv)
 {
     static const struct option longs[] = { { "from", required_argument, NULL, 'f' },
@@ -180,6 +154,10 @@ int cmd_journal(int argc, char **argv)
     struct journal_args a = { .to = UINT64_MAX };
     int c, r;
 
+    if (argc > 1 && strcmp(argv[1], "at") == 0)
+        return cmd_journal_at(argc - 1, argv + 1);
+    if (argc > 1 && strcmp(argv[1], "audit") == 0)
+        return cmd_journal_audit(argc - 1, argv + 1);
     while ((c = getopt_long(argc, argv, "f:t:", longs, NULL)) != -1) {
         if (c != 'f' && c != 't')
             return bad_option();
@@ -188,11 +166,11 @@ int cmd_journal(int argc, char **argv)
                                optarg);
     }
     if (argc - optind != 2)
-        return usage_error("journal needs dump, verify, repair or hash, and a folder");
+        return usage_error("journal needs at, audit, dump, verify, repair or hash, and a folder");
     for (size_t i = 0; i < ARRAY_SIZE(verbs); i++) {
         if (strcmp(argv[optind], verbs[i].name) != 0)
             continue;
-        r = find_journal(argv[optind + 1], &a);
+        r = journal_find(argv[optind + 1], a.dir);
         if (r == STATUS_OK)
             r = verbs[i].run(&a);
         return r;

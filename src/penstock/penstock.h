@@ -28,6 +28,8 @@ int cmd_env(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_journal(int argc, char **argv);
+int cmd_journal_at(int argc, char **argv);    /* past/journalat.c */
+int cmd_journal_audit(int argc, char **argv); /* past/audit.c */
 int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
@@ -74,6 +76,15 @@ struct census {
 /* Errors: as client_stream(). */
 int instance_census(struct client *c, struct census *ret);
 
+/* ---- instance.c: where a journal is ----------------------------------------------------------- */
+
+/* The folder of a journal: dir is a StateSaveLocation, or that of a private cluster.  Into ret_dir,
+ * of INSTANCE_PATH_MAX bytes.  STATUS_OK, or what say_error() gives. */
+int journal_find(const char *dir, char *ret_dir);
+
+/* The same for StateSaveLocation of the site's slurm.conf. */
+int journal_of_site(char *ret_dir);
+
 /* ---- setup.c: making the folder -------------------------------------------------------------- */
 
 #define SETUP_MAX_NODES 512u
@@ -89,6 +100,8 @@ int setup_init(struct setup *s, uint32_t nodes, uint32_t cpus, struct err *err);
 void setup_done(struct setup *s);
 /* The text of slurm.conf; caller frees.  Errors: -ENOMEM. */
 int setup_conf_text(const struct setup *s, const struct instance *in, char **ret_text);
+/* A port that nobody listens on: *port itself when it is one, else another.  -EADDRINUSE: none. */
+int setup_free_port(uint16_t *port, struct err *err);
 /* Make the folders and write slurm.conf (to a temporary name, then renamed). */
 int setup_write(const struct setup *s, const struct instance *in, struct err *err);
 

@@ -46,6 +46,26 @@ static uint32_t choose_start(void)
     return start;
 }
 
+static int refuse_ports(struct err *err)
+{
+    return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
+                   PORT_END - 1);
+}
+
+int setup_free_port(uint16_t *port, struct err *err)
+{
+    uint32_t start = choose_start();
+
+    if (*port && port_is_free(*port))
+        return 0;
+    for (uint32_t i = 0; i < PORT_END - PORT_FIRST; i++) {
+        *port = (uint16_t)(PORT_FIRST + (start + i) % (PORT_END - PORT_FIRST));
+        if (port_is_free(*port))
+            return 0;
+    }
+    return refuse_ports(err);
+}
+
 static int choose_ports(struct setup *s, struct err *err)
 {
     uint32_t start = choose_start(), chosen = 0;
@@ -65,8 +85,7 @@ static int choose_ports(struct setup *s, struct err *err)
         chosen++;
     }
     if (chosen <= s->nodes)
-        return err_set(err, -EADDRINUSE, "not enough free ports between %u and %u", PORT_FIRST,
-                       PORT_END - 1);
+        return refuse_ports(err);
     return 0;
 }
 

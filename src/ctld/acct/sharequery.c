@@ -401,7 +401,7 @@ static void op_query_shares(struct ctld *ctld, struct cmd *cmd)
     struct cluster *c = ctld->cluster;
     const struct assoc *root = am_root(c->am, cluster), *a;
     bool tres = req->has_tres && req->tres;
-    int64_t now = core_now();
+    int64_t now = core_shown_now(ctld);
     size_t pos = 0;
 
     q->conn = conn_ref(cmd->conn);
@@ -448,9 +448,10 @@ static void op_usage_reset(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static const struct ctld_op sharequery_ops[] = { { OP_QUERY_SHARES, .fn = op_query_shares },
-                                                 { OP_USAGE_RESET, .fn = op_usage_reset,
-                                                   .flags = OPF_WRITES },
-                                                 { 0 } };
+static const struct ctld_op sharequery_ops[] = {
+    { OP_QUERY_SHARES, .fn = op_query_shares, .flags = OPF_SHOWS },
+    { OP_USAGE_RESET, .fn = op_usage_reset, .flags = OPF_WRITES },
+    { 0 }
+};
 
 const struct ctld_service sharequery_service = { .name = "sharequery", .ops = sharequery_ops };

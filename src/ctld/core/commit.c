@@ -9,15 +9,35 @@
 #include "base/strbuf.h"
 #include "ctld/core/service.h"
 
+int64_t core_shown_now(const struct ctld *ctld)
+{
+    return ctld->past_us ? ctld->past_us : core_now();
+}
+
+/* Who asked for tx.  The text is borrowed for the packing. */
+static void note_origin(const struct ctld *ctld, Pst__Transaction *tx)
+{
+    const struct peer *peer = ctld->origin.peer;
+
+    if (!peer)
+        return;
+    SET(tx, uid, peer->uid);
+    SET(tx, op, ctld->origin.op);
+    if (strcmp(peer->addr, "local") != 0)
+        tx->from = (char *)peer->addr; /* not changed by packing */
+}
+
 uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
 {
-    size_t len = pst__transaction__get_packed_size(tx);
     _cleanup_val_(strbuf_done) struct strbuf notes = STRBUF_INIT;
     _cleanup_free_ uint8_t *buf = NULL;
     struct err err = { .text = "" };
     uint64_t lsn = 0;
+    size_t len;
     int r;
 
+    note_origin(ctld, tx);
+    len = pst__transaction__get_packed_size(tx);
     services_note(ctld, tx, &notes);
     buf = malloc(len + notes.len + 1);
     if (!buf || notes.failed) {
@@ -25,6 +45,7 @@ uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
         abort();
     }
     pst__transaction__pack(tx, buf);
+    tx->from = NULL; /* never tx's own */
     memcpy(buf + len, strbuf_str(&notes), notes.len);
     len += notes.len;
     r = journal_append(ctld->journal, buf, len, &lsn);

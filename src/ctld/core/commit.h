@@ -12,6 +12,9 @@ struct ctld;
  * (disk full): nothing changed. */
 uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx);
 
+/* The time that queries are answered for: the present, or the moment that is shown. */
+int64_t core_shown_now(const struct ctld *ctld);
+
 /* The time of what is committed now. */
 static inline int64_t core_now(void)
 {

@@ -40,6 +40,10 @@ static void run_request(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, EPST_BAD_REQUEST, err.text);
         return;
     }
+    if (!(row->flags & OPF_SHOWS) && atomic_load(&ctld->standby)) {
+        core_error(ctld, cmd, ESLURM_IN_STANDBY_MODE, NULL); /* it came before control went */
+        return;
+    }
     if ((row->flags & OPF_WRITES) && atomic_load(&ctld->disk_full)) {
         core_disk_full(ctld, cmd);
         return;
@@ -50,7 +54,7 @@ static void run_request(struct ctld *ctld, struct cmd *cmd)
 }
 
 /* Gives false when the loop should end. */
-static bool run_cmd(struct ctld *ctld, struct cmd *cmd)
+static bool run_kind(struct ctld *ctld, struct cmd *cmd)
 {
     switch (cmd->kind) {
     case CMD_REQUEST:
@@ -70,6 +74,21 @@ static bool run_cmd(struct ctld *ctld, struct cmd *cmd)
         return false;
     }
     return true;
+}
+
+/* A connection is held meanwhile: a request may be kept, and its parts moved out of cmd. */
+static bool run_cmd(struct ctld *ctld, struct cmd *cmd)
+{
+    struct conn *conn = cmd->conn ? conn_ref(cmd->conn) : NULL;
+    bool go;
+
+    if (conn && access_role(ACCESS_CTLD, cmd->op) != ACCESS_NODE)
+        ctld->origin = (struct origin){ .peer = conn_peer(conn), .op = cmd->op };
+    go = run_kind(ctld, cmd);
+    ctld->origin = (struct origin){ .peer = NULL };
+    if (conn)
+        (void)conn_unref(conn); /* always NULL */
+    return go;
 }
 
 /* Handled and freed.  False when the loop should end. */
@@ -99,6 +118,29 @@ static void end_batch(struct ctld *ctld, int64_t began_mono_us)
     took_us = (uint64_t)(now_mono_us() - began_mono_us);
     ctld->stats.worst_stall_us = MAX(ctld->stats.worst_stall_us, took_us);
     histogram_add(&ctld->batch_us, took_us);
+}
+
+bool core_run_reading(struct ctld *ctld, int64_t until_mono_us)
+{
+    bool go = true;
+
+    do {
+        struct cmd *own = core_queue_take(ctld->queue, until_mono_us);
+
+        while (own) {
+            struct cmd *cmd = own;
+
+            own = cmd->next;
+            if (cmd->kind == CMD_REQUEST || cmd->kind == CMD_CALL)
+                (void)run_and_free(ctld, cmd);
+            else if (cmd->kind == CMD_STOP)
+                go = run_and_free(ctld, cmd);
+            else
+                cmd_free(cmd); /* nothing is configured, and nobody waits for anything */
+        }
+        run_users(ctld, now_mono_us() + TURN_US);
+    } while (go && now_mono_us() < until_mono_us);
+    return go;
 }
 
 void core_run(struct ctld *ctld)

@@ -74,9 +74,8 @@ static int by_id(const void *a, const void *b)
 }
 
 /* Jobs in the order of their ids: views list jobs in the order in which they are told of them. */
-void observe_all(struct ctld *ctld)
+static struct job **sort_jobs(const struct cluster *c)
 {
-    struct cluster *c = ctld->cluster;
     struct job **jobs = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*jobs));
     size_t n = 0;
     void *v;
@@ -85,23 +84,35 @@ void observe_all(struct ctld *ctld)
         log_fatal("out of memory while recovering");
         abort();
     }
-    for (uint32_t i = 0; i < c->nnodes; i++) {
-        if (!c->nodes[i])
-            continue;
-        on_node(ctld, c->nodes[i], PST__EVENT_KIND__EV_NODE_CONFIG);
-    }
-    for (size_t i = 0; i < c->nparts; i++)
-        on_part(ctld, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
     for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
         jobs[n++] = v;
+    qsort(jobs, n, sizeof(*jobs), by_id);
+    return jobs;
+}
+
+void observe_each(struct cluster *c)
+{
+    const struct cluster_observer *o = c->observer;
+    struct job **jobs = sort_jobs(c);
+    void *v;
+
+    for (uint32_t i = 0; i < c->nnodes; i++)
+        if (c->nodes[i])
+            o->node(o->ctx, c->nodes[i], PST__EVENT_KIND__EV_NODE_CONFIG);
+    for (size_t i = 0; i < c->nparts; i++)
+        o->part(o->ctx, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
     for (size_t kind = 0; kind < KEPT_KINDS; kind++)
         for (size_t pos = 0; (v = idmap_next(&c->kept[kind], &pos));)
-            on_kept(ctld, v);
-    qsort(jobs, n, sizeof(*jobs), by_id);
-    for (size_t i = 0; i < n; i++) {
-        on_job(ctld, jobs[i], PST__EVENT_KIND__EV_UNSPECIFIED);
+            o->kept(o->ctx, v);
+    for (size_t i = 0; i < c->jobs.count; i++) {
+        o->job(o->ctx, jobs[i], PST__EVENT_KIND__EV_UNSPECIFIED);
         for (struct step *s = jobs[i]->steps; s; s = s->next)
-            on_step(ctld, jobs[i], s, PST__EVENT_KIND__EV_UNSPECIFIED);
+            o->step(o->ctx, jobs[i], s, PST__EVENT_KIND__EV_UNSPECIFIED);
     }
     free(jobs);
+}
+
+void observe_all(struct ctld *ctld)
+{
+    observe_each(ctld->cluster);
 }

@@ -31,6 +31,8 @@ bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), 
     if (!cmd)
         return false;
     cmd->kind = CMD_CALL;
+    cmd->conn = of->conn ? conn_ref(of->conn) : NULL; /* whose wish it is goes on */
+    cmd->op = of->op;
     cmd->fn = fn;
     cmd->arg = arg;
     cmd->lane = of->lane;

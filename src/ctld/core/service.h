@@ -25,6 +25,7 @@ struct strbuf;
 enum op_flag {
     OPF_WRITES = 1u << 1, /* refused while the disk is full */
     OPF_CLOSES = 1u << 2, /* from then on the core hears when the connection closes */
+    OPF_SHOWS = 1u << 3,  /* needs the cluster alone: a controller that only reads answers it too */
 };
 /* On the I/O thread of c, which answers; frame is borrowed. */
 typedef void op_front_fn(struct ctld *ctld, struct conn *c, const struct frame *frame);

@@ -166,7 +166,12 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     struct front *f = ctx;
     const struct ctld_op *row = service_op(f->ctld, frame->op);
 
-    if (atomic_load(&f->ctld->standby)) {
+    if (f->ctld->past_us && !core_is_admin(f->ctld, conn_peer(c)->uid)) {
+        (void)conn_error(c, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
+        return;
+    }
+    if (atomic_load(&f->ctld->standby) &&
+        !(row && row->flags & OPF_SHOWS && atomic_load(&f->ctld->reading))) {
         services_on_standby(f->ctld, c, frame);
         return;
     }
@@ -254,7 +259,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
     struct server_config config = {
         .port = conf_ctld_port(ctld->conf),
         .local_socket = !ctld->ha, /* of several controllers the active one has it */
-        .bind_addr = bind_address(ctld),
+        .bind_addr = ctld->past_us ? "127.0.0.1" : bind_address(ctld),
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
         .out_limit = OUT_LIMIT,

@@ -111,7 +111,7 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
     r.n_entries = conf.n;
     r.cgroup = cgroup.list;
     r.n_cgroup = cgroup.n;
-    SET(&r, now_us, core_now());
+    SET(&r, now_us, core_shown_now(ctld));
     SET(&r, next_job_id, ctld->cluster->rec->next_job_id);
     SET(&r, boot_us, ctld->boot_us);
     r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
@@ -129,7 +129,7 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
 }
 
 static const struct ctld_op configops_ops[] = {
-    { OP_QUERY_CONFIG, .fn = op_query_config },
+    { OP_QUERY_CONFIG, .fn = op_query_config, .flags = OPF_SHOWS },
     { 0 },
 };
 

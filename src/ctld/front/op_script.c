@@ -63,7 +63,7 @@ static void op_query_script(struct ctld *ctld, struct cmd *cmd)
 }
 
 static const struct ctld_op scriptops_ops[] = {
-    { OP_QUERY_SCRIPT, .fn = op_query_script },
+    { OP_QUERY_SCRIPT, .fn = op_query_script, .flags = OPF_SHOWS },
     { 0 },
 };
 

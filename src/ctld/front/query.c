@@ -354,7 +354,7 @@ static void begin_answer(struct query *q, Pst__RecordBatch *batch)
 {
     uint64_t version = shown_version(q);
 
-    SET(batch, now_us, now_us());
+    SET(batch, now_us, core_shown_now(q->front->ctld));
     SET(batch, lsn, q->view->lsn);
     SET(batch, version, version ^ q->rights);
     if (is_unchanged(q, version)) {
@@ -615,11 +615,13 @@ static void check_turns(struct ctld *ctld, int64_t now_us)
     query_gate_tick(ctld->front);
 }
 
-static const struct ctld_op query_ops[] = { { OP_QUERY_JOBS, .front = answer_request },
-                                            { OP_QUERY_STEPS, .front = answer_request },
-                                            { OP_QUERY_NODES, .front = answer_request },
-                                            { OP_QUERY_PARTITIONS, .front = answer_request },
-                                            { 0 } };
+static const struct ctld_op query_ops[] = {
+    { OP_QUERY_JOBS, .front = answer_request, .flags = OPF_SHOWS },
+    { OP_QUERY_STEPS, .front = answer_request, .flags = OPF_SHOWS },
+    { OP_QUERY_NODES, .front = answer_request, .flags = OPF_SHOWS },
+    { OP_QUERY_PARTITIONS, .front = answer_request, .flags = OPF_SHOWS },
+    { 0 }
+};
 
 static void end_turn_of(struct ctld *ctld, struct conn *conn)
 {

@@ -341,6 +341,33 @@ void views_drop_kept(struct views *v, struct kept *k)
     drop_record(v, VIEW_KEPT, kept_key(k));
 }
 
+static void forget_kind(struct views *v, enum view_kind kind)
+{
+    void *at;
+
+    for (size_t pos = 0; (at = idmap_next(&v->slots[kind], &pos));) {
+        uint64_t slot = (uintptr_t)at & ~SLOT_DIRTY;
+
+        if (slot)
+            slot_release(&v->build[kind], slot - 1, kind != VIEW_JOBS);
+    }
+    idmap_done(&v->slots[kind]);
+    v->slots[kind] = (struct idmap){ 0 };
+    v->changed[kind] = true;
+}
+
+void views_forget(struct views *v)
+{
+    atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
+    for (size_t kind = 0; kind < VIEW_KINDS; kind++)
+        forget_kind(v, kind);
+    for (size_t i = v->first_dirty; i < v->ndirty; i++)
+        free(v->dirty[i].name);
+    v->first_dirty = v->ndirty = 0;
+    idmap_done(&v->shown_flags);
+    v->shown_flags = (struct idmap){ 0 };
+}
+
 /* ---- encoding -------------------------------------------------------------------------------- */
 
 /* A copy of text at *to, which moves behind it; NULL of NULL. */

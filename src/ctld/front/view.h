@@ -87,6 +87,8 @@ void views_drop_job(struct views *v, struct job *j); /* and its steps; before it
 void views_drop_node(struct views *v, struct node *n);
 void views_drop_part(struct views *v, struct partition *p);
 void views_drop_kept(struct views *v, struct kept *k);
+/* Forget every record: the cluster is about to be another object.  What was published stays. */
+void views_forget(struct views *v);
 /* Encode what was marked and make it the current view. */
 void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
 /* Encode some of what was marked when much of it has gathered, so that the next publish is

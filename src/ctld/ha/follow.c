@@ -86,25 +86,24 @@ static int load_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *da
     return r;
 }
 
-/* Read everything there is up to limit.  What goes wrong in a folder that another process changes
- * is not told: it is tried again. */
-static int load_all(struct follow *f, struct cluster **cluster, uint64_t limit, struct err *err)
+/* Read everything there is up to limit.  -EAGAIN: the folder, which another process changes, cannot
+ * be read now; `why` has the reason. */
+static int load_all(struct follow *f, struct cluster **cluster, uint64_t limit, struct err *why,
+                    struct err *err)
 {
-    struct journal_config config = { .dir = f->dir, .read_only = true };
+    struct journal_config config = { .dir = f->dir, .read_only = true, .limit_lsn = limit };
     struct loading l = { .limit = limit };
     struct journal *journal = NULL;
-    struct err why = { .text = "" };
     int r = cluster_new(&l.cluster);
 
     if (r < 0)
         return err_nomem(err);
-    r = journal_open(&config, load_record, &l, &journal, &why);
+    r = journal_open(&config, load_record, &l, &journal, why);
     (void)journal_close(journal); /* always NULL */
     if (r < 0 && r != -ECANCELED) {
         (void)cluster_free(l.cluster); /* always NULL */
         if (l.err.text[0])
             return err_set(err, -EUCLEAN, "the log cannot be applied: %s", l.err.text);
-        log_debug("standing by: the log cannot be read now: %s", why.text);
         return -EAGAIN;
     }
     (void)cluster_free(*cluster);
@@ -112,6 +111,14 @@ static int load_all(struct follow *f, struct cluster **cluster, uint64_t limit, 
     f->applied = l.applied;
     f->loaded = true;
     return 0;
+}
+
+int follow_read(struct follow *f, struct cluster **cluster, uint64_t limit, struct err *err)
+{
+    struct err why = { .text = "" };
+    int r = load_all(f, cluster, limit, &why, err);
+
+    return r == -EAGAIN ? err_set(err, r, "%s", why.text) : r;
 }
 
 /* ---- record by record ------------------------------------------------------------------------ */
@@ -169,10 +176,13 @@ static int read_on(struct follow *f, struct cluster *cluster, uint64_t limit, st
 int follow_to(struct follow *f, struct cluster **cluster, uint32_t term, uint64_t limit,
               struct err *err)
 {
+    struct err why = { .text = "" };
     int r = 0;
 
     if (!f->loaded)
-        r = load_all(f, cluster, limit, err);
+        r = load_all(f, cluster, limit, &why, err);
+    if (r == -EAGAIN)
+        log_debug("standing by: the log cannot be read now: %s", why.text);
     if (r == 0 && f->applied < limit && (!f->reader || f->term != term))
         r = open_reader(f, term);
     if (r == 0 && f->applied < limit)

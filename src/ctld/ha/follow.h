@@ -17,5 +17,8 @@ int follow_new(const char *dir, struct follow **ret); /* dir: StateSaveLocation 
  * again); negative errno: nothing more can be applied, err says why. */
 int follow_to(struct follow *f, struct cluster **cluster, uint32_t term, uint64_t limit,
               struct err *err);
+/* Read everything from a snapshot up to record `limit`, once.  *cluster is replaced.  On failure
+ * err has the sentence. */
+int follow_read(struct follow *f, struct cluster **cluster, uint64_t limit, struct err *err);
 uint64_t follow_applied(const struct follow *f); /* 0: nothing usable */
 struct follow *follow_free(struct follow *f);    /* always NULL */

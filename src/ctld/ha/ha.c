@@ -15,6 +15,7 @@
 #include "ctld/core/service.h"
 #include "ctld/ha/backups.h"
 #include "ctld/ha/ha_impl.h"
+#include "ctld/ha/past.h"
 #include "ctld/ha/roles.h"
 #include "ctld/notify/triggers.h"
 #include "journal/files.h"
@@ -106,6 +107,8 @@ void ha_fill_ping(const struct ctld *ctld, Pst__PingReply *r)
         return;
     SET(r, lsn, applied);
     SET(r, lag, durable > applied ? durable - applied : 0);
+    if (atomic_load(&ctld->reading) && atomic_load(&ha->current_us))
+        SET(r, age_us, MAX(term_clock_us() - atomic_load(&ha->current_us), 0));
 }
 
 /* scontrol takeover, to a standby: it is answered when this controller leads. */
@@ -125,7 +128,6 @@ static void take_request(struct ha *ha, struct conn *c, const struct frame *fram
         other = ha->asker;
         ha->asker = other ? other : conn_ref(c);
         ha->asker_id = other ? ha->asker_id : frame->id;
-        (void)pthread_cond_signal(&ha->wake);
         (void)pthread_mutex_unlock(&ha->lock);
         log_info("takeover asked for by uid %u", conn_peer(c)->uid);
     }
@@ -139,7 +141,9 @@ static void answer_standby(struct ctld *ctld, struct conn *c, const struct frame
 {
     Pst__PingReply r = PST__PING_REPLY__INIT;
 
-    if (frame->op == OP_TAKEOVER) {
+    if (ctld->past_us) {
+        past_answer(ctld, c, frame);
+    } else if (frame->op == OP_TAKEOVER) {
         take_request(ctld->ha, c, frame);
     } else if (frame->op == OP_PING) {
         ha_fill_ping(ctld, &r);
@@ -188,7 +192,6 @@ static struct ha *ha_free(struct ha *ha)
     if (ha->dir_fd >= 0)
         (void)close(ha->dir_fd); /* was only a handle */
     conf_free(ha->old_conf);
-    (void)pthread_cond_destroy(&ha->wake);
     (void)pthread_mutex_destroy(&ha->lock);
     free(ha);
     return NULL;
@@ -204,7 +207,6 @@ static int ha_new(struct ctld *ctld, const struct ha_options *options, struct ha
     ha->options = *options;
     ha->dir_fd = -1;
     (void)pthread_mutex_init(&ha->lock, NULL); /* cannot fail with default attributes */
-    (void)pthread_cond_init(&ha->wake, NULL);
     *ret = ha;
     return 0;
 }

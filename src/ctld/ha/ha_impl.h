@@ -31,9 +31,10 @@ struct ha {
     atomic_bool standby, give_up;
     atomic_uint term;
     atomic_uint_fast64_t durable, applied;
+    /* When the record was seen that called durable what is applied: term_clock_us(); 0: never. */
+    _Atomic int64_t current_us;
     /* under lock */
     pthread_mutex_t lock;
-    pthread_cond_t wake;
     struct conn *asker; /* scontrol takeover waits; held */
     uint32_t asker_id;
     char successor[TERM_HOST_BYTES];

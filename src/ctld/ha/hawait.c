@@ -16,6 +16,7 @@
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/ha/ha_impl.h"
+#include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "journal/files.h"
 #include "wire/client.h"
@@ -62,6 +63,7 @@ static void look_at_term(struct ha *ha)
 static void follow_log(struct ha *ha)
 {
     const struct term_record *rec = &ha->view.record;
+    const struct cluster *before = ha->ctld->cluster;
     struct err err = { .text = "" };
 
     if (!ha->view.readable || !ha->follow)
@@ -71,8 +73,16 @@ static void follow_log(struct ha *ha)
             log_error("standing by: %s; it is read from the beginning at a takeover", err.text);
         ha->complained = true;
         ha->follow = follow_free(ha->follow); /* this build cannot apply it; what leads can */
+        reading_end(ha->ctld);
     }
     atomic_store(&ha->applied, follow_applied(ha->follow));
+    if (!follow_applied(ha->follow))
+        return;
+    if (ha->ctld->cluster != before)
+        reading_show(ha->ctld);
+    reading_moved(ha->ctld, follow_applied(ha->follow));
+    if (follow_applied(ha->follow) >= rec->durable)
+        atomic_store(&ha->current_us, ha->view.watch.seen_us);
 }
 
 /* ---- the turn ---------------------------------------------------------------------------- */
@@ -155,6 +165,7 @@ static int take_term(struct ha *ha, struct err *err)
                                       strerrordesc_np(-r));
     ha->ctld->term = ha->before.term + 1;
     atomic_store(&ha->term, ha->ctld->term);
+    reading_end(ha->ctld);
     ha->ctld->known_lsn = follow_applied(ha->follow);
     ha->follow = follow_free(ha->follow);
     log_info("taking control: term %u, after %s; %llu records are known", ha->ctld->term,
@@ -164,21 +175,6 @@ static int take_term(struct ha *ha, struct err *err)
 }
 
 /* ---- waiting ----------------------------------------------------------------------------- */
-
-static void wait_us(struct ha *ha, int64_t us)
-{
-    struct timespec until;
-
-    (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
-    until.tv_nsec += us * 1000;
-    if (until.tv_nsec >= 1000000000L) {
-        until.tv_sec++;
-        until.tv_nsec -= 1000000000L;
-    }
-    (void)pthread_mutex_lock(&ha->lock);
-    (void)pthread_cond_timedwait(&ha->wake, &ha->lock, &until); /* earlier is as good */
-    (void)pthread_mutex_unlock(&ha->lock);
-}
 
 static void ask_active(struct ha *ha)
 {
@@ -230,7 +226,8 @@ int ha_await_term(struct ctld *ctld, struct err *err)
         follow_log(ha);
         if (turn == TURN_ASK || is_asked(ha))
             ask_active(ha);
-        wait_us(ha, look_us(ha));
+        if (!reading_serve(ctld, now_mono_us() + look_us(ha)))
+            return -ECANCELED;
     }
     if (r < 0)
         ha_tell_asker(ha, SLURM_ERROR, err->text);

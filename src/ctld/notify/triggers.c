@@ -704,7 +704,7 @@ static void forget_node(struct ctld *ctld, struct node *n)
 
 static const struct ctld_op trigger_ops[] = {
     { OP_TRIGGER_SET, .fn = op_trigger_set, .flags = OPF_WRITES },
-    { OP_TRIGGER_GET, .fn = op_trigger_get },
+    { OP_TRIGGER_GET, .fn = op_trigger_get, .flags = OPF_SHOWS },
     { OP_TRIGGER_CLEAR, .fn = op_trigger_clear, .flags = OPF_WRITES },
     { 0 }
 };

@@ -752,7 +752,7 @@ void op_query_resvs(struct ctld *ctld, struct cmd *cmd)
             set.items[set.n_items++] = (Pst__ReservationRecord *)r; /* not changed by packing */
     if (set.n_items > 1)
         qsort(set.items, set.n_items, sizeof(*set.items), by_id);
-    SET(&set, now_us, core_now());
+    SET(&set, now_us, core_shown_now(ctld));
     SET(&set, changed_us, ctld->cluster->rec->booted_us);
     core_reply(ctld, cmd, 0, 0, &set.base);
     free(set.items);
@@ -760,9 +760,10 @@ void op_query_resvs(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static const struct ctld_op resv_ops[] = { { OP_RESV_UPDATE, .fn = op_resv_update,
-                                             .flags = OPF_WRITES },
-                                           { OP_QUERY_RESVS, .fn = op_query_resvs },
-                                           { 0 } };
+static const struct ctld_op resv_ops[] = {
+    { OP_RESV_UPDATE, .fn = op_resv_update, .flags = OPF_WRITES },
+    { OP_QUERY_RESVS, .fn = op_query_resvs, .flags = OPF_SHOWS },
+    { 0 }
+};
 
 const struct ctld_service resvops_service = { .name = "resvops", .ops = resv_ops };

@@ -360,10 +360,11 @@ void op_crontab_set(struct ctld *ctld, struct cmd *cmd)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-static const struct ctld_op cron_ops[] = { { OP_CRONTAB_GET, .fn = op_crontab_get },
-                                           { OP_CRONTAB_SET, .fn = op_crontab_set,
-                                             .flags = OPF_WRITES },
-                                           { 0 } };
+static const struct ctld_op cron_ops[] = {
+    { OP_CRONTAB_GET, .fn = op_crontab_get, .flags = OPF_SHOWS },
+    { OP_CRONTAB_SET, .fn = op_crontab_set, .flags = OPF_WRITES },
+    { 0 }
+};
 
 const struct ctld_service cron_service = {
     .name = "cron",

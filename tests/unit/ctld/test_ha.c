@@ -12,9 +12,13 @@
 #include "ctld/ha/ha.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/hawait.h"
+#include "ctld/ha/past.h"
+#include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "ctld/ha/roles.h"
+#include "ctld/core/effects.h"
 #include "ctld/core/service.h"
+#include "ctld/front/view.h"
 #include "ctld/services.h"
 
 extern const struct ctld_service ha_service; /* its row */
@@ -233,12 +237,73 @@ static void test_reexec(void **state)
     (void)state;
 }
 
+/* ---- what is shown by a controller that does not lead --------------------------------------- */
+
+static size_t count_jobs(struct ctld *ctld)
+{
+    struct view *view;
+    size_t n = 0;
+
+    views_publish(ctld->views, ctld->cluster, ctld->applied_lsn);
+    view = views_get(ctld->views);
+    assert_non_null(view);
+    for (size_t pos = 0; view_next(&view->tables[VIEW_JOBS], &pos);)
+        n++;
+    (void)view_unref(view);
+    return n;
+}
+
+static void test_reading(void **state)
+{
+    struct room r;
+
+    (void)state;
+    open_room(&r, TWO, "ctl2");
+    assert_int_equal(views_new(&r.ctld.views), 0);
+    assert_int_equal(effects_new(&r.ctld.effects), 0);
+    r.ctld.cluster = new_cluster();
+    add_job(r.ctld.cluster, 7);
+    reading_show(&r.ctld);
+    assert_false(atomic_load(&r.ctld.reading)); /* nothing is known to be durable */
+    reading_moved(&r.ctld, 3);
+    assert_true(atomic_load(&r.ctld.reading));
+    assert_int_equal(r.ctld.applied_lsn, 3);
+    assert_int_equal(count_jobs(&r.ctld), 1);
+    add_job(r.ctld.cluster, 8); /* the log goes on */
+    assert_int_equal(count_jobs(&r.ctld), 2);
+    r.ctld.cluster = cluster_free(r.ctld.cluster); /* it is read from a snapshot on */
+    r.ctld.cluster = new_cluster();
+    add_job(r.ctld.cluster, 9);
+    reading_show(&r.ctld);
+    assert_int_equal(count_jobs(&r.ctld), 1);
+    reading_end(&r.ctld);
+    assert_false(atomic_load(&r.ctld.reading));
+    assert_null(r.ctld.cluster->observer);
+    r.ctld.cluster = cluster_free(r.ctld.cluster);
+    r.ctld.views = views_free(r.ctld.views);
+    r.ctld.effects = effects_free(r.ctld.effects);
+    close_room(&r);
+}
+
+static void test_past_refused(void **state)
+{
+    struct err err = { .text = "" };
+    struct room r;
+
+    (void)state;
+    open_room(&r, TWO, "ctl2");
+    assert_true(past_load(&r.ctld, "/nonexistent", 3, &err) < 0);
+    assert_true(err.text[0]);
+    close_room(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_roles),   cmocka_unit_test(test_begin),
         cmocka_unit_test(test_await),   cmocka_unit_test(test_follow),
         cmocka_unit_test(test_backups), cmocka_unit_test(test_reexec),
+        cmocka_unit_test(test_reading), cmocka_unit_test(test_past_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
