@@ -30,6 +30,8 @@ int cmd_demo(int argc, char **argv);
 int cmd_journal(int argc, char **argv);
 int cmd_journal_at(int argc, char **argv);    /* past/journalat.c */
 int cmd_journal_audit(int argc, char **argv); /* past/audit.c */
+int cmd_backup(int argc, char **argv);        /* past/backup.c */
+int cmd_restore(int argc, char **argv);       /* past/restore.c */
 int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_ping(int argc, char **argv);
@@ -76,7 +78,7 @@ struct census {
 /* Errors: as client_stream(). */
 int instance_census(struct client *c, struct census *ret);
 
-/* ---- instance.c: where a journal is ----------------------------------------------------------- */
+/* ---- instance.c: where a journal is ---------------------------------------------------------- */
 
 /* The folder of a journal: dir is a StateSaveLocation, or that of a private cluster.  Into ret_dir,
  * of INSTANCE_PATH_MAX bytes.  STATUS_OK, or what say_error() gives. */

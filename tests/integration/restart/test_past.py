@@ -5,6 +5,7 @@ import json
 import os
 import pwd
 import re
+import threading
 import time
 from datetime import datetime
 from pathlib import Path
@@ -126,3 +127,58 @@ def test_many_jobs_in_turns_keep_their_asker(cluster):
     wait_until(lambda: not c.run("squeue", "-h").out, "all are gone")
     ended = [line for line in c.run("penstock", "journal", "audit", "--all").out.splitlines() if " job-end " in line]
     assert ended and all(line.split()[4] == "job-action" for line in ended)
+
+
+def test_backup_under_load_and_restore_elsewhere(cluster):
+    c = cluster
+    running = c.sbatch("-n1", wrap="sleep 120")
+    c.wait_state(running, "RUNNING")
+    stop = threading.Event()
+
+    def submit():
+        while not stop.is_set():
+            c.sbatch("-H", "--comment", "a b", wrap="true")
+    load = threading.Thread(target=submit)
+    load.start()
+    try:
+        wait_until(lambda: len(c.run("squeue", "-h").out.splitlines()) > 20, "there is load")
+        saved = c.dir / "saved"
+        done = c.run("penstock", "backup", str(saved))
+        assert re.fullmatch(rf"penstock: {saved}: \d+ files, the log up to record \d+\n", done.err)
+        wait_until(lambda: last_lsn(c) > int(done.err.split()[-1]), "the controller goes on meanwhile")
+    finally:
+        stop.set()
+        load.join()
+    assert not [p for p in saved.rglob("*") if p.is_file() and p.name != "slurmctld.pub" and p.stat().st_mode & 0o77]
+    fields = ("squeue", "-h", "-a", "-o", "%i %t %u %j %k %N")
+    record = done.err.split()[-1]
+    then = c.run("penstock", "journal", "at", record, "--state", str(saved), "--", *fields).out
+    assert then == at(c, record, *fields).out and len(then.splitlines()) > 20
+    assert c.run("penstock", "backup", str(saved), check=False).rc == 1  # it is not empty
+    c.kill_ctld()
+    # elsewhere: another folder, with the configuration that names it
+    elsewhere = c.dir / "elsewhere"
+    c.conf.write_text(re.sub(r"(?m)^StateSaveLocation=.*$", f"StateSaveLocation={elsewhere}", c.conf.read_text()))
+    assert "record " + record in c.run("penstock", "restore", str(saved)).err
+    again = c.run("penstock", "restore", str(saved), check=False)
+    assert again.rc == 1 and "it must be empty, or not be there" in again.err
+    c.start_ctld()
+    wait_until(lambda: c.state(running) == "RUNNING", "the job's node has come")
+    assert sorted(c.run(*fields).out.splitlines()) == sorted(then.splitlines())
+    assert c.sacct("-n", "-X", "-j", str(running), "-o", "JobID")
+    fresh = c.sbatch("-n1", wrap="true")
+    c.wait_end(fresh)
+
+
+def test_a_damaged_backup_is_refused(cluster):
+    c = cluster
+    c.sbatch("-H", wrap="true")
+    saved, target = c.dir / "saved", c.dir / "target"
+    c.run("penstock", "backup", str(saved))
+    log = next((saved / "state" / "journal").glob("*.log"))
+    data = bytearray(log.read_bytes())
+    data[-20] ^= 1
+    log.write_bytes(data)
+    done = c.run("penstock", "restore", "--state", str(target), str(saved), check=False)
+    assert done.rc == 1 and "its checksum differs" in done.err and len(done.err.splitlines()) == 1
+    assert not list(c.dir.glob("target*"))
