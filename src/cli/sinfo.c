@@ -425,6 +425,7 @@ static void print_json(struct sinfo *s, int argc, char **argv)
         flush_out(s);
     }
     json_list_end(&s->js);
+    s->js.warning = cli_standby_note(&s->cli);
     json_meta(&s->js, argc, argv, cli_cluster_name(&s->cli),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&s->js);
@@ -491,6 +492,7 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&s.cli, "sinfo");
+    s.cli.shows = true;
     opts_env(&command, &s);
     s.future = getenv("SCONTROL_FUTURE") != NULL;
     first = opts_parse(&command, argc, argv, &s);

@@ -10,7 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api.pb-c.h"
+
 #include "base/cleanup.h"
+#include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "conf/conf_tls.h"
@@ -21,6 +24,7 @@
 #define RETRY_MAX_MS 1000
 #define RETRY_SEVERAL_MS 200
 #define TIMEOUT_DEFAULT_MS 10000
+#define STANDBY_MS 2000 /* a host that is away costs no more */
 
 int dial_conf_timeout_ms(const struct conf *conf)
 {
@@ -154,7 +158,8 @@ bool dial_may_come_back(int r)
 int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct client **ret_client,
               struct err *err)
 {
-    int64_t deadline_mono_us = now_mono_us() + (int64_t)d->timeout_ms * 1000;
+    int patience_ms = d->patience_ms ? d->patience_ms : d->timeout_ms;
+    int64_t deadline_mono_us = now_mono_us() + (int64_t)patience_ms * 1000;
     int pause_ms = RETRY_FIRST_MS;
     /* of several another one is about to lead */
     int most_ms = conf_ctld_host(d->conf, 1, NULL) ? RETRY_SEVERAL_MS : RETRY_MAX_MS;
@@ -169,6 +174,52 @@ int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct clien
         (void)poll(NULL, 0, pause_ms); /* a pause; an early wake-up is harmless */
         pause_ms = MIN(pause_ms * 2, most_ms);
     }
+}
+
+/* 0: it leads, or answers all the same. */
+static int ask_standby(struct client *c, struct dial_standby *ret)
+{
+    Pst__PingRequest req = PST__PING_REQUEST__INIT;
+    ProtobufCMessage *reply = NULL;
+    const Pst__PingReply *ping;
+    int r;
+
+    req.has_accept_standby = true;
+    req.accept_standby = true;
+    r = client_call(c, OP_PING, &req.base, &reply);
+    if (r < 0)
+        return r;
+    ping = PB_AS(ping_reply, reply);
+    *ret = (struct dial_standby){ .age_us = 0 };
+    if (ping->has_standby && ping->standby) {
+        r = ping->has_age_us ? 0 : -EREMOTEIO;
+        ret->age_us = ping->age_us;
+        (void)snprintf(ret->host, sizeof(ret->host), "%s", ping->host ? ping->host : "");
+    }
+    protobuf_c_message_free_unpacked(reply, NULL);
+    return r;
+}
+
+int dial_standby(const struct dial *d, struct client **ret_client, struct dial_standby *ret_standby,
+                 struct err *err)
+{
+    struct dial once = *d;
+    struct client *c;
+
+    if (d->cluster || !conf_ctld_host(d->conf, 1, NULL))
+        return -ECONNREFUSED;
+    once.timeout_ms = MIN(d->timeout_ms, STANDBY_MS);
+    for (size_t i = 0; conf_ctld_host(d->conf, i, NULL); i++) {
+        if (dial_ctld_host(&once, i, &c, err) < 0)
+            continue;
+        if (ask_standby(c, ret_standby) == 0) {
+            client_set_timeout(c, d->timeout_ms);
+            *ret_client = c;
+            return 0;
+        }
+        (void)client_free(c); /* always NULL */
+    }
+    return -ECONNREFUSED;
 }
 
 int dial_dbd_host(const struct dial *d, unsigned which, struct client **ret_client, struct err *err)

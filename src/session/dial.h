@@ -28,6 +28,7 @@ struct dial {
     const char *token;  /* SLURM_JWT; NULL or empty: none, the local socket is tried first */
     const char *act_as; /* the user to act for; NULL or empty: oneself */
     int timeout_ms;     /* of a connection and of each call */
+    int patience_ms;    /* how long dial_ctld() tries; 0: timeout_ms */
     /* Of the caller, who gives it back: made when TLSType asks for it and TCP is first needed. */
     struct tls_ctx **tls;
 };
@@ -48,6 +49,17 @@ typedef void dial_waiting_fn(void *ctx, const char *why);
 /* The same, repeated until timeout_ms has passed since the first try.  fn may be NULL. */
 int dial_ctld(const struct dial *d, dial_waiting_fn *fn, void *ctx, struct client **ret_client,
               struct err *err);
+
+/* A controller that stands by and answers queries from what it knows. */
+struct dial_standby {
+    char host[64];
+    int64_t age_us; /* so old is what it knows, at most */
+};
+/* Where several controllers are configured and none leads: the first that answers queries all the
+ * same, with ret_standby->host set; or one that has come to lead meanwhile, with host "".
+ * -ECONNREFUSED: there is none. */
+int dial_standby(const struct dial *d, struct client **ret_client, struct dial_standby *ret_standby,
+                 struct err *err);
 
 /* slurmdbd: the local socket, then both AccountingStorageHosts. */
 int dial_dbd_once(const struct dial *d, struct client **ret_client, struct err *err);

@@ -21,6 +21,7 @@
 
 /* years of millions of jobs take the database a while; as it waits for a server itself */
 #define ACCT_TIMEOUT_MS 900000
+#define STANDBY_AFTER_MS 3000 /* without a controller that leads */
 
 static const char *program = "slurm";
 #define WRITE_BYTES (256u * 1024) /* what gathers before it is written */
@@ -295,12 +296,38 @@ static void on_waiting(void *ctx, const char *why)
     cli_still_trying(ctx, why);
 }
 
+/* No controller leads: one that stands by may do, with a word about how old its answer is. */
+static int connect_standby(struct cli *c, const struct dial *d, struct client **ret_client)
+{
+    struct dial_standby told;
+    struct err err = { .text = "" }; /* that of the controller that leads is told */
+    int r = dial_standby(d, ret_client, &told, &err);
+
+    if (r < 0 || !told.host[0])
+        return r;
+    (void)snprintf(c->standby, sizeof(c->standby), "answer of the standby %s, %lld s old",
+                   told.host, (long long)((told.age_us + USEC_PER_SEC - 1) / USEC_PER_SEC));
+    cli_info("%s", c->standby);
+    return 0;
+}
+
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
 {
     struct cli_patience patience = { 0 };
     struct dial d = dial_of(c);
+    int r;
 
-    return dial_ctld(&d, on_waiting, &patience, ret_client, err);
+    c->standby[0] = '\0';
+    if (c->shows && !c->cluster && conf_ctld_host(d.conf, 1, NULL))
+        d.patience_ms = MIN(d.timeout_ms, STANDBY_AFTER_MS);
+    r = dial_ctld(&d, on_waiting, &patience, ret_client, err);
+    return d.patience_ms && dial_may_come_back(r) && connect_standby(c, &d, ret_client) == 0 ? 0
+                                                                                             : r;
+}
+
+const char *cli_standby_note(const struct cli *c)
+{
+    return c->standby[0] ? c->standby : NULL;
 }
 
 struct client *cli_connect_or_die(struct cli *c, const char *what)

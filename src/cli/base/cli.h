@@ -29,6 +29,8 @@ struct cli {
     struct tls_ctx *tls, *step_tls;
     const struct dial_cluster *cluster; /* of -M; NULL: that of slurm.conf; borrowed */
     int timeout_ms;                     /* 0 = MessageTimeout of slurm.conf */
+    bool shows;        /* it only asks: when no controller leads, a standby may answer */
+    char standby[160]; /* who answered so, and how old that is; "": the one that leads */
 };
 
 /* Also the name cli_error() and friends print.  `program` is kept, not copied. */
@@ -57,6 +59,8 @@ int cli_immediate_status(void);
  * MessageTimeout has passed since the first try (the controller may be restarting).
  * Errors: as client_connect(); err has the sentence. */
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err);
+/* What c->standby says, for the warnings of JSON; NULL: nothing. */
+const char *cli_standby_note(const struct cli *c);
 /* As above without repeating: one try at each address. */
 int cli_connect_once(struct cli *c, struct client **ret_client, struct err *err);
 /* One try at the controller of this SlurmctldHost line, active or not, for timeout_ms at most.

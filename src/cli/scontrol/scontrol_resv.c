@@ -143,6 +143,7 @@ static void show_json(struct scontrol *s, const Pst__ResvSet *set, const char *n
             resv_json(&js, set->items[i], set->now_us);
     json_list_end(&js);
     json_time(&js, "last_update", set->changed_us);
+    js.warning = cli_standby_note(&s->cli);
     json_meta(&js, s->argc, s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&js);

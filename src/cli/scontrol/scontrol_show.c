@@ -55,6 +55,8 @@ static void end_json(struct showing *w, bool jobs, int64_t updated_us)
     if (jobs)
         json_time(&w->js, "last_backfill", 0);
     json_time(&w->js, "last_update", updated_us);
+    if (!w->js.warning)
+        w->js.warning = cli_standby_note(&w->s->cli);
     json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&w->js);
@@ -457,6 +459,8 @@ static void json_config(struct showing *w, const Pst__ConfigReply *reply)
     for (size_t i = 0; i < reply->n_entries; i++)
         json_str(&w->js, reply->entries[i]->key, reply->entries[i]->value);
     json_map_end(&w->js);
+    if (!w->js.warning)
+        w->js.warning = cli_standby_note(&w->s->cli);
     json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&w->js);
@@ -659,7 +663,7 @@ static const struct entity {
     { "topoconf", 5, scontrol_show_topoconf },
 };
 
-void scontrol_show(struct scontrol *s, int argc, char **argv)
+static void show_entity(struct scontrol *s, int argc, char **argv)
 {
     _cleanup_free_ char *entity = NULL;
     const char *name = argc > 1 ? argv[1] : NULL;
@@ -707,4 +711,14 @@ void scontrol_show_names(FILE *f)
     for (size_t i = 0; i < ARRAY_SIZE(entities); i++)
         (void)fprintf(f, "entity\t%s\t%s\n", entities[i].name,
                       entities[i].show == show_nothing ? "hidden" : "shown");
+}
+
+/* A standby may answer this when no controller leads, and nothing else over the same connection. */
+void scontrol_show(struct scontrol *s, int argc, char **argv)
+{
+    s->cli.shows = true;
+    show_entity(s, argc, argv);
+    s->cli.shows = false;
+    if (cli_standby_note(&s->cli))
+        s->client = client_free(s->client);
 }

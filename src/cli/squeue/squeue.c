@@ -377,6 +377,7 @@ int main(int argc, char **argv)
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&q.cli, "squeue");
+    q.cli.shows = true;
     /* fmt_row() cleans what is shown, for less than it costs to clean whole records */
     query_keep_text();
     jobfilter_init(&q.filter, tell_bad_user);

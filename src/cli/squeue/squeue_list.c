@@ -441,6 +441,7 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
     if (!q->steps)
         json_time(&q->js, "last_backfill", 0);
     json_time(&q->js, "last_update", info->now_us);
+    q->js.warning = cli_standby_note(&q->cli);
     json_meta(&q->js, argc, argv, cli_cluster_name(&q->cli),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
     json_end(&q->js);

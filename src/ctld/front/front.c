@@ -161,6 +161,14 @@ static bool admit_frame(struct front *f, struct conn *c, const struct frame *fra
     return false;
 }
 
+/* This controller does not lead: may it answer all the same?  Over connections that asked for it
+ * (PingRequest.accept_standby), or when it was started to show the past. */
+static bool may_show(const struct front *f, const struct conn *c, const struct ctld_op *row)
+{
+    return row && row->flags & OPF_SHOWS && atomic_load(&f->ctld->reading) &&
+           (f->ctld->past_us || conn_data(c));
+}
+
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
 {
     struct front *f = ctx;
@@ -170,8 +178,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         (void)conn_error(c, frame->op, frame->id, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
-    if (atomic_load(&f->ctld->standby) &&
-        !(row && row->flags & OPF_SHOWS && atomic_load(&f->ctld->reading))) {
+    if (atomic_load(&f->ctld->standby) && !may_show(f, c, row)) {
         services_on_standby(f->ctld, c, frame);
         return;
     }

@@ -136,6 +136,18 @@ static void take_request(struct ha *ha, struct conn *c, const struct frame *fram
     pst__takeover_request__free_unpacked(req, NULL);
 }
 
+/* Queries are answered to those alone who know that this is no leader's answer. */
+static void note_consent(const struct ctld *ctld, struct conn *c, const struct frame *frame)
+{
+    Pst__PingRequest *req;
+
+    if (FRAME_UNPACK(ping_request, frame, &req, NULL) < 0)
+        return; /* an answer that says less is true as well */
+    if (req->has_accept_standby && req->accept_standby)
+        conn_set_data(c, ctld->front);
+    pst__ping_request__free_unpacked(req, NULL);
+}
+
 /* The door of a standby, on an I/O thread. */
 static void answer_standby(struct ctld *ctld, struct conn *c, const struct frame *frame)
 {
@@ -146,6 +158,7 @@ static void answer_standby(struct ctld *ctld, struct conn *c, const struct frame
     } else if (frame->op == OP_TAKEOVER) {
         take_request(ctld->ha, c, frame);
     } else if (frame->op == OP_PING) {
+        note_consent(ctld, c, frame);
         ha_fill_ping(ctld, &r);
         (void)conn_reply(c, frame->op, frame->id, 0, &r.base);
     } else {

@@ -63,7 +63,6 @@ static void look_at_term(struct ha *ha)
 static void follow_log(struct ha *ha)
 {
     const struct term_record *rec = &ha->view.record;
-    const struct cluster *before = ha->ctld->cluster;
     struct err err = { .text = "" };
 
     if (!ha->view.readable || !ha->follow)
@@ -78,7 +77,7 @@ static void follow_log(struct ha *ha)
     atomic_store(&ha->applied, follow_applied(ha->follow));
     if (!follow_applied(ha->follow))
         return;
-    if (ha->ctld->cluster != before)
+    if (!ha->ctld->cluster->observer) /* a new one: the log was read from a snapshot on */
         reading_show(ha->ctld);
     reading_moved(ha->ctld, follow_applied(ha->follow));
     if (follow_applied(ha->follow) >= rec->durable)

@@ -1,5 +1,6 @@
 """Several controllers with one StateSaveLocation: who leads, who stands by, and what becomes of jobs meanwhile."""
 
+import json
 import re
 import subprocess
 import threading
@@ -244,3 +245,29 @@ def test_one_line_is_left(make):
     ran_once(c, 1)
     assert isinstance(c.sbatch("--wrap", "true"), int)
     assert subprocess.run([*c.ctld.process.args[:1], "--check", "-f", str(c.conf)], capture_output=True).returncode == 0
+
+
+def test_a_standby_answers_queries_with_their_age(make):
+    c = make(lease_ms=120000)  # nobody leads for a while
+    held = c.sbatch("-H", "--wrap", "true", "--comment", "kept")
+    shown = {command: c.run(*command.split()).out for command in
+             ("squeue -h -o %i|%t|%k", "sinfo -h -o %P|%D", f"scontrol -o show job {held}", "scontrol show config")}
+    wait_until(lambda: "kept" in shown["squeue -h -o %i|%t|%k"], "the job is shown")
+    alone = c.only("ctl2")
+    lsn = c.run("penstock", "journal", "dump", str(c.dir / "state")).out.count("\n")
+    wait_until(lambda: c.told_durable() == lsn, "the standby can know it")
+    c.ctlds["ctl1"].kill()
+    wait_until(lambda: "kept" in c.run("squeue", "-h", "-o", "%k", check=False).out, "the standby knows it", 30)
+    for command, before in shown.items():
+        done = c.run(*command.split())
+        assert re.fullmatch(command.split()[0] + r": answer of the standby ctl2, \d+ s old\n", done.err), done
+        if "config" not in command:  # it tells the time
+            assert done.out == before
+    told = json.loads(c.run("squeue", "--json").out)
+    assert [w["description"].startswith("answer of the standby ctl2, ") for w in told["warnings"]] == [True]
+    # who has not said that this will do is refused, and so is every change
+    assert "Slurm backup controller in standby mode" in c.refused("squeue", env=alone)
+    assert "Slurm backup controller in standby mode" in c.refused("scontrol", "release", held)
+    c.start_one("ctl1")
+    c.wait_active("ctl1")
+    assert c.run("squeue", "-h", "-o", "%i").err == ""
