@@ -17,6 +17,7 @@
 #include "cli/format/fmt_core.h"
 #include "cli/job/jobtext.h"
 #include "cli/base/opts.h"
+#include "cli/query/arrayanswer.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_job.h"
 #include "cli/base/clusters.h"
@@ -170,7 +171,7 @@ static bool id_parsed(const char *word, struct ids *ret, char **ret_text)
         free(text);
         return false;
     }
-    if (ret->has_step && ret->step_id >= STEP_ID_MAX_NORMAL) {
+    if (ret->has_step && (ret->step_id >= STEP_ID_MAX_NORMAL || ret->array > IDS_ONE_TASK)) {
         ids_done(ret);
         free(text);
         return false;
@@ -247,6 +248,19 @@ static void tell_error(struct scancel *s, const char *id, int code, const char *
 static bool lacks_step(const Pst__JobActionResult *r)
 {
     return r->id && is_step(r->id) && r->code == ESLURM_INVALID_JOB_ID && r->job_id;
+}
+
+/* Steps of a job of somebody else: told of the job, by its number. */
+static bool is_strangers_step(const Pst__JobActionResult *r)
+{
+    return r->id && is_step(r->id) && r->code == ESLURM_USER_ID_MISSING;
+}
+
+static void tell_strangers_step(struct scancel *s, const char *id)
+{
+    cli_error("Kill job error on job step id %.*s: %s", (int)strcspn(id, "."), id,
+              slurm_err_text(ESLURM_USER_ID_MISSING));
+    s->status = ESLURM_USER_ID_MISSING % 256;
 }
 
 static void tell_no_step(struct scancel *s, const char *id)
@@ -381,6 +395,68 @@ static const char *result_id(const Pst__JobActionResult *r, char buf[16])
     return r->id ? r->id : buf;
 }
 
+struct task_error {
+    struct scancel *s;
+    const char *id; /* of the array, up to the tasks */
+    int code;
+    const char *text;
+};
+
+static int on_task_error(void *ctx, uint32_t task)
+{
+    const struct task_error *e = ctx;
+    _cleanup_free_ char *id = xasprintf_or_die("%.*s_%u", (int)strcspn(e->id, "_"), e->id, task);
+
+    tell_error(e->s, id, e->code, e->text);
+    return 0;
+}
+
+/* Errors of n results about the tasks that one id names.  A plain cancel asks once about the whole
+ * id.  What looks for its jobs asks task by task, and for the whole array only about live ones. */
+static void report_tasks(struct scancel *s, Pst__JobActionResult *const *results, size_t n)
+{
+    bool whole = !strchr(results[0]->id, '_'), over = true;
+    _cleanup_free_ char *unknown = looks_first(s) ? arrayanswer_unknown(results, n) : NULL;
+    struct task_error e = { .s = s, .id = results[0]->id, .code = ESLURM_INVALID_JOB_ID };
+
+    for (size_t i = 0; i < n; i++)
+        over = over && is_over(results[i]->code);
+    for (size_t i = 0; i < n; i++) {
+        const Pst__JobActionResult *r = results[i];
+
+        if (!r->code || (!over && is_over(r->code) && whole))
+            continue;
+        if (!looks_first(s) || (over && whole)) {
+            if (i == 0 || results[i - 1]->code != r->code)
+                tell_error(s, r->id, r->code, r->text);
+            continue;
+        }
+        e.code = r->code;
+        e.text = r->text;
+        (void)filter_each_task(r->tasks, on_task_error, &e);
+    }
+    e.code = ESLURM_INVALID_JOB_ID;
+    e.text = NULL;
+    if (unknown)
+        (void)filter_each_task(unknown, on_task_error, &e);
+}
+
+/* "12_[8-9]" of an array without such tasks, which were looked for. */
+static bool report_unknown_set(struct scancel *s, const Pst__JobActionResult *r)
+{
+    _cleanup_free_ char *unknown = NULL;
+    struct task_error e = { .s = s, .id = r->id, .code = r->code, .text = r->text };
+    Pst__JobActionResult *const one = (Pst__JobActionResult *)r;
+
+    if (!looks_first(s) || r->code != ESLURM_INVALID_JOB_ID || r->job_id || !r->id ||
+        is_step(r->id))
+        return false;
+    unknown = arrayanswer_unknown(&one, 1);
+    if (unknown)
+        (void)filter_each_task(unknown, on_task_error, &e);
+    return unknown != NULL;
+}
+
 static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 {
     char number[16];
@@ -393,13 +469,23 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
         if (looks_first(s) && !is_over(r->code))
             tell_deed(s, result_id(r, number));
     }
-    for (size_t i = 0; i < reply->n_results; i++) {
+    for (size_t i = 0, n; i < reply->n_results; i += n) {
         const Pst__JobActionResult *r = reply->results[i];
 
+        n = r->id && is_step(r->id) ? 0 : arrayanswer_run(reply->results + i, reply->n_results - i);
+        if (n > 0) {
+            report_tasks(s, reply->results + i, n);
+            continue;
+        }
+        n = 1;
+        if (report_unknown_set(s, r))
+            continue;
         if (lacks_step(r)) {
             tell_no_step(s, r->id);
             tell_deed(s, r->id);
             tell_no_step(s, r->id);
+        } else if (is_strangers_step(r)) {
+            tell_strangers_step(s, r->id);
         } else if (r->code) {
             tell_error(s, result_id(r, number), r->code, r->text);
         }

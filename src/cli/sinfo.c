@@ -42,6 +42,7 @@ struct sinfo {
     size_t n_partitions;
     struct hostlist *names; /* --nodes */
     struct sinfo_filter states;
+    bool states_given;
 
     struct fmt fmt;
     struct fmt_sort order;
@@ -150,8 +151,8 @@ static const struct opt rows[] = {
         "only nodes that respond"),
     OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), "@SORT", NULL, "letters",
         "order: letters of --format, - before one reverses"),
-    OPT("states", 't', OPT_REQ, OPT_TAKE(states, take_states), NULL, NULL, "states",
-        "nodes in these states; , is or, + is and, ~ is not"),
+    OPT("states", 't', OPT_REQ, OPT_AND(OPT_TAKE(states, take_states), OPT_GIVEN(states_given)),
+        NULL, NULL, "states", "nodes in these states; , is or, + is and, ~ is not"),
     OPT("summarize", 's', OPT_NONE, OPT_FLAG(summarize), NULL, NULL, NULL,
         "one line for each partition"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
@@ -260,7 +261,7 @@ static bool node_wanted(const struct sinfo *s, const Pst__NodeRecord *n)
         return false;
     if ((s->dead && !silent) || (s->responding && silent))
         return false;
-    if (s->reasons && !n->reason)
+    if (s->reasons && !n->reason && !s->states_given)
         return false;
     return sinfo_filter_match(&s->states, &state);
 }

@@ -100,17 +100,17 @@ int jobcalls_wait_steps(struct client *c, const char *id, int64_t deadline_mono_
 
 void jobcalls_choose_kill(Pst__JobActionRequest *request)
 {
-    bool whole = !request->batch_only && !request->full;
+    bool whole = !request->batch_only;
     bool cancels;
 
     for (size_t i = 0; i < request->n_ids; i++)
         whole = whole && !strchr(request->ids[i], '.');
-    cancels = !request->batch_only && !request->full &&
-              (!request->has_signal || (whole && request->signal == SIGKILL));
+    cancels =
+        !request->batch_only && (!request->has_signal || (whole && request->signal == SIGKILL));
     request->has_verb = true;
     request->verb = cancels ? PST__JOB_VERB__VERB_CANCEL : PST__JOB_VERB__VERB_SIGNAL;
     if (!cancels && !request->has_signal) {
         request->has_signal = true;
-        request->signal = SIGTERM;
+        request->signal = SIGKILL;
     }
 }

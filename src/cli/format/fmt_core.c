@@ -211,11 +211,13 @@ void fmt_header(const struct fmt *f, struct strbuf *out)
     if (f->prefix)
         strbuf_add(out, f->prefix);
     for (size_t i = 0; i < f->n; i++) {
+        const struct fmt_col *col = &f->cols[i];
         size_t start = out->len;
 
-        strbuf_add(out, f->cols[i].field->header);
-        fmt_justify(out, start, f->cols[i].width, f->cols[i].right);
-        strbuf_add(out, f->cols[i].suffix);
+        strbuf_add(out, col->field->header);
+        if (!col->field->whole_header || !col->right || out->len - start < col->width)
+            fmt_justify(out, start, col->width, col->right);
+        strbuf_add(out, col->suffix);
     }
     strbuf_addc(out, '\n');
 }

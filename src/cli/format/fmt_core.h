@@ -34,6 +34,7 @@ struct fmt_field {
     bool uncut;        /* a value longer than the column stays whole */
     fmt_get_fn *sort;  /* text to sort by; NULL = the value */
     bool starred;      /* a star at its end stays when the value is cut */
+    bool whole_header; /* a header longer than the column stays whole when it stands at the right */
 };
 
 struct fmt_table {

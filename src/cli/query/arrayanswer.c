@@ -65,26 +65,29 @@ static void add_tasks(struct answer *a, const char *text, const char *tasks)
     (void)set_tasks(group_of(a, text)->tasks, tasks); /* the controller's own text */
 }
 
-/* Tasks within the brackets of the id that no answer was about. */
-static void add_unknown(struct answer *a, const char *id)
+char *arrayanswer_unknown(Pst__JobActionResult *const *results, size_t n)
 {
-    const char *set = strstr(id, "_[");
-    _cleanup_free_ char *tasks = NULL, *left = NULL;
-    struct bitmap *wanted = NULL;
+    const char *set = strstr(results[0]->id, "_[");
+    _cleanup_free_ char *tasks = NULL;
+    struct bitmap *wanted = NULL, *known = NULL;
+    char *left = NULL;
 
     if (!set)
-        return;
+        return NULL;
     tasks = xasprintf_or_die("%.*s", (int)strcspn(set + 2, "]%"), set + 2);
     check_mem_or_die(bitmap_new(TASKS_NAMED_MAX, &wanted));
+    check_mem_or_die(bitmap_new(TASKS_NAMED_MAX, &known));
+    for (size_t i = 0; i < n; i++)
+        if (results[i]->tasks)
+            (void)set_tasks(known, results[i]->tasks); /* the controller's own text */
     if (set_tasks(wanted, tasks)) {
-        for (size_t i = 0; i < a->n; i++)
-            bitmap_andnot(wanted, a->groups[i].tasks);
-        if (!bitmap_empty(wanted)) {
+        bitmap_andnot(wanted, known);
+        if (!bitmap_empty(wanted))
             check_mem_or_die(bitmap_format(wanted, &left));
-            add_tasks(a, slurm_err_text(ESLURM_INVALID_JOB_ID), left);
-        }
     }
+    bitmap_free(known);
     bitmap_free(wanted);
+    return left;
 }
 
 static int by_lowest(const void *pa, const void *pb)
@@ -131,6 +134,7 @@ size_t arrayanswer_run(Pst__JobActionResult *const *results, size_t n)
 char *arrayanswer_lines(Pst__JobActionResult *const *results, size_t n, bool good)
 {
     struct answer a = { .n = 0 };
+    _cleanup_free_ char *unknown = arrayanswer_unknown(results, n);
     char *text;
 
     for (size_t i = 0; i < n; i++) {
@@ -138,7 +142,8 @@ char *arrayanswer_lines(Pst__JobActionResult *const *results, size_t n, bool goo
 
         add_tasks(&a, !r->code ? NULL : r->text ? r->text : slurm_err_text(r->code), r->tasks);
     }
-    add_unknown(&a, results[0]->id);
+    if (unknown)
+        add_tasks(&a, slurm_err_text(ESLURM_INVALID_JOB_ID), unknown);
     text = write_lines(&a, results[0]->id, good);
     for (size_t i = 0; i < a.n; i++)
         bitmap_free(a.groups[i].tasks);

@@ -83,6 +83,10 @@ enum {
 
 #define LIMITED (SMGR_ACCOUNT | SMGR_USER | SMGR_CLUSTER | SMGR_ASSOC)
 #define LISTED (~0u)
+/* Entities that have to do with accounts and users. */
+#define CHARGED                                                                                    \
+    (LISTED &                                                                                      \
+     ~(SMGR_CLUSTER | SMGR_TRES | SMGR_QOS | SMGR_RESOURCE | SMGR_RESERVATION | SMGR_FEDERATION))
 
 struct key {
     const char *name;

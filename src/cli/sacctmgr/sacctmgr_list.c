@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "cli/query/out_users.h"
 #include "cli/sacctmgr/sacctmgr.h"
 
 #define ASSOC_COLUMNS                                                                              \
@@ -550,6 +551,15 @@ static bool has_preempt_mode(const struct smgr_line *l, const Pst__QosRecord *q)
     return l->preempt_modes == UINT32_MAX ? modes == 0 : (modes & l->preempt_modes) != 0;
 }
 
+/* The store knows numbers of users only, so their names are compared here. */
+static bool is_by_users(const Pst__AcctCond *where, const Pst__AcctEventRecord *e)
+{
+    for (size_t i = 0; i < where->n_users && e->has_uid; i++)
+        if (strcmp(where->users[i], user_name_of(e->uid)) == 0)
+            return true;
+    return where->n_users == 0;
+}
+
 static int plain_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct output *o = ctx;
@@ -569,6 +579,8 @@ static int plain_row(void *ctx, const ProtobufCMessage *record, const struct que
         break;
     case SMGR_EVENT:
         row.event = (const Pst__AcctEventRecord *)record;
+        if (!is_by_users(o->l->where, row.event))
+            return 0;
         break;
     case SMGR_RESERVATION:
         row.resv = (const Pst__AcctResvRecord *)record;
@@ -732,8 +744,8 @@ static bool wants_partial(struct smgr *s, const struct smgr_line *l)
         return false;
     }
     if (!(l->entity & (SMGR_USER | SMGR_ACCOUNT)) || l->with_assoc || s->with_assoc ||
-        !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions ||
-          (l->entity == SMGR_ACCOUNT && w->n_users)))
+        !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions || w->n_ids ||
+          (l->entity == SMGR_ACCOUNT && (w->n_users || w->n_clusters))))
         return true;
     printf("You requested options that are only valid when querying with the withassoc option.\n");
     if (smgr_ask(s, "Are you sure you want to continue?"))

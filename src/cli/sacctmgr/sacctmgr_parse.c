@@ -177,24 +177,6 @@ static char split_word(char *word, char **ret_value)
     return op;
 }
 
-/* A word alone: a name of the entity. */
-static void take_bare_word(struct smgr_line *l, const char *word)
-{
-    if (l->entity == SMGR_ASSOC) {
-        smgr_special(l, S_IDS, true, '\0', word);
-        return;
-    }
-    if (l->entity == SMGR_COORD)
-        smgr_add_words(&l->where->users, &l->where->n_users, word, true);
-    else if (l->entity == SMGR_TXN)
-        smgr_add_words(&l->where->accounts, &l->where->n_accounts, word, true);
-    else if (l->entity == SMGR_EVENT)
-        smgr_add_words(&l->where->nodes, &l->where->n_nodes, word, false);
-    else
-        smgr_add_words(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY);
-    l->has_where = true;
-}
-
 static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
 {
     const char *what = l->entity & (SMGR_QOS | SMGR_RESOURCE) ? "SLURM_PRINT_VALUE" : "value";
@@ -207,6 +189,24 @@ static void tell_unknown(struct smgr_line *l, const char *word, unsigned place)
     if (!(l->entity & (SMGR_ASSOC | SMGR_EVENT | SMGR_TXN | SMGR_WCKEY)))
         smgr_fail(l->s, " Use keyword 'set' to modify %s\n", what);
     l->failed = true;
+}
+
+/* A word alone: a name of the entity. */
+static void take_bare_word(struct smgr_line *l, const char *word)
+{
+    if (l->entity & (SMGR_ASSOC | SMGR_TXN | SMGR_EVENT)) {
+        smgr_special(l, l->entity == SMGR_EVENT ? S_EVENT : S_IDS, true, '\0', word);
+        return;
+    }
+    if (l->entity == SMGR_RESERVATION) {
+        tell_unknown(l, word, COND);
+        return;
+    }
+    if (l->entity == SMGR_COORD)
+        smgr_add_words(&l->where->users, &l->where->n_users, word, true);
+    else
+        smgr_add_words(&l->where->names, &l->where->n_names, word, l->entity != SMGR_WCKEY);
+    l->has_where = true;
 }
 
 static void one_word(struct smgr_line *l, enum smgr_mode mode, unsigned place, const char *original)

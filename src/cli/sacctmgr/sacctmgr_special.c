@@ -284,10 +284,24 @@ static void take_time(struct smgr_line *l, const char *key, const char *value,
     *has = 1;
 }
 
+static void take_event_type(struct smgr_line *l, const char *value)
+{
+    bool cluster = smgr_is(value, "Cluster", 1);
+
+    if (!cluster && !smgr_is(value, "Node", 1)) {
+        smgr_fail(l->s, " Unknown event type: '%s'  Valid events are Cluster and Node.\n", value);
+        l->failed = true;
+        return;
+    }
+    l->where->has_event_type = 1;
+    l->where->event_type = cluster ? 1 : 2;
+}
+
 static void take_ids(struct smgr_line *l, const char *value)
 {
     const char *name = l->entity == SMGR_QOS     ? "QOS ID"
                        : l->entity == SMGR_ASSOC ? "AssocId"
+                       : l->entity == SMGR_TXN   ? "Transaction ID"
                                                  : "Id";
     char **words = NULL;
     size_t n = 0;
@@ -699,8 +713,7 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
         l->open_only = true;
         return;
     case S_EVENT:
-        l->where->has_event_type = 1;
-        l->where->event_type = smgr_is(value, "Cluster", 1) ? 1 : 2;
+        take_event_type(l, value);
         return;
     case S_STATES:
         event_states(l, value);

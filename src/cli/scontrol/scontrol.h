@@ -41,10 +41,11 @@ void scontrol_missing(struct scontrol *s, FILE *f, const char *fmt, ...)
 void scontrol_show(struct scontrol *s, int argc, char **argv);
 void scontrol_update(struct scontrol *s, int argc, char **argv);
 void scontrol_create(struct scontrol *s, int argc, char **argv);
-/* Errors among n answers about tasks of one array, see arrayanswer.h.  The last one's text, NULL =
- * there is none. */
-const char *scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *results, size_t n,
-                                bool good);
+/* Errors among n answers about tasks of one array, see arrayanswer.h.  False: there is none. */
+bool scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *results, size_t n,
+                         bool good);
+/* False: the result is about something else than tasks that are not there. */
+bool scontrol_fail_unknown_tasks(struct scontrol *s, const Pst__JobActionResult *r);
 /* An error of one job in an answer. */
 void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r);
 void scontrol_delete(struct scontrol *s, int argc, char **argv);

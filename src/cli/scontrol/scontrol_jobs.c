@@ -53,12 +53,14 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         const Pst__JobActionResult *result = reply->results[i];
 
         n = v->what ? 0 : arrayanswer_run(reply->results + i, reply->n_results - i);
-        if (n > 0) {
-            last = scontrol_fail_tasks(s, reply->results + i, n, !v->after);
+        if (n > 0) { /* programs know no error of the whole command behind these lines */
+            (void)scontrol_fail_tasks(s, reply->results + i, n, !v->after);
             continue;
         }
         n = 1;
         if (!result->code)
+            continue;
+        if (!v->what && scontrol_fail_unknown_tasks(s, result))
             continue;
         last = result->text ? result->text : slurm_err_text(result->code);
         if (v->what)
@@ -80,13 +82,43 @@ static bool is_name(const char *word)
     return strncasecmp(word, "jobname=", 8) == 0 || strncasecmp(word, "name=", 5) == 0;
 }
 
-static bool well_formed(const char *word)
+/* Are all names of the list such as the verb takes?  A step is no job, and no set of tasks can be
+ * the first of all. */
+static bool well_formed(const char *word, Pst__JobVerb verb)
 {
     struct filter_ids ids = { 0 };
     bool good = filter_parse_ids(word, &ids, NULL) == 0;
 
+    for (size_t i = 0; i < ids.n; i++) {
+        if (ids.ids[i].has_step && verb != PST__JOB_VERB__VERB_NOTIFY)
+            good = false;
+        if (ids.ids[i].array > IDS_ONE_TASK && verb == PST__JOB_VERB__VERB_TOP)
+            good = false;
+    }
     filter_ids_done(&ids);
     return good;
+}
+
+/* The jobs of a list come to the top together, so one error is about the whole list. */
+static void send_top(struct scontrol *s, struct verb_request *v, const char *word)
+{
+    Pst__JobActionReply *reply = NULL;
+    const char *text = NULL;
+    int r = client_call(scontrol_client(s, "slurm_load_jobs"), OP_JOB_ACTION, &v->request.base,
+                        (ProtobufCMessage **)&reply);
+
+    if (r < 0)
+        text = client_strerror(s->client, r);
+    for (size_t i = 0; r >= 0 && i < reply->n_results && !text; i++) {
+        const Pst__JobActionResult *result = reply->results[i];
+
+        if (result->code)
+            text = result->text ? result->text : slurm_err_text(result->code);
+    }
+    if (text)
+        scontrol_fail(s, "%s for job %s", text, word);
+    if (r >= 0)
+        pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
 /* A word of the list, and its request: a comma keeps ids together, a blank parts requests. */
@@ -95,9 +127,12 @@ static void send_word(struct scontrol *s, struct verb_request *v, const char *wo
     if (names && is_name(word)) {
         argwords_add(&v->filter.names, &v->filter.n_names, strchr(word, '=') + 1);
         send_verb(s, v);
-    } else if (well_formed(word)) {
+    } else if (well_formed(word, v->request.verb)) {
         filter_add_ids(&v->request.ids, &v->request.n_ids, word);
-        send_verb(s, v);
+        if (v->request.verb == PST__JOB_VERB__VERB_TOP)
+            send_top(s, v, word);
+        else
+            send_verb(s, v);
     } else {
         scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), word);
         if (v->after)
@@ -203,7 +238,7 @@ void scontrol_notify(struct scontrol *s, int argc, char **argv)
     v.request.verb = PST__JOB_VERB__VERB_NOTIFY;
     v.what = "job notify failure";
     v.request.message = (char *)strbuf_str(&text);
-    if (well_formed(argv[0]))
+    if (well_formed(argv[0], v.request.verb))
         send_word(s, &v, argv[0], false);
     else
         scontrol_fail(s, "Invalid job_id %sjob notify failure: %s", argv[0], slurm_err_text(0));

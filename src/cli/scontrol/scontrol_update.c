@@ -38,26 +38,28 @@ static bool fail_tasks(struct scontrol *s, const char *id, const char *text)
     return true;
 }
 
-const char *scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *results, size_t n,
-                                bool good)
+bool scontrol_fail_tasks(struct scontrol *s, Pst__JobActionResult *const *results, size_t n,
+                         bool good)
 {
     _cleanup_free_ char *lines = arrayanswer_lines(results, n, good);
-    const char *last = slurm_err_text(ESLURM_INVALID_JOB_ID); /* of tasks that are not there */
 
-    if (!lines)
-        return NULL;
-    scontrol_fail(s, "%s", lines);
-    for (size_t i = 0; i < n; i++)
-        if (results[i]->code)
-            last = results[i]->text ? results[i]->text : slurm_err_text(results[i]->code);
-    return last;
+    if (lines)
+        scontrol_fail(s, "%s", lines);
+    return lines != NULL;
+}
+
+bool scontrol_fail_unknown_tasks(struct scontrol *s, const Pst__JobActionResult *r)
+{
+    const char *text = r->text ? r->text : slurm_err_text(r->code);
+
+    return r->code == ESLURM_INVALID_JOB_ID && !r->job_id && fail_tasks(s, r->id, text);
 }
 
 void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r)
 {
     const char *text = r->text ? r->text : slurm_err_text(r->code);
 
-    if (r->code == ESLURM_INVALID_JOB_ID && !r->job_id && fail_tasks(s, r->id, text))
+    if (scontrol_fail_unknown_tasks(s, r))
         return;
     if (r->id)
         scontrol_fail(s, "%s for job %s", text, r->id);
@@ -266,6 +268,15 @@ static bool read_values(struct scontrol *s, struct update *u, enum update_kind k
     return true;
 }
 
+/* A step is no job: StepId= names it. */
+static bool names_step(const struct filter_ids *ids)
+{
+    for (size_t i = 0; i < ids->n; i++)
+        if (ids->ids[i].has_step)
+            return true;
+    return false;
+}
+
 /* JobId=LIST or JobName=NAME is the word `entity`. */
 static void update_job(struct scontrol *s, int argc, char **argv, const char *entity,
                        const char *id, const char *name)
@@ -280,7 +291,7 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *en
         update_done(&u);
         return;
     }
-    if (id && filter_parse_ids(id, &parsed, NULL) < 0) {
+    if (id && (filter_parse_ids(id, &parsed, NULL) < 0 || names_step(&parsed))) {
         scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
     } else if (id && !*id) {
         scontrol_fail(s, "No changes specified");

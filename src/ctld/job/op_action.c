@@ -42,6 +42,8 @@ struct action {
     bool private;     /* PrivateData hides the jobs of others from the caller */
     int64_t top_nice; /* of the job that VERB_TOP put first */
     int64_t topped;   /* jobs that it moved */
+    size_t first;     /* result of the id at hand */
+    bool left_out;    /* by the filter: a live job of the id at hand */
     /* all jobs when there is a filter alone, and how far the walk is */
     uint32_t *ids;
     size_t n_ids, next;
@@ -229,7 +231,7 @@ static int do_signal(struct action *a, const struct job_ref *ref)
 
     if (job_is_pending(ref->job->rec))
         return sig == SIGKILL || sig == SIGTERM ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
-    if (sig == SIGKILL && whole && !(a->req->has_full && a->req->full))
+    if (sig == SIGKILL && whole) /* of steps and script alike: the end of the job */
         return do_cancel(a, ref);
     return signal_steps(a, ref->job, ref, sig);
 }
@@ -447,12 +449,12 @@ static int do_top(struct action *a, const struct job_ref *ref)
 {
     const struct job *j = ref->job;
 
-    if (job_is_ended(j->rec))
-        return ESLURM_JOB_FINISHED;
-    if (job_is_pending(j->rec) && job_is_held(j->rec))
+    if (!job_is_pending(j->rec))
+        return ESLURM_JOB_NOT_PENDING;
+    if (job_is_held(j->rec))
         return ESLURM_JOB_HELD;
     if (policy_is_operator(a->ctld, a->cmd))
-        return job_is_pending(j->rec) ? top_of_all(a, j) : ESLURM_JOB_NOT_PENDING;
+        return top_of_all(a, j);
     if (!conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "enable_user_top", NULL, NULL))
         return ESLURM_DISABLED;
     return top_of_own(a, j);
@@ -513,8 +515,7 @@ static int act_on_job(struct action *a, const struct job_ref *ref)
 
 static bool kills_job(const struct action *a, const struct job_ref *ref)
 {
-    bool all =
-        !(a->req->has_batch_only && a->req->batch_only) && !(a->req->has_full && a->req->full);
+    bool all = !(a->req->has_batch_only && a->req->batch_only);
 
     return !ref->has_step && (a->req->verb == PST__JOB_VERB__VERB_CANCEL ||
                               (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all &&
@@ -625,17 +626,21 @@ static int act_het(struct action *a, const struct job_ref *ref)
     }
 }
 
-/* What a stranger is told: Slurm's word depends on the verb. */
-static int not_his(Pst__JobVerb verb)
+/* What a stranger is told: Slurm's word depends on the verb, and on the end of a job whose state
+ * the stranger may see. */
+static int not_his(const struct action *a, const struct job_ref *ref)
 {
-    switch (verb) {
+    switch (a->req->verb) {
     case PST__JOB_VERB__VERB_HOLD:
     case PST__JOB_VERB__VERB_UHOLD:
     case PST__JOB_VERB__VERB_RELEASE:
+        if (job_is_ended(ref->job->rec) && !a->private)
+            return ESLURM_JOB_FINISHED;
+        return ESLURM_USER_ID_MISSING;
     case PST__JOB_VERB__VERB_NOTIFY:
         return ESLURM_USER_ID_MISSING;
     default:
-        return ESLURM_ACCESS_DENIED;
+        return ref->has_step ? ESLURM_USER_ID_MISSING : ESLURM_ACCESS_DENIED;
     }
 }
 
@@ -650,6 +655,15 @@ static bool holds_or_releases(Pst__JobVerb verb)
 {
     return verb == PST__JOB_VERB__VERB_HOLD || verb == PST__JOB_VERB__VERB_UHOLD ||
            verb == PST__JOB_VERB__VERB_RELEASE;
+}
+
+/* A signal, and a cancel of steps or by filters, are for live jobs: of others it does not matter
+ * whose they are. */
+static bool asks_for_live(const struct action *a, const struct job_ref *ref)
+{
+    return ref->has_step || a->req->verb == PST__JOB_VERB__VERB_SIGNAL ||
+           (a->req->verb == PST__JOB_VERB__VERB_CANCEL &&
+            (a->filter || (a->req->has_batch_only && a->req->batch_only)));
 }
 
 /* Units of what is done to it, or of the look that finds that nothing can be. */
@@ -695,15 +709,19 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     if (!jobfilter_match(a->filter, ref->job->rec)) {
         if (a->id && job_is_ended(ref->job->rec))
             add_result(a, ESLURM_ALREADY_DONE, NULL, id);
+        else
+            a->left_out = true;
         return;
     }
     budget_spend(&a->walk.budget, act_cost(a, ref));
     free(a->tasks);
     a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
-    if (!may_manage(a, ref->job))
-        add_result(a, not_his(a->req->verb), NULL, id);
-    else if (ref->has_step && !takes_steps(a->req->verb))
+    if (ref->has_step && !takes_steps(a->req->verb))
         add_result(a, ESLURM_INVALID_JOB_ID, NULL, id);
+    else if (asks_for_live(a, ref) && job_is_ended(ref->job->rec) && !a->private)
+        add_result(a, ESLURM_ALREADY_DONE, NULL, id);
+    else if (!may_manage(a, ref->job))
+        add_result(a, not_his(a, ref), NULL, id);
     else if (holds_or_releases(a->req->verb) && ref->job->rec->cron_spec)
         add_result(a, a->id ? ESLURM_CANNOT_MODIFY_CRON_JOB : 0, NULL, id);
     else
@@ -794,6 +812,24 @@ static bool walk_all(struct action *a)
     return a->next == a->n_ids;
 }
 
+/* Behind the last job of an id: an array is over when no task lives, also none that the filter left
+ * out. */
+static void end_id(struct action *a)
+{
+    size_t kept = a->first;
+
+    if (a->left_out && a->id && !strchr(a->id, '_')) {
+        for (size_t i = a->first; i < a->n; i++)
+            if (a->results[i]->code == ESLURM_ALREADY_DONE)
+                pst__job_action_result__free_unpacked(a->results[i], NULL);
+            else
+                a->results[kept++] = a->results[i];
+        a->n = kept;
+    }
+    a->first = a->n;
+    a->left_out = false;
+}
+
 /* A part of the ids; false: there are more. */
 static bool walk_ids(struct action *a)
 {
@@ -802,6 +838,8 @@ static bool walk_ids(struct action *a)
     for (;;) {
         enum jobwalk_event e = jobwalk_next(&a->walk, &ref);
 
+        if (a->id != a->walk.id || e == JOBWALK_END)
+            end_id(a);
         a->id = a->walk.id;
         if (e == JOBWALK_JOB)
             on_ref(a, &ref);

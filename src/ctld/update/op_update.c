@@ -125,6 +125,15 @@ static void throttle_ended(struct update *u, uint32_t job_id)
         u->lsn = lsn;
 }
 
+/* What a stranger is told: of an end first, when the stranger may see the state of the job. */
+static int stranger_code(const struct update *u, const struct job *j)
+{
+    unsigned hidden = policy_hidden(u->ctld, conn_peer(u->cmd->conn)->uid, u->cmd->caller);
+
+    return job_is_ended(j->rec) && !(hidden & PRIVATE_JOBS) ? ESLURM_JOB_FINISHED
+                                                            : ESLURM_USER_ID_MISSING;
+}
+
 static void update_job(struct update *u, const struct job_ref *ref)
 {
     const struct job_change as_sent = { .ctld = u->ctld, .cmd = u->cmd, .req = u->req };
@@ -141,7 +150,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
     }
     if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
         !policy_may_manage(u->ctld, u->cmd, j->rec)) {
-        add_result(u, ESLURM_USER_ID_MISSING, j->rec->job_id);
+        add_result(u, stranger_code(u, j), j->rec->job_id);
         return;
     }
     if (ref->has_step) {

@@ -25,8 +25,16 @@ CHANGES = [(re.compile(pattern), names) for pattern, names in (
 DEAD = re.compile(r"^no end$|Unable to contact slurm controller|Connection refused|Zero Bytes were transmitted")
 
 
+BEFORE = re.compile(r"^(env (\w+=('[^']*'|\S*) )+|printf .* \| )")
+
+
+def plain(command):
+    """Without what gives it variables or a script."""
+    return BEFORE.sub("", command)
+
+
 def changes(command):
-    return next((names for pattern, names in CHANGES if pattern.match(command)), ())
+    return next((names for pattern, names in CHANGES if pattern.match(plain(command))), ())
 
 
 def fields_of(lines):
@@ -70,7 +78,7 @@ class Difference:
         text = re.sub(r"(?m)^ *(?=[-+])", "", text)
         if self.kind == "state":
             return f"state {text}"
-        verb = " ".join(re.findall(r"[a-z]+", self.command)[:2 if self.command.startswith(("scontrol", "sacctmgr")) else 1])
+        verb = " ".join(re.findall(r"[a-z]+", plain(self.command))[:2 if self.command.startswith(("scontrol", "sacctmgr")) else 1])
         return f"{verb} {self.kind}\n{text}"
 
 
@@ -149,7 +157,7 @@ class Pair:
     def ruled(self, command, texts):
         if texts[0] == texts[1]:
             return texts
-        return [differential.apply_rules(self.rules, name, text, self.used, command) for name, text in zip(("peer", "ours"), texts)]
+        return [differential.apply_rules(self.rules, name, text, self.used, plain(command)) for name, text in zip(("peer", "ours"), texts)]
 
     def excused(self, user, command, kind, text):
         for case in self.rules.get("case", []):
@@ -175,7 +183,7 @@ class Pair:
             print(f"{user}$ {command}\n  peer {peer}\n  ours {ours}")
         if any(DEAD.search(answer[2]) for answer in (peer, ours)):
             self.alive()
-        if command.startswith("sbatch") and self.take_jobs((peer, ours)):
+        if plain(command).startswith("sbatch") and self.take_jobs((peer, ours)):
             theirs, mine = self.ask("states", (names,), (names,))
         found = self.answers_apart(user, command, peer, ours)
         self.heard.append([[peer[0], *(differential.mask(text, self.sides[0].names) for text in peer[1:])], {}])

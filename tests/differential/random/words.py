@@ -126,6 +126,37 @@ SINFO_FIELDS = ("allocnodes", "available", "comment", "cores", "cpus", "cpusstat
                 "partition", "partitionname", "preemptmode", "priorityjobfactor", "prioritytier", "reason", "root", "size", "sockets",
                 "statecompact", "statelong", "threads", "time", "user", "weight", "nosuch", "extra", "statecomplete", "allocmem")
 
+HET = {
+    "-n": ("1", "2", "x"), "-N": ("1", "2"), "-c": ("1", "2"), "--mem=": ("10", "x"), "-p": ("main", "other", "nosuch"), "-J": ("one", "two"),
+    "-t": ("5", "90"), "-C": ("f1", "f2", "nosuch"), "-w": ("n1", "n9"), "-H": ("",), "-a": ("1-2",), "-d": ("singleton", "afterany:{job}"),
+    "-A": ("physics", "nosuch"), "-q": ("high", "nosuch"), "--exclusive": ("",), "-L": ("lic:1",), "--gres=": ("nosuch:1",),
+}
+SBATCH_VARIABLES = {
+    "SBATCH_ACCOUNT": ("physics", "nosuch"), "SBATCH_JOB_NAME": ("env", "''"), "SBATCH_PARTITION": ("other", "nosuch"), "SBATCH_TIMELIMIT": ("5", "x"),
+    "SBATCH_QOS": ("high", "nosuch"), "SBATCH_ARRAY_INX": ("1-2", "x"), "SBATCH_CONSTRAINT": ("f1", "nosuch"), "SBATCH_EXCLUSIVE": ("", "user", "x"),
+    "SBATCH_REQUEUE": ("1", ""), "SBATCH_NO_REQUEUE": ("1",), "SBATCH_OPEN_MODE": ("append", "x"), "SBATCH_DISTRIBUTION": ("block", "x"),
+    "SBATCH_MEM_PER_NODE": ("100", "x"), "SBATCH_MEM_PER_CPU": ("50", "x"), "SBATCH_RESERVATION": ("{resv}",), "SBATCH_SIGNAL": ("USR1@30", "x"),
+    "SBATCH_OVERCOMMIT": ("1",), "SBATCH_WAIT": ("0",), "SBATCH_EXPORT": ("NONE", "ALL,A=1"), "SBATCH_HINT": ("nomultithread", "x"),
+    "SBATCH_CLUSTERS": ("nosuch", "bench"), "SBATCH_THREAD_SPEC": ("1",), "SBATCH_PROFILE": ("none", "x"), "SBATCH_WCKEY": ("w",),
+    "SBATCH_SPREAD_JOB": ("1",), "SBATCH_USE_MIN_NODES": ("1",), "SBATCH_REQ_SWITCH": ("1", "x"), "SBATCH_POWER": ("x",), "SBATCH_GPUS": ("1", "x"),
+    "SBATCH_IGNORE_PBS": ("1",), "SBATCH_DEBUG": ("0", "x"), "SLURM_EXIT_ERROR": ("5",), "SBATCH_NETWORK": ("x",), "SBATCH_NICE": ("5", "x"),
+}
+QUERY_VARIABLES = {
+    "SQUEUE_FORMAT": ("'%i %T'", "%i", "nosuch", "''"), "SQUEUE_FORMAT2": ("jobid,state", "nosuch"), "SQUEUE_STATES": ("PD", "all", "x"),
+    "SQUEUE_USERS": ("alice", "nosuch"), "SQUEUE_PARTITION": ("other", "nosuch"), "SQUEUE_SORT": ("i", "-i", "x"), "SQUEUE_NAMES": ("one",),
+    "SQUEUE_ACCOUNT": ("physics",), "SQUEUE_QOS": ("high", "nosuch"), "SQUEUE_ARRAY": ("1",), "SQUEUE_ALL": ("1",), "SQUEUE_PRIORITY": ("1",),
+    "SQUEUE_LICENSES": ("lic",), "SINFO_FORMAT": ("%P", "'%P %D'", "nosuch"), "SINFO_PARTITION": ("other", "nosuch"), "SINFO_SORT": ("P", "x"),
+    "SINFO_ALL": ("1",), "SCANCEL_USER": ("alice", "nosuch"), "SCANCEL_STATE": ("PENDING", "x"), "SCANCEL_NAME": ("one",), "SCANCEL_PARTITION": ("other",),
+    "SCANCEL_VERBOSE": ("false", "x"), "SCANCEL_ACCOUNT": ("physics",), "SCANCEL_QOS": ("high",), "SACCT_FORMAT": ("jobid", "nosuch"),
+    "SLURM_TIME_FORMAT": ("relative", "standard", "%H"), "SLURM_CLUSTERS": ("bench", "nosuch"),
+}
+CONDITIONS = {
+    "account": ("physics", "nosuch"), "user": ("alice", "nosuch"), "cluster": ("bench", "nosuch"), "name": ("high", "alice", "nosuch"), "id": ("1", "x"),
+    "qos": ("high", "nosuch"), "partition": ("main",), "parent": ("science",), "description": ("x",), "organization": ("x",), "adminlevel": ("None", "x"),
+    "defaultaccount": ("physics",), "start": ("2010-01-01", "x"), "end": ("2010-02-01",), "node": ("n1",), "flags": ("x",), "type": ("cpu", "x"),
+    "nosuch": ("1",), "fairshare": ("1",), "maxjobs": ("1",), "priority": ("1",), "wckey": ("w",), "defaultqos": ("high",), "grptres": ("cpu=1",),
+}
+
 WRONG_WORDS = ("x", "nosuch", "=x", "nosuch:1", "lic:x", "tool:x", "now+x", "USR1@x", "n9", "n[", "f1&", "'f1&'", "10@30", "3-1")
 WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "lic:9", "-bob", "DRAINING", "{resv}", "99", "-1", "2010-01-01")
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
@@ -179,6 +210,42 @@ class World:
         self.jobs += 1
         return f"sbatch -o /dev/null {' '.join(words)} --wrap '{self.pick(PROGRAMS)}'"
 
+    def submit_het(self):
+        """Components with options of their own; a wrong one may stand in any."""
+        parts = []
+        for _ in range(self.rng.choice((2, 2, 3))):
+            options = self.rng.sample(sorted(HET), self.rng.choice((0, 1, 2)))
+            parts.append(" ".join(o + (v if o.startswith("--") else f" {v}" if v else "")
+                                  for o in options for v in [self.fill(self.pick(HET[o]))]))
+        self.jobs += 1
+        return f"sbatch {self.pick(('', '-H ', '-Q ', '--parsable '))}-o /dev/null {' : '.join(parts)} --wrap '{self.pick(PROGRAMS)}'"
+
+    def submit_script(self):
+        """Options in the script, behind those of the environment and before those of the command line."""
+        options = self.rng.sample(sorted(SUBMIT), self.rng.choice((1, 2, 3)))
+        lines = [f"#SBATCH {o}{'' if o.startswith('--') else ' '}{self.fill(self.pick(SUBMIT[o]))}" for o in options]
+        odd = self.pick(("", "", "", "#SBATCH\n", "##SBATCH -N9\n", "#SBATCH -n1 # a comment\n", "echo\n#SBATCH -N9\n", " #SBATCH -N9\n",
+                         "#SBATCH --comment=\"two words\"\n", "#SBATCH --nosuch\n", "#SBATCH -J 'a b'\n", "#SBATCH -n1 -J x\n"))
+        first = self.pick(("#!/bin/sh", "#!/bin/sh", "#!/bin/sh", "#!/bin/bash -e", "", "echo"))
+        text = "\\n".join([first, *lines, odd.replace("\n", "\\n") + self.pick(PROGRAMS).replace("$$", "\\$\\$"), ""])
+        self.jobs += 1
+        return f'printf "{text.replace(chr(34), chr(92) + chr(34))}" | sbatch -o /dev/null {self.environment_option()}'
+
+    def environment_option(self):
+        return self.pick(("", "", "-J line", "-n2", "-p other"))
+
+    def submit_environment(self):
+        variables = self.rng.sample(sorted(SBATCH_VARIABLES), self.rng.choice((1, 1, 2)))
+        words = " ".join(f"{v}={self.fill(self.pick(SBATCH_VARIABLES[v]))}" for v in variables)
+        self.jobs += 1
+        return f"env {words} sbatch -o /dev/null {self.environment_option()} --wrap '{self.pick(PROGRAMS)}'"
+
+    def query_environment(self):
+        variables = self.rng.sample(sorted(QUERY_VARIABLES), self.rng.choice((1, 1, 2)))
+        words = " ".join(f"{v}={self.fill(self.pick(QUERY_VARIABLES[v]))}" for v in variables)
+        command = "sinfo" if "SINFO" in words else "squeue -S i" if "SQUEUE" in words else self.scancel() if "SCANCEL" in words else "sacct -n -X -o jobid%3"
+        return f"env {words} {command}"
+
     def submit_plain(self):
         self.jobs += 1
         return f"sbatch -o /dev/null {self.pick(('', '-H ', '-n2 ', '-a 1-3 ', '-H -a 1-4 ', '-p other '))}--wrap 'sleep 600'"
@@ -220,6 +287,42 @@ class World:
         if verb == "delete":
             return f"scontrol delete reservationname={name}"
         return f"scontrol update reservationname={name} {self.assignments(RESV_FIELDS, 1, 2)}"
+
+    def show_entity(self):
+        """Any entity with any condition, whether it knows it or not."""
+        entity = self.pick(("account", "user", "qos", "assoc", "wckey", "tres", "event", "transaction", "resource", "reservation",
+                            "federation", "coordinator"))
+        key = self.pick(sorted(CONDITIONS))
+        more = self.pick(("", "", "", " where", " set"))
+        condition = f"{self.spelling(key)}={self.pick(CONDITIONS[key])}"
+        return f"sacctmgr -nP {self.pick(('show', 'list', 'list', 'sho', 'li'))} {entity}{more} {condition}" \
+               f"{self.pick(('', '', ' format=' + self.pick(('name', 'user', 'account%5', 'cluster', 'nosuch'))))}"
+
+    def coordinator(self):
+        verb = self.pick(("add", "add", "delete", "remove"))
+        return f"sacctmgr -i {verb} coordinator account={self.pick(('physics', 'chem', 'nosuch', 'physics,chem'))} " \
+               f"names={self.pick(('alice', 'carol', 'nosuch', 'alice,bob'))}"
+
+    def report(self):
+        what = self.pick(("cluster utilization", "cluster accountutilizationbyuser", "cluster userutilizationbyaccount", "job sizesbyaccount",
+                          "user topusage", "reservation utilization", "cluster nosuch", "nosuch", "job sizes", "user top", "cluster"))
+        rest = self.pick(("", "start=2010-01-01 end=2010-02-01", "start=x", "users=alice", "accounts=physics", "nosuch=1", "format=login,used",
+                          "format=nosuch", "-t hours", "-t x", "-P", "-n", "tree", "cluster=nosuch", "--tres=cpu,mem", "-T x"))
+        return f"sreport {what} {rest} | grep -v '^Cluster Util\\|^Usage reported\\|^Top\\|^Job Sizes\\|^Reservation'"
+
+    def bulk(self):
+        """Many jobs in one command, and words that stand where none is expected."""
+        jobs = ",".join(self.job() for _ in range(self.rng.choice((2, 3))))
+        return self.pick((f"scontrol update jobid={jobs} comment=many", f"scontrol update jobname=wrap comment=c userid={self.pick(('alice', '2001', 'x'))}",
+                          f"scontrol update jobname={self.pick(('one', 'nosuch', 'wrap'))} nice=1", f"scontrol hold jobname={self.pick(('one', 'nosuch'))}",
+                          f"scontrol release name={self.pick(('one', 'wrap'))}", f"squeue -h -S i -j {jobs} -o '%i %T'",
+                          f"scontrol listpids {self.job()}", f"scontrol completing", f"scontrol show hostlist {self.pick(('n1,n2', 'n2,n1', 'n1,n3', 'x', 'n[1-2],m3'))}",
+                          f"scontrol show hostlistsorted {self.pick(('n2,n1', 'n10,n9', 'n[3-1]', 'n[01-03]', ''))}",
+                          f"scontrol show hostnames {self.pick(('n[1-3]', 'n[01-3]', 'n[', 'n[1-3,5]', 'a,b', ''))}",
+                          f"scontrol {self.pick(('nosuch', 'sho', 'upd', 'hol', 'p', 'ver', 'ping', ''))}",
+                          f"scontrol show {self.pick(('nosuch', 'jo', 'pa', 'p', 'nod', 'res', 'daemons', 'aliases n1', ''))}",
+                          f"scancel {jobs.replace(',', ' ')}", f"scontrol wait_job {self.pick(('99999', 'x', '0'))}", f"scontrol write batch_script {self.job()} -",
+                          f"squeue -h -S i --{self.pick(('user', 'name', 'account', 'qos', 'licenses', 'states'))}={self.pick(('alice', 'x', 'wrap', 'physics', '', 'alice,bob'))} -o %i"))
 
     def account(self):
         name = self.pick(("new", "sub", "physics", "chem", "nosuch"))
@@ -291,7 +394,8 @@ class World:
         program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
         return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
 
-    KINDS = (("submit", 14), ("submit_plain", 8), ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
+    KINDS = (("submit", 14), ("submit_het", 3), ("submit_script", 5), ("submit_environment", 4), ("query_environment", 4), ("show_entity", 6),
+             ("coordinator", 1), ("report", 3), ("bulk", 7), ("submit_plain", 8), ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
              ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
              ("look_back", 3), ("salloc", 4))
 

@@ -55,11 +55,23 @@ static void test_unknown(void **state)
     assert_string_equal(text, "47_[4-9]: Invalid job id specified");
 }
 
+static void test_unknown_tasks(void **state)
+{
+    Pst__JobActionResult r[] = { result("47_[2-9]", "2-3,7", 0), result("47", "2", 0) };
+    Pst__JobActionResult *list[] = { &r[0], &r[1] };
+    _cleanup_free_ char *text = arrayanswer_unknown(list, 1);
+
+    (void)state;
+    assert_string_equal(text, "4-6,8-9");
+    assert_null(arrayanswer_unknown(list + 1, 1));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_unknown),
+        cmocka_unit_test(test_unknown_tasks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
