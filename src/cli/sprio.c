@@ -48,7 +48,12 @@ static int take_jobs(void *at, const struct opt *opt, const char *arg, struct er
     (void)opt;
     s->given_jobs = arg;
     filter_ids_done(&s->ids);
-    return filter_parse_ids(arg, &s->ids, err) < 0 ? CLI_EXIT_FAILED : 0;
+    if (filter_parse_ids(arg, &s->ids, err) < 0)
+        return CLI_EXIT_FAILED;
+    for (size_t i = 0; i < s->ids.n; i++) /* a step has no priority, and a set is no word of it */
+        if (s->ids.ids[i].has_step || s->ids.ids[i].array > IDS_ONE_TASK)
+            return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %.200s", arg);
+    return 0;
 }
 
 static void tell_bad_user(const char *word)

@@ -21,7 +21,18 @@ int jobfilter_take_users(void *at, const struct opt *opt, const char *arg, struc
     struct jobfilter *f = at;
 
     (void)opt, (void)err;
+    f->me = false;
     filter_add_users(&f->request.uids, &f->request.n_uids, arg, f->bad_user);
+    return 0;
+}
+
+int jobfilter_take_me(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct jobfilter *f = at;
+
+    (void)opt, (void)arg, (void)err;
+    f->me = true;
+    f->request.n_uids = 0;
     return 0;
 }
 

@@ -45,13 +45,13 @@ struct jobfilter {
     OPT_WORDS(f.request.reservations, f.request.n_reservations), OPT_GIVEN(f.given)
 #define JOBFILTER_NODES(f) OPT_COPY(f.request.nodes), OPT_GIVEN(f.given)
 #define JOBFILTER_USERS(f) OPT_TAKE(f, jobfilter_take_users), OPT_GIVEN(f.given)
-#define JOBFILTER_ME(f) OPT_FLAG(f.me), OPT_GIVEN(f.given)
+#define JOBFILTER_ME(f) OPT_TAKE(f, jobfilter_take_me), OPT_GIVEN(f.given)
 #define JOBFILTER_NOTME(f) OPT_FLAG(f.notme), OPT_GIVEN(f.given)
 #define JOBFILTER_WCKEYS(f) OPT_TEXT(f.wckeys), OPT_GIVEN(f.given)
 #define JOBFILTER_LICENSES(f) OPT_TEXT(f.licenses), OPT_GIVEN(f.given)
 
-/* Names or numbers, added to those there are. */
-opt_take_fn jobfilter_take_users;
+/* Names or numbers, added to those there are.  Of --user and --me the last counts. */
+opt_take_fn jobfilter_take_users, jobfilter_take_me;
 /* A struct jobfilter_range: --nnodes=2-4. */
 opt_take_fn jobfilter_take_range;
 /* The same: a time as its greatest or least value in minutes. */

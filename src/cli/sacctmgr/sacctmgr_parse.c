@@ -267,7 +267,7 @@ bool smgr_parse(struct smgr *s, enum smgr_entity entity, enum smgr_mode mode, in
         if (smgr_is(words[i], "where", 5)) {
             place = mode == SMGR_ADD ? SET : COND;
         } else if (mode != SMGR_ADD && smgr_is(words[i], "set", 3)) {
-            place = SET;
+            place = mode == SMGR_LIST ? COND : SET; /* a list has nothing to set */
         } else {
             one_word(l, mode, place, words[i]);
         }

@@ -79,6 +79,17 @@ static void emit_row(struct squeue *q, const struct job_row *r)
         cli_write_out(&q->out, false);
 }
 
+/* One of those of --partition, when there are any? */
+static bool is_wanted_partition(const struct squeue *q, const char *name)
+{
+    const Pst__JobFilter *f = &q->filter.request;
+
+    for (size_t i = 0; i < f->n_partitions; i++)
+        if (strcmp(f->partitions[i], name) == 0)
+            return true;
+    return f->n_partitions == 0;
+}
+
 /* With --priority a pending job of several partitions has a line for each. */
 static void emit_partitions(struct squeue *q, struct job_row *r)
 {
@@ -93,7 +104,8 @@ static void emit_partitions(struct squeue *q, struct job_row *r)
         _cleanup_free_ char *name = xasprintf_or_die("%.*s", (int)len, list);
 
         r->partition = name;
-        emit_row(q, r);
+        if (is_wanted_partition(q, name))
+            emit_row(q, r);
         r->partition = NULL;
         list += len + (list[len] == ',');
     }

@@ -390,9 +390,8 @@ static bool check_deadline(struct submission *s)
 static bool check_priority(struct submission *s)
 {
     Pst__JobRecord *r = s->rec;
-    bool admin = cmd_is_admin(s->ctld, s->cmd);
 
-    if (r->has_nice && r->nice < 0 && !admin)
+    if (r->has_nice && r->nice < 0 && !policy_is_operator(s->ctld, s->cmd))
         return submission_fail(s, ESLURM_INVALID_NICE);
     if (r->has_begin_us && r->begin_us <= core_now())
         r->has_begin_us = false;
