@@ -167,6 +167,113 @@ class Scene:
         self.cancel(job)
         return seconds
 
+    def stubborn_to_gone(self):
+        """A script that has something to do before it ends: COMPLETING from its last instant on."""
+        path, text = self.stamp()
+        begun, begin = self.stamp()
+        job = self.submit(wrap=f"trap '{text}; exit' TERM; {begin}; while :; do sleep 0.05; done")
+        self.read(begun)
+        self.run("scancel", job)
+        return self.gone(job) - self.read(path)
+
+    def many_to_gone(self):
+        """Twenty jobs, cancelled by one command."""
+        name = f"many{os.getpid()}"
+        jobs = [self.submit("-J", name) for _ in range(20)]
+        for job in jobs:
+            self.shows(job, "RUNNING")
+        t0 = time.time()
+        self.run("scancel", "-n", name)
+        return self.until(["squeue", "-h", "-n", name, "-o", "%i"], lambda text: not text) - t0
+
+    def end_to_next_task(self):
+        """An array of one task at a time."""
+        ended, end = self.stamp()
+        begun, begin = self.stamp()
+        job = self.submit("-a", "1-2%1", wrap=f"if [ $SLURM_ARRAY_TASK_ID = 1 ]; then sleep 0.2; {end}; else {begin}; fi")
+        seconds = self.read(begun) - self.read(ended)
+        self.gone(job)
+        return seconds
+
+    def failed_requeue_to_pending(self):
+        """A job that has ended and is still known."""
+        path, text = self.stamp()
+        job = self.submit(wrap=f"{text}; exit 3")
+        self.read(path)
+        self.gone(job)
+        t0 = time.time()
+        self.run("scontrol", "requeuehold", job)
+        seconds = self.shows(job, "PENDING") - t0
+        self.cancel(job)
+        return seconds
+
+    def partition_to_shown(self):
+        name = self.run("sinfo", "-h", "-o", "%R").split()[0]
+        t0 = time.time()
+        self.run("scontrol", "update", f"partitionname={name}", "state=down")
+        seconds = self.until(["sinfo", "-h", "-p", name, "-o", "%a"], lambda text: text.split()[:1] == ["down"]) - t0
+        self.run("scontrol", "update", f"partitionname={name}", "state=up")
+        return seconds
+
+    def partition_to_running(self):
+        name = self.run("sinfo", "-h", "-o", "%R").split()[0]
+        self.run("scontrol", "update", f"partitionname={name}", "state=down")
+        job = self.submit()
+        t0 = time.time()
+        self.run("scontrol", "update", f"partitionname={name}", "state=up")
+        seconds = self.shows(job, "RUNNING") - t0
+        self.cancel(job)
+        return seconds
+
+    def reservation_to_shown(self):
+        self.n += 1
+        name = f"moment{self.n}"
+        t0 = time.time()
+        self.run("scontrol", "create", f"reservationname={name}", "starttime=now+1hour", "duration=1", "users=root", "nodes=n1")
+        seconds = self.until(["scontrol", "show", "reservation", name], lambda text: name in text) - t0
+        self.run("scontrol", "delete", f"reservationname={name}")
+        return seconds
+
+    def took(self, *argv):
+        t0 = time.time()
+        self.run(*argv)
+        return time.time() - t0
+
+    def srun_true(self):
+        return self.took("srun", "-n1", "--mem=1", "true")
+
+    def sbatch_returns(self):
+        t0 = time.time()
+        job = self.submit("-H")
+        seconds = time.time() - t0
+        self.cancel(job)
+        return seconds
+
+    def requeue_returns(self):
+        job = self.running()
+        seconds = self.took("scontrol", "requeue", job)
+        self.shows(job, "PENDING")
+        self.cancel(job)
+        return seconds
+
+    def suspend_returns(self):
+        job = self.running()
+        seconds = self.took("scontrol", "suspend", job)
+        self.cancel(job)
+        return seconds
+
+    def show_job_returns(self):
+        job = self.submit("-H")
+        seconds = self.took("scontrol", "show", "job", job)
+        self.cancel(job)
+        return seconds
+
+    def squeue_returns(self):
+        return self.took("squeue")
+
+    def sinfo_returns(self):
+        return self.took("sinfo")
+
     def node_is(self, state):
         return self.until(["sinfo", "-h", "-n", "n1", "-o", "%T"], lambda text: text == state)
 
@@ -186,6 +293,20 @@ MOMENTS = (
     ("update to shown", Scene.update_to_shown),
     ("drain to drained", Scene.drain_to_shown),
     ("node resumed to RUNNING", Scene.resume_to_running),
+    ("trap's end to gone", Scene.stubborn_to_gone),
+    ("scancel of 20 to gone", Scene.many_to_gone),
+    ("task's end to next task's start", Scene.end_to_next_task),
+    ("requeue of an ended job to PENDING", Scene.failed_requeue_to_pending),
+    ("partition down to shown", Scene.partition_to_shown),
+    ("partition up to RUNNING", Scene.partition_to_running),
+    ("reservation to shown", Scene.reservation_to_shown),
+    ("srun true", Scene.srun_true),
+    ("sbatch returns", Scene.sbatch_returns),
+    ("requeue returns", Scene.requeue_returns),
+    ("suspend returns", Scene.suspend_returns),
+    ("scontrol show job returns", Scene.show_job_returns),
+    ("squeue returns", Scene.squeue_returns),
+    ("sinfo returns", Scene.sinfo_returns),
 )
 
 

@@ -132,13 +132,17 @@ HET = {
     "-A": ("physics", "nosuch"), "-q": ("high", "nosuch"), "--exclusive": ("",), "-L": ("lic:1",), "--gres=": ("nosuch:1",),
 }
 SBATCH_VARIABLES = {
-    "SBATCH_ACCOUNT": ("physics", "nosuch"), "SBATCH_JOB_NAME": ("env", "''"), "SBATCH_PARTITION": ("other", "nosuch"), "SBATCH_TIMELIMIT": ("5", "x"),
-    "SBATCH_QOS": ("high", "nosuch"), "SBATCH_ARRAY_INX": ("1-2", "x"), "SBATCH_CONSTRAINT": ("f1", "nosuch"), "SBATCH_EXCLUSIVE": ("", "user", "x"),
+    "SBATCH_ACCOUNT": ("physics", "nosuch"), "SBATCH_JOB_NAME": ("env", "''"), "SBATCH_PARTITION": ("other", "nosuch"),
+    "SBATCH_TIMELIMIT": ("5", "x"),
+    "SBATCH_QOS": ("high", "nosuch"), "SBATCH_ARRAY_INX": ("1-2", "x"), "SBATCH_CONSTRAINT": ("f1", "nosuch"),
+    "SBATCH_EXCLUSIVE": ("", "user", "x"),
     "SBATCH_REQUEUE": ("1", ""), "SBATCH_NO_REQUEUE": ("1",), "SBATCH_OPEN_MODE": ("append", "x"), "SBATCH_DISTRIBUTION": ("block", "x"),
-    "SBATCH_MEM_PER_NODE": ("100", "x"), "SBATCH_MEM_PER_CPU": ("50", "x"), "SBATCH_RESERVATION": ("{resv}",), "SBATCH_SIGNAL": ("USR1@30", "x"),
+    "SBATCH_MEM_PER_NODE": ("100", "x"), "SBATCH_MEM_PER_CPU": ("50", "x"), "SBATCH_RESERVATION": ("{resv}",),
+    "SBATCH_SIGNAL": ("USR1@30", "x"),
     "SBATCH_OVERCOMMIT": ("1",), "SBATCH_WAIT": ("0",), "SBATCH_EXPORT": ("NONE", "ALL,A=1"), "SBATCH_HINT": ("nomultithread", "x"),
     "SBATCH_CLUSTERS": ("nosuch", "bench"), "SBATCH_THREAD_SPEC": ("1",), "SBATCH_PROFILE": ("none", "x"), "SBATCH_WCKEY": ("w",),
-    "SBATCH_SPREAD_JOB": ("1",), "SBATCH_USE_MIN_NODES": ("1",), "SBATCH_REQ_SWITCH": ("1", "x"), "SBATCH_POWER": ("x",), "SBATCH_GPUS": ("1", "x"),
+    "SBATCH_SPREAD_JOB": ("1",), "SBATCH_USE_MIN_NODES": ("1",), "SBATCH_REQ_SWITCH": ("1", "x"), "SBATCH_POWER": ("x",),
+    "SBATCH_GPUS": ("1", "x"),
     "SBATCH_IGNORE_PBS": ("1",), "SBATCH_DEBUG": ("0", "x"), "SLURM_EXIT_ERROR": ("5",), "SBATCH_NETWORK": ("x",), "SBATCH_NICE": ("5", "x"),
 }
 QUERY_VARIABLES = {
@@ -146,12 +150,14 @@ QUERY_VARIABLES = {
     "SQUEUE_USERS": ("alice", "nosuch"), "SQUEUE_PARTITION": ("other", "nosuch"), "SQUEUE_SORT": ("i", "-i", "x"), "SQUEUE_NAMES": ("one",),
     "SQUEUE_ACCOUNT": ("physics",), "SQUEUE_QOS": ("high", "nosuch"), "SQUEUE_ARRAY": ("1",), "SQUEUE_ALL": ("1",), "SQUEUE_PRIORITY": ("1",),
     "SQUEUE_LICENSES": ("lic",), "SINFO_FORMAT": ("%P", "'%P %D'", "nosuch"), "SINFO_PARTITION": ("other", "nosuch"), "SINFO_SORT": ("P", "x"),
-    "SINFO_ALL": ("1",), "SCANCEL_USER": ("alice", "nosuch"), "SCANCEL_STATE": ("PENDING", "x"), "SCANCEL_NAME": ("one",), "SCANCEL_PARTITION": ("other",),
+    "SINFO_ALL": ("1",), "SCANCEL_USER": ("alice", "nosuch"), "SCANCEL_STATE": ("PENDING", "x"), "SCANCEL_NAME": ("one",),
+    "SCANCEL_PARTITION": ("other",),
     "SCANCEL_VERBOSE": ("false", "x"), "SCANCEL_ACCOUNT": ("physics",), "SCANCEL_QOS": ("high",), "SACCT_FORMAT": ("jobid", "nosuch"),
     "SLURM_TIME_FORMAT": ("relative", "standard", "%H"), "SLURM_CLUSTERS": ("bench", "nosuch"),
 }
 CONDITIONS = {
-    "account": ("physics", "nosuch"), "user": ("alice", "nosuch"), "cluster": ("bench", "nosuch"), "name": ("high", "alice", "nosuch"), "id": ("1", "x"),
+    "account": ("physics", "nosuch"), "user": ("alice", "nosuch"), "cluster": ("bench", "nosuch"), "name": ("high", "alice", "nosuch"),
+    "id": ("1", "x"),
     "qos": ("high", "nosuch"), "partition": ("main",), "parent": ("science",), "description": ("x",), "organization": ("x",), "adminlevel": ("None", "x"),
     "defaultaccount": ("physics",), "start": ("2010-01-01", "x"), "end": ("2010-02-01",), "node": ("n1",), "flags": ("x",), "type": ("cpu", "x"),
     "nosuch": ("1",), "fairshare": ("1",), "maxjobs": ("1",), "priority": ("1",), "wckey": ("w",), "defaultqos": ("high",), "grptres": ("cpu=1",),
@@ -243,7 +249,8 @@ class World:
     def query_environment(self):
         variables = self.rng.sample(sorted(QUERY_VARIABLES), self.rng.choice((1, 1, 2)))
         words = " ".join(f"{v}={self.fill(self.pick(QUERY_VARIABLES[v]))}" for v in variables)
-        command = "sinfo" if "SINFO" in words else "squeue -S i" if "SQUEUE" in words else self.scancel() if "SCANCEL" in words else "sacct -n -X -o jobid%3"
+        command = ("sinfo" if "SINFO" in words else "squeue -S i" if "SQUEUE" in words else
+                   self.scancel() if "SCANCEL" in words else "sacct -n -X -o jobid%3")
         return f"env {words} {command}"
 
     def submit_plain(self):
