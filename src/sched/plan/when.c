@@ -68,7 +68,8 @@ static int when_in(struct bf *b, struct entry *e, struct sched_decision *d)
     p.from_us = start_us;
     p.minutes = e->job->time_limit_min;
 
-    d->why = entry_limits(s, e);
+    /* A partition that is down for a while has a start to tell, as if it were up. */
+    d->why = p.part->inactive ? entry_limits(s, e) : entry_limits_once_up(s, e);
     if (!d->why)
         d->why = pick_verdict(&p);
     if (d->why != SCHED_WHY_RESOURCES)

@@ -47,11 +47,16 @@ uint32_t entry_minutes(const struct sched *s, const struct entry *e, uint32_t li
 enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 {
     const struct part *p = s->parts[e->part];
+
+    return p->up ? entry_limits_once_up(s, e) : part_closed_why(p);
+}
+
+enum sched_why entry_limits_once_up(const struct sched *s, const struct entry *e)
+{
+    const struct part *p = s->parts[e->part];
     const struct shape_key *k = &e->cls->shape->key;
     const struct job *j = e->job;
 
-    if (!p->up)
-        return part_closed_why(p);
     if (!(k->flags & SHAPE_ANY_PART_SIZE) && (MAX(k->min_nodes, k->max_nodes) > p->max_nodes ||
                                               (k->max_nodes && k->max_nodes < p->min_nodes)))
         return SCHED_WHY_PART_NODE_LIMIT;

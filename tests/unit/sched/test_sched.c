@@ -763,6 +763,31 @@ static void test_when(void **state)
     sched_free(s);
 }
 
+/* A partition that is down has a start to tell, one that is inactive has none. */
+static void test_when_down(void **state)
+{
+    struct sched *s = cluster();
+    struct sched_partition p = partition("late");
+    const char *const late[] = { "late" };
+    struct sched_decision d;
+    struct sched_job j = job(99);
+
+    (void)state;
+    p.up = false;
+    assert_int_equal(sched_partition_put(s, &p), 0);
+    j.partitions = late;
+    assert_int_equal(sched_when(s, &j, NOW, &d), 0);
+    assert_int_equal(d.expected_us, NOW);
+    sched_decision_done(&d);
+    p.inactive = true;
+    assert_int_equal(sched_partition_put(s, &p), 0);
+    assert_int_equal(sched_when(s, &j, NOW, &d), 0);
+    assert_int_equal(d.expected_us, 0);
+    assert_int_equal(d.why, SCHED_WHY_PART_INACTIVE);
+    sched_decision_done(&d);
+    sched_free(s);
+}
+
 /* ---- running jobs ---------------------------------------------------------------------------- */
 
 static void test_recovery(void **state)
@@ -908,8 +933,9 @@ int main(void)
         cmocka_unit_test(test_partitions),      cmocka_unit_test(test_multifactor),
         cmocka_unit_test(test_queue_depth),     cmocka_unit_test(test_backfill),
         cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_when),
-        cmocka_unit_test(test_recovery),        cmocka_unit_test(test_invalid),
-        cmocka_unit_test(test_reconfiguration), cmocka_unit_test(test_external),
+        cmocka_unit_test(test_when_down),       cmocka_unit_test(test_recovery),
+        cmocka_unit_test(test_invalid),         cmocka_unit_test(test_reconfiguration),
+        cmocka_unit_test(test_external),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
