@@ -706,6 +706,8 @@ static void on_ref(struct action *a, const struct job_ref *ref)
     _cleanup_free_ char *text = array_text(a, ref->job->rec);
     size_t before = a->n;
 
+    free(a->tasks);
+    a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
     if (!jobfilter_match(a->filter, ref->job->rec)) {
         if (a->id && job_is_ended(ref->job->rec))
             add_result(a, ESLURM_ALREADY_DONE, NULL, id);
@@ -714,8 +716,6 @@ static void on_ref(struct action *a, const struct job_ref *ref)
         return;
     }
     budget_spend(&a->walk.budget, act_cost(a, ref));
-    free(a->tasks);
-    a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
     if (ref->has_step && !takes_steps(a->req->verb))
         add_result(a, ESLURM_INVALID_JOB_ID, NULL, id);
     else if (asks_for_live(a, ref) && job_is_ended(ref->job->rec) && !a->private)
