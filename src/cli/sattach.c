@@ -176,11 +176,11 @@ static void attach_to(struct sattach *s, size_t i)
         .service = "slurmd",
         .name = addr->name,
         .credential = s->reply->credential,
-        .launch_key = s->reply->launch_key,
         .tls = cli_step_tls_or_die(&s->cli),
     };
     int r;
 
+    client_set_launch(&target, &s->reply->launch_key, &addr->launch_key);
     s->nodes[i].name = addr->name;
     if (s->counts[i] == 0)
         return;

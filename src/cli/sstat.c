@@ -200,11 +200,11 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
         .service = "slurmd",
         .name = addr->name,
         .credential = access->credential,
-        .launch_key = access->launch_key,
         .tls = cli_step_tls_or_die(&s->cli),
     };
     int r;
 
+    client_set_launch(&target, &access->launch_key, &addr->launch_key);
     if (client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &node, &err) < 0) {
         cli_error("problem getting step_layout for %s: %s", addr->name, err.text);
         return;

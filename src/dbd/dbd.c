@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "daemon/kiosk.h"
 #include "http/httphealth.h"
 #include "version.h"
 #include "wire/auth/auth.h"
@@ -247,6 +248,18 @@ void dbd_tell_health(struct dbd *d)
         httphealth_set(d->health, d->tokens, d->slurm_uid);
 }
 
+static void open_kiosk(struct dbd *d)
+{
+    struct err err = { .text = "" };
+
+    if (conf_dbd_use_munge(d->conf) || !d->keys)
+        return;
+    if (kiosk_open("slurmdbd", d->slurm_uid, &d->kiosk, &err) == 0)
+        kiosk_set_keys(d->kiosk, d->keys);
+    else
+        log_info("this server vouches for no commands: %s", err.text);
+}
+
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
@@ -300,6 +313,8 @@ int dbd_work(struct dbd *d, struct err *err)
         dbd_tell_health(d);
         r = server_start(d->server);
     }
+    if (r == 0)
+        open_kiosk(d);
     if (r < 0)
         return err->text[0] ? r : err_set(err, r, "cannot start: %s", strerrordesc_np(-r));
     d->working = true;
@@ -312,6 +327,7 @@ void dbd_rest(struct dbd *d)
     atomic_store(&d->stopping, true);
     if (d->server)
         server_stop(d->server);
+    d->kiosk = kiosk_close(d->kiosk);
     d->admin = adminserve_stop(d->admin);
     d->serve = serve_free(d->serve);
     d->server = server_free(d->server);

@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "daemon/daemon.h"
 #include "daemon/dmntokens.h"
+#include "daemon/kiosk.h"
 #include "dbd/dbd.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
@@ -203,6 +204,8 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
         server_set_tls(d->server, d->tls);
     if (d->server)
         server_set_auth(d->server, d->keys, d->tokens);
+    if (d->kiosk)
+        kiosk_set_keys(d->kiosk, d->keys);
     dbd_tell_health(d);
     log_info("read %s again; the port, the database and users change with a new start",
              d->conf_path);

@@ -20,6 +20,7 @@
 #include "base/err.h"
 #include "base/log.h"
 #include "conf/conf_nodeline.h"
+#include "daemon/kiosk.h"
 #include "noded/noded.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/nvml.h"
@@ -271,6 +272,8 @@ void noded_load_keys(struct noded *d, bool again)
     d->keys = keys;
     if (d->listener)
         listen_set_keys(d->listener, keys);
+    if (d->kiosk)
+        kiosk_set_keys(d->kiosk, keys);
 }
 
 int noded_load_tls(struct noded *d, struct err *err)
@@ -545,7 +548,10 @@ static int prepare_daemon(struct noded *d, struct err *err)
     ns_clean_strays(d);
     nodeconf_clean(d);
     r = listen_start(d->listener);
-    return r < 0 ? err_set(err, r, "cannot start the listening thread: %s", strerror(-r)) : 0;
+    if (r < 0)
+        return err_set(err, r, "cannot start the listening thread: %s", strerror(-r));
+    nodekey_vouch(d);
+    return 0;
 }
 
 static void close_handles(struct noded *d)
@@ -553,6 +559,7 @@ static void close_handles(struct noded *d)
     nodeconf_close(d);
     report_close(d->reporter);
     listen_close(d->listener);
+    d->kiosk = kiosk_close(d->kiosk);
     userproc_close(d);
     uv_close((uv_handle_t *)&d->hung, NULL);
     siteprogs_close(d->siteprogs);

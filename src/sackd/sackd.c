@@ -18,6 +18,7 @@
 #include "configless/conffetch.h"
 #include "configless/conflink.h"
 #include "daemon/daemon.h"
+#include "daemon/kiosk.h"
 
 #define FETCH_TIMEOUT_MS 10000
 #define WAIT_MS 60000 /* then it is asked again: the controller's host may be gone */
@@ -87,6 +88,8 @@ static const struct daemon_head head = {
     .take_own = take_option,
 };
 
+static struct kiosk *kiosk; /* NULL: commands of this host prove themselves otherwise */
+
 /* Keep a configuration and let the link lead to it. */
 static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *err)
 {
@@ -150,6 +153,8 @@ static void open_log(void *ctx)
 static void end_now(int signum)
 {
     (void)signum;
+    if (kiosk)
+        kiosk_unlink(kiosk);
     _exit(0); /* nothing is left half done; also as process 1, which signals do not end */
 }
 
@@ -182,6 +187,22 @@ static int fetch_first(struct sackd *d, struct err *err)
     return r;
 }
 
+/* What is in the key file now; a failure leaves what was. */
+static void load_keys(struct sackd *d)
+{
+    struct err err = { .text = "" };
+    struct auth_keys *keys = NULL;
+
+    if (!kiosk)
+        return;
+    if (auth_keys_load(d->key_file, &keys, &err) < 0) {
+        log_error("the keys to vouch with stay what they were: %s", err.text);
+        return;
+    }
+    kiosk_set_keys(kiosk, keys);
+    (void)auth_keys_free(keys); /* always NULL */
+}
+
 /* From now on commands have a configuration: a failure is told, and tried again. */
 static void follow_controller(struct sackd *d)
 {
@@ -195,6 +216,7 @@ static void follow_controller(struct sackd *d)
         bool fresh;
         int r = conffetch_next(&fetch, &d->digest, &b, &err);
 
+        load_keys(d); /* once a minute at least: they may have been rotated */
         if (r == 0 && b)
             r = keep_bundle(d, b, &err);
         fresh = b != NULL;
@@ -211,6 +233,16 @@ static void follow_controller(struct sackd *d)
     }
 }
 
+/* With the cluster's key: for every user of this host.  Without one munge does (auth/munge). */
+static void begin_vouching(struct sackd *d)
+{
+    struct err err = { .text = "" };
+
+    if (d->key_file && kiosk_open("slurm", 0, &kiosk, &err) < 0)
+        log_error("this daemon vouches for no commands: %s", err.text);
+    load_keys(d);
+}
+
 static int serve_commands(void *ctx, int ready_fd, struct err *err)
 {
     struct sackd *d = ctx;
@@ -224,6 +256,7 @@ static int serve_commands(void *ctx, int ready_fd, struct err *err)
     r = fetch_first(d, err);
     if (r < 0)
         return r;
+    begin_vouching(d);
     daemonize_serve(ready_fd);
     if (d->once)
         for (;;)

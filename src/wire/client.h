@@ -41,6 +41,7 @@ struct client_target {
     /* To slurmd: the credential of the request to come, and the key that came with it. */
     const Pst__SignedCredential *credential;
     ProtobufCBinaryData launch_key;
+    bool node_launch; /* that key comes from the node's own key (NodeAddr.launch_key) */
     /* Of a node: its own pair and the public key of the controllers; NULL = it proves itself as
      * others do.  Both stay as long as the target. */
     const struct idkey *identity;
@@ -49,6 +50,10 @@ struct client_target {
     /* Over TCP: encrypt, NULL = do not.  A reference is taken. */
     struct tls_ctx *tls;
 };
+
+/* The key to reach a node with: the node's own, where the controller gave one, else the step's. */
+void client_set_launch(struct client_target *target, const ProtobufCBinaryData *of_step,
+                       const ProtobufCBinaryData *of_node);
 
 /* Name of the controller's abstract local socket: "\0penstock/ctld/<port>".  Fills a sockaddr_un;
  * returns its length.  The server at the other end must run as root, as slurm_uid or as ourselves.

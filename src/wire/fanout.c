@@ -18,7 +18,7 @@ struct piece { /* nodes [at, end) of the request, and the link to them */
 
 static struct client_target target_of(const struct fanout *f, const Pst__RelayNode *n)
 {
-    return (struct client_target){
+    struct client_target target = {
         .host = n->addr ? n->addr : n->name,
         .port = (uint16_t)n->port,
         .cluster = f->open->cluster,
@@ -27,9 +27,11 @@ static struct client_target target_of(const struct fanout *f, const Pst__RelayNo
         .service = "slurmd",
         .name = n->name,
         .credential = f->open->bcast ? f->open->bcast->credential : f->open->launch->credential,
-        .launch_key = f->open->launch_key,
         .tls = f->tls,
     };
+
+    client_set_launch(&target, &f->open->launch_key, &n->launch_key);
+    return target;
 }
 
 static const Pst__RelayNode *node_at(const struct fanout *f, size_t i)

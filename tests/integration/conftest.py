@@ -185,6 +185,7 @@ class Cluster:
         folders = [str(BUILD / "src" / f) for f in ("cli", "penstock", "ctld", "noded")]
         self.env.update(SLURM_CONF=str(self.conf), LC_ALL="C.UTF-8", TZ="UTC",
                         TMPDIR=f"{self.dir}/tmp",
+                        SLURM_SACK_SOCKET=f"{self.dir}/run/nobody",  # no daemon vouches unless a test says so
                         PATH=":".join([*folders, self.env.get("PATH", "/usr/bin:/bin")]))
         self.write_conf()
 
@@ -216,17 +217,24 @@ class Cluster:
     def write_conf(self, text=None):
         self.conf.write_text(self.conf_text() if text is None else text)
 
+    def daemon_env(self, name):
+        """Each daemon has a folder of its own, in which it vouches for commands (sack.socket)."""
+        return {"RUNTIME_DIRECTORY": f"{self.dir}/run/{name}", **self.env, **self.daemon_env_change}
+
+    def sack(self, name):
+        """The environment of a command on the host of that daemon."""
+        return {"SLURM_SACK_SOCKET": f"{self.dir}/run/{name}/sack.socket"}
+
     def start_ctld(self, *options, timeout=15):
         self.ctld = Daemon("slurmctld", [program("slurmctld"), "-D", "-f", str(self.conf), *options],
-                           self.dir / "log" / "slurmctld", {**self.env, **self.daemon_env_change})
+                           self.dir / "log" / "slurmctld", self.daemon_env("slurmctld"))
         wait_until(lambda: not self.ctld.alive() or self.up(), "slurmctld answers", timeout)
         assert self.ctld.alive(), self.logs("slurmctld")
 
     def start_slurmd(self, name, *options):
         self.slurmds[name] = Daemon(f"slurmd-{name}",
                                     [program("slurmd"), "-D", "-N", name, "-f", str(self.conf), *options],
-                                    self.dir / "log" / f"slurmd-{name}",
-                                    {**self.env, **self.daemon_env_change})
+                                    self.dir / "log" / f"slurmd-{name}", self.daemon_env(f"slurmd-{name}"))
 
     def start(self):
         self.start_ctld()

@@ -422,6 +422,8 @@ static void open_nodes(struct transfer *t)
         nodes[i].name = addr->name;
         nodes[i].addr = addr->addr;
         nodes[i].port = addr->port;
+        nodes[i].has_launch_key = addr->has_launch_key;
+        nodes[i].launch_key = addr->launch_key;
         open.nodes[i] = &nodes[i];
         t->nodes[i] = (struct target){ .name = addr->name, .waiting = 1 };
     }

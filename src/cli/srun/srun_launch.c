@@ -316,6 +316,8 @@ static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number
     ret->name = (char *)n->name;
     ret->addr = addr->addr;
     ret->port = addr->port;
+    ret->has_launch_key = addr->has_launch_key;
+    ret->launch_key = addr->launch_key;
     ret->node_index = n->index;
     ret->task_ids = s->ranks + n->first;
     ret->n_task_ids = n->n_tasks;

@@ -114,6 +114,9 @@ struct ctld_service {
 
     /* Is this the key of a node?  One service has this hook.  On an I/O thread; may not commit. */
     bool (*knows_node)(struct ctld *ctld, const uint8_t *key);
+    /* May the node with this key vouch for this user now?  One service has this hook.  On an I/O
+     * thread; may not commit. */
+    bool (*may_vouch)(struct ctld *ctld, const uint8_t *key, uid_t uid);
     /* A connection is gone, whatever it had asked for.  On its I/O thread; may not commit. */
     void (*on_conn_gone)(struct ctld *ctld, struct conn *conn);
     /* A connection is gone which had asked for something that the core must hear of.  May
@@ -218,6 +221,7 @@ uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 bool services_knows_node(struct ctld *ctld, const uint8_t *key);
+bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid);
 void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n); /* takes fd */
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);

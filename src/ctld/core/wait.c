@@ -193,7 +193,7 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
     }
     s.step = step;
     s.message = w->message;
-    s.n_nodes = steps_node_addrs(ctld, j->rec->alloc, &s.nodes);
+    s.n_nodes = steps_node_addrs(ctld, j->rec->alloc, NULL, &s.nodes);
     core_reply(ctld, &w->reply, lsn, FRAME_MORE, &s.base);
     message_told(w);
     w->granted = true;

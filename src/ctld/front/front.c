@@ -11,6 +11,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/conf_tls.h"
+#include "daemon/kiosk.h"
 #include "wire/tls/tls.h"
 #include "acctd/serve.h"
 #include "ctld/acct/acctthread.h"
@@ -144,6 +145,8 @@ void front_configure(struct front *f)
         server_set_auth(f->server, f->ctld->keys, believed_tokens(f->ctld));
         server_set_tls(f->server, f->ctld->tls);
     }
+    if (f->kiosk)
+        kiosk_set_keys(f->kiosk, f->ctld->keys);
 }
 
 /* rl_enable: users may ask so often and no more; false: told to come back. */
@@ -167,6 +170,18 @@ static bool may_show(const struct front *f, const struct conn *c, const struct c
 {
     return row && row->flags & OPF_SHOWS && atomic_load(&f->ctld->reading) &&
            (f->ctld->past_us || conn_data(c));
+}
+
+/* The user's last job on the node that vouched for him may be over by now. */
+static bool still_vouched(struct front *f, struct conn *c, const struct frame *frame)
+{
+    const struct peer *p = conn_peer(c);
+
+    if (!p->node_vouched || services_may_vouch(f->ctld, p->node_key, p->uid))
+        return true;
+    (void)conn_error(c, frame->op, frame->id, EPST_AUTH,
+                     "Invalid authentication credential: you have no job on this node any more");
+    return false;
 }
 
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
@@ -194,7 +209,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
             (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
         return;
     }
-    if (!admit_frame(f, c, frame))
+    if (!still_vouched(f, c, frame) || !admit_frame(f, c, frame))
         return;
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
@@ -211,6 +226,13 @@ static bool knows_node(void *ctx, const uint8_t key[IDKEY_SIZE])
     const struct front *f = ctx;
 
     return services_knows_node(f->ctld, key);
+}
+
+static bool may_vouch(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid)
+{
+    const struct front *f = ctx;
+
+    return services_may_vouch(f->ctld, key, uid);
 }
 
 static void on_close(void *ctx, struct conn *c)
@@ -284,6 +306,7 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .hooks = { .on_request = on_request,
                    .on_close = on_close,
                    .knows_node = knows_node,
+                   .may_vouch = may_vouch,
                    .on_http = on_http,
                    .on_tls = on_tls },
     };
@@ -313,6 +336,14 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
 
 int front_start(struct front *f)
 {
+    struct err err = { .text = "" };
+
+    if (!conf_use_munge(f->ctld->conf)) {
+        if (kiosk_open("slurmctld", conf_slurm_uid(f->ctld->conf), &f->kiosk, &err) == 0)
+            kiosk_set_keys(f->kiosk, f->ctld->keys);
+        else
+            log_info("this controller vouches for no commands: %s", err.text);
+    }
     return server_start(f->server);
 }
 
@@ -320,6 +351,7 @@ struct front *front_free(struct front *f)
 {
     if (!f)
         return NULL;
+    f->kiosk = kiosk_close(f->kiosk);
     server_free(f->server);
     users_free(f->users);
     ratelimit_free(f->rate);
@@ -345,6 +377,8 @@ static void stop_front(struct ctld *ctld)
 {
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
+    if (ctld->front)
+        ctld->front->kiosk = kiosk_close(ctld->front->kiosk);
 }
 
 static void free_front(struct ctld *ctld)

@@ -27,6 +27,7 @@ struct front {
     struct ctld *ctld;
     struct query_gate gate;
     struct server *server;
+    struct kiosk *kiosk; /* NULL: this controller vouches for nobody */
     struct rpc_stat rpcs[OP_MAX_];
     struct users *users;
     struct ratelimit *rate;

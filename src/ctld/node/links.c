@@ -100,6 +100,8 @@ static void copy_facts(Pst__NodeRecord *set, const Pst__NodeRecord *old, const P
         (void)pb_set_str(&set->gres_devices, now->gres_devices);
     if (now->n_gres_topo && !same_topo(old, now))
         copy_topo(set, now);
+    if (now->launch_keys != old->launch_keys)
+        SET(set, launch_keys, now->launch_keys);
     if (now->has_boot_us)
         SET(set, boot_us, now->boot_us);
     if (now->has_slurmd_start_us)

@@ -16,6 +16,8 @@
 struct slot {
     bool used;
     uint8_t key[IDKEY_SIZE];
+    bool has_secret; /* else it is made when it is needed */
+    uint8_t secret[32]; /* of key and the controllers', for launch keys */
 };
 
 struct nodekeys {
@@ -33,16 +35,72 @@ static int64_t find_key(const struct nodekeys *k, const uint8_t key[IDKEY_SIZE])
     return -1;
 }
 
-/* On an I/O thread: a comparison for each node. */
+/* Keep the secret of a key, unless the node has another key by now. */
+static void keep_secret(struct nodekeys *k, uint32_t id, const uint8_t key[IDKEY_SIZE],
+                        const uint8_t secret[32])
+{
+    pthread_mutex_lock(&k->lock);
+    if (id < k->n && k->of[id].used && memcmp(k->of[id].key, key, IDKEY_SIZE) == 0) {
+        memcpy(k->of[id].secret, secret, sizeof(k->of[id].secret));
+        k->of[id].has_secret = true;
+    }
+    pthread_mutex_unlock(&k->lock);
+}
+
+/* On an I/O thread: a comparison for each node.  The secret for launches is made here, so that the
+ * core thread need not do it at the first launch. */
 static bool knows_node(struct ctld *ctld, const uint8_t *key)
 {
     struct nodekeys *k = ctld->nodekeys;
-    bool known;
+    uint8_t secret[32];
+    bool has;
+    int64_t id;
 
     pthread_mutex_lock(&k->lock);
-    known = find_key(k, key) >= 0;
+    id = find_key(k, key);
+    has = id < 0 || k->of[id].has_secret;
     pthread_mutex_unlock(&k->lock);
-    return known;
+    if (!has && idkey_secret(ctld->identity, key, IDKEY_FOR_LAUNCH, secret) == 0)
+        keep_secret(k, (uint32_t)id, key, secret);
+    explicit_bzero(secret, sizeof(secret));
+    return id >= 0;
+}
+
+int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE])
+{
+    struct nodekeys *k = ctld->nodekeys;
+    int64_t id;
+
+    pthread_mutex_lock(&k->lock);
+    id = find_key(k, key);
+    pthread_mutex_unlock(&k->lock);
+    return id;
+}
+
+int nodekeys_launch(struct ctld *ctld, const struct node *n, const uint8_t mac[AUTH_MAC_SIZE],
+                    uint8_t ret_key[AUTH_MAC_SIZE])
+{
+    struct nodekeys *k = ctld->nodekeys;
+    struct slot slot = { 0 };
+    uint32_t id = n->rec->node_id;
+    int r = -ENOKEY;
+
+    pthread_mutex_lock(&k->lock);
+    if (id < k->n)
+        slot = k->of[id];
+    pthread_mutex_unlock(&k->lock);
+    if (slot.used && n->rec->launch_keys && ctld->identity)
+        r = slot.has_secret
+                ? 0
+                : idkey_secret(ctld->identity, slot.key, IDKEY_FOR_LAUNCH, slot.secret);
+    if (r == 0) {
+        if (!slot.has_secret)
+            keep_secret(k, id, slot.key, slot.secret);
+        memcpy(ret_key, slot.secret, sizeof(slot.secret));
+        r = idkey_mix(ret_key, mac);
+    }
+    explicit_bzero(&slot, sizeof(slot));
+    return r;
 }
 
 /* Another node that has the key, or NULL. */
@@ -113,7 +171,8 @@ static void set_slot(struct ctld *ctld, const struct node *n, const char *text)
     now.used = text && idkey_parse(text, now.key) == 0;
     if (id >= k->n && !now.used)
         return;
-    if (id < k->n && memcmp(&k->of[id], &now, sizeof(now)) == 0)
+    if (id < k->n && k->of[id].used == now.used &&
+        memcmp(k->of[id].key, now.key, sizeof(now.key)) == 0)
         return;
     pthread_mutex_lock(&k->lock);
     if (id >= k->n) {

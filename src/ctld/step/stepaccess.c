@@ -56,7 +56,7 @@ static void answer_access(struct ctld *ctld, struct cmd *cmd, const Pst__Alloc *
         return;
     }
     steps_add_key(ctld, reply);
-    reply->n_nodes = steps_node_addrs(ctld, alloc, &reply->nodes);
+    reply->n_nodes = steps_node_addrs(ctld, alloc, reply->credential, &reply->nodes);
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply->base);
     pst__signed_credential__free_unpacked(reply->credential, NULL);
     free(reply->launch_key.data);

@@ -8,11 +8,28 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/front/confserve.h"
+#include "ctld/node/nodekeys.h"
 #include "wire/auth/idkey.h"
 
 #define CREDENTIAL_LIFE_S 120u
 
-size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret)
+/* The node's own launch key, where it can make one: who holds the cluster's key cannot. */
+static void add_node_key(struct ctld *ctld, const struct node *n, const Pst__SignedCredential *cred,
+                         Pst__NodeAddr *a)
+{
+    uint8_t key[AUTH_MAC_SIZE];
+
+    if (!cred || nodekeys_launch(ctld, n, cred->mac.data, key) < 0)
+        return; /* StepReply.launch_key is left */
+    a->has_launch_key = true;
+    a->launch_key.data = must(malloc(sizeof(key)));
+    a->launch_key.len = sizeof(key);
+    memcpy(a->launch_key.data, key, sizeof(key));
+    explicit_bzero(key, sizeof(key));
+}
+
+size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc,
+                        const Pst__SignedCredential *cred, Pst__NodeAddr ***ret)
 {
     Pst__NodeAddr **list = must(calloc(alloc->n_node_ids ? alloc->n_node_ids : 1, sizeof(*list)));
 
@@ -27,6 +44,7 @@ size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAdd
             a->name = tx_strdup(n->rec->name);
             a->addr = tx_strdup(n->rec->addr ? n->rec->addr : n->rec->hostname);
             SET(a, port, n->rec->port);
+            add_node_key(ctld, n, cred, a);
         }
         list[i] = a;
     }
@@ -155,7 +173,7 @@ Pst__StepReply *steps_reply_new(struct ctld *ctld, const struct job *j, const st
     if (pb_dup(&j->rec->base, &copy) < 0)
         must(NULL);
     r->job = (Pst__JobRecord *)copy;
-    r->n_nodes = steps_node_addrs(ctld, s->rec->alloc, &r->nodes);
+    r->n_nodes = steps_node_addrs(ctld, s->rec->alloc, r->credential, &r->nodes);
     r->cpu_bind = tx_strdup(default_binding(ctld, j, s->rec->alloc));
     return r;
 }

@@ -15,7 +15,8 @@ void steps_reply_free(Pst__StepReply *reply);
  * his. */
 void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply);
 /* Addresses of an allocation's nodes, in order; caller frees each and the array. */
-size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc, Pst__NodeAddr ***ret);
+size_t steps_node_addrs(struct ctld *ctld, const Pst__Alloc *alloc,
+                        const Pst__SignedCredential *cred, Pst__NodeAddr ***ret);
 /* Signed by the controller; s may be NULL for the whole job.  The caller frees.  NULL: it cannot
  * sign. */
 Pst__SignedCredential *steps_sign(struct ctld *ctld, const struct job *j, const struct step *s,

@@ -64,6 +64,8 @@ struct listener {
     struct auth_keys *keys; /* under lock, as the next two */
     uint8_t controller[IDKEY_SIZE];
     bool has_controller;
+    uint8_t launch_secret[32]; /* of this node's key and the controllers' */
+    bool has_launch_secret;
     struct seen *seen;
     /* credentials made earlier are refused, until that time; 0 = none */
     int64_t since_us, forget_since_mono_us;
@@ -299,7 +301,7 @@ static struct auth_keys *take_keys(struct listener *l)
     return keys;
 }
 
-/* The cluster's key is on every node; what only the controllers have says that they mean it. */
+/* What only the controllers have says that they mean it.  -ENOKEY: they are not known here yet. */
 static int check_signature(struct listener *l, const Pst__SignedCredential *sc, struct err *err)
 {
     uint8_t controller[IDKEY_SIZE];
@@ -310,13 +312,29 @@ static int check_signature(struct listener *l, const Pst__SignedCredential *sc, 
     memcpy(controller, l->controller, sizeof(controller));
     uv_mutex_unlock(&l->lock);
     if (!has)
-        return 0; /* no controller has told one yet */
+        return -ENOKEY; /* no controller has told one yet */
     if (sc->signature.len != IDKEY_SIGNATURE_SIZE ||
         idkey_verify(controller, IDKEY_FOR_CREDENTIAL, sc->credential.data, sc->credential.len,
                      sc->mac.data, sc->signature.data) < 0)
         return err_set(err, -EACCES,
                        "Invalid job credential: it is not signed with the controller's key");
     return 0;
+}
+
+/* The controllers' signature, once they are known: it covers the MAC, so that a node needs no key of
+ * the cluster, nor the one that signed first.  Before that the cluster's key must do. */
+static int check_signed(struct listener *l, const Pst__SignedCredential *sc, struct err *err)
+{
+    _cleanup_(auth_keys_free) struct auth_keys *keys = NULL;
+    int r = check_signature(l, sc, err);
+
+    if (r != -ENOKEY)
+        return r;
+    keys = take_keys(l);
+    if (!keys)
+        return err_set(err, -EACCES, "this node has no key to check credentials with");
+    r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
+    return r < 0 ? err_set(err, r, "Invalid job credential") : 0;
 }
 
 static int verify_request(struct listener *l, const struct peer *peer, struct request *rq,
@@ -331,7 +349,6 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
                                       : relayed    ? relayed->credential
                                                    : NULL;
     long at;
-    _cleanup_(auth_keys_free) struct auth_keys *keys = take_keys(l);
     const struct noded *d = l->d;
     int r;
 
@@ -341,12 +358,7 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
         memcmp(peer->step_mac, sc->mac.data, AUTH_MAC_SIZE) != 0)
         return err_set(err, -EACCES,
                        "Invalid job credential: the caller has not proved that it is his");
-    if (!keys)
-        return err_set(err, -EACCES, "this node has no key to check credentials with");
-    r = auth_verify(keys, sc->key_id, sc->credential.data, sc->credential.len, sc->mac.data);
-    if (r < 0)
-        return err_set(err, r, "Invalid job credential");
-    r = check_signature(l, sc, err);
+    r = check_signed(l, sc, err);
     if (r < 0)
         return r;
     rq->cred = pst__step_credential__unpack(NULL, sc->credential.len, sc->credential.data);
@@ -410,6 +422,19 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
     l->queue_end = &rq->next;
     uv_mutex_unlock(&l->lock);
     (void)uv_async_send(&l->wake); /* only fails while closing */
+}
+
+/* server_hooks.launch_secret */
+static bool get_launch_secret(void *ctx, uint8_t secret[32])
+{
+    struct listener *l = ctx;
+    bool has;
+
+    uv_mutex_lock(&l->lock);
+    has = l->has_launch_secret;
+    memcpy(secret, l->launch_secret, sizeof(l->launch_secret));
+    uv_mutex_unlock(&l->lock);
+    return has;
 }
 
 static void on_request(void *ctx, struct conn *c, const struct frame *frame)
@@ -524,7 +549,10 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
         .name = d->name,
         .step_keys = true,
         .serves = ACCESS_AT(ACCESS_SLURMD),
-        .hooks = { .on_request = on_request, .on_http = on_http, .on_tls = on_tls },
+        .hooks = { .on_request = on_request,
+                   .on_http = on_http,
+                   .on_tls = on_tls,
+                   .launch_secret = get_launch_secret },
         .ctx = l,
     };
     struct httphealth_config health = { .name = "slurmd", .ready = is_ready, .ctx = l };
@@ -550,8 +578,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     }
     l->wake.data = l;
     l->keys = d->keys ? auth_keys_ref(d->keys) : NULL;
-    l->has_controller = d->has_controller_key;
-    memcpy(l->controller, d->controller_key, sizeof(l->controller));
+    if (d->has_controller_key)
+        listen_set_controller(l, d->controller_key);
     configure_health(l);
     *ret_listener = l;
     return 0;
@@ -572,10 +600,17 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
 
 void listen_set_controller(struct listener *l, const uint8_t key[IDKEY_SIZE])
 {
+    uint8_t secret[32] = { 0 };
+    bool has =
+        l->d->identity && idkey_secret(l->d->identity, key, IDKEY_FOR_LAUNCH, secret) == 0;
+
     uv_mutex_lock(&l->lock);
     memcpy(l->controller, key, IDKEY_SIZE);
     l->has_controller = true;
+    memcpy(l->launch_secret, secret, sizeof(secret));
+    l->has_launch_secret = has;
     uv_mutex_unlock(&l->lock);
+    explicit_bzero(secret, sizeof(secret));
 }
 
 void listen_set_tls(struct listener *l, struct tls_ctx *tls)

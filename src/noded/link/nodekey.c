@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/log.h"
+#include "daemon/kiosk.h"
 #include "stepd/shared/spool.h"
 #include "wire/auth/idkey.h"
 
@@ -69,6 +70,14 @@ bool nodekey_may_relearn(const struct noded *d)
     return !d->controller_given && !conf_bool(d->conf, CONF_PIN_NODE_KEYS);
 }
 
+/* What the node vouches with where it has no key of the cluster. */
+static void tell_kiosk(struct noded *d)
+{
+    if (d->kiosk && d->identity && d->has_controller_key &&
+        kiosk_set_node(d->kiosk, d->identity, d->controller_key) < 0)
+        log_error("the controller's key is of no use for vouching");
+}
+
 bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len)
 {
     char path[SPOOL_PATH_MAX], text[IDKEY_TEXT];
@@ -86,9 +95,24 @@ bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len)
     }
     memcpy(d->controller_key, key, IDKEY_SIZE);
     d->has_controller_key = true;
+    tell_kiosk(d);
     idkey_text(key, text);
     log_info("from now on the controller is who has the key %s (%s)", text, path);
     return true;
+}
+
+void nodekey_vouch(struct noded *d)
+{
+    struct err err = { .text = "" };
+
+    if (conf_use_munge(d->conf))
+        return;
+    if (kiosk_open("slurm", 0, &d->kiosk, &err) < 0) {
+        log_info("this daemon vouches for no commands: %s", err.text);
+        return;
+    }
+    kiosk_set_keys(d->kiosk, d->keys);
+    tell_kiosk(d);
 }
 
 void nodekey_done(struct noded *d)

@@ -22,4 +22,7 @@ bool nodekey_may_relearn(const struct noded *d);
 bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len);
 /* NULL: not known yet. */
 const uint8_t *nodekey_controller(const struct noded *d);
+/* With auth/slurm: vouch for commands of this node from now on (daemon/kiosk.h), with the keys that
+ * are here.  Without a socket commands do without: that is logged. */
+void nodekey_vouch(struct noded *d);
 void nodekey_done(struct noded *d);

@@ -358,6 +358,7 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
         r->conf_taken = false;
     }
     if (r->d->identity) {
+        msg.node->has_launch_keys = msg.node->launch_keys = true;
         msg.has_node_key = true; /* only read */
         msg.node_key =
             (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(r->d->identity) };

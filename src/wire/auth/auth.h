@@ -38,6 +38,7 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
  * -ENOKEY, -ENOSYS, -ENOMEM. */
 #define AUTH_FOR_HELLO "PSTK hello 2"       /* data: none */
 #define AUTH_FOR_LAUNCH "PSTK launch key 1" /* data: the MAC of a SignedCredential */
+#define AUTH_FOR_VOUCH "PSTK vouch 1"       /* data: none */
 int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
                 size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid);
 

@@ -15,6 +15,7 @@
 #include "wire/auth/crypto.h"
 #include "wire/auth/idkey.h"
 #include "wire/auth/jwt.h"
+#include "wire/auth/vouch.h"
 #include "wire/tls/tls.h"
 
 #define PROGRAM_MAX 31
@@ -33,8 +34,8 @@ static int choose_key(const struct client_target *target, struct auth_keys **ret
     if (r == -ENOENT || r == -EACCES)
         return err_set(
             err, -EACCES,
-            "Invalid authentication credential: no token in SLURM_JWT, no munge, and the "
-            "key file %s%s",
+            "Invalid authentication credential: no token in SLURM_JWT, no munge, no daemon at "
+            VOUCH_SOCKET ", and the key file %s%s",
             has_text(target->key_file) ? target->key_file : "is not configured",
             !has_text(target->key_file) ? ""
             : r == -ENOENT              ? " does not exist"
@@ -78,6 +79,12 @@ int hello_choose(const struct client_target *target, bool local, unsigned *ret_m
         *ret_method = PST__AUTH_METHOD__AUTH_MUNGE;
     else {
         r = choose_key(target, ret_keys, err);
+        if (r == -EACCES && !target->identity && vouch_may_ask()) {
+            if (err)
+                err->text[0] = '\0';
+            *ret_method = PST__AUTH_METHOD__AUTH_VOUCH;
+            return 0;
+        }
         if (r < 0)
             return r;
         *ret_method = PST__AUTH_METHOD__AUTH_KEY;
@@ -119,17 +126,31 @@ int hello_launch_tls(const uint8_t launch_key[HANDSHAKE_SECRET_SIZE],
     return crypto_hmac(launch_key, HANDSHAKE_SECRET_SIZE, LAUNCH_TLS, strlen(LAUNCH_TLS), ret_key);
 }
 
+/* The name of the key that the launch key comes from. */
+static const char *launch_kid(const struct client_target *target)
+{
+    return target->node_launch ? IDKEY_LAUNCH_KID : target->credential->key_id;
+}
+
+void client_set_launch(struct client_target *target, const ProtobufCBinaryData *of_step,
+                       const ProtobufCBinaryData *of_node)
+{
+    target->node_launch = of_node->len > 0;
+    target->launch_key = target->node_launch ? *of_node : *of_step;
+}
+
 int hello_tls_key(const struct client_target *target, uint8_t *ret_id, size_t *ret_len,
                   uint8_t ret_key[HANDSHAKE_SECRET_SIZE])
 {
     const Pst__SignedCredential *cred = target->credential;
-    size_t n = cred->key_id ? strlen(cred->key_id) : 0;
+    const char *kid = launch_kid(target);
+    size_t n = kid ? strlen(kid) : 0;
 
     if (!n || cred->mac.len != AUTH_MAC_SIZE || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
         return -EACCES;
     if (AUTH_MAC_SIZE + n > TLS_ID_MAX)
         return -EINVAL;
-    memcpy(mempcpy(ret_id, cred->mac.data, AUTH_MAC_SIZE), cred->key_id, n);
+    memcpy(mempcpy(ret_id, cred->mac.data, AUTH_MAC_SIZE), kid, n);
     *ret_len = AUTH_MAC_SIZE + n;
     return hello_launch_tls(target->launch_key.data, ret_key);
 }
@@ -211,7 +232,7 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target,
         if (!cred->key_id || target->launch_key.len != HANDSHAKE_SECRET_SIZE)
             return err_set(err, -EACCES, "Invalid job credential: it came without its key");
         memcpy(secret, target->launch_key.data, HANDSHAKE_SECRET_SIZE);
-        hello->key_id = cred->key_id;
+        hello->key_id = (char *)(uintptr_t)launch_kid(target); /* only read */
         hello->token = cred->mac;
     }
     hello->has_token = true;
@@ -255,6 +276,23 @@ static int prove_munge(Pst__Hello *hello, const struct client_target *target, co
     return 0;
 }
 
+/* A daemon of this host: *ret_reply holds what hello points to. */
+static int prove_vouched(Pst__Hello *hello, const struct client_target *target,
+                         const uint8_t *nonce, struct hello_sent *sent,
+                         Pst__VouchReply **ret_reply, struct err *err)
+{
+    int r = vouch_ask(hello, nonce, target->timeout_ms, &sent->proofs, ret_reply, err);
+
+    if (r < 0)
+        return r;
+    r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
+    if (r < 0)
+        return err_set(err, r, "%s", strerror(-r));
+    hello->has_proof = true;
+    hello->proof = (ProtobufCBinaryData){ AUTH_MAC_SIZE, sent->proofs.client_proof };
+    return 0;
+}
+
 int hello_pack(const struct client_target *target, unsigned method, const struct auth_keys *keys,
                const uint8_t *nonce, uint16_t version, uint8_t **ret_buf, size_t *ret_len,
                struct hello_sent *ret_sent, struct err *err)
@@ -264,6 +302,7 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     uint8_t own[AUTH_NONCE_SIZE];
     char host[65] = "", program[PROGRAM_MAX + 1] = "";
     _cleanup_free_ char *credential = NULL;
+    Pst__VouchReply *vouched = NULL;
     int r = auth_random(own, sizeof(own));
 
     if (gethostname(host, sizeof(host) - 1) == 0)
@@ -290,6 +329,8 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
         return err_set(err, r, "%s", strerror(-r));
     if (method == PST__AUTH_METHOD__AUTH_MUNGE)
         r = prove_munge(&hello, target, nonce, &sent, &credential, err);
+    else if (method == PST__AUTH_METHOD__AUTH_VOUCH)
+        r = prove_vouched(&hello, target, nonce, &sent, &vouched, err);
     else if (method == PST__AUTH_METHOD__AUTH_BEARER) {
         hello.has_token = true;
         /* only read */
@@ -304,6 +345,8 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
             (void)err_set(err, r,
                           "Invalid authentication credential: token or credential too long");
     }
+    if (vouched)
+        pst__vouch_reply__free_unpacked(vouched, NULL);
     if (r < 0) {
         hello_sent_done(&sent);
         return r;

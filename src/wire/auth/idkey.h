@@ -22,6 +22,11 @@
 /* What a signature or a secret is for; none stands for another. */
 #define IDKEY_FOR_CREDENTIAL "PSTK credential 1"
 #define IDKEY_FOR_HELLO "PSTK node hello 1"
+#define IDKEY_FOR_LAUNCH "PSTK node launch 1"
+#define IDKEY_FOR_VOUCH "PSTK node vouch 1"
+
+/* The name of a launch key that comes from a node's own key.  No key of a cluster has it. */
+#define IDKEY_LAUNCH_KID ":node"
 
 struct idkey; /* wiped when freed */
 
@@ -42,7 +47,8 @@ int idkey_verify(const uint8_t public_key[IDKEY_SIZE], const char *label, const 
  * be, -ENOSYS. */
 int idkey_secret(const struct idkey *key, const uint8_t public_key[IDKEY_SIZE], const char *label,
                  uint8_t secret[32]);
-/* Of this secret and another one, which both ends must know too. */
+/* Of this secret and another one, which both ends must know too; with the MAC of a credential the
+ * launch key of that credential at the node. */
 int idkey_mix(uint8_t secret[32], const uint8_t other[32]);
 
 void idkey_text(const uint8_t public_key[IDKEY_SIZE], char text[IDKEY_TEXT]);

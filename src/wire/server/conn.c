@@ -501,7 +501,7 @@ static unsigned way_of(const struct conn *c)
 {
     return c->peer.method == PST__AUTH_METHOD__AUTH_PEERCRED ? ACCESS_LOCAL
            : c->peer.method == PST__AUTH_METHOD__AUTH_JWT ||
-                   c->peer.method == PST__AUTH_METHOD__AUTH_BEARER
+                   c->peer.method == PST__AUTH_METHOD__AUTH_BEARER || c->peer.node_vouched
                ? ACCESS_TOKEN
            : c->peer.method == PST__AUTH_METHOD__AUTH_NODE ? ACCESS_NODE_KEY
                                                            : ACCESS_KEY;

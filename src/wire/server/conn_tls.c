@@ -38,7 +38,7 @@ static int find_launch_key(void *arg, const uint8_t *id, size_t n, uint8_t ret_k
     char kid[TLS_ID_MAX + 1];
     uint8_t launch_key[AUTH_MAC_SIZE];
     struct auth_keys *keys;
-    int r = -ENOKEY;
+    int r;
 
     if (!s->config.step_keys || n <= AUTH_MAC_SIZE)
         return -ENOKEY;
@@ -47,8 +47,7 @@ static int find_launch_key(void *arg, const uint8_t *id, size_t n, uint8_t ret_k
     pthread_mutex_lock(&s->auth_lock);
     keys = s->config.keys ? auth_keys_ref(s->config.keys) : NULL;
     pthread_mutex_unlock(&s->auth_lock);
-    if (keys)
-        r = auth_derive(keys, kid, AUTH_FOR_LAUNCH, id, AUTH_MAC_SIZE, launch_key, NULL);
+    r = conn_launch_key(&s->config, keys, kid, id, launch_key);
     if (r == 0)
         r = hello_launch_tls(launch_key, ret_key);
     explicit_bzero(launch_key, sizeof(launch_key));

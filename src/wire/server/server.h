@@ -39,6 +39,9 @@ struct peer {
     uint32_t pid;
     uint8_t node_key[IDKEY_SIZE];    /* method AUTH_NODE: the key that was proved (uid -1) ... */
     bool node_enrols;                /* ... together with the cluster's key */
+    /* method AUTH_VOUCH: the daemon that vouched has no key of the cluster but node_key, so that
+     * may_vouch is asked */
+    bool node_vouched;
     uint8_t step_mac[AUTH_MAC_SIZE]; /* method AUTH_STEP: of the credential whose key was proved */
 };
 
@@ -65,6 +68,12 @@ struct server_hooks {
     void (*on_tls)(void *ctx, const struct peer *peer, const char *why);
     /* Is this the key of a node?  Any I/O thread; must not block.  NULL: no node has one. */
     bool (*knows_node)(void *ctx, const uint8_t key[IDKEY_SIZE]);
+    /* May the node with this key vouch for this user now?  Asked when he says Hello, and by whoever
+     * serves his requests.  Any I/O thread; must not block.  NULL: no node vouches. */
+    bool (*may_vouch)(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid);
+    /* slurmd: the secret that the node's own key has with the controllers' for launch keys
+     * (IDKEY_FOR_LAUNCH); false: there is none yet.  Any I/O thread; must not block.  NULL: none. */
+    bool (*launch_secret)(void *ctx, uint8_t secret[32]);
 };
 
 struct server_config {

@@ -136,18 +136,36 @@ static void check_key(struct check *k)
     k->gid = h->gid;
 }
 
+int conn_launch_key(const struct server_config *config, const struct auth_keys *keys,
+                    const char *kid, const uint8_t mac[AUTH_MAC_SIZE], uint8_t key[AUTH_MAC_SIZE])
+{
+    if (strcmp(kid, IDKEY_LAUNCH_KID) == 0)
+        return config->hooks.launch_secret && config->hooks.launch_secret(config->ctx, key)
+                   ? idkey_mix(key, mac)
+                   : -ENOKEY;
+    return keys ? auth_derive(keys, kid, AUTH_FOR_LAUNCH, mac, AUTH_MAC_SIZE, key, NULL) : -ENOKEY;
+}
+
 /* Whoever has a step's credential and the key that came with it.  Who that is the credential
  * says. */
 static void check_step(struct check *k)
 {
     const ProtobufCBinaryData *mac = &k->hello->token;
+    uint8_t key[AUTH_MAC_SIZE];
+    int r;
 
     k->uid = (uid_t)-1;
     k->gid = (gid_t)-1;
-    if (!config_of(k)->step_keys || mac->len != AUTH_MAC_SIZE)
+    if (!config_of(k)->step_keys || mac->len != AUTH_MAC_SIZE || !k->hello->key_id) {
         refuse_hello(k, EPST_AUTH, "keys of steps are for slurmd");
-    else
-        check_derived(k, AUTH_FOR_LAUNCH, mac);
+        return;
+    }
+    r = conn_launch_key(config_of(k), k->keys, k->hello->key_id, mac->data, key);
+    if (r == 0)
+        r = try_secret(k, key);
+    explicit_bzero(key, sizeof(key));
+    if (r < 0)
+        refuse_proof(k, r);
 }
 
 /* A node, by its own key.  One that we do not know must have the cluster's key as well, and may
@@ -188,6 +206,49 @@ static void check_node(struct check *k)
     explicit_bzero(secret, sizeof(secret));
     if (r < 0)
         refuse_proof(k, r);
+}
+
+/* A node without the cluster's key vouches for its own users. */
+static int find_vouching_node(struct check *k, uint8_t secret[HANDSHAKE_SECRET_SIZE])
+{
+    const struct server_config *config = config_of(k);
+    const Pst__Hello *h = k->hello;
+
+    if (!config->identity || !config->hooks.knows_node || !config->hooks.may_vouch ||
+        h->token.len != IDKEY_SIZE || !config->hooks.knows_node(config->ctx, h->token.data))
+        return -ENOKEY;
+    return idkey_secret(config->identity, h->token.data, IDKEY_FOR_VOUCH, secret);
+}
+
+/* A daemon of the client's host saw the client's uid.  With the cluster's key it may vouch for
+ * everybody, with a node's own key for those who have a job there: whether that is so is said after
+ * the proof alone. */
+static void check_vouch(struct check *k)
+{
+    const struct server_config *config = config_of(k);
+    const Pst__Hello *h = k->hello;
+    bool by_node = !(h->key_id && h->key_id[0]);
+    uint8_t secret[HANDSHAKE_SECRET_SIZE];
+    int r;
+
+    if (!h->has_uid || !h->has_gid || h->uid == (uint32_t)-1) {
+        refuse_hello(k, EPST_AUTH, "incomplete proof");
+        return;
+    }
+    if (by_node)
+        r = find_vouching_node(k, secret);
+    else
+        r = k->keys ? auth_derive(k->keys, h->key_id, AUTH_FOR_VOUCH, NULL, 0, secret, NULL)
+                    : -ENOKEY;
+    if (r == 0)
+        r = try_secret(k, secret);
+    explicit_bzero(secret, sizeof(secret));
+    if (r < 0)
+        refuse_proof(k, r);
+    else if (by_node && !config->hooks.may_vouch(config->ctx, h->token.data, h->uid))
+        refuse_hello(k, EPST_AUTH, "this node may not vouch for this user");
+    k->uid = h->uid;
+    k->gid = h->gid;
 }
 
 static int find_user(const char *name, uid_t *ret_uid, gid_t *ret_gid)
@@ -344,7 +405,9 @@ static void note_peer(struct check *k)
     p->pid = h->pid;
     if (h->method == PST__AUTH_METHOD__AUTH_STEP)
         memcpy(p->step_mac, h->token.data, sizeof(p->step_mac)); /* its size was checked */
-    if (h->method == PST__AUTH_METHOD__AUTH_NODE)
+    p->node_vouched =
+        h->method == PST__AUTH_METHOD__AUTH_VOUCH && !(h->key_id && h->key_id[0]);
+    if (h->method == PST__AUTH_METHOD__AUTH_NODE || p->node_vouched)
         memcpy(p->node_key, h->token.data, sizeof(p->node_key)); /* likewise */
     p->node_enrols = h->method == PST__AUTH_METHOD__AUTH_NODE && h->key_id && h->key_id[0];
     (void)snprintf(p->host, sizeof(p->host), "%s", h->host ? h->host : ""); /* cut is fine */
@@ -575,6 +638,10 @@ void conn_hello(struct conn *c, const struct frame *frame)
         break;
     case PST__AUTH_METHOD__AUTH_STEP:
         check_step(k);
+        decide_hello(k);
+        break;
+    case PST__AUTH_METHOD__AUTH_VOUCH:
+        check_vouch(k);
         decide_hello(k);
         break;
     case PST__AUTH_METHOD__AUTH_JWT:

@@ -1,0 +1,219 @@
+/* nodeusers.c - see nodeusers.h
+ *
+ * The core thread changes the table, under the lock, when a job begins or ends to hold nodes and when
+ * rights change; I/O threads read under the lock. */
+#include "ctld/node/nodeusers.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/must.h"
+#include "ctld/core/service.h"
+#include "ctld/node/nodekeys.h"
+#include "model/idmap.h"
+#include "model/job.h"
+
+struct noted { /* a job that holds nodes */
+    uint32_t uid;
+    char *user;  /* NULL: not known by name */
+    bool open;   /* its pairs are in the table */
+    uint32_t *ids;
+    size_t n;
+};
+
+struct nodeusers {
+    pthread_mutex_t lock;
+    struct idmap pairs; /* of node and user -> number of jobs; under the lock */
+    struct idmap jobs;  /* job id -> struct noted; core thread */
+    struct wordset managers; /* users with an AdminLevel or an account; core thread */
+};
+
+static uint64_t pair_of(uint32_t node_id, uint32_t uid)
+{
+    return (uint64_t)(node_id + 1) << 32 | uid;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static void count_pair(struct nodeusers *u, uint64_t pair, bool more)
+{
+    uintptr_t n = (uintptr_t)idmap_get(&u->pairs, pair) + (more ? 1 : (uintptr_t)-1);
+
+    if (n == 0)
+        (void)idmap_remove(&u->pairs, pair); /* the count is no pointer */
+    else if (idmap_put(&u->pairs, pair, (void *)n) < 0)
+        must(NULL);
+}
+
+static void open_job(struct nodeusers *u, struct noted *j, bool open)
+{
+    if (j->open == open)
+        return;
+    pthread_mutex_lock(&u->lock);
+    for (size_t i = 0; i < j->n; i++)
+        count_pair(u, pair_of(j->ids[i], j->uid), open);
+    pthread_mutex_unlock(&u->lock);
+    j->open = open;
+}
+
+static bool is_ordinary(struct ctld *ctld, const struct noted *j)
+{
+    return j->user && j->uid != 0 && j->uid != (uint32_t)-1 &&
+           j->uid != conf_slurm_uid(ctld->conf) && j->uid != conf_slurmd_uid(ctld->conf) &&
+           !wordset_has(&ctld->nodeusers->managers, j->user, strlen(j->user));
+}
+
+/* On an I/O thread. */
+static bool may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
+{
+    struct nodeusers *u = ctld->nodeusers;
+    int64_t node = nodekeys_find(ctld, key);
+    bool has;
+
+    if (node < 0 || uid == 0 || uid == (uid_t)-1)
+        return false;
+    pthread_mutex_lock(&u->lock);
+    has = idmap_get(&u->pairs, pair_of((uint32_t)node, uid)) != NULL;
+    pthread_mutex_unlock(&u->lock);
+    return has;
+}
+
+/* ---- what changes it ------------------------------------------------------------------------- */
+
+static void free_noted(struct noted *j)
+{
+    free(j->user);
+    free(j->ids);
+    free(j);
+}
+
+static void drop_job(struct nodeusers *u, uint32_t job_id)
+{
+    struct noted *j = idmap_remove(&u->jobs, job_id);
+
+    if (!j)
+        return;
+    open_job(u, j, false);
+    free_noted(j);
+}
+
+static bool is_same(const struct noted *j, const Pst__JobRecord *r)
+{
+    return j && j->uid == r->uid && j->n == r->alloc->n_node_ids &&
+           memcmp(j->ids, r->alloc->node_ids, j->n * sizeof(*j->ids)) == 0;
+}
+
+static void follow_job(struct ctld *ctld, struct job *job, Pst__EventKind kind)
+{
+    struct nodeusers *u = ctld->nodeusers;
+    const Pst__JobRecord *r = job->rec;
+    struct noted *j = idmap_get(&u->jobs, r->job_id);
+
+    (void)kind;
+    if (!job_holds_resources(r) || !r->alloc->n_node_ids) {
+        drop_job(u, r->job_id);
+        return;
+    }
+    if (is_same(j, r))
+        return;
+    drop_job(u, r->job_id);
+    j = must(calloc(1, sizeof(*j)));
+    j->uid = r->uid;
+    j->user = r->user_name ? must(strdup(r->user_name)) : NULL;
+    j->n = r->alloc->n_node_ids;
+    j->ids = must(malloc(j->n * sizeof(*j->ids)));
+    memcpy(j->ids, r->alloc->node_ids, j->n * sizeof(*j->ids));
+    if (idmap_put(&u->jobs, r->job_id, j) < 0)
+        must(NULL);
+    open_job(u, j, is_ordinary(ctld, j));
+}
+
+static void forget_job(struct ctld *ctld, struct job *job)
+{
+    drop_job(ctld->nodeusers, job->rec->job_id);
+}
+
+static void gather_managers(struct ctld *ctld, struct wordset *set)
+{
+    const struct assoc_mgr *am = ctld->cluster->am;
+    const ProtobufCMessage *rec;
+    int r = 0;
+
+    for (size_t pos = 0; (rec = am_next(am, AM_USER, &pos));) {
+        const Pst__UserRecord *user = (const Pst__UserRecord *)rec;
+
+        if (!user->deleted && user->admin_level > PST__ADMIN_LEVEL__ADMIN_NONE)
+            r |= wordset_add(set, user->name);
+    }
+    for (size_t pos = 0; (rec = am_next(am, AM_ACCOUNT, &pos));) {
+        const Pst__AccountRecord *account = (const Pst__AccountRecord *)rec;
+
+        for (size_t i = 0; !account->deleted && i < account->n_coordinators; i++)
+            r |= wordset_add(set, account->coordinators[i]);
+    }
+    if (r < 0)
+        must(NULL);
+}
+
+static void follow_rights(struct ctld *ctld)
+{
+    struct nodeusers *u = ctld->nodeusers;
+    struct noted *j;
+
+    wordset_done(&u->managers);
+    u->managers = (struct wordset){ 0 };
+    gather_managers(ctld, &u->managers);
+    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
+        open_job(u, j, is_ordinary(ctld, j));
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static int start_users(struct ctld *ctld, struct err *err)
+{
+    struct nodeusers *u = calloc(1, sizeof(*u));
+
+    if (!u || pthread_mutex_init(&u->lock, NULL) != 0) {
+        free(u);
+        return err_nomem(err);
+    }
+    ctld->nodeusers = u;
+    return 0;
+}
+
+static int observe_rights(struct ctld *ctld, struct err *err)
+{
+    (void)err;
+    gather_managers(ctld, &ctld->nodeusers->managers);
+    return 0;
+}
+
+static void free_users(struct ctld *ctld)
+{
+    struct nodeusers *u = ctld->nodeusers;
+    struct noted *j;
+
+    if (!u)
+        return;
+    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
+        free_noted(j);
+    idmap_done(&u->jobs);
+    idmap_done(&u->pairs);
+    wordset_done(&u->managers);
+    pthread_mutex_destroy(&u->lock);
+    free(u);
+    ctld->nodeusers = NULL;
+}
+
+const struct ctld_service nodeusers_service = {
+    .name = "nodeusers",
+    .start = start_users,
+    .observe = observe_rights,
+    .free = free_users,
+    .on_job = follow_job,
+    .on_job_gone = forget_job,
+    .may_vouch = may_vouch,
+    .acct_changed = follow_rights,
+    .reconfigured = follow_rights, /* SlurmUser */
+};
