@@ -131,6 +131,10 @@ const char *conf_key_file(const struct conf *c);
 /* The key of this host, unless AuthInfo names one: what is beside slurm.conf may go.  Before other
  * threads know c.  -ENOMEM. */
 int conf_use_key(struct conf *c, const char *path);
+/* Where the cluster's keys are without AuthInfo=keyfile=: SLURM_SACK_JWKS, SLURM_SACK_KEY, else
+ * slurm.jwks in the folder (its path without the last '/', or "") when it is there, else slurm.key.  The
+ * caller frees *ret_path.  -ENOMEM. */
+int conf_key_path(const char *folder, char **ret_path);
 bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
 bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */

@@ -237,9 +237,11 @@ static int fill_conf(struct conf_loader *l, struct conf_dbd *c, const char *path
     r = auth_info(c, "socket", &c->munge_socket);
     if (r == 0)
         r = auth_info(c, "keyfile", &c->key_file);
-    if (r == 0 && !c->key_file &&
-        asprintf(&c->key_file, "%.*s/slurm.key", (int)(slash - path), path) < 0)
-        r = -ENOMEM;
+    if (r == 0 && !c->key_file) {
+        _cleanup_free_ char *folder = strndup(path, (size_t)(slash - path));
+
+        r = folder ? conf_key_path(folder, &c->key_file) : -ENOMEM;
+    }
     return r < 0 ? r : check_owner(c, path, l->err);
 }
 

@@ -212,6 +212,29 @@ int conf_program(const struct conf *c, const char *name, char **ret_path)
     return 0;
 }
 
+int conf_key_path(const char *folder, char **ret_path)
+{
+    static const char *const vars[] = { "SLURM_SACK_JWKS", "SLURM_SACK_KEY" };
+    const char *slash = folder[0] ? "/" : "";
+
+    for (size_t i = 0; i < ARRAY_SIZE(vars); i++) {
+        const char *given = getenv(vars[i]);
+
+        if (given && given[0]) {
+            *ret_path = strdup(given);
+            return *ret_path ? 0 : -ENOMEM;
+        }
+    }
+    if (asprintf(ret_path, "%s%sslurm.jwks", folder, slash) < 0) {
+        *ret_path = NULL;
+        return -ENOMEM;
+    }
+    if (access(*ret_path, F_OK) == 0)
+        return 0;
+    memcpy(strrchr(*ret_path, '.'), ".key", sizeof(".key")); /* shorter */
+    return 0;
+}
+
 int conf_use_key(struct conf *c, const char *path)
 {
     char *copy;

@@ -281,7 +281,6 @@ static int finish_common(struct conf_loader *l)
     uint64_t known = UINT64_C(1) << 32; /* mark of a uid that needs no look-up */
     const char *value;
     size_t len;
-    int n;
 
     if (!user->set || strcmp(user->text, "root") == 0)
         c->slurm_uid = known;
@@ -299,10 +298,7 @@ static int finish_common(struct conf_loader *l)
         c->key_file = strndup(value, len);
         return c->key_file ? 0 : -ENOMEM;
     }
-    n = asprintf(&c->key_file, "%s%sslurm.key", c->dir, c->dir[0] ? "/" : "");
-    if (n < 0)
-        c->key_file = NULL;
-    return n < 0 ? -ENOMEM : 0;
+    return conf_key_path(c->dir, &c->key_file);
 }
 
 static int finish_full(struct conf_loader *l)

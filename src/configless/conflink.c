@@ -31,19 +31,17 @@ const char *conflink_path(char *buf, unsigned long size)
 
 int conflink_key(const char *conf_path, const char *given, char **ret_path)
 {
-    const char *env = getenv("SLURM_SACK_KEY"), *slash;
     const char *conf = conf_path ? conf_path : conf_own_path();
-    char *path = NULL;
+    const char *slash = strrchr(conf, '/'), *jwks = getenv("SLURM_SACK_JWKS"),
+               *key = getenv("SLURM_SACK_KEY");
+    bool named = given || (jwks && *jwks) || (key && *key);
+    _cleanup_free_ char *folder = strndup(conf, slash ? (size_t)(slash - conf) : 0);
+    char *path = given ? strdup(given) : NULL;
 
     *ret_path = NULL;
-    slash = strrchr(conf, '/');
-    if (given || (env && *env))
-        path = strdup(given ? given : env);
-    else if (asprintf(&path, "%.*sslurm.key", slash ? (int)(slash - conf + 1) : 0, conf) < 0)
-        path = NULL;
-    if (!path)
+    if (!folder || (given && !path) || (!given && conf_key_path(folder, &path) < 0))
         return -ENOMEM;
-    if (!given && !(env && *env) && access(path, F_OK) < 0) {
+    if (!named && access(path, F_OK) < 0) {
         free(path);
         return 0;
     }

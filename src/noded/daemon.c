@@ -264,8 +264,10 @@ void noded_load_keys(struct noded *d, bool again)
     if (d->keys && !again)
         return;
     if (auth_keys_load(conf_key_file(d->conf), &keys, &err) < 0) {
-        log_info("no key to check launch credentials with%s: %s",
-                 d->keys ? ", the old one stays" : " yet, srun is refused", err.text);
+        log_info("without the cluster's key%s: %s",
+                 d->keys ? ", the old one stays"
+                         : ", launches are known by the controllers' signature alone",
+                 err.text);
         return;
     }
     (void)auth_keys_free(d->keys); /* always NULL */

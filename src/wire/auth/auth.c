@@ -16,8 +16,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "wire/auth/auth_impl.h"
 #include "wire/auth/crypto.h"
+#include "wire/auth/keyset.h"
 
 #define KEY_FILE_MAX 16384u
 
@@ -44,7 +46,8 @@ struct auth_keys *auth_keys_ref(struct auth_keys *keys)
 }
 
 /* Read the whole file into buf (NUL-terminated); it must be private to its owner. */
-static int read_key_file(const char *path, char *buf, size_t size, struct err *err)
+static int read_key_file(const char *path, char *buf, size_t size, size_t *ret_len,
+                         struct err *err)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat st;
@@ -73,6 +76,7 @@ static int read_key_file(const char *path, char *buf, size_t size, struct err *e
     if (len == size - 1)
         return err_set(err, -EINVAL, "%s: larger than %zu bytes", path, size - 2);
     buf[len] = '\0';
+    *ret_len = len;
     return 0;
 }
 
@@ -166,13 +170,19 @@ int auth_keys_load(const char *path, struct auth_keys **ret_keys, struct err *er
 {
     _cleanup_(auth_keys_free) struct auth_keys *keys = calloc(1, sizeof(*keys));
     char text[KEY_FILE_MAX + 2];
+    size_t len = 0;
     int r;
 
     if (!keys)
         return err_set(err, -ENOMEM, "%s: out of memory", path);
-    r = read_key_file(path, text, sizeof(text), err);
-    if (r == 0)
+    r = read_key_file(path, text, sizeof(text), &len, err);
+    if (r == 0 && keyset_is(text, len)) {
+        r = keyset_parse(text, len, now_us(), keys, err);
+        if (r < 0)
+            err_prefix(err, "%s", path);
+    } else if (r == 0) {
         r = parse_keys(keys, path, text, err);
+    }
     explicit_bzero(text, sizeof(text));
     if (r < 0)
         return r;
@@ -234,6 +244,14 @@ const struct auth_key *auth_key_find(const struct auth_keys *keys, const char *k
 {
     for (size_t i = 0; i < keys->n; i++)
         if (strcmp(keys->keys[i].kid, kid) == 0)
+            return auth_key_lives(&keys->keys[i], now_us()) ? &keys->keys[i] : NULL;
+    return NULL;
+}
+
+const struct auth_key *auth_keys_signer(const struct auth_keys *keys, int64_t now_us)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (auth_key_lives(&keys->keys[i], now_us))
             return &keys->keys[i];
     return NULL;
 }
@@ -241,12 +259,13 @@ const struct auth_key *auth_key_find(const struct auth_keys *keys, const char *k
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
               uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid)
 {
-    int r = crypto_hmac(keys->keys[0].secret, AUTH_KEY_SIZE, data, len, mac);
+    const struct auth_key *key = auth_keys_signer(keys, now_us());
+    int r = key ? crypto_hmac(key->secret, AUTH_KEY_SIZE, data, len, mac) : -ENOKEY;
 
     if (r < 0)
         return r;
     if (ret_kid)
-        *ret_kid = keys->keys[0].kid;
+        *ret_kid = key->kid;
     return 0;
 }
 
@@ -268,7 +287,7 @@ int auth_verify(const struct auth_keys *keys, const char *kid, const void *data,
 int auth_derive(const struct auth_keys *keys, const char *kid, const char *label, const void *data,
                 size_t len, uint8_t secret[AUTH_MAC_SIZE], const char **ret_kid)
 {
-    const struct auth_key *key = kid ? auth_key_find(keys, kid) : &keys->keys[0];
+    const struct auth_key *key = kid ? auth_key_find(keys, kid) : auth_keys_signer(keys, now_us());
     struct crypto_mac *mac = NULL;
     int r = key ? crypto_mac_new(key->secret, &mac) : -ENOKEY;
 

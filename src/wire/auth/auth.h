@@ -1,7 +1,8 @@
 /* auth.h - who is at the other end of a connection, and signatures that nodes trust
  *
  * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all
- * verify, which makes rotation a second line.  Made by slurmctld on first start. libsodium is
+ * verify, which makes rotation a second line.  Made by slurmctld on first start.  A JSON Web Key Set
+ * (slurm.jwks) and a slurm.key of any bytes are read too, see keyset.h. libsodium is
  * loaded at first use of a key and libmunge at first use of munge (dlopen), so a command on the
  * local socket loads neither.  Thread-safe after auth_keys_load(). */
 #pragma once
@@ -19,14 +20,15 @@
 
 struct auth_keys; /* secrets; counted, wiped with the last reference */
 
-/* Errors: -ENOENT, -EACCES, -EPERM file readable by others, -EINVAL syntax. */
+/* Errors: -ENOENT, -EACCES, -EPERM file readable by others, -EINVAL syntax, -EKEYEXPIRED. */
 int auth_keys_load(const char *path, struct auth_keys **ret_keys, struct err *err);
 /* Make the file (O_EXCL, mode 600) with one random key unless it exists. */
 int auth_keys_create(const char *path, struct err *err);
 struct auth_keys *auth_keys_ref(struct auth_keys *keys);
 struct auth_keys *auth_keys_free(struct auth_keys *keys); /* drop a reference; always NULL */
 
-/* HMAC-SHA256 with the first key; *ret_kid borrowed from keys.  Errors: -ENOSYS no libsodium. */
+/* HMAC-SHA256 with the first key that has not expired; *ret_kid borrowed from keys.  Errors: -ENOSYS
+ * no libsodium, -ENOKEY all have expired. */
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
               uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
 /* Errors: -EACCES wrong mac, -ENOKEY unknown kid.  Constant time. */

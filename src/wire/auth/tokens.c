@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/readfile.h"
+#include "base/timefmt.h"
 #include "wire/auth/auth_impl.h"
 #include "wire/auth/crypto.h"
 #include "wire/auth/jwks.h"
@@ -103,12 +104,13 @@ int auth_tokens_new(const struct token_rules *rules, struct auth_keys *keys,
 int auth_tokens_make(const struct auth_tokens *t, const char *user, int64_t now_us,
                      uint64_t lifespan_s, char **ret_token)
 {
+    const struct auth_key *signer = t->keys ? auth_keys_signer(t->keys, now_us) : NULL;
     _cleanup_free_ char *token = NULL;
     uint8_t mac[AUTH_MAC_SIZE];
-    int r = t->keys || t->secret ? 0 : -EPERM;
+    int r = signer || t->secret ? 0 : -EPERM;
 
     if (r == 0)
-        r = jwt_begin(t->keys ? t->keys->keys[0].kid : NULL, user, now_us, lifespan_s, &token);
+        r = jwt_begin(signer ? signer->kid : NULL, user, now_us, lifespan_s, &token);
     if (r < 0)
         return r;
     r = t->keys ? auth_sign(t->keys, token, strlen(token), mac, NULL)
@@ -131,7 +133,8 @@ static int sign_shared(const struct auth_tokens *t, const struct jwt_head *head,
     if (t->secret)
         r = crypto_hmac(t->secret, t->secret_len, shown, len, signatures[n++]);
     for (size_t i = 0; r == 0 && t->keys && i < t->keys->n; i++)
-        if (!head->has_kid || strcmp(head->kid, t->keys->keys[i].kid) == 0)
+        if (auth_key_lives(&t->keys->keys[i], now_us()) &&
+            (!head->has_kid || strcmp(head->kid, t->keys->keys[i].kid) == 0))
             r = crypto_hmac(t->keys->keys[i].secret, AUTH_KEY_SIZE, shown, len, signatures[n++]);
     *ret_n = n;
     return r;
