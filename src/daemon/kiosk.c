@@ -285,7 +285,7 @@ static void free_kiosk(struct kiosk *k)
     if (k->wake_fd >= 0)
         (void)close(k->wake_fd);
     if (k->made_folder)
-        (void)rmdir(k->folder); /* kept while others use it */
+        (void)rmdir(k->folder);    /* kept while others use it */
     (void)auth_keys_free(k->keys); /* always NULL */
     pthread_mutex_destroy(&k->lock);
     explicit_bzero(k, sizeof(*k));
@@ -349,11 +349,6 @@ int kiosk_set_node(struct kiosk *k, const struct idkey *identity,
     pthread_mutex_unlock(&k->lock);
     explicit_bzero(secret, sizeof(secret));
     return 0;
-}
-
-void kiosk_unlink(const struct kiosk *k)
-{
-    (void)unlink(k->sa.sun_path); /* what is left there answers nobody */
 }
 
 struct kiosk *kiosk_close(struct kiosk *k)

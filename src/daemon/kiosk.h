@@ -27,6 +27,4 @@ int kiosk_set_node(struct kiosk *k, const struct idkey *identity,
                    const uint8_t controller_key[IDKEY_SIZE]);
 /* End the thread and remove the socket, and the folder if it was made here and is empty.  NULL is a
  * no-op; always NULL. */
-/* Remove the socket alone, for a process that ends in a signal's handler: unlink(2). */
-void kiosk_unlink(const struct kiosk *k);
 struct kiosk *kiosk_close(struct kiosk *k);

@@ -48,7 +48,7 @@ struct dbd {
     struct debug debug;
     struct adminserve *admin; /* accounts, users, QOS ... */
     struct server *server;
-    struct kiosk *kiosk; /* NULL: this server vouches for nobody */
+    struct kiosk *kiosk;       /* NULL: this server vouches for nobody */
     struct httphealth *health; /* while it works */
     atomic_bool stopping;
     /* the main thread's */

@@ -108,7 +108,7 @@ struct noded {
     struct plugins *plugins; /* NULL: none could be loaded */
     struct nvml *nvml;
     struct listener *listener;
-    struct kiosk *kiosk; /* NULL: this daemon vouches for nobody */
+    struct kiosk *kiosk;              /* NULL: this daemon vouches for nobody */
     Pst__NodeTopology *topology;      /* as the controller last said; NULL: not yet; owned */
     uv_signal_t sig_chld, signals[4]; /* SIGCHLD; those of daemon_signals[] */
     uv_timer_t hung;

@@ -57,6 +57,7 @@ struct sackd {
     char *key_file;
     struct confcache cache;
     ProtobufCBinaryData digest; /* of what is kept; owned */
+    struct kiosk *kiosk;        /* NULL: commands of this host prove themselves otherwise */
 };
 
 static enum daemon_taken take_option(void *ctx, int c, const char *arg)
@@ -87,8 +88,6 @@ static const struct daemon_head head = {
     .usage_after = true,
     .take_own = take_option,
 };
-
-static struct kiosk *kiosk; /* NULL: commands of this host prove themselves otherwise */
 
 /* Keep a configuration and let the link lead to it. */
 static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *err)
@@ -153,8 +152,6 @@ static void open_log(void *ctx)
 static void end_now(int signum)
 {
     (void)signum;
-    if (kiosk)
-        kiosk_unlink(kiosk);
     _exit(0); /* nothing is left half done; also as process 1, which signals do not end */
 }
 
@@ -193,13 +190,13 @@ static void load_keys(struct sackd *d)
     struct err err = { .text = "" };
     struct auth_keys *keys = NULL;
 
-    if (!kiosk)
+    if (!d->kiosk)
         return;
     if (auth_keys_load(d->key_file, &keys, &err) < 0) {
         log_error("the keys to vouch with stay what they were: %s", err.text);
         return;
     }
-    kiosk_set_keys(kiosk, keys);
+    kiosk_set_keys(d->kiosk, keys);
     (void)auth_keys_free(keys); /* always NULL */
 }
 
@@ -238,7 +235,7 @@ static void begin_vouching(struct sackd *d)
 {
     struct err err = { .text = "" };
 
-    if (d->key_file && kiosk_open("slurm", 0, &kiosk, &err) < 0)
+    if (d->key_file && kiosk_open("slurm", 0, &d->kiosk, &err) < 0)
         log_error("this daemon vouches for no commands: %s", err.text);
     load_keys(d);
 }

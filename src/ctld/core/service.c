@@ -1,6 +1,7 @@
 /* service.c - calling the services through their rows; see service.h */
 #include "ctld/core/service.h"
 
+#include <errno.h>
 #include <assert.h>
 #include <string.h>
 
@@ -357,4 +358,13 @@ bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
         if (ctld->services[i]->may_vouch)
             return ctld->services[i]->may_vouch(ctld, key, uid);
     return false;
+}
+
+int services_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *mac,
+                        uint8_t *ret_key)
+{
+    for (size_t i = 0; ctld->services[i]; i++)
+        if (ctld->services[i]->launch_key)
+            return ctld->services[i]->launch_key(ctld, n, mac, ret_key);
+    return -ENOKEY;
 }

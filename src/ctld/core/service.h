@@ -114,6 +114,10 @@ struct ctld_service {
 
     /* Is this the key of a node?  One service has this hook.  On an I/O thread; may not commit. */
     bool (*knows_node)(struct ctld *ctld, const uint8_t *key);
+    /* The launch key at node n of the credential with this MAC.  One service has this hook.  -ENOKEY: n
+     * makes no such keys.  May not commit. */
+    int (*launch_key)(struct ctld *ctld, const struct node *n, const uint8_t *mac,
+                      uint8_t *ret_key);
     /* May the node with this key vouch for this user now?  One service has this hook.  On an I/O
      * thread; may not commit. */
     bool (*may_vouch)(struct ctld *ctld, const uint8_t *key, uid_t uid);
@@ -221,6 +225,8 @@ uint64_t services_keep(struct ctld *ctld); /* the least of what they keep */
 
 void services_on_conn_gone(struct ctld *ctld, struct conn *conn);
 bool services_knows_node(struct ctld *ctld, const uint8_t *key);
+int services_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *mac,
+                        uint8_t *ret_key);
 bool services_may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid);
 void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n); /* takes fd */
 void services_on_standby(struct ctld *ctld, struct conn *conn, const struct frame *frame);

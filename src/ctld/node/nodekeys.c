@@ -16,7 +16,7 @@
 struct slot {
     bool used;
     uint8_t key[IDKEY_SIZE];
-    bool has_secret; /* else it is made when it is needed */
+    bool has_secret;    /* else it is made when it is needed */
     uint8_t secret[32]; /* of key and the controllers', for launch keys */
 };
 
@@ -77,8 +77,10 @@ int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE])
     return id;
 }
 
-int nodekeys_launch(struct ctld *ctld, const struct node *n, const uint8_t mac[AUTH_MAC_SIZE],
-                    uint8_t ret_key[AUTH_MAC_SIZE])
+/* Made of n's own key and the controllers'.  Costs an HMAC; with a key that was bound since the start
+ * an X25519 once. */
+static int derive_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *mac,
+                             uint8_t *ret_key)
 {
     struct nodekeys *k = ctld->nodekeys;
     struct slot slot = { 0 };
@@ -90,9 +92,8 @@ int nodekeys_launch(struct ctld *ctld, const struct node *n, const uint8_t mac[A
         slot = k->of[id];
     pthread_mutex_unlock(&k->lock);
     if (slot.used && n->rec->launch_keys && ctld->identity)
-        r = slot.has_secret
-                ? 0
-                : idkey_secret(ctld->identity, slot.key, IDKEY_FOR_LAUNCH, slot.secret);
+        r = slot.has_secret ? 0
+                            : idkey_secret(ctld->identity, slot.key, IDKEY_FOR_LAUNCH, slot.secret);
     if (r == 0) {
         if (!slot.has_secret)
             keep_secret(k, id, slot.key, slot.secret);
@@ -225,5 +226,6 @@ const struct ctld_service nodekeys_service = {
     .free = free_keys,
     .on_node = note_node,
     .knows_node = knows_node,
+    .launch_key = derive_launch_key,
     .on_node_gone = forget_node,
 };

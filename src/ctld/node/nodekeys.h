@@ -16,10 +16,5 @@ int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *p
                    const Pst__NodeRegister *reg, const uint8_t **ret_bind, char why[NODEKEYS_TEXT]);
 /* The id of the node that has the key, or -1.  Any thread: a comparison for each node. */
 int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE]);
-/* The launch key at node n of the credential with this MAC, made of n's own key and the controllers'.
- * Costs one HMAC; with a key that was bound since the start an X25519 once.  -ENOKEY: n makes no such
- * keys (an older release, or no key is bound). */
-int nodekeys_launch(struct ctld *ctld, const struct node *n, const uint8_t mac[AUTH_MAC_SIZE],
-                    uint8_t ret_key[AUTH_MAC_SIZE]);
 /* Is the key that an administrator gives one that the nodes (n of them) can have? */
 bool nodekeys_fits(struct ctld *ctld, const char *text, const char *node, size_t n);

@@ -16,8 +16,8 @@
 
 struct noted { /* a job that holds nodes */
     uint32_t uid;
-    char *user;  /* NULL: not known by name */
-    bool open;   /* its pairs are in the table */
+    char *user; /* NULL: not known by name */
+    bool open;  /* its pairs are in the table */
     uint32_t *ids;
     size_t n;
 };
@@ -26,7 +26,8 @@ struct nodeusers {
     pthread_mutex_t lock;
     struct idmap pairs; /* of node and user -> number of jobs; under the lock */
     struct idmap jobs;  /* job id -> struct noted; core thread */
-    struct wordset managers; /* users with an AdminLevel or an account; core thread */
+    struct wordset
+        managers; /* users with an AdminLevel or an account; core thread; by the service */
 };
 
 static uint64_t pair_of(uint32_t node_id, uint32_t uid)
@@ -57,24 +58,12 @@ static void open_job(struct nodeusers *u, struct noted *j, bool open)
     j->open = open;
 }
 
-static bool is_ordinary(struct ctld *ctld, const struct noted *j)
+bool nodeusers_has(struct nodeusers *u, uint32_t node_id, uint32_t uid)
 {
-    return j->user && j->uid != 0 && j->uid != (uint32_t)-1 &&
-           j->uid != conf_slurm_uid(ctld->conf) && j->uid != conf_slurmd_uid(ctld->conf) &&
-           !wordset_has(&ctld->nodeusers->managers, j->user, strlen(j->user));
-}
-
-/* On an I/O thread. */
-static bool may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
-{
-    struct nodeusers *u = ctld->nodeusers;
-    int64_t node = nodekeys_find(ctld, key);
     bool has;
 
-    if (node < 0 || uid == 0 || uid == (uid_t)-1)
-        return false;
     pthread_mutex_lock(&u->lock);
-    has = idmap_get(&u->pairs, pair_of((uint32_t)node, uid)) != NULL;
+    has = idmap_get(&u->pairs, pair_of(node_id, uid)) != NULL;
     pthread_mutex_unlock(&u->lock);
     return has;
 }
@@ -88,7 +77,7 @@ static void free_noted(struct noted *j)
     free(j);
 }
 
-static void drop_job(struct nodeusers *u, uint32_t job_id)
+void nodeusers_drop(struct nodeusers *u, uint32_t job_id)
 {
     struct noted *j = idmap_remove(&u->jobs, job_id);
 
@@ -98,40 +87,94 @@ static void drop_job(struct nodeusers *u, uint32_t job_id)
     free_noted(j);
 }
 
-static bool is_same(const struct noted *j, const Pst__JobRecord *r)
+void nodeusers_hold(struct nodeusers *u, uint32_t job_id, uint32_t uid, const char *user,
+                    const uint32_t *node_ids, size_t n, bool ordinary)
 {
-    return j && j->uid == r->uid && j->n == r->alloc->n_node_ids &&
-           memcmp(j->ids, r->alloc->node_ids, j->n * sizeof(*j->ids)) == 0;
+    struct noted *j = idmap_get(&u->jobs, job_id);
+
+    if (j && j->uid == uid && j->n == n && memcmp(j->ids, node_ids, n * sizeof(*node_ids)) == 0)
+        return; /* most changes of a job are others */
+    nodeusers_drop(u, job_id);
+    j = must(calloc(1, sizeof(*j)));
+    j->uid = uid;
+    j->user = user ? must(strdup(user)) : NULL;
+    j->n = n;
+    j->ids = must(malloc(n * sizeof(*j->ids)));
+    memcpy(j->ids, node_ids, n * sizeof(*j->ids));
+    if (idmap_put(&u->jobs, job_id, j) < 0)
+        must(NULL);
+    open_job(u, j, ordinary);
+}
+
+void nodeusers_judge(struct nodeusers *u,
+                     bool (*is_ordinary)(void *ctx, uint32_t uid, const char *user), void *ctx)
+{
+    struct noted *j;
+
+    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
+        open_job(u, j, is_ordinary(ctx, j->uid, j->user));
+}
+
+struct nodeusers *nodeusers_new(void)
+{
+    struct nodeusers *u = calloc(1, sizeof(*u));
+
+    if (u && pthread_mutex_init(&u->lock, NULL) != 0) {
+        free(u);
+        u = NULL;
+    }
+    return u;
+}
+
+void nodeusers_free(struct nodeusers *u)
+{
+    struct noted *j;
+
+    if (!u)
+        return;
+    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
+        free_noted(j);
+    idmap_done(&u->jobs);
+    idmap_done(&u->pairs);
+    wordset_done(&u->managers);
+    pthread_mutex_destroy(&u->lock);
+    free(u);
+}
+
+/* ---- the service ----------------------------------------------------------------------------- */
+
+static bool is_ordinary(void *ctx, uint32_t uid, const char *user)
+{
+    const struct ctld *ctld = ctx;
+
+    return user && uid != 0 && uid != (uint32_t)-1 && uid != conf_slurm_uid(ctld->conf) &&
+           uid != conf_slurmd_uid(ctld->conf) &&
+           !wordset_has(&ctld->nodeusers->managers, user, strlen(user));
+}
+
+/* On an I/O thread. */
+static bool may_vouch(struct ctld *ctld, const uint8_t *key, uid_t uid)
+{
+    int64_t node = uid == 0 || uid == (uid_t)-1 ? -1 : nodekeys_find(ctld, key);
+
+    return node >= 0 && nodeusers_has(ctld->nodeusers, (uint32_t)node, uid);
 }
 
 static void follow_job(struct ctld *ctld, struct job *job, Pst__EventKind kind)
 {
-    struct nodeusers *u = ctld->nodeusers;
     const Pst__JobRecord *r = job->rec;
-    struct noted *j = idmap_get(&u->jobs, r->job_id);
 
     (void)kind;
-    if (!job_holds_resources(r) || !r->alloc->n_node_ids) {
-        drop_job(u, r->job_id);
-        return;
-    }
-    if (is_same(j, r))
-        return;
-    drop_job(u, r->job_id);
-    j = must(calloc(1, sizeof(*j)));
-    j->uid = r->uid;
-    j->user = r->user_name ? must(strdup(r->user_name)) : NULL;
-    j->n = r->alloc->n_node_ids;
-    j->ids = must(malloc(j->n * sizeof(*j->ids)));
-    memcpy(j->ids, r->alloc->node_ids, j->n * sizeof(*j->ids));
-    if (idmap_put(&u->jobs, r->job_id, j) < 0)
-        must(NULL);
-    open_job(u, j, is_ordinary(ctld, j));
+    if (job_holds_resources(r) && r->alloc->n_node_ids)
+        nodeusers_hold(ctld->nodeusers, r->job_id, r->uid, r->user_name, r->alloc->node_ids,
+                       r->alloc->n_node_ids, is_ordinary(ctld, r->uid, r->user_name));
+    else
+        nodeusers_drop(ctld->nodeusers, r->job_id);
 }
 
 static void forget_job(struct ctld *ctld, struct job *job)
 {
-    drop_job(ctld->nodeusers, job->rec->job_id);
+    nodeusers_drop(ctld->nodeusers, job->rec->job_id);
 }
 
 static void gather_managers(struct ctld *ctld, struct wordset *set)
@@ -159,27 +202,17 @@ static void gather_managers(struct ctld *ctld, struct wordset *set)
 static void follow_rights(struct ctld *ctld)
 {
     struct nodeusers *u = ctld->nodeusers;
-    struct noted *j;
 
     wordset_done(&u->managers);
     u->managers = (struct wordset){ 0 };
     gather_managers(ctld, &u->managers);
-    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
-        open_job(u, j, is_ordinary(ctld, j));
+    nodeusers_judge(u, is_ordinary, ctld);
 }
-
-/* ---- the service ----------------------------------------------------------------------------- */
 
 static int start_users(struct ctld *ctld, struct err *err)
 {
-    struct nodeusers *u = calloc(1, sizeof(*u));
-
-    if (!u || pthread_mutex_init(&u->lock, NULL) != 0) {
-        free(u);
-        return err_nomem(err);
-    }
-    ctld->nodeusers = u;
-    return 0;
+    ctld->nodeusers = nodeusers_new();
+    return ctld->nodeusers ? 0 : err_nomem(err);
 }
 
 static int observe_rights(struct ctld *ctld, struct err *err)
@@ -191,18 +224,7 @@ static int observe_rights(struct ctld *ctld, struct err *err)
 
 static void free_users(struct ctld *ctld)
 {
-    struct nodeusers *u = ctld->nodeusers;
-    struct noted *j;
-
-    if (!u)
-        return;
-    for (size_t pos = 0; (j = idmap_next(&u->jobs, &pos));)
-        free_noted(j);
-    idmap_done(&u->jobs);
-    idmap_done(&u->pairs);
-    wordset_done(&u->managers);
-    pthread_mutex_destroy(&u->lock);
-    free(u);
+    nodeusers_free(ctld->nodeusers);
     ctld->nodeusers = NULL;
 }
 

@@ -9,4 +9,21 @@
  * The service keeps a table of node and user for I/O threads.  A job costs an entry a node. */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 struct nodeusers;
+
+struct nodeusers *nodeusers_new(void); /* NULL: out of memory */
+void nodeusers_free(struct nodeusers *u);
+/* The job holds these n nodes for a user; what was held before is not any more.  user: his name, or
+ * NULL.  ordinary: may nodes vouch for him? */
+void nodeusers_hold(struct nodeusers *u, uint32_t job_id, uint32_t uid, const char *user,
+                    const uint32_t *node_ids, size_t n, bool ordinary);
+void nodeusers_drop(struct nodeusers *u, uint32_t job_id);
+/* Rights have changed: is_ordinary() is asked for the user of every job. */
+void nodeusers_judge(struct nodeusers *u,
+                     bool (*is_ordinary)(void *ctx, uint32_t uid, const char *user), void *ctx);
+/* Has the user a job on the node that counts?  Any thread. */
+bool nodeusers_has(struct nodeusers *u, uint32_t node_id, uint32_t uid);

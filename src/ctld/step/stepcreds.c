@@ -8,7 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/front/confserve.h"
-#include "ctld/node/nodekeys.h"
+#include "ctld/core/service.h"
 #include "wire/auth/idkey.h"
 
 #define CREDENTIAL_LIFE_S 120u
@@ -19,7 +19,7 @@ static void add_node_key(struct ctld *ctld, const struct node *n, const Pst__Sig
 {
     uint8_t key[AUTH_MAC_SIZE];
 
-    if (!cred || nodekeys_launch(ctld, n, cred->mac.data, key) < 0)
+    if (!cred || services_launch_key(ctld, n, cred->mac.data, key) < 0)
         return; /* StepReply.launch_key is left */
     a->has_launch_key = true;
     a->launch_key.data = must(malloc(sizeof(key)));

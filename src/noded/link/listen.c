@@ -601,8 +601,7 @@ void listen_set_keys(struct listener *l, struct auth_keys *keys)
 void listen_set_controller(struct listener *l, const uint8_t key[IDKEY_SIZE])
 {
     uint8_t secret[32] = { 0 };
-    bool has =
-        l->d->identity && idkey_secret(l->d->identity, key, IDKEY_FOR_LAUNCH, secret) == 0;
+    bool has = l->d->identity && idkey_secret(l->d->identity, key, IDKEY_FOR_LAUNCH, secret) == 0;
 
     uv_mutex_lock(&l->lock);
     memcpy(l->controller, key, IDKEY_SIZE);

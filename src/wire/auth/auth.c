@@ -46,8 +46,7 @@ struct auth_keys *auth_keys_ref(struct auth_keys *keys)
 }
 
 /* Read the whole file into buf (NUL-terminated); it must be private to its owner. */
-static int read_key_file(const char *path, char *buf, size_t size, size_t *ret_len,
-                         struct err *err)
+static int read_key_file(const char *path, char *buf, size_t size, size_t *ret_len, struct err *err)
 {
     _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     struct stat st;

@@ -34,8 +34,8 @@ static int choose_key(const struct client_target *target, struct auth_keys **ret
     if (r == -ENOENT || r == -EACCES)
         return err_set(
             err, -EACCES,
-            "Invalid authentication credential: no token in SLURM_JWT, no munge, no daemon at "
-            VOUCH_SOCKET ", and the key file %s%s",
+            "Invalid authentication credential: no token in SLURM_JWT, no munge, no daemon at " VOUCH_SOCKET
+            ", and the key file %s%s",
             has_text(target->key_file) ? target->key_file : "is not configured",
             !has_text(target->key_file) ? ""
             : r == -ENOENT              ? " does not exist"
@@ -278,8 +278,8 @@ static int prove_munge(Pst__Hello *hello, const struct client_target *target, co
 
 /* A daemon of this host: *ret_reply holds what hello points to. */
 static int prove_vouched(Pst__Hello *hello, const struct client_target *target,
-                         const uint8_t *nonce, struct hello_sent *sent,
-                         Pst__VouchReply **ret_reply, struct err *err)
+                         const uint8_t *nonce, struct hello_sent *sent, Pst__VouchReply **ret_reply,
+                         struct err *err)
 {
     int r = vouch_ask(hello, nonce, target->timeout_ms, &sent->proofs, ret_reply, err);
 

@@ -76,10 +76,7 @@ static int value_of(char c)
     static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
     const char *at = c ? strchr(digits, c) : NULL;
 
-    return at               ? (int)(at - digits)
-           : strchr("+-", c) ? 62
-           : strchr("/_", c) ? 63
-                             : -1;
+    return at ? (int)(at - digits) : strchr("+-", c) ? 62 : strchr("/_", c) ? 63 : -1;
 }
 
 /* base64 and base64url, with padding or without.  Bytes, or -EINVAL. */
@@ -130,13 +127,14 @@ static int read_secret(const json_t *k, struct auth_key *key, struct err *err)
 {
     uint8_t bytes[K_MAX];
     size_t len = json_string_length(k);
-    ssize_t n = json_is_string(k) && len <= K_MAX ? read_base64(json_string_value(k), len, bytes)
-                                                  : -EINVAL;
+    ssize_t n =
+        json_is_string(k) && len <= K_MAX ? read_base64(json_string_value(k), len, bytes) : -EINVAL;
     int r = 0;
 
     if (n < (ssize_t)BYTES_MIN)
-        r = err_set(err, -EINVAL, "k has to be %u bytes or more in base64, of at most %u characters",
-                    BYTES_MIN, K_MAX);
+        r = err_set(err, -EINVAL,
+                    "k has to be %u bytes or more in base64, of at most %u characters", BYTES_MIN,
+                    K_MAX);
     else if (set_secret(key, bytes, (size_t)n) < 0)
         r = err_set(err, -ENOSYS, "libsodium.so.23 is not installed");
     explicit_bzero(bytes, sizeof(bytes));
@@ -191,8 +189,7 @@ static int read_keys(const json_t *list, struct auth_keys *keys, struct err *err
     size_t i, chosen = SIZE_MAX;
     const json_t *j;
 
-    if (!json_is_array(list) || json_array_size(list) == 0 ||
-        json_array_size(list) > AUTH_KEY_MAX)
+    if (!json_is_array(list) || json_array_size(list) == 0 || json_array_size(list) > AUTH_KEY_MAX)
         return err_set(err, -EINVAL, "\"keys\" has to be a list of 1 to %u keys", AUTH_KEY_MAX);
     json_array_foreach(list, i, j)
     {
@@ -211,6 +208,14 @@ static int read_keys(const json_t *list, struct auth_keys *keys, struct err *err
     return 0;
 }
 
+static bool has_living(const struct auth_keys *keys, int64_t now_us)
+{
+    for (size_t i = 0; i < keys->n; i++)
+        if (auth_key_lives(&keys->keys[i], now_us))
+            return true;
+    return false;
+}
+
 int keyset_parse(const char *text, size_t len, int64_t now_us, struct auth_keys *keys,
                  struct err *err)
 {
@@ -226,7 +231,7 @@ int keyset_parse(const char *text, size_t len, int64_t now_us, struct auth_keys 
         return err_set(err, -EINVAL, "line %d: %.100s", bad.line, bad.text);
     r = read_keys(json_object_get(set, "keys"), keys, err);
     json_decref(set);
-    if (r == 0 && !auth_keys_signer(keys, now_us))
+    if (r == 0 && !has_living(keys, now_us))
         r = err_set(err, -EKEYEXPIRED, "every key of it has expired (exp)");
     return r;
 }

@@ -35,8 +35,9 @@ static bool name_socket(unsigned i, struct sockaddr_un *ret_sa)
     if (i >= (named ? 1 : PATHS))
         return false;
     *ret_sa = (struct sockaddr_un){ .sun_family = AF_UNIX };
-    n = named ? snprintf(ret_sa->sun_path, sizeof(ret_sa->sun_path), "%s", given)
-              : snprintf(ret_sa->sun_path, sizeof(ret_sa->sun_path), "%s/" VOUCH_SOCKET, folders[i]);
+    n = named
+            ? snprintf(ret_sa->sun_path, sizeof(ret_sa->sun_path), "%s", given)
+            : snprintf(ret_sa->sun_path, sizeof(ret_sa->sun_path), "%s/" VOUCH_SOCKET, folders[i]);
     return n > 0 && (size_t)n < sizeof(ret_sa->sun_path);
 }
 
@@ -178,19 +179,19 @@ int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], in
 
     req.hello = hello;
     req.has_server_nonce = true; /* only read */
-    req.server_nonce =
-        (ProtobufCBinaryData){ AUTH_NONCE_SIZE, (uint8_t *)(uintptr_t)server_nonce };
+    req.server_nonce = (ProtobufCBinaryData){ AUTH_NONCE_SIZE, (uint8_t *)(uintptr_t)server_nonce };
     r = ask_daemon(&req, timeout_ms, &reply);
     if (r == 0 && reply->refused)
         r = err_set(err, -EACCES, "Invalid authentication credential: %.200s", reply->refused);
     else if (r == 0 && (reply->proofs.len != VOUCH_PROOFS_SIZE || !reply->has_uid ||
                         !reply->has_gid || (reply->key_id == NULL) == (reply->token.len == 0)))
-        r = err_set(err, -EPROTO, "Invalid authentication credential: " VOUCH_SOCKET
-                                  " gives a reply without proofs");
+        r = err_set(err, -EPROTO,
+                    "Invalid authentication credential: " VOUCH_SOCKET
+                    " gives a reply without proofs");
     else if (r < 0)
-        (void)err_set(err, r, "Invalid authentication credential: no daemon answers at "
-                              VOUCH_SOCKET ": %s",
-                      strerror(-r)); /* r is given back */
+        (void)err_set(
+            err, r, "Invalid authentication credential: no daemon answers at " VOUCH_SOCKET ": %s",
+            strerror(-r)); /* r is given back */
     if (r < 0) {
         if (reply)
             pst__vouch_reply__free_unpacked(reply, NULL);

@@ -27,8 +27,8 @@
 /* What a daemon vouches with. */
 struct vouch_secret {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
-    const char *key_id;        /* of the cluster's key that the secret comes from; NULL: of a node */
-    const uint8_t *node_key;   /* of IDKEY_SIZE bytes, the node's; NULL: of the cluster */
+    const char *key_id;      /* of the cluster's key that the secret comes from; NULL: of a node */
+    const uint8_t *node_key; /* of IDKEY_SIZE bytes, the node's; NULL: of the cluster */
 };
 
 /* Is there a socket that a command could ask at?  A look at files, nothing more. */

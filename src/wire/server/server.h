@@ -37,8 +37,8 @@ struct peer {
     char cert_name[128];
     char addr[64]; /* numeric address, "local" for the socket */
     uint32_t pid;
-    uint8_t node_key[IDKEY_SIZE];    /* method AUTH_NODE: the key that was proved (uid -1) ... */
-    bool node_enrols;                /* ... together with the cluster's key */
+    uint8_t node_key[IDKEY_SIZE]; /* method AUTH_NODE: the key that was proved (uid -1) ... */
+    bool node_enrols;             /* ... together with the cluster's key */
     /* method AUTH_VOUCH: the daemon that vouched has no key of the cluster but node_key, so that
      * may_vouch is asked */
     bool node_vouched;

@@ -136,16 +136,6 @@ static void check_key(struct check *k)
     k->gid = h->gid;
 }
 
-int conn_launch_key(const struct server_config *config, const struct auth_keys *keys,
-                    const char *kid, const uint8_t mac[AUTH_MAC_SIZE], uint8_t key[AUTH_MAC_SIZE])
-{
-    if (strcmp(kid, IDKEY_LAUNCH_KID) == 0)
-        return config->hooks.launch_secret && config->hooks.launch_secret(config->ctx, key)
-                   ? idkey_mix(key, mac)
-                   : -ENOKEY;
-    return keys ? auth_derive(keys, kid, AUTH_FOR_LAUNCH, mac, AUTH_MAC_SIZE, key, NULL) : -ENOKEY;
-}
-
 /* Whoever has a step's credential and the key that came with it.  Who that is the credential
  * says. */
 static void check_step(struct check *k)
@@ -405,8 +395,7 @@ static void note_peer(struct check *k)
     p->pid = h->pid;
     if (h->method == PST__AUTH_METHOD__AUTH_STEP)
         memcpy(p->step_mac, h->token.data, sizeof(p->step_mac)); /* its size was checked */
-    p->node_vouched =
-        h->method == PST__AUTH_METHOD__AUTH_VOUCH && !(h->key_id && h->key_id[0]);
+    p->node_vouched = h->method == PST__AUTH_METHOD__AUTH_VOUCH && !(h->key_id && h->key_id[0]);
     if (h->method == PST__AUTH_METHOD__AUTH_NODE || p->node_vouched)
         memcpy(p->node_key, h->token.data, sizeof(p->node_key)); /* likewise */
     p->node_enrols = h->method == PST__AUTH_METHOD__AUTH_NODE && h->key_id && h->key_id[0];

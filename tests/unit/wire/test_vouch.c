@@ -15,8 +15,8 @@
 
 #define NOW_US (INT64_C(1800000000) * 1000000)
 #define KEY(kid, more)                                                                             \
-    "{\"alg\":\"HS256\",\"kty\":\"oct\",\"kid\":\"" kid "\",\"k\":\"AAECAwQFBgcICQoLDA0ODxAREhM\"" \
-    more "}"
+    "{\"alg\":\"HS256\",\"kty\":\"oct\",\"kid\":\"" kid                                            \
+    "\",\"k\":\"AAECAwQFBgcICQoLDA0ODxAREhM\"" more "}"
 
 static const uint8_t nonce[AUTH_NONCE_SIZE] = { 9 };
 
@@ -108,9 +108,9 @@ static void test_set(void **state)
     struct auth_keys keys = { .n = 0 };
     struct err err = { .text = "" };
 
-    assert_int_equal(parse("{\"keys\":[" KEY("a", "") "," KEY("b", ",\"use\":\"default\"") "]}",
-                           &keys, &err),
-                     0);
+    assert_int_equal(
+        parse("{\"keys\":[" KEY("a", "") "," KEY("b", ",\"use\":\"default\"") "]}", &keys, &err),
+        0);
     assert_int_equal(keys.n, 2);
     assert_string_equal(auth_keys_signer(&keys, NOW_US)->kid, "b");
     assert_int_equal(
