@@ -272,6 +272,7 @@ class Node(Record):
     mcs_label: str | None = None
     owner_uid: int | None = None
     reservation: str | None = None
+    launch_keys: bool | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -598,6 +599,7 @@ Node.FIELDS = {
     "mcs_label": ("mcs_label", "text"),
     "owner_uid": ("owner_uid", "number"),
     "reservation": ("reservation", "text"),
+    "launch_keys": ("launch_keys", "bool"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),

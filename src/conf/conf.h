@@ -132,8 +132,8 @@ const char *conf_key_file(const struct conf *c);
  * threads know c.  -ENOMEM. */
 int conf_use_key(struct conf *c, const char *path);
 /* Where the cluster's keys are without AuthInfo=keyfile=: SLURM_SACK_JWKS, SLURM_SACK_KEY, else
- * slurm.jwks in the folder (its path without the last '/', or "") when it is there, else slurm.key.  The
- * caller frees *ret_path.  -ENOMEM. */
+ * slurm.jwks in the folder (its path without the last '/', or "") when it is there, else
+ * slurm.key.  The caller frees *ret_path.  -ENOMEM. */
 int conf_key_path(const char *folder, char **ret_path);
 bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
 bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */

@@ -1,6 +1,7 @@
 /* kiosk.h - sack.socket: the daemon vouches for commands of its host
  *
- * A thread of its own answers VouchRequests (wire/auth/vouch.h) on RUNTIME_DIRECTORY/sack.socket, else
+ * A thread of its own answers VouchRequests (wire/auth/vouch.h) on RUNTIME_DIRECTORY/sack.socket,
+ * else
  * /run/SERVICE/sack.socket.  With the cluster's key it vouches for every caller, without it with the
  * node's own key, which slurmctld believes for few (docs/design/0024-vouching.md).  A caller has 5
  * seconds, a user 16 of 64 places. */

@@ -1,7 +1,7 @@
 /* fuzz_vouch.c - what a user of the host sends to sack.socket
  *
- * The first byte says whether the daemon vouches with the cluster's key or a node's.  A request that is
- * answered with proofs is proved for the caller's uid alone, whatever the request says. */
+ * The first byte says whether the daemon vouches with the cluster's key or a node's.  A request
+ * that is answered with proofs is proved for the caller's uid alone, whatever the request says. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

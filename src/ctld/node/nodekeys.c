@@ -77,8 +77,8 @@ int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE])
     return id;
 }
 
-/* Made of n's own key and the controllers'.  Costs an HMAC; with a key that was bound since the start
- * an X25519 once. */
+/* Made of n's own key and the controllers'.  Costs an HMAC; with a key that was bound since the
+ * start an X25519 once. */
 static int derive_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *mac,
                              uint8_t *ret_key)
 {

@@ -1,7 +1,7 @@
 /* nodeusers.c - see nodeusers.h
  *
- * The core thread changes the table, under the lock, when a job begins or ends to hold nodes and when
- * rights change; I/O threads read under the lock. */
+ * The core thread changes the table, under the lock, when a job begins or ends to hold nodes and
+ * when rights change; I/O threads read under the lock. */
 #include "ctld/node/nodeusers.h"
 
 #include <pthread.h>

@@ -1,4 +1,5 @@
-/* nodeusers.h - for which users a node may vouch: those who have a job on it, and no rights over others
+/* nodeusers.h - for which users a node may vouch: those who have a job on it, and no rights over
+ * others
  *
  * A node without the cluster's key vouches for commands that run there (wire/auth/vouch.h).  It is
  * believed for users who have a job on it that holds resources, and for nobody who could do more

@@ -321,8 +321,8 @@ static int check_signature(struct listener *l, const Pst__SignedCredential *sc, 
     return 0;
 }
 
-/* The controllers' signature, once they are known: it covers the MAC, so that a node needs no key of
- * the cluster, nor the one that signed first.  Before that the cluster's key must do. */
+/* The controllers' signature, once they are known: it covers the MAC, so that a node needs no key
+ * of the cluster, nor the one that signed first.  Before that the cluster's key must do. */
 static int check_signed(struct listener *l, const Pst__SignedCredential *sc, struct err *err)
 {
     _cleanup_(auth_keys_free) struct auth_keys *keys = NULL;

@@ -1,8 +1,8 @@
 /* auth.h - who is at the other end of a connection, and signatures that nodes trust
  *
  * Keys: a file of one or more lines `kid:hex` (32 bytes each), mode 600; the first signs, all
- * verify, which makes rotation a second line.  Made by slurmctld on first start.  A JSON Web Key Set
- * (slurm.jwks) and a slurm.key of any bytes are read too, see keyset.h. libsodium is
+ * verify, which makes rotation a second line.  Made by slurmctld on first start.  A JSON Web Key
+ * Set (slurm.jwks) and a slurm.key of any bytes are read too, see keyset.h. libsodium is
  * loaded at first use of a key and libmunge at first use of munge (dlopen), so a command on the
  * local socket loads neither.  Thread-safe after auth_keys_load(). */
 #pragma once

@@ -51,7 +51,8 @@ bool vouch_may_ask(void)
     return false;
 }
 
-/* Root's daemon, our own, or one of the user to whom the folder of the socket belongs (SlurmUser). */
+/* Root's daemon, our own, or one of the user to whom the folder of the socket belongs (SlurmUser).
+ * */
 static bool trust_daemon(int fd, const char *path)
 {
     char folder[VOUCH_PATH_MAX];

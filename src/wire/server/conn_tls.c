@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "wire/server/launchkey.h"
 #include "wire/server/server_impl.h"
 #include "wire/server/tlspipe.h"
 

@@ -1,5 +1,5 @@
-/* launchkey.c - the key that proves that a credential is the caller's; see server_impl.h */
-#include "wire/server/server_impl.h"
+/* launchkey.c - the key that proves that a credential is the caller's; see launchkey.h */
+#include "wire/server/launchkey.h"
 
 #include <errno.h>
 #include <string.h>

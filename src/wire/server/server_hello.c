@@ -14,6 +14,7 @@
 #include <strings.h>
 #include <sys/socket.h>
 
+#include "wire/server/launchkey.h"
 #include "wire/server/server_impl.h"
 
 #include "api.pb-c.h"

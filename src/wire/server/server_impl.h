@@ -152,7 +152,3 @@ void conn_open(struct conn *c);
 
 /* server_hello.c: frame is OP_HELLO on a connection in CONN_NEW. */
 void conn_hello(struct conn *c, const struct frame *frame);
-/* The launch key of the credential with this MAC: of the node's own key (IDKEY_LAUNCH_KID) or of the
- * cluster's key kid.  -ENOKEY: we have no such key. */
-int conn_launch_key(const struct server_config *config, const struct auth_keys *keys,
-                    const char *kid, const uint8_t mac[AUTH_MAC_SIZE], uint8_t key[AUTH_MAC_SIZE]);

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from conftest import SLOW, free_ports, wait_until
+from conftest import SLOW, Daemon, free_ports, program, wait_until
 from rawwire import ERROR, Peer, mac, messages
 from test_node_keys import Pair, controller_key, wait_learnt
 
@@ -166,6 +166,21 @@ def test_a_host_with_the_clusters_key_vouches_for_all(site):
         assert site.on("slurmctld", user, "squeue", "-h", "-o", "%u", "-j", done.stdout.strip()).stdout.strip() == user
     assert site.on("slurmctld", OTHER, "scontrol", "update", "NodeName=node1", "State=DRAIN", "Reason=x").returncode != 0
     assert site.on("slurmctld", "root", "scontrol", "update", "NodeName=node1", "Weight=3").returncode == 0
+
+
+def test_sackd_vouches_on_a_login_host(make_site):
+    """sackd with slurm.jwks: commands of every user of its host, with a key that only root there reads."""
+    site = make_site(nodes=1, conf="SlurmctldParameters=enable_configless\n")
+    c = site.c
+    env = {**c.env, "RUNTIME_DIRECTORY": f"{c.dir}/run/login"}
+    c.slurmds["login"] = Daemon("sackd", [program("sackd"), "-D", "--conf-server", f"127.0.0.1:{c.port}", "--key-file",
+                                          str(c.dir / "etc/slurm.key")], c.dir / "log" / "sackd", env)
+    wait_until(lambda: (c.dir / "run/login/sack.socket").exists(), "sackd vouches")
+    for user in (OWNER, OTHER):
+        done = site.on("login", user, "sbatch", "--parsable", "-H", "-o/dev/null", "--wrap", "true")
+        assert done.returncode == 0, done.stderr
+        assert site.on("login", user, "squeue", "-h", "-o", "%u", "-j", done.stdout.strip()).stdout.strip() == user
+    assert site.on("login", OTHER, "cat", c.dir / "etc/slurm.key").returncode != 0
 
 
 # ---- an attacker ---------------------------------------------------------------------------------
