@@ -3,7 +3,8 @@
 
 /* The cluster's key on this host: `given` (an option; NULL: none), else SLURM_SACK_JWKS,
  * SLURM_SACK_KEY,
- * slurm.jwks or slurm.key beside conf_path (-f; NULL: SLURM_CONF, else the usual file).  *ret_path is NULL when
+ * slurm.jwks or slurm.key beside conf_path (-f; NULL: SLURM_CONF, else the usual file).  *ret_path
+ * is NULL when
  * there is no such file, and the caller's to free.  -ENOMEM. */
 int conflink_key(const char *conf_path, const char *given, char **ret_path);
 

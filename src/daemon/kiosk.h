@@ -2,7 +2,8 @@
  *
  * A thread of its own answers VouchRequests (wire/auth/vouch.h) on RUNTIME_DIRECTORY/sack.socket,
  * else
- * /run/SERVICE/sack.socket.  With the cluster's key it vouches for every caller, without it with the
+ * /run/SERVICE/sack.socket.  With the cluster's key it vouches for every caller, without it with
+ * the
  * node's own key, which slurmctld believes for few (docs/design/0024-vouching.md).  A caller has 5
  * seconds, a user 16 of 64 places. */
 #pragma once
@@ -16,7 +17,8 @@
 
 struct kiosk;
 
-/* Listen, for everybody of this host; the folder is made for `owner` when it is not there.  service:
+/* Listen, for everybody of this host; the folder is made for `owner` when it is not there. 
+ * service:
  * "slurm", "slurmctld", "slurmdbd".  Errors: -EADDRINUSE another daemon has the socket, -ENAMETOOLONG,
  * those of mkdir(2) and bind(2); err says which. */
 int kiosk_open(const char *service, uid_t owner, struct kiosk **ret, struct err *err);

@@ -114,7 +114,7 @@ struct ctld_service {
 
     /* Is this the key of a node?  One service has this hook.  On an I/O thread; may not commit. */
     bool (*knows_node)(struct ctld *ctld, const uint8_t *key);
-    /* The launch key at node n of the credential with this MAC.  One service has this hook. 
+    /* The launch key at node n of the credential with this MAC.  One service has this hook.
      * -ENOKEY: n makes no such keys.  May not commit. */
     int (*launch_key)(struct ctld *ctld, const struct node *n, const uint8_t *mac,
                       uint8_t *ret_key);

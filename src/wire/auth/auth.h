@@ -27,8 +27,8 @@ int auth_keys_create(const char *path, struct err *err);
 struct auth_keys *auth_keys_ref(struct auth_keys *keys);
 struct auth_keys *auth_keys_free(struct auth_keys *keys); /* drop a reference; always NULL */
 
-/* HMAC-SHA256 with the first key that has not expired; *ret_kid borrowed from keys.  Errors: -ENOSYS
- * no libsodium, -ENOKEY all have expired. */
+/* HMAC-SHA256 with the first key that has not expired; *ret_kid borrowed from keys.  Errors:
+ * -ENOSYS no libsodium, -ENOKEY all have expired. */
 int auth_sign(const struct auth_keys *keys, const void *data, size_t len,
               uint8_t mac[AUTH_MAC_SIZE], const char **ret_kid);
 /* Errors: -EACCES wrong mac, -ENOKEY unknown kid.  Constant time. */

@@ -34,8 +34,8 @@ static int choose_key(const struct client_target *target, struct auth_keys **ret
     if (r == -ENOENT || r == -EACCES)
         return err_set(
             err, -EACCES,
-            "Invalid authentication credential: no token in SLURM_JWT, no munge, no daemon at " VOUCH_SOCKET
-            ", and the key file %s%s",
+            "Invalid authentication credential: no token in SLURM_JWT, no munge, no daemon "
+            "at sack.socket, and the key file %s%s",
             has_text(target->key_file) ? target->key_file : "is not configured",
             !has_text(target->key_file) ? ""
             : r == -ENOENT              ? " does not exist"

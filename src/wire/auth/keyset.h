@@ -3,7 +3,8 @@
  *   name:hex      lines of 32 bytes each; the first signs
  *   {"keys":[]}   a JSON Web Key Set (slurm.jwks): kty=oct, alg=HS256, kid, k of 16 bytes or more
  * in
- *                 base64 or base64url; use="default" signs, else the first; exp in seconds, from which
+ *                 base64 or base64url; use="default" signs, else the first; exp in seconds, from
+ * which
  *                 on a key neither signs nor verifies
  *   other bytes   one key of all of them (slurm.key); 16 at least, one of them no text
  *

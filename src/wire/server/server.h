@@ -72,7 +72,7 @@ struct server_hooks {
      * serves his requests.  Any I/O thread; must not block.  NULL: no node vouches. */
     bool (*may_vouch)(void *ctx, const uint8_t key[IDKEY_SIZE], uid_t uid);
     /* slurmd: the secret that the node's own key has with the controllers' for launch keys
-     * (IDKEY_FOR_LAUNCH); false: there is none yet.  Any I/O thread; must not block.  NULL: none. */
+     * (IDKEY_FOR_LAUNCH); false: there is none yet.  Any I/O thread.  NULL: none. */
     bool (*launch_secret)(void *ctx, uint8_t secret[32]);
 };
 
