@@ -17,10 +17,9 @@
 
 struct kiosk;
 
-/* Listen, for everybody of this host; the folder is made for `owner` when it is not there. 
- * service:
- * "slurm", "slurmctld", "slurmdbd".  Errors: -EADDRINUSE another daemon has the socket, -ENAMETOOLONG,
- * those of mkdir(2) and bind(2); err says which. */
+/* Listen, for everybody of this host; the folder is made for `owner` when it is not there.
+ * service: "slurm", "slurmctld", "slurmdbd".  Errors: -EADDRINUSE another daemon has the socket,
+ * -ENAMETOOLONG, those of mkdir(2) and bind(2); err says which. */
 int kiosk_open(const char *service, uid_t owner, struct kiosk **ret, struct err *err);
 /* The cluster's key (a reference is taken), or NULL: none is here.  Any thread. */
 void kiosk_set_keys(struct kiosk *k, struct auth_keys *keys);
