@@ -160,6 +160,7 @@ struct ctld {
     struct ha *ha;        /* several controllers, or terms that are left of them; else NULL */
     struct reign *reign;  /* the term in which this controller writes; NULL: there are no terms */
     uint32_t term;        /* its number, else 0 */
+    struct etcdlog *etcdlog; /* where its log is; NULL: in StateSaveLocation */
     uint64_t takeover_us; /* how long it took to come into control */
     uint32_t silence_ms;  /* how long nodes bear to hear nothing; 0: there is one controller */
     struct origin origin; /* of what the core carries out: noted with each commit */

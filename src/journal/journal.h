@@ -23,6 +23,20 @@
 
 struct journal;
 
+/* A place beyond this host's disk in which the log becomes durable first.  The files are then a copy
+ * that readers use, of nothing but what that place has.  data is as in a segment: records one behind
+ * another, in order, the first of lsn first_lsn.
+ * append, from the writer thread: 0 when it is durable there.  It is called again with the same
+ * batch until it gives 0; what of it was taken before must not be taken twice.  -EOWNERDEAD: the
+ * term is over.
+ * snapshot, from the thread of journal_snapshot_commit: keep the file `fd`, the snapshot of lsn,
+ * and let go of what nobody needs below keep_lsn. */
+struct journal_remote {
+    int (*append)(void *ctx, uint64_t first_lsn, const uint8_t *data, size_t len);
+    int (*snapshot)(void *ctx, uint64_t lsn, int fd, uint64_t keep_lsn);
+    void *ctx;
+};
+
 struct journal_config {
     const char *dir;        /* StateSaveLocation */
     uint64_t segment_bytes; /* roll over at about this; 0 = 64 MiB */
@@ -33,6 +47,7 @@ struct journal_config {
     /* The writer's term (term.h).  Not 0: the log goes on in a new segment of this term, whatever
      * an earlier writer, which may still run, does to the old ones; its lock does not count. */
     uint32_t term;
+    const struct journal_remote *remote; /* borrowed; NULL: the disk of this host is the place */
     /* The caller knows everything up to this lsn (it has followed the log): only what comes
      * behind is given out.  -ENOENT: the log does not reach back to it any more.  0: the usual
      * recovery. */

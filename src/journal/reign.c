@@ -43,7 +43,7 @@ bool reign_holds(struct reign *r)
     if (is_deaf())
         return true;
     return !atomic_load(&r->lost) && lease_holds(atomic_load(&r->until_us), term_clock_us()) &&
-           !term_is_over(r->config.dir_fd, r->config.record.term);
+           !r->config.store.is_over(r->config.store.ctx, r->config.record.term);
 }
 
 int64_t reign_left_us(struct reign *r)
@@ -64,13 +64,13 @@ static const char *renew_lease(struct reign *r)
 
     t->renewal++;
     t->durable = r->config.durable(r->config.ctx);
-    err = term_renew(r->config.dir_fd, t);
+    err = r->config.store.renew(r->config.store.ctx, t);
     if (err < 0)
         log_limited(LOG_ERROR, "the lease of term %u cannot be renewed: %s", t->term,
                     strerrordesc_np(-err));
     if (!lease_holds(atomic_load(&r->until_us), term_clock_us()))
         return "the lease ran out before it was renewed";
-    if (term_is_over(r->config.dir_fd, t->term))
+    if (r->config.store.is_over(r->config.store.ctx, t->term))
         return "another controller has taken the next term";
     if (err == 0)
         atomic_store(&r->until_us, lease_until_us(t, began));
@@ -150,9 +150,9 @@ int reign_begin(const struct reign_config *config, struct reign **ret_reign)
     r->config = *config;
     r->config.record.durable = config->durable(config->ctx);
     atomic_store(&r->until_us, lease_until_us(&config->record, began));
-    e = term_claim(config->dir_fd, &r->config.record);
+    e = config->store.claim(config->store.ctx, &r->config.record);
     if (e == 0) {
-        term_forget(config->dir_fd, config->record.term);
+        config->store.forget(config->store.ctx, config->record.term);
         e = start_thread(r);
     }
     if (e < 0) {
@@ -180,7 +180,7 @@ struct reign *reign_end(struct reign *r, const char *successor)
         t->flags |= TERM_RELEASED;
         t->durable = r->config.durable(r->config.ctx);
         (void)snprintf(t->successor, sizeof(t->successor), "%s", successor ? successor : "");
-        if (term_renew(r->config.dir_fd, t) < 0)
+        if (r->config.store.renew(r->config.store.ctx, t) < 0)
             log_error("term %u cannot be released: its lease runs out instead", t->term);
     }
     (void)pthread_cond_destroy(&r->wake);

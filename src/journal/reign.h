@@ -13,7 +13,7 @@
 struct reign;
 
 struct reign_config {
-    int dir_fd; /* <dir>/journal; borrowed */
+    struct term_store store; /* of the terms' records */
     /* Of the term to claim: number, lease and who we are.  renewal and durable are ours to set. */
     struct term_record record;
     /* How far the log is on disk; on the reign's thread. */

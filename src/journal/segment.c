@@ -167,7 +167,7 @@ int segment_write(struct segment *s, const struct segment_policy *p, const void 
     r = write_full(s->fd, data, n, s->offset);
     failpoint_crash("journal.crash.after_write");
     start = now_mono_us();
-    if (r == 0)
+    if (r == 0 && !p->unsynced)
         r = sync_data(s->fd);
     *ret_sync_us = (uint64_t)(now_mono_us() - start);
     if (r < 0) {

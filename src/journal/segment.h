@@ -17,6 +17,7 @@ struct segment_policy {
     uint64_t cluster_id;
     uint64_t segment_bytes;
     uint64_t reserve_bytes; /* leave this much free on the disk */
+    bool unsynced;          /* what is appended is safe elsewhere */
 };
 
 struct segment {

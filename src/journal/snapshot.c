@@ -216,11 +216,23 @@ static int finish_file(struct journal_snapshot *s)
     return fsync(j->dir_fd) < 0 ? -errno : 0;
 }
 
+/* The file stands; the place that the log is in needs one too before the log there may be cut. */
+static int send_away(struct journal_snapshot *s, uint64_t keep_lsn)
+{
+    const struct journal_remote *remote = s->journal->config.remote;
+    _cleanup_close_ int fd = -1;
+    int r = remote ? snapshot_open_read(s->journal->dir_fd, s->lsn, &fd) : 0;
+
+    return r == 0 && remote ? remote->snapshot(remote->ctx, s->lsn, fd, keep_lsn) : r;
+}
+
 int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn)
 {
     struct journal *j = s->journal;
     int r = finish_file(s);
 
+    if (r == 0)
+        r = send_away(s, keep_lsn);
     if (r < 0) {
         journal_snapshot_abort(s);
         return r;

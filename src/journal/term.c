@@ -255,6 +255,39 @@ void term_forget(int dir_fd, uint32_t newest)
     (void)each_term(dir_fd, forget_old, &f); /* the next writer tries again */
 }
 
+/* ---- as a store ------------------------------------------------------------------------------ */
+
+static int files_newest(void *ctx, struct term_record *ret)
+{
+    return term_newest((int)(intptr_t)ctx, ret);
+}
+
+static int files_claim(void *ctx, const struct term_record *t)
+{
+    return term_claim((int)(intptr_t)ctx, t);
+}
+
+static int files_renew(void *ctx, const struct term_record *t)
+{
+    return term_renew((int)(intptr_t)ctx, t);
+}
+
+static bool files_is_over(void *ctx, uint32_t term)
+{
+    return term_is_over((int)(intptr_t)ctx, term);
+}
+
+static void files_forget(void *ctx, uint32_t newest)
+{
+    term_forget((int)(intptr_t)ctx, newest);
+}
+
+struct term_store term_files(int dir_fd)
+{
+    return (struct term_store){ files_newest,  files_claim,  files_renew,
+                                files_is_over, files_forget, (void *)(intptr_t)dir_fd };
+}
+
 /* ---- leases ---------------------------------------------------------------------------------- */
 
 int64_t term_clock_us(void)

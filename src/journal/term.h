@@ -49,6 +49,23 @@ bool term_is_over(int dir_fd, uint32_t term);
 /* Remove records that nobody needs any more, seen from the newest term. */
 void term_forget(int dir_fd, uint32_t newest);
 
+/* ---- where records are kept -------------------------------------------------------------------- */
+
+/* Another place than the folder can keep the records.  Each function as that of the folder's above;
+ * any but is_over is called by one thread at a time, is_over by any and without waiting for anyone.
+ * newest: also -EHOSTUNREACH, nothing can be known at present. */
+struct term_store {
+    int (*newest)(void *ctx, struct term_record *ret);
+    int (*claim)(void *ctx, const struct term_record *t);
+    int (*renew)(void *ctx, const struct term_record *t);
+    bool (*is_over)(void *ctx, uint32_t term);
+    void (*forget)(void *ctx, uint32_t newest);
+    void *ctx;
+};
+
+/* The folder; dir_fd stays open while the store is used. */
+struct term_store term_files(int dir_fd);
+
 /* ---- leases: pure; microseconds of a clock that goes on while the host sleeps ---------------- */
 
 int64_t term_clock_us(void);

@@ -16,9 +16,11 @@
 #include "base/failpoint.h"
 #include "base/log.h"
 #include "journal/format.h"
+#include "base/timefmt.h"
 #include "journal/impl.h"
 
 #define RETRY_SECONDS 1
+#define RETRY_REMOTE_NS 50000000L
 #define BATCH_CAP_MIN (64u << 10)
 
 static void lock_journal(struct journal *j)
@@ -121,6 +123,15 @@ static int roll_over(struct journal *j, uint64_t first_lsn)
     return 0;
 }
 
+static void note_sync(struct journal *j, uint64_t us)
+{
+    atomic_store(&j->last_sync_us, us);
+    histogram_add(&j->sync_hist_us, us);
+    if (us > atomic_load(&j->worst_sync_us))
+        atomic_store(&j->worst_sync_us, us);
+    atomic_fetch_add(&j->syncs, 1);
+}
+
 static int write_bytes(struct journal *j, const uint8_t *data, size_t len)
 {
     uint64_t us = 0;
@@ -128,19 +139,31 @@ static int write_bytes(struct journal *j, const uint8_t *data, size_t len)
 
     if (r < 0)
         return r;
-    atomic_store(&j->last_sync_us, us);
-    histogram_add(&j->sync_hist_us, us);
-    if (us > atomic_load(&j->worst_sync_us))
-        atomic_store(&j->worst_sync_us, us);
-    atomic_fetch_add(&j->syncs, 1);
+    if (!j->config.remote)
+        note_sync(j, us);
     atomic_fetch_add(&j->bytes, len);
     atomic_fetch_add(&j->log_bytes, len);
     return 0;
 }
 
+/* To the place beyond the disk, where there is one; a batch that it has already it takes for done. */
+static int send_batch(struct journal *j, const struct batch *b)
+{
+    const struct journal_remote *remote = j->config.remote;
+    int64_t start = now_mono_us();
+    int r = remote ? remote->append(remote->ctx, b->first_lsn, b->data, b->len) : 0;
+
+    if (r == 0 && remote)
+        note_sync(j, (uint64_t)(now_mono_us() - start));
+    return r;
+}
+
 static int write_batch(struct journal *j, const struct batch *b)
 {
-    int r = roll_over(j, b->first_lsn);
+    int r = send_batch(j, b);
+
+    if (r == 0)
+        r = roll_over(j, b->first_lsn);
 
     if (r == 0)
         r = write_bytes(j, b->data, b->len);
@@ -171,7 +194,12 @@ static bool wait_for_retry(struct journal *j)
     bool stop;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail */
-    until.tv_sec += RETRY_SECONDS;
+    until.tv_sec += j->config.remote ? 0 : RETRY_SECONDS;
+    until.tv_nsec += j->config.remote ? RETRY_REMOTE_NS : 0;
+    if (until.tv_nsec >= 1000000000L) {
+        until.tv_sec++;
+        until.tv_nsec -= 1000000000L;
+    }
     lock_journal(j);
     while (!j->stop && pthread_cond_timedwait(&j->wake, &j->lock, &until) != ETIMEDOUT)
         ;
@@ -189,7 +217,7 @@ static int write_until_done(struct journal *j, const struct batch *b)
 
     for (;;) {
         r = write_batch(j, b);
-        if (r == 0 || !again)
+        if (r == 0 || r == -EOWNERDEAD || !again)
             break;
         failed = true;
         set_full(j, -r);

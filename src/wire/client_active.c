@@ -18,14 +18,20 @@ static int ask_state(struct client *c, struct err *err)
 {
     Pst__PingRequest req = PST__PING_REQUEST__INIT;
     ProtobufCMessage *reply = NULL;
-    bool standby;
+    const Pst__PingReply *told;
     int r = client_call(c, OP_PING, &req.base, &reply);
 
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(c, r));
-    standby = PB_AS(ping_reply, reply)->has_standby && PB_AS(ping_reply, reply)->standby;
+    told = PB_AS(ping_reply, reply);
+    r = 0;
+    if (told->has_standby && told->standby)
+        r = told->standby_why && *told->standby_why
+                ? err_set(err, -EREMOTEIO, "%s: %.300s", slurm_err_text(ESLURM_IN_STANDBY_MODE),
+                          told->standby_why)
+                : err_set(err, -EREMOTEIO, "%s", slurm_err_text(ESLURM_IN_STANDBY_MODE));
     protobuf_c_message_free_unpacked(reply, NULL);
-    return standby ? err_set(err, -EREMOTEIO, "%s", slurm_err_text(ESLURM_IN_STANDBY_MODE)) : 0;
+    return r;
 }
 
 static int try_one(const struct client_target *target, uid_t slurm_uid, bool alone,
@@ -68,6 +74,7 @@ int client_connect_active(const struct client_target *target, struct client_host
 {
     struct client_target t = *target;
     bool alone = hosts->n <= 1, standby = false;
+    struct err why = { .text = "" };
     int r = -ECONNREFUSED;
 
     for (size_t k = 0; r < 0 && k < hosts->n; k++) {
@@ -78,10 +85,13 @@ int client_connect_active(const struct client_target *target, struct client_host
         t.host = hosts->addr[i];
         r = try_one(&t, slurm_uid, alone, ret_client, err);
         standby |= r == -EREMOTEIO;
+        if (r == -EREMOTEIO && err)
+            why = *err;
         if (r == 0)
             hosts->last = i;
     }
     if (r < 0 && standby)
-        return err_set(err, -ECONNREFUSED, "%s", slurm_err_text(ESLURM_IN_STANDBY_MODE));
+        return err_set(err, -ECONNREFUSED, "%s",
+                       why.text[0] ? why.text : slurm_err_text(ESLURM_IN_STANDBY_MODE));
     return r;
 }

@@ -21,6 +21,7 @@
 #include "ctld/core/observe.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
+#include "etcd/etcdlog.h"
 #include "journal/reign.h"
 #include "wire/auth/idkey.h"
 
@@ -116,13 +117,16 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
                                      .reserve_bytes = DISK_RESERVE,
                                      .on_durable = on_durable,
                                      .on_full = on_full,
+                                     .remote = ctld->etcdlog ? etcdlog_remote(ctld->etcdlog) : NULL,
                                      .still_ours = ctld->reign ? still_ours : NULL,
                                      .term = ctld->term,
                                      .ctx = ctld };
     int64_t t0 = now_mono_us();
     int r = 0;
 
-    if (repair)
+    if (repair && config.remote)
+        log_info("-i does nothing: the log is in etcd, and the folder has a copy of it");
+    else if (repair)
         r = journal_repair(config.dir, report_line, NULL, err);
     if (r == -ENOENT)
         r = 0; /* nothing there yet, so nothing to repair */

@@ -37,6 +37,12 @@ void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *
 
 void core_disk_full(struct ctld *ctld, const struct cmd *cmd)
 {
+    if (ctld->etcdlog) {
+        core_error(ctld, cmd, EPST_DISK_FULL,
+                   "etcd, which has the controller's log, does not take it at present: new work is "
+                   "refused until it does, nothing accepted is lost");
+        return;
+    }
     core_error(ctld, cmd, EPST_DISK_FULL,
                "the controller's disk is full: new work is refused until there is room, "
                "nothing accepted is lost");

@@ -10,6 +10,7 @@
 #include "ctld/front/front.h"
 #include "ctld/front/view.h"
 #include "ctld/schedlink/schedthread.h"
+#include "etcd/etcdlog.h"
 #include "journal/reign.h"
 
 static void op_ping(struct ctld *ctld, struct cmd *cmd)
@@ -106,6 +107,19 @@ static void fill_spares(const struct ctld *ctld, const struct sched_stats *s, Ps
     SET(r, spares_idle, s->spares);
 }
 
+/* The log in etcd. */
+static void fill_remote(const struct ctld *ctld, Pst__DiagReply *r)
+{
+    struct etcdlog_stats s;
+
+    etcdlog_get_stats(ctld->etcdlog, &s);
+    r->journal_type = (char *)"etcd"; /* not changed by packing */
+    SET(r, remote_errors, s.errors);
+    SET(r, remote_snapshot_lsn, s.snapshot_lsn);
+    SET(r, remote_snapshot_bytes, s.snapshot_bytes);
+    SET(r, remote_log_bytes, s.log_bytes);
+}
+
 void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
 {
     struct sched_stats sched;
@@ -132,6 +146,8 @@ void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
         SET(r, lease_left_ms, (uint64_t)MAX(reign_left_us(ctld->reign), INT64_C(0)) / 1000);
         SET(r, takeover_us, ctld->takeover_us);
     }
+    if (ctld->etcdlog)
+        fill_remote(ctld, r);
     acctthread_stats(ctld->acct, r, reset);
     if (ctld->acct)
         SET(r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));

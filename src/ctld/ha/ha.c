@@ -15,6 +15,7 @@
 #include "ctld/core/service.h"
 #include "ctld/ha/backups.h"
 #include "ctld/ha/ha_impl.h"
+#include "ctld/ha/haetcd.h"
 #include "ctld/ha/past.h"
 #include "ctld/ha/roles.h"
 #include "ctld/notify/triggers.h"
@@ -24,6 +25,7 @@
 #define LEASE_MIN_MS 300u /* below it a busy disk would cost the term */
 #define ASK_TIMEOUT_MS 2000
 #define SILENCE_MIN_MS 1000u
+#define NOBODY_LEADS "etcd does not answer, or most of its members are gone: nobody can be in control"
 
 /* ---- the site's programs --------------------------------------------------------------------- */
 
@@ -106,6 +108,8 @@ void ha_fill_ping(const struct ctld *ctld, Pst__PingReply *r)
     if (!standby)
         return;
     SET(r, lsn, applied);
+    if (atomic_load(&ha->unknown))
+        r->standby_why = (char *)NOBODY_LEADS; /* not changed by packing */
     SET(r, lag, durable > applied ? durable - applied : 0);
     if (atomic_load(&ctld->reading) && atomic_load(&ha->current_us))
         SET(r, age_us, MAX(term_clock_us() - atomic_load(&ha->current_us), 0));
@@ -162,7 +166,8 @@ static void answer_standby(struct ctld *ctld, struct conn *c, const struct frame
         ha_fill_ping(ctld, &r);
         (void)conn_reply(c, frame->op, frame->id, 0, &r.base);
     } else {
-        (void)conn_error(c, frame->op, frame->id, ESLURM_IN_STANDBY_MODE, NULL);
+        (void)conn_error(c, frame->op, frame->id, ESLURM_IN_STANDBY_MODE,
+                         atomic_load(&ctld->ha->unknown) ? NOBODY_LEADS : NULL);
     }
 }
 
@@ -202,6 +207,7 @@ static struct ha *ha_free(struct ha *ha)
     (void)follow_free(ha->follow);
     if (ha->asker)
         (void)conn_unref(ha->asker);
+    haetcd_end(ha);
     if (ha->dir_fd >= 0)
         (void)close(ha->dir_fd); /* was only a handle */
     conf_free(ha->old_conf);
@@ -239,13 +245,15 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
     const char *addr = NULL;
     struct ha *ha;
     size_t index;
+    bool in_etcd = strcasecmp(conf_str(ctld->conf, CONF_JOURNAL_TYPE), "etcd") == 0;
     int r = ha_new(ctld, options, &ha);
 
     if (r < 0)
         return err_nomem(err);
     ha->count = roles_count(ctld->conf);
     r = journal_dir_open(conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION), true, &ha->dir_fd, err);
-    if (r == 0 && ha->count == 1 && term_newest(ha->dir_fd, &rec) == -ENOENT) {
+    ha->store = term_files(ha->dir_fd);
+    if (r == 0 && ha->count == 1 && !in_etcd && term_newest(ha->dir_fd, &rec) == -ENOENT) {
         (void)ha_free(ha); /* one controller, as ever: its lock is enough */
         return 0;
     }
@@ -262,7 +270,13 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
     ha->view = (struct turn_view){ .host = ha->host,
                                    .index = (uint32_t)index,
                                    .claims = !options->stand_by,
-                                   .lease_ms = ha->count > 1 ? lease_of(ctld->conf) : 0 };
+                                   .lease_ms =
+                                       ha->count > 1 || in_etcd ? lease_of(ctld->conf) : 0 };
+    r = in_etcd ? haetcd_begin(ha, err) : 0;
+    if (r < 0) {
+        (void)ha_free(ha);
+        return r;
+    }
     atomic_store(&ha->standby, true);
     atomic_store(&ctld->standby, true);
     ctld->silence_ms = MAX(ha->view.lease_ms, ha->count > 1 ? SILENCE_MIN_MS : 0);

@@ -11,12 +11,20 @@
 #include "journal/reign.h"
 
 struct backups;
+struct etcd_config;
+struct etcdterm;
+struct mirror;
 
 struct ha {
     struct ctld *ctld;
     struct ha_options options;
     size_t count;          /* of controllers */
     int dir_fd;            /* of the journal */
+    struct term_store store; /* where the terms' records are */
+    struct etcd_config *etcd; /* NULL: in the folder, as is the log; the next three too */
+    struct etcdterm *terms;
+    struct mirror *mirror; /* our folder's copy of the log, while standing by */
+    struct err why;        /* what was last told of it */
     int lock_fd;           /* of the journal while it is looked whether it is free, else -1 */
     struct turn_view view; /* while standing by; the main thread's */
     char host[TERM_HOST_BYTES], addr[TERM_ADDR_BYTES];
@@ -29,6 +37,7 @@ struct ha {
     struct backups *backups;
     /* any thread */
     atomic_bool standby, give_up;
+    atomic_bool unknown; /* etcd does not say who leads */
     atomic_uint term;
     atomic_uint_fast64_t durable, applied;
     /* When the record was seen that called durable what is applied: term_clock_us(); 0: never. */

@@ -16,9 +16,11 @@
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/ha/ha_impl.h"
+#include "ctld/ha/haetcd.h"
 #include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "journal/files.h"
+#include "etcd/etcdterm.h"
 #include "wire/client.h"
 
 #define LOOKS 10 /* in a lease */
@@ -42,8 +44,13 @@ static void look_at_term(struct ha *ha)
 {
     struct turn_view *v = &ha->view;
     struct term_record rec;
-    int r = term_newest(ha->dir_fd, &rec);
+    int r = ha->store.newest(ha->store.ctx, &rec);
 
+    v->unknown = r == -EHOSTUNREACH;
+    if (atomic_exchange(&ha->unknown, v->unknown) != v->unknown)
+        log_info("standing by: %s", v->unknown ? etcdterm_why(ha->terms) : "etcd answers");
+    if (v->unknown)
+        return; /* what was seen before still counts */
     v->any = r != -ENOENT;
     v->readable = r == 0;
     if (r < 0 && r != -ENOENT && r != -EBADMSG)
@@ -52,7 +59,7 @@ static void look_at_term(struct ha *ha)
     if (r < 0 && r != -ENOENT && !rec.term)
         rec.term = v->record.term;
     v->record = rec;
-    v->lock_free = lock_is_free(ha);
+    v->lock_free = ha->etcd ? haetcd_has_copy(ha) : lock_is_free(ha);
     lease_watch_see(&v->watch, &v->record, term_clock_us());
     if (atomic_exchange(&ha->term, rec.term) != rec.term && v->readable)
         log_info("standing by: %s has term %u", rec.host, rec.term);
@@ -64,10 +71,15 @@ static void follow_log(struct ha *ha)
 {
     const struct term_record *rec = &ha->view.record;
     struct err err = { .text = "" };
+    uint64_t durable = rec->durable;
 
+    if (ha->etcd && !ha->view.unknown) {
+        durable = haetcd_pull(ha);
+        atomic_store(&ha->durable, MAX(durable, rec->durable));
+    }
     if (!ha->view.readable || !ha->follow)
         return;
-    if (follow_to(ha->follow, &ha->ctld->cluster, rec->term, rec->durable, &err) < 0) {
+    if (follow_to(ha->follow, &ha->ctld->cluster, rec->term, durable, &err) < 0) {
         if (!ha->complained)
             log_error("standing by: %s; it is read from the beginning at a takeover", err.text);
         ha->complained = true;
@@ -107,7 +119,7 @@ static void lose_term(void *ctx, const char *why)
 static int claim_term(struct ha *ha)
 {
     struct reign_config config = {
-        .dir_fd = ha->dir_fd, .durable = durable_lsn, .lost = lose_term, .ctx = ha
+        .store = ha->store, .durable = durable_lsn, .lost = lose_term, .ctx = ha
     };
     struct term_record *t = &config.record;
 
@@ -158,12 +170,17 @@ static int take_term(struct ha *ha, struct err *err)
     int r = claim_term(ha);
 
     if (r < 0)
-        return r == -EEXIST ? -EAGAIN
+        return r == -EEXIST || r == -EHOSTUNREACH ? -EAGAIN
                             : err_set(err, r, "no term can be claimed in %s: %s",
                                       conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION),
                                       strerrordesc_np(-r));
     ha->ctld->term = ha->before.term + 1;
     atomic_store(&ha->term, ha->ctld->term);
+    r = ha->etcd ? haetcd_take(ha, err) : 0;
+    if (r < 0) {
+        ha->ctld->reign = reign_end(ha->ctld->reign, NULL);
+        return r;
+    }
     reading_end(ha->ctld);
     ha->ctld->known_lsn = follow_applied(ha->follow);
     ha->follow = follow_free(ha->follow);

@@ -58,6 +58,15 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
                          "How long it took to come into control once that was free",
                          r->takeover_us);
     }
+    if (r->journal_type) {
+        exposition_gauge(sb, "penstock_etcd_errors_total",
+                         "Tries to write the log to etcd that failed", r->remote_errors);
+        exposition_gauge(sb, "penstock_etcd_snapshot_bytes",
+                         "Size of the newest snapshot that this controller put into etcd",
+                         r->remote_snapshot_bytes);
+        exposition_gauge(sb, "penstock_etcd_log_bytes",
+                         "The log put into etcd since that snapshot", r->remote_log_bytes);
+    }
     exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
     exposition_gauge(sb, "penstock_watch_lag_records",
                      "Records of the log that the slowest watcher has yet to take", f->watch_lag);

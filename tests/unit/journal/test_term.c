@@ -182,7 +182,7 @@ static void test_reign(void **state)
     char dir[64];
     int fd = open_dir(dir);
     struct reign_config config = {
-        .dir_fd = fd,
+        .store = term_files(fd),
         .record = { .term = 1, .lease_ms = 60000, .host = "a", .addr = "a" },
         .durable = no_lsn,
         .lost = note_lost,
