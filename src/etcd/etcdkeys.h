@@ -2,6 +2,7 @@
  *
  *   holder            the number of the newest term, 8 hex digits: whoever writes compares it
  *   term              that term's record (journal/term.h), written again with each renewal
+ *   identity          hex digits of the controllers' public key
  *   id                16 hex digits, of this log: a folder that was filled from another is not used
  *   log/<16 hex lsn>  a chunk: u32 magic | u32 parts | records from lsn on, as in a segment
  *   big/<16 hex lsn>/<8 hex part>   of a record that is longer than a chunk; its chunk has parts > 0

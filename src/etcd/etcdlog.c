@@ -305,6 +305,25 @@ struct etcdlog *etcdlog_free(struct etcdlog *l)
     return NULL;
 }
 
+int etcdlog_check_identity(struct etcdlog *l, const char *public_hex, struct err *err)
+{
+    size_t n = strlen(public_hex);
+    struct etcd_kv kv;
+    bool same;
+    int r = etcd_get(l->writer, "identity", &kv, err);
+
+    if (r == 0)
+        return put_part(l->writer, l->holder, "identity", (const uint8_t *)public_hex, n, err);
+    if (r < 0)
+        return r;
+    same = kv.len == n && memcmp(kv.value, public_hex, n) == 0;
+    free(kv.value);
+    return same ? 0
+                : err_set(err, -EKEYREJECTED,
+                          "slurmctld.key in StateSaveLocation is not that of the controllers "
+                          "before: copy it from one of them");
+}
+
 const struct journal_remote *etcdlog_remote(const struct etcdlog *l)
 {
     return &l->remote;

@@ -2,6 +2,7 @@
 #include "ctld/ha/haetcd.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "etcd/etcdlog.h"
 #include "etcd/etcdterm.h"
 #include "etcd/mirror.h"
+#include "wire/auth/idkey.h"
 
 #define TRY_PART 6u /* of a lease, for one member of etcd */
 #define TRY_MIN_MS 150u
@@ -68,22 +70,36 @@ uint64_t haetcd_pull(struct ha *ha)
     return mirror_last(ha->mirror);
 }
 
+static int check_identity(struct ha *ha, struct err *err)
+{
+    char hex[IDKEY_TEXT] = "";
+    const uint8_t *key = ha->ctld->identity ? idkey_public(ha->ctld->identity) : NULL;
+
+    for (size_t i = 0; key && i < IDKEY_SIZE; i++)
+        (void)snprintf(hex + 2 * i, 3, "%02x", key[i]); /* fits */
+    return key ? etcdlog_check_identity(ha->ctld->etcdlog, hex, err) : 0;
+}
+
 int haetcd_take(struct ha *ha, struct err *err)
 {
     int r = haetcd_has_copy(ha) ? 1 : -EAGAIN;
 
     while (r > 0)
         r = mirror_pull(ha->mirror, err);
-    if (r == -EHOSTUNREACH || r == -EAGAIN) {
-        log_error("taking control: %s", err->text[0] ? err->text : ha->why.text);
-        err->text[0] = '\0';
-        return -EAGAIN;
-    }
     if (r == 0)
         r = etcdlog_new(ha->etcd, ha->ctld->term, WRITE_TRY_MS, &ha->ctld->etcdlog, err);
     if (r == 0)
+        r = check_identity(ha, err);
+    if (r == 0) {
         ha->mirror = mirror_close(ha->mirror);
-    return r;
+        return 0;
+    }
+    ha->ctld->etcdlog = etcdlog_free(ha->ctld->etcdlog);
+    if (r != -EHOSTUNREACH && r != -EAGAIN)
+        return r;
+    log_error("taking control: %s", err->text[0] ? err->text : ha->why.text);
+    err->text[0] = '\0';
+    return -EAGAIN;
 }
 
 void haetcd_end(struct ha *ha)
