@@ -147,3 +147,29 @@ def test_folder_of_another_log(make, etcd):
     c.start_one("ctl1")
     c.wait_active("ctl1")
     assert len(c.run("squeue", "-h").out.splitlines()) == 1
+
+
+def test_snapshot_and_space(make, etcd):
+    """A snapshot in etcd lets the log there go, and is enough to begin from."""
+    c = make()
+    jobs = []
+    for n in range(17):  # so much that a snapshot is due
+        path = c.work / f"s{n}.sh"
+        path.write_text(f"#!/bin/sh\necho $SLURM_JOB_ID >> ran\n# {n}\n" + "# filled with text that is of no use\n" * 110000)
+        jobs.append(c.sbatch("-H", str(path)))
+    assert etcd.count("test/big/") > 30
+    wait_until(lambda: etcd.count("test/snapshot") == 1, "a snapshot is in etcd", 60)
+    assert etcd.count("test/big/") <= 8 and etcd.count("test/log/") < 20
+    wait_until(lambda: list((c.dir / "state-ctl2" / "journal").glob("*.snap")), "the standby has it too", 60)
+    jobs.append(c.sbatch("-H", "--wrap", "echo $SLURM_JOB_ID >> ran"))
+    for host in c.hosts:
+        c.ctlds[host].kill()
+        c.wipe(host)
+    for host in c.hosts:
+        c.start_one(host, timeout=30)
+    wait_until(lambda: c.active(), "somebody leads", 30)
+    assert any("taken from etcd's snapshot" in c.ctld_log(host) for host in c.hosts)
+    assert [int(i) for i in c.run("squeue", "-h", "-o", "%i", "-S", "i").out.split()] == jobs
+    for job in (jobs[0], jobs[-1]):
+        c.run("scontrol", "release", str(job))
+        ran_once(c, job)
