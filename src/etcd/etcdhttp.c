@@ -4,7 +4,6 @@
 #include <curl/curl.h>
 #include <dlfcn.h>
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 
 #define CONNECT_MS_MAX 1000u
 
-static struct {
+struct curl_api {
     void *lib;
     __typeof__(&curl_global_init) global_init;
     __typeof__(&curl_easy_init) easy_init;
@@ -26,12 +25,11 @@ static struct {
     __typeof__(&curl_easy_strerror) text;
     __typeof__(&curl_slist_append) append;
     __typeof__(&curl_slist_free_all) free_all;
-    int error; /* of the loading, which is done once */
-    struct err why;
-} api;
+};
 
 struct etcd_http {
     const struct etcd_config *config;
+    struct curl_api api;
     CURL *curl;
     struct curl_slist *headers;
     size_t member;
@@ -40,33 +38,31 @@ struct etcd_http {
 
 /* ---- the library ----------------------------------------------------------------------------- */
 
-static void load_library(void)
+/* It stays loaded: it may have threads and handlers of its own. */
+static int load_library(struct curl_api *api, struct err *err)
 {
     const struct {
         const char *name;
         void *to;
-    } syms[] = { { "curl_global_init", &api.global_init }, { "curl_easy_init", &api.easy_init },
-                 { "curl_easy_setopt", &api.setopt },      { "curl_easy_getinfo", &api.getinfo },
-                 { "curl_easy_perform", &api.perform },    { "curl_easy_cleanup", &api.cleanup },
-                 { "curl_easy_strerror", &api.text },      { "curl_slist_append", &api.append },
-                 { "curl_slist_free_all", &api.free_all } };
+    } syms[] = { { "curl_global_init", &api->global_init }, { "curl_easy_init", &api->easy_init },
+                 { "curl_easy_setopt", &api->setopt },      { "curl_easy_getinfo", &api->getinfo },
+                 { "curl_easy_perform", &api->perform },    { "curl_easy_cleanup", &api->cleanup },
+                 { "curl_easy_strerror", &api->text },      { "curl_slist_append", &api->append },
+                 { "curl_slist_free_all", &api->free_all } };
 
-    api.lib = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!api.lib)
-        api.error = err_set(&api.why, -ENOENT,
-                            "JournalType=etcd needs libcurl.so.4 (package libcurl4): %s",
-                            dlerror());
-    for (size_t i = 0; api.lib && i < ARRAY_SIZE(syms) && !api.error; i++) {
-        void *at = dlsym(api.lib, syms[i].name);
+    api->lib = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
+    if (!api->lib)
+        return err_set(err, -ENOENT, "JournalType=etcd needs libcurl.so.4 (package libcurl4): %s",
+                       dlerror());
+    for (size_t i = 0; i < ARRAY_SIZE(syms); i++) {
+        void *at = dlsym(api->lib, syms[i].name);
 
-        if (at)
-            memcpy(syms[i].to, &at, sizeof(at));
-        else
-            api.error = err_set(&api.why, -ENOSYS, "JournalType=etcd: %s is missing in libcurl",
-                                syms[i].name);
+        if (!at)
+            return err_set(err, -ENOSYS, "JournalType=etcd: %s is missing in libcurl",
+                           syms[i].name);
+        memcpy(syms[i].to, &at, sizeof(at));
     }
-    if (!api.error && api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        api.error = err_nomem(&api.why);
+    return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : err_nomem(err);
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -85,41 +81,37 @@ static void set_options(struct etcd_http *h, unsigned try_ms)
 {
     const struct etcd_config *c = h->config;
 
-    api.setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
-    api.setopt(h->curl, CURLOPT_NOPROXY, "*");
-    api.setopt(h->curl, CURLOPT_TCP_NODELAY, 1L);
-    api.setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN(try_ms, CONNECT_MS_MAX));
-    api.setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)try_ms);
-    api.setopt(h->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    api.setopt(h->curl, CURLOPT_WRITEDATA, h);
-    api.setopt(h->curl, CURLOPT_HTTPHEADER, h->headers);
-    api.setopt(h->curl, CURLOPT_POST, 1L);
+    h->api.setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
+    h->api.setopt(h->curl, CURLOPT_NOPROXY, "*");
+    h->api.setopt(h->curl, CURLOPT_TCP_NODELAY, 1L);
+    h->api.setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN(try_ms, CONNECT_MS_MAX));
+    h->api.setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)try_ms);
+    h->api.setopt(h->curl, CURLOPT_WRITEFUNCTION, on_answer);
+    h->api.setopt(h->curl, CURLOPT_WRITEDATA, h);
+    h->api.setopt(h->curl, CURLOPT_HTTPHEADER, h->headers);
+    h->api.setopt(h->curl, CURLOPT_POST, 1L);
     if (c->cacert[0])
-        api.setopt(h->curl, CURLOPT_CAINFO, c->cacert);
+        h->api.setopt(h->curl, CURLOPT_CAINFO, c->cacert);
     if (c->cert[0]) {
-        api.setopt(h->curl, CURLOPT_SSLCERT, c->cert);
-        api.setopt(h->curl, CURLOPT_SSLKEY, c->key);
+        h->api.setopt(h->curl, CURLOPT_SSLCERT, c->cert);
+        h->api.setopt(h->curl, CURLOPT_SSLKEY, c->key);
     }
 }
 
 int etcd_http_new(const struct etcd_config *config, unsigned try_ms, struct etcd_http **ret,
                   struct err *err)
 {
-    static pthread_once_t once = PTHREAD_ONCE_INIT;
-    struct etcd_http *h;
+    struct etcd_http *h = calloc(1, sizeof(*h));
+    int r = h ? load_library(&h->api, err) : err_nomem(err);
 
-    (void)pthread_once(&once, load_library); /* cannot fail */
-    if (api.error)
-        return err_set(err, api.error, "%s", api.why.text);
-    h = calloc(1, sizeof(*h));
-    if (!h)
-        return err_nomem(err);
+    if (r < 0) {
+        free(h);
+        return r;
+    }
     h->config = config;
-    h->curl = api.easy_init();
-    h->headers = api.append(NULL, "Content-Type: application/json");
-    if (h->headers && !api.append(h->headers, "Expect:"))
-        h->headers = NULL;
-    if (!h->curl || !h->headers) {
+    h->curl = h->api.easy_init();
+    h->headers = h->api.append(NULL, "Content-Type: application/json");
+    if (!h->curl || !h->headers || !h->api.append(h->headers, "Expect:")) {
         (void)etcd_http_free(h); /* always NULL */
         return err_nomem(err);
     }
@@ -133,9 +125,9 @@ struct etcd_http *etcd_http_free(struct etcd_http *h)
     if (!h)
         return NULL;
     if (h->curl)
-        api.cleanup(h->curl);
+        h->api.cleanup(h->curl);
     if (h->headers)
-        api.free_all(h->headers);
+        h->api.free_all(h->headers);
     strbuf_done(&h->answer);
     free(h);
     return NULL;
@@ -158,13 +150,13 @@ static int ask_member(struct etcd_http *h, const char *path, const char *body, s
 
     strbuf_reset(&h->answer);
     (void)snprintf(url, sizeof(url), "%s%s", member, path); /* fits */
-    api.setopt(h->curl, CURLOPT_URL, url);
-    api.setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
-    api.setopt(h->curl, CURLOPT_POSTFIELDS, body);
-    rc = api.perform(h->curl);
+    h->api.setopt(h->curl, CURLOPT_URL, url);
+    h->api.setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+    h->api.setopt(h->curl, CURLOPT_POSTFIELDS, body);
+    rc = h->api.perform(h->curl);
     if (rc != CURLE_OK)
-        return err_set(err, -EHOSTUNREACH, "etcd %s: %s", member, api.text(rc));
-    api.getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+        return err_set(err, -EHOSTUNREACH, "etcd %s: %s", member, h->api.text(rc));
+    h->api.getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status == 200)
         return 0;
     etcd_read_error(strbuf_str(&h->answer), h->answer.len, said, sizeof(said));

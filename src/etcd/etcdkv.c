@@ -119,7 +119,7 @@ void etcd_delete(struct etcd *e, const char *from, const char *to)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
-static int call(struct etcd *e, const char *path, struct etcd_answer *ret, struct err *err)
+static int call_gateway(struct etcd *e, const char *path, struct etcd_answer *ret, struct err *err)
 {
     const char *text;
     size_t n;
@@ -144,7 +144,7 @@ int etcd_txn(struct etcd *e, int64_t *ret_revision, struct err *err)
     strbuf_add(&e->body, "]}");
     strbuf_reset(&e->conditions);
     strbuf_reset(&e->changes);
-    r = failed ? err_nomem(err) : call(e, "/v3/kv/txn", &a, err);
+    r = failed ? err_nomem(err) : call_gateway(e, "/v3/kv/txn", &a, err);
     if (r < 0)
         return r;
     r = a.succeeded;
@@ -187,7 +187,7 @@ int etcd_range(struct etcd *e, const struct etcd_range *range, struct etcd_kvs *
                 range->limit ? range->limit : ETCD_KVS_MAX,
                 range->descending ? "DESCEND" : "ASCEND",
                 range->keys_only ? ",\"keys_only\":true" : "");
-    r = call(e, "/v3/kv/range", &a, err);
+    r = call_gateway(e, "/v3/kv/range", &a, err);
     if (r < 0)
         return r;
     if (strip_prefix(e, &a.kvs) < 0) {
@@ -218,7 +218,7 @@ int etcd_compact(struct etcd *e, int64_t revision, struct err *err)
 
     strbuf_reset(&e->body);
     strbuf_addf(&e->body, "{\"revision\":\"%lld\"}", (long long)revision);
-    r = call(e, "/v3/kv/compaction", &a, err);
+    r = call_gateway(e, "/v3/kv/compaction", &a, err);
     if (r == 0)
         etcd_answer_done(&a);
     return r;

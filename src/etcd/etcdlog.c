@@ -221,7 +221,7 @@ static int find_cut(struct etcdlog *l, uint64_t need, char key[static ETCD_NAME_
 }
 
 /* Make the snapshot count, and let go what it replaces. */
-static int publish(struct etcdlog *l, uint64_t lsn, uint32_t parts, uint64_t bytes,
+static int publish_snapshot(struct etcdlog *l, uint64_t lsn, uint32_t parts, uint64_t bytes,
                    uint64_t need, struct err *err)
 {
     char text[64], first[ETCD_NAME_BYTES], cut[ETCD_NAME_BYTES], big[ETCD_NAME_BYTES];
@@ -257,7 +257,7 @@ static int keep_snapshot(void *ctx, uint64_t lsn, int fd, uint64_t keep_lsn)
     int r = send_file(l, lsn, fd, &parts, &bytes, &err);
 
     if (r == 0)
-        r = publish(l, lsn, parts, bytes, MIN(lsn + 1, keep_lsn), &err);
+        r = publish_snapshot(l, lsn, parts, bytes, MIN(lsn + 1, keep_lsn), &err);
     if (r < 0) {
         atomic_fetch_add(&l->errors, 1);
         log_error("snapshot: %s", err.text);

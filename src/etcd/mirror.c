@@ -11,7 +11,7 @@
 #include "base/log.h"
 #include "etcd/chunk.h"
 #include "etcd/etcdkeys.h"
-#include "etcd/mirror_impl.h"
+#include "etcd/mirrorfiles.h"
 #include "journal/files.h"
 #include "journal/journal.h"
 

@@ -1,4 +1,4 @@
-/* mirrorfiles.c - the copy's snapshots and files; see mirror_impl.h */
+/* mirrorfiles.c - the copy's snapshots and files; see mirrorfiles.h */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "etcd/etcdkeys.h"
-#include "etcd/mirror_impl.h"
+#include "etcd/mirrorfiles.h"
 #include "journal/files.h"
 #include "journal/logwalk.h"
 

@@ -39,7 +39,7 @@ int haetcd_begin(struct ha *ha, struct err *err)
     return r;
 }
 
-static void complain(struct ha *ha, const struct err *err)
+static void tell_trouble(struct ha *ha, const struct err *err)
 {
     if (strcmp(err->text, ha->why.text) != 0)
         log_error("standing by: %s", err->text);
@@ -52,7 +52,7 @@ bool haetcd_has_copy(struct ha *ha)
     struct err err = { .text = "" };
 
     if (!ha->mirror && mirror_open(dir, ha->etcd, COPY_TRY_MS, &ha->mirror, &err) < 0)
-        complain(ha, &err);
+        tell_trouble(ha, &err);
     return ha->mirror != NULL;
 }
 
@@ -66,7 +66,7 @@ uint64_t haetcd_pull(struct ha *ha)
     for (int i = 0; i < PULLS && r > 0; i++)
         r = mirror_pull(ha->mirror, &err);
     if (r < 0 && r != -EAGAIN)
-        complain(ha, &err);
+        tell_trouble(ha, &err);
     return mirror_last(ha->mirror);
 }
 

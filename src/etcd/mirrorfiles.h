@@ -1,4 +1,4 @@
-/* mirror_impl.h - the copy's object, for its files */
+/* mirrorfiles.h - the copy's object, for its files */
 #pragma once
 
 #include <stdbool.h>
