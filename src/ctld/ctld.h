@@ -156,10 +156,10 @@ struct ctld {
     struct step_queues *step_queues;  /* requests for steps that wait for resources */
     struct luascript *submit_script;  /* job_submit.lua; NULL: not opened */
     struct luascript
-        *submit_checked;  /* that of a configuration that was checked, until it is used */
-    struct ha *ha;        /* several controllers, or terms that are left of them; else NULL */
-    struct reign *reign;  /* the term in which this controller writes; NULL: there are no terms */
-    uint32_t term;        /* its number, else 0 */
+        *submit_checked; /* that of a configuration that was checked, until it is used */
+    struct ha *ha;       /* several controllers, or terms that are left of them; else NULL */
+    struct reign *reign; /* the term in which this controller writes; NULL: there are no terms */
+    uint32_t term;       /* its number, else 0 */
     struct etcdlog *etcdlog; /* where its log is; NULL: in StateSaveLocation */
     uint64_t takeover_us; /* how long it took to come into control */
     uint32_t silence_ms;  /* how long nodes bear to hear nothing; 0: there is one controller */

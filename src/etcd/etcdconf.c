@@ -23,8 +23,8 @@ static int copy_text(char out[static ETCD_TEXT_MAX], const char *text, size_t n)
 
 static int add_endpoint(struct etcd_config *c, const char *url, size_t n, struct err *err)
 {
-    bool known = (n > 7 && strncmp(url, "http://", 7) == 0) ||
-                 (n > 8 && strncmp(url, "https://", 8) == 0);
+    bool known =
+        (n > 7 && strncmp(url, "http://", 7) == 0) || (n > 8 && strncmp(url, "https://", 8) == 0);
 
     if (c->n_endpoints == ETCD_ENDPOINTS_MAX)
         return err_set(err, -EINVAL, "JournalParameters: more than %u endpoints",

@@ -160,7 +160,10 @@ static int ask_member(struct etcd_http *h, const char *path, const char *body, s
     if (status == 200)
         return 0;
     etcd_read_error(strbuf_str(&h->answer), h->answer.len, said, sizeof(said));
-    return err_set(err, status >= 500 ? -EHOSTUNREACH : status == 429 ? -ENOSPC : -EIO,
+    return err_set(err,
+                   status >= 500   ? -EHOSTUNREACH
+                   : status == 429 ? -ENOSPC
+                                   : -EIO,
                    "etcd %s: %s (HTTP status %ld)", member, said, status);
 }
 

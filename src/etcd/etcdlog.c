@@ -186,8 +186,7 @@ static int send_file(struct etcdlog *l, uint64_t lsn, int fd, uint32_t *ret_part
         int r;
 
         if (n < 0)
-            return err_set(err, -errno, "the snapshot cannot be read: %s",
-                           strerrordesc_np(errno));
+            return err_set(err, -errno, "the snapshot cannot be read: %s", strerrordesc_np(errno));
         if (n == 0)
             break;
         if (part == ETCD_PARTS_MAX)
@@ -222,7 +221,7 @@ static int find_cut(struct etcdlog *l, uint64_t need, char key[static ETCD_NAME_
 
 /* Make the snapshot count, and let go what it replaces. */
 static int publish_snapshot(struct etcdlog *l, uint64_t lsn, uint32_t parts, uint64_t bytes,
-                   uint64_t need, struct err *err)
+                            uint64_t need, struct err *err)
 {
     char text[64], first[ETCD_NAME_BYTES], cut[ETCD_NAME_BYTES], big[ETCD_NAME_BYTES];
     int64_t revision = 0;

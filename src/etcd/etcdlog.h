@@ -13,7 +13,7 @@ struct etcdlog;
 
 int etcdlog_new(const struct etcd_config *config, uint32_t term, unsigned try_ms,
                 struct etcdlog **ret, struct err *err);
-struct etcdlog *etcdlog_free(struct etcdlog *l);                    /* always NULL */
+struct etcdlog *etcdlog_free(struct etcdlog *l);                      /* always NULL */
 const struct journal_remote *etcdlog_remote(const struct etcdlog *l); /* lives as long as l */
 
 /* All controllers have one pair of keys: is ours, in hex digits, that of those before us?  The first
@@ -21,8 +21,8 @@ const struct journal_remote *etcdlog_remote(const struct etcdlog *l); /* lives a
 int etcdlog_check_identity(struct etcdlog *l, const char *public_hex, struct err *err);
 
 struct etcdlog_stats {
-    uint64_t chunks, errors;                    /* written; tries that failed */
-    uint64_t snapshot_lsn, snapshot_bytes;      /* the newest that this controller wrote */
-    uint64_t log_bytes;                         /* written since that one, as etcd keeps them */
+    uint64_t chunks, errors;               /* written; tries that failed */
+    uint64_t snapshot_lsn, snapshot_bytes; /* the newest that this controller wrote */
+    uint64_t log_bytes;                    /* written since that one, as etcd keeps them */
 };
 void etcdlog_get_stats(const struct etcdlog *l, struct etcdlog_stats *ret); /* any thread */

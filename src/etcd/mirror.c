@@ -244,9 +244,9 @@ static int write_chunk(struct mirror *m, const struct chunk *c, struct err *err)
     if (r == 0)
         r = segment_write(&m->segment, &m->policy, c->data + skip, c->len - skip, &us);
     if (r < 0)
-        return err && err->text[0] ? r
-                                   : err_set(err, r, "%s/%s: %s", m->dir, JOURNAL_SUBDIR,
-                                             strerrordesc_np(-r));
+        return err && err->text[0]
+                   ? r
+                   : err_set(err, r, "%s/%s: %s", m->dir, JOURNAL_SUBDIR, strerrordesc_np(-r));
     m->last = c->last;
     return 0;
 }

@@ -25,7 +25,8 @@
 #define LEASE_MIN_MS 300u /* below it a busy disk would cost the term */
 #define ASK_TIMEOUT_MS 2000
 #define SILENCE_MIN_MS 1000u
-#define NOBODY_LEADS "etcd does not answer, or most of its members are gone: nobody can be in control"
+#define NOBODY_LEADS                                                                               \
+    "etcd does not answer, or most of its members are gone: nobody can be in control"
 
 /* ---- the site's programs --------------------------------------------------------------------- */
 
@@ -267,11 +268,11 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
     }
     (void)snprintf(ha->host, sizeof(ha->host), "%s", conf_ctld_host(ctld->conf, index, NULL));
     (void)snprintf(ha->addr, sizeof(ha->addr), "%s", addr);
-    ha->view = (struct turn_view){ .host = ha->host,
-                                   .index = (uint32_t)index,
-                                   .claims = !options->stand_by,
-                                   .lease_ms =
-                                       ha->count > 1 || in_etcd ? lease_of(ctld->conf) : 0 };
+    ha->view =
+        (struct turn_view){ .host = ha->host,
+                            .index = (uint32_t)index,
+                            .claims = !options->stand_by,
+                            .lease_ms = ha->count > 1 || in_etcd ? lease_of(ctld->conf) : 0 };
     r = in_etcd ? haetcd_begin(ha, err) : 0;
     if (r < 0) {
         (void)ha_free(ha);

@@ -18,9 +18,9 @@ struct mirror;
 struct ha {
     struct ctld *ctld;
     struct ha_options options;
-    size_t count;          /* of controllers */
-    int dir_fd;            /* of the journal */
-    struct term_store store; /* where the terms' records are */
+    size_t count;             /* of controllers */
+    int dir_fd;               /* of the journal */
+    struct term_store store;  /* where the terms' records are */
     struct etcd_config *etcd; /* NULL: in the folder, as is the log; the next three too */
     struct etcdterm *terms;
     struct mirror *mirror; /* our folder's copy of the log, while standing by */

@@ -30,8 +30,8 @@ int haetcd_begin(struct ha *ha, struct err *err)
     ha->etcd = calloc(1, sizeof(*ha->etcd));
     if (!ha->etcd)
         return err_nomem(err);
-    r = etcd_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS), conf_str(conf, CONF_CLUSTER_NAME),
-                          ha->etcd, err);
+    r = etcd_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS),
+                          conf_str(conf, CONF_CLUSTER_NAME), ha->etcd, err);
     if (r == 0)
         r = etcdterm_new(ha->etcd, MIN(MAX(try_ms, TRY_MIN_MS), TRY_MAX_MS), &ha->terms, err);
     if (r == 0)

@@ -170,10 +170,11 @@ static int take_term(struct ha *ha, struct err *err)
     int r = claim_term(ha);
 
     if (r < 0)
-        return r == -EEXIST || r == -EHOSTUNREACH ? -EAGAIN
-                            : err_set(err, r, "no term can be claimed in %s: %s",
-                                      conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION),
-                                      strerrordesc_np(-r));
+        return r == -EEXIST || r == -EHOSTUNREACH
+                   ? -EAGAIN
+                   : err_set(err, r, "no term can be claimed in %s: %s",
+                             conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION),
+                             strerrordesc_np(-r));
     ha->ctld->term = ha->before.term + 1;
     atomic_store(&ha->term, ha->ctld->term);
     r = ha->etcd ? haetcd_take(ha, err) : 0;

@@ -64,8 +64,8 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
         exposition_gauge(sb, "penstock_etcd_snapshot_bytes",
                          "Size of the newest snapshot that this controller put into etcd",
                          r->remote_snapshot_bytes);
-        exposition_gauge(sb, "penstock_etcd_log_bytes",
-                         "The log put into etcd since that snapshot", r->remote_log_bytes);
+        exposition_gauge(sb, "penstock_etcd_log_bytes", "The log put into etcd since that snapshot",
+                         r->remote_log_bytes);
     }
     exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
     exposition_gauge(sb, "penstock_watch_lag_records",
