@@ -5,7 +5,7 @@
  *   identity          hex digits of the controllers' public key
  *   id                16 hex digits, of this log: a folder that was filled from another is not used
  *   log/<16 hex lsn>  a chunk: u32 magic | u32 parts | records from lsn on, as in a segment
- *   big/<16 hex lsn>/<8 hex part>   of a record that is longer than a chunk; its chunk has parts > 0
+ *   big/<16 hex lsn>/<8 hex part>   of a record longer than a chunk; that has parts > 0
  *   snapshot          "<16 hex lsn> <parts> <bytes>" of the newest whole snapshot
  *   snap/<16 hex lsn>/<8 hex part>  its file
  *

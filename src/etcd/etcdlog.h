@@ -16,8 +16,8 @@ int etcdlog_new(const struct etcd_config *config, uint32_t term, unsigned try_ms
 struct etcdlog *etcdlog_free(struct etcdlog *l);                      /* always NULL */
 const struct journal_remote *etcdlog_remote(const struct etcdlog *l); /* lives as long as l */
 
-/* All controllers have one pair of keys: is ours, in hex digits, that of those before us?  The first
- * one's is kept.  -EKEYREJECTED: it is another. */
+/* All controllers have one pair of keys: is ours, in hex digits, that of those before us?  The
+ * first one's is kept.  -EKEYREJECTED: it is another. */
 int etcdlog_check_identity(struct etcdlog *l, const char *public_hex, struct err *err);
 
 struct etcdlog_stats {

@@ -23,9 +23,9 @@
 
 struct journal;
 
-/* A place beyond this host's disk in which the log becomes durable first.  The files are then a copy
- * that readers use, of nothing but what that place has.  data is as in a segment: records one behind
- * another, in order, the first of lsn first_lsn.
+/* A place beyond this host's disk in which the log becomes durable first.  The files are then
+ * a copy that readers use, of nothing but what that place has.  data is as in a segment: records
+ * one behind another, in order, the first of lsn first_lsn.
  * append, from the writer thread: 0 when it is durable there.  It is called again with the same
  * batch until it gives 0; what of it was taken before must not be taken twice.  -EOWNERDEAD: the
  * term is over.

@@ -49,7 +49,7 @@ bool term_is_over(int dir_fd, uint32_t term);
 /* Remove records that nobody needs any more, seen from the newest term. */
 void term_forget(int dir_fd, uint32_t newest);
 
-/* ---- where records are kept -------------------------------------------------------------------- */
+/* ---- where records are kept ----------------------------------------------------------------- */
 
 /* Another place than the folder can keep the records.  Each function as that of the folder's above;
  * any but is_over is called by one thread at a time, is_over by any and without waiting for anyone.

@@ -146,7 +146,7 @@ static int write_bytes(struct journal *j, const uint8_t *data, size_t len)
     return 0;
 }
 
-/* To the place beyond the disk, where there is one; a batch that it has already it takes for done. */
+/* To the place beyond the disk, where there is one; what it has already is done. */
 static int send_batch(struct journal *j, const struct batch *b)
 {
     const struct journal_remote *remote = j->config.remote;

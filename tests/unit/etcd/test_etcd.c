@@ -16,10 +16,14 @@
 #include <unistd.h>
 
 #include "etcd/chunk.h"
+#include "etcd/etcdconf.h"
 #include "etcd/etcdhttp.h"
+#include "etcd/etcdjson.h"
 #include "etcd/etcdkv.h"
 #include "etcd/etcdlog.h"
 #include "etcd/etcdterm.h"
+#include "etcd/mirror.h"
+#include "etcd/mirrorfiles.h"
 #include "journal/format.h"
 #include "journal/lebytes.h"
 
@@ -302,12 +306,42 @@ static void test_terms(void **state)
     (void)state;
 }
 
+static void test_copy(void **state)
+{
+    struct fake f = { .says = { REFUSED, "200 {\"kvs\":[{\"key\":\"eHh4\"}]}", NULL } };
+    char dir[] = "/tmp/test_etcd.XXXXXX", path[64];
+    struct err err = { .text = "" };
+    struct mirror *m = NULL, *other = NULL;
+    struct etcd_config config;
+
+    fake_start(&f, &config);
+    assert_non_null(mkdtemp(dir));
+    assert_int_equal(mirror_open(dir, &config, 2000, &m, &err), 0);
+    assert_int_equal(mirror_open(dir, &config, 2000, &other, &err), -EBUSY);
+    assert_int_equal(mirror_pull(m, &err), 0); /* etcd has no log yet */
+    assert_false(m->begun);
+    assert_int_equal(mirror_last(m), 0);
+    assert_int_equal(mirror_pull(m, &err), -EBADMSG);
+    m->last = 5; /* the folder has a log, and etcd hangs up */
+    assert_int_equal(mirror_pull(m, &err), -EHOSTUNREACH);
+    m->last = 0;
+    assert_null(mirror_close(m));
+    fake_stop(&f);
+    (void)snprintf(path, sizeof(path), "%s/journal/lock", dir);
+    assert_int_equal(unlink(path), 0);
+    (void)snprintf(path, sizeof(path), "%s/journal", dir);
+    assert_int_equal(rmdir(path), 0); /* nothing else was made */
+    assert_int_equal(rmdir(dir), 0);
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parameters), cmocka_unit_test(test_base64),
         cmocka_unit_test(test_chunks),     cmocka_unit_test(test_calls),
         cmocka_unit_test(test_append),     cmocka_unit_test(test_terms),
+        cmocka_unit_test(test_copy),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
