@@ -28,7 +28,8 @@ OPTIONS = {"nodes": 1, "controllers": 1, "lease_ms": 10000, "conf": "MaxJobCount
 
 
 def rate(c, jobs, *options):
-    r = subprocess.run([str(BUILD / "bench" / "bench_submit_kept"), "-n", jobs, *options], env=c.env, check=True, capture_output=True, text=True)
+    argv = [str(BUILD / "bench" / "bench_submit_kept"), "-n", jobs, *options]
+    r = subprocess.run(argv, env=c.env, check=True, capture_output=True, text=True)
     return float(re.search(r'"per_s":\s*([0-9.]+)', r.stdout).group(1))
 
 

@@ -161,11 +161,11 @@ struct ctld {
     struct reign *reign; /* the term in which this controller writes; NULL: there are no terms */
     uint32_t term;       /* its number, else 0 */
     struct etcdlog *etcdlog; /* where its log is; NULL: in StateSaveLocation */
-    uint64_t takeover_us; /* how long it took to come into control */
-    uint32_t silence_ms;  /* how long nodes bear to hear nothing; 0: there is one controller */
-    struct origin origin; /* of what the core carries out: noted with each commit */
-    int64_t past_us;      /* the moment that is shown: `penstock journal at`; 0: the present */
-    uint64_t known_lsn;   /* what a standby has applied before the boot goes on; 0: nothing */
+    uint64_t takeover_us;    /* how long it took to come into control */
+    uint32_t silence_ms;     /* how long nodes bear to hear nothing; 0: there is one controller */
+    struct origin origin;    /* of what the core carries out: noted with each commit */
+    int64_t past_us;         /* the moment that is shown: `penstock journal at`; 0: the present */
+    uint64_t known_lsn;      /* what a standby has applied before the boot goes on; 0: nothing */
     struct cluster_observer observer;
     struct stats stats;
     struct histogram batch_us; /* how long the core took for a batch; the core adds */

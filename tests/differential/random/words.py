@@ -158,8 +158,10 @@ QUERY_VARIABLES = {
 CONDITIONS = {
     "account": ("physics", "nosuch"), "user": ("alice", "nosuch"), "cluster": ("bench", "nosuch"), "name": ("high", "alice", "nosuch"),
     "id": ("1", "x"),
-    "qos": ("high", "nosuch"), "partition": ("main",), "parent": ("science",), "description": ("x",), "organization": ("x",), "adminlevel": ("None", "x"),
-    "defaultaccount": ("physics",), "start": ("2010-01-01", "x"), "end": ("2010-02-01",), "node": ("n1",), "flags": ("x",), "type": ("cpu", "x"),
+    "qos": ("high", "nosuch"), "partition": ("main",), "parent": ("science",),
+    "description": ("x",), "organization": ("x",), "adminlevel": ("None", "x"),
+    "defaultaccount": ("physics",), "start": ("2010-01-01", "x"), "end": ("2010-02-01",), "node": ("n1",), "flags": ("x",),
+    "type": ("cpu", "x"),
     "nosuch": ("1",), "fairshare": ("1",), "maxjobs": ("1",), "priority": ("1",), "wckey": ("w",), "defaultqos": ("high",), "grptres": ("cpu=1",),
 }
 

@@ -11,6 +11,7 @@
 #include "ctld/ha/follow.h"
 #include "ctld/ha/ha.h"
 #include "ctld/ha/ha_impl.h"
+#include "ctld/ha/haetcd.h"
 #include "ctld/ha/hawait.h"
 #include "ctld/ha/past.h"
 #include "ctld/ha/reading.h"
@@ -297,6 +298,36 @@ static void test_past_refused(void **state)
     close_room(&r);
 }
 
+#define ONE_OF_ETCD "SlurmctldHost=ctl1(127.0.0.1)\nJournalType=etcd\n"
+
+/* The log in etcd: the parameters are understood before any member is asked; that no member answers
+ * is told once the log is wanted. */
+static void test_etcd(void **state)
+{
+    struct err err = { .text = "" };
+    struct room r;
+    struct ha ha = { .ctld = &r.ctld, .view.lease_ms = 1000 };
+
+    (void)state;
+    open_room(&r,
+              ONE_OF_ETCD
+              "JournalParameters=endpoints=http://127.0.0.1:1;http://127.0.0.1:2,nosuch=1\n",
+              "ctl1");
+    assert_int_equal(haetcd_begin(&ha, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "JournalParameters: nosuch=1: known are"));
+    haetcd_end(&ha);
+    close_room(&r);
+    ha = (struct ha){ .ctld = &r.ctld, .view.lease_ms = 1000 };
+    open_room(&r, ONE_OF_ETCD "JournalParameters=endpoints=http://127.0.0.1:1\n", "ctl1");
+    assert_int_equal(haetcd_begin(&ha, &err), 0);
+    assert_true(ha.etcd && ha.terms);
+    assert_true(haetcd_has_copy(&ha)); /* of nothing */
+    assert_int_equal(haetcd_pull(&ha), 0);
+    assert_true(ha.why.text[0]);
+    haetcd_end(&ha);
+    close_room(&r);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -304,6 +335,7 @@ int main(void)
         cmocka_unit_test(test_await),   cmocka_unit_test(test_follow),
         cmocka_unit_test(test_backups), cmocka_unit_test(test_reexec),
         cmocka_unit_test(test_reading), cmocka_unit_test(test_past_refused),
+        cmocka_unit_test(test_etcd),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -254,8 +254,8 @@ static void test_append(void **state)
     uint8_t records[256], others[256];
     size_t n = make_records(records, 1, 2), m = make_records(others, 1, 1);
     char *same = answer_chunk(records, n), *other = answer_chunk(others, m);
-    /* an answer is lost, then the key is there and ours; the next is somebody else's; the last finds
-     * another holder and no key */
+    /* an answer is lost, then the key is there and ours; the next is somebody else's; the last
+     * finds another holder and no key */
     struct fake f = { .says = { NULL, REFUSED, same, REFUSED, other, REFUSED, REFUSED, NULL } };
     const struct journal_remote *remote;
     struct etcd_config config;
