@@ -23,7 +23,7 @@ static Pst__JobVerb verb_for(const char *id, int signal, bool batch, bool full)
     jobcalls_choose_kill(&req);
     assert_true(req.has_verb);
     if (req.verb == PST__JOB_VERB__VERB_SIGNAL)
-        assert_int_equal(req.signal, signal ? signal : SIGTERM);
+        assert_int_equal(req.signal, signal ? signal : SIGKILL);
     return req.verb;
 }
 
@@ -35,7 +35,7 @@ static void test_kill(void **state)
     assert_int_equal(verb_for("12.0", SIGKILL, false, false), PST__JOB_VERB__VERB_SIGNAL);
     assert_int_equal(verb_for("12", SIGUSR1, false, false), PST__JOB_VERB__VERB_SIGNAL);
     assert_int_equal(verb_for("12", 0, true, false), PST__JOB_VERB__VERB_SIGNAL);
-    assert_int_equal(verb_for("12", SIGKILL, false, true), PST__JOB_VERB__VERB_SIGNAL);
+    assert_int_equal(verb_for("12", SIGKILL, false, true), PST__JOB_VERB__VERB_CANCEL);
 }
 
 int main(void)
