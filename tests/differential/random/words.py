@@ -403,7 +403,8 @@ class World:
         program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
         return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
 
-    KINDS = (("submit", 14), ("submit_het", 3), ("submit_script", 5), ("submit_environment", 4), ("query_environment", 4), ("show_entity", 6),
+    KINDS = (("submit", 14), ("submit_het", 3), ("submit_script", 5), ("submit_environment", 4), ("query_environment", 4),
+             ("show_entity", 6),
              ("coordinator", 1), ("report", 3), ("bulk", 7), ("submit_plain", 8),
              ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
              ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
