@@ -3,9 +3,12 @@
 
 usage: tests/check_style.py [BUILD]"""
 
+import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 from house import ROOT, own_files
 from tap import Tap
@@ -60,6 +63,15 @@ def without_corpus():
             yield f"{source.relative_to(ROOT)}: {corpus.relative_to(ROOT)} has no input"
 
 
+def sanitizer_of(build):
+    """Python loads our library: a sanitizer's own, with which that is built, must be there before."""
+    options = Path(*build, "meson-info", "intro-buildoptions.json")
+    sanitize = next((o["value"] for o in json.loads(options.read_text()) if o["name"] == "b_sanitize"), "") if options.exists() else ""
+    names = [name for word, name in (("address", "libasan.so"), ("thread", "libtsan.so")) if word in sanitize]
+    paths = [subprocess.run(["gcc", f"-print-file-name={n}"], capture_output=True, text=True).stdout.strip() for n in names]
+    return {"LD_PRELOAD": ":".join(paths), "ASAN_OPTIONS": "detect_leaks=0"} if paths else {}
+
+
 def main():
     tap = Tap()
     files = [p for p in own_files() if "corpus" not in p.parts and "golden" not in p.parts]
@@ -83,7 +95,7 @@ def main():
             command = [str(generator), "--check"]
             if "BUILD" in generator.read_text().split('"""')[1] and len(sys.argv) > 1:
                 command.append(sys.argv[1])
-            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+            run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env={**os.environ, **sanitizer_of(sys.argv[1:])})
             tap.check(f"what {generator.name} writes is up to date",
                       (run.stdout + run.stderr).splitlines()[:20] or ["it failed"]
                       if run.returncode else [])

@@ -90,7 +90,7 @@ static void test_smaller_job(void **state)
     assert_int_equal(update(d, first, "'set':{'min_nodes':2,'max_nodes':2}"), 0);
     assert_job(d, first, "'layers_alloc':'watts(n[0-1]):60;watts(n[0-3]):60'");
     id = submit(d, "{'job':{'licenses':'watts:train'}}"); /* there is room again */
-    assert_job(d, id, "'layers_alloc':'watts(n[2-3]):30;watts(n[0-3]):30'");
+    wait_job(d, id, "'layers_alloc':'watts(n[2-3]):30;watts(n[0-3]):30'");
 }
 
 /* A job that runs gets other licences, or none. */
@@ -170,7 +170,7 @@ static void test_restart(void **state)
     assert_int_equal(daemon_stop(d, SIGTERM), 0);
     write_resources(d, "# nothing\n");
     daemon_start(d, NULL, NULL);
-    assert_job(d, id, "'layers_alloc':'watts(n[2-3]):30;watts(n[0-3]):30'");
+    wait_job(d, id, "'layers_alloc':'watts(n[2-3]):30;watts(n[0-3]):30'");
 }
 
 int main(void)
