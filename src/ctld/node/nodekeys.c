@@ -24,15 +24,48 @@ struct nodekeys {
     pthread_mutex_t lock;
     struct slot *of; /* by node id */
     uint32_t n;
+    struct idmap ids; /* the first bytes of a key -> 1 + the node's id */
+    bool alike;       /* keys that `ids` cannot tell: all are looked through */
 };
+
+/* Keys are points of a curve: as good as random. */
+static uint64_t first_bytes(const uint8_t key[IDKEY_SIZE])
+{
+    uint64_t first;
+
+    memcpy(&first, key, sizeof(first));
+    return first;
+}
+
+static bool has_key(const struct nodekeys *k, uint32_t id, const uint8_t key[IDKEY_SIZE])
+{
+    return id < k->n && k->of[id].used && memcmp(k->of[id].key, key, IDKEY_SIZE) == 0;
+}
 
 /* The node that has the key, or -1. */
 static int64_t find_key(const struct nodekeys *k, const uint8_t key[IDKEY_SIZE])
 {
+    uintptr_t id = (uintptr_t)idmap_get(&k->ids, first_bytes(key));
+
+    if (!k->alike)
+        return id && has_key(k, (uint32_t)(id - 1), key) ? (int64_t)(id - 1) : -1;
     for (uint32_t i = 0; i < k->n; i++)
-        if (k->of[i].used && memcmp(k->of[i].key, key, IDKEY_SIZE) == 0)
+        if (has_key(k, i, key))
             return i;
     return -1;
+}
+
+/* The key of the node's slot comes (or goes).  Under the lock. */
+static void index_key(struct nodekeys *k, uint32_t id, bool comes)
+{
+    uint64_t first = first_bytes(k->of[id].key);
+    uintptr_t known = (uintptr_t)idmap_get(&k->ids, first);
+
+    if (comes)
+        k->alike = k->alike || (known && known != (uintptr_t)id + 1) ||
+                   idmap_put(&k->ids, first, (void *)((uintptr_t)id + 1)) < 0;
+    else if (known == (uintptr_t)id + 1)
+        (void)idmap_remove(&k->ids, first);
 }
 
 /* Keep the secret of a key, unless the node has another key by now. */
@@ -40,14 +73,14 @@ static void keep_secret(struct nodekeys *k, uint32_t id, const uint8_t key[IDKEY
                         const uint8_t secret[32])
 {
     pthread_mutex_lock(&k->lock);
-    if (id < k->n && k->of[id].used && memcmp(k->of[id].key, key, IDKEY_SIZE) == 0) {
+    if (has_key(k, id, key)) {
         memcpy(k->of[id].secret, secret, sizeof(k->of[id].secret));
         k->of[id].has_secret = true;
     }
     pthread_mutex_unlock(&k->lock);
 }
 
-/* On an I/O thread: a comparison for each node.  The secret for launches is made here, so that the
+/* On an I/O thread.  The secret for launches is made here, so that the
  * core thread need not do it at the first launch. */
 static bool knows_node(struct ctld *ctld, const uint8_t *key)
 {
@@ -183,7 +216,11 @@ static void set_slot(struct ctld *ctld, const struct node *n, const char *text)
         memset(k->of + k->n, 0, (more - k->n) * sizeof(*k->of));
         k->n = more;
     }
+    if (k->of[id].used)
+        index_key(k, id, false);
     k->of[id] = now;
+    if (now.used)
+        index_key(k, id, true);
     pthread_mutex_unlock(&k->lock);
 }
 
@@ -216,6 +253,7 @@ static void free_keys(struct ctld *ctld)
         return;
     pthread_mutex_destroy(&ctld->nodekeys->lock);
     free(ctld->nodekeys->of);
+    idmap_done(&ctld->nodekeys->ids);
     free(ctld->nodekeys);
     ctld->nodekeys = NULL;
 }

@@ -14,7 +14,7 @@
  * from the arguments.  -EACCES: why has the sentence. */
 int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *peer,
                    const Pst__NodeRegister *reg, const uint8_t **ret_bind, char why[NODEKEYS_TEXT]);
-/* The id of the node that has the key, or -1.  Any thread: a comparison for each node. */
+/* The id of the node that has the key, or -1.  Any thread. */
 int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE]);
 /* Is the key that an administrator gives one that the nodes (n of them) can have? */
 bool nodekeys_fits(struct ctld *ctld, const char *text, const char *node, size_t n);

@@ -48,6 +48,36 @@ static struct conf *load_conf(const char *lines)
     return c;
 }
 
+/* Keys are found, also those that begin alike or as no number can, until nodes have others. */
+static void test_find(void **state)
+{
+    static const uint8_t alike[2][IDKEY_SIZE] = { { 1, [31] = 1 }, { 1, [31] = 2 } };
+    const uint8_t plain[IDKEY_SIZE] = { 7 }, zero[IDKEY_SIZE] = { [31] = 9 };
+
+    (void)state;
+    bind_key(0, 7);
+    assert_int_equal(nodekeys_find(&ctld, plain), 0);
+    bind_key(0, 8);
+    assert_int_equal(nodekeys_find(&ctld, plain), -1);
+    bind_key(1, 7);
+    assert_int_equal(nodekeys_find(&ctld, plain), 1);
+    assert_int_equal(nodekeys_find(&ctld, zero), -1);
+    for (size_t i = 0; i < 2; i++) {
+        idkey_text(alike[i], text[i]);
+        recs[i].node_key = text[i];
+        nodekeys_service.on_node(&ctld, &nodes[i], PST__EVENT_KIND__EV_NODE_REGISTER);
+    }
+    assert_int_equal(nodekeys_find(&ctld, alike[0]), 0);
+    assert_int_equal(nodekeys_find(&ctld, alike[1]), 1);
+    idkey_text(zero, text[1]);
+    nodekeys_service.on_node(&ctld, &nodes[1], PST__EVENT_KIND__EV_NODE_REGISTER);
+    assert_int_equal(nodekeys_find(&ctld, zero), 1);
+    assert_int_equal(nodekeys_find(&ctld, alike[1]), -1);
+    bind_key(0, 0);
+    bind_key(1, 0);
+    assert_int_equal(nodekeys_find(&ctld, zero), -1);
+}
+
 static void test_judge(void **state)
 {
     const bool OWN = true, SHARED = false;
@@ -133,7 +163,7 @@ static void test_known(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_judge),
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_judge), cmocka_unit_test(test_find),
                                         cmocka_unit_test(test_known) };
     struct err err = { .text = "" };
     int failed;
