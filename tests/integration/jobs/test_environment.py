@@ -25,7 +25,7 @@ GresTypes=gpu,shard
 Licenses=matlab:10
 PartitionName=gpu Nodes=node[3-4] MaxTime=1-0
 """
-SHELL = {"HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "PWD", "OLDPWD", "SHELL", "SHLVL", "TERM", "USER", "_", "TZ",
+SHELL = {"SLURM_SACK_SOCKET", "HOME", "LANG", "LC_ALL", "LOGNAME", "PATH", "PWD", "OLDPWD", "SHELL", "SHLVL", "TERM", "USER", "_", "TZ",
          "ASAN_OPTIONS", "UBSAN_OPTIONS", "MAIL", "HOSTNAME"}
 SHOWN = re.compile(r"(SLURM|SRUN|SBATCH|ENVIRONMENT|TMPDIR|I_MPI|HYDRA|OMPI|PRTE|CUDA|ROCR|GPU|ZE_)")
 # The recorded cluster had no devices behind its GPUs, so these were not set there.
