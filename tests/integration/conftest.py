@@ -28,6 +28,8 @@ from pathlib import Path
 
 import pytest
 
+import loginfiles  # noqa: F401  (before any thread)
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 # Tests take helpers from tests of other folders; no two test files have the same name (run-tests checks).
