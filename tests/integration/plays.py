@@ -200,6 +200,7 @@ HOME_NAMES = re.compile(r"/(demo|hom[e])/(alice|bob|carol)\b")
 
 def mask(text, c):
     """What the comparison sees of either side."""
+    text = transcripts.OUR_ENVIRONMENT.sub("", text)
     text = text.replace(str(c.work), "/demo/root").replace(str(c.conf.parent), "/etc/slurm")
     for name, home in people.HOMES.items():
         text = text.replace(str(home), f"/demo/{name}")
