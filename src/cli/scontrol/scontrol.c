@@ -22,12 +22,28 @@
 #include "cli/query/out_filter.h"
 #include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
+#include "cli/query/out_users.h"
 #include "model/words/names.h"
 #include "version.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
 #define WORDS_MAX 256 /* words of one typed line */
+
+/* A script that gives a user who is not there goes on as after a change: scontrol leaves with 0. */
+static int take_uid(void *settings, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct scontrol *s = settings;
+
+    (void)opt;
+    (void)err;
+    if (user_id_of(arg, &s->uid) < 0) {
+        cli_error("--uid=\"%s\" invalid", arg);
+        exit(0);
+    }
+    s->has_uid = true;
+    return 0;
+}
 
 #define OPT_INTO struct scontrol
 static const struct opt rows[] = {
@@ -58,8 +74,8 @@ static const struct opt rows[] = {
         "taken for compatibility: clusters do not federate here"),
     OPT("since", 0, OPT_REQ, OPT_TEXT(since), NULL, NULL, "cursor",
         "watch: go on behind this place"),
-    OPT("uid", 'u', OPT_REQ, OPT_NOTHING, NULL, NULL, "user", NULL,
-        "requests are made as the user who runs scontrol"),
+    OPT("uid", 'u', OPT_REQ, OPT_TAKE_ALL(take_uid), NULL, NULL, "user",
+        "update jobs with the rights of this user (root and SlurmUser alone)"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
 };

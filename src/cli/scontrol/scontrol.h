@@ -19,6 +19,8 @@ struct scontrol {
     bool changes_only; /* watch */
     bool map;          /* show topology */
     const char *since, *clusters;
+    bool has_uid; /* --uid: jobs are updated with the rights of this user */
+    uint32_t uid;
     int argc; /* of the command line, for JSON's meta */
     char **argv;
     int status; /* exit status so far */

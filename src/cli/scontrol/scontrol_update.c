@@ -124,6 +124,8 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
     request.name_match = (char *)name;
     request.has_uid_match = name && u->has_uid;
     request.uid_match = u->uid;
+    request.has_as_uid = s->has_uid;
+    request.as_uid = s->uid;
     request.has_reset_accrue = request.reset_accrue = u->reset_accrue;
     r = client_call(scontrol_client(s, "slurm_update"), OP_JOB_UPDATE, &request.base,
                     (ProtobufCMessage **)&reply);
@@ -443,6 +445,8 @@ static void send_step(struct scontrol *s, struct update *u, const struct ids *id
     request.ids = &text;
     request.n_ids = 1;
     request.set = &u->job;
+    request.has_as_uid = s->has_uid;
+    request.as_uid = s->uid;
     r = client_call(scontrol_client(s, "slurm_update"), OP_JOB_UPDATE, &request.base,
                     (ProtobufCMessage **)&reply);
     if (r < 0) {

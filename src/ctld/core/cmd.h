@@ -40,6 +40,7 @@ struct cmd {
     size_t n_contents;
     uid_t uid; /* in force: root may submit for others */
     gid_t gid;
+    bool as_user;   /* root or SlurmUser sent this in the name of uid: the rights of uid count */
     uid_t lane;     /* whose share of the core it takes; 0 = the controller's own */
     uint32_t bytes; /* of the request */
     void (*fn)(void *arg);

@@ -68,7 +68,10 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
     } else if (frame->op == OP_JOB_UPDATE) {
         const Pst__JobUpdateRequest *req = PB_AS(job_update_request, msg);
 
-        if (req->set && (req->set->partition || req->set->mcs_label)) /* AllowGroups; MCSPlugin */
+        if (req->has_as_uid) /* the core refuses a sender who may not name another */
+            users_lookup(f->users, req->as_uid, &cmd->user_name, &cmd->group_name);
+        else if (req->set &&
+                 (req->set->partition || req->set->mcs_label)) /* AllowGroups; MCSPlugin */
             users_lookup(f->users, cmd->uid, &cmd->user_name, &cmd->group_name);
     }
     return cmd;

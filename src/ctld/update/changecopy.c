@@ -52,7 +52,7 @@ int change_reassociate(const struct job_change *c, const Pst__JobRecord *r,
 int change_relabel(const struct job_change *c, const Pst__JobRecord *r, const Pst__JobRecord *set,
                    Pst__JobRecord **ret_copy)
 {
-    bool his = conn_peer(c->cmd->conn)->uid == r->uid;
+    bool his = cmd_rights_uid(c->cmd) == r->uid;
     ProtobufCMessage *copy;
     const char *hint;
     Pst__JobRecord *job;

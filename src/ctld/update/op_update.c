@@ -128,7 +128,7 @@ static void throttle_ended(struct update *u, uint32_t job_id)
 /* What a stranger is told: of an end first, when the stranger may see the state of the job. */
 static int stranger_code(const struct update *u, const struct job *j)
 {
-    unsigned hidden = policy_hidden(u->ctld, conn_peer(u->cmd->conn)->uid, u->cmd->caller);
+    unsigned hidden = policy_hidden(u->ctld, cmd_rights_uid(u->cmd), u->cmd->caller);
 
     return job_is_ended(j->rec) && !(hidden & PRIVATE_JOBS) ? ESLURM_JOB_FINISHED
                                                             : ESLURM_USER_ID_MISSING;
@@ -148,8 +148,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
         refuse_throttle(u, j->rec->job_id);
         return;
     }
-    if (conn_peer(u->cmd->conn)->uid != j->rec->uid &&
-        !policy_may_manage(u->ctld, u->cmd, j->rec)) {
+    if (cmd_rights_uid(u->cmd) != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         add_result(u, stranger_code(u, j), j->rec->job_id);
         return;
     }
@@ -209,7 +208,7 @@ static void on_ref(struct update *u, const struct job_ref *ref)
 static void collect_named(struct update *u)
 {
     struct cluster *c = u->ctld->cluster;
-    uid_t uid = u->cmd->conn ? conn_peer(u->cmd->conn)->uid : 0;
+    uid_t uid = u->cmd->conn ? cmd_rights_uid(u->cmd) : 0;
     void *v;
 
     u->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*u->ids));
@@ -294,11 +293,31 @@ static uint32_t cost_of(const Pst__JobUpdateRequest *req)
     return BUDGET_CHANGE + (uint32_t)(bytes / 8 + req->n_clear);
 }
 
+/* May the sender ask in another's name?  With that the rights of the other user count.  A user who
+ * is an administrator of accounting alone may not name root: this is for root and SlurmUser. */
+static bool take_user(struct ctld *ctld, struct cmd *cmd)
+{
+    const Pst__JobUpdateRequest *req = PB_AS(job_update_request, cmd->msg);
+
+    if (!req->has_as_uid)
+        return true;
+    if (!cmd_may_act_as(ctld, cmd, req->as_uid)) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
+        return false;
+    }
+    cmd_act_as(cmd, req->as_uid);
+    return true;
+}
+
 void op_job_update(struct ctld *ctld, struct cmd *cmd)
 {
-    struct update *u = calloc(1, sizeof(*u));
-    struct cmd *own = malloc(sizeof(*own));
+    struct update *u;
+    struct cmd *own;
 
+    if (!take_user(ctld, cmd))
+        return;
+    u = calloc(1, sizeof(*u));
+    own = malloc(sizeof(*own));
     if (!u || !own) {
         free(u);
         free(own);

@@ -170,3 +170,30 @@ def test_allow_groups(site):
     done = as_nobody(c, "sbatch", "-H", "-o/dev/null", "-pshut", "--wrap", "true")
     assert done.returncode == 1 and "group" in done.stderr, done.stderr
     assert c.run("sbatch", "-H", "-pshut", "--wrap", "true").rc == 0  # root may
+
+
+@needs_root
+def test_update_as_a_user(site):
+    """scontrol --uid: the rights of that user count, not root's; nobody but root and SlurmUser may name another."""
+    c = site()
+    mine = c.sbatch("-H", "-Jsame", wrap="true")
+    theirs = int(as_nobody(c, "sbatch", "--parsable", "-H", "-Jsame", "-o/dev/null", "--wrap", "true").stdout)
+
+    def comments():
+        return [c.job(job).get("Comment") for job in (mine, theirs)]
+    c.run("scontrol", "--uid=nobody", "update", f"jobid={theirs}", "comment=one")
+    assert comments() == [None, "one"]
+    done = c.run("scontrol", "-u", "nobody", "update", f"jobid={mine}", "comment=two", check=False)
+    assert done.rc == 1 and done.err == f"Invalid user id for job {mine}\n" and comments() == [None, "one"]
+    assert c.run("scontrol", "-u", "nobody", "update", f"jobid={theirs}", "nice=-5", check=False).rc == 1  # operators alone
+    c.run("scontrol", "-u", "nobody", "update", "jobname=same", "comment=three")
+    assert comments() == [None, "three"]
+    c.run("scontrol", "-u", str(os.getuid()), "update", f"jobid={theirs}", "nice=-5")
+    # an administrator of accounting may change every job, yet not with the rights of another
+    mgr(c, "modify", "user", "nobody", "set", "adminlevel=admin")
+    assert as_nobody(c, "scontrol", "update", f"jobid={mine}", "comment=four").returncode == 0
+    done = as_nobody(c, "scontrol", "--uid=root", "update", f"jobid={mine}", "comment=five")
+    assert done.returncode == 1 and done.stderr == f"Access/permission denied for job {mine}\n", done.stderr
+    assert comments() == ["four", "three"]
+    done = c.run("scontrol", "--uid=nosuch", "update", f"jobid={mine}", "comment=six")
+    assert done.err == 'scontrol: error: --uid="nosuch" invalid\n' and comments() == ["four", "three"]
