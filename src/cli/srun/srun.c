@@ -177,6 +177,7 @@ static void fill_job(struct srun *s, struct srun_part *p, Pst__JobRecord *job)
     if (!job->name)
         job->name = command_name(p);
     job->kill_on_client_loss = job->has_kill_on_client_loss = true;
+    job->wait_all_nodes = job->has_wait_all_nodes = true; /* the step needs all of them */
     plugins_fill_job(job);
 }
 

@@ -60,7 +60,7 @@ static void recheck_job(struct ctld *ctld, struct job *j, const struct node *up)
     if (job_waits_for_prolog(j->rec))
         return; /* siteprologs.c comes back */
     if (leader && held && !launched_by(ctld->cluster, leader, up) &&
-        !bootwait_holds_grant(ctld, leader) && het_runs_script(leader->rec))
+        !bootwait_awaits(ctld, leader) && het_runs_script(leader->rec))
         launch_batch(ctld, leader, lsn);
     services_job_ready(ctld, j, lsn);
     if (leader && leader != j)

@@ -34,6 +34,7 @@
 #include "ctld/job/prologs.h"
 #include "ctld/node/powernode.h"
 #include "ctld/node/reboot.h"
+#include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/confserve.h"
 #include "ctld/front/view.h"
@@ -365,6 +366,7 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         set_energy(n->rec, rep->energy);
         views_mark_node(ctld->views, n);
     }
+    steps_release_node(ctld, n);
     if (atomic_load(&ctld->disk_full))
         core_disk_full(ctld, cmd); /* the node keeps what it reported */
     else
@@ -547,6 +549,8 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     if (!give_configuration(ctld, cmd, n, reg))
         return;
     node_link_set(ctld, n, cmd->conn);
+    if (bind) /* it has never registered before */
+        steps_hold_node(ctld, n);
     node_link_set_files(ctld, n, reg->has_conf_digest ? &reg->conf_digest : NULL);
     if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)
         node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */

@@ -89,7 +89,7 @@ uint32_t bootwait_patience_s(const struct ctld *ctld, const Pst__Alloc *alloc)
 
 /* ---- what waits ------------------------------------------------------------------------------ */
 
-bool bootwait_holds_grant(const struct ctld *ctld, const struct job *j)
+bool bootwait_awaits(const struct ctld *ctld, const struct job *j)
 {
     const struct job *leader =
         het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : j;
@@ -103,16 +103,30 @@ bool bootwait_holds_grant(const struct ctld *ctld, const struct job *j)
     return job_waits_for_boot(j->rec);
 }
 
+/* --wait-all-nodes, or else this word of SchedulerParameters */
+static bool wants_all_nodes(const struct ctld *ctld, const Pst__JobRecord *r, const char *word)
+{
+    return r->has_wait_all_nodes
+               ? r->wait_all_nodes
+               : conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS, word, NULL, NULL);
+}
+
+bool bootwait_holds_grant(const struct ctld *ctld, const struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    return bootwait_awaits(ctld, j) &&
+           (bootwait_reboots(ctld, r) || wants_all_nodes(ctld, r, "salloc_wait_nodes"));
+}
+
 bool bootwait_holds_batch(const struct ctld *ctld, const struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
     const struct node *first =
         r->alloc && r->alloc->n_node_ids ? scriptnode_of(ctld->cluster, r) : NULL;
-    bool all = r->has_wait_all_nodes ? r->wait_all_nodes
-                                     : conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS,
-                                                   "sbatch_wait_nodes", NULL, NULL);
 
-    if (!bootwait_holds_grant(ctld, j))
+    if (!bootwait_awaits(ctld, j))
         return false;
-    return all || het_is(r) || (first && node_is_awaited(first->rec));
+    return wants_all_nodes(ctld, r, "sbatch_wait_nodes") || het_is(r) ||
+           (first && node_is_awaited(first->rec));
 }

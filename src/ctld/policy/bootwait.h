@@ -3,9 +3,10 @@
  * Core thread.  A job may start on nodes that are powered down.  Until all of them are up it is
  * CONFIGURING and POWER_UP_NODE, its record says power_pending, and its time limit does not count:
  * its start is set anew when the last node is up.  A script is launched when its own node is up,
- * with --wait-all-nodes=1 or sbatch_wait_nodes when all are; whoever asked for an allocation is
- * told of it when all are.  Which nodes are awaited is read off the nodes' records, so that nothing
- * has to be kept. */
+ * with --wait-all-nodes=1 or sbatch_wait_nodes when all are.  The client that asked for an
+ * allocation is told of it at once, with --wait-all-nodes=1, salloc_wait_nodes or --reboot when all
+ * nodes are up; steps wait for all nodes.  Which nodes are awaited is read off the nodes' records,
+ * so that nothing has to be kept. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -39,7 +40,8 @@ void bootwait_ask(const struct ctld *ctld, Pst__Transaction *tx, const Pst__Allo
 uint32_t bootwait_timeout_s(const struct ctld *ctld, const struct node *n);
 uint32_t bootwait_patience_s(const struct ctld *ctld, const Pst__Alloc *alloc);
 
-/* Must the script, or the client that asked for the allocation, wait?  Of a heterogeneous job all
- * components count. */
+/* Is one of the job's nodes awaited?  Of a heterogeneous job all components count. */
+bool bootwait_awaits(const struct ctld *ctld, const struct job *j);
+/* Must the script, or the client that asked for the allocation, wait? */
 bool bootwait_holds_batch(const struct ctld *ctld, const struct job *j);
 bool bootwait_holds_grant(const struct ctld *ctld, const struct job *j);

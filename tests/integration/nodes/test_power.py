@@ -238,6 +238,44 @@ def test_wait_all_nodes(cloud):
     assert (c.work / "late").exists()
 
 
+def test_when_salloc_begins(cloud):
+    """salloc begins at once, with --wait-all-nodes=1 or salloc_wait_nodes when all nodes are up; steps always wait."""
+    c = cloud(clouds=4)
+    (c.programs / "resume").rename(c.programs / "really")
+    c.program("resume", f'while [ -e {c.dir}/hold ]; do sleep 0.05; done; exec {c.programs}/really "$1"')
+
+    def first_short(node, *options, env=()):
+        """The state of the node when salloc's command begins; then its step runs there."""
+        (c.dir / "hold").touch()
+        salloc = subprocess.Popen(
+            [program("salloc"), "-w", node, *options, "bash", "-c",
+             f'sinfo -h -n {node} -o %t; rm -f {c.dir}/hold; srun hostname > {c.dir}/{node}'],
+            env=c.env | dict(env), cwd=c.work, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        wait_until(lambda: c.short(node).endswith("#") or not (c.dir / "hold").exists(), "the node is asked for")
+        if options[:1] == ("--wait-all-nodes=1",) or env:
+            (c.dir / "hold").unlink()
+        out, err = salloc.communicate(timeout=30)
+        assert salloc.returncode == 0 and (c.dir / node).read_text(), err
+        assert f"Nodes {node} are ready for job" in err
+        return out.strip()
+    assert first_short("cl1") in ("mix~", "mix#")
+    assert first_short("cl2", "--wait-all-nodes=1") == "mix"
+    assert first_short("cl3", env={"SALLOC_WAIT_ALL_NODES": "1"}) == "mix"
+    c.conf.write_text(c.conf.read_text() + "SchedulerParameters=salloc_wait_nodes\n")
+    c.run("scontrol", "reconfigure")
+    for node in ("cl1", "cl4"):
+        c.run("scontrol", "power", "down", node)
+        c.wait_short(node, "idle~")
+    assert first_short("cl1", "--wait-all-nodes=0") in ("mix~", "mix#")
+    (c.dir / "hold").touch()
+    later = subprocess.Popen([program("salloc"), "-w", "cl4", "sinfo", "-h", "-n", "cl4", "-o", "%t"],
+                             env=c.env, cwd=c.work, text=True, stdout=subprocess.PIPE)
+    c.wait_short("cl4", "mix#")
+    assert later.poll() is None
+    (c.dir / "hold").unlink()
+    assert later.communicate(timeout=30)[0] == "mix\n"
+
+
 def test_rest_of_the_settings(cloud):
     """Partitions and nodes have times of their own, PowerDownOnIdle, exceptions with counts."""
     c = cloud(clouds=4, times="SuspendTimeout=1\nResumeTimeout=10\nSuspendRate=0", suspend_time="1",

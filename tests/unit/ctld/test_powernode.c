@@ -116,10 +116,12 @@ static void test_jobs(void **state)
     assert_false(bootwait_holds_batch(&ctld, cluster_job(c, 7))); /* it does not say so */
     bootsteps_recheck(&ctld, cluster_job(c, 7));                  /* nor does it wait */
     SET(r, power_pending, true);
-    assert_true(bootwait_holds_grant(&ctld, cluster_job(c, 7)));
+    assert_true(bootwait_awaits(&ctld, cluster_job(c, 7)));
+    assert_false(bootwait_holds_grant(&ctld, cluster_job(c, 7))); /* salloc begins at once */
     assert_false(bootwait_holds_batch(&ctld, cluster_job(c, 7))); /* its own node is up */
     SET(r, wait_all_nodes, true);
     assert_true(bootwait_holds_batch(&ctld, cluster_job(c, 7)));
+    assert_true(bootwait_holds_grant(&ctld, cluster_job(c, 7)));
     assert_int_equal(bitmap_new(5, &set), 0);
     bitmap_set(set, 1);
     assert_int_equal(resumefile_text(c, "n1", set, &text), 0);
