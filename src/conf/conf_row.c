@@ -142,7 +142,10 @@ static void audit_list(struct conf_loader *l, enum conf_table_id table, int key,
         size_t len = strcspn(p, ", ");
         struct err err = { .text = "" };
 
-        if (len && conf_word_check(table, key, p, len, &err) < 0)
+        if (len && conf_word_check(table, key, p, len, &err) < 0 && table == CONF_TBL_KEY &&
+            key == CONF_ACCOUNTING_STORAGE_ENFORCE)
+            conf_error(l, v->file, v->line, "%s", err.text); /* a rule misspelt would not hold */
+        else if (err.text[0])
             conf_warn(l, v->file, v->line, "%s", err.text);
         p += len;
         p += *p != '\0';

@@ -4,6 +4,7 @@
  * have a function.  Pure but for the name of SlurmUser's number. */
 #include "conf/conf_priv.h"
 
+#include <ctype.h>
 #include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -194,11 +195,24 @@ static void show_multi(const struct show *s, const struct show_row *r)
     }
 }
 
+/* Types are in small letters however they were written: "GRES/gpu" is "gres/gpu". */
+static char *lower_types(const char *tres)
+{
+    char *out = strdup(tres ? tres : "");
+    bool type = true;
+
+    for (char *p = out; p && *p; p++) {
+        type = *p == ',' || (type && *p != '/');
+        if (type)
+            *p = (char)tolower((unsigned char)*p);
+    }
+    return out;
+}
+
 static void show_tres(const struct show *s, const struct show_row *r)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT, all = STRBUF_INIT;
-    _cleanup_free_ char *sorted = NULL;
-    const char *more = conf_str(s->c, r->key);
+    _cleanup_free_ char *sorted = NULL, *more = lower_types(conf_str(s->c, r->key));
 
     strbuf_add(&sb, "cpu,mem,energy,node,billing,fs/disk,vmem,pages");
     if (wordlist_has(more, "gres/gpu")) /* where GPUs count, so does the use made of them */
@@ -328,6 +342,34 @@ static void show_prolog_flags(const struct show *s, const struct show_row *r)
     put_row(s, label_of(r), sb.len ? strbuf_str(&sb) : NULL);
 }
 
+/* The rules that hold, those that others bring along among them. */
+static void show_enforce(const struct show *s, const struct show_row *r)
+{
+    static const struct {
+        const char *word;
+        const char *by[6]; /* words that bring it along */
+    } rules[] = {
+        { "associations", { "limits", "qos", "safe", "wckeys", "all" } },
+        { "limits", { "safe", "all" } },
+        { "nojobs", { NULL } },
+        { "nosteps", { "nojobs" } },
+        { "qos", { "all" } },
+        { "safe", { "all" } },
+        { "wckeys", { "all" } },
+    };
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    for (size_t i = 0; i < ARRAY_SIZE(rules); i++) {
+        bool on = conf_option(s->c, r->key, rules[i].word, NULL, NULL);
+
+        for (size_t j = 0; !on && rules[i].by[j]; j++)
+            on = conf_option(s->c, r->key, rules[i].by[j], NULL, NULL);
+        if (on)
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", rules[i].word);
+    }
+    put_row(s, label_of(r), sb.len ? strbuf_str(&sb) : "none");
+}
+
 static void show_conf_path(const struct show *s, const struct show_row *r)
 {
     put_row(s, r->label, conf_path(s->c));
@@ -343,7 +385,7 @@ static void show_conf_path(const struct show *s, const struct show_row *r)
 /* clang-format off */
 static const struct show_row show_rows[] = {
     K(ACCOUNTING_STORAGE_BACKUP_HOST)
-    D(ACCOUNTING_STORAGE_ENFORCE, "none")
+    F(ACCOUNTING_STORAGE_ENFORCE, show_enforce)
     K(ACCOUNTING_STORAGE_HOST)
     K(ACCOUNTING_STORAGE_EXTERNAL_HOST)
     K(ACCOUNTING_STORAGE_PARAMETERS)

@@ -286,27 +286,13 @@ static void modify_one(struct admin_run *run, uint32_t id, const Pst__AcctSet *s
         tell_below(run, a);
 }
 
-static bool is_told(const struct admin_run *run, uint32_t id)
-{
-    for (size_t i = 0; i < run->res->n_assocs; i++)
-        if (run->res->assocs[i]->assoc_id == id)
-            return true;
-    return false;
-}
-
 void assoc_modify(struct admin_run *run, const uint32_t *ids, size_t n, const Pst__AcctSet *set,
                   const char *action)
 {
     size_t lines = run->res->n_lines;
 
-    for (size_t i = 0; i < n && run_ok(run); i++) {
-        size_t before = run->res->n_assocs;
-        bool again = n > 1 && is_told(run, ids[i]);
-
+    for (size_t i = 0; i < n && run_ok(run); i++) /* an heir that is chosen too is told of twice */
         modify_one(run, ids[i], set, action);
-        while (again && run->res->n_assocs > before) /* it was told of as an heir */
-            pst__assoc_record__free_unpacked(run->res->assocs[--run->res->n_assocs], NULL);
-    }
     if (run_ok(run) && run->res->n_lines > lines)
         run_fail(run, ESLURM_NO_REMOVE_DEFAULT_QOS, NULL);
 }

@@ -238,23 +238,25 @@ int rows_has_jobs(struct admin *a, const char *cluster, const char *account, con
     return r;
 }
 
-/* A job that is not over, told once for each association: what follows its number is compared. */
+/* A job that is not over, told once for each association, whatever its QOS and wckey. */
 static void tell_job(struct admin_run *run, const Pst__JobRecord *j, const char *cluster)
 {
-    char text[1200];
-    int n = snprintf(text, sizeof(text), "C = %-10s A = %-10s U = %-9s Q = %-9s", cluster,
-                     j->account ? j->account : "", j->user_name ? j->user_name : "",
-                     j->qos ? j->qos : "");
+    bool wckey = j->wckey && *j->wckey;
+    char place[800];
 
-    if (j->wckey && *j->wckey && n > 0 && (size_t)n < sizeof(text))
-        (void)snprintf(text + n, sizeof(text) - (size_t)n, " W = %-9s", j->wckey);
+    (void)snprintf(place, sizeof(place), "C = %-10s A = %-10s U = %-9s ", cluster,
+                   j->account ? j->account : "", j->user_name ? j->user_name : "");
     for (size_t i = 0; i < run->res->n_lines; i++) {
-        const char *place = strstr(run->res->lines[i], "C = ");
+        const char *told = strstr(run->res->lines[i], "C = ");
 
-        if (place && strcmp(place, text) == 0)
+        if (told && strncmp(told, place, strlen(place)) == 0)
             return;
     }
-    run_line(run, "JobID = %-10u %s", j->job_id, text);
+    if (wckey)
+        run_line(run, "JobID = %-10u %sQ = %-9s W = %-9s", j->job_id, place, j->qos ? j->qos : "",
+                 j->wckey);
+    else
+        run_line(run, "JobID = %-10u %sQ = %-9s", j->job_id, place, j->qos ? j->qos : "");
 }
 
 static bool is_chosen(const Pst__JobRecord *j, const struct open_jobs *which)
