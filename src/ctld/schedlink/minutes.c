@@ -124,7 +124,7 @@ static void end_jobs(struct ctld *ctld)
                     names_reason((unsigned)reason));
         (void)lifecycle_end(ctld, j,
                             &(struct job_end){ .state = JOB_STATE(TIMEOUT),
-                                               .reason = (Pst__JobReason)reason,
+                                               .reason = PST__JOB_REASON__REASON_TIME_LIMIT,
                                                .kill_text = "DUE TO TIME LIMIT" });
     }
 }

@@ -98,7 +98,7 @@ def test_ended_when_minutes_are_used(site):
     wait_until(lambda: shown(c, job) == "R None", "it runs")
     mgr(c, "modify", "account", "physics", "set", "grptresmins=cpu=0")
     wait_until(lambda: "JobState=TIMEOUT" in c.run("scontrol", "show", "job", str(job)).out, "nothing is left", 25)
-    assert "Reason=AssocGrpCPUMinutesLimit" in c.run("scontrol", "show", "job", str(job)).out
+    assert "Reason=TimeLimit" in c.run("scontrol", "show", "job", str(job)).out
 
 
 @needs_root
