@@ -116,6 +116,7 @@ static struct opwork *free_request(struct oprequest *q)
     if (q->next)
         q->next->link = q->link;
     json_decref(q->act);
+    json_decref(q->object);
     free(q->hash);
     free(q->uid);
     free(q);
@@ -213,13 +214,61 @@ static void hash_object(const json_t *object, char hash[static MKBASE_HASH])
         mkbase_hash(map, hash);
 }
 
+static void refuse_foreign(struct opwork *w, const json_t *object)
+{
+    char text[300];
+
+    (void)snprintf(text, sizeof(text), "%s %.200s is there already, and belongs to another",
+                   kubejson_text(object, "kind"), kubejson_name(object));
+    opapply_fail(w, text);
+}
+
+static void send_apply(struct oprequest *s, const json_t *object)
+{
+    struct kubeapi_target t =
+        target_of(&opowned_kinds[opkinds_owned(kubejson_text(object, "kind"))], object, NULL);
+
+    check_started(s, kubeapi_patch(s->w->op->kube, &t, KUBEAPI_APPLY, object, OPKEY_MANAGER, true,
+                                   take_reply, s));
+}
+
+/* Our list has no such object.  What the server has may be younger than the list. */
+static void take_look(void *ctx, const struct kubereply *reply)
+{
+    struct oprequest *s = ctx;
+
+    if (reply->status == 404) {
+        send_apply(s, s->object);
+    } else if (reply->status == 200 && strcmp(owner_uid(reply->body), owner_uid(s->object)) != 0) {
+        refuse_foreign(s->w, s->object);
+        opapply_end(s);
+    } else if (reply->status == 200) {
+        opapply_end(s); /* ours: the list brings it, and then it is looked at again */
+    } else {
+        take_reply(s, reply);
+    }
+}
+
+/* Look whether there is such an object, and apply it if not: to apply what another one made in this
+ * moment would merge ours into it. */
+static void make_object(struct opwork *w, json_t *object, const char *hash)
+{
+    struct oprequest *s = opapply_begin(w, hash, NULL);
+    struct kubeapi_target t =
+        target_of(&opowned_kinds[opkinds_owned(kubejson_text(object, "kind"))], object, NULL);
+
+    if (!s)
+        return;
+    s->object = json_incref(object);
+    check_started(s, kubeapi_get(w->op->kube, &t, take_look, s));
+}
+
 void opapply_object(struct opwork *w, json_t *object)
 {
     enum opowned kind = opkinds_owned(kubejson_text(object, "kind"));
     struct operator_ *op = w->op;
     const json_t *have;
-    struct kubeapi_target t;
-    char hash[MKBASE_HASH], text[300];
+    char hash[MKBASE_HASH];
     struct oprequest *s;
 
     if (!object || kind == OPOWNED_MAX_) {
@@ -229,9 +278,7 @@ void opapply_object(struct opwork *w, json_t *object)
     have = kubeinformer_by_name(op->owned[kind], kubejson_namespace(object), kubejson_name(object));
     hash_object(object, hash);
     if (have && strcmp(owner_uid(have), owner_uid(object)) != 0) {
-        (void)snprintf(text, sizeof(text), "%s %.200s is there already, and belongs to another",
-                       kubejson_text(object, "kind"), kubejson_name(object));
-        opapply_fail(w, text);
+        refuse_foreign(w, object);
         return;
     }
     if (have && (kubejson_is_deleted(have) || kubejson_true(have, "immutable")))
@@ -242,11 +289,13 @@ void opapply_object(struct opwork *w, json_t *object)
     }
     if (have && (opapply_is_within(object, have) || is_settled(op, have, hash)))
         return;
+    if (!have) {
+        make_object(w, object, hash);
+        return;
+    }
     s = opapply_begin(w, hash, NULL);
-    t = target_of(&opowned_kinds[kind], object, NULL);
     if (s)
-        check_started(s, kubeapi_patch(op->kube, &t, KUBEAPI_APPLY, object, OPKEY_MANAGER, true,
-                                       take_reply, s));
+        send_apply(s, object);
 }
 
 void opapply_all(struct opwork *w, json_t *objects)

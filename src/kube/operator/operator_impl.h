@@ -25,9 +25,10 @@ struct operator_ {
 struct oprequest {
     struct oprequest *next, **link;
     struct opwork *w;
-    char *hash;  /* of an object that is applied; NULL */
-    char *uid;   /* of a pod that is deleted; NULL */
-    json_t *act; /* of nsdecide(); NULL */
+    char *hash;     /* of an object that is applied; NULL */
+    char *uid;      /* of a pod that is deleted; NULL */
+    json_t *act;    /* of nsdecide(); NULL */
+    json_t *object; /* that is applied if there is none; NULL */
 };
 
 /* The work of one custom resource, from the queue to the last answer. */
