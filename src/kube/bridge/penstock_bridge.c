@@ -1,43 +1,32 @@
 /* penstock_bridge.c - penstock-bridge: pods of Kubernetes, placed by the cluster's scheduler
  *
  * One thread. */
-#include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/process/inherit.h"
 #include "base/readfile.h"
 #include "base/timefmt.h"
-#include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubelease.h"
+#include "kube/api/kubeprogram.h"
 #include "kube/bridge/bridge.h"
 #include "kube/bridge/bridgeconf.h"
 #include "version.h"
 
 #define CONF_MAX (64u << 10)
 #define TOKEN_FILE "/var/run/secrets/slurm/auth-token"
-#define LEASE "penstock-bridge"
 
 struct program {
-    const char *conf_path, *kubeconfig, *context, *lease_namespace;
+    struct kubeprogram k;
+    const char *conf_path;
     struct bridgeconf conf;
-    struct kubeconfig kube_config, slurm_config;
-    struct kubeloop *loop;
-    struct kubeserver *kube, *slurm;
-    struct kubelease *lease;
+    struct kubeconfig slurm_config;
+    struct kubeserver *slurm;
     struct bridge *bridge;
-    struct kubetimer ask;
-    char identity[128];
-    int signals;
-    bool ended, lost;
 };
 
 static const char usage[] =
@@ -69,13 +58,13 @@ static int read_options(struct program *p, int argc, char **argv)
             p->conf_path = optarg;
             break;
         case 'k':
-            p->kubeconfig = optarg;
+            p->k.kubeconfig = optarg;
             break;
         case 'c':
-            p->context = optarg;
+            p->k.context = optarg;
             break;
         case 'l':
-            p->lease_namespace = optarg;
+            p->k.lease_namespace = optarg;
             break;
         case 'v':
             level = level < LOG_DEBUG ? level + 1 : level;
@@ -100,7 +89,7 @@ static int read_options(struct program *p, int argc, char **argv)
 
 static int read_files(struct program *p, struct err *err)
 {
-    const char *token = getenv("SLURM_JWT_FILE"), *path = getenv("KUBECONFIG");
+    const char *token = getenv("SLURM_JWT_FILE");
     _cleanup_free_ char *text = NULL;
     size_t len;
     int r = readfile(p->conf_path, CONF_MAX, &text, &len);
@@ -116,11 +105,7 @@ static int read_files(struct program *p, struct err *err)
     p->slurm_config.token_file = strdup(token && *token ? token : TOKEN_FILE);
     if (!p->slurm_config.server || !p->slurm_config.token_file)
         return err_nomem(err);
-    path = p->kubeconfig ? p->kubeconfig : path;
-    if (path && *path)
-        return kubeconfig_load(path, p->context, &p->kube_config, err);
-    return kubeconfig_in_cluster(NULL, getenv("KUBERNETES_SERVICE_HOST"),
-                                 getenv("KUBERNETES_SERVICE_PORT"), &p->kube_config, err);
+    return kubeprogram_load(&p->k, err);
 }
 
 /* ---- the way to the bridge ------------------------------------------------------------------- */
@@ -129,11 +114,12 @@ static void begin_bridge(struct program *p, bool groups)
 {
     const struct bridge_options o = { p->conf.scheduler, p->conf.partition, p->conf.mcs, groups };
 
-    if (bridge_new(p->kube, p->slurm, &o, &p->bridge) < 0) {
+    if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
         log_error("out of memory");
-        p->ended = p->lost = true;
+        kubeprogram_fail(&p->k);
         return;
     }
+    p->k.begun = true;
     log_info("pods of scheduler %s are placed by %s", p->conf.scheduler, p->conf.rest);
 }
 
@@ -147,7 +133,7 @@ static void take_groups(void *ctx, const struct kubereply *reply)
         return;
     }
     log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
-    kubeloop_arm(p->loop, &p->ask, now_mono_us() + USEC_PER_SEC);
+    kubeprogram_again(&p->k, USEC_PER_SEC);
 }
 
 /* Does the server know PodGroups?  Only its answer counts. */
@@ -155,85 +141,40 @@ static void ask_groups(void *ctx)
 {
     struct program *p = ctx;
 
-    if (kubeapi_discover(p->kube, "scheduling.x-k8s.io", "v1alpha1", take_groups, p) < 0)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us() + USEC_PER_SEC);
-}
-
-static void take_role(void *ctx, bool held)
-{
-    struct program *p = ctx;
-
-    if (held && !p->bridge)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us());
-    else if (!held)
-        p->ended = p->lost = true; /* what was begun as the leader must not go on */
-}
-
-static void take_signal(void *ctx)
-{
-    struct program *p = ctx;
-    struct signalfd_siginfo info;
-
-    if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        p->ended = true;
+    if (kubeapi_discover(p->k.kube, "scheduling.x-k8s.io", "v1alpha1", take_groups, p) < 0)
+        kubeprogram_again(&p->k, USEC_PER_SEC);
 }
 
 static int begin_program(struct program *p, struct err *err)
 {
-    const struct kubeserver_options kube = { "penstock-bridge/" PENSTOCK_VERSION, NULL, 200, 400,
-                                             0 };
-    const struct kubeserver_options slurm = { "penstock-bridge/" PENSTOCK_VERSION,
-                                              "X-SLURM-USER-TOKEN", 0, 0, 16 };
-    const struct kubelease_options lease = {
-        p->lease_namespace, LEASE, p->identity, 0, take_role, p
-    };
-    char host[64] = "";
-    sigset_t set;
+    const struct kubeserver_options slurm = { p->k.agent, "X-SLURM-USER-TOKEN", 0, 0, 16 };
+    int r = kubeprogram_begin(&p->k, err);
 
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(p->identity, sizeof(p->identity), "%s_%d_%lld", host, (int)getpid(),
-                   (long long)now_us());
-    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (p->signals < 0)
-        return err_set(err, -errno, "signalfd: %s", strerror(errno));
-    p->ask = (struct kubetimer){ .fn = ask_groups, .ctx = p };
-    if (kubeloop_new(&p->loop) < 0 || kubeloop_watch_fd(p->loop, p->signals, take_signal, p) < 0 ||
-        kubeserver_new(p->loop, &p->kube_config, &kube, &p->kube) < 0 ||
-        kubeserver_new(p->loop, &p->slurm_config, &slurm, &p->slurm) < 0)
+    if (r == 0 && kubeserver_new(p->k.loop, &p->slurm_config, &slurm, &p->slurm) < 0)
         return err_nomem(err);
-    if (!p->lease_namespace)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us());
-    else if (kubelease_new(p->kube, &lease, &p->lease) < 0)
-        return err_nomem(err);
-    return 0;
+    return r;
 }
 
 static void end_program(struct program *p)
 {
     if (p->bridge)
         bridge_stop(p->bridge);
-    p->kube = kubeserver_free(p->kube);
+    kubeprogram_hang_up(&p->k);
     p->slurm = kubeserver_free(p->slurm);
     p->bridge = bridge_free(p->bridge);
-    p->lease = kubelease_free(p->lease);
-    if (p->loop)
-        kubeloop_disarm(p->loop, &p->ask);
-    p->loop = kubeloop_free(p->loop);
-    kubeconfig_done(&p->kube_config);
+    kubeprogram_end(&p->k);
     kubeconfig_done(&p->slurm_config);
     bridgeconf_done(&p->conf);
-    if (p->signals >= 0)
-        (void)close(p->signals);
 }
 
 int main(int argc, char **argv)
 {
-    struct program p = { .conf_path = "/etc/slurm-bridge/config.yaml", .signals = -1 };
+    struct program p = { .k = { .name = "penstock-bridge",
+                                .agent = "penstock-bridge/" PENSTOCK_VERSION,
+                                .ask = ask_groups,
+                                .ctx = &p,
+                                .signals = -1 },
+                         .conf_path = "/etc/slurm-bridge/config.yaml" };
     struct err err = { .text = "" };
     int r;
 
@@ -247,9 +188,9 @@ int main(int argc, char **argv)
         r = begin_program(&p, &err);
     if (r < 0)
         log_fatal("%s", err.text);
-    while (r == 0 && !p.ended)
-        r = kubeloop_turn(p.loop, 1000);
+    else
+        r = kubeprogram_run(&p.k);
     end_program(&p);
     curl_global_cleanup();
-    return r < 0 || p.lost;
+    return r < 0 || p.k.lost;
 }

@@ -1,44 +1,30 @@
 /* penstock_operator.c - penstock-operator: clusters in pods of Kubernetes
  *
  * One thread. */
-#include <errno.h>
 #include <getopt.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/signalfd.h>
-#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
-#include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubelease.h"
+#include "kube/api/kubeprogram.h"
 #include "kube/operator/operator.h"
 #include "kube/operator/opkinds.h"
 #include "version.h"
 
-#define LEASE "penstock-operator"
 #define ASK_US USEC_PER_SEC
 #define ASK_AGAIN_US (30 * USEC_PER_SEC)
 
 struct program {
-    const char *kubeconfig, *context, *lease_namespace;
+    struct kubeprogram k;
     struct operator_options o;
     json_t *conditions;
-    struct kubeconfig kube_config;
-    struct kubeloop *loop;
-    struct kubeserver *kube;
-    struct kubelease *lease;
     struct operator_ *operator_;
-    struct kubetimer ask;
     unsigned asked; /* groups that the server has answered about */
-    char identity[128];
-    int signals;
-    bool ended, lost;
 };
 
 static const char usage[] =
@@ -109,13 +95,13 @@ static int read_options(struct program *p, int argc, char **argv)
             p->o.rest_url = optarg;
             break;
         case 'k':
-            p->kubeconfig = optarg;
+            p->k.kubeconfig = optarg;
             break;
         case 'c':
-            p->context = optarg;
+            p->k.context = optarg;
             break;
         case 'l':
-            p->lease_namespace = optarg;
+            p->k.lease_namespace = optarg;
             break;
         case 'v':
             level = level < LOG_DEBUG ? level + 1 : level;
@@ -139,25 +125,16 @@ static int read_options(struct program *p, int argc, char **argv)
     return -1;
 }
 
-static int read_files(struct program *p, struct err *err)
-{
-    const char *path = p->kubeconfig ? p->kubeconfig : getenv("KUBECONFIG");
-
-    if (path && *path)
-        return kubeconfig_load(path, p->context, &p->kube_config, err);
-    return kubeconfig_in_cluster(NULL, getenv("KUBERNETES_SERVICE_HOST"),
-                                 getenv("KUBERNETES_SERVICE_PORT"), &p->kube_config, err);
-}
-
 /* ---- the way to the operator ----------------------------------------------------------------- */
 
 static void begin_operator(struct program *p)
 {
-    if (operator_new(p->kube, &p->o, &p->operator_) < 0) {
+    if (operator_new(p->k.kube, &p->o, &p->operator_) < 0) {
         log_error("out of memory");
-        p->ended = p->lost = true;
+        kubeprogram_fail(&p->k);
         return;
     }
+    p->k.begun = true;
     for (size_t g = 0; g < OPGROUPS; g++)
         if (p->o.groups[g])
             log_info("objects of %s are served", opgroups[g].name);
@@ -173,7 +150,7 @@ static void take_group(void *ctx, const struct kubereply *reply)
         all = all && kubeapi_serves(reply->body, &opgroups[p->asked].kinds[k]);
     if (reply->status != 200 && reply->status != 404) {
         log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
-        kubeloop_arm(p->loop, &p->ask, now_mono_us() + ASK_US);
+        kubeprogram_again(&p->k, ASK_US);
         return;
     }
     p->o.groups[p->asked++] = all;
@@ -187,90 +164,38 @@ static void take_group(void *ctx, const struct kubereply *reply)
                    "deploy/kubernetes/crds.yaml",
                    opgroups[0].name, opgroups[1].name);
         p->asked = 0;
-        kubeloop_arm(p->loop, &p->ask, now_mono_us() + ASK_AGAIN_US);
+        kubeprogram_again(&p->k, ASK_AGAIN_US);
         return;
     }
-    kubeloop_arm(p->loop, &p->ask, now_mono_us());
+    kubeprogram_again(&p->k, 0);
 }
 
 static void ask_groups(void *ctx)
 {
     struct program *p = ctx;
 
-    if (kubeapi_discover(p->kube, opgroups[p->asked].name, "v1beta1", take_group, p) < 0)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us() + ASK_US);
-}
-
-static void take_role(void *ctx, bool held)
-{
-    struct program *p = ctx;
-
-    if (held && !p->operator_)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us());
-    else if (!held)
-        p->ended = p->lost = true; /* what was begun as the leader must not go on */
-}
-
-static void take_signal(void *ctx)
-{
-    struct program *p = ctx;
-    struct signalfd_siginfo info;
-
-    if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        p->ended = true;
-}
-
-static int begin_program(struct program *p, struct err *err)
-{
-    const struct kubeserver_options kube = { "penstock-operator/" PENSTOCK_VERSION, NULL, 200, 400,
-                                             0 };
-    const struct kubelease_options lease = {
-        p->lease_namespace, LEASE, p->identity, 0, take_role, p
-    };
-    char host[64] = "";
-    sigset_t set;
-
-    (void)sigemptyset(&set);
-    (void)sigaddset(&set, SIGTERM);
-    (void)sigaddset(&set, SIGINT);
-    (void)sigprocmask(SIG_BLOCK, &set, NULL);
-    (void)signal(SIGPIPE, SIG_IGN);
-    (void)gethostname(host, sizeof(host) - 1);
-    (void)snprintf(p->identity, sizeof(p->identity), "%s_%d_%lld", host, (int)getpid(),
-                   (long long)now_us());
-    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
-    if (p->signals < 0)
-        return err_set(err, -errno, "signalfd: %s", strerror(errno));
-    p->ask = (struct kubetimer){ .fn = ask_groups, .ctx = p };
-    if (kubeloop_new(&p->loop) < 0 || kubeloop_watch_fd(p->loop, p->signals, take_signal, p) < 0 ||
-        kubeserver_new(p->loop, &p->kube_config, &kube, &p->kube) < 0)
-        return err_nomem(err);
-    if (!p->lease_namespace)
-        kubeloop_arm(p->loop, &p->ask, now_mono_us());
-    else if (kubelease_new(p->kube, &lease, &p->lease) < 0)
-        return err_nomem(err);
-    return 0;
+    if (kubeapi_discover(p->k.kube, opgroups[p->asked].name, "v1beta1", take_group, p) < 0)
+        kubeprogram_again(&p->k, ASK_US);
 }
 
 static void end_program(struct program *p)
 {
     if (p->operator_)
         operator_stop(p->operator_);
-    p->kube = kubeserver_free(p->kube);
+    kubeprogram_hang_up(&p->k);
     p->operator_ = operator_free(p->operator_);
-    p->lease = kubelease_free(p->lease);
-    if (p->loop)
-        kubeloop_disarm(p->loop, &p->ask);
-    p->loop = kubeloop_free(p->loop);
-    kubeconfig_done(&p->kube_config);
+    kubeprogram_end(&p->k);
     json_decref(p->conditions);
-    if (p->signals >= 0)
-        (void)close(p->signals);
 }
 
 int main(int argc, char **argv)
 {
-    struct program p = { .o = { .slurm_user = "slurm" }, .signals = -1 };
+    struct program p = { .k = { .name = "penstock-operator",
+                                .agent = "penstock-operator/" PENSTOCK_VERSION,
+                                .ask = ask_groups,
+                                .ctx = &p,
+                                .signals = -1 },
+                         .o = { .slurm_user = "slurm" } };
     struct err err = { .text = "" };
     int r;
 
@@ -279,14 +204,14 @@ int main(int argc, char **argv)
     if (r >= 0)
         return r;
     (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
-    r = read_files(&p, &err);
+    r = kubeprogram_load(&p.k, &err);
     if (r == 0)
-        r = begin_program(&p, &err);
+        r = kubeprogram_begin(&p.k, &err);
     if (r < 0)
         log_fatal("%s", err.text);
-    while (r == 0 && !p.ended)
-        r = kubeloop_turn(p.loop, 1000);
+    else
+        r = kubeprogram_run(&p.k);
     end_program(&p);
     curl_global_cleanup();
-    return r < 0 || p.lost;
+    return r < 0 || p.k.lost;
 }

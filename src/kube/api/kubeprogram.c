@@ -1,0 +1,113 @@
+/* kubeprogram.c - see kubeprogram.h */
+#include "kube/api/kubeprogram.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/timefmt.h"
+
+int kubeprogram_load(struct kubeprogram *p, struct err *err)
+{
+    const char *path = p->kubeconfig ? p->kubeconfig : getenv("KUBECONFIG");
+
+    if (path && *path)
+        return kubeconfig_load(path, p->context, &p->config, err);
+    return kubeconfig_in_cluster(NULL, getenv("KUBERNETES_SERVICE_HOST"),
+                                 getenv("KUBERNETES_SERVICE_PORT"), &p->config, err);
+}
+
+void kubeprogram_again(struct kubeprogram *p, int64_t after_us)
+{
+    kubeloop_arm(p->loop, &p->timer, now_mono_us() + after_us);
+}
+
+void kubeprogram_fail(struct kubeprogram *p)
+{
+    p->ended = p->lost = true;
+}
+
+static void take_role(void *ctx, bool held)
+{
+    struct kubeprogram *p = ctx;
+
+    if (held && !p->begun)
+        kubeprogram_again(p, 0);
+    else if (!held)
+        kubeprogram_fail(p); /* what was begun as the leader must not go on */
+}
+
+static void take_signal(void *ctx)
+{
+    struct kubeprogram *p = ctx;
+    struct signalfd_siginfo info;
+
+    if (read(p->signals, &info, sizeof(info)) == (ssize_t)sizeof(info))
+        p->ended = true;
+}
+
+static int open_signals(struct kubeprogram *p)
+{
+    sigset_t set;
+
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTERM);
+    (void)sigaddset(&set, SIGINT);
+    (void)sigprocmask(SIG_BLOCK, &set, NULL);
+    (void)signal(SIGPIPE, SIG_IGN);
+    p->signals = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+    return p->signals < 0 ? -errno : 0;
+}
+
+int kubeprogram_begin(struct kubeprogram *p, struct err *err)
+{
+    const struct kubeserver_options kube = { p->agent, NULL, 200, 400, 0 };
+    const struct kubelease_options lease = { p->lease_namespace, p->name, p->identity, 0,
+                                             take_role,          p };
+    char host[64] = "";
+    int r = open_signals(p);
+
+    if (r < 0)
+        return err_set(err, r, "signalfd: %s", strerror(-r));
+    (void)gethostname(host, sizeof(host) - 1);
+    (void)snprintf(p->identity, sizeof(p->identity), "%s_%d_%lld", host, (int)getpid(),
+                   (long long)now_us());
+    p->timer = (struct kubetimer){ .fn = p->ask, .ctx = p->ctx };
+    if (kubeloop_new(&p->loop) < 0 || kubeloop_watch_fd(p->loop, p->signals, take_signal, p) < 0 ||
+        kubeserver_new(p->loop, &p->config, &kube, &p->kube) < 0)
+        return err_nomem(err);
+    if (!p->lease_namespace)
+        kubeprogram_again(p, 0);
+    else if (kubelease_new(p->kube, &lease, &p->lease) < 0)
+        return err_nomem(err);
+    return 0;
+}
+
+int kubeprogram_run(struct kubeprogram *p)
+{
+    int r = 0;
+
+    while (r == 0 && !p->ended)
+        r = kubeloop_turn(p->loop, 1000);
+    return r;
+}
+
+void kubeprogram_hang_up(struct kubeprogram *p)
+{
+    p->kube = kubeserver_free(p->kube);
+}
+
+void kubeprogram_end(struct kubeprogram *p)
+{
+    p->lease = kubelease_free(p->lease);
+    if (p->loop)
+        kubeloop_disarm(p->loop, &p->timer);
+    p->loop = kubeloop_free(p->loop);
+    kubeconfig_done(&p->config);
+    if (p->signals >= 0)
+        (void)close(p->signals);
+}
