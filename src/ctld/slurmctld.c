@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -32,6 +33,7 @@
 #include "ctld/topology/topology.h"
 #include "daemon/daemon.h"
 #include "daemon/dmntokens.h"
+#include "etcd/etcdconf.h"
 #include "version.h"
 #include "wire/auth/idkey.h"
 
@@ -159,6 +161,17 @@ static int check_secrets(const struct conf *conf, struct err *err)
 }
 
 /* --check: the files beside slurm.conf that the controller alone reads. */
+/* JournalType=etcd needs to know where the members are. */
+static int check_journal(const struct conf *conf, struct err *err)
+{
+    struct etcd_config etcd;
+
+    if (strcasecmp(conf_str(conf, CONF_JOURNAL_TYPE), "etcd") != 0)
+        return 0;
+    return etcd_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS),
+                             conf_str(conf, CONF_CLUSTER_NAME), &etcd, err);
+}
+
 static int check_other_files(const struct conf *conf, struct conf_problems *problems,
                              struct err *err)
 {
@@ -167,6 +180,8 @@ static int check_other_files(const struct conf *conf, struct conf_problems *prob
 
     if (r == 0)
         r = resources_load(conf, &all, NULL, err);
+    if (r == 0)
+        r = check_journal(conf, err);
     return r < 0 ? r : check_secrets(conf, err);
 }
 

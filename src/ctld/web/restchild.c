@@ -31,11 +31,11 @@
 #define PATH_SIZE 4096u
 
 struct restchild {
-    pthread_mutex_t lock; /* of sock */
+    pthread_mutex_t lock; /* of sock and wanted */
     int sock;             /* -1: REST is not served */
     pid_t pid;            /* 0: none runs */
     pid_t old[OLD_MAX];   /* replaced, not reaped yet; 0: free */
-    int64_t started_us;
+    int64_t started_mono_us;
     bool wanted;
     char conf_path[PATH_SIZE];
     char user[64]; /* that it becomes; "": it stays who we are */
@@ -182,7 +182,7 @@ static int start_process(struct restchild *rc)
     int fds[2] = { -1, -1 };
     int r = beside_find(places, ARRAY_SIZE(places), exe, sizeof(exe));
 
-    rc->started_us = now_mono_us();
+    rc->started_mono_us = now_mono_us();
     if (r == 0)
         r = make_sockets(fds);
     if (r == 0) {
@@ -245,11 +245,10 @@ static bool has_ended(pid_t pid, int *ret_status)
     return r == pid || (r < 0 && errno == ECHILD);
 }
 
-void restchild_tick(struct restchild *rc, int64_t now_us)
+void restchild_tick(struct restchild *rc)
 {
     int status = 0;
 
-    (void)now_us;
     for (size_t i = 0; i < OLD_MAX; i++)
         if (rc->old[i] && has_ended(rc->old[i], &status))
             rc->old[i] = 0;
@@ -260,7 +259,7 @@ void restchild_tick(struct restchild *rc, int64_t now_us)
         rc->pid = 0;
         close_socket(rc);
     }
-    if (rc->wanted && !rc->pid && now_mono_us() - rc->started_us >= AGAIN_US)
+    if (rc->wanted && !rc->pid && now_mono_us() - rc->started_mono_us >= AGAIN_US)
         try_start(rc);
 }
 

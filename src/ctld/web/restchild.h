@@ -8,7 +8,6 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 struct conf;
 struct restchild;
@@ -20,7 +19,7 @@ int restchild_new(struct restchild **ret);
  * the thread of the core. */
 void restchild_configure(struct restchild *rc, const struct conf *conf, const char *path);
 /* Start slurmrestd again if it ended by itself.  On the thread of the core. */
-void restchild_tick(struct restchild *rc, int64_t now_us);
+void restchild_tick(struct restchild *rc);
 /* Does `head`, the first n bytes of a caller, ask for the REST API, and is it served?  Then fd is
  * taken.  Any thread; does not block. */
 bool restchild_take(struct restchild *rc, int fd, const char *head, size_t n);

@@ -175,3 +175,10 @@ def test_snapshot_and_space(make, etcd):
     for job in (jobs[0], jobs[-1]):
         c.run("scontrol", "release", str(job))
         ran_once(c, job)
+
+
+def test_check_wants_members(make_cluster):
+    """slurmctld --check says what is missing, before a start does."""
+    c = make_cluster(nodes=1, conf="JournalType=etcd\n", start=False)
+    done = c.run("slurmctld", "--check", "-f", str(c.conf), check=False)
+    assert done.rc == 1 and "JournalType=etcd needs JournalParameters=endpoints=http://HOST:2379" in done.out + done.err
