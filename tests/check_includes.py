@@ -18,7 +18,7 @@ MAY = {
     "conf": BASE, "wire": BASE, "model": BASE,
     "configless": {"base", "conf", "wire"},
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
-    "etcd": BASE | {"journal"},
+    "curl": {"base"}, "etcd": BASE | {"curl", "journal"},
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "sackd": {"base", "conf", "configless", "daemon"},
@@ -28,7 +28,7 @@ MAY = {
     "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
-    "ctld": FLOOR2 | {"etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
+    "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
     "noded": FLOOR2 | {"configless", "stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "session": {"base", "conf", "wire"},

@@ -1,8 +1,6 @@
 /* etcdhttp.c - see etcdhttp.h; libcurl is loaded when the first client is made */
 #include "etcd/etcdhttp.h"
 
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,22 +8,10 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "curl/curllib.h"
 #include "etcd/etcdjson.h"
 
 #define CONNECT_MS_MAX 1000u
-
-struct curl_api {
-    void *lib;
-    __typeof__(&curl_global_init) global_init;
-    __typeof__(&curl_easy_init) easy_init;
-    CURLcode (*setopt)(CURL *, CURLoption, ...);
-    CURLcode (*getinfo)(CURL *, CURLINFO, ...);
-    __typeof__(&curl_easy_perform) perform;
-    __typeof__(&curl_easy_cleanup) cleanup;
-    __typeof__(&curl_easy_strerror) text;
-    __typeof__(&curl_slist_append) append;
-    __typeof__(&curl_slist_free_all) free_all;
-};
 
 struct etcd_http {
     const struct etcd_config *config;
@@ -35,35 +21,6 @@ struct etcd_http {
     size_t member;
     struct strbuf answer;
 };
-
-/* ---- the library ----------------------------------------------------------------------------- */
-
-/* It stays loaded: it may have threads and handlers of its own. */
-static int load_library(struct curl_api *api, struct err *err)
-{
-    const struct {
-        const char *name;
-        void *to;
-    } syms[] = { { "curl_global_init", &api->global_init }, { "curl_easy_init", &api->easy_init },
-                 { "curl_easy_setopt", &api->setopt },      { "curl_easy_getinfo", &api->getinfo },
-                 { "curl_easy_perform", &api->perform },    { "curl_easy_cleanup", &api->cleanup },
-                 { "curl_easy_strerror", &api->text },      { "curl_slist_append", &api->append },
-                 { "curl_slist_free_all", &api->free_all } };
-
-    api->lib = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    if (!api->lib)
-        return err_set(err, -ENOENT, "JournalType=etcd needs libcurl.so.4 (package libcurl4): %s",
-                       dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(syms); i++) {
-        void *at = dlsym(api->lib, syms[i].name);
-
-        if (!at)
-            return err_set(err, -ENOSYS, "JournalType=etcd: %s is missing in libcurl",
-                           syms[i].name);
-        memcpy(syms[i].to, &at, sizeof(at));
-    }
-    return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : err_nomem(err);
-}
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
@@ -81,20 +38,20 @@ static void set_options(struct etcd_http *h, unsigned try_ms)
 {
     const struct etcd_config *c = h->config;
 
-    h->api.setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
-    h->api.setopt(h->curl, CURLOPT_NOPROXY, "*");
-    h->api.setopt(h->curl, CURLOPT_TCP_NODELAY, 1L);
-    h->api.setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN(try_ms, CONNECT_MS_MAX));
-    h->api.setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)try_ms);
-    h->api.setopt(h->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    h->api.setopt(h->curl, CURLOPT_WRITEDATA, h);
-    h->api.setopt(h->curl, CURLOPT_HTTPHEADER, h->headers);
-    h->api.setopt(h->curl, CURLOPT_POST, 1L);
+    h->api.easy_setopt(h->curl, CURLOPT_NOSIGNAL, 1L);
+    h->api.easy_setopt(h->curl, CURLOPT_NOPROXY, "*");
+    h->api.easy_setopt(h->curl, CURLOPT_TCP_NODELAY, 1L);
+    h->api.easy_setopt(h->curl, CURLOPT_CONNECTTIMEOUT_MS, (long)MIN(try_ms, CONNECT_MS_MAX));
+    h->api.easy_setopt(h->curl, CURLOPT_TIMEOUT_MS, (long)try_ms);
+    h->api.easy_setopt(h->curl, CURLOPT_WRITEFUNCTION, on_answer);
+    h->api.easy_setopt(h->curl, CURLOPT_WRITEDATA, h);
+    h->api.easy_setopt(h->curl, CURLOPT_HTTPHEADER, h->headers);
+    h->api.easy_setopt(h->curl, CURLOPT_POST, 1L);
     if (c->cacert[0])
-        h->api.setopt(h->curl, CURLOPT_CAINFO, c->cacert);
+        h->api.easy_setopt(h->curl, CURLOPT_CAINFO, c->cacert);
     if (c->cert[0]) {
-        h->api.setopt(h->curl, CURLOPT_SSLCERT, c->cert);
-        h->api.setopt(h->curl, CURLOPT_SSLKEY, c->key);
+        h->api.easy_setopt(h->curl, CURLOPT_SSLCERT, c->cert);
+        h->api.easy_setopt(h->curl, CURLOPT_SSLKEY, c->key);
     }
 }
 
@@ -102,7 +59,7 @@ int etcd_http_new(const struct etcd_config *config, unsigned try_ms, struct etcd
                   struct err *err)
 {
     struct etcd_http *h = calloc(1, sizeof(*h));
-    int r = h ? load_library(&h->api, err) : err_nomem(err);
+    int r = h ? curl_api_load(&h->api, "JournalType=etcd", err) : err_nomem(err);
 
     if (r < 0) {
         free(h);
@@ -110,8 +67,8 @@ int etcd_http_new(const struct etcd_config *config, unsigned try_ms, struct etcd
     }
     h->config = config;
     h->curl = h->api.easy_init();
-    h->headers = h->api.append(NULL, "Content-Type: application/json");
-    if (!h->curl || !h->headers || !h->api.append(h->headers, "Expect:")) {
+    h->headers = h->api.slist_append(NULL, "Content-Type: application/json");
+    if (!h->curl || !h->headers || !h->api.slist_append(h->headers, "Expect:")) {
         (void)etcd_http_free(h); /* always NULL */
         return err_nomem(err);
     }
@@ -125,9 +82,9 @@ struct etcd_http *etcd_http_free(struct etcd_http *h)
     if (!h)
         return NULL;
     if (h->curl)
-        h->api.cleanup(h->curl);
+        h->api.easy_cleanup(h->curl);
     if (h->headers)
-        h->api.free_all(h->headers);
+        h->api.slist_free_all(h->headers);
     strbuf_done(&h->answer);
     free(h);
     return NULL;
@@ -150,13 +107,13 @@ static int ask_member(struct etcd_http *h, const char *path, const char *body, s
 
     strbuf_reset(&h->answer);
     (void)snprintf(url, sizeof(url), "%s%s", member, path); /* fits */
-    h->api.setopt(h->curl, CURLOPT_URL, url);
-    h->api.setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
-    h->api.setopt(h->curl, CURLOPT_POSTFIELDS, body);
-    rc = h->api.perform(h->curl);
+    h->api.easy_setopt(h->curl, CURLOPT_URL, url);
+    h->api.easy_setopt(h->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+    h->api.easy_setopt(h->curl, CURLOPT_POSTFIELDS, body);
+    rc = h->api.easy_perform(h->curl);
     if (rc != CURLE_OK)
-        return err_set(err, -EHOSTUNREACH, "etcd %s: %s", member, h->api.text(rc));
-    h->api.getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
+        return err_set(err, -EHOSTUNREACH, "etcd %s: %s", member, h->api.easy_strerror(rc));
+    h->api.easy_getinfo(h->curl, CURLINFO_RESPONSE_CODE, &status);
     if (status == 200)
         return 0;
     etcd_read_error(strbuf_str(&h->answer), h->answer.len, said, sizeof(said));

@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "base/cleanup.h"
+#include "base/process/loadlib.h"
 
 #define LIBRARY "liblua5.4.so.0"
 
@@ -17,32 +18,15 @@ static int load_result;
 
 static void load_library(void)
 {
-    static const struct {
-        const char *name;
-        void *to;
-    } symbols[] = {
+    static const struct loadlib_symbol symbols[] = {
 #define LUA_API_ROW(member, symbol) { #symbol, &lua.member },
         LUA_API_FUNCTIONS(LUA_API_ROW)
 #undef LUA_API_ROW
     };
-    void *lib = dlopen(
-        LIBRARY,
-        RTLD_NOW | RTLD_GLOBAL); /* modules in C that a script requires look for its symbols */
 
-    if (!lib) {
-        load_result = err_set(&load_err, -ENOENT, "Lua scripts need %s (package liblua5.4-0): %s",
-                              LIBRARY, dlerror());
-        return;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(symbols); i++) {
-        void *symbol = dlsym(lib, symbols[i].name);
-
-        if (!symbol) {
-            load_result = err_set(&load_err, -ENOENT, "%s has no %s", LIBRARY, symbols[i].name);
-            return;
-        }
-        *(void **)symbols[i].to = symbol;
-    }
+    /* Global: modules in C that a script requires look for its symbols. */
+    load_result = loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
+                          ARRAY_SIZE(symbols), &load_err);
 }
 
 int lua_api_load(struct err *err)

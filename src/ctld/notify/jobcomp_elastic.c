@@ -5,8 +5,6 @@
  * what a bulk request does not take whole is sent one by one.  A document that the server calls bad
  * is dropped with a line in the log; anything else is tried again for ever.  libcurl is loaded when
  * this type is configured. */
-#include <curl/curl.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +13,7 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "ctld/notify/jobcomp.h"
+#include "curl/curllib.h"
 
 #define BATCH 500u
 #define ANSWER_MAX 2048u
@@ -31,7 +30,7 @@ struct doc {
 };
 
 struct elastic {
-    void *lib;
+    struct curl_api api;
     CURL *curl;
     struct curl_slist *json, *lines; /* headers */
     char *url, *base, *cluster;      /* base: of documents with a name, with /_bulk only */
@@ -41,48 +40,9 @@ struct elastic {
     size_t answer_len;
     const atomic_bool *stop;
     int64_t stop_mono_us;
-    struct {
-        __typeof__(&curl_global_init) global_init;
-        __typeof__(&curl_easy_init) easy_init;
-        CURLcode (*setopt)(CURL *, CURLoption, ...);
-        CURLcode (*getinfo)(CURL *, CURLINFO, ...);
-        __typeof__(&curl_easy_perform) perform;
-        __typeof__(&curl_easy_cleanup) cleanup;
-        __typeof__(&curl_easy_strerror) text;
-        __typeof__(&curl_slist_append) append;
-        __typeof__(&curl_slist_free_all) free_all;
-    } api;
 };
 
 /* ---- the library ----------------------------------------------------------------------------- */
-
-static int load_library(struct elastic *e, struct err *err)
-{
-    const struct {
-        const char *name;
-        void *to;
-    } syms[] = {
-        { "curl_global_init", &e->api.global_init }, { "curl_easy_init", &e->api.easy_init },
-        { "curl_easy_setopt", &e->api.setopt },      { "curl_easy_getinfo", &e->api.getinfo },
-        { "curl_easy_perform", &e->api.perform },    { "curl_easy_cleanup", &e->api.cleanup },
-        { "curl_easy_strerror", &e->api.text },      { "curl_slist_append", &e->api.append },
-        { "curl_slist_free_all", &e->api.free_all }
-    };
-
-    e->lib = dlopen("libcurl.so.4", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; e->lib && i < ARRAY_SIZE(syms); i++) {
-        void *at = dlsym(e->lib, syms[i].name);
-
-        if (!at)
-            return err_set(err, -ENOSYS, "jobcomp/elasticsearch: %s is missing in libcurl.so.4",
-                           syms[i].name);
-        memcpy(syms[i].to, &at, sizeof(at));
-    }
-    return e->lib ? 0
-                  : err_set(err, -ENOENT,
-                            "jobcomp/elasticsearch needs libcurl.so.4 (package libcurl4): %s",
-                            dlerror());
-}
 
 static size_t on_answer(char *data, size_t size, size_t n, void *arg)
 {
@@ -109,21 +69,19 @@ static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl
 
 static int prepare_curl(struct elastic *e)
 {
-    if (e->api.global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-        return -ENOMEM;
     e->curl = e->api.easy_init();
-    e->json = e->api.append(NULL, "Content-Type: application/json");
-    e->lines = e->api.append(NULL, "Content-Type: application/x-ndjson");
+    e->json = e->api.slist_append(NULL, "Content-Type: application/json");
+    e->lines = e->api.slist_append(NULL, "Content-Type: application/x-ndjson");
     if (!e->curl || !e->json || !e->lines)
         return -ENOMEM;
-    e->api.setopt(e->curl, CURLOPT_NOSIGNAL, 1L);
-    e->api.setopt(e->curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
-    e->api.setopt(e->curl, CURLOPT_TIMEOUT, REQUEST_S);
-    e->api.setopt(e->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    e->api.setopt(e->curl, CURLOPT_WRITEDATA, e);
-    e->api.setopt(e->curl, CURLOPT_NOPROGRESS, 0L);
-    e->api.setopt(e->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
-    e->api.setopt(e->curl, CURLOPT_XFERINFODATA, e);
+    e->api.easy_setopt(e->curl, CURLOPT_NOSIGNAL, 1L);
+    e->api.easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
+    e->api.easy_setopt(e->curl, CURLOPT_TIMEOUT, REQUEST_S);
+    e->api.easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, on_answer);
+    e->api.easy_setopt(e->curl, CURLOPT_WRITEDATA, e);
+    e->api.easy_setopt(e->curl, CURLOPT_NOPROGRESS, 0L);
+    e->api.easy_setopt(e->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+    e->api.easy_setopt(e->curl, CURLOPT_XFERINFODATA, e);
     return 0;
 }
 
@@ -138,16 +96,16 @@ static long post_body(struct elastic *e, const char *url, struct curl_slist *hea
 
     e->answer_len = 0;
     e->answer[0] = '\0';
-    e->api.setopt(e->curl, CURLOPT_URL, url);
-    e->api.setopt(e->curl, CURLOPT_HTTPHEADER, headers);
-    e->api.setopt(e->curl, CURLOPT_POST, 1L);
-    e->api.setopt(e->curl, CURLOPT_CUSTOMREQUEST, method);
-    e->api.setopt(e->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
-    e->api.setopt(e->curl, CURLOPT_POSTFIELDS, body);
-    rc = e->api.perform(e->curl);
+    e->api.easy_setopt(e->curl, CURLOPT_URL, url);
+    e->api.easy_setopt(e->curl, CURLOPT_HTTPHEADER, headers);
+    e->api.easy_setopt(e->curl, CURLOPT_POST, 1L);
+    e->api.easy_setopt(e->curl, CURLOPT_CUSTOMREQUEST, method);
+    e->api.easy_setopt(e->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)len);
+    e->api.easy_setopt(e->curl, CURLOPT_POSTFIELDS, body);
+    rc = e->api.easy_perform(e->curl);
     if (rc != CURLE_OK)
-        return err_set(err, -EIO, "%.200s: %s", url, e->api.text(rc));
-    e->api.getinfo(e->curl, CURLINFO_RESPONSE_CODE, &status);
+        return err_set(err, -EIO, "%.200s: %s", url, e->api.easy_strerror(rc));
+    e->api.easy_getinfo(e->curl, CURLINFO_RESPONSE_CODE, &status);
     return status;
 }
 
@@ -228,12 +186,11 @@ static void elastic_close(void *sink)
 
     clear_docs(e);
     if (e->curl)
-        e->api.cleanup(e->curl);
+        e->api.easy_cleanup(e->curl);
     if (e->json)
-        e->api.free_all(e->json);
+        e->api.slist_free_all(e->json);
     if (e->lines)
-        e->api.free_all(e->lines);
-    /* The library stays loaded: it may have threads and handlers of its own. */
+        e->api.slist_free_all(e->lines);
     free(e->docs);
     free(e->url);
     free(e->base);
@@ -258,7 +215,7 @@ static int elastic_open(const struct conf *conf, void **ret, struct err *err)
         return -ENOMEM;
     e->url = strdup(url);
     e->cluster = strdup(conf_str(conf, CONF_CLUSTER_NAME));
-    r = e->url && e->cluster ? load_library(e, err) : -ENOMEM;
+    r = e->url && e->cluster ? curl_api_load(&e->api, "jobcomp/elasticsearch", err) : -ENOMEM;
     if (r == 0 && len > 6 && strcmp(url + len - 6, "/_bulk") == 0 &&
         asprintf(&e->base, "%.*s/_doc/", (int)(len - 6), url) < 0) {
         e->base = NULL;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/process/loadlib.h"
 #include "base/timefmt.h"
 #include "ctld/notify/jobcomp.h"
 #include "ctld/notify/kafkaconf.h"
@@ -34,7 +35,6 @@ struct message {
 };
 
 struct kafka {
-    void *lib;
     rd_kafka_t *rk;
     rd_kafka_topic_t *ended, *began;
     char *cluster;
@@ -67,39 +67,25 @@ struct kafka {
 
 static int load_library(struct kafka *k, struct err *err)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } syms[] = { { "rd_kafka_conf_new", &k->api.conf_new },
-                 { "rd_kafka_conf_set", &k->api.conf_set },
-                 { "rd_kafka_conf_destroy", &k->api.conf_destroy },
-                 { "rd_kafka_conf_set_dr_msg_cb", &k->api.set_report },
-                 { "rd_kafka_conf_set_log_cb", &k->api.set_log },
-                 { "rd_kafka_conf_set_opaque", &k->api.set_opaque },
-                 { "rd_kafka_new", &k->api.new },
-                 { "rd_kafka_destroy_flags", &k->api.destroy },
-                 { "rd_kafka_topic_new", &k->api.topic_new },
-                 { "rd_kafka_topic_destroy", &k->api.topic_destroy },
-                 { "rd_kafka_produce", &k->api.produce },
-                 { "rd_kafka_poll", &k->api.poll },
-                 { "rd_kafka_purge", &k->api.purge },
-                 { "rd_kafka_flush", &k->api.flush },
-                 { "rd_kafka_last_error", &k->api.last_error },
-                 { "rd_kafka_err2str", &k->api.text } };
+    const struct loadlib_symbol symbols[] = { { "rd_kafka_conf_new", &k->api.conf_new },
+                                              { "rd_kafka_conf_set", &k->api.conf_set },
+                                              { "rd_kafka_conf_destroy", &k->api.conf_destroy },
+                                              { "rd_kafka_conf_set_dr_msg_cb", &k->api.set_report },
+                                              { "rd_kafka_conf_set_log_cb", &k->api.set_log },
+                                              { "rd_kafka_conf_set_opaque", &k->api.set_opaque },
+                                              { "rd_kafka_new", &k->api.new },
+                                              { "rd_kafka_destroy_flags", &k->api.destroy },
+                                              { "rd_kafka_topic_new", &k->api.topic_new },
+                                              { "rd_kafka_topic_destroy", &k->api.topic_destroy },
+                                              { "rd_kafka_produce", &k->api.produce },
+                                              { "rd_kafka_poll", &k->api.poll },
+                                              { "rd_kafka_purge", &k->api.purge },
+                                              { "rd_kafka_flush", &k->api.flush },
+                                              { "rd_kafka_last_error", &k->api.last_error },
+                                              { "rd_kafka_err2str", &k->api.text } };
 
-    k->lib = dlopen("librdkafka.so.1", RTLD_NOW | RTLD_LOCAL);
-    for (size_t i = 0; k->lib && i < ARRAY_SIZE(syms); i++) {
-        void *at = dlsym(k->lib, syms[i].name);
-
-        if (!at)
-            return err_set(err, -ENOSYS, "jobcomp/kafka: %s is missing in librdkafka.so.1",
-                           syms[i].name);
-        memcpy(syms[i].to, &at, sizeof(at));
-    }
-    return k->lib ? 0
-                  : err_set(err, -ENOENT,
-                            "jobcomp/kafka needs librdkafka.so.1 (package librdkafka1): %s",
-                            dlerror());
+    return loadlib("jobcomp/kafka", "librdkafka.so.1", "librdkafka1", RTLD_LOCAL, symbols,
+                   ARRAY_SIZE(symbols), err);
 }
 
 static void on_log(const rd_kafka_t *rk, int level, const char *facility, const char *text)

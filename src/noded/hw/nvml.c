@@ -13,7 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/log.h"
+#include "base/process/loadlib.h"
 #include "base/timefmt.h"
 #include "noded/hw/gatherconf.h"
 #include "stepd/task/gpuuse.h"
@@ -90,30 +92,19 @@ struct nvml *nvml_free(struct nvml *n)
 
 static int load_library(struct nvml *n, struct err *err)
 {
-    const struct {
-        const char *name;
-        void *to;
-    } syms[] = { { "nvmlInit_v2", &n->api.init },
-                 { "nvmlErrorString", &n->api.error_text },
-                 { "nvmlDeviceGetCount_v2", &n->api.count },
-                 { "nvmlDeviceGetHandleByIndex_v2", &n->api.handle },
-                 { "nvmlDeviceGetMinorNumber", &n->api.minor },
-                 { "nvmlDeviceGetUtilizationRates", &n->api.utilization },
-                 { "nvmlDeviceGetMemoryInfo", &n->api.memory } };
-    void *lib = dlopen(LIBRARY, RTLD_NOW | RTLD_LOCAL);
-    int r;
+    const struct loadlib_symbol symbols[] = { { "nvmlInit_v2", &n->api.init },
+                                              { "nvmlErrorString", &n->api.error_text },
+                                              { "nvmlDeviceGetCount_v2", &n->api.count },
+                                              { "nvmlDeviceGetHandleByIndex_v2", &n->api.handle },
+                                              { "nvmlDeviceGetMinorNumber", &n->api.minor },
+                                              { "nvmlDeviceGetUtilizationRates",
+                                                &n->api.utilization },
+                                              { "nvmlDeviceGetMemoryInfo", &n->api.memory } };
+    int r =
+        loadlib("the use of GPUs", LIBRARY, NULL, RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), err);
 
-    if (!lib)
-        return err_set(err, -ENOENT, "%s", dlerror());
-    for (size_t i = 0; i < ARRAY_SIZE(syms); i++) {
-        void *at = dlsym(lib, syms[i].name);
-
-        if (!at) {
-            (void)dlclose(lib); /* nothing of it has run */
-            return err_set(err, -ENOSYS, "%s is missing in " LIBRARY, syms[i].name);
-        }
-        memcpy(syms[i].to, &at, sizeof(at));
-    }
+    if (r < 0)
+        return r;
     r = n->api.init();
     return r == 0 ? 0 : err_set(err, -EIO, LIBRARY ": %s", n->api.error_text(r));
 }

@@ -1,0 +1,29 @@
+/* curllib.c - see curllib.h */
+#include "curl/curllib.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+
+#include "base/cleanup.h"
+#include "base/process/loadlib.h"
+
+int curl_api_load(struct curl_api *api, const char *what, struct err *err)
+{
+    const struct loadlib_symbol symbols[] = {
+        { "curl_global_init", &api->global_init },
+        { "curl_easy_init", &api->easy_init },
+        { "curl_easy_setopt", &api->easy_setopt },
+        { "curl_easy_getinfo", &api->easy_getinfo },
+        { "curl_easy_perform", &api->easy_perform },
+        { "curl_easy_cleanup", &api->easy_cleanup },
+        { "curl_easy_strerror", &api->easy_strerror },
+        { "curl_slist_append", &api->slist_append },
+        { "curl_slist_free_all", &api->slist_free_all },
+    };
+    int r =
+        loadlib(what, "libcurl.so.4", "libcurl4", RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), err);
+
+    if (r < 0)
+        return r;
+    return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : err_nomem(err);
+}
