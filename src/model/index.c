@@ -21,9 +21,8 @@ struct job_chain { /* jobs of one user and name that have not ended */
     uint64_t key;
     struct job_chain *next_of_key; /* of another user or name, with the same hash */
     uint32_t uid;
-    struct job *pending;
-    struct job *first; /* pending, with the smallest id; NULL = to be looked for */
-    uint32_t active;   /* started */
+    struct job *first, *last; /* pending, by id */
+    uint32_t active;          /* started */
     uint32_t n;
     char name[];
 };
@@ -245,6 +244,26 @@ void model_names_free(struct cluster *c)
     idmap_done(&c->named);
 }
 
+/* A new job has the largest id, and one that is requeued nearly always a small one: the place of
+ * either is near an end, from which it is sought. */
+static void insert_pending(struct job_chain *k, struct job *j)
+{
+    struct job *before = k->last, *after = k->first;
+
+    while (before && before->rec->job_id > j->rec->job_id && after->rec->job_id < j->rec->job_id) {
+        before = before->prev_named;
+        after = after->next_named;
+    }
+    if (before && before->rec->job_id > j->rec->job_id)
+        before = after->prev_named;
+    else
+        after = before ? before->next_named : NULL;
+    j->prev_named = before;
+    j->next_named = after;
+    *(before ? &before->next_named : &k->first) = j;
+    *(after ? &after->prev_named : &k->last) = j;
+}
+
 static int link_named(struct cluster *c, struct job *j, enum named_as as)
 {
     uint64_t key = name_key(j->rec->uid, j->rec->name);
@@ -261,13 +280,7 @@ static int link_named(struct cluster *c, struct job *j, enum named_as as)
         k->active++;
         return 0;
     }
-    j->prev_named = NULL;
-    j->next_named = k->pending;
-    if (k->pending)
-        k->pending->prev_named = j;
-    k->pending = j;
-    if (!j->next_named || (k->first && j->rec->job_id < k->first->rec->job_id))
-        k->first = j;
+    insert_pending(k, j);
     return 0;
 }
 
@@ -280,14 +293,8 @@ void model_unname(struct cluster *c, struct job *j)
     if (j->named == NAMED_ACTIVE) {
         k->active--;
     } else {
-        if (j->prev_named)
-            j->prev_named->next_named = j->next_named;
-        else
-            k->pending = j->next_named;
-        if (j->next_named)
-            j->next_named->prev_named = j->prev_named;
-        if (k->first == j)
-            k->first = NULL;
+        *(j->prev_named ? &j->prev_named->next_named : &k->first) = j->next_named;
+        *(j->next_named ? &j->next_named->prev_named : &k->last) = j->prev_named;
     }
     j->chain = NULL;
     j->named = NAMED_NOT;
@@ -313,10 +320,5 @@ const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, con
     struct job_chain *k = find_chain(c, name_key(uid, name), uid, name);
 
     *ret_active = k ? k->active : 0;
-    if (!k)
-        return NULL;
-    for (struct job *j = k->first ? NULL : k->pending; j; j = j->next_named)
-        if (!k->first || j->rec->job_id < k->first->rec->job_id)
-            k->first = j;
-    return k->first;
+    return k ? k->first : NULL;
 }

@@ -71,6 +71,34 @@ static void test_jobs_by_name(void **state)
     cluster_free(c);
 }
 
+/* The first is the one with the smallest id, in whatever order jobs come, start and wait again. */
+static void test_first_of_a_name(void **state)
+{
+    static const uint32_t order[] = { 5, 9, 2, 7, 8, 1, 3, 6, 4 };
+    struct cluster *c = new_cluster();
+    uint32_t active, seed = 1, first;
+    bool waits[10] = { false };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(order); i++) {
+        add_named(c, order[i], "name", "a");
+        waits[order[i]] = true;
+    }
+    for (unsigned i = 0; i < 2000; i++) {
+        uint32_t id = 1 + (seed = seed * 1103515245u + 12345u) / 65536u % 9;
+
+        waits[id] = !waits[id];
+        set_state(c, id, waits[id] ? JOB_STATE(PENDING) : JOB_STATE(RUNNING), 0);
+        for (first = 1; first < 10 && !waits[first];)
+            first++;
+        if (first == 10)
+            assert_null(cluster_named_first(c, 0, "name", &active));
+        else
+            assert_int_equal(cluster_named_first(c, 0, "name", &active)->rec->job_id, first);
+    }
+    cluster_free(c);
+}
+
 /* Limits of an account in a QOS are not used up by another account's jobs. */
 static void test_accounts_in_qos(void **state)
 {
@@ -133,6 +161,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_jobs_by_name),
+        cmocka_unit_test(test_first_of_a_name),
         cmocka_unit_test(test_accounts_in_qos),
         cmocka_unit_test(test_words),
     };
