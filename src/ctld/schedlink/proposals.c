@@ -100,27 +100,72 @@ static bool is_unavailable(const struct ctld *ctld, const struct node *node)
            !(n->state_flags & NODE_POWER_BITS);
 }
 
-/* Where it waits for nodes that are down: which of those that it may have (of those it names, if
- * it names some). */
-static void note_unavailable(const struct ctld *ctld, Pst__JobRecord *r)
+/* What jobs of a partition that wait for its nodes are told, while one message of the scheduler is
+ * taken: at 15,000 nodes the list costs a millisecond, and every waiting job may want it. */
+struct unavailable {
+    struct unavailable_part {
+        const struct partition *part;
+        char *text; /* NULL: all nodes are there */
+    } * parts;
+    size_t n;
+};
+
+static void unavailable_done(struct unavailable *u)
 {
-    const struct partition *p = cluster_partition(ctld->cluster, r->partition ? r->partition : "");
-    _cleanup_(bitmap_free) struct bitmap *named = NULL;
+    for (size_t i = 0; i < u->n; i++)
+        free(u->parts[i].text);
+    free(u->parts);
+}
+
+/* Which of the nodes are unavailable, as users read it; the caller frees.  NULL: none, or no
+ * memory. */
+static char *list_unavailable(const struct ctld *ctld, const struct bitmap *of)
+{
     _cleanup_free_ const char **names = must(calloc(ctld->cluster->nnodes + 1, sizeof(*names)));
-    _cleanup_free_ char *list = NULL, *text = NULL;
+    _cleanup_free_ char *list = NULL;
+    char *text;
     size_t n = 0;
 
-    if (r->req_nodes && jobs_nodes_named(ctld->cluster, r->req_nodes, false, &named) != 0)
-        return;
-    for (uint32_t id = 0; id < ctld->cluster->nnodes; id++) {
+    BITMAP_FOREACH (of, id) {
         const struct node *node = cluster_node(ctld->cluster, id);
-        const struct bitmap *of = named ? named : p ? p->nodes : NULL;
 
-        if (node && is_unavailable(ctld, node) && of && id < of->nbits && bitmap_test(of, id))
+        if (node && is_unavailable(ctld, node) && n < ctld->cluster->nnodes)
             names[n++] = node->rec->name;
     }
     if (!n || hostlist_fold_names(names, n, &list) < 0 ||
         asprintf(&text, "ReqNodeNotAvail, UnavailableNodes:%s", list) < 0)
+        return NULL;
+    return text;
+}
+
+/* The text for a partition; borrowed. */
+static const char *unavailable_in(const struct ctld *ctld, struct unavailable *u,
+                                  const struct partition *p)
+{
+    for (size_t i = 0; i < u->n; i++)
+        if (u->parts[i].part == p)
+            return u->parts[i].text;
+    u->parts = must(realloc(u->parts, (u->n + 1) * sizeof(*u->parts)));
+    u->parts[u->n] = (struct unavailable_part){ p, list_unavailable(ctld, p->nodes) };
+    return u->parts[u->n++].text;
+}
+
+/* Where it waits for nodes that are down: which of those that it may have (of those it names, if
+ * it names some). */
+static void note_unavailable(const struct ctld *ctld, struct unavailable *u, Pst__JobRecord *r)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, r->partition ? r->partition : "");
+    _cleanup_(bitmap_free) struct bitmap *named = NULL;
+    _cleanup_free_ char *own = NULL;
+    const char *text = NULL;
+
+    if (r->req_nodes && jobs_nodes_named(ctld->cluster, r->req_nodes, false, &named) != 0)
+        return;
+    if (named)
+        text = own = list_unavailable(ctld, named);
+    else if (p && p->nodes)
+        text = unavailable_in(ctld, u, p);
+    if (!text)
         return;
     SET(r, pend_reason, PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL);
     (void)pb_set_str(&r->pend_text, text); /* -ENOMEM: the word stands alone */
@@ -133,7 +178,8 @@ static bool salloc_says(Pst__JobReason reason)
 }
 
 /* Why it waits, for the views; not journaled. */
-static void note_expected(struct ctld *ctld, struct job *j, const struct sched_decision *d)
+static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *j,
+                          const struct sched_decision *d)
 {
     static const Pst__JobReason reasons[] = {
         [SCHED_WHY_NONE] = PST__JOB_REASON__REASON_NONE,
@@ -167,7 +213,7 @@ static void note_expected(struct ctld *ctld, struct job *j, const struct sched_d
         r->pend_reason = PST__JOB_REASON__REASON_RESOURCES; /* it is there, and too small or full */
     (void)pb_set_str(&r->pend_text, NULL);
     if (d->why == SCHED_WHY_NODE_NOT_AVAIL || d->why == SCHED_WHY_NODES_UNAVAILABLE)
-        note_unavailable(ctld, r);
+        note_unavailable(ctld, u, r);
     if (d->topo)
         (void)pb_set_str(&r->pend_text,
                          topo_why_text(d->topo)); /* -ENOMEM: the word stands alone */
@@ -296,6 +342,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
     const struct pass_note *note = m->nnotes ? &m->notes[m->nnotes - 1] : NULL;
     const struct start_pass pass = { .number = note ? note->number : 0,
                                      .backfill = note && note->pieces };
+    _cleanup_val_(unavailable_done) struct unavailable unavailable = { 0 };
 
     passnotes_keep(ctld, m);
     if (m->explain || m->when)
@@ -320,7 +367,7 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))
-            note_expected(ctld, j, d);
+            note_expected(ctld, &unavailable, j, d);
     }
     gang_settle_fresh(ctld);
     decisions_msg_free(m);
