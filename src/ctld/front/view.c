@@ -359,7 +359,7 @@ static void forget_kind(struct views *v, enum view_kind kind)
 void views_forget(struct views *v)
 {
     atomic_fetch_add_explicit(&v->changes, 1, memory_order_release);
-    for (size_t kind = 0; kind < VIEW_KINDS; kind++)
+    for (enum view_kind kind = 0; kind < VIEW_KINDS; kind++)
         forget_kind(v, kind);
     for (size_t i = v->first_dirty; i < v->ndirty; i++)
         free(v->dirty[i].name);

@@ -153,7 +153,7 @@ static void test_tres(void **state)
 
 static void test_runaway(void **state)
 {
-    _cleanup_val_(answer_done) struct answer a = { 0 }, b = { 0 };
+    _cleanup_val_(answer_done) struct answer a = { 0 };
     struct office o;
 
     open_office(&o, *state);

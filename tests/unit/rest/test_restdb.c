@@ -388,8 +388,8 @@ static void test_qos_waits(void **state)
 static void test_tres_text(void **state)
 {
     static const char *const lists[] = { "[]",
-                                         "[{\"type\":\"cpu\",\"count\":4},"
-                                         "{\"type\":\"gres\",\"name\":\"gpu\",\"count\":2}]",
+                                         ("[{\"type\":\"cpu\",\"count\":4},"
+                                          "{\"type\":\"gres\",\"name\":\"gpu\",\"count\":2}]"),
                                          "[{\"name\":\"gpu\"}]", "[{\"type\":\"cpu=1,mem\"}]" };
     static const char *const texts[] = { NULL, "cpu=4,gres/gpu=2", NULL, NULL };
 
