@@ -4,7 +4,8 @@
  * requests in flight on each.  A submission counts when its answer is here, which the controller
  * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
  * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one.  -t: over TCP, and
- * encrypted when the configuration says so, instead of the local socket. */
+ * encrypted when the configuration says so, instead of the local socket.  -r SECONDS: the jobs are
+ * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -31,6 +32,10 @@ struct load {
     struct client *client[MAX_CONNECTIONS];
     Pst__SubmitRequest req;
     Pst__JobRecord job;
+    bool released;
+    uint32_t sleep_s, tasks;
+    char *partition; /* NULL: the default */
+    char script[64];
 };
 
 static void die(const char *what, const char *why)
@@ -67,20 +72,23 @@ static void connect_all(struct load *l, const char *conf_path, bool tcp)
 
 static void make_request(struct load *l)
 {
-    static uint8_t script[] = "#!/bin/sh\n/bin/true\n", env[] = "PATH=/usr/bin:/bin\0HOME=/tmp";
+    static uint8_t env[] = "PATH=/usr/bin:/bin\0HOME=/tmp";
+    int len = snprintf(l->script, sizeof(l->script),
+                       l->sleep_s ? "#!/bin/sh\nsleep %u\n" : "#!/bin/sh\n/bin/true\n", l->sleep_s);
 
     pst__submit_request__init(&l->req);
     pst__job_record__init(&l->job);
     l->req.job = &l->job;
-    l->req.hold = l->req.has_hold = true;
-    l->req.script = (ProtobufCBinaryData){ sizeof(script) - 1, script };
+    l->req.hold = l->req.has_hold = !l->released;
+    l->req.script = (ProtobufCBinaryData){ (size_t)len, (uint8_t *)l->script };
+    l->job.partition = l->partition;
     l->req.environment = (ProtobufCBinaryData){ sizeof(env), env };
     l->req.has_script = l->req.has_environment = true;
     l->job.batch = l->job.has_batch = true;
     l->job.name = (char *)"kept";
     l->job.work_dir = (char *)"/tmp";
     l->job.std_out = (char *)"/dev/null";
-    l->job.num_tasks = 1;
+    l->job.num_tasks = l->tasks;
     l->job.has_num_tasks = true;
     l->job.time_limit_min = 10;
     l->job.has_time_limit_min = true;
@@ -165,13 +173,13 @@ static void report(const struct load *l, int64_t us)
 
 int main(int argc, char **argv)
 {
-    static struct load l = { .jobs = 20000, .connections = 8, .in_flight = 32 };
+    static struct load l = { .jobs = 20000, .connections = 8, .in_flight = 32, .tasks = 1 };
     const char *conf_path = getenv("SLURM_CONF");
     bool tcp = false;
     int64_t start;
     int c;
 
-    while ((c = getopt(argc, argv, "n:c:p:t")) != -1) {
+    while ((c = getopt(argc, argv, "n:c:p:P:r:tT:")) != -1) {
         if (c == 't')
             tcp = true;
         else if (c == 'n')
@@ -180,7 +188,14 @@ int main(int argc, char **argv)
             l.connections = (uint32_t)number(optarg, 1, MAX_CONNECTIONS);
         else if (c == 'p')
             l.in_flight = (uint32_t)number(optarg, 1, 65536);
-        else
+        else if (c == 'P')
+            l.partition = optarg;
+        else if (c == 'T')
+            l.tasks = (uint32_t)number(optarg, 1, 65536);
+        else if (c == 'r') {
+            l.released = true;
+            l.sleep_s = (uint32_t)number(optarg, 0, 86400);
+        } else
             return 2;
     }
     if (!conf_path) {

@@ -30,6 +30,7 @@ MAY = {
     "spank": BASE, "http": {"base", "wire"},
     "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
+    "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
     "noded": FLOOR2 | {"configless", "stepd", "spank", "daemon", "http"},     # slurmd and the step daemon share the spool and its files
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs

@@ -22,6 +22,7 @@ static const struct {
     { "slurmctld", { "../sbin/", "../ctld/", "" } },
     { "slurmd", { "../sbin/", "../noded/", "" } },
     { "slurmstepd", { "../sbin/", "../stepd/", "" } },
+    { "penstock-emulate", { "../sbin/", "../emulate/", "" } },
     { "sbatch", { "", "../cli/", "" } },
     { "scontrol", { "", "../cli/", "" } },
     { "penstock", { "", "", "" } },

@@ -15,8 +15,8 @@ static const struct command {
     const char *synopsis; /* NULL: works but is not shown */
     const char *help;
 } commands[] = {
-    { "up", cmd_up, "up [--nodes N] [--cpus C] [--dir DIR]",
-      "start a private cluster of N emulated nodes, without root" },
+    { "up", cmd_up, "up [--nodes N] [--cpus C] [--emulate M] [--dir DIR]",
+      "start a private cluster of N nodes on this machine, without root; M more in one process" },
     { "status", cmd_status, "status [--dir DIR]", "say whether it runs, with its nodes and jobs" },
     { "env", cmd_env, "env [--dir DIR]", "print the shell lines that make commands use it" },
     { "shell", cmd_shell, "shell [--dir DIR]", "start a shell that uses it" },

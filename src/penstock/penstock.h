@@ -90,9 +90,12 @@ int journal_of_site(char *ret_dir);
 /* ---- setup.c: making the folder -------------------------------------------------------------- */
 
 #define SETUP_MAX_NODES 512u
+#define SETUP_MAX_EMULATED 20000u
+#define SETUP_EMULATED "emu" /* begins the names of emulated nodes */
 
 struct setup {
     uint32_t nodes, cpus; /* cpus: of each node */
+    uint32_t emulated;    /* nodes of penstock-emulate, beside these */
     uint64_t node_mem_mib;
     char host[256], user[256];
     uint16_t ctld_port, *node_ports; /* nodes of them; owned */
@@ -120,7 +123,7 @@ struct procs {
     size_t n;
 };
 /* The live daemons that the pid files in dir/run name: their program is slurmctld, slurmd or
- * slurmrestd and their command line names our slurm.conf.  Errors: -ENOMEM, those of reading the
+ * penstock-emulate and their command line names our slurm.conf.  Errors: -ENOMEM, those of reading the
  * folder. */
 int procs_find(const struct instance *in, struct procs *ret);
 /* The step daemons that work in our spool folder. */

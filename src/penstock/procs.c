@@ -84,7 +84,8 @@ static int add_process(struct procs *list, pid_t pid, int fd, const char *name)
 
 static bool is_daemon(const char *exe)
 {
-    return strcmp(exe, "slurmctld") == 0 || strcmp(exe, "slurmd") == 0;
+    return strcmp(exe, "slurmctld") == 0 || strcmp(exe, "slurmd") == 0 ||
+           strcmp(exe, "penstock-emulate") == 0;
 }
 
 /* Add pid when `step`: a step daemon of ours; else: a daemon of ours. */

@@ -22,7 +22,10 @@
 #define PORT_FIRST 15000u
 #define PORT_END 32000u
 #define CPUS_MAX 1024u
-#define MEMORY_KEPT_PCT 10u /* of the machine, for what is not a job */
+#define EMULATED_CPUS 64u /* of each emulated node */
+#define EMULATED_MIB 262144u
+#define EMULATED_PORT 40000u /* nobody listens there */
+#define MEMORY_KEPT_PCT 10u  /* of the machine, for what is not a job */
 
 static bool port_is_free(uint16_t port)
 {
@@ -139,7 +142,7 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
 
     strbuf_add(&sb,
                "# slurm.conf - written by `penstock up`, which keeps your changes unless it is\n"
-               "# given --nodes or --cpus.\n");
+               "# given --nodes, --cpus or --emulate.\n");
     strbuf_addf(&sb, "ClusterName=penstock\nSlurmctldHost=%s(127.0.0.1)\nSlurmctldPort=%u\n",
                 s->host, s->ctld_port);
     strbuf_addf(&sb, "SlurmUser=%s\nSlurmdUser=%s\n", s->user, s->user);
@@ -168,7 +171,19 @@ int setup_conf_text(const struct setup *s, const struct instance *in, char **ret
                     "CoresPerSocket=%u ThreadsPerCore=1 RealMemory=%llu State=UNKNOWN\n",
                     i + 1, s->host, s->node_ports[i], s->cpus, s->cpus,
                     (unsigned long long)s->node_mem_mib);
-    strbuf_add(&sb, "PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP\n");
+    if (s->emulated)
+        strbuf_addf(&sb,
+                    "# Nodes of penstock-emulate, which runs no byte of a job.\n"
+                    "NodeName=" SETUP_EMULATED "[1-%u] NodeHostname=%s NodeAddr=127.0.0.1 "
+                    "Port=[%u-%u] CPUs=%u Sockets=2 CoresPerSocket=%u ThreadsPerCore=1 "
+                    "RealMemory=%u State=UNKNOWN\n"
+                    "PartitionName=emulated Nodes=" SETUP_EMULATED "[1-%u] MaxTime=INFINITE "
+                    "DefMemPerCPU=%u\n",
+                    s->emulated, s->host, EMULATED_PORT, EMULATED_PORT + s->emulated - 1,
+                    EMULATED_CPUS, EMULATED_CPUS / 2, EMULATED_MIB, s->emulated,
+                    EMULATED_MIB / EMULATED_CPUS);
+    strbuf_addf(&sb, "PartitionName=main Nodes=node[1-%u] Default=YES MaxTime=INFINITE State=UP\n",
+                s->nodes);
     return strbuf_detach(&sb, ret_text);
 }
 

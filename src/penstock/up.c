@@ -25,17 +25,19 @@
 struct up_options {
     const char *dir;
     uint32_t nodes, cpus; /* 0 = not given */
+    uint32_t emulated;    /* further nodes, of one process */
 };
 
 static int parse_options(int argc, char **argv, struct up_options *o)
 {
     static const struct option longs[] = { { "nodes", required_argument, NULL, 'n' },
                                            { "cpus", required_argument, NULL, 'c' },
+                                           { "emulate", required_argument, NULL, 'e' },
                                            { "dir", required_argument, NULL, 'd' },
                                            { NULL, 0, NULL, 0 } };
     int c;
 
-    while ((c = getopt_long(argc, argv, "n:c:d:", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "n:c:d:e:", longs, NULL)) != -1) {
         uint64_t n = 0;
 
         switch (c) {
@@ -49,6 +51,12 @@ static int parse_options(int argc, char **argv, struct up_options *o)
             if (parse_u64(optarg, 1, 1024, &n) < 0)
                 return usage_error("--cpus: %s is not a number from 1 to 1024", optarg);
             o->cpus = (uint32_t)n;
+            break;
+        case 'e':
+            if (parse_u64(optarg, 1, SETUP_MAX_EMULATED, &n) < 0)
+                return usage_error("--emulate: %s is not a number from 1 to %u", optarg,
+                                   SETUP_MAX_EMULATED);
+            o->emulated = (uint32_t)n;
             break;
         case 'd':
             o->dir = optarg;
@@ -107,6 +115,46 @@ static int start_controller(const struct instance *in, const struct procs *runni
     return 0;
 }
 
+/* The nodes that one process emulates, by the mark in their names. */
+static bool is_emulated(const char *node)
+{
+    return strncmp(node, SETUP_EMULATED, strlen(SETUP_EMULATED)) == 0;
+}
+
+static int start_emulator(const struct instance *in, const struct conf *conf,
+                          const struct procs *running, int out_fd, struct err *err)
+{
+    char exe[4096], pid_file[INSTANCE_PATH_MAX + 64], log[INSTANCE_PATH_MAX + 64], nodes[64];
+    char *argv[] = { exe,
+                     (char *)"-f",
+                     (char *)in->conf,
+                     (char *)"--nodes",
+                     nodes,
+                     (char *)"--pid-file",
+                     pid_file,
+                     (char *)"-L",
+                     log,
+                     NULL };
+    unsigned n = 0;
+    pid_t pid;
+    int r;
+
+    for (size_t i = 0; i < conf_nodes(conf); i++)
+        n += is_emulated(conf_node(conf, i)->name);
+    if (!n || is_running(running, "emulate"))
+        return 0;
+    (void)snprintf(nodes, sizeof(nodes), SETUP_EMULATED "[1-%u]", n);
+    (void)snprintf(pid_file, sizeof(pid_file), "%s/run/emulate.pid", in->dir);
+    (void)snprintf(log, sizeof(log), "%s/log/emulate.log", in->dir);
+    r = program_find("penstock-emulate", exe, sizeof(exe), err);
+    if (r < 0)
+        return r;
+    r = proc_start(argv, out_fd, &pid);
+    if (r == 0)
+        r = proc_finish(pid, now_mono_us() + START_S * USEC_PER_SEC);
+    return r < 0 ? err_set(err, r, "penstock-emulate did not start") : 0;
+}
+
 static int start_nodes(const struct instance *in, const struct conf *conf,
                        const struct procs *running, int out_fd, struct err *err)
 {
@@ -126,7 +174,7 @@ static int start_nodes(const struct instance *in, const struct conf *conf,
         char label[128];
 
         (void)snprintf(label, sizeof(label), "slurmd-%s", name);
-        if (is_running(running, label))
+        if (is_emulated(name) || is_running(running, label))
             continue;
         r = proc_start(argv, out_fd, &pids[i]);
         if (r < 0 && !first)
@@ -155,6 +203,8 @@ static int start_all(const struct instance *in, const struct conf *conf, struct 
     r = start_controller(in, &running, out_fd, err);
     if (r == 0)
         r = start_nodes(in, conf, &running, out_fd, err);
+    if (r == 0)
+        r = start_emulator(in, conf, &running, out_fd, err);
     if (r < 0)
         show_start_log(log_path);
     return r;
@@ -213,7 +263,7 @@ static int prepare_instance(const struct instance *in, const struct up_options *
     struct setup s;
     int r;
 
-    if (instance_exists(in) && !o->nodes && !o->cpus)
+    if (instance_exists(in) && !o->nodes && !o->cpus && !o->emulated)
         return 0; /* as it was */
     if (anything_runs(in))
         return err_set(err, -EBUSY, "the cluster in %s is running: `penstock down` comes first",
@@ -221,6 +271,7 @@ static int prepare_instance(const struct instance *in, const struct up_options *
     r = setup_init(&s, o->nodes ? o->nodes : DEFAULT_NODES, o->cpus, err);
     if (r < 0)
         return r;
+    s.emulated = o->emulated;
     r = setup_write(&s, in, err);
     setup_done(&s);
     return r;

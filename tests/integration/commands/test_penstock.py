@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import urllib.error
 import urllib.request
@@ -48,6 +49,68 @@ def test_up_use_down(private):
     assert "is down" in penstock("down", "--dir", private).stderr
     assert not processes_of(private)
     assert penstock("status", "--dir", private, check=False).returncode == 1
+
+
+def test_up_with_emulated_nodes(private):
+    """Nodes of one process: jobs are timers, and everything that the controller does is real."""
+    done = penstock("up", "--nodes=1", "--emulate=300", "--dir", private)
+    assert "301 of 301 nodes are ready" in done.stderr and "A cluster of 301 nodes" in done.stdout
+    assert in_cluster(private, "sinfo -h -p emulated -o '%D %t %c %m'").stdout == "300 idle 64 262144\n"
+    assert in_cluster(private, "sbatch -p emulated -W --wrap 'exit 3'").returncode == 3
+    assert in_cluster(private, "sbatch -p emulated -W -N200 --exclusive --wrap 'sleep 0.1; true'").returncode == 0
+    job = in_cluster(private, "sbatch --parsable -p emulated -N2 --wrap 'sleep 1000'").stdout.strip()
+    wait_until(lambda: in_cluster(private, f"squeue -h -j {job} -o %t").stdout == "R\n", "the job runs")
+    emulator = int((private / "run" / "emulate.pid").read_text())
+    os.kill(emulator, signal.SIGSTOP)  # a switch that fails: the real node beside them works on
+    try:
+        assert in_cluster(private, "sbatch -p main -W --wrap 'test $SLURMD_NODENAME = node1'").returncode == 0
+    finally:
+        os.kill(emulator, signal.SIGCONT)
+    assert in_cluster(private, f"scancel {job}").returncode == 0
+    wait_until(lambda: in_cluster(private, f"squeue -h -j {job}").stdout == "", "the job is gone from all its nodes")
+    assert in_cluster(private, f"sacct -n -X -P -j {job} -o state").stdout == f"CANCELLED by {os.getuid()}\n"
+
+    array = in_cluster(private, "sbatch --parsable -p emulated -a 1-500 -c64 --wrap 'sleep 0.2'").stdout.strip()
+    wait_until(lambda: in_cluster(private, "sinfo -h -p emulated -t idle -o %D").stdout == "300\n" and
+               not in_cluster(private, "squeue -h").stdout, "all tasks have ended")
+    states = in_cluster(private, f"sacct -n -X -j {array} -o state").stdout.split()
+    assert states == ["COMPLETED"] * 500
+    assert "is down" in penstock("down", "--dir", private).stderr and not processes_of(private)
+
+
+def test_emulated_nodes_come_back(private):
+    """The controller is killed while jobs run on emulated nodes: their ends arrive afterwards."""
+    penstock("up", "--nodes=1", "--emulate=50", "--dir", private)
+    jobs = in_cluster(private, "sbatch --parsable -p emulated -a 1-50 -c64 --wrap 'sleep 4; exit 5'").stdout.strip()
+    wait_until(lambda: in_cluster(private, "squeue -h -t R -r").stdout.count("\n") == 50, "all tasks run")
+    os.kill(int((private / "run" / "slurmctld.pid").read_text()), signal.SIGKILL)
+    wait_until(lambda: penstock("status", "--dir", private, check=False).returncode == 1, "the controller is away")
+    penstock("up", "--dir", private)
+    wait_until(lambda: not in_cluster(private, "squeue -h").stdout, "all tasks have ended")
+    assert in_cluster(private, f"sacct -n -X -j {jobs} -o state,exitcode").stdout.split() == ["FAILED", "5:0"] * 50
+
+
+@pytest.mark.parametrize("argv, said", [
+    (["--nodes", "nobody"], "--nodes: the configuration has no node nobody"),
+    (["--nodes", "emu[1-2,x"], "--nodes=emu[1-2,x: "),
+    (["--nodes", "emu[1-9]"], "--nodes=emu[1-9]: host list holds more than 3 names"),
+    (["--nodes", "emu1,emu1"], "--nodes=emu1,emu1 names a node twice"),
+    (["word"], "unexpected argument: word"),
+    (["-f", "/nowhere/slurm.conf"], "/nowhere/slurm.conf"),
+])
+def test_emulator_refuses(private, argv, said):
+    penstock("up", "--nodes=1", "--emulate=2", "--dir", private)
+    penstock("down", "--dir", private)
+    conf = [] if "-f" in argv else ["-f", str(private / "etc" / "slurm.conf")]
+    done = subprocess.run([program("penstock-emulate"), "-D", *conf, *argv], env=ENV, capture_output=True, text=True, timeout=30)
+    assert done.returncode == 1 and said in done.stderr, done.stderr
+
+
+@pytest.mark.parametrize("many", ["0", "20001", "x", ""])
+def test_how_many_are_emulated(private, many):
+    done = penstock("up", f"--emulate={many}", "--dir", private, check=False)
+    assert done.returncode == 2 and f"--emulate: {many} is not a number from 1 to 20000" in done.stderr
+    assert not (private / "etc").exists()
 
 
 def dashboard(said):
