@@ -89,6 +89,12 @@ struct origin {
     uint16_t op;
 };
 
+/* Job ids that requests used up without a job: while the cluster's next id is `from`, the next job
+ * is `to`.  Core thread only; a restart may give these ids. */
+struct passed_ids {
+    uint32_t from, to;
+};
+
 struct stats { /* core thread only */
     int64_t since_us;
     /* at the last reset */
@@ -107,6 +113,7 @@ struct ctld {
     struct resources *resources_checked; /* of a configuration that is not in force yet */
     char *licenses;                      /* licenses_all() */
     struct cluster *cluster;
+    struct passed_ids passed_ids; /* jobs_fresh_id() */
     struct journal *journal;
     struct auth_keys *keys;
     struct auth_tokens *tokens; /* those believed, and made, where AuthAltTypes lets them */

@@ -114,7 +114,7 @@ GET_NUM(get_cpus, job_cpus(j))
 GET_NUM(get_nodes, job_nodes(j))
 GET_NUM(get_tasks, job_tasks(j))
 GET_NUM(get_cpus_per_task, j->cpus_per_task ? j->cpus_per_task : 1)
-GET_FIXED(get_oversubscribe, j->oversubscribe ? "YES" : "NO")
+GET_FIXED(get_oversubscribe, job_oversubscribe(j))
 GET_FIXED(get_partition, job_partition(r))
 GET_TIME(get_preempt_time, j->preempt_us)
 GET_TEXT(get_prefer, j->prefer, "(null)")
@@ -397,7 +397,8 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "NumTasks", "TASKS", get_tasks, NULL, N_TASKS },
     { 0, false, "Origin", "ORIGIN", get_foreign, NULL, NULL },
     { 0, false, "OriginRaw", "ORIGIN_RAW", get_foreign, NULL, NULL },
-    { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
+    { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL,
+      "state oversubscribe" },
     { 'P', false, "Partition", "PARTITION", get_partition, NULL, "partition" },
     { 0, false, "PendingTime", "PENDING_TIME", get_pending_time, NULL, "state submit_us start_us" },
     { 0, false, "PreemptTime", "PREEMPT_TIME", get_preempt_time, NULL, "preempt_us" },
@@ -460,7 +461,7 @@ static const struct fmt_field job_rows[] = {
     { 0, true, "PackJobId", "HET_JOB_ID", get_het_id, NULL, "het_job_id" },
     { 0, true, "PackJobIdSet", "HET_JOB_ID_SET", get_het_set, NULL, "het_job_id het_id_set" },
     { 0, true, "PackJobOffset", "HET_JOB_OFFSET", get_het_offset, NULL, "het_job_id het_offset" },
-    { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "oversubscribe" },
+    { 0, true, "Shared", "OVER_SUBSCRIBE", get_oversubscribe, NULL, "state oversubscribe" },
     { 0, true, "Tres", "TRES_ALLOC", get_tres_alloc, NULL,
       "alloc_tres req_tres req_billing req_gres num_tasks min_nodes max_nodes ntasks_per_node cpus_per_task min_cpus overcommit alloc "
       "mem_per_node_mib mem_per_cpu_mib" },
@@ -603,6 +604,12 @@ STEP_GETTER(step_limit,
             if (s->has_time_limit_min) put_short_time(sb, (int64_t)s->time_limit_min * 60);
             else strbuf_add(sb, "UNLIMITED"))
 STEP_GETTER(step_used, put_short_time(sb, step_elapsed_s(s, r->now_us)))
+/* Steps that the controller makes ask for nothing at all. */
+STEP_TEXT(step_cpu_freq,
+          s->step_id == NAMES_STEP_EXTERN || s->step_id == NAMES_STEP_BATCH
+              ? "0-0:0"
+              : "Unknown-Unknown:Unknown",
+          "")
 STEP_NUM(step_uid, s->uid)
 STEP_TEXT(step_user, r->user ? r->user : user_name_of(s->uid), "")
 
@@ -630,7 +637,7 @@ static const struct fmt_field step_rows[] = {
     { 0, false, "Container", "CONTAINER", step_container, NULL, "container" },
     { 0, false, "ContainerId", "CONTAINERID", step_container_id, NULL, "container_id" },
     { 0, false, "ContainerType", "CONTAINERTYPE", get_none, NULL, NULL },
-    { 0, false, "CPUFreq", "CPU_FREQ", get_na, NULL, NULL },
+    { 0, false, "CPUFreq", "CPU_FREQ", step_cpu_freq, NULL, "step_id" },
     { 0, false, "cpus-per-tres", "CPUS_PER_TRES", get_none, NULL, NULL },
     { 0, false, "JobId", "JOB_ID", step_job_id, NULL, "job_id" },
     { 0, false, "mem-per-tres", "MEM_PER_TRES", get_none, NULL, NULL },

@@ -174,7 +174,8 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
         strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
     if (job_is_pending(r) && !j->node_counts && j->has_max_nodes && j->max_nodes)
         strbuf_addf(sb, "-%u", j->max_nodes);
-    else if (job_is_pending(r) && !j->node_counts && j->num_tasks > job_nodes(j))
+    else if (job_is_pending(r) && !j->node_counts && j->has_num_tasks &&
+             j->num_tasks >= job_nodes(j))
         strbuf_addf(sb, "-%u", j->num_tasks); /* a node for each task at most */
     strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
     if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))
@@ -342,7 +343,7 @@ static void job_request(struct strbuf *sb, const struct job_row *r, const struct
     strbuf_addf(sb,
                 "OverSubscribe=%s Exclusive=%s Contiguous=%u Licenses=%s LicensesAlloc=%s "
                 "Network=%s",
-                j->oversubscribe ? "YES" : "NO", job_exclusive(j), j->contiguous,
+                job_oversubscribe(j), job_exclusive(j), j->contiguous,
                 text_or(j->licenses, "(null)"), text_or(j->licenses_alloc, "(null)"),
                 text_or(j->network, "(null)"));
     next_line(sb, o);

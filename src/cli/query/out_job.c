@@ -406,6 +406,13 @@ uint32_t job_min_cpus(const Pst__JobRecord *j)
     return j->pn_min_cpus > tasks ? j->pn_min_cpus : tasks;
 }
 
+const char *job_oversubscribe(const Pst__JobRecord *j)
+{
+    if (j->oversubscribe)
+        return "YES";
+    return j->has_oversubscribe && j->state == PST__JOB_STATE__JOB_PENDING ? "OK" : "NO";
+}
+
 const char *job_exclusive(const Pst__JobRecord *j)
 {
     static const char *const words[] = { "NO", "NODE", "USER", "MCS", "TOPO" };

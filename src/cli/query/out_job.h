@@ -70,7 +70,9 @@ bool job_put_cpus_per_tres(struct strbuf *sb, const Pst__JobRecord *j);
 bool job_put_mem_per_tres(struct strbuf *sb, const Pst__JobRecord *j);
 /* What was asked for as TRES when the record does not say. */
 void job_put_req_tres(struct strbuf *sb, const struct job_row *r);
-uint32_t job_min_cpus(const Pst__JobRecord *j);     /* of each node */
+uint32_t job_min_cpus(const Pst__JobRecord *j); /* of each node */
+/* "YES", "NO"; "OK" of a job that waits and will share where its partition says so */
+const char *job_oversubscribe(const Pst__JobRecord *j);
 const char *job_exclusive(const Pst__JobRecord *j); /* "NO", "NODE", "USER", "MCS", "TOPO" */
 
 /* "code:signal" of a wait(2) status. */

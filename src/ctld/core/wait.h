@@ -15,6 +15,7 @@ struct waiter {
     bool granted;           /* grant frame sent */
     Pst__JobRecord *record; /* test_only: sent with the answer; owned */
     bool test_only;         /* the scheduler's answer is awaited (ticket) */
+    uint32_t test_id;       /* test_only: the id that is told */
     bool plan, shows;       /* test_only: answer with what keeps it; with the record */
     int64_t give_up_us;     /* --immediate; 0 = none */
     bool at_once;           /* --immediate without a time: it must start now */

@@ -7,6 +7,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "ctld/core/service.h"
+#include "ctld/job/jobfacts.h"
 #include "ctld/job/lifecycle.h"
 #include "model/array.h"
 #include "fields.h"
@@ -18,8 +19,7 @@ static uint32_t put_split(struct ctld *ctld, Pst__Transaction *tx, const struct 
     ProtobufCMessage *copy;
     Pst__JobRecord *rec;
     Pst__ClusterRecord *c;
-    uint32_t id = ctld->cluster->rec->next_job_id,
-             throttle = array_throttle(array->rec->array_tasks);
+    uint32_t id = jobs_fresh_id(ctld), throttle = array_throttle(array->rec->array_tasks);
 
     if (pb_dup(&array->rec->base, &copy) < 0)
         return 0;

@@ -51,6 +51,23 @@ uint32_t jobs_next_id(struct ctld *ctld, uint32_t id)
     return id;
 }
 
+uint32_t jobs_fresh_id(const struct ctld *ctld)
+{
+    uint32_t next = ctld->cluster->rec->next_job_id;
+
+    return ctld->passed_ids.to && ctld->passed_ids.from == next &&
+                   !cluster_job(ctld->cluster, ctld->passed_ids.to)
+               ? ctld->passed_ids.to
+               : next;
+}
+
+void jobs_use_up_id(struct ctld *ctld)
+{
+    uint32_t to = jobs_next_id(ctld, jobs_fresh_id(ctld));
+
+    ctld->passed_ids = (struct passed_ids){ .from = ctld->cluster->rec->next_job_id, .to = to };
+}
+
 static uint64_t cluster_cpus(const struct cluster *c)
 {
     uint64_t n = 0;

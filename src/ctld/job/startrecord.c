@@ -97,6 +97,11 @@ static Pst__JobStartedOn started_on(const struct start_pass *pass, const Pst__Jo
                : PST__JOB_STARTED_ON__STARTED_ON_SUBMIT;
 }
 
+static bool forces_sharing(const struct partition *p)
+{
+    return p && p->rec->oversubscribe && strncasecmp(p->rec->oversubscribe, "FORCE", 5) == 0;
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
                        const struct sched_decision *d, Pst__Alloc *alloc, int64_t now,
@@ -134,6 +139,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     if (preempt_exempt_us(ctld->conf))
         SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
     (void)pb_set_str(&set->partition, d->partition);
+    if (forces_sharing(part) && !(old->has_exclusive && old->exclusive))
+        SET(set, oversubscribe, true);
     if (gives_whole_nodes(ctld, part))
         SET(set, whole_nodes, true);
     add_ranks(ctld, alloc);
@@ -263,7 +270,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         must(NULL);
     rec = (Pst__JobRecord *)copy;
     record_drop_volatile(&rec->base);
-    id = ctld->cluster->rec->next_job_id;
+    id = jobs_fresh_id(ctld);
     c = tx_cluster(tx);
     SET(c, next_job_id, jobs_next_id(ctld, id));
     lifecycle_new_run(ctld, tx, rec);

@@ -349,9 +349,20 @@ static Pst__JobRecord as_preferred(const Pst__JobRecord *r)
     return as;
 }
 
+/* The CPUs of its last core that a job holds without using them cost memory of each CPU too. */
+static uint64_t spare_cpus(const struct feasible *f, const struct demand *d)
+{
+    uint32_t threads = 1;
+
+    for (size_t i = 0; d->mem_cpu && i < f->n; i++)
+        threads = MAX(threads, f->classes[i].like->threads_per_core);
+    return threads - 1;
+}
+
 /* Does any empty node hold the whole job, whatever place it is given?  `most` tasks fit on one. */
-static bool surely_fits(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
-                        const struct demand *d, uint64_t most)
+static bool surely_fits(const struct feasible *f, const struct ctld *ctld,
+                        const struct partition *p, const Pst__JobRecord *r, const struct demand *d,
+                        uint64_t most)
 {
     const Pst__PartitionRecord *pr = p->rec;
     const struct topologies *all = topology_now(ctld);
@@ -359,8 +370,8 @@ static bool surely_fits(const struct ctld *ctld, const struct partition *p, cons
 
     if (r->has_segment_size || (topo && topo_get_spec(topo)->kind == TOPO_TORUS))
         return false; /* a torus has shapes, and perhaps none of one node */
-    return d->nodes <= 1 && MAX(d->tasks, 1u) <= most && !r->features && !r->prefer &&
-           !r->req_nodes && !r->exc_nodes && !r->tres_per_node && !r->tres_per_job &&
+    return d->nodes <= 1 && MAX(d->tasks, 1u) + spare_cpus(f, d) <= most && !r->features &&
+           !r->prefer && !r->req_nodes && !r->exc_nodes && !r->tres_per_node && !r->tres_per_job &&
            !r->tres_per_task && !r->tres_per_socket && !r->node_counts && !r->licenses &&
            !r->has_ntasks_per_socket && !r->has_ntasks_per_core && !r->has_threads_per_core &&
            !r->has_core_spec && !pr->has_max_cpus_per_node && !pr->has_max_cpus_per_socket;
@@ -385,7 +396,7 @@ bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct 
             !like->cpu_spec_list && bitmap_overlaps(f->classes[i].nodes, p->nodes))
             most = MAX(most, class_tasks(like, r, &d, &hint));
     }
-    return surely_fits(ctld, p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
+    return surely_fits(f, ctld, p, r, &d, most) || idlemodel_places(f->idle, ctld, p, &first);
 }
 
 int feasible_code(const struct feasible *f)

@@ -268,7 +268,7 @@ static void send_test(struct ctld *ctld, const struct decisions_msg *m, struct w
     reply.record = w->shows ? w->record : NULL;
     reply.message = w->message;
     reply.plan = made ? (Pst__ExplainReply *)explain_reply(made) : NULL; /* only packed */
-    SET(&reply, job_id, ctld->cluster->rec->next_job_id);
+    SET(&reply, job_id, w->test_id);
     if (starts || !w->plan)
         SET(&reply, start_us, d->expected_us ? d->expected_us : core_now());
     if (a) {

@@ -15,6 +15,15 @@
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
 
+/* A step that nobody can attach to is none for whoever asks, also when the job is not his. */
+static bool step_has_streams(const struct job_ref *ref)
+{
+    const struct step *s = ref->has_step ? cluster_step(ref->job, ref->step) : NULL;
+
+    return s && (s->rec->state == PST__STEP_STATE__STEP_RUNNING ||
+                 s->rec->state == PST__STEP_STATE__STEP_PENDING);
+}
+
 /* 0 or an ESLURM code; *ret_step may stay NULL for a job. */
 static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
                        Pst__CredPurpose purpose, struct job **ret_job, struct step **ret_step)
@@ -27,6 +36,9 @@ static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
     *ret_step = NULL;
     if (r != 0)
         return r;
+    if (purpose == PST__CRED_PURPOSE__CRED_ATTACH && job_holds_resources(ref.job->rec) &&
+        !step_has_streams(&ref))
+        return ESLURM_INVALID_JOB_ID;
     /* Figures are for administrators too; input of a step and files are the owner's. */
     if (!cmd_may_act_as(ctld, cmd, ref.job->rec->uid) && !(looks && cmd_is_admin(ctld, cmd)))
         return ESLURM_ACCESS_DENIED;

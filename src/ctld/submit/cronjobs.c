@@ -255,7 +255,7 @@ static uint64_t commit_change(struct change *ch, size_t njobs)
     Pst__Transaction *tx = tx_new(core_now());
     Pst__CrontabRecord tab = PST__CRONTAB_RECORD__INIT;
     size_t n = ch->req->n_jobs;
-    uint32_t id = njobs ? het_ids(ctld, now->next_job_id, (uint32_t)njobs) : 0, k = 0;
+    uint32_t id = njobs ? het_ids(ctld, jobs_fresh_id(ctld), (uint32_t)njobs) : 0, k = 0;
     Pst__ClusterRecord *c;
 
     tab.entries = must(calloc(n + 1, sizeof(*tab.entries)));

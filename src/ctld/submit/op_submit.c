@@ -60,7 +60,7 @@ static void answer_submission(struct submission *s, struct job *j, uint64_t lsn)
 static void accept_jobs(struct submission *s, uint32_t n)
 {
     struct ctld *ctld = s->ctld;
-    uint32_t id = ctld->cluster->rec->next_job_id;
+    uint32_t id = jobs_fresh_id(ctld);
     Pst__Transaction *tx;
     Pst__ClusterRecord *c;
     uint64_t lsn;
@@ -89,10 +89,20 @@ static void accept_jobs(struct submission *s, uint32_t n)
     depends_refresh(ctld, id); /* it may be settled already: never, or for some tasks */
 }
 
+/* No node is as the job asks: looking for one has used up an id. */
+static bool looked_for_nodes(int code)
+{
+    return code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
+           code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE;
+}
+
 static void refuse_jobs(struct submission *s)
 {
     struct strbuf *text = &s->messages;
+    uint32_t looked = s->het_offset + looked_for_nodes(s->code);
 
+    for (uint32_t k = 0; k < looked; k++) /* the components before had an id each */
+        jobs_use_up_id(s->ctld);
     if (text->len)
         strbuf_addc(text, '\n');
     if (s->hint && !s->text[0] && !(s->req->has_test_only && s->req->test_only))
@@ -248,6 +258,9 @@ static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, const struct submi
     w = wait_find(ctld, wait_add_test(ctld, cmd, (Pst__JobRecord *)copy));
     w->shows = shows && copy;
     w->plan = plan && copy;
+    w->test_id = s->rec->job_id;
+    if (!plan)
+        jobs_use_up_id(ctld);
     if (plan)
         wait_message(ctld, w->ticket, strbuf_str(&s->messages));
     feed_when(ctld, s->rec, w->plan, w->ticket);
@@ -276,7 +289,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
     } else if (!submission_check(&s)) {
         refuse_jobs(&s);
     } else if (req->has_test_only && req->test_only) {
-        SET(s.rec, job_id, ctld->cluster->rec->next_job_id);
+        SET(s.rec, job_id, jobs_fresh_id(ctld));
         SET(s.rec, submit_us, core_now());
         ask_scheduler(ctld, cmd, &s);
     } else {

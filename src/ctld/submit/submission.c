@@ -79,6 +79,13 @@ static void settle_placement(struct submission *s)
         SET(r, ntasks_per_core, 1);
 }
 
+/* A comma between features is an &, and is shown as one. */
+static void settle_features(Pst__JobRecord *r)
+{
+    for (char *p = r->features; p && (p = strchr(p, ',')) != NULL; p++)
+        *p = '&';
+}
+
 static uint64_t size_option(const struct submission *s, const char *name, uint64_t otherwise)
 {
     uint64_t v;
@@ -133,6 +140,8 @@ static bool check_sizes(struct submission *s)
 
     if (code != 0)
         return submission_fail(s, code);
+    if (r->has_nice && r->nice < 0 && !policy_is_operator(s->ctld, s->cmd))
+        return submission_fail(s, ESLURM_INVALID_NICE);
     if (switch_check(s->ctld->conf, r->network, &err) < 0) {
         (void)snprintf(s->text, sizeof(s->text), "%s", err.text);
         return submission_fail(s, ESLURM_NOT_SUPPORTED);
@@ -142,6 +151,7 @@ static bool check_sizes(struct submission *s)
     if (!check_bytes(s))
         return false;
     settle_placement(s);
+    settle_features(s->rec);
     if (s->hold)
         SET(s->rec, held_by_user, true);
     if (job_is_external(r) && !settle_external(s))
@@ -313,7 +323,8 @@ static void settle_nodes(struct submission *s)
         SET(r, max_nodes, 0); /* any number: it did not name one, and has a task all the same */
 }
 
-/* What the partition says of sharing is shown of the job. */
+/* What the partition says of sharing is shown of the job.  `false` in a partition that makes jobs
+ * share means that it may: it says so once the job runs (startrecord.c). */
 static void settle_sharing(struct submission *s)
 {
     const Pst__PartitionRecord *p = s->first->rec;
@@ -322,7 +333,7 @@ static void settle_sharing(struct submission *s)
     if (strchr(r->partition, ','))
         return;
     if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0 && !r->has_exclusive)
-        SET(r, oversubscribe, true);
+        SET(r, oversubscribe, r->has_oversubscribe && r->oversubscribe);
     else if (p->exclusive && strcmp(p->exclusive, "NODE") == 0)
         r->has_oversubscribe = false;
 }
@@ -391,8 +402,6 @@ static bool check_priority(struct submission *s)
 {
     Pst__JobRecord *r = s->rec;
 
-    if (r->has_nice && r->nice < 0 && !policy_is_operator(s->ctld, s->cmd))
-        return submission_fail(s, ESLURM_INVALID_NICE);
     if (r->has_begin_us && r->begin_us <= core_now())
         r->has_begin_us = false;
     if (!check_deadline(s))
@@ -499,6 +508,6 @@ bool submission_check(struct submission *s)
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
                               policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),
             settle_nodes(s), settle_sharing(s), settle_switches(s), foresee_reason(s), true) &&
-           check_priority(s) && check_limits(s) &&
-           check_dependency(s, s->ctld->cluster->rec->next_job_id) && check_contents(s);
+           check_priority(s) && check_limits(s) && check_dependency(s, jobs_fresh_id(s->ctld)) &&
+           check_contents(s);
 }

@@ -67,10 +67,12 @@ def test_sacct_ids(c):
 
 
 def test_all_or_nothing(c):
-    """A component that is refused refuses all: no id is used up."""
+    """A component that is refused refuses all; those before it have used up an id each (recording 44)."""
     before = submit(c, "--wrap", "true")
     bad = c.run("sbatch", "-n1", ":", "-n2", "-p", "nowhere", ":", "-n1", "--wrap", "true", check=False)
     assert bad.rc == 1 and "Invalid partition name specified" in bad.err and bad.out == ""
+    assert submit(c, "--wrap", "true") == before + 2
+    before = submit(c, "--wrap", "true")
     bad = c.run("sbatch", "-n1", ":", "--gres=nothing:1", "--wrap", "true", check=False)
     assert bad.rc == 1 and bad.out == ""
     bad = c.run("sbatch", "-a", "0-3", "-n1", ":", "-n1", "--wrap", "true", check=False)
