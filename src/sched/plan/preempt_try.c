@@ -46,6 +46,8 @@ static int compare_level(const struct cand *a, const struct cand *b)
     return 0;
 }
 
+/* The youngest first.  Without youngest_first the job that runs longest goes, of those that are
+ * alike: sites know that order. */
 static int compare_age(const struct cand *a, const struct cand *b)
 {
     if (a->j->start_us != b->j->start_us)
@@ -60,7 +62,7 @@ static int by_size(const void *pa, const void *pb)
 
     if (d == 0 && a->size != b->size)
         d = a->size < b->size ? -1 : 1;
-    return d ? d : compare_age(a, b);
+    return d ? d : compare_age(b, a);
 }
 
 static int by_size_down(const void *pa, const void *pb)
@@ -70,7 +72,7 @@ static int by_size_down(const void *pa, const void *pb)
 
     if (d == 0 && a->size != b->size)
         d = a->size > b->size ? -1 : 1;
-    return d ? d : compare_age(a, b);
+    return d ? d : compare_age(b, a);
 }
 
 static int by_age(const void *pa, const void *pb)

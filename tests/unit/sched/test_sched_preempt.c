@@ -153,7 +153,7 @@ static void test_backfill(void **state)
     sched_params_set(s, &params);
     run_at(s, 1, 2, 0, 0, CPUS, NOW, 1, NULL); /* its equal: it stays */
     run_at(s, 2, 0, 1, 0, CPUS, NOW, 1, NULL);
-    run_at(s, 3, 0, 2, 0, CPUS, NOW, 1, NULL);
+    run_at(s, 3, 0, 2, 0, CPUS, NOW - SECOND, 1, NULL);
     head.req_nodes = first;
     head.nreq = 1;
     put(s, head);
@@ -192,15 +192,15 @@ static void test_one_run(void **state)
     pre.mode = SCHED_MODE_REQUEUE;
     s = cluster(pre);
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
-    assert_int_equal(sched_job_rank(s, 1, 1, NULL, true), 0); /* the youngest: first, else */
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)(NODES - i) * SECOND, 1, NULL);
+    assert_int_equal(sched_job_rank(s, 1, 1, NULL, true), 0); /* it runs longest: first, else */
     put(s, job(10, 2, CPUS));
     expect(s, 0, "10 preempts 2r on n1;");
     sched_free(s);
     pre.mode = SCHED_MODE_CANCEL; /* all are lost alike */
     s = cluster(pre);
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)(NODES - i) * SECOND, 1, NULL);
     assert_int_equal(sched_job_rank(s, 1, 1, NULL, true), 0);
     put(s, job(10, 2, CPUS));
     expect(s, 0, "10 preempts 1c on n0;");
@@ -212,9 +212,9 @@ static void test_claim(void **state)
     struct sched *s = cluster(by_part);
 
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)(NODES - i) * SECOND, 1, NULL);
     put(s, job(10, 2, 6));
-    expect(s, 0, "10 preempts 1c on n0;"); /* the youngest */
+    expect(s, 0, "10 preempts 1c on n0;"); /* it runs longest */
     put(s, job(9, 2, 2));                  /* what job 10 leaves there comes free anyway */
     expect(s, 1, "");
     sched_job_remove(s, 9);
@@ -240,7 +240,7 @@ static void test_order(void **state)
     /* One large job rather than four small ones; the small one where it is enough; the lower
      * tier before all. */
     for (uint32_t i = 0; i < 4; i++)
-        run_at(s, i + 1, 0, 0, 2 * i, 2, NOW - SECOND, 1, NULL);
+        run_at(s, i + 1, 0, 0, 2 * i, 2, NOW - (int64_t)(i + 1) * SECOND, 1, NULL);
     run_at(s, 5, 0, 1, 0, 8, NOW - 9 * SECOND, 1, NULL);
     run_at(s, 6, 1, 2, 0, 8, NOW, 1, NULL);
     put(s, job(10, 2, 8));
@@ -291,7 +291,7 @@ static void test_suspend(void **state)
     pre.mode = SCHED_MODE_SUSPEND;
     s = cluster(pre);
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW, 1, NULL);
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
     put(s, job(10, 2, 4));
     expect(s, 0, "10 preempts 3s on n2;");
     sched_job_yield(s, 3, true);
@@ -310,7 +310,7 @@ static void test_suspend(void **state)
 
     s = cluster(pre); /* memory stays with the suspended */
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW, 1, NULL);
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
     struct sched_job big = job(10, 2, 8);
 
     big.mem_per_cpu_mib = 950;
@@ -324,7 +324,7 @@ static void test_leaving(void **state)
     struct sched *s = cluster(by_part);
 
     for (uint32_t i = 0; i < NODES; i++)
-        run_at(s, i + 1, 0, i, 0, CPUS, NOW, 1, NULL);
+        run_at(s, i + 1, 0, i, 0, CPUS, NOW - (int64_t)i * SECOND, 1, NULL);
     sched_job_leaving(s, 2);
     put(s, job(10, 2, 8));
     expect(s, 0, ""); /* it ends anyway */
