@@ -23,7 +23,7 @@
 #define GRACE_MS 300 /* how soon a grant must come for nothing to be said about waiting */
 #define RETRY_MS 500
 #define COMPLETE_TRIES 120 /* of RETRY_MS each */
-#define STEP_TELL_MS 100   /* who waits longer for a step is told of it */
+#define STEP_TELL_MS 300   /* who waits longer for a step is told of it */
 
 void joblink_init(struct joblink *l, struct cli *cli, int sig_fd)
 {
@@ -404,6 +404,7 @@ struct step_ask {
     const Pst__StepSpec *spec;
     Pst__HetStepRequest *het;
     bool immediate;
+    bool told; /* that it waits: the end of the step before is no wait */
 };
 
 static int send_step(struct joblink *l, const struct step_ask *ask)
@@ -445,11 +446,10 @@ static void tell_step_cancelled(struct joblink *l, uint32_t job_id)
     cli_error("Unable to create step for job %u: %s", job_id, slurm_err_text(ESLURM_ALREADY_DONE));
 }
 
-static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMessage **ret_reply)
+static int ask_step(struct joblink *l, struct step_ask *ask, ProtobufCMessage **ret_reply)
 {
     const ProtobufCMessageDescriptor *desc =
         ask->het ? &pst__het_step_reply__descriptor : &pst__step_reply__descriptor;
-    bool told = false;
     int r;
 
     l->job_id = ask->job_id;
@@ -461,7 +461,7 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
         struct frame frame;
 
         if (r >= 0)
-            r = next_answer(l, l->wait_id, desc, told ? -1 : STEP_TELL_MS, &frame, &msg);
+            r = next_answer(l, l->wait_id, desc, ask->told ? -1 : STEP_TELL_MS, &frame, &msg);
         if (r == -EINTR) {
             tell_step_cancelled(l, ask->job_id);
             return CLI_EXIT_FAILED;
@@ -477,7 +477,7 @@ static int ask_step(struct joblink *l, const struct step_ask *ask, ProtobufCMess
             continue;
         }
         if (r == 0) {
-            told = true;
+            ask->told = true;
             cli_verbose(
                 1, "Job %u step creation temporarily disabled, retrying (Requested nodes are busy)",
                 ask->job_id);
@@ -497,7 +497,7 @@ int joblink_step(struct joblink *l, uint32_t job_id, const Pst__StepSpec *spec,
 
     if (status == 0)
         *ret_reply = PB_AS(step_reply, msg);
-    if (status == 0 && (*ret_reply)->waited)
+    if (status == 0 && (*ret_reply)->waited && ask.told)
         cli_info("Step created for StepId=%u.%u", job_id, (*ret_reply)->step->step_id);
     return status;
 }
@@ -517,7 +517,7 @@ int joblink_het_step(struct joblink *l, Pst__HetStepRequest *req, Pst__HetStepRe
     if (reply->n_steps != req->n_components)
         cli_die(cli_error_status(), "the controller made %zu parts of a step of %zu",
                 reply->n_steps, req->n_components);
-    if (reply->n_steps && reply->steps[0]->waited)
+    if (reply->n_steps && reply->steps[0]->waited && ask.told)
         cli_info("Step created for StepId=%u.%u", req->job_id, reply->steps[0]->step->step_id);
     *ret_reply = reply;
     return 0;

@@ -19,9 +19,17 @@
 #include "cli/job/jobvalue.h"
 #include "cli/job/submit.h"
 
+/* Hyphens do not count: jobid stands before job-name. */
 static int by_name(const void *a, const void *b)
 {
-    return strcmp((*(const struct opt *const *)a)->name, (*(const struct opt *const *)b)->name);
+    const char *x = (*(const struct opt *const *)a)->name;
+    const char *y = (*(const struct opt *const *)b)->name;
+
+    do {
+        x += *x == '-';
+        y += *y == '-';
+    } while (*x == *y && *x && (x++, y++, true));
+    return (unsigned char)*x - (unsigned char)*y;
 }
 
 static void show_minutes(struct strbuf *sb, const char *value)

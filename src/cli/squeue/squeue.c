@@ -318,6 +318,11 @@ static void check_options(struct squeue *q)
     if (q->format_given && q->long_format)
         cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
                   "Please remove one and retry.");
+    if (q->steps) { /* --name is of jobs: steps are listed whatever it says */
+        argwords_free(f->names, f->n_names);
+        f->names = NULL;
+        f->n_names = 0;
+    }
     f->has_names_any_case = f->names_any_case = f->n_names > 0;
 }
 

@@ -270,9 +270,14 @@ static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
 {
     struct strbuf sb = STRBUF_INIT;
 
-    for (size_t i = 0; i < alloc->n_groups; i++)
-        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", alloc_task_cpus(alloc->groups[i]),
-                    alloc->groups[i]->nodes);
+    for (size_t i = 0, next; i < alloc->n_groups; i = next) {
+        uint32_t cpus = alloc_task_cpus(alloc->groups[i]), nodes = 0;
+
+        for (next = i; next < alloc->n_groups && alloc_task_cpus(alloc->groups[next]) == cpus;
+             next++)
+            nodes += alloc->groups[next]->nodes;
+        strbuf_addf(&sb, "%s%u(x%u)", i ? "," : "", cpus, nodes);
+    }
     cli_verbose(1, "jobid %u: nodes(%zu):`%s', cpu counts: %s", job_id, alloc->n_node_ids,
                 alloc->nodes, strbuf_str(&sb));
     strbuf_done(&sb);

@@ -84,11 +84,12 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
     }
 }
 
-/* Is this the node's line about a kill that srun did not ask for?  srun's own line comes first. */
+/* Is this the node's line about a kill that srun did not ask for?  srun's own line comes first.  A
+ * step that somebody sent SIGTERM is not aborted: its tasks end as they like. */
 static bool tells_of_a_kill(const char *text)
 {
     return strstr(text, "*** STEP ") && strstr(text, " CANCELLED AT ") &&
-           strstr(text, " DUE to SIGNAL ");
+           strstr(text, " DUE to SIGNAL Killed");
 }
 
 static void on_text(struct srun *s, const Pst__StepMessage *msg)

@@ -35,22 +35,6 @@ static void to_groups(struct step *s, int sig)
     }
 }
 
-void step_signal(struct step *s, int sig, bool leader_only)
-{
-    if (sig == SIGKILL && !leader_only) {
-        (void)stepcg_signal(s, SIGKILL);
-        return;
-    }
-    if (!leader_only) {
-        to_groups(s, sig);
-        return;
-    }
-    for (size_t i = 0; i < s->n_tasks; i++) {
-        if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
-            (void)kill(s->tasks[i].pid, sig); /* as above */
-    }
-}
-
 static void write_cancelled(struct step *s, const char *reason, int shown_signal)
 {
     char when[32], what[32], why[64];
@@ -69,6 +53,28 @@ static void write_cancelled(struct step *s, const char *reason, int shown_signal
     (void)snprintf(why, sizeof(why), "DUE to SIGNAL %s", strsignal(shown_signal));
     step_notice(s, "*** %s ON %s CANCELLED AT %s %s ***", what, s->sf->job->node_name, when,
                 reason && *reason ? reason : why);
+}
+
+void step_signal(struct step *s, int sig, bool leader_only)
+{
+    if (s->launch ? sig == SIGTERM : sig == SIGKILL) {
+        bool before = s->noticed;
+
+        write_cancelled(s, NULL, sig); /* as if it were cancelled */
+        s->noticed = before;           /* an end that comes later has a line of its own */
+    }
+    if (sig == SIGKILL && !leader_only) {
+        (void)stepcg_signal(s, SIGKILL);
+        return;
+    }
+    if (!leader_only) {
+        to_groups(s, sig);
+        return;
+    }
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
+            (void)kill(s->tasks[i].pid, sig); /* as above */
+    }
 }
 
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
