@@ -27,7 +27,7 @@ struct sprio {
     struct cli cli;
     struct client *client;
     const char *format, *sort, *clusters;
-    bool long_format, noheader, norm, only_weights, by_user;
+    bool long_format, noheader, norm, only_weights, sibling, by_user;
     Pst__PriorityRequest request;
     struct filter_ids ids;
     const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
@@ -98,8 +98,8 @@ static const struct opt rows[] = {
         "factors between 0 and 1, not weighted"),
     OPT("partition", 'p', OPT_REQ, OPT_TAKE_ALL(take_partitions), NULL, NULL, "names",
         "jobs of these partitions"),
-    OPT("sibling", 0, OPT_NONE, OPT_NOTHING, "@SIBLING", NULL, NULL,
-        "taken for compatibility: clusters do not federate here"),
+    OPT("sibling", 0, OPT_NONE, OPT_FLAG(sibling), "@SIBLING", NULL, NULL,
+        "one more column, the cluster"),
     OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), NULL, NULL, "letters",
         "order: letters of --format, - before one reverses"),
     OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_users), OPT_GIVEN(by_user)), NULL, NULL,
@@ -123,6 +123,8 @@ static const struct opt_command command = {
     .rows = rows,
     .n = ARRAY_SIZE(rows),
     .synopsis = "[OPTIONS]",
+    .usage = "[-j jid[s]] [-u user_name[s]] [-o format] [-p partitions]\n"
+             "   [--federation] [--local] [--sibling] [--usage] [-hlnvVw]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
     .names = print_names,
@@ -212,7 +214,7 @@ static void make_format(struct sprio *s)
         strbuf_add(&spec, "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n "
                           "%.10Q %.11N %.20T");
     } else {
-        strbuf_add(&spec, "%.15i %9r");
+        strbuf_add(&spec, s->sibling ? "%.15i %9r %.8c" : "%.15i %9r");
         if (s->by_user || s->long_format)
             strbuf_add(&spec, " %.8u");
         strbuf_add(&spec, s->norm ? " %10y" : " %.10Y %.10S");
@@ -227,8 +229,11 @@ static void make_order(struct sprio *s)
     char bad;
 
     strbuf_addf(&spec, "%s,i", s->sort ? s->sort : ""); /* equals stand by number */
-    if (fmt_sort_parse(&s->order, &sprio_fields, strbuf_str(&spec), &bad) < 0)
+    if (fmt_sort_parse(&s->order, &sprio_fields, strbuf_str(&spec), &bad) < 0) {
+        (void)fputs(strbuf_str(&s->out), stdout); /* the headings */
+        (void)fflush(stdout);
         cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+    }
     strbuf_done(&spec);
     check_mem_or_die(fmt_lines_new(&s->order, &s->lines));
 }
@@ -245,9 +250,9 @@ static void take_weights(struct sprio *s, const Pst__PriorityRecord *rec)
         exit(CLI_EXIT_FAILED);
     }
     make_format(s);
-    make_order(s);
     if (!s->noheader)
         fmt_header(&s->fmt, &s->out);
+    make_order(s);
     if (s->only_weights) {
         struct prio_row row = { .rec = s->weights, .weights = s->weights };
 
@@ -332,8 +337,11 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sprio");
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
-    if (first < argc)
+    if (first < argc) {
+        opts_print_usage(&command, stdout);
+        (void)fflush(stdout);
         cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    }
     if (s.clusters)
         clusters_use_one(&s.cli, s.clusters);
     if (s.cli.verbose > 0)

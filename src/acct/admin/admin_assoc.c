@@ -163,7 +163,7 @@ static void check_default_qos(struct admin_run *run, uint32_t id)
         run_line(run, "DefQOS = %-10s C = %-10s A = %-20s U = %-9s", q ? q->name : "",
                  a->rec->cluster, a->rec->account, a->rec->user);
     else
-        run_line(run, "DefQOS = %-10s C = %-10s A = %s", q ? q->name : "", a->rec->cluster,
+        run_line(run, "DefQOS = %-10s C = %-10s A = %-20s", q ? q->name : "", a->rec->cluster,
                  a->rec->account);
 }
 

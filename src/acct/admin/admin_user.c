@@ -81,7 +81,7 @@ static void attach_user(struct admin_run *run, const char *name, const char *clu
 static const char *default_for(struct admin_run *run, const char *name, const char *cluster,
                                const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    if (set->default_account)
+    if (set->default_account && am_find(run->a->am, cluster, set->default_account, NULL, NULL))
         return set->default_account;
     if (am_default_account(run->a->am, cluster, name))
         return NULL; /* stays */
@@ -170,8 +170,10 @@ static void add_users_to_cluster(struct admin_run *run, const struct addition *a
             run_fail_memory(run);
     }
     free(ids);
-    for (size_t i = 0; n && add->set->default_account && i < add->where->n_names && run_ok(run);
-         i++) {
+    if (!add->set->default_account ||
+        !am_find(run->a->am, cluster, add->set->default_account, NULL, NULL))
+        return; /* a default account that is not there is told of as others are */
+    for (size_t i = 0; n && i < add->where->n_names && run_ok(run); i++) {
         const char *old = am_default_account(run->a->am, cluster, add->where->names[i]);
 
         if (old && strcasecmp(old, add->set->default_account) != 0) {

@@ -117,7 +117,7 @@ const struct key smgr_keys[] = {
     B("MaxTRESMinsPerJob", 8, LIMIT_TRES, "max_tres_mins_per_job"),
     B("MaxTRESMinsPJ", 13, LIMIT_TRES, "max_tres_mins_per_job"),
     B("MaxWallDurationPerJob", 4, LIMIT_TIME, "max_wall_min"),
-    B("MinPrioThreshold", 4, LIMIT_COUNT, "min_prio_threshold"),
+    Q("MinPrioThreshold", 4, LIMIT_COUNT, "min_prio_threshold"),
     L("MaxJobs", 4, LIMIT_COUNT, "max_jobs"),
     L("MaxJobsAccrue", 8, LIMIT_COUNT, "max_jobs_accrue"),
     L("MaxSubmitJobs", 4, LIMIT_COUNT, "max_submit_jobs"),

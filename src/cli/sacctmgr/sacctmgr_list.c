@@ -156,6 +156,8 @@ static int assoc_row(void *ctx, const ProtobufCMessage *record, const struct que
     struct smgr_row row = { .assoc = (const Pst__AssocRecord *)record, .now_us = info->now_us };
 
     row.depth = depth_of(row.assoc->lineage);
+    if (row.depth && row.assoc->partition && *row.assoc->partition)
+        row.depth--; /* beside the user's others */
     put_row(o, &row);
     return 0;
 }
@@ -610,6 +612,36 @@ static void show_plain(struct smgr *s, struct smgr_line *l, Pst__AcctEntity enti
     output_end(&o);
 }
 
+static int by_qos_name(const void *a, const void *b)
+{
+    const Pst__QosRecord *x = *(Pst__QosRecord *const *)a, *y = *(Pst__QosRecord *const *)b;
+
+    return strcmp(x->name, y->name);
+}
+
+/* In the order of creation; those that are named, by name. */
+static void show_qos(struct smgr *s, struct smgr_line *l)
+{
+    struct query_info info = { .now_us = now_us() };
+    struct records found = { 0 };
+    struct output o;
+
+    if (!l->where->n_names) {
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_QOS, QOS_COLUMNS);
+        return;
+    }
+    smgr_load_qos(s);
+    smgr_load_tres(s);
+    if (!output_begin(&o, s, l, QOS_COLUMNS))
+        return;
+    if (smgr_list(s, PST__ACCT_ENTITY__ACCT_QOS, l->where, keep_record, &found) && found.n)
+        qsort(found.list, found.n, sizeof(*found.list), by_qos_name);
+    for (size_t i = 0; i < found.n; i++)
+        (void)plain_row(&o, found.list[i], &info);
+    records_done(&found);
+    output_end(&o);
+}
+
 /* Without a beginning: what began within a day, unless it still lasts. */
 static void show_events(struct smgr *s, struct smgr_line *l)
 {
@@ -697,7 +729,7 @@ static void show_line(struct smgr *s, struct smgr_line *l)
         show_clusters(s, l);
         break;
     case SMGR_QOS:
-        show_plain(s, l, PST__ACCT_ENTITY__ACCT_QOS, QOS_COLUMNS);
+        show_qos(s, l);
         break;
     case SMGR_TRES:
         show_plain(s, l, PST__ACCT_ENTITY__ACCT_TRES, "type,name%15,id");

@@ -3,9 +3,41 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/safetext.h"
 #include "cli/sreport/sreport.h"
 #include "wire/ops.h"
+
+/* A name that can be a TRES: one of those that every cluster has, or one with a type. */
+static bool names_tres(const char *name, size_t len)
+{
+    static const char *const always[] = { "all",  "cpu",     "mem",  "energy",
+                                          "node", "billing", "vmem", "pages" };
+    static const char *const types[] = { "fs/", "gres/", "license/", "bb/", "ic/" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(always); i++)
+        if (strlen(always[i]) == len && strncasecmp(name, always[i], len) == 0)
+            return true;
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++)
+        if (len > strlen(types[i]) && strncasecmp(name, types[i], strlen(types[i])) == 0)
+            return true;
+    return false;
+}
+
+/* Ends the program when nothing in --tres is a TRES: the report would have no row. */
+static void check_tres(const struct sreport *s)
+{
+    const char *list = s->tres;
+
+    if (!list || !*list)
+        return;
+    for (size_t len; *list; list += len + (list[len] == ',')) {
+        len = strcspn(list, ",");
+        if (names_tres(list, len))
+            return;
+    }
+    cli_fatal("No valid TRES given");
+}
 
 Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind)
 {
@@ -15,6 +47,7 @@ Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__Usage
 
     if (!s->client)
         s->client = cli_connect_acct_or_die(&s->cli);
+    check_tres(s);
     request.has_kind = true;
     request.kind = kind;
     r = client_call(s->client, OP_USAGE, &request.base, (ProtobufCMessage **)&reply);
