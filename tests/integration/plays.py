@@ -26,6 +26,8 @@ Directives stand before the command that they are for, or take effect where they
     @unordered               the next command's lines may come in any order
     @clear                   every job is cancelled, nodes are idle again
     @within SECONDS          the next command must have answered by then
+    @keys ACTS               the next command runs at a terminal, where this is typed (typed.py)
+    @signals ACTS            its process group gets these signals
     @allow REASON => PATTERN => TEXT       replace PATTERN in the next command's recorded output by TEXT
     @mask REASON => PATTERN => TEXT        replace it on both sides, in the next command
     @everywhere, @masks      the same two for all commands of the file
@@ -56,6 +58,7 @@ import pytest
 
 import people
 import transcripts
+import typed
 from accounting import Dbd, storage_of
 from conftest import ROOT, SLOW, Cluster, free_ports, wait_until
 
@@ -176,6 +179,17 @@ class Stage(Cluster):
             rc = 124
         return subprocess.CompletedProcess(command, rc, out, err)
 
+    def act_on(self, command, user, word, acts):
+        """The same for a command that is typed at or gets signals."""
+        options, env = people.as_user(user)
+        own = {name: value for name, value in self.env.items() if not name.startswith("PYTEST")}
+        options |= {"cwd": people.HOMES.get(user, self.work), "env": {**own, **env}}
+        if word == "keys":
+            shown, rc = typed.at_terminal(command, acts, LIMIT_S * SLOW, **options)
+            return subprocess.CompletedProcess(command, rc, shown, "")
+        out, err, rc = typed.signalled(command, acts, LIMIT_S * SLOW, **options)
+        return subprocess.CompletedProcess(command, rc, out, err)
+
     def daemon(self, what, name):
         if name == "slurmdbd":
             {"kill": self.dbd.kill, "stop": self.dbd.stop, "start": self.dbd.start}[what]()
@@ -221,7 +235,7 @@ class Entry:
         self.line, self.user, self.command = line, user, command
         self.out = self.err = self.input = ""
         self.rc, self.before, self.allow, self.mask = None, [], [], []
-        self.differs = self.skip = self.id = self.within = None
+        self.differs = self.skip = self.id = self.within = self.acts = None
         self.unordered = False
 
     def __str__(self):
@@ -290,6 +304,8 @@ class Play:
                 entry.within = float(rest)
             elif word == "unordered":
                 entry.unordered = True
+            elif word in ("keys", "signals"):
+                entry.acts = (word, typed.parse(rest))
             else:
                 entry.before.append((word, rest))
         self.waiting = []
@@ -312,7 +328,8 @@ class Play:
             self.lines = []
             self.waiting.append((word, (rest, self.lines)))
         else:
-            assert word in ("id", "do", "until", "daemon", "clear", "unordered", "within", "allow", "mask", "differs", "skip"), \
+            assert word in ("id", "do", "until", "daemon", "clear", "unordered", "within", "keys", "signals", "allow",
+                            "mask", "differs", "skip"), \
                 f"unknown directive @{word}"
             self.waiting.append((word, rest))
 
@@ -382,7 +399,7 @@ def ask(c, play, entry):
     deadline = time.monotonic() + PATIENCE * SLOW
     while True:
         started = time.monotonic()
-        done = c.bash(command, entry.user, entry.input)
+        done = c.act_on(command, entry.user, *entry.acts) if entry.acts else c.bash(command, entry.user, entry.input)
         took = time.monotonic() - started
         if entry.id:
             number = re.search(r"(?:job|allocation) (\d+)", done.stdout + done.stderr)
