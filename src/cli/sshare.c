@@ -304,7 +304,7 @@ static bool is_shown(void *ctx, const struct share *w)
         return false;
     if (!w->rec->user)
         return !s->users_only;
-    return s->all || in_list(s->users, s->n_users, w->rec->user);
+    return s->n_users ? in_list(s->users, s->n_users, w->rec->user) : s->all;
 }
 
 /* ---- the listing ----------------------------------------------------------------------------- */

@@ -76,7 +76,7 @@ static const struct {
       "\"UserUtilizationByWckey\", \"Utilization\", and \"WCKeyUtilizationByUser\"" },
     { "job", 1, "\"SizesByAccount, SizesByAccountAndWckey, and SizesByWckey\"" },
     { "reservation", 1, "\"Utilization\"" },
-    { "user", 1, "\"TopUsage\"" },
+    { "user", 1, "\"Top\"" },
 };
 
 static bool is_prefix(const char *word, const char *of, size_t min)
