@@ -148,7 +148,7 @@ FIELDS = [
 STEP_FIELDS = [
     ("ArrayJobId", None, "ARRAY_JOB_ID", "0"), ("ArrayTaskId", None, "ARRAY_TASK_ID", NA), ("Cluster", None, "CLUSTER", "test"),
     ("Container", None, "CONTAINER", NULL), ("ContainerId", None, "CONTAINERID", NULL),
-    ("ContainerType", None, "CONTAINERTYPE", NULL), ("CPUFreq", None, "CPU_FREQ", NA),
+    ("ContainerType", None, "CONTAINERTYPE", NULL), ("CPUFreq", None, "CPU_FREQ", "Unknown-Unknown:Unknown"),
     ("cpus-per-tres", None, "CPUS_PER_TRES", NULL), ("JobId", None, "JOB_ID", "{run}"),
     ("mem-per-tres", None, "MEM_PER_TRES", NULL), ("Network", None, "NETWORK", NULL), ("Nodes", "N", "NODELIST", "node1"),
     ("NumCPUs", None, "NUM_CPUS", "4"), ("NumTasks", "A", "TASKS", "4"), ("Partition", "P", "PARTITION", "main"),
