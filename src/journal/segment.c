@@ -1,10 +1,11 @@
 /* segment.c - writing one log file; see segment.h.
  *
- * Owns the descriptor of the segment being written.  Space is preallocated in chunks, so that the
- * sync of a batch does not have to write the file's size; the zeros behind the last record mean
- * "the end". After a failed fdatasync the kernel may report the same pages clean although they
- * never reached the disk, hence `suspect`.  Writer thread (or journal_open/close while that does
- * not run). Design note 0001, "Writing". */
+ * Owns the descriptor of the segment being written.  Space is preallocated in chunks, and zeros are
+ * written ahead of the records, so that the sync of a batch writes neither the file's size nor that
+ * its blocks are in use now; the zeros behind the last record mean "the end". After a failed
+ * fdatasync the kernel may report the same pages clean although they never reached the disk, hence
+ * `suspect`.  Writer thread (or journal_open/close while that does not run). Design note 0001,
+ * "Writing". */
 #include "journal/segment.h"
 
 #include <errno.h>
@@ -16,6 +17,8 @@
 #include "base/timefmt.h"
 #include "journal/files.h"
 #include "journal/format.h"
+
+#define ZEROS_AHEAD (256u << 10)
 
 static uint64_t round_up(uint64_t n, uint64_t to)
 {
@@ -63,6 +66,26 @@ static int grow_file(struct segment *s, const struct segment_policy *p, uint64_t
     if (r == -ENOSPC || r == -EFBIG || r == -EDQUOT)
         r = extend_file(s, p, end);
     return r;
+}
+
+/* Have zeros written from the end of what was before up to well behind `end`, within the space that
+ * is there.  The sync of a batch takes them to the disk, one in many batches.  Where that fails the
+ * next syncs are slower, and as safe. */
+static void write_zeros(struct segment *s, uint64_t end)
+{
+    static const uint8_t zeros[16u << 10];
+    uint64_t from = MAX(s->zeroed, s->offset), to = MIN(round_up(end, ZEROS_AHEAD), s->allocated);
+
+    while (end > from && from < to) {
+        ssize_t r = pwrite(s->fd, zeros, (size_t)MIN(to - from, sizeof(zeros)), (off_t)from);
+
+        if (r < 0 && errno == EINTR)
+            continue;
+        if (r <= 0)
+            break;
+        from += (uint64_t)r;
+    }
+    s->zeroed = from;
 }
 
 static int write_full(int fd, const uint8_t *data, size_t n, uint64_t offset)
@@ -149,9 +172,11 @@ int segment_reopen(const struct segment_policy *p, uint64_t first_lsn, uint32_t 
         return -errno;
     if (ftruncate(fd, (off_t)offset) < 0 || fsync(fd) < 0)
         return -errno;
-    *ret_seg = (struct segment){
-        .fd = TAKE_FD(fd), .first_lsn = first_lsn, .offset = offset, .allocated = offset
-    };
+    *ret_seg = (struct segment){ .fd = TAKE_FD(fd),
+                                 .first_lsn = first_lsn,
+                                 .offset = offset,
+                                 .allocated = offset,
+                                 .zeroed = offset };
     return 0;
 }
 
@@ -163,6 +188,7 @@ int segment_write(struct segment *s, const struct segment_policy *p, const void 
 
     if (r < 0)
         return r;
+    write_zeros(s, s->offset + n);
     failpoint_crash("journal.crash.before_write");
     r = write_full(s->fd, data, n, s->offset);
     failpoint_crash("journal.crash.after_write");

@@ -25,6 +25,7 @@ struct segment {
     uint64_t first_lsn;
     uint64_t offset;    /* end of what is synced; the next batch goes here */
     uint64_t allocated; /* file size; zeros from offset on */
+    uint64_t zeroed;    /* those up to here have been written, those behind it are only promised */
     bool suspect;       /* a write or sync failed: nothing more may be trusted to this file */
 };
 
