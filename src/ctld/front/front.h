@@ -13,12 +13,15 @@
 /* Big answers leave one at a time: sixteen clients that all print a queue of 50,000 jobs would
  * else keep every CPU busy and all other clients waiting.  A command keeps its turn until it has
  * printed and closes the connection; another program keeps it until its answer is sent.  A slow
- * client loses its turn. */
+ * client loses its turn, and when its answer stands still, many others that wait have theirs at
+ * once: they may be as slow. */
 struct query;
 struct query_gate {
     pthread_mutex_t lock;
     uint64_t holder; /* connection whose turn it is, 0 = free */
     int64_t since_mono_us;
+    int64_t moved_mono_us;     /* when the holder's answer last went on */
+    bool sending;              /* there is more of it */
     struct query *head, *tail; /* waiting */
 };
 

@@ -22,9 +22,11 @@
 
 #define FRAME_BYTES (128u * 1024)
 
-#define LOOK_AT_ONCE 1024u  /* records decoded before others have their turn */
-#define GATE_CHUNKS 16u     /* a walk over more than these (4,096 records) needs a turn */
-#define GATE_TURN_US 200000 /* how long a turn may last while others wait */
+#define LOOK_AT_ONCE 1024u   /* records decoded before others have their turn */
+#define GATE_CHUNKS 16u      /* a walk over more than these (4,096 records) needs a turn */
+#define GATE_TURN_US 200000  /* how long a turn may last while others wait */
+#define GATE_STILL_US 300000 /* an answer that has not gone on for so long waits for its reader */
+#define GATE_AT_ONCE 32u     /* turns given then */
 
 struct query {
     struct query *next; /* waiting for a turn */
@@ -71,6 +73,14 @@ static void refuse_busy(struct query *q)
     query_free(q);
 }
 
+/* Whose turn it is; 0: nobody's.  The lock is held, as for those below. */
+static void gate_hold(struct query_gate *g, uint64_t conn)
+{
+    g->holder = conn;
+    g->since_mono_us = g->moved_mono_us = now_mono_us();
+    g->sending = conn != 0;
+}
+
 /* True when q may go on now; else it is kept and goes on when its turn comes. */
 static bool gate_enter(struct query *q)
 {
@@ -81,8 +91,7 @@ static bool gate_enter(struct query *q)
     mine = !g->holder || g->holder == conn_id(q->conn) ||
            (!g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US);
     if (mine) {
-        g->holder = conn_id(q->conn);
-        g->since_mono_us = now_mono_us();
+        gate_hold(g, conn_id(q->conn));
     } else {
         q->next = NULL;
         if (g->tail)
@@ -95,48 +104,77 @@ static bool gate_enter(struct query *q)
     return mine;
 }
 
-/* The next one's turn; the lock is held. */
-static struct query *gate_pass(struct query_gate *g)
+/* An answer has gone on, or was its last part. */
+static void gate_note(struct query *q, bool more)
 {
-    struct query *next = g->head;
+    struct query_gate *g = &q->front->gate;
 
-    if (next) {
-        g->head = next->next;
-        if (!g->head)
-            g->tail = NULL;
+    pthread_mutex_lock(&g->lock);
+    if (g->holder == conn_id(q->conn)) {
+        g->moved_mono_us = now_mono_us();
+        g->sending = more;
     }
-    g->holder = next ? conn_id(next->conn) : 0;
-    g->since_mono_us = now_mono_us();
-    return next;
+    pthread_mutex_unlock(&g->lock);
 }
 
-static void gate_wake(struct query *next)
+/* The turns of the next n, the last of which holds the gate then; gives them as a list. */
+static struct query *gate_pass(struct query_gate *g, unsigned n)
 {
-    if (next && conn_run(next->conn, answer_query, next) < 0)
-        query_free(next);
+    struct query *first = g->head, *last = NULL;
+
+    for (; n && g->head; n--) {
+        last = g->head;
+        g->head = last->next;
+    }
+    if (!g->head)
+        g->tail = NULL;
+    if (last)
+        last->next = NULL;
+    gate_hold(g, last ? conn_id(last->conn) : 0);
+    return last ? first : NULL;
 }
 
-static void gate_release(struct front *f, uint64_t conn, bool late)
+static void gate_wake(struct query *list)
+{
+    while (list) {
+        struct query *q = list;
+
+        list = q->next;
+        if (conn_run(q->conn, answer_query, q) < 0)
+            query_free(q);
+    }
+}
+
+/* The turn of this connection is over. */
+static void gate_release(struct front *f, uint64_t conn)
 {
     struct query_gate *g = &f->gate;
     struct query *next = NULL;
 
     pthread_mutex_lock(&g->lock);
-    if (g->holder &&
-        (late ? g->head && now_mono_us() - g->since_mono_us > GATE_TURN_US : g->holder == conn))
-        next = gate_pass(g);
+    if (g->holder && g->holder == conn)
+        next = gate_pass(g, 1);
     pthread_mutex_unlock(&g->lock);
     gate_wake(next);
 }
 
 void query_conn_closed(struct front *f, uint64_t conn)
 {
-    gate_release(f, conn, false);
+    gate_release(f, conn);
 }
 
 void query_gate_tick(struct front *f)
 {
-    gate_release(f, 0, true);
+    struct query_gate *g = &f->gate;
+    struct query *next = NULL;
+    int64_t now = now_mono_us();
+
+    pthread_mutex_lock(&g->lock);
+    if (g->head && now - g->since_mono_us > GATE_TURN_US)
+        next =
+            gate_pass(g, g->sending && now - g->moved_mono_us > GATE_STILL_US ? GATE_AT_ONCE : 1);
+    pthread_mutex_unlock(&g->lock);
+    gate_wake(next);
 }
 
 /* ---- records --------------------------------------------------------------------------------- */
@@ -146,7 +184,7 @@ static void query_free(void *arg)
     struct query *q = arg;
 
     if (!q->req || !q->req->keeps_turn)
-        gate_release(q->front, conn_id(q->conn), false);
+        gate_release(q->front, conn_id(q->conn));
     services_answered(q->front->ctld, q->op, now_mono_us() - q->began_mono_us);
     view_unref(q->view);
     jobfilter_free(q->filter);
@@ -402,6 +440,7 @@ static bool send_some(struct conn *c, void *arg)
         recs[i].data = q->buf + offsets[i];
     batch.records = recs;
     (void)conn_reply(c, q->op, q->id, more ? FRAME_MORE : 0, &batch.base);
+    gate_note(q, more);
     return more;
 }
 
