@@ -33,7 +33,7 @@
 #include "wire/errors.h"
 
 #define QUERY_WORDS_MAX 256u
-#define PIECE_BYTES (256u * 1024) /* an answer is sent once so much has gathered */
+#define PIECE_BYTES (240u * 1024) /* an answer is sent once so much has gathered */
 #define LONG_NICE 10
 #define SENT_AT_ONCE (64u * 1024)
 #define PACKED_FROM 1024u /* shorter answers are sent as they are */

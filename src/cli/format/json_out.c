@@ -157,20 +157,37 @@ static int indent_of(const struct json *js)
     return n;
 }
 
-static void lead_json(struct json *js, const char *key, bool comma)
-{
-    size_t indent = (size_t)js->depth * 2, len = key ? strlen(key) : 0;
-    char *to = strbuf_room(js->out, indent + ESCAPE_MAX * len + 6), *p = to;
+#define INDENT_AT_ONCE 32u
+#define LEAD_ROOM                                                                                  \
+    (2 * JSON_DEPTH_MAX + INDENT_AT_ONCE + 8) /* of what is before a value, less the key */
 
-    if (!to)
-        return;
+/* n blanks; INDENT_AT_ONCE bytes more may be written. */
+static char *put_blanks(char *to, size_t n)
+{
+    static const char blanks[INDENT_AT_ONCE + 1] = "                                ";
+
+    memcpy(to, blanks, INDENT_AT_ONCE); /* a size that is known costs no call */
+    if (n > INDENT_AT_ONCE)
+        memset(to + INDENT_AT_ONCE, ' ', n - INDENT_AT_ONCE);
+    return to + n;
+}
+
+/* Newline and indent of a line in an object `depth` deep; nothing in the compact style. */
+static char *put_break(char *to, const struct json *js, size_t depth)
+{
+    if (js->style != JSON_PRETTY)
+        return to;
+    *to++ = '\n';
+    return put_blanks(to, depth * 2);
+}
+
+/* Comma, newline, indent and key; len is the key's. */
+static char *put_lead(char *p, const struct json *js, const char *key, size_t len, bool comma)
+{
     if (comma)
         *p++ = ',';
-    if (js->style == JSON_PRETTY && js->depth) {
-        *p++ = '\n';
-        memset(p, ' ', indent);
-        p += indent;
-    }
+    if (js->depth)
+        p = put_break(p, js, (size_t)js->depth);
     if (key) {
         p = len < KEY_PLAIN_MAX && !memchr(key, '/', len) ? quote_plain(p, key, len)
                                                           : put_quoted(p, key, len);
@@ -178,7 +195,7 @@ static void lead_json(struct json *js, const char *key, bool comma)
         if (js->style == JSON_PRETTY)
             *p++ = ' ';
     }
-    strbuf_grew(js->out, (size_t)(p - to));
+    return p;
 }
 
 /* ---- a choice of members --------------------------------------------------------------------- */
@@ -249,8 +266,8 @@ const char *json_choice_unmet(const struct json *js, size_t i, size_t *ret_len)
     return NULL;
 }
 
-/* Everything up to the value: comma, newline, indent, key. */
-static void begin_member(struct json *js, const char *key)
+/* Is the member the first of its object or list?  Notes whether it is written at all. */
+static bool count_member(struct json *js, const char *key)
 {
     unsigned n;
 
@@ -262,17 +279,47 @@ static void begin_member(struct json *js, const char *key)
         js->dropping = true;
         js->drop_from = js->out->len;
     }
-    if (js->style == JSON_YAML) {
-        strbuf_pad(js->out, ' ', (size_t)indent_of(js));
-        if (js->in_list[js->depth])
-            strbuf_add(js->out, "- ");
-        if (key) {
-            put_yaml_string(js->out, key, strlen(key));
-            strbuf_add(js->out, ": ");
-        }
-        return;
+    return n == 0;
+}
+
+/* Everything up to the value in JSON, and room for a value of `room` bytes at what it gives, which
+ * end_json() counts.  NULL: out of memory. */
+static char *begin_json(struct json *js, const char *key, size_t room)
+{
+    bool first = count_member(js, key);
+    size_t len = key ? strlen(key) : 0;
+    char *to = strbuf_room(js->out, ESCAPE_MAX * len + LEAD_ROOM + room);
+
+    return to ? put_lead(to, js, key, len, !first) : NULL;
+}
+
+/* The value ends at `end`. */
+static void end_json(struct json *js, const char *end)
+{
+    strbuf_grew(js->out, (size_t)(end - (js->out->buf + js->out->len)));
+}
+
+static void begin_yaml(struct json *js, const char *key)
+{
+    (void)count_member(js, key); /* the first is written as the others */
+    strbuf_pad(js->out, ' ', (size_t)indent_of(js));
+    if (js->in_list[js->depth])
+        strbuf_add(js->out, "- ");
+    if (key) {
+        put_yaml_string(js->out, key, strlen(key));
+        strbuf_add(js->out, ": ");
     }
-    lead_json(js, key, n > 0);
+}
+
+/* A value in JSON whose text is known. */
+static void put_word(struct json *js, const char *key, const char *word, size_t len)
+{
+    char *to = begin_json(js, key, len);
+
+    if (!to)
+        return;
+    memcpy(to, word, len);
+    end_json(js, to + len);
 }
 
 static void open_level(struct json *js, bool list)
@@ -312,34 +359,42 @@ struct strbuf *json_scratch(struct json *js)
 
 static void open_container(struct json *js, const char *key, bool list)
 {
-    begin_member(js, key);
-    if (js->style == JSON_YAML)
+    if (js->style == JSON_YAML) {
+        begin_yaml(js, key);
         strbuf_add(js->out, list ? "!!seq\n" : "!!map\n");
-    else
-        strbuf_addc(js->out, list ? '[' : '{');
+    } else {
+        put_word(js, key, list ? "[" : "{", 1);
+    }
     open_level(js, list);
 }
 
-static void close_container(struct json *js, char c)
+static void close_yaml(struct json *js, bool empty, bool list)
+{
+    if (!empty || js->out->failed)
+        return;
+    /* "!!seq" alone would read as null. */
+    js->out->len--;
+    strbuf_add(js->out, list ? " []\n" : " {}\n");
+}
+
+static void close_container(struct json *js, bool list)
 {
     unsigned n;
+    char *to;
 
     end_dropped(js);
     n = js->count[js->depth];
     js->depth--;
     if (js->style == JSON_YAML) {
-        if (n || js->out->failed)
-            return;
-        /* "!!seq" alone would read as null. */
-        js->out->len--;
-        strbuf_add(js->out, c == ']' ? " []\n" : " {}\n");
+        close_yaml(js, !n, list);
         return;
     }
-    if (js->style == JSON_PRETTY) {
-        strbuf_addc(js->out, '\n');
-        strbuf_pad(js->out, ' ', (size_t)js->depth * 2);
-    }
-    strbuf_addc(js->out, c);
+    to = strbuf_room(js->out, LEAD_ROOM);
+    if (!to)
+        return;
+    to = put_break(to, js, (size_t)js->depth);
+    *to++ = list ? ']' : '}';
+    end_json(js, to);
 }
 
 void json_map(struct json *js, const char *key)
@@ -349,7 +404,7 @@ void json_map(struct json *js, const char *key)
 
 void json_map_end(struct json *js)
 {
-    close_container(js, '}');
+    close_container(js, false);
 }
 
 void json_list(struct json *js, const char *key)
@@ -359,75 +414,7 @@ void json_list(struct json *js, const char *key)
 
 void json_list_end(struct json *js)
 {
-    close_container(js, ']');
-}
-
-static void end_value(struct json *js)
-{
-    if (js->style == JSON_YAML)
-        strbuf_addc(js->out, '\n');
-}
-
-void json_str_n(struct json *js, const char *key, const char *value, size_t len)
-{
-    begin_member(js, key);
-    if (js->style == JSON_YAML)
-        put_yaml_string(js->out, value, len);
-    else
-        put_json_string(js->out, value, len);
-    end_value(js);
-}
-
-void json_str(struct json *js, const char *key, const char *value)
-{
-    json_str_n(js, key, value ? value : "", value ? strlen(value) : 0);
-}
-
-void json_int(struct json *js, const char *key, int64_t value)
-{
-    begin_member(js, key);
-    if (js->style == JSON_YAML)
-        strbuf_add(js->out, "!!int ");
-    if (value < 0)
-        strbuf_addc(js->out, '-');
-    put_u64(js->out, value < 0 ? 0 - (uint64_t)value : (uint64_t)value);
-    end_value(js);
-}
-
-void json_bool(struct json *js, const char *key, bool value)
-{
-    begin_member(js, key);
-    if (js->style == JSON_YAML)
-        strbuf_add(js->out, "!!bool ");
-    strbuf_add(js->out, value ? "true" : "false");
-    end_value(js);
-}
-
-void json_double(struct json *js, const char *key, double value)
-{
-    char buf[64];
-
-    begin_member(js, key);
-    if (js->style != JSON_YAML && value >= 0 && value < 1e9 && value == (double)(uint32_t)value) {
-        put_u64(js->out, (uint32_t)value);
-        strbuf_add(js->out, ".0");
-        return;
-    }
-    if (js->style == JSON_YAML)
-        (void)snprintf(buf, sizeof(buf), "!!float %f", value);
-    else
-        (void)snprintf(buf, sizeof(buf), "%.15g", value);
-    if (!strpbrk(buf, ".en"))
-        (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
-    strbuf_add(js->out, buf);
-    end_value(js);
-}
-
-void json_nil(struct json *js, const char *key)
-{
-    begin_member(js, key);
-    strbuf_add(js->out, js->style == JSON_YAML ? "!!null null" : "null");
-    end_value(js);
+    close_container(js, true);
 }
 
 static char *put_text(char *to, const char *text, size_t len)
@@ -437,24 +424,98 @@ static char *put_text(char *to, const char *text, size_t len)
 }
 #define PUT_TEXT(to, text) put_text((to), (text), sizeof(text) - 1)
 
+#define DIGITS_MAX 20u
+
 static char *put_digits(char *to, uint64_t n)
 {
-    char digits[20], *p = digits + sizeof(digits);
+    char digits[DIGITS_MAX], *p = digits + sizeof(digits);
 
+    if (n < 10) {
+        *to = (char)('0' + n);
+        return to + 1;
+    }
     do
         *--p = (char)('0' + n % 10);
     while (n /= 10);
     return put_text(to, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-/* Newline and indent of a line in an object `depth` deep; nothing in the compact style. */
-static char *put_break(char *to, const struct json *js, size_t depth)
+void json_str_n(struct json *js, const char *key, const char *value, size_t len)
 {
-    if (js->style != JSON_PRETTY)
-        return to;
-    *to++ = '\n';
-    memset(to, ' ', depth * 2);
-    return to + depth * 2;
+    char *to;
+
+    if (js->style == JSON_YAML) {
+        begin_yaml(js, key);
+        put_yaml_string(js->out, value, len);
+        strbuf_addc(js->out, '\n');
+        return;
+    }
+    to = begin_json(js, key, ESCAPE_MAX * len + 2);
+    if (to)
+        end_json(js, put_quoted(to, value, len));
+}
+
+void json_str(struct json *js, const char *key, const char *value)
+{
+    json_str_n(js, key, value ? value : "", value ? strlen(value) : 0);
+}
+
+void json_int(struct json *js, const char *key, int64_t value)
+{
+    uint64_t n = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
+    char *to;
+
+    if (js->style == JSON_YAML) {
+        begin_yaml(js, key);
+        strbuf_add(js->out, value < 0 ? "!!int -" : "!!int ");
+        put_u64(js->out, n);
+        strbuf_addc(js->out, '\n');
+        return;
+    }
+    to = begin_json(js, key, DIGITS_MAX + 1);
+    if (!to)
+        return;
+    *to = '-';
+    end_json(js, put_digits(to + (value < 0), n));
+}
+
+/* A value that is a word in both notations; tag is YAML's. */
+static void put_constant(struct json *js, const char *key, const char *tag, const char *word)
+{
+    if (js->style == JSON_YAML) {
+        begin_yaml(js, key);
+        strbuf_add(js->out, tag);
+        strbuf_add(js->out, word);
+        strbuf_addc(js->out, '\n');
+    } else {
+        put_word(js, key, word, strlen(word));
+    }
+}
+
+void json_bool(struct json *js, const char *key, bool value)
+{
+    put_constant(js, key, "!!bool ", value ? "true" : "false");
+}
+
+void json_double(struct json *js, const char *key, double value)
+{
+    bool whole = value >= 0 && value < 1e9 && value == (double)(uint32_t)value;
+    char buf[64];
+
+    if (js->style == JSON_YAML)
+        (void)snprintf(buf, sizeof(buf), "%f", value);
+    else if (whole)
+        (void)snprintf(buf, sizeof(buf), "%u.0", (uint32_t)value);
+    else
+        (void)snprintf(buf, sizeof(buf), "%.15g", value);
+    if (!strpbrk(buf, ".en"))
+        (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
+    put_constant(js, key, "!!float ", buf);
+}
+
+void json_nil(struct json *js, const char *key)
+{
+    put_constant(js, key, "!!null ", "null");
 }
 
 /* The object of json_number() in one go: half of all lines of a job are in such objects. */
@@ -462,11 +523,9 @@ static void put_number(struct json *js, const char *key, bool set, bool infinite
 {
     size_t depth = (size_t)js->depth;
     bool pretty = js->style == JSON_PRETTY;
-    char *to, *p;
+    char *p = begin_json(js, key, 4 * (2 * depth + 3) + INDENT_AT_ONCE + 96);
 
-    begin_member(js, key);
-    p = to = strbuf_room(js->out, 4 * (2 * depth + 3) + 96);
-    if (!to)
+    if (!p)
         return;
     *p++ = '{';
     p = put_break(p, js, depth + 1);
@@ -484,7 +543,7 @@ static void put_number(struct json *js, const char *key, bool set, bool infinite
     p = put_digits(p, set ? value : 0);
     p = put_break(p, js, depth);
     *p++ = '}';
-    strbuf_grew(js->out, (size_t)(p - to));
+    end_json(js, p);
 }
 
 void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)

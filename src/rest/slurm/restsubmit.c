@@ -15,19 +15,38 @@
 #define COMPONENTS_MAX 128u
 #define FAILED "Batch job submission failed"
 
+struct component {
+    struct restjob job;
+    Pst__HetComponent het; /* of all but the first */
+};
+
 /* The jobs of a request: one, or the components of a heterogeneous job. */
 struct submission {
     struct restidem idem;
-    struct restjob jobs[COMPONENTS_MAX];
-    size_t n;
-    Pst__HetComponent components[COMPONENTS_MAX];
     Pst__HetComponent *list[COMPONENTS_MAX];
+    size_t n;
+    struct component items[]; /* as many as the request has: most have one */
 };
+
+/* For what the body has as "job", or as the list `many`. */
+static struct submission *submission_new(const struct rest_call *call, const char *many)
+{
+    size_t n = json_array_size(json_object_get(call->body, many));
+    struct submission *s;
+
+    n = MIN(MAX(n, 1), COMPONENTS_MAX);
+    s = malloc(sizeof(*s) + n * sizeof(s->items[0]));
+    if (!s)
+        return NULL;
+    s->n = 0;
+    s->idem = (struct restidem){ 0 };
+    return s;
+}
 
 static void submission_done(struct submission *s)
 {
     for (size_t i = 0; s && i < s->n; i++)
-        restjob_done(&s->jobs[i]);
+        restjob_done(&s->items[i].job);
     free(s);
 }
 
@@ -39,8 +58,8 @@ static inline void submission_donep(struct submission **s)
 static bool read_job(struct rest_call *call, const json_t *desc, const char *place,
                      struct submission *s)
 {
-    restjob_init(&s->jobs[s->n]);
-    return restjob_read(call, desc, place, &s->jobs[s->n++]);
+    restjob_init(&s->items[s->n].job);
+    return restjob_read(call, desc, place, &s->items[s->n++].job);
 }
 
 /* "job", or the list `many` of components. */
@@ -69,12 +88,14 @@ static bool read_jobs(struct rest_call *call, const char *many, struct submissio
 
 static void fill_request(struct submission *s, Pst__SubmitRequest *req)
 {
-    restjob_fill(&s->jobs[0], req);
+    restjob_fill(&s->items[0].job, req);
     for (size_t i = 1; i < s->n; i++) {
-        pst__het_component__init(&s->components[i]);
-        s->components[i].job = &s->jobs[i].job;
-        s->components[i].has_hold = s->components[i].hold = s->jobs[i].hold;
-        s->list[i - 1] = &s->components[i];
+        struct component *c = &s->items[i];
+
+        pst__het_component__init(&c->het);
+        c->het.job = &c->job.job;
+        c->het.has_hold = c->het.hold = c->job.hold;
+        s->list[i - 1] = &c->het;
     }
     req->components = s->n > 1 ? s->list : NULL;
     req->n_components = s->n > 1 ? s->n - 1 : 0;
@@ -115,12 +136,12 @@ const char *rest_find_script(const struct rest_call *call)
 /* Does the first job, whose the script is, claim resources for somebody else? */
 static bool is_external(const struct submission *s)
 {
-    return s->n && s->jobs[0].job.has_external && s->jobs[0].job.external;
+    return s->n && s->items[0].job.job.has_external && s->items[0].job.job.external;
 }
 
 static void post_submit(struct rest_call *call)
 {
-    _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
+    _cleanup_(submission_done) struct submission *s = submission_new(call, "jobs");
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
     const char *script = rest_find_script(call);
 
@@ -148,7 +169,7 @@ static void post_submit(struct rest_call *call)
 /* An allocation without a script, which is not waited for. */
 static void post_allocate(struct rest_call *call)
 {
-    _cleanup_(submission_done) struct submission *s = calloc(1, sizeof(*s));
+    _cleanup_(submission_done) struct submission *s = submission_new(call, "hetjob");
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
 
     if (!s) {
@@ -158,7 +179,7 @@ static void post_allocate(struct rest_call *call)
     if (!restidem_read(call, RESTIDEM_MAX, &s->idem) || !read_jobs(call, "hetjob", s))
         return;
     for (size_t i = 0; i < s->n; i++)
-        s->jobs[i].job.has_batch = s->jobs[i].job.batch = false;
+        s->items[i].job.job.has_batch = s->items[i].job.job.batch = false;
     fill_request(s, &req);
     if (!restidem_fill(call, &s->idem, call->row->path, call->body, &req))
         return;

@@ -237,17 +237,34 @@ static void test_errors(void **state)
     rest = rest_free(rest);
 }
 
+/* The body of an answer in chunks, without their sizes. */
+static void join_chunks(const char *got, struct strbuf *body)
+{
+    const char *p = strstr(got, "\r\n\r\n");
+    size_t len;
+
+    assert_non_null(p);
+    for (p += 4; (len = strtoul(p, NULL, 16)) > 0; p += len + 2) {
+        p = strstr(p, "\r\n") + 2;
+        assert_true(strlen(p) >= len + 2);
+        strbuf_addn(body, p, len);
+    }
+}
+
 static void test_long(void **state)
 {
     struct rest *rest = start(own_tables, true, false);
     const char *got = ask(rest, GET("long"));
+    struct strbuf body = STRBUF_INIT;
     size_t rows = 0;
 
     has(got, "Transfer-Encoding: chunked\r\n");
-    for (const char *p = got; (p = strstr(p, "a row of a long")); p++)
+    join_chunks(got, &body);
+    for (const char *p = strbuf_str(&body); (p = strstr(p, "a row of a long")); p++)
         rows++;
-    assert_int_equal(rows, LONG_ROWS); /* no piece border falls into the words: see PIECE_BYTES */
-    has(got, "\"warnings\": [\n  ]\n}\n");
+    assert_int_equal(rows, LONG_ROWS);
+    has(strbuf_str(&body), "\"warnings\": [\n  ]\n}\n");
+    strbuf_done(&body);
     rest = rest_free(rest);
 }
 
