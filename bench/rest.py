@@ -10,7 +10,7 @@ import urllib.request
 
 from benchlib import Span, emit, rss_kib
 from clusters import free_ports
-from restwatch import watch_rows
+from restwatch import slow_lists_row, watch_rows
 from workloads import latency, timed_loop
 
 V = "/slurm/v0.0.45"
@@ -29,7 +29,8 @@ class Server:
         self.token = subprocess.run([cluster.bin("scontrol"), "token", "lifespan=36000"], env=cluster.env, check=True, capture_output=True,
                                     text=True).stdout.strip().split("=", 1)[1]
         # A session of its own, as a service has: the kernel shares processors between sessions first, and the clients are in ours.
-        self.process = subprocess.Popen([program, f"127.0.0.1:{self.port}"], env=env, stderr=subprocess.DEVNULL, start_new_session=True)
+        argv = [program, "--max-connections", "1200", f"127.0.0.1:{self.port}"]
+        self.process = subprocess.Popen(argv, env=env, stderr=subprocess.DEVNULL, start_new_session=True)
 
     def __enter__(self):
         deadline = time.monotonic() + 10
@@ -51,7 +52,6 @@ class Server:
         with urllib.request.urlopen(request, timeout=120) as answer:
             return answer.read()
 
-
     def drain(self, path):
         """Read an answer as fast as it comes and keep nothing of it: a slow reader would be what is measured.  Gives its bytes."""
         buffer, size = bytearray(1 << 20), 0
@@ -64,6 +64,18 @@ class Server:
                 size += n
                 n = s.recv_into(buffer)
         return size
+
+    def submit(self, job, n):
+        """n jobs in one request; gives the seconds until all have their numbers."""
+        body = json.dumps({"jobs": [{**job["job"], "script": job["script"]}] * n}).encode()
+        request = urllib.request.Request(f"http://127.0.0.1:{self.port}/penstock/v1/jobs/submit", data=body,
+                                         headers={"X-SLURM-USER-TOKEN": self.token, "Content-Type": "application/json"})
+        began = time.monotonic()
+        with urllib.request.urlopen(request, timeout=120) as answer:
+            said = json.loads(answer.read())
+        if said["submitted"] != n:
+            raise RuntimeError(f"jobs/submit: {said['failed']} of {n} jobs failed")
+        return time.monotonic() - began
 
 
 def rate_row(cluster, server, driver, what, n, *options):
@@ -86,6 +98,13 @@ def list_row(cluster, server, n, samples):
         pass
     return latency("rest", "GET jobs/, all of them", cluster, times, 0, span, queued=n, bytes=size,
                    mib_beyond=(rss_kib(server.process.pid) - before) / 1024)
+
+
+def batch_row(cluster, server, n):
+    with Span(cluster) as span:
+        seconds = server.submit(JOB, n)
+    return emit(bench="rest", what="POST jobs/submit, all in one", cluster=cluster.label, n=n, per_s=n / seconds,
+                cpu_ms=span.cpu_s / n * 1e3)
 
 
 def with_lists(server, clients, work):
@@ -127,5 +146,7 @@ def w_rest(cluster, build, driver, n, quick):
         rows.append(latency("rest", "srun true, 32 clients that list all", cluster, times, failed, span, queued=n, lists_per_s=lists))
         rows.append(rate_row(cluster, server, driver, "POST job/submit, 8 clients", 500 if quick else 20000, "-m", "POST",
                              "-u", f"{V}/job/submit", "-b", json.dumps(JOB)))
+        rows.append(batch_row(cluster, server, 1000 if quick else 10000))
+        rows.append(slow_lists_row(cluster, server, 100 if quick else 1000, 5 if quick else 30))
         rows += watch_rows(cluster, server, driver, JOB, quick)
     return rows

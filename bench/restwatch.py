@@ -144,6 +144,33 @@ def slow_row(cluster, server, driver, body, readers, seconds):
                 submits_per_s=load.per_s(), threads=len(os.listdir(f"/proc/{server.process.pid}/task")))
 
 
+def open_list(server):
+    s = socket.socket()
+    s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+    s.connect(("127.0.0.1", server.port))
+    s.sendall(f"GET {V}/jobs/ HTTP/1.1\r\nHost: bench\r\nX-SLURM-USER-TOKEN: {server.token}\r\n\r\n".encode())
+    return s
+
+
+def slow_lists_row(cluster, server, readers, seconds):
+    """Readers of all jobs at SLOW_BYTES a second, and how soon another one has them."""
+    before, ctld_before = rss_kib(server.process.pid), rss_kib(cluster.ctld_pid)
+    streams, stop, gone = [open_list(server) for _ in range(readers)], threading.Event(), []
+    thread = threading.Thread(target=lambda: gone.append(read_slowly(list(streams), stop)))
+    thread.start()
+    began = time.monotonic()
+    size = server.drain("/jobs/")
+    whole = time.monotonic() - began
+    time.sleep(seconds)
+    grown = [(rss_kib(pid) - was) / 1024 for pid, was in ((server.process.pid, before), (cluster.ctld_pid, ctld_before))]
+    stop.set()
+    thread.join()
+    for s in streams:
+        s.close()
+    return emit(bench="rest", what="1 KiB/s readers of jobs/", cluster=cluster.label, n=readers, another_s=whole, bytes=size,
+                mib_beyond=grown[0], ctld_mib_beyond=grown[1], ended=gone[0])
+
+
 def watch_rows(cluster, server, driver, body, quick):
     samples = 20 if quick else 100
     rows = [latency_row(cluster, server, "quiet", body, samples)]
