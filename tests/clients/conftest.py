@@ -7,6 +7,8 @@ Fixtures:
 
 The clusters are those of tests/integration/conftest.py."""
 
+import importlib
+import importlib.util
 import os
 import shutil
 import subprocess
@@ -20,8 +22,8 @@ HERE = Path(__file__).resolve().parent
 
 def integration_conftest():
     """The module beside the integration tests; `conftest` is our own name here."""
-    import importlib.util
     path = HERE.parent / "integration" / "conftest.py"
+    sys.path.append(str(path.parent))  # behind ours: `conftest` stays this file
     spec = importlib.util.spec_from_file_location("integration_conftest", path)
     module = importlib.util.module_from_spec(spec)
     sys.modules["integration_conftest"] = module
@@ -32,7 +34,16 @@ def integration_conftest():
 cluster_module = sys.modules.get("integration_conftest") or integration_conftest()
 folder, shared, c = cluster_module.folder, cluster_module.shared, cluster_module.c
 pytest_runtest_makereport = cluster_module.pytest_runtest_makereport
+NODE = Path(os.environ.get("PENSTOCK_CLIENTS_NODE", cluster_module.BUILD / "clients" / "node"))
 VENV = Path(os.environ.get("PENSTOCK_CLIENTS_VENV", cluster_module.BUILD / "clients" / "venv"))
+
+
+def integration(name):
+    """A helper of the integration tests (restd, dashboard), which takes its own from a conftest: this one has theirs then."""
+    for key, value in vars(cluster_module).items():
+        if not key.startswith("_"):
+            globals().setdefault(key, value)
+    return importlib.import_module(name)
 
 
 def has_distribution(name):

@@ -4,26 +4,15 @@ every answer of the document's form."""
 import json
 import os
 import subprocess
-import sys
 
 import pytest
 
 import conftest
-import integration_conftest
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\n"}
 WANTED = 10000  # requests
 LIMIT_S = 3000
 VERSIONS = ("v0.0.42", "v0.0.45")  # the oldest and the newest; the others have the same handlers
-
-
-def restd():
-    """tests/integration/restd.py, which knows its helpers as conftest's."""
-    for name in ("Daemon", "free_ports", "let_in", "program", "wait_until"):
-        setattr(conftest, name, getattr(integration_conftest, name))
-    sys.path.append(str(conftest.HERE.parent / "integration"))
-    import restd as module
-    return module
 
 
 def as_answered(document, version):
@@ -64,7 +53,7 @@ def test_schemathesis(shared, tmp_path):
     for daemon in shared.slurmds.values():  # what is submitted is not run: a job of nonsense may write anywhere
         assert daemon.stop() == 0
     made, wrong = 0, ""
-    with restd().Restd(shared) as rest:
+    with conftest.integration("restd").Restd(shared) as rest:
         document = rest.get("/openapi/v3")[1]
         for version in VERSIONS:
             folder = tmp_path / version

@@ -10,6 +10,9 @@ if (!document.title.trim()) found.push("the page has no title");
 if (document.querySelectorAll("main").length !== 1) found.push("there is not one main");
 if (document.querySelectorAll("h1").length !== 1) found.push("there is not one h1");
 for (const nav of document.querySelectorAll("nav")) if (!nav.getAttribute("aria-label")) found.push("a nav has no name");
+const marks = [...document.querySelectorAll("nav, aside, section, [role=region], [role=search]")].filter(seen)
+  .map(e => `${e.getAttribute("role") ?? e.tagName.toLowerCase().replace("section", "region")} ${e.getAttribute("aria-label") ?? e.getAttribute("aria-labelledby") ?? ""}`);
+for (const mark of new Set(marks)) if (marks.indexOf(mark) !== marks.lastIndexOf(mark)) found.push(`the landmark ${mark} is there twice`);
 let level = 1;
 for (const h of document.querySelectorAll("main h1, main h2, main h3, main h4")) {
   const now = Number(h.tagName[1]);
@@ -20,7 +23,7 @@ for (const h of document.querySelectorAll("main h1, main h2, main h3, main h4"))
 // ---- names ----
 function nameOf(e) {
   const by = (e.getAttribute("aria-labelledby") ?? "").split(" ").map(id => document.getElementById(id)?.textContent ?? "").join(" ").trim();
-  const label = [...(e.labels ?? [])].map(l => l.textContent).join(" ").trim();
+  const label = [...(e.labels ?? [])].map(l => l.innerText).join(" ").trim(); // what is not shown names nothing
   return e.getAttribute("aria-label") || by || label || (e.matches("a, button, summary") ? e.textContent.trim() : "") || e.title;
 }
 const controls = [...document.querySelectorAll("a[href], button, input, select, textarea, [tabindex='0'], canvas, svg[role=img], dialog[open], section, fieldset")].filter(seen);

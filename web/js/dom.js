@@ -49,7 +49,7 @@ export const card = (title, ...children) =>
 /* An ordinary table for what is short: columns [[title, row => content, class]]. */
 export function table(caption, columns, rows, empty) {
   if (!rows.length) return el("p", { class: "empty" }, empty ?? "There is nothing here.");
-  return el("div", { class: "scroll-x", tabindex: "0", role: "region", "aria-label": caption },
+  return el("div", { class: "scroll-x", tabindex: "0", role: "group", "aria-label": caption },
     el("table", {}, el("caption", { class: "hidden" }, caption),
       el("thead", {}, el("tr", {}, columns.map(([title, , style]) => el("th", { scope: "col", class: style }, title)))),
       el("tbody", {}, rows.map(row => el("tr", {}, columns.map(([, show, style]) => el("td", { class: style }, show(row))))))));

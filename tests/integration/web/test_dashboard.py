@@ -9,16 +9,11 @@ import pytest
 
 import browser
 from browser import Browser
-from conftest import BUILD, HERE, SLOW, Cluster, wait_until
-from restd import Restd
+from conftest import BUILD, HERE, SLOW, wait_until
+from dashboard import PAGES, address, served, show, sign_in, use_theme
 
-CONF = "\n".join(["AuthAltTypes=auth/jwt", "PrivateData=jobs", "AccountingStoreFlags=job_script", "TopologyPlugin=topology/tree",
-                  "JobAcctGatherType=jobacct_gather/linux", "JobAcctGatherFrequency=1"])
-TOPOLOGY = "SwitchName=rack1 Nodes=node[1-2]\nSwitchName=rack2 Nodes=node3\nSwitchName=spine Switches=rack[1-2]\n"
 HOSTILE = '<img src=x onerror="document.title=1;window.hit=1">'
 SHOTS = BUILD / "screenshots"
-PAGES = ["queue", "job/1", "submit", "cluster", "node/node1", "partitions", "reservations", "usage", "efficiency", "accounts"]
-TITLES = ["Queue", "Job 1", "Submit a job", "Cluster", "Node node1", "Partitions", "Reservations", "Use over time", "Efficiency", "My accounts"]
 
 
 @pytest.fixture(scope="module")
@@ -28,20 +23,11 @@ def lasting(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def rest(lasting):
-    """A cluster with racks, a job that runs, and slurmrestd beside it."""
     reason = browser.missing()
     if reason:
         pytest.skip(reason)
-    cluster = Cluster(lasting, nodes=3, conf=CONF)
-    (lasting / "etc" / "topology.conf").write_text(TOPOLOGY)
-    try:
-        cluster.start()
-        cluster.sbatch("-J", "steady", "-w", "node1", "-n", "3", "-t", "30", wrap="srun -n 1 sleep 1; sleep 900")
-        with Restd(cluster) as r:
-            yield r
-    finally:
-        problems = cluster.stop()
-        assert not problems, problems
+    with served(lasting) as r:
+        yield r
 
 
 @pytest.fixture(scope="module")
@@ -51,17 +37,6 @@ def b(rest, lasting):
         yield started
 
 
-def address(rest, user=None):
-    return f"http://127.0.0.1:{rest.port}/ui/{'#token=' + rest.token(user) if user else ''}"
-
-
-def sign_in(b, rest, user="root"):
-    b.go("about:blank")
-    b.go(address(rest, user))
-    b.wait("h1", "Queue")
-    b.wait(".who", user)
-
-
 @pytest.fixture
 def root(b, rest):
     """Root is signed in; a wide window in light colours."""
@@ -69,14 +44,8 @@ def root(b, rest):
     b.log()
     if b.run("return location.pathname") != "/ui/" or b.text(".who") != "root":
         sign_in(b, rest)
-    b.run("localStorage.setItem('penstock-theme', 'light'); document.documentElement.dataset.theme = 'light'")
+    use_theme(b, "light")
     return b
-
-
-def show(b, page, title=None):
-    b.run("location.hash = arguments[0]", f"#/{page}")
-    if title:
-        b.wait("h1", title)
 
 
 # ---- the files ----
@@ -147,7 +116,7 @@ def test_sign_in(b, rest):
 
 # ---- pages ----
 
-@pytest.mark.parametrize("page, title", zip(PAGES, TITLES))
+@pytest.mark.parametrize("page, title", PAGES.items())
 def test_page(root, page, title):
     show(root, page, title)
     if page not in ("submit", "cluster"):
@@ -165,7 +134,7 @@ def test_page(root, page, title):
 def test_narrow(root):
     """At the width of a phone nothing is cut off and nothing scrolls sideways but what is meant to."""
     root.size(360, 780)
-    for page, title in zip(PAGES, TITLES):
+    for page, title in PAGES.items():
         show(root, page, title)
         root.until("return !/Reading the|Asking/.test(document.querySelector('main').innerText)", "everything was read")
         root.shot(SHOTS / f"{page.replace('/', '-')}-phone.png")
@@ -202,6 +171,21 @@ def test_what_pages_say(root, rest):
     root.wait("figcaption", "all 12")
     show(root, "job/999999", "Job 999999")
     root.wait("[role=alert]", "Invalid job id")
+
+
+def test_limits_of_account_and_qos(root, rest):
+    """What holds my jobs: the limits of the account, and of each QOS that I may use."""
+    for words in ("add qos short Description=quick MaxJobsPerUser=7 MaxWall=90 MaxTRESPerUser=cpu=11", "add qos other MaxJobsPerUser=3",
+                  "add account lab", "add user root Account=lab", "modify user root where Account=lab set QOS=short MaxJobs=5"):
+        rest.c.run("sacctmgr", "-i", *words.split())
+    show(root, "partitions", "Partitions")
+    show(root, "accounts", "My accounts")
+    text = root.wait("main", "QOS short")
+    assert re.search(r"Account lab .*Jobs at a time 5\b", text)
+    mine = text[text.index("QOS short"):]
+    for words in ("quick", "Jobs of a user at a time 7", "Longest job 1:30:00", "Of a user at a time cpu=11"):
+        assert words in mine
+    assert "QOS other" not in text
 
 
 # ---- actions ----
