@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "cli/format/json_out.h"
+#include "cli/format/json_job.h"
 #include "rest/restpath.h"
 #include "version.h"
 
@@ -85,12 +85,34 @@ static void put_code(struct writing *w, const char *code)
         json_bool(&w->js, "deprecated", true);
 }
 
+/* What is counted out has other words before v0.0.45. */
+static bool are_select_words(const json_t *words)
+{
+    const char *word = json_string_value(json_array_get(words, 13));
+
+    return word && strcmp(word, "LL_SHARED_GRES") == 0;
+}
+
+/* "task_binding" of a partition is a number before v0.0.45. */
+static bool are_binding_words(const json_t *words)
+{
+    const char *sixth = json_string_value(json_array_get(words, 5));
+
+    return sixth && strcmp(sixth, "CPU_BIND_OFF") == 0;
+}
+
 static void put_words(struct writing *w, const json_t *words)
 {
+    bool older = w->version < 45 && are_select_words(words);
+    const char *text;
     json_t *word;
     size_t i;
 
     json_list(&w->js, "enum");
+    for (i = 0; older && (text = json_select_word_before_45(i)); i++)
+        json_str(&w->js, NULL, text);
+    if (older)
+        words = NULL;
     json_array_foreach(words, i, word)
     {
         if (i || strcmp(json_string_value(word), "!") != 0)
@@ -142,6 +164,8 @@ static void put_type(struct writing *w, const char *key, const json_t *type, boo
     json_map(&w->js, key);
     if (json_is_object(type)) {
         put_fields(w, type, outer);
+    } else if (w->version < 45 && are_binding_words(type)) {
+        put_code(w, "i32");
     } else if (json_is_array(type)) {
         json_str(&w->js, "type", "array");
         json_map(&w->js, "items");

@@ -2,6 +2,7 @@
 #include "cli/format/json_job.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -49,6 +50,7 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
     const struct {
         bool is;
         const char *name;
+        unsigned since; /* 0: all versions */
     } flags[] = {
         { j->kill_on_invalid_dep, "KILL_INVALID_DEPENDENCY" },
         { j->has_kill_on_invalid_dep && !j->kill_on_invalid_dep, "NO_KILL_INVALID_DEPENDENCY" },
@@ -60,7 +62,7 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
         { wordlist_has_nocase(j->gres_flags, "disable-binding"), "GRES_BINDING_DISABLED" },
         { ran, "JOB_WAS_RUNNING" },
         { j->cron_spec, "CRON_JOB" },
-        { j->external, "EXTERNAL_JOB" },
+        { j->external, "EXTERNAL_JOB", 43 },
         { j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_ACCOUNT, "USING_DEFAULT_ACCOUNT" },
         { part, "USING_DEFAULT_PARTITION" },
         { j->defaults_used & 1u << PST__JOB_DEFAULT__DEFAULT_QOS, "USING_DEFAULT_QOS" },
@@ -70,15 +72,15 @@ static void put_flags(struct json *js, const Pst__JobRecord *j)
         { part, "PARTITION_ASSIGNED" },
         { j->started_on == PST__JOB_STARTED_ON__STARTED_ON_BACKFILL, "BACKFILL_ATTEMPTED" },
         { j->stepmgr, "STEPMGR_ENABLED" },
-        { j->spread_segments, "SPREAD_SEGMENTS" },
-        { j->consolidate_segments, "CONSOLIDATE_SEGMENTS" },
-        { j->expedited, "EXPEDITED_REQUEUE" },
-        { j->has_num_tasks && j->num_tasks && !j->has_min_nodes, "JOB_IMPLICIT_MAX_NODES" },
+        { j->spread_segments, "SPREAD_SEGMENTS", 44 },
+        { j->consolidate_segments, "CONSOLIDATE_SEGMENTS", 44 },
+        { j->expedited, "EXPEDITED_REQUEUE", 44 },
+        { j->has_num_tasks && j->num_tasks && !j->has_min_nodes, "JOB_IMPLICIT_MAX_NODES", 45 },
     };
 
     json_list(js, "flags");
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
-        if (flags[i].is)
+        if (flags[i].is && !json_is_before(js, flags[i].since))
             json_str(js, NULL, flags[i].name);
     json_list_end(js);
 }
@@ -212,11 +214,47 @@ static void put_allocation(struct json *js, const Pst__Alloc *alloc)
     }
 }
 
+static const char *const words_before_45[] = {
+    "CPU",        "SOCKET",
+    "CORE",       "BOARD",
+    "MEMORY",     "ONE_TASK_PER_CORE",
+    "PACK_NODES", "CORE_DEFAULT_DIST_BLOCK",
+    "LLN",        "LINEAR",
+};
+
+const char *json_select_word_before_45(size_t i)
+{
+    return i < ARRAY_SIZE(words_before_45) ? words_before_45[i] : NULL;
+}
+
+/* CR_CORE_MEMORY: CORE and MEMORY. */
+static void put_select_before_45(struct json *js, const char *words)
+{
+    char now[64];
+
+    json_list(js, "select_type");
+    for (size_t i = 0; i < ARRAY_SIZE(words_before_45); i++) {
+        bool memory = strcmp(words_before_45[i], "MEMORY") == 0, is;
+
+        (void)snprintf(now, sizeof(now), "CR_%s", words_before_45[i]); /* fits */
+        is = wordlist_has_nocase(words, now);
+        (void)snprintf(now, sizeof(now), "CR_%s_MEMORY", words_before_45[i]); /* fits */
+        if (is || wordlist_has_nocase(words, now) ||
+            (memory && words && strcasestr(words, "_MEMORY")))
+            json_str(js, NULL, words_before_45[i]);
+    }
+    json_list_end(js);
+}
+
 void json_select_type(struct json *js, const char *words)
 {
     char upper[256];
     size_t n = 0;
 
+    if (json_is_before(js, 45)) {
+        put_select_before_45(js, words);
+        return;
+    }
     for (; words && words[n] && n < sizeof(upper) - 1; n++)
         upper[n] = (char)toupper((unsigned char)words[n]);
     upper[n] = '\0';

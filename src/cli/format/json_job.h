@@ -11,8 +11,11 @@
 #include "node.pb-c.h"
 #include "api.pb-c.h"
 
-/* "select_type": the words of SelectTypeParameters in upper case; NULL or empty: NONE. */
+/* "select_type": the words of SelectTypeParameters in upper case; NULL or empty: NONE.  Before
+ * v0.0.45 there is a word for each thing that is counted out, and none for NONE. */
 void json_select_type(struct json *js, const char *words);
+/* The i-th of those older words; NULL: no more. */
+const char *json_select_word_before_45(size_t i);
 void json_job(struct json *js, const struct job_row *r);
 /* Its id as squeue shows it, and its state: --only-job-state. */
 void json_job_state(struct json *js, const struct job_row *r);

@@ -143,8 +143,12 @@ static void put_access(struct json *js, const Pst__PartitionRecord *p, const cha
     json_str(js, "cluster", "");
     json_select_type(js, p->select_type_parameters);
     json_map(js, "cpus");
-    json_list(js, "task_binding");
-    json_list_end(js);
+    if (json_is_before(js, 45)) {
+        json_int(js, "task_binding", 0);
+    } else {
+        json_list(js, "task_binding");
+        json_list_end(js);
+    }
     json_int(js, "total", p->total_cpus);
     json_map_end(js);
 }

@@ -23,6 +23,7 @@ struct json {
     struct strbuf *out;
     enum json_style style;
     bool plain_null;     /* +complex: unset and infinite are scalars, not objects */
+    unsigned version;    /* whose words are written: 42 of v0.0.42; 0: the newest */
     const char *warning; /* of the trailer; NULL = none */
     int depth;
     bool in_list[JSON_DEPTH_MAX];
@@ -46,6 +47,12 @@ struct strbuf *json_scratch(struct json *js);
 void json_choose(struct json *js, const char *names);
 /* The i-th name that was chosen and that no object has had so far; NULL: no more. */
 const char *json_choice_unmet(const struct json *js, size_t i, size_t *ret_len);
+
+/* Are these words older than v0.0.`version`? */
+static inline bool json_is_before(const struct json *js, unsigned version)
+{
+    return js->version && js->version < version;
+}
 
 /* Has nothing been written into the open object or list? */
 static inline bool json_is_empty(const struct json *js)

@@ -295,6 +295,11 @@ static void delete_job(struct rest_call *call)
     Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
     char *id = (char *)(uintptr_t)call->word; /* only read */
 
+    if (!id[strspn(id, "0")]) { /* no job has it, and programs take 200 for "it is cancelled" */
+        rest_error(call, ESLURM_INVALID_JOB_ID, "_handle_job_delete", "JobId=%.64s: no job has it",
+                   id);
+        return;
+    }
     request.has_batch_only = request.batch_only = rest_query_flag(call, "flags", "BATCH_JOB");
     request.has_full = request.full = rest_query_flag(call, "flags", "FULL_JOB");
     request.has_cron = request.cron = rest_query_flag(call, "flags", "CRON_JOBS");

@@ -57,37 +57,61 @@ static bool take_purge(struct rest_call *call, struct resvkeys *k, const json_t 
     return false;
 }
 
-static int send_create(struct client *c, struct resvkeys *k)
+static int send_create(struct client *c, struct resvkeys *k, Pst__ResvReply **ret)
 {
     k->req.has_create = k->req.create = true;
-    return client_call(c, OP_RESV_UPDATE, &k->req.base, NULL);
+    return client_call(c, OP_RESV_UPDATE, &k->req.base, (ProtobufCMessage **)ret);
+}
+
+/* What was made or changed, by its name: "reservations" of the answer, begun by the first one. */
+static void tell_changed(struct rest_call *call, const Pst__ResvReply *reply, const char *name,
+                         bool *listed)
+{
+    if (!*listed)
+        json_list(&call->js, "reservations");
+    *listed = true;
+    json_map(&call->js, NULL);
+    json_str(&call->js, "name", reply->name && reply->name[0] ? reply->name : name);
+    json_map_end(&call->js);
+}
+
+static void end_told(struct rest_call *call, bool listed)
+{
+    if (listed)
+        json_list_end(&call->js);
 }
 
 /* A reservation that is not there yet is made. */
 static void send_resv(struct rest_call *call, struct resvkeys *k, const char *name,
-                      const char *source)
+                      const char *source, bool *listed)
 {
     struct client *c = rest_ctld(call, source);
     struct err err = { .text = "" };
+    Pst__ResvReply *reply = NULL;
     int r = -ENOENT;
 
     if (!c)
         return;
     if (name[0])
-        r = client_call(c, OP_RESV_UPDATE, &k->req.base, NULL);
+        r = client_call(c, OP_RESV_UPDATE, &k->req.base, (ProtobufCMessage **)&reply);
     if (r == -ENOENT || (r == -EREMOTEIO && client_error(c, NULL) == ESLURM_RESERVATION_INVALID)) {
         if (resvkeys_check_create(k, &err) < 0) {
             rest_error_said(call, ESLURM_REST_INVALID_QUERY, err.text, source,
                             "Failure to create reservation %.256s", name);
             return;
         }
-        r = send_create(c, k);
+        r = send_create(c, k, &reply);
     }
-    if (r < 0)
+    if (r < 0) {
         rest_failed(call, c, r, source, "Failure to create or update reservation %.256s", name);
+        return;
+    }
+    tell_changed(call, reply, name, listed);
+    pst__resv_reply__free_unpacked(reply, NULL);
 }
 
-static void change_resv(struct rest_call *call, const json_t *resv, const char *source)
+static void change_resv(struct rest_call *call, const json_t *resv, const char *source,
+                        bool *listed)
 {
     const char *name = rest_text(resv, "name");
     struct resvkeys k;
@@ -96,29 +120,34 @@ static void change_resv(struct rest_call *call, const json_t *resv, const char *
     k.req.name = name && name[0] ? strdup(name) : NULL;
     if (restkeys_apply(call, resv, resv_keys, take_word, &k, source) &&
         take_purge(call, &k, resv, source))
-        send_resv(call, &k, name ? name : "", source);
+        send_resv(call, &k, name ? name : "", source, listed);
     resvkeys_done(&k);
 }
 
 static void post_resv(struct rest_call *call)
 {
+    bool listed = false;
+
     if (json_is_object(call->body))
-        change_resv(call, call->body, "_handle_reservation_post");
+        change_resv(call, call->body, "_handle_reservation_post", &listed);
     else
         rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_reservation_post",
                    "A body with the reservation is wanted");
+    end_told(call, listed);
 }
 
 static void post_resvs(struct rest_call *call)
 {
     const json_t *list = json_object_get(call->body, "reservations");
+    bool listed = false;
     json_t *resv;
     size_t i;
 
     if (!json_array_size(list))
         rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_reservations_post",
                    "reservations: a list of reservations is wanted");
-    json_array_foreach(list, i, resv) change_resv(call, resv, "_handle_reservations_post");
+    json_array_foreach(list, i, resv) change_resv(call, resv, "_handle_reservations_post", &listed);
+    end_told(call, listed);
 }
 
 static void delete_resv(struct rest_call *call)

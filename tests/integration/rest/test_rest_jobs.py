@@ -167,10 +167,30 @@ def test_delete(rest, shared):
     status, answer = rest.delete(f"job/{job}")
     assert status == 200 and answer["status"] == [] and answer["errors"] == []
     assert shared.wait_end(job)["JobState"].startswith("CANCELLED")
+    status, answer = rest.delete("job/0")
+    assert status == 404 and answer["errors"][0]["error_number"] == 2017
     status, answer = rest.delete("job/99999")
     assert status == 200 and answer["status"] == [{
         "error": {"string": "Invalid job id specified", "code": 2017, "message": "Invalid job id specified"}, "step_id": "99999",
         "job_id": {"set": False, "infinite": False, "number": 0}, "federation": {"sibling": ""}}]
+
+
+def test_words_of_older_versions(rest, shared):
+    """Clients of v0.0.42 to v0.0.44 know their own words alone, and a number where v0.0.45 has words."""
+    job, _ = submit(rest, "#!/bin/sh\nsleep 60\n", tasks=1)
+    shared.wait_state(job, "RUNNING")
+    seen = {}
+    for version in ("v0.0.42", "v0.0.44", "v0.0.45"):
+        [now] = rest.get(f"/slurm/{version}/job/{job}")[1]["jobs"]
+        [part] = rest.get(f"/slurm/{version}/partition/main")[1]["partitions"]
+        seen[version] = (now["job_resources"]["select_type"], "JOB_IMPLICIT_MAX_NODES" in now["flags"], part["select_type"], part["cpus"]["task_binding"])
+    older = (["CORE", "MEMORY"], False, [], 0)
+    assert seen == {"v0.0.42": older, "v0.0.44": older, "v0.0.45": (["CR_CORE_MEMORY"], True, ["NONE"], [])}
+    schemas = rest.get("/openapi/v3")[1]["components"]["schemas"]
+    words = [schemas[f"{v}_job_res"]["properties"]["select_type"]["items"]["enum"] for v in ("v0.0.44", "v0.0.45")]
+    assert "CORE" in words[0] and "CR_CORE" not in words[0] and "CR_CORE" in words[1]
+    assert schemas["v0.0.44_partition_info"]["properties"]["cpus"]["properties"]["task_binding"]["type"] == "integer"
+    rest.delete(f"job/{job}")
 
 
 def test_signal(rest, shared):

@@ -163,6 +163,7 @@ def test_reservations(rest, shared):
         "name": "r1", "start_time": {"set": True, "number": 2000000000}, "duration": 60, "users": ["root", "bin"], "node_list": ["node1"],
         "flags": ["MAINT", "IGNORE_JOBS"], "comment": "x Users=daemon"})
     assert (status, answer["errors"]) == (200, [])
+    assert answer["reservations"] == [{"name": "r1"}]  # the published schema wants the list
     resv = rest.get("reservation/r1")[1]["reservations"][0]
     assert resv["start_time"]["number"] == 2000000000 and resv["end_time"]["number"] == 2000003600
     assert resv["users"] == "root,bin" and resv["node_list"] == "node1" and {"MAINT", "IGNORE_JOBS"} <= set(resv["flags"])
