@@ -219,6 +219,11 @@ void jobcomp_durable(struct jobcomp *jc, uint64_t lsn)
         follow_durable(jc->follow, lsn);
 }
 
+uint64_t jobcomp_lag(const struct jobcomp *jc)
+{
+    return follow_lag(jc->follow);
+}
+
 uint64_t jobcomp_keep(const struct jobcomp *jc)
 {
     return jc ? follow_keep(jc->follow) : UINT64_MAX;

@@ -20,6 +20,7 @@ struct jobcomp *jobcomp_stop(struct jobcomp *jc);       /* always NULL */
 void jobcomp_durable(struct jobcomp *jc, uint64_t lsn); /* any thread; NULL is a no-op */
 uint64_t
 jobcomp_keep(const struct jobcomp *jc); /* first record the log should keep; NULL: UINT64_MAX */
+uint64_t jobcomp_lag(const struct jobcomp *jc); /* records it has yet to look at */
 /* Core thread, before tx is applied: what is to be appended to its encoding.  NULL is a no-op. */
 void jobcomp_notes(const struct jobcomp *jc, const struct cluster *c, const Pst__Transaction *tx,
                    struct strbuf *out);

@@ -230,6 +230,13 @@ uint64_t follow_cursor(const struct follow *f)
     return atomic_load(&f->cursor);
 }
 
+uint64_t follow_lag(const struct follow *f)
+{
+    uint64_t cursor = atomic_load(&f->cursor), durable = atomic_load(&f->durable);
+
+    return durable > cursor ? durable - cursor : 0;
+}
+
 uint64_t follow_keep(const struct follow *f)
 {
     uint64_t next = atomic_load(&f->cursor) + 1, durable = atomic_load(&f->durable);

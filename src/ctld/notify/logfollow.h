@@ -42,4 +42,5 @@ void follow_durable(struct follow *f, uint64_t lsn); /* any thread */
 #define FOLLOW_KEEP UINT64_C(5000000)
 uint64_t follow_keep(const struct follow *f); /* any thread */
 uint64_t follow_cursor(const struct follow *f);
+uint64_t follow_lag(const struct follow *f);  /* durable records behind its place; any thread */
 struct follow *follow_stop(struct follow *f); /* always NULL */

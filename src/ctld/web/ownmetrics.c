@@ -34,12 +34,19 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
     exposition_gauge(sb, "penstock_journal_bytes", "Bytes written to the log", r->journal_bytes);
     exposition_gauge(sb, "penstock_journal_syncs", "Writes of the log to the disk",
                      r->journal_syncs);
+    exposition_gauge(sb, "penstock_journal_records",
+                     "Records written to the log; by penstock_journal_syncs: the size of a batch",
+                     f->journal_records);
     exposition_gauge(sb, "penstock_views_published", "Views made for queries", r->views_published);
     exposition_gauge(sb, "penstock_view_age_milliseconds", "Age of the newest view",
                      f->view_age_us / 1000);
     exposition_gauge(sb, "penstock_connections", "Connections to the controller", r->connections);
     exposition_gauge(sb, "penstock_accounting_lag_records",
                      "Records of the log that accounting has yet to take", r->acct_lag);
+    if (f->has_jobcomp)
+        exposition_gauge(sb, "penstock_jobcomp_lag_records",
+                         "Records of the log that job completion (JobCompType) has yet to take",
+                         f->jobcomp_lag);
     if (r->has_block_score) {
         exposition_gauge(sb, "penstock_topology_fragmentation",
                          "Sizes of blocks that no job could have whole, and their nodes in use",

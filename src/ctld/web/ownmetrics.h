@@ -15,6 +15,9 @@ struct own_figures { /* all borrowed */
     uint64_t view_age_us;
     unsigned watchers;
     uint64_t watch_lag; /* records that the slowest watcher has yet to take */
+    uint64_t journal_records;
+    bool has_jobcomp; /* JobCompType is set: */
+    uint64_t jobcomp_lag;
 };
 
 /* Names with the prefix penstock_.  Any thread. */

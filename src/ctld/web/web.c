@@ -15,6 +15,7 @@
 #include "ctld/core/service.h"
 #include "ctld/front/diag.h"
 #include "ctld/front/view.h"
+#include "ctld/notify/jobcomp.h"
 #include "ctld/schedlink/schedthread.h"
 #include "ctld/watch/watch.h"
 #include "ctld/web/jobmetrics.h"
@@ -144,11 +145,30 @@ static unsigned answer_sched(void *ctx, const struct http_request *r, struct str
     return HTTP_OK;
 }
 
-static void write_own(const struct web *w, const Pst__DiagReply *figures, struct strbuf *body)
+struct own_answer {
+    Pst__DiagReply diag;
+    bool has_jobcomp;
+    uint64_t jobcomp_lag;
+};
+
+/* On the core, which alone knows whether there is job completion. */
+static void fill_own(struct ctld *ctld, void *answer)
+{
+    struct own_answer *a = answer;
+
+    fill_figures(ctld, &a->diag);
+    a->has_jobcomp = ctld->jobcomp != NULL;
+    a->jobcomp_lag = a->has_jobcomp ? jobcomp_lag(ctld->jobcomp) : 0;
+}
+
+static void write_own(const struct web *w, const struct own_answer *a, struct strbuf *body)
 {
     struct view *view = views_get(w->ctld->views);
+    struct journal_stats log;
     struct own_figures f = {
-        .diag = figures,
+        .diag = &a->diag,
+        .has_jobcomp = a->has_jobcomp,
+        .jobcomp_lag = a->jobcomp_lag,
         .sync = journal_sync_histogram(w->ctld->journal),
         .batch = &w->ctld->batch_us,
         .pass = schedthread_histogram(w->ctld->sched, false),
@@ -157,6 +177,8 @@ static void write_own(const struct web *w, const Pst__DiagReply *figures, struct
         .view_age_us = view ? (uint64_t)MAX(now_us() - view->made_us, INT64_C(0)) : 0,
     };
 
+    journal_get_stats(w->ctld->journal, &log);
+    f.journal_records = log.records;
     watch_figures(w->ctld->watch, &f.watchers, &f.watch_lag);
     ownmetrics_write(&f, body);
     if (view)
@@ -167,14 +189,14 @@ static unsigned answer_own(void *ctx, const struct http_request *r, struct strbu
                            struct err *err)
 {
     const struct web *w = ctx;
-    _cleanup_free_ Pst__DiagReply *figures = NULL;
+    _cleanup_free_ struct own_answer *figures = NULL;
 
     (void)r;
     if (atomic_load(&w->ctld->standby))
         return send_elsewhere(w, body, err);
     if (!webaccess_metrics_on(w->access))
         return HTTP_OK;
-    figures = webask(w->ctld, sizeof(*figures), fill_figures);
+    figures = webask(w->ctld, sizeof(*figures), fill_own);
     if (!figures)
         return fail_busy(err);
     write_own(w, figures, body);

@@ -165,7 +165,7 @@ static void test_own(void **state)
 {
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     struct histogram h = { 0 };
-    struct own_figures f = { &r, &h, &h, &h, &h, NULL, 2500, 3, 77 };
+    struct own_figures f = { &r, &h, &h, &h, &h, NULL, 2500, 3, 77, 12, false, 5 };
     struct strbuf sb = STRBUF_INIT;
 
     assert_int_equal(startwaits_new(&f.waits), 0);
@@ -176,6 +176,9 @@ static void test_own(void **state)
     expect_line(&sb, "penstock_job_wait_seconds_sum{partition=\"main\"} 0.000070");
     expect_line(&sb, "penstock_view_age_milliseconds 2");
     assert_null(strstr(strbuf_str(&sb), "penstock_topology"));
+    expect_line(&sb, "penstock_journal_records 12");
+    assert_null(strstr(strbuf_str(&sb), "penstock_jobcomp"));
+    f.has_jobcomp = true;
     expect_line(&sb, "penstock_watchers 3");
     expect_line(&sb, "penstock_watch_lag_records 77");
     r.has_block_score = true;
@@ -184,6 +187,7 @@ static void test_own(void **state)
     r.blocks_whole = 3;
     strbuf_reset(&sb);
     ownmetrics_write(&f, &sb);
+    expect_line(&sb, "penstock_jobcomp_lag_records 5");
     expect_line(&sb, "penstock_topology_fragmentation 31");
     expect_line(&sb, "penstock_topology_blocks_whole 3");
     strbuf_done(&sb);
