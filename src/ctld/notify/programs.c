@@ -22,6 +22,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/safetext.h"
+#include "base/process/capture.h"
 #include "base/process/spawnprog.h"
 #include "base/timefmt.h"
 #include "ctld/ctld.h"
@@ -63,7 +64,7 @@ struct program *program_new(struct ctld *ctld, const char *what)
     }
     p->ctld = ctld;
     p->what = what;
-    p->pidfd = -1;
+    p->pidfd = p->output_fd = -1;
     return p;
 }
 
@@ -102,6 +103,13 @@ void program_arg(struct program *p, const char *arg)
     add_text(p, &p->args, &p->nargs, clean_copy(arg));
 }
 
+void program_arg_text(struct program *p, const char *arg)
+{
+    if (p->nargs == 0)
+        add_text(p, &p->args, &p->nargs, strdup(p->what)); /* its own name */
+    add_text(p, &p->args, &p->nargs, strdup(arg));
+}
+
 void program_env(struct program *p, const char *name, const char *value)
 {
     char *text;
@@ -123,6 +131,11 @@ void program_input(struct program *p, const char *text)
     free(p->input);
     p->input = strdup(text);
     p->failed = p->failed || !p->input;
+}
+
+void program_output(struct program *p, size_t max)
+{
+    p->output_max = max;
 }
 
 void program_file(struct program *p, const char *env, const char *path, const char *text)
@@ -166,8 +179,13 @@ void program_free(struct program *p)
     free(p->input);
     free(p->file_path);
     free(p->file_text);
+    if (p->output)
+        explicit_bzero(p->output, strlen(p->output)); /* it may be a secret */
+    free(p->output);
     if (p->pidfd >= 0)
         (void)close(p->pidfd);
+    if (p->output_fd >= 0)
+        (void)close(p->output_fd);
     free(p);
 }
 
@@ -249,13 +267,36 @@ static int input_file(const struct program *p)
     return fd;
 }
 
+/* An empty file for what is printed. */
+static int renew_output(struct program *p)
+{
+    int fd = capture_open(p->output_max);
+
+    if (fd < 0)
+        return fd;
+    if (p->output_fd >= 0)
+        (void)close(p->output_fd);
+    p->output_fd = fd;
+    return 0;
+}
+
+static void read_output(struct program *p)
+{
+    if (p->output_fd >= 0 && capture_text(p->output_fd, &p->output) < 0)
+        log_error("%s: what it printed is no text", p->what);
+}
+
 static int spawn_path(struct program *p, const char *path)
 {
     _cleanup_close_ int input = input_file(p);
-    struct spawn s = { .path = path, .argv = p->args, .envp = p->env, .fds = &input, .n_fds = 1 };
+    int fds[] = { input, -1 };
+    struct spawn s = { .path = path, .argv = p->args, .envp = p->env, .fds = fds, .n_fds = 2 };
     pid_t pid = 0;
-    int r = spawn_program(&s, &pid);
+    int r = p->output_max ? renew_output(p) : 0;
 
+    fds[1] = p->output_fd;
+    if (r == 0)
+        r = spawn_program(&s, &pid);
     if (r < 0)
         return r;
     p->pid = pid;
@@ -284,6 +325,8 @@ static void finish_program(struct program *p, int status)
 
     keep_file(p->programs, p);
     p->status = status;
+    if (status == 0)
+        read_output(p);
     if (!p->done) {
         program_free(p);
         return;

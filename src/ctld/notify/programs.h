@@ -25,14 +25,16 @@ struct program {
     uint64_t run_id;       /* [set] */
     int64_t limit_us;      /* [set] time for all of it; 0 = none */
     program_done_fn *done; /* [set] may be NULL */
+    uint64_t ticket;       /* the caller's own */
     /* result: wait(2) status of the one that failed, or 0; 127 << 8 not run */
     int status;
+    char *output; /* result, with program_output(): what the last one printed, in full; else NULL */
     /* private to programs.c */
     char **paths, **args, **env, *input, *file_path, *file_text;
-    size_t npaths, nargs, nenv, left;
+    size_t npaths, nargs, nenv, left, output_max;
     bool failed;               /* out of memory while it was built */
     struct programs *programs; /* that run it */
-    int pid, pidfd;
+    int pid, pidfd, output_fd;
     int64_t deadline_mono_us, file_until_mono_us;
 };
 
@@ -43,11 +45,15 @@ struct program *program_new(struct ctld *ctld, const char *what);
 void program_path(struct program *p, const char *path);
 /* Control characters of arg are cleaned; what a leading "-" may mean is the caller's to know. */
 void program_arg(struct program *p, const char *arg);
+/* The same for a text whose characters the caller has looked at: lines stay lines. */
+void program_arg_text(struct program *p, const char *arg);
 void program_env(struct program *p, const char *name, const char *value);
 /* The same for a user's word that is one line, without control characters. */
 void program_env_line(struct program *p, const char *name, const char *value);
 /* its standard input; else that is empty */
 void program_input(struct program *p, const char *text);
+/* Keep what it prints: up to max bytes; it cannot write more. */
+void program_output(struct program *p, size_t max);
 /* A file with this text: made as `path` when the program starts, named by the variable `env`, and
  * gone when the program has ended, PROGRAM_FILE_S after its start at the earliest. */
 #define PROGRAM_FILE_S 10
