@@ -40,11 +40,25 @@ static bool word_ok(const char *word, size_t len)
     return true;
 }
 
+/* Keys, and what says whom to trust: no configuration that was sent may bring one. */
+static bool is_secret_name(const char *name)
+{
+    static const char *const names[] = { "slurm.key",        "slurm.jwks",
+                                         "slurmctld.pub",    "ca_cert.pem",
+                                         "slurmd_cert.pem",  "ctld_cert_key.pem",
+                                         "dbd_cert_key.pem", "slurmd_cert_key.pem" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
 bool conf_shared_name_ok(const char *name)
 {
     size_t len = strlen(name);
 
-    if (len > CONF_SHARED_NAME || strcmp(name, "slurm.key") == 0 || strcmp(name, "slurm.jwks") == 0)
+    if (len > CONF_SHARED_NAME || is_secret_name(name))
         return false;
     for (const char *p = name;; p++) {
         size_t n = strcspn(p, "/");

@@ -52,16 +52,17 @@ static int check_owner(const char *path, struct err *err)
     return 0;
 }
 
-int confcache_open(struct confcache *c, const char *root, const char *key_file, struct err *err)
+int confcache_open(struct confcache *c, const char *root, const struct hostfiles *host,
+                   struct err *err)
 {
-    struct confcache fresh = { .root = strdup(root), .key_file = NULL };
+    struct confcache fresh = { .root = strdup(root) };
     int r = fresh.root ? make_parents(root, 0755) : -ENOMEM;
 
     if (r < 0)
         err_set(err, r, "cannot make %s: %s", root, strerror(-r));
     else
         r = check_owner(root, err);
-    if (r == 0 && key_file && !(fresh.key_file = strdup(key_file)))
+    if (r == 0 && host && hostfiles_copy(host, &fresh.host) < 0)
         r = err_nomem(err);
     if (r < 0) {
         confcache_done(&fresh);
@@ -74,7 +75,7 @@ int confcache_open(struct confcache *c, const char *root, const char *key_file, 
 void confcache_done(struct confcache *c)
 {
     free(c->root);
-    free(c->key_file);
+    hostfiles_done(&c->host);
     *c = (struct confcache){ 0 };
 }
 
@@ -209,7 +210,7 @@ static int fill_folder(const struct confcache *c, int dir, const Pst__ConfBundle
         if (r < 0)
             return err_set(err, r, "cannot write %s below %s: %s", f->name, c->root, strerror(-r));
     }
-    r = c->key_file && symlinkat(c->key_file, dir, "slurm.key") < 0 ? -errno : 0;
+    r = hostfiles_link(&c->host, dir);
     if (r == 0)
         r = write_manifest(dir, b);
     if (r == 0 && (fchmod(dir, 0755) < 0 || fsync(dir) < 0))
@@ -320,6 +321,15 @@ static bool folder_holds(const char *dir, const Pst__ConfBundle *b)
     return same;
 }
 
+/* A folder of an earlier start: this host may have other files now. */
+static int link_folder(const struct confcache *c, const char *path, struct err *err)
+{
+    _cleanup_close_ int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int r = dir < 0 ? -errno : hostfiles_link(&c->host, dir);
+
+    return r < 0 ? err_set(err, r, "cannot write below %s: %s", path, strerror(-r)) : 0;
+}
+
 /* ---- what callers ask for -------------------------------------------------------------------- */
 
 int confcache_store(const struct confcache *c, const Pst__ConfBundle *b, char **ret_conf,
@@ -332,12 +342,14 @@ int confcache_store(const struct confcache *c, const Pst__ConfBundle *b, char **
     folder_name(b, name);
     if (path_in(&dir, c->root, name) < 0 || path_in(&conf, dir, "slurm.conf") < 0)
         return err_nomem(err);
-    if (!folder_holds(dir, b)) {
+    if (folder_holds(dir, b)) {
+        r = link_folder(c, dir, err);
+    } else {
         remove_tree(dir); /* there is none, or it is damaged */
         r = write_folder(c, b, dir, err);
-        if (r < 0)
-            return r;
     }
+    if (r < 0)
+        return r;
     *ret_conf = TAKE_PTR(conf);
     return 0;
 }
@@ -385,16 +397,24 @@ int confcache_current(const struct confcache *c, Pst__ConfBundle **ret, char **r
 {
     char name[NAME_DIGITS + 1];
     _cleanup_free_ char *dir = NULL, *conf = NULL;
+    Pst__ConfBundle *b;
     int r = read_link(c, name);
 
     if (r < 0)
         return err_set(err, r, "there is no configuration in %s", c->root);
     if (path_in(&dir, c->root, name) < 0 || path_in(&conf, dir, "slurm.conf") < 0)
         return err_nomem(err);
-    r = read_folder(dir, ret, err);
-    if (r == 0)
-        *ret_conf = TAKE_PTR(conf);
-    return r;
+    r = read_folder(dir, &b, err);
+    if (r < 0)
+        return r;
+    r = link_folder(c, dir, err);
+    if (r < 0) {
+        pst__conf_bundle__free_unpacked(b, NULL);
+        return r;
+    }
+    *ret = b;
+    *ret_conf = TAKE_PTR(conf);
+    return 0;
 }
 
 void confcache_clean(const struct confcache *c)

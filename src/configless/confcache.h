@@ -3,25 +3,28 @@
  *   ROOT/                 755, the daemon's: what users may read is below
  *     <digest>/           a whole configuration; its name begins the digest of the bundle
  *       slurm.conf ...    644; what slurmd alone reads 600; scripts of slurmd 700, of tasks 755
- *       slurm.key         a link to the key of this host
+ *       slurm.key ...         links to files of this host (hostfiles.h)
  *       .bundle           names, kinds and digest: what must be there
  *     current             a link to the folder that counts
  *
  * A folder is written under another name, synced, and renamed; then the link is.  A folder that is
- * there is whole, and is never changed: what runs with it goes on with it.  Main thread. */
+ * there is whole, and is never changed but for the links to files of this host: what runs with it
+ * goes on with it.  Main thread. */
 #pragma once
 
 #include "api.pb-c.h"
 #include "base/err.h"
+#include "configless/hostfiles.h"
 
 struct confcache {
     char *root;
-    char *key_file; /* of this host; NULL: there is none */
+    struct hostfiles host; /* owned */
 };
 
-/* Take root, which is made with its parents where need be.  Errors: -EACCES another user may write
- * it, those of mkdir(2). */
-int confcache_open(struct confcache *c, const char *root, const char *key_file, struct err *err);
+/* Take root, which is made with its parents where need be.  host (copied; NULL: none) are the files
+ * that links lead to.  Errors: -EACCES another user may write root, those of mkdir(2). */
+int confcache_open(struct confcache *c, const char *root, const struct hostfiles *host,
+                   struct err *err);
 void confcache_done(struct confcache *c);
 
 /* Write a bundle, which confbundle_check() has passed, unless it is there.  The caller frees

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "configless/confbundle.h"
+#include "configless/fetchtls.h"
 #include "wire/client.h"
 #include "wire/ops.h"
 
@@ -16,9 +17,10 @@ bool conffetch_is_final(int r)
     return r == -EACCES || r == -EPERM || r == -EINVAL;
 }
 
-static int connect_server(const struct conffetch *f, const struct confserver *s,
-                          struct client **ret, struct err *err)
+static int try_server(const struct conffetch *f, const struct confserver *s, struct client **ret,
+                      struct err *err)
 {
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
     struct client_target target = {
         .host = s->host,
         .port = s->port,
@@ -29,8 +31,26 @@ static int connect_server(const struct conffetch *f, const struct confserver *s,
         .program = f->program,
     };
 
+    int r = f->encrypted ? fetchtls_new(f->ca_file, &tls, err) : 0;
+
+    target.tls = tls;
     /* Who SlurmUser is stands in what is asked for: the server is known by the key. */
-    return client_connect(&target, 0, ret, err);
+    r = r < 0 ? r : client_connect(&target, 0, ret, err);
+    return r == -EPROTO ? -EACCES : r; /* the certificate, as a rule: it stays what it is */
+}
+
+static int connect_server(struct conffetch *f, const struct confserver *s, struct client **ret,
+                          struct err *err)
+{
+    int r;
+
+    f->encrypted = f->encrypted || f->ca_file;
+    r = try_server(f, s, ret, err);
+    if (r != -EPROTONOSUPPORT || f->encrypted)
+        return r;
+    f->encrypted = true;
+    err->text[0] = '\0';
+    return try_server(f, s, ret, err);
 }
 
 static int call_server(struct client *c, const Pst__ConfRequest *req, Pst__ConfBundle **ret,
@@ -58,14 +78,21 @@ static int call_server(struct client *c, const Pst__ConfRequest *req, Pst__ConfB
     return r;
 }
 
-static int ask_server(const struct conffetch *f, const struct confserver *s,
-                      const Pst__ConfRequest *req, Pst__ConfBundle **ret, struct err *err)
+static int ask_server(struct conffetch *f, const struct confserver *s, const Pst__ConfRequest *req,
+                      Pst__ConfBundle **ret, struct err *err)
 {
     struct client *c = NULL;
     int r = connect_server(f, s, &c, err);
 
     if (r == 0)
         r = call_server(c, req, ret, err);
+    if (r == 0 && !f->ca_file && (*ret)->n_files) {
+        r = fetchtls_judge(*ret, err);
+        if (r < 0) {
+            pst__conf_bundle__free_unpacked(*ret, NULL);
+            *ret = NULL;
+        }
+    }
     if (c)
         client_free(c);
     if (r < 0)
@@ -73,8 +100,8 @@ static int ask_server(const struct conffetch *f, const struct confserver *s,
     return r;
 }
 
-static int ask_servers(const struct conffetch *f, const Pst__ConfRequest *req,
-                       Pst__ConfBundle **ret, struct err *err)
+static int ask_servers(struct conffetch *f, const Pst__ConfRequest *req, Pst__ConfBundle **ret,
+                       struct err *err)
 {
     int r = -ENOENT;
 
@@ -89,7 +116,7 @@ static int ask_servers(const struct conffetch *f, const Pst__ConfRequest *req,
     return r;
 }
 
-int conffetch_once(const struct conffetch *f, Pst__ConfBundle **ret, struct err *err)
+int conffetch_once(struct conffetch *f, Pst__ConfBundle **ret, struct err *err)
 {
     Pst__ConfRequest req = PST__CONF_REQUEST__INIT;
 
@@ -98,8 +125,8 @@ int conffetch_once(const struct conffetch *f, Pst__ConfBundle **ret, struct err 
     return ask_servers(f, &req, ret, err);
 }
 
-int conffetch_next(const struct conffetch *f, const ProtobufCBinaryData *have,
-                   Pst__ConfBundle **ret, struct err *err)
+int conffetch_next(struct conffetch *f, const ProtobufCBinaryData *have, Pst__ConfBundle **ret,
+                   struct err *err)
 {
     Pst__ConfRequest req = PST__CONF_REQUEST__INIT;
     Pst__ConfBundle *b = NULL;

@@ -60,6 +60,7 @@ struct nodelinks;
 struct cleanings;
 struct idkey;
 struct nodekeys;
+struct certsign;
 struct nodeusers;
 struct imex;
 struct prologs;
@@ -119,6 +120,7 @@ struct ctld {
     struct auth_tokens *tokens; /* those believed, and made, where AuthAltTypes lets them */
     struct idkey *identity;     /* what nodes know the controllers by; NULL in tests of parts */
     struct nodekeys *nodekeys;
+    struct certsign *certsign;
     struct nodeusers *nodeusers;
     struct tls_ctx *tls; /* NULL: no TLSType */
     struct core_queue *queue;

@@ -19,7 +19,7 @@
 #include "base/process/inherit.h"
 #include "base/log.h"
 #include "conf/resources.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"

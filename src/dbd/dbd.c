@@ -22,7 +22,7 @@
 #include "wire/auth/auth.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 #define IO_THREADS 2u
@@ -260,6 +260,13 @@ static void open_kiosk(struct dbd *d)
         log_info("this server vouches for no commands: %s", err.text);
 }
 
+static void on_tls(void *ctx, const struct peer *peer, const char *why)
+{
+    const struct dbd *d = ctx;
+
+    debug_tls(&d->debug, peer, why);
+}
+
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
@@ -280,7 +287,10 @@ int dbd_work(struct dbd *d, struct err *err)
         .use_munge = conf_dbd_use_munge(d->conf),
         .munge_socket = conf_dbd_munge_socket(d->conf),
         .serves = ACCESS_AT(ACCESS_DBD),
-        .hooks = { .on_request = on_request, .on_close = on_close, .on_http = on_http },
+        .hooks = { .on_request = on_request,
+                   .on_close = on_close,
+                   .on_http = on_http,
+                   .on_tls = on_tls },
         .ctx = d,
     };
     struct httphealth_config health = { .name = "slurmdbd", .ready = is_ready, .ctx = d };

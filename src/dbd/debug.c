@@ -13,13 +13,16 @@
 #include "wire/ops.h"
 #include "wire/server/server.h"
 
-#define AUDIT 1u /* the first row's bit */
+/* Bits of the first rows. */
+#define AUDIT 1u
+#define AUDIT_TLS 2u
 
 static const struct flag {
     const char *name;
     const char *words[4]; /* of statements; "" all; none: no statement */
 } flags[] = {
     { "AuditRPCs", { NULL } },
+    { "AuditTLS", { NULL } },
     { "DB_QUERY", { "" } },
     { "DB_ARCHIVE", { "DELETE FROM" } },
     { "DB_JOB", { "jobs", "contents", "suspensions" } },
@@ -84,7 +87,7 @@ void debug_set(struct debug *d, const struct conf_dbd *conf)
     atomic_store(&d->on, set);
     if (!d->trace.tell) /* other threads read it from then on */
         d->trace.tell = on_statement;
-    sql_set_trace(set & ~AUDIT ? &d->trace : NULL);
+    sql_set_trace(set & ~(AUDIT | AUDIT_TLS) ? &d->trace : NULL);
 }
 
 void debug_end(void)
@@ -101,4 +104,10 @@ void debug_request(const struct debug *d, const struct conn *c, const struct fra
     if (atomic_load_explicit(&d->on, memory_order_relaxed) & AUDIT)
         log_info("AuditRPCs: %s uid=%u addr=%s host=%s", op ? op->name : "unknown", peer->uid,
                  peer->addr, log_quote(peer->host, host, sizeof(host)));
+}
+
+void debug_tls(const struct debug *d, const struct peer *peer, const char *why)
+{
+    if (atomic_load_explicit(&d->on, memory_order_relaxed) & AUDIT_TLS)
+        server_log_tls(peer, why);
 }

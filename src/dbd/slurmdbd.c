@@ -18,7 +18,7 @@
 #include "dbd/dbd.h"
 #include "wire/auth/auth.h"
 #include "wire/server/server.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 /* The head's own state; ctx of every step below. */

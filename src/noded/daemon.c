@@ -19,6 +19,7 @@
 #include "base/process/daemonize.h"
 #include "base/err.h"
 #include "base/log.h"
+#include "conf/tls/conf_certmgr.h"
 #include "conf/conf_nodeline.h"
 #include "daemon/kiosk.h"
 #include "noded/noded.h"
@@ -29,6 +30,7 @@
 #include "noded/steps/userproc.h"
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"
+#include "noded/link/nodecert.h"
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodekey.h"
 #include "noded/link/nodereport.h"
@@ -46,7 +48,7 @@
 #include "noded/steps/stepwatch.h"
 #include "stepd/shared/spool.h"
 #include "version.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "wire/auth/auth.h"
 #include "wire/server/dialer.h"
@@ -284,6 +286,11 @@ int noded_load_tls(struct noded *d, struct err *err)
     struct tls_ctx *tls = NULL;
     int r = conf_tls(d->conf, CONF_TLS_SLURMD, &config);
 
+    if (r == 0) {
+        r = nodecert_fill(d, &config);
+        if (r < 0)
+            tls_config_done(&config);
+    }
     if (r == 0)
         r = tls_ctx_load(&config, &tls, err);
     if (r < 0 || !tls)
@@ -307,7 +314,8 @@ static void on_chld(uv_signal_t *sig, int signum)
 
     (void)signum;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-        if (!scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status))
+        if (!nodecert_child_exited(d, pid, status) && d->reporter &&
+            !scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status))
             steps_child_exited(d, pid, status);
 }
 
@@ -320,14 +328,16 @@ void noded_stop(struct noded *d)
 static void on_signal(uv_signal_t *sig, int signum)
 {
     struct err err = { .text = "" };
+    struct noded *d = sig->data;
 
     switch (daemon_signal_action(signum)) {
     case DAEMON_END:
         log_info("ending on signal %d; steps go on", signum);
-        noded_stop(sig->data);
+        noded_stop(d);
         break;
     case DAEMON_RELOAD:
-        (void)noded_reconfigure(sig->data, &err); /* logged */
+        if (d->reporter) /* else it waits for its certificate, and begins with what is there then */
+            (void)noded_reconfigure(d, &err); /* logged */
         break;
     default:
         break;
@@ -484,7 +494,9 @@ static int make_parts(struct noded *d, struct err *err)
     int r;
 
     watch_signals(d);
-    r = plugins_begin(d, err);
+    r = nodecert_begin(d, err);
+    if (r == 0)
+        r = plugins_begin(d, err);
     if (r == 0)
         r = scripts_new(d, &d->scripts);
     if (r == 0)
@@ -510,6 +522,7 @@ static void close_one(uv_handle_t *handle, void *arg)
 /* The start failed: close whatever handles there are.  Their owners are freed afterwards. */
 static void abandon_loop(struct noded *d)
 {
+    nodecert_close(d->cert);
     d->scripts = scripts_free(d->scripts);
     uv_walk(&d->loop, close_one, NULL);
     (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* until the last handle is closed */
@@ -524,7 +537,7 @@ static int prepare_daemon(struct noded *d, struct err *err)
     noded_load_keys(d, false);
     take_processors(d);
     r = nodekey_load(d, err);
-    if (r == 0)
+    if (r == 0 && !conf_use_certmgr(d->conf))
         r = noded_load_tls(d, err);
     if (r == 0)
         r = constrain_begin(d, err);
@@ -558,6 +571,7 @@ static int prepare_daemon(struct noded *d, struct err *err)
 
 static void close_handles(struct noded *d)
 {
+    nodecert_close(d->cert);
     nodeconf_close(d);
     report_close(d->reporter);
     listen_close(d->listener);
@@ -592,6 +606,7 @@ static void release_daemon(void *ctx)
 
     plugins_end(d);
     d->nodeconf = nodeconf_free(d->nodeconf);
+    d->cert = nodecert_free(d->cert);
     nodekey_done(d);
     d->reporter = report_free(d->reporter);
     d->listener = listen_free(d->listener);
@@ -657,6 +672,8 @@ static int serve_node(void *ctx, int ready_fd, struct err *err)
     struct noded *d = ctx;
     int r = prepare_daemon(d, err);
 
+    if (r == -ECANCELED && d->stopping)
+        return 0; /* a signal, while it waited for its certificate */
     if (r < 0)
         return r;
     if (d->opt->lock_memory)
@@ -687,6 +704,7 @@ const struct noded_events noded_events = {
     .placed = take_place,
     .stop = noded_stop,
     .reconfigure = noded_reconfigure,
+    .load_tls = noded_load_tls,
     .energy = report_energy,
     .prolog_over = launch_after_prolog,
     .place_ready = launch_waiting_prolog,

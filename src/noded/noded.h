@@ -25,6 +25,7 @@
 
 struct auth_keys;
 struct kiosk;
+struct nodecert;
 struct tls_ctx;
 struct dialer;
 struct server;
@@ -37,6 +38,7 @@ struct noded_options {
     const char *parameters, *extra, *instance_id, *instance_type; /* NULL: not given */
     const char *node_conf;                                        /* --conf */
     const char *conf_server; /* --conf-server; NULL: not given */
+    const char *ca_file;     /* --ca-cert-file; NULL: not given */
     const char *feature;     /* -F: of the node; NULL: of any */
     bool dynamic, future;    /* -Z, -F */
     bool clean_start, report_boot, lock_memory;
@@ -54,6 +56,7 @@ struct noded_events {
     void (*stop)(struct noded *d); /* noded_stop() */
     /* Read the configuration again; a failure changes nothing. */
     int (*reconfigure)(struct noded *d, struct err *err);
+    int (*load_tls)(struct noded *d, struct err *err); /* noded_load_tls() */
     void (*energy)(struct noded *d); /* the node's energy was looked at: report_energy() */
     /* The job's prolog has ended: launch_after_prolog(). */
     void (*prolog_over)(struct noded *d, struct njob *job);
@@ -88,6 +91,7 @@ struct noded {
     char *name, *host, *spool, *pid_file, *log_path;
     char stepd_exe[4096];
     struct tls_ctx *tls;    /* NULL: no TLSType */
+    struct nodecert *cert;  /* scripts of the site get it signed; NULL: they do not */
     struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
     struct idkey *identity; /* the node's own key; NULL: it could not be made; owned */
     uint8_t controller_key[IDKEY_SIZE];

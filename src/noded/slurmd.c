@@ -18,6 +18,7 @@ static const char usage[] =
     "Usage: slurmd [OPTIONS]\n"
     "   -b                         Report node rebooted when daemon restarted.\n"
     "   -c                         Force cleanup of slurmd's spool directory.\n"
+    "   --ca-cert-file <file>      Trust this authority when the configuration is fetched (TLS).\n"
     "   --check                    Read the configuration, report every problem and exit.\n"
     "   -C                         Print the hardware configuration of this machine and exit.\n"
     "   --conf \"K=V ...\"           Describe a dynamic node, as a NodeName line does; with -Z.\n"
@@ -142,8 +143,8 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
         opt->conf_server = arg;
         return DAEMON_GO_ON;
     case OPT_CA:
-        return refuse_with(
-            "--ca-cert-file is not supported: daemons know each other by the cluster key");
+        opt->ca_file = arg;
+        return DAEMON_GO_ON;
     default:
         return DAEMON_SHARED;
     }

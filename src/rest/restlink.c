@@ -14,7 +14,7 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/auth/jwt.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/tls/tls.h"
 
@@ -269,7 +269,7 @@ int rest_links_take(struct rest_links *links, enum rest_service service,
 
 bool rest_link_refused(int r)
 {
-    return r == -EACCES || r == -EREMOTEIO || r == -EINVAL;
+    return r == -EACCES || r == -EPROTONOSUPPORT || r == -EREMOTEIO || r == -EINVAL;
 }
 
 struct client *rest_link_client(struct rest_link *link)

@@ -27,6 +27,7 @@
 
 static const char usage[] =
     "Usage: sackd [OPTIONS]\n"
+    "   --ca-cert-file <file>      Trust this authority when the configuration is fetched (TLS).\n"
     "   --conf-server <host>[:<port>],...  Get the configuration from slurmctld.\n"
     "   -D                         Run in the foreground.\n"
     "   --disable-reconfig         Get the configuration once, and do not follow it.\n"
@@ -37,9 +38,10 @@ static const char usage[] =
     "   -v                         Log more; repeat for even more.\n"
     "   -V                         Print the version and exit.\n";
 
-enum { OPT_CONF_SERVER = 256, OPT_DISABLE, OPT_KEY };
+enum { OPT_CA = 256, OPT_CONF_SERVER, OPT_DISABLE, OPT_KEY };
 
 static const struct option longs[] = {
+    { "ca-cert-file", required_argument, NULL, OPT_CA },
     { "conf-server", required_argument, NULL, OPT_CONF_SERVER },
     { "disable-reconfig", no_argument, NULL, OPT_DISABLE },
     { "key-file", required_argument, NULL, OPT_KEY },
@@ -51,10 +53,11 @@ static const struct option longs[] = {
 
 struct sackd {
     struct daemon_options o;
-    const char *conf_server, *key_option;
+    const char *conf_server, *key_option, *ca_option;
     bool once;
     struct confservers servers;
-    char *key_file;
+    bool encrypted; /* a controller has said so */
+    struct hostfiles host;
     struct confcache cache;
     ProtobufCBinaryData digest; /* of what is kept; owned */
     struct kiosk *kiosk;        /* NULL: commands of this host prove themselves otherwise */
@@ -65,6 +68,9 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
     struct sackd *d = ctx;
 
     switch (c) {
+    case OPT_CA:
+        d->ca_option = arg;
+        return DAEMON_GO_ON;
     case OPT_CONF_SERVER:
         d->conf_server = arg;
         return DAEMON_GO_ON;
@@ -114,32 +120,42 @@ static int keep_bundle(struct sackd *d, const Pst__ConfBundle *b, struct err *er
 static struct conffetch fetch_of(const struct sackd *d, int timeout_ms)
 {
     return (struct conffetch){ .servers = &d->servers,
-                               .key_file = d->key_file,
-                               .use_munge = !d->key_file,
+                               .key_file = d->host.path[HOSTFILE_KEY],
+                               .use_munge = !d->host.path[HOSTFILE_KEY],
+                               .ca_file = d->host.path[HOSTFILE_CA],
+                               .encrypted = d->encrypted,
                                .program = "sackd",
                                .timeout_ms = timeout_ms };
+}
+
+static int find_servers(struct sackd *d, struct err *err)
+{
+    if (d->conf_server)
+        return confserver_parse(d->conf_server, &d->servers, err);
+    if (confserver_from_dns(&d->servers) < 0)
+        return err_set(err, -ENOENT,
+                       "there is no --conf-server, and DNS has no SRV record _slurmctld._tcp");
+    return 0;
 }
 
 static int configure_daemon(void *ctx, struct err *err)
 {
     struct sackd *d = ctx;
     _cleanup_free_ char *root = NULL;
+    struct hostfiles shown = { .path = { NULL } }; /* what commands may read */
     char link[4096];
-    int r;
+    int r = find_servers(d, err);
 
-    if (d->conf_server)
-        r = confserver_parse(d->conf_server, &d->servers, err);
-    else if (confserver_from_dns(&d->servers) < 0)
-        r = err_set(err, -ENOENT,
-                    "there is no --conf-server, and DNS has no SRV record _slurmctld._tcp");
-    else
-        r = 0;
-    if (r == 0 && (conflink_key(NULL, d->key_option, &d->key_file) < 0 ||
-                   asprintf(&root, "%s-cache", conflink_path(link, sizeof(link))) < 0)) {
+    if (r == 0)
+        r = hostfiles_find(NULL, d->key_option, d->ca_option, &d->host, err);
+    if (r < 0)
+        return r;
+    shown.path[HOSTFILE_CA] = d->host.path[HOSTFILE_CA];
+    if (asprintf(&root, "%s-cache", conflink_path(link, sizeof(link))) < 0) {
         root = NULL;
-        r = err_nomem(err);
+        return err_nomem(err);
     }
-    return r < 0 ? r : confcache_open(&d->cache, root, NULL, err);
+    return confcache_open(&d->cache, root, &shown, err);
 }
 
 static void open_log(void *ctx)
@@ -176,6 +192,7 @@ static int fetch_first(struct sackd *d, struct err *err)
 
     while ((r = conffetch_once(&fetch, &b, err)) < 0 && !conffetch_is_final(r))
         rest_after(err, &told, &seconds);
+    d->encrypted = fetch.encrypted;
     if (r == 0) {
         err->text[0] = '\0'; /* of attempts before */
         r = keep_bundle(d, b, err);
@@ -192,7 +209,7 @@ static void load_keys(struct sackd *d)
 
     if (!d->kiosk)
         return;
-    if (auth_keys_load(d->key_file, &keys, &err) < 0) {
+    if (auth_keys_load(d->host.path[HOSTFILE_KEY], &keys, &err) < 0) {
         log_error("the keys to vouch with stay what they were: %s", err.text);
         return;
     }
@@ -235,7 +252,7 @@ static void begin_vouching(struct sackd *d)
 {
     struct err err = { .text = "" };
 
-    if (d->key_file && kiosk_open("slurm", 0, &d->kiosk, &err) < 0)
+    if (d->host.path[HOSTFILE_KEY] && kiosk_open("slurm", 0, &d->kiosk, &err) < 0)
         log_error("this daemon vouches for no commands: %s", err.text);
     load_keys(d);
 }
@@ -266,7 +283,7 @@ static void release_daemon(void *ctx)
 {
     struct sackd *d = ctx;
 
-    free(d->key_file);
+    hostfiles_done(&d->host);
     free(d->digest.data);
     confcache_done(&d->cache);
 }

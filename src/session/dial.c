@@ -16,7 +16,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/tls/tls.h"
 

@@ -68,7 +68,8 @@ unsigned wire_local_name(uint16_t port, struct sockaddr_un *ret_sa);
  * from the first call.  With a credential one request follows, sealed; then the connection is
  * plain, for the program that it is handed to.  A local socket held by a foreign user is passed
  * over for TCP, and is -EACCES when there is no TCP. Errors: -ECONNREFUSED, -EHOSTUNREACH,
- * -ETIMEDOUT, -EACCES (also: the server does not prove itself), -EBUSY server full, -EPROTO; err
+ * -ETIMEDOUT, -EACCES (also: the server does not prove itself), -EBUSY server full,
+ * -EPROTONOSUPPORT the server wants TLS, -EPROTO (also: its certificate is refused); err
  * has the sentence, Slurm's for a controller that cannot be reached. */
 int client_connect(const struct client_target *target, uid_t slurm_uid, struct client **ret_client,
                    struct err *err);

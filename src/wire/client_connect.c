@@ -139,7 +139,9 @@ static int report_refusal(struct client *c, const struct frame *f, struct err *e
     int r = client_take_error(c, f);
 
     (void)err_set(err, r, "%s", client_strerror(c, r)); /* the code is decided below */
-    return c->error_code == EPST_BUSY ? -EBUSY : -EACCES;
+    return c->error_code == EPST_BUSY        ? -EBUSY
+           : c->error_code == EPST_ENCRYPTED ? -EPROTONOSUPPORT
+                                             : -EACCES;
 }
 
 /* The Hello could not be sent; when the server left a reason, that is the answer. */

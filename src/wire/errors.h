@@ -243,7 +243,8 @@
     X(ESLURM_JOB_NOT_FEDERATED, 19015, "Not a valid federated job")                                \
     X(ESLURM_INVALID_CLUSTER_NAME, 19016, "Invalid cluster name")                                  \
     X(EPST_KEY_REUSED, 19017, "The idempotency key stands for another submission")                 \
-    X(EPST_STALE_CONFIGURATION, 19020, "The node does not run with the configuration in force")
+    X(EPST_STALE_CONFIGURATION, 19020, "The node does not run with the configuration in force")    \
+    X(EPST_ENCRYPTED, 19150, "This daemon takes encrypted connections only (TLSType)")
 
 enum slurm_err {
     SLURM_OK = 0,

@@ -73,6 +73,7 @@
     X(OP_NODE_DELETE, 125, "node-delete", node_delete_request, empty, 4 * WIRE_MIB)                \
     /* slurmd to controller */                                                                     \
     X(OP_NODE_CLAIM, 126, "node-claim", node_claim_request, node_claim_reply, 64 * WIRE_KIB)       \
+    X(OP_CERT_SIGN, 119, "cert-sign", cert_request, cert_reply, 128 * WIRE_KIB)                    \
     X(OP_CONF_FETCH, 72, "conf-fetch", conf_request, conf_bundle, 4 * WIRE_KIB)                    \
     X(OP_NODE_REGISTER, 70, "node-register", node_register, node_register_reply, 16 * WIRE_MIB)    \
     X(OP_NODE_REPORT, 71, "node-report", node_report, empty, 16 * WIRE_MIB)                        \

@@ -18,6 +18,7 @@ enum tls_kind {
 struct tls_config {
     enum tls_kind kind;
     char *ca_file;              /* trusted authorities, PEM; NULL: none */
+    char *crl_file;             /* certificates that were revoked, PEM; NULL: none */
     char *cert_file, *key_file; /* our own, PEM; NULL: we have none (commands) */
     bool need_cert;             /* a daemon: without files it makes itself a pair at each start */
     bool system_certs;          /* the host's authorities are trusted too */
@@ -30,6 +31,7 @@ struct tls_config {
 static inline void tls_config_done(struct tls_config *c)
 {
     free(c->ca_file);
+    free(c->crl_file);
     free(c->cert_file);
     free(c->key_file);
     memset(c, 0, sizeof(*c));

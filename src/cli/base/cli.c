@@ -15,7 +15,7 @@
 #include "base/timefmt.h"
 #include "session/dial.h"
 #include "version.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "wire/errors.h"
 

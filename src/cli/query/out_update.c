@@ -108,7 +108,7 @@ static const struct row node_rows[] = {
     { "ActiveFeatures", V_TEXT, "active_features" },
     { "AvailableFeatures", V_TEXT, "features" },
     { "Features", V_TEXT, "features" },
-    { "CertToken", V_UNUSED, NULL },
+    { "CertToken", V_TEXT, "cert_token" },
     { "Comment", V_TEXT, "comment" },
     { "CpuBind", V_CPU_BIND, "cpu_bind", 7 },
     { "Extra", V_TEXT, "extra" },

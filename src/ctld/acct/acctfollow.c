@@ -19,7 +19,7 @@
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
 #include "wire/client.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 #include "acctop.pb-c.h"

@@ -20,7 +20,7 @@
 #include "conf/conf.h"
 #include "wire/client.h"
 #include "wire/ops.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 #define TIMEOUT_MS 60000

@@ -14,7 +14,7 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"

@@ -21,7 +21,7 @@
 #include "ctld/core/service.h"
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "daemon/dmntokens.h"
 #include "wire/tls/tls.h"
 #include "fields.h"

@@ -10,7 +10,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "daemon/kiosk.h"
 #include "wire/tls/tls.h"
 #include "acctd/serve.h"
@@ -259,11 +259,9 @@ static void on_close(void *ctx, struct conn *c)
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
     const struct front *f = ctx;
-    char name[160];
 
     if (atomic_load(&f->audit_tls))
-        log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
-                 peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
+        server_log_tls(peer, why);
 }
 
 static void on_http(void *ctx, int fd, const char *head, size_t n)

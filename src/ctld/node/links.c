@@ -14,6 +14,7 @@
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "conf/tls/conf_tls.h"
 #include "ctld/node/bootsteps.h"
 #include "ctld/node/dynreg.h"
 #include "ctld/node/nodekeys.h"
@@ -465,6 +466,12 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__Runnin
 }
 
 /* The node that registers; NULL: refused, and answered. */
+/* Where nodes have certificates of an authority: it is no node that shows none. */
+static bool lacks_certificate(const struct ctld *ctld, const struct peer *peer)
+{
+    return peer->tls && !peer->certified && conf_tls_has_files(ctld->conf);
+}
+
 static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
                                      const Pst__NodeRegister *reg)
 {
@@ -473,7 +480,12 @@ static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
     int code = ESLURM_INVALID_NODE_NAME;
     struct node *n = NULL;
 
-    if (before && reg->node && reg->node->name && strcmp(before->rec->name, reg->node->name) != 0)
+    if (lacks_certificate(ctld, conn_peer(cmd->conn))) {
+        (void)snprintf(text, sizeof(text),
+                       "this node shows no certificate of our authority (TLSType)");
+        code = ESLURM_ACCESS_DENIED;
+    } else if (before && reg->node && reg->node->name &&
+               strcmp(before->rec->name, reg->node->name) != 0)
         n = cluster_node_named(ctld->cluster, reg->node->name); /* refused by the caller */
     else if (reg->node_line)
         n = dynreg_node(ctld, reg, conn_peer(cmd->conn)->addr, &code, text);
@@ -484,7 +496,8 @@ static struct node *registering_node(struct ctld *ctld, struct cmd *cmd,
         n = NULL;
     }
     if (!n) {
-        log_verbose("a registration from %s is refused: %s", conn_peer(cmd->conn)->addr,
+        log_limited(code == ESLURM_ACCESS_DENIED ? LOG_ERROR : LOG_VERBOSE,
+                    "a registration from %s is refused: %s", conn_peer(cmd->conn)->addr,
                     text[0] ? text : slurm_err_text(code));
         core_error(ctld, cmd, code, text[0] ? text : NULL);
     }

@@ -15,6 +15,7 @@
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/nodeloss.h"
+#include "ctld/node/certtoken.h"
 #include "ctld/node/nodekeys.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/powernode.h"
@@ -247,6 +248,15 @@ static void forget_topology(struct ctld *ctld, const Pst__NodeUpdateRequest *req
 }
 
 /* addr: the node's own, of those that the request lists; NULL: it lists none. */
+/* The journal gets no token that a node could show. */
+static bool seal_token(Pst__NodeRecord *set)
+{
+    char sealed[CERTTOKEN_SIZE];
+
+    return !set->cert_token || (certtoken_seal(set->cert_token, sealed) == 0 &&
+                                pb_set_str(&set->cert_token, sealed) == 0);
+}
+
 static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, struct cmd *cmd,
                       Pst__Transaction *tx, const struct node *n, const char *addr)
 {
@@ -268,7 +278,7 @@ static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, stru
             if (pb_has(&req->set->base, number) && !node_field(number))
                 return ESLURM_NOT_SUPPORTED;
         }
-        if (pb_merge(&set->base, &req->set->base) < 0)
+        if (pb_merge(&set->base, &req->set->base) < 0 || !seal_token(set))
             return SLURM_ERROR;
     }
     if (addr && pb_set_str(&set->addr, addr) < 0)
@@ -379,6 +389,11 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
         !nodekeys_fits(ctld, req->set->node_key, hostlist_nth(hl, 0), hostlist_count(hl))) {
         core_error(ctld, cmd, EPST_BAD_REQUEST,
                    "NodeKey is the key of one node, 64 hexadecimal digits, and of no other node");
+        return;
+    }
+    if (req->set && req->set->cert_token && !certtoken_is_sound(req->set->cert_token)) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST,
+                   "CertToken is a line of 1 to 1024 characters that does not begin with -");
         return;
     }
     tx = tx_new(core_now());

@@ -11,7 +11,8 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "noded/hw/hw.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_certmgr.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/ops.h"
 #include "wire/tls/tls.h"
@@ -74,7 +75,8 @@ int claim_node(const struct conf *conf, const char *host, const char *feature, s
     int64_t until = now_mono_us() + (int64_t)conf_num(conf, CONF_MESSAGE_TIMEOUT) * USEC_PER_SEC;
     _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
     struct tls_config config;
-    int r = conf_tls(conf, CONF_TLS_SLURMD, &config);
+    /* a certificate that the controller signs comes once the node has a name */
+    int r = conf_tls(conf, conf_use_certmgr(conf) ? CONF_TLS_COMMAND : CONF_TLS_SLURMD, &config);
 
     if (r == 0)
         r = tls_ctx_load(&config, &tls, err);

@@ -28,7 +28,7 @@
 #include "wire/auth/idkey.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
@@ -481,11 +481,9 @@ static int remember_used(struct listener *l, struct err *err)
 static void on_tls(void *ctx, const struct peer *peer, const char *why)
 {
     const struct listener *l = ctx;
-    char name[160];
 
     if (atomic_load(&l->audit_tls))
-        log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
-                 peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
+        server_log_tls(peer, why);
 }
 
 static void on_http(void *ctx, int fd, const char *head, size_t n)

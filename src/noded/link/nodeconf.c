@@ -39,7 +39,7 @@ struct held { /* a step that needs a configuration which has not come */
 
 struct nodeconf {
     struct confservers servers;
-    char *key_file;
+    struct hostfiles host;
     struct confcache cache;
     struct digest digest; /* of what the node runs with */
     int64_t since_us;     /* as the controller said */
@@ -96,7 +96,7 @@ static int open_cache(const struct noded *d, struct nodeconf *nc, const struct c
 
     if (spool_of(d, conf, &spool) < 0 || asprintf(&root, "%s/" CACHE_FOLDER, spool) < 0)
         return err_nomem(err);
-    return confcache_open(&nc->cache, root, nc->key_file, err);
+    return confcache_open(&nc->cache, root, &nc->host, err);
 }
 
 /* Write what was fetched and run with it. */
@@ -125,7 +125,7 @@ static int open_known_cache(const struct noded *d, struct nodeconf *nc, struct e
     int r = conflink_read(&root);
 
     if (r == 0)
-        return confcache_open(&nc->cache, root, nc->key_file, err);
+        return confcache_open(&nc->cache, root, &nc->host, err);
     r = conf_load_text(&none, 1, CONF_CLIENT, &conf, NULL, err);
     return r == 0 ? open_cache(d, nc, conf, err) : r;
 }
@@ -160,8 +160,9 @@ static void rest_until_next(unsigned *backoff_ms)
 static int get_conf(struct noded *d, struct nodeconf *nc, struct err *err)
 {
     struct conffetch fetch = { .servers = &nc->servers,
-                               .key_file = nc->key_file,
-                               .use_munge = !nc->key_file,
+                               .key_file = nc->host.path[HOSTFILE_KEY],
+                               .use_munge = !nc->host.path[HOSTFILE_KEY],
+                               .ca_file = nc->host.path[HOSTFILE_CA],
                                .program = "slurmd",
                                .node = true,
                                .timeout_ms = FETCH_TIMEOUT_MS };
@@ -202,9 +203,9 @@ int nodeconf_begin(struct noded *d, struct err *err)
     if (!d->nodeconf)
         return err_nomem(err);
     d->nodeconf->servers = servers;
-    r = conflink_key(d->opt->common.conf_path, NULL, &d->nodeconf->key_file);
+    r = hostfiles_find(d->opt->common.conf_path, NULL, d->opt->ca_file, &d->nodeconf->host, err);
     if (r < 0)
-        return err_nomem(err);
+        return r;
     r = get_conf(d, d->nodeconf, err);
     if (r == 0)
         conflink_write(d->nodeconf->cache.root);
@@ -213,9 +214,9 @@ int nodeconf_begin(struct noded *d, struct err *err)
 
 int nodeconf_set_key(const struct noded *d, struct conf *conf)
 {
-    const struct nodeconf *nc = d->nodeconf;
+    const char *key = d->nodeconf ? d->nodeconf->host.path[HOSTFILE_KEY] : NULL;
 
-    return nc && nc->key_file ? conf_use_key(conf, nc->key_file) : 0;
+    return key ? conf_use_key(conf, key) : 0;
 }
 
 /* ---- launches that came before their configuration ------------------------------------------- */
@@ -315,7 +316,7 @@ struct nodeconf *nodeconf_free(struct nodeconf *nc)
 {
     if (!nc)
         return NULL;
-    free(nc->key_file);
+    hostfiles_done(&nc->host);
     free(nc->problem);
     confcache_done(&nc->cache);
     free(nc);

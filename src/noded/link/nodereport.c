@@ -25,7 +25,7 @@
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
 #include "wire/server/dialer.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 #define HEARTBEAT_S 30

@@ -120,16 +120,24 @@ int conn_split_tls(struct conn *c)
 
 void conn_refuse_plain(struct conn *c, enum knock_caller caller)
 {
-    static const char why[] = "This daemon takes encrypted connections only (TLSType)";
     uint8_t *buf;
     size_t len;
 
     log_limited(LOG_INFO, "connection refused: it is not encrypted, and TLSType is set addr=%s",
                 c->peer.addr);
     if ((caller == KNOCK_OURS || caller == KNOCK_FRAME) &&
-        frame_pack_error(OP_HELLO, 0, EPST_AUTH, why, &buf, &len) == 0 &&
+        frame_pack_error(OP_HELLO, 0, EPST_ENCRYPTED, slurm_err_text(EPST_ENCRYPTED), &buf, &len) ==
+            0 &&
         link_send_take(&c->link, buf, len, false) == 0)
         link_finish(&c->link, NULL); /* why is logged here */
     else
         link_close(&c->link, NULL);
+}
+
+void server_log_tls(const struct peer *peer, const char *why)
+{
+    char name[160];
+
+    log_info("AuditTLS: %s addr=%s certificate=%s", why ? why : "encrypted", peer->addr,
+             peer->certified ? log_quote(peer->cert_name, name, sizeof(name)) : "none");
 }

@@ -138,6 +138,9 @@ void server_stop(struct server *s);
 struct server *server_free(struct server *s);
 unsigned server_connections(const struct server *s);
 
+/* What DebugFlags=AuditTLS logs of a handshake; for on_tls. */
+void server_log_tls(const struct peer *peer, const char *why);
+
 /* When the frame being handled was received (CLOCK_MONOTONIC, microseconds); in on_request only.
  * frame_expired() compares it with the frame's deadline. */
 int64_t conn_arrival_mono_us(const struct conn *c);

@@ -90,6 +90,10 @@
     X(X509_get_subject_name)                                                                       \
     X(X509_add_ext)                                                                                \
     X(X509_sign)                                                                                   \
+    X(X509_STORE_add_crl)                                                                          \
+    X(X509_STORE_set_flags)                                                                        \
+    X(X509_CRL_free)                                                                               \
+    X(PEM_read_bio_X509_CRL)                                                                       \
     X(X509_STORE_add_cert)                                                                         \
     X(X509_verify_cert_error_string)                                                               \
     X(X509_EXTENSION_free)                                                                         \

@@ -84,6 +84,29 @@ static int add_trusted(struct tls_ctx *ctx, BIO *bio, const char *path, struct e
     return n ? 0 : err_set(err, -EINVAL, "%s holds no certificate (PEM)", path);
 }
 
+/* Lists of certificates that are revoked: from each authority one, of authorities in between too. */
+static int add_revoked(struct tls_ctx *ctx, BIO *bio, const char *path, struct err *err)
+{
+    X509_STORE *store = ctx->lib->SSL_CTX_get_cert_store(ctx->ssl);
+    unsigned n = 0;
+    X509_CRL *list;
+
+    while ((list = ctx->lib->PEM_read_bio_X509_CRL(bio, NULL, NULL, NULL))) {
+        int ok = ctx->lib->X509_STORE_add_crl(store, list);
+
+        ctx->lib->X509_CRL_free(list);
+        if (!ok)
+            return err_set(err, -EINVAL, "%s: %s", path, ssllib_reason(ctx->lib));
+        n++;
+    }
+    ctx->lib->ERR_clear_error(); /* the end of the file is one */
+    if (!n)
+        return err_set(err, -EINVAL, "%s holds no list of revoked certificates (PEM)", path);
+    (void)ctx->lib->X509_STORE_set_flags(store, X509_V_FLAG_CRL_CHECK |
+                                                    X509_V_FLAG_CRL_CHECK_ALL); /* always 1 */
+    return 0;
+}
+
 /* The first certificate is ours, those behind it lead to the authority. */
 static int use_chain(struct tls_ctx *ctx, BIO *bio, const char *path, struct err *err)
 {
@@ -164,6 +187,8 @@ static int load_files(struct tls_ctx *ctx, const struct tls_config *c, struct er
         r = make_own_pair(ctx, err);
     if (r == 0 && c->ca_file)
         r = load_file(ctx, c, c->ca_file, false, add_trusted, err);
+    if (r == 0 && c->crl_file)
+        r = load_file(ctx, c, c->crl_file, false, add_revoked, err);
     if (r == 0 && c->system_certs && ctx->lib->SSL_CTX_set_default_verify_paths(ctx->ssl) != 1)
         r = err_set(err, -EINVAL, "load_system_certificates: %s", ssllib_reason(ctx->lib));
     if (r == 0 && c->cert_file)

@@ -23,19 +23,29 @@ class Authority:
         request = openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                           "-subj", f"/CN={name or prefix}", "-keyout", key)
         if expired:  # `x509 -req` wants at least a day, `ca` takes dates
-            (self.dir / "index.txt").write_text("")
-            (self.dir / "serial").write_text("01\n")
-            (self.dir / "ca.conf").write_text(
-                f"[ca]\ndefault_ca=c\n[c]\ndatabase={self.dir}/index.txt\nserial={self.dir}/serial\n"
-                f"new_certs_dir={self.dir}\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
-            signed = openssl("ca", "-batch", "-config", self.dir / "ca.conf", "-cert", self.cert, "-keyfile", self.key,
-                             "-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext",
+            signed = self.ca("-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext",
                              "-in", "/dev/stdin", "-out", cert, input=request)
         else:
             signed = openssl("x509", "-req", "-days", "1", "-CA", self.cert, "-CAkey", self.key, "-CAcreateserial",
                              "-out", cert, input=request)
         key.chmod(0o600)
         return signed
+
+    def ca(self, *argv, **kwargs):
+        """openssl ca, which keeps books."""
+        (self.dir / "index.txt").touch()
+        (self.dir / "serial").write_text("01\n")
+        (self.dir / "ca.conf").write_text(
+            f"[ca]\ndefault_ca=c\n[c]\ndatabase={self.dir}/index.txt\nserial={self.dir}/serial\n"
+            f"new_certs_dir={self.dir}\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n")
+        return openssl("ca", "-batch", "-config", self.dir / "ca.conf", "-cert", self.cert, "-keyfile", self.key, *argv, **kwargs)
+
+    def revoke(self, cert):
+        """A list of revoked certificates with this one in it."""
+        self.ca("-revoke", cert)
+        path = self.dir / "crl.pem"
+        self.ca("-gencrl", "-crldays", "2", "-out", path)
+        return path
 
     def install(self, folder, *prefixes):
         """The authority's certificate and a pair of each in a folder of configuration."""

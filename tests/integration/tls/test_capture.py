@@ -1,5 +1,6 @@
 """What somebody on the network reads of a cluster with TLS: no word of ours."""
 
+import json
 import os
 import urllib.request
 import ssl
@@ -9,7 +10,8 @@ import pytest
 
 from accounting import Dbd, conf_of, storage_of
 from capture import Capture
-from conftest import wait_until
+from conftest import let_in, wait_until
+from controllers import Controllers
 from pki import Authority
 from test_tls import CONF, token
 
@@ -78,3 +80,66 @@ def test_nothing_is_read(make_cluster, tmp_path, kind):
         found.add("token")
     # the control: without TLS the capture does see them
     assert found == (set(WORDS) | {"token"} if kind == "tls/none" else set())
+
+
+def found_in(seen, words, env):
+    found = {word for word in words if f"WORD-{word}".encode() in seen}
+    return found | ({"token"} if env["SLURM_JWT"].rpartition(".")[2].encode() in seen else set())
+
+
+@pytest.mark.parametrize("kind", ["tls/openssl", "tls/auto", "tls/none"])
+def test_rest_at_the_controller(make_cluster, tmp_path, kind):
+    """A submission by the REST API at slurmctld's own port, and its answer."""
+    cluster = make_cluster(nodes=1, start=False, conf=CONF.replace("tls/openssl", kind) + "SlurmctldParameters=enable_rest\n")
+    Authority(tmp_path / "pki").install(cluster.conf.parent)
+    let_in(cluster.conf.parent)
+    capture = Capture([cluster.port])
+    try:
+        cluster.start()
+        env = token(cluster)
+        job = {"name": "WORD-NAME", "comment": "WORD-COMMENT", "environment": ["A=WORD-ENVIRONMENT"],
+               "current_working_directory": str(cluster.work)}
+        body = json.dumps({"script": "#!/bin/sh\n# WORD-SCRIPT\n", "job": job}).encode()
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+
+        def submit():
+            url = f"http{'s' if kind != 'tls/none' else ''}://127.0.0.1:{cluster.port}/slurm/v0.0.45/job/submit"
+            request = urllib.request.Request(url, body, {"X-SLURM-USER-TOKEN": env["SLURM_JWT"], "Content-Type": "application/json"})
+            try:
+                with urllib.request.urlopen(request, timeout=10, context=context if kind != "tls/none" else None) as answer:
+                    return json.load(answer)["job_id"]
+            except OSError:
+                return None  # its process may be about to start
+        ids = []
+        wait_until(lambda: ids.append(submit()) or ids[-1], "REST takes the job")
+        cluster.wait_end(ids[-1])
+    finally:
+        seen = capture.stop()
+    words = {"NAME", "COMMENT", "SCRIPT", "ENVIRONMENT"}
+    assert found_in(seen, words, env) == (words | {"token"} if kind == "tls/none" else set())
+
+
+@pytest.mark.parametrize("kind", ["tls/openssl", "tls/auto", "tls/none"])
+def test_standby(folder, tmp_path, kind):
+    """Commands and nodes at a controller that takes over."""
+    c = Controllers(folder, nodes=1, conf=f"TLSType={kind}\n")
+    Authority(tmp_path / "pki").install(c.conf.parent)
+    capture = Capture([c.port, *c.node_ports])
+    try:
+        c.start()
+        env = {**c.only("ctl2"), "SLURM_CONF": str(c.conf)}
+        c.run("sinfo", env=c.only("ctl2"), check=False)  # a standby says who leads
+        c.ctlds["ctl1"].kill()
+        c.wait_active("ctl2")
+        c.wait_nodes()
+        job = c.sbatch("-J", "WORD-NAME", script="# WORD-SCRIPT\nsrun echo WORD-OUTPUT\n", env=env)
+        c.wait_end(job)
+        assert "WORD-OUTPUT" in c.out(job)
+    finally:
+        seen = capture.stop()
+        problems = c.stop()
+    assert not problems, problems
+    words = {"NAME", "SCRIPT", "OUTPUT"}
+    found = found_in(seen, words, env) - {"token"}  # a command's token is not sent, its proof is
+    assert found == (words if kind == "tls/none" else set())

@@ -75,6 +75,53 @@ def test_expired_node(halves, pki, tmp_path):
     assert "the certificate has expired" in (halves.dir / "log" / "slurmd-node1.stderr").read_text()
 
 
+def test_node_without_a_certificate(halves, tmp_path):
+    """tls/auto believes any controller and shows nothing: its proof of the key is not enough here."""
+    (tmp_path / "n").mkdir()
+    kept = halves.extra_conf
+    halves.extra_conf = kept.replace("tls/openssl", "tls/auto")
+    start_with(halves, tmp_path / "n")
+    halves.extra_conf = kept
+    wait_log(halves, "slurmctld", "is refused: this node shows no certificate of our authority (TLSType)")
+    wait_log(halves, "slurmd-node1", "this node shows no certificate of our authority (TLSType)")
+    assert "idle" not in halves.run("sinfo", "-h", "-o", "%T").out
+
+
+@pytest.mark.parametrize("whose", ["slurmd", "ctld"])
+def test_revoked(halves, pki, tmp_path, whose):
+    """A certificate in the list is refused, by whoever has the list; others are not."""
+    etc, n = halves.conf.parent, tmp_path / "n"
+    n.mkdir()
+    pki.install(n, "slurmd")
+    listed = pki.revoke((n / "slurmd_cert.pem") if whose == "slurmd" else (etc / "ctld_cert.pem"))
+    kept = halves.extra_conf
+    halves.extra_conf = f"{kept}TLSParameters=crl_file={listed}\n"
+    if whose == "slurmd":
+        halves.write_conf()
+        halves.run("scontrol", "reconfigure")
+        halves.extra_conf = kept
+    start_with(halves, n)
+    who, other = ("slurmctld", "slurmd-node1") if whose == "slurmd" else ("slurmd-node1", "slurmctld")
+    wait_log(halves, who, "TLS: the certificate of the peer is refused: certificate revoked")
+    wait_log(halves, other, "certificate revoked")
+    assert "idle" not in halves.run("sinfo", "-h", "-o", "%T").out
+    if whose == "slurmd":
+        pki.pair(n, "slurmd")  # a fresh one is not in the list
+        halves.slurmds.pop("node1").stop()
+        start_with(halves, n)
+        halves.wait_nodes()
+
+
+def test_bad_revocation_list(halves, tmp_path):
+    for text, words in (("nothing", "holds no list of revoked certificates"), (None, "cannot be read")):
+        path = tmp_path / "crl.pem"
+        path.write_text(text) if text else path.unlink()
+        halves.extra_conf = CONF + f"TLSParameters=crl_file={path}\n"
+        halves.write_conf()
+        assert words in halves.refused("scontrol", "reconfigure")
+        assert halves.up()
+
+
 def present(cluster, context):
     """What a TLS client of Python's is told: '' when it is let in as far as a challenge."""
     with socket.create_connection(("127.0.0.1", cluster.port), 10) as plain:

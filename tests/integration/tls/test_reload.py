@@ -4,6 +4,7 @@ import threading
 
 from conftest import wait_until
 from pki import Authority
+from test_configless import put
 from test_tls import CONF, token
 
 
@@ -41,9 +42,9 @@ def test_new_authority_under_load(make_cluster, tmp_path):
     for t in threads:
         t.start()
     try:
-        stages = [lambda: (etc / "ca_cert.pem").write_text(old.cert.read_text() + new.cert.read_text()),
+        stages = [lambda: put(etc / "ca_cert.pem", old.cert.read_text() + new.cert.read_text(), 0o644),
                   lambda: [new.pair(etc, p) for p in ("ctld", "slurmd")],
-                  lambda: (etc / "ca_cert.pem").write_text(new.cert.read_text())]
+                  lambda: put(etc / "ca_cert.pem", new.cert.read_text(), 0o644)]
         for stage in stages:
             before, have = serial(cluster, cluster.port), len(done)
             stage()

@@ -1,6 +1,7 @@
 """A cluster whose connections are encrypted: everything works as without, and nobody reads along."""
 
 import json
+import re
 import ssl
 import urllib.request
 from subprocess import PIPE
@@ -89,7 +90,7 @@ def test_slurmdbd(make_cluster, pki, tmp_path):
     first = make_cluster(nodes=1, start=False)
     (tmp_path / "dbd").mkdir()
     dbd = Dbd(tmp_path / "dbd", storage_of("sqlite", tmp_path / "dbd"), first.dir / "etc" / "slurm.key",
-              conf="TLSType=tls/openssl\nAuthAltTypes=auth/jwt")
+              conf="TLSType=tls/openssl\nAuthAltTypes=auth/jwt\nDebugFlags=AuditTLS")
     pki.install(dbd.dir, "dbd")
     dbd.start()
     try:
@@ -103,6 +104,7 @@ def test_slurmdbd(make_cluster, pki, tmp_path):
                    "slurmdbd has the end")
         assert "not encrypted" not in dbd.log.read_text()
         assert first.run("sacct", "-n", "-X", "-o", "State", "-j", str(job), env=token(first)).out
+        assert re.search("AuditTLS: encrypted addr=(127.0.0.1|::1) certificate=none", dbd.log.read_text())
     finally:
         for stop in (lambda: None, dbd.stop):
             stop()

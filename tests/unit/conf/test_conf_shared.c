@@ -61,6 +61,8 @@ static void test_names(void **state)
     assert_false(conf_shared_name_ok("../a"));
     assert_false(conf_shared_name_ok("/a"));
     assert_false(conf_shared_name_ok("slurm.key"));
+    assert_false(conf_shared_name_ok("ca_cert.pem"));
+    assert_true(conf_shared_name_ok("a/ca_cert.pem")); /* nobody looks for one there */
 }
 
 static int remove_files(void **state)

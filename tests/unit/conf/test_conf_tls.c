@@ -7,7 +7,7 @@
 #include <cmocka.h>
 #include <string.h>
 
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 
 #define HEAD "ClusterName=c\nSlurmctldHost=h\nNodeName=n\nPartitionName=p Nodes=n\nSlurmUser=root\n"
 

@@ -101,6 +101,7 @@ static void test_cache(void **state)
     Pst__ConfBundle *one = bundle_of((const char *[]){ "slurm.conf", "d/a", NULL }, "one");
     Pst__ConfBundle *two = bundle_of((const char *[]){ "slurm.conf", "d/a", NULL }, "two"), *got;
     struct err err = { .text = "" };
+    struct hostfiles host = { .path = { [HOSTFILE_KEY] = "/no/key" } };
     struct confcache c;
     struct stat st;
     char *conf, *other, path[256];
@@ -108,7 +109,7 @@ static void test_cache(void **state)
 
     (void)state;
     assert_non_null(mkdtemp(root));
-    assert_int_equal(confcache_open(&c, root, "/no/key", &err), 0);
+    assert_int_equal(confcache_open(&c, root, &host, &err), 0);
     assert_int_equal(confcache_current(&c, &got, &conf, &err), -ENOENT);
     assert_int_equal(confcache_store(&c, one, &conf, &err), 0);
     assert_int_equal(confcache_current(&c, &got, &other, &err), -ENOENT); /* not switched */

@@ -108,7 +108,7 @@ static void test_plain_callers(void **state)
     (void)state;
     start_tls(&f, server);
     t = target_of(&f, false);
-    assert_int_equal(try_ping(&t, &err), -EACCES);
+    assert_int_equal(try_ping(&t, &err), -EPROTONOSUPPORT);
     assert_non_null(strstr(err.text, "encrypted connections only"));
     stop(&f);
     start(&f, NULL);

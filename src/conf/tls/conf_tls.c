@@ -1,5 +1,5 @@
 /* conf_tls.c - see conf_tls.h */
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -56,7 +56,10 @@ static int fill_config(const char *conf_path, const char *params, const struct o
         return 0;
     }
     c->ca_file = file_of(conf_path, params, "ca_cert_file", "ca_cert.pem");
-    if (!c->ca_file)
+    value = wordlist_option(params, "crl_file", &len);
+    if (value && len)
+        c->crl_file = strndup(value, len);
+    if (!c->ca_file || (value && len && !c->crl_file))
         return -ENOMEM;
     if (!own)
         return 0;
@@ -69,6 +72,11 @@ static int fill_config(const char *conf_path, const char *params, const struct o
 bool conf_use_tls(const struct conf *c)
 {
     return kind_of(conf_str(c, CONF_TLS_TYPE)) != TLS_NONE;
+}
+
+bool conf_tls_has_files(const struct conf *c)
+{
+    return kind_of(conf_str(c, CONF_TLS_TYPE)) == TLS_FILES;
 }
 
 int conf_tls(const struct conf *c, enum conf_tls_role role, struct tls_config *ret)
@@ -86,6 +94,19 @@ int conf_tls(const struct conf *c, enum conf_tls_role role, struct tls_config *r
     if (r < 0)
         tls_config_done(ret);
     return r;
+}
+
+int conf_restd_tls(const struct conf *c, struct tls_config *ret)
+{
+    const char *path = conf_path(c), *params = conf_str(c, CONF_TLS_PARAMETERS);
+
+    *ret = (struct tls_config){ .kind = TLS_FILES, .need_cert = true, .owner = conf_slurm_uid(c) };
+    ret->cert_file = file_of(path, params, "restd_cert_file", "restd_cert.pem");
+    ret->key_file = file_of(path, params, "restd_cert_key_file", "restd_cert_key.pem");
+    if (ret->cert_file && ret->key_file)
+        return 0;
+    tls_config_done(ret);
+    return -ENOMEM;
 }
 
 int conf_dbd_tls(const struct conf_dbd *c, struct tls_config *ret)

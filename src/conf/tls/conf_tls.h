@@ -16,6 +16,10 @@ enum conf_tls_role {
 };
 
 bool conf_use_tls(const struct conf *c);
+/* Are there certificates that an authority signed?  Not with tls/auto. */
+bool conf_tls_has_files(const struct conf *c);
 /* kind TLS_NONE: connections are plain.  Caller calls tls_config_done().  -ENOMEM. */
 int conf_tls(const struct conf *c, enum conf_tls_role role, struct tls_config *ret);
+/* What slurmrestd shows at its addresses of https://, whatever TLSType is; as conf_tls(). */
+int conf_restd_tls(const struct conf *c, struct tls_config *ret);
 int conf_dbd_tls(const struct conf_dbd *c, struct tls_config *ret);

@@ -1,0 +1,81 @@
+/* certtoken.c - what a node has to show for its first certificate; see certtoken.h */
+#include "ctld/node/certtoken.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/digest.h"
+#include "base/safetext.h"
+#include "wire/auth/auth.h"
+
+#define SALT_SIZE 16u
+#define SALT_TEXT (2 * SALT_SIZE)
+#define TOKEN_MAX 1024u
+
+_Static_assert(CERTTOKEN_SIZE > SALT_TEXT + 1 + 2 * DIGEST_SIZE, "it fits");
+
+bool certtoken_is_sound(const char *token)
+{
+    size_t len = strlen(token);
+
+    return len > 0 && len <= TOKEN_MAX && token[0] != '-' && safetext_is_line(token);
+}
+
+static void write_hex(const uint8_t *data, size_t n, char *text)
+{
+    for (size_t i = 0; i < n; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", data[i]); /* it fits */
+}
+
+/* Of the salt's text and the token. */
+static int digest_token(const char *salt, const char *token, struct digest *ret)
+{
+    _cleanup_free_ char *both = NULL;
+    int n = asprintf(&both, "%.*s:%s", (int)SALT_TEXT, salt, token), r;
+
+    if (n < 0) {
+        both = NULL;
+        return -ENOMEM;
+    }
+    r = digest_of(both, (size_t)n, ret);
+    explicit_bzero(both, (size_t)n);
+    return r;
+}
+
+int certtoken_seal(const char *token, char ret_sealed[CERTTOKEN_SIZE])
+{
+    uint8_t salt[SALT_SIZE];
+    struct digest d;
+    char text[CERTTOKEN_SIZE];
+    int r = auth_random(salt, sizeof(salt));
+
+    if (r < 0)
+        return r;
+    write_hex(salt, SALT_SIZE, text);
+    r = digest_token(text, token, &d);
+    if (r < 0)
+        return r;
+    text[SALT_TEXT] = ':';
+    write_hex(d.bytes, DIGEST_SIZE, text + SALT_TEXT + 1);
+    memcpy(ret_sealed, text, sizeof(text));
+    return 0;
+}
+
+bool certtoken_fits(const char *sealed, const char *token)
+{
+    char text[2 * DIGEST_SIZE + 1];
+    struct digest d;
+    unsigned differ = 0;
+
+    if (strlen(sealed) != SALT_TEXT + 1 + 2 * DIGEST_SIZE || sealed[SALT_TEXT] != ':' ||
+        digest_token(sealed, token, &d) < 0)
+        return false;
+    write_hex(d.bytes, DIGEST_SIZE, text);
+    for (size_t i = 0; i < 2 * DIGEST_SIZE; i++) /* as long for any other token */
+        differ |= (unsigned)(text[i] ^ sealed[SALT_TEXT + 1 + i]);
+    return differ == 0;
+}
