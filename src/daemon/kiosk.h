@@ -21,6 +21,8 @@ struct kiosk;
  * service: "slurm", "slurmctld", "slurmdbd".  Errors: -EADDRINUSE another daemon has the socket,
  * -ENAMETOOLONG, those of mkdir(2) and bind(2); err says which. */
 int kiosk_open(const char *service, uid_t owner, struct kiosk **ret, struct err *err);
+/* The path of the socket; NULL: it is /run/slurm/sack.socket, where commands look by themselves. */
+const char *kiosk_given_path(const struct kiosk *k);
 /* The cluster's key (a reference is taken), or NULL: none is here.  Any thread. */
 void kiosk_set_keys(struct kiosk *k, struct auth_keys *keys);
 /* What to vouch with where no key of the cluster is.  Any thread.  Errors: those of

@@ -18,6 +18,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "daemon/kiosk.h"
 #include "noded/hw/gatherconf.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/nvml.h"
@@ -100,6 +101,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     r = r < 0 ? r : nodeimex_plan(d, sf);
     set_num(&sf->has_energy_kind, &sf->energy_kind, gather_energy(d->conf));
     r = r < 0 ? r : pb_set_str(&sf->gpu_use_path, nvml_path(d));
+    r = r < 0 ? r : pb_set_str(&sf->sack_socket, d->kiosk ? kiosk_given_path(d->kiosk) : NULL);
     if (r == 0 && !(sf->machine_root = hw_root(d->conf)))
         r = -ENOMEM;
     sf->has_gpus_relative = true;

@@ -84,9 +84,9 @@ static void set_tres_per_task(struct envlist *el, const Pst__JobRecord *j)
 }
 
 /* The job's user, account, cluster and node: for the batch script and the tasks. */
-static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char *cluster,
-                         const char *conf)
+static void set_identity(struct envlist *el, const Pst__StepFile *sf)
 {
+    const Pst__JobRecord *j = sf->job->job;
     int64_t end = j->has_end_us ? j->end_us : 0;
 
     /* In all components the job is the leader's. */
@@ -102,8 +102,9 @@ static void set_identity(struct envlist *el, const Pst__JobRecord *j, const char
     envlist_setu(el, "SLURM_JOB_UID", j->uid);
     envlist_setu(el, "SLURM_JOB_GID", j->gid);
     envlist_set(el, "SLURM_JOB_USER", j->user_name);
-    envlist_set(el, "SLURM_CLUSTER_NAME", cluster);
-    envlist_set(el, "SLURM_CONF", conf);
+    envlist_set(el, "SLURM_CLUSTER_NAME", sf->job->cluster_name);
+    envlist_set(el, "SLURM_CONF", sf->conf_path);
+    envlist_set(el, "SLURM_SACK_SOCKET", sf->sack_socket); /* never the submitting host's */
     envlist_setu(el, "SLURM_JOB_START_TIME", (uint64_t)(j->start_us / USEC));
     if (!end && j->has_time_limit_min)
         end = j->start_us + (int64_t)j->time_limit_min * 60 * USEC;
@@ -254,7 +255,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     for (size_t i = 0; i < ARRAY_SIZE(step_vars); i++)
         envlist_unset(el, step_vars[i]);
     envlist_unset_prefix(el, "SLURM_RLIMIT_");
-    set_identity(el, j, on->cluster_name, sf->conf_path);
+    set_identity(el, sf);
     if (sf->cgroup && sf->cgroup->has_oom_group) /* where the node decides by itself */
         envlist_setu(el, "SLURM_OOM_KILL_STEP", sf->cgroup->oom_group);
     set_request(el, j, on->mem_mib);
@@ -381,7 +382,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     own_tasks = keep_variable(launch, el, "SLURM_NTASKS");
     envlist_unset_prefix(el, "SLURM_RLIMIT_");
     envlist_unset(el, "SLURM_EXPORT_ENV");
-    set_identity(el, j, sf->job->cluster_name, sf->conf_path);
+    set_identity(el, sf);
     if (sf->cgroup && sf->cgroup->has_oom_group) /* where the node decides by itself */
         envlist_setu(el, "SLURM_OOM_KILL_STEP", sf->cgroup->oom_group);
     envlist_set(el, "SLURM_JOB_GROUP", j->group_name);
