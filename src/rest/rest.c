@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "conf/tls/conf_tls.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "rest/rest_impl.h"
@@ -17,7 +18,9 @@
 #include "rest/restopenapi.h"
 #include "rest/restschema.h"
 #include "rest/restserve.h"
+#include "rest/resttls.h"
 #include "wire/errors.h"
+#include "wire/tls/tls.h"
 
 #define WAIT_STEP_US 20000u
 #define BEGIN_STEPS 500u
@@ -41,7 +44,7 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
     return 0;
 }
 
-static int add_listener(struct rest *rest, struct MHD_Daemon *mhd, char *path)
+static int add_listener(struct rest *rest, struct MHD_Daemon *mhd, char *path, struct resttls *tls)
 {
     struct rest_listener *more =
         reallocarray(rest->listeners, rest->n_listeners + 1, sizeof(*more));
@@ -49,11 +52,11 @@ static int add_listener(struct rest *rest, struct MHD_Daemon *mhd, char *path)
     if (!more)
         return -ENOMEM;
     rest->listeners = more;
-    rest->listeners[rest->n_listeners++] = (struct rest_listener){ mhd, path };
+    rest->listeners[rest->n_listeners++] = (struct rest_listener){ mhd, path, tls };
     return 0;
 }
 
-int rest_listen(struct rest *rest, const char *address, struct err *err)
+static int listen_plain(struct rest *rest, const char *address, struct err *err)
 {
     _cleanup_free_ char *path = NULL;
     int fd = restlisten(address, &path, err);
@@ -66,12 +69,57 @@ int rest_listen(struct rest *rest, const char *address, struct err *err)
         (void)close(fd); /* nothing was sent */
         return err_set(err, -EAGAIN, "%s: the thread that listens cannot start", address);
     }
-    if (add_listener(rest, mhd, path) < 0) {
+    if (add_listener(rest, mhd, path, NULL) < 0) {
         MHD_stop_daemon(mhd);
         return err_nomem(err);
     }
     (void)TAKE_PTR(path);
     return 0;
+}
+
+static bool give_secured(void *ctx, int fd, const struct sockaddr *peer, socklen_t len)
+{
+    return MHD_add_connection(ctx, fd, peer, len) == MHD_YES; /* else the library closes it */
+}
+
+/* What https:// shows: restd_cert.pem, whatever TLSType is. */
+static int load_certificate(const struct rest *rest, struct tls_ctx **ret, struct err *err)
+{
+    struct tls_config config;
+    int r = conf_restd_tls(rest->config.conf, &config);
+
+    return r < 0 ? err_nomem(err) : tls_ctx_load(&config, ret, err);
+}
+
+static int listen_tls(struct rest *rest, const char *address, struct err *err)
+{
+    _cleanup_(tls_ctx_unref) struct tls_ctx *ctx = NULL;
+    struct MHD_Daemon *mhd = NULL;
+    struct resttls *tls = NULL;
+    char *path = NULL; /* none: it is no UNIX socket */
+    int r = load_certificate(rest, &ctx, err);
+    int fd = r < 0 ? r : restlisten(address, &path, err);
+
+    if (fd < 0)
+        return fd;
+    mhd = restserve_start(rest, -1);
+    if (mhd)
+        r = resttls_new(fd, TAKE_PTR(ctx), rest->config.connections, give_secured, mhd, &tls);
+    else
+        (void)close(fd); /* nothing was sent */
+    if (mhd && r == 0 && add_listener(rest, mhd, NULL, tls) == 0)
+        return 0;
+    (void)resttls_free(tls); /* always NULL */
+    if (mhd)
+        MHD_stop_daemon(mhd);
+    return err_set(err, -EAGAIN, "%s: the threads that listen cannot start", address);
+}
+
+int rest_listen(struct rest *rest, const char *address, struct err *err)
+{
+    if (restlisten_is_tls(address))
+        return listen_tls(rest, address, err);
+    return listen_plain(rest, address, err);
 }
 
 int rest_take(struct rest *rest, int fd, struct err *err)
@@ -116,6 +164,7 @@ struct rest *rest_free(struct rest *rest)
     if (!rest)
         return NULL;
     for (size_t i = 0; i < rest->n_listeners; i++) {
+        (void)resttls_free(rest->listeners[i].tls); /* always NULL */
         MHD_stop_daemon(rest->listeners[i].mhd);
         if (rest->listeners[i].path)
             (void)unlink(rest->listeners[i].path); /* somebody else may have done it */

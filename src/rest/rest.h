@@ -47,7 +47,7 @@ struct rest_config {
 
 /* Errors: -ENOMEM. */
 int rest_new(const struct rest_config *config, struct rest **ret, struct err *err);
-/* Listen on "[http://]HOST:PORT", ":PORT" or "unix:PATH" ("unix:/PATH", "unix:///PATH").  Errors:
+/* Listen on "[http://]HOST:PORT", "https://HOST:PORT", ":PORT" or "unix:PATH" ("unix:/PATH", "unix:///PATH").  Errors:
  * -EINVAL no such address, errors of bind(2), -EAGAIN no thread. */
 int rest_listen(struct rest *rest, const char *address, struct err *err);
 /* Serve one connection: fd is taken. */

@@ -17,10 +17,12 @@
 
 struct MHD_Connection;
 struct MHD_Daemon;
+struct resttls;
 
 struct rest_listener {
     struct MHD_Daemon *mhd;
-    char *path; /* of a UNIX socket; else NULL */
+    char *path;          /* of a UNIX socket; else NULL */
+    struct resttls *tls; /* of https://, before mhd; else NULL */
 };
 
 struct rest {

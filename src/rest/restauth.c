@@ -68,14 +68,26 @@ static const char *token_of(struct MHD_Connection *conn)
                : NULL;
 }
 
+/* The plain end of an encrypted connection is a UNIX socket too, and its other end is ourselves: the
+ * address that came with it is the caller's. */
+static bool is_from_unix(struct MHD_Connection *conn)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(conn, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+
+    return info && info->client_addr && info->client_addr->sa_family == AF_UNIX;
+}
+
 /* The user at the other end of a UNIX socket, when that is enough. */
-static bool is_local(const struct rest *rest, int fd, struct rest_caller *caller)
+static bool is_local(const struct rest *rest, struct MHD_Connection *conn, int fd,
+                     struct rest_caller *caller)
 {
     struct ucred cred;
     socklen_t len = sizeof(cred);
 
-    if (!rest->config.local || getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 ||
-        len != sizeof(cred) || cred.pid <= 0)
+    if (!rest->config.local || !is_from_unix(conn) ||
+        getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) < 0 || len != sizeof(cred) ||
+        cred.pid <= 0)
         return false;
     if (cred.uid == geteuid() || (cred.uid == 0 && !rest->config.become_user))
         return true;
@@ -92,7 +104,7 @@ bool restauth_caller(struct rest *rest, struct MHD_Connection *conn, struct rest
     tell_source(fd, caller->source, sizeof(caller->source));
     caller->token = rest->config.jwt ? token_of(conn) : NULL;
     if (!caller->token)
-        return is_local(rest, fd, caller);
+        return is_local(rest, conn, fd, caller);
     caller->name = header_of(conn, "X-SLURM-USER-NAME");
     return true;
 }

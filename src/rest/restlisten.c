@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 
 #define BACKLOG 512
+#define TLS_SCHEME "https://"
 
 static inline void addrinfo_freep(struct addrinfo **ai)
 {
@@ -80,6 +81,11 @@ static int listen_tcp(const char *host, const char *port, const char *address, s
     return err_set(err, r, "%.200s: %s", address, strerror(-r));
 }
 
+bool restlisten_is_tls(const char *address)
+{
+    return strncmp(address, TLS_SCHEME, strlen(TLS_SCHEME)) == 0;
+}
+
 int restlisten(const char *address, char **ret_path, struct err *err)
 {
     const char *rest = address, *colon;
@@ -91,15 +97,14 @@ int restlisten(const char *address, char **ret_path, struct err *err)
         rest += 5;
         return listen_unix(strncmp(rest, "//", 2) == 0 ? rest + 2 : rest, ret_path, err);
     }
-    if (strncmp(rest, "http://", 7) == 0)
+    if (restlisten_is_tls(rest))
+        rest += strlen(TLS_SCHEME);
+    else if (strncmp(rest, "http://", 7) == 0)
         rest += 7;
-    else if (strncmp(rest, "https://", 8) == 0)
-        return err_set(err, -EINVAL, "%.200s: slurmrestd has no TLS; put a proxy before it",
-                       address);
     colon = strrchr(rest, ':');
     if (!colon || !colon[1] || (size_t)(colon - rest) >= sizeof(host))
-        return err_set(err, -EINVAL, "%.200s is no address: HOST:PORT, :PORT or unix:PATH",
-                       address);
+        return err_set(err, -EINVAL,
+                       "%.200s is no address: [https://]HOST:PORT, :PORT or unix:PATH", address);
     len = (size_t)(colon - rest);
     if (len >= 2 && rest[0] == '[' && rest[len - 1] == ']') {
         rest++;

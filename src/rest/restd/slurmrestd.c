@@ -43,7 +43,8 @@ struct options {
 
 static const char usage[] =
     "Usage: slurmrestd [OPTIONS] [ADDRESS...]\n"
-    "  ADDRESS        [http://]HOST:PORT, :PORT or unix:PATH; none: HTTP on standard input\n"
+    "  ADDRESS        [http://]HOST:PORT, https://HOST:PORT, :PORT or unix:PATH;\n"
+    "                 none: HTTP on standard input\n"
     "  -a TYPES       rest_auth/jwt, rest_auth/local (default: both); list: show them\n"
     "  -d VERSIONS    data_parser/v0.0.45 and the like (default: all); list: show them\n"
     "  -f FILE        read FILE instead of the usual slurm.conf\n"
