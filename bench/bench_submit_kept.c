@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "conf/conf.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/client.h"
 #include "wire/tls/tlsctx.h"
 

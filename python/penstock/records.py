@@ -273,6 +273,7 @@ class Node(Record):
     owner_uid: int | None = None
     reservation: str | None = None
     launch_keys: bool | None = None
+    cert_token: str | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -600,6 +601,7 @@ Node.FIELDS = {
     "owner_uid": ("owner_uid", "number"),
     "reservation": ("reservation", "text"),
     "launch_keys": ("launch_keys", "bool"),
+    "cert_token": ("cert_token", "text"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),

@@ -47,8 +47,9 @@ struct rest_config {
 
 /* Errors: -ENOMEM. */
 int rest_new(const struct rest_config *config, struct rest **ret, struct err *err);
-/* Listen on "[http://]HOST:PORT", "https://HOST:PORT", ":PORT" or "unix:PATH" ("unix:/PATH", "unix:///PATH").  Errors:
- * -EINVAL no such address, errors of bind(2), -EAGAIN no thread. */
+/* Listen on "[http://]HOST:PORT", "https://HOST:PORT", ":PORT" or "unix:PATH" ("unix:/PATH",
+ * "unix:///PATH").  Errors: -EINVAL no such address, errors of bind(2), -EAGAIN no thread; of
+ * https:// also those of its certificate's files. */
 int rest_listen(struct rest *rest, const char *address, struct err *err);
 /* Serve one connection: fd is taken. */
 int rest_take(struct rest *rest, int fd, struct err *err);

@@ -68,8 +68,8 @@ static const char *token_of(struct MHD_Connection *conn)
                : NULL;
 }
 
-/* The plain end of an encrypted connection is a UNIX socket too, and its other end is ourselves: the
- * address that came with it is the caller's. */
+/* The plain end of an encrypted connection is a UNIX socket too, and its other end is ourselves:
+ * the address that came with it is the caller's. */
 static bool is_from_unix(struct MHD_Connection *conn)
 {
     const union MHD_ConnectionInfo *info =

@@ -1,7 +1,7 @@
 /* fuzz_pemtext.c - what a peer or a script says is a certificate, a request or a key
  *
- * What is taken goes to programs as an argument and into files: it is printable, and has a beginning
- * and an end. */
+ * What is taken goes to programs as an argument and into files: it is printable, and has a
+ * beginning and an end. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* certsign.h - certificates of nodes, signed by a script of the site (CertmgrType=certmgr/script)
  *
- * A node asks with a request (CSR) and a token, or with the certificate that it has.  The scripts run
- * beside the core (notify/programs.h); one request of a node at a time.  Core thread.
+ * A node asks with a request (CSR) and a token, or with the certificate that it has.  The scripts
+ * run beside the core (notify/programs.h); one request of a node at a time.  Core thread.
  * docs/design/0026-node-certificates.md. */
 #pragma once
 

@@ -1,15 +1,15 @@
 /* certask.h - ask the controller to have a certificate signed
  *
- * Made on the main thread with copies of all that it needs, run on a worker, read on the main thread
- * again. */
+ * Made on the main thread with copies of all that it needs, run on a worker, read on the main
+ * thread again. */
 #pragma once
 
 #include "noded/noded.h"
 
 struct certask;
 
-/* token NULL: the certificate of `tls` is to do.  tls (a reference is taken): what the connection is
- * made with.  -ENOMEM. */
+/* token NULL: the certificate of `tls` is to do.  tls (a reference is taken): what the connection
+ * is made with.  -ENOMEM. */
 int certask_new(const struct noded *d, struct tls_ctx *tls, const char *token, const char *csr,
                 struct certask **ret);
 /* Blocks.  Any one thread. */

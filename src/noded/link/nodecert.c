@@ -1,7 +1,7 @@
 /* nodecert.c - the certificate of a node, where the controller has it signed; see nodecert.h
  *
- * One round after the other: token (the first time), request, question to the controller on a worker,
- * private key, file.  A round that fails leaves what was, and comes again. */
+ * One round after the other: token (the first time), request, question to the controller on a
+ * worker, private key, file.  A round that fails leaves what was, and comes again. */
 #include "noded/link/nodecert.h"
 
 #include <errno.h>

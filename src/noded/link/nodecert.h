@@ -11,8 +11,8 @@
 struct nodecert;
 
 /* With CertmgrType: load the certificate that is there, or wait until there is one, running the
- * loop; nothing else of the daemon may be in it yet but the signals.  Without: nothing.  Errors, with
- * a sentence: a script is not configured; -ECANCELED a signal ended the daemon. */
+ * loop; nothing else of the daemon may be in it yet but the signals.  Without: nothing.  Errors,
+ * with a sentence: a script is not configured; -ECANCELED a signal ended the daemon. */
 int nodecert_begin(struct noded *d, struct err *err);
 void nodecert_close(struct nodecert *c);            /* NULL is a no-op */
 struct nodecert *nodecert_free(struct nodecert *c); /* always NULL */

@@ -1,7 +1,7 @@
 /* pemtext.h - is a text of a script or a peer one of PEM?
  *
- * A first look, before it goes to a program, a file or OpenSSL: printable ASCII in lines, with a block
- * of the kind.  Pure. */
+ * A first look, before it goes to a program, a file or OpenSSL: printable ASCII in lines, with a
+ * block of the kind.  Pure. */
 #pragma once
 
 #include <stdbool.h>

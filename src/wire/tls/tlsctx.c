@@ -84,7 +84,7 @@ static int add_trusted(struct tls_ctx *ctx, BIO *bio, const char *path, struct e
     return n ? 0 : err_set(err, -EINVAL, "%s holds no certificate (PEM)", path);
 }
 
-/* Lists of certificates that are revoked: from each authority one, of authorities in between too. */
+/* Lists of revoked certificates: from each authority one, of authorities in between too. */
 static int add_revoked(struct tls_ctx *ctx, BIO *bio, const char *path, struct err *err)
 {
     X509_STORE *store = ctx->lib->SSL_CTX_get_cert_store(ctx->ssl);

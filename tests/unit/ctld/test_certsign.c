@@ -1,4 +1,4 @@
-/* test_certsign.c - who needs no token, and what becomes of tokens; a controller without its scripts */
+/* test_certsign.c - who needs no token, what becomes of tokens, a controller without its scripts */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -52,7 +52,7 @@ static void test_check(void **state)
                      0);
 }
 
-/* A certificate that is valid says only that the authority knows somebody: the node's key says who. */
+/* A certificate says only that the authority knows somebody: the node's key says who. */
 static void test_own_certificate(void **state)
 {
     static char text[IDKEY_TEXT];

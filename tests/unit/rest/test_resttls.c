@@ -1,4 +1,4 @@
-/* test_resttls.c - https://: the server gets plain bytes and the caller's address, strangers get nothing */
+/* test_resttls.c - https://: the server gets plain bytes and the caller's address */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
