@@ -6,9 +6,11 @@
 #include "base/cleanup.h"
 #include "fieldlists.h"
 #include "job.pb-c.h"
+#include "node.pb-c.h"
 
 static const uint32_t job_secrets[] = { JOB_SECRET_FIELDS },
-                      step_secrets[] = { STEP_SECRET_FIELDS };
+                      step_secrets[] = { STEP_SECRET_FIELDS },
+                      node_secrets[] = { NODE_SECRET_FIELDS };
 
 static const struct {
     const ProtobufCMessageDescriptor *desc;
@@ -17,6 +19,7 @@ static const struct {
 } rows[] = {
     { &pst__job_record__descriptor, job_secrets, ARRAY_SIZE(job_secrets) },
     { &pst__step_record__descriptor, step_secrets, ARRAY_SIZE(step_secrets) },
+    { &pst__node_record__descriptor, node_secrets, ARRAY_SIZE(node_secrets) },
 };
 
 bool secrets_remove(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *shown)

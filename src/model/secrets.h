@@ -1,7 +1,8 @@
 /* secrets.h - fields of records that no answer to a query tells
  *
  * A job's environment, and fields that give it away, belong to its owner.  Records hold them for
- * slurmd, the journal and accounting.  Code that answers queries takes them out with these
+ * slurmd, the journal and accounting.  What a node has to show for a certificate is nobody's to
+ * know.  Code that answers queries takes them out with these
  * functions.  Pure. */
 #pragma once
 

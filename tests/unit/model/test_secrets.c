@@ -40,7 +40,9 @@ static void test_table(void **state)
     assert_true(shows(&pst__job_record__descriptor, "submit_line"));
     assert_true(shows(&pst__job_record__descriptor, "system_comment"));
     assert_true(shows(&pst__step_record__descriptor, "resv_ports"));
-    assert_false(secrets_remove(&pst__node_record__descriptor, &none));
+    assert_false(shows(&pst__node_record__descriptor, "cert_token"));
+    assert_true(shows(&pst__node_record__descriptor, "node_key"));
+    assert_false(secrets_remove(&pst__partition_record__descriptor, &none));
 }
 
 /* A message field of bytes in a record that queries tell is somebody's whole message: it belongs

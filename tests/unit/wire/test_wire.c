@@ -156,9 +156,9 @@ static void test_errors_and_deadline(void **state)
     assert_int_equal(client_call(c, OP_QUERY_DIAG, NULL, NULL), -ETIMEDOUT);
     assert_string_equal(client_strerror(c, -ETIMEDOUT), "Socket timed out on send/recv operation");
     assert_true(client_fd(c) >= 0);
-    assert_int_equal(client_call(c, 119, NULL, NULL), -EREMOTEIO); /* no such operation */
+    assert_int_equal(client_call(c, 118, NULL, NULL), -EREMOTEIO); /* no such operation */
     assert_int_equal(client_error(c, &text), EPST_BAD_REQUEST);
-    assert_non_null(strstr(text, "119"));
+    assert_non_null(strstr(text, "118"));
     expect_ping(c, geteuid(), PST__AUTH_METHOD__AUTH_PEERCRED);
     assert_int_equal(client_call(c, OP_SHUTDOWN, NULL, NULL), 0); /* answered, then closed */
     assert_int_equal(ping(c, NULL), -EPIPE);
