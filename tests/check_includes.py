@@ -58,7 +58,7 @@ PURE = {
 # room includes what stands before it.  What does not hold yet is in tests/golden/house/includes.txt.
 ROOMS = {
     "base": ["", "bind", "gres", "pb", "process"],
-    "conf": ["", "topo"],
+    "conf": ["", "topo", "tls"],
     "spank": ["slurm", ""],
     "wire": ["tls", "auth", "", "server"],
     "model": ["words", "", "account"],
