@@ -142,7 +142,7 @@ static const ProtobufCMessageDescriptor *const types[] = {
     &pst__job_record__descriptor,         &pst__step_spec__descriptor,
     &pst__acct_job_set__descriptor,       &pst__crontab_set_request__descriptor,
     &pst__node_record__descriptor,        &pst__job_action_request__descriptor,
-    &pst__reservation_record__descriptor,
+    &pst__reservation_record__descriptor, &pst__cert_request__descriptor,
 };
 
 /* A row whose field has another name by now would let nothing through, or everything. */
