@@ -128,6 +128,11 @@ chaos-expedite: build
 chaos-steps: build
 	tests/chaos/chaos_steps.py --build $(BUILD)
 
+## chaos-cloud: 200 cloud nodes whose programs fail, hang, come late and kill themselves while jobs run and daemons are killed
+.PHONY: chaos-cloud
+chaos-cloud: build
+	tests/chaos/chaos_cloud.py --build $(BUILD)
+
 ## chaos-nodes: 200 nodes join with slurmd -Z, change size and go while jobs run and the controller is killed
 .PHONY: chaos-nodes
 chaos-nodes: build
