@@ -45,6 +45,7 @@ struct sacct {
     const char *assocs; /* a list of numbers */
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum whole_het whole_het; /* components of heterogeneous jobs */
+    bool local_uid;           /* numbers of users by their names, here */
     bool have_start, have_end, env_vars, efficiency, report;
     struct named_job { /* --batch-script, --env-vars */
         uint32_t job_id;
@@ -311,8 +312,8 @@ static const struct opt rows[] = {
     OPT("truncate", 'T', OPT_NONE, OPT_FLAG(truncate), NULL, NULL, NULL, "cut times to the window"),
     OPT("uid", 0, OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names"),
     OPT("units", 0, OPT_REQ, OPT_TAKE(unit, take_unit), NULL, NULL, "KMGTP", "unit of sizes"),
-    OPT("use-local-uid", 0, OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
-        "taken for compatibility: user names are always those of this machine"),
+    OPT("use-local-uid", 0, OPT_NONE, OPT_FLAG(local_uid), NULL, NULL, NULL,
+        "numbers of users as this machine has them, not as they were stored"),
     OPT("user", 'u', OPT_REQ, JOBFILTER_USERS(filter), NULL, NULL, "names", "jobs of these users"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say more"),
     OPT("wckeys", 'W', OPT_REQ, JOBFILTER_WCKEYS(filter), NULL, NULL, "keys",
@@ -559,6 +560,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         !acct_wanted(&(struct acct_choice){ &s->filter, s->assocs, s->whole_het }, a->job) ||
         (s->flags && !(s->flags & acctflags_of(a->job))))
         return 0;
+    if (s->local_uid && a->job->user_name) /* unknown here: as it was stored */
+        (void)user_id_of(a->job->user_name, &a->job->uid);
     acct_sort_steps(a);
     if (s->truncate)
         acct_truncate(a, s->start_us, s->end_us);
