@@ -60,7 +60,7 @@ ROOMS = {
     "base": ["", "bind", "gres", "pb", "process"],
     "conf": ["", "topo", "tls"],
     "spank": ["slurm", ""],
-    "wire": ["tls", "auth", "", "server"],
+    "wire": ["tls", "auth", "", "x11", "server"],
     "model": ["words", "", "account"],
     "acct": ["sql", "", "admin", "usage"],
     "sim": ["", "verify"],
@@ -73,7 +73,7 @@ ROOMS = {
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
-    "cli": ["base", "job", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
+    "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 

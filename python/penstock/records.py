@@ -201,6 +201,7 @@ class Job(Record):
     expected_start_at: datetime | None = None
     sched_nodes: str | None = None
     last_sched_eval_at: datetime | None = None
+    x11: int | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
     power_pending: bool | None = None
@@ -529,6 +530,7 @@ Job.FIELDS = {
     "expected_start_at": ("expected_start_us", "time"),
     "sched_nodes": ("sched_nodes", "text"),
     "last_sched_eval_at": ("last_sched_eval_us", "time"),
+    "x11": ("x11", "number"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
     "power_pending": ("power_pending", "bool"),

@@ -33,6 +33,7 @@
 #include "cli/job/jobtext.h"
 #include "cli/job/cliplugins.h"
 #include "cli/job/submit.h"
+#include "cli/x11/x11forward.h"
 
 #define FAILED_WHAT "Job submit/allocate failed"
 #define BELL_AFTER_US (10 * USEC_PER_SEC)
@@ -51,7 +52,8 @@ struct salloc {
     int sig_fd;
     sigset_t old_mask;
     pid_t child;
-    bool revoked; /* a signal ended the allocation before the command */
+    struct x11forward *x11; /* NULL: not asked for */
+    bool revoked;           /* a signal ended the allocation before the command */
 };
 
 static void collect_options(struct salloc *s)
@@ -379,6 +381,17 @@ static void tell_ready(const Pst__JobRecord *job)
              job->alloc && job->alloc->nodes ? job->alloc->nodes : "");
 }
 
+/* Only while a command runs is somebody there to pass windows on. */
+static void forward_x11(struct salloc *s, const Pst__JobStatus *grant)
+{
+    for (size_t i = 0; s->x11 && i < grant->n_het_jobs; i++)
+        if (grant->het_jobs[i]->x11)
+            x11forward_job(s->x11, grant->het_jobs[i]->job_id);
+    if (s->x11 && !grant->n_het_jobs)
+        x11forward_job(s->x11, s->link.job_id);
+    x11forward_serve(s->x11);
+}
+
 static int allocate_and_run(struct salloc *s)
 {
     Pst__SubmitRequest req = PST__SUBMIT_REQUEST__INIT;
@@ -388,6 +401,7 @@ static int allocate_and_run(struct salloc *s)
     struct clusters found = { 0 }; /* kept until the process ends, as of all below */
     int status;
 
+    s->x11 = x11forward_new(&s->cli, &s->opts);
     (void)submit_find_clusters(&s->cli, &s->opts, &found);
     build_request(s, &req, &job);
     submit_choose_cluster(&s->cli, &found, &req);
@@ -401,7 +415,9 @@ static int allocate_and_run(struct salloc *s)
         tell_ready(grant->n_het_jobs ? grant->het_jobs[i] : grant->job);
     if (!jobopts_has(&s->opts, JO_NO_SHELL)) {
         joblink_watch(&s->link, true);
+        forward_x11(s, grant);
         status = run_command(s, grant);
+        s->x11 = x11forward_stop(s->x11);
     }
     protobuf_c_message_free_unpacked(&grant->base, NULL);
     return status;

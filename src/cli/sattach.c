@@ -21,6 +21,7 @@
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
 #include "cli/job/label.h"
+#include "cli/base/nodeconnect.h"
 #include "cli/base/opts.h"
 #include "cli/job/tasks.h"
 #include "wire/errors.h"
@@ -167,24 +168,12 @@ static void attach_to(struct sattach *s, size_t i)
     const Pst__NodeAddr *addr = s->reply->nodes[i];
     Pst__AttachStep req = PST__ATTACH_STEP__INIT;
     struct err err = { .text = "" };
-    struct client_target target = {
-        .host = addr->addr ? addr->addr : addr->name,
-        .port = (uint16_t)addr->port,
-        .cluster = cli_cluster_name(&s->cli),
-        .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
-        .program = "sattach",
-        .service = "slurmd",
-        .name = addr->name,
-        .credential = s->reply->credential,
-        .tls = cli_step_tls_or_die(&s->cli),
-    };
     int r;
 
-    client_set_launch(&target, &s->reply->launch_key, &addr->launch_key);
     s->nodes[i].name = addr->name;
     if (s->counts[i] == 0)
         return;
-    if (client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &s->nodes[i].client, &err) < 0)
+    if (nodeconnect_step(&s->cli, s->reply, addr, &s->nodes[i].client, &err) < 0)
         cli_die(CLI_EXIT_FAILED, "cannot attach on node %s: %s", addr->name, err.text);
     req.credential = s->reply->credential;
     req.node_name = addr->name;

@@ -16,6 +16,7 @@
 #include "cli/base/cli.h"
 #include "cli/format/fmt_sacct.h"
 #include "cli/base/ids.h"
+#include "cli/base/nodeconnect.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
 #include "cli/base/clusters.h"
@@ -191,21 +192,9 @@ static void ask_node(struct sstat *s, const Pst__NodeAddr *addr, const Pst__Step
     struct err err = { .text = "" };
     ProtobufCMessage *reply = NULL;
     struct client *node = NULL;
-    struct client_target target = {
-        .host = addr->addr ? addr->addr : addr->name,
-        .port = (uint16_t)addr->port,
-        .cluster = cli_cluster_name(&s->cli),
-        .timeout_ms = (int)conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT) * 1000,
-        .program = "sstat",
-        .service = "slurmd",
-        .name = addr->name,
-        .credential = access->credential,
-        .tls = cli_step_tls_or_die(&s->cli),
-    };
     int r;
 
-    client_set_launch(&target, &access->launch_key, &addr->launch_key);
-    if (client_connect(&target, conf_slurm_uid(cli_conf(&s->cli)), &node, &err) < 0) {
+    if (nodeconnect_step(&s->cli, access, addr, &node, &err) < 0) {
         cli_error("problem getting step_layout for %s: %s", addr->name, err.text);
         return;
     }

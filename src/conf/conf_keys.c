@@ -284,7 +284,6 @@ static const char *why_without(enum conf_table_id table, int key, const char *na
         int key;
         const char *name, *why;
     } reasons[] = {
-        { CONF_PROLOG_FLAGS, "X11", " but Alloc's and Contain's: X11 forwarding is not available" },
         { CONF_TOPOLOGY_PARAM, "RoutePart", ": nodes dial in, no message needs a route" },
         { CONF_TOPOLOGY_PARAM, "RouteTree", ": nodes dial in, no message needs a route" },
     };

@@ -226,11 +226,26 @@ static int drop_entry(void *ctx, uint32_t job_id, uint64_t run_id, const uint32_
     return 0;
 }
 
+/* -d: its twins (slurmstepd-relay, -plug) are beside it, by its name. */
+static int use_stepd(struct noded *d, const char *name, struct err *err)
+{
+    _cleanup_free_ char *path = realpath(name, NULL); /* we leave our folder */
+
+    if (!path || access(path, X_OK) < 0)
+        return err_set(err, -errno, "-d: %s: %s", name, strerror(errno));
+    if (strlen(path) >= sizeof(d->stepd_exe) - 8)
+        return err_set(err, -ENAMETOOLONG, "-d: %s: %s", name, strerror(ENAMETOOLONG));
+    (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%s", path);
+    return 0;
+}
+
 /* The step daemon beside us: installed together, or in the build tree. */
 static int find_stepd(struct noded *d, struct err *err)
 {
     static const char *const places[] = { "slurmstepd", "../stepd/slurmstepd" };
 
+    if (d->opt->stepd)
+        return use_stepd(d, d->opt->stepd, err);
     if (beside_find(places, ARRAY_SIZE(places), d->stepd_exe, sizeof(d->stepd_exe)) == 0)
         return 0;
     (void)snprintf(d->stepd_exe, sizeof(d->stepd_exe), "%s/slurmstepd", PENSTOCK_SBINDIR);
@@ -711,6 +726,7 @@ const struct noded_events noded_events = {
     .advance_job = steps_advance_job,
     .launch_step = launch_step,
     .attach = access_attach,
+    .x11 = launch_x11,
     .stat = access_stat,
     .bcast = access_bcast,
     .relay = access_relay,

@@ -39,6 +39,7 @@ struct noded_options {
     const char *node_conf;                                        /* --conf */
     const char *conf_server; /* --conf-server; NULL: not given */
     const char *ca_file;     /* --ca-cert-file; NULL: not given */
+    const char *stepd;       /* -d: the step daemon; NULL: the one beside slurmd */
     const char *feature;     /* -F: of the node; NULL: of any */
     bool dynamic, future;    /* -Z, -F */
     bool clean_start, report_boot, lock_memory;
@@ -63,11 +64,14 @@ struct noded_events {
     /* The extern step has started, or did not: launch_waiting_prolog(). */
     void (*place_ready)(struct noded *d, struct njob *job);
     void (*advance_job)(struct noded *d, struct njob *job); /* steps_advance_job() */
-    /* Requests of commands that the listening side has verified: launch_step(), access_*(). */
+    /* Requests of commands that the listening side has verified: launch_step(), launch_x11(),
+     * access_*(). */
     void (*launch_step)(struct noded *d, Pst__LaunchStep *launch, Pst__StepCredential *cred,
                         int srun_fd, uint32_t request_id);
     void (*attach)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
                    ProtobufCBinaryData stream_key);
+    void (*x11)(struct noded *d, const Pst__AttachStep *attach, Pst__StepCredential *cred, int fd,
+                uint32_t request_id);
     void (*stat)(struct noded *d, const Pst__StepCredential *cred, int fd, uint32_t request_id,
                  ProtobufCBinaryData stream_key);
     void (*bcast)(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,

@@ -24,6 +24,7 @@ static const char usage[] =
     "   --conf \"K=V ...\"           Describe a dynamic node, as a NodeName line does; with -Z.\n"
     "   --conf-server <host>[:<port>],...  Get the configuration from slurmctld.\n"
     "   -D                         Run in the foreground.\n"
+    "   -d <file>                  Start this program as the step daemon of each step.\n"
     "   --extra <text>             Tell the controller the node's Extra.\n"
     "   -F[feature]                Start as a node of State=FUTURE, one with the feature.\n"
     "   -f <file>                  Read the configuration from the file.\n"
@@ -36,7 +37,7 @@ static const char usage[] =
     "   -n <value>                 Run at this nice value.\n"
     "   -N <name>                  Run as this node.\n"
     "   --parameters <list>        SlurmdParameters of this node; they count before the others.\n"
-    "   -s                         Change nothing else; kept for existing start scripts.\n"
+    "   -s                         Work in the folder of the log, as always.\n"
     "   --systemd                  As -D: readiness is told through NOTIFY_SOCKET.\n"
     "   -v                         Log more; repeat for even more.\n"
     "   -V                         Print the version and exit.\n"
@@ -104,8 +105,10 @@ static enum daemon_taken take_option(void *ctx, int c, const char *arg)
         opt->report_boot = true;
         return DAEMON_GO_ON;
     case 's':
+        return DAEMON_GO_ON; /* it always works in the folder of its log */
     case 'd':
-        return DAEMON_GO_ON; /* the step daemon is found by itself */
+        opt->stepd = arg;
+        return DAEMON_GO_ON;
     case 'c':
         opt->clean_start = true;
         return DAEMON_GO_ON;

@@ -23,6 +23,7 @@
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "stepd/xdisplay.h"
 #include "stepd/task/bind.h"
 #include "stepd/shared/ctl.h"
 #include "stepd/use/gather.h"
@@ -208,6 +209,8 @@ static void read_conn(struct step *s, int i)
         }
         if (fd >= 0 && PB_AS(step_order, msg)->has_stat_id)
             gather_answer(s, fd, PB_AS(step_order, msg));
+        else if (fd >= 0 && PB_AS(step_order, msg)->has_x11_cookie)
+            xdisplay_take(s, fd, PB_AS(step_order, msg));
         else if (fd >= 0)
             take_attached(s, fd, PB_AS(step_order, msg));
         else
@@ -366,6 +369,8 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
     r = block_signals(s);
     if (r == 0 && s->step_id == STEP_ID_EXTERN)
         r = extern_begin(s);
+    if (r == 0 && s->ext && s->job->x11)
+        r = xdisplay_begin(s);
     if (r == 0)
         r = fill_identity(s);
     if (r == 0)
@@ -457,6 +462,10 @@ static void start_step(struct step *s)
         s->stage = s->n_running > 0 ? KILL_ALL : s->stage;
     }
     s->started = !s->error;
+    step_debug(s, LOG_INFO, "StepId=%u.%s: %zu tasks on node %s", s->job_id, s->step_name,
+               s->n_tasks, s->sf->job->node_name);
+    step_debug(s, LOG_DEBUG, "control group %s, folder %s",
+               s->cg.tree.kind != CGROUP_NONE ? s->cg.step : "none", s->sf->step_dir);
     if (s->n_running > 0)
         write_trace(s);
     io_started(s);
@@ -477,6 +486,7 @@ static void finish_step(struct step *s)
     taskfreq_done(s); /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);
+    xdisplay_end(s);
     if (s->ext && s->sf->ns)
         ns_remove(s);
     if (s->ext)
@@ -516,6 +526,7 @@ static bool advance_step(struct step *s, int64_t now_mono)
     gather_tick(s, now_mono);
     if (s->ext && extern_emptied(s) && !waited)
         tell_emptied(s);
+    xdisplay_advance(s);
     io_task_exits(s);
     if (s->swept && !s->ended && oci_cleaned(s, now_mono) && !summary_begin(s))
         finish_step(s);
@@ -570,7 +581,7 @@ static void on_signals(struct step *s)
 
 static int poll_once(struct step *s)
 {
-    size_t n = 0, attach_at, io_at, io_n, mpi_at;
+    size_t n = 0, attach_at, io_at, io_n, mpi_at, x_at, x_n;
     struct pollfd *fds = s->fds;
 
     fds[n++] = (struct pollfd){ .fd = s->sig_fd, .events = POLLIN };
@@ -584,12 +595,16 @@ static int poll_once(struct step *s)
     fds[n++] = (struct pollfd){ .fd = s->aid.fd, .events = POLLIN };
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
+    x_at = n;
+    x_n = xdisplay_poll_fill(s, fds + n);
+    n += x_n;
     io_at = n;
     io_n = io_poll_fill(s, fds + n, s->fds_room - n);
     if (poll(fds, (nfds_t)(n + io_n), timeout_ms(s, now_mono_us())) < 0)
         return errno == EINTR ? 0 : -errno;
     io_poll_done(s, fds + io_at, io_n);
     attach_poll_done(s, fds + attach_at);
+    xdisplay_poll_done(s, fds + x_at, x_n);
     follow_look(s);
     mpi_poll_done(s, &fds[mpi_at]);
     if (fds[mpi_at + 1].revents)
@@ -624,6 +639,7 @@ static void step_done(struct step *s)
     memory_done(s);
     attach_done(s);
     follow_done(s);
+    xdisplay_done(s);
     extern_done(s);
     gather_done(s);
     gpu_done(s);
@@ -653,7 +669,7 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    s.fds_room = 6 + STEP_CONNS + STEP_ATTACHED + io_poll_room(&s);
+    s.fds_room = 6 + STEP_CONNS + STEP_ATTACHED + xdisplay_poll_room(&s) + io_poll_room(&s);
     s.fds = calloc(s.fds_room, sizeof(*s.fds));
     if (!s.fds)
         return -ENOMEM;

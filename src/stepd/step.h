@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/log.h"
 #include "stepd/env/env.h"
 #include "stepd/env/envlist.h"
 #include "stepd/io/outpattern.h"
@@ -28,6 +29,7 @@ struct mpi;
 struct plug;
 struct step_gpus;
 struct taskfreq;
+struct xdisplay;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
 /* connections to the control socket: slurmd (two while it restarts), and processes that ask the
@@ -212,7 +214,8 @@ struct step {
     pid_t ns_pid;          /* in the extern step: that first process; 0 none */
     int ns_pipe;           /* in the extern step: that process ends when this pipe is closed */
     struct extstep *ext;   /* state of the extern step; NULL: this step is another one */
-    char *login_env;       /* bytes that env borrows */
+    struct xdisplay *xdisplay; /* in the extern step of a job that asked for X11; else NULL */
+    char *login_env;           /* bytes that env borrows */
     enum oci_clean oci_clean;
     int64_t oci_mono_us; /* while cleaning: how long to wait for it */
     Pst__StepUsage usage;
@@ -292,7 +295,10 @@ void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(pri
 /* The same behind the label of a task, "3: ", or "". */
 void step_notice_of(struct step *s, const char *label, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same to the standard error of a task, at fd. */
+/* A line for who asked with srun --slurmd-debug for those of this level; else nothing. */
+void step_debug(struct step *s, enum log_level level, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same as step_notice() to the standard error of a task, at fd. */
 void task_notice(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 /* Send line without adding anything to it.  It must end with a newline. */
 void step_tell(struct step *s, char *line);

@@ -120,6 +120,7 @@
     X(ESLURM_CORE_RESERVATION_UPDATE, 2109, "Core-based reservation can not be updated")           \
     X(ESLURM_DUPLICATE_STEP_ID, 2110, "Duplicate job step id")                                     \
     X(ESLURM_INVALID_CORE_CNT, 2111, "Core count for reservation node list is not consistent!")    \
+    X(ESLURM_X11_NOT_AVAIL, 2112, "X11 forwarding not available")                                  \
     X(ESLURM_GROUP_ID_MISSING, 2113, "Invalid group id")                                           \
     X(ESLURM_BATCH_CONSTRAINT, 2114,                                                               \
       "Job --batch option is invalid or not a subset of --constraint")                             \

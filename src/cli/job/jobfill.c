@@ -311,6 +311,10 @@ static void fill_numbers(const struct jobopts *jo, Pst__JobRecord *job)
     }
     if ((value = jo->value[JO_SWITCHES]))
         fill_switches(jo, value, job);
+    if ((value = jo->value[JO_X11])) {
+        job->x11 = jobtext_x11(value);
+        job->has_x11 = true;
+    }
     if ((value = jo->value[JO_MAIL_TYPE])) {
         (void)jobtext_mail_parse(value, &job->mail_type); /* was checked */
         job->has_mail_type = true;

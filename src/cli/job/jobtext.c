@@ -55,6 +55,22 @@ unsigned jobtext_signal_number(const char *text)
     return 0;
 }
 
+unsigned jobtext_x11(const char *text)
+{
+    static const struct {
+        const char *name;
+        unsigned bit;
+    } words[] = {
+        { "", X11_ALL },        { "all", X11_ALL },   { "batch", X11_BATCH },
+        { "first", X11_FIRST }, { "last", X11_LAST },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        if (strcasecmp(text, words[i].name) == 0)
+            return words[i].bit;
+    return 0;
+}
+
 static void format_signal(unsigned number, char *buf, size_t size)
 {
     const char *name = sigabbrev_np((int)number);

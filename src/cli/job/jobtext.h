@@ -18,6 +18,16 @@ int jobtext_signal_parse(const char *text, struct jobtext_signal *ret_signal, ch
 /* "TERM", "SIGTERM", "15".  Gives 0 when unknown. */
 unsigned jobtext_signal_number(const char *text);
 
+/* Which nodes of a job get a display, as bits of JobRecord.x11. */
+enum jobtext_x11 {
+    X11_ALL = 1,
+    X11_BATCH = 2, /* where a script would run: the first */
+    X11_FIRST = 4,
+    X11_LAST = 8,
+};
+/* Text of --x11, "" for all.  0: it is none. */
+unsigned jobtext_x11(const char *text);
+
 /* "BEGIN,END" -> bits of JobRecord.mail_type (numbers of the mail events).  Words that are no event
  * do not count beside one that is. */
 int jobtext_mail_parse(const char *text, uint32_t *ret_bits);

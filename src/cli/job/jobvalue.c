@@ -15,12 +15,14 @@
 #include "base/bind/gpubind.h"
 #include "base/bind/membind.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/base/ids.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/jobtext.h"
+#include "wire/x11/xaddress.h"
 
 #define STATUS_BAD_NUMBER 1
 #define STATUS_BAD_SPEC 255
@@ -332,6 +334,21 @@ static int check_cpufreq(const char *arg, struct err *err)
     return err_set(err, STATUS_BAD_SPEC, "Invalid --cpu-freq argument");
 }
 
+/* Whose windows they are is settled first, as users expect. */
+static int check_x11(const char *arg, struct err *err)
+{
+    const char *display = getenv("DISPLAY");
+    struct xaddress a;
+
+    if (arg && !jobtext_x11(arg))
+        return err_set(err, CLI_EXIT_USAGE, "--x11 takes all, batch, first or last, not %.100s",
+                       arg);
+    if (!display || !*display)
+        return err_set(err, CLI_EXIT_USAGE,
+                       "No DISPLAY variable set, cannot setup x11 forwarding.");
+    return xaddress_parse(display, &a, err) < 0 ? CLI_EXIT_USAGE : 0;
+}
+
 /* [TYPE=]FREQUENCY or verbose, commas between. */
 static int check_gpufreq(const char *arg, struct err *err)
 {
@@ -414,10 +431,22 @@ static int check_root_only(const struct opt *o, struct err *err)
 {
     if (geteuid() == 0)
         return 0;
-    if (strcmp(o->name, "slurmd-debug") == 0)
+    return err_set(err, STATUS_BAD_SPEC, "--%s only permitted by root user", o->name);
+}
+
+static int check_debug(const struct opt *o, const char *arg, struct err *err)
+{
+    enum log_level level;
+
+    if (geteuid() != 0)
         return err_set(err, STATUS_BAD_SPEC,
                        "Use of --%s is allowed only for root and SlurmUser(root)", o->name);
-    return err_set(err, STATUS_BAD_SPEC, "--%s only permitted by root user", o->name);
+    if (log_level_parse(arg, &level) < 0)
+        return err_set(err, STATUS_BAD_SPEC,
+                       "--%s takes quiet, fatal, error, info, verbose, debug to debug5, or 0 to 9, "
+                       "not %.100s",
+                       o->name, arg);
+    return 0;
 }
 
 /* A binding of GPUs; numbers in it are looked at where tasks start.  What --tres-bind says is the
@@ -520,6 +549,8 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
         return check_mpi(arg, err);
     case KIND_ROOTONLY:
         return check_root_only(o, err);
+    case KIND_SLURMDDEBUG:
+        return check_debug(o, arg, err);
     case KIND_CPUFREQ:
         return check_cpufreq(arg, err);
     case KIND_GPUFREQ:
@@ -534,6 +565,8 @@ int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg
                    : err_set(err, STATUS_BAD_SPEC, "invalid --profile=%.200s option", arg);
     case KIND_MEMUPDATE:
         return check_memupdate(arg, err);
+    case KIND_X11:
+        return check_x11(arg, err);
     case KIND_RUNTIME:
         return check_words(o, arg, "oci,none", err);
     case KIND_SIGNALS:

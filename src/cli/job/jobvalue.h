@@ -53,9 +53,11 @@ enum jobvalue_kind {
     KIND_SEGMENT,
     KIND_SIGNALOPT,
     KIND_SIGNALS,
+    KIND_SLURMDDEBUG,
     KIND_SWITCHES,
     KIND_TRESTASK,
     KIND_WARN,
+    KIND_X11,
 };
 
 /* Returns 0, the exit status with the sentence in err, or -1: arg asked for a list, which was

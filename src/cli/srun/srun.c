@@ -24,6 +24,7 @@
 #include "cli/job/jobshow.h"
 #include "cli/job/submit.h"
 #include "cli/job/tasks.h"
+#include "cli/x11/x11forward.h"
 #include "model/words/alloccpus.h"
 #include "wire/errors.h"
 
@@ -292,6 +293,8 @@ static int allocate_job(struct srun *s, Pst__StepSpec *spec)
     struct clusters found = { 0 };
     int status;
 
+    if (!jobopts_has(&s->opts, JO_TEST_ONLY))
+        s->x11 = x11forward_new(&s->cli, &s->opts);
     (void)submit_find_clusters(&s->cli, &s->opts, &found);
     build_job(s, &req, &job);
     submit_choose_cluster(&s->cli, &found, &req);
@@ -372,6 +375,17 @@ void srun_unlaunched(struct srun *s, uint32_t exit_status)
                              s->parts[i].reply->step->step_id, exit_status);
 }
 
+/* The tasks find the display, so it comes before them. */
+static void forward_x11(struct srun *s)
+{
+    for (size_t i = 0; s->x11 && i < s->grant->n_het_jobs; i++)
+        if (s->grant->het_jobs[i]->x11)
+            x11forward_job(s->x11, s->grant->het_jobs[i]->job_id);
+    if (s->x11 && !s->grant->n_het_jobs)
+        x11forward_job(s->x11, s->job_id);
+    x11forward_serve(s->x11);
+}
+
 static void run_tasks(struct srun *s)
 {
     int status;
@@ -398,10 +412,12 @@ static void run_tasks(struct srun *s)
             srun_io_close(s);
             return;
         }
+        forward_x11(s);
         srun_launch(s);
         srun_loop(s);
         (void)srun_hook(s, JO_EPILOG); /* it said what went wrong */
     }
+    s->x11 = x11forward_stop(s->x11);
     srun_io_close(s);
     if (s->killed && !s->aborting)
         cli_info("Force Terminated StepId=%u.%u", s->job_id, s->step_id);

@@ -72,6 +72,7 @@ struct srun_part {
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED, TASK_FAILED };
 
 struct srun {
+    struct x11forward *x11; /* NULL: not asked for */
     struct cli cli;
     struct jobopts opts; /* of the first part: what concerns srun itself */
     struct srun_part *parts;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/bind/cpubind.h"
+#include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "cli/job/allocenv.h"
 #include "cli/job/gresopts.h"
@@ -230,6 +231,17 @@ static int parse_umask(const char *text, mode_t *ret)
     return 0;
 }
 
+static void fill_debug(const struct jobopts *jo, Pst__LaunchStep *req)
+{
+    enum log_level level;
+
+    if (!jobopts_has(jo, JO_SLURMD_DEBUG) ||
+        log_level_parse(jobopts_get(jo, JO_SLURMD_DEBUG), &level) < 0) /* was checked */
+        return;
+    req->has_slurmd_debug = true;
+    req->slurmd_debug = (uint32_t)level;
+}
+
 /* What is equal for all nodes of a part. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req)
 {
@@ -266,6 +278,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->mem_bind = (char *)jobopts_get(&p->opts, JO_MEM_BIND);
     req->has_preserve_env = req->preserve_env = jobopts_has(&s->opts, JO_PRESERVE_ENV);
     req->cpu_freq = (char *)jobopts_get(&p->opts, JO_CPU_FREQ);
+    fill_debug(&p->opts, req);
     req->multi_prog = p->multi_prog;
     req->container = (char *)jobopts_get(&p->opts, JO_CONTAINER);
     req->container_id = (char *)jobopts_get(&p->opts, JO_CONTAINER_ID);

@@ -81,6 +81,13 @@ bool launch_contains(const struct ctld *ctld)
     return any_flag(ctld, flags, ARRAY_SIZE(flags));
 }
 
+bool launch_forwards_x11(const struct ctld *ctld)
+{
+    static const char *const flags[] = { "X11" };
+
+    return any_flag(ctld, flags, ARRAY_SIZE(flags));
+}
+
 bool prologs_wanted(const struct ctld *ctld)
 {
     const char *first = conf_str_nth(ctld->conf, CONF_PROLOG, 0);

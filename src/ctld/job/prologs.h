@@ -17,6 +17,8 @@ struct prologs *prologs_free(struct prologs *p); /* always NULL */
 bool launch_prepares(const struct ctld *ctld);
 /* PrologFlags=Contain: jobs get an extern step. */
 bool launch_contains(const struct ctld *ctld);
+/* May its programs show windows where it was submitted? */
+bool launch_forwards_x11(const struct ctld *ctld);
 /* PrologFlags=DeferBatch: the script waits for the prologs of all nodes. */
 bool prologs_defer_batch(const struct ctld *ctld);
 /* Is there anything to wait for when a job starts? */

@@ -1,5 +1,5 @@
 /* stepaccess.c - credentials for what is already there: sattach's and sstat's to a running step,
- * sbcast's to a job's nodes
+ * sbcast's to a job's nodes, and those of --x11 to a job's extern steps
  *
  * Each is good for its purpose alone, on the nodes named in it, once, and for two minutes.  Core
  * thread. */
@@ -12,6 +12,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/ctld.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/service.h"
 
@@ -138,6 +139,7 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
     const Pst__AccessRequest *req = PB_AS(access_request, cmd->msg);
     bool attach = req->purpose == PST__CRED_PURPOSE__CRED_ATTACH;
     bool step = attach || req->purpose == PST__CRED_PURPOSE__CRED_STAT;
+    bool x11 = req->purpose == PST__CRED_PURPOSE__CRED_X11;
     Pst__StepReply reply = PST__STEP_REPLY__INIT;
     const Pst__Alloc *alloc;
     struct job *j = NULL;
@@ -148,10 +150,12 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
         access_nodes(ctld, cmd, req->nodes);
         return;
     }
-    r = step || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
+    r = step || x11 || req->purpose == PST__CRED_PURPOSE__CRED_BCAST
             ? find_target(ctld, cmd, req->id, req->purpose, &j, &s)
             : EPST_BAD_REQUEST;
 
+    if (r == 0 && x11 && (s || !j->rec->x11 || !launch_forwards_x11(ctld)))
+        r = ESLURM_X11_NOT_AVAIL;
     if (r == 0 && attach && s->rec->step_id == STEP_EXTERN) {
         core_error(ctld, cmd, ESLURM_NOT_SUPPORTED, "the extern step has no tasks");
         return;

@@ -16,6 +16,7 @@
 #include "ctld/submit/jobmemory.h"
 #include "ctld/submit/jobsubmit.h"
 #include "ctld/job/licenses.h"
+#include "ctld/job/prologs.h"
 #include "ctld/policy/mcs.h"
 #include "ctld/policy/admission.h"
 #include "ctld/policy/policy.h"
@@ -496,10 +497,20 @@ static void note_defaults(struct submission *s)
     SET(r, defaults_used, used);
 }
 
+/* Windows need somebody who keeps a connection open for them, which a script has not. */
+static bool check_x11(struct submission *s)
+{
+    if (!s->rec->x11)
+        return true;
+    if (s->req->has_script || s->rec->external || !launch_forwards_x11(s->ctld))
+        return submission_fail(s, ESLURM_X11_NOT_AVAIL);
+    return true;
+}
+
 bool submission_check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && (note_defaults(s), true) &&
+    return check_room(s) && site_filters(s) && check_x11(s) && (note_defaults(s), true) &&
            expand_list(s, &s->rec->req_nodes) && expand_list(s, &s->rec->exc_nodes) &&
            check_sizes(s) && check_array(s) && check_gres(s) && check_licenses(s) &&
            (foresee_account(s), true) && check_reservation(s) && submission_check_partitions(s) &&

@@ -47,7 +47,7 @@ int jobs_add_take(struct jobs *jobs, Pst__JobOnNode *on, struct njob **ret_job)
         return -ENOMEM;
     j->job_id = on->job->job_id;
     j->run_id = on->run_id;
-    j->ns_fd = j->ns_pid_fd = -1;
+    j->ns_fd = j->ns_pid_fd = j->x11_fd = -1;
     j->on = on;
     for (size_t i = 0; i < jobs->nsuspended; i++)
         j->suspended = j->suspended || jobs->suspended[i] == j->run_id;
@@ -115,6 +115,10 @@ void jobs_remove(struct jobs *jobs, struct njob *job)
         (void)close(job->ns_fd);
     if (job->ns_pid_fd >= 0)
         (void)close(job->ns_pid_fd);
+    if (job->x11_order)
+        pst__step_order__free_unpacked(job->x11_order, NULL);
+    if (job->x11_fd >= 0)
+        (void)close(job->x11_fd); /* its owner sees the end of the connection */
     pst__job_on_node__free_unpacked(job->on, NULL);
     free(job);
 }

@@ -67,6 +67,8 @@ struct njob {
     bool finished;      /* the extern step was told that the epilog is over */
     bool suspended;     /* its steps are stopped, also those that start later */
     uint32_t batch_status;
+    Pst__StepOrder *x11_order; /* with x11_fd: a connection that waits for the extern step; owned */
+    int x11_fd;                /* -1 without one */
     Pst__StepOrder *held; /* to end its other steps, until the batch step has its signal; owned */
     uv_timer_t *hold;     /* with held: the batch step had its time */
 };

@@ -30,6 +30,7 @@
 #include "wire/server/server.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
+#include "wire/x11/xauthority.h"
 
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
@@ -211,7 +212,9 @@ static void accept_request(struct listener *l, struct request *rq)
         free(rq);
         return;
     }
-    if (rq->attach)
+    if (rq->attach && rq->attach->has_x11_cookie)
+        l->d->on->x11(l->d, rq->attach, cred, rq->fd, rq->frame_id);
+    else if (rq->attach)
         l->d->on->attach(l->d, cred, rq->fd, rq->frame_id, rq->attach->stream_key);
     else if (rq->stat)
         l->d->on->stat(l->d, cred, rq->fd, rq->frame_id, rq->stat->stream_key);
@@ -249,7 +252,8 @@ static int check_credential(const struct noded *d, const Pst__StepCredential *cr
                             struct err *err)
 {
     const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job ? cred->job->alloc : NULL;
-    bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST; /* a step may be absent */
+    bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST ||
+                   purpose == PST__CRED_PURPOSE__CRED_X11; /* a step may be absent */
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     int r;
 
@@ -365,9 +369,14 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
     if (!rq->cred)
         return err_set(err, -EBADMSG, "Invalid job credential");
     memcpy(rq->mac, sc->mac.data, sizeof(rq->mac));
+    if (rq->attach && rq->attach->has_x11_cookie && rq->attach->x11_cookie.len != XAUTH_COOKIE)
+        return err_set(err, -EBADMSG, "the cookie for X programs has %zu bytes, not %u",
+                       rq->attach->x11_cookie.len, XAUTH_COOKIE);
     if (rq->attach)
-        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_ATTACH, rq->attach->node_name,
-                                &at, err);
+        return check_credential(d, rq->cred,
+                                rq->attach->has_x11_cookie ? PST__CRED_PURPOSE__CRED_X11
+                                                           : PST__CRED_PURPOSE__CRED_ATTACH,
+                                rq->attach->node_name, &at, err);
     if (rq->stat)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
                                 err);

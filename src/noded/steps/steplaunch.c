@@ -7,6 +7,7 @@
 #include "noded/steps/steplaunch.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,10 +34,12 @@
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
 #include "noded/steps/stepwatch.h"
+#include "noded/steps/stepx11.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/spool.h"
 #include "stepd/shared/stepd_spawn.h"
 #include "wire/errors.h"
+#include "wire/ops.h"
 
 static void sf_free(Pst__StepFile *sf)
 {
@@ -86,6 +89,9 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     sf->processors = d->binds ? d->processors : NULL;
     sf->gather = gather_of(d->conf, job->on->job);
     sf->ns = step_id == STEP_ID_EXTERN ? d->ns : NULL;
+    sf->has_x11_home = true;
+    sf->x11_home = step_id == STEP_ID_EXTERN &&
+                   conf_option(d->conf, CONF_X11_PARAMETERS, "home_xauthority", &value, &len);
     sf->has_run_in_job = true;
     sf->run_in_job = step_id == STEP_ID_EXTERN && job->run_in_job;
     if (d->topology) {
@@ -175,7 +181,10 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
 /* The step daemon that is linked statically starts sooner; the others load plugins, or OpenSSL. */
 static const char *twin_of(const Pst__StepFile *sf)
 {
-    return sf->plugstack ? "-plug" : sf->launch && sf->launch->stream_key.len ? "-relay" : "";
+    bool tls = (sf->launch && sf->launch->stream_key.len > 0) ||
+               (sf->step_id == STEP_ID_EXTERN && sf->job->job->x11);
+
+    return sf->plugstack ? "-plug" : tls ? "-relay" : "";
 }
 
 static void start_step(struct noded *d, struct nstep *step, const Pst__StepFile *sf, int srun_fd)
@@ -219,6 +228,7 @@ static void start_prolog(struct noded *d, struct njob *job)
 
 void launch_waiting_prolog(struct noded *d, struct njob *job)
 {
+    x11_extern_changed(d, job);
     if (!job->prolog_waits)
         return;
     job->prolog_waits = false;
@@ -277,7 +287,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
     }
     if (job->prolog == SCRIPT_NOT_RUN && !scripts_any(d, false))
         job->prolog = SCRIPT_DONE; /* there is none */
-    if (constrain_plan(d, sf) < 0 || oci_plan(d, sf) < 0) {
+    if (constrain_plan(d, sf) < 0 || oci_plan(d, sf) < 0 || x11_fill_step(d, job, sf) < 0) {
         give_up(d, step, sf, srun_fd, "out of memory");
         return;
     }
@@ -537,17 +547,17 @@ struct step_request {
     Pst__StepCredential *cred;
 };
 
-static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t request_id,
-                          struct nstep **ret_step, Pst__StepFile **ret_sf, struct err *err)
+/* The job of a credential, which this node may not know yet: then parts of cred are taken. */
+static int job_of_credential(struct noded *d, Pst__StepCredential *cred, struct njob **ret_job,
+                             struct err *err)
 {
-    struct njob *job = jobs_find(&d->jobs, rq->cred->job_id, rq->cred->run_id);
-    Pst__StepFile *sf;
-    int r = check_user(rq->cred->uid, err);
+    struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    int r = check_user(cred->uid, err);
 
     if (r < 0)
         return r;
     if (!job) {
-        Pst__JobOnNode *on = on_from_credential(d, rq->cred);
+        Pst__JobOnNode *on = on_from_credential(d, cred);
 
         if (!on)
             return err_nomem(err);
@@ -559,8 +569,42 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
     }
     if (job->terminating)
         return err_set(err, -ESHUTDOWN, "Job credential revoked");
-    if (job->on->job->uid != rq->cred->uid)
+    if (job->on->job->uid != cred->uid)
         return err_set(err, -EACCES, "Invalid job credential");
+    *ret_job = job;
+    return 0;
+}
+
+void launch_x11(struct noded *d, const Pst__AttachStep *attach, Pst__StepCredential *cred, int fd,
+                uint32_t request_id)
+{
+    struct err err = { .text = "" };
+    struct njob *job = NULL;
+    int own, r = job_of_credential(d, cred, &job, &err);
+
+    if (r == 0 && !job->on->job->x11)
+        r = err_set(&err, -EACCES, "the job did not ask for X11 forwarding");
+    if (r == 0) {
+        ensure_extern(d, job);
+        x11_offer(d, job, attach, fd, request_id);
+        return;
+    }
+    log_error("X11 connection refused: %s job=%u uid=%u", err.text, cred->job_id, cred->uid);
+    own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    if (own >= 0)
+        listen_refuse_op(own, attach->stream_key, OP_ATTACH_STEP, request_id,
+                         r == -ESHUTDOWN ? ESLURM_CREDENTIAL_REVOKED : SLURM_ERROR, err.text);
+}
+
+static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t request_id,
+                          struct nstep **ret_step, Pst__StepFile **ret_sf, struct err *err)
+{
+    struct njob *job = NULL;
+    Pst__StepFile *sf;
+    int r = job_of_credential(d, rq->cred, &job, err);
+
+    if (r < 0)
+        return r;
     if (job_find_step(job, rq->cred->step_id))
         return err_set(err, -EEXIST, "Duplicate job step");
     r = make_step_dir(d, job, rq->cred->step_id);

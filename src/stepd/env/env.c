@@ -369,6 +369,18 @@ static char *keep_variable(const Pst__LaunchStep *launch, const struct envlist *
     return value ? strdup(value) : NULL; /* without memory the computed value stands */
 }
 
+/* srun and salloc --x11: in place of the display of the host where the job was submitted. */
+static void set_display(struct envlist *el, const Pst__StepFile *sf)
+{
+    if (!sf->has_x11_display)
+        return;
+    envlist_setf(el, "DISPLAY", "localhost:%u", sf->x11_display);
+    if (sf->x11_authority)
+        envlist_set(el, "XAUTHORITY", sf->x11_authority);
+    else
+        envlist_unset(el, "XAUTHORITY"); /* ~/.Xauthority has it */
+}
+
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el)
 {
@@ -402,11 +414,15 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     set_channel(el, sf);
     set_topology(el, sf);
     set_tmpdir(el);
+    set_display(el, sf);
     envlist_default(el, "HOME", sf->home);
     envlist_default(el, "SHELL", sf->shell);
     envlist_set(el, "SLURMD_NODENAME", sf->job->node_name);
     envlist_setu(el, "SLURM_NODEID", launch->node_index + launch->het_node_offset);
-    envlist_default(el, "SLURMD_DEBUG", "2");
+    if (launch->has_slurmd_debug)
+        envlist_setu(el, "SLURMD_DEBUG", launch->slurmd_debug);
+    else
+        envlist_default(el, "SLURMD_DEBUG", "2");
     envlist_setf(el, "SLURM_UMASK", "%04o", launch->has_umask ? launch->umask : 022);
     envlist_set(el, "SLURM_SRUN_COMM_HOST", launcher_addr);
     envlist_set(el, "SLURM_LAUNCH_NODE_IPADDR", launcher_addr);

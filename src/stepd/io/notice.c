@@ -27,8 +27,8 @@ void step_tell(struct step *s, char *line)
     }
 }
 
-/* "[2026-01-01T00:00:00.123] error: TEXT" */
-static void write_line(char *line, size_t size, const char *fmt, va_list ap)
+/* "[2026-01-01T00:00:00.123] error: TEXT"; "" is no word */
+static void write_line(char *line, size_t size, const char *word, const char *fmt, va_list ap)
 {
     char text[1200];
     struct timespec ts;
@@ -39,7 +39,8 @@ static void write_line(char *line, size_t size, const char *fmt, va_list ap)
     (void)clock_gettime(CLOCK_REALTIME, &ts);
     (void)localtime_r(&ts.tv_sec, &tm);
     at = strftime(line, size, "[%Y-%m-%dT%H:%M:%S", &tm);
-    (void)snprintf(line + at, size - at, ".%03ld] error: %s\n", ts.tv_nsec / 1000000, text);
+    (void)snprintf(line + at, size - at, ".%03ld] %s%s%s\n", ts.tv_nsec / 1000000, word,
+                   *word ? ": " : "", text);
 }
 
 void step_notice(struct step *s, const char *fmt, ...)
@@ -48,7 +49,7 @@ void step_notice(struct step *s, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    write_line(line, sizeof(line), fmt, ap);
+    write_line(line, sizeof(line), "error", fmt, ap);
     va_end(ap);
     step_tell(s, line);
 }
@@ -60,7 +61,20 @@ void step_notice_of(struct step *s, const char *label, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    write_line(line + at, sizeof(line) - at, fmt, ap);
+    write_line(line + at, sizeof(line) - at, "error", fmt, ap);
+    va_end(ap);
+    step_tell(s, line);
+}
+
+void step_debug(struct step *s, enum log_level level, const char *fmt, ...)
+{
+    char line[1280];
+    va_list ap;
+
+    if (!s->launch || !s->launch->has_slurmd_debug || s->launch->slurmd_debug < (uint32_t)level)
+        return;
+    va_start(ap, fmt);
+    write_line(line, sizeof(line), level == LOG_INFO ? "" : log_level_name(level), fmt, ap);
     va_end(ap);
     step_tell(s, line);
 }
@@ -71,7 +85,7 @@ void task_notice(int fd, const char *fmt, ...)
     va_list ap;
 
     va_start(ap, fmt);
-    write_line(line, sizeof(line), fmt, ap);
+    write_line(line, sizeof(line), "error", fmt, ap);
     va_end(ap);
     output_tell(fd, line, strlen(line));
 }

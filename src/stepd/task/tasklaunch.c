@@ -524,6 +524,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         else
             step_fail(s, "Out of memory");
         if (t->pid > 0) {
+            step_debug(s, LOG_VERBOSE, "task %u (%d) started", t->rank, (int)t->pid);
             bind_tell(s, (size_t)(t - s->tasks), t->pid, c.fds[2]);
             memory_tell(s, (size_t)(t - s->tasks), t->pid, c.mem_err, c.fds[2]);
             gpu_tell(s, (size_t)(t - s->tasks), c.fds[2]);

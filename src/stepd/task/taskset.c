@@ -15,8 +15,10 @@
 #include "base/cleanup.h"
 #include "base/failpoint.h"
 #include "base/timefmt.h"
+#include "stepd/xdisplay.h"
 #include "stepd/use/gather.h"
 #include "stepd/shared/spool.h"
+#include "stepd/xdisplay.h"
 #include "stepd/step.h"
 #include "stepd/task/taskepilog.h"
 
@@ -57,6 +59,7 @@ static void write_cancelled(struct step *s, const char *reason, int shown_signal
 
 void step_signal(struct step *s, int sig, bool leader_only)
 {
+    step_debug(s, LOG_DEBUG, "signal %d for the step", sig);
     if (s->launch ? sig == SIGTERM : sig == SIGKILL) {
         bool before = s->noticed;
 
@@ -144,6 +147,8 @@ void step_task_ended(struct step *s, struct task *t, int status)
     t->oom = cgroup_oom_kills(&s->cg, t->rank) > 0;
     t->nth_end = s->n_ended++;
     s->n_running--;
+    step_debug(s, LOG_VERBOSE, "task %u (%d) ended with status 0x%04x", t->rank, (int)t->pid,
+               (unsigned)status);
     note_status(s, status);
     if (s->plug)
         s->plug_ops->task_exit(s, t);
@@ -194,7 +199,7 @@ static bool reap_children(struct step *s)
             return true;
         if (pid == 0)
             return false;
-        if (await_reaped(s, pid, status))
+        if (await_reaped(s, pid, status) || xdisplay_reaped(s, pid))
             continue; /* its use is not the job's */
         if (pid == s->ns_pid) {
             extern_lost_namespaces(s);
@@ -236,7 +241,7 @@ static bool helpers_run(const struct step *s, int64_t now_mono)
 {
     if (s->summary_pid && now_mono < s->deadline_mono_us)
         return true;
-    return epilog_runs(s);
+    return epilog_runs(s) || xdisplay_busy(s);
 }
 
 static void note_unkillable(struct step *s, int64_t now_mono)

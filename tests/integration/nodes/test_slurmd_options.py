@@ -1,10 +1,13 @@
 """What slurmd is started with, and what its NodeName line says, of one node alone."""
 
 import json
+import subprocess
+import time
+from pathlib import Path
 
 import pytest
 
-from conftest import wait_until
+from conftest import program, wait_until
 
 # The energy of a package stands in a file, which the node's own devices_root leads to.
 CONF = "AcctGatherEnergyType=acct_gather_energy/rapl\nAcctGatherNodeFreq=1\nSlurmdParameters=devices_root=/nosuch"
@@ -57,3 +60,38 @@ def test_control_characters(make_cluster, option):
     c = make_cluster(start=False, nodes=1)
     done = c.run("slurmd", "-D", "-N", "node1", "-f", c.conf, option, "a\x1b[31m", check=False)
     assert done.rc == 1 and done.err == f"slurmd: error: {option} must not have control characters\n"
+
+
+def test_a_step_daemon_of_ones_own(make_cluster):
+    """slurmd -d: the program that is started for each step."""
+    c = make_cluster(start=False, nodes=1)
+    real = Path(program("slurmd")).parent.parent / "stepd/slurmstepd"
+    own, noted = c.dir / "stepd", c.dir / "noted"
+    own.write_text(f"#!/bin/bash\necho started >> {noted}\nexec {real} \"$@\"\n")
+    own.chmod(0o755)
+    c.start_ctld()
+    c.start_slurmd("node1", "-d", str(own))
+    c.wait_nodes()
+    assert c.run("srun", "echo", "ran").out == "ran\n" and noted.read_text() == "started\n"
+
+
+@pytest.mark.parametrize("path, why", [("/nonexistent/stepd", "No such file or directory"), ("/etc/passwd", "Permission denied")])
+def test_a_step_daemon_that_cannot_be(make_cluster, path, why):
+    c = make_cluster(start=False, nodes=1)
+    done = subprocess.run([program("slurmd"), "-N", "node1", "-D", "-f", c.conf, "-d", path], env=c.env, capture_output=True, text=True,
+                          timeout=20)
+    assert done.returncode == 1 and f"-d: {path}: {why}" in done.stderr
+
+
+def test_a_boot_that_is_only_said(make_cluster):
+    """slurmd -b: the node's boot is the start of slurmd."""
+    c = make_cluster(start=False, nodes=1)
+    c.start_ctld()
+    c.start_slurmd("node1")
+    c.wait_nodes()
+    before = node(c)["boot_time"]["number"]
+    c.slurmds["node1"].stop()
+    began = int(time.time())
+    c.start_slurmd("node1", "-b")
+    wait_until(lambda: node(c)["boot_time"]["number"] >= began - 1, "the boot is that of slurmd")
+    assert before < began - 1  # that of the machine
