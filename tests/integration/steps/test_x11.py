@@ -256,10 +256,11 @@ def test_home_xauthority(make_cluster, display, home):
     path.write_text(PROGRAM)
     display.write(b"another cookie..", home)
     before = home.read_bytes()
-    out = c.run("srun", "--x11", "bash", "-c", f"echo ${{XAUTHORITY-none}}; python3 {path}", env=display.env).out.splitlines()
+    done = c.run("srun", "--x11", "bash", "-c", f"echo ${{XAUTHORITY-none}}; python3 {path}", env=display.env)
+    assert not done.err
+    out = done.out.splitlines()
     assert out[0] == "none" and out[1].endswith(" shown")
-    wait_until(lambda: home.read_bytes() == before, "the entry is taken out")
-    assert display.cookie not in before and not list(home.parent.glob(".Xauthority-*"))
+    wait_until(lambda: home.read_bytes() == before and not list(home.parent.glob(".Xauthority-*")), "the entry is taken out")
 
 
 # ---- programs that people use ------------------------------------------------------------------------------------
