@@ -185,7 +185,8 @@ def test_salloc_that_dies_takes_the_display_along(c, display):
                     stderr=subprocess.DEVNULL)
     port = 6000 + int(alloc.stdout.readline().split(":")[1])
     alloc.kill()
-    alloc.communicate()
+    alloc.wait()
+    alloc.stdout.close()  # which its command has open as well
 
     def is_closed():
         with socket.socket() as s:

@@ -146,5 +146,6 @@ int main(void)
         cmocka_unit_test(test_who_does_not_ask_gets_none),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, listen_as_server, remove_all);
 }

@@ -224,5 +224,6 @@ int main(void)
         cmocka_unit_test(test_without_a_home_there_is_a_sentence),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -404,5 +404,6 @@ int main(void)
         cmocka_unit_test(test_more_than_the_window_ends_the_tunnel),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
