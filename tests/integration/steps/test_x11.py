@@ -253,6 +253,8 @@ def test_without_the_flag_it_is_refused(make_cluster, display):
 def test_home_xauthority(make_cluster, display, home):
     """The user's own file: an entry for the node beside those that were there, and only while the job runs."""
     c = make_cluster(nodes=1, conf="PrologFlags=X11\nX11Parameters=home_xauthority")
+    log = c.dir / "log/slurmd-node1.log"
+    wait_until(lambda: "registered with the controller" in log.read_text(), "the node knows who the controller is")
     path = c.work / "window.py"
     path.write_text(PROGRAM)
     display.write(b"another cookie..", home)
