@@ -172,8 +172,10 @@ def main():
 
     wrong, shown = [], dict(SHOWN_ALONE)
     for table, symbol, word, flags in rows((SRC / "conf/conf_options.def").read_text(), "OPTION"):
-        asked = re.search(rf'\bconf_option\w*\([^"()]*\bCONF_{table}{symbol},\s*"{re.escape(word)}[="]', outside)
         reason = shown.pop((table + symbol, word), None)
+        if flags != "KNOWN" and not reason:
+            continue  # most of them, and a search goes through all sources
+        asked = re.search(rf'\bconf_option\w*\([^"()]*\bCONF_{table}{symbol},\s*"{re.escape(word)}[="]', outside)
         if flags == "KNOWN" and asked and not reason:
             wrong.append(f"{symbol}={word}: a source asks for the word, and users are told that it has no effect")
         elif reason and not asked:
