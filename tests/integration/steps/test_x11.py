@@ -213,6 +213,15 @@ def test_a_step_of_another_job_gets_no_display(c, display):
     assert plain == display.env["DISPLAY"]  # what the user has, as any variable
 
 
+def test_over_tls(make_cluster, display):
+    c = make_cluster(nodes=1, conf="PrologFlags=X11\nTLSType=tls/auto")
+    log = c.dir / "log/slurmd-node1.log"
+    wait_until(lambda: "registered with the controller" in log.read_text(), "the node knows who the controller is")
+    path = c.work / "window.py"
+    path.write_text(PROGRAM)
+    assert c.run("srun", "--x11", "python3", path, env=display.env).out.split()[1] == "shown" and display.wrong == 0
+
+
 # ---- refusals ---------------------------------------------------------------------------------------------------
 
 def test_recorded_refusals(c, display):
