@@ -66,7 +66,7 @@ ROOMS = {
     "sim": ["", "verify"],
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
-             "resv", "update", "web", "ha", ""],
+             "resv", "update", "fed", "web", "ha", ""],
     "kube": ["", "api", "operator", "bridge"],
     "penstock": ["", "past"],
     "topograph": ["", "read", "write", "run", "serve"],

@@ -202,6 +202,16 @@ class Job(Record):
     sched_nodes: str | None = None
     last_sched_eval_at: datetime | None = None
     x11: int | None = None
+    fed_viable: int | None = None
+    fed_owner: int | None = None
+    fed_version: int | None = None
+    fed_told: str | None = None
+    fed_requeue: bool | None = None
+    fed_origin: str | None = None
+    fed_siblings_viable: str | None = None
+    fed_siblings_active: str | None = None
+    cluster_features: str | None = None
+    clusters: str | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
     power_pending: bool | None = None
@@ -531,6 +541,16 @@ Job.FIELDS = {
     "sched_nodes": ("sched_nodes", "text"),
     "last_sched_eval_at": ("last_sched_eval_us", "time"),
     "x11": ("x11", "number"),
+    "fed_viable": ("fed_viable", "number"),
+    "fed_owner": ("fed_owner", "number"),
+    "fed_version": ("fed_version", "number"),
+    "fed_told": ("fed_told", "text"),
+    "fed_requeue": ("fed_requeue", "bool"),
+    "fed_origin": ("fed_origin", "text"),
+    "fed_siblings_viable": ("fed_siblings_viable", "text"),
+    "fed_siblings_active": ("fed_siblings_active", "text"),
+    "cluster_features": ("cluster_features", "text"),
+    "clusters": ("clusters", "text"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
     "power_pending": ("power_pending", "bool"),

@@ -18,6 +18,7 @@
 #include "cli/job/jobtext.h"
 #include "cli/base/opts.h"
 #include "cli/query/arrayanswer.h"
+#include "cli/query/elsewhere.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_job.h"
 #include "cli/base/clusters.h"
@@ -133,7 +134,7 @@ static const struct opt rows[] = {
     OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
         "jobs in these reservations"),
     OPT("sibling", 0, OPT_REQ, OPT_NOTHING, NULL, NULL, "cluster",
-        "taken for compatibility: clusters do not federate here"),
+        "taken for compatibility: the local cluster is shown"),
     OPT("signal", 's', OPT_REQ,
         OPT_AND(OPT_TAKE(request.signal, take_signal), OPT_GIVEN(request.has_signal)), NULL, NULL,
         "signal", "send this signal, a name or a number"),
@@ -520,6 +521,7 @@ static void send_request(struct scancel *s)
         cli_die(MAX(1, client_error(s->client, NULL) % 256), "%s", client_strerror(s->client, r));
     if (r < 0)
         tell_unreached(s, client_strerror(s->client, r));
+    elsewhere_act(&s->cli, &s->request, reply);
     report_results(s, reply);
     pst__job_action_reply__free_unpacked(reply, NULL);
 }

@@ -76,6 +76,7 @@ struct step_queues;
 struct luascript;
 struct topology;
 struct topologies;
+struct fed;
 
 struct ha;
 struct reign;
@@ -162,6 +163,7 @@ struct ctld {
     struct shares *shares;
     struct topology *topology;        /* the topologies in force; see topology/topology.h */
     struct topologies *topology_told; /* those that connected nodes know; NULL: none yet */
+    struct fed *fed;                  /* the federation; NULL: never in one */
     struct step_queues *step_queues;  /* requests for steps that wait for resources */
     struct luascript *submit_script;  /* job_submit.lua; NULL: not opened */
     struct luascript

@@ -57,6 +57,10 @@
     X(OP_ACCT_BLOB, 117, "acct-blob", acct_blob_request, acct_blob_reply, 4 * WIRE_KIB)            \
     X(OP_QUERY_EXPLAIN, 38, "query-explain", explain_request, explain_reply, 4 * WIRE_KIB)         \
     X(OP_WATCH, 39, "watch", watch_request, watch_batch, 1 * WIRE_MIB)                             \
+    X(OP_QUERY_FEDERATION, 97, "query-federation", empty, fed_info, 4 * WIRE_KIB)                  \
+    /* federations: controller to controller */                                                    \
+    X(OP_FED_COPY, 98, "fed-copy", fed_copy_request, fed_copy_reply, 12 * WIRE_MIB)                \
+    X(OP_FED_ASK, 99, "fed-ask", fed_ask, fed_ask_reply, 1 * WIRE_MIB)                             \
     /* administration */                                                                           \
     X(OP_NODE_UPDATE, 50, "node-update", node_update_request, empty, 4 * WIRE_MIB)                 \
     X(OP_PART_UPDATE, 51, "partition-update", part_update_request, empty, 4 * WIRE_MIB)            \

@@ -197,3 +197,26 @@ def differences(cluster):
     if got_steps != len(steps):
         problems.append(f"{len(steps)} steps in the journal, {got_steps} shown")
     return problems
+
+
+class Sites:
+    """Clusters of one slurmdbd and one key, running."""
+
+    def __init__(self, folder, make_cluster, names, conf="", **options):
+        key = folder / "c0" / "etc" / "slurm.key"
+        self.dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), key)
+        more = conf_of(self.dbd) + f"\nAuthInfo=keyfile={key}\n{conf}"
+        self.list = [make_cluster(nodes=1, start=False, conf=more, **options) for _ in names]
+        for c, name in zip(self.list, names):
+            c.write_conf(c.conf_text().replace("ClusterName=test", f"ClusterName={name}"))
+        self.dbd.start()
+        for c in self.list:
+            c.start()
+        one = self.list[0]
+        wait_until(lambda: len([line for line in one.run("sacctmgr", "-nP", "list", "cluster", "format=cluster,controlport").out.split()
+                                if not line.endswith("|0")]) == len(names), "all clusters are registered")
+
+    def stop(self):
+        for c in self.list:
+            c.stop()
+        self.dbd.stop()

@@ -32,7 +32,7 @@ static void tell_unreachable(const char *list)
               list);
 }
 
-static void add_cluster(struct clusters *cl, const char *name, const char *addrs, uint32_t port)
+void clusters_add(struct clusters *cl, const char *name, const char *addrs, uint32_t port)
 {
     cl->list = xrealloc_or_die(cl->list, cl->n + 1, sizeof(*cl->list));
     cl->list[cl->n++] = (struct dial_cluster){ .name = xstrdup_or_die(name),
@@ -72,9 +72,9 @@ static void take_record(struct lookup *l, const Pst__AcctClusterRecord *rec)
     if (strcasecmp(l->list, ALL) != 0 && !wordlist_has_nocase(l->list, rec->name))
         return;
     if (l->own && strcasecmp(rec->name, l->own) == 0)
-        add_cluster(l->found, l->own, NULL, 0);
+        clusters_add(l->found, l->own, NULL, 0);
     else if (addrs && *addrs && rec->control_port && rec->control_port <= UINT16_MAX)
-        add_cluster(l->found, rec->name, addrs, rec->control_port);
+        clusters_add(l->found, rec->name, addrs, rec->control_port);
 }
 
 static int on_frame(void *ctx, const struct frame *frame)
@@ -171,14 +171,14 @@ bool clusters_find(struct cli *c, const char *list, struct clusters *ret)
 
     *ret = (struct clusters){ 0 };
     if (names_own_alone(list, own) || (!cli_acct_is_dbd(c) && strcasecmp(list, ALL) == 0)) {
-        add_cluster(ret, own, NULL, 0);
+        clusters_add(ret, own, NULL, 0);
         return true;
     }
     if (cli_acct_is_dbd(c)) {
         good = ask_database(c, &l);
     } else if (own && wordlist_has_nocase(list, own)) { /* the store knows this cluster alone */
         l.known = xstrdup_or_die(own);
-        add_cluster(ret, own, NULL, 0);
+        clusters_add(ret, own, NULL, 0);
     }
     if (good && strcasecmp(list, ALL) != 0)
         good = check_words(&l);
@@ -249,7 +249,7 @@ void clusters_use_working(struct cli *c)
     if (!name || !host || !port || parse_i64(port, 1, UINT16_MAX, &number) < 0 ||
         (own && strcasecmp(name, own) == 0))
         return;
-    add_cluster(&cl, name, host, (uint32_t)number);
+    clusters_add(&cl, name, host, (uint32_t)number);
     clusters_use(c, &cl, 0); /* kept until the process ends */
 }
 

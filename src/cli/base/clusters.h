@@ -22,6 +22,8 @@ bool clusters_find(struct cli *c, const char *list, struct clusters *ret);
 /* The same, and the end of the process where that fails. */
 void clusters_find_or_die(struct cli *c, const char *list, struct clusters *ret);
 void clusters_done(struct cli *c, struct clusters *cl);
+/* Add one; texts are copied.  addrs NULL: the cluster of slurm.conf. */
+void clusters_add(struct clusters *cl, const char *name, const char *addrs, uint32_t port);
 
 /* From now on the command asks the i-th cluster; cl is borrowed until clusters_done(). */
 void clusters_use(struct cli *c, const struct clusters *cl, size_t i);

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
 #include "fieldlists.h"
@@ -62,10 +63,54 @@ static void get_cron(struct strbuf *sb, const void *row)
     strbuf_add(sb, ((const struct job_row *)row)->job->cron_spec ? "Yes" : "No");
 }
 
-static void get_foreign(struct strbuf *sb, const void *row)
+/* The numbers of a mask of clusters, as lists of bits are written; NA: in no federation. */
+static void put_numbers(struct strbuf *sb, uint64_t mask)
 {
-    (void)row;
-    strbuf_add(sb, "NA"); /* clusters do not federate here */
+    const char *comma = "";
+
+    if (!mask)
+        strbuf_add(sb, "NA");
+    for (unsigned i = 0; i < 64; i++)
+        if (mask >> i & 1) {
+            strbuf_addf(sb, "%s%u", comma, i + 1);
+            comma = ",";
+        }
+}
+
+static void get_siblings_viable_raw(struct strbuf *sb, const void *row)
+{
+    put_numbers(sb, ((const struct job_row *)row)->job->fed_viable);
+}
+
+/* The names of those that have it stand among those that may; both lists go by number. */
+static void get_siblings_active_raw(struct strbuf *sb, const void *row)
+{
+    const Pst__JobRecord *j = ((const struct job_row *)row)->job;
+    const char *name = j->fed_siblings_viable;
+    uint64_t mask = 0;
+
+    for (unsigned i = 0; i < 64 && name && *name; i++) {
+        _cleanup_free_ char *word = NULL;
+
+        if (!(j->fed_viable >> i & 1))
+            continue;
+        word = strndup(name, strcspn(name, ","));
+        if (word && j->fed_siblings_active && wordlist_has(j->fed_siblings_active, word))
+            mask |= UINT64_C(1) << i;
+        name += strcspn(name, ",");
+        name += *name == ',';
+    }
+    put_numbers(sb, mask);
+}
+
+static void get_origin_raw(struct strbuf *sb, const void *row)
+{
+    const Pst__JobRecord *j = ((const struct job_row *)row)->job;
+
+    if (j->fed_origin)
+        strbuf_addf(sb, "%u", j->job_id >> 26);
+    else
+        strbuf_add(sb, "NA");
 }
 
 static void get_zero(struct strbuf *sb, const void *row)
@@ -85,6 +130,10 @@ GET_NUM(get_batch_flag, j->batch ? 1 + j->batch_failures : 0)
 GET_TEXT(get_cluster, r->cluster, "(null)")
 GET_TEXT(get_command, j->command, "(null)")
 GET_TEXT(get_comment, j->comment, "(null)")
+GET_TEXT(get_cluster_features, j->cluster_features, "(null)")
+GET_TEXT(get_origin, j->fed_origin, "NA")
+GET_TEXT(get_siblings_active, j->fed_siblings_active, "NA")
+GET_TEXT(get_siblings_viable, j->fed_siblings_viable, "NA")
 #define SHOWN_GETTER(name, heading, member) GET_TEXT(get_##member, j->member, "(null)")
 JOB_SHOWN(SHOWN_GETTER)
 GET_TEXT(get_container_id, j->container_id, "(null)")
@@ -332,7 +381,8 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "BurstBuffer", "BURST_BUFFER", get_none, NULL, NULL },
     { 0, false, "BurstBufferState", "BURST_BUFFER_STATE", get_none, NULL, NULL },
     { 0, false, "Cluster", "CLUSTER", get_cluster, NULL, NULL },
-    { 0, false, "ClusterFeature", "CLUSTER_FEATURES", get_none, NULL, NULL },
+    { 0, false, "ClusterFeature", "CLUSTER_FEATURES", get_cluster_features, NULL,
+      "cluster_features" },
     { 'o', false, "Command", "COMMAND", get_command, NULL, "command" },
     { 'k', false, "Comment", "COMMENT", get_comment, NULL, "comment" },
 #define SHOWN_ROW(name, heading, member) { 0, false, name, heading, get_##member, NULL, #member },
@@ -395,8 +445,8 @@ static const struct fmt_field job_rows[] = {
     { 'C', false, "NumCPUs", "CPUS", get_cpus, num_cpus, N_CPUS },
     { 'D', false, "NumNodes", "NODES", get_nodes, num_nodes, "alloc min_nodes least_nodes" },
     { 0, false, "NumTasks", "TASKS", get_tasks, NULL, N_TASKS },
-    { 0, false, "Origin", "ORIGIN", get_foreign, NULL, NULL },
-    { 0, false, "OriginRaw", "ORIGIN_RAW", get_foreign, NULL, NULL },
+    { 0, false, "Origin", "ORIGIN", get_origin, NULL, "fed_origin" },
+    { 0, false, "OriginRaw", "ORIGIN_RAW", get_origin_raw, NULL, "fed_origin job_id" },
     { 'h', false, "OverSubscribe", "OVER_SUBSCRIBE", get_oversubscribe, NULL,
       "state oversubscribe" },
     { 'P', false, "Partition", "PARTITION", get_partition, NULL, "partition" },
@@ -422,10 +472,14 @@ static const struct fmt_field job_rows[] = {
     { 'z', false, "SCT", "S:C:T", get_sct, NULL,
       "sockets_per_node cores_per_socket threads_per_core" },
     { 0, false, "SegmentSize", "SEGMENT_SIZE", get_segment, NULL, "segment_size" },
-    { 0, false, "SiblingsActive", "ACTIVE_SIBLINGS", get_foreign, NULL, NULL },
-    { 0, false, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", get_foreign, NULL, NULL },
-    { 0, false, "SiblingsViable", "VIABLE_SIBLINGS", get_foreign, NULL, NULL },
-    { 0, false, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", get_foreign, NULL, NULL },
+    { 0, false, "SiblingsActive", "ACTIVE_SIBLINGS", get_siblings_active, NULL,
+      "fed_siblings_active" },
+    { 0, false, "SiblingsActiveRaw", "ACTIVE_SIBLINGS_RAW", get_siblings_active_raw, NULL,
+      "fed_siblings_active fed_siblings_viable fed_viable" },
+    { 0, false, "SiblingsViable", "VIABLE_SIBLINGS", get_siblings_viable, NULL,
+      "fed_siblings_viable" },
+    { 0, false, "SiblingsViableRaw", "VIALBLE_SIBLINGS_RAW", get_siblings_viable_raw, NULL,
+      "fed_viable" },
     { 's', false, "SLUID", "SLUID", get_sluid, NULL, "sluid", 0, true },
     { 'H', false, "Sockets", "SOCKETS_PER_NODE", get_sockets, NULL, "sockets_per_node" },
     { 0, false, "SPerBoard", "SOCKETS_PER_BOARD", get_zero, NULL, NULL },

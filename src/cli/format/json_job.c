@@ -106,7 +106,7 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_str(js, "burst_buffer", "");
     json_str(js, "burst_buffer_state", "");
     json_str(js, "cluster", r->cluster);
-    json_str(js, "cluster_features", "");
+    json_str(js, "cluster_features", j->cluster_features);
     json_str(js, "command", j->command);
     json_str(js, "comment", j->comment);
 #define SHOWN_MEMBER(name, heading, member) json_str(js, #member, j->member);
@@ -155,9 +155,9 @@ static void put_times(struct json *js, const struct job_row *r)
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
     json_str(js, "features", j->features);
-    json_str(js, "federation_origin", "");
-    json_str(js, "federation_siblings_active", "");
-    json_str(js, "federation_siblings_viable", "");
+    json_str(js, "federation_origin", j->fed_origin);
+    json_str(js, "federation_siblings_active", j->fed_siblings_active);
+    json_str(js, "federation_siblings_viable", j->fed_siblings_viable);
 }
 
 static void put_gres_detail(struct json *js, const Pst__JobRecord *j)

@@ -31,8 +31,8 @@ static const struct row job_rows[] = {
     { "AdminComment", V_TEXT, "admin_comment" },
     { "ArrayTaskThrottle", V_NUMBER_LAX, "array_task_throttle", 10 },
     { "BurstBuffer", V_UNKNOWN, NULL, 2 },
-    { "Clusters", V_UNUSED, NULL },
-    { "ClusterFeatures", V_NOT_FOUND, NULL, 8 },
+    { "Clusters", V_TEXT, "clusters" },
+    { "ClusterFeatures", V_TEXT, "cluster_features", 8 },
 #define KEY_ROW(name, kind, member) { name, V_##kind, #member },
     /* clang-format off: a macro of rows */
     JOB_KEYS(KEY_ROW)

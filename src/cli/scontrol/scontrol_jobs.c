@@ -10,6 +10,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/query/arrayanswer.h"
+#include "cli/query/elsewhere.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
@@ -48,6 +49,8 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         last = client_strerror(s->client, r);
         scontrol_fail(s, "%s for job %s", last,
                       v->request.n_ids ? v->request.ids[0] : v->filter.names[0]);
+    } else {
+        elsewhere_act(&s->cli, &v->request, reply);
     }
     for (size_t i = 0, n; r >= 0 && i < reply->n_results; i += n) {
         const Pst__JobActionResult *result = reply->results[i];

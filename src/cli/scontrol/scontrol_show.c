@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/format/json_job.h"
+#include "cli/query/fedprint.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
@@ -534,6 +535,27 @@ static void show_daemons(struct scontrol *s, const char *name)
     (void)printf("slurmd\n");
 }
 
+/* ---- the federation ---------------------------------------------------------------------- */
+
+static void show_federation(struct scontrol *s, const char *name)
+{
+    const Pst__Empty request = PST__EMPTY__INIT;
+    ProtobufCMessage *reply = NULL;
+    const Pst__FedInfo *info;
+    int r = client_call(scontrol_client(s, "slurm_load_federation"), OP_QUERY_FEDERATION,
+                        &request.base, &reply);
+
+    (void)name;
+    if (r < 0) {
+        scontrol_fail(s, "slurm_load_federation error: %s", client_strerror(s->client, r));
+        return;
+    }
+    info = PB_AS(fed_info, reply);
+    if (!s->json.wanted)
+        federation_print(stdout, info);
+    protobuf_c_message_free_unpacked(reply, NULL);
+}
+
 /* ---- what never has anything to show --------------------------------------------------------- */
 
 static void show_nothing(struct scontrol *s, const char *name)
@@ -645,7 +667,7 @@ static const struct entity {
     { "config", 1, show_config },
     { "daemons", 1, show_daemons },
     { "dwstat", 2, show_nothing },
-    { "federation", 3, show_nothing },
+    { "federation", 3, show_federation },
     { "hostlistsorted", 9, scontrol_show_hostlistsorted },
     { "hostlist", 5, scontrol_show_hostlist },
     { "hostnames", 5, scontrol_show_hostnames },

@@ -14,6 +14,7 @@
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/query/arrayanswer.h"
+#include "cli/query/elsewhere.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/query/out_query.h"
@@ -129,6 +130,8 @@ static void send_job_update(struct scontrol *s, const struct update *u, char **i
     request.has_reset_accrue = request.reset_accrue = u->reset_accrue;
     r = client_call(scontrol_client(s, "slurm_update"), OP_JOB_UPDATE, &request.base,
                     (ProtobufCMessage **)&reply);
+    if (r >= 0)
+        elsewhere_update(&s->cli, &request, reply);
     if (r < 0)
         scontrol_fail(s, "%s for job %s", client_strerror(s->client, r), n_ids ? ids[0] : name);
     else

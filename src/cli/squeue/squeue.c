@@ -148,8 +148,8 @@ static const struct opt rows[] = {
         "resolve patterns in the names of input and output files"),
     OPT("explain", 0, OPT_NONE, OPT_FLAG(explain), NULL, NULL, NULL,
         "say why pending jobs wait, and what would start them"),
-    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
-        "taken for compatibility: clusters do not federate here"),
+    OPT("federation", 0, OPT_NONE, OPT_FLAG(view.federation), "@FEDERATION", NULL, NULL,
+        "jobs of all clusters of the federation"),
     OPT("format", 'o', OPT_REQ,
         OPT_AND(OPT_TEXT(format), OPT_BUT(format_long), OPT_GIVEN(format_given)), "@FORMAT", NULL,
         "format", "columns as %[.][width]letter"),
@@ -164,8 +164,8 @@ static const struct opt rows[] = {
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("licenses", 'L', OPT_REQ, JOBFILTER_LICENSES(filter), "@LICENSES", NULL, "names",
         "jobs that ask for these licenses"),
-    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
-        "taken for compatibility: clusters do not federate here"),
+    OPT("local", 0, OPT_NONE, OPT_FLAG(view.local), "@LOCAL", NULL, NULL,
+        "jobs of this cluster alone"),
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("me", 0, OPT_NONE, JOBFILTER_ME(filter), NULL, NULL, NULL, "my own jobs"),
     OPT("name", 'n', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_list), OPT_GIVEN(filter.given)), "@NAMES",
@@ -197,8 +197,8 @@ static const struct opt rows[] = {
     OPT("running-under", 0, OPT_REQ,
         OPT_AND(OPT_TAKE(filter.under_s, jobfilter_take_run_time), OPT_GIVEN(filter.have_under)),
         NULL, NULL, "time", "jobs that have run less than this"),
-    OPT("sibling", 0, OPT_NONE, OPT_NOTHING, "@SIBLING", NULL, NULL,
-        "taken for compatibility: clusters do not federate here"),
+    OPT("sibling", 0, OPT_NONE, OPT_FLAG(view.sibling), "@SIBLING", NULL, NULL,
+        "with --federation: each cluster's copy of a job"),
     OPT("since", 0, OPT_REQ, OPT_TEXT(since), NULL, NULL, "cursor",
         "with --watch: go on behind this place"),
     OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), "@SORT", NULL, "letters",
@@ -347,6 +347,47 @@ static void ask_ids_again(struct squeue *q)
     jobfilter_ask_ids(&q->filter);
 }
 
+/* The clusters of the federation as one list; one that cannot be asked is told. */
+static void list_federation(struct squeue *q, const struct clusters *cl, int argc, char **argv)
+{
+    bool first = true;
+
+    q->several = true;
+    squeue_make_filter(q);
+    squeue_begin(q);
+    for (size_t i = 0; i < cl->n; i++) {
+        struct err err = { .text = "" };
+
+        clusters_use(&q->cli, cl, i);
+        q->client = client_free(q->client);
+        if (cli_connect_once(&q->cli, &q->client, &err) < 0) {
+            cli_error("cluster %s: %s", cl->list[i].name, err.text);
+            continue;
+        }
+        (void)sluids_find(q->client, &q->filter.ids); /* what fails here fails again below */
+        ask_ids_again(q);
+        if (first)
+            squeue_begin_order(q);
+        first = false;
+        squeue_add(q);
+    }
+    if (first)
+        squeue_begin_order(q);
+    squeue_end(q, argc, argv);
+}
+
+/* What fedview_find() gave, again and again with --iterate. */
+static void repeat_federation(struct squeue *q, const struct clusters *cl, int argc, char **argv)
+{
+    for (;;) {
+        list_federation(q, cl, argc, argv);
+        if (!q->iterate_s)
+            return;
+        (void)printf("\n");
+        (void)sleep(q->iterate_s);
+    }
+}
+
 static void list_clusters(struct squeue *q, const struct clusters *cl, int argc, char **argv)
 {
     bool heading = !q->json.wanted && !q->noheader;
@@ -402,7 +443,12 @@ int main(int argc, char **argv)
         make_format(&q);
     if (q.clusters)
         clusters_find_or_die(&q.cli, q.clusters, &clusters);
-    if (q.explain) {
+    else if (!q.explain)
+        q.federated = fedview_find(&q.cli, &q.view, &clusters);
+    if (q.federated) {
+        repeat_federation(&q, &clusters, argc, words);
+        status = q.status;
+    } else if (q.explain) {
         if (clusters.n)
             clusters_use(&q.cli, &clusters, 0);
         connect_cluster(&q);

@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include "base/strbuf.h"
+#include "cli/base/fedview.h"
 #include "cli/base/cli.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/json_out.h"
@@ -34,6 +35,8 @@ struct squeue {
     size_t n_explained;
     bool format_given, format_long_given; /* on the command line */
     bool jobs_word_missing, steps_word_missing, jobs_given;
+    struct fedview view;
+    bool federated; /* several clusters are shown as one */
     uint32_t iterate_s;
     bool several; /* clusters: what one does not know is looked for in the next */
     int status;
@@ -43,6 +46,8 @@ struct squeue {
     struct fmt_lines *lines;
     struct strbuf out;
     struct json js;
+    struct query_info info; /* of the last answer */
+    uint64_t n_jobs;        /* that the clusters know, of those asked for */
     struct pb_fieldset fields;
     unsigned bitstr_len;
     char **hidden; /* names of hidden partitions */
@@ -63,6 +68,12 @@ void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescripto
 bool squeue_wanted(const struct squeue *q, const struct job_row *r);
 /* Print one listing. */
 void squeue_list(struct squeue *q, int argc, char **argv);
+/* The same in parts, for a list of several clusters: begin and end once, squeue_begin_order() once
+ * before the first squeue_add(), which takes the jobs of the cluster that is asked. */
+void squeue_begin(struct squeue *q);
+void squeue_begin_order(struct squeue *q);
+void squeue_add(struct squeue *q);
+void squeue_end(struct squeue *q, int argc, char **argv);
 
 /* ---- squeue_watch.c -------------------------------------------------------------------------- */
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -42,9 +43,25 @@ static bool partition_hidden(const struct squeue *q, const char *list)
     return false;
 }
 
+/* Another cluster's record of the job is the one that tells of it: of a job that waits, the
+ * origin's; of one that runs elsewhere, that cluster's. */
+static bool told_elsewhere(const struct squeue *q, const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+    bool revoked = j->state_flags & 1u << PST__JOB_FLAG__JOB_FLAG_REVOKED;
+
+    if (revoked)
+        return !q->all && !q->filter.have_states;
+    return q->federated && !q->view.sibling && job_is_pending(r) && j->fed_origin && r->cluster &&
+           strcasecmp(j->fed_origin, r->cluster) != 0;
+}
+
 bool squeue_wanted(const struct squeue *q, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
+
+    if (told_elsewhere(q, r))
+        return false;
 
     return jobfilter_match_state(&q->filter, j) && jobfilter_match(&q->filter, r) &&
            !partition_hidden(q, j->partition);
@@ -381,6 +398,8 @@ static void list_jobs(struct squeue *q, struct query_info *info)
     query_need_names(
         "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
         &pst__job_record__descriptor, &set);
+    if (q->federated && !q->view.sibling)
+        query_need_names("fed_origin fed_owner", &pst__job_record__descriptor, &set);
     if (q->filter.notme)
         query_need_names("uid", &pst__job_record__descriptor, &set);
     if (q->filter.licenses)
@@ -392,17 +411,6 @@ static void list_jobs(struct squeue *q, struct query_info *info)
                          &set);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
-    /* A single job id that the controller does not know is a mistake; of several ids, those that
-     * exist are shown. */
-    if (q->filter.ids.n == 1 && q->filter.ids.ids[0].job_id != SQUEUE_NO_JOB &&
-        info->records == 0) {
-        if (!q->json.wanted)
-            strbuf_reset(&q->out);
-        (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
-        if (!q->several)
-            exit(CLI_EXIT_FAILED);
-        q->status = CLI_EXIT_FAILED;
-    }
 }
 
 /* ---- one listing ----------------------------------------------------------------------------- */
@@ -466,10 +474,10 @@ static void write_lines(struct squeue *q)
         exit(CLI_EXIT_FAILED);
 }
 
-void squeue_list(struct squeue *q, int argc, char **argv)
+void squeue_begin(struct squeue *q)
 {
-    struct query_info info = { 0 };
-
+    q->info = (struct query_info){ 0 };
+    q->n_jobs = 0;
     if (q->json.wanted) {
         json_begin(&q->js, &q->out, json_option_style(&q->json));
         q->js.plain_null = q->json.complex;
@@ -479,22 +487,59 @@ void squeue_list(struct squeue *q, int argc, char **argv)
             date_line(q);
         fmt_header(&q->fmt, &q->out);
     }
-    squeue_load_hidden(q);
-    if (q->filter.request.nodes)
-        check_nodes(q);
-    if (!q->json.wanted) {
-        make_order(q);
-        check_mem_or_die(fmt_lines_new(&q->order, &q->lines));
-    }
-    if (q->steps)
-        list_steps(q, &info);
-    else
-        list_jobs(q, &info);
+}
+
+void squeue_begin_order(struct squeue *q)
+{
     if (q->json.wanted)
-        end_json(q, &info, argc, argv);
+        return;
+    make_order(q);
+    check_mem_or_die(fmt_lines_new(&q->order, &q->lines));
+}
+
+void squeue_add(struct squeue *q)
+{
+    if (q->steps)
+        list_steps(q, &q->info);
+    else
+        list_jobs(q, &q->info);
+    q->n_jobs += q->info.records;
+    step_jobs_done(&q->jobs);
+}
+
+/* A single job id that no controller knows is a mistake; of several ids, those that exist are
+ * shown. */
+static void tell_unknown(struct squeue *q)
+{
+    if (q->steps || q->filter.ids.n != 1 || q->filter.ids.ids[0].job_id == SQUEUE_NO_JOB ||
+        q->n_jobs > 0)
+        return;
+    if (!q->json.wanted)
+        strbuf_reset(&q->out);
+    (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
+    if (!q->several || q->federated)
+        exit(CLI_EXIT_FAILED);
+    q->status = CLI_EXIT_FAILED;
+}
+
+void squeue_end(struct squeue *q, int argc, char **argv)
+{
+    tell_unknown(q);
+    if (q->json.wanted)
+        end_json(q, &q->info, argc, argv);
     else
         write_lines(q);
     cli_write_out(&q->out, true);
     q->lines = fmt_lines_free(q->lines);
-    step_jobs_done(&q->jobs);
+}
+
+void squeue_list(struct squeue *q, int argc, char **argv)
+{
+    squeue_begin(q);
+    squeue_load_hidden(q);
+    if (q->filter.request.nodes)
+        check_nodes(q);
+    squeue_begin_order(q);
+    squeue_add(q);
+    squeue_end(q, argc, argv);
 }

@@ -368,3 +368,11 @@ int services_launch_key(struct ctld *ctld, const struct node *n, const uint8_t *
             return ctld->services[i]->launch_key(ctld, n, mac, ret_key);
     return -ENOKEY;
 }
+
+bool services_may_start(struct ctld *ctld, const struct job *j)
+{
+    for (size_t i = 0; ctld->services[i]; i++)
+        if (ctld->services[i]->may_start)
+            return ctld->services[i]->may_start(ctld, j);
+    return true;
+}

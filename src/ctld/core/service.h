@@ -149,6 +149,9 @@ struct ctld_service {
 
     /* What the scheduler decided.  One service has this hook; it takes m.  May commit. */
     void (*on_decisions)(struct ctld *ctld, struct decisions_msg *m);
+    /* May the pending j be started by this controller?  One service has this hook; where it says
+     * no, it tells the scheduler of the job again when there is hope.  May not commit. */
+    bool (*may_start)(struct ctld *ctld, const struct job *j);
 
     /* ---- the life of a job: after the event was committed and applied ----
      *
@@ -235,6 +238,7 @@ void services_on_node_unlinked(struct ctld *ctld, struct node *n);
 void services_acct_changed(struct ctld *ctld);
 void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us);
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
+bool services_may_start(struct ctld *ctld, const struct job *j);
 
 /* Where a job may have left the cluster after an earlier service's commit, the rest is not
  * called. */

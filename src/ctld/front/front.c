@@ -65,6 +65,11 @@ static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *
 
         users_lookup(f->users, req->has_uid ? req->uid : cmd->uid, &cmd->user_name,
                      &cmd->group_name);
+    } else if (frame->op == OP_FED_COPY) {
+        const Pst__SubmitRequest *req = PB_AS(fed_copy_request, msg)->submit;
+
+        if (req)
+            users_lookup(f->users, req->uid, &cmd->user_name, &cmd->group_name);
     } else if (frame->op == OP_JOB_UPDATE) {
         const Pst__JobUpdateRequest *req = PB_AS(job_update_request, msg);
 

@@ -28,7 +28,7 @@ static void add_row(void *ctx, const char *key, const char *value)
         if (strcmp(key, "BOOT_TIME") == 0)
             time_fmt_stamp(rows->ctld->boot_us, "N/A", core_now(), text, sizeof(text));
         else if (strcmp(key, "NEXT_JOB_ID") == 0)
-            (void)snprintf(text, sizeof(text), "%u", jobs_fresh_id(rows->ctld));
+            (void)snprintf(text, sizeof(text), "%u", jobs_fresh_id(rows->ctld) & FED_LOCAL_MASK);
         else
             (void)snprintf(text, sizeof(text), "Match");
         value = text;
@@ -113,7 +113,7 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
     r.cgroup = cgroup.list;
     r.n_cgroup = cgroup.n;
     SET(&r, now_us, core_shown_now(ctld));
-    SET(&r, next_job_id, jobs_fresh_id(ctld));
+    SET(&r, next_job_id, jobs_fresh_id(ctld) & FED_LOCAL_MASK);
     SET(&r, boot_us, ctld->boot_us);
     r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
     remote_licenses(ctld, &r);

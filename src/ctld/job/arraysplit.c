@@ -1,6 +1,8 @@
 /* arraysplit.c - tasks leave the record of their array; see arraysplit.h */
 #include "ctld/job/arraysplit.h"
 
+#include "ctld/job/jobfacts.h"
+
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -5,11 +5,13 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "ctld/policy/fedset.h"
 
 uint32_t het_ids(struct ctld *ctld, uint32_t from, uint32_t n)
 {
     uint32_t first = (uint32_t)conf_num(ctld->conf, CONF_FIRST_JOB_ID);
-    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_JOB_ID), run = 0, id = from;
+    uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_JOB_ID), run = 0;
+    uint32_t bits = fedset_own_number(ctld) << FED_ID_SHIFT, id = from & FED_LOCAL_MASK;
     bool wrapped = false;
 
     while (run < n) {
@@ -19,14 +21,14 @@ uint32_t het_ids(struct ctld *ctld, uint32_t from, uint32_t n)
             wrapped = true;
             id = first;
             run = 0;
-        } else if (cluster_job(ctld->cluster, id + run)) {
+        } else if (cluster_job(ctld->cluster, (id + run) | bits)) {
             id += run + 1;
             run = 0;
         } else {
             run++;
         }
     }
-    return id;
+    return id | bits;
 }
 
 void het_fill(Pst__JobRecord *rec, uint32_t leader, uint32_t k, uint32_t n)

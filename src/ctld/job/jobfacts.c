@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/wordlist.h"
+#include "ctld/policy/fedset.h"
 
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id)
 {
@@ -40,18 +41,21 @@ int jobs_nodes_named(const struct cluster *c, const char *list, bool all_known, 
     return 0;
 }
 
-uint32_t jobs_next_id(struct ctld *ctld, uint32_t id)
+uint32_t jobs_next_id(const struct ctld *ctld, uint32_t id)
 {
     uint32_t first = (uint32_t)conf_num(ctld->conf, CONF_FIRST_JOB_ID);
     uint32_t max = (uint32_t)conf_num(ctld->conf, CONF_MAX_JOB_ID);
+    uint32_t bits = fedset_own_number(ctld) << FED_ID_SHIFT;
 
+    id &= FED_LOCAL_MASK;
     do {
         id = id >= max ? first : id + 1;
-    } while (cluster_job(ctld->cluster, id));
+    } while (cluster_job(ctld->cluster, id | bits));
     return id;
 }
 
-uint32_t jobs_fresh_id(const struct ctld *ctld)
+/* next_job_id, or the number behind those that were used up without a job. */
+static uint32_t fresh_number(const struct ctld *ctld)
 {
     uint32_t next = ctld->cluster->rec->next_job_id;
 
@@ -59,6 +63,15 @@ uint32_t jobs_fresh_id(const struct ctld *ctld)
                    !cluster_job(ctld->cluster, ctld->passed_ids.to)
                ? ctld->passed_ids.to
                : next;
+}
+
+uint32_t jobs_fresh_id(const struct ctld *ctld)
+{
+    uint32_t bits = fedset_own_number(ctld) << FED_ID_SHIFT, id = fresh_number(ctld);
+
+    if (bits && cluster_job(ctld->cluster, id | bits)) /* the federation is new */
+        id = jobs_next_id(ctld, id);
+    return id | bits;
 }
 
 void jobs_use_up_id(struct ctld *ctld)

@@ -7,10 +7,12 @@
 #include "ctld/ctld.h"
 #include "base/gres/grestext.h"
 
-/* The id after `id`, skipping those in use, wrapping at MaxJobId. */
-uint32_t jobs_next_id(struct ctld *ctld, uint32_t id);
-/* The id of the next new job.  A request that got as far as a place for its job uses one up, also
- * when there was none: scripts count on the number that `--test-only` tells to grow. */
+/* What ClusterRecord.next_job_id becomes after `id`: the number behind it, skipping those in use,
+ * wrapping at MaxJobId. */
+uint32_t jobs_next_id(const struct ctld *ctld, uint32_t id);
+/* The id of the next new job, with the cluster's number in a federation above it.  A request that
+ * got as far as a place for its job uses one up, also when there was none: scripts count on the
+ * number that `--test-only` tells to grow. */
 uint32_t jobs_fresh_id(const struct ctld *ctld);
 void jobs_use_up_id(struct ctld *ctld);
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);

@@ -81,6 +81,8 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_END, j->rec->job_id);
     uint32_t flags = clean ? 0 : JOB_FLAG(COMPLETING);
 
+    if (end->revoked)
+        flags |= JOB_FLAG(REVOKED);
     if (end->requeue)
         flags |= JOB_FLAG(REQUEUED) | (end->requeue_hold ? JOB_FLAG(REQUEUE_HOLD) : 0) |
                  (end->special_exit ? JOB_FLAG(SPECIAL_EXIT) : 0) |

@@ -13,6 +13,7 @@
 #include "ctld/front/jobfilter.h"
 #include "ctld/job/arraysplit.h"
 #include "ctld/job/depends.h"
+#include "ctld/policy/fedset.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
 #include "ctld/step/async.h"
@@ -309,9 +310,19 @@ static int do_release(struct action *a, const struct job_ref *ref)
     return refresh_released(a, j->rec->job_id, core_commit(a->ctld, tx));
 }
 
+/* The run in the cluster that has the job ends there, then the job is queued again here. */
+static int requeue_elsewhere(struct action *a, const struct job *j)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), fed_requeue, true);
+    return note_commit(a, core_commit(a->ctld, tx));
+}
+
 static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
 {
     struct job *j = ref->job;
+    const char *cluster;
     bool special = a->req->has_special_exit && a->req->special_exit;
 
     if (a->req->has_incomplete_only && a->req->incomplete_only &&
@@ -321,6 +332,8 @@ static int do_requeue(struct action *a, const struct job_ref *ref, bool hold)
         return ESLURM_BATCH_ONLY;
     if (!(j->rec->has_requeue && j->rec->requeue))
         return ESLURM_DISABLED;
+    if (!fedset_decides(a->ctld, j->rec, &cluster))
+        return requeue_elsewhere(a, j);
     if (job_is_pending(j->rec) || job_has_flag(j->rec, JOB_FLAG(REQUEUED)))
         return ESLURM_JOB_PENDING;
     if (job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
@@ -700,6 +713,23 @@ static int do_verb(struct action *a, const struct job_ref *ref)
     return het_is(ref->job->rec) ? act_het(a, ref) : act_on_job(a, ref);
 }
 
+/* A job of the federation is another cluster's to change; its name is told.  The origin takes a
+ * cancel or a requeue of a job that runs elsewhere, and passes it on. */
+static bool refer_to_other(struct action *a, const struct job_ref *ref)
+{
+    const Pst__JobRecord *r = ref->job->rec;
+    bool passes_on = kills_job(a, ref) || a->req->verb == PST__JOB_VERB__VERB_REQUEUE;
+    const char *cluster;
+    size_t before = a->n;
+
+    if (fedset_decides(a->ctld, r, &cluster) || (passes_on && fedset_is_origin(a->ctld, r)))
+        return false;
+    add_result(a, EPST_OTHER_CLUSTER, NULL, r->job_id);
+    if (a->n > before)
+        a->results[before]->cluster = tx_strdup(cluster);
+    return true;
+}
+
 static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
@@ -722,6 +752,8 @@ static void on_ref(struct action *a, const struct job_ref *ref)
         add_result(a, ESLURM_ALREADY_DONE, NULL, id);
     else if (!may_manage(a, ref->job))
         add_result(a, not_his(a, ref), NULL, id);
+    else if (refer_to_other(a, ref))
+        ;
     else if (holds_or_releases(a->req->verb) && ref->job->rec->cron_spec)
         add_result(a, a->id ? ESLURM_CANNOT_MODIFY_CRON_JOB : 0, NULL, id);
     else

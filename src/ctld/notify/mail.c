@@ -352,8 +352,8 @@ void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
 {
     const Pst__JobRecord *r = j->rec;
 
-    if (!r->has_mail_type || !r->mail_type)
-        return;
+    if (!r->has_mail_type || !r->mail_type || job_has_flag(r, JOB_FLAG(REVOKED)))
+        return; /* REVOKED: the cluster that has the run tells of it */
     if (kind == PST__EVENT_KIND__EV_JOB_START) {
         mail_forget(ctld, j);
         if (asks_mail(r, MAIL_BEGIN) && (!is_part(r) || array_begins(ctld, j)))

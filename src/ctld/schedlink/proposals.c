@@ -315,6 +315,15 @@ static size_t group_decisions(const struct ctld *ctld, const struct sched_decisi
     return i;
 }
 
+/* Another cluster must be asked first: the scheduler hears of the job again after its answer. */
+static void wait_for_lock(struct ctld *ctld, struct job *j)
+{
+    feed_refused(ctld, j->rec->job_id);
+    feed_job_gone(ctld, j);
+    SET(j->rec, pend_reason, PST__JOB_REASON__REASON_FED_JOB_LOCK);
+    views_mark_job(ctld->views, j);
+}
+
 /* One job, or the components of one: all start or none does. */
 static void start_proposed(struct ctld *ctld, const struct start_pass *pass, uint64_t batch,
                            const struct sched_decision *d, size_t n)
@@ -322,6 +331,10 @@ static void start_proposed(struct ctld *ctld, const struct start_pass *pass, uin
     const struct job *first = cluster_job(ctld->cluster, d->job_id);
     bool holds = first && (!het_is(first->rec) || n == first->rec->het_count);
 
+    if (n == 1 && first && !services_may_start(ctld, first)) {
+        wait_for_lock(ctld, cluster_job(ctld->cluster, d->job_id));
+        return;
+    }
     for (size_t i = 0; holds && i < n; i++)
         holds = !feed_told_since(ctld, d[i].job_id, batch) &&
                 start_holds(ctld, cluster_job(ctld->cluster, d[i].job_id), &d[i]);

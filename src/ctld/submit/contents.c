@@ -118,6 +118,11 @@ static int make_one(struct contents *c, const ProtobufCMessage *request, size_t 
 {
     if (request->descriptor == &pst__crontab_set_request__descriptor)
         return contents_make_cron(c, ((const Pst__CrontabSetRequest *)request)->jobs[i]);
+    if (request->descriptor == &pst__fed_copy_request__descriptor) {
+        const Pst__SubmitRequest *copy = ((const Pst__FedCopyRequest *)request)->submit;
+
+        return contents_make(c, copy, copy->job);
+    }
     return contents_make(c, (const Pst__SubmitRequest *)request,
                          ((const Pst__SubmitRequest *)request)->job);
 }
@@ -149,6 +154,8 @@ int contents_digest(ProtobufCMessage *request, const uint8_t *bytes, size_t len)
 int contents_of_request(const ProtobufCMessage *request, struct contents **ret, size_t *ret_n)
 {
     size_t n = request->descriptor == &pst__submit_request__descriptor ? 1
+               : request->descriptor == &pst__fed_copy_request__descriptor
+                   ? ((const Pst__FedCopyRequest *)request)->submit != NULL
                : request->descriptor == &pst__crontab_set_request__descriptor
                    ? ((const Pst__CrontabSetRequest *)request)->n_jobs
                    : 0;

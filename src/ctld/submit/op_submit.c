@@ -12,6 +12,7 @@
 #include "ctld/core/wait.h"
 #include "ctld/submit/cronjobs.h"
 #include "ctld/job/depends.h"
+#include "ctld/policy/fedset.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/owners.h"
@@ -22,9 +23,7 @@
 #include "fields.h"
 #include "fieldtable.h"
 
-/* Drops what is not this sender's to say.  Fields that the schema does not know go too: a later
- * release would take them for its controller's word. */
-static void keep_client_fields(Pst__JobRecord *r, bool admin)
+void submission_keep_fields(Pst__JobRecord *r, bool admin)
 {
     const struct fieldtable *t = &job_record_fields;
 
@@ -114,7 +113,7 @@ static void refuse_jobs(struct submission *s)
     core_error(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL);
 }
 
-static void submission_done(struct submission *s)
+void submission_done(struct submission *s)
 {
     if (s->rec)
         pst__job_record__free_unpacked(s->rec, NULL);
@@ -176,7 +175,7 @@ static bool key_answers(struct submission *s)
 
 static bool check_component(struct submission *s, const struct submission *first)
 {
-    keep_client_fields(s->rec, cmd_is_admin(s->ctld, s->cmd));
+    submission_keep_fields(s->rec, cmd_is_admin(s->ctld, s->cmd));
     if (s->het_offset) {
         /* cannot fail: it frees; the leader waits for all */
         (void)pb_set_str(&s->rec->dependency, NULL);
@@ -266,6 +265,14 @@ static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, const struct submi
     feed_when(ctld, s->rec, w->plan, w->ticket);
 }
 
+/* Other clusters of the federation may run it. */
+static bool join_federation(struct submission *s)
+{
+    int code = fedset_fill(s->ctld, s->rec);
+
+    return code == 0 || submission_fail(s, code);
+}
+
 void op_job_submit(struct ctld *ctld, struct cmd *cmd)
 {
     Pst__SubmitRequest *req = PB_AS(submit_request, cmd->msg);
@@ -278,7 +285,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     s.contents = cmd->contents;
-    keep_client_fields(s.rec, cmd_is_admin(ctld, cmd));
+    submission_keep_fields(s.rec, cmd_is_admin(ctld, cmd));
     if (!take_identity(&s)) {
         refuse_jobs(&s);
     } else if (key_answers(&s)) {
@@ -292,6 +299,8 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
         SET(s.rec, job_id, jobs_fresh_id(ctld));
         SET(s.rec, submit_us, core_now());
         ask_scheduler(ctld, cmd, &s);
+    } else if (s.rec->batch && !s.rec->array_tasks && !join_federation(&s)) {
+        refuse_jobs(&s);
     } else {
         accept_jobs(&s, 1);
     }
@@ -315,7 +324,7 @@ int submit_cron_check(struct ctld *ctld, struct cmd *cmd, Pst__SubmitRequest *re
                               .contents = contents,
                               .hold = req->has_hold && req->hold };
     s->rec = TAKE_PTR(req->job);
-    keep_client_fields(s->rec, cmd_is_admin(ctld, cmd));
+    submission_keep_fields(s->rec, cmd_is_admin(ctld, cmd));
     SET(s->rec, batch, true);
     if (!submission_check(s)) {
         int code = s->code;

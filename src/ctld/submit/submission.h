@@ -23,7 +23,8 @@ struct submission {
     bool hold;
     Pst__JobRecord *rec; /* owned until handed over */
     struct partition *first;
-    bool later; /* it asks for more than a partition has now */
+    bool replaces; /* another record of the same number goes: with it what it names */
+    bool later;    /* it asks for more than a partition has now */
     uint32_t array_count;
     uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;
@@ -41,6 +42,10 @@ static inline bool submission_fail(struct submission *s, int code)
 /* Look at everything that is asked for, and fill in defaults.  False: refused, see code, hint and
  * text. */
 bool submission_check(struct submission *s);
+/* Drop what is not this sender's to say.  Fields that the schema does not know go too: a later
+ * release would take them for its controller's word. */
+void submission_keep_fields(Pst__JobRecord *r, bool admin);
+void submission_done(struct submission *s);
 /* submitparts.c: every partition named exists, and the job could run in at least one; those that do
  * not let the user in are taken off the list. */
 bool submission_check_partitions(struct submission *s);

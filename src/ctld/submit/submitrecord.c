@@ -52,10 +52,11 @@ static bool log_again(struct ctld *ctld, const struct digest *name, int64_t time
     return true;
 }
 
-static void put_blob(struct ctld *ctld, Pst__Transaction *tx, const struct digest *name,
+static void put_blob(const struct submission *s, Pst__Transaction *tx, const struct digest *name,
                      const void *data, size_t len)
 {
-    bool again = log_again(ctld, name, tx->time_us);
+    struct ctld *ctld = s->ctld;
+    bool again = log_again(ctld, name, tx->time_us) || s->replaces;
 
     if (again || !cluster_blob(ctld->cluster, name))
         tx_blob(tx, name, data, len);
@@ -67,11 +68,11 @@ static void put_contents(struct submission *s, Pst__Transaction *tx)
     Pst__JobRecord *r = s->rec;
 
     if (c->has_script) {
-        put_blob(s->ctld, tx, &c->script, s->req->script.data, s->req->script.len);
+        put_blob(s, tx, &c->script, s->req->script.data, s->req->script.len);
         tx_digest(&c->script, &r->has_script_digest, &r->script_digest);
     }
     if (c->env.len && !job_is_external(r)) {
-        put_blob(s->ctld, tx, &c->env_name, c->env.buf, c->env.len);
+        put_blob(s, tx, &c->env_name, c->env.buf, c->env.len);
         tx_digest(&c->env_name, &r->has_env_digest, &r->env_digest);
     }
 }
@@ -102,7 +103,8 @@ static void fill_identity(struct submission *s, uint32_t job_id)
         r->user_name = tx_strdup(s->cmd->user_name);
     set_group(s);
     SET(r, state, JOB_STATE(PENDING));
-    SET(r, submit_us, now);
+    if (!r->has_submit_us) /* a sibling's is the origin's */
+        SET(r, submit_us, now);
     if (!r->dependency && !job_is_held(r))
         SET(r, eligible_us, r->has_begin_us ? r->begin_us : now);
     if (conf_option(s->ctld->conf, CONF_SLURMCTLD_PARAMETERS, "enable_stepmgr", &value, &len))

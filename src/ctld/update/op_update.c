@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/ctld.h"
+#include "ctld/policy/fedset.h"
 #include "ctld/job/arraysplit.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
@@ -138,6 +139,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
 {
     const struct job_change as_sent = { .ctld = u->ctld, .cmd = u->cmd, .req = u->req };
     struct job *j = ref->job;
+    const char *cluster;
     uint32_t id;
     int code;
 
@@ -150,6 +152,12 @@ static void update_job(struct update *u, const struct job_ref *ref)
     }
     if (cmd_rights_uid(u->cmd) != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
         add_result(u, stranger_code(u, j), j->rec->job_id);
+        return;
+    }
+    if (!fedset_decides(u->ctld, j->rec, &cluster)) {
+        add_result(u, EPST_OTHER_CLUSTER, j->rec->job_id);
+        if (u->reply.n_results)
+            u->reply.results[u->reply.n_results - 1]->cluster = tx_strdup(cluster);
         return;
     }
     if (ref->has_step) {
@@ -166,6 +174,10 @@ static void update_job(struct update *u, const struct job_ref *ref)
     }
     if (!(j = job_ref_own(u->ctld, ref))) {
         add_result(u, SLURM_ERROR, 0);
+        return;
+    }
+    if (u->req->set && u->req->set->cluster_features && !fed_is_job(j->rec)) {
+        add_result(u, SLURM_ERROR, j->rec->job_id);
         return;
     }
     if (resize_asked(j->rec, u->req->set)) {

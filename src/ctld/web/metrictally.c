@@ -47,6 +47,7 @@ static void count_flags(const Pst__JobRecord *job, struct job_tally *t)
                { JOB_FLAG(POWER_UP_NODE), JOB_COUNT_POWERUP_NODE },
                { JOB_FLAG(REQUEUED), JOB_COUNT_REQUEUED },
                { JOB_FLAG(RESIZING), JOB_COUNT_RESIZING },
+               { JOB_FLAG(REVOKED), JOB_COUNT_REVOKED },
                { JOB_FLAG(SIGNALING), JOB_COUNT_SIGNALING } };
 
     for (size_t i = 0; i < ARRAY_SIZE(of); i++)

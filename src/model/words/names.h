@@ -16,7 +16,7 @@
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
 #define NAMES_JOB_STATES 12u /* base states 0 .. 11 */
-#define NAMES_JOB_FLAGS 12u  /* flag bits 0 .. 11 */
+#define NAMES_JOB_FLAGS 13u  /* flag bits 0 .. 12 */
 
 const char *names_job_state(unsigned state);      /* "PENDING"; "UNKNOWN" for other numbers */
 const char *names_job_state_code(unsigned state); /* "PD"; "?" */

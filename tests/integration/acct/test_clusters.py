@@ -1,28 +1,7 @@
 """Several clusters of one slurmdbd: -M of the commands."""
 import pytest
 
-from accounting import Dbd, conf_of, storage_of
-from conftest import wait_until
-
-
-class Sites:
-    def __init__(self, folder, make_cluster, names):
-        key = folder / "c0" / "etc" / "slurm.key"
-        self.dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), key)
-        self.list = [make_cluster(nodes=1, start=False, conf=conf_of(self.dbd) + f"\nAuthInfo=keyfile={key}") for _ in names]
-        for c, name in zip(self.list, names):
-            c.write_conf(c.conf_text().replace("ClusterName=test", f"ClusterName={name}"))
-        self.dbd.start()
-        for c in self.list:
-            c.start()
-        one = self.list[0]
-        wait_until(lambda: len([line for line in one.run("sacctmgr", "-nP", "list", "cluster", "format=cluster,controlport").out.split()
-                                if not line.endswith("|0")]) == len(names), "all clusters are registered")
-
-    def stop(self):
-        for c in self.list:
-            c.stop()
-        self.dbd.stop()
+from accounting import Sites
 
 
 @pytest.fixture

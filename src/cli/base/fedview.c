@@ -1,0 +1,45 @@
+/* fedview.c - see fedview.h */
+#include "cli/base/fedview.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "api.pb-c.h"
+#include "base/pb/pbutil.h"
+#include "base/safetext.h"
+#include "cli/base/cli.h"
+#include "wire/ops.h"
+
+static bool is_wanted(struct cli *c, const struct fedview *view)
+{
+    if (view->local)
+        return false;
+    return view->federation || view->sibling ||
+           conf_option(cli_conf(c), CONF_FEDERATION_PARAMETERS, "fed_display", NULL, NULL);
+}
+
+bool fedview_find(struct cli *c, const struct fedview *view, struct clusters *ret)
+{
+    const Pst__Empty request = PST__EMPTY__INIT;
+    struct client *client = NULL;
+    struct err err = { .text = "" };
+    ProtobufCMessage *reply = NULL;
+    const Pst__FedInfo *info;
+
+    *ret = (struct clusters){ 0 };
+    if (!is_wanted(c, view) || cli_connect(c, &client, &err) < 0)
+        return false; /* what comes next fails in the same way, with its own words */
+    if (client_call(client, OP_QUERY_FEDERATION, &request.base, &reply) == 0) {
+        safetext_clean_message(reply);
+        info = PB_AS(fed_info, reply);
+        for (size_t i = 0; info->name && i < info->n_members; i++) {
+            const Pst__FedMember *m = info->members[i];
+
+            if (m->name && (i == 0 || (m->host && *m->host && m->port && m->port <= UINT16_MAX)))
+                clusters_add(ret, m->name, i == 0 ? NULL : m->host, m->port);
+        }
+        protobuf_c_message_free_unpacked(reply, NULL);
+    }
+    client_free(client);
+    return ret->n > 0;
+}

@@ -1,0 +1,164 @@
+/* fedset.c - the clusters of this controller's federation; see fedset.h */
+#include "ctld/policy/fedset.h"
+
+#include <string.h>
+#include <strings.h>
+
+#include "base/must.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "base/wordlist.h"
+
+static bool is_member(const Pst__AcctClusterRecord *c)
+{
+    return c && !c->deleted && c->federation && c->has_fed_id && c->fed_id &&
+           c->fed_id <= FED_CLUSTERS_MAX;
+}
+
+static const Pst__AcctClusterRecord *own_record(const struct ctld *ctld)
+{
+    const char *name = conf_str(ctld->conf, CONF_CLUSTER_NAME);
+
+    return name ? am_cluster(ctld->cluster->am, name) : NULL;
+}
+
+uint32_t fedset_own_number(const struct ctld *ctld)
+{
+    const Pst__AcctClusterRecord *own = own_record(ctld);
+
+    return is_member(own) ? own->fed_id : 0;
+}
+
+void fedset_read(const struct ctld *ctld, struct fedset *ret)
+{
+    const Pst__AcctClusterRecord *own = own_record(ctld), *c;
+    size_t pos = 0;
+
+    *ret = (struct fedset){ .name = NULL };
+    if (!is_member(own))
+        return;
+    ret->name = own->federation;
+    ret->self = own->fed_id;
+    while ((c = (const Pst__AcctClusterRecord *)am_next(ctld->cluster->am, AM_CLUSTER, &pos)))
+        if (is_member(c) && strcasecmp(c->federation, own->federation) == 0)
+            ret->of[c->fed_id] = c;
+}
+
+uint32_t fedset_number(const struct fedset *set, const char *name)
+{
+    for (uint32_t i = 1; name && i <= FED_CLUSTERS_MAX; i++)
+        if (set->of[i] && strcasecmp(set->of[i]->name, name) == 0)
+            return i;
+    return 0;
+}
+
+bool fedset_is_origin(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const char *own = conf_str(ctld->conf, CONF_CLUSTER_NAME);
+
+    return r->fed_origin && own && strcasecmp(r->fed_origin, own) == 0;
+}
+
+bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster)
+{
+    uint32_t own = fedset_own_number(ctld);
+    struct fedset set;
+
+    if (!fed_is_job(r) || job_is_ended(r) || (r->has_fed_owner && r->fed_owner == own))
+        return true;
+    if (!fedset_is_origin(ctld, r)) {
+        *ret_cluster = r->fed_origin;
+        return false;
+    }
+    if (!r->has_fed_owner || !job_has_flag(r, JOB_FLAG(REVOKED)))
+        return true;
+    fedset_read(ctld, &set);
+    if (r->fed_owner > FED_CLUSTERS_MAX || !set.of[r->fed_owner])
+        return true; /* the cluster left: nobody else can say anything */
+    *ret_cluster = set.of[r->fed_owner]->name;
+    return false;
+}
+
+static bool has_feature(const Pst__AcctClusterRecord *c, const char *list)
+{
+    for (size_t i = 0; i < c->n_features; i++)
+        if (wordlist_has_nocase(list, c->features[i]))
+            return true;
+    return false;
+}
+
+static bool takes_jobs(const Pst__AcctClusterRecord *c)
+{
+    return !c->has_fed_state || c->fed_state == FED_STATE_ACTIVE;
+}
+
+uint64_t fedset_viable(const struct fedset *set, const char *clusters, const char *features)
+{
+    bool none = features && *features == '!';
+    bool any = !clusters || !*clusters || wordlist_has_nocase(clusters, "all");
+    uint64_t mask = 0;
+
+    for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++) {
+        const Pst__AcctClusterRecord *c = set->of[i];
+
+        if (!c || !takes_jobs(c) || (!any && !wordlist_has_nocase(clusters, c->name)))
+            continue;
+        if (features && *features && has_feature(c, features + none) == none)
+            continue;
+        mask |= fed_bit(i);
+    }
+    return mask;
+}
+
+char *fedset_names(const struct fedset *set, uint64_t mask)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text;
+
+    for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
+        if (mask & fed_bit(i) && set->of[i])
+            strbuf_addf(&sb, "%s%s", sb.len ? "," : "", set->of[i]->name);
+    if (strbuf_detach(&sb, &text) < 0)
+        must(NULL);
+    return text;
+}
+
+/* Each cluster that will be told counts as having the job, before it is told. */
+static void expect_copies(const struct fedset *set, Pst__JobRecord *r, uint64_t viable)
+{
+    r->fed_copies = must(calloc(FED_CLUSTERS_MAX, sizeof(Pst__FedCopy *)));
+    for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++) {
+        Pst__FedCopy *c;
+
+        if (i == set->self || !(viable & fed_bit(i)))
+            continue;
+        c = must(malloc(sizeof(*c)));
+        pst__fed_copy__init(c);
+        SET(c, cluster, i);
+        SET(c, present, true);
+        r->fed_copies[r->n_fed_copies++] = c;
+    }
+}
+
+int fedset_fill(const struct ctld *ctld, Pst__JobRecord *r)
+{
+    struct fedset set;
+    uint64_t viable;
+
+    fedset_read(ctld, &set);
+    if (!set.name)
+        return 0;
+    viable = fedset_viable(&set, r->clusters, r->cluster_features);
+    if (!viable)
+        return r->cluster_features ? ESLURM_INVALID_CLUSTER_FEATURE : ESLURM_INVALID_CLUSTER_NAME;
+    SET(r, fed_viable, viable);
+    SET(r, fed_version, 1);
+    expect_copies(&set, r, viable);
+    r->fed_origin = tx_strdup(set.of[set.self]->name);
+    r->fed_siblings_viable = fedset_names(&set, viable);
+    if (viable & fed_bit(set.self))
+        r->fed_siblings_active = tx_strdup(set.of[set.self]->name);
+    else
+        SET(r, state_flags, JOB_FLAG(REVOKED));
+    return 0;
+}

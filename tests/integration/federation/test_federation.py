@@ -1,0 +1,253 @@
+"""Three clusters, one slurmdbd, one federation: jobs start once, wherever there is room first, and whoever dies meanwhile."""
+import collections
+import re
+
+import pytest
+
+from accounting import Sites
+from conftest import wait_until
+
+SHIFT = 26
+
+
+class Federation(Sites):
+    def __init__(self, folder, make_cluster, names=("aa", "bb", "cc")):
+        super().__init__(folder, make_cluster, names, cpus=2)
+        self.runs = folder / "runs"
+        self.runs.touch()
+        self.list[0].run("sacctmgr", "-i", "add", "federation", "f1", "clusters=" + ",".join(names))
+        for c in self.list:
+            self.wait_joined(c)
+
+    def wait_joined(self, c, siblings=2):
+        """Until c reaches the others, and they have reached c."""
+        want = "Recv:Yes/Yes"
+        wait_until(lambda: c.run("scontrol", "show", "federation", check=False).out.count(want) == siblings, "the federation meets", 30)
+
+    def submit(self, c, *options, sleep=0):
+        """A job that writes a line for each of its runs, with the cluster that ran it."""
+        return c.sbatch(*options, wrap=f"echo $SLURM_JOB_ID $SLURM_CLUSTER_NAME >> {self.runs}; sleep {sleep}")
+
+    def started(self):
+        """Clusters in which each job started."""
+        found = collections.defaultdict(list)
+        for line in self.runs.read_text().splitlines():
+            job, cluster = line.split()
+            found[int(job)].append(cluster)
+        return found
+
+    def fill(self, *clusters):
+        """All CPUs of these clusters are taken by jobs that no other cluster may run; gives their numbers."""
+        jobs = []
+        for c in clusters:
+            out = c.run("sbatch", "--parsable", "--exclusive", "-J", "filler", "-M", self.name(c), "--wrap", "sleep 600").out
+            jobs.append(int(out.split(";")[0]))
+            c.wait_state(jobs[-1], "RUNNING")
+        return jobs
+
+    def name(self, c):
+        return ("aa", "bb", "cc")[self.list.index(c)]
+
+
+@pytest.fixture
+def fed(folder, make_cluster):
+    sites = Federation(folder, make_cluster)
+    try:
+        yield sites
+    finally:
+        sites.stop()
+
+
+def queue(c, *options):
+    return c.run("squeue", "-h", *options).out.split()
+
+
+def test_members(fed):
+    """Each controller knows the others; one that dies is seen to, and one that comes back."""
+    a, b, c = fed.list
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "features=x,y")
+    wait_until(lambda: "Features:x,y " in a.run("scontrol", "show", "federation").out, "features are known")
+    lines = a.run("scontrol", "show", "federation").out.splitlines()
+    port = r"127\.0\.0\.1:\d+"
+    for line, want in zip(lines, [r"Federation: f1", rf"Self:       aa:{port} ID:1 FedState:ACTIVE Features:",
+                                  rf"Sibling:    bb:{port} ID:2 FedState:ACTIVE Features:x,y PersistConnSend/Recv:Yes/Yes Synced:Yes",
+                                  rf"Sibling:    cc:{port} ID:3 FedState:ACTIVE Features: PersistConnSend/Recv:Yes/Yes Synced:Yes"]):
+        assert re.fullmatch(want, line), line
+    b.kill_ctld()
+    wait_until(lambda: re.search(r"bb:.*Send/Recv:No/No Synced:No", a.run("scontrol", "show", "federation").out), "bb is missed", 30)
+    fed.dbd.kill()  # the federation needs it to be changed, not to work
+    b.start_ctld()
+    fed.wait_joined(a)
+    fed.wait_joined(b)
+
+
+def test_numbers(fed):
+    """The cluster's number stands above the job's own, and such numbers are understood."""
+    a, b, _ = fed.list
+    fed.fill(*fed.list)
+    first, second = fed.submit(a), fed.submit(b)
+    assert first >> SHIFT == 1 and second >> SHIFT == 2
+    wait_until(lambda: str(first) in queue(b, "-o", "%i"), "bb has a copy of the job")
+    array = a.sbatch("--array=1-2", wrap="true")
+    assert array >> SHIFT == 1
+    assert queue(a, "-j", str(array), "-o", "%i") == [f"{array}_[1-2]"]
+    show = "-O", "Origin:5,OriginRaw:3,SiblingsViable:10,SiblingsActive:10,SiblingsViableRaw:8,SiblingsActiveRaw:6"
+    wait_until(lambda: queue(a, "-j", str(first), *show)[3] == "aa,bb,cc", "all have the job")
+    assert queue(a, "-j", str(first), *show) == ["aa", "1", "aa,bb,cc", "aa,bb,cc", "1,2,3", "1,2,3"]
+    assert queue(a, "-j", str(array), *show) == ["NA"] * 6, "arrays stay where they were submitted to"
+    json = a.run("squeue", "--json", "-j", str(first)).out
+    assert '"federation_origin": "aa"' in json and '"federation_siblings_viable": "aa,bb,cc"' in json
+
+
+def test_first_with_room(fed):
+    """A job starts in the cluster that has room, once; the others' copies are revoked, and the origin has its end."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    jobs = [fed.submit(a) for _ in range(4)]
+    for other in (b, c):
+        wait_until(lambda: set(map(str, jobs)) <= set(queue(other, "-o", "%i")), "copies are there")
+    assert fed.started() == {}
+    c.run("scancel", fillers[2])
+    for job in jobs:
+        c.wait_state(job, "COMPLETED", timeout=30)
+        wait_until(lambda: a.job(job)["EndTime"] != "Unknown", "the origin knows of the end")
+    assert fed.started() == {job: ["cc"] for job in jobs}
+    wait_until(lambda: not set(map(str, jobs)) & set(queue(b, "-o", "%i")), "the copies at bb are revoked")
+    assert b.job(jobs[0])["JobState"] == "REVOKED" and a.job(jobs[0])["JobState"] == "REVOKED"
+    assert c.job(jobs[0])["JobState"] == "COMPLETED"
+
+
+def test_steering(fed):
+    """Hold, release, update, cancel and requeue reach every cluster, wherever they are said."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    job = fed.submit(a, sleep=600)
+    wait_until(lambda: str(job) in queue(b, "-o", "%i"), "bb has a copy")
+    b.run("scontrol", "hold", job)  # said at a sibling
+    wait_until(lambda: a.job(job)["Priority"] == "0" and b.job(job)["Priority"] == "0", "all are held")
+    b.run("scancel", fillers[1])
+    a.run("scontrol", "update", f"jobid={job}", "timelimit=7", "comment=changed")
+    wait_until(lambda: b.job(job)["TimeLimit"] == "00:07:00" and b.job(job)["Comment"] == "changed", "the change came to bb")
+    assert fed.started() == {}
+    a.run("scontrol", "release", job)
+    b.wait_state(job, "RUNNING")
+    wait_until(lambda: a.job(job)["JobState"] == "REVOKED", "the origin knows of the run")
+    assert "JobState=RUNNING" in a.run("scontrol", "-M", "bb", "show", "job", job).out
+    a.run("scontrol", "update", f"jobid={job}", "timelimit=9")  # goes to the cluster that has the run
+    assert b.job(job)["TimeLimit"] == "00:09:00"
+    a.run("scontrol", "requeue", job)
+    wait_until(lambda: fed.started()[job] == ["bb", "bb"], "the job runs again", 40)
+    wait_until(lambda: a.job(job)["JobState"] == "REVOKED", "the origin knows of the second run")
+    assert a.job(job)["Restarts"] == "1"
+    c.run("scancel", job)  # a cluster whose copy was revoked long ago
+    a.run("scancel", job)
+    b.wait_state(job, "CANCELLED")
+    assert a.job(job)["JobState"] == "CANCELLED"
+    pending = fed.submit(a, "--exclusive", "-H")
+    wait_until(lambda: str(pending) in queue(c, "-o", "%i"), "cc has a copy")
+    c.run("scancel", pending)
+    wait_until(lambda: a.job(pending)["JobState"] == "CANCELLED" and c.job(pending)["JobState"] == "REVOKED", "cancelled everywhere")
+
+
+def test_choice(fed):
+    """Constraints, lists and states say which clusters may run a job."""
+    a, b, c = fed.list
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "features=x,y")
+    wait_until(lambda: "Features:x,y " in a.run("scontrol", "show", "federation").out, "features are known")
+    viable = lambda job: queue(a, "-a", "-t", "all", "-j", str(job), "-O", "SiblingsViable:20")
+    one = fed.submit(a, "-H", "--cluster-constraint=x,z")
+    assert viable(one) == ["bb"]
+    assert queue(a, "-j", str(one)) == [] and queue(a, "--federation", "-j", str(one), "-o", "%i") == []
+    assert viable(fed.submit(a, "-H", "--cluster-constraint=!x")) == ["aa,cc"]
+    refused = a.refused("sbatch", "--cluster-constraint=nosuch", "--wrap", "true")
+    assert "Invalid cluster feature" in refused
+    a.run("sacctmgr", "-i", "modify", "cluster", "cc", "set", "fedstate=drain")
+    wait_until(lambda: "FedState:DRAIN" in a.run("scontrol", "show", "federation").out, "the state is known")
+    job = fed.submit(a, "-H")
+    assert viable(job) == ["aa,bb"]
+    a.run("scontrol", "update", f"jobid={job}", "ClusterFeatures=y")
+    wait_until(lambda: viable(job) == ["bb"], "the constraint changed")
+    a.run("scontrol", "update", f"jobid={job}", "ClusterFeatures=", "Clusters=aa")
+    wait_until(lambda: viable(job) == ["aa"], "the list changed")
+    a.run("scontrol", "release", one)
+    b.wait_end(one)
+    assert fed.started() == {one: ["bb"]}
+
+
+@pytest.mark.parametrize("victim", [0, 1, 2])
+def test_kills(fed, victim):
+    """A controller is killed while jobs are submitted at another: each job runs once, none is lost."""
+    home = fed.list[(victim + 1) % 3]
+    dying = fed.list[victim]
+    jobs = [fed.submit(home) for _ in range(6)]
+    jobs += [fed.submit(dying) for _ in range(4)]
+    dying.kill_ctld()
+    jobs += [fed.submit(home) for _ in range(6)]
+    dying.start_ctld()
+    jobs += [fed.submit(dying) for _ in range(2)]
+    wait_until(lambda: set(fed.started()) == set(jobs), "every job has run", 90)
+    wait_until(lambda: not any(queue(c) for c in fed.list), "nothing is left in the queues", 60)
+    assert all(len(where) == 1 for where in fed.started().values()), fed.started()
+
+
+def test_origin_away(fed):
+    """Without the origin a sibling starts nothing of it; what runs goes on, and its end is told later."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    running = fed.submit(a, "--cluster-constraint=!none", sleep=5)
+    waiting = fed.submit(a, "--exclusive")
+    wait_until(lambda: str(waiting) in queue(b, "-o", "%i"), "bb has copies")
+    a.run("scontrol", "hold", waiting)
+    wait_until(lambda: b.job(waiting)["Priority"] == "0", "bb knows of the hold")
+    b.run("scancel", fillers[1])
+    b.wait_state(running, "RUNNING")
+    wait_until(lambda: a.job(running)["JobState"] == "REVOKED", "the origin knows of the run")
+    a.run("scontrol", "release", waiting)
+    wait_until(lambda: b.job(waiting)["Priority"] != "0", "bb knows of the release")
+    a.kill_ctld()
+    b.wait_state(running, "COMPLETED")
+    wait_until(lambda: "FedJobLock" in queue(b, "-j", str(waiting), "-o", "%r"), "bb asks in vain", 30)
+    assert waiting not in fed.started()
+    b.restart_ctld()
+    a.start_ctld()
+    wait_until(lambda: fed.started()[waiting], "the job runs", 60)
+    wait_until(lambda: not queue(a, "-j", f"{running},{waiting}"), "the origin knows of both ends", 30)
+    assert {job: len(where) for job, where in fed.started().items()} == {running: 1, waiting: 1}
+
+
+def test_views(fed):
+    """--federation shows the clusters as one, with one record a job; --sibling shows every copy, --local this cluster."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    job = fed.submit(a)
+    wait_until(lambda: str(job) in queue(b, "-o", "%i"), "bb has a copy")
+    shown = lambda *options, env=None: sorted(a.run("squeue", "-h", "-O", "JobID:12,Cluster:3", *options, env=env).out.splitlines())
+    line = lambda number, name: f"{number:<12}{name:<3}"
+    assert shown("--federation") == sorted([line(n, x) for n, x in zip(fillers, ("aa", "bb", "cc"))] + [line(job, "aa")])
+    assert shown(env={"SQUEUE_FEDERATION": "1"}) == shown("--federation")
+    assert len(shown("--sibling")) == 6 and shown(env={"SQUEUE_SIBLING": "1"}) == shown("--sibling")
+    assert len(shown()) == 2 and shown("--federation", "--local") == shown() == shown("--federation", env={"SQUEUE_LOCAL": "1"})
+    assert a.run("squeue", "--federation", "-j", "99", check=False).rc == 1
+    a.conf.write_text(a.conf.read_text() + "FederationParameters=fed_display\n")
+    assert shown() == shown("--federation") and len(shown("--local")) == 2
+    c.kill_ctld()
+    done = a.run("squeue", "--federation", "-h", "-o", "%i", check=False)
+    assert str(fillers[1]) in done.out and "cluster cc" in done.err
+    c.start_ctld()
+
+
+def test_leaving(fed):
+    """A cluster that leaves keeps its own jobs; copies of others' jobs are revoked there."""
+    a, b, c = fed.list
+    fed.fill(a, b, c)
+    job, own = fed.submit(a, "-H"), fed.submit(b, "-H")
+    wait_until(lambda: str(job) in queue(b, "-o", "%i") and str(own) in queue(a, "-o", "%i"), "both have copies")
+    a.run("sacctmgr", "-i", "modify", "federation", "f1", "set", "clusters-=bb")
+    wait_until(lambda: b.job(job)["JobState"] == "REVOKED" and a.job(own)["JobState"] == "REVOKED", "copies are revoked")
+    assert b.run("scontrol", "show", "federation").out == ""
+    wait_until(lambda: queue(a, "-j", str(job), "-O", "SiblingsViable:20") == ["aa,cc"], "bb may not run it any more")
+    assert fed.submit(b, "-H") >> SHIFT == 0
+    b.run("scancel", "-n", "filler")
+    b.run("scontrol", "release", own)
+    b.wait_end(own)
+    assert fed.started() == {own: ["bb"]}
