@@ -11,6 +11,7 @@
 #include "conf/resources.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/licenses.h"
+#include "ctld/policy/fedset.h"
 
 struct rows {
     struct ctld *ctld;
