@@ -19,9 +19,11 @@
 #include "ctld/core/nodeids.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "feed/noderanks.h"
 #include "feed/preemptfeed.h"
 #include "base/billweights.h"
 #include "conf/tls/conf_tls.h"
+#include "conf/topo/conf_topo.h"
 #include "daemon/dmntokens.h"
 #include "wire/tls/tls.h"
 #include "fields.h"
@@ -76,12 +78,24 @@ static bool changes_node(const Pst__NodeRecord *have, const Pst__NodeRecord *wan
            have->has_suspend_never > want->has_suspend_never;
 }
 
+/* The order in which new nodes are numbered; the caller frees it. */
+static size_t *order_nodes(const struct conf *conf)
+{
+    _cleanup_(conf_topos_free) struct conf_topos *topos = NULL;
+    struct err err = { .text = "" };
+
+    if (noderanks_wanted(conf) && conf_topos_load(conf, &topos, NULL, &err) < 0)
+        log_error("TopologyParam: nodes are numbered by their names: %s", err.text);
+    return noderanks_order(conf, topos);
+}
+
 static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
 {
     struct cluster *c = ctld->cluster;
+    _cleanup_free_ size_t *order = order_nodes(ctld->conf);
 
     for (size_t i = 0; i < conf_nodes(ctld->conf); i++) {
-        const struct conf_node *cn = conf_node(ctld->conf, i);
+        const struct conf_node *cn = conf_node(ctld->conf, order[i]);
         struct node *n = cluster_node_named(c, cn->name);
         Pst__NodeRecord want = PST__NODE_RECORD__INIT;
 

@@ -1,4 +1,5 @@
 """What a job sees of the topology: addresses of tasks, the order of tasks, names of units in lists of nodes."""
+import pytest
 
 TREE = """SwitchName=s1 Nodes=node[3-4]
 SwitchName=s2 Nodes=node[1-2]
@@ -41,3 +42,40 @@ def test_steps_and_names(make_cluster):
                                        "SelectTypeParameters=CR_Core_Memory,CR_NO_DIST_TOPO_BLOCK"))
     c.run("scontrol", "reconfigure")
     assert [line.split()[0] for line in tasks("-N4")] == [f"node{i}" for i in (1, 2, 3, 4)]
+
+
+BLOCKS = """BlockName=b1 Nodes=node[3-4]
+BlockName=b2 Nodes=node[1-2]
+BlockSizes=2
+"""
+
+
+@pytest.mark.parametrize("plugin, text, word", [("tree", TREE, "SwitchAsNodeRank"), ("block", BLOCKS, "blockasnoderank")],
+                         ids=["tree", "block"])
+def test_node_ranks(make_cluster, plugin, text, word):
+    c = make_cluster(nodes=4, cpus=2, conf=f"TopologyPlugin=topology/{plugin}\nTopologyParam={word}", start=False)
+    (c.conf.parent / "topology.conf").write_text(text)
+    c.start()
+    # The nodes of the file's first unit are the first of the cluster, whatever their names.
+    out = c.run("srun", "-N4", "-m", "cyclic", "-l", "sh", "-c", "echo $SLURMD_NODENAME $SLURM_JOB_NODELIST").out
+    assert sorted(out.splitlines()) == [
+        f"{rank}: {node} node[3-4,1-2]" for rank, node in enumerate(("node3", "node4", "node1", "node2"))]
+    # A tree gives the first free node to a job of one; of equal blocks the last is taken.
+    assert c.run("srun", "sh", "-c", "echo $SLURMD_NODENAME").out == ("node3\n" if plugin == "tree" else "node1\n")
+    c.kill_ctld()  # the order is the log's
+    c.start_ctld()
+    job = c.sbatch("-N3", wrap="srun -m cyclic -l sh -c 'echo $SLURMD_NODENAME'")
+    c.wait_end(job)
+    assert c.job(job)["BatchHost"] == sorted(c.out(job).splitlines())[0].split()[1]
+    assert "without effect" not in c.run("slurmctld", "--check").out
+
+
+def test_natural_order_of_names(make_cluster):
+    c = make_cluster(nodes=3, start=False)
+    lines = c.conf_text().splitlines()
+    nodes = [line for line in lines if line.startswith("NodeName=")]
+    if len(nodes) > 1:
+        c.write_conf("\n".join([line for line in lines if line not in nodes] + nodes[::-1]) + "\n")
+    c.start()
+    assert sorted(c.run("srun", "-N3", "-l", "sh", "-c", "echo $SLURMD_NODENAME").out.splitlines()) == [
+        f"{i}: node{i + 1}" for i in range(3)]
