@@ -200,6 +200,25 @@ static int count_layers(struct pick *p, const struct hres *h, uint64_t each,
     return p->max >= MAX(p->min, 1u) && (uint64_t)p->max * p->cls->most_tasks >= p->tasks;
 }
 
+/* Can any layer allow fewer nodes of the mask than the job may take?  Most do not, and then nothing
+ * need be counted.  Counts are rounded up to powers of two, so that few masks are kept. */
+static bool tallies_may_bind(const struct pick *p, struct hres *h, uint64_t each,
+                             const struct bitmap *mask)
+{
+    uint64_t most = MIN(p->max, mask->nbits), all = 1;
+    const uint64_t *words;
+
+    if (!asks_plainly(p) || each > HRES_ENDLESS / MAX(most, (uint64_t)1))
+        return true;
+    while (all < each * most)
+        all *= 2;
+    words = hres_nodes_with(p->s, h, all, mask->nwords);
+    for (uint32_t w = 0; words && w < mask->nwords; w++)
+        if (mask->words[w] & ~words[w])
+            return true;
+    return !words;
+}
+
 static int admit_one(struct pick *p, struct hres *h, uint64_t count, struct bitmap *mask)
 {
     int r;
@@ -212,7 +231,9 @@ static int admit_one(struct pick *p, struct hres *h, uint64_t count, struct bitm
     if (r == 1 && (bitmap_empty(mask) || (p->min > 1 && bitmap_count(mask) < p->min)))
         r = 0;
     /* Of a single node the mask has said all. */
-    return r == 1 && p->max > 1 && h->mode == 3 && !h->pooled ? count_layers(p, h, count, mask) : r;
+    return r == 1 && p->max > 1 && h->mode == 3 && !h->pooled && tallies_may_bind(p, h, count, mask)
+               ? count_layers(p, h, count, mask)
+               : r;
 }
 
 static struct hres *hres_at(struct sched *s, uint32_t lic)

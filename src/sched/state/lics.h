@@ -60,7 +60,7 @@ struct hres_layer {
     uint64_t *words; /* its nodes */
 };
 
-#define HRES_MASKS 8u
+#define HRES_MASKS 16u
 
 /* The nodes on which the layers allow so much, of what nobody holds. */
 struct hres_mask {
