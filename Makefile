@@ -117,6 +117,12 @@ chaos: build
 chaos-standby: build
 	tests/chaos/chaos_standby.py --build $(BUILD) --kills $(KILLS)
 
+## sim-month: a simulated month of GPU training on 15,000 nodes in blocks, SEEDS times; reports in BUILD/sim-month
+.PHONY: sim-month
+SEEDS ?= 3
+sim-month: build
+	bench/sim_month.py --build $(BUILD) --seeds $(SEEDS) --out $(BUILD)/sim-month
+
 ## chaos-expedite: take nodes FAILURES times from below expedited jobs, and look at each job's place in the queue
 .PHONY: chaos-expedite
 FAILURES ?= 200
