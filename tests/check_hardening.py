@@ -101,7 +101,7 @@ def main():
             problems.append("main does not begin with endbr64 (-fcf-protection)")
         tap.check(f"{path.name} is hardened", problems)
     expected = {"slurmctld", "slurmd", "sackd", "slurmdbd", "slurmstepd", "slurmstepd-relay", "slurmstepd-plug", "slurmstepd-pmi2",
-                "slurmstepd-oci", "sbatch", "srun", "squeue", "scontrol", "sacctmgr", "penstock", "pam_slurm_adopt.so"}
+                "slurmstepd-oci", "slurmstepd-cxi", "sbatch", "srun", "squeue", "scontrol", "sacctmgr", "penstock", "pam_slurm_adopt.so"}
     tap.check("the programs are among what is installed", [f"{name} is not" for name in sorted(expected - names)])
     wanted = FLAGS + (["-D_FORTIFY_SOURCE=3"] if fortified else []) + (["-fcf-protection=full"] if x86 else [])
     tap.check("all of our sources are compiled with the flags", list(flag_problems(build, wanted))[:20])

@@ -22,7 +22,7 @@ MAY = {
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "sackd": {"base", "conf", "configless", "daemon"},
-    "pmi": {"base", "wire"}, "oci": BASE,
+    "pmi": {"base", "wire"}, "oci": BASE, "cxi": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf", "wire"},
     "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
@@ -38,13 +38,13 @@ MAY = {
 }
 ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
                                                          "resvwords", "stepuse")},
-        "lib": {"model/words/names.h"}, "rest": {"model/words/imexwords.h", "model/words/names.h"}}
+        "cxi": {"model/words/slingshot.h"}, "lib": {"model/words/names.h"}, "rest": {"model/words/imexwords.h", "model/words/names.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",
           "explain.pb-c.h", "assoc.pb-c.h", "acct.pb-c.h", "resv.pb-c.h", "acctop.pb-c.h", "fields.h",
           "fieldlists.h", "fieldtable.h"}
 TEXT_RULES = "fieldtext.inc"  # of the schema's fields, as names: base needs no message for it
-OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "oci", "pam"}}
+OWN_SCHEMA = {"stepfile.pb-c.h": {"stepd", "noded", "pmi", "oci", "cxi", "pam"}}
 # Libraries that promise to be pure: no thread, no clock, no file.
 PURE = {
     "sched": {"<time.h>", "<pthread.h>", "<threads.h>", "<unistd.h>", "<fcntl.h>", "<sys/socket.h>",

@@ -212,6 +212,7 @@ class Job(Record):
     fed_siblings_active: str | None = None
     cluster_features: str | None = None
     clusters: str | None = None
+    vni: int | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
     power_pending: bool | None = None
@@ -551,6 +552,7 @@ Job.FIELDS = {
     "fed_siblings_active": ("fed_siblings_active", "text"),
     "cluster_features": ("cluster_features", "text"),
     "clusters": ("clusters", "text"),
+    "vni": ("vni", "number"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
     "power_pending": ("power_pending", "bool"),

@@ -63,6 +63,7 @@ struct nodekeys;
 struct certsign;
 struct nodeusers;
 struct imex;
+struct stepvnis;
 struct prologs;
 struct powersave;
 struct programs;
@@ -147,6 +148,7 @@ struct ctld {
     struct owners *owners;
     struct cleanings *cleanings;
     struct imex *imex;
+    struct stepvnis *stepvnis;
     struct prologs *prologs;
     struct resvs *resvs;
     struct acctsync *acctsync;

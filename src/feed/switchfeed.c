@@ -15,7 +15,11 @@ enum switch_kind switch_kind(const struct conf *conf)
 {
     const char *type = conf_str(conf, CONF_SWITCH_TYPE);
 
-    return type && strcasecmp(type, "switch/nvidia_imex") == 0 ? SWITCH_IMEX : SWITCH_NONE;
+    if (!type)
+        return SWITCH_NONE;
+    return strcasecmp(type, "switch/nvidia_imex") == 0     ? SWITCH_IMEX
+           : strcasecmp(type, "switch/hpe_slingshot") == 0 ? SWITCH_SLINGSHOT
+                                                           : SWITCH_NONE;
 }
 
 uint32_t imex_channels(const struct conf *conf)
@@ -39,10 +43,19 @@ uint32_t imex_wanted(const struct conf *conf, const Pst__JobRecord *r)
     return MAX(nodes / r->segment_size, 1u);
 }
 
-int switch_check(const struct conf *conf, const char *network, struct err *err)
+int switch_slingshot(const struct conf *conf, const char *network, struct slingshot *ret,
+                     struct err *err)
 {
-    if (switch_kind(conf) != SWITCH_IMEX || !network || !*network)
+    int r;
+
+    if (switch_kind(conf) != SWITCH_SLINGSHOT)
         return 0;
+    r = slingshot_read(conf_str(conf, CONF_SWITCH_PARAMETERS), network, ret, err);
+    return r < 0 ? r : 1;
+}
+
+static int check_imex(const char *network, struct err *err)
+{
     for (const char *p = network; *p; p += *p == ',') {
         size_t len = strcspn(p, ",");
 
@@ -54,4 +67,15 @@ int switch_check(const struct conf *conf, const char *network, struct err *err)
         p += len;
     }
     return 0;
+}
+
+int switch_check(const struct conf *conf, const char *network, struct err *err)
+{
+    struct slingshot ss;
+
+    if (!network || !*network)
+        return 0;
+    if (switch_kind(conf) == SWITCH_IMEX)
+        return check_imex(network, err);
+    return MIN(switch_slingshot(conf, network, &ss, err), 0);
 }

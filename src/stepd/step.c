@@ -27,6 +27,7 @@
 #include "stepd/task/bind.h"
 #include "stepd/shared/ctl.h"
 #include "stepd/use/gather.h"
+#include "stepd/nicservice.h"
 #include "stepd/task/gpu.h"
 #include "stepd/task/memory.h"
 #include "stepd/task/mpi.h"
@@ -528,7 +529,8 @@ static bool advance_step(struct step *s, int64_t now_mono)
         tell_emptied(s);
     xdisplay_advance(s);
     io_task_exits(s);
-    if (s->swept && !s->ended && oci_cleaned(s, now_mono) && !summary_begin(s))
+    if (s->swept && !s->ended && oci_cleaned(s, now_mono) && nics_cleaned(s, now_mono) &&
+        !summary_begin(s))
         finish_step(s);
     if (!s->ended)
         return false;
@@ -553,6 +555,8 @@ static int timeout_ms(const struct step *s, int64_t now_mono)
         at = gather;
     if (oci_deadline(s) && (!at || oci_deadline(s) < at))
         at = oci_deadline(s);
+    if (nics_deadline(s) && (!at || nics_deadline(s) < at))
+        at = nics_deadline(s);
     if (!s->swept && s->deadline_mono_us && (!at || s->deadline_mono_us < at))
         at = s->deadline_mono_us;
     if (s->suspend_mono_us && (!at || s->suspend_mono_us < at))

@@ -176,6 +176,8 @@ struct step {
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
     char drain[160];        /* reason for which slurmd drains the node; "": do not drain it */
+    pid_t nics_pid;         /* slurmstepd-cxi; 0 = none, or ended */
+    int64_t nics_mono_us;   /* how long to wait for it at the end; 0 = not yet */
     pid_t mpi_pid;          /* the MPI service, running or ended; 0 = there was none */
     struct step_gpus *gpus; /* NULL: all tasks see all GPUs of the step */
     struct energy *energy;  /* NULL: not measured */

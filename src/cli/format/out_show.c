@@ -496,8 +496,8 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
     strbuf_addf(sb, "State=%s Partition=%s NodeList=%s", names_step_state((unsigned)s->state),
                 text_or(r->partition ? r->partition : s->partition, "(null)"), step_nodelist(s));
     next_line(sb, o);
-    strbuf_addf(sb, "Nodes=%u CPUs=%u Tasks=%u Name=%s Network=(null)", step_nodes(s),
-                step_own_cpus(s), step_tasks(s), step_display_name(s));
+    strbuf_addf(sb, "Nodes=%u CPUs=%u Tasks=%u Name=%s Network=%s", step_nodes(s), step_own_cpus(s),
+                step_tasks(s), step_display_name(s), text_or(s->network, "(null)"));
     next_line(sb, o);
     strbuf_add(sb, "TRES=");
     if (step_own_cpus(s))

@@ -458,6 +458,7 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
     set_text(&spec->std_in, jo->value[JO_INPUT]);
     set_text(&spec->container, jo->value[JO_CONTAINER]);
     set_text(&spec->container_id, jo->value[JO_CONTAINER_ID]);
+    set_text(&spec->network, jo->value[JO_NETWORK]);
     if (jo->in_allocation)
         set_text(&spec->constraint, jo->value[JO_CONSTRAINT]);
     step_numbers(jo, spec);

@@ -18,6 +18,7 @@
 #include "ctld/step/stepgres.h"
 #include "ctld/step/steplayout.h"
 #include "ctld/step/stepports.h"
+#include "ctld/step/stepvnis.h"
 #include "ctld/step/steps.h"
 #include "ctld/topology/topoexpand.h"
 
@@ -48,6 +49,7 @@ void steps_fill(Pst__StepRecord *rec, const struct job *j, const Pst__StepSpec *
     rec->std_in = tx_strdup(spec->std_in);
     rec->container = tx_strdup(spec->container);
     rec->container_id = tx_strdup(spec->container_id);
+    rec->network = tx_strdup(spec->network);
     if (het_is(j->rec)) {
         SET(rec, het_job_id, j->rec->het_job_id);
         SET(rec, het_offset, j->rec->het_offset);
@@ -120,6 +122,30 @@ static int layout_part(struct ctld *ctld, struct step_part *p)
     return r;
 }
 
+/* Numbers of virtual networks for all parts together. */
+static int choose_vnis(struct ctld *ctld, const struct job *owner, const struct step_part *parts,
+                       size_t n, struct stepvnis_pick *ret)
+{
+    const Pst__StepSpec *spec = parts[0].spec;
+    uint32_t nodes = 0;
+
+    for (size_t i = 0; i < n; i++)
+        nodes += (uint32_t)parts[i].alloc->n_node_ids;
+    if (spec->has_interactive && spec->interactive)
+        return 0; /* a shell: its sruns have theirs */
+    return stepvnis_choose(ctld, owner, spec->network ? spec->network : owner->rec->network, nodes,
+                           ret, parts[0].err);
+}
+
+static void put_vnis(Pst__StepRecord *rec, const struct stepvnis_pick *vnis)
+{
+    if (!vnis->n)
+        return;
+    rec->vnis = must(calloc(vnis->n, sizeof(*rec->vnis)));
+    memcpy(rec->vnis, vnis->vnis, vnis->n * sizeof(*rec->vnis));
+    rec->n_vnis = vnis->n;
+}
+
 void steps_await(struct step *s)
 {
     s->waiting = bitmap_free(s->waiting);
@@ -143,6 +169,7 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
     const Pst__StepSpec *spec = parts[0].spec;
     struct job *owner = parts[0].job;
     const struct step *queued = queued_id && owner ? cluster_step(owner, *queued_id) : NULL;
+    struct stepvnis_pick vnis = { .n = 0 };
     Pst__Transaction *tx;
     uint32_t id;
     int r = 0;
@@ -155,6 +182,8 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
         return ESLURM_STEP_LIMIT;
     for (size_t i = 0; i < n && r == 0; i++)
         r = layout_part(ctld, &parts[i]);
+    if (r == 0)
+        r = choose_vnis(ctld, owner, parts, n, &vnis);
     if (r != 0) {
         for (size_t i = 0; i < n; i++) {
             free(parts[i].dist);
@@ -171,6 +200,9 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
     if (id != STEP_INTERACTIVE && !queued)
         SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, owner->rec->job_id), next_step_id,
             id + 1);
+    if (vnis.fresh_job)
+        SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, owner->rec->job_id), vni,
+            vnis.vnis[1]);
     for (size_t i = 0; i < n; i++) {
         Pst__StepRecord *rec =
             tx_step_put(tx, PST__EVENT_KIND__EV_STEP_START, parts[i].job->rec->job_id, id);
@@ -182,6 +214,7 @@ int steps_create_parts(struct ctld *ctld, struct step_part *parts, size_t n,
         rec->tres_per_step = stepgres_request(parts[i].spec, rec->alloc->total_cpus);
         SET(rec, num_tasks, parts[i].ntasks);
         rec->resv_ports = parts[i].ports;
+        put_vnis(rec, &vnis);
         if (parts[i].dist) {
             free(rec->distribution);
             rec->distribution = parts[i].dist;

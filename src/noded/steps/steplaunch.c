@@ -27,6 +27,7 @@
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
 #include "noded/plan/constrain.h"
+#include "noded/plan/nodecxi.h"
 #include "noded/plan/nodefreq.h"
 #include "noded/plan/nodeimex.h"
 #include "noded/plan/nodens.h"
@@ -622,7 +623,7 @@ static int make_srun_step(struct noded *d, struct step_request *rq, uint32_t req
     sf->home = TAKE_PTR(rq->cred->home);
     sf->shell = TAKE_PTR(rq->cred->shell);
     set_num(&sf->has_launch_id, &sf->launch_id, request_id);
-    if (nodefreq_plan(d, sf) < 0) {
+    if (nodefreq_plan(d, sf) < 0 || nodecxi_plan(d, sf) < 0) {
         sf_free(sf);
         job_remove_step(job, *ret_step);
         return err_nomem(err);

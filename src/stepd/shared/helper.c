@@ -14,7 +14,7 @@
 
 int helper_path(const char *name, char *path, size_t size)
 {
-    static const char *const places[] = { "", "../pmi/", "../oci/", "../cli/" };
+    static const char *const places[] = { "", "../pmi/", "../oci/", "../cxi/", "../cli/" };
     char exe[2048], *slash;
     ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 

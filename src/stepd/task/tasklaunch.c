@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
+#include "stepd/nicservice.h"
 #include "stepd/task/gpu.h"
 #include "stepd/task/memory.h"
 #include "stepd/task/mpi.h"
@@ -565,6 +566,7 @@ static void launch_tasks(struct step *s)
 void step_launch(struct step *s)
 {
     imexdev_make(s);
+    nics_start(s);
     bind_prepare(s);
     memory_prepare(s);
     taskfreq_set(s);

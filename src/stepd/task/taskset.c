@@ -20,6 +20,7 @@
 #include "stepd/shared/spool.h"
 #include "stepd/xdisplay.h"
 #include "stepd/step.h"
+#include "stepd/nicservice.h"
 #include "stepd/task/taskepilog.h"
 
 #define SWEEP_FIRST_US 2000
@@ -201,6 +202,10 @@ static bool reap_children(struct step *s)
             return false;
         if (await_reaped(s, pid, status) || xdisplay_reaped(s, pid))
             continue; /* its use is not the job's */
+        if (nics_reaped(s, pid)) {
+            s->deadline_mono_us = now_mono_us(); /* look again at what there is */
+            continue;
+        }
         if (pid == s->ns_pid) {
             extern_lost_namespaces(s);
             continue;
