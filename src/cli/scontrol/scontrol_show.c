@@ -357,6 +357,8 @@ static void show_nodes(struct scontrol *s, const char *name)
         scontrol_missing(s, stderr, "unable to parse node list %s", name);
         return;
     }
+    if (names)
+        scontrol_expand_units(s, &names);
     if (!load_cluster(s, "slurm_load_node", &t))
         return;
     if (s->json.wanted)

@@ -13,6 +13,7 @@
 #include "base/hostlist.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "cli/query/unitnodes.h"
 #include "cli/scontrol/topology_map.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -227,4 +228,30 @@ void scontrol_show_topoconf(struct scontrol *s, const char *name)
         return;
     (void)fputs(reply->yaml, stdout);
     pst__topology_reply__free_unpacked(reply, NULL);
+}
+
+/* ---- functions in lists of nodes ------------------------------------------------------------- */
+
+void scontrol_expand_units(struct scontrol *s, struct hostlist **names)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+    Pst__TopologyReply *t = NULL;
+    bool asked = false;
+    int r = hostlist_new(&all);
+
+    for (size_t i = 0; r == 0 && i < hostlist_count(*names); i++) {
+        const char *item = hostlist_nth(*names, i), *nodes = NULL;
+
+        if (strchr(item, '{') && !asked)
+            t = ask_topology(s, NULL);
+        asked = asked || strchr(item, '{');
+        nodes = t ? unit_nodes_of(t, item) : NULL;
+        r = nodes ? hostlist_push_list(all, nodes, NULL) : hostlist_push(all, item);
+    }
+    if (t)
+        pst__topology_reply__free_unpacked(t, NULL);
+    if (r < 0 || !asked)
+        return; /* the list stays as it was given */
+    hostlist_free(*names);
+    *names = TAKE_PTR(all);
 }
