@@ -6,8 +6,8 @@
 
 #define CXILIB_DEVICES 32u
 
-/* Load the library; it stays.  root: "", or a folder that stands for "/".  -ENOENT: it is not there; -ENOSYS: it lacks a function.  err has the
- * sentence. */
+/* Load the library; it stays.  root: "", or a folder that stands for "/".
+ * -ENOENT: it is not there; -ENOSYS: it lacks a function.  err has the sentence. */
 int cxilib_load(const char *root, struct cxil *ret, struct err *err);
 
 /* Numbers of the NICs in ROOT/sys/class/cxi (cxi0 is 0), ascending; how many, at most

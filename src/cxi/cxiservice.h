@@ -18,8 +18,9 @@ int cxi_open(const char *root, struct cxi *ret, struct err *err);
 void cxi_close(struct cxi *c);
 
 /* Make a service of each NIC: for the user, his VNIs and traffic classes, with these limits.  What
- * an earlier step with the same first VNI left behind goes first.  Errors, with a sentence: those of
- * the library; -ENOTSUP: more tasks than this library can serve.  Then there is no service. */
+ * an earlier step with the same first VNI left behind goes first.
+ * Errors, with a sentence: those of the library; -ENOTSUP: more tasks than this library can serve.
+ * Then there is no service. */
 int cxi_make(struct cxi *c, const Pst__CxiPlan *plan, struct err *err);
 
 /* Take the services whose first VNI this is away.  False: a NIC has one in use; try again. */

@@ -1,5 +1,5 @@
-/* switchfeed.h - what SwitchType and --network mean for a job: channels of NVIDIA's IMEX service, VNIs
- * of Slingshot
+/* switchfeed.h - what SwitchType and --network mean for a job: channels of NVIDIA's IMEX service,
+ * VNIs of Slingshot
  *
  * Pure. */
 #pragma once

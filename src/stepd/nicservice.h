@@ -1,4 +1,4 @@
-/* nicservice.h - the step's services on Slingshot's NICs: slurmstepd-cxi, and what tasks are told */
+/* nicservice.h - the step's services on Slingshot's NICs, and what tasks are told of them */
 #pragma once
 
 #include <stdbool.h>

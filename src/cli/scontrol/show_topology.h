@@ -8,6 +8,6 @@
 void scontrol_show_topology(struct scontrol *s, int argc, char **argv);
 void scontrol_show_topoconf(struct scontrol *s, const char *name);
 /* Functions of units of the default topology in *names become the names of their nodes; *names is
- * replaced.  One that cannot be read, or whose unit is not there, stays: a name of no node.  Asks the
- * controller once, and only when there is a function. */
+ * replaced.  One that cannot be read, or whose unit is not there, stays: a name of no node.  Asks
+ * the controller once, and only when there is a function. */
 void scontrol_expand_units(struct scontrol *s, struct hostlist **names);

@@ -1,7 +1,7 @@
 /* stepvnis.c - VNIs of Slingshot for steps; see stepvnis.h
  *
- * `held` counts how many records have a VNI: the components of a heterogeneous job's step share one.
- * What jobs hold is remembered by job, since a requeue takes the number out of the record. */
+ * `held` counts how many records have a VNI: the components of a heterogeneous job's step share
+ * one.  What jobs hold is remembered by job, since a requeue takes the number out of the record. */
 #include "ctld/step/stepvnis.h"
 
 #include <errno.h>

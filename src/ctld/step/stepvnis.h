@@ -1,8 +1,8 @@
 /* stepvnis.h - virtual networks (VNIs) of Slingshot for steps: SwitchType=switch/hpe_slingshot
  *
  * A step on several nodes has a VNI of its own until its last node has said that it ended; with
- * job_vni the steps of a job share one more, from the first of them until the job's nodes are clean.
- * Both stand in the records of steps and jobs and nowhere else, so a restart knows them.  Numbers
+ * job_vni the steps of a job share one more, from the first of them until the job's nodes are
+ * clean.  Both stand in the records of steps and jobs and nowhere else, so a restart knows them.  Numbers
  * are given in turn, so that one that was just given back rests.  Core thread. */
 #pragma once
 

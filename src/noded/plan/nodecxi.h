@@ -1,4 +1,4 @@
-/* nodecxi.h - what a step of this node gets of Slingshot: services on its NICs, with the step's VNIs
+/* nodecxi.h - what a step of this node gets of Slingshot: services on its NICs, with its VNIs
  *
  * With SwitchType=switch/hpe_slingshot the controller gives VNIs to a step, in its credential.  The
  * step daemon has slurmstepd-cxi make the services.  Main thread. */

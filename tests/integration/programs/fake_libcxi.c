@@ -1,7 +1,7 @@
 /* fake_libcxi.c - a libcxi.so.1 whose services are files STATE/cxiD.ID: one line of numbers each
  *
- * STATE/busy holds how many times a service is still in use when it is to go; with STATE/full there is
- * no service to be had.  -DOLD: a library without cxil_set_svc_lpr(). */
+ * STATE/busy holds how many times a service is still in use when it is to go; with STATE/full there
+ * is no service to be had.  -DOLD: a library without cxil_set_svc_lpr(). */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>

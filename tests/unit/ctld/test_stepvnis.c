@@ -1,4 +1,4 @@
-/* test_stepvnis.c - VNIs of steps: in turn, held until the step has ended, none left, a job's own */
+/* test_stepvnis.c - VNIs of steps: in turn, held until the step ended, none left, a job's own */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
