@@ -1,7 +1,8 @@
 /* slurmstepd_cxi.c - slurmstepd-cxi: services of Slingshot's NICs for one step; see README.md
  *
  * Started by the step daemon as root: before the tasks, to make the services, and after them, to
- * take these away.  Descriptor 0 is a connection to it, for the one answer; 3 is a file with the plan. */
+ * take these away.  Descriptor 0 is a connection to it, for the one answer; 3 is a file with the
+ * plan. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

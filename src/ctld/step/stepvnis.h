@@ -2,8 +2,8 @@
  *
  * A step on several nodes has a VNI of its own until its last node has said that it ended; with
  * job_vni the steps of a job share one more, from the first of them until the job's nodes are
- * clean.  Both stand in the records of steps and jobs and nowhere else, so a restart knows them.  Numbers
- * are given in turn, so that one that was just given back rests.  Core thread. */
+ * clean.  Both stand in the records of steps and jobs and nowhere else, so a restart knows them.
+ * Numbers are given in turn, so that one that was just given back rests.  Core thread. */
 #pragma once
 
 #include "base/err.h"

@@ -12,8 +12,8 @@
  *     destroy_retries=N          attempts, a second apart, to take the services of a step away
  *
  * A word alone means all; without the word users may ask.  --network of a job or step has
- * job_vni, single_node_vni, no_vni, tcs, def_, res_, max_, [no_]adjust_limits and depth=N (CPUs that
- * def_ counts, in place of the step's).  A user's max_ lowers the site's and never raises it.
+ * job_vni, single_node_vni, no_vni, tcs, def_, res_, max_, [no_]adjust_limits and depth=N (CPUs
+ * that def_ counts, in place of the step's).  A user's max_ lowers the site's and never raises it.
  * Pure. */
 #pragma once
 

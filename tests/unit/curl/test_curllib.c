@@ -34,5 +34,6 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_functions_are_libcurls) };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
