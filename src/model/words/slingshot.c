@@ -19,10 +19,17 @@ struct word { /* "name=value" of a list */
     int value_len;
 };
 
-static const char *const resource_names[] = {
-    [SLINGSHOT_PTES] = "ptes", [SLINGSHOT_TXQS] = "txqs", [SLINGSHOT_TGQS] = "tgqs",
-    [SLINGSHOT_EQS] = "eqs",   [SLINGSHOT_CTS] = "cts",   [SLINGSHOT_LES] = "les",
-    [SLINGSHOT_TLES] = "tles", [SLINGSHOT_ACS] = "acs",
+static const struct {
+    const char *def, *res, *max;
+} limit_words[] = {
+    [SLINGSHOT_PTES] = { "def_ptes", "res_ptes", "max_ptes" },
+    [SLINGSHOT_TXQS] = { "def_txqs", "res_txqs", "max_txqs" },
+    [SLINGSHOT_TGQS] = { "def_tgqs", "res_tgqs", "max_tgqs" },
+    [SLINGSHOT_EQS] = { "def_eqs", "res_eqs", "max_eqs" },
+    [SLINGSHOT_CTS] = { "def_cts", "res_cts", "max_cts" },
+    [SLINGSHOT_LES] = { "def_les", "res_les", "max_les" },
+    [SLINGSHOT_TLES] = { "def_tles", "res_tles", "max_tles" },
+    [SLINGSHOT_ACS] = { "def_acs", "res_acs", "max_acs" },
 };
 
 static const struct slingshot defaults = {
@@ -135,16 +142,12 @@ static int read_limit(const struct word *w, struct slingshot *s, struct err *err
 {
     for (unsigned r = 0; r < SLINGSHOT_RESOURCES; r++) {
         struct slingshot_limit *l = &s->limits[r];
-        char def[16], res[16], max[16];
 
-        (void)snprintf(def, sizeof(def), "def_%s", resource_names[r]);
-        (void)snprintf(res, sizeof(res), "res_%s", resource_names[r]);
-        (void)snprintf(max, sizeof(max), "max_%s", resource_names[r]);
-        if (word_is(w, def))
+        if (word_is(w, limit_words[r].def))
             return read_number(w, UINT16_MAX, &l->per_cpu, err);
-        if (word_is(w, max))
+        if (word_is(w, limit_words[r].max))
             return read_number(w, UINT16_MAX, &l->max, err);
-        if (word_is(w, res)) {
+        if (word_is(w, limit_words[r].res)) {
             l->has_per_node = true;
             return read_number(w, UINT16_MAX, &l->per_node, err);
         }
