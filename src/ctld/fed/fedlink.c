@@ -15,7 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
-#include "conf/conf_tls.h"
+#include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
 #include "wire/tls/tls.h"
 
