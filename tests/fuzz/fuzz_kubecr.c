@@ -6,6 +6,7 @@
 
 #include "kube/api/kubejson.h"
 #include "kube/operator/mkcontroller.h"
+#include "kube/operator/mklogin.h"
 #include "kube/operator/mkrest.h"
 #include "kube/operator/mkworkers.h"
 #include "kube/operator/opspec.h"
@@ -45,6 +46,8 @@ static void make_objects(const struct opgroup *group, const json_t *cr)
         json_decref(pod);
         break;
     case OPKIND_LOGINSET:
+        (void)mklogin_objects(&f, &made);
+        break;
     case OPKIND_TOKEN:
     case OPKIND_MAX_:
         break;

@@ -218,18 +218,30 @@ static int64_t limit_of(const json_t *nodeset, const char *what, int64_t unit)
     return v && kubequantity_read(v, &milli) == 0 ? milli / 1000 / unit : 0;
 }
 
+void mkworkers_domain(const struct mkbase_facts *f, char ret[static MKWORKERS_DOMAIN])
+{
+    (void)snprintf(ret, MKWORKERS_DOMAIN, "slurm-workers-%s.%s.svc.cluster.local",
+                   kubejson_name(f->controller), kubejson_namespace(f->cr));
+}
+
+void mkworkers_server(const struct mkbase_facts *f, char ret[static MKWORKERS_DOMAIN])
+{
+    if (kubejson_true(f->controller, "spec.external"))
+        (void)snprintf(ret, MKWORKERS_DOMAIN, "%s:%d",
+                       kubejson_text(f->controller, "spec.externalConfig.host"),
+                       (int)kubejson_int(f->controller, "spec.externalConfig.port", 0));
+    else
+        (void)snprintf(ret, MKWORKERS_DOMAIN, "%s-controller.%s:%d", kubejson_name(f->controller),
+                       kubejson_namespace(f->cr), OPCONF_CTLD_PORT);
+}
+
 static json_t *make_args(const struct mkbase_facts *f, const json_t *node)
 {
     _cleanup_val_(strbuf_done) struct strbuf conf = STRBUF_INIT;
     _cleanup_val_(strbuf_done) struct strbuf quoted = STRBUF_INIT;
-    char server[NAME_SIZE * 2];
+    char server[MKWORKERS_DOMAIN];
 
-    (void)snprintf(server, sizeof(server), "%s-controller.%s:%d", kubejson_name(f->controller),
-                   kubejson_namespace(f->cr), OPCONF_CTLD_PORT);
-    if (kubejson_true(f->controller, "spec.external"))
-        (void)snprintf(server, sizeof(server), "%s:%d",
-                       kubejson_text(f->controller, "spec.externalConfig.host"),
-                       (int)kubejson_int(f->controller, "spec.externalConfig.port", 0));
+    mkworkers_server(f, server);
     if (write_conf(f->cr, node, &conf) < 0)
         return NULL;
     strbuf_addf(&quoted, "'%s'", strbuf_str(&conf));
@@ -288,13 +300,12 @@ static json_t *make_pod_spec(const struct mkbase_facts *f, const json_t *node)
 {
     const char *controller = kubejson_name(f->controller);
     struct mkbase_keys keys;
-    char service[NAME_SIZE], search[NAME_SIZE * 2];
+    char service[NAME_SIZE], search[MKWORKERS_DOMAIN];
     json_t *spec;
 
     mkbase_keys(f->controller, &keys);
     (void)snprintf(service, sizeof(service), "slurm-workers-%s", controller);
-    (void)snprintf(search, sizeof(search), "%s.%s.svc.cluster.local", service,
-                   kubejson_namespace(f->cr));
+    mkworkers_domain(f, search);
     spec = json_pack(
         "{s:b, s:b, s:s, s:{s:[s]}, s:[{s:s, s:s, s:s}], s:[o], s:[o],"
         " s:[{s:s, s:{s:i, s:[o]}}, {s:s, s:{s:s}}]}",

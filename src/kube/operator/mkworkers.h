@@ -11,6 +11,11 @@
 void mkworkers_revision(const json_t *nodeset, char ret[static MKWORKERS_REVISION]);
 /* The ControllerRevision of that; number: counts up. */
 json_t *mkworkers_history(const struct mkbase_facts *f, const char *revision, int64_t number);
+/* Where names of workers are found, a search domain: SERVICE.NAMESPACE.svc.cluster.local. */
+#define MKWORKERS_DOMAIN 640u
+void mkworkers_domain(const struct mkbase_facts *f, char ret[static MKWORKERS_DOMAIN]);
+/* "HOST:PORT" of slurmctld, for --conf-server. */
+void mkworkers_server(const struct mkbase_facts *f, char ret[static MKWORKERS_DOMAIN]);
 /* The name of the pod with an ordinal, or on a node. */
 void mkworkers_name(const json_t *nodeset, int64_t ordinal, char *buf, size_t size);
 void mkworkers_node_name(const json_t *nodeset, const char *node, char *buf, size_t size);

@@ -90,6 +90,7 @@ static void wake_related(struct operator_ *op, const json_t *object)
     case OPKIND_CONTROLLER:
         wake_kind(op, g, OPKIND_NODESET, ns, "spec.controllerRef.name", name);
         wake_kind(op, g, OPKIND_RESTAPI, ns, "spec.controllerRef.name", name);
+        wake_kind(op, g, OPKIND_LOGINSET, ns, "spec.controllerRef.name", name);
         break;
     case OPKIND_NODESET:
         wake_kind(op, g, OPKIND_CONTROLLER, ns, "metadata.name", controller);
@@ -186,6 +187,14 @@ static void wake_all(void *ctx)
             wake_kind(op, g, (enum opkind)k, NULL, NULL, NULL);
 }
 
+static void take_host_keys(void *ctx)
+{
+    struct operator_ *op = ctx;
+
+    for (size_t g = 0; g < OPGROUPS; g++)
+        wake_kind(op, g, OPKIND_LOGINSET, NULL, NULL, NULL);
+}
+
 /* ---- work ------------------------------------------------------------------------------------ */
 
 static const json_t *find_served(struct operator_ *op, const char *uid)
@@ -268,7 +277,7 @@ static void reconcile_kind(struct opwork *w)
         opreconcile_token(w);
         break;
     case OPKIND_LOGINSET:
-        opwork_say(w, false, false, "NotSupported", "LoginSets are not made by this operator");
+        opreconcile_loginset(w);
         break;
     case OPKIND_MAX_:
         break;
@@ -333,6 +342,8 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o, stru
     op->kube = kube;
     op->o = *o;
     r = kubequeue_new(kubeserver_loop(kube), &q, do_work, op, &op->queue);
+    if (r == 0)
+        r = opkeymaker_new(kubeserver_loop(kube), take_host_keys, op, &op->keymaker);
     for (size_t i = 0; r == 0 && i < OPOWNED_MAX_; i++)
         r = follow_kind(op, &opowned_kinds[i],
                         i == OPOWNED_PODS ? "labelSelector=" OPKEY_COMPONENT "%3Dworker" : NULL,
@@ -368,6 +379,7 @@ struct operator_ *operator_free(struct operator_ *op)
         return NULL;
     opapply_drop(op);
     op->queue = kubequeue_free(op->queue);
+    op->keymaker = opkeymaker_free(op->keymaker);
     kubemap_done(&op->settled, free);
     kubemap_done(&op->ending, free);
     kubemap_done(&op->errors, free);

@@ -6,6 +6,7 @@
 #include "kube/api/kubequeue.h"
 #include "kube/operator/mkbase.h"
 #include "kube/operator/operator.h"
+#include "kube/operator/opkeymaker.h"
 #include "kube/operator/slurmnodes.h"
 
 struct operator_ {
@@ -14,6 +15,7 @@ struct operator_ {
     struct kubeinformer *served[OPGROUPS][OPKIND_MAX_]; /* NULL: the server has not the group */
     struct kubeinformer *owned[OPOWNED_MAX_];
     struct oprequest *requests;
+    struct opkeymaker *keymaker;
     struct kubequeue *queue; /* of uids of custom resources */
     struct kubemap settled;  /* uid of an object -> text: what was applied, and what it became */
     struct kubemap ending;   /* uid of a pod that was deleted, not told yet -> int64_t until when */

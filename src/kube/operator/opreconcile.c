@@ -1,4 +1,4 @@
-/* opreconcile.c - Controller, Accounting, RestApi and Token, made to be what they say */
+/* opreconcile.c - Controller, Accounting, RestApi, LoginSet and Token, made to be what they say */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +9,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/operator/mkcontroller.h"
+#include "kube/operator/mklogin.h"
 #include "kube/operator/mkrest.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
@@ -181,6 +182,89 @@ void opreconcile_restapi(struct opwork *w)
         opapply_all(w, all);
     (void)snprintf(name, sizeof(name), "%s-restapi", kubejson_name(w->cr));
     say_workload(w, "Deployment", name, NULL);
+}
+
+/* ---- login nodes ----------------------------------------------------------------------------- */
+
+/* Host keys are made once.  Those that a user has put there are taken as they are. */
+static bool see_host_keys(struct opwork *w, const char *name)
+{
+    const json_t *have = mkbase_find(&w->f, "Secret", name);
+    _cleanup_json_ json_t *secret = NULL;
+    json_t *data = NULL;
+    int r;
+
+    if (have && !mklogin_keys_are_whole(have)) {
+        opwork_say(w, false, false, "KeyMissing",
+                   "the Secret of host keys has not every ssh_host_*_key and .pub file");
+        return false;
+    }
+    if (have)
+        return true;
+    r = opkeymaker_take(w->op->keymaker, &data);
+    if (r < 0)
+        opapply_fail(w, "host keys of sshd cannot be made");
+    if (data)
+        opapply_create(w, secret = mklogin_keys(&w->f, data));
+    opwork_say(w, false, true, "HostKeys", "host keys of sshd are made");
+    return false;
+}
+
+static void count_logins(struct opwork *w, const char *name)
+{
+    const json_t *have = mkbase_find(&w->f, "Deployment", name);
+    char selector[600];
+
+    (void)snprintf(selector, sizeof(selector), "%s=login,%s=%s", OPKEY_NAME, OPKEY_INSTANCE, name);
+    w->status =
+        json_pack("{s:I, s:s}", "replicas", (json_int_t)kubejson_int(have, "status.replicas", 0),
+                  "selector", selector);
+}
+
+/* NULL: all that the LoginSet refers to is there. */
+static const char *see_login_refs(struct opwork *w)
+{
+    struct mkbase_ref sssd = mkbase_ref(w->cr, "spec.sssdConfRef", "", "");
+    const json_t *data = json_object_get(mkbase_find(&w->f, "Secret", sssd.name), "data");
+    struct mkbase_keys keys;
+
+    mkbase_keys(w->controller, &keys);
+    if (!mkbase_find(&w->f, "Secret", keys.slurm.name))
+        return "spec.slurmKeyRef of the Controller: there is no such Secret";
+    if (!json_object_get(data, sssd.key) && !kubejson_true(w->cr, "spec.sssdConfRef.optional"))
+        return "spec.sssdConfRef: there is no such Secret and key";
+    return NULL;
+}
+
+void opreconcile_loginset(struct opwork *w)
+{
+    char config[300], host_keys[300];
+    const char *name = kubejson_name(w->cr), *missing;
+    json_t *all;
+
+    count_logins(w, name);
+    if (kubejson_is_deleted(w->raw)) {
+        opwork_say(w, false, true, "Deleted", "the LoginSet is being deleted");
+        return;
+    }
+    if (!w->controller) {
+        opwork_say(w, false, false, "NoController",
+                   "spec.controllerRef: there is no such Controller");
+        return;
+    }
+    mklogin_names(w->cr, config, host_keys);
+    missing = see_login_refs(w);
+    if (mklogin_objects(&w->f, &all) < 0) {
+        opapply_fail(w, "out of memory");
+        return;
+    }
+    if (!see_host_keys(w, host_keys) || missing)
+        (void)json_array_remove(all, json_array_size(all) - 1); /* no pods without their files */
+    else
+        say_workload(w, "Deployment", name, NULL);
+    opapply_all(w, all);
+    if (missing)
+        opwork_say(w, false, false, "KeyMissing", missing);
 }
 
 /* ---- tokens ---------------------------------------------------------------------------------- */

@@ -1,4 +1,4 @@
-/* opreconcile.h - Controller, Accounting, RestApi and Token, made to be what they say
+/* opreconcile.h - Controller, Accounting, RestApi, LoginSet and Token, made to be what they say
  *
  * Each starts the requests that are needed; see opapply.h. */
 #pragma once
@@ -8,4 +8,5 @@
 void opreconcile_controller(struct opwork *w);
 void opreconcile_accounting(struct opwork *w);
 void opreconcile_restapi(struct opwork *w);
+void opreconcile_loginset(struct opwork *w);
 void opreconcile_token(struct opwork *w);

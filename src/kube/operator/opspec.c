@@ -81,6 +81,13 @@ static const struct rule rules[] = {
     { OPKIND_RESTAPI, "spec.replicas", A_NUMBER, "1", 0, 1000, NULL, false },
     { OPKIND_LOGINSET, "spec.controllerRef.name", A_TEXT, NULL, 1, 253, NULL, true },
     { OPKIND_LOGINSET, "spec.sssdConfRef.name", A_TEXT, NULL, 1, 253, NULL, true },
+    { OPKIND_LOGINSET, "spec.sssdConfRef.key", A_TEXT, NULL, 1, 253, NULL, true },
+    { OPKIND_LOGINSET, "spec.sssdConfRef.optional", A_BOOL, NULL, 0, 0, NULL, false },
+    { OPKIND_LOGINSET, "spec.strategy", AN_OBJECT, NULL, 0, 0, NULL, false },
+    { OPKIND_LOGINSET, "spec.strategy.type", A_WORD, NULL, 0, 0, "|RollingUpdate|Recreate|",
+      false },
+    { OPKIND_LOGINSET, "spec.service.port", A_NUMBER, NULL, 1, 65535, NULL, false },
+    { OPKIND_LOGINSET, "spec.service.nodePort", A_NUMBER, NULL, 0, 65535, NULL, false },
     { OPKIND_LOGINSET, "spec.replicas", A_NUMBER, "1", 0, 1000, NULL, false },
     { OPKIND_LOGINSET, "spec.rootSshAuthorizedKeys", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
     { OPKIND_LOGINSET, "spec.extraSshdConfig", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
@@ -361,6 +368,14 @@ static int check_token(const json_t *o, struct err *err)
     return 0;
 }
 
+static int check_loginset(const json_t *o, struct err *err)
+{
+    if (strcmp(kubejson_text(o, "spec.strategy.type"), "Recreate") == 0 &&
+        kubejson_at(o, "spec.strategy.rollingUpdate"))
+        return err_set(err, -EINVAL, "spec.strategy.rollingUpdate: not with type Recreate");
+    return 0;
+}
+
 static int check_kind(enum opkind kind, const json_t *o, struct err *err)
 {
     switch (kind) {
@@ -372,8 +387,9 @@ static int check_kind(enum opkind kind, const json_t *o, struct err *err)
         return check_nodeset(o, err);
     case OPKIND_TOKEN:
         return check_token(o, err);
-    case OPKIND_RESTAPI:
     case OPKIND_LOGINSET:
+        return check_loginset(o, err);
+    case OPKIND_RESTAPI:
     case OPKIND_MAX_:
         break;
     }
