@@ -4,6 +4,7 @@
  * in `listed`, and take effect when it is whole. */
 #include "kube/api/kubeinformer.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -181,6 +182,24 @@ static void keep_version(struct kubeinformer *i, const char *version)
     i->version = copy; /* NULL: a list is made */
 }
 
+/* Items of lists come without kind and version of the API.  What says that it is of another kind is
+ * refused: -EINVAL. */
+static int name_kind(const struct kubeinformer *i, json_t *object)
+{
+    const struct kubekind *k = i->o.kind;
+    char api[128];
+
+    (void)snprintf(api, sizeof(api), "%s%s%s", k->group, *k->group ? "/" : "", k->version);
+    if ((json_object_get(object, "kind") && strcmp(kubejson_text(object, "kind"), k->kind) != 0) ||
+        (json_object_get(object, "apiVersion") &&
+         strcmp(kubejson_text(object, "apiVersion"), api) != 0))
+        return -EINVAL;
+    if (json_object_set_new(object, "kind", json_string(k->kind)) < 0 ||
+        json_object_set_new(object, "apiVersion", json_string(api)) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 struct missing {
@@ -228,6 +247,7 @@ static int gather_page(struct kubeinformer *i, const json_t *body)
         return -EINVAL;
     json_array_foreach(items, at, object) if (!*kubejson_uid(object) || !*kubejson_name(object) ||
                                               !*kubejson_version(object) ||
+                                              name_kind(i, object) < 0 ||
                                               json_object_size(i->listed) >= OBJECTS_MAX ||
                                               json_object_set(i->listed, kubejson_uid(object),
                                                               object) < 0) return -EINVAL;
@@ -296,6 +316,11 @@ static int take_event(void *ctx, const char *line, size_t len)
     }
     if (type == KUBEWATCH_ERROR)
         return -EIO; /* the watch begins anew where it was */
+    if (name_kind(i, object) < 0) {
+        log_seldom(LOG_ERROR, "%s: a watch told of another kind", i->o.kind->plural);
+        keep_version(i, "");
+        return -EINVAL;
+    }
     if (type == KUBEWATCH_DELETED)
         remove_object(i, kubejson_uid(object));
     else if (type != KUBEWATCH_BOOKMARK && store_object(i, object) < 0) {

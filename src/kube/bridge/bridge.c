@@ -16,6 +16,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubeapi.h"
+#include "kube/api/kubeevent.h"
 #include "kube/api/kubeinformer.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubemap.h"
@@ -52,6 +53,7 @@ struct bridge {
     struct bridge_options o;
     struct kubeinformer *pods, *nodes, *jobs, *groups;
     struct slurmlink *slurm;
+    struct kubeevents *events;
     struct kubequeue *queue;
     struct kubemap gangs;
     struct kubemap node_names; /* of Slurm to those of Kubernetes, where they differ */
@@ -276,25 +278,6 @@ static void patch_pod(struct gang *g, const json_t *pod, const char *sub, json_t
             g, kubeapi_patch(g->b->kube, &t, KUBEAPI_STRATEGIC, patch, NULL, false, take_reply, g));
 }
 
-static void post_event(struct gang *g, const json_t *pod, const char *type, const char *reason,
-                       const char *text)
-{
-    const struct kubeapi_target t = { &kubekind_events, kubejson_namespace(pod), NULL, NULL };
-    _cleanup_json_ json_t *event = NULL;
-    char stamp[40];
-
-    kubejson_stamp(now_us(), false, stamp, sizeof(stamp));
-    event = json_pack(
-        "{s:{s:s, s:s}, s:{s:s, s:s, s:s, s:s, s:s}, s:s, s:s, s:s, s:{s:s}, s:s, s:s, s:i}",
-        "metadata", "generateName", "penstock-bridge-", "namespace", kubejson_namespace(pod),
-        "involvedObject", "apiVersion", "v1", "kind", "Pod", "namespace", kubejson_namespace(pod),
-        "name", kubejson_name(pod), "uid", kubejson_uid(pod), "type", type, "reason", reason,
-        "message", text, "source", "component", "penstock-bridge", "firstTimestamp", stamp,
-        "lastTimestamp", stamp, "count", 1);
-    if (event)
-        (void)kubeapi_create(g->b->kube, &t, event, ignore_reply, NULL); /* best effort */
-}
-
 /* Say once why the pods wait: a condition and an event on each. */
 static void tell_pods(struct gang *g, const json_t *pods, const char *reason, const char *text)
 {
@@ -316,7 +299,7 @@ static void tell_pods(struct gang *g, const json_t *pods, const char *reason, co
         patch_pod(g, pod, "status",
                   json_pack("{s:{s:[{s:s, s:s, s:s, s:s}]}}", "status", "conditions", "type",
                             "PodScheduled", "status", "False", "reason", reason, "message", text));
-        post_event(g, pod, "Normal", reason, text);
+        kubeevents_tell(g->b->events, pod, false, reason, text);
     }
 }
 
@@ -376,7 +359,7 @@ static void delete_pods(struct gang *g, const struct podgang_view *v)
         if (podread_is_over(pod) || kubejson_is_deleted(pod) ||
             (v->job->comment ? !podgang_has_pod(v->job, pod) : !podgang_is_marked(v->job, pod)))
             continue;
-        post_event(g, pod, "Warning", "SlurmJobEnded", strbuf_str(&text));
+        kubeevents_tell(g->b->events, pod, true, "SlurmJobEnded", strbuf_str(&text));
         count_request(g,
                       kubeapi_delete(g->b->kube, &t, kubejson_uid(pod), NULL, -1, take_reply, g));
     }
@@ -807,6 +790,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
                    o->scheduler);
     r = kubequeue_new(kubeserver_loop(kube), &q, work_on, b, &b->queue);
+    if (r == 0)
+        r = kubeevents_new(kube, "penstock-bridge", &b->events);
     if (r == 0 && o->groups)
         r = follow_kind(b, &podgroups, NULL, take_group, &b->groups);
     if (r == 0)
@@ -840,6 +825,7 @@ struct bridge *bridge_free(struct bridge *b)
         return NULL;
     b->slurm = slurmlink_free(b->slurm);
     b->queue = kubequeue_free(b->queue);
+    b->events = kubeevents_free(b->events);
     kubemap_done(&b->gangs, free_gang);
     kubemap_done(&b->node_names, free);
     free(b);

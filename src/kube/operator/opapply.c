@@ -59,6 +59,7 @@ void opapply_fail(struct opwork *w, const char *text)
     free(kubemap_take(&w->op->errors, w->uid));
     if (kubemap_put(&w->op->errors, w->uid, copy) < 0)
         free(copy);
+    kubeevents_tell(w->op->events, w->raw, true, "SyncFailed", text);
     log_seldom(LOG_ERROR, "%s %s/%s: %s", kubejson_text(w->raw, "kind"), kubejson_namespace(w->raw),
                kubejson_name(w->raw), text);
 }
@@ -152,6 +153,25 @@ static void keep_settled(struct operator_ *op, const json_t *object, const char 
         free(copy);
 }
 
+/* Objects that come and go are told. */
+static void tell_done(const struct oprequest *s, bool done, const char *why)
+{
+    char reason[32], text[600];
+
+    if (!s->verb)
+        return;
+    (void)snprintf(reason, sizeof(reason), "%s%s", done ? "Successful" : "Failed", s->verb);
+    (void)snprintf(text, sizeof(text), "%s: %s", s->what, done ? "done" : why);
+    kubeevents_tell(s->w->op->events, s->w->raw, !done, reason, text);
+}
+
+static void note_verb(struct oprequest *s, const char *verb, const json_t *object)
+{
+    s->verb = verb;
+    (void)snprintf(s->what, sizeof(s->what), "%s %s", kubejson_text(object, "kind"),
+                   kubejson_name(object));
+}
+
 static void take_reply(void *ctx, const struct kubereply *reply)
 {
     struct oprequest *s = ctx;
@@ -164,6 +184,8 @@ static void take_reply(void *ctx, const struct kubereply *reply)
         keep_settled(w->op, reply->body, s->hash);
     if (s->uid && reply->status >= 400)
         free(kubemap_take(&w->op->ending, s->uid)); /* it is not, or no longer, being deleted */
+    if (!gone)
+        tell_done(s, reply->status >= 200 && reply->status <= 299, reply->text);
     if ((reply->status < 200 || reply->status > 299) && !gone) {
         (void)snprintf(text, sizeof(text), "the API server: %d %.200s", reply->status, reply->text);
         opapply_fail(w, text);
@@ -323,6 +345,8 @@ void opapply_create(struct opwork *w, const json_t *object)
     t = target_of(&opowned_kinds[kind], object, NULL);
     t.name = NULL;
     if (s)
+        note_verb(s, "Create", object);
+    if (s)
         check_started(s, kubeapi_create(w->op->kube, &t, object, take_reply, s));
 }
 
@@ -350,6 +374,8 @@ void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born)
         if (kubemap_put(&w->op->ending, uid, until) < 0)
             free(until);
     }
+    if (s)
+        note_verb(s, "Delete", pod);
     if (s)
         check_started(s, kubeapi_delete(w->op->kube, &t, uid, born ? NULL : kubejson_version(pod),
                                         -1, take_reply, s));
@@ -394,6 +420,29 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
         (void)json_array_append_new(list, made);
 }
 
+/* What the condition Ready says now is told when it is something else. */
+static void tell_change(struct opwork *w, const json_t *conditions)
+{
+    static const char *const troubles[] = { "KeyMissing",        "NoController", "SlurmUnknown",
+                                            "ControllerChanged", "InvalidSpec" };
+    const char *reason = w->reason;
+    bool trouble = false;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(conditions, i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), "Ready") == 0 &&
+            strcmp(kubejson_text(one, "reason"), reason) == 0)
+            return;
+    }
+    for (i = 0; i < ARRAY_SIZE(troubles); i++)
+        trouble = trouble || strcmp(troubles[i], reason) == 0;
+    if (strcmp(reason, "NoController") == 0)
+        reason = "ControllerRefFailed"; /* the word that others look for */
+    kubeevents_tell(w->op->events, w->raw, trouble, reason, w->text);
+}
+
 void opapply_status(struct opwork *w)
 {
     const char *error = kubemap_get(&w->op->errors, w->uid);
@@ -403,6 +452,7 @@ void opapply_status(struct opwork *w)
                              : json_array();
     _cleanup_json_ json_t *body = NULL;
 
+    tell_change(w, conditions);
     set_condition(w, conditions, "Ready", w->ready, w->reason, w->text);
     set_condition(w, conditions, "Progressing", w->progressing, w->reason, w->text);
     set_condition(w, conditions, "Degraded", error != NULL || !w->cr,

@@ -343,6 +343,8 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o, stru
     op->o = *o;
     r = kubequeue_new(kubeserver_loop(kube), &q, do_work, op, &op->queue);
     if (r == 0)
+        r = kubeevents_new(kube, OPKEY_MANAGER, &op->events);
+    if (r == 0)
         r = opkeymaker_new(kubeserver_loop(kube), take_host_keys, op, &op->keymaker);
     for (size_t i = 0; r == 0 && i < OPOWNED_MAX_; i++)
         r = follow_kind(op, &opowned_kinds[i],
@@ -380,6 +382,7 @@ struct operator_ *operator_free(struct operator_ *op)
     opapply_drop(op);
     op->queue = kubequeue_free(op->queue);
     op->keymaker = opkeymaker_free(op->keymaker);
+    op->events = kubeevents_free(op->events);
     kubemap_done(&op->settled, free);
     kubemap_done(&op->ending, free);
     kubemap_done(&op->errors, free);

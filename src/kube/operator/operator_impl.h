@@ -1,6 +1,7 @@
 /* operator_impl.h - what the files of the operator share */
 #pragma once
 
+#include "kube/api/kubeevent.h"
 #include "kube/api/kubeinformer.h"
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequeue.h"
@@ -16,6 +17,7 @@ struct operator_ {
     struct kubeinformer *owned[OPOWNED_MAX_];
     struct oprequest *requests;
     struct opkeymaker *keymaker;
+    struct kubeevents *events;
     struct kubequeue *queue; /* of uids of custom resources */
     struct kubemap settled;  /* uid of an object -> text: what was applied, and what it became */
     struct kubemap ending;   /* uid of a pod that was deleted, not told yet -> int64_t until when */
@@ -31,6 +33,8 @@ struct oprequest {
     char *uid;      /* of a pod that is deleted; NULL */
     json_t *act;    /* of nsdecide(); NULL */
     json_t *object; /* that is applied if there is none; NULL */
+    const char *verb; /* "Create" or "Delete" of what events tell; NULL */
+    char what[300];   /* "Pod w-0" */
 };
 
 /* The work of one custom resource, from the queue to the last answer. */

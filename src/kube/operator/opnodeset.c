@@ -92,6 +92,34 @@ static void read_slurm(struct slurmnodes *l, const json_t *pods, json_t *slurm, 
 
 /* ---- actions --------------------------------------------------------------------------------- */
 
+/* Why a pod is deleted, as events have it. */
+static const char *reason_of(const struct opwork *w, const json_t *act)
+{
+    const char *why = kubejson_text(act, "why");
+    bool failed = strcmp(kubejson_text(json_object_get(act, "pod"), "status.phase"), "Failed") == 0;
+    bool daemon = strcmp(kubejson_text(w->cr, "spec.scalingMode"), "DaemonSet") == 0;
+
+    if (strcmp(why, "not registered") == 0)
+        return "SlurmNodeNotRegistered";
+    if (strcmp(why, "finished") == 0)
+        return daemon ? failed ? "FailedDaemonPod" : "SucceededDaemonPod"
+                      : failed ? "FailedPod" : "SucceededPod";
+    return strcmp(why, "update") == 0 ? "RollingUpdate" : "ScaleIn";
+}
+
+static void tell_removal(struct opwork *w, const json_t *act, const char *text)
+{
+    const char *reason = reason_of(w, act);
+    const json_t *pod = json_object_get(act, "pod");
+    char whole[400];
+
+    (void)snprintf(whole, sizeof(whole), "Pod %.253s is deleted: %s", kubejson_name(pod), text);
+    log_info("%s/%s: %s (%s)", kubejson_namespace(pod), kubejson_name(w->raw), whole, reason);
+    kubeevents_tell(w->op->events, w->raw,
+                    strncmp(reason, "Failed", 6) == 0 || strncmp(reason, "Slurm", 5) == 0, reason,
+                    whole);
+}
+
 /* Slurm was asked: the pod goes only with a yes, or when there is no such node. */
 static void take_drained(void *ctx, enum slurmnodes_drained answer)
 {
@@ -99,9 +127,9 @@ static void take_drained(void *ctx, enum slurmnodes_drained answer)
     const json_t *pod = json_object_get(m->act, "pod");
 
     if (answer == SLURMNODES_YES || answer == SLURMNODES_GONE) {
-        log_info("pod %s/%s is deleted (%s): its node is %s", kubejson_namespace(pod),
-                 kubejson_name(pod), kubejson_text(m->act, "why"),
-                 answer == SLURMNODES_YES ? "drained" : "unknown to Slurm");
+        tell_removal(m->w, m->act,
+                     answer == SLURMNODES_YES ? "its node is drained"
+                                              : "slurmctld has no such node");
         opapply_delete_pod(m->w, pod, true);
     }
     opapply_end(m);
@@ -113,8 +141,7 @@ static void remove_pod(struct opwork *w, struct slurmnodes *l, json_t *act)
     struct oprequest *m;
 
     if (!kubejson_true(act, "ask")) {
-        log_info("pod %s/%s is deleted (%s): it holds no job", kubejson_namespace(pod),
-                 kubejson_name(pod), kubejson_text(act, "why"));
+        tell_removal(w, act, "it holds no job");
         opapply_delete_pod(w, pod, false);
         return;
     }
@@ -124,6 +151,21 @@ static void remove_pod(struct opwork *w, struct slurmnodes *l, json_t *act)
     m->act = json_incref(act);
     if (slurmnodes_ask_drained(l, kubejson_text(act, "name"), take_drained, m) < 0)
         opapply_end(m);
+}
+
+/* What was changed of a node in Slurm is told on its pod: who drained it, and why. */
+static void tell_node(struct opwork *w, const json_t *act)
+{
+    const char *state = json_string_value(json_array_get(kubejson_at(act, "body.state"), 0));
+    const char *reason = kubejson_text(act, "body.reason");
+    char text[600];
+
+    if (!state)
+        return; /* features and the like */
+    (void)snprintf(text, sizeof(text), "Slurm node %.250s: %s%s%.300s", kubejson_text(act, "name"),
+                   state, *reason ? ", " : "", reason);
+    kubeevents_tell(w->op->events, json_object_get(act, "pod"), false,
+                    strcmp(state, "DRAIN") == 0 ? "SlurmNodeDrain" : "SlurmNodeFreed", text);
 }
 
 static void take_change(void *ctx, const struct kubereply *reply)
@@ -138,6 +180,8 @@ static void take_change(void *ctx, const struct kubereply *reply)
         (void)snprintf(text, sizeof(text), "slurmrestd: node %.100s: %.150s", name,
                        kubejson_text(first, "error"));
         opapply_fail(m->w, text);
+    } else if (reply->status == 200) {
+        tell_node(m->w, m->act);
     }
     opapply_end(m);
 }

@@ -220,8 +220,20 @@ class Store:
                 raise invalid(f"metadata.labels: Invalid value: {value!r}")
         if any("/" not in f for f in meta.get("finalizers") or []):
             raise invalid("metadata.finalizers: a name without a domain")
+        if plural == "events":
+            self.check_event(obj)
         if plural == "pods" and not obj.get("spec", {}).get("containers"):
             raise invalid("spec.containers: Required value")
+
+    @staticmethod
+    def check_event(event):
+        about = event.get("involvedObject") or {}
+        if (about.get("namespace") or "default") != event["metadata"]["namespace"]:
+            raise invalid("involvedObject.namespace: does not match event.namespace")
+        if event.get("type") not in ("Normal", "Warning") or not re.fullmatch(r"[A-Z]\w{0,127}", event.get("reason", "")):
+            raise invalid("type or reason: Invalid value")
+        if not 0 < len(event.get("message", "").encode()) <= 1024 or not about.get("kind") or not about.get("uid"):
+            raise invalid("message or involvedObject: Invalid value")
 
     def create(self, plural, obj):
         with self.lock:
@@ -638,6 +650,8 @@ class Handler(BaseHTTPRequestHandler):
             meta["continue"] = f"{version}~{last.get('namespace', '')}/{last['name']}"
             meta["remainingItemCount"] = len(found) - limit
             found = found[:limit]
+        if not is_custom(plural):  # the real server leaves these to the list
+            found = [{k: v for k, v in o.items() if k not in ("kind", "apiVersion")} for o in found]
         self.answer(200, {"kind": KINDS[plural][2] + "List", "apiVersion": "v1", "metadata": meta, "items": found})
 
     def send_line(self, kind, obj):

@@ -233,6 +233,24 @@ def test_nothing_is_asked_when_nothing_changes(op):
     assert not new, f"{new} {op.log()}"
 
 
+def test_events_tell_what_happens(op):
+    def told(name):
+        return {(e["reason"], e["message"]) for e in op.api.all("events") if e["involvedObject"]["name"] == name}
+    op.set(replicas=2)
+    op.ready(2)
+    assert {("SuccessfulCreate", "Pod w-0: done"), ("SuccessfulCreate", "Pod w-1: done")} <= told("w")
+    op.change(replicas=1)
+    wait_until(lambda: ("ScaleIn", "Pod w-1 is deleted: its node is drained") in told("w"), f"{told('w')}")
+    assert ("SlurmNodeDrain", f"Slurm node w-1: DRAIN, {OURS}Pod (default/w-1) is pending termination for scale-in") in told("w-1")
+    wait_until(lambda: ("SuccessfulDelete", "Pod w-1: done") in told("w"), f"{told('w')}")
+    op.make("restapis", "RestApi", "r", controllerRef={"name": "no"})
+    wait_until(lambda: ("ControllerRefFailed", "spec.controllerRef: there is no such Controller") in told("r"), f"{told('r')}")
+    op.change(replicas=-1)
+    wait_until(lambda: any(reason == "InvalidSpec" for reason, _ in told("w")), f"{told('w')}")
+    assert all(e["type"] == "Warning" for e in op.api.all("events") if e["reason"] in ("InvalidSpec", "ControllerRefFailed", "SyncFailed"))
+    assert len(op.api.all("events")) < 40
+
+
 def test_faults_of_the_server(op):
     for what in ("409", "500", "cut", "cut-after", "409"):
         op.api.fault(what, "PATCH")

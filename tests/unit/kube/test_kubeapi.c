@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,7 +14,9 @@
 #include "base/timefmt.h"
 #include "kube/api/kubeapi.h"
 #include "kube/api/kubecall.h"
+#include "kube/api/kubeevent.h"
 #include "kube/api/kubeinformer.h"
+#include "kube/api/kubejson.h"
 #include "kube/api/kubelease.h"
 #include "kube/api/kubeloop.h"
 #include "kube/api/kubequeue.h"
@@ -199,6 +202,43 @@ static void test_away(void **state)
     loop = kubeloop_free(loop);
 }
 
+/* The same words about one object are one Event; a flood of others is bounded. */
+static void test_events(void **state)
+{
+    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
+    const struct kubeserver_options so = { .program = "test" };
+    _cleanup_json_ json_t *pod =
+        json_pack("{s:s, s:s, s:{s:s, s:s, s:s}}", "apiVersion", "v1", "kind", "Pod", "metadata",
+                  "name", "a", "namespace", "ns", "uid", "u");
+    char text[2000];
+    struct kubeloop *loop = NULL;
+    struct kubeserver *s = NULL;
+    struct kubeevents *e = NULL;
+
+    (void)state;
+    assert_int_equal(kubeloop_new(&loop), 0);
+    assert_int_equal(kubeserver_new(loop, &config, &so, &s), 0);
+    assert_int_equal(kubeevents_new(s, "test", &e), 0);
+    for (int i = 0; i < 3; i++)
+        kubeevents_tell(e, pod, true, "Reason", "text");
+    assert_int_equal(kubeserver_pending(s), 1);
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    memcpy(text + KUBEEVENT_TEXT - 1, "\303\244", 2); /* a letter that would be cut in two */
+    kubeevents_tell(e, pod, false, "Reason", text);
+    assert_int_equal(kubeserver_pending(s), 2);
+    kubeevents_tell(e, pod, false, "Reason", "\377"); /* not UTF-8: not told */
+    assert_int_equal(kubeserver_pending(s), 2);
+    for (int i = 0; i < 2 * (int)KUBEEVENT_KEPT; i++) {
+        (void)snprintf(text, sizeof(text), "%d", i);
+        kubeevents_tell(e, pod, false, "Reason", text);
+    }
+    assert_int_equal(kubeserver_pending(s), KUBEEVENT_KEPT); /* each is still under way */
+    s = kubeserver_free(s);
+    e = kubeevents_free(e);
+    loop = kubeloop_free(loop);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -206,6 +246,7 @@ int main(void)
         cmocka_unit_test(test_queue),
         cmocka_unit_test(test_pauses),
         cmocka_unit_test(test_away),
+        cmocka_unit_test(test_events),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
