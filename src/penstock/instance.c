@@ -26,6 +26,7 @@ static const struct {
     { "sbatch", { "", "../cli/", "" } },
     { "scontrol", { "", "../cli/", "" } },
     { "penstock", { "", "", "" } },
+    { "penstock-kube", { "../sbin/", "../kube/", "" } },
     { "tour", { "../share/penstock/demo/", "", "" } },
 };
 

@@ -3,11 +3,26 @@
  * Owns the table of subcommands; each is a file of its own. */
 #include "penstock/penstock.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "penstock/topograph.h"
 #include "version.h"
+
+/* The program penstock-kube, since only programs of src/kube link libcurl. */
+static int run_kube(int argc, char **argv)
+{
+    char path[INSTANCE_PATH_MAX];
+    struct err err = { .text = "" };
+
+    (void)argc;
+    if (program_find("penstock-kube", path, sizeof(path), &err) < 0)
+        return say_error("%s", err.text);
+    (void)execv(path, argv);
+    return say_error("%s: %s", path, strerror(errno));
+}
 
 static const struct command {
     const char *name;
@@ -34,6 +49,8 @@ static const struct command {
       "run a trace or a made-up workload through the scheduler, and report" },
     { "topograph", cmd_topograph, "topograph generate|serve [OPTIONS...]",
       "find out which nodes are near each other, and write topology files" },
+    { "kube", run_kube, "kube doctor [OPTIONS...]",
+      "look a Kubernetes cluster over, and say what is wrong" },
     { "report", cmd_report, "report [--json] JOB...",
       "what jobs used of what they held, and what to ask for next time" },
     { "ping", cmd_ping, NULL, NULL },

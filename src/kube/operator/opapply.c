@@ -423,7 +423,7 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
 /* What the condition Ready says now is told when it is something else. */
 static void tell_change(struct opwork *w, const json_t *conditions)
 {
-    static const char *const troubles[] = { "KeyMissing",        "NoController", "SlurmUnknown",
+    static const char *const troubles[] = { "KeyMissing", "NoController", "SlurmUnknown",
                                             "ControllerChanged", "InvalidSpec" };
     const char *reason = w->reason;
     bool trouble = false;

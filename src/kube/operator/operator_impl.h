@@ -29,10 +29,10 @@ struct operator_ {
 struct oprequest {
     struct oprequest *next, **link;
     struct opwork *w;
-    char *hash;     /* of an object that is applied; NULL */
-    char *uid;      /* of a pod that is deleted; NULL */
-    json_t *act;    /* of nsdecide(); NULL */
-    json_t *object; /* that is applied if there is none; NULL */
+    char *hash;       /* of an object that is applied; NULL */
+    char *uid;        /* of a pod that is deleted; NULL */
+    json_t *act;      /* of nsdecide(); NULL */
+    json_t *object;   /* that is applied if there is none; NULL */
     const char *verb; /* "Create" or "Delete" of what events tell; NULL */
     char what[300];   /* "Pod w-0" */
 };

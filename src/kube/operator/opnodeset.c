@@ -102,8 +102,9 @@ static const char *reason_of(const struct opwork *w, const json_t *act)
     if (strcmp(why, "not registered") == 0)
         return "SlurmNodeNotRegistered";
     if (strcmp(why, "finished") == 0)
-        return daemon ? failed ? "FailedDaemonPod" : "SucceededDaemonPod"
-                      : failed ? "FailedPod" : "SucceededPod";
+        return daemon   ? failed ? "FailedDaemonPod" : "SucceededDaemonPod"
+               : failed ? "FailedPod"
+                        : "SucceededPod";
     return strcmp(why, "update") == 0 ? "RollingUpdate" : "ScaleIn";
 }
 

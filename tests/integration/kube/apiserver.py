@@ -20,6 +20,8 @@ import re
 import ssl
 import threading
 import time
+import urllib.error
+import urllib.request
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qs, urlsplit
@@ -591,7 +593,11 @@ class Handler(BaseHTTPRequestHandler):
         return True
 
     def dispatch(self, body):
+        if self.special(body):
+            return
         plural, namespace, name, sub, query = self.route()
+        if plural in self.api.forbidden:
+            raise Refusal(403, "Forbidden", f"{plural} is forbidden")
         store, method = self.api.store, self.command
         if plural is not None:
             verb = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}.get(method) or (
@@ -626,6 +632,44 @@ class Handler(BaseHTTPRequestHandler):
             self.answer(200, store.delete(plural, namespace, name, body))
         else:
             raise Refusal(405, "MethodNotAllowed", "the server does not allow this method on the requested resource")
+
+    def review(self, resource, body):
+        """Questions that are answered and not stored: who am I, may somebody?"""
+        if resource == "selfsubjectreviews":
+            return {"metadata": {"creationTimestamp": self.api.clock() if self.api.clock else now()},
+                    "status": {"userInfo": {"username": self.api.username, "groups": ["system:authenticated"]}}}
+        spec = body["spec"]
+        what = spec["resourceAttributes"]
+        asked = (what["verb"], what["group"], what["resource"] + (f"/{what['subresource']}" if what.get("subresource") else ""))
+        self.api.reviews.append((spec["user"], what.get("namespace", ""), *asked))
+        return {"status": {"allowed": asked not in self.api.denied}}
+
+    def special(self, body):
+        """What is no object: the version, reviews, services through a proxy. False: it is one."""
+        words = urlsplit(self.path).path.strip("/").split("/")
+        if words == ["version"]:
+            self.answer(200, {"major": "1", "minor": self.api.minor, "gitVersion": f"v1.{self.api.minor}.0"})
+        elif words[-1] in ("selfsubjectreviews", "subjectaccessreviews") and self.command == "POST":
+            if words[-1] in self.api.missing:
+                raise Refusal(404, "NotFound", "the server could not find the requested resource")
+            if words[-1] in self.api.forbidden:
+                raise Refusal(403, "Forbidden", f"{words[-1]} is forbidden")
+            self.answer(201, {"apiVersion": "/".join(words[1:3]), "kind": body["kind"], **self.review(words[-1], body)})
+        elif len(words) > 6 and words[:3] == ["api", "v1", "namespaces"] and words[4] == "services" and words[6] == "proxy":
+            self.proxy(words[5], "/".join(words[7:]))
+        else:
+            return False
+        return True
+
+    def proxy(self, service, path):
+        url = self.api.services.get(service)
+        if not url:
+            raise Refusal(503, "ServiceUnavailable", f"no endpoints available for service \"{service}\"")
+        try:
+            with urllib.request.urlopen(f"{url}/{path}") as reply:
+                self.answer(reply.status, reply.read())
+        except urllib.error.HTTPError as error:
+            self.answer(error.code, error.read())
 
     def discover(self, group, version):
         kinds = [(p, k) for p, k in KINDS.items() if k[:2] == (group, version) and p not in self.api.missing]
@@ -718,6 +762,11 @@ class ApiServer:
     def __init__(self, token="", tls=None, port=0):
         self.store, self.token, self.running = Store(), token, True
         self.missing = set()      # kinds that this server has not
+        self.forbidden = set()    # kinds that the caller may not see
+        self.denied = set()       # (verb, group, resource) that no service account may do
+        self.reviews = []         # (user, namespace, verb, group, resource) that was asked about
+        self.services = {}        # "name:port" -> URL, behind services/proxy
+        self.username, self.minor, self.clock = "tester", "33", None
         self.faults, self.counts, self.requests = [], {}, 0
         self.asked = set()        # (verb, group, resource) of all requests
         self.generation, self.hard_cut, self.garble, self.bookmarks = 0, False, 0, True

@@ -242,11 +242,8 @@ static void test_events(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_queue),
-        cmocka_unit_test(test_pauses),
-        cmocka_unit_test(test_away),
-        cmocka_unit_test(test_events),
+        cmocka_unit_test(test_paths), cmocka_unit_test(test_queue),  cmocka_unit_test(test_pauses),
+        cmocka_unit_test(test_away),  cmocka_unit_test(test_events),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
