@@ -15,7 +15,7 @@ COMMENT = re.compile(r"/\*.*?\*/", re.S)
 COMMANDS = {"cli", "penstock"}
 # Where daemons and what they start do it: the one function, and children before their exec.
 PLACES = {"base/process/spawnprog.c", "ctld/ha/reexec.c", "ctld/notify/triggers.c", "oci/runtime.c", "stepd/shared/ask.c", "stepd/task/child.c", "stepd/ns/nsprogram.c", "stepd/ns/nsfirst.c"}
-MAINS = ["ctld/slurmctld.c", "cxi/slurmstepd_cxi.c", "dbd/slurmdbd.c", "kube/bridge/penstock_bridge.c", "kube/operator/penstock_operator.c", "noded/slurmd.c", "oci/slurmstepd_oci.c", "pmi/slurmstepd_pmi.c", "sackd/sackd.c", "stepd/slurmstepd.c"]
+MAINS = ["ctld/slurmctld.c", "cxi/slurmstepd_cxi.c", "dbd/slurmdbd.c", "kube/bridge/penstock_bridge.c", "kube/hook/penstock_webhook.c", "kube/operator/penstock_operator.c", "noded/slurmd.c", "oci/slurmstepd_oci.c", "pmi/slurmstepd_pmi.c", "sackd/sackd.c", "stepd/slurmstepd.c"]
 
 
 def code(path):

@@ -17,6 +17,7 @@ void bridgeconf_done(struct bridgeconf *c)
     free(c->rest);
     free(c->partition);
     free(c->mcs);
+    json_decref(c->namespaces);
     *c = (struct bridgeconf){ 0 };
 }
 
@@ -35,7 +36,8 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = { "schedulerName", "slurmRestApi", "partition", "mcsLabel" };
+    static const char *const keys[] = { "schedulerName", "slurmRestApi", "partition", "mcsLabel",
+                                        "managedNamespaces" };
     const char *key;
     json_t *value;
 
@@ -45,10 +47,33 @@ static int check_keys(const json_t *root, struct err *err)
 
         while (i < ARRAY_SIZE(keys) && strcmp(key, keys[i]) != 0)
             i++;
+        if (strcmp(key, "managedNamespaceSelector") == 0)
+            return err_set(err, -EINVAL,
+                           "managedNamespaceSelector is not there: name the namespaces in "
+                           "managedNamespaces");
         if (i == ARRAY_SIZE(keys))
             return err_set(err, -EINVAL, "the key %.60s is unknown", key);
     }
     return 0;
+}
+
+static int keep_namespaces(const json_t *root, json_t **ret, struct err *err)
+{
+    const json_t *list = json_object_get(root, "managedNamespaces");
+    size_t i;
+    json_t *one;
+
+    if (list && !json_is_null(list) && !json_is_array(list))
+        return err_set(err, -EINVAL, "managedNamespaces is no list");
+    *ret = json_array();
+    json_array_foreach(list, i, one)
+    {
+        if (!json_is_string(one) || !kubejson_name_is_good(json_string_value(one)))
+            return err_set(err, -EINVAL, "managedNamespaces: item %zu is no name", i + 1);
+        if (json_array_append(*ret, one) < 0)
+            return err_nomem(err);
+    }
+    return *ret ? 0 : err_nomem(err);
 }
 
 int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struct err *err)
@@ -69,6 +94,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = keep_value(root, "partition", NULL, &c.partition, err);
     if (r == 0)
         r = keep_value(root, "mcsLabel", NULL, &c.mcs, err);
+    if (r == 0)
+        r = keep_namespaces(root, &c.namespaces, err);
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
     if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)

@@ -4,16 +4,19 @@
  * | schedulerName | of the pods; slurm-bridge-scheduler |
  * | slurmRestApi | http://HOST:PORT of slurmrestd |
  * | partition, mcsLabel | of the jobs |
+ * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  *
  * Pure. */
 #pragma once
 
+#include <jansson.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
 struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
+    json_t *namespaces;                       /* an array of names */
 };
 
 /* Errors: -EINVAL (err says what; an unknown key too), -ENOMEM. */

@@ -45,6 +45,8 @@ KINDS = {
     "secrets": ("", "v1", "Secret", True, set()),
     "persistentvolumeclaims": ("", "v1", "PersistentVolumeClaim", True, {"status"}),
     "statefulsets": ("apps", "v1", "StatefulSet", True, {"status", "scale"}),
+    "validatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", False, set()),
+    "mutatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", False, set()),
     "controllerrevisions": ("apps", "v1", "ControllerRevision", True, set()),
 }
 # Two groups have the same plurals: those of the second are kept under PLURAL.GROUP.

@@ -1,0 +1,341 @@
+/* penstock_webhook.c - penstock-webhook: admission of the operator's kinds and the bridge's pods
+ *
+ * The loop's thread keeps the certificate; a thread has the connections (hooktls.h), another one
+ * HTTP (hookhttp.h).  The judgements are pure, and share nothing that changes. */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/process/inherit.h"
+#include "base/readfile.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/api/kubeprogram.h"
+#include "kube/hook/hookhttp.h"
+#include "kube/hook/hookkeeper.h"
+#include "kube/hook/hooktls.h"
+#include "kube/hook/ophook.h"
+#include "kube/hook/podhook.h"
+#include "version.h"
+
+#define FILE_MAX (256u << 10)
+#define FILES_US (10 * USEC_PER_SEC)
+#define USAGE 2
+
+struct program {
+    struct kubeprogram k;
+    struct hookkeeper_options keep;
+    struct hookkeeper *keeper;
+    struct hooktls *tls;
+    struct hookhttp *http;
+    struct bridgeconf bridge; /* scheduler NULL: pods are not looked at */
+    struct kubetimer files;
+    const char *listen, *cert_file, *key_file, *conf_path;
+    char *shown; /* the certificate of the files that is in use */
+};
+
+static const char usage[] =
+    "Usage: penstock-webhook [OPTIONS]\n"
+    "  -k, --kubeconfig=FILE  of the API server; without it KUBECONFIG, then what a pod has\n"
+    "      --context=NAME     of the kubeconfig\n"
+    "      --listen=[HOST:]PORT (9443)\n"
+    "      --cert-file=FILE --key-file=FILE\n"
+    "                         PEM, read again when they change; without them a pair is made\n"
+    "  -n, --namespace=NAME   of the Secret and the Service (penstock-operator)\n"
+    "      --secret=NAME      of the pair that is made (penstock-webhook-tls)\n"
+    "      --service=NAME     whose webhooks are told the certificate (penstock-webhook)\n"
+    "      --configuration=NAME\n"
+    "                         of the two webhook configurations (penstock-webhook)\n"
+    "  -f, --bridge-config=FILE\n"
+    "                         of penstock-bridge: its pods are looked at too\n"
+    "  -v, --verbose          say more; twice: still more\n"
+    "  -V, --version\n"
+    "  -h, --help\n";
+
+static const struct option longs[] = {
+    { "kubeconfig", required_argument, NULL, 'k' },
+    { "context", required_argument, NULL, 'c' },
+    { "listen", required_argument, NULL, 'L' },
+    { "cert-file", required_argument, NULL, 'C' },
+    { "key-file", required_argument, NULL, 'K' },
+    { "namespace", required_argument, NULL, 'n' },
+    { "secret", required_argument, NULL, 's' },
+    { "service", required_argument, NULL, 'S' },
+    { "configuration", required_argument, NULL, 'o' },
+    { "bridge-config", required_argument, NULL, 'f' },
+    { "verbose", no_argument, NULL, 'v' },
+    { "version", no_argument, NULL, 'V' },
+    { "help", no_argument, NULL, 'h' },
+    { NULL, 0, NULL, 0 },
+};
+
+/* Where the text of an option goes; NULL: it has none. */
+static const char **place_of(struct program *p, int c)
+{
+    const struct {
+        int c;
+        const char **text;
+    } places[] = {
+        { 'k', &p->k.kubeconfig },       { 'c', &p->k.context },    { 'L', &p->listen },
+        { 'C', &p->cert_file },          { 'K', &p->key_file },     { 'n', &p->keep.namespace_ },
+        { 's', &p->keep.secret },        { 'S', &p->keep.service }, { 'f', &p->conf_path },
+        { 'o', &p->keep.configuration },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (places[i].c == c)
+            return places[i].text;
+    return NULL;
+}
+
+static int check_options(const struct program *p)
+{
+    const struct {
+        const char *option, *name;
+    } names[] = { { "--namespace", p->keep.namespace_ },
+                  { "--secret", p->keep.secret },
+                  { "--service", p->keep.service },
+                  { "--configuration", p->keep.configuration } };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (!kubejson_name_is_good(names[i].name)) {
+            (void)fprintf(stderr, "penstock-webhook: %s: '%.60s' is no name of Kubernetes\n",
+                          names[i].option, names[i].name);
+            return USAGE;
+        }
+    if (!p->cert_file != !p->key_file) {
+        (void)fprintf(stderr, "penstock-webhook: --cert-file and --key-file: both, or none\n");
+        return USAGE;
+    }
+    return -1;
+}
+
+static int read_options(struct program *p, int argc, char **argv)
+{
+    enum log_level level = LOG_INFO;
+    int c;
+
+    while ((c = getopt_long(argc, argv, "k:n:f:vVh", longs, NULL)) >= 0) {
+        const char **text = place_of(p, c);
+
+        if (text) {
+            *text = optarg;
+        } else if (c == 'v') {
+            level = level < LOG_DEBUG ? level + 1 : level;
+        } else if (c == 'V') {
+            (void)printf("penstock-webhook %s\n", PENSTOCK_VERSION);
+            return 0;
+        } else {
+            (void)fputs(usage, c == 'h' ? stdout : stderr);
+            return c == 'h' ? 0 : USAGE;
+        }
+    }
+    if (optind < argc) {
+        (void)fprintf(stderr, "penstock-webhook: unexpected argument: %s\n%s", argv[optind], usage);
+        return USAGE;
+    }
+    (void)log_open("penstock-webhook", NULL, level, false); /* standard error is always there */
+    return check_options(p);
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+static bool path_begins(const char *path, const char *with)
+{
+    return strncmp(path, with, strlen(with)) == 0;
+}
+
+/* false: there is no such path. */
+static bool judge_path(const struct program *p, const char *path, const struct hookreview *r,
+                       struct hookanswer *a)
+{
+    if (path_begins(path, "/validate-operator-penstock-v1beta1-") ||
+        path_begins(path, "/validate-slinky-slurm-net-v1beta1-"))
+        ophook_judge(r, a);
+    else if (p->bridge.scheduler && strcmp(path, "/mutate--v1-pod") == 0)
+        podhook_change(&p->bridge, r, a);
+    else if (p->bridge.scheduler && strcmp(path, "/validate--v1-pod") == 0)
+        podhook_judge(&p->bridge, r, a);
+    else
+        return false;
+    return true;
+}
+
+static unsigned answer_review(void *ctx, const char *path, const char *body, size_t len,
+                              json_t **ret, struct err *err)
+{
+    const struct program *p = ctx;
+    _cleanup_val_(hookreview_done) struct hookreview r = { 0 };
+    struct hookanswer a = { 0 };
+
+    if (hookreview_read(body, len, &r, err) < 0)
+        return 400;
+    if (!judge_path(p, path, &r, &a)) {
+        (void)err_set(err, -ENOENT, "no such webhook");
+        return 404;
+    }
+    if (a.refused)
+        log_info("%.20s of %.60s/%.260s by %.100s is refused: %s", r.operation,
+                 kubejson_text(r.object, "kind"), kubejson_name(r.object), r.user, a.text);
+    *ret = hookanswer_make(&a, &r);
+    return *ret ? 200 : 503;
+}
+
+/* ---- the certificate ------------------------------------------------------------------------- */
+
+static void use_pair(void *ctx, const char *cert_pem, const char *key_pem)
+{
+    struct program *p = ctx;
+    struct err err = { .text = "" };
+
+    if (hooktls_set(p->tls, cert_pem, key_pem, &err) < 0)
+        log_error("%s", err.text);
+}
+
+static int read_pair(struct program *p, struct err *err)
+{
+    _cleanup_free_ char *cert = NULL;
+    char *key = NULL;
+    size_t n, m = 0;
+    int r = readfile(p->cert_file, FILE_MAX, &cert, &n);
+
+    if (r < 0)
+        return err_set(err, r, "%.200s: %s", p->cert_file, strerror(-r));
+    if (p->shown && strcmp(p->shown, cert) == 0)
+        return 0;
+    r = readfile(p->key_file, FILE_MAX, &key, &m);
+    if (r < 0)
+        return err_set(err, r, "%.200s: %s", p->key_file, strerror(-r));
+    r = hooktls_set(p->tls, cert, key, err);
+    explicit_bzero(key, m);
+    free(key);
+    if (r < 0)
+        return r;
+    free(p->shown);
+    p->shown = TAKE_PTR(cert);
+    log_info("the certificate of %s is in use", p->cert_file);
+    return 0;
+}
+
+/* The files change when they are renewed, one after the other: what does not fit yet does later. */
+static void look_at_files(void *ctx)
+{
+    struct program *p = ctx;
+    struct err err = { .text = "" };
+
+    if (read_pair(p, &err) < 0)
+        log_seldom(LOG_ERROR, "%s", err.text);
+    kubeloop_arm(p->k.loop, &p->files, now_mono_us() + FILES_US);
+}
+
+static void begin_keeper(void *ctx)
+{
+    struct program *p = ctx;
+
+    p->k.begun = true;
+    if (p->cert_file)
+        return;
+    if (hookkeeper_new(p->k.kube, &p->keep, &p->keeper) < 0)
+        kubeprogram_fail(&p->k);
+}
+
+/* ---- begin and end --------------------------------------------------------------------------- */
+
+static int read_bridge(struct program *p, struct err *err)
+{
+    _cleanup_free_ char *text = NULL;
+    size_t len;
+    int r = readfile(p->conf_path, FILE_MAX, &text, &len);
+
+    if (r < 0)
+        return err_set(err, r, "%.200s: %s", p->conf_path, strerror(-r));
+    r = bridgeconf_parse(text, len, &p->bridge, err);
+    if (r < 0)
+        err_prefix(err, "%.200s: ", p->conf_path);
+    return r;
+}
+
+static int begin_port(struct program *p, struct err *err)
+{
+    const char *colon = strrchr(p->listen, ':');
+    char host[300] = "";
+    int r;
+
+    if (colon)
+        (void)snprintf(host, sizeof(host), "%.*s", (int)(colon - p->listen), p->listen);
+    if (hookhttp_new(answer_review, p, &p->http) < 0)
+        return err_nomem(err);
+    r = hooktls_new(host, colon ? colon + 1 : p->listen, hookhttp_take, p->http, &p->tls, err);
+    if (r < 0)
+        return r;
+    if (p->cert_file)
+        r = read_pair(p, err);
+    if (r == 0)
+        log_info("reviews are answered at port %u", hooktls_port(p->tls));
+    return r;
+}
+
+static int begin_program(struct program *p, struct err *err)
+{
+    int r = p->conf_path ? read_bridge(p, err) : 0;
+
+    if (r == 0)
+        r = kubeprogram_load(&p->k, err);
+    if (r == 0)
+        r = kubeprogram_begin(&p->k, err);
+    if (r == 0)
+        r = begin_port(p, err);
+    if (r == 0 && p->cert_file) {
+        p->files = (struct kubetimer){ .fn = look_at_files, .ctx = p };
+        kubeloop_arm(p->k.loop, &p->files, now_mono_us() + FILES_US);
+    }
+    return r;
+}
+
+static void end_program(struct program *p)
+{
+    p->tls = hooktls_free(p->tls); /* no connection comes any more */
+    p->http = hookhttp_free(p->http);
+    kubeprogram_hang_up(&p->k);
+    p->keeper = hookkeeper_free(p->keeper);
+    kubeprogram_end(&p->k);
+    bridgeconf_done(&p->bridge);
+    free(p->shown);
+}
+
+int main(int argc, char **argv)
+{
+    struct program p = { .k = { .name = "penstock-webhook",
+                                .agent = "penstock-webhook/" PENSTOCK_VERSION,
+                                .ask = begin_keeper,
+                                .ctx = &p,
+                                .signals = -1 },
+                         .keep = { .namespace_ = "penstock-operator",
+                                   .secret = "penstock-webhook-tls",
+                                   .service = "penstock-webhook",
+                                   .configuration = "penstock-webhook",
+                                   .use = use_pair,
+                                   .ctx = &p },
+                         .listen = "9443" };
+    struct err err = { .text = "" };
+    int r;
+
+    inherit_begin(3);
+    r = read_options(&p, argc, argv);
+    if (r >= 0)
+        return r;
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
+    r = begin_program(&p, &err);
+    if (r < 0)
+        log_fatal("%s", err.text);
+    else
+        r = kubeprogram_run(&p.k);
+    end_program(&p);
+    curl_global_cleanup();
+    return r < 0 || p.k.lost;
+}

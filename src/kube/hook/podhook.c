@@ -1,0 +1,195 @@
+/* podhook.c - see podhook.h */
+#include "kube/hook/podhook.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridgekeys.h"
+
+#define DEFAULT_SCHEDULER "default-scheduler"
+#define DRA_PREFIX "deviceclass.resource.kubernetes.io/"
+#define DRA_CPU DRA_PREFIX "dra.cpu"
+
+static bool is_create(const struct hookreview *r)
+{
+    return strcmp(r->operation, "CREATE") == 0;
+}
+
+static bool is_managed(const struct bridgeconf *c, const struct hookreview *r)
+{
+    size_t i;
+    json_t *name;
+
+    json_array_foreach(c->namespaces, i, name)
+    {
+        if (strcmp(json_string_value(name), r->namespace_) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_ours(const struct bridgeconf *c, const struct hookreview *r)
+{
+    return strcmp(kubejson_text(r->object, "spec.schedulerName"), c->scheduler) == 0;
+}
+
+/* ---- changing -------------------------------------------------------------------------------- */
+
+static bool has_toleration(const struct bridgeconf *c, const json_t *pod)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(pod, "spec.tolerations"), i, one)
+    {
+        if (strcmp(kubejson_text(one, "key"), BRIDGE_TAINT) == 0 &&
+            strcmp(kubejson_text(one, "value"), c->scheduler) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void add_toleration(const struct bridgeconf *c, const json_t *pod, struct hookanswer *a)
+{
+    bool listed = json_is_array(kubejson_at(pod, "spec.tolerations"));
+    json_t *one = json_pack("{s:s, s:s, s:s, s:s}", "key", BRIDGE_TAINT, "operator", "Equal",
+                            "value", c->scheduler, "effect", "NoExecute");
+
+    if (listed)
+        hookanswer_change(a, "add", "/spec/tolerations/-", one);
+    else
+        hookanswer_change(a, "add", "/spec/tolerations", json_pack("[o]", one));
+}
+
+void podhook_change(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
+{
+    const char *scheduler = kubejson_text(r->object, "spec.schedulerName");
+    bool taken = is_managed(c, r) && (!*scheduler || strcmp(scheduler, DEFAULT_SCHEDULER) == 0);
+
+    if (!is_create(r) || *r->sub || !json_is_object(kubejson_at(r->object, "spec")) ||
+        (!taken && !is_ours(c, r)))
+        return;
+    if (*kubejson_text(r->object, "spec.nodeName"))
+        hookanswer_change(a, "replace", "/spec/nodeName", json_string(""));
+    if (taken)
+        hookanswer_change(a, "add", "/spec/schedulerName", json_string(c->scheduler));
+    if (!has_toleration(c, r->object))
+        add_toleration(c, r->object, a);
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+struct devices {
+    bool native_cpu, dra_cpu, gpu;
+};
+
+static bool is_gpu_class(const char *class)
+{
+    return strcmp(class, "gpu.nvidia.com") == 0 || strcmp(class, "gpu.example.com") == 0;
+}
+
+/* Note what requests and limits of a container ask for. */
+static void note_resources(const json_t *map, struct devices *d, struct hookanswer *a)
+{
+    const char *key;
+    json_t *value;
+
+    json_object_foreach((json_t *)(uintptr_t)map, key, value)
+    {
+        const char *class = key + sizeof(DRA_PREFIX) - 1;
+
+        if (strcmp(key, "cpu") == 0)
+            d->native_cpu = true;
+        else if (strcmp(key, DRA_CPU) == 0)
+            d->dra_cpu = true;
+        else if (strncmp(key, DRA_PREFIX, sizeof(DRA_PREFIX) - 1) == 0 && is_gpu_class(class))
+            d->gpu = true;
+        else if (strncmp(key, DRA_PREFIX, sizeof(DRA_PREFIX) - 1) == 0)
+            hookanswer_refuse(a,
+                              "the resource %.200s: of device classes dra.cpu, gpu.nvidia.com and "
+                              "gpu.example.com are known",
+                              key);
+    }
+}
+
+static void note_containers(const json_t *list, struct devices *d, struct hookanswer *a)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        note_resources(kubejson_at(one, "resources.requests"), d, a);
+        note_resources(kubejson_at(one, "resources.limits"), d, a);
+    }
+}
+
+static void judge_devices(const struct hookreview *r, struct hookanswer *a)
+{
+    struct devices d = { 0 };
+
+    note_containers(kubejson_at(r->object, "spec.containers"), &d, a);
+    note_containers(kubejson_at(r->object, "spec.initContainers"), &d, a);
+    if (d.native_cpu && d.dra_cpu)
+        hookanswer_refuse(a, "cpu and " DRA_CPU ": one of them, since both count the same CPUs");
+    if (d.dra_cpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "cpu-per-task"))
+        hookanswer_refuse(a,
+                          "the annotation " BRIDGE_NOTE_PREFIX "cpu-per-task: not with " DRA_CPU);
+    if (d.gpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "gres"))
+        hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_PREFIX
+                             "gres: not with a device class of GPUs");
+}
+
+static void judge_new(const struct hookreview *r, struct hookanswer *a)
+{
+    if (kubejson_label(r->object, BRIDGE_LABEL_JOB))
+        hookanswer_refuse(a, "the label " BRIDGE_LABEL_JOB " is the bridge's own");
+    if (kubejson_annotation(r->object, BRIDGE_NOTE_NODE))
+        hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_NODE " is the bridge's own");
+    if (json_array_size(kubejson_at(r->object, "spec.resourceClaims")))
+        hookanswer_refuse(a, "spec.resourceClaims: Slurm does not know claims; ask for devices as "
+                             "extended resources");
+    if (json_array_size(kubejson_at(r->object, "spec.topologySpreadConstraints")))
+        hookanswer_refuse(a, "spec.topologySpreadConstraints: Slurm places the pods; use its "
+                             "topology and constraints");
+}
+
+static bool is_same_text(const char *a, const char *b)
+{
+    return (!a && !b) || (a && b && strcmp(a, b) == 0);
+}
+
+static void judge_running(const struct hookreview *r, struct hookanswer *a)
+{
+    if (strcmp(kubejson_text(r->before, "status.phase"), "Running") != 0)
+        return;
+    if (!is_same_text(kubejson_label(r->object, BRIDGE_LABEL_JOB),
+                      kubejson_label(r->before, BRIDGE_LABEL_JOB)))
+        hookanswer_refuse(a, "the label " BRIDGE_LABEL_JOB " of a pod that runs cannot be changed");
+    if (!is_same_text(kubejson_annotation(r->object, BRIDGE_NOTE_NODE),
+                      kubejson_annotation(r->before, BRIDGE_NOTE_NODE)))
+        hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_NODE
+                             " of a pod that runs cannot be changed");
+}
+
+void podhook_judge(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
+{
+    bool update = strcmp(r->operation, "UPDATE") == 0;
+
+    if ((!is_create(r) && !update) || !is_ours(c, r))
+        return;
+    if (strcmp(r->sub, "resize") == 0) {
+        hookanswer_refuse(a, "a pod of a Slurm job cannot be resized: the job holds what it asked "
+                             "for");
+        return;
+    }
+    if (*r->sub)
+        return;
+    judge_devices(r, a);
+    if (is_create(r))
+        judge_new(r, a);
+    else
+        judge_running(r, a);
+}

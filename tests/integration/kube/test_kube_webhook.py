@@ -1,0 +1,225 @@
+"""penstock-webhook: reviews over HTTPS, its certificate, and the manifest that installs it."""
+
+import base64
+import http.client
+import json
+import os
+import socket
+import ssl
+import subprocess
+import threading
+
+import pytest
+from conftest import Daemon, free_ports, program, wait_until
+
+from apiserver import ApiServer, Refusal, json_patch
+from manifests import documents, forbidden
+
+NAME = "penstock-webhook.penstock-operator.svc"
+CONFIGURATIONS = ("validatingwebhookconfigurations", "mutatingwebhookconfigurations")
+
+
+class Webhook:
+    def __init__(self, api, folder):
+        self.api, self.folder, self.port = api, folder, free_ports(1)[0]
+        for one in documents("webhook.yaml"):
+            if one["kind"].endswith("WebhookConfiguration"):
+                api.create(one["kind"].lower() + "s", one)
+
+    def start(self, *options):
+        (self.folder / "bridge.yaml").write_text(next(d for d in documents("webhook.yaml") if d["kind"] == "ConfigMap")["data"]["bridge.yaml"])
+        self.daemon = Daemon("penstock-webhook", [
+            program("penstock-webhook"), "-v", "-k", str(self.api.kubeconfig(self.folder / "kubeconfig")), "--listen",
+            f"127.0.0.1:{self.port}", "-f", str(self.folder / "bridge.yaml"), *options], self.folder / "webhook.log", dict(os.environ))
+        return self
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.daemon.kill()
+        else:
+            assert self.daemon.stop() == 0, self.log()
+
+    def log(self):
+        return (self.folder / "webhook.log.stderr").read_text()[-2000:]
+
+    def bundle(self, plural=CONFIGURATIONS[0]):
+        hooks = self.api.get(plural, "penstock-webhook")["webhooks"]
+        found = {h["clientConfig"].get("caBundle") for h in hooks}
+        return base64.b64decode(found.pop()).decode() if len(found) == 1 and None not in found else None
+
+    def ready(self):
+        return wait_until(lambda: self.bundle() if self.bundle() == self.bundle(CONFIGURATIONS[1]) else None, f"the bundle: {self.log()}")
+
+    def context(self, bundle=None):
+        return ssl.create_default_context(cadata=bundle or self.bundle())
+
+    def request(self, method, path, body=b"", context=None):
+        """As an API server asks: the name of the Service is in the certificate, whatever the address."""
+        raw = socket.create_connection(("127.0.0.1", self.port), timeout=20)
+        with (context or self.context()).wrap_socket(raw, server_hostname=NAME) as tls:
+            conn = http.client.HTTPConnection(NAME)
+            conn.sock = tls
+            conn.request(method, path, body, {"Content-Type": "application/json"})
+            reply = conn.getresponse()
+            return reply.status, reply.read().decode()
+
+    def review(self, path, obj=None, old=None, operation="CREATE", namespace="default", **more):
+        body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+            "uid": "a-b", "operation": operation, "namespace": namespace, "object": obj, "oldObject": old,
+            "userInfo": {"username": "alice"}, **more}}
+        status, text = self.request("POST", path, json.dumps(body).encode())
+        assert status == 200, text
+        response = json.loads(text)["response"]
+        assert response["uid"] == "a-b"
+        return response
+
+
+@pytest.fixture
+def hook(tmp_path):
+    with ApiServer() as api:
+        with Webhook(api, tmp_path).start() as hook:
+            hook.ready()
+            yield hook
+        assert not forbidden(api.asked, "webhook.yaml"), "deploy/kubernetes/webhook.yaml does not allow this"
+
+
+def test_objects_are_refused_when_they_are_written(hook):
+    """The API server of the tests asks the webhook about each object, as the manifest says."""
+    def admit(plural, obj):
+        if plural == "nodesets":
+            response = hook.review(hook_path, obj)
+            if not response["allowed"]:
+                raise Refusal(response["status"]["code"], response["status"]["reason"], response["status"]["message"])
+    hook_path = hook.api.get(CONFIGURATIONS[0], "penstock-webhook")["webhooks"][0]["clientConfig"]["service"]["path"]
+    hook.api.store.admission.append(admit)
+    good = {"apiVersion": "operator.penstock/v1beta1", "kind": "NodeSet", "metadata": {"name": "w", "namespace": "default"},
+            "spec": {"controllerRef": {"name": "c"}}}
+    hook.api.create("nodesets", good)
+    with pytest.raises(Refusal, match="spec.replicas: -1 is not between 0 and 100000"):
+        hook.api.create("nodesets", {**good, "metadata": {"name": "x", "namespace": "default"}, "spec": {**good["spec"], "replicas": -1}})
+    assert hook.api.get("nodesets", "w") and not hook.api.get("nodesets", "x")
+    changed = {**good, "spec": {"controllerRef": {"name": "d"}}}
+    response = hook.review(hook_path, changed, good, "UPDATE")
+    assert not response["allowed"] and response["status"]["message"] == "spec.controllerRef: cannot be changed"
+    assert "by alice is refused" in hook.log()
+
+
+def test_pods_of_the_bridge(hook):
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+    response = hook.review("/mutate--v1-pod", pod, namespace="slurm-bridge")
+    changed = json_patch(pod, json.loads(base64.b64decode(response["patch"])))
+    assert changed["spec"]["schedulerName"] == "slurm-bridge-scheduler"
+    assert changed["spec"]["tolerations"] == [{"key": "slinky.slurm.net/managed-node", "operator": "Equal",
+                                               "value": "slurm-bridge-scheduler", "effect": "NoExecute"}]
+    assert hook.review("/validate--v1-pod", changed, namespace="slurm-bridge")["allowed"]
+    assert "patch" not in hook.review("/mutate--v1-pod", pod, namespace="default")
+    changed["spec"]["resourceClaims"] = [{"name": "x"}]
+    assert "Slurm does not know claims" in hook.review("/validate--v1-pod", changed)["status"]["message"]
+
+
+@pytest.mark.parametrize("method,path,body,status,text", [
+    ("POST", "/validate--v1-pod", b"{", 400, "line 1"),
+    ("POST", "/validate--v1-pod", b"{}", 400, "no AdmissionReview"),
+    ("POST", "/nowhere", b'{"apiVersion":"admission.k8s.io/v1","kind":"AdmissionReview","request":{"uid":"u"}}', 404, "no such webhook"),
+    ("GET", "/validate--v1-pod", b"", 405, "POST is wanted"),
+    ("GET", "/healthz", b"", 200, "ok"),
+    ("POST", "/validate--v1-pod", b"x" * (9 << 20), 413, "too large"),
+], ids=["half", "no-review", "no-path", "get", "health", "large"])
+def test_what_is_no_review(hook, method, path, body, status, text):
+    got, said = hook.request(method, path, body)
+    assert got == status and text in said, said
+    assert hook.daemon.alive() and hook.request("GET", "/healthz")[0] == 200
+
+
+def test_many_at_once_and_those_that_say_nothing(hook):
+    silent = [socket.create_connection(("127.0.0.1", hook.port)) for _ in range(20)]
+    for one in silent[:10]:
+        one.sendall(b"\x16\x03\x01 no handshake")
+    results = []
+
+    def ask():
+        results.append(hook.review("/validate--v1-pod", {"spec": {"schedulerName": "slurm-bridge-scheduler"}})["allowed"])
+    threads = [threading.Thread(target=ask) for _ in range(30)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert results == [True] * 30
+    for one in silent:
+        one.close()
+
+
+def test_two_replicas_have_one_pair(hook, tmp_path):
+    (tmp_path / "b").mkdir()
+    other = Webhook.__new__(Webhook)
+    other.api, other.folder, other.port = hook.api, tmp_path / "b", free_ports(1)[0]
+    with other.start():
+        wait_until(lambda: "is in use" in other.log(), "the other one has a certificate")
+        assert other.request("GET", "/healthz", context=hook.context())[0] == 200
+        secret = hook.api.get("secrets", "penstock-webhook-tls", "penstock-operator")
+        assert secret["type"] == "kubernetes.io/tls" and base64.b64decode(secret["data"]["tls.crt"]).decode() == hook.bundle()
+
+
+def make_pair(folder, name):
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30", "-subj",
+                    "/CN=x", "-addext", f"subjectAltName=DNS:{name}", "-keyout", folder / "tls.key", "-out", folder / "tls.crt"],
+                   check=True, capture_output=True)
+    return (folder / "tls.crt").read_text(), (folder / "tls.key").read_text()
+
+
+def test_a_pair_that_does_not_fit_is_made_anew(tmp_path):
+    """The earlier certificate stays in the bundle, so that replicas which still use it are believed."""
+    cert, key = make_pair(tmp_path, "another.name")
+    code = {k: base64.b64encode(v.encode()).decode() for k, v in (("tls.crt", cert), ("tls.key", key), ("ca.crt", cert))}
+    with ApiServer() as api:
+        api.create("secrets", {"metadata": {"name": "penstock-webhook-tls", "namespace": "penstock-operator"}, "data": code})
+        api.fault("409", "PUT", "/secrets")
+        api.fault("500", "PUT", "webhookconfigurations")
+        with Webhook(api, tmp_path).start() as hook:
+            bundle = hook.ready()
+            assert bundle.count("BEGIN CERTIFICATE") == 2 and bundle.endswith(cert)
+            wait_until(lambda: hook.request("GET", "/healthz")[0] == 200, "it is used")
+
+
+def test_files_of_others_are_read_again(tmp_path):
+    first, _ = make_pair(tmp_path, NAME)
+    with ApiServer() as api:
+        with Webhook(api, tmp_path).start("--cert-file", str(tmp_path / "tls.crt"), "--key-file", str(tmp_path / "tls.key")) as hook:
+            wait_until(lambda: "answered at port" in hook.log(), "the port is open")
+            assert hook.request("GET", "/healthz", context=hook.context(first))[0] == 200
+            second, _ = make_pair(tmp_path, NAME)
+
+            def is_new():
+                try:
+                    return hook.request("GET", "/healthz", context=hook.context(second))[0] == 200
+                except ssl.SSLError:
+                    return False
+            wait_until(is_new, "the new one is used", 30)
+            assert hook.bundle() is None and not api.get("secrets", "penstock-webhook-tls", "penstock-operator")
+
+
+def test_nobody_else_is_told_our_certificate(hook):
+    """A webhook of another service in a configuration of our name keeps its bundle."""
+    config = hook.api.get(CONFIGURATIONS[0], "penstock-webhook")
+    config["webhooks"][0]["clientConfig"] = {"service": {"namespace": "x", "name": "penstock-webhook", "path": "/"}, "caBundle": "b3RoZXI="}
+    hook.api.store.replace(CONFIGURATIONS[0], "", "penstock-webhook", config, None)
+    before = hook.bundle(CONFIGURATIONS[1])
+    hook.api.delete("secrets", "penstock-webhook-tls", "penstock-operator")
+    assert hook.daemon.stop() == 0
+    hook.start()
+    now = wait_until(lambda: hook.bundle(CONFIGURATIONS[1]) not in (before, None) and hook.bundle(CONFIGURATIONS[1]), "the last one is told")
+    told = [h["clientConfig"]["caBundle"] for h in hook.api.get(CONFIGURATIONS[0], "penstock-webhook")["webhooks"]]
+    assert told[0] == "b3RoZXI=" and base64.b64decode(told[1]).decode() == now
+
+
+@pytest.mark.parametrize("args,text", [
+    (["--secret", "../x"], "--secret: '../x' is no name of Kubernetes"),
+    (["--cert-file", "x"], "--cert-file and --key-file: both, or none"),
+    (["more"], "unexpected argument: more"),
+])
+def test_command_lines(args, text):
+    done = subprocess.run([program("penstock-webhook"), *args], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2 and text in done.stderr

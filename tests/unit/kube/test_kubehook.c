@@ -1,0 +1,323 @@
+/* test_kubehook.c - reviews of webhooks, their answers, and the certificate */
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/hook/hookcert.h"
+#include "kube/hook/hookhttp.h"
+#include "kube/hook/hookkeeper.h"
+#include "kube/hook/hookreview.h"
+#include "kube/hook/hooktls.h"
+#include "kube/hook/ophook.h"
+#include "kube/hook/podhook.h"
+
+/* A review with these members of its request. */
+static char *write_review(const char *request)
+{
+    char *text;
+
+    assert_true(asprintf(&text,
+                         "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\","
+                         "\"request\":{\"uid\":\"u\",%s}}",
+                         request) > 0);
+    return text;
+}
+
+/* What a review is answered; the caller's. */
+static json_t *ask(const char *request, const struct bridgeconf *c, bool change)
+{
+    _cleanup_free_ char *text = write_review(request);
+    _cleanup_val_(hookreview_done) struct hookreview r = { 0 };
+    struct hookanswer a = { 0 };
+    struct err err = { .text = "" };
+    json_t *made;
+
+    if (hookreview_read(text, strlen(text), &r, &err) < 0)
+        fail_msg("%s", err.text);
+    if (!c)
+        ophook_judge(&r, &a);
+    else if (change)
+        podhook_change(c, &r, &a);
+    else
+        podhook_judge(c, &r, &a);
+    made = hookanswer_make(&a, &r);
+    assert_non_null(made);
+    assert_string_equal(kubejson_text(made, "response.uid"), "u");
+    assert_int_equal(kubejson_true(made, "response.allowed"),
+                     !*kubejson_text(made, "response.status.message"));
+    return made;
+}
+
+static void test_bad_reviews(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        { "{}", "no AdmissionReview of admission.k8s.io/v1 with a request" },
+        { "{\"apiVersion\":\"admission.k8s.io/v1beta1\",\"kind\":\"AdmissionReview\","
+          "\"request\":{}}",
+          "no AdmissionReview of admission.k8s.io/v1 with a request" },
+        { "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":[]}",
+          "no AdmissionReview of admission.k8s.io/v1 with a request" },
+        { "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":{}}",
+          "request.uid: 1 to 128 characters are wanted" },
+        { "{\"apiVersion\":\"admission.k8s.io/v1\",\"kind\":\"AdmissionReview\",\"request\":"
+          "{\"uid\":\"u\",\"object\":7}}",
+          "request.object, request.oldObject: objects are wanted" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct hookreview r = { 0 };
+        struct err err = { .text = "" };
+
+        assert_int_equal(hookreview_read(cases[i].text, strlen(cases[i].text), &r, &err), -EINVAL);
+        assert_string_equal(err.text, cases[i].why);
+        assert_null(r.tree);
+    }
+}
+
+#define REF_C "{\"controllerRef\":{\"name\":\"c\"}}"
+#define UPDATE_OF(now, before) "\"operation\":\"UPDATE\",\"object\":" now ",\"oldObject\":" before
+#define SET(name, spec)                                                                            \
+    "{\"apiVersion\":\"operator.penstock/v1beta1\",\"kind\":\"NodeSet\",\"metadata\":{\"name\":"   \
+    "\"" name "\",\"namespace\":\"n\"},\"spec\":" spec "}"
+
+static void test_kinds(void **state)
+{
+    static const struct {
+        const char *request, *why, *warning;
+    } cases[] = {
+        { "\"operation\":\"CREATE\",\"object\":" SET("w", "{\"controllerRef\":{\"name\":\"c\"}}"),
+          "", "" },
+        { "\"operation\":\"CREATE\",\"object\":" SET("w", "{}"),
+          "spec.controllerRef.name: required", "" },
+        { UPDATE_OF(SET("w", REF_C), SET("w", "{\"controllerRef\":{\"name\":\"d\"}}")),
+          "spec.controllerRef: cannot be changed", "" },
+        { UPDATE_OF(SET("w", REF_C),
+                    SET("w", "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":-1}")),
+          "", "" }, /* what was wrong is mended */
+        { "\"operation\":\"DELETE\",\"oldObject\":" SET("w", "{}"), "", "" },
+        { "\"operation\":\"UPDATE\",\"subResource\":\"status\",\"object\":" SET("w", "{}"), "",
+          "" },
+        { "\"operation\":\"CREATE\"", "request.object: an object is wanted", "" },
+        { "\"operation\":\"CREATE\",\"object\":{\"apiVersion\":\"v1\",\"kind\":\"Pod\"}",
+          "an object of no kind that is served", "" },
+        { "\"operation\":\"CREATE\",\"object\":{\"apiVersion\":\"operator.penstock/v1beta1\","
+          "\"kind\":\"RestApi\",\"metadata\":{\"generateName\":\"r-\"},\"spec\":{\"controllerRef\":"
+          "{\"name\":\"c\"},\"service\":{\"spec\":{\"externalIPs\":[\"1.2.3.4\"]}}}}",
+          "",
+          "spec.service.spec.externalIPs: left out, since anybody's addresses could be taken with "
+          "them" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *made = ask(cases[i].request, NULL, false);
+        const char *warning =
+            json_string_value(json_array_get(kubejson_at(made, "response.warnings"), 0));
+
+        assert_string_equal(kubejson_text(made, "response.status.message"), cases[i].why);
+        assert_string_equal(warning ? warning : "", cases[i].warning);
+    }
+}
+
+static void test_pods_changed(void **state)
+{
+    static const char toleration[] =
+        "{\"key\":\"slinky.slurm.net/managed-node\",\"operator\":\"Equal\",\"value\":\"s\","
+        "\"effect\":\"NoExecute\"}";
+    static const struct {
+        const char *request;
+        int changes; /* -1: no patch */
+    } cases[] = {
+        { "\"operation\":\"CREATE\",\"namespace\":\"n\",\"object\":{\"spec\":{}}", 2 },
+        { "\"operation\":\"CREATE\",\"namespace\":\"n\",\"object\":{\"spec\":{\"schedulerName\":"
+          "\"default-scheduler\",\"nodeName\":\"k\",\"tolerations\":[]}}",
+          3 },
+        { "\"operation\":\"CREATE\",\"namespace\":\"n\",\"object\":{\"spec\":{\"schedulerName\":"
+          "\"other\"}}",
+          -1 },
+        { "\"operation\":\"CREATE\",\"namespace\":\"m\",\"object\":{\"spec\":{}}", -1 },
+        { "\"operation\":\"CREATE\",\"namespace\":\"m\",\"object\":{\"spec\":{\"schedulerName\":"
+          "\"s\"}}",
+          1 },
+        { "\"operation\":\"UPDATE\",\"namespace\":\"n\",\"object\":{\"spec\":{}}", -1 },
+    };
+    _cleanup_json_ json_t *names = json_pack("[s]", "n");
+    const struct bridgeconf c = { .scheduler = (char[]){ "s" }, .namespaces = names };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *made = ask(cases[i].request, &c, true), *patch = NULL;
+        const char *coded = kubejson_text(made, "response.patch");
+        _cleanup_free_ char *text = NULL;
+        size_t len = 0;
+
+        assert_int_equal(*coded != '\0', cases[i].changes >= 0);
+        if (cases[i].changes < 0)
+            continue;
+        assert_string_equal(kubejson_text(made, "response.patchType"), "JSONPatch");
+        assert_int_equal(kubeconfig_base64(coded, &text, &len), 0);
+        patch = json_loads(text, 0, NULL);
+        assert_int_equal(json_array_size(patch), cases[i].changes);
+        assert_non_null(strstr(text, toleration));
+    }
+}
+
+#define OURS "\"object\":{\"spec\":{\"schedulerName\":\"s\""
+
+static void test_pods_judged(void **state)
+{
+    static const struct {
+        const char *request, *why;
+    } cases[] = {
+        { "\"operation\":\"CREATE\"," OURS "}}", "" },
+        { "\"operation\":\"CREATE\",\"object\":{\"spec\":{\"schedulerName\":\"o\","
+          "\"resourceClaims\":[{}]}}",
+          "" }, /* another scheduler's */
+        { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{}]}}",
+          "spec.resourceClaims: Slurm does not know claims; ask for devices as extended resources" },
+        { "\"operation\":\"CREATE\"," OURS ",\"topologySpreadConstraints\":[{}]}}",
+          "spec.topologySpreadConstraints: Slurm places the pods; use its topology and "
+          "constraints" },
+        { "\"operation\":\"CREATE\"," OURS "},\"metadata\":{\"labels\":"
+          "{\"scheduler.slinky.slurm.net/slurm-jobid\":\"1\"}}}",
+          "the label scheduler.slinky.slurm.net/slurm-jobid is the bridge's own" },
+        { "\"operation\":\"CREATE\"," OURS "},\"metadata\":{\"annotations\":"
+          "{\"slinky.slurm.net/slurm-node\":\"k\"}}}",
+          "the annotation slinky.slurm.net/slurm-node is the bridge's own" },
+        { "\"operation\":\"CREATE\"," OURS ",\"containers\":[{\"resources\":{\"limits\":{\"cpu\":1,"
+          "\"deviceclass.resource.kubernetes.io/dra.cpu\":2}}}]}}",
+          "cpu and deviceclass.resource.kubernetes.io/dra.cpu: one of them, since both count the "
+          "same CPUs" },
+        { "\"operation\":\"CREATE\"," OURS ",\"containers\":[{\"resources\":{\"limits\":"
+          "{\"deviceclass.resource.kubernetes.io/fpga\":2}}}]}}",
+          "the resource deviceclass.resource.kubernetes.io/fpga: of device classes dra.cpu, "
+          "gpu.nvidia.com and gpu.example.com are known" },
+        { "\"operation\":\"CREATE\"," OURS ",\"containers\":[{\"resources\":{\"limits\":"
+          "{\"deviceclass.resource.kubernetes.io/gpu.nvidia.com\":2}}}]},\"metadata\":"
+          "{\"annotations\":{\"slurmjob.slinky.slurm.net/gres\":\"gpu\"}}}",
+          "the annotation slurmjob.slinky.slurm.net/gres: not with a device class of GPUs" },
+        { "\"operation\":\"UPDATE\",\"subResource\":\"resize\"," OURS "}}",
+          "a pod of a Slurm job cannot be resized: the job holds what it asked for" },
+        { "\"operation\":\"UPDATE\",\"subResource\":\"status\"," OURS "}}", "" },
+        { "\"operation\":\"UPDATE\"," OURS "}},\"oldObject\":{\"status\":{\"phase\":\"Running\"},"
+          "\"metadata\":{\"labels\":{\"scheduler.slinky.slurm.net/slurm-jobid\":\"1\"}}}",
+          "the label scheduler.slinky.slurm.net/slurm-jobid of a pod that runs cannot be changed" },
+        { "\"operation\":\"UPDATE\"," OURS "}},\"oldObject\":{\"status\":{\"phase\":\"Pending\"},"
+          "\"metadata\":{\"labels\":{\"scheduler.slinky.slurm.net/slurm-jobid\":\"1\"}}}",
+          "" },
+    };
+    const struct bridgeconf c = { .scheduler = (char[]){ "s" } };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *made = ask(cases[i].request, &c, false);
+
+        assert_string_equal(kubejson_text(made, "response.status.message"), cases[i].why);
+    }
+}
+
+static void test_certificate(void **state)
+{
+    struct err err = { .text = "" };
+    _cleanup_free_ char *cert = NULL, *key = NULL;
+    int64_t left = 0, life = 0, now = now_us() / USEC_PER_SEC;
+    bool fits = false;
+
+    (void)state;
+    assert_int_equal(hookcert_make("w.ns.svc", 3 * 86400, &cert, &key, &err), 0);
+    assert_int_equal(hookcert_read(cert, "w.ns.svc", now, &left, &life, &fits), 0);
+    assert_true(fits && left > 3 * 86400 - 60 && left <= 3 * 86400 && life == left + 3600);
+    assert_int_equal(hookcert_read(cert, "w.other.svc", now + 4 * 86400, &left, &life, &fits), 0);
+    assert_true(!fits && left < -86400 + 60);
+    assert_int_equal(hookcert_read("no PEM", "x", now, &left, &life, &fits), -EINVAL);
+}
+
+static unsigned answer_any(void *ctx, const char *path, const char *body, size_t len, json_t **ret,
+                           struct err *err)
+{
+    (void)ctx;
+    (void)path;
+    (void)body;
+    (void)len;
+    (void)err;
+    *ret = json_object();
+    return 200;
+}
+
+static void forget_fd(void *ctx, int fd)
+{
+    (void)ctx;
+    (void)close(fd);
+}
+
+static void use_nothing(void *ctx, const char *cert_pem, const char *key_pem)
+{
+    (void)ctx;
+    (void)cert_pem;
+    (void)key_pem;
+    fail();
+}
+
+/* All begin and end; what is no pair is refused, and nothing is used that nobody gave. */
+static void test_parts(void **state)
+{
+    struct err err = { .text = "" };
+    _cleanup_free_ char *cert = NULL, *key = NULL, *other = NULL, *wrong = NULL;
+    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
+    const struct kubeserver_options so = { .program = "test" };
+    const struct hookkeeper_options ko = {
+        .namespace_ = "n", .secret = "s", .service = "w", .configuration = "c", .use = use_nothing
+    };
+    struct hookhttp *http = NULL;
+    struct hooktls *tls = NULL;
+    struct kubeloop *loop = NULL;
+    struct kubeserver *s = NULL;
+    struct hookkeeper *k = NULL;
+
+    (void)state;
+    assert_int_equal(hookhttp_new(answer_any, NULL, &http), 0);
+    http = hookhttp_free(http);
+    assert_int_equal(hooktls_new("127.0.0.1", "x", forget_fd, NULL, &tls, &err), -EINVAL);
+    assert_int_equal(hooktls_new("127.0.0.1", "0", forget_fd, NULL, &tls, &err), 0);
+    assert_true(hooktls_port(tls) > 0);
+    assert_int_equal(hookcert_make("w", 86400, &cert, &key, &err), 0);
+    assert_int_equal(hookcert_make("w", 86400, &other, &wrong, &err), 0);
+    assert_int_equal(hooktls_set(tls, cert, key, &err), 0);
+    assert_int_equal(hooktls_set(tls, cert, wrong, &err), -EINVAL);
+    assert_int_equal(hooktls_set(tls, "", "", &err), -EINVAL);
+    tls = hooktls_free(tls);
+    assert_int_equal(kubeloop_new(&loop), 0);
+    assert_int_equal(kubeserver_new(loop, &config, &so, &s), 0);
+    assert_int_equal(hookkeeper_new(s, &ko, &k), 0);
+    while (kubeserver_sent(s) < 1 || kubeserver_pending(s))
+        assert_int_equal(kubeloop_turn(loop, 100), 0);
+    s = kubeserver_free(s);
+    loop = kubeloop_free(loop);
+    k = hookkeeper_free(k);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_bad_reviews),  cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_pods_changed), cmocka_unit_test(test_pods_judged),
+        cmocka_unit_test(test_certificate),  cmocka_unit_test(test_parts),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
