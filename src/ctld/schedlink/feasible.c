@@ -302,8 +302,8 @@ static int classes_admitted(const struct feasible *f, const struct constraint *p
     return 0;
 }
 
-/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  0 or an
- * ESLURM code; *ret_avoid, the unwanted ones, is the caller's. */
+/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  Who places an
+ * external job excludes nodes of another system too, which need not be ours.  0 or an ESLURM code; *ret_avoid, the unwanted ones, is the caller's. */
 static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r,
                        struct bitmap **ret_avoid)
 {
@@ -314,7 +314,7 @@ static int nodes_check(const struct cluster *c, const struct partition *p, const
         (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes)))
         code = ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     if (code == 0 && r->exc_nodes)
-        code = jobs_nodes_named(c, r->exc_nodes, true, &avoid);
+        code = jobs_nodes_named(c, r->exc_nodes, !r->external, &avoid);
     if (code == 0 && want && avoid && bitmap_overlaps(want, avoid))
         return ESLURM_INVALID_NODE_NAME;
     *ret_avoid = TAKE_PTR(avoid);

@@ -150,11 +150,11 @@ static int label_check(const struct job_change *c, const Pst__JobRecord *r,
     return code;
 }
 
-static bool nodes_known(const struct job_change *c, const char *list)
+static bool nodes_known(const struct job_change *c, const char *list, bool all_known)
 {
     _cleanup_(bitmap_free) struct bitmap *set = NULL;
 
-    return !list || jobs_nodes_named(c->ctld->cluster, list, true, &set) == 0;
+    return !list || jobs_nodes_named(c->ctld->cluster, list, all_known, &set) == 0;
 }
 
 /* "gres/gpu:1,gres/nic": each with the name of its kind of TRES. */
@@ -238,7 +238,7 @@ static int values_check(const struct job_change *c, const struct job *j, const P
     code = jobs_check_sizes(c->ctld->cluster, r, set);
     if (code != 0)
         return code;
-    if (!nodes_known(c, set->req_nodes) || !nodes_known(c, set->exc_nodes))
+    if (!nodes_known(c, set->req_nodes, true) || !nodes_known(c, set->exc_nodes, !r->external))
         return ESLURM_INVALID_NODE_NAME;
     if (nodes_elsewhere(c, set))
         return EAGAIN; /* as the incumbent has it */

@@ -21,7 +21,9 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequeue.h"
+#include "kube/bridge/bridgeconf.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/exclusion.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podread.h"
@@ -30,6 +32,7 @@
 #define SETTLE_US INT64_C(100000) /* pods of a group come one after the other */
 #define ASK_US USEC_PER_SEC
 #define REASON_US (2 * USEC_PER_SEC)
+#define NODES_US USEC_PER_SEC /* nodes change together */
 #define ACTIONS_AT_ONCE 64u
 
 static const struct kubekind podgroups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups",
@@ -44,6 +47,7 @@ struct gang {
     bool deciding;       /* the action starts its requests: it cannot end yet */
     bool failed;         /* one of them */
     char *told;          /* the last sentence on its pods */
+    char *excluded;      /* as slurmctld was told last; NULL: not by us */
     int64_t ask_mono_us; /* the job's reason is not asked for before */
     char key[];
 };
@@ -57,6 +61,8 @@ struct bridge {
     struct kubequeue *queue;
     struct kubemap gangs;
     struct kubemap node_names; /* of Slurm to those of Kubernetes, where they differ */
+    struct exclusion exclusion;
+    struct kubetimer settled; /* nodes have changed: jobs that wait may want others */
     char selector[160];
 };
 
@@ -91,6 +97,7 @@ static void free_gang(void *gang)
     json_decref(g->uids);
     json_decref(g->bad_nodes);
     free(g->told);
+    free(g->excluded);
     free(g);
 }
 
@@ -157,12 +164,35 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
         wake_gang(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
 }
 
+/* Of the gangs only those whose job waits have something to change. */
+static void wake_waiting(void *ctx, const char *key, void *gang)
+{
+    struct bridge *b = ctx;
+    const struct gang *g = gang;
+    const struct slurmjob *job = g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL;
+
+    if (job && job->state == SLURMJOB_PENDING)
+        wake_gang(b, key, 0);
+}
+
+static void look_at_waiting(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    if (is_ready(b))
+        kubemap_walk(&b->gangs, wake_waiting, b);
+}
+
 static void take_node(void *ctx, const json_t *before, const json_t *now)
 {
     struct bridge *b = ctx;
     const char *old = before ? kubejson_label(before, BRIDGE_LABEL_NODE) : NULL;
     const char *name = now ? kubejson_label(now, BRIDGE_LABEL_NODE) : NULL;
 
+    if (exclusion_changes(before, now)) {
+        exclusion_forget(&b->exclusion);
+        kubeloop_arm(kubeserver_loop(b->kube), &b->settled, now_mono_us() + NODES_US);
+    }
     if (old)
         free(kubemap_take(&b->node_names, old));
     if (name) {
@@ -437,46 +467,6 @@ static void place_pods(struct gang *g, const struct podgang_view *v)
 
 /* ---- submitting ------------------------------------------------------------------------------ */
 
-struct fit {
-    const struct bridge *b;
-    const json_t *pods;
-    struct hostlist *out;
-};
-
-static void note_misfit(void *ctx, const json_t *node)
-{
-    struct fit *f = ctx;
-    const char *name = kubejson_label(node, BRIDGE_LABEL_NODE);
-    size_t i;
-    json_t *pod;
-
-    json_array_foreach(f->pods, i, pod) if (!podread_fits(pod, node, f->b->o.scheduler))
-    {
-        (void)hostlist_push(f->out, name ? name : kubejson_name(node)); /* best effort */
-        return;
-    }
-}
-
-/* Nodes where one of the pods may not be, as a list; NULL: none. */
-static char *excluded_nodes(const struct gang *g, const json_t *pods)
-{
-    _cleanup_(hostlist_free) struct hostlist *out = NULL;
-    struct fit f = { g->b, pods, NULL };
-    char *text = NULL;
-    size_t i;
-    json_t *name;
-
-    if (hostlist_new(&out) < 0)
-        return NULL;
-    f.out = out;
-    kubeinformer_walk(g->b->nodes, note_misfit, &f);
-    json_array_foreach(g->bad_nodes, i, name)(void) hostlist_push(out, json_string_value(name));
-    hostlist_uniq(out);
-    if (!hostlist_count(out) || hostlist_fold(out, &text) < 0)
-        return NULL;
-    return text;
-}
-
 static void take_submitted(void *ctx, const struct kubereply *reply)
 {
     struct gang *g = ctx;
@@ -585,19 +575,74 @@ static void submit_job(struct gang *g, const struct podgang_view *v)
     if (!first)
         return;
     write_name(first, root_of(g->b, first), &name);
-    excluded = excluded_nodes(g, waiting);
-    m = (struct jobmake){
-        g->key,      waiting,  root_of(g->b, first),    strbuf_str(&name), g->b->o.partition,
-        g->b->o.mcs, excluded, podgang_attempt(v->pods)
-    };
+    excluded = exclusion_of(&g->b->exclusion, g->b->nodes, waiting, g->bad_nodes);
+    m = (struct jobmake){ .gang = g->key,
+                          .pods = waiting,
+                          .root = root_of(g->b, first),
+                          .name = strbuf_str(&name),
+                          .partition = g->b->o.partition,
+                          .mcs = g->b->o.mcs,
+                          .excluded = excluded,
+                          .attempt = podgang_attempt(v->pods),
+                          .identity =
+                              bridgeconf_has(g->b->o.identities, kubejson_namespace(first)) };
     if (jobmake_body(&m, &body, &err) < 0) {
         tell_pods(g, v->pods, "SlurmNotSupported", err.text);
         return;
     }
-    count_request(g,
-                  write_key(g, waiting, m.attempt, &key) < 0
-                      ? -ENOMEM
-                      : slurmlink_submit(g->b->slurm, body, strbuf_str(&key), take_submitted, g));
+    if (!excluded || write_key(g, waiting, m.attempt, &key) < 0) {
+        g->failed = true;
+        return;
+    }
+    count_request(g, slurmlink_submit(g->b->slurm, body, strbuf_str(&key), take_submitted, g));
+    free(g->excluded);
+    g->excluded = TAKE_PTR(excluded);
+}
+
+/* ---- a job that waits ------------------------------------------------------------------------ */
+
+/* A job that has started meanwhile keeps its nodes: its pods are placed where they are. */
+static void take_excluded(void *ctx, const struct kubereply *reply)
+{
+    struct gang *g = ctx;
+
+    g->requests--;
+    if (reply->status == 0 || reply->status >= 500) {
+        free(g->excluded);
+        g->excluded = NULL; /* sent again */
+        g->failed = true;
+    }
+    if (reply->status != 200)
+        log_limited(LOG_VERBOSE, "%s: nodes are not excluded: %d %s", g->key, reply->status,
+                    reply->text);
+    end_action(g);
+}
+
+/* Nodes have changed since the job was made: tell slurmctld which ones it must not have now. */
+static void exclude_anew(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_json_ json_t *body = NULL, *pods = json_array();
+    _cleanup_free_ char *now = NULL;
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(v->pods, i, pod)
+    {
+        if (podgang_has_pod(v->job, pod))
+            (void)json_array_append(pods, pod); /* of none the list is empty */
+    }
+    now = exclusion_of(&g->b->exclusion, g->b->nodes, pods, g->bad_nodes);
+    if (!now || strcmp(g->excluded ? g->excluded : v->job->excluded, now) == 0)
+        return;
+    body = json_pack("{s:s}", "excluded_nodes", now);
+    if (!body) {
+        g->failed = true;
+        return;
+    }
+    log_info("%s: job %u is not to have the nodes %.200s", g->key, v->job->id, *now ? now : "-");
+    free(g->excluded);
+    g->excluded = TAKE_PTR(now);
+    count_request(g, slurmlink_update(g->b->slurm, v->job->id, body, take_excluded, g));
 }
 
 /* ---- the next action ------------------------------------------------------------------------- */
@@ -689,6 +734,8 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         wake_gang(g->b, g->key, 0);
         break;
     case GANG_REST:
+        if (v->job && v->job->state == SLURMJOB_PENDING && v->job->comment)
+            exclude_anew(g, v);
         tell_pending(g, v);
         break;
     }
@@ -787,6 +834,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         return -ENOMEM;
     b->kube = kube;
     b->o = *o;
+    b->exclusion.scheduler = o->scheduler;
+    b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
                    o->scheduler);
     r = kubequeue_new(kubeserver_loop(kube), &q, work_on, b, &b->queue);
@@ -813,6 +862,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
 
 void bridge_stop(struct bridge *b)
 {
+    kubeloop_disarm(kubeserver_loop(b->kube), &b->settled);
     b->pods = kubeinformer_free(b->pods);
     b->jobs = kubeinformer_free(b->jobs);
     b->nodes = kubeinformer_free(b->nodes);
@@ -828,6 +878,7 @@ struct bridge *bridge_free(struct bridge *b)
     b->events = kubeevents_free(b->events);
     kubemap_done(&b->gangs, free_gang);
     kubemap_done(&b->node_names, free);
+    exclusion_forget(&b->exclusion);
     free(b);
     return NULL;
 }

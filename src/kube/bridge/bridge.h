@@ -12,10 +12,11 @@
 struct bridge;
 
 struct bridge_options {
-    const char *scheduler; /* schedulerName of our pods */
-    const char *partition; /* NULL: the default one */
-    const char *mcs;       /* NULL: none */
-    bool groups;           /* the API server knows PodGroups */
+    const char *scheduler;    /* schedulerName of our pods */
+    const char *partition;    /* NULL: the default one */
+    const char *mcs;          /* NULL: none */
+    const json_t *identities; /* namespaces whose user-id and group-id are believed; NULL: none */
+    bool groups;              /* the API server knows PodGroups */
 };
 
 /* kube and slurm stay the caller's, and are freed before bridge_free().  The texts of o are

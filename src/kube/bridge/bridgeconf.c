@@ -18,6 +18,7 @@ void bridgeconf_done(struct bridgeconf *c)
     free(c->partition);
     free(c->mcs);
     json_decref(c->namespaces);
+    json_decref(c->identities);
     *c = (struct bridgeconf){ 0 };
 }
 
@@ -36,8 +37,10 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = { "schedulerName", "slurmRestApi", "partition", "mcsLabel",
-                                        "managedNamespaces" };
+    static const char *const keys[] = {
+        "schedulerName", "slurmRestApi",      "partition",
+        "mcsLabel",      "managedNamespaces", "identityNamespaces"
+    };
     const char *key;
     json_t *value;
 
@@ -57,19 +60,19 @@ static int check_keys(const json_t *root, struct err *err)
     return 0;
 }
 
-static int keep_namespaces(const json_t *root, json_t **ret, struct err *err)
+static int keep_namespaces(const json_t *root, const char *key, json_t **ret, struct err *err)
 {
-    const json_t *list = json_object_get(root, "managedNamespaces");
+    const json_t *list = json_object_get(root, key);
     size_t i;
     json_t *one;
 
     if (list && !json_is_null(list) && !json_is_array(list))
-        return err_set(err, -EINVAL, "managedNamespaces is no list");
+        return err_set(err, -EINVAL, "%s is no list", key);
     *ret = json_array();
     json_array_foreach(list, i, one)
     {
         if (!json_is_string(one) || !kubejson_name_is_good(json_string_value(one)))
-            return err_set(err, -EINVAL, "managedNamespaces: item %zu is no name", i + 1);
+            return err_set(err, -EINVAL, "%s: item %zu is no name", key, i + 1);
         if (json_array_append(*ret, one) < 0)
             return err_nomem(err);
     }
@@ -95,7 +98,9 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
     if (r == 0)
         r = keep_value(root, "mcsLabel", NULL, &c.mcs, err);
     if (r == 0)
-        r = keep_namespaces(root, &c.namespaces, err);
+        r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
+    if (r == 0)
+        r = keep_namespaces(root, "identityNamespaces", &c.identities, err);
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
     if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)
@@ -105,4 +110,17 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
     else
         *ret = c;
     return r;
+}
+
+bool bridgeconf_has(const json_t *namespaces, const char *name)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(namespaces, i, one)
+    {
+        if (strcmp(json_string_value(one), name) == 0)
+            return true;
+    }
+    return false;
 }

@@ -5,20 +5,24 @@
  * | slurmRestApi | http://HOST:PORT of slurmrestd |
  * | partition, mcsLabel | of the jobs |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
+ * | identityNamespaces | whose annotations user-id and group-id are believed |
  *
  * Pure. */
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
 
 struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
-    json_t *namespaces;                       /* an array of names */
+    json_t *namespaces, *identities;          /* arrays of names */
 };
 
 /* Errors: -EINVAL (err says what; an unknown key too), -ENOMEM. */
 int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struct err *err);
 void bridgeconf_done(struct bridgeconf *c);
+/* Is the name one of the array? */
+bool bridgeconf_has(const json_t *namespaces, const char *name);

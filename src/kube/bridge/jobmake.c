@@ -72,17 +72,61 @@ static int set_note(json_t *job, size_t i, const char *text, struct err *err)
                    notes[i].type == NOTE_LIMIT ? number_of(n) : json_integer(n));
 }
 
-/* A workload says who its job is to belong to, which nobody has authorised, or a size that its pods
- * have not: a job without that would not be the one that was asked for. */
-static int refuse_notes(const json_t *root, struct err *err)
+/* A number of the annotation; dflt: there is none. */
+static int read_note(const json_t *root, const char *note, int64_t dflt, int64_t *ret,
+                     struct err *err)
 {
-    static const char *const refused[] = { "user-id", "group-id", "min-nodes", "max-nodes" };
+    const char *text;
     char key[128];
 
-    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
-        (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", refused[i]);
-        if (kubejson_annotation(root, key))
-            return err_set(err, -EINVAL, "the annotation %s is not supported", refused[i]);
+    (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", note);
+    text = kubejson_annotation(root, key);
+    *ret = dflt;
+    if (text && *text && parse_i64(text, 1, INT32_MAX, ret) < 0)
+        return err_set(err, -EINVAL, "the annotation " BRIDGE_NOTE_PREFIX "%s: %.40s is no number",
+                       note, text);
+    return 0;
+}
+
+/* Each pod has a node of its own, and all start together: there may be more nodes, not fewer. */
+static int set_nodes(json_t *job, const struct jobmake *m, struct err *err)
+{
+    int64_t n = (int64_t)json_array_size(m->pods), least, most;
+
+    if (read_note(m->root, "min-nodes", n, &least, err) < 0)
+        return -EINVAL;
+    least = MAX(least, n);
+    if (read_note(m->root, "max-nodes", least, &most, err) < 0)
+        return -EINVAL;
+    if (most < least)
+        return err_set(err, -EINVAL,
+                       "the annotation " BRIDGE_NOTE_PREFIX "max-nodes: %lld, and %lld are needed",
+                       (long long)most, (long long)least);
+    if (set_new(job, "minimum_nodes", json_integer(least)) < 0 ||
+        set_new(job, "maximum_nodes", json_integer(most)) < 0 ||
+        set_new(job, "tasks", json_integer(least)) < 0)
+        return -ENOMEM;
+    return 0;
+}
+
+/* A pod's author may say whose the job is only where the configuration believes the namespace. */
+static int set_identity(json_t *job, const struct jobmake *m, struct err *err)
+{
+    static const struct {
+        const char *note, *field;
+    } ids[] = { { "user-id", "user_id" }, { "group-id", "group_id" } };
+    int64_t id;
+
+    for (size_t i = 0; i < ARRAY_SIZE(ids); i++) {
+        if (read_note(m->root, ids[i].note, 0, &id, err) < 0)
+            return -EINVAL;
+        if (id && !m->identity)
+            return err_set(err, -EINVAL,
+                           "the annotation " BRIDGE_NOTE_PREFIX
+                           "%s: the bridge's identityNamespaces have not this namespace",
+                           ids[i].note);
+        if (id && set_new(job, ids[i].field, json_sprintf("%lld", (long long)id)) < 0)
+            return -ENOMEM;
     }
     return 0;
 }
@@ -155,23 +199,23 @@ static json_t *make_comment(const struct jobmake *m)
 
 int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
 {
-    json_int_t n = (json_int_t)json_array_size(m->pods);
-    _cleanup_json_ json_t *job = json_pack(
-        "{s:s, s:[s], s:s, s:I, s:I, s:I, s:i, s:o}", "name", m->name, "flags", "EXTERNAL_JOB",
-        "current_working_directory", "/tmp", "minimum_nodes", n, "maximum_nodes", n, "tasks", n,
-        "tasks_per_node", 1, "admin_comment", make_comment(m));
+    _cleanup_json_ json_t *job = json_pack("{s:s, s:[s], s:s, s:i, s:o}", "name", m->name, "flags",
+                                           "EXTERNAL_JOB", "current_working_directory", "/tmp",
+                                           "tasks_per_node", 1, "admin_comment", make_comment(m));
     int r = job ? 0 : -ENOMEM;
 
     if (r == 0 && m->partition)
         r = set_new(job, "partition", json_string(m->partition));
     if (r == 0 && m->mcs)
         r = set_new(job, "mcs_label", json_string(m->mcs));
-    if (r == 0 && m->excluded)
+    if (r == 0 && m->excluded && *m->excluded)
         r = set_new(job, "excluded_nodes", json_pack("[s]", m->excluded));
     if (r == 0)
         r = set_wants(job, m->pods, err);
     if (r == 0)
-        r = refuse_notes(m->root, err);
+        r = set_nodes(job, m, err);
+    if (r == 0)
+        r = set_identity(job, m, err);
     if (r == 0)
         r = set_notes(job, m->root, err);
     if (r < 0)

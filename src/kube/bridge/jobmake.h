@@ -4,6 +4,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -15,8 +16,9 @@ struct jobmake {
     const char *name;      /* of the job, unless an annotation says otherwise */
     const char *partition; /* unless an annotation says otherwise; NULL: the default one */
     const char *mcs;       /* NULL: none */
-    const char *excluded;  /* a list of nodes; NULL: none */
+    const char *excluded;  /* a list of nodes; "" or NULL: none */
     int64_t attempt;
+    bool identity; /* the root's annotations user-id and group-id are believed */
 };
 
 /* The body of job/submit.  Errors: -EINVAL an annotation or quantity cannot be read (err says

@@ -112,7 +112,8 @@ static int read_files(struct program *p, struct err *err)
 
 static void begin_bridge(struct program *p, bool groups)
 {
-    const struct bridge_options o = { p->conf.scheduler, p->conf.partition, p->conf.mcs, groups };
+    const struct bridge_options o = { p->conf.scheduler, p->conf.partition, p->conf.mcs,
+                                      p->conf.identities, groups };
 
     if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
         log_error("out of memory");

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
+#include "kube/api/kubematch.h"
 #include "kube/api/kubequantity.h"
 #include "kube/bridge/bridgekeys.h"
 
@@ -64,9 +65,6 @@ const char *podread_refusal(const json_t *pod)
         return "resourceClaims are not supported";
     if (json_array_size(kubejson_at(pod, "spec.topologySpreadConstraints")))
         return "topologySpreadConstraints are not supported";
-    if (kubejson_at(pod, "spec.affinity.nodeAffinity."
-                         "requiredDuringSchedulingIgnoredDuringExecution"))
-        return "required node affinity is not supported: use nodeSelector";
     if (kubejson_at(pod, "spec.affinity.podAffinity."
                          "requiredDuringSchedulingIgnoredDuringExecution") ||
         kubejson_at(pod, "spec.affinity.podAntiAffinity."
@@ -183,27 +181,6 @@ int podread_wants(const json_t *pod, struct podread_wants *ret, struct err *err)
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static bool is_tolerated(const json_t *pod, const json_t *taint)
-{
-    const char *key = kubejson_text(taint, "key"), *effect = kubejson_text(taint, "effect");
-    size_t i;
-    json_t *t;
-
-    json_array_foreach(kubejson_at(pod, "spec.tolerations"), i, t)
-    {
-        const char *wanted = kubejson_text(t, "key"), *on = kubejson_text(t, "effect");
-        bool exists = strcmp(kubejson_text(t, "operator"), "Exists") == 0;
-
-        if (*on && strcmp(on, effect) != 0)
-            continue;
-        if (*wanted ? strcmp(wanted, key) != 0 : !exists)
-            continue;
-        if (exists || strcmp(kubejson_text(t, "value"), kubejson_text(taint, "value")) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool is_own_taint(const json_t *taint, const char *scheduler)
 {
     return strcmp(kubejson_text(taint, "key"), BRIDGE_TAINT) == 0 &&
@@ -212,18 +189,17 @@ static bool is_own_taint(const json_t *taint, const char *scheduler)
 
 bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler)
 {
-    const json_t *labels = kubejson_at(node, "metadata.labels");
-    const char *key;
+    const json_t *tolerations = kubejson_at(pod, "spec.tolerations");
     size_t i;
     json_t *one;
 
     if (kubejson_true(node, "spec.unschedulable") || kubejson_is_deleted(node))
         return false;
-    json_array_foreach(kubejson_at(node, "spec.taints"), i,
-                       one) if (strcmp(kubejson_text(one, "effect"), "PreferNoSchedule") != 0 &&
-                                !is_own_taint(one, scheduler) &&
-                                !is_tolerated(pod, one)) return false;
-    json_object_foreach(kubejson_at(pod, "spec.nodeSelector"), key,
-                        one) if (!json_equal(one, json_object_get(labels, key))) return false;
-    return true;
+    json_array_foreach(kubejson_at(node, "spec.taints"), i, one)
+    {
+        if (strcmp(kubejson_text(one, "effect"), "PreferNoSchedule") != 0 &&
+            !is_own_taint(one, scheduler) && !kubematch_tolerates(tolerations, one))
+            return false;
+    }
+    return kubematch_selects(json_object_get(pod, "spec"), node);
 }

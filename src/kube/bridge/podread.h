@@ -33,6 +33,6 @@ void podread_gang(const json_t *pod, bool group, struct strbuf *out);
 /* What the pod asks for that the bridge does not do; NULL: nothing. */
 const char *podread_refusal(const json_t *pod);
 
-/* May the pod be on the node?  Cordons, taints, nodeSelector.  scheduler: the value of our own
+/* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler: the value of our own
  * taint, which every pod of ours tolerates. */
 bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler);

@@ -69,6 +69,7 @@ static void free_job(void *job)
     free(j->nodes);
     free(j->word);
     free(j->reason);
+    free(j->excluded);
     free(j);
 }
 
@@ -180,6 +181,7 @@ static void take_job(struct slurmlink *l, const json_t *one)
     job = find_job(l, (uint32_t)id);
     if (!job || !keep_text(&job->nodes, kubejson_text(one, "nodes")) ||
         !keep_text(&job->word, word) ||
+        !keep_text(&job->excluded, kubejson_text(one, "excluded_nodes")) ||
         !keep_text(&job->reason, kubejson_text(one, "state_reason")))
         return;
     job->state = state_of(word);
@@ -263,6 +265,15 @@ int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, k
     return ask_rest(l, "POST", API "job/submit", body, header, done, ctx);
 }
 
+int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubecall_fn *done,
+                     void *ctx)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), API "job/%u", id);
+    return ask_rest(l, "POST", path, body, NULL, done, ctx);
+}
+
 int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx)
 {
     char path[64];
@@ -322,7 +333,7 @@ static void ask_page(void *ctx)
     if (l->listing || !l->list_wanted)
         return;
     strbuf_add(&path, API "jobs/?fields=job_id,job_state,nodes,admin_comment,state_reason,"
-                          "start_time&limit=1000");
+                          "start_time,excluded_nodes&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
     l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, NULL, take_page, l) == 0;

@@ -27,6 +27,7 @@ struct slurmjob {
     char *nodes;       /* of a job that has started; "" */
     char *word;        /* its state, "TIMEOUT" */
     char *reason;      /* why it waits */
+    char *excluded;    /* nodes that it must not have; "" */
     int64_t start_s;   /* expected; 0: not known */
     int64_t missed_us; /* when it was first said not to be there; 0: it was not */
 };
@@ -48,5 +49,8 @@ void slurmlink_forget(struct slurmlink *l, uint32_t id);
 int slurmlink_ask(struct slurmlink *l, uint32_t id);
 /* key: the submission is made once however often it is sent.  The answer is done's. */
 int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, kubecall_fn *done,
+                     void *ctx);
+/* Change a job; body: fields of job/JOB. */
+int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubecall_fn *done,
                      void *ctx);
 int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);

@@ -17,19 +17,6 @@ static bool is_create(const struct hookreview *r)
     return strcmp(r->operation, "CREATE") == 0;
 }
 
-static bool is_managed(const struct bridgeconf *c, const struct hookreview *r)
-{
-    size_t i;
-    json_t *name;
-
-    json_array_foreach(c->namespaces, i, name)
-    {
-        if (strcmp(json_string_value(name), r->namespace_) == 0)
-            return true;
-    }
-    return false;
-}
-
 static bool is_ours(const struct bridgeconf *c, const struct hookreview *r)
 {
     return strcmp(kubejson_text(r->object, "spec.schedulerName"), c->scheduler) == 0;
@@ -66,7 +53,8 @@ static void add_toleration(const struct bridgeconf *c, const json_t *pod, struct
 void podhook_change(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
 {
     const char *scheduler = kubejson_text(r->object, "spec.schedulerName");
-    bool taken = is_managed(c, r) && (!*scheduler || strcmp(scheduler, DEFAULT_SCHEDULER) == 0);
+    bool taken = bridgeconf_has(c->namespaces, r->namespace_) &&
+                 (!*scheduler || strcmp(scheduler, DEFAULT_SCHEDULER) == 0);
 
     if (!is_create(r) || *r->sub || !json_is_object(kubejson_at(r->object, "spec")) ||
         (!taken && !is_ours(c, r)))

@@ -43,7 +43,8 @@ class Bridge:
         for i in range(1, 9):
             self.api.create("nodes", {"metadata": {"name": f"ext{i}"}})
         (self.folder / "token").write_text(self.rest.token("root"))
-        (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n")
+        (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n"
+                                                  "identityNamespaces: [trusted]\n")
         self.api.kubeconfig(self.folder / "kubeconfig")
         self.start()
         return self
@@ -225,8 +226,9 @@ def test_a_node_that_kubernetes_does_not_know(bridge):
 def test_what_is_not_supported_is_said(bridge):
     bridge.pod("spread", topologySpreadConstraints=[{"maxSkew": 1}])
     bridge.pod("bad", notes={OPTION + "timelimit": "soon"})
+    bridge.pod("other", notes={OPTION + "user-id": "65534"})
     wait_until(lambda: {e["involvedObject"]["name"] for e in bridge.api.all("events") if e["reason"] == "SlurmNotSupported"} ==
-               {"spread", "bad"}, "both are told")
+               {"spread", "bad", "other"}, "all are told")
     assert not bridge.jobs()
 
 
@@ -311,3 +313,44 @@ def test_two_bridges_and_a_lease(external, rest, tmp_path):
         b.daemon = second
         b.pod("b")
         b.bound("b", timeout=40)
+
+
+def test_nodes_that_slurm_does_not_know(bridge, external):
+    """A control plane's node is tainted, and none of Slurm's: pods are placed all the same."""
+    bridge.api.create("nodes", {"metadata": {"name": "cp1"}, "spec": {"taints": [{"key": "control-plane", "effect": "NoSchedule"}]}})
+    bridge.pod("a")
+    bridge.bound("a")
+
+
+def test_a_node_that_changes_while_a_job_waits(bridge, external):
+    """A job that waits is not started on a node that was cordoned meanwhile, and may have it when it is uncordoned."""
+    def excluded():
+        return external.run("scontrol", "show", "job", str(bridge.job("a"))).out.split("ExcNodeList=")[1].split()[0]
+    holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N8", "--exclusive", "-t", "60").out)
+    external.wait_state(holder, "RUNNING")
+    bridge.pod("a", affinity={"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [
+        {"matchFields": [{"key": "metadata.name", "operator": "In", "values": ["ext2", "ext5"]}]}]}}})
+    wait_until(lambda: JOB in bridge.get("a")["metadata"]["labels"], "the pod has a job")
+    assert excluded() == "ext[1,3-4,6-8]"
+    bridge.api.patch("nodes", "ext2", {"spec": {"unschedulable": True}})
+    wait_until(lambda: excluded() == "ext[1-4,6-8]", "the job must not have the node")
+    bridge.kill()  # a new bridge finds what changes while none is there
+    bridge.api.patch("nodes", "ext2", {"spec": {"unschedulable": None}})
+    bridge.api.patch("nodes", "ext5", {"spec": {"taints": [{"key": "k", "effect": "NoSchedule"}]}})
+    bridge.start()
+    wait_until(lambda: excluded() == "ext[1,3-8]", "the job may have it again")
+    external.run("scancel", str(holder))
+    bridge.bound("a")
+    assert bridge.node("a") == "ext2"
+
+
+def test_sizes_and_identities_of_jobs(bridge, external):
+    bridge.pod("wide", notes={OPTION + "min-nodes": "2", OPTION + "max-nodes": "3"})
+    bridge.bound("wide")
+    assert int(external.run("squeue", "-h", "-j", str(bridge.job("wide")), "-o", "%D").out) >= 2
+    pod = {"metadata": {"name": "theirs", "namespace": "trusted", "annotations": {OPTION + "user-id": "65534", OPTION + "group-id": "65534"}},
+           "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [{"name": "c", "image": "i"}]}}
+    bridge.api.create("pods", pod)
+    wait_until(lambda: bridge.api.get("pods", "theirs", "trusted")["spec"].get("nodeName"), "it is bound")
+    job = bridge.api.get("pods", "theirs", "trusted")["metadata"]["labels"][JOB]
+    assert "UserId=nobody(65534) GroupId=nogroup(65534)" in external.run("scontrol", "show", "job", job).out

@@ -11,9 +11,11 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/api/kubematch.h"
 #include "kube/bridge/bridge.h"
 #include "kube/bridge/bridgeconf.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/exclusion.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podread.h"
@@ -79,6 +81,10 @@ static void test_wants(void **state)
     assert_string_equal(err.text, "limits.cpu is no quantity");
 }
 
+#define AFFINE(terms)                                                                              \
+    "{\"spec\":{\"affinity\":{\"nodeAffinity\":{"                                                  \
+    "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[" terms "]}}}}}"
+
 static void test_fits(void **state)
 {
     static const struct {
@@ -104,6 +110,24 @@ static void test_fits(void **state)
         { "{\"spec\":{\"nodeSelector\":{\"a\":\"b\"}}}",
           "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", true },
         { "{\"spec\":{\"nodeSelector\":{\"a\":\"b\"}}}", "{}", false },
+        { AFFINE("{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"In\","
+                 "\"values\":[\"x\",\"b\"]}]}"),
+          "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", true },
+        { AFFINE("{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"NotIn\","
+                 "\"values\":[\"b\"]}]}"),
+          "{\"metadata\":{\"labels\":{\"a\":\"b\"}}}", false },
+        { AFFINE("{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"DoesNotExist\"}]},"
+                 "{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Gt\","
+                 "\"values\":[\"5\"]}]}"),
+          "{\"metadata\":{\"labels\":{\"a\":\"10\"}}}", true }, /* one of the terms */
+        { AFFINE("{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Lt\","
+                 "\"values\":[\"5\"]}]}"),
+          "{\"metadata\":{\"labels\":{\"a\":\"many\"}}}", false },
+        { AFFINE("{\"matchFields\":[{\"key\":\"metadata.name\",\"operator\":\"In\","
+                 "\"values\":[\"n\"]}]}"),
+          "{\"metadata\":{\"name\":\"n\"}}", true },
+        { AFFINE("{}"), "{}", false }, /* an empty term names no node */
+        { AFFINE("{\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Like\"}]}"), "{}", false },
     };
 
     (void)state;
@@ -275,33 +299,89 @@ static json_t *one_note(const char *name)
     char key[128];
 
     (void)snprintf(key, sizeof(key), BRIDGE_NOTE_PREFIX "%s", name);
-    return json_pack("{s:s}", key, "1");
+    return json_pack("{s:s}", key, "7");
 }
 
-static void test_notes_that_are_refused(void **state)
+static int make_with(const char *note, bool identity, json_t **ret, struct err *err)
 {
-    static const char *const notes[] = { "user-id", "group-id", "min-nodes", "max-nodes" };
+    _cleanup_json_ json_t *pods =
+        json_pack("[{s:{s:s, s:s, s:s, s:o}}, {s:{s:s, s:s, s:s}}]", "metadata", "name", "p",
+                  "namespace", "d", "uid", "u", "annotations", one_note(note), "metadata", "name",
+                  "q", "namespace", "d", "uid", "v");
+    struct jobmake m = { .gang = "g", .pods = pods, .name = "n", .identity = identity };
+
+    assert_non_null(pods);
+    m.root = json_array_get(pods, 0);
+    return jobmake_body(&m, ret, err);
+}
+
+/* Each note is 7 here; of two pods. */
+static void test_sizes_and_identities(void **state)
+{
+    static const struct {
+        const char *note, *field;
+        int least, most;
+        bool identity;
+    } good[] = { { "min-nodes", NULL, 7, 7, false },
+                 { "max-nodes", NULL, 2, 7, false },
+                 { "user-id", "job.user_id", 2, 2, true },
+                 { "group-id", "job.group_id", 2, 2, true } };
+    struct err err = { .text = "" };
+    json_t *none = NULL;
 
     (void)state;
-    for (size_t i = 0; i < ARRAY_SIZE(notes); i++) {
-        _cleanup_json_ json_t *pods =
-            json_pack("[{s:{s:s, s:s, s:s, s:o}}]", "metadata", "name", "p", "namespace", "d",
-                      "uid", "u", "annotations", one_note(notes[i]));
-        struct jobmake m = { .gang = "g", .pods = pods, .name = "n" };
+    for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         _cleanup_json_ json_t *body = NULL;
-        struct err err = { .text = "" };
 
-        assert_non_null(pods);
-        m.root = json_array_get(pods, 0);
-        assert_int_equal(jobmake_body(&m, &body, &err), -EINVAL);
-        assert_non_null(strstr(err.text, notes[i]));
-        assert_null(body);
+        assert_int_equal(make_with(good[i].note, good[i].identity, &body, &err), 0);
+        assert_int_equal(kubejson_int(body, "job.minimum_nodes", 0), good[i].least);
+        assert_int_equal(kubejson_int(body, "job.maximum_nodes", 0), good[i].most);
+        assert_int_equal(kubejson_int(body, "job.tasks", 0), good[i].least);
+        if (good[i].field)
+            assert_string_equal(kubejson_text(body, good[i].field), "7");
     }
+    assert_int_equal(make_with("user-id", false, &none, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "user-id: the bridge's identityNamespaces have not"));
+    assert_int_equal(make_with("group-id", false, &none, &err), -EINVAL);
+    assert_null(none);
+}
+
+static void test_fewer_nodes_than_pods(void **state)
+{
+    _cleanup_json_ json_t *pods = read_text(
+        "[{\"metadata\":{\"name\":\"p\",\"uid\":\"u\",\"annotations\":{"
+        "\"slurmjob.slinky.slurm.net/max-nodes\":\"1\"}}},{\"metadata\":{\"uid\":\"v\"}}]");
+    struct jobmake m = { .gang = "g", .pods = pods, .name = "n" };
+    struct err err = { .text = "" };
+    json_t *body = NULL;
+
+    (void)state;
+    m.root = json_array_get(pods, 0);
+    assert_int_equal(jobmake_body(&m, &body, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "max-nodes: 1, and 2 are needed"));
+    assert_null(body);
+}
+
+static void test_exclusions(void **state)
+{
+    _cleanup_json_ json_t *a = read_text("{\"spec\":{\"taints\":[{\"key\":\"k\"}]}}");
+    _cleanup_json_ json_t *b = read_text("{\"spec\":{\"taints\":[{\"key\":\"k\"}]},"
+                                         "\"status\":{\"x\":1}}");
+    _cleanup_json_ json_t *c = read_text("{\"metadata\":{\"labels\":{\"a\":\"b\"}}}");
+
+    (void)state;
+    assert_false(exclusion_changes(a, b)); /* a heartbeat */
+    assert_true(exclusion_changes(a, c));
+    assert_true(exclusion_changes(NULL, a));
+    assert_true(exclusion_changes(a, NULL));
+    assert_true(kubematch_selects(NULL, a));
+    assert_false(kubematch_tolerates(NULL, json_array_get(kubejson_at(a, "spec.taints"), 0)));
 }
 
 static void test_conf(void **state)
 {
-    static const char good[] = "slurmRestApi: http://h:1\npartition: p\n";
+    static const char good[] = "slurmRestApi: http://h:1\npartition: p\n"
+                               "identityNamespaces: [trusted]\n";
     struct bridgeconf c = { 0 };
     struct err err = { .text = "" };
 
@@ -310,7 +390,11 @@ static void test_conf(void **state)
     assert_string_equal(c.scheduler, "slurm-bridge-scheduler");
     assert_string_equal(c.partition, "p");
     assert_null(c.mcs);
+    assert_true(bridgeconf_has(c.identities, "trusted") &&
+                !bridgeconf_has(c.namespaces, "trusted"));
     bridgeconf_done(&c);
+    assert_int_equal(bridgeconf_parse("identityNamespaces: x", 21, &c, &err), -EINVAL);
+    assert_string_equal(err.text, "identityNamespaces is no list");
     assert_int_equal(bridgeconf_parse("partitoin: p", 12, &c, &err), -EINVAL);
     assert_string_equal(err.text, "the key partitoin is unknown");
     assert_int_equal(bridgeconf_parse("schedulerName: a&b", 18, &c, &err), -EINVAL);
@@ -369,7 +453,9 @@ int main(void)
         cmocka_unit_test(test_actions),
         cmocka_unit_test(test_letting_go),
         cmocka_unit_test(test_body),
-        cmocka_unit_test(test_notes_that_are_refused),
+        cmocka_unit_test(test_sizes_and_identities),
+        cmocka_unit_test(test_fewer_nodes_than_pods),
+        cmocka_unit_test(test_exclusions),
         cmocka_unit_test(test_conf),
         cmocka_unit_test(test_nobody_there),
     };

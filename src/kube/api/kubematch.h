@@ -1,0 +1,12 @@
+/* kubematch.h - what a pod says of nodes: tolerations, nodeSelector, required node affinity
+ *
+ * As kube-scheduler reads them.  Pure. */
+#pragma once
+
+#include <jansson.h>
+#include <stdbool.h>
+
+/* Does one of the tolerations (an array; NULL: none) cover the taint? */
+bool kubematch_tolerates(const json_t *tolerations, const json_t *taint);
+/* Is the node one of those that the pod's spec names?  What cannot be read names none. */
+bool kubematch_selects(const json_t *spec, const json_t *node);
