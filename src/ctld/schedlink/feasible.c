@@ -302,8 +302,9 @@ static int classes_admitted(const struct feasible *f, const struct constraint *p
     return 0;
 }
 
-/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  Who places an
- * external job excludes nodes of another system too, which need not be ours.  0 or an ESLURM code; *ret_avoid, the unwanted ones, is the caller's. */
+/* Wanted and unwanted nodes exist, the wanted ones are in the partition, none is both.  Who places
+ * an external job excludes nodes of another system too, which need not be ours.  0 or an ESLURM
+ * code; *ret_avoid, the unwanted ones, is the caller's. */
 static int nodes_check(const struct cluster *c, const struct partition *p, const Pst__JobRecord *r,
                        struct bitmap **ret_avoid)
 {

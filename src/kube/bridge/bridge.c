@@ -33,29 +33,36 @@
 #define ASK_US USEC_PER_SEC
 #define REASON_US (2 * USEC_PER_SEC)
 #define NODES_US USEC_PER_SEC /* nodes change together */
+#define OWNER_US INT64_C(500000)
+#define OWNER_WAITS 10u /* then the pods are orphans, and have options of their own */
 #define ACTIONS_AT_ONCE 64u
 
-static const struct kubekind podgroups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups",
-                                           "PodGroup", true };
+const struct kubekind bridge_groups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup",
+                                        true };
+const struct kubekind bridge_native = { "scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
+                                        true };
+const struct kubekind bridge_jobsets = { "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true };
 
 struct gang {
     struct bridge *b;
-    json_t *uids;        /* of its pods: the members of an object */
-    json_t *bad_nodes;   /* of Slurm, which Kubernetes does not know: an array of names */
-    uint32_t job_id;     /* 0: none */
-    unsigned requests;   /* of the action under way */
-    bool deciding;       /* the action starts its requests: it cannot end yet */
-    bool failed;         /* one of them */
-    char *told;          /* the last sentence on its pods */
-    char *excluded;      /* as slurmctld was told last; NULL: not by us */
-    int64_t ask_mono_us; /* the job's reason is not asked for before */
+    json_t *uids;         /* of its pods: the members of an object */
+    json_t *bad_nodes;    /* of Slurm, which Kubernetes does not know: an array of names */
+    uint32_t job_id;      /* 0: none */
+    unsigned requests;    /* of the action under way */
+    bool deciding;        /* the action starts its requests: it cannot end yet */
+    bool failed;          /* one of them */
+    unsigned owner_waits; /* how often the job's options were waited for */
+    char *told;           /* the last sentence on its pods */
+    char *excluded;       /* as slurmctld was told last; NULL: not by us */
+    int64_t ask_mono_us;  /* the job's reason is not asked for before */
     char key[];
 };
 
 struct bridge {
     struct kubeserver *kube;
     struct bridge_options o;
-    struct kubeinformer *pods, *nodes, *jobs, *groups;
+    struct kubeinformer *pods, *nodes, *jobs;
+    struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
     struct slurmlink *slurm;
     struct kubeevents *events;
     struct kubequeue *queue;
@@ -101,15 +108,12 @@ static void free_gang(void *gang)
     free(g);
 }
 
-static const json_t *group_of(const struct bridge *b, const json_t *pod)
+/* Does the pod name a group, whether or not the group is there? */
+static bool is_native(const struct bridge *b, const json_t *pod)
 {
-    const char *name = kubejson_label(pod, BRIDGE_LABEL_PODGROUP);
-
-    return name && b->groups ? kubeinformer_by_name(b->groups, kubejson_namespace(pod), name)
-                             : NULL;
+    return b->native && *podread_native_group(pod);
 }
 
-/* Does the label name a group, whether or not the group is there? */
 static bool is_grouped(const struct bridge *b, const json_t *pod)
 {
     const char *name = kubejson_label(pod, BRIDGE_LABEL_PODGROUP);
@@ -117,11 +121,22 @@ static bool is_grouped(const struct bridge *b, const json_t *pod)
     return b->groups && name && *name;
 }
 
+static const json_t *group_of(const struct bridge *b, const json_t *pod)
+{
+    if (is_native(b, pod))
+        return kubeinformer_by_name(b->native, kubejson_namespace(pod), podread_native_group(pod));
+    return is_grouped(b, pod) ? kubeinformer_by_name(b->groups, kubejson_namespace(pod),
+                                                     kubejson_label(pod, BRIDGE_LABEL_PODGROUP))
+                              : NULL;
+}
+
 static bool is_ready(const struct bridge *b)
 {
     return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
            kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
-           (!b->groups || kubeinformer_is_synced(b->groups));
+           (!b->groups || kubeinformer_is_synced(b->groups)) &&
+           (!b->native || kubeinformer_is_synced(b->native)) &&
+           (!b->jobsets || kubeinformer_is_synced(b->jobsets));
 }
 
 static void wake_gang(struct bridge *b, const char *key, int64_t after_us)
@@ -152,7 +167,7 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
     struct gang *g;
 
-    podread_gang(pod, is_grouped(b, pod), &key);
+    podread_gang(pod, is_grouped(b, pod), is_native(b, pod), &key);
     g = key.failed ? NULL : find_gang(b, strbuf_str(&key));
     if (!g)
         return;
@@ -204,15 +219,23 @@ static void take_node(void *ctx, const json_t *before, const json_t *now)
     }
 }
 
-static void take_group(void *ctx, const json_t *before, const json_t *now)
+static void wake_group(struct bridge *b, const char *prefix, const json_t *group)
 {
-    struct bridge *b = ctx;
-    const json_t *group = now ? now : before;
     _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
 
-    strbuf_addf(&key, "pg/%s/%s", kubejson_namespace(group), kubejson_name(group));
+    strbuf_addf(&key, "%s/%s/%s", prefix, kubejson_namespace(group), kubejson_name(group));
     if (is_ready(b) && kubemap_get(&b->gangs, strbuf_str(&key)))
         wake_gang(b, strbuf_str(&key), 0);
+}
+
+static void take_group(void *ctx, const json_t *before, const json_t *now)
+{
+    wake_group(ctx, "pg", now ? now : before);
+}
+
+static void take_native(void *ctx, const json_t *before, const json_t *now)
+{
+    wake_group(ctx, "spg", now ? now : before);
 }
 
 static void take_owner(void *ctx, const json_t *before, const json_t *now)
@@ -498,18 +521,42 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
     end_action(g);
 }
 
-/* The object whose annotations are the job's options. */
-static const json_t *root_of(const struct bridge *b, const json_t *pod)
+static bool is_owned_by(const json_t *object, const struct kubekind *kind)
 {
-    const json_t *owner = kubejson_controller(pod), *group = group_of(b, pod), *job;
+    const json_t *owner = kubejson_controller(object);
+    const char *version = kubejson_text(owner, "apiVersion");
+    size_t n = strlen(kind->group);
+
+    return strcmp(kubejson_text(owner, "kind"), kind->kind) == 0 &&
+           strncmp(version, kind->group, n) == 0 && version[n] == '/';
+}
+
+/* The controller of an object when it is of the kind, and the very one that is there.  *missing is
+ * set when there is none yet. */
+static const json_t *owner_of(const struct kubeinformer *owners, const struct kubekind *kind,
+                              const json_t *object, bool *missing)
+{
+    const json_t *owner = kubejson_controller(object), *found;
+
+    if (!owners || !is_owned_by(object, kind))
+        return NULL;
+    found = kubeinformer_by_name(owners, kubejson_namespace(object), kubejson_text(owner, "name"));
+    if (found && strcmp(kubejson_uid(found), kubejson_text(owner, "uid")) == 0)
+        return found;
+    *missing = true;
+    return NULL;
+}
+
+/* The object whose annotations are the job's options. */
+static const json_t *root_of(const struct bridge *b, const json_t *pod, bool *missing)
+{
+    const json_t *group = group_of(b, pod), *job, *set;
 
     if (group)
         return group;
-    if (strcmp(kubejson_text(owner, "kind"), "Job") != 0 ||
-        strncmp(kubejson_text(owner, "apiVersion"), "batch/", 6) != 0)
-        return pod;
-    job = kubeinformer_by_name(b->jobs, kubejson_namespace(pod), kubejson_text(owner, "name"));
-    return job && strcmp(kubejson_uid(job), kubejson_text(owner, "uid")) == 0 ? job : pod;
+    job = owner_of(b->jobs, &kubekind_jobs, pod, missing);
+    set = job ? owner_of(b->jobsets, &bridge_jobsets, job, missing) : NULL;
+    return set ? set : job ? job : pod;
 }
 
 static void write_name(const json_t *pod, const json_t *root, struct strbuf *out)
@@ -548,37 +595,50 @@ static int write_key(const struct gang *g, const json_t *pods, int64_t attempt, 
     return r;
 }
 
-static void submit_job(struct gang *g, const struct podgang_view *v)
+/* The pods that wait; NULL: one asks for what the bridge does not do, which is told. */
+static json_t *gather_waiting(struct gang *g, const struct podgang_view *v)
 {
-    _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
-    _cleanup_json_ json_t *waiting = json_array(), *body = NULL;
-    _cleanup_free_ char *excluded = NULL;
-    const json_t *first = NULL;
-    struct err err = { .text = "" };
-    struct jobmake m;
+    _cleanup_json_ json_t *waiting = json_array();
     size_t i;
     json_t *pod;
 
     json_array_foreach(v->pods, i, pod)
     {
-        const char *why = podread_refusal(pod);
+        const char *why = podread_is_waiting(pod) ? podread_refusal(pod) : NULL;
 
-        if (!podread_is_waiting(pod))
-            continue;
-        first = first ? first : pod;
         if (why) {
             tell_pods(g, v->pods, "SlurmNotSupported", why);
-            return;
+            return NULL;
         }
-        (void)json_array_append(waiting, pod);
+        if (podread_is_waiting(pod))
+            (void)json_array_append(waiting, pod);
     }
+    return TAKE_PTR(waiting);
+}
+
+static void submit_job(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
+    _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL;
+    const json_t *first = json_array_get(waiting, 0), *root;
+    _cleanup_free_ char *excluded = NULL;
+    struct err err = { .text = "" };
+    bool missing = false;
+    struct jobmake m;
+
     if (!first)
         return;
-    write_name(first, root_of(g->b, first), &name);
+    root = root_of(g->b, first, &missing);
+    if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */
+        g->owner_waits++;
+        wake_gang(g->b, g->key, OWNER_US);
+        return;
+    }
+    write_name(first, root, &name);
     excluded = exclusion_of(&g->b->exclusion, g->b->nodes, waiting, g->bad_nodes);
     m = (struct jobmake){ .gang = g->key,
                           .pods = waiting,
-                          .root = root_of(g->b, first),
+                          .root = root,
                           .name = strbuf_str(&name),
                           .partition = g->b->o.partition,
                           .mcs = g->b->o.mcs,
@@ -655,6 +715,12 @@ static int64_t least_pods(const struct bridge *b, const json_t *pods)
 
     if (!first)
         return 1;
+    if (is_native(b, first)) {
+        const json_t *group = group_of(b, first);
+
+        return group ? MAX(1, kubejson_int(group, "spec.schedulingPolicy.gang.minCount", 1))
+                     : INT64_MAX;
+    }
     if (is_grouped(b, first)) {
         const json_t *group = group_of(b, first);
 
@@ -842,7 +908,11 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
     if (r == 0 && o->groups)
-        r = follow_kind(b, &podgroups, NULL, take_group, &b->groups);
+        r = follow_kind(b, &bridge_groups, NULL, take_group, &b->groups);
+    if (r == 0 && o->native)
+        r = follow_kind(b, &bridge_native, NULL, take_native, &b->native);
+    if (r == 0 && o->jobsets)
+        r = follow_kind(b, &bridge_jobsets, NULL, take_owner, &b->jobsets);
     if (r == 0)
         r = follow_kind(b, &kubekind_nodes, NULL, take_node, &b->nodes);
     if (r == 0)
@@ -867,6 +937,8 @@ void bridge_stop(struct bridge *b)
     b->jobs = kubeinformer_free(b->jobs);
     b->nodes = kubeinformer_free(b->nodes);
     b->groups = kubeinformer_free(b->groups);
+    b->native = kubeinformer_free(b->native);
+    b->jobsets = kubeinformer_free(b->jobsets);
 }
 
 struct bridge *bridge_free(struct bridge *b)

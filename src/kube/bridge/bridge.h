@@ -7,16 +7,20 @@
  * One thread: the loop's. */
 #pragma once
 
-#include "kube/api/kubecall.h"
+#include "kube/api/kubeapi.h"
 
 struct bridge;
+
+/* What an API server may know or not: PodGroups of scheduling.x-k8s.io, those of scheduling.k8s.io,
+ * JobSets. */
+extern const struct kubekind bridge_groups, bridge_native, bridge_jobsets;
 
 struct bridge_options {
     const char *scheduler;    /* schedulerName of our pods */
     const char *partition;    /* NULL: the default one */
     const char *mcs;          /* NULL: none */
     const json_t *identities; /* namespaces whose user-id and group-id are believed; NULL: none */
-    bool groups;              /* the API server knows PodGroups */
+    bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
 };
 
 /* kube and slurm stay the caller's, and are freed before bridge_free().  The texts of o are

@@ -20,6 +20,8 @@
 #define CONF_MAX (64u << 10)
 #define TOKEN_FILE "/var/run/secrets/slurm/auth-token"
 
+#define KINDS 3u
+
 struct program {
     struct kubeprogram k;
     const char *conf_path;
@@ -27,6 +29,8 @@ struct program {
     struct kubeconfig slurm_config;
     struct kubeserver *slurm;
     struct bridge *bridge;
+    bool served[KINDS]; /* kinds that the API server knows */
+    unsigned asked;     /* about so many */
 };
 
 static const char usage[] =
@@ -110,10 +114,17 @@ static int read_files(struct program *p, struct err *err)
 
 /* ---- the way to the bridge ------------------------------------------------------------------- */
 
-static void begin_bridge(struct program *p, bool groups)
+static void begin_bridge(struct program *p)
 {
-    const struct bridge_options o = { p->conf.scheduler, p->conf.partition, p->conf.mcs,
-                                      p->conf.identities, groups };
+    const struct bridge_options o = {
+        .scheduler = p->conf.scheduler,
+        .partition = p->conf.partition,
+        .mcs = p->conf.mcs,
+        .identities = p->conf.identities,
+        .groups = p->served[0],
+        .native = p->served[1],
+        .jobsets = p->served[2],
+    };
 
     if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
         log_error("out of memory");
@@ -124,25 +135,37 @@ static void begin_bridge(struct program *p, bool groups)
     log_info("pods of scheduler %s are placed by %s", p->conf.scheduler, p->conf.rest);
 }
 
-static void take_groups(void *ctx, const struct kubereply *reply)
+static const struct kubekind *const optional[KINDS] = { &bridge_groups, &bridge_native,
+                                                        &bridge_jobsets };
+
+static void ask_kinds(void *ctx);
+
+static void take_kind(void *ctx, const struct kubereply *reply)
 {
-    static const struct kubekind podgroups = { "", "", "podgroups", "PodGroup", true };
     struct program *p = ctx;
 
-    if (reply->status == 200 || reply->status == 404) {
-        begin_bridge(p, reply->status == 200 && kubeapi_serves(reply->body, &podgroups));
+    if (reply->status != 200 && reply->status != 404) {
+        log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
+        kubeprogram_again(&p->k, USEC_PER_SEC);
         return;
     }
-    log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
-    kubeprogram_again(&p->k, USEC_PER_SEC);
+    p->served[p->asked] = reply->status == 200 && kubeapi_serves(reply->body, optional[p->asked]);
+    if (++p->asked < KINDS)
+        ask_kinds(p);
+    else
+        begin_bridge(p);
 }
 
-/* Does the server know PodGroups?  Only its answer counts. */
-static void ask_groups(void *ctx)
+/* Which kinds does the server know?  Only its answer counts. */
+static void ask_kinds(void *ctx)
 {
     struct program *p = ctx;
+    const struct kubekind *kind;
 
-    if (kubeapi_discover(p->k.kube, "scheduling.x-k8s.io", "v1alpha1", take_groups, p) < 0)
+    if (p->asked == KINDS)
+        p->asked = 0; /* the bridge could not begin */
+    kind = optional[p->asked];
+    if (kubeapi_discover(p->k.kube, kind->group, kind->version, take_kind, p) < 0)
         kubeprogram_again(&p->k, USEC_PER_SEC);
 }
 
@@ -172,7 +195,7 @@ int main(int argc, char **argv)
 {
     struct program p = { .k = { .name = "penstock-bridge",
                                 .agent = "penstock-bridge/" PENSTOCK_VERSION,
-                                .ask = ask_groups,
+                                .ask = ask_kinds,
                                 .ctx = &p,
                                 .signals = -1 },
                          .conf_path = "/etc/slurm-bridge/config.yaml" };

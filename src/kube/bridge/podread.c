@@ -46,11 +46,18 @@ int64_t podread_rank(const json_t *pod)
     return -1;
 }
 
-void podread_gang(const json_t *pod, bool group, struct strbuf *out)
+const char *podread_native_group(const json_t *pod)
+{
+    return kubejson_text(pod, "spec.schedulingGroup.podGroupName");
+}
+
+void podread_gang(const json_t *pod, bool group, bool native, struct strbuf *out)
 {
     const char *lws = kubejson_label(pod, BRIDGE_LABEL_LWS_KEY);
 
-    if (group)
+    if (native)
+        strbuf_addf(out, "spg/%s/%s", kubejson_namespace(pod), podread_native_group(pod));
+    else if (group)
         strbuf_addf(out, "pg/%s/%s", kubejson_namespace(pod),
                     kubejson_label(pod, BRIDGE_LABEL_PODGROUP));
     else if (lws && *lws)

@@ -27,12 +27,15 @@ int podread_wants(const json_t *pod, struct podread_wants *ret, struct err *err)
 /* Its place among its group: index labels; -1: none. */
 int64_t podread_rank(const json_t *pod);
 
-/* Which of its gang, "pod/UID", "lws/NAMESPACE/KEY" or "pg/NAMESPACE/NAME".  group: there is such a
- * PodGroup. */
-void podread_gang(const json_t *pod, bool group, struct strbuf *out);
+/* Which of its gang, "pod/UID", "lws/NAMESPACE/KEY", "pg/NAMESPACE/NAME" of a PodGroup of
+ * scheduling.x-k8s.io, or "spg/NAMESPACE/NAME" of one of scheduling.k8s.io.  group, native: the API
+ * server serves them, and the pod names one. */
+void podread_gang(const json_t *pod, bool group, bool native, struct strbuf *out);
+/* The PodGroup of scheduling.k8s.io that it names; "": none. */
+const char *podread_native_group(const json_t *pod);
 /* What the pod asks for that the bridge does not do; NULL: nothing. */
 const char *podread_refusal(const json_t *pod);
 
-/* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler: the value of our own
- * taint, which every pod of ours tolerates. */
+/* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler:
+ * the value of our own taint, which every pod of ours tolerates. */
 bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler);

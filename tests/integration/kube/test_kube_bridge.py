@@ -354,3 +354,32 @@ def test_sizes_and_identities_of_jobs(bridge, external):
     wait_until(lambda: bridge.api.get("pods", "theirs", "trusted")["spec"].get("nodeName"), "it is bound")
     job = bridge.api.get("pods", "theirs", "trusted")["metadata"]["labels"][JOB]
     assert "UserId=nobody(65534) GroupId=nogroup(65534)" in external.run("scontrol", "show", "job", job).out
+
+
+def test_native_podgroup(bridge):
+    """A PodGroup of scheduling.k8s.io, which its pods name in their specs."""
+    for i in range(2):
+        bridge.pod(f"n{i}", schedulingGroup={"podGroupName": "ng"})
+    wait_until(lambda: any("fewer pods" in e["message"] for e in bridge.api.all("events")), "they wait for their group")
+    bridge.api.create("podgroups.scheduling.k8s.io", {
+        "metadata": {"name": "ng", "namespace": "default", "annotations": {OPTION + "timelimit": "9"}},
+        "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}}})
+    assert not bridge.jobs()
+    bridge.pod("n2", schedulingGroup={"podGroupName": "ng"})
+    bridge.bound("n0", "n1", "n2")
+    assert [line.split()[1:] for line in bridge.jobs()] == [["RUNNING", "ng"]]
+
+
+def test_jobset(bridge, external):
+    """The pods of a JobSet's Jobs have the options of the JobSet."""
+    def owner(kind, version, of):
+        return [{"apiVersion": version, "kind": kind, "name": of["metadata"]["name"], "uid": of["metadata"]["uid"], "controller": True}]
+    top = bridge.api.create("jobsets", {"metadata": {"name": "set", "namespace": "default", "annotations": {OPTION + "job-name": "of-the-set"}}})
+    job = bridge.api.create("jobs", {"metadata": {"name": "set-a-0", "namespace": "default",
+                                                  "ownerReferences": owner("JobSet", "jobset.x-k8s.io/v1alpha2", top)}})
+    pod = {"metadata": {"name": "set-a-0-x", "namespace": "default", "ownerReferences": owner("Job", "batch/v1", job)},
+           "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [{"name": "c", "image": "i"}]}}
+    wait_until(lambda: "are placed by" in (bridge.folder / "bridge.log.stderr").read_text(), "the bridge has begun")
+    bridge.api.create("pods", pod)
+    bridge.bound("set-a-0-x")
+    assert "JobName=of-the-set" in external.run("scontrol", "show", "job", str(bridge.job("set-a-0-x"))).out
