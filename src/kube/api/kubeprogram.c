@@ -65,7 +65,8 @@ static int open_signals(struct kubeprogram *p)
 
 int kubeprogram_begin(struct kubeprogram *p, struct err *err)
 {
-    const struct kubeserver_options kube = { p->agent, NULL, 200, 400, 0 };
+    const unsigned qps = p->qps ? p->qps : 200;
+    const struct kubeserver_options kube = { p->agent, NULL, qps, 2 * qps, 0 };
     const struct kubelease_options lease = { p->lease_namespace, p->name, p->identity, 0,
                                              take_role,          p };
     char host[64] = "";

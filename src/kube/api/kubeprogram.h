@@ -19,7 +19,8 @@ struct kubeprogram {
     void (*ask)(void *ctx);
     void *ctx;
     bool begun;
-    int signals; /* -1 at first */
+    int signals;  /* -1 at first */
+    unsigned qps; /* requests a second to the API server, twice as many at once; 0: 200 */
     /* Made by the calls. */
     bool ended, lost; /* lost: the exit status is 1 */
     char identity[128];

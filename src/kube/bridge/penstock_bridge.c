@@ -21,6 +21,7 @@
 #define TOKEN_FILE "/var/run/secrets/slurm/auth-token"
 
 #define KINDS 3u
+#define QPS_MOST 100000
 
 struct program {
     struct kubeprogram k;
@@ -39,6 +40,7 @@ static const char usage[] =
     "                         (/etc/slurm-bridge/config.yaml)\n"
     "  -k, --kubeconfig=FILE  of the API server; without it KUBECONFIG, then what a pod has\n"
     "      --context=NAME     of the kubeconfig\n"
+    "      --kube-api-qps=N   requests a second to the API server (2000)\n"
     "  -l, --lease=NAMESPACE  act only while the lease penstock-bridge there is held\n"
     "  -v, --verbose          say more; twice: still more\n"
     "  -V, --version\n"
@@ -48,12 +50,18 @@ static const char usage[] =
 static int read_options(struct program *p, int argc, char **argv)
 {
     static const struct option longs[] = {
-        { "config", required_argument, NULL, 'f' },  { "kubeconfig", required_argument, NULL, 'k' },
-        { "context", required_argument, NULL, 'c' }, { "lease", required_argument, NULL, 'l' },
-        { "verbose", no_argument, NULL, 'v' },       { "version", no_argument, NULL, 'V' },
-        { "help", no_argument, NULL, 'h' },          { NULL, 0, NULL, 0 },
+        { "config", required_argument, NULL, 'f' },
+        { "kubeconfig", required_argument, NULL, 'k' },
+        { "context", required_argument, NULL, 'c' },
+        { "kube-api-qps", required_argument, NULL, 'q' },
+        { "lease", required_argument, NULL, 'l' },
+        { "verbose", no_argument, NULL, 'v' },
+        { "version", no_argument, NULL, 'V' },
+        { "help", no_argument, NULL, 'h' },
+        { NULL, 0, NULL, 0 },
     };
     enum log_level level = LOG_INFO;
+    uint64_t qps;
     int c;
 
     while ((c = getopt_long(argc, argv, "f:k:l:vVh", longs, NULL)) >= 0)
@@ -66,6 +74,16 @@ static int read_options(struct program *p, int argc, char **argv)
             break;
         case 'c':
             p->k.context = optarg;
+            break;
+        case 'q':
+            if (parse_u64(optarg, 1, QPS_MOST, &qps) < 0) {
+                (void)fprintf(stderr,
+                              "penstock-bridge: --kube-api-qps: '%.40s' is no number of 1 "
+                              "to %d\n",
+                              optarg, QPS_MOST);
+                return 2;
+            }
+            p->k.qps = (unsigned)qps;
             break;
         case 'l':
             p->k.lease_namespace = optarg;
@@ -197,7 +215,8 @@ int main(int argc, char **argv)
                                 .agent = "penstock-bridge/" PENSTOCK_VERSION,
                                 .ask = ask_kinds,
                                 .ctx = &p,
-                                .signals = -1 },
+                                .signals = -1,
+                                .qps = 2000 },
                          .conf_path = "/etc/slurm-bridge/config.yaml" };
     struct err err = { .text = "" };
     int r;

@@ -759,6 +759,10 @@ class Nowhere:
         pass
 
 
+class Server(ThreadingHTTPServer):
+    request_queue_size = 1024  # the five of the library lose connections under load, and a client waits 30 seconds for nothing
+
+
 class ApiServer:
     """The server, and what tests do to it."""
 
@@ -774,7 +778,7 @@ class ApiServer:
         self.asked = set()        # (verb, group, resource) of all requests
         self.generation, self.hard_cut, self.garble, self.bookmarks = 0, False, 0, True
         self.slow = threading.Event()
-        self.http = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self.http = Server(("127.0.0.1", port), Handler)
         self.http.daemon_threads, self.http.api = True, self
         if tls:
             context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)

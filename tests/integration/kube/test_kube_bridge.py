@@ -3,6 +3,7 @@
 import os
 import random
 import signal
+import subprocess
 import threading
 
 import pytest
@@ -383,3 +384,12 @@ def test_jobset(bridge, external):
     bridge.api.create("pods", pod)
     bridge.bound("set-a-0-x")
     assert "JobName=of-the-set" in external.run("scontrol", "show", "job", str(bridge.job("set-a-0-x"))).out
+
+
+@pytest.mark.parametrize("args,text", [
+    (["--kube-api-qps", "0"], "--kube-api-qps: '0' is no number of 1 to 100000"),
+    (["more"], "unexpected argument: more"),
+])
+def test_command_lines(args, text):
+    done = subprocess.run([program("penstock-bridge"), *args], capture_output=True, text=True, timeout=20)
+    assert done.returncode == 2 and text in done.stderr
