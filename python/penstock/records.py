@@ -201,7 +201,6 @@ class Job(Record):
     expected_start_at: datetime | None = None
     sched_nodes: str | None = None
     last_sched_eval_at: datetime | None = None
-    x11: int | None = None
     fed_viable: int | None = None
     fed_owner: int | None = None
     fed_version: int | None = None
@@ -212,6 +211,7 @@ class Job(Record):
     fed_siblings_active: str | None = None
     cluster_features: str | None = None
     clusters: str | None = None
+    x11: int | None = None
     vni: int | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
@@ -541,7 +541,6 @@ Job.FIELDS = {
     "expected_start_at": ("expected_start_us", "time"),
     "sched_nodes": ("sched_nodes", "text"),
     "last_sched_eval_at": ("last_sched_eval_us", "time"),
-    "x11": ("x11", "number"),
     "fed_viable": ("fed_viable", "number"),
     "fed_owner": ("fed_owner", "number"),
     "fed_version": ("fed_version", "number"),
@@ -552,6 +551,7 @@ Job.FIELDS = {
     "fed_siblings_active": ("fed_siblings_active", "text"),
     "cluster_features": ("cluster_features", "text"),
     "clusters": ("clusters", "text"),
+    "x11": ("x11", "number"),
     "vni": ("vni", "number"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
