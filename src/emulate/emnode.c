@@ -194,14 +194,14 @@ static void on_heartbeat(uv_timer_t *timer)
 
 /* ---- orders ---------------------------------------------------------------------------------- */
 
-static int launch(struct emnode *n, ProtobufCMessage *msg)
+static int launch_job(struct emnode *n, ProtobufCMessage *msg)
 {
     const Pst__LaunchBatch *m = PB_AS(launch_batch, msg);
 
     return m->job && m->job->job ? emjobs_launch(&n->jobs, m, now_mono_us()) : -EINVAL;
 }
 
-static int prepare(struct emnode *n, ProtobufCMessage *msg)
+static int prepare_job(struct emnode *n, ProtobufCMessage *msg)
 {
     const Pst__PrepareJob *m = PB_AS(prepare_job, msg);
 
@@ -226,7 +226,7 @@ static int shut_down(struct emnode *n, ProtobufCMessage *msg)
 }
 
 /* Everything on the node is lost; the node is there again at once. */
-static int reboot(struct emnode *n, ProtobufCMessage *msg)
+static int reboot_node(struct emnode *n, ProtobufCMessage *msg)
 {
     (void)msg;
     emjobs_clear(&n->jobs);
@@ -247,19 +247,19 @@ static const struct {
     unsigned op;
     int (*fn)(struct emnode *n, ProtobufCMessage *msg);
 } orders[] = {
-    { OP_LAUNCH_BATCH, launch },
-    { OP_PREPARE_JOB, prepare },
+    { OP_LAUNCH_BATCH, launch_job },
+    { OP_PREPARE_JOB, prepare_job },
     { OP_SIGNAL_STEPS, signal_steps },
     { OP_TERMINATE_JOB, terminate_job },
     { OP_NODE_SHUTDOWN, shut_down },
-    { OP_NODE_REBOOT_NOW, reboot },
+    { OP_NODE_REBOOT_NOW, reboot_node },
     { OP_NODE_RECONFIGURE, take_without_effect },
     { OP_NODE_HEALTH, take_without_effect },
     { OP_NODE_DEBUG, take_without_effect },
     { OP_NODE_TOPOLOGY, take_without_effect },
 };
 
-static int obey(struct emnode *n, const struct frame *frame, struct err *err)
+static int obey_order(struct emnode *n, const struct frame *frame, struct err *err)
 {
     ProtobufCMessage *msg = NULL;
     int r;
@@ -282,7 +282,7 @@ static void on_request(void *ctx, const struct frame *frame)
 {
     struct emnode *n = ctx;
     struct err err = { .text = "" };
-    int r = obey(n, frame, &err);
+    int r = obey_order(n, frame, &err);
 
     if (!(frame->flags & FRAME_ONEWAY)) {
         if (r < 0)

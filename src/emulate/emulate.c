@@ -90,7 +90,7 @@ static void describe_host(struct emhost *h)
     (void)snprintf(h->boot_id, sizeof(h->boot_id), "emulated-%lld", (long long)h->boot_us);
 }
 
-static int configure(void *ctx, struct err *err)
+static int read_configuration(void *ctx, struct err *err)
 {
     struct emulator *e = ctx;
     _cleanup_free_ char *path = NULL;
@@ -110,7 +110,7 @@ static int configure(void *ctx, struct err *err)
     return 0;
 }
 
-static uid_t user(void *ctx)
+static uid_t user_to_be(void *ctx)
 {
     const struct emulator *e = ctx;
 
@@ -205,7 +205,7 @@ static void on_signal(uv_signal_t *handle, int signum)
     close_nodes(handle->data);
 }
 
-static int serve(void *ctx, int ready_fd, struct err *err)
+static int serve_controller(void *ctx, int ready_fd, struct err *err)
 {
     static const int signums[] = { SIGTERM, SIGINT };
     struct emulator *e = ctx;
@@ -238,7 +238,7 @@ static int serve(void *ctx, int ready_fd, struct err *err)
     return r;
 }
 
-static void release(void *ctx)
+static void release_nodes(void *ctx)
 {
     struct emulator *e = ctx;
 
@@ -250,9 +250,11 @@ static void release(void *ctx)
     conf_free(e->conf);
 }
 
-static const struct daemon_life life = {
-    .configure = configure, .user = user, .open_log = open_log, .serve = serve, .release = release
-};
+static const struct daemon_life life = { .configure = read_configuration,
+                                         .user = user_to_be,
+                                         .open_log = open_log,
+                                         .serve = serve_controller,
+                                         .release = release_nodes };
 
 int main(int argc, char **argv)
 {

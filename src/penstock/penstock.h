@@ -123,8 +123,8 @@ struct procs {
     size_t n;
 };
 /* The live daemons that the pid files in dir/run name: their program is slurmctld, slurmd or
- * penstock-emulate and their command line names our slurm.conf.  Errors: -ENOMEM, those of reading the
- * folder. */
+ * penstock-emulate and their command line names our slurm.conf.  Errors: -ENOMEM, those of reading
+ * the folder. */
 int procs_find(const struct instance *in, struct procs *ret);
 /* The step daemons that work in our spool folder. */
 int procs_find_steps(const struct instance *in, struct procs *ret);

@@ -245,8 +245,8 @@
     X(ESLURM_INVALID_CLUSTER_NAME, 19016, "Invalid cluster name")                                  \
     X(EPST_KEY_REUSED, 19017, "The idempotency key stands for another submission")                 \
     X(EPST_STALE_CONFIGURATION, 19020, "The node does not run with the configuration in force")    \
-    X(EPST_ENCRYPTED, 19150, "This daemon takes encrypted connections only (TLSType)")             \
-    X(EPST_OTHER_CLUSTER, 19021, "Another cluster of the federation has this job")
+    X(EPST_OTHER_CLUSTER, 19021, "Another cluster of the federation has this job")                 \
+    X(EPST_ENCRYPTED, 19150, "This daemon takes encrypted connections only (TLSType)")
 
 enum slurm_err {
     SLURM_OK = 0,

@@ -218,5 +218,6 @@ int main(void)
         cmocka_unit_test(test_steps_that_are_not_here),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

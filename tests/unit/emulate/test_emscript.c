@@ -74,5 +74,6 @@ int main(void)
         cmocka_unit_test(test_a_command_that_is_too_long_means_nothing),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
