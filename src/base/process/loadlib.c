@@ -9,6 +9,8 @@ static int no_library(const char *what, const char *file, const char *package, s
 {
     const char *why = dlerror();
 
+    if (!what)
+        return err_set(err, -ENOENT, "%s", why);
     if (package)
         return err_set(err, -ENOENT, "%s needs %s (package %s): %s", what, file, package, why);
     return err_set(err, -ENOENT, "%s needs %s: %s", what, file, why);
@@ -25,7 +27,8 @@ int loadlib(const char *what, const char *file, const char *package, int flags,
         if (dlsym(lib, symbols[i].name))
             continue;
         (void)dlclose(lib); /* none of its functions has run */
-        return err_set(err, -ENOSYS, "%s: %s is missing in %s", what, symbols[i].name, file);
+        return err_set(err, -ENOSYS, "%s%s%s is missing in %s", what ? what : "", what ? ": " : "",
+                       symbols[i].name, file);
     }
     for (size_t i = 0; i < n; i++) {
         void *at = dlsym(lib, symbols[i].name);

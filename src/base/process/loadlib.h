@@ -12,7 +12,8 @@ struct loadlib_symbol {
     void *to; /* address of a pointer to a function */
 };
 
-/* what: the configuration that needs the library, as sentences name it ("jobcomp/kafka").
+/* what: the configuration that needs the library, as sentences name it ("jobcomp/kafka"); NULL: the
+ * caller says it.
  * file: its name for the loader ("librdkafka.so.1").  package: Debian's, or NULL.
  * flags: of dlopen(3), beside RTLD_NOW.
  * -ENOENT: there is no such library; -ENOSYS: a function is missing, and nothing was set. */

@@ -100,8 +100,7 @@ static int load_library(struct nvml *n, struct err *err)
                                               { "nvmlDeviceGetUtilizationRates",
                                                 &n->api.utilization },
                                               { "nvmlDeviceGetMemoryInfo", &n->api.memory } };
-    int r =
-        loadlib("the use of GPUs", LIBRARY, NULL, RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), err);
+    int r = loadlib(NULL, LIBRARY, NULL, RTLD_LOCAL, symbols, ARRAY_SIZE(symbols), err);
 
     if (r < 0)
         return r;

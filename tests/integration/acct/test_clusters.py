@@ -68,15 +68,16 @@ def test_submit(two):
     assert a.run("squeue", "-ht", "all").out == ""
     a.run("sbatch", "--exclusive", "-t", "60", "--wrap", "sleep 600")
     a.wait_state(1, "RUNNING")
-    assert a.run("sbatch", "-M", "aa,bb", "--parsable", "--exclusive", "-t", "5", "--wrap", "true").out == "2;bb\n"
-    b.wait_end(2)
-    assert a.run("sbatch", "-M", "all", "--parsable", "--wrap", "true", "-t", "1", env={"SBATCH_EXCLUSIVE": "exclusive"}).out == "3;bb\n"
+    # Each cluster was asked first when the job would start, which uses up a number as --test-only does.
+    assert a.run("sbatch", "-M", "aa,bb", "--parsable", "--exclusive", "-t", "5", "--wrap", "true").out == "3;bb\n"
     b.wait_end(3)
+    assert a.run("sbatch", "-M", "all", "--parsable", "--wrap", "true", "-t", "1", env={"SBATCH_EXCLUSIVE": "exclusive"}).out == "5;bb\n"
+    b.wait_end(5)
     done = a.run("sbatch", "-M", "aa,bb", "-N", "50", "--wrap", "true", check=False)
     assert done.rc == 1 and "Can't run on any of the specified clusters" in done.err
     assert a.run("srun", "-M", "bb", "printenv", "SLURM_CLUSTER_NAME").out == "bb\n"
     out = a.run("salloc", "-M", "bb", "srun", "printenv", "SLURM_CLUSTER_NAME", "SLURM_JOB_ID").out.split()
-    assert out == ["bb", "5"]
+    assert out == ["bb", "8"]  # 6: the refused one, 7: srun
 
 
 def test_federation(two):

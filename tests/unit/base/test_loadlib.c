@@ -47,6 +47,8 @@ static void test_no_library(void **state)
     assert_memory_equal(err.text, with, strlen(with));
     assert_int_equal(loadlib("a test", "libnone.so.9", NULL, 0, NULL, 0, &err), -ENOENT);
     assert_memory_equal(err.text, without, strlen(without));
+    assert_int_equal(loadlib(NULL, "libnone.so.9", NULL, 0, NULL, 0, &err), -ENOENT);
+    assert_memory_equal(err.text, "libnone.so.9: ", 14);
 }
 
 int main(void)
