@@ -88,11 +88,12 @@ static void accept_jobs(struct submission *s, uint32_t n)
     depends_refresh(ctld, id); /* it may be settled already: never, or for some tasks */
 }
 
-/* No node is as the job asks: looking for one has used up an id. */
+/* No node is as the job asks, or the reservation is none for it: looking has used up an id. */
 static bool looked_for_nodes(int code)
 {
     return code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
-           code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE;
+           code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE ||
+           code == ESLURM_RESERVATION_ACCESS || code == ESLURM_RESERVATION_INVALID;
 }
 
 static void refuse_jobs(struct submission *s)

@@ -217,7 +217,7 @@ def test_standard_input(shared):
     (("-d", "v0.0.1"), {}, "unable to find plugin: v0.0.1"),
     (("-a", "rest_auth/none"), {}, "unable to find plugin: rest_auth/none"),
     (("-u", "nosuchuser"), {}, "Unable to resolve user: nosuchuser"),
-    (("nowhere",), {}, "nowhere is no address: HOST:PORT, :PORT or unix:PATH"),
+    (("nowhere",), {}, "nowhere is no address: [https://]HOST:PORT, :PORT or unix:PATH"),
     (("--max-connections", "0"), {}, "--max-connections=0: a number from 1 to 65536 is wanted"),
     ((), {"SLURMRESTD_SECURITY": "trust_all"}, "Unexpected value in SLURMRESTD_SECURITY: trust_all"),
 ])
