@@ -489,6 +489,10 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
         value = (int64_t)n;
         break;
     case V_OVERSUBSCRIBE:
+        r = parse_bool(text, &value);
+        if (r == 0 && !value) /* what is false has been left to the partition */
+            return clear_field(u, msg, row->field, err);
+        break;
     case V_BOOL:
         r = parse_bool(text, &value);
         break;
