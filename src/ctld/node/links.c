@@ -35,7 +35,6 @@
 #include "ctld/job/prologs.h"
 #include "ctld/node/powernode.h"
 #include "ctld/node/reboot.h"
-#include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/confserve.h"
 #include "ctld/front/view.h"
@@ -367,7 +366,6 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         set_energy(n->rec, rep->energy);
         views_mark_node(ctld->views, n);
     }
-    steps_release_node(ctld, n);
     if (atomic_load(&ctld->disk_full))
         core_disk_full(ctld, cmd); /* the node keeps what it reported */
     else
@@ -525,6 +523,32 @@ static bool give_configuration(struct ctld *ctld, const struct cmd *cmd, const s
     return false;
 }
 
+/* The answer tells who the controllers are. */
+static void tell_controller(const struct ctld *ctld, Pst__NodeRegisterReply *reply)
+{
+    if (ctld->identity) {
+        reply->has_controller_key = true; /* only read */
+        reply->controller_key =
+            (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(ctld->identity) };
+    }
+    if (ctld->term)
+        SET(reply, term, ctld->term);
+}
+
+/* A node that does not know our key learns it, and registers again on the same connection.  False:
+ * it was sent away so. */
+static bool knows_controller(struct ctld *ctld, const struct cmd *cmd, const Pst__NodeRegister *reg)
+{
+    Pst__NodeRegisterReply reply = PST__NODE_REGISTER_REPLY__INIT;
+
+    if (!nodekeys_must_teach(ctld, reg))
+        return true;
+    tell_controller(ctld, &reply);
+    SET(&reply, learn_first, true);
+    core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
+    return false;
+}
+
 static void op_node_register(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeRegister *reg = PB_AS(node_register, cmd->msg);
@@ -559,11 +583,9 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     }
     rebooted = power == POWER_REG_PLAIN && n->rec->boot_id && reg->node->boot_id &&
                strcmp(n->rec->boot_id, reg->node->boot_id) != 0;
-    if (!give_configuration(ctld, cmd, n, reg))
+    if (!knows_controller(ctld, cmd, reg) || !give_configuration(ctld, cmd, n, reg))
         return;
     node_link_set(ctld, n, cmd->conn);
-    if (bind) /* it has never registered before */
-        steps_hold_node(ctld, n);
     node_link_set_files(ctld, n, reg->has_conf_digest ? &reg->conf_digest : NULL);
     if (reg->node_line && n->rec->node_line && strcmp(reg->node_line, n->rec->node_line) != 0)
         node_link_defer(ctld, n); /* what it says of itself waits for the end of its jobs */
@@ -580,13 +602,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
-    if (ctld->identity) {
-        reply.has_controller_key = true; /* only read */
-        reply.controller_key =
-            (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(ctld->identity) };
-    }
-    if (ctld->term)
-        SET(&reply, term, ctld->term);
+    tell_controller(ctld, &reply);
     if (ctld->silence_ms)
         SET(&reply, silence_ms, ctld->silence_ms);
     nodetopology_fill(ctld, n->rec->node_id, &place);

@@ -194,6 +194,15 @@ bool nodekeys_fits(struct ctld *ctld, const char *text, const char *node, size_t
     return n == 1 && at && idkey_parse(text, key) == 0 && !find_other(ctld, at, key);
 }
 
+bool nodekeys_must_teach(const struct ctld *ctld, const Pst__NodeRegister *reg)
+{
+    const ProtobufCBinaryData *known = &reg->controller_key;
+
+    return ctld->identity && reg->node_key.len == IDKEY_SIZE && reg->has_controller_key &&
+           (known->len != IDKEY_SIZE ||
+            memcmp(known->data, idkey_public(ctld->identity), IDKEY_SIZE) != 0);
+}
+
 /* ---- the service ----------------------------------------------------------------------------- */
 
 static void set_slot(struct ctld *ctld, const struct node *n, const char *text)

@@ -33,9 +33,8 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         async_submit(ctld, cmd, j, req);
         return;
     }
-    r = steps_queue_waits(ctld, req->job_id) ? ESLURM_NODES_BUSY
-        : steps_held_by_node(ctld, j->rec)
-            ? ESLURM_JOB_PENDING
+    r = steps_queue_waits(ctld, req->job_id)
+            ? ESLURM_NODES_BUSY
             : steps_create_one(ctld, j, spec, conn_peer(cmd->conn), NULL, &s, &lsn, &err);
     if (r == 0)
         steps_answer(ctld, j, cmd, s, lsn, false);

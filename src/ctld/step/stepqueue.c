@@ -7,7 +7,6 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "ctld/core/idlist.h"
 #include "ctld/core/service.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/step/async.h"
@@ -32,7 +31,6 @@ struct step_queue { /* of one job, first come first served */
 
 struct step_queues {
     struct idmap jobs; /* job id -> its struct step_queue */
-    struct idmap held; /* node id + 1 of nodes that hold steps -> this struct */
 };
 
 static struct step_queue *queue_of(struct ctld *ctld, uint32_t job_id, bool make)
@@ -217,8 +215,6 @@ static bool serve_one(struct ctld *ctld, struct job *j, struct step_wait *w)
         return serve_het(ctld, w);
     if (w->async && (!queued || queued->rec->state != PST__STEP_STATE__STEP_PENDING))
         return true; /* cancelled meanwhile */
-    if (steps_held_by_node(ctld, j->rec))
-        return false;
     r = steps_create_one(ctld, j, w->spec, w->async ? NULL : conn_peer(w->reply.conn),
                          w->async ? &w->async_id : NULL, &s, &lsn, NULL);
     w->busy = w->busy || r == ESLURM_NODES_BUSY;
@@ -325,41 +321,6 @@ static void steps_clear(struct ctld *ctld)
 
 /* ---- the service ----------------------------------------------------------------------------- */
 
-void steps_hold_node(struct ctld *ctld, const struct node *n)
-{
-    if (idmap_put(&ctld->step_queues->held, n->rec->node_id + 1, ctld->step_queues) < 0)
-        must(NULL);
-}
-
-bool steps_held_by_node(const struct ctld *ctld, const Pst__JobRecord *r)
-{
-    const struct idmap *held = &ctld->step_queues->held;
-
-    for (size_t i = 0; held->count && r->alloc && i < r->alloc->n_node_ids; i++)
-        if (idmap_get(held, r->alloc->node_ids[i] + 1))
-            return true;
-    return false;
-}
-
-void steps_release_node(struct ctld *ctld, const struct node *n)
-{
-    struct idlist *ids;
-
-    if (!idmap_remove(&ctld->step_queues->held, n->rec->node_id + 1))
-        return;
-    ids = must(calloc(1, sizeof(*ids)));
-    for (const struct job *j = ctld->cluster->active; j; j = j->next_active)
-        if (alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
-            idlist_push(ids, j->rec->job_id);
-    for (size_t i = 0; i < ids->n; i++) {
-        struct job *j = cluster_job(ctld->cluster, ids->ids[i]);
-
-        if (j)
-            steps_retry(ctld, j);
-    }
-    idlist_free(ids);
-}
-
 static int start_queues(struct ctld *ctld, struct err *err)
 {
     (void)err;
@@ -371,8 +332,6 @@ static void free_queues(struct ctld *ctld)
 {
     if (ctld->step_queues)
         idmap_done(&ctld->step_queues->jobs);
-    if (ctld->step_queues)
-        idmap_done(&ctld->step_queues->held);
     free(ctld->step_queues);
     ctld->step_queues = NULL;
 }

@@ -13,13 +13,6 @@ bool steps_queue_waits(struct ctld *ctld, uint32_t job_id);
 void steps_queue_add(struct ctld *ctld, uint32_t job_id, const struct cmd *cmd, uint32_t async_id,
                      const Pst__StepSpec *spec, const Pst__HetStepRequest *het, bool busy);
 
-/* A node that registers for the first time learns in the answer who signs credentials, and would
- * refuse steps before.  Steps of jobs with the node, those over components excepted, wait from
- * hold to release: until the node's first report shows that it has read the answer. */
-void steps_hold_node(struct ctld *ctld, const struct node *n);
-void steps_release_node(struct ctld *ctld, const struct node *n);
-bool steps_held_by_node(const struct ctld *ctld, const Pst__JobRecord *r);
-
 /* Make a step over components.  0 with its parts, which steps_answer_components() frees, or an
  * ESLURM code. */
 int steps_create_components(struct ctld *ctld, const Pst__HetStepRequest *req, struct conn *conn,

@@ -60,6 +60,7 @@ struct reporter {
     char *drain_reason; /* until acknowledged */
     char *refused;      /* why the last registration was; NULL: none since the last good one */
     bool drain_sent, dirty, registered;
+    bool keyless;    /* of this connection: the controller's key cannot be kept here */
     bool conf_taken; /* since the last registration was sent, or to be told */
     uint64_t heartbeat_s;
     int64_t told_us;              /* of the monotonic clock: the last heartbeat */
@@ -326,6 +327,21 @@ static void census_done(struct census *c)
     free(c->ended.items);
 }
 
+/* Which key is ours, and whom we know as the controllers. */
+static void tell_keys(const struct reporter *r, Pst__NodeRegister *msg)
+{
+    const uint8_t *known = nodekey_controller(r->d);
+
+    if (!r->d->identity || r->keyless)
+        return;
+    msg->node->has_launch_keys = msg->node->launch_keys = true;
+    msg->has_node_key = msg->has_controller_key = true; /* only read */
+    msg->node_key =
+        (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(r->d->identity) };
+    if (known)
+        msg->controller_key = (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)known };
+}
+
 static int send_registration(struct reporter *r, struct census *c, struct flight *f)
 {
     size_t n = c->running.n + c->jobs.n + c->ended.n;
@@ -357,12 +373,7 @@ static int send_registration(struct reporter *r, struct census *c, struct flight
         msg.conf_problem = (char *)(uintptr_t)problem; /* only read */
         r->conf_taken = false;
     }
-    if (r->d->identity) {
-        msg.node->has_launch_keys = msg.node->launch_keys = true;
-        msg.has_node_key = true; /* only read */
-        msg.node_key =
-            (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(r->d->identity) };
-    }
+    tell_keys(r, &msg);
     msg.has_pid = true;
     msg.pid = (uint32_t)uv_os_getpid();
     rc = dialer_request(r->dialer, OP_NODE_REGISTER, &msg.base, &f->id);
@@ -414,7 +425,10 @@ static void register_node(struct reporter *r)
 
 static void on_up(void *ctx)
 {
-    register_node(ctx);
+    struct reporter *r = ctx;
+
+    r->keyless = false;
+    register_node(r);
 }
 
 static void on_retry(uv_timer_t *timer)
@@ -536,7 +550,22 @@ static bool is_outdated(struct reporter *r, const Pst__NodeRegisterReply *reply)
     return true;
 }
 
-static void on_registered(struct reporter *r, const struct frame *frame)
+static bool learn_controller(struct reporter *r, const ProtobufCBinaryData *key)
+{
+    if (!nodekey_learn(r->d, key->data, key->len))
+        return false;
+    listen_set_controller(r->d->listener, nodekey_controller(r->d));
+    report_set_controller(r->d);
+    return true;
+}
+
+static void take_acks(struct reporter *r, const struct flight *f)
+{
+    for (size_t i = 0; i < f->events.n; i++)
+        take_ack(r->d, &f->events.items[i]);
+}
+
+static void on_registered(struct reporter *r, const struct flight *f, const struct frame *frame)
 {
     Pst__NodeRegisterReply *reply;
     uint64_t beat = HEARTBEAT_S;
@@ -547,19 +576,23 @@ static void on_registered(struct reporter *r, const struct frame *frame)
             pst__node_register_reply__free_unpacked(reply, NULL);
             return;
         }
+        if (reply->has_learn_first && reply->learn_first) {
+            r->keyless = !learn_controller(r, &reply->controller_key);
+            pst__node_register_reply__free_unpacked(reply, NULL);
+            register_node(r);
+            return;
+        }
         watch_silence(r, reply->has_silence_ms ? reply->silence_ms : 0);
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
-        if (reply->has_controller_key &&
-            nodekey_learn(r->d, reply->controller_key.data, reply->controller_key.len)) {
-            listen_set_controller(r->d->listener, nodekey_controller(r->d));
-            report_set_controller(r->d);
-        }
+        if (reply->has_controller_key && !r->keyless)
+            (void)learn_controller(r, &reply->controller_key); /* false: known, or cannot be kept */
         if (reply->topology)
             r->d->on->placed(r->d, reply->topology);
         reply->topology = NULL; /* taken */
         pst__node_register_reply__free_unpacked(reply, NULL);
     }
+    take_acks(r, f);
     if (!r->registered)
         log_info("registered with the controller as %s", r->d->name);
     r->registered = true;
@@ -601,12 +634,12 @@ static void on_reply(void *ctx, uint32_t id, int rc, const struct frame *frame)
     if (!f)
         return;
     if (rc == 0 && frame && !(frame->flags & FRAME_ERROR)) {
-        for (size_t i = 0; i < f->events.n; i++)
-            take_ack(r->d, &f->events.items[i]);
+        if (f->registration)
+            on_registered(r, f, frame);
+        else
+            take_acks(r, f);
         if (f->drain && r->drain_sent)
             (void)pb_set_str(&r->drain_reason, NULL); /* NULL: only frees */
-        if (f->registration)
-            on_registered(r, frame);
     } else if (rc != -ECONNRESET) {
         take_refusal(r, f, frame);
     }

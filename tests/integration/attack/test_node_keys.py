@@ -45,12 +45,12 @@ class Pair:
     def of_node(cls, cluster, node):
         return cls(bytes.fromhex((cluster.dir / f"spool/{node}/node-{node}.key").read_text().strip().split(":")[1]))
 
-    def secret_with(self, public):
+    def secret_with(self, public, purpose=b"PSTK node hello 1\0"):
         theirs, ours, shared = (ctypes.create_string_buffer(32) for _ in range(3))
         assert self.lib.crypto_sign_ed25519_pk_to_curve25519(theirs, public) == 0
         assert self.lib.crypto_sign_ed25519_sk_to_curve25519(ours, self.secret) == 0
         assert self.lib.crypto_scalarmult_curve25519(shared, ours, theirs) == 0
-        return mac(shared.raw, b"PSTK node hello 1\0")
+        return mac(shared.raw, purpose)
 
     def sign(self, data):
         signature = ctypes.create_string_buffer(64)

@@ -5,7 +5,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -161,10 +163,59 @@ static void test_known(void **state)
     assert_false(nodekeys_service.knows_node(&ctld, key));
 }
 
+/* Only a node that would refuse our launch keys, and says so, is sent away to learn our key. */
+static void test_must_teach(void **state)
+{
+    char path[] = "/tmp/test_nodekeys.XXXXXX";
+    uint8_t node_key[IDKEY_SIZE] = { 9 }, other[IDKEY_SIZE] = { 1 }, ours[IDKEY_SIZE];
+    const struct {
+        size_t node_key, known_len;
+        const uint8_t *known;
+        bool says, taught;
+    } cases[] = {
+        { IDKEY_SIZE, 0, NULL, true, true },           /* its first registration */
+        { IDKEY_SIZE, IDKEY_SIZE, other, true, true }, /* it knew other controllers */
+        { IDKEY_SIZE, IDKEY_SIZE, ours, true, false },
+        { IDKEY_SIZE, IDKEY_SIZE - 1, ours, true, true },
+        { IDKEY_SIZE, 0, NULL, false, false }, /* it does not know that it can be taught */
+        { 0, 0, NULL, false, false },          /* it has no key, or cannot keep ours */
+        { 0, 0, NULL, true, false },
+    };
+    struct err err = { .text = "" };
+    int fd = mkstemp(path);
+
+    (void)state;
+    assert_true(fd >= 0);
+    (void)close(fd);
+    (void)unlink(path);
+    assert_int_equal(idkey_open(path, geteuid(), &ctld.identity, &err), 0);
+    memcpy(ours, idkey_public(ctld.identity), sizeof(ours));
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Pst__NodeRegister reg = PST__NODE_REGISTER__INIT;
+
+        reg.has_node_key = cases[i].node_key > 0;
+        reg.node_key = (ProtobufCBinaryData){ cases[i].node_key, node_key };
+        reg.has_controller_key = cases[i].says;
+        reg.controller_key =
+            (ProtobufCBinaryData){ cases[i].known_len, (uint8_t *)(uintptr_t)cases[i].known };
+        assert_int_equal(nodekeys_must_teach(&ctld, &reg), cases[i].taught);
+        if (cases[i].taught) {
+            struct idkey *identity = ctld.identity;
+
+            ctld.identity = NULL; /* without libsodium there is nothing to teach */
+            assert_false(nodekeys_must_teach(&ctld, &reg));
+            ctld.identity = identity;
+        }
+    }
+    ctld.identity = idkey_free(ctld.identity);
+    (void)unlink(path);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_judge), cmocka_unit_test(test_find),
-                                        cmocka_unit_test(test_known) };
+                                        cmocka_unit_test(test_known),
+                                        cmocka_unit_test(test_must_teach) };
     struct err err = { .text = "" };
     int failed;
 
