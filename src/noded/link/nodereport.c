@@ -331,10 +331,11 @@ static void census_done(struct census *c)
 static void tell_keys(const struct reporter *r, Pst__NodeRegister *msg)
 {
     const uint8_t *known = nodekey_controller(r->d);
+    bool tells = r->d->identity && !r->keyless;
 
-    if (!r->d->identity || r->keyless)
+    msg->node->has_launch_keys = msg->node->launch_keys = tells;
+    if (!tells)
         return;
-    msg->node->has_launch_keys = msg->node->launch_keys = true;
     msg->has_node_key = msg->has_controller_key = true; /* only read */
     msg->node_key =
         (ProtobufCBinaryData){ IDKEY_SIZE, (uint8_t *)(uintptr_t)idkey_public(r->d->identity) };

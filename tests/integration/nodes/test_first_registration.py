@@ -100,19 +100,29 @@ def test_a_node_takes_the_key_before_it_registers_again(cluster):
     assert teacher.pair.public.hex() in (cluster.dir / "spool/node1/slurmctld.pub").read_text()
 
 
-def test_a_node_that_cannot_keep_the_key(cluster):
+@pytest.mark.parametrize("bound", [False, True])
+def test_a_node_that_cannot_keep_the_key(cluster, bound):
     """It is in all the same, goes by the cluster's key, and its steps are launched; later it learns."""
+    kept = cluster.dir / "spool/node1/slurmctld.pub"
+
+    def said(words, times):
+        wait_until(lambda: cluster.logs("slurmd-node1.log").count(words) == times, f"slurmd says: {words}")
+
+    if bound:  # slurmctld knows the node's key, and that the node makes launch keys of that
+        cluster.start_slurmd("node1")
+        said("registered with the controller", 1)
+        assert cluster.slurmds["node1"].stop() == 0
+        kept.unlink()
     cluster.kill_ctld()
     cluster.start_slurmd("node1")
-    kept = cluster.dir / "spool/node1/slurmctld.pub"
-    wait_until(lambda: "started for node node1" in cluster.logs("slurmd-node1"), "slurmd runs")
+    said("started for node node1", 1 + bound)
     kept.mkdir()
     cluster.start_ctld()
-    cluster.wait_nodes()
-    assert "cannot keep the controller's key" in cluster.logs("slurmd-node1")
+    said("registered with the controller", 1 + bound)
+    said("cannot keep the controller's key", 1)
     assert cluster.run("srun", "echo", "in").out == "in\n"
     kept.rmdir()
     cluster.restart_ctld()
     wait_until(kept.exists, "the node keeps the key")
-    cluster.wait_nodes()
+    said("registered with the controller", 2 + bound)
     assert cluster.run("srun", "echo", "in").out == "in\n"
