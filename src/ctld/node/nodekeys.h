@@ -14,8 +14,8 @@
  * from the arguments.  -EACCES: why has the sentence. */
 int nodekeys_judge(struct ctld *ctld, const struct node *n, const struct peer *peer,
                    const Pst__NodeRegister *reg, const uint8_t **ret_bind, char why[NODEKEYS_TEXT]);
-/* Must the node learn the controllers' key before it is in?  Without that key it refuses launch keys
- * of its own key, and jobs start on a node as soon as it is in. */
+/* Must the node learn the controllers' key before it is in?  Without that key it refuses launch
+ * keys of its own key, and jobs start on a node as soon as it is in. */
 bool nodekeys_must_teach(const struct ctld *ctld, const Pst__NodeRegister *reg);
 /* The id of the node that has the key, or -1.  Any thread. */
 int64_t nodekeys_find(struct ctld *ctld, const uint8_t key[IDKEY_SIZE]);
