@@ -16,6 +16,9 @@
 #include "base/cleanup.h"
 
 #define KEYCTL_JOIN_SESSION_KEYRING 1 /* linux/keyctl.h, which not every machine has */
+#ifndef CLOSE_RANGE_CLOEXEC
+#define CLOSE_RANGE_CLOEXEC (1u << 2) /* linux/close_range.h, of 5.11 */
+#endif
 #define NO_DESCRIPTOR (~0u)
 
 /* As getdents64(2) writes it. */
@@ -81,6 +84,25 @@ void inherit_close(int first, int keep)
     if (keep > first)
         close_range_of((unsigned)first, (unsigned)keep - 1, keep);
     close_range_of((unsigned)keep + 1, NO_DESCRIPTOR, -1);
+}
+
+void inherit_close_at_exec(int first)
+{
+    const struct dirent *e;
+    DIR *dir;
+
+    if (syscall(SYS_close_range, (unsigned)first, NO_DESCRIPTOR, CLOSE_RANGE_CLOEXEC) == 0)
+        return;
+    dir = opendir("/proc/self/fd"); /* kernels before 5.11 */
+    if (!dir)
+        _exit(127); /* what would be passed on is unknown */
+    while ((e = readdir(dir))) {
+        int fd = number_of(e->d_name); /* "." and "..": -1 */
+
+        if (fd >= first)
+            (void)fcntl(fd, F_SETFD, FD_CLOEXEC); /* closed by a thread meanwhile: gone as well */
+    }
+    (void)closedir(dir);
 }
 
 void inherit_begin(int first)

@@ -15,6 +15,10 @@ void inherit_begin(int first);
 /* Close all descriptors from `first` on but `keep` (-1: none).  For a child before its exec: only
  * system calls. */
 void inherit_close(int first, int keep);
+/* Have the kernel close all descriptors from `first` on at the exec.  For a process with threads that
+ * executes another program itself: its threads run until then, and would meet descriptors that are
+ * closed, or another file behind their number. */
+void inherit_close_at_exec(int first);
 /* Leave the session keyring of our parent: tasks would have root's keys.  Nothing where the
  * kernel has none. */
 void inherit_no_keys(void);

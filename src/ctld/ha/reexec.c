@@ -8,7 +8,7 @@
 
 void reexec_as(char *const *argv)
 {
-    inherit_close(3, -1);
+    inherit_close_at_exec(3); /* libuv ends the process when its descriptors are gone */
     (void)execv(argv[0], argv);
     log_error("cannot execute %s: %m", argv[0]);
 }

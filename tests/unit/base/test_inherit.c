@@ -67,6 +67,18 @@ static int check_close_but_first(void)
     return count_open() == 6 && is_open(5) && !is_open(6) ? 0 : 1;
 }
 
+/* Open until the exec, and not passed on. */
+static int check_close_at_exec(void)
+{
+    int before = count_open();
+
+    inherit_close_at_exec(5);
+    for (int fd = 5; fd < 1000; fd++)
+        if (is_open(fd) && fcntl(fd, F_GETFD) != FD_CLOEXEC)
+            return 1;
+    return count_open() == before && is_open(900) && fcntl(4, F_GETFD) == 0 ? 0 : 2;
+}
+
 static int check_begin(void)
 {
     struct stat st, null;
@@ -105,6 +117,7 @@ static void test_inherit(void **state)
     assert_int_equal(in_child(check_close_all), 0);
     assert_int_equal(in_child(check_close_but), 0);
     assert_int_equal(in_child(check_close_but_first), 0);
+    assert_int_equal(in_child(check_close_at_exec), 0);
     assert_int_equal(in_child(check_begin), 0);
     assert_int_equal(in_child(check_umask_stays_closed), 0);
 }

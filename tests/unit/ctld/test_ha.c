@@ -3,6 +3,8 @@
 #include "model_util.h"
 
 #include <ftw.h>
+#include <pthread.h>
+#include <sys/epoll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -238,6 +240,41 @@ static void test_reexec(void **state)
     (void)state;
 }
 
+/* As an event loop does: it ends the process when its descriptor is gone. */
+static void *poll_until_gone(void *arg)
+{
+    struct epoll_event e;
+
+    while (epoll_wait(*(int *)arg, &e, 1, 0) >= 0)
+        ;
+    _exit(1);
+}
+
+/* The threads of the process run until the new program begins, and meet nothing that is closed. */
+static void test_reexec_beside_threads(void **state)
+{
+    char *const good[] = { (char *)"/bin/sh", (char *)"-c", (char *)"[ ! -e /proc/$$/fd/99 ]",
+                           NULL };
+
+    (void)state;
+    for (size_t i = 0; i < 100; i++) {
+        pthread_t thread;
+        int status, fd;
+        pid_t pid = fork();
+
+        if (pid == 0) {
+            fd = dup2(epoll_create1(0), 99); /* not closed at an exec by itself */
+            if (pthread_create(&thread, NULL, poll_until_gone, &fd) == 0 &&
+                pthread_create(&thread, NULL, poll_until_gone, &fd) == 0)
+                reexec_as(good);
+            _exit(2);
+        }
+        assert_int_equal(waitpid(pid, &status, 0), pid);
+        assert_true(WIFEXITED(status));
+        assert_int_equal(WEXITSTATUS(status), 0);
+    }
+}
+
 /* ---- what is shown by a controller that does not lead --------------------------------------- */
 
 static size_t count_jobs(struct ctld *ctld)
@@ -331,10 +368,15 @@ static void test_etcd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),   cmocka_unit_test(test_begin),
-        cmocka_unit_test(test_await),   cmocka_unit_test(test_follow),
-        cmocka_unit_test(test_backups), cmocka_unit_test(test_reexec),
-        cmocka_unit_test(test_reading), cmocka_unit_test(test_past_refused),
+        cmocka_unit_test(test_roles),
+        cmocka_unit_test(test_begin),
+        cmocka_unit_test(test_await),
+        cmocka_unit_test(test_follow),
+        cmocka_unit_test(test_backups),
+        cmocka_unit_test(test_reexec),
+        cmocka_unit_test(test_reexec_beside_threads),
+        cmocka_unit_test(test_reading),
+        cmocka_unit_test(test_past_refused),
         cmocka_unit_test(test_etcd),
     };
 
