@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "cli/base/cli.h"
+#include "cli/base/fedview.h"
 #include "cli/format/acctflags.h"
 #include "cli/format/jsonefficiency.h"
 #include "cli/format/fmt_sacct.h"
@@ -41,6 +42,7 @@ struct sacct {
     struct json_option json;
     struct sacct_fmt fmt;
     const char *format, *clusters;
+    struct fedview view;
     const char *file;   /* of --completion */
     const char *assocs; /* a list of numbers */
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
@@ -263,8 +265,7 @@ static const struct opt rows[] = {
         "print the environments of --jobs"),
     OPT("expand-patterns", 0, OPT_NONE, OPT_FLAG(expand), NULL, NULL, NULL,
         "resolve patterns in file names"),
-    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_FEDERATION,
     OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
     OPT("file", 'f', OPT_REQ, OPT_TEXT(file), NULL, NULL, "file",
         "as --completion, from this file instead of JobCompLoc"),
@@ -279,8 +280,7 @@ static const struct opt rows[] = {
     OPT("jobs", 'j', OPT_REQ, OPT_TAKE(filter.ids, take_ids), NULL, NULL, "ids",
         "these jobs or steps"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
-    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_LOCAL,
     OPT("long", 'l', OPT_NONE, OPT_TAKE(format, take_long), NULL, NULL, NULL, "most fields"),
     OPT("name", 0, OPT_REQ, JOBFILTER_NAMES(filter), NULL, NULL, "names", "jobs with these names"),
     OPT("nnodes", 'i', OPT_REQ, OPT_TAKE(filter.nodes, jobfilter_take_range), NULL, NULL,
@@ -402,14 +402,16 @@ static void find_sluids(struct sacct *s)
     }
 }
 
-/* Of slurmdbd: this cluster's jobs, unless others are asked for. */
+/* Of slurmdbd: this cluster's jobs, unless others or the federation's are asked for. */
 static void make_clusters(struct sacct *s)
 {
     Pst__AcctFilter *f = &s->request;
 
     if (!cli_acct_is_dbd(&s->cli) || (s->clusters && strcasecmp(s->clusters, "all") == 0))
         return;
-    if (s->clusters || s->cluster)
+    if (!s->clusters)
+        fedview_add_names(&s->cli, &s->view, &f->clusters, &f->n_clusters);
+    if (!f->n_clusters && (s->clusters || s->cluster))
         argwords_add(&f->clusters, &f->n_clusters, s->clusters ? s->clusters : s->cluster);
 }
 

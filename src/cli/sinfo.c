@@ -17,7 +17,7 @@
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
-#include "cli/base/clusters.h"
+#include "cli/base/fedview.h"
 #include "cli/query/out_query.h"
 #include "cli/format/out_resv.h"
 #include "wire/ops.h"
@@ -29,12 +29,20 @@
 #define FMT_NODES_LONG "%#N %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
 #define FMT_REASONS "%20E %9u %19H %N"
 #define FMT_REASONS_LONG "%20E %12U %19H %6t %N"
+/* With the cluster: what --federation shows. */
+#define FMT_FED_DEFAULT "%#P %8V %.5a %.10l %.6D %.6t %N"
+#define FMT_FED_SUMMARY "%#P %8V %.5a %.10l %.16F %N"
+#define FMT_FED_LONG "%#P %8V %.5a %.10l %.10s %.4r %.8h %.10g %.6D %.11T %.11i %N"
+#define FMT_FED_NODES "%#N %8V %.6D %.#P %6t"
+#define FMT_FED_NODES_LONG "%#N %8V %.6D %.#P %.11T %4c %.8z %.6m %.8d %.6w %.8f %20E"
+#define FMT_FED_REASONS "%20E %9u %19H %8V %N"
+#define FMT_FED_REASONS_LONG "%20E %12U %19H %8V %6t %N"
 #define FIT_MIN 9u /* least width of '#' columns */
 
 struct sinfo {
     struct cli cli;
     struct json_option json;
-    const char *format, *format_long, *sort, *clusters;
+    const char *format, *format_long, *sort, *cluster_words;
     bool all, hide, dead, responding, exact, future, long_format, per_node, noconvert, noheader,
         summarize, reasons, reservations, format_given, partition_given;
     uint32_t iterate_s;
@@ -48,7 +56,11 @@ struct sinfo {
     struct fmt_sort order;
     struct strbuf out;
     struct json js;
-    struct cluster_nodes data;
+    struct fedview view;
+    struct clusters clusters; /* of -M or --federation */
+    bool federated;
+    struct cluster_nodes *data; /* one, or one of each cluster of the federation */
+    size_t n_data;
     struct row_table {
         struct sinfo_row *rows;
         char **keys;
@@ -116,13 +128,12 @@ static int take_partitions(void *at, const struct opt *opt, const char *arg, str
 #define OPT_INTO struct sinfo
 static const struct opt rows[] = {
     OPT("all", 'a', OPT_NONE, OPT_FLAG(all), "@ALL", NULL, NULL, "also hidden partitions"),
-    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
+    OPT("clusters", 'M', OPT_REQ, OPT_TEXT(cluster_words), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
     OPT("dead", 'd', OPT_NONE, OPT_FLAG(dead), NULL, NULL, NULL, "only nodes that do not respond"),
     OPT("exact", 'e', OPT_NONE, OPT_FLAG(exact), NULL, NULL, NULL,
         "do not gather nodes of different size"),
-    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_FEDERATION,
     OPT("format", 'o', OPT_REQ, OPT_TAKE_ALL(take_format), "@FORMAT", NULL, "format",
         "columns as %[.][width]letter"),
     OPT("Format", 'O', OPT_REQ, OPT_AND(OPT_TEXT(format_long), OPT_BUT(format)), NULL, NULL,
@@ -135,8 +146,7 @@ static const struct opt rows[] = {
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     OPT("list-reasons", 'R', OPT_NONE, OPT_FLAG(reasons), NULL, NULL, NULL,
         "why nodes are unavailable"),
-    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_LOCAL,
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("noconvert", 0, OPT_NONE, OPT_FLAG(noconvert), NULL, NULL, NULL, "keep the units of sizes"),
     OPT("Node", 'N', OPT_NONE, OPT_FLAG(per_node), NULL, NULL, NULL,
@@ -192,8 +202,21 @@ static void bad_letter(void *ctx, const char *letter)
     (void)fprintf(stderr, "Invalid node format specification: %s\n", letter);
 }
 
+static const char *federation_format(const struct sinfo *s)
+{
+    if (s->summarize)
+        return FMT_FED_SUMMARY;
+    if (s->per_node)
+        return s->long_format ? FMT_FED_NODES_LONG : FMT_FED_NODES;
+    if (s->reasons)
+        return s->long_format ? FMT_FED_REASONS_LONG : FMT_FED_REASONS;
+    return s->long_format ? FMT_FED_LONG : FMT_FED_DEFAULT;
+}
+
 static const char *default_format(const struct sinfo *s)
 {
+    if (s->federated)
+        return federation_format(s);
     if (s->summarize)
         return FMT_SUMMARY;
     if (s->per_node)
@@ -327,38 +350,63 @@ static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key)
     t->rows[t->n++] = *row;
 }
 
+/* A row of the p-th partition of the c-th cluster. */
+static void begin_row(struct sinfo *s, size_t c, size_t p, const Pst__NodeRecord *node,
+                      struct sinfo_row *row)
+{
+    const struct cluster_nodes *data = &s->data[c];
+    size_t rank = p;
+
+    for (size_t i = 0; i < c; i++) /* this cluster's partitions stand before the others' */
+        rank += s->data[i].n_parts;
+    sinfo_row_init(row, data->parts[p].record, (unsigned)rank, node);
+    row->cluster = s->federated ? s->clusters.list[c].name : NULL;
+    row->now_us = data->now_us;
+}
+
+/* Rows of several clusters stay apart. */
+static void make_key(const struct sinfo *s, const struct sinfo_row *row, bool per_node,
+                     struct strbuf *key)
+{
+    strbuf_reset(key);
+    if (row->cluster)
+        strbuf_addf(key, "%s\n", row->cluster);
+    sinfo_key(&s->fmt, row, per_node, key);
+}
+
+static void gather_part(struct sinfo *s, size_t c, size_t p, struct strbuf *key)
+{
+    const struct cluster_part *part = &s->data[c].parts[p];
+    struct sinfo_row row;
+    bool any = false;
+
+    for (size_t i = 0; i < part->n_nodes; i++) {
+        const struct cluster_node *node = &s->data[c].nodes[part->nodes[i]];
+
+        if (!node_wanted(s, node->record))
+            continue;
+        any = true;
+        begin_row(s, c, p, node->record, &row);
+        row.node_rank = part->nodes[i];
+        row.exact = s->exact || s->json.wanted;
+        make_key(s, &row, s->per_node, key);
+        gather_rows(s, &row, strbuf_str(key));
+    }
+    if (any || s->per_node || s->reasons || !sinfo_shows_partition(&s->fmt))
+        return;
+    begin_row(s, c, p, NULL, &row);
+    make_key(s, &row, false, key);
+    gather_rows(s, &row, strbuf_str(key));
+}
+
 static void gather_all(struct sinfo *s)
 {
     _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
 
-    for (size_t p = 0; p < s->data.n_parts; p++) {
-        const struct cluster_part *part = &s->data.parts[p];
-        struct sinfo_row row;
-        bool any = false;
-
-        if (!partition_wanted(s, part->record))
-            continue;
-        for (size_t i = 0; i < part->n_nodes; i++) {
-            const struct cluster_node *node = &s->data.nodes[part->nodes[i]];
-
-            if (!node_wanted(s, node->record))
-                continue;
-            any = true;
-            sinfo_row_init(&row, part->record, (unsigned)p, node->record);
-            row.node_rank = part->nodes[i];
-            row.exact = s->exact || s->json.wanted;
-            row.now_us = s->data.now_us;
-            strbuf_reset(&key);
-            sinfo_key(&s->fmt, &row, s->per_node, &key);
-            gather_rows(s, &row, strbuf_str(&key));
-        }
-        if (any || s->per_node || s->reasons || !sinfo_shows_partition(&s->fmt))
-            continue;
-        sinfo_row_init(&row, part->record, (unsigned)p, NULL);
-        strbuf_reset(&key);
-        sinfo_key(&s->fmt, &row, false, &key);
-        gather_rows(s, &row, strbuf_str(&key));
-    }
+    for (size_t c = 0; c < s->n_data; c++)
+        for (size_t p = 0; p < s->data[c].n_parts; p++)
+            if (partition_wanted(s, s->data[c].parts[p].record))
+                gather_part(s, c, p, &key);
 }
 
 static void forget_rows(struct row_table *t)
@@ -432,26 +480,66 @@ static void print_json(struct sinfo *s, int argc, char **argv)
     json_end(&s->js);
 }
 
-static void list_once(struct sinfo *s, int argc, char **argv)
+/* What a cluster has, into the last of s->data. */
+static int load_cluster(struct sinfo *s, struct client *client)
 {
     struct pb_fieldset set = { 0 };
+
+    fmt_needs(&s->fmt, &pst__node_record__descriptor, &set);
+    if (s->reasons)
+        query_need_names("reason", &pst__node_record__descriptor, &set);
+    return cluster_nodes_load(client, s->json.wanted ? NULL : &set, &s->data[s->n_data - 1]);
+}
+
+/* An empty place, which is no cluster's yet. */
+static void add_place(struct sinfo *s)
+{
+    s->data = xrealloc_or_die(s->data, s->n_data + 1, sizeof(*s->data));
+    s->data[s->n_data++] = (struct cluster_nodes){ 0 };
+}
+
+static void load_own(struct sinfo *s)
+{
     struct err err = { .text = "" };
     struct client *client = NULL;
     int r;
 
+    add_place(s);
     if (cli_connect(&s->cli, &client, &err) < 0) {
         (void)fprintf(stderr, "slurm_load_partitions: %s\n", err.text);
         exit(CLI_EXIT_FAILED);
     }
-    fmt_needs(&s->fmt, &pst__node_record__descriptor, &set);
-    if (s->reasons)
-        query_need_names("reason", &pst__node_record__descriptor, &set);
-    r = cluster_nodes_load(client, s->json.wanted ? NULL : &set, &s->data);
+    r = load_cluster(s, client);
     if (r < 0) {
         (void)fprintf(stderr, "slurm_load_partitions: %s\n", client_strerror(client, r));
         exit(CLI_EXIT_FAILED);
     }
     client_free(client);
+}
+
+/* A cluster that cannot be asked is told, and has no rows. */
+static void load_federation(struct sinfo *s)
+{
+    for (size_t i = 0; i < s->clusters.n; i++) {
+        struct client *client = NULL;
+        int r;
+
+        add_place(s);
+        if (!fedview_connect(&s->cli, &s->clusters, i, &client))
+            continue;
+        r = load_cluster(s, client);
+        if (r < 0)
+            cli_error("cluster %s: %s", s->clusters.list[i].name, client_strerror(client, r));
+        client_free(client);
+    }
+}
+
+static void list_once(struct sinfo *s, int argc, char **argv)
+{
+    if (s->federated)
+        load_federation(s);
+    else
+        load_own(s);
     gather_all(s);
     if (s->json.wanted)
         print_json(s, argc, argv);
@@ -459,7 +547,9 @@ static void list_once(struct sinfo *s, int argc, char **argv)
         print_rows(s);
     flush_out(s);
     forget_rows(&s->table);
-    cluster_nodes_done(&s->data);
+    for (size_t i = 0; i < s->n_data; i++)
+        cluster_nodes_done(&s->data[i]);
+    s->n_data = 0;
 }
 
 static void list_reservations(struct sinfo *s)
@@ -484,10 +574,36 @@ static void list_reservations(struct sinfo *s)
     client_free(client);
 }
 
+/* Each cluster of -M under its name; the federation as one. */
+static void list_clusters(struct sinfo *s, int argc, char **argv)
+{
+    size_t n = s->federated || !s->clusters.n ? 1 : s->clusters.n;
+
+    for (size_t i = 0; i < n; i++) {
+        if (s->clusters.n && !s->federated)
+            clusters_begin(&s->cli, &s->clusters, i, !s->noheader && (s->reservations || !s->json.wanted));
+        if (s->reservations)
+            list_reservations(s);
+        else
+            list_once(s, argc, argv);
+    }
+}
+
+/* ... and again with --iterate, which reservations do not know. */
+static void list_again(struct sinfo *s, int argc, char **argv)
+{
+    for (;;) {
+        list_clusters(s, argc, argv);
+        if (!s->iterate_s || s->reservations)
+            return;
+        (void)printf("\n");
+        (void)sleep(s->iterate_s);
+    }
+}
+
 int main(int argc, char **argv)
 {
     struct sinfo s = { 0 };
-    struct clusters clusters = { 0 };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
     int first, status;
 
@@ -504,36 +620,23 @@ int main(int argc, char **argv)
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);
-    if (s.clusters)
-        clusters_find_or_die(&s.cli, s.clusters, &clusters);
-    if (s.reservations) {
-        for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
-            if (clusters.n)
-                clusters_begin(&s.cli, &clusters, i, !s.noheader);
-            list_reservations(&s);
-        }
-        return 0;
-    }
+    if (s.cluster_words)
+        clusters_find_or_die(&s.cli, s.cluster_words, &s.clusters);
+    else if (!s.reservations)
+        s.federated = fedview_find(&s.cli, &s.view, &s.clusters);
     if (s.json.wanted)
         s.format = "%P%T%E%b%f%G%H%n%c%m%d%w%z%o%v";
-    make_format(&s);
-    make_order(&s);
-    for (;;) {
-        for (size_t i = 0; i < MAX(clusters.n, (size_t)1); i++) {
-            if (clusters.n)
-                clusters_begin(&s.cli, &clusters, i, !s.json.wanted && !s.noheader);
-            list_once(&s, argc, words);
-        }
-        if (!s.iterate_s)
-            break;
-        (void)printf("\n");
-        (void)sleep(s.iterate_s);
+    if (!s.reservations) {
+        make_format(&s);
+        make_order(&s);
     }
+    list_again(&s, argc, words);
     argwords_free(s.partitions, s.n_partitions);
     s.names = hostlist_free(s.names);
     fmt_done(&s.fmt);
     strbuf_done(&s.out);
-    clusters_done(&s.cli, &clusters);
+    free(s.data);
+    clusters_done(&s.cli, &s.clusters);
     cli_done(&s.cli);
     return 0;
 }

@@ -16,7 +16,7 @@
 #include "cli/format/fmt_sprio.h"
 #include "cli/base/opts.h"
 #include "cli/query/out_filter.h"
-#include "cli/base/clusters.h"
+#include "cli/base/fedview.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
@@ -27,12 +27,18 @@ struct sprio {
     struct cli cli;
     struct client *client;
     const char *format, *sort, *clusters;
-    bool long_format, noheader, norm, only_weights, sibling, by_user;
+    struct fedview view;
+    struct clusters fed; /* of --federation */
+    size_t fed_at;       /* the one that is asked */
+    bool long_format, noheader, norm, only_weights, by_user;
     Pst__PriorityRequest request;
     struct filter_ids ids;
     const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
-    struct prio_job *jobs;
+    struct prio_job *jobs; /* of the cluster that is asked */
     size_t njobs, cap_jobs;
+    uint32_t *shown; /* numbers of jobs that the federation has shown */
+    size_t n_shown, cap_shown;
+    size_t n_before; /* of these, in their order: by clusters that were asked before */
     Pst__PriorityRecord *weights;
     struct fmt fmt;
     struct fmt_sort order;
@@ -85,21 +91,19 @@ static int take_partitions(void *at, const struct opt *opt, const char *arg, str
 static const struct opt rows[] = {
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
-    OPT("federation", 0, OPT_NONE, OPT_NOTHING, "@FEDERATION", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_FEDERATION,
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "format",
         "columns as %[.][width]letter"),
     OPT("jobs", 'j', OPT_REQ, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
-    OPT("local", 0, OPT_NONE, OPT_NOTHING, "@LOCAL", NULL, NULL,
-        "taken for compatibility: the local cluster is shown"),
+    FEDVIEW_LOCAL,
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
     OPT("norm", 'n', OPT_NONE, OPT_FLAG(norm), NULL, NULL, NULL,
         "factors between 0 and 1, not weighted"),
     OPT("partition", 'p', OPT_REQ, OPT_TAKE_ALL(take_partitions), NULL, NULL, "names",
         "jobs of these partitions"),
-    OPT("sibling", 0, OPT_NONE, OPT_FLAG(sibling), "@SIBLING", NULL, NULL,
-        "one more column, the cluster"),
+    OPT("sibling", 0, OPT_NONE, OPT_FLAG(view.sibling), "@SIBLING", NULL, NULL,
+        "each cluster's copy of a job, and one more column, the cluster"),
     OPT("sort", 'S', OPT_REQ, OPT_TEXT(sort), NULL, NULL, "letters",
         "order: letters of --format, - before one reverses"),
     OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_users), OPT_GIVEN(by_user)), NULL, NULL,
@@ -214,7 +218,7 @@ static void make_format(struct sprio *s)
         strbuf_add(&spec, "%.15i %9r %.8u %.8o %.10Y %.10S %.10A %.10B %.10F %.10J %.10P %.10n "
                           "%.10Q %.11N %.20T");
     } else {
-        strbuf_add(&spec, s->sibling ? "%.15i %9r %.8c" : "%.15i %9r");
+        strbuf_add(&spec, s->view.sibling ? "%.15i %9r %.8c" : "%.15i %9r");
         if (s->by_user || s->long_format)
             strbuf_add(&spec, " %.8u");
         strbuf_add(&spec, s->norm ? " %10y" : " %.10Y %.10S");
@@ -242,6 +246,8 @@ static void take_weights(struct sprio *s, const Pst__PriorityRecord *rec)
 {
     ProtobufCMessage *copy;
 
+    if (s->weights) /* of the first cluster of the federation: they chose the columns */
+        return;
     check_mem_or_die(pb_dup(&rec->base, &copy));
     s->weights = (Pst__PriorityRecord *)copy;
     if (rec->direct) {
@@ -262,6 +268,28 @@ static void take_weights(struct sprio *s, const Pst__PriorityRecord *rec)
     }
 }
 
+static int by_number(const void *a, const void *b)
+{
+    const uint32_t *x = a, *y = b;
+
+    return (*x > *y) - (*x < *y);
+}
+
+/* Has a cluster that was asked before shown the job?  Without --sibling one copy is enough. */
+static bool told_before(struct sprio *s, uint32_t job_id)
+{
+    if (!s->fed.n || s->view.sibling)
+        return false;
+    if (s->n_before && bsearch(&job_id, s->shown, s->n_before, sizeof(job_id), by_number))
+        return true;
+    if (s->n_shown == s->cap_shown) {
+        s->cap_shown = s->cap_shown ? s->cap_shown * 2 : 64;
+        s->shown = xrealloc_or_die(s->shown, s->cap_shown, sizeof(*s->shown));
+    }
+    s->shown[s->n_shown++] = job_id;
+    return false;
+}
+
 static int on_record(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct sprio *s = ctx;
@@ -273,12 +301,14 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     (void)info;
     if (rec->weights)
         take_weights(s, rec);
-    if (rec->weights || s->only_weights || !s->weights)
+    if (rec->weights || s->only_weights || !s->weights || told_before(s, rec->job_id))
         return 0;
     if (s->njobs)
         job = bsearch(&key, s->jobs, s->njobs, sizeof(*s->jobs), by_id);
     row.user = job && job->user ? job->user : user_name_of(rec->uid);
-    row.cluster = s->clusters ? cli_cluster_name(&s->cli) : NULL;
+    row.cluster = s->fed.n      ? s->fed.list[s->fed_at].name
+                  : s->clusters ? cli_cluster_name(&s->cli)
+                                : NULL;
     if (job) {
         row.account = job->account;
         row.qos = job->qos;
@@ -290,24 +320,67 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
     return 0;
 }
 
-static int list_jobs(struct sprio *s)
+/* SLUIDs stand for other numbers in another cluster. */
+static void find_numbers(struct sprio *s)
+{
+    free(s->request.job_ids);
+    s->request.job_ids = NULL;
+    s->request.n_job_ids = 0;
+    if (s->only_weights) { /* no job has number 0 */
+        filter_add_number(&s->request.job_ids, &s->request.n_job_ids, 0);
+        return;
+    }
+    (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
+    filter_ids_numbers(&s->ids, &s->request.job_ids, &s->request.n_job_ids);
+}
+
+static void forget_jobs(struct sprio *s)
+{
+    for (size_t i = 0; i < s->njobs; i++) {
+        free(s->jobs[i].user);
+        free(s->jobs[i].account);
+        free(s->jobs[i].qos);
+        free(s->jobs[i].sluid);
+    }
+    s->njobs = 0;
+}
+
+/* What the cluster has that s->client is connected to. */
+static void add_jobs(struct sprio *s)
 {
     int r;
 
-    s->client = cli_connect_or_die(&s->cli, "slurm_load_job_prio");
-    (void)sluids_find(s->client, &s->ids); /* what fails here fails again below */
-    filter_ids_numbers(&s->ids, &s->request.job_ids, &s->request.n_job_ids);
+    find_numbers(s);
+    forget_jobs(s);
     if (!s->only_weights && (s->long_format || s->format || s->by_user))
         load_jobs(s);
-    if (s->only_weights) { /* no job has number 0 */
-        free(s->request.job_ids);
-        s->request.job_ids = xmalloc_or_die(sizeof(*s->request.job_ids));
-        s->request.n_job_ids = 1;
-    }
     r = query_run(s->client, OP_QUERY_PRIORITY, &s->request.base, &pst__priority_record__descriptor,
                   on_record, s, NULL);
     if (r < 0)
         die_loading(s, r);
+    s->n_before = s->n_shown;
+    if (s->n_before)
+        qsort(s->shown, s->n_before, sizeof(*s->shown), by_number);
+}
+
+/* A cluster that cannot be asked is told; of weights the first is enough. */
+static void add_federation(struct sprio *s)
+{
+    for (s->fed_at = 0; s->fed_at < s->fed.n && !(s->only_weights && s->weights); s->fed_at++) {
+        s->client = client_free(s->client);
+        if (fedview_connect(&s->cli, &s->fed, s->fed_at, &s->client))
+            add_jobs(s);
+    }
+}
+
+static int list_jobs(struct sprio *s)
+{
+    if (s->fed.n) {
+        add_federation(s);
+    } else {
+        s->client = cli_connect_or_die(&s->cli, "slurm_load_job_prio");
+        add_jobs(s);
+    }
     if (s->out.len)
         (void)fwrite(s->out.buf, 1, s->out.len, stdout); /* seen when stdout is closed */
     if (s->lines && fmt_lines_write(s->lines, stdout) < 0)
@@ -344,6 +417,8 @@ int main(int argc, char **argv)
     }
     if (s.clusters)
         clusters_use_one(&s.cli, s.clusters);
+    else
+        (void)fedview_find(&s.cli, &s.view, &s.fed);
     if (s.cli.verbose > 0)
         show_settings(&s);
     status = list_jobs(&s);
@@ -352,6 +427,10 @@ int main(int argc, char **argv)
     strbuf_done(&s.out);
     filter_ids_done(&s.ids);
     client_free(s.client);
+    forget_jobs(&s);
+    free(s.jobs);
+    free(s.shown);
+    clusters_done(&s.cli, &s.fed);
     cli_done(&s.cli);
     return status;
 }

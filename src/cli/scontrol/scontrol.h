@@ -19,6 +19,7 @@ struct scontrol {
     bool changes_only; /* watch */
     bool map;          /* show topology */
     const char *since, *clusters;
+    struct fedview view; /* of show job, node and partition */
     bool has_uid; /* --uid: jobs are updated with the rights of this user */
     uint32_t uid;
     int argc; /* of the command line, for JSON's meta */

@@ -356,14 +356,9 @@ static void list_federation(struct squeue *q, const struct clusters *cl, int arg
     squeue_make_filter(q);
     squeue_begin(q);
     for (size_t i = 0; i < cl->n; i++) {
-        struct err err = { .text = "" };
-
-        clusters_use(&q->cli, cl, i);
         q->client = client_free(q->client);
-        if (cli_connect_once(&q->cli, &q->client, &err) < 0) {
-            cli_error("cluster %s: %s", cl->list[i].name, err.text);
+        if (!fedview_connect(&q->cli, cl, i, &q->client))
             continue;
-        }
         (void)sluids_find(q->client, &q->filter.ids); /* what fails here fails again below */
         ask_ids_again(q);
         if (first)

@@ -10,6 +10,7 @@
 
 #include "acct.pb-c.h"
 #include "cli/base/cli.h"
+#include "cli/base/fedview.h"
 
 enum time_form {
     FORM_SECS,
@@ -25,6 +26,7 @@ struct sreport {
     struct cli cli;
     struct client *client;
     const char *program_clusters; /* -M */
+    struct fedview view;
     const char *tres;             /* -T; NULL = cpu, and no column for it */
     bool all_clusters, noheader, quiet, leave;
     int parsable; /* 0, 1: | at the end too, 2 */

@@ -257,6 +257,9 @@ bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
     c->request.end_s = whole_hour(end, true);
     if (c->request.end_s - c->request.start_s < 3600)
         c->request.end_s = c->request.start_s + 3600;
+    if (!c->request.n_clusters && !s->all_clusters && cli_acct_is_dbd(&s->cli) &&
+        !s->program_clusters)
+        fedview_add_names(&s->cli, &s->view, &c->request.clusters, &c->request.n_clusters);
     if (!c->request.n_clusters && !s->all_clusters && cli_acct_is_dbd(&s->cli) && own)
         argwords_add(&c->request.clusters, &c->request.n_clusters,
                      s->program_clusters ? s->program_clusters : own);
