@@ -581,7 +581,8 @@ static void list_clusters(struct sinfo *s, int argc, char **argv)
 
     for (size_t i = 0; i < n; i++) {
         if (s->clusters.n && !s->federated)
-            clusters_begin(&s->cli, &s->clusters, i, !s->noheader && (s->reservations || !s->json.wanted));
+            clusters_begin(&s->cli, &s->clusters, i,
+                           !s->noheader && (s->reservations || !s->json.wanted));
         if (s->reservations)
             list_reservations(s);
         else

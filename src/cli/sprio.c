@@ -34,7 +34,7 @@ struct sprio {
     Pst__PriorityRequest request;
     struct filter_ids ids;
     const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
-    struct prio_job *jobs; /* of the cluster that is asked */
+    struct prio_job *jobs;                                   /* of the cluster that is asked */
     size_t njobs, cap_jobs;
     uint32_t *shown; /* numbers of jobs that the federation has shown */
     size_t n_shown, cap_shown;

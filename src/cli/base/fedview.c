@@ -72,7 +72,7 @@ void fedview_add_names(struct cli *c, const struct fedview *view, char ***list, 
     if (!is_wanted(c, view))
         return;
     if (cli_connect_once(c, &client, &err) < 0)
-        cli_error("this cluster alone is shown: its controller knows the federation: %s", err.text);
+        cli_error("the federation is not known, this cluster alone is shown: %s", err.text);
     else if (ask_members(client, &cl))
         for (size_t i = 0; i < cl.n; i++)
             argwords_add(list, n, cl.list[i].name);

@@ -13,11 +13,11 @@ struct fedview {
     bool federation, local, sibling; /* of the command line or the environment */
 };
 
-#define FEDVIEW_FEDERATION                                                                     \
-    OPT("federation", 0, OPT_NONE, OPT_FLAG(view.federation), "@FEDERATION", NULL, NULL,       \
+#define FEDVIEW_FEDERATION                                                                         \
+    OPT("federation", 0, OPT_NONE, OPT_FLAG(view.federation), "@FEDERATION", NULL, NULL,           \
         "all clusters of the federation")
-#define FEDVIEW_LOCAL                                                                          \
-    OPT("local", 0, OPT_NONE, OPT_FLAG(view.local), "@LOCAL", NULL, NULL,                      \
+#define FEDVIEW_LOCAL                                                                              \
+    OPT("local", 0, OPT_NONE, OPT_FLAG(view.local), "@LOCAL", NULL, NULL,                          \
         "this cluster alone, also where FederationParameters=fed_display")
 
 /* The clusters to be asked as one, this cluster first; FederationParameters=fed_display asks for

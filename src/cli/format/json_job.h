@@ -21,9 +21,9 @@ void json_job(struct json *js, const struct job_row *r);
 void json_job_state(struct json *js, const struct job_row *r);
 void json_step(struct json *js, const struct step_row *r);
 void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node_of *of);
-/* key is NULL in a list. */
+/* key is NULL in a list, cluster outside of a federation. */
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
-                    const char *tres);
+                    const char *tres, const char *cluster);
 struct sinfo_row;
 void json_sinfo(struct json *js, const struct sinfo_row *row);
 /* script: NULL when it was not asked for */

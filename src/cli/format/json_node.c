@@ -45,7 +45,7 @@ static void put_node_use(struct json *js, const Pst__NodeRecord *n, const char *
     json_str(js, "tres_used", tres);
 }
 
-static void put_node_config(struct json *js, const Pst__NodeRecord *n)
+static void put_node_config(struct json *js, const Pst__NodeRecord *n, const char *cluster)
 {
     json_str(js, "architecture", n->arch);
     json_str(js, "burstbuffer_network_address", "");
@@ -54,7 +54,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
     json_set(js, "tls_cert_last_renewal", 0);
     json_list(js, "cert_flags");
     json_list_end(js);
-    json_str(js, "cluster_name", "");
+    json_str(js, "cluster_name", cluster);
     json_int(js, "cores", n->cores_per_socket);
     json_int(js, "specialized_cores", n->core_spec);
     json_int(js, "cpu_binding", 0);
@@ -81,7 +81,7 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n)
 void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node_of *of)
 {
     json_map(js, NULL);
-    put_node_config(js, n);
+    put_node_config(js, n, of->cluster);
     json_str(js, "name", n->name);
     json_one(js, "next_state_after_reboot", "INVALID");
     json_str(js, "address", n->addr ? n->addr : n->name);
@@ -116,7 +116,8 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
 
 /* ---- partitions ------------------------------------------------------------------------------ */
 
-static void put_access(struct json *js, const Pst__PartitionRecord *p, const char *tres)
+static void put_access(struct json *js, const Pst__PartitionRecord *p, const char *tres,
+                       const char *cluster)
 {
     json_map(js, "nodes");
     json_str(js, "allowed_allocation", p->alloc_nodes);
@@ -140,7 +141,7 @@ static void put_access(struct json *js, const Pst__PartitionRecord *p, const cha
     json_str(js, "billing_weights", p->tres_billing_weights);
     json_str(js, "configured", tres);
     json_map_end(js);
-    json_str(js, "cluster", "");
+    json_str(js, "cluster", cluster);
     json_select_type(js, p->select_type_parameters);
     json_map(js, "cpus");
     if (json_is_before(js, 45)) {
@@ -223,10 +224,10 @@ static const char *preempt_mode_word(const Pst__PartitionRecord *p)
 }
 
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
-                    const char *tres)
+                    const char *tres, const char *cluster)
 {
     json_map(js, key);
-    put_access(js, p, tres);
+    put_access(js, p, tres, cluster);
     put_defaults(js, p);
     put_flags(js, p);
     put_maximums(js, p);
@@ -337,7 +338,7 @@ void json_sinfo(struct json *js, const struct sinfo_row *r)
     json_str(js, "total", n->gres);
     json_str(js, "used", n->alloc_gres);
     json_map_end(js);
-    json_str(js, "cluster", "");
+    json_str(js, "cluster", r->cluster);
     json_str(js, "comment", n->comment);
     json_str(js, "extra", n->extra);
     json_map(js, "reason");
@@ -350,6 +351,6 @@ void json_sinfo(struct json *js, const struct sinfo_row *r)
     json_str(js, "cpus", n->cpu_spec_list);
     json_int(js, "memory", (int64_t)n->mem_spec_mib);
     json_map_end(js);
-    json_partition(js, "partition", r->part, "");
+    json_partition(js, "partition", r->part, "", r->cluster);
     json_map_end(js);
 }

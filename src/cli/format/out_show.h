@@ -18,6 +18,7 @@ void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts
 void show_step(struct strbuf *sb, const struct step_row *r, const struct show_opts *o);
 struct show_node_of {
     const char *partitions, *tres, *tres_used; /* of the node, as text */
+    const char *cluster;                       /* of a federation, for JSON; may be NULL */
     int64_t now_us;
 };
 void show_node(struct strbuf *sb, const Pst__NodeRecord *n, const struct show_node_of *of,

@@ -7,6 +7,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
@@ -182,6 +183,15 @@ const char *job_state_word(const struct job_row *r, bool compact)
 bool job_is_pending(const struct job_row *r)
 {
     return r->job->state == PST__JOB_STATE__JOB_PENDING;
+}
+
+bool job_is_copy(const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    return (j->state_flags & 1u << PST__JOB_FLAG__JOB_FLAG_REVOKED) ||
+           (job_is_pending(r) && j->fed_origin && r->cluster &&
+            strcasecmp(j->fed_origin, r->cluster) != 0);
 }
 
 bool job_is_terminal(const struct job_row *r)

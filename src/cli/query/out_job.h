@@ -38,6 +38,9 @@ bool job_is_array(const struct job_row *r);
 
 const char *job_state_word(const struct job_row *r, bool compact);
 bool job_is_pending(const struct job_row *r);
+/* Does another cluster's record tell of this job of a federation?  Of a job that waits that is the
+ * origin's, of one that runs elsewhere that cluster's.  r->cluster: where the record is from. */
+bool job_is_copy(const struct job_row *r);
 bool job_is_terminal(const struct job_row *r);
 /* The reason's sentence: free text before word. */
 const char *job_reason(const struct job_row *r);

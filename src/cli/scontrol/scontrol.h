@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 #include "api.pb-c.h"
-#include "cli/base/cli.h"
+#include "cli/base/fedview.h"
 #include "cli/format/json_out.h"
 #include "cli/format/out_show.h"
 
@@ -20,7 +20,7 @@ struct scontrol {
     bool map;          /* show topology */
     const char *since, *clusters;
     struct fedview view; /* of show job, node and partition */
-    bool has_uid; /* --uid: jobs are updated with the rights of this user */
+    bool has_uid;        /* --uid: jobs are updated with the rights of this user */
     uint32_t uid;
     int argc; /* of the command line, for JSON's meta */
     char **argv;

@@ -33,10 +33,14 @@ struct showing {
     struct strbuf out;
     struct json js;
     struct filter_ids ids;
-    const char *cluster;
-    struct step_jobs jobs; /* with steps */
-    struct strbuf batch;   /* a batch step that waits for its turn */
-    uint32_t batch_of;     /* ... its job */
+    const char *cluster, *name;
+    struct clusters fed;          /* that are shown as one; none: the cluster of s->cli */
+    int64_t now_us;               /* of the last cluster */
+    struct step_jobs jobs;        /* with steps */
+    struct strbuf batch;          /* a batch step that waits for its turn */
+    uint32_t batch_of;            /* ... its job */
+    const struct hostlist *names; /* of nodes; NULL: all */
+    bool *found;                  /* ... and which of them a cluster has */
     uint64_t shown;
     bool known; /* a job of that number is there, if not that task */
 };
@@ -75,6 +79,38 @@ static void failed_query(struct showing *w, const char *what, int r)
 {
     cli_write_out(&w->out, true);
     scontrol_fail(w->s, "%s error: %s", what, client_strerror(w->s->client, r));
+}
+
+/* ---- the clusters of --federation --------------------------------------------------------- */
+
+/* -M and `cluster` name one; it alone is shown. */
+static void find_federation(struct showing *w)
+{
+    if (!w->s->clusters && !w->s->cli.cluster)
+        (void)fedview_find(&w->s->cli, &w->s->view, &w->fed);
+}
+
+/* Ask the cluster, or each of the federation; one that cannot be asked is told.  what: for the
+ * sentence of a failure.  As query_run() of the cluster. */
+static int ask_each(struct showing *w, int (*ask)(struct showing *w), const char *what)
+{
+    struct scontrol *s = w->s;
+    int r = 0;
+
+    if (!w->fed.n)
+        return ask(w);
+    for (size_t i = 0; i < w->fed.n; i++) {
+        s->client = client_free(s->client);
+        w->cluster = w->fed.list[i].name;
+        if (!fedview_connect(&s->cli, &w->fed, i, &s->client))
+            continue;
+        r = ask(w);
+        if (r < 0)
+            cli_error("cluster %s: %s: %s", w->cluster, what, client_strerror(s->client, r));
+    }
+    s->client = client_free(s->client);
+    clusters_done(&s->cli, &w->fed);
+    return 0;
 }
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
@@ -119,6 +155,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                  .bitstr_len = getenv("SLURM_BITSTR_LEN") ? job_bitstr_len() : 0 },
     };
 
+    if (w->fed.n && !w->s->view.sibling && job_is_copy(&t.row))
+        return 0; /* the record that tells of the job is another cluster's */
     w->known = true;
     if (j->array_tasks && w->ids.n && !filter_ids_match_whole(&w->ids, j->job_id, job_group_id(j)))
         return filter_each_task(j->array_tasks, on_task, &t);
@@ -135,7 +173,8 @@ static bool take_ids(struct showing *w, const char *name, const char *load, cons
     if (!name)
         return true;
     if (filter_parse_ids(name, &w->ids, &err) == 0) {
-        (void)sluids_find(scontrol_client(w->s, load), &w->ids); /* the query that follows tells */
+        if (!w->fed.n) /* the query that follows tells what fails */
+            (void)sluids_find(scontrol_client(w->s, load), &w->ids);
         return true;
     }
     scontrol_missing(w->s, stderr, "%s error: %s",
@@ -158,28 +197,42 @@ static bool take_one_job(struct showing *w, const char *name)
     return true;
 }
 
-static void show_jobs(struct scontrol *s, const char *name)
+static int ask_jobs(struct showing *w)
 {
-    struct showing w = { .s = s, .cluster = cli_cluster_name(&s->cli) };
     Pst__QueryRequest request = query_to_print();
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct query_info info = { 0 };
+    struct client *c = scontrol_client(w->s, "slurm_load_jobs");
+    int r;
+
+    if (w->fed.n) /* another cluster has other numbers behind the same SLUIDs */
+        (void)sluids_find(c, &w->ids);
+    filter_ids_numbers(&w->ids, &filter.job_ids, &filter.n_job_ids);
+    if (w->ids.n && w->ids.ids[0].has_het) /* is the job there, if not that component? */
+        filter_add_number(&filter.job_ids, &filter.n_job_ids, w->ids.ids[0].job_id);
+    request.jobs = &filter;
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, w, &info);
+    w->now_us = info.now_us;
+    filter_done(&filter);
+    return r;
+}
+
+static void show_jobs(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s, .cluster = cli_cluster_name(&s->cli) };
     bool zero = name && (!*name || strcmp(name, "0") == 0); /* all jobs, of which one must be */
     int r;
 
-    if (!take_one_job(&w, zero ? NULL : name))
+    find_federation(&w);
+    if (!take_one_job(&w, zero ? NULL : name)) {
+        clusters_done(&s->cli, &w.fed);
         return;
-    filter_ids_numbers(&w.ids, &filter.job_ids, &filter.n_job_ids);
-    if (w.ids.n && w.ids.ids[0].has_het) /* is the job there, if not that component? */
-        filter_add_number(&filter.job_ids, &filter.n_job_ids, w.ids.ids[0].job_id);
-    request.jobs = &filter;
+    }
     if (s->json.wanted)
         begin_json(&w, "jobs");
-    r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
-                  &pst__job_record__descriptor, on_job, &w, &info);
-    filter_done(&filter);
+    r = ask_each(&w, ask_jobs, "slurm_load_jobs");
     if (s->json.wanted && (r == 0 || r == -EREMOTEIO))
-        end_json(&w, true, info.now_us);
+        end_json(&w, true, w.now_us);
     else if (r < 0)
         failed_query(&w, "slurm_load_jobs", r);
     else if (!w.shown && (zero || (name && w.known)))
@@ -336,9 +389,11 @@ static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
     check_mem_or_die(cluster_nodes_partitions(t, i, &parts));
     check_mem_or_die(out_node_tres(t, i, &rules, &tres));
     check_mem_or_die(out_node_used(n, &rules, &used));
-    of = (struct show_node_of){
-        .partitions = parts, .tres = tres, .tres_used = used, .now_us = t->now_us
-    };
+    of = (struct show_node_of){ .partitions = parts,
+                                .tres = tres,
+                                .tres_used = used,
+                                .now_us = t->now_us,
+                                .cluster = w->fed.n ? w->cluster : NULL };
     if (w->s->json.wanted)
         json_node(&w->js, n, &of);
     else
@@ -347,42 +402,82 @@ static void put_node(struct showing *w, const struct cluster_nodes *t, size_t i)
     cli_write_out(&w->out, false);
 }
 
+static void tell_no_node(struct showing *w, const char *name)
+{
+    if (w->s->json.wanted)
+        return;
+    cli_write_out(&w->out, true);
+    scontrol_missing(w->s, stdout, "Node %s not found", name);
+}
+
+/* The nodes that are named, in the order of the names. */
+static void put_named_nodes(struct showing *w, const struct cluster_nodes *t)
+{
+    for (size_t i = 0; i < hostlist_count(w->names); i++) {
+        long at = cluster_nodes_find(t, hostlist_nth(w->names, i));
+
+        if (at >= 0 && t->nodes[at].record->state == PST__NODE_STATE__NODE_FUTURE && !w->s->future)
+            at = -1; /* it is not there yet */
+        if (at >= 0) {
+            w->found[i] = true;
+            put_node(w, t, (size_t)at);
+        } else if (!w->fed.n) {
+            tell_no_node(w, hostlist_nth(w->names, i));
+        }
+    }
+}
+
+static int ask_nodes(struct showing *w)
+{
+    struct cluster_nodes t;
+    int r = cluster_nodes_load(scontrol_client(w->s, "slurm_load_node"), NULL, &t);
+
+    if (r < 0)
+        return r;
+    if (w->names)
+        put_named_nodes(w, &t);
+    for (size_t i = 0; !w->names && i < t.n_nodes; i++)
+        if (w->s->future || t.nodes[i].record->state != PST__NODE_STATE__NODE_FUTURE)
+            put_node(w, &t, i);
+    w->now_us = t.now_us;
+    cluster_nodes_done(&t);
+    return 0;
+}
+
 static void show_nodes(struct scontrol *s, const char *name)
 {
     struct showing w = { .s = s };
     _cleanup_(hostlist_free) struct hostlist *names = NULL;
-    struct cluster_nodes t;
+    bool federated;
+    int r;
 
     if (name && hostlist_parse(name, &names, NULL) < 0) {
         scontrol_missing(s, stderr, "unable to parse node list %s", name);
         return;
     }
-    if (names)
+    find_federation(&w);
+    if (names && !w.fed.n)
         scontrol_expand_units(s, &names);
-    if (!load_cluster(s, "slurm_load_node", &t))
-        return;
+    w.names = names;
+    w.found = xmalloc_or_die((names ? hostlist_count(names) : 0) + 1);
+    federated = w.fed.n > 0;
     if (s->json.wanted)
         begin_json(&w, "nodes");
-    for (size_t i = 0; !name && i < t.n_nodes; i++)
-        if (s->future || t.nodes[i].record->state != PST__NODE_STATE__NODE_FUTURE)
-            put_node(&w, &t, i);
-    for (size_t i = 0; name && i < hostlist_count(names); i++) {
-        long at = cluster_nodes_find(&t, hostlist_nth(names, i));
-
-        if (at >= 0 && t.nodes[at].record->state == PST__NODE_STATE__NODE_FUTURE && !s->future)
-            at = -1; /* it is not there yet */
-        if (at >= 0) {
-            put_node(&w, &t, (size_t)at);
-        } else if (!s->json.wanted) {
-            cli_write_out(&w.out, true);
-            scontrol_missing(s, stdout, "Node %s not found", hostlist_nth(names, i));
-        }
+    r = ask_each(&w, ask_nodes, "slurm_load_node");
+    if (r < 0) {
+        scontrol_fail(s, "slurm_load_node error: %s", client_strerror(s->client, r));
+        strbuf_done(&w.out);
+        free(w.found);
+        return;
     }
+    for (size_t i = 0; federated && names && i < hostlist_count(names); i++)
+        if (!w.found[i])
+            tell_no_node(&w, hostlist_nth(names, i));
     if (!w.shown)
         w.js.warning = "No nodes to dump";
     if (s->json.wanted)
-        end_json(&w, false, t.now_us);
-    cluster_nodes_done(&t);
+        end_json(&w, false, w.now_us);
+    free(w.found);
     walk_done(&w);
 }
 
@@ -395,41 +490,58 @@ static bool saves_power(const struct conf *conf)
     return down && *down && up && *up;
 }
 
-static void show_partitions(struct scontrol *s, const char *name)
+static int ask_partitions(struct showing *w)
 {
-    struct showing w = { .s = s };
-    struct tres_rules rules = tres_rules_of(cli_conf(&s->cli));
+    const struct scontrol *s = w->s;
+    struct tres_rules rules = tres_rules_of(cli_conf(&w->s->cli));
     struct cluster_nodes t;
+    int r = cluster_nodes_load(scontrol_client(w->s, "slurm_load_partitions"), NULL, &t);
 
-    s->show.power_saving = saves_power(cli_conf(&s->cli));
-    if (!load_cluster(s, "slurm_load_partitions", &t))
-        return;
-    if (s->json.wanted)
-        begin_json(&w, "partitions");
+    if (r < 0)
+        return r;
     for (size_t i = 0; i < t.n_parts; i++) {
         const Pst__PartitionRecord *p = t.parts[i].record;
         _cleanup_free_ char *tres = NULL;
 
-        if ((name && strcmp(name, p->name) != 0) ||
+        if ((w->name && strcmp(w->name, p->name) != 0) ||
             (p->hidden && !s->all && (s->hide || geteuid() != 0)))
             continue;
         check_mem_or_die(out_part_tres(&t, &t.parts[i], &rules, &tres));
         if (s->json.wanted)
-            json_partition(&w.js, NULL, p, tres);
+            json_partition(&w->js, NULL, p, tres, w->fed.n ? w->cluster : NULL);
         else
-            show_partition(&w.out, p, tres, &s->show);
-        w.shown++;
+            show_partition(&w->out, p, tres, &s->show);
+        w->shown++;
+    }
+    w->now_us = t.now_us;
+    cluster_nodes_done(&t);
+    return 0;
+}
+
+static void show_partitions(struct scontrol *s, const char *name)
+{
+    struct showing w = { .s = s, .name = name };
+    int r;
+
+    s->show.power_saving = saves_power(cli_conf(&s->cli));
+    find_federation(&w);
+    if (s->json.wanted)
+        begin_json(&w, "partitions");
+    r = ask_each(&w, ask_partitions, "slurm_load_partitions");
+    if (r < 0) {
+        scontrol_fail(s, "slurm_load_partitions error: %s", client_strerror(s->client, r));
+        strbuf_done(&w.out);
+        return;
     }
     if (!w.shown)
         w.js.warning = "No partitions to dump";
     if (s->json.wanted) {
-        end_json(&w, false, t.now_us);
+        end_json(&w, false, w.now_us);
     } else if (!w.shown && name) {
         scontrol_missing(s, stdout, "Partition %s not found", name);
     } else if (!w.shown) {
         strbuf_add(&w.out, s->quiet ? "" : "No partitions in the system\n");
     }
-    cluster_nodes_done(&t);
     walk_done(&w);
 }
 

@@ -43,8 +43,7 @@ static bool partition_hidden(const struct squeue *q, const char *list)
     return false;
 }
 
-/* Another cluster's record of the job is the one that tells of it: of a job that waits, the
- * origin's; of one that runs elsewhere, that cluster's. */
+/* Revoked copies are shown with --all and with --states alone. */
 static bool told_elsewhere(const struct squeue *q, const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
@@ -52,8 +51,7 @@ static bool told_elsewhere(const struct squeue *q, const struct job_row *r)
 
     if (revoked)
         return !q->all && !q->filter.have_states;
-    return q->federated && !q->view.sibling && job_is_pending(r) && j->fed_origin && r->cluster &&
-           strcasecmp(j->fed_origin, r->cluster) != 0;
+    return q->federated && !q->view.sibling && job_is_copy(r);
 }
 
 bool squeue_wanted(const struct squeue *q, const struct job_row *r)

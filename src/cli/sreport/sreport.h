@@ -27,7 +27,7 @@ struct sreport {
     struct client *client;
     const char *program_clusters; /* -M */
     struct fedview view;
-    const char *tres;             /* -T; NULL = cpu, and no column for it */
+    const char *tres; /* -T; NULL = cpu, and no column for it */
     bool all_clusters, noheader, quiet, leave;
     int parsable; /* 0, 1: | at the end too, 2 */
     enum time_form form;

@@ -125,7 +125,7 @@ static void put_partition(struct rest_call *call, const struct cluster_nodes *t,
     struct tres_rules rules = tres_rules_of(rest_conf(call));
 
     if (out_part_tres(t, &t->parts[i], &rules, &tres) == 0)
-        json_partition(&call->js, NULL, t->parts[i].record, tres);
+        json_partition(&call->js, NULL, t->parts[i].record, tres, NULL);
 }
 
 static void get_partitions(struct rest_call *call)

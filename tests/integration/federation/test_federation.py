@@ -1,5 +1,6 @@
 """Three clusters, one slurmdbd, one federation: jobs start once, wherever there is room first, and whoever dies meanwhile."""
 import collections
+import json
 import re
 
 import pytest
@@ -95,8 +96,8 @@ def test_numbers(fed):
     wait_until(lambda: queue(a, "-j", str(first), *show)[3] == "aa,bb,cc", "all have the job")
     assert queue(a, "-j", str(first), *show) == ["aa", "1", "aa,bb,cc", "aa,bb,cc", "1,2,3", "1,2,3"]
     assert queue(a, "-j", str(array), *show) == ["NA"] * 6, "arrays stay where they were submitted to"
-    json = a.run("squeue", "--json", "-j", str(first)).out
-    assert '"federation_origin": "aa"' in json and '"federation_siblings_viable": "aa,bb,cc"' in json
+    text = a.run("squeue", "--json", "-j", str(first)).out
+    assert '"federation_origin": "aa"' in text and '"federation_siblings_viable": "aa,bb,cc"' in text
 
 
 def test_first_with_room(fed):
@@ -233,6 +234,78 @@ def test_views(fed):
     c.kill_ctld()
     done = a.run("squeue", "--federation", "-h", "-o", "%i", check=False)
     assert str(fillers[1]) in done.out and "cluster cc" in done.err
+    c.start_ctld()
+
+
+def test_views_of_nodes(fed):
+    """sinfo and scontrol show nodes and partitions of all clusters, each cluster's apart, and say which cannot be asked."""
+    a, b, c = fed.list
+    b.run("scontrol", "update", "nodename=node1", "state=drain", "reason=fan")
+    c.run("scontrol", "update", "partitionname=main", "state=down")
+    rows = lambda *options, env=None: [line.split() for line in a.run("sinfo", *options, env=env).out.splitlines()]
+    head = "PARTITION CLUSTER AVAIL TIMELIMIT NODES STATE NODELIST".split()
+    every = [["main*", "aa", "up", "infinite", "1", "idle", "node1"], ["main*", "bb", "up", "infinite", "1", "drain", "node1"],
+             ["main*", "cc", "down", "infinite", "1", "idle", "node1"]]
+    assert rows("--federation") == [head] + every == rows(env={"SINFO_FEDERATION": "1"})
+    own = [["main*", "up", "infinite", "1", "idle", "node1"]]
+    assert rows("-h") == own == rows("-h", "--federation", "--local") == rows("-h", "--federation", env={"SINFO_LOCAL": "1"})
+    assert rows("-h", "--federation", "-o", "%D %V") == [["1", "aa"], ["1", "bb"], ["1", "cc"]]
+    assert rows("-h", "--federation", "-o", "%D") == [["1"]] * 3, "clusters are not counted together"
+    assert rows("-h", "--federation", "-R", "-o", "%E %V") == [["fan", "bb"]]
+    assert [row["cluster"] for row in json.loads(a.run("sinfo", "--federation", "--json").out)["sinfo"]] == ["aa", "bb", "cc"]
+    assert [row["cluster"] for row in json.loads(a.run("sinfo", "--json").out)["sinfo"]] == [""]
+
+    show = lambda *words, env=None: a.run("scontrol", "show", *words, env=env).out
+    states = lambda text: re.findall(r" State=(\S+)", text)
+    assert states(show("nodes", "-o", "--federation")) == ["IDLE", "IDLE+DRAIN", "IDLE"]
+    assert states(show("node", "node1", "-o", env={"SCONTROL_FEDERATION": "1"})) == ["IDLE", "IDLE+DRAIN", "IDLE"]
+    assert states(show("partition", "main", "-o", "--federation")) == ["UP", "UP", "DOWN"]
+    assert states(show("nodes", "-o", "--federation", "--local")) == ["IDLE"]
+    assert states(show("nodes", "-o", "--federation", env={"SCONTROL_LOCAL": "1"})) == ["IDLE"]
+    missing = a.run("scontrol", "show", "node", "node1,nosuch", "-o", "--federation", check=False)
+    assert missing.rc == 1 and len(states(missing.out)) == 3 and missing.out.count("Node nosuch not found") == 1
+    assert a.run("scontrol", "show", "partition", "nosuch", "--federation", check=False).out == "Partition nosuch not found\n"
+    nodes = json.loads(show("nodes", "--json", "--federation"))["nodes"]
+    assert [n["cluster_name"] for n in nodes] == ["aa", "bb", "cc"]
+
+    a.conf.write_text(a.conf.read_text() + "FederationParameters=fed_display\n")
+    assert rows() == [head] + every and rows("-h", "--local") == own
+    c.kill_ctld()
+    done = a.run("sinfo", "--federation", check=False)
+    assert [line.split() for line in done.out.splitlines()] == [head] + every[:2] and "cluster cc" in done.err
+    assert states(a.run("scontrol", "show", "nodes", "-o", check=False).out) == ["IDLE", "IDLE+DRAIN"]
+    c.start_ctld()
+
+
+def test_views_of_jobs(fed):
+    """scontrol, sprio and sacct show a job of the federation once, --sibling shows every copy, --local this cluster's."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    job = fed.submit(b)
+    for other in (a, c):
+        wait_until(lambda: str(job) in queue(other, "-o", "%i"), "copies are there")
+    ids = lambda *options, env=None: [int(x) for x in re.findall(r"JobId=(\d+)", a.run("scontrol", "show", "job", "-o", *options, env=env).out)]
+    assert sorted(ids("--federation")) == sorted([*fillers, job]) == sorted(ids(env={"SCONTROL_FEDERATION": "1"}))
+    assert sorted(ids("--sibling")) == sorted([*fillers, job, job, job]) == sorted(ids(env={"SCONTROL_SIBLING": "1"}))
+    assert ids() == [fillers[0], job] == ids("--federation", "--local") == ids("--federation", env={"SCONTROL_LOCAL": "1"})
+    assert ids(str(fillers[2]), "--federation") == [fillers[2]]
+    assert "Invalid job id" in a.refused("scontrol", "show", "job", "77", "--federation")
+
+    prio = lambda *options, env=None: [line.split() for line in a.run("sprio", "-h", "-o", "%i %c", *options, env=env).out.splitlines()]
+    waits = str(job)
+    assert prio("--federation") == [[waits, "aa"]] == prio(env={"SPRIO_FEDERATION": "1"})
+    assert prio("--sibling") == [[waits, "aa"], [waits, "bb"], [waits, "cc"]] == prio(env={"SPRIO_SIBLING": "1"})
+    assert prio("--federation", "--local") == [[waits, "(null)"]] == prio("--federation", env={"SPRIO_LOCAL": "1"})
+    assert [line.split()[2] for line in a.run("sprio", "--sibling").out.splitlines()] == ["CLUSTER", "aa", "bb", "cc"]
+
+    acct = lambda *options, env=None: a.run("sacct", "-nPX", "-o", "jobid,cluster,state", *options, env=env).out.splitlines()
+    running = [f"{n}|{name}|RUNNING" for n, name in zip(fillers, ("aa", "bb", "cc"))]
+    wait_until(lambda: set(running) <= set(acct("--federation")), "slurmdbd knows the runs")
+    assert acct("--federation") == acct(env={"SACCT_FEDERATION": "1"})
+    assert [x for x in acct() if "RUNNING" in x] == running[:1]
+    assert acct() == acct("--federation", "--local") == acct("--federation", env={"SACCT_LOCAL": "1"})
+    c.kill_ctld()
+    assert prio("--federation") == [[waits, "aa"]]
     c.start_ctld()
 
 
