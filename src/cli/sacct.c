@@ -43,6 +43,7 @@ struct sacct {
     struct sacct_fmt fmt;
     const char *format, *clusters;
     struct fedview view;
+    bool federated;     /* the clusters of view are shown as one */
     const char *file;   /* of --completion */
     const char *assocs; /* a list of numbers */
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
@@ -411,6 +412,7 @@ static void make_clusters(struct sacct *s)
         return;
     if (!s->clusters)
         fedview_add_names(&s->cli, &s->view, &f->clusters, &f->n_clusters);
+    s->federated = f->n_clusters > 0;
     if (!f->n_clusters && (s->clusters || s->cluster))
         argwords_add(&f->clusters, &f->n_clusters, s->clusters ? s->clusters : s->cluster);
 }
@@ -546,6 +548,18 @@ static void name_job(struct sacct *s, const Pst__AcctJob *a)
         (void)snprintf(n->name, sizeof(n->name), "%u", j->job_id);
 }
 
+/* The job of a federation that another cluster runs: its record tells of the run.  With --state
+ * this one is shown by REVOKED alone, with --federation the other's is shown. */
+static bool told_elsewhere(const struct sacct *s, const struct sacct_row *r)
+{
+    const uint32_t revoked = 1u << PST__JOB_FLAG__JOB_FLAG_REVOKED;
+    const struct job_row job = { .job = r->acct->job, .cluster = r->cluster };
+
+    if (s->filter.have_states && !s->filter.states.all && job.job->state_flags & revoked)
+        return !(s->filter.states.flags & revoked);
+    return s->federated && !s->request.duplicates && job_is_copy(&job);
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct sacct *s = ctx;
@@ -560,7 +574,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
     if (!a->job ||
         !acct_wanted(&(struct acct_choice){ &s->filter, s->assocs, s->whole_het }, a->job) ||
-        (s->flags && !(s->flags & acctflags_of(a->job))))
+        (s->flags && !(s->flags & acctflags_of(a->job))) || told_elsewhere(s, &row))
         return 0;
     if (s->local_uid && a->job->user_name) /* unknown here: as it was stored */
         (void)user_id_of(a->job->user_name, &a->job->uid);

@@ -46,6 +46,8 @@ const char *sacct_job_state(const Pst__JobRecord *j)
 {
     if (j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED))
         return "REQUEUED";
+    if (j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_REVOKED))
+        return "REVOKED";
     return names_job_state((unsigned)j->state);
 }
 

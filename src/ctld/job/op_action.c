@@ -726,7 +726,7 @@ static bool refer_to_other(struct action *a, const struct job_ref *ref)
         return false;
     add_result(a, EPST_OTHER_CLUSTER, NULL, r->job_id);
     if (a->n > before)
-        a->results[before]->cluster = tx_strdup(cluster);
+        fedset_refer(a->results[before], cluster);
     return true;
 }
 

@@ -1,9 +1,11 @@
 /* fedset.c - the clusters of this controller's federation; see fedset.h */
 #include "ctld/policy/fedset.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
@@ -77,6 +79,16 @@ bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char
         return true; /* the cluster left: nobody else can say anything */
     *ret_cluster = set.of[r->fed_owner]->name;
     return false;
+}
+
+void fedset_refer(Pst__JobActionResult *res, const char *cluster)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    strbuf_addf(&text, "Cluster %s of the federation has this job: ask that cluster", cluster);
+    free(res->text);
+    res->text = tx_strdup(strbuf_str(&text));
+    res->cluster = tx_strdup(cluster);
 }
 
 static bool has_feature(const Pst__AcctClusterRecord *c, const char *list)

@@ -47,6 +47,10 @@ bool fedset_is_origin(const struct ctld *ctld, const Pst__JobRecord *r);
  * one that does: the owner, or the origin.  Borrowed. */
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster);
 
+/* Say so in the result about such a job: its cluster, and a sentence for those who do not ask there
+ * by themselves. */
+void fedset_refer(Pst__JobActionResult *res, const char *cluster);
+
 /* The clusters that may run a job with these wishes: active ones, of `clusters` (NULL = all) that
  * have a feature of `features` ("a,b"; "!a,b": none of them; NULL = any). */
 uint64_t fedset_viable(const struct fedset *set, const char *clusters, const char *features);

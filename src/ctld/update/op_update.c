@@ -157,7 +157,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
     if (!fedset_decides(u->ctld, j->rec, &cluster)) {
         add_result(u, EPST_OTHER_CLUSTER, j->rec->job_id);
         if (u->reply.n_results)
-            u->reply.results[u->reply.n_results - 1]->cluster = tx_strdup(cluster);
+            fedset_refer(u->reply.results[u->reply.n_results - 1], cluster);
         return;
     }
     if (ref->has_step) {

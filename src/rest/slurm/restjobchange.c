@@ -182,10 +182,13 @@ static void change_hold(struct rest_call *call, const json_t *hold)
         rest_failed(call, c, r, source, "Job update requested failed");
         return;
     }
-    for (size_t i = 0; i < reply->n_results; i++)
-        if (reply->results[i]->code &&
-            (json_is_true(hold) || reply->results[i]->code != ESLURM_JOB_NOT_PENDING))
-            rest_error(call, reply->results[i]->code, source, "Job update requested failed");
+    for (size_t i = 0; i < reply->n_results; i++) {
+        const Pst__JobActionResult *res = reply->results[i];
+
+        if (res->code && (json_is_true(hold) || res->code != ESLURM_JOB_NOT_PENDING))
+            rest_error_said(call, res->code, res->code == EPST_OTHER_CLUSTER ? res->text : NULL,
+                            source, "Job update requested failed");
+    }
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
@@ -242,7 +245,7 @@ static void put_kill_result(struct json *js, const Pst__JobActionResult *r)
     json_str(js, "step_id", r->id);
     json_number(js, "job_id", r->job_id, false, r->job_id);
     json_map(js, "federation");
-    json_str(js, "sibling", "");
+    json_str(js, "sibling", r->cluster);
     json_map_end(js);
     json_map_end(js);
 }

@@ -7,13 +7,14 @@ import pytest
 
 from accounting import Sites
 from conftest import wait_until
+from restd import Restd
 
 SHIFT = 26
 
 
 class Federation(Sites):
-    def __init__(self, folder, make_cluster, names=("aa", "bb", "cc")):
-        super().__init__(folder, make_cluster, names, cpus=2)
+    def __init__(self, folder, make_cluster, names=("aa", "bb", "cc"), conf=""):
+        super().__init__(folder, make_cluster, names, conf, cpus=2)
         self.runs = folder / "runs"
         self.runs.touch()
         self.list[0].run("sacctmgr", "-i", "add", "federation", "f1", "clusters=" + ",".join(names))
@@ -284,7 +285,8 @@ def test_views_of_jobs(fed):
     job = fed.submit(b)
     for other in (a, c):
         wait_until(lambda: str(job) in queue(other, "-o", "%i"), "copies are there")
-    ids = lambda *options, env=None: [int(x) for x in re.findall(r"JobId=(\d+)", a.run("scontrol", "show", "job", "-o", *options, env=env).out)]
+    jobs = lambda *options, env=None: a.run("scontrol", "show", "job", "-o", *options, env=env).out
+    ids = lambda *options, env=None: [int(x) for x in re.findall(r"JobId=(\d+)", jobs(*options, env=env))]
     assert sorted(ids("--federation")) == sorted([*fillers, job]) == sorted(ids(env={"SCONTROL_FEDERATION": "1"}))
     assert sorted(ids("--sibling")) == sorted([*fillers, job, job, job]) == sorted(ids(env={"SCONTROL_SIBLING": "1"}))
     assert ids() == [fillers[0], job] == ids("--federation", "--local") == ids("--federation", env={"SCONTROL_LOCAL": "1"})
@@ -300,13 +302,82 @@ def test_views_of_jobs(fed):
 
     acct = lambda *options, env=None: a.run("sacct", "-nPX", "-o", "jobid,cluster,state", *options, env=env).out.splitlines()
     running = [f"{n}|{name}|RUNNING" for n, name in zip(fillers, ("aa", "bb", "cc"))]
-    wait_until(lambda: set(running) <= set(acct("--federation")), "slurmdbd knows the runs")
+    waiting = f"{job}|bb|PENDING"  # it is bb's: the copies of others are not shown
+    wait_until(lambda: set(acct("--federation")) == {*running, waiting}, "slurmdbd knows the jobs")
     assert acct("--federation") == acct(env={"SACCT_FEDERATION": "1"})
     assert [x for x in acct() if "RUNNING" in x] == running[:1]
     assert acct() == acct("--federation", "--local") == acct("--federation", env={"SACCT_LOCAL": "1"})
     c.kill_ctld()
     assert prio("--federation") == [[waits, "aa"]]
     c.start_ctld()
+
+
+def test_rest_names_the_cluster(folder, make_cluster):
+    """REST does not go on to another cluster: the answer names the one that decides about the job."""
+    fed = Federation(folder, make_cluster, conf="AuthAltTypes=auth/jwt")
+    try:
+        a, b, c = fed.list
+        fillers = fed.fill(a, b, c)
+        job = fed.submit(a, sleep=600)
+        wait_until(lambda: str(job) in queue(b, "-o", "%i"), "bb has a copy")
+        with Restd(b) as rest:
+            for body in ({"comment": "x"}, {"hold": True}):
+                status, answer = rest.post(f"job/{job}", body)
+                assert [e["error"] for e in answer["errors"]] == ["Cluster aa of the federation has this job: ask that cluster"], answer
+                assert answer["errors"][0]["error_number"] == 19021
+            status, answer = rest.delete("jobs/", body={"jobs": [str(job)]})
+            said = [(s["error"]["code"], s["error"]["message"], s["federation"]["sibling"]) for s in answer["status"]]
+            assert said == [(19021, "Cluster aa of the federation has this job: ask that cluster", "aa")], answer
+        assert a.job(job)["JobState"] == "PENDING" and "Comment" not in a.job(job)
+        c.run("scancel", fillers[2])
+        c.wait_state(job, "RUNNING")
+        wait_until(lambda: a.job(job)["JobState"] == "REVOKED", "the origin knows of the run")
+        with Restd(a) as rest:
+            status, answer = rest.post(f"job/{job}", {"comment": "x"})
+            assert "Cluster cc of the federation" in answer["errors"][0]["error"], answer
+            assert rest.delete(f"job/{job}")[0] == 200  # a cancel at the origin reaches the run
+        c.wait_state(job, "CANCELLED")
+    finally:
+        fed.stop()
+
+
+def test_mail_and_accounts(folder, make_cluster):
+    """The cluster that runs a job mails its user and has the record of the run; those whose copies are revoked send nothing."""
+    prog, mails = folder / "mailer", folder / "mails"
+    prog.write_text(f"#!/bin/sh\necho \"$SLURM_CLUSTER_NAME $SLURM_JOB_ID $SLURM_JOB_MAIL_TYPE\" >> {mails}\n")
+    prog.chmod(0o755)
+    mails.touch()
+    fed = Federation(folder, make_cluster, conf=f"MailProg={prog}")
+    try:
+        a, b, c = fed.list
+        fillers = fed.fill(a, b, c)
+        job = fed.submit(a, "--mail-type=ALL")
+        for other in (b, c):
+            wait_until(lambda: str(job) in queue(other, "-o", "%i"), "copies are there")
+        c.run("scancel", fillers[2])
+        c.wait_state(job, "COMPLETED")
+        for other in (a, b):
+            wait_until(lambda: other.job(job)["JobState"] == "REVOKED", "the copies are revoked")
+        wait_until(lambda: a.job(job)["EndTime"] != "Unknown", "the origin knows of the end")
+        later = []
+        for other, filler in zip((a, b), fillers):  # mails of one cluster are sent in their order
+            other.run("scancel", filler)
+            later.append((fed.name(other), int(other.run("sbatch", "--parsable", "-M", fed.name(other), "--mail-type=END", "--wrap",
+                                                         "true").out.split(";")[0])))
+        sent = lambda: sorted(mails.read_text().splitlines())
+        want = sorted([f"cc {job} Began", f"cc {job} Ended"] + [f"{name} {other} Ended" for name, other in later])
+        wait_until(lambda: len(sent()) >= len(want), "the mails are sent", 30)
+        assert sent() == want
+
+        acct = lambda *options: a.run("sacct", "-nPX", "-o", "cluster,state", "-j", job, *options).out.split()
+        wait_until(lambda: "cc|COMPLETED" in acct("--federation"), "slurmdbd knows of the run")
+        wait_until(lambda: acct("-M", "all") == ["aa|REVOKED", "bb|REVOKED", "cc|COMPLETED"], "slurmdbd knows of all")
+        assert acct("--federation") == ["cc|COMPLETED"] and acct("--federation", "-D") == acct("-M", "all")
+        assert acct() == ["aa|REVOKED"] and acct("-s", "completed,cancelled") == []
+        assert acct("-M", "all", "-s", "completed") == ["cc|COMPLETED"]
+        assert acct("-M", "all", "-s", "revoked") == ["aa|REVOKED", "bb|REVOKED"]
+    finally:
+        fed.stop()
 
 
 def test_leaving(fed):
