@@ -93,8 +93,9 @@ static int take_groups(void *at, const struct opt *opt, const char *arg, struct 
 /* Accounting has the states that jobs end in, and of those beside them a few. */
 static bool is_accounted(uint32_t flags)
 {
-    const uint32_t kept =
-        1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED | 1u << PST__JOB_FLAG__JOB_FLAG_RESIZING;
+    const uint32_t kept = 1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED |
+                          1u << PST__JOB_FLAG__JOB_FLAG_RESIZING |
+                          1u << PST__JOB_FLAG__JOB_FLAG_REVOKED;
 
     return !(flags & ((1u << 16) - 1) & ~kept);
 }

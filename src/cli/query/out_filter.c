@@ -59,7 +59,7 @@ _Static_assert(NAMES_JOB_FLAGS < 31, "no job flag has the bit");
 
 static bool is_foreign_state(const char *word)
 {
-    static const char *const words[] = { "requeue_fed", "RF", "revoked", "RV", "stage_out", "SO" };
+    static const char *const words[] = { "requeue_fed", "RF", "stage_out", "SO" };
 
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         if (strcasecmp(word, words[i]) == 0)

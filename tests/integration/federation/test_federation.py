@@ -376,6 +376,7 @@ def test_mail_and_accounts(folder, make_cluster):
         assert acct() == ["aa|REVOKED"] and acct("-s", "completed,cancelled") == []
         assert acct("-M", "all", "-s", "completed") == ["cc|COMPLETED"]
         assert acct("-M", "all", "-s", "revoked") == ["aa|REVOKED", "bb|REVOKED"]
+        assert queue(a, "-t", "RV", "-o", "%i %T") == [str(job), "REVOKED"] and queue(c, "-t", "revoked", "-o", "%i") == []
     finally:
         fed.stop()
 
