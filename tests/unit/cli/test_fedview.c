@@ -15,6 +15,7 @@
 #include "cli/base/fedview.h"
 #include "cli/query/elsewhere.h"
 #include "cli/query/fedprint.h"
+#include "cli/query/out_job.h"
 #include "wire/errors.h"
 
 static void print_info(const Pst__FedInfo *info, char **ret)
@@ -68,6 +69,8 @@ static void test_local(void **state)
     char path[] = "/tmp/test_fedview.XXXXXX";
     int fd = mkstemp(path);
     struct clusters cl;
+    char **names = NULL;
+    size_t n_names = 0;
     struct cli c;
 
     (void)state;
@@ -80,8 +83,32 @@ static void test_local(void **state)
     assert_int_equal(cl.n, 0);
     assert_false(fedview_find(&c, &local, &cl));
     assert_int_equal(cl.n, 0);
+    fedview_add_names(&c, &none, &names, &n_names);
+    fedview_add_names(&c, &local, &names, &n_names);
+    assert_int_equal(n_names, 0);
     cli_done(&c);
     assert_int_equal(unlink(path), 0);
+}
+
+/* Of a job that waits the origin's record tells, of one that runs elsewhere that cluster's. */
+static void test_copies(void **state)
+{
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    struct job_row at_origin = { .job = &job, .cluster = "AA" },
+                   at_sibling = { .job = &job, .cluster = "bb" }, somewhere = { .job = &job };
+
+    (void)state;
+    job.state = PST__JOB_STATE__JOB_PENDING;
+    assert_false(job_is_copy(&at_sibling)); /* of no federation */
+    job.fed_origin = (char *)"aa";
+    assert_false(job_is_copy(&at_origin));
+    assert_true(job_is_copy(&at_sibling));
+    assert_false(job_is_copy(&somewhere));
+    job.state = PST__JOB_STATE__JOB_RUNNING;
+    assert_false(job_is_copy(&at_sibling));
+    job.state_flags = 1u << PST__JOB_FLAG__JOB_FLAG_REVOKED;
+    assert_true(job_is_copy(&at_origin));
+    assert_true(job_is_copy(&somewhere));
 }
 
 /* Results that name no cluster stay, whatever their code, and so does the request. */
@@ -113,6 +140,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_print),
         cmocka_unit_test(test_local),
+        cmocka_unit_test(test_copies),
         cmocka_unit_test(test_nobody_else),
     };
 

@@ -69,6 +69,12 @@ static void test_states(void **state)
                                    1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING));
     assert_false(filter_state_match(&s, PST__JOB_STATE__JOB_FAILED, 0));
     assert_false(filter_state_match(&s, 77, 0));
+    assert_int_equal(filter_parse_states("RV", &s, &bad), 0);
+    assert_true(filter_state_match(&s, PST__JOB_STATE__JOB_COMPLETED,
+                                   1u << PST__JOB_FLAG__JOB_FLAG_REVOKED));
+    assert_false(filter_state_match(&s, PST__JOB_STATE__JOB_COMPLETED, 0));
+    assert_int_equal(filter_parse_states("stage_out,RF", &s, &bad), 0); /* of no job here */
+    assert_false(filter_state_match(&s, PST__JOB_STATE__JOB_COMPLETED, 0xffff));
     assert_int_equal(filter_parse_states("ALL", &s, &bad), 0);
     assert_true(filter_state_match(&s, PST__JOB_STATE__JOB_FAILED, 0));
     assert_int_equal(filter_parse_states("R,nosuch", &s, &bad), -EINVAL);
