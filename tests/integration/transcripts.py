@@ -138,7 +138,8 @@ MASKS = [(re.compile(pattern), put) for pattern, put in (
 )]
 
 
-OUR_ENVIRONMENT = re.compile(r"^SLURM_SACK_SOCKET=\S+/run/(nobody|slurmd-\S+/sack\.socket)\n", re.M)  # of conftest.py, and of a node that is not alone
+# Of conftest.py, and of a node that is not alone on its host.
+OUR_ENVIRONMENT = re.compile(r"^SLURM_SACK_SOCKET=\S+/run/(nobody|slurmd-\S+/sack\.socket)\n", re.M)
 
 
 def mask(text, c, mine, names=False):

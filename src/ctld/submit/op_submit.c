@@ -92,8 +92,8 @@ static void accept_jobs(struct submission *s, uint32_t n)
 static bool looked_for_nodes(int code)
 {
     return code == ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE ||
-           code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE ||
-           code == ESLURM_RESERVATION_ACCESS || code == ESLURM_RESERVATION_INVALID;
+           code == ESLURM_REQUESTED_TOPO_CONFIG_UNAVAILABLE || code == ESLURM_RESERVATION_ACCESS ||
+           code == ESLURM_RESERVATION_INVALID;
 }
 
 static void refuse_jobs(struct submission *s)
