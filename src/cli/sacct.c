@@ -119,6 +119,14 @@ static void check_states(const char *list)
     argwords_free(words, n);
 }
 
+/* Length of a set from its bracket on, as far as the next comma: ids are split there. */
+static int set_len(const char *bracket)
+{
+    size_t len = strcspn(bracket, ",]");
+
+    return (int)(len + (bracket[len] == ']'));
+}
+
 /* Sets of tasks are for other commands. */
 static int take_ids(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
@@ -130,7 +138,7 @@ static int take_ids(void *at, const struct opt *opt, const char *arg, struct err
         while (from > arg && from[-1] != ',')
             from--;
         cli_fatal("Bad job/step specified: %.*s: JobID includes unexpected non-numeric characters",
-                  (int)(bracket - from + (int)strcspn(bracket, "]") + 1), from);
+                  (int)(bracket - from) + set_len(bracket), from);
     }
     return filter_take_ids(at, opt, arg, err);
 }

@@ -369,7 +369,7 @@ static int run_command(struct salloc *s, const Pst__JobStatus *grant)
 /* The command runs in --chdir. */
 static void change_dir(struct salloc *s)
 {
-    const char *dir = jobopts_get(&s->opts, JO_CHDIR);
+    _cleanup_free_ char *dir = jobopts_get(&s->opts, JO_CHDIR) ? submit_work_dir(&s->opts) : NULL;
 
     if (dir && chdir(dir) < 0)
         cli_die(CLI_EXIT_FAILED, "chdir(%s): %s", dir, strerror(errno));

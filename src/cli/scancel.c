@@ -181,14 +181,37 @@ static bool id_parsed(const char *word, struct ids *ret, char **ret_text)
     return true;
 }
 
+/* Which element of "12_[1-3,b]" is no range of task numbers. */
+static void tell_range(const char *word)
+{
+    const char *part = strstr(word, "_["), *end = part ? strchr(part, ']') : NULL;
+    char element[64];
+
+    if (!end || end[1])
+        return;
+    for (part += 2; part < end; part += strcspn(part, ",]") + 1) {
+        size_t len = strcspn(part, ",]");
+
+        if (len >= sizeof(element))
+            return;
+        (void)snprintf(element, sizeof(element), "%.*s", (int)len, part);
+        if (!ids_check_set(element)) {
+            cli_error("_parse_single_range: Invalid range: `%s'", element);
+            return;
+        }
+    }
+}
+
 static void take_id(struct scancel *s, const char *word)
 {
     struct filter_ids *f = &s->filter.ids;
     char *text;
 
     f->ids = xrealloc_or_die(f->ids, f->n + 1, sizeof(*f->ids));
-    if (!id_parsed(word, &f->ids[f->n], &text))
+    if (!id_parsed(word, &f->ids[f->n], &text)) {
+        tell_range(word);
         cli_die(CLI_EXIT_FAILED, "Invalid job id %s", word);
+    }
     f->n++;
     s->request.ids = xrealloc_or_die(s->request.ids, s->request.n_ids + 1, sizeof(*s->request.ids));
     s->request.ids[s->request.n_ids++] = text;

@@ -186,7 +186,10 @@ static bool take_ids(struct showing *w, const char *name, const char *load, cons
 /* One job, task, or component by its number or SLUID: not a list, a set or a step. */
 static bool take_one_job(struct showing *w, const char *name)
 {
-    if (!take_ids(w, name, "slurm_load_jobs", "scontrol_print_job"))
+    bool open = name && *name && name[strlen(name) - 1] == '+'; /* "6+" is the first component */
+    _cleanup_free_ char *first = open ? xasprintf_or_die("%s0", name) : NULL;
+
+    if (!take_ids(w, first ? first : name, "slurm_load_jobs", "scontrol_print_job"))
         return false;
     if (name && (w->ids.n != 1 || strpbrk(name, "[.*,") || w->ids.ids[0].has_step)) {
         scontrol_missing(w->s, stderr, "scontrol_print_job error: %s",

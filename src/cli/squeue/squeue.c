@@ -80,6 +80,19 @@ static int take_list(void *at, const struct opt *opt, const char *arg, struct er
     return jobfilter_take_users(&q->filter, opt, arg, err);
 }
 
+/* Ids are split at commas: "10_[6,7]" begins with the word "10_[6", which is none. */
+static int refuse_set(const char *arg, struct err *err)
+{
+    const char *word = strchr(arg, '[');
+
+    while (word && word > arg && word[-1] != ',')
+        word--;
+    if (!word)
+        word = arg;
+    return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %.*s",
+                   (int)MIN(strcspn(word, ","), (size_t)200), word);
+}
+
 static int set_ids(struct squeue *q, const char *arg, struct err *err)
 {
     struct filter_ids *ids = &q->filter.ids;
@@ -93,7 +106,7 @@ static int set_ids(struct squeue *q, const char *arg, struct err *err)
         ids->ids[i].has_het = false; /* a component stands for all */
     for (size_t i = 0; i < ids->n; i++)
         if (ids->ids[i].array == IDS_TASK_SET)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %s", arg);
+            return refuse_set(arg, err);
     q->jobs_given = true;
     return 0;
 }

@@ -112,7 +112,8 @@ int child_become(const struct child *c)
     return 0;
 }
 
-/* Try the candidates as a shell does: go on over missing ones, remember a forbidden one. */
+/* Try the candidates as a shell does: go on over missing ones, remember a forbidden one.  What a
+ * folder of PATH that the user may not look into holds is missing (recordings 42, 67). */
 static int exec_any(const struct child *c)
 {
     int err = ENOENT;
@@ -120,7 +121,7 @@ static int exec_any(const struct child *c)
     for (char *const *p = c->paths; *p; p++) {
         (void)execve(*p, c->argv, c->envp);
         if (errno == EACCES)
-            err = EACCES;
+            err = p[1] && access(*p, F_OK) < 0 ? err : EACCES;
         else if (errno != ENOENT && errno != ENOTDIR)
             return -errno;
     }
