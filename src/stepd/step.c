@@ -318,7 +318,13 @@ static uint64_t start_ticks(void)
 
 static int serve_once(struct step *s);
 
+static void on_file_failed(struct step *s, const struct task *t, int r)
+{
+    step_notice(s, "task %u: its output cannot be written: %s", t->rank, strerror(-r));
+}
+
 const struct step_events step_events = {
+    .file_failed = on_file_failed,
     .serve = serve_once,
     .terminate = step_terminate,
     .signal = step_signal,

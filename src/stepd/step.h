@@ -78,6 +78,8 @@ struct step_events {
     /* Pass a message of srun's to the MPI service; is that service too busy to take one now? */
     void (*mpi_message)(struct step *s, const Pst__StepMpi *msg);
     bool (*mpi_full)(const struct step *s);
+    /* The file of a labelled stream took no more: the task cannot write there any longer. */
+    void (*file_failed)(struct step *s, const struct task *t, int r);
 };
 
 extern const struct step_events step_events; /* of step.c: those of the whole step daemon */
@@ -95,6 +97,8 @@ struct inbuf {
     bool eof;
 };
 
+struct labelfile;
+
 struct task {
     uint32_t rank; /* global */
     pid_t pid;     /* 0: not running */
@@ -111,8 +115,9 @@ struct task {
     bool oom;         /* a process of it was killed for want of memory */
     bool lingers;     /* its first process ended, others have not: --wait-for-children */
     int status;
-    int fd[3]; /* our ends of its streams; -1 none (file, closed, end of file) */
-    bool pty;  /* fd[1] is a terminal's master side */
+    int fd[3];                 /* our ends of its streams; -1 none (file, closed, end of file) */
+    struct labelfile *file[3]; /* where the stream goes, labelled; NULL: to srun */
+    bool pty;                  /* fd[1] is a terminal's master side */
     struct inbuf in;
 };
 

@@ -296,8 +296,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         if (!shown++)
             (void)printf("%-8s %-8s %-8s %-7s %-8s\n", "PID", "JOBID", "STEPID", "LOCALID",
                          "GLOBALID");
-        (void)printf("%-8ld %-8u %-8s %-7s %-8s \n", p->pid, p->job_id, p->step, p->local,
-                     p->rank);
+        (void)printf("%-8ld %-8u %-8s %-7s %-8s \n", p->pid, p->job_id, p->step, p->local, p->rank);
     }
     end_listing(s, &l);
     if (!shown && id && dot)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "stepd/io/labelfile.h"
 #include "stepd/step.h"
 #include "wire/client.h"
 
@@ -39,8 +40,10 @@ static void close_fd(int *fd)
 void io_close_task(struct task *t)
 {
     input_done(t);
-    for (int i = 1; i < 3; i++)
+    for (int i = 1; i < 3; i++) {
         close_fd(&t->fd[i]);
+        t->file[i] = labelfile_free(t->file[i]);
+    }
 }
 
 void io_lost(struct step *s)
@@ -95,6 +98,23 @@ void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, si
     send_msg(s, OP_STEP_IO, &msg.base);
 }
 
+/* A task writes its lines to a file through us, with the user's rights: quotas hold.  Once that
+ * fails it cannot write any more. */
+static void file_output(struct step *s, struct task *t, int i, const uint8_t *data, size_t n)
+{
+    int r = output_as_user(s);
+
+    if (r == 0) {
+        r = labelfile_put(t->file[i], (const char *)data, n);
+        output_as_self(s);
+    }
+    if (r == 0)
+        return;
+    s->on->file_failed(s, t, r);
+    close_fd(&t->fd[i]);
+    t->file[i] = labelfile_free(t->file[i]);
+}
+
 /* One read per turn, so that no task starves the others. */
 static void read_output(struct step *s, struct task *t, int i)
 {
@@ -102,7 +122,10 @@ static void read_output(struct step *s, struct task *t, int i)
     ssize_t n = read(t->fd[i], buf, sizeof(buf));
 
     if (n > 0) {
-        io_send(s, t, i, buf, (size_t)n, false);
+        if (t->file[i])
+            file_output(s, t, i, buf, (size_t)n);
+        else
+            io_send(s, t, i, buf, (size_t)n, false);
         return;
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
@@ -110,7 +133,10 @@ static void read_output(struct step *s, struct task *t, int i)
     close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
     if (t->pty)
         input_close(t);
-    io_send(s, t, i, NULL, 0, true);
+    if (t->file[i])
+        t->file[i] = labelfile_free(t->file[i]);
+    else
+        io_send(s, t, i, NULL, 0, true);
 }
 
 /* ---- standard input -------------------------------------------------------------------------- */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "stepd/io/labelfile.h"
 #include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
 #include "stepd/nicservice.h"
@@ -334,28 +335,50 @@ static int dup_fd(int fd)
     return d < 0 ? -errno : d;
 }
 
-/* The child's side of output stream i: a file, or a pipe whose other end goes to t. */
+/* A pipe whose other end goes to t. */
+static int out_pipe(struct task *t, int i)
+{
+    int p[2];
+
+    if (pipe2(p, O_CLOEXEC) < 0)
+        return -errno;
+    (void)fcntl(p[0], F_SETFL, O_NONBLOCK);
+    t->fd[i] = p[0];
+    return p[1];
+}
+
+/* Lines of files that get labels come through us.  Not for steps without srun, whose streams nobody
+ * reads, nor for what could make us wait. */
+static int label_stream(struct step *s, struct task *t, int i, int fd)
+{
+    const Pst__LaunchStep *l = s->launch;
+    uint32_t tasks = l->has_het_tasks ? l->het_tasks : s->sf->step->num_tasks;
+    struct stat st;
+
+    if (fd < 0 || !s->srun || !l->has_label || !l->label || fstat(fd, &st) < 0 ||
+        !S_ISREG(st.st_mode))
+        return fd;
+    t->file[i] = labelfile_new(fd, t->rank, tasks);
+    return t->file[i] ? out_pipe(t, i) : -ENOMEM;
+}
+
+/* The child's side of output stream i: a file, or a pipe. */
 static int out_stream(struct step *s, struct streams *st, struct task *t, int i,
                       const char *pattern)
 {
-    int p[2], fd, r;
+    int fd, r;
 
-    if (!pattern) {
-        if (pipe2(p, O_CLOEXEC) < 0)
-            return -errno;
-        (void)fcntl(p[0], F_SETFL, O_NONBLOCK);
-        t->fd[i] = p[0];
-        return p[1];
-    }
+    if (!pattern)
+        return out_pipe(t, i);
     if (!pattern_per_task(pattern) && st->shared[i] >= 0)
-        return dup_fd(st->shared[i]);
+        return label_stream(s, t, i, dup_fd(st->shared[i]));
     r = output_open(s, i == 2 ? "stderr" : "stdout", pattern, t->rank,
                     append_mode(s, s->launch->open_mode), &fd);
     if (r < 0)
         return r;
     if (!pattern_per_task(pattern))
         st->shared[i] = dup_fd(fd);
-    return fd;
+    return label_stream(s, t, i, fd);
 }
 
 static int in_stream(struct step *s, struct streams *st, struct task *t)
