@@ -300,6 +300,7 @@ static int fill_tasks(struct step *s)
         s->tasks[i].rank = s->launch ? s->launch->task_ids[i] : 0;
         for (int k = 0; k < 3; k++)
             s->tasks[i].fd[k] = -1;
+        s->tasks[i].idle_terminal = -1;
         s->tasks[i].epilog.err_fd = -1;
     }
     return 0;

@@ -118,6 +118,9 @@ struct task {
     int fd[3];                 /* our ends of its streams; -1 none (file, closed, end of file) */
     struct labelfile *file[3]; /* where the stream goes, labelled; NULL: to srun */
     bool pty;                  /* fd[1] is a terminal's master side */
+    /* That side once nobody has the other one open; -1 none.  Closed earlier, the terminal would
+     * hang up on a task that is about to end by itself. */
+    int idle_terminal;
     struct inbuf in;
 };
 

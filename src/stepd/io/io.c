@@ -40,6 +40,7 @@ static void close_fd(int *fd)
 void io_close_task(struct task *t)
 {
     input_done(t);
+    close_fd(&t->idle_terminal);
     for (int i = 1; i < 3; i++) {
         close_fd(&t->fd[i]);
         t->file[i] = labelfile_free(t->file[i]);
@@ -130,7 +131,9 @@ static void read_output(struct step *s, struct task *t, int i)
     }
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
-    close_fd(&t->fd[i]); /* end of file; a terminal says EIO when its last user is gone */
+    if (t->pty && i == 1) /* EIO: its last user is gone */
+        t->idle_terminal = TAKE_FD(t->fd[i]);
+    close_fd(&t->fd[i]);
     if (t->pty)
         input_close(t);
     if (t->file[i])

@@ -114,7 +114,7 @@ VARIABLES = {
         "SLURM_GPUS_PER_SOCKET": "gpus-per-socket", "SLURM_GPUS_PER_TASK": "gpus-per-task", "SLURM_GPU_BIND":
         "gpu-bind", "SLURM_GPU_FREQ": "gpu-freq", "SLURM_GRES": "gres", "SLURM_HINT": "hint", "SLURM_JOB_NAME":
         "job-name", "SLURM_JOB_NUM_NODES": "nodes", "SLURM_MEM_PER_CPU": "mem-per-cpu", "SLURM_MEM_PER_GPU":
-        "mem-per-gpu", "SLURM_MEM_PER_NODE": "mem", "SLURM_NETWORK": "network", "SLURM_NNODES": "nodes",
+        "mem-per-gpu", "SLURM_MEM_PER_NODE": "mem", "SLURM_NETWORK": "network",
         "SLURM_NPROCS": "ntasks", "SLURM_NTASKS": "ntasks", "SLURM_NTASKS_PER_CORE": "ntasks-per-core",
         "SLURM_NTASKS_PER_GPU": "ntasks-per-gpu", "SLURM_NTASKS_PER_NODE": "ntasks-per-node",
         "SLURM_NTASKS_PER_SOCKET": "ntasks-per-socket", "SLURM_PROFILE": "profile", "SLURM_QOS": "qos",
