@@ -1,4 +1,4 @@
-"""Recorded sessions 40 to 49 of several users, replayed: tests/golden/recordings/4*.txt.  By hand:
+"""Recorded sessions 40 to 49 of several users, but 43 and 44, replayed: tests/golden/recordings/4*.txt.  By hand:
     PENSTOCK_BUILD=build python3 -m pytest tests/integration/answers/test_recordings_4x.py -k NAME"""
 
 import pytest
@@ -10,7 +10,7 @@ import plays
 # 45b: look-1.32 look-4.1
 # 46b: look-4.2
 
-@pytest.mark.parametrize("path", plays.recordings("4*"))
+@pytest.mark.parametrize("path", plays.recordings("4[!34]*"))
 def test_recording(path):
     plays.check_recording(path)
 
