@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
@@ -64,6 +65,7 @@ struct sinfo {
     struct row_table {
         struct sinfo_row *rows;
         char **keys;
+        struct bitmap **members; /* ranks of a row's nodes; NULL while it has one */
         size_t n, cap;
         uint32_t *index; /* by hash of the key: row + 1, 0 = empty */
         size_t n_index;
@@ -322,7 +324,26 @@ static void grow_index(struct row_table *t)
     }
 }
 
-static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key)
+/* The same node may come through another partition, when no partition is shown. */
+static bool has_node(const struct row_table *t, size_t i, const struct sinfo_row *row)
+{
+    return t->members[i] ? bitmap_test(t->members[i], (uint32_t)row->node_rank)
+                         : t->rows[i].node == row->node;
+}
+
+/* One of n_nodes nodes of its cluster becomes part of row i. */
+static void add_node(struct row_table *t, size_t i, const struct sinfo_row *row, size_t n_nodes)
+{
+    if (!t->members[i]) {
+        check_mem_or_die(bitmap_new((uint32_t)n_nodes, &t->members[i]));
+        if (t->rows[i].node)
+            bitmap_set(t->members[i], (uint32_t)t->rows[i].node_rank);
+    }
+    bitmap_set(t->members[i], (uint32_t)row->node_rank);
+    check_mem_or_die(sinfo_row_add(&t->rows[i], row));
+}
+
+static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key, size_t n_nodes)
 {
     struct row_table *t = &s->table;
     size_t at;
@@ -334,19 +355,19 @@ static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key)
 
         if (strcmp(t->keys[i], key) != 0)
             continue;
-        /* The same node through another partition, when no partition is shown. */
-        if (row->node && !(t->rows[i].names ? hostlist_find(t->rows[i].names, row->node->name) >= 0
-                                            : t->rows[i].node == row->node))
-            check_mem_or_die(sinfo_row_add(&t->rows[i], row));
+        if (row->node && !has_node(t, i, row))
+            add_node(t, i, row, n_nodes);
         return;
     }
     if (t->n == t->cap) {
         t->cap = t->cap ? t->cap * 2 : 256;
         t->rows = xrealloc_or_die(t->rows, t->cap, sizeof(*t->rows));
         t->keys = xrealloc_or_die(t->keys, t->cap, sizeof(*t->keys));
+        t->members = xrealloc_or_die(t->members, t->cap, sizeof(struct bitmap *));
     }
     t->index[at] = (uint32_t)t->n + 1;
     t->keys[t->n] = xstrdup_or_die(key);
+    t->members[t->n] = NULL;
     t->rows[t->n++] = *row;
 }
 
@@ -390,13 +411,13 @@ static void gather_part(struct sinfo *s, size_t c, size_t p, struct strbuf *key)
         row.node_rank = part->nodes[i];
         row.exact = s->exact || s->json.wanted;
         make_key(s, &row, s->per_node, key);
-        gather_rows(s, &row, strbuf_str(key));
+        gather_rows(s, &row, strbuf_str(key), s->data[c].n_nodes);
     }
     if (any || s->per_node || s->reasons || !sinfo_shows_partition(&s->fmt))
         return;
     begin_row(s, c, p, NULL, &row);
     make_key(s, &row, false, key);
-    gather_rows(s, &row, strbuf_str(key));
+    gather_rows(s, &row, strbuf_str(key), s->data[c].n_nodes);
 }
 
 static void gather_all(struct sinfo *s)
@@ -414,9 +435,11 @@ static void forget_rows(struct row_table *t)
     for (size_t i = 0; i < t->n; i++) {
         sinfo_row_done(&t->rows[i]);
         free(t->keys[i]);
+        t->members[i] = bitmap_free(t->members[i]);
     }
     free(t->rows);
     free(t->keys);
+    free(t->members);
     free(t->index);
     memset(t, 0, sizeof(*t));
 }
