@@ -9,6 +9,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include "base/log.h"
 #include "base/timefmt.h"
 
 int kubeprogram_load(struct kubeprogram *p, struct err *err)
@@ -111,4 +112,21 @@ void kubeprogram_end(struct kubeprogram *p)
     kubeconfig_done(&p->config);
     if (p->signals >= 0)
         (void)close(p->signals);
+}
+
+int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *err),
+                     void (*end)(void *ctx))
+{
+    struct err err = { .text = "" };
+    int r;
+
+    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
+    r = begin(p->ctx, &err);
+    if (r < 0)
+        log_fatal("%s", err.text);
+    else
+        r = kubeprogram_run(p);
+    end(p->ctx);
+    curl_global_cleanup();
+    return r < 0 || p->lost;
 }

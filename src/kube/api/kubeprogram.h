@@ -45,3 +45,7 @@ int kubeprogram_run(struct kubeprogram *p);
 /* Drop the connections: no answer comes any more.  Then kubeprogram_end() frees the rest. */
 void kubeprogram_hang_up(struct kubeprogram *p);
 void kubeprogram_end(struct kubeprogram *p);
+/* The life of a program: begin(), the loop, end().  A failure of begin() is logged; end() frees
+ * what there is in every case.  Both get p->ctx.  The exit status. */
+int kubeprogram_live(struct kubeprogram *p, int (*begin)(void *ctx, struct err *err),
+                     void (*end)(void *ctx));

@@ -1,7 +1,6 @@
 /* penstock_bridge.c - penstock-bridge: pods of Kubernetes, placed by the cluster's scheduler
  *
  * One thread. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +11,7 @@
 #include "base/readfile.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeprogram.h"
+#include "kube/api/kubeoptions.h"
 #include "kube/bridge/bridge.h"
 #include "kube/bridge/bridgeconf.h"
 #include "version.h"
@@ -49,64 +48,24 @@ static const char usage[] =
 
 static int read_options(struct program *p, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        { "config", required_argument, NULL, 'f' },
-        { "kubeconfig", required_argument, NULL, 'k' },
-        { "context", required_argument, NULL, 'c' },
-        { "kube-api-qps", required_argument, NULL, 'q' },
-        { "lease", required_argument, NULL, 'l' },
-        { "verbose", no_argument, NULL, 'v' },
-        { "version", no_argument, NULL, 'V' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    const char *rate = NULL;
+    const struct kubeoption own[] = {
+        { "config", 'f', &p->conf_path, NULL },
+        { "kube-api-qps", '\0', &rate, NULL },
+        { "lease", 'l', &p->k.lease_namespace, NULL },
     };
-    enum log_level level = LOG_INFO;
-    uint64_t qps;
-    int c;
+    uint64_t qps = 0;
+    int r = kubeoptions_read(&p->k, usage, own, ARRAY_SIZE(own), false, LOG_INFO, argc, argv);
 
-    while ((c = getopt_long(argc, argv, "f:k:l:vVh", longs, NULL)) >= 0)
-        switch (c) {
-        case 'f':
-            p->conf_path = optarg;
-            break;
-        case 'k':
-            p->k.kubeconfig = optarg;
-            break;
-        case 'c':
-            p->k.context = optarg;
-            break;
-        case 'q':
-            if (parse_u64(optarg, 1, QPS_MOST, &qps) < 0) {
-                (void)fprintf(stderr,
-                              "penstock-bridge: --kube-api-qps: '%.40s' is no number of 1 "
-                              "to %d\n",
-                              optarg, QPS_MOST);
-                return 2;
-            }
-            p->k.qps = (unsigned)qps;
-            break;
-        case 'l':
-            p->k.lease_namespace = optarg;
-            break;
-        case 'v':
-            level = level < LOG_DEBUG ? level + 1 : level;
-            break;
-        case 'V':
-            (void)printf("penstock-bridge %s\n", PENSTOCK_VERSION);
-            return 0;
-        case 'h':
-            (void)fputs(usage, stdout);
-            return 0;
-        default:
-            (void)fputs(usage, stderr);
-            return 2;
-        }
-    if (optind < argc) {
-        (void)fprintf(stderr, "penstock-bridge: unexpected argument: %s\n%s", argv[optind], usage);
-        return 2;
+    if (r >= 0 || !rate)
+        return r;
+    if (parse_u64(rate, 1, QPS_MOST, &qps) < 0) {
+        (void)fprintf(stderr, "penstock-bridge: --kube-api-qps: '%.40s' is no number of 1 to %d\n",
+                      rate, QPS_MOST);
+        return KUBEOPTIONS_WRONG;
     }
-    (void)log_open("penstock-bridge", NULL, level, false); /* standard error is always there */
-    return -1;
+    p->k.qps = (unsigned)qps;
+    return r;
 }
 
 static int read_files(struct program *p, struct err *err)
@@ -187,18 +146,24 @@ static void ask_kinds(void *ctx)
         kubeprogram_again(&p->k, USEC_PER_SEC);
 }
 
-static int begin_program(struct program *p, struct err *err)
+static int begin_program(void *ctx, struct err *err)
 {
+    struct program *p = ctx;
     const struct kubeserver_options slurm = { p->k.agent, "X-SLURM-USER-TOKEN", 0, 0, 16 };
-    int r = kubeprogram_begin(&p->k, err);
+    int r = read_files(p, err);
+
+    if (r == 0)
+        r = kubeprogram_begin(&p->k, err);
 
     if (r == 0 && kubeserver_new(p->k.loop, &p->slurm_config, &slurm, &p->slurm) < 0)
         return err_nomem(err);
     return r;
 }
 
-static void end_program(struct program *p)
+static void end_program(void *ctx)
 {
+    struct program *p = ctx;
+
     if (p->bridge)
         bridge_stop(p->bridge);
     kubeprogram_hang_up(&p->k);
@@ -218,22 +183,11 @@ int main(int argc, char **argv)
                                 .signals = -1,
                                 .qps = 2000 },
                          .conf_path = "/etc/slurm-bridge/config.yaml" };
-    struct err err = { .text = "" };
     int r;
 
     inherit_begin(3);
     r = read_options(&p, argc, argv);
     if (r >= 0)
         return r;
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
-    r = read_files(&p, &err);
-    if (r == 0)
-        r = begin_program(&p, &err);
-    if (r < 0)
-        log_fatal("%s", err.text);
-    else
-        r = kubeprogram_run(&p.k);
-    end_program(&p);
-    curl_global_cleanup();
-    return r < 0 || p.k.lost;
+    return kubeprogram_live(&p.k, begin_program, end_program);
 }

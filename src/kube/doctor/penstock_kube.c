@@ -10,11 +10,9 @@
 #include "base/log.h"
 #include "base/process/inherit.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeprogram.h"
+#include "kube/api/kubeoptions.h"
 #include "kube/doctor/doctor.h"
 #include "version.h"
-
-#define USAGE 2
 
 struct program {
     struct kubeprogram k;
@@ -33,69 +31,32 @@ static const char usage[] =
     "      --service-account=NAME\n"
     "                         of the operator (penstock-operator)\n"
     "      --json             one JSON object instead of lines\n"
+    "  -v, --verbose          say more on standard error\n"
     "  -V, --version\n"
     "  -h, --help\n"
     "Exit status: 0 nothing fails, 1 something does, 2 the command line is wrong.\n";
 
-static int refuse_name(const char *option, const char *name)
-{
-    if (kubejson_name_is_good(name))
-        return -1;
-    (void)fprintf(stderr,
-                  "penstock kube: %s: '%.60s' is no name of Kubernetes: a-z, 0-9, '-', '.'\n",
-                  option, name);
-    return USAGE;
-}
-
 static int read_options(struct program *p, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        { "kubeconfig", required_argument, NULL, 'k' },
-        { "context", required_argument, NULL, 'c' },
-        { "namespace", required_argument, NULL, 'n' },
-        { "operator-namespace", required_argument, NULL, 'o' },
-        { "service-account", required_argument, NULL, 'a' },
-        { "json", no_argument, NULL, 'j' },
-        { "version", no_argument, NULL, 'V' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    const struct kubeoption own[] = {
+        { "namespace", 'n', &p->d.namespace_, NULL },
+        { "operator-namespace", '\0', &p->d.operator_namespace, NULL },
+        { "service-account", '\0', &p->d.account, NULL },
+        { "json", '\0', NULL, &p->json },
     };
-    int c, r = -1;
+    int r = kubeoptions_read(&p->k, usage, own, ARRAY_SIZE(own), true, LOG_ERROR, argc, argv);
 
-    while (r < 0 && (c = getopt_long(argc, argv, "k:n:Vh", longs, NULL)) >= 0)
-        switch (c) {
-        case 'k':
-            p->k.kubeconfig = optarg;
-            break;
-        case 'c':
-            p->k.context = optarg;
-            break;
-        case 'n':
-            p->d.namespace_ = optarg;
-            r = refuse_name("--namespace", optarg);
-            break;
-        case 'o':
-            p->d.operator_namespace = optarg;
-            r = refuse_name("--operator-namespace", optarg);
-            break;
-        case 'a':
-            p->d.account = optarg;
-            r = refuse_name("--service-account", optarg);
-            break;
-        case 'j':
-            p->json = true;
-            break;
-        case 'V':
-            (void)printf("penstock-kube %s\n", PENSTOCK_VERSION);
-            return 0;
-        case 'h':
-            (void)fputs(usage, stdout);
-            return 0;
-        default:
-            (void)fputs(usage, stderr);
-            return USAGE;
-        }
-    return r;
+    if (r >= 0)
+        return r;
+    for (size_t i = 0; i < 3; i++) /* those are names */
+        if (*own[i].word && !kubeoptions_check_name(&p->k, own[i].name, *own[i].word))
+            return KUBEOPTIONS_WRONG;
+    if (optind == argc - 1 && strcmp(argv[optind], "doctor") == 0)
+        return r;
+    (void)fprintf(stderr, "penstock kube: %s\n%s",
+                  optind == argc ? "a command is wanted: doctor" : "'doctor' is the only command",
+                  usage);
+    return KUBEOPTIONS_WRONG;
 }
 
 static int run_doctor(struct program *p, struct err *err)
@@ -124,7 +85,7 @@ static void end_program(struct program *p)
 
 int main(int argc, char **argv)
 {
-    struct program p = { .k = { .signals = -1 },
+    struct program p = { .k = { .name = "penstock-kube", .signals = -1 },
                          .d = { .operator_namespace = "penstock-operator",
                                 .account = "penstock-operator" } };
     struct err err = { .text = "" };
@@ -134,14 +95,6 @@ int main(int argc, char **argv)
     r = read_options(&p, argc, argv);
     if (r >= 0)
         return r;
-    if (optind != argc - 1 || strcmp(argv[optind], "doctor") != 0) {
-        (void)fprintf(stderr,
-                      optind == argc ? "penstock kube: a command is wanted: doctor\n%s"
-                                     : "penstock kube: 'doctor' is the only command\n%s",
-                      usage);
-        return USAGE;
-    }
-    (void)log_open("penstock-kube", NULL, LOG_ERROR, false); /* standard error is always there */
     (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
     r = run_doctor(&p, &err);
     if (r < 0)

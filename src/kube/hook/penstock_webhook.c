@@ -3,7 +3,6 @@
  * The loop's thread keeps the certificate; a thread has the connections (hooktls.h), another one
  * HTTP (hookhttp.h).  The judgements are pure, and share nothing that changes. */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +14,7 @@
 #include "base/readfile.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeprogram.h"
+#include "kube/api/kubeoptions.h"
 #include "kube/hook/hookhttp.h"
 #include "kube/hook/hookkeeper.h"
 #include "kube/hook/hooktls.h"
@@ -25,7 +24,6 @@
 
 #define FILE_MAX (256u << 10)
 #define FILES_US (10 * USEC_PER_SEC)
-#define USAGE 2
 
 struct program {
     struct kubeprogram k;
@@ -57,90 +55,40 @@ static const char usage[] =
     "  -V, --version\n"
     "  -h, --help\n";
 
-static const struct option longs[] = {
-    { "kubeconfig", required_argument, NULL, 'k' },
-    { "context", required_argument, NULL, 'c' },
-    { "listen", required_argument, NULL, 'L' },
-    { "cert-file", required_argument, NULL, 'C' },
-    { "key-file", required_argument, NULL, 'K' },
-    { "namespace", required_argument, NULL, 'n' },
-    { "secret", required_argument, NULL, 's' },
-    { "service", required_argument, NULL, 'S' },
-    { "configuration", required_argument, NULL, 'o' },
-    { "bridge-config", required_argument, NULL, 'f' },
-    { "verbose", no_argument, NULL, 'v' },
-    { "version", no_argument, NULL, 'V' },
-    { "help", no_argument, NULL, 'h' },
-    { NULL, 0, NULL, 0 },
-};
-
-/* Where the text of an option goes; NULL: it has none. */
-static const char **place_of(struct program *p, int c)
-{
-    const struct {
-        int c;
-        const char **text;
-    } places[] = {
-        { 'k', &p->k.kubeconfig },       { 'c', &p->k.context },    { 'L', &p->listen },
-        { 'C', &p->cert_file },          { 'K', &p->key_file },     { 'n', &p->keep.namespace_ },
-        { 's', &p->keep.secret },        { 'S', &p->keep.service }, { 'f', &p->conf_path },
-        { 'o', &p->keep.configuration },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-        if (places[i].c == c)
-            return places[i].text;
-    return NULL;
-}
-
 static int check_options(const struct program *p)
 {
     const struct {
         const char *option, *name;
-    } names[] = { { "--namespace", p->keep.namespace_ },
-                  { "--secret", p->keep.secret },
-                  { "--service", p->keep.service },
-                  { "--configuration", p->keep.configuration } };
+    } names[] = { { "namespace", p->keep.namespace_ },
+                  { "secret", p->keep.secret },
+                  { "service", p->keep.service },
+                  { "configuration", p->keep.configuration } };
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (!kubejson_name_is_good(names[i].name)) {
-            (void)fprintf(stderr, "penstock-webhook: %s: '%.60s' is no name of Kubernetes\n",
-                          names[i].option, names[i].name);
-            return USAGE;
-        }
+        if (!kubeoptions_check_name(&p->k, names[i].option, names[i].name))
+            return KUBEOPTIONS_WRONG;
     if (!p->cert_file != !p->key_file) {
         (void)fprintf(stderr, "penstock-webhook: --cert-file and --key-file: both, or none\n");
-        return USAGE;
+        return KUBEOPTIONS_WRONG;
     }
     return -1;
 }
 
 static int read_options(struct program *p, int argc, char **argv)
 {
-    enum log_level level = LOG_INFO;
-    int c;
+    const struct kubeoption own[] = {
+        { "listen", '\0', &p->listen, NULL },
+        { "cert-file", '\0', &p->cert_file, NULL },
+        { "key-file", '\0', &p->key_file, NULL },
+        { "namespace", 'n', &p->keep.namespace_, NULL },
+        { "secret", '\0', &p->keep.secret, NULL },
+        { "service", '\0', &p->keep.service, NULL },
+        { "configuration", '\0', &p->keep.configuration, NULL },
+        { "bridge-config", 'f', &p->conf_path, NULL },
+    };
+    int r = kubeoptions_read(&p->k, usage, own, ARRAY_SIZE(own), false, LOG_INFO, argc, argv);
 
-    while ((c = getopt_long(argc, argv, "k:n:f:vVh", longs, NULL)) >= 0) {
-        const char **text = place_of(p, c);
-
-        if (text) {
-            *text = optarg;
-        } else if (c == 'v') {
-            level = level < LOG_DEBUG ? level + 1 : level;
-        } else if (c == 'V') {
-            (void)printf("penstock-webhook %s\n", PENSTOCK_VERSION);
-            return 0;
-        } else {
-            (void)fputs(usage, c == 'h' ? stdout : stderr);
-            return c == 'h' ? 0 : USAGE;
-        }
-    }
-    if (optind < argc) {
-        (void)fprintf(stderr, "penstock-webhook: unexpected argument: %s\n%s", argv[optind], usage);
-        return USAGE;
-    }
-    (void)log_open("penstock-webhook", NULL, level, false); /* standard error is always there */
-    return check_options(p);
+    return r < 0 ? check_options(p) : r;
 }
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -280,8 +228,9 @@ static int begin_port(struct program *p, struct err *err)
     return r;
 }
 
-static int begin_program(struct program *p, struct err *err)
+static int begin_program(void *ctx, struct err *err)
 {
+    struct program *p = ctx;
     int r = p->conf_path ? read_bridge(p, err) : 0;
 
     if (r == 0)
@@ -297,8 +246,10 @@ static int begin_program(struct program *p, struct err *err)
     return r;
 }
 
-static void end_program(struct program *p)
+static void end_program(void *ctx)
 {
+    struct program *p = ctx;
+
     p->tls = hooktls_free(p->tls); /* no connection comes any more */
     p->http = hookhttp_free(p->http);
     kubeprogram_hang_up(&p->k);
@@ -322,20 +273,11 @@ int main(int argc, char **argv)
                                    .use = use_pair,
                                    .ctx = &p },
                          .listen = "9443" };
-    struct err err = { .text = "" };
     int r;
 
     inherit_begin(3);
     r = read_options(&p, argc, argv);
     if (r >= 0)
         return r;
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
-    r = begin_program(&p, &err);
-    if (r < 0)
-        log_fatal("%s", err.text);
-    else
-        r = kubeprogram_run(&p.k);
-    end_program(&p);
-    curl_global_cleanup();
-    return r < 0 || p.k.lost;
+    return kubeprogram_live(&p.k, begin_program, end_program);
 }

@@ -1,7 +1,6 @@
 /* penstock_operator.c - penstock-operator: clusters in pods of Kubernetes
  *
  * One thread. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +10,7 @@
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/api/kubeprogram.h"
+#include "kube/api/kubeoptions.h"
 #include "kube/operator/operator.h"
 #include "kube/operator/opkinds.h"
 #include "version.h"
@@ -59,70 +58,20 @@ static json_t *split_words(const char *text)
 
 static int read_options(struct program *p, int argc, char **argv)
 {
-    static const struct option longs[] = {
-        { "kubeconfig", required_argument, NULL, 'k' },
-        { "context", required_argument, NULL, 'c' },
-        { "namespace", required_argument, NULL, 'n' },
-        { "image", required_argument, NULL, 'i' },
-        { "lease", required_argument, NULL, 'l' },
-        { "propagated-node-conditions", required_argument, NULL, 'p' },
-        { "rest-url", required_argument, NULL, 'r' },
-        { "slurm-user", required_argument, NULL, 'u' },
-        { "verbose", no_argument, NULL, 'v' },
-        { "version", no_argument, NULL, 'V' },
-        { "help", no_argument, NULL, 'h' },
-        { NULL, 0, NULL, 0 },
+    const char *conditions = NULL;
+    const struct kubeoption own[] = {
+        { "namespace", 'n', &p->o.namespace_, NULL },
+        { "image", 'i', &p->o.image, NULL },
+        { "lease", 'l', &p->k.lease_namespace, NULL },
+        { "propagated-node-conditions", '\0', &conditions, NULL },
+        { "rest-url", '\0', &p->o.rest_url, NULL },
+        { "slurm-user", '\0', &p->o.slurm_user, NULL },
     };
-    enum log_level level = LOG_INFO;
-    int c;
+    int r = kubeoptions_read(&p->k, usage, own, ARRAY_SIZE(own), false, LOG_INFO, argc, argv);
 
-    while ((c = getopt_long(argc, argv, "k:n:i:l:vVh", longs, NULL)) >= 0)
-        switch (c) {
-        case 'n':
-            p->o.namespace_ = optarg;
-            break;
-        case 'i':
-            p->o.image = optarg;
-            break;
-        case 'p':
-            json_decref(p->conditions);
-            p->o.node_conditions = p->conditions = split_words(optarg);
-            break;
-        case 'u':
-            p->o.slurm_user = optarg;
-            break;
-        case 'r':
-            p->o.rest_url = optarg;
-            break;
-        case 'k':
-            p->k.kubeconfig = optarg;
-            break;
-        case 'c':
-            p->k.context = optarg;
-            break;
-        case 'l':
-            p->k.lease_namespace = optarg;
-            break;
-        case 'v':
-            level = level < LOG_DEBUG ? level + 1 : level;
-            break;
-        case 'V':
-            (void)printf("penstock-operator %s\n", PENSTOCK_VERSION);
-            return 0;
-        case 'h':
-            (void)fputs(usage, stdout);
-            return 0;
-        default:
-            (void)fputs(usage, stderr);
-            return 2;
-        }
-    if (optind < argc) {
-        (void)fprintf(stderr, "penstock-operator: unexpected argument: %s\n%s", argv[optind],
-                      usage);
-        return 2;
-    }
-    (void)log_open("penstock-operator", NULL, level, false); /* standard error is always there */
-    return -1;
+    if (r < 0 && conditions)
+        p->o.node_conditions = p->conditions = split_words(conditions);
+    return r;
 }
 
 /* ---- the way to the operator ----------------------------------------------------------------- */
@@ -178,8 +127,18 @@ static void ask_groups(void *ctx)
         kubeprogram_again(&p->k, ASK_US);
 }
 
-static void end_program(struct program *p)
+static int begin_program(void *ctx, struct err *err)
 {
+    struct program *p = ctx;
+    int r = kubeprogram_load(&p->k, err);
+
+    return r < 0 ? r : kubeprogram_begin(&p->k, err);
+}
+
+static void end_program(void *ctx)
+{
+    struct program *p = ctx;
+
     if (p->operator_)
         operator_stop(p->operator_);
     kubeprogram_hang_up(&p->k);
@@ -196,22 +155,11 @@ int main(int argc, char **argv)
                                 .ctx = &p,
                                 .signals = -1 },
                          .o = { .slurm_user = "slurm" } };
-    struct err err = { .text = "" };
     int r;
 
     inherit_begin(3);
     r = read_options(&p, argc, argv);
     if (r >= 0)
         return r;
-    (void)curl_global_init(CURL_GLOBAL_DEFAULT); /* what fails says so at the first request */
-    r = kubeprogram_load(&p.k, &err);
-    if (r == 0)
-        r = kubeprogram_begin(&p.k, &err);
-    if (r < 0)
-        log_fatal("%s", err.text);
-    else
-        r = kubeprogram_run(&p.k);
-    end_program(&p);
-    curl_global_cleanup();
-    return r < 0 || p.k.lost;
+    return kubeprogram_live(&p.k, begin_program, end_program);
 }
