@@ -10,26 +10,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf_util.h"
 #include "base/cleanup.h"
 #include "conf/tls/conf_certmgr.h"
 
-#define HEAD "ClusterName=c\nSlurmctldHost=h\nNodeName=n\nPartitionName=p Nodes=n\nSlurmUser=root\n"
 #define ON "TLSType=tls/s2n\nCertmgrType=certmgr/script\nCertmgrParameters="
-
-static struct conf *load(const char *lines)
-{
-    char text[1024];
-    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
-    struct err err = { .text = "" };
-    struct conf *c = NULL;
-
-    (void)snprintf(text, sizeof(text), HEAD "%s\n", lines);
-    file.text = text;
-    file.len = strlen(text);
-    if (conf_load_text(&file, 1, CONF_FULL, &c, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    return c;
-}
 
 static void test_on(void **state)
 {
@@ -46,7 +31,7 @@ static void test_on(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        _cleanup_(conf_free) struct conf *c = load(cases[i].lines);
+        _cleanup_(conf_free) struct conf *c = conf_with_lines(cases[i].lines);
 
         assert_int_equal(conf_use_certmgr(c), cases[i].on);
     }
@@ -54,9 +39,9 @@ static void test_on(void **state)
 
 static void test_values(void **state)
 {
-    _cleanup_(conf_free) struct conf *c =
-        load(ON "sign_csr_script=/a/sign,single_use_tokens,certificate_renewal_period=5");
-    _cleanup_(conf_free) struct conf *other = load(ON "sign_csr_script=/a/sign");
+    _cleanup_(conf_free) struct conf *c = conf_with_lines(
+        ON "sign_csr_script=/a/sign,single_use_tokens,certificate_renewal_period=5");
+    _cleanup_(conf_free) struct conf *other = conf_with_lines(ON "sign_csr_script=/a/sign");
     _cleanup_free_ char *path = NULL, *none = NULL;
 
     (void)state;
@@ -86,7 +71,7 @@ static void test_check(void **state)
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-        _cleanup_(conf_free) struct conf *c = load(cases[i].lines);
+        _cleanup_(conf_free) struct conf *c = conf_with_lines(cases[i].lines);
 
         for (int node = 0; node < 2; node++) {
             const char *want = node ? cases[i].node : cases[i].ctld;

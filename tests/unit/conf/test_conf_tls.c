@@ -7,28 +7,12 @@
 #include <cmocka.h>
 #include <string.h>
 
+#include "conf_util.h"
 #include "conf/tls/conf_tls.h"
-
-#define HEAD "ClusterName=c\nSlurmctldHost=h\nNodeName=n\nPartitionName=p Nodes=n\nSlurmUser=root\n"
-
-static struct conf *load(const char *lines)
-{
-    char text[1024];
-    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
-    struct err err = { .text = "" };
-    struct conf *c = NULL;
-
-    (void)snprintf(text, sizeof(text), HEAD "%s\n", lines);
-    file.text = text;
-    file.len = strlen(text);
-    if (conf_load_text(&file, 1, CONF_FULL, &c, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    return c;
-}
 
 static void test_none(void **state)
 {
-    _cleanup_(conf_free) struct conf *c = load("");
+    _cleanup_(conf_free) struct conf *c = conf_with_lines("");
     struct tls_config t;
 
     (void)state;
@@ -40,8 +24,8 @@ static void test_none(void **state)
 
 static void test_files(void **state)
 {
-    _cleanup_(conf_free) struct conf *c =
-        load("TLSType=tls/s2n\nTLSParameters=ca_cert_file=/x/ca.pem,load_system_certificates=yes");
+    _cleanup_(conf_free) struct conf *c = conf_with_lines(
+        "TLSType=tls/s2n\nTLSParameters=ca_cert_file=/x/ca.pem,load_system_certificates=yes");
     struct tls_config t;
 
     (void)state;
@@ -62,7 +46,7 @@ static void test_files(void **state)
 
 static void test_named(void **state)
 {
-    _cleanup_(conf_free) struct conf *c = load(
+    _cleanup_(conf_free) struct conf *c = conf_with_lines(
         "TLSType=tls/openssl\nTLSParameters=ctld_cert_file=/a,ctld_cert_key_file=/b,load_system_certificates=no");
     struct tls_config t;
 
@@ -77,7 +61,7 @@ static void test_named(void **state)
 
 static void test_auto(void **state)
 {
-    _cleanup_(conf_free) struct conf *c = load("TLSType=tls/auto");
+    _cleanup_(conf_free) struct conf *c = conf_with_lines("TLSType=tls/auto");
     struct tls_config t;
 
     (void)state;

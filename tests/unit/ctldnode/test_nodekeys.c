@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "conf_util.h"
 #include "ctld/core/service.h"
 #include "ctld/node/nodekeys.h"
 
@@ -31,23 +32,6 @@ static void bind_key(size_t i, uint8_t first)
     idkey_text(key, text[i]);
     recs[i].node_key = first ? text[i] : NULL;
     nodekeys_service.on_node(&ctld, &nodes[i], PST__EVENT_KIND__EV_NODE_REGISTER);
-}
-
-/* The least configuration, with these lines. */
-static struct conf *load_conf(const char *lines)
-{
-    char said[256];
-    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
-    struct conf *c = NULL;
-
-    (void)snprintf(said, sizeof(said),
-                   "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n%s\nNodeName=n\n"
-                   "PartitionName=p Nodes=n\n",
-                   lines);
-    file.text = said;
-    file.len = strlen(said);
-    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, NULL), 0);
-    return c;
 }
 
 /* Keys are found, also those that begin alike or as no number can, until nodes have others. */
@@ -112,7 +96,7 @@ static void test_judge(void **state)
         { 5, 6, OWN, true, 6, 0, "the key of node n2, not of n1", true },
         { 5, 6, SHARED, false, 6, 0, "the key of node n2, not of n1", true },
     };
-    struct conf *confs[] = { load_conf("PinNodeKeys=yes"), load_conf("") };
+    struct conf *confs[] = { conf_with_lines("PinNodeKeys=yes"), conf_with_lines("") };
 
     (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {

@@ -10,30 +10,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf_util.h"
 #include "base/process/tlsconfig.h"
 #include "noded/link/certask.h"
 #include "noded/link/nodecert.h"
 
-static struct conf *load_conf(const char *lines)
-{
-    char text[512];
-    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
-    struct conf *c = NULL;
-
-    (void)snprintf(
-        text, sizeof(text),
-        "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\nNodeName=n\nPartitionName=p Nodes=n\n%s\n",
-        lines);
-    file.text = text;
-    file.len = strlen(text);
-    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, NULL), 0);
-    return c;
-}
-
 /* Without scripts everything is as the configuration names it. */
 static void test_no_scripts(void **state)
 {
-    struct noded d = { .spool = (char *)"/spool", .name = (char *)"n1", .conf = load_conf("") };
+    struct noded d = { .spool = (char *)"/spool",
+                       .name = (char *)"n1",
+                       .conf = conf_with_lines("") };
     struct tls_config config = { .cert_file = strdup("/a") };
     struct err err = { .text = "" };
 
@@ -51,7 +38,7 @@ static void test_no_scripts(void **state)
 
 static void test_missing_scripts(void **state)
 {
-    struct noded d = { .conf = load_conf("TLSType=tls/s2n\nCertmgrType=certmgr/script") };
+    struct noded d = { .conf = conf_with_lines("TLSType=tls/s2n\nCertmgrType=certmgr/script") };
     struct err err = { .text = "" };
 
     (void)state;
@@ -65,7 +52,7 @@ static void test_missing_scripts(void **state)
 static void test_nobody_answers(void **state)
 {
     struct noded d = { .name = (char *)"n1",
-                       .conf = load_conf(
+                       .conf = conf_with_lines(
                            "SlurmctldPort=1\nSlurmctldHost=h2(127.0.0.1)\nMessageTimeout=2") };
     struct err err = { .text = "" };
     struct certask *a;

@@ -12,33 +12,17 @@
 
 #include <cmocka.h>
 
+#include "conf_util.h"
 #include "noded/link/nodekey.h"
 
 static char folder[] = "/tmp/test-nodekey-XXXXXX";
-
-/* The least configuration, with these lines. */
-static struct conf *load_conf(const char *lines)
-{
-    char said[256];
-    struct conf_text file = { .name = "/etc/slurm/slurm.conf" };
-    struct conf *c = NULL;
-
-    (void)snprintf(said, sizeof(said),
-                   "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n%s\nNodeName=n\n"
-                   "PartitionName=p Nodes=n\n",
-                   lines);
-    file.text = said;
-    file.len = strlen(said);
-    assert_int_equal(conf_load_text(&file, 1, CONF_FULL, &c, NULL, NULL), 0);
-    return c;
-}
 
 static void test_trust(void **state)
 {
     char conf[128], given[128], learnt[128], key_file[128];
     struct noded d = { .spool = folder, .name = (char *)"n1", .conf_file = conf };
     uint8_t first[IDKEY_SIZE] = { 1 }, second[IDKEY_SIZE] = { 2 }, own[IDKEY_SIZE];
-    struct conf *pinned = load_conf("PinNodeKeys=yes"), *learning = load_conf("");
+    struct conf *pinned = conf_with_lines("PinNodeKeys=yes"), *learning = conf_with_lines("");
     struct err err = { .text = "" };
     FILE *f;
 
