@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "daemon/dmntarget.h"
 #include "emulate/emjobs.h"
 #include "version.h"
 #include "wire/errors.h"
@@ -383,17 +384,10 @@ static int make_dialer(struct emnode *n)
     size_t count = 0;
     const char *addr;
 
-    while (count < ARRAY_SIZE(targets) && conf_ctld_host(c, count, &addr))
-        targets[count++] = (struct client_target){
-            .host = addr,
-            .port = conf_ctld_port(c),
-            .cluster = conf_str(c, CONF_CLUSTER_NAME),
-            .key_file = conf_key_file(c),
-            .use_munge = conf_use_munge(c),
-            .munge_socket = conf_munge_socket(c),
-            .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
-            .program = "slurmd",
-        };
+    while (count < ARRAY_SIZE(targets) && conf_ctld_host(c, count, &addr)) {
+        targets[count] = dmntarget_controller(c, "slurmd");
+        targets[count++].host = addr;
+    }
     return dialer_new(n->host->loop, targets, count, conf_slurm_uid(c), &hooks, n, &n->dialer);
 }
 

@@ -107,6 +107,9 @@ static int read_configuration(void *ctx, struct err *err)
         return r;
     if (conf_nodes(e->conf) == 0)
         return err_set(err, -ENOENT, "%s names no node", path);
+    if (strcmp(conf_str(e->conf, CONF_TLS_TYPE), "tls/none") != 0)
+        return err_set(err, -EOPNOTSUPP, "emulated nodes speak no TLS, and %s has TLSType=%s", path,
+                       conf_str(e->conf, CONF_TLS_TYPE));
     return 0;
 }
 

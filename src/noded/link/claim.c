@@ -10,9 +10,10 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
-#include "noded/hw/hw.h"
 #include "conf/tls/conf_certmgr.h"
 #include "conf/tls/conf_tls.h"
+#include "daemon/dmntarget.h"
+#include "noded/hw/hw.h"
 #include "wire/client_active.h"
 #include "wire/ops.h"
 #include "wire/tls/tls.h"
@@ -52,17 +53,9 @@ static int ask_any(const struct conf *conf, struct tls_ctx *tls, const Pst__Node
                    struct claimed *ret, struct err *err)
 {
     struct client_hosts hosts = { .n = 0 };
-    struct client_target target = {
-        .port = conf_ctld_port(conf),
-        .cluster = conf_str(conf, CONF_CLUSTER_NAME),
-        .key_file = conf_key_file(conf),
-        .use_munge = conf_use_munge(conf),
-        .munge_socket = conf_munge_socket(conf),
-        .timeout_ms = (int)conf_num(conf, CONF_MESSAGE_TIMEOUT) * 1000,
-        .program = "slurmd",
-        .tls = tls,
-    };
+    struct client_target target = dmntarget_controller(conf, "slurmd");
 
+    target.tls = tls;
     err->text[0] = '\0';
     hosts.n = conf_ctld_addrs(conf, hosts.addr, ARRAY_SIZE(hosts.addr));
     return ask_controller(&target, &hosts, conf, req, ret, err);

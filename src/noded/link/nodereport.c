@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "daemon/dmntarget.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/watts.h"
 #include "noded/link/listen.h"
@@ -687,21 +688,14 @@ static int make_dialer(struct reporter *r)
     const char *addr;
 
     while (n < ARRAY_SIZE(targets) && conf_ctld_host(c, n, &addr)) {
-        targets[n] = (struct client_target){
-            .host = addr,
-            .port = conf_ctld_port(c),
-            .cluster = conf_str(c, CONF_CLUSTER_NAME),
-            .key_file = conf_key_file(c),
-            .use_munge = conf_use_munge(c),
-            .munge_socket = conf_munge_socket(c),
-            .timeout_ms = (int)conf_num(c, CONF_MESSAGE_TIMEOUT) * 1000,
-            .program = "slurmd",
-            .tls = r->d->tls,
-            .identity = r->d->identity,
-            .controller_key = nodekey_controller(r->d),
-            .may_relearn = nodekey_may_relearn(r->d),
-        };
-        n++;
+        struct client_target *t = &targets[n++];
+
+        *t = dmntarget_controller(c, "slurmd");
+        t->host = addr;
+        t->tls = r->d->tls;
+        t->identity = r->d->identity;
+        t->controller_key = nodekey_controller(r->d);
+        t->may_relearn = nodekey_may_relearn(r->d);
     }
     return dialer_new(&r->d->loop, targets, n, conf_slurm_uid(c), &hooks, r, &r->dialer);
 }

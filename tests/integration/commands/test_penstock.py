@@ -96,12 +96,16 @@ def test_emulated_nodes_come_back(private):
     (["--nodes", "emu[1-9]"], "--nodes=emu[1-9]: host list holds more than 3 names"),
     (["--nodes", "emu1,emu1"], "--nodes=emu1,emu1 names a node twice"),
     (["word"], "unexpected argument: word"),
+    (["tls"], "emulated nodes speak no TLS, and "),
     (["-f", "/nowhere/slurm.conf"], "/nowhere/slurm.conf"),
 ])
 def test_emulator_refuses(private, argv, said):
     penstock("up", "--nodes=1", "--emulate=2", "--dir", private)
     penstock("down", "--dir", private)
     conf = [] if "-f" in argv else ["-f", str(private / "etc" / "slurm.conf")]
+    if argv == ["tls"]:
+        (private / "etc" / "slurm.conf").write_text((private / "etc" / "slurm.conf").read_text() + "TLSType=tls/auto\n")
+        argv = []
     done = subprocess.run([program("penstock-emulate"), "-D", *conf, *argv], env=ENV, capture_output=True, text=True, timeout=30)
     assert done.returncode == 1 and said in done.stderr, done.stderr
 
