@@ -12,13 +12,12 @@ import http.client
 import json
 import queue
 import random
-import shutil
 import sys
 import tempfile
 import threading
 import time
 
-from tapmain import main
+from tapmain import main, put_away
 
 PATIENCE_S = 120
 BODY = {"script": "#!/bin/sh\ntrue\n",
@@ -134,10 +133,7 @@ def run(args, report):
             yield "each key has one job", wrong
             yield "both were killed", [] if len(killed) == 2 else [f"only {dict(killed)}"]
     finally:
-        problems = cluster.stop()
-        if problems:
-            print(cluster.logs("")[-5000:], file=sys.stderr)
-        shutil.rmtree(folder, ignore_errors=True)
+        problems = put_away(cluster, folder)
     yield "nothing is left behind", problems
 
 

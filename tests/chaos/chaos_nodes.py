@@ -9,12 +9,11 @@ deleted in the end.  Then the table of nodes and the partition are what was made
 sound."""
 
 import random
-import shutil
 import sys
 import tempfile
 import time
 
-from tapmain import main
+from tapmain import main, put_away
 
 PATIENCE_S = 300
 BURST = 25
@@ -101,10 +100,7 @@ def run(args, report):
         cluster.start()
         yield from trial(cluster, args, report)
     finally:
-        problems = cluster.stop()
-        if problems:
-            print(cluster.logs("slurmctld")[-5000:], file=sys.stderr)
-        shutil.rmtree(folder, ignore_errors=True)
+        problems = put_away(cluster, folder)
     yield "nothing is left behind", problems
 
 

@@ -11,13 +11,12 @@ same moments, as far as the machine lets it."""
 
 import collections
 import random
-import shutil
 import sys
 import tempfile
 import threading
 import time
 
-from tapmain import main
+from tapmain import main, put_away
 
 JOBS_PER_KILL = 40
 
@@ -141,10 +140,7 @@ def run(args, report):
         for c in clients:
             if c.is_alive():
                 c.join()
-        problems = cluster.stop()
-        if problems:
-            print(cluster.logs("")[-5000:], file=sys.stderr)
-        shutil.rmtree(folder, ignore_errors=True)
+        problems = put_away(cluster, folder)
     yield "nothing is left behind", problems
 
 

@@ -3,6 +3,7 @@
 import argparse
 import os
 import random
+import shutil
 import sys
 import time
 from pathlib import Path
@@ -12,6 +13,15 @@ HERE = Path(__file__).resolve().parent
 
 def report(text):
     print(f"# {text}", flush=True)
+
+
+def put_away(cluster, folder):
+    """Stop the cluster and remove its folder; what was left behind, with the logs on standard error."""
+    problems = cluster.stop()
+    if problems:
+        print(cluster.logs("")[-5000:], file=sys.stderr)
+    shutil.rmtree(folder, ignore_errors=True)
+    return problems
 
 
 def main(doc, run, **defaults):

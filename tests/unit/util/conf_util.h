@@ -16,7 +16,7 @@
 #define UTIL __attribute__((unused)) static
 #endif
 
-/* The least configuration that loads, with these lines more: /etc/slurm/slurm.conf.  conf_free(). */
+/* The least configuration that loads, with these lines added: /etc/slurm/slurm.conf. conf_free() */
 UTIL struct conf *conf_with_lines(const char *lines)
 {
     char text[1024];
