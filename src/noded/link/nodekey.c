@@ -97,7 +97,7 @@ bool nodekey_learn(struct noded *d, const uint8_t *key, size_t len)
     d->has_controller_key = true;
     tell_kiosk(d);
     idkey_text(key, text);
-    log_info("from now on the controller is who has the key %s (%s)", text, path);
+    log_info("this node knows the controller by the key %s from now on (%s)", text, path);
     return true;
 }
 

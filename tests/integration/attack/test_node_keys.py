@@ -220,7 +220,7 @@ def test_a_node_that_was_installed_anew(make_cluster):
     wait_until(lambda: sentence in log.read_text(), "slurmd says why it is refused")
     assert "64 hexadecimal digits" in cluster.refused("scontrol", "update", "NodeName=node1", "NodeKey=abc")
     cluster.run("scontrol", "update", "NodeName=node1", "NodeKey=")
-    told = "node node1: is from now on who has the key"
+    told = "node node1: the controller knows this node by its key"
     wait_until(lambda: (cluster.dir / "log/slurmctld.log").read_text().count(told) == 2, "the new key is bound")
     cluster.restart_ctld()  # the new one is bound, durably
     cluster.wait_nodes()
@@ -237,7 +237,7 @@ def test_without_pinning_a_node_may_be_installed_anew(make_cluster):
     shutil.rmtree(cluster.dir / "spool/node1")
     (cluster.dir / "spool/node1").mkdir()
     cluster.start_slurmd("node1")
-    told = "node node1: is from now on who has the key"
+    told = "node node1: the controller knows this node by its key"
     wait_until(lambda: (cluster.dir / "log/slurmctld.log").read_text().count(told) == 2, "the new key is bound")
     cluster.restart_ctld()
     cluster.wait_nodes()
