@@ -27,8 +27,9 @@ struct hookhttp {
 
 struct upload {
     struct strbuf body;
-    size_t held; /* of the bytes of all */
-    bool too_large;
+    size_t held;      /* of the bytes of all */
+    size_t dropped;   /* bytes that are behind what may be kept */
+    unsigned refused; /* the status that is answered then; 0: none */
 };
 
 static enum MHD_Result send_text(struct MHD_Connection *conn, unsigned status, const char *type,
@@ -65,8 +66,11 @@ static enum MHD_Result answer_upload(struct hookhttp *h, struct MHD_Connection *
     json_t *answer = NULL;
     unsigned status;
 
-    if (u->too_large)
-        return send_error(conn, MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large");
+    if (u->refused)
+        return send_error(conn, u->refused,
+                          u->refused == MHD_HTTP_CONTENT_TOO_LARGE
+                              ? "the body is too large"
+                              : "too many bodies come at once");
     if (u->body.failed)
         return send_error(conn, MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory");
     status = h->answer(h->ctx, path, strbuf_str(&u->body), u->body.len, &answer, &err);
@@ -77,15 +81,22 @@ static enum MHD_Result answer_upload(struct hookhttp *h, struct MHD_Connection *
     return text ? send_text(conn, MHD_HTTP_OK, "application/json", TAKE_PTR(text)) : MHD_NO;
 }
 
-static void add_piece(struct hookhttp *h, struct upload *u, const char *data, size_t len)
+/* A body that is too large is read on and dropped, so that its sender hears why.  MHD_NO: it does
+ * not end, and the connection does. */
+static enum MHD_Result add_piece(struct hookhttp *h, struct upload *u, const char *data, size_t len)
 {
-    if (u->too_large || u->body.len + len > HOOKREVIEW_MAX || h->held + len > HOOKHTTP_BODIES) {
-        u->too_large = true; /* read to its end, and dropped */
-        return;
+    if (!u->refused && u->body.len + len > HOOKREVIEW_MAX)
+        u->refused = MHD_HTTP_CONTENT_TOO_LARGE;
+    else if (!u->refused && h->held + len > HOOKHTTP_BODIES)
+        u->refused = MHD_HTTP_SERVICE_UNAVAILABLE;
+    if (u->refused) {
+        u->dropped += len;
+        return u->dropped > HOOKREVIEW_MAX ? MHD_NO : MHD_YES;
     }
     strbuf_addn(&u->body, data, len);
     u->held += len;
     h->held += len;
+    return MHD_YES;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const char *path,
@@ -105,9 +116,10 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
         return *con_ctx ? MHD_YES : MHD_NO;
     }
     if (*len) {
-        add_piece(h, u, data, *len);
+        size_t got = *len;
+
         *len = 0;
-        return MHD_YES;
+        return add_piece(h, u, data, got);
     }
     return answer_upload(h, conn, path, u);
 }

@@ -1,7 +1,8 @@
 /* hookhttp.h - the HTTP of webhooks: POST of a review, an answer in JSON
  *
  * libmicrohttpd on one thread of its own; the connections come from hooktls.h.  A body has
- * HOOKREVIEW_MAX bytes at most, all bodies together HOOKHTTP_BODIES. */
+ * HOOKREVIEW_MAX bytes at most, all bodies together HOOKHTTP_BODIES; as many again are read and
+ * dropped before the connection is.  Times are hooktls.h's. */
 #pragma once
 
 #include <jansson.h>

@@ -205,6 +205,16 @@ static void write_pair(struct hookkeeper *k, const json_t *have, const char *ear
         look_again(k, AGAIN_US);
 }
 
+/* Does ca.crt name the certificate?  What somebody else put there would be told without end. */
+static bool is_believed(const struct hookkeeper *k)
+{
+    _cleanup_free_ char *pem = NULL;
+    size_t len;
+
+    return kubeconfig_base64(k->bundle, &pem, &len) == 0 && strlen(pem) == len &&
+           strstr(pem, k->cert);
+}
+
 /* Is the pair good for a while?  left_s: of its life. */
 static bool is_fresh(const struct hookkeeper *k, int64_t *left_s)
 {
@@ -214,7 +224,7 @@ static bool is_fresh(const struct hookkeeper *k, int64_t *left_s)
     *left_s = 0;
     return k->cert && k->key && k->bundle &&
            hookcert_read(k->cert, k->dns, now_us() / USEC_PER_SEC, left_s, &life_s, &fits) == 0 &&
-           fits && *left_s > life_s / 3;
+           fits && *left_s > life_s / 3 && is_believed(k);
 }
 
 static void take_secret(void *ctx, const struct kubereply *reply)

@@ -12,6 +12,8 @@
 
 /* Bytes of a review: an object, and what it was before, of 1.5 MiB each and more. */
 #define HOOKREVIEW_MAX (8u << 20)
+/* Lists, objects and their members: what they take in memory is many times their text. */
+#define HOOKREVIEW_VALUES 100000u
 
 struct hookreview {
     json_t *tree; /* owned; all others are in it */

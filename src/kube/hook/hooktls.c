@@ -25,8 +25,8 @@
 
 #define BUFFER (16u << 10)
 #define HANDSHAKE_US (10 * USEC_PER_SEC)
-#define IDLE_US (30 * USEC_PER_SEC)
 #define TURN_MS 1000
+#define REST_US USEC_PER_SEC /* after an error that the next call would meet too */
 #define BACKLOG 64
 
 struct flow {
@@ -39,6 +39,7 @@ struct conn {
     SSL *ssl;
     int net, plain; /* plain -1: the handshake is not over */
     bool wants_write;
+    bool answers; /* the last byte went to the peer */
     int64_t due_mono_us;
     struct flow in, out; /* from the network, to it */
 };
@@ -51,6 +52,7 @@ struct hooktls {
     bool running;
     pthread_mutex_t lock; /* of `tls` */
     SSL_CTX *tls;         /* NULL: no certificate yet */
+    int64_t rest_mono_us; /* no connection is accepted before */
     unsigned n;
     struct conn *conns[HOOKTLS_CONNECTIONS];
 };
@@ -77,7 +79,7 @@ static int read_result(struct conn *c, int r)
 
     if (r > 0)
         return 1;
-    c->wants_write = error == SSL_ERROR_WANT_WRITE;
+    c->wants_write |= error == SSL_ERROR_WANT_WRITE;
     ERR_clear_error();
     if (error == SSL_ERROR_WANT_READ || error == SSL_ERROR_WANT_WRITE)
         return -EAGAIN;
@@ -93,15 +95,19 @@ static int greet_peer(struct hooktls *t, struct conn *c)
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, pair) < 0)
         return -errno;
     c->plain = pair[0];
-    c->due_mono_us = now_mono_us() + IDLE_US;
+    c->due_mono_us = now_mono_us() + HOOKTLS_EXCHANGE_US;
     t->take(t->ctx, pair[1]);
     return 0;
 }
 
-/* A piece came or went: the connection is not idle. */
-static void note_progress(struct conn *c)
+/* A piece came or went.  The time is that of a whole request, or of a whole answer: a peer that
+ * sends or takes a byte now and then gains none. */
+static void note_progress(struct conn *c, bool answers)
 {
-    c->due_mono_us = now_mono_us() + IDLE_US;
+    if (c->answers == answers)
+        return;
+    c->answers = answers;
+    c->due_mono_us = now_mono_us() + HOOKTLS_EXCHANGE_US;
 }
 
 static int move_in(struct conn *c)
@@ -123,7 +129,8 @@ static int move_in(struct conn *c)
             f->ended = r == 0;
             if (r < 0)
                 return r == -EAGAIN ? 0 : r;
-            note_progress(c);
+            if (r > 0)
+                note_progress(c, false);
             continue;
         }
         n = send(c->plain, f->bytes + f->pos, f->len - f->pos, MSG_NOSIGNAL | MSG_DONTWAIT);
@@ -160,7 +167,7 @@ static int move_out(struct conn *c)
         if (r <= 0)
             return r == -EAGAIN ? 0 : -EPROTO;
         f->pos += (size_t)put;
-        note_progress(c);
+        note_progress(c, true);
     }
 }
 
@@ -181,12 +188,23 @@ static int serve_conn(struct hooktls *t, struct conn *c)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
+/* Descriptors or memory have run out: the connection stays in the queue, and poll(2) would tell of
+ * it at once again. */
+static void note_failure(struct hooktls *t, int error)
+{
+    if (error == EAGAIN || error == EINTR || error == ECONNABORTED)
+        return; /* the peer has gone */
+    log_seldom(LOG_ERROR, "no connection can be accepted: %s", strerror(error));
+    t->rest_mono_us = now_mono_us() + REST_US;
+}
+
 static void accept_conn(struct hooktls *t)
 {
     int fd = accept4(t->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     struct conn *c = fd >= 0 ? calloc(1, sizeof(*c)) : NULL;
 
     if (!c) {
+        note_failure(t, fd < 0 ? errno : ENOMEM);
         if (fd >= 0)
             (void)close(fd);
         return;
@@ -204,25 +222,28 @@ static void accept_conn(struct hooktls *t)
     t->conns[t->n++] = c;
 }
 
+static bool is_open(const struct hooktls *t)
+{
+    return t->n < HOOKTLS_CONNECTIONS && now_mono_us() >= t->rest_mono_us;
+}
+
+/* An end that hung up would wake us without end while nothing is wanted of it. */
+static struct pollfd make_poll(int fd, int events)
+{
+    return (struct pollfd){ .fd = events ? fd : -1, .events = (short)events };
+}
+
 static void fill_polls(const struct hooktls *t, struct pollfd *p)
 {
     p[0] = (struct pollfd){ .fd = t->stop, .events = POLLIN };
-    p[1] = (struct pollfd){ .fd = t->n < HOOKTLS_CONNECTIONS ? t->listener : -1, .events = POLLIN };
+    p[1] = (struct pollfd){ .fd = is_open(t) ? t->listener : -1, .events = POLLIN };
     for (unsigned i = 0; i < t->n; i++) {
         const struct conn *c = t->conns[i];
         bool in = c->in.pos < c->in.len, out = c->out.pos < c->out.len;
 
-        p[2 + 2 * i] = (struct pollfd){
-            .fd = c->net,
-            .events =
-                (short)((in || c->in.ended ? 0 : POLLIN) | (out || c->wants_write ? POLLOUT : 0)),
-        };
-        p[3 + 2 * i] = (struct pollfd){
-            .fd = c->plain,
-            .events = (short)((out || c->out.ended ? 0 : POLLIN) | (in ? POLLOUT : 0)),
-        };
-        if (!p[2 + 2 * i].events)
-            p[2 + 2 * i].fd = -1; /* a peer that hung up would wake us without end */
+        p[2 + 2 * i] = make_poll(c->net, (in || c->in.ended ? 0 : POLLIN) |
+                                             (out || c->wants_write ? POLLOUT : 0));
+        p[3 + 2 * i] = make_poll(c->plain, (out || c->out.ended ? 0 : POLLIN) | (in ? POLLOUT : 0));
     }
 }
 
@@ -251,8 +272,10 @@ static void *run_thread(void *arg)
 
     for (;;) {
         fill_polls(t, p);
-        if (poll(p, 2 + 2 * t->n, TURN_MS) < 0 && errno != EINTR)
-            break;
+        if (poll(p, 2 + 2 * t->n, TURN_MS) < 0 && errno != EINTR) {
+            log_seldom(LOG_ERROR, "connections wait: poll: %s", strerror(errno));
+            (void)poll(NULL, 0, TURN_MS); /* no memory: a port without a thread were worse */
+        }
         if (p[0].revents)
             break;
         serve_all(t, p);

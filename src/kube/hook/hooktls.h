@@ -2,12 +2,16 @@
  *
  * A thread of its own accepts, does the handshakes (OpenSSL, TLS 1.2 or newer, as API servers
  * speak) and moves bytes.  Callers are strangers: HOOKTLS_CONNECTIONS at once, each has 10 seconds
- * for its handshake and is dropped after 30 without a byte. */
+ * for its handshake, and HOOKTLS_EXCHANGE_US for a request and for an answer, however many bytes
+ * come and go meanwhile. */
 #pragma once
+
+#include <stdint.h>
 
 #include "base/err.h"
 
 #define HOOKTLS_CONNECTIONS 64u
+#define HOOKTLS_EXCHANGE_US INT64_C(30000000) /* no API server waits longer for a webhook */
 
 struct hooktls;
 

@@ -36,6 +36,21 @@ static void warn_of(const json_t *object, struct hookanswer *a)
                            "acted on yet: claims stay");
 }
 
+/* Is the specification the one that is stored?  Then only labels, annotations or finalizers change. */
+static bool keeps_spec(const struct hookreview *r)
+{
+    const json_t *now = json_object_get(r->object, "spec");
+    const json_t *before = json_object_get(r->before, "spec");
+
+    return r->before && (now == before || (now && before && json_equal(now, before)));
+}
+
+/* A deleted object waits for its finalizers alone: no rule may keep them. */
+static bool goes_away(const struct hookreview *r)
+{
+    return kubejson_is_deleted(r->before ? r->before : r->object);
+}
+
 void ophook_judge(const struct hookreview *r, struct hookanswer *a)
 {
     _cleanup_json_ json_t *object = NULL, *now = NULL, *old = NULL, *before = NULL;
@@ -47,14 +62,19 @@ void ophook_judge(const struct hookreview *r, struct hookanswer *a)
         hookanswer_refuse(a, "request.object: an object is wanted");
         return;
     }
+    if (goes_away(r))
+        return;
     object = fill_metadata(r->object);
     if (!object || opspec_read(object, &now, &err) < 0) {
-        hookanswer_refuse(a, "%s", err.text[0] ? err.text : "out of memory");
+        if (object && keeps_spec(r)) /* an earlier release let it in */
+            hookanswer_warn(a, err.text);
+        else
+            hookanswer_refuse(a, "%s", err.text[0] ? err.text : "out of memory");
         return;
     }
     warn_of(now, a);
-    if (!r->before || kubejson_is_deleted(r->object))
-        return; /* finalizers of what is deleted may always go */
+    if (!r->before)
+        return;
     /* What was let in by an earlier release, and is not valid any more, may be mended. */
     old = fill_metadata(r->before);
     if (old && opspec_read(old, &before, &err) == 0 &&

@@ -211,11 +211,12 @@ static int read_bridge(struct program *p, struct err *err)
 static int begin_port(struct program *p, struct err *err)
 {
     const char *colon = strrchr(p->listen, ':');
-    char host[300] = "";
+    size_t n = colon ? (size_t)(colon - p->listen) : 0;
+    bool bracketed = n > 2 && p->listen[0] == '[' && p->listen[n - 1] == ']'; /* of IPv6 */
+    char host[300];
     int r;
 
-    if (colon)
-        (void)snprintf(host, sizeof(host), "%.*s", (int)(colon - p->listen), p->listen);
+    (void)snprintf(host, sizeof(host), "%.*s", (int)(bracketed ? n - 2 : n), p->listen + bracketed);
     if (hookhttp_new(answer_review, p, &p->http) < 0)
         return err_nomem(err);
     r = hooktls_new(host, colon ? colon + 1 : p->listen, hookhttp_take, p->http, &p->tls, err);

@@ -162,6 +162,15 @@ static void judge_running(const struct hookreview *r, struct hookanswer *a)
                              " of a pod that runs cannot be changed");
 }
 
+/* A pod that was there before this webhook keeps what it asks for. */
+static bool has_same_spec(const struct hookreview *r)
+{
+    const json_t *now = json_object_get(r->object, "spec");
+    const json_t *before = json_object_get(r->before, "spec");
+
+    return now && before && json_equal(now, before);
+}
+
 void podhook_judge(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
 {
     bool update = strcmp(r->operation, "UPDATE") == 0;
@@ -173,9 +182,10 @@ void podhook_judge(const struct bridgeconf *c, const struct hookreview *r, struc
                              "for");
         return;
     }
-    if (*r->sub)
-        return;
-    judge_devices(r, a);
+    if (*r->sub || (r->before && kubejson_is_deleted(r->before)))
+        return; /* of what is deleted, finalizers may always go */
+    if (is_create(r) || !has_same_spec(r))
+        judge_devices(r, a);
     if (is_create(r))
         judge_new(r, a);
     else

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "kube/api/kubejson.h"
 
 #define REPLICAS_MAX 100000
@@ -184,6 +185,15 @@ static bool is_word(const struct rule *r, const char *text)
     return at != NULL;
 }
 
+static int refuse_word(const struct rule *r, const char *text, struct err *err)
+{
+    _cleanup_val_(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+    for (const char *p = r->words + 1; *p; p += strcspn(p, "|") + 1)
+        strbuf_addf(&words, "%s%.*s", words.len ? ", " : "", (int)strcspn(p, "|"), p);
+    return err_set(err, -EINVAL, "%s: '%.60s' is none of %s", r->path, text, strbuf_str(&words));
+}
+
 static int check_value(const struct rule *r, const json_t *v, struct err *err)
 {
     const char *text = json_string_value(v);
@@ -194,7 +204,7 @@ static int check_value(const struct rule *r, const json_t *v, struct err *err)
                                       : 0;
 
     if (r->type == A_WORD && !is_word(r, text))
-        return err_set(err, -EINVAL, "%s: '%.60s' is none of %s", r->path, text, r->words);
+        return refuse_word(r, text, err);
     if (r->type == A_DURATION && n < 0)
         return err_set(err, -EINVAL, "%s: '%.60s' is no duration as 1h30m", r->path, text);
     if (r->most && !(r->type == A_COUNT_OR_PART && text) && (n < r->least || n > r->most))
@@ -218,7 +228,7 @@ static int set_default(json_t *object, const char *path, const char *text)
 
         (void)snprintf(key, sizeof(key), "%.*s", (int)n, path);
         next = json_object_get(object, key);
-        if (!next && json_object_set_new(object, key, next = json_object()) < 0)
+        if (!json_is_object(next) && json_object_set_new(object, key, next = json_object()) < 0)
             return -ENOMEM;
         object = next;
         path += n + 1;
@@ -235,7 +245,7 @@ static const char *find_bad_parent(const json_t *object, const char *path, char 
 
         (void)snprintf(buf, size, "%.*s", (int)(dot - path), path);
         v = kubejson_at(object, buf);
-        if (v && !json_is_object(v))
+        if (v && !json_is_object(v) && !json_is_null(v))
             return buf;
     }
     return NULL;

@@ -4,10 +4,12 @@ import base64
 import http.client
 import json
 import os
+import resource
 import socket
 import ssl
 import subprocess
 import threading
+import time
 
 import pytest
 from conftest import Daemon, free_ports, program, wait_until
@@ -104,6 +106,12 @@ def test_objects_are_refused_when_they_are_written(hook):
     changed = {**good, "spec": {"controllerRef": {"name": "d"}}}
     response = hook.review(hook_path, changed, good, "UPDATE")
     assert not response["allowed"] and response["status"]["message"] == "spec.controllerRef: cannot be changed"
+    wrong = {**good, "spec": {"controllerRef": {"name": "c"}, "replicas": -1}}
+    held = {**wrong, "metadata": {**good["metadata"], "finalizers": ["x/y"]}}
+    response = hook.review(hook_path, wrong, held, "UPDATE")
+    assert response["allowed"] and "spec.replicas: -1" in response["warnings"][0], "an earlier release let it in: its finalizer may go"
+    gone = {**held, "metadata": {**held["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
+    assert hook.review(hook_path, {**gone, "metadata": {**gone["metadata"], "finalizers": []}, "spec": {}}, gone, "UPDATE")["allowed"]
     assert "by alice is refused" in hook.log()
 
 
@@ -150,6 +158,63 @@ def test_many_at_once_and_those_that_say_nothing(hook):
     assert results == [True] * 30
     for one in silent:
         one.close()
+
+
+def slow_connection(hook):
+    raw = socket.create_connection(("127.0.0.1", hook.port), timeout=60)
+    return hook.context().wrap_socket(raw, server_hostname=NAME)
+
+
+def send_until_closed(tls, piece, most, pause=0.0):
+    """Bytes that were sent before the other end hung up, and the seconds that it took."""
+    sent, begin = 0, time.monotonic()
+    tls.settimeout(pause or 60)
+    while sent < most:
+        try:
+            tls.sendall(piece)
+            sent += len(piece)
+            if pause and not tls.recv(1):
+                break
+        except TimeoutError:
+            continue
+        except OSError:
+            break
+    return sent, time.monotonic() - begin
+
+
+def test_a_body_without_end_is_cut(hook):
+    with slow_connection(hook) as tls:
+        tls.sendall(b"POST /validate--v1-pod HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        piece = b"10000\r\n" + b"x" * 0x10000 + b"\r\n"
+        sent, _ = send_until_closed(tls, piece, 100 << 20)
+    assert 16 << 20 <= sent < 40 << 20, sent
+    assert hook.request("GET", "/healthz")[0] == 200
+
+
+def test_a_request_that_comes_by_bytes_is_cut(hook):
+    """However many bytes come: a request has half a minute."""
+    with slow_connection(hook) as tls:
+        tls.sendall(b"POST /validate--v1-pod HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        sent, seconds = send_until_closed(tls, b"x", 999, pause=1.0)
+    assert 0 < sent < 999 and 20 < seconds < 55, (sent, seconds)
+
+
+def test_no_more_descriptors(hook):
+    """A connection that cannot be accepted stays in the queue: it is looked at now and then, not without end."""
+    pid = hook.daemon.process.pid
+    used = len(os.listdir(f"/proc/{pid}/fd"))
+    resource.prlimit(pid, resource.RLIMIT_NOFILE, (used + 4, 4096))
+    many = [socket.create_connection(("127.0.0.1", hook.port)) for _ in range(12)]
+    wait_until(lambda: "no connection can be accepted" in hook.log(), "it is told")
+
+    def ticks():
+        return sum(int(x) for x in open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[11:13])
+    before, begin = ticks(), time.monotonic()
+    wait_until(lambda: time.monotonic() - begin > 2, "two seconds have gone")
+    assert ticks() - before < 50, "the thread spins"
+    for one in many:
+        one.close()
+    wait_until(lambda: hook.request("GET", "/healthz")[0] == 200, "it goes on")
 
 
 def test_two_replicas_have_one_pair(hook, tmp_path):

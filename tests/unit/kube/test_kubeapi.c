@@ -1,4 +1,6 @@
 /* test_kubeapi.c - paths, the loop, the queue of work, and a server that is not there */
+#include "kube_util.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -168,28 +170,23 @@ static void hear_role(void *ctx, bool held)
 /* Nobody listens: each request is answered "not known", and nothing is made of it. */
 static void test_away(void **state)
 {
-    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
-    const struct kubeserver_options so = { .program = "test", .qps = 1000, .burst = 10 };
     const struct kubeapi_target pod = { &kubekind_pods, "ns", "a", NULL };
+    struct nobody n;
     struct heard h = { 0 };
     struct kubeinformer_options io = { .kind = &kubekind_pods, .fn = hear_object, .ctx = &h };
     const struct kubelease_options lo = {
         .namespace_ = "ns", .name = "l", .identity = "me", .changed = hear_role, .ctx = &h
     };
-    struct kubeloop *loop = NULL;
-    struct kubeserver *s = NULL;
     struct kubeinformer *i = NULL;
     struct kubelease *l = NULL;
 
     (void)state;
-    assert_int_equal(kubeloop_new(&loop), 0);
-    assert_int_equal(kubeserver_new(loop, &config, &so, &s), 0);
-    assert_int_equal(kubeapi_get(s, &pod, hear_reply, &h), 0);
-    assert_int_equal(kubeapi_evict(s, "ns", "../b", NULL, hear_reply, &h), -EINVAL);
-    assert_int_equal(kubeinformer_new(s, &io, &i), 0);
-    assert_int_equal(kubelease_new(s, &lo, &l), 0);
-    while (!h.calls || kubeserver_sent(s) < 4)
-        assert_int_equal(kubeloop_turn(loop, 100), 0);
+    nobody_begin(&n);
+    assert_int_equal(kubeapi_get(n.server, &pod, hear_reply, &h), 0);
+    assert_int_equal(kubeapi_evict(n.server, "ns", "../b", NULL, hear_reply, &h), -EINVAL);
+    assert_int_equal(kubeinformer_new(n.server, &io, &i), 0);
+    assert_int_equal(kubelease_new(n.server, &lo, &l), 0);
+    nobody_turn(&n, 4);
     assert_int_equal(h.calls, 1);
     assert_int_equal(h.status, 0);
     assert_true(h.said);
@@ -197,9 +194,9 @@ static void test_away(void **state)
     assert_false(kubeinformer_is_synced(i));
     assert_false(kubelease_is_held(l));
     i = kubeinformer_free(i);
-    s = kubeserver_free(s);
+    nobody_hang_up(&n);
     l = kubelease_free(l);
-    loop = kubeloop_free(loop);
+    nobody_end(&n);
 }
 
 /* The same words about one object are one Event; a flood of others is bounded. */

@@ -1,4 +1,6 @@
 /* test_kubebridge.c - what the bridge decides: pods read, jobs made, the next action of a gang */
+#include "kube_util.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,14 +22,6 @@
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podread.h"
 #include "kube/bridge/slurmlink.h"
-
-static json_t *read_text(const char *text)
-{
-    json_t *j = json_loads(text, 0, NULL);
-
-    assert_non_null(j);
-    return j;
-}
 
 static void test_states(void **state)
 {
@@ -415,33 +409,30 @@ static void hear_sync(void *ctx)
 /* Neither slurmrestd nor the API server is there: nothing is known, and nothing is told. */
 static void test_nobody_there(void **state)
 {
-    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
-    const struct kubeserver_options so = { .program = "test" };
     const struct bridge_options o = { .scheduler = "s" };
-    struct kubeserver *kube = NULL, *slurm = NULL;
+    struct kubeserver *slurm = NULL;
+    struct nobody kube;
     struct slurmlink *link = NULL;
-    struct kubeloop *loop = NULL;
     struct bridge *b = NULL;
     unsigned told = 0;
 
     (void)state;
-    assert_int_equal(kubeloop_new(&loop), 0);
-    assert_int_equal(kubeserver_new(loop, &config, &so, &kube), 0);
-    assert_int_equal(kubeserver_new(loop, &config, &so, &slurm), 0);
+    nobody_begin(&kube);
+    assert_int_equal(
+        kubeserver_new(kube.loop, &kube.config, &(struct kubeserver_options){ "test" }, &slurm), 0);
     assert_int_equal(slurmlink_new(slurm, hear_job, hear_sync, &told, &link), 0);
     assert_int_equal(slurmlink_ask(link, 5), 0);
-    assert_int_equal(bridge_new(kube, slurm, &o, &b), 0);
-    while (kubeserver_sent(slurm) < 6 || kubeserver_sent(kube) < 6)
-        assert_int_equal(kubeloop_turn(loop, 100), 0);
+    assert_int_equal(bridge_new(kube.server, slurm, &o, &b), 0);
+    nobody_turn(&kube, 6);
     assert_int_equal(told, 0);
     assert_false(slurmlink_is_synced(link));
     assert_int_equal(slurmlink_job(link, 5)->state, SLURMJOB_UNKNOWN);
     bridge_stop(b);
-    kube = kubeserver_free(kube);
+    nobody_hang_up(&kube);
     slurm = kubeserver_free(slurm);
     b = bridge_free(b);
     link = slurmlink_free(link);
-    loop = kubeloop_free(loop);
+    nobody_end(&kube);
 }
 
 int main(void)

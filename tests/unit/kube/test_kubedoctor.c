@@ -1,4 +1,6 @@
 /* test_kubedoctor.c - what the doctor makes of answers, and how it tells */
+#include "kube_util.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,16 +18,6 @@
 #include "kube/doctor/doctorask.h"
 #include "kube/doctor/doctorreport.h"
 #include "kube/doctor/doctorrights.h"
-
-static json_t *read_text(const char *text)
-{
-    json_error_t error;
-    json_t *j = json_loads(text, 0, &error);
-
-    if (!j)
-        fail_msg("%s at %d", error.text, error.column);
-    return j;
-}
 
 static void test_versions(void **state)
 {
@@ -137,16 +129,16 @@ static void test_words(void **state)
 /* Nobody listens: the first check says so, and no other is made. */
 static void test_away(void **state)
 {
-    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
-    const struct kubeserver_options so = { .program = "test" };
+    struct nobody n;
     struct doctorreport r;
     struct doctoranswer a;
     struct doctor d = { .report = &r, .operator_namespace = "o", .account = "o" };
 
     (void)state;
     assert_int_equal(doctorreport_init(&r), 0);
-    assert_int_equal(kubeloop_new(&d.ask.loop), 0);
-    assert_int_equal(kubeserver_new(d.ask.loop, &config, &so, &d.ask.server), 0);
+    nobody_begin(&n);
+    d.ask.loop = n.loop;
+    d.ask.server = n.server;
     doctorask_path(&d.ask, "GET", "/x", NULL, &a);
     assert_int_equal(a.status, 0);
     assert_true(a.text[0]);
@@ -154,8 +146,7 @@ static void test_away(void **state)
     doctor_run(&d);
     assert_int_equal(json_array_size(r.list), 1);
     assert_int_equal(doctorreport_status(&r), 1);
-    d.ask.server = kubeserver_free(d.ask.server);
-    d.ask.loop = kubeloop_free(d.ask.loop);
+    nobody_end(&n);
     doctorreport_done(&r);
 }
 

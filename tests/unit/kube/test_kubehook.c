@@ -1,4 +1,6 @@
 /* test_kubehook.c - reviews of webhooks, their answers, and the certificate */
+#include "kube_util.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -94,6 +96,10 @@ static void test_bad_reviews(void **state)
     "{\"apiVersion\":\"operator.penstock/v1beta1\",\"kind\":\"NodeSet\",\"metadata\":{\"name\":"   \
     "\"" name "\",\"namespace\":\"n\"},\"spec\":" spec "}"
 
+#define DELETED                                                                                    \
+    "{\"apiVersion\":\"operator.penstock/v1beta1\",\"kind\":\"NodeSet\",\"metadata\":{\"name\":"   \
+    "\"w\",\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{}}"
+
 static void test_kinds(void **state)
 {
     static const struct {
@@ -108,6 +114,11 @@ static void test_kinds(void **state)
         { UPDATE_OF(SET("w", REF_C),
                     SET("w", "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":-1}")),
           "", "" }, /* what was wrong is mended */
+        { UPDATE_OF(SET("w", "{}"), SET("w", "{}")), "",
+          "spec.controllerRef.name: required" }, /* it is as it was: finalizers may go */
+        { UPDATE_OF(SET("w", "{\"replicas\":2}"), SET("w", "{}")),
+          "spec.controllerRef.name: required", "" },
+        { UPDATE_OF(SET("w", "{\"replicas\":2}"), DELETED), "", "" },
         { "\"operation\":\"DELETE\",\"oldObject\":" SET("w", "{}"), "", "" },
         { "\"operation\":\"UPDATE\",\"subResource\":\"status\",\"object\":" SET("w", "{}"), "",
           "" },
@@ -176,6 +187,12 @@ static void test_pods_changed(void **state)
     }
 }
 
+#define UNKNOWN_CLASS                                                                              \
+    ",\"containers\":[{\"resources\":{\"limits\":"                                                 \
+    "{\"deviceclass.resource.kubernetes.io/fpga\":2}}}]"
+#define UNKNOWN_WHY                                                                                \
+    "the resource deviceclass.resource.kubernetes.io/fpga: of device classes dra.cpu, "            \
+    "gpu.nvidia.com and gpu.example.com are known"
 #define OURS "\"object\":{\"spec\":{\"schedulerName\":\"s\""
 
 static void test_pods_judged(void **state)
@@ -202,10 +219,7 @@ static void test_pods_judged(void **state)
           "\"deviceclass.resource.kubernetes.io/dra.cpu\":2}}}]}}",
           "cpu and deviceclass.resource.kubernetes.io/dra.cpu: one of them, since both count the "
           "same CPUs" },
-        { "\"operation\":\"CREATE\"," OURS ",\"containers\":[{\"resources\":{\"limits\":"
-          "{\"deviceclass.resource.kubernetes.io/fpga\":2}}}]}}",
-          "the resource deviceclass.resource.kubernetes.io/fpga: of device classes dra.cpu, "
-          "gpu.nvidia.com and gpu.example.com are known" },
+        { "\"operation\":\"CREATE\"," OURS UNKNOWN_CLASS "}}", UNKNOWN_WHY },
         { "\"operation\":\"CREATE\"," OURS ",\"containers\":[{\"resources\":{\"limits\":"
           "{\"deviceclass.resource.kubernetes.io/gpu.nvidia.com\":2}}}]},\"metadata\":"
           "{\"annotations\":{\"slurmjob.slinky.slurm.net/gres\":\"gpu\"}}}",
@@ -213,6 +227,13 @@ static void test_pods_judged(void **state)
         { "\"operation\":\"UPDATE\",\"subResource\":\"resize\"," OURS "}}",
           "a pod of a Slurm job cannot be resized: the job holds what it asked for" },
         { "\"operation\":\"UPDATE\",\"subResource\":\"status\"," OURS "}}", "" },
+        { "\"operation\":\"UPDATE\"," OURS UNKNOWN_CLASS "}}", UNKNOWN_WHY },
+        { "\"operation\":\"UPDATE\"," OURS UNKNOWN_CLASS "}},\"oldObject\":{\"spec\":"
+          "{\"schedulerName\":\"s\"" UNKNOWN_CLASS "}}",
+          "" }, /* it was so before */
+        { "\"operation\":\"UPDATE\"," OURS UNKNOWN_CLASS "}},\"oldObject\":{\"metadata\":"
+          "{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},\"spec\":{}}",
+          "" },
         { "\"operation\":\"UPDATE\"," OURS "}},\"oldObject\":{\"status\":{\"phase\":\"Running\"},"
           "\"metadata\":{\"labels\":{\"scheduler.slinky.slurm.net/slurm-jobid\":\"1\"}}}",
           "the label scheduler.slinky.slurm.net/slurm-jobid of a pod that runs cannot be changed" },
@@ -228,6 +249,28 @@ static void test_pods_judged(void **state)
 
         assert_string_equal(kubejson_text(made, "response.status.message"), cases[i].why);
     }
+}
+
+/* A text of a few bytes a value would be many times as much in memory. */
+static void test_too_many_values(void **state)
+{
+    enum { N = HOOKREVIEW_VALUES };
+    char *text = malloc(2 * N + 3);
+    struct hookreview r = { 0 };
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_non_null(text);
+    memset(text, '[', 1);
+    for (size_t i = 0; i < N; i++)
+        memcpy(text + 1 + 2 * i, "1,", 2);
+    memcpy(text + 2 * N, "]", 2);
+    assert_int_equal(hookreview_read(text, 2 * N + 1, &r, &err), -EINVAL);
+    assert_string_equal(err.text, "more than 100000 values");
+    text[0] = text[2 * N] = '"'; /* commas of a text are none */
+    assert_int_equal(hookreview_read(text, 2 * N + 1, &r, &err), -EINVAL);
+    assert_non_null(strstr(err.text, "no AdmissionReview"));
+    free(text);
 }
 
 static void test_certificate(void **state)
@@ -277,15 +320,12 @@ static void test_parts(void **state)
 {
     struct err err = { .text = "" };
     _cleanup_free_ char *cert = NULL, *key = NULL, *other = NULL, *wrong = NULL;
-    struct kubeconfig config = { .server = (char[]){ "http://127.0.0.1:1" } };
-    const struct kubeserver_options so = { .program = "test" };
     const struct hookkeeper_options ko = {
         .namespace_ = "n", .secret = "s", .service = "w", .configuration = "c", .use = use_nothing
     };
     struct hookhttp *http = NULL;
     struct hooktls *tls = NULL;
-    struct kubeloop *loop = NULL;
-    struct kubeserver *s = NULL;
+    struct nobody n;
     struct hookkeeper *k = NULL;
 
     (void)state;
@@ -300,22 +340,20 @@ static void test_parts(void **state)
     assert_int_equal(hooktls_set(tls, cert, wrong, &err), -EINVAL);
     assert_int_equal(hooktls_set(tls, "", "", &err), -EINVAL);
     tls = hooktls_free(tls);
-    assert_int_equal(kubeloop_new(&loop), 0);
-    assert_int_equal(kubeserver_new(loop, &config, &so, &s), 0);
-    assert_int_equal(hookkeeper_new(s, &ko, &k), 0);
-    while (kubeserver_sent(s) < 1 || kubeserver_pending(s))
-        assert_int_equal(kubeloop_turn(loop, 100), 0);
-    s = kubeserver_free(s);
-    loop = kubeloop_free(loop);
+    nobody_begin(&n);
+    assert_int_equal(hookkeeper_new(n.server, &ko, &k), 0);
+    nobody_turn(&n, 1);
+    nobody_end(&n);
     k = hookkeeper_free(k);
 }
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_bad_reviews),  cmocka_unit_test(test_kinds),
-        cmocka_unit_test(test_pods_changed), cmocka_unit_test(test_pods_judged),
-        cmocka_unit_test(test_certificate),  cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_bad_reviews),     cmocka_unit_test(test_kinds),
+        cmocka_unit_test(test_pods_changed),    cmocka_unit_test(test_pods_judged),
+        cmocka_unit_test(test_certificate),     cmocka_unit_test(test_parts),
+        cmocka_unit_test(test_too_many_values),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
