@@ -1,0 +1,93 @@
+/* bridgegroup.c - what pods belong to: groups, and controllers whose annotations are options */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podread.h"
+
+bool bridgegroup_is_native(const struct bridge *b, const json_t *pod)
+{
+    return b->native && *podread_native_group(pod);
+}
+
+bool bridgegroup_is_labelled(const struct bridge *b, const json_t *pod)
+{
+    const char *name = kubejson_label(pod, BRIDGE_LABEL_PODGROUP);
+
+    return b->groups && name && *name;
+}
+
+static const json_t *group_of(const struct bridge *b, const json_t *pod)
+{
+    if (bridgegroup_is_native(b, pod))
+        return kubeinformer_by_name(b->native, kubejson_namespace(pod), podread_native_group(pod));
+    return bridgegroup_is_labelled(b, pod)
+               ? kubeinformer_by_name(b->groups, kubejson_namespace(pod),
+                                      kubejson_label(pod, BRIDGE_LABEL_PODGROUP))
+               : NULL;
+}
+
+int64_t bridgegroup_least(const struct bridge *b, const json_t *pods)
+{
+    const json_t *first = json_array_get(pods, 0);
+    const char *size = first ? kubejson_annotation(first, BRIDGE_NOTE_LWS_SIZE) : NULL;
+    int64_t n;
+
+    if (!first)
+        return 1;
+    if (bridgegroup_is_native(b, first)) {
+        const json_t *group = group_of(b, first);
+
+        return group ? MAX(1, kubejson_int(group, "spec.schedulingPolicy.gang.minCount", 1))
+                     : INT64_MAX;
+    }
+    if (bridgegroup_is_labelled(b, first)) {
+        const json_t *group = group_of(b, first);
+
+        return group ? MAX(1, kubejson_int(group, "spec.minMember", 1)) : INT64_MAX;
+    }
+    if (kubejson_label(first, BRIDGE_LABEL_LWS_KEY))
+        return size && parse_i64(size, 1, INT32_MAX, &n) == 0 ? n : INT64_MAX;
+    return 1;
+}
+
+static bool is_owned_by(const json_t *object, const struct kubekind *kind)
+{
+    const json_t *owner = kubejson_controller(object);
+    const char *version = kubejson_text(owner, "apiVersion");
+    size_t n = strlen(kind->group);
+
+    return strcmp(kubejson_text(owner, "kind"), kind->kind) == 0 &&
+           strncmp(version, kind->group, n) == 0 && version[n] == '/';
+}
+
+/* The controller of an object when it is of the kind, and the very one that is there.  *missing is
+ * set when there is none yet. */
+static const json_t *owner_of(const struct kubeinformer *owners, const struct kubekind *kind,
+                              const json_t *object, bool *missing)
+{
+    const json_t *owner = kubejson_controller(object), *found;
+
+    if (!owners || !is_owned_by(object, kind))
+        return NULL;
+    found = kubeinformer_by_name(owners, kubejson_namespace(object), kubejson_text(owner, "name"));
+    if (found && strcmp(kubejson_uid(found), kubejson_text(owner, "uid")) == 0)
+        return found;
+    *missing = true;
+    return NULL;
+}
+
+/* The object whose annotations are the job's options. */
+const json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing)
+{
+    const json_t *group = group_of(b, pod), *job, *set;
+
+    if (group)
+        return group;
+    job = owner_of(b->jobs, &kubekind_jobs, pod, missing);
+    set = job ? owner_of(b->jobsets, &bridge_jobsets, job, missing) : NULL;
+    return set ? set : job ? job : pod;
+}

@@ -1,0 +1,130 @@
+/* bridgeplace.c - pods that have a job: marked, bound, let go, deleted */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/hostlist.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podread.h"
+
+void bridgeplace_mark(struct gang *g, const json_t *pods, const struct slurmjob *job)
+{
+    char id[16];
+    size_t i;
+    json_t *pod;
+
+    (void)snprintf(id, sizeof(id), "%u", job->id);
+    json_array_foreach(pods, i, pod) if (podgang_has_pod(job, pod) && podread_is_waiting(pod) &&
+                                         !podgang_is_marked(job, pod))
+        bridgeact_patch(g, pod, NULL,
+                        json_pack("{s:{s:{s:s}, s:[s]}}", "metadata", "labels", BRIDGE_LABEL_JOB,
+                                  id, "finalizers", BRIDGE_FINALIZER));
+}
+
+void bridgeplace_release(struct gang *g, const struct podgang_view *v)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(v->pods, i, pod) if (podgang_lets_go(v, pod))
+        bridgeact_patch(g, pod, NULL,
+                        json_pack("{s:{s:[s]}}", "metadata", "$deleteFromPrimitiveList/finalizers",
+                                  BRIDGE_FINALIZER));
+}
+
+void bridgeplace_give_up(struct gang *g, const struct podgang_view *v, const char *why)
+{
+    char attempt[24];
+    size_t i;
+    json_t *pod;
+
+    log_info("%s: job %u is given up: %s", g->key, v->job->id, why);
+    (void)snprintf(attempt, sizeof(attempt), "%lld", (long long)podgang_attempt(v->pods) + 1);
+    json_array_foreach(v->pods, i, pod) if (!podread_is_over(pod)) bridgeact_patch(
+        g, pod, NULL,
+        json_pack("{s:{s:{s:s}}}", "metadata", "annotations", BRIDGE_NOTE_ATTEMPT, attempt));
+}
+
+void bridgeplace_delete(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    size_t i;
+    json_t *pod;
+
+    strbuf_addf(&text, "Slurm job %u has ended: %s", v->job->id,
+                v->job->word ? v->job->word : "it is not known any more");
+    json_array_foreach(v->pods, i, pod)
+    {
+        const struct kubeapi_target t = { &kubekind_pods, kubejson_namespace(pod),
+                                          kubejson_name(pod), NULL };
+
+        if (podread_is_over(pod) || kubejson_is_deleted(pod) ||
+            (v->job->comment ? !podgang_has_pod(v->job, pod) : !podgang_is_marked(v->job, pod)))
+            continue;
+        kubeevents_tell(g->b->events, pod, true, "SlurmJobEnded", strbuf_str(&text));
+        bridgeact_count(
+            g, kubeapi_delete(g->b->kube, &t, kubejson_uid(pod), NULL, -1, bridgeact_take, g));
+    }
+}
+
+static bool is_used(const json_t *pods, const struct slurmjob *job, const char *node)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i,
+                       pod) if (podgang_has_pod(job, pod) &&
+                                strcmp(kubejson_text(pod, "spec.nodeName"), node) == 0) return true;
+    return false;
+}
+
+/* The job's nodes as Kubernetes names them, without those that its pods have.  A node that
+ * Kubernetes does not know is noted in bad_nodes, and NULL is given. */
+static json_t *free_nodes(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_(hostlist_free) struct hostlist *names = NULL;
+    _cleanup_json_ json_t *nodes = json_array();
+    bool bad = false;
+
+    if (hostlist_parse(v->job->nodes, &names, NULL) < 0)
+        return NULL;
+    for (size_t i = 0; i < hostlist_count(names); i++) {
+        const char *node = bridge_node(g->b, hostlist_nth(names, i));
+
+        if (!node) {
+            bad = true;
+            (void)json_array_append_new(g->bad_nodes, json_string(hostlist_nth(names, i)));
+        } else if (!is_used(v->pods, v->job, node)) {
+            (void)json_array_append_new(nodes, json_string(node));
+        }
+    }
+    return bad ? NULL : TAKE_PTR(nodes);
+}
+
+void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_json_ json_t *nodes = free_nodes(g, v);
+    size_t i, next = 0;
+    json_t *pod;
+
+    if (!nodes) {
+        bridgeplace_give_up(g, v, "it has a node that Kubernetes does not know");
+        return;
+    }
+    json_array_foreach(v->pods, i, pod)
+    {
+        const char *node = json_string_value(json_array_get(nodes, next));
+        _cleanup_json_ json_t *note = NULL;
+
+        if (!node || !podread_is_waiting(pod) || !podgang_has_pod(v->job, pod))
+            continue;
+        next++;
+        note = json_pack("{s:s}", BRIDGE_NOTE_NODE, node);
+        bridgeact_count(g, kubeapi_bind(g->b->kube, kubejson_namespace(pod), kubejson_name(pod),
+                                        kubejson_uid(pod), node, note, bridgeact_take, g));
+    }
+}

@@ -1,0 +1,160 @@
+/* bridgework.c - the next action of a gang */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podread.h"
+
+#define ASK_US USEC_PER_SEC
+#define REASON_US (2 * USEC_PER_SEC)
+
+/* The scheduler says why a job waits some time after it was submitted, without an event. */
+static void ask_reason(struct gang *g, const struct slurmjob *job)
+{
+    int64_t now = now_mono_us();
+
+    if (now >= g->ask_mono_us) {
+        g->ask_mono_us = now + REASON_US;
+        (void)slurmlink_ask(g->b->slurm, job->id); /* asked again after the pause */
+    }
+    bridge_wake(g->b, g->key, REASON_US);
+}
+
+static void tell_pending(struct gang *g, const struct podgang_view *v)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    char stamp[40];
+
+    if (!v->job || v->job->state != SLURMJOB_PENDING)
+        return;
+    if (!v->job->reason || !*v->job->reason || strcmp(v->job->reason, "None") == 0) {
+        ask_reason(g, v->job);
+        return;
+    }
+    strbuf_addf(&text, "Slurm job %u waits: %s", v->job->id, v->job->reason);
+    if (v->job->start_s > 0) {
+        /* To the minute: the expectation moves with every pass. */
+        kubejson_stamp(v->job->start_s / 60 * 60 * USEC_PER_SEC, false, stamp, sizeof(stamp));
+        strbuf_addf(&text, ", expected to start %s", stamp);
+    }
+    bridgeact_tell(g, v->pods, "SlurmPending", strbuf_str(&text));
+}
+
+static void do_action(struct gang *g, const struct podgang_view *v)
+{
+    char text[80];
+
+    switch (podgang_decide(v)) {
+    case GANG_WAIT:
+        (void)snprintf(text, sizeof(text), "The group has fewer pods than it needs");
+        bridgeact_tell(g, v->pods, "SlurmWaitingForPods", text);
+        break;
+    case GANG_SUBMIT:
+        bridgesubmit_job(g, v);
+        break;
+    case GANG_ASK:
+        (void)slurmlink_ask(g->b->slurm, v->job->id); /* asked again after the pause */
+        bridge_wake(g->b, g->key, ASK_US);
+        break;
+    case GANG_CANCEL:
+        bridgeact_count(g, slurmlink_cancel(g->b->slurm, v->job->id, bridgeact_take, g));
+        break;
+    case GANG_GIVE_UP:
+        bridgeplace_give_up(g, v, "its pods are not all there any more");
+        break;
+    case GANG_MARK:
+        bridgeplace_mark(g, v->pods, v->job);
+        break;
+    case GANG_PLACE:
+        bridgeplace_bind(g, v);
+        break;
+    case GANG_END:
+        bridgeplace_delete(g, v);
+        break;
+    case GANG_AGAIN:
+        slurmlink_forget(g->b->slurm, v->job->id);
+        g->job_id = 0;
+        bridge_wake(g->b, g->key, 0);
+        break;
+    case GANG_REST:
+        if (v->job && v->job->state == SLURMJOB_PENDING && v->job->comment)
+            bridgesubmit_exclude(g, v);
+        tell_pending(g, v);
+        break;
+    }
+}
+
+static json_t *gather_pods(const struct gang *g)
+{
+    json_t *pods = json_array(), *one;
+    const char *uid;
+
+    json_object_foreach(g->uids, uid, one)
+    {
+        const json_t *pod = kubeinformer_by_uid(g->b->pods, uid);
+
+        if (pod && pods)
+            (void)json_array_append(pods, (json_t *)(uintptr_t)pod); /* a reference, not a change */
+    }
+    podgang_sort(pods);
+    return pods;
+}
+
+/* Pods that run without a job that we know: the label says which it was. */
+static void adopt_label(struct gang *g, const json_t *pods)
+{
+    size_t i;
+    json_t *pod;
+    uint64_t id;
+
+    json_array_foreach(pods, i, pod)
+    {
+        const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
+
+        if (podread_is_bound(pod) && !podread_is_over(pod) && label &&
+            parse_u64(label, 1, UINT32_MAX, &id) == 0 &&
+            slurmlink_ask(g->b->slurm, (uint32_t)id) == 0) {
+            g->job_id = (uint32_t)id;
+            return;
+        }
+    }
+}
+
+void bridgework_do(void *ctx, const char *key)
+{
+    struct bridge *b = ctx;
+    struct gang *g = kubemap_get(&b->gangs, key);
+    _cleanup_json_ json_t *pods = NULL;
+    struct podgang_view v;
+
+    if (!g || !bridge_is_ready(b)) {
+        kubequeue_done(b->queue, key, true); /* all are woken when everything is known */
+        return;
+    }
+    pods = gather_pods(g);
+    if (!g->job_id)
+        adopt_label(g, pods);
+    v = (struct podgang_view){ pods, bridgegroup_least(b, pods),
+                               g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL };
+    g->failed = false;
+    g->deciding = true;
+    bridgeplace_release(g, &v);
+    if (g->job_id && !v.job) {
+        (void)slurmlink_ask(b->slurm, g->job_id); /* asked again after the pause */
+        bridge_wake(b, key, ASK_US);
+    } else
+        do_action(g, &v);
+    g->deciding = false;
+    if (!g->requests && !g->job_id && json_object_size(g->uids) == 0 && !g->failed) {
+        (void)kubemap_take(&b->gangs, g->key);
+        kubequeue_done(b->queue, g->key, true);
+        bridge_free_gang(g);
+        return;
+    }
+    bridgeact_end(g);
+}
