@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -183,10 +184,8 @@ static void free_texts(char **texts)
 }
 
 /* What the program writes until it closes its output; -ETIMEDOUT. */
-static int read_answer(int fd, struct strbuf *out)
+static int read_answer(int fd, int64_t end, struct strbuf *out)
 {
-    int64_t end = now_mono_us() + KUBECRED_EXEC_MS * INT64_C(1000);
-
     for (;;) {
         struct pollfd p = { .fd = fd, .events = POLLIN };
         int64_t left = (end - now_mono_us()) / 1000;
@@ -207,9 +206,21 @@ static int read_answer(int fd, struct strbuf *out)
     }
 }
 
+/* A program that has closed its output may stay: it is ended at the same time as a silent one. */
+static void await_end(pid_t pid, int64_t end)
+{
+    _cleanup_close_ int fd = (int)syscall(SYS_pidfd_open, pid, 0u);
+    int64_t left = (end - now_mono_us()) / 1000;
+    struct pollfd p = { .fd = fd, .events = POLLIN };
+
+    if (fd < 0 || left <= 0 || poll(&p, 1, (int)left) != 1)
+        (void)kill(pid, SIGKILL); /* it may have ended by itself */
+}
+
 static int run_program(const char *path, char **argv, char **envp, struct strbuf *out)
 {
     _cleanup_close_ int in = -1, to = -1;
+    int64_t end = now_mono_us() + KUBECRED_EXEC_MS * INT64_C(1000);
     int ends[2], fds[2], status = 0, r;
     pid_t pid;
 
@@ -223,9 +234,8 @@ static int run_program(const char *path, char **argv, char **envp, struct strbuf
     if (r < 0)
         return r;
     (void)close(TAKE_FD(to)); /* the program has it */
-    r = read_answer(in, out);
-    if (r < 0)
-        (void)kill(pid, SIGKILL); /* it may have ended by itself */
+    r = read_answer(in, end, out);
+    await_end(pid, r < 0 ? 0 : end);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
     if (r == 0 && status != 0)

@@ -277,17 +277,19 @@ static void take_page(void *ctx, const struct kubereply *reply)
     struct kubeinformer *i = ctx;
     const char *version = kubejson_text(reply->body, "metadata.resourceVersion");
     const char *more = kubejson_text(reply->body, "metadata.continue");
+    char *next = *more ? strdup(more) : NULL; /* without it the list would seem whole */
 
     i->call = NULL;
-    if (reply->status != 200 || !*version || gather_page(i, reply->body) < 0) {
+    if (reply->status != 200 || !*version || (*more && !next) || gather_page(i, reply->body) < 0) {
         log_seldom(LOG_ERROR, "%s: the list failed: %d %s", i->o.kind->plural, reply->status,
                    reply->text);
+        free(next);
         drop_list(i); /* 410 among others: a list whose pages have grown too old */
         pause_then_go(i);
         return;
     }
     free(i->more);
-    i->more = *more ? strdup(more) : NULL;
+    i->more = next;
     if (!i->more) {
         keep_version(i, version);
         i->failures = 0;

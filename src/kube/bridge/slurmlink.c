@@ -299,11 +299,13 @@ static void take_page(void *ctx, const struct kubereply *reply)
     struct slurmlink *l = ctx;
     const json_t *jobs = json_object_get(reply->body, "jobs");
     const char *more = kubejson_text(reply->body, "next_cursor");
+    char *next = *more ? strdup(more) : NULL; /* without it the list would seem whole */
     size_t i;
     json_t *one;
 
     l->listing = false;
-    if (reply->status != 200 || !json_is_array(jobs)) {
+    if (reply->status != 200 || !json_is_array(jobs) || (*more && !next)) {
+        free(next);
         log_seldom(LOG_ERROR, "slurmrestd: the list of jobs failed: %d %s", reply->status,
                    reply->text);
         kubeloop_arm(l->loop, &l->list, now_mono_us() + USEC_PER_SEC);
@@ -311,7 +313,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
     }
     json_array_foreach(jobs, i, one) take_job(l, one);
     free(l->page);
-    l->page = *more ? strdup(more) : NULL;
+    l->page = next;
     if (l->page) {
         kubeloop_arm(l->loop, &l->list, now_mono_us());
         return;

@@ -411,13 +411,15 @@ static void take_page(void *ctx, const struct kubereply *reply)
     struct slurmnodes *l = ctx;
     const json_t *list = json_object_get(reply->body, l->jobs_next ? "jobs" : "nodes");
     const char *more = kubejson_text(reply->body, "next_cursor");
+    char *next = *more ? strdup(more) : NULL; /* without it the list would seem whole */
     size_t i;
     json_t *one;
 
     l->listing = false;
-    if (reply->status != 200 || !json_is_array(list) ||
+    if (reply->status != 200 || !json_is_array(list) || (*more && !next) ||
         json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams ||
         !is_from_us(l, reply)) {
+        free(next);
         log_seldom(LOG_ERROR, "slurmrestd of cluster %s: a list failed: %d %s %s", l->cluster,
                    reply->status, reply->text,
                    reply->status == 200 && !is_from_us(l, reply) ? "it is another cluster's" : "");
@@ -436,7 +438,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
             (void)json_object_set_new(l->listed, kubejson_text(one, "name"), cut_node(one));
     }
     free(l->page);
-    l->page = *more ? strdup(more) : NULL;
+    l->page = next;
     if (!l->page && !l->jobs_next)
         take_nodes(l);
     if (!l->page && l->jobs_next)
