@@ -103,6 +103,20 @@ static void wake_all(void *ctx)
         kubemap_walk(&b->gangs, wake_one, b);
 }
 
+/* A pod may be one of another gang's job: that of its label. */
+static void wake_labelled(struct bridge *b, const json_t *pod, const char *key)
+{
+    const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
+    const struct slurmjob *job = NULL;
+    uint64_t id;
+
+    if (label && parse_u64(label, 1, UINT32_MAX, &id) == 0)
+        job = slurmlink_job(b->slurm, (uint32_t)id);
+    if (job && !podgang_owns(job, key) && podgang_has_pod(job, pod) &&
+        kubemap_get(&b->gangs, kubejson_text(job->comment, "gang")))
+        bridge_wake(b, kubejson_text(job->comment, "gang"), 0);
+}
+
 static void take_pod(void *ctx, const json_t *before, const json_t *now)
 {
     struct bridge *b = ctx;
@@ -118,8 +132,10 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
         (void)json_object_set_new(g->uids, kubejson_uid(pod), json_true());
     else
         (void)json_object_del(g->uids, kubejson_uid(pod)); /* it may have gone before */
-    if (bridge_is_ready(b))
-        bridge_wake(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
+    if (!bridge_is_ready(b))
+        return;
+    wake_labelled(b, pod, g->key);
+    bridge_wake(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
 }
 
 /* Of the gangs only those whose job waits have something to change. */

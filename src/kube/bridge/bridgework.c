@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
@@ -89,20 +90,47 @@ static void do_action(struct gang *g, const struct podgang_view *v)
     }
 }
 
-static json_t *gather_pods(const struct gang *g)
+/* The gang's pods, and those that its job was made for: the gang of a pod is another one when
+ * PodGroups were installed meanwhile.  NULL: no memory; a pod less would be taken for one that ended.
+ */
+static json_t *gather_pods(const struct gang *g, const struct slurmjob *job)
 {
-    json_t *pods = json_array(), *one;
+    _cleanup_json_ json_t *pods = json_array(), *uids = json_deep_copy(g->uids);
+    const json_t *of_job = job ? json_object_get(job->comment, "uids") : NULL;
     const char *uid;
+    size_t i;
+    json_t *one;
 
-    json_object_foreach(g->uids, uid, one)
+    json_array_foreach(of_job, i, one)
+    {
+        if (json_object_set_new(uids, json_string_value(one), json_true()) < 0)
+            return NULL;
+    }
+    json_object_foreach(uids, uid, one)
     {
         const json_t *pod = kubeinformer_by_uid(g->b->pods, uid);
 
-        if (pod && pods)
-            (void)json_array_append(pods, (json_t *)(uintptr_t)pod); /* a reference, not a change */
+        if (pod && json_array_append(pods, (json_t *)(uintptr_t)pod) < 0) /* only read */
+            return NULL;
     }
+    if (!pods || !uids)
+        return NULL;
     podgang_sort(pods);
-    return pods;
+    return TAKE_PTR(pods);
+}
+
+/* The gang's job.  Whoever may label a pod can name any job there: one that was made for another
+ * gang is not ours to end. */
+static const struct slurmjob *find_job(struct gang *g)
+{
+    const struct slurmjob *job = g->job_id ? slurmlink_job(g->b->slurm, g->job_id) : NULL;
+
+    if (job && !podgang_owns(job, g->key)) {
+        log_limited(LOG_INFO, "%s: job %u of its label is another gang's", g->key, g->job_id);
+        g->job_id = 0;
+        return NULL;
+    }
+    return job;
 }
 
 /* Pods that run without a job that we know: the label says which it was. */
@@ -115,9 +143,13 @@ static void adopt_label(struct gang *g, const json_t *pods)
     json_array_foreach(pods, i, pod)
     {
         const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
+        const struct slurmjob *known;
 
-        if (podread_is_bound(pod) && !podread_is_over(pod) && label &&
-            parse_u64(label, 1, UINT32_MAX, &id) == 0 &&
+        if (!podread_is_bound(pod) || podread_is_over(pod) || !label ||
+            parse_u64(label, 1, UINT32_MAX, &id) < 0)
+            continue;
+        known = slurmlink_job(g->b->slurm, (uint32_t)id);
+        if ((!known || podgang_owns(known, g->key)) &&
             slurmlink_ask(g->b->slurm, (uint32_t)id) == 0) {
             g->job_id = (uint32_t)id;
             return;
@@ -130,17 +162,23 @@ void bridgework_do(void *ctx, const char *key)
     struct bridge *b = ctx;
     struct gang *g = kubemap_get(&b->gangs, key);
     _cleanup_json_ json_t *pods = NULL;
+    const struct slurmjob *job;
     struct podgang_view v;
 
     if (!g || !bridge_is_ready(b)) {
         kubequeue_done(b->queue, key, true); /* all are woken when everything is known */
         return;
     }
-    pods = gather_pods(g);
+    job = find_job(g);
+    pods = gather_pods(g, job);
+    if (!pods) {
+        kubequeue_done(b->queue, key, false);
+        return;
+    }
     if (!g->job_id)
         adopt_label(g, pods);
-    v = (struct podgang_view){ pods, bridgegroup_least(b, pods),
-                               g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL };
+    job = find_job(g);
+    v = (struct podgang_view){ pods, bridgegroup_least(b, pods), job };
     g->failed = false;
     g->deciding = true;
     bridgeplace_release(g, &v);

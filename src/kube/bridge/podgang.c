@@ -49,6 +49,11 @@ bool podgang_has_pod(const struct slurmjob *job, const json_t *pod)
     return false;
 }
 
+bool podgang_owns(const struct slurmjob *job, const char *gang)
+{
+    return !job->comment || strcmp(kubejson_text(job->comment, "gang"), gang) == 0;
+}
+
 bool podgang_is_marked(const struct slurmjob *job, const json_t *pod)
 {
     const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
