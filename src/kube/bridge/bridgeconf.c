@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubeyaml.h"
+#include "kube/bridge/podidentity.h"
 
 #define SCHEDULER "slurm-bridge-scheduler"
 #define REST "http://slurm-restapi.slurm:6820"
@@ -19,6 +20,7 @@ void bridgeconf_done(struct bridgeconf *c)
     free(c->mcs);
     json_decref(c->namespaces);
     json_decref(c->identities);
+    json_decref(c->rules);
     *c = (struct bridgeconf){ 0 };
 }
 
@@ -37,10 +39,9 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = {
-        "schedulerName", "slurmRestApi",      "partition",
-        "mcsLabel",      "managedNamespaces", "identityNamespaces"
-    };
+    static const char *const keys[] = { "schedulerName", "slurmRestApi",      "partition",
+                                        "mcsLabel",      "managedNamespaces", "identityNamespaces",
+                                        "identities" };
     const char *key;
     json_t *value;
 
@@ -101,6 +102,10 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
     if (r == 0)
         r = keep_namespaces(root, "identityNamespaces", &c.identities, err);
+    if (r == 0)
+        r = podidentity_read(json_object_get(root, "identities"), &c.rules, err);
+    if (r == 0 && json_array_size(c.rules) && json_array_size(c.identities))
+        r = err_set(err, -EINVAL, "identities and identityNamespaces: one of them");
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
     if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)

@@ -6,6 +6,7 @@
  * | partition, mcsLabel | of the jobs |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
+ * | identities | what namespaces and service accounts are in Slurm: podidentity.h |
  *
  * Pure. */
 #pragma once
@@ -19,6 +20,7 @@
 struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
     json_t *namespaces, *identities;          /* arrays of names */
+    json_t *rules;                            /* podidentity_read() */
 };
 
 /* Errors: -EINVAL (err says what; an unknown key too), -ENOMEM. */

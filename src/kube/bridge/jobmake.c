@@ -10,6 +10,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podidentity.h"
 #include "kube/bridge/podread.h"
 
 enum note_type { NOTE_TEXT, NOTE_INT, NOTE_LIMIT, NOTE_CPUS, NOTE_MEM };
@@ -214,10 +215,12 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
         r = set_wants(job, m->pods, err);
     if (r == 0)
         r = set_nodes(job, m, err);
-    if (r == 0)
+    if (r == 0 && json_array_size(m->rules) == 0)
         r = set_identity(job, m, err);
     if (r == 0)
         r = set_notes(job, m->root, err);
+    if (r == 0)
+        r = podidentity_set(m->rules, m->pods, m->root, job, err);
     if (r < 0)
         return r == -ENOMEM ? err_nomem(err) : r;
     *ret = json_pack("{s:O}", "job", job);

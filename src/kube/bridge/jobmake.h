@@ -18,11 +18,12 @@ struct jobmake {
     const char *mcs;       /* NULL: none */
     const char *excluded;  /* a list of nodes; "" or NULL: none */
     int64_t attempt;
-    bool identity; /* the root's annotations user-id and group-id are believed */
+    bool identity;       /* the root's annotations user-id and group-id are believed */
+    const json_t *rules; /* podidentity_read(); NULL or empty: pods may be anybody's */
 };
 
 /* The body of job/submit.  Errors: -EINVAL an annotation or quantity cannot be read (err says
- * which), -ENOMEM. */
+ * which), -EPERM the pods may not (err), -ENOMEM. */
 int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err);
 /* The admin comment of a job of ours: an object with "gang", "attempt" and "uids"; NULL: the job is
  * none of ours. */

@@ -98,6 +98,7 @@ static void begin_bridge(struct program *p)
         .partition = p->conf.partition,
         .mcs = p->conf.mcs,
         .identities = p->conf.identities,
+        .rules = p->conf.rules,
         .groups = p->served[0],
         .native = p->served[1],
         .jobsets = p->served[2],

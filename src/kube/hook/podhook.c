@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/podidentity.h"
 
 #define DEFAULT_SCHEDULER "default-scheduler"
 #define DRA_PREFIX "deviceclass.resource.kubernetes.io/"
@@ -130,7 +131,24 @@ static void judge_devices(const struct hookreview *r, struct hookanswer *a)
                              "gres: not with a device class of GPUs");
 }
 
-static void judge_new(const struct hookreview *r, struct hookanswer *a)
+/* A pod that has no namespace yet gets that of the request. */
+static void judge_identity(const struct bridgeconf *c, const struct hookreview *r,
+                           struct hookanswer *a)
+{
+    _cleanup_json_ json_t *pod = json_deep_copy(r->object), *pods = NULL, *job = json_object();
+    json_t *meta = json_object_get(pod, "metadata");
+    struct err err = { .text = "" };
+
+    if (pod && !json_is_object(meta))
+        (void)json_object_set_new(pod, "metadata", meta = json_object()); /* else it is refused */
+    if (meta && *r->namespace_)
+        (void)json_object_set_new(meta, "namespace", json_string(r->namespace_));
+    pods = json_pack("[O]", pod);
+    if (podidentity_set(c->rules, pods, pod, job, &err) < 0)
+        hookanswer_refuse(a, "%s", err.text);
+}
+
+static void judge_new(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
 {
     if (kubejson_label(r->object, BRIDGE_LABEL_JOB))
         hookanswer_refuse(a, "the label " BRIDGE_LABEL_JOB " is the bridge's own");
@@ -142,6 +160,7 @@ static void judge_new(const struct hookreview *r, struct hookanswer *a)
     if (json_array_size(kubejson_at(r->object, "spec.topologySpreadConstraints")))
         hookanswer_refuse(a, "spec.topologySpreadConstraints: Slurm places the pods; use its "
                              "topology and constraints");
+    judge_identity(c, r, a);
 }
 
 static bool is_same_text(const char *a, const char *b)
@@ -187,7 +206,7 @@ void podhook_judge(const struct bridgeconf *c, const struct hookreview *r, struc
     if (is_create(r) || !has_same_spec(r))
         judge_devices(r, a);
     if (is_create(r))
-        judge_new(r, a);
+        judge_new(c, r, a);
     else
         judge_running(r, a);
 }

@@ -34,8 +34,8 @@ def rest(external):
 class Bridge:
     """The bridge, an API server, and a kubelet that runs what is bound."""
 
-    def __init__(self, c, rest, folder, options=()):
-        self.c, self.rest, self.folder, self.options = c, rest, folder, options
+    def __init__(self, c, rest, folder, options=(), rules="identityNamespaces: [trusted]\n"):
+        self.c, self.rest, self.folder, self.options, self.rules = c, rest, folder, options, rules
         self.api = ApiServer()
         self.daemon, self.running = None, True
 
@@ -44,8 +44,7 @@ class Bridge:
         for i in range(1, 9):
             self.api.create("nodes", {"metadata": {"name": f"ext{i}"}})
         (self.folder / "token").write_text(self.rest.token("root"))
-        (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n"
-                                                  "identityNamespaces: [trusted]\n")
+        (self.folder / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{self.rest.port}\npartition: k8s\n{self.rules}")
         self.api.kubeconfig(self.folder / "kubeconfig")
         self.start()
         return self
@@ -355,6 +354,36 @@ def test_sizes_and_identities_of_jobs(bridge, external):
     wait_until(lambda: bridge.api.get("pods", "theirs", "trusted")["spec"].get("nodeName"), "it is bound")
     job = bridge.api.get("pods", "theirs", "trusted")["metadata"]["labels"][JOB]
     assert "UserId=nobody(65534) GroupId=nogroup(65534)" in external.run("scontrol", "show", "job", job).out
+
+
+def test_a_label_that_names_the_job_of_others(bridge, external):
+    """Whoever may make pods can write any number there: the job is not theirs to end."""
+    bridge.pod("mine")
+    bridge.bound("mine")
+    job = bridge.job("mine")
+    bridge.pod("thief", labels={JOB: str(job)}, nodeName="ext0")
+    for name in ("one", "two"):  # what was told before them is done
+        bridge.pod(name)
+        bridge.bound(name)
+        bridge.end("thief")
+    assert external.run("squeue", "-h", "-j", str(job), "-o", "%T").out.strip() == "RUNNING"
+
+
+def test_identities(external, rest, tmp_path):
+    """Namespace and service account say whose the job is; annotations cannot."""
+    with Bridge(external, rest, tmp_path, rules="identities:\n- {namespace: default, serviceAccount: train, userId: 65534, groupId: 65534}\n") as b:
+        b.pod("good", serviceAccountName="train")
+        b.bound("good")
+        assert "UserId=nobody(65534)" in external.run("scontrol", "show", "job", str(b.job("good"))).out
+        b.pod("nobody")
+        b.pod("more", notes={OPTION + "account": "physics"}, serviceAccountName="train")
+
+        def why(name):
+            conditions = b.get(name).get("status", {}).get("conditions", [])
+            return next((c["message"] for c in conditions if c["type"] == "PodScheduled"), "")
+        wait_until(lambda: "name nobody for namespace default" in why("nobody"), "it is said")
+        wait_until(lambda: "physics is none of the accounts" in why("more"), "it is said")
+        assert not b.node("nobody") and not b.node("more")
 
 
 def test_native_podgroup(bridge):

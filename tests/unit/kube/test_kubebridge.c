@@ -20,6 +20,7 @@
 #include "kube/bridge/exclusion.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/jobmake.h"
+#include "kube/bridge/podidentity.h"
 #include "kube/bridge/podread.h"
 #include "kube/bridge/slurmlink.h"
 
@@ -235,6 +236,17 @@ static void test_actions(void **state)
 }
 
 /* The finalizer of a pod stays until nothing of its job is needed. */
+static void test_whose_job(void **state)
+{
+    _cleanup_json_ json_t *comment = read_text("{\"gang\":\"pg/ns/a\"}");
+    const struct slurmjob ours = { .comment = comment }, unknown = { .id = 1 };
+
+    (void)state;
+    assert_true(podgang_owns(&ours, "pg/ns/a"));
+    assert_false(podgang_owns(&ours, "pg/ns/ab"));
+    assert_true(podgang_owns(&unknown, "pg/ns/a"));
+}
+
 static void test_letting_go(void **state)
 {
     _cleanup_json_ json_t *pods = json_array();
@@ -340,6 +352,85 @@ static void test_sizes_and_identities(void **state)
     assert_null(none);
 }
 
+#define RULES                                                                                      \
+    "[{\"namespace\":\"a\",\"serviceAccount\":\"s\",\"userId\":7,\"groupId\":8,"                   \
+    "\"accounts\":[\"x\",\"y\"],\"priority\":true},{\"namespace\":\"a\",\"userId\":9}]"
+
+/* What Kubernetes says of a pod decides whose the job is; annotations may only agree. */
+static void test_identities(void **state)
+{
+    static const struct {
+        const char *namespace_, *account, *notes, *why, *user, *job_account;
+    } cases[] = {
+        { "a", "s", "{}", "", "7", "x" },
+        { "a", "s", "{\"account\":\"y\",\"user-id\":\"7\",\"priority\":\"5\"}", "", "7", "y" },
+        { "a", "s", "{\"account\":\"z\"}", "z is none of the accounts", "", "" },
+        { "a", "s", "{\"user-id\":\"9\"}", "user-id: 9 is not the identity", "", "" },
+        { "a", "other", "{}", "", "9", "" },
+        { "a", "other", "{\"group-id\":\"8\"}", "group-id: 8 is not the identity", "", "" },
+        { "a", "other", "{\"account\":\"x\"}", "x is none of the accounts", "", "" },
+        { "a", "other", "{\"priority\":\"5\"}", "priority: the pod's identity may not", "", "" },
+        { "b", "s", "{}", "name nobody for namespace b and service account s", "", "" },
+    };
+    _cleanup_json_ json_t *rules = read_text(RULES);
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *given = read_text(cases[i].notes), *notes = json_object(),
+                              *job = json_object(), *pods = NULL;
+        struct err err = { .text = "" };
+        const char *key;
+        json_t *value;
+
+        json_object_foreach(given, key, value)
+        {
+            char whole[128];
+
+            (void)snprintf(whole, sizeof(whole), BRIDGE_NOTE_PREFIX "%s", key);
+            assert_int_equal(json_object_set(notes, whole, value), 0);
+        }
+        if (json_object_get(given, "account"))
+            assert_int_equal(json_object_set(job, "account", json_object_get(given, "account")), 0);
+        pods = json_pack("[{s:{s:s, s:O}, s:{s:s}}]", "metadata", "namespace", cases[i].namespace_,
+                         "annotations", notes, "spec", "serviceAccountName", cases[i].account);
+        assert_int_equal(podidentity_set(rules, pods, json_array_get(pods, 0), job, &err),
+                         *cases[i].why ? -EPERM : 0);
+        if (!strstr(err.text, cases[i].why) || (*err.text && !*cases[i].why))
+            fail_msg("%zu: %s", i, err.text);
+        if (*cases[i].why)
+            continue;
+        assert_string_equal(kubejson_text(job, "user_id"), cases[i].user);
+        assert_string_equal(kubejson_text(job, "account"), cases[i].job_account);
+    }
+}
+
+static void test_identities_read(void **state)
+{
+    static const struct {
+        const char *text, *why;
+    } cases[] = {
+        { RULES, "" },
+        { "null", "" },
+        { "{}", "identities is no list" },
+        { "[{\"userId\":1}]", "item 1: namespace is no name" },
+        { "[{\"namespace\":\"a\",\"userId\":0}]", "item 1: userId is no number from 1" },
+        { "[{\"namespace\":\"a\",\"accounts\":[\"\"]}]", "item 1: account 1 is no name" },
+        { "[{\"namespace\":\"a\",\"user\":1}]", "item 1: the key user is unknown" },
+        { "[{\"namespace\":\"a\",\"priority\":1}]", "item 1: priority is not true or false" },
+        { "[{\"namespace\":\"a\",\"serviceAccount\":\"A\"}]", "serviceAccount is no name" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *list = json_loads(cases[i].text, JSON_DECODE_ANY, NULL), *got = NULL;
+        struct err err = { .text = "" };
+
+        assert_int_equal(podidentity_read(list, &got, &err), *cases[i].why ? -EINVAL : 0);
+        if (!strstr(err.text, cases[i].why))
+            fail_msg("%s", err.text);
+    }
+}
+
 static void test_fewer_nodes_than_pods(void **state)
 {
     _cleanup_json_ json_t *pods = read_text(
@@ -443,8 +534,11 @@ int main(void)
         cmocka_unit_test(test_fits),
         cmocka_unit_test(test_actions),
         cmocka_unit_test(test_letting_go),
+        cmocka_unit_test(test_whose_job),
         cmocka_unit_test(test_body),
         cmocka_unit_test(test_sizes_and_identities),
+        cmocka_unit_test(test_identities),
+        cmocka_unit_test(test_identities_read),
         cmocka_unit_test(test_fewer_nodes_than_pods),
         cmocka_unit_test(test_exclusions),
         cmocka_unit_test(test_conf),
