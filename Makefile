@@ -67,6 +67,12 @@ test-accounting: build
 	PENSTOCK_BUILD=$(BUILD) PENSTOCK_ACCOUNTING_JOBS=$(or $(JOBS),100000) \
 	    python3 -m pytest -v -s -p no:cacheprovider tests/integration/acct/test_slurmdbd.py
 
+## test-charts: the charts of deploy/charts as Helm's own engine renders them, a Go module, against tests/golden/charts
+.PHONY: test-charts
+test-charts:
+	mkdir -p $(BUILD)
+	tests/charts/run $(BUILD) $(ARGS)
+
 ## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
 .PHONY: test-kafka
 test-kafka: build

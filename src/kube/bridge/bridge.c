@@ -13,7 +13,10 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgegang.h"
+#include "kube/bridge/bridgegroup.h"
+#include "kube/bridge/bridgekinds.h"
+#include "kube/bridge/bridgework.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
 
@@ -21,85 +24,17 @@
 #define NODES_US USEC_PER_SEC     /* nodes change together */
 #define ACTIONS_AT_ONCE 64u
 
-const struct kubekind bridge_groups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup",
-                                        true };
-const struct kubekind bridge_native = { "scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
-                                        true };
-const struct kubekind bridge_jobsets = { "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true };
-
-/* ---- gangs ----------------------------------------------------------------------------------- */
-
-static struct gang *find_gang(struct bridge *b, const char *key)
-{
-    struct gang *g = kubemap_get(&b->gangs, key);
-
-    if (g)
-        return g;
-    g = calloc(1, sizeof(*g) + strlen(key) + 1);
-    if (!g)
-        return NULL;
-    g->b = b;
-    memcpy(g->key, key, strlen(key) + 1);
-    g->uids = json_object();
-    g->bad_nodes = json_array();
-    if (!g->uids || !g->bad_nodes || kubemap_put(&b->gangs, key, g) < 0) {
-        json_decref(g->uids);
-        json_decref(g->bad_nodes);
-        free(g);
-        return NULL;
-    }
-    return g;
-}
-
-void bridge_free_gang(void *gang)
-{
-    struct gang *g = gang;
-
-    json_decref(g->uids);
-    json_decref(g->bad_nodes);
-    free(g->told);
-    free(g->excluded);
-    free(g);
-}
-
-/* The node of Kubernetes that Slurm calls so; NULL: there is none. */
-const char *bridge_node(const struct bridge *b, const char *name)
-{
-    const char *other = kubemap_get(&b->node_names, name);
-    const json_t *node = kubeinformer_by_name(b->nodes, "", other ? other : name);
-
-    if (!node || (!other && kubejson_label(node, BRIDGE_LABEL_NODE) &&
-                  strcmp(kubejson_label(node, BRIDGE_LABEL_NODE), name) != 0))
-        return NULL;
-    return kubejson_name(node);
-}
-bool bridge_is_ready(const struct bridge *b)
-{
-    return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
-           kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
-           (!b->groups || kubeinformer_is_synced(b->groups)) &&
-           (!b->native || kubeinformer_is_synced(b->native)) &&
-           (!b->jobsets || kubeinformer_is_synced(b->jobsets));
-}
-
-void bridge_wake(struct bridge *b, const char *key, int64_t after_us)
-{
-    if ((after_us ? kubequeue_add_after(b->queue, key, after_us) : kubequeue_add(b->queue, key)) <
-        0)
-        log_error("out of memory: %s waits for its next change", key);
-}
-
 static void wake_one(void *ctx, const char *key, void *gang)
 {
     (void)gang;
-    bridge_wake(ctx, key, 0);
+    bridgegang_wake(ctx, key, 0);
 }
 
 static void wake_all(void *ctx)
 {
     struct bridge *b = ctx;
 
-    if (bridge_is_ready(b))
+    if (bridgegang_is_ready(b))
         kubemap_walk(&b->gangs, wake_one, b);
 }
 
@@ -114,7 +49,7 @@ static void wake_labelled(struct bridge *b, const json_t *pod, const char *key)
         job = slurmlink_job(b->slurm, (uint32_t)id);
     if (job && !podgang_owns(job, key) && podgang_has_pod(job, pod) &&
         kubemap_get(&b->gangs, kubejson_text(job->comment, "gang")))
-        bridge_wake(b, kubejson_text(job->comment, "gang"), 0);
+        bridgegang_wake(b, kubejson_text(job->comment, "gang"), 0);
 }
 
 static void take_pod(void *ctx, const json_t *before, const json_t *now)
@@ -125,17 +60,17 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     struct gang *g;
 
     podread_gang(pod, bridgegroup_is_labelled(b, pod), bridgegroup_is_native(b, pod), &key);
-    g = key.failed ? NULL : find_gang(b, strbuf_str(&key));
+    g = key.failed ? NULL : bridgegang_find(b, strbuf_str(&key));
     if (!g)
         return;
     if (now)
         (void)json_object_set_new(g->uids, kubejson_uid(pod), json_true());
     else
         (void)json_object_del(g->uids, kubejson_uid(pod)); /* it may have gone before */
-    if (!bridge_is_ready(b))
+    if (!bridgegang_is_ready(b))
         return;
     wake_labelled(b, pod, g->key);
-    bridge_wake(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
+    bridgegang_wake(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
 }
 
 /* Of the gangs only those whose job waits have something to change. */
@@ -146,14 +81,14 @@ static void wake_waiting(void *ctx, const char *key, void *gang)
     const struct slurmjob *job = g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL;
 
     if (job && job->state == SLURMJOB_PENDING)
-        bridge_wake(b, key, 0);
+        bridgegang_wake(b, key, 0);
 }
 
 static void look_at_waiting(void *ctx)
 {
     struct bridge *b = ctx;
 
-    if (bridge_is_ready(b))
+    if (bridgegang_is_ready(b))
         kubemap_walk(&b->gangs, wake_waiting, b);
 }
 
@@ -183,8 +118,8 @@ static void wake_group(struct bridge *b, const char *prefix, const json_t *group
     _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
 
     strbuf_addf(&key, "%s/%s/%s", prefix, kubejson_namespace(group), kubejson_name(group));
-    if (bridge_is_ready(b) && kubemap_get(&b->gangs, strbuf_str(&key)))
-        bridge_wake(b, strbuf_str(&key), 0);
+    if (bridgegang_is_ready(b) && kubemap_get(&b->gangs, strbuf_str(&key)))
+        bridgegang_wake(b, strbuf_str(&key), 0);
 }
 
 static void take_group(void *ctx, const json_t *before, const json_t *now)
@@ -223,10 +158,10 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
 
     if (!job->comment)
         return;
-    g = is_active(job) ? find_gang(b, kubejson_text(job->comment, "gang"))
+    g = is_active(job) ? bridgegang_find(b, kubejson_text(job->comment, "gang"))
                        : kubemap_get(&b->gangs, kubejson_text(job->comment, "gang"));
     if (!g) {
-        if (bridge_is_ready(b))
+        if (bridgegang_is_ready(b))
             slurmlink_forget(b->slurm, job->id); /* it has ended, and nobody waits for it */
         return;
     }
@@ -238,8 +173,8 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
         (void)slurmlink_cancel(b->slurm, MAX(job->id, other->id), ignore_reply, NULL);
         g->job_id = MIN(job->id, other->id);
     }
-    if (bridge_is_ready(b))
-        bridge_wake(b, g->key, 0);
+    if (bridgegang_is_ready(b))
+        bridgegang_wake(b, g->key, 0);
 }
 
 /* ---- begin and end --------------------------------------------------------------------------- */
@@ -313,7 +248,7 @@ struct bridge *bridge_free(struct bridge *b)
     b->slurm = slurmlink_free(b->slurm);
     b->queue = kubequeue_free(b->queue);
     b->events = kubeevents_free(b->events);
-    kubemap_done(&b->gangs, bridge_free_gang);
+    kubemap_done(&b->gangs, bridgegang_free);
     kubemap_done(&b->node_names, free);
     exclusion_forget(&b->exclusion);
     free(b);

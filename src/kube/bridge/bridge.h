@@ -11,10 +11,6 @@
 
 struct bridge;
 
-/* What an API server may know or not: PodGroups of scheduling.x-k8s.io, those of scheduling.k8s.io,
- * JobSets. */
-extern const struct kubekind bridge_groups, bridge_native, bridge_jobsets;
-
 struct bridge_options {
     const char *scheduler;    /* schedulerName of our pods */
     const char *partition;    /* NULL: the default one */

@@ -1,11 +1,12 @@
-/* bridgeact.c - requests of an action, and what pods are told */
+/* bridgeact.c - see bridgeact.h */
+#include "kube/bridge/bridgeact.h"
+
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
 #include "kube/bridge/podread.h"
 
 void bridgeact_end(struct gang *g)

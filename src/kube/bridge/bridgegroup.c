@@ -1,11 +1,13 @@
-/* bridgegroup.c - what pods belong to: groups, and controllers whose annotations are options */
+/* bridgegroup.c - see bridgegroup.h */
+#include "kube/bridge/bridgegroup.h"
+
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgekinds.h"
 #include "kube/bridge/podread.h"
 
 bool bridgegroup_is_native(const struct bridge *b, const json_t *pod)

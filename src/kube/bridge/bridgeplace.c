@@ -1,4 +1,6 @@
-/* bridgeplace.c - pods that have a job: marked, bound, let go, deleted */
+/* bridgeplace.c - see bridgeplace.h */
+#include "kube/bridge/bridgeplace.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +9,8 @@
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
 
@@ -93,7 +96,7 @@ static json_t *free_nodes(struct gang *g, const struct podgang_view *v)
     if (hostlist_parse(v->job->nodes, &names, NULL) < 0)
         return NULL;
     for (size_t i = 0; i < hostlist_count(names); i++) {
-        const char *node = bridge_node(g->b, hostlist_nth(names, i));
+        const char *node = bridgegang_node(g->b, hostlist_nth(names, i));
 
         if (!node) {
             bad = true;

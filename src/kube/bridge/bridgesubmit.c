@@ -1,4 +1,6 @@
-/* bridgesubmit.c - a job for pods that wait, and other nodes for one that waits */
+/* bridgesubmit.c - see bridgesubmit.h */
+#include "kube/bridge/bridgesubmit.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,7 +10,9 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgegang.h"
+#include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeconf.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/jobmake.h"
@@ -120,7 +124,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     root = bridgegroup_root(g->b, first, &missing);
     if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */
         g->owner_waits++;
-        bridge_wake(g->b, g->key, OWNER_US);
+        bridgegang_wake(g->b, g->key, OWNER_US);
         return;
     }
     write_name(first, root, &name);

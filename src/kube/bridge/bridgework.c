@@ -1,4 +1,6 @@
-/* bridgework.c - the next action of a gang */
+/* bridgework.c - see bridgework.h */
+#include "kube/bridge/bridgework.h"
+
 #include <stdio.h>
 #include <string.h>
 
@@ -7,7 +9,11 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridge_impl.h"
+#include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgegang.h"
+#include "kube/bridge/bridgegroup.h"
+#include "kube/bridge/bridgeplace.h"
+#include "kube/bridge/bridgesubmit.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
 
@@ -23,7 +29,7 @@ static void ask_reason(struct gang *g, const struct slurmjob *job)
         g->ask_mono_us = now + REASON_US;
         (void)slurmlink_ask(g->b->slurm, job->id); /* asked again after the pause */
     }
-    bridge_wake(g->b, g->key, REASON_US);
+    bridgegang_wake(g->b, g->key, REASON_US);
 }
 
 static void tell_pending(struct gang *g, const struct podgang_view *v)
@@ -60,7 +66,7 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         break;
     case GANG_ASK:
         (void)slurmlink_ask(g->b->slurm, v->job->id); /* asked again after the pause */
-        bridge_wake(g->b, g->key, ASK_US);
+        bridgegang_wake(g->b, g->key, ASK_US);
         break;
     case GANG_CANCEL:
         bridgeact_count(g, slurmlink_cancel(g->b->slurm, v->job->id, bridgeact_take, g));
@@ -80,7 +86,7 @@ static void do_action(struct gang *g, const struct podgang_view *v)
     case GANG_AGAIN:
         slurmlink_forget(g->b->slurm, v->job->id);
         g->job_id = 0;
-        bridge_wake(g->b, g->key, 0);
+        bridgegang_wake(g->b, g->key, 0);
         break;
     case GANG_REST:
         if (v->job && v->job->state == SLURMJOB_PENDING && v->job->comment)
@@ -91,8 +97,7 @@ static void do_action(struct gang *g, const struct podgang_view *v)
 }
 
 /* The gang's pods, and those that its job was made for: the gang of a pod is another one when
- * PodGroups were installed meanwhile.  NULL: no memory; a pod less would be taken for one that ended.
- */
+ * PodGroups were installed meanwhile.  NULL: no memory; a pod less would seem to have ended. */
 static json_t *gather_pods(const struct gang *g, const struct slurmjob *job)
 {
     _cleanup_json_ json_t *pods = json_array(), *uids = json_deep_copy(g->uids);
@@ -165,7 +170,7 @@ void bridgework_do(void *ctx, const char *key)
     const struct slurmjob *job;
     struct podgang_view v;
 
-    if (!g || !bridge_is_ready(b)) {
+    if (!g || !bridgegang_is_ready(b)) {
         kubequeue_done(b->queue, key, true); /* all are woken when everything is known */
         return;
     }
@@ -184,14 +189,14 @@ void bridgework_do(void *ctx, const char *key)
     bridgeplace_release(g, &v);
     if (g->job_id && !v.job) {
         (void)slurmlink_ask(b->slurm, g->job_id); /* asked again after the pause */
-        bridge_wake(b, key, ASK_US);
+        bridgegang_wake(b, key, ASK_US);
     } else
         do_action(g, &v);
     g->deciding = false;
     if (!g->requests && !g->job_id && json_object_size(g->uids) == 0 && !g->failed) {
         (void)kubemap_take(&b->gangs, g->key);
         kubequeue_done(b->queue, g->key, true);
-        bridge_free_gang(g);
+        bridgegang_free(g);
         return;
     }
     bridgeact_end(g);

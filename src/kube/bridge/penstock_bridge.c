@@ -14,6 +14,7 @@
 #include "kube/api/kubeoptions.h"
 #include "kube/bridge/bridge.h"
 #include "kube/bridge/bridgeconf.h"
+#include "kube/bridge/bridgekinds.h"
 #include "version.h"
 
 #define CONF_MAX (64u << 10)

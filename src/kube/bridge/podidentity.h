@@ -15,7 +15,8 @@
 int podidentity_read(const json_t *list, json_t **ret, struct err *err);
 /* The rule of a pod, the first that fits; NULL: none does.  Borrowed. */
 const json_t *podidentity_find(const json_t *rules, const json_t *pod);
-/* Write user_id, group_id and account of the pods' rule into the job, after the annotations of root
- * were.  Errors: -EPERM (err: no rule, two of them, or an annotation that asks for more), -ENOMEM. */
+/* Write user_id, group_id and account of the pods' rule into the job, which has what annotations of
+ * root say.
+ * Errors: -EPERM (err: no rule, two of them, or an annotation that asks for more), -ENOMEM. */
 int podidentity_set(const json_t *rules, const json_t *pods, const json_t *root, json_t *job,
                     struct err *err);

@@ -15,7 +15,7 @@
 #define WARNING_MOST 256u
 #define UID_MOST 128u
 
-/* Values of a text in JSON, before any is made: an empty list is 2 bytes there, and 100 in memory. */
+/* Values of a text in JSON, before any is made: an empty list is 2 bytes there, 100 in memory. */
 static size_t count_values(const char *text, size_t len)
 {
     size_t n = 1;

@@ -36,7 +36,7 @@ static void warn_of(const json_t *object, struct hookanswer *a)
                            "acted on yet: claims stay");
 }
 
-/* Is the specification the one that is stored?  Then only labels, annotations or finalizers change. */
+/* Is the spec the one that is stored?  Then only labels, annotations or finalizers change. */
 static bool keeps_spec(const struct hookreview *r)
 {
     const json_t *now = json_object_get(r->object, "spec");

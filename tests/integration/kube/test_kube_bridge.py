@@ -11,6 +11,7 @@ from conftest import Daemon, program, wait_until
 from restd import Restd
 
 from apiserver import ApiServer
+from manifests import forbidden
 
 CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nPartitionName=k8s Nodes=ext[1-8]"}
 JOB = "scheduler.slinky.slurm.net/slurm-jobid"
@@ -63,6 +64,7 @@ class Bridge:
         if self.daemon.alive():
             assert self.daemon.stop() == 0, (self.folder / "bridge.log.stderr").read_text()
         self.api.__exit__()
+        assert not forbidden(self.api.asked, "bridge.yaml"), "deploy/kubernetes/bridge.yaml does not allow this"
         self.c.run("scancel", "-u", "root", check=False)
 
     def pod(self, name, labels=None, notes=None, cpu="1", **spec):
@@ -371,7 +373,8 @@ def test_a_label_that_names_the_job_of_others(bridge, external):
 
 def test_identities(external, rest, tmp_path):
     """Namespace and service account say whose the job is; annotations cannot."""
-    with Bridge(external, rest, tmp_path, rules="identities:\n- {namespace: default, serviceAccount: train, userId: 65534, groupId: 65534}\n") as b:
+    rules = "identities:\n- {namespace: default, serviceAccount: train, userId: 65534, groupId: 65534}\n"
+    with Bridge(external, rest, tmp_path, rules=rules) as b:
         b.pod("good", serviceAccountName="train")
         b.bound("good")
         assert "UserId=nobody(65534)" in external.run("scontrol", "show", "job", str(b.job("good"))).out

@@ -1,0 +1,69 @@
+/* bridgegang.c - see bridgegang.h */
+#include "kube/bridge/bridgegang.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/log.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridgekeys.h"
+
+struct gang *bridgegang_find(struct bridge *b, const char *key)
+{
+    struct gang *g = kubemap_get(&b->gangs, key);
+
+    if (g)
+        return g;
+    g = calloc(1, sizeof(*g) + strlen(key) + 1);
+    if (!g)
+        return NULL;
+    g->b = b;
+    memcpy(g->key, key, strlen(key) + 1);
+    g->uids = json_object();
+    g->bad_nodes = json_array();
+    if (!g->uids || !g->bad_nodes || kubemap_put(&b->gangs, key, g) < 0) {
+        json_decref(g->uids);
+        json_decref(g->bad_nodes);
+        free(g);
+        return NULL;
+    }
+    return g;
+}
+
+void bridgegang_free(void *gang)
+{
+    struct gang *g = gang;
+
+    json_decref(g->uids);
+    json_decref(g->bad_nodes);
+    free(g->told);
+    free(g->excluded);
+    free(g);
+}
+
+/* The node of Kubernetes that Slurm calls so; NULL: there is none. */
+const char *bridgegang_node(const struct bridge *b, const char *name)
+{
+    const char *other = kubemap_get(&b->node_names, name);
+    const json_t *node = kubeinformer_by_name(b->nodes, "", other ? other : name);
+
+    if (!node || (!other && kubejson_label(node, BRIDGE_LABEL_NODE) &&
+                  strcmp(kubejson_label(node, BRIDGE_LABEL_NODE), name) != 0))
+        return NULL;
+    return kubejson_name(node);
+}
+bool bridgegang_is_ready(const struct bridge *b)
+{
+    return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
+           kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
+           (!b->groups || kubeinformer_is_synced(b->groups)) &&
+           (!b->native || kubeinformer_is_synced(b->native)) &&
+           (!b->jobsets || kubeinformer_is_synced(b->jobsets));
+}
+
+void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us)
+{
+    if ((after_us ? kubequeue_add_after(b->queue, key, after_us) : kubequeue_add(b->queue, key)) <
+        0)
+        log_error("out of memory: %s waits for its next change", key);
+}

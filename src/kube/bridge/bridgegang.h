@@ -1,0 +1,14 @@
+/* bridgegang.h - a gang in memory, and what all of its actions need */
+#pragma once
+
+#include "kube/bridge/bridge_impl.h"
+
+/* The gang of a key, made when there is none; NULL: no memory.  The bridge's. */
+struct gang *bridgegang_find(struct bridge *b, const char *key);
+void bridgegang_free(void *gang);
+/* Is everything known that decisions are made of? */
+bool bridgegang_is_ready(const struct bridge *b);
+/* Look at the gang after a pause; 0: at once. */
+void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us);
+/* The node of Kubernetes that Slurm calls so; NULL: there is none.  Borrowed. */
+const char *bridgegang_node(const struct bridge *b, const char *name);

@@ -1,0 +1,14 @@
+/* bridgegroup.h - what pods belong to: groups, and controllers whose annotations are options */
+#pragma once
+
+#include "kube/bridge/bridge_impl.h"
+
+/* Does the pod name a group of scheduling.k8s.io, or one by its label, whether or not the group is
+ * there? */
+bool bridgegroup_is_native(const struct bridge *b, const json_t *pod);
+bool bridgegroup_is_labelled(const struct bridge *b, const json_t *pod);
+/* Pods that the gang needs before it has a job. */
+int64_t bridgegroup_least(const struct bridge *b, const json_t *pods);
+/* The object whose annotations are the job's options.  *missing is set when a controller of the pod
+ * was not told yet. */
+const json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing);

@@ -1,0 +1,7 @@
+/* bridgekinds.h - kinds that an API server may know or not */
+#pragma once
+
+#include "kube/api/kubeapi.h"
+
+/* PodGroups of scheduling.x-k8s.io, those of scheduling.k8s.io, JobSets. */
+extern const struct kubekind bridge_groups, bridge_native, bridge_jobsets;
