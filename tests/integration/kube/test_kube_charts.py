@@ -1,5 +1,7 @@
-"""deploy/charts as Helm's engine renders them (tests/golden/charts, which tests/charts/run holds against the charts), and deploy/kubernetes with
-kubectl's kustomize: the operator's kinds are valid, the rights are those of the manifests, and the operator makes what the cluster says."""
+"""deploy/charts as Helm's engine renders them, and deploy/kubernetes with kubectl's kustomize.
+
+The rendered charts are tests/golden/charts, which tests/charts/run holds against the charts: the operator's kinds are valid, the
+rights are those of the manifests, and the operator makes what the cluster says."""
 
 import base64
 import os
@@ -109,7 +111,8 @@ def test_the_operator_makes_the_cluster(tmp_path):
     with ApiServer() as api:
         api.kubeconfig(tmp_path / "kubeconfig")
         for name, key, value in (("tokens", "jwt.key", b"j" * 32), ("mariadb-password", "password", b"secret")):
-            api.create("secrets", {"metadata": {"name": name, "namespace": "slurm-system"}, "data": {key: base64.b64encode(value).decode()}})
+            api.create("secrets", {"metadata": {"name": name, "namespace": "slurm-system"},
+                                   "data": {key: base64.b64encode(value).decode()}})
         for obj in rendered("cluster-full"):
             if obj["kind"] == "PriorityClass":
                 continue
