@@ -1,0 +1,203 @@
+"""deploy/images: the entry script is run, the bill of materials is made, and the Dockerfile names what the programs need.
+
+No image is built here: that needs a builder, and a base image from a registry."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+from conftest import BUILD, ROOT, program
+
+IMAGES = ROOT / "deploy/images"
+DAEMONS = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "sackd", "sshd", "sssd", "ssh-keygen")
+USERS = {"slurmctld": "401:401", "slurmd": "0:0", "slurmdbd": "401:401", "slurmrestd": "65534:65534", "sackd": "401:401", "login": "0:0",
+         "penstock": "65532:65532"}
+PROGRAMS = {"slurmctld": ["slurmctld", "scontrol"], "slurmdbd": ["slurmdbd", "sacctmgr"], "slurmrestd": ["slurmrestd"], "sackd": ["sackd"],
+            "slurmd": ["slurmd", "slurmstepd", "srun", "scontrol", "sacctmgr", "penstock"],
+            "login": ["sackd", "srun", "sbatch", "penstock", "sacctmgr"],
+            "penstock": ["penstock-operator", "penstock-webhook", "penstock-bridge", "penstock-kube"]}
+BASE = {"libc6", "libgcc-s1", "zlib1g", "libpam0g", "libcrypt1", "libtinfo6"}  # Debian's base has them
+HARDWARE = "NodeName=n CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=64000\nUpTime=1\n"
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Run the entry where every daemon only writes its arguments; lines of `NAME|ARGUMENT|...`."""
+    stands = tmp_path / "bin"
+    stands.mkdir()
+    for name in DAEMONS:
+        path = stands / name
+        path.write_text('#!/bin/sh\n' + (f'[ "$1" != -C ] || {{ printf "{HARDWARE}"; exit; }}\n' if name == "slurmd" else "") +
+                        f'printf "{name}"; [ $# -eq 0 ] || printf "|%s" "$@"; echo\n')
+        path.chmod(0o755)
+    (tmp_path / "etc/pam.d").mkdir(parents=True)
+
+    def call(*argv, **env):
+        done = subprocess.run(["/bin/sh", IMAGES / "entry", *argv], capture_output=True, text=True, timeout=30, stdin=subprocess.DEVNULL,
+                              env={"PATH": f"{stands}:/usr/bin:/bin", "ENTRY_ROOT": str(tmp_path), **env})
+        call.status, call.error = done.returncode, done.stderr
+        return done.stdout.splitlines()
+    call.root = tmp_path
+    return call
+
+
+@pytest.mark.parametrize("argv,env,want", [
+    (["slurmctld"], {}, "slurmctld|--systemd"),
+    (["slurmctld", "-vv"], {"SLURMCTLD_OPTIONS": "-i -f '/a b/c'"}, "slurmctld|--systemd|-i|-f|/a b/c|-vv"),
+    (["slurmdbd", "-v"], {}, "slurmdbd|-D|-v"),
+    (["slurmrestd"], {}, "slurmrestd|0.0.0.0:6820"),
+    (["slurmrestd", "-s", "openapi/slurmctld", "0.0.0.0:6820"], {}, "slurmrestd|-s|openapi/slurmctld|0.0.0.0:6820"),
+    (["sackd"], {"SACKD_OPTIONS": "--conf-server c:6817"}, "sackd|--systemd|--conf-server|c:6817"),
+    (["sackd"], {"SACKD_OPTIONS": "$(touch x) `y` ;z"}, "sackd|--systemd|$(touch|x)|`y`|;z"),
+])
+def test_daemons_get_their_words(run, argv, env, want):
+    assert run(*argv, **env) == [want], run.error
+
+
+@pytest.mark.parametrize("conf,env,want", [
+    ("'Features=a,b Gres=gpu:8'", {}, "Features=a,b Gres=gpu:8"),
+    ("'Features=a Topology=\"$SLINKY_TOPOLOGY\"'", {"SLINKY_TOPOLOGY": "t:s1,b:b2"}, "Features=a Topology=t:s1,b:b2"),
+    ("'Topology=$SLINKY_TOPOLOGY Features=a'", {}, "Features=a"),
+    ("'Features=a'", {"POD_CPUS": "4", "POD_MEMORY": "0"}, "Features=a CoreSpecCount=6"),
+    ("'Topology=${SLINKY_TOPOLOGY}'", {"POD_CPUS": "4", "POD_MEMORY": "16000"}, "CoreSpecCount=6 MemSpecLimit=48000"),
+    ("Features=a", {"POD_CPUS": "1"}, "Features=a CoreSpecCount=7"),
+    ("Features=a", {"POD_CPUS": "16", "POD_MEMORY": "64000"}, "Features=a"),
+    ("Features=a", {"POD_CPUS": "99", "POD_MEMORY": "99999"}, "Features=a"),
+])
+def test_a_worker_offers_its_share(run, conf, env, want):
+    lines = run("slurmd", "-Z", "--conf-server", "c:6817", "--conf", conf, **env)
+    assert lines[-1] == f"slurmd|--systemd|-Z|--conf-server|c:6817|--conf|{want}", run.error
+    assert lines[:-1] == ["sshd"], "the keys of sshd are made, and it begins"
+
+
+def test_a_worker_without_conf(run):
+    assert run("slurmd", "-Z")[-1] == "slurmd|--systemd|-Z"
+    assert run("slurmd", "-Z", POD_CPUS="4")[-1] == "slurmd|--systemd|-Z|--conf|CoreSpecCount=6"
+    assert run("slurmd", SLURMD_OPTIONS="-Z --conf 'Features=a Gres=gpu:1'")[-1] == "slurmd|--systemd|-Z|--conf|Features=a Gres=gpu:1"
+
+
+@pytest.mark.parametrize("argv,env,text", [
+    ([], {}, "a program is wanted"),
+    (["bash"], {}, "bash: slurmctld, slurmd"),
+    (["slurmctld"], {"SLURMCTLD_OPTIONS": "'a"}, "quotes do not match"),
+    (["slurmd"], {"POD_CPUS": "x"}, "POD_CPUS is no number: x"),
+    (["slurmd", "--conf"], {}, "--conf: a value is wanted"),
+    (["slurmd", "--conf", "Topology=$SLINKY_TOPOLOGY"], {"SLINKY_TOPOLOGY": "a b"}, "SLINKY_TOPOLOGY is no specification"),
+    (["slurmd", "--conf", "Topology=$SLINKY_TOPOLOGY"], {"SLINKY_TOPOLOGY": "$SLINKY_TOPOLOGY"}, "is no specification"),
+])
+def test_what_is_wrong_is_said(run, argv, env, text):
+    assert run(*argv, **env) == [] and run.status == 2 and text in run.error
+
+
+def test_logins_of_workers_are_adopted_once(run):
+    pam = run.root / "etc/pam.d/sshd"
+    pam.write_text("auth required x\n@include common-account\nsession required y\n")
+    for _ in range(2):
+        run("slurmd")
+        assert pam.read_text().splitlines() == [
+            "auth required x", "account required pam_slurm_adopt.so action_adopt_failure=deny action_generic_failure=deny",
+            "@include common-account", "session required y"]
+
+
+def test_login(run):
+    (run.root / "etc/sssd").mkdir()
+    (run.root / "etc/sssd/sssd.conf").write_text("[sssd]\n")
+    assert run("login", SACKD_OPTIONS="--conf-server c:6817") == ["sackd|--conf-server|c:6817", "sssd|-D", "sshd|-D|-e"]
+
+
+def test_the_real_hardware_is_read(run):
+    """As above, with slurmd -C of this build: a pod of one CPU leaves the others of the host."""
+    stand = run.root / "bin/slurmd"
+    stand.write_text(f'#!/bin/sh\n[ "$1" != -C ] || exec {program("slurmd")} -C\nprintf "slurmd"; printf "|%s" "$@"; echo\n')
+    shown = subprocess.run([program("slurmd"), "-C"], capture_output=True, text=True, timeout=30).stdout.splitlines()[0]
+    hardware = dict(word.split("=") for word in shown.split())
+    cores = int(hardware["SocketsPerBoard"]) * int(hardware["CoresPerSocket"])
+    want = f"|--conf|MemSpecLimit={int(hardware['RealMemory']) - 100}" if cores == 1 else \
+        f"|--conf|CoreSpecCount={cores - 1} MemSpecLimit={int(hardware['RealMemory']) - 100}"
+    assert run("slurmd", POD_CPUS="1", POD_MEMORY="100")[-1] == "slurmd|--systemd" + want
+
+
+# ---- the Dockerfile
+
+
+def stages():
+    """Name to (the stage it stands on, its instructions), with lines that go on joined."""
+    text = re.sub(r"\\\n\s*", " ", (IMAGES / "Dockerfile").read_text())
+    found, name = {}, None
+    for line in text.splitlines():
+        if match := re.match(r"FROM (\S+) AS (\S+)$", line):
+            base, name = match.groups()
+            found[name] = (base, [])
+        elif name and line and not line.startswith("#"):
+            found[name][1].append(line)
+    return found
+
+
+def packages(name):
+    base, lines = stages()[name]
+    own = {word for line in lines if "apt-get install" in line
+           for word in line.split("--no-install-recommends", 1)[1].split("&&")[0].split()}
+    return own | (packages(base) if base in stages() else set())
+
+
+@pytest.mark.parametrize("name", USERS)
+def test_each_image(name):
+    base, lines = stages()[name]
+    assert base == "common"
+    assert [line for line in lines if line.startswith("USER")] == [f"USER {USERS[name]}"]
+    entry = json.loads(next(line for line in lines if line.startswith("ENTRYPOINT")).split(" ", 1)[1])
+    assert entry == (["tini", "--"] if name == "penstock" else ["tini", "--", "entry", name])
+    assert any(line.startswith(f"RUN sbom {name} ") for line in lines)
+
+
+def test_nothing_is_fetched_or_left():
+    for name, (_, lines) in stages().items():
+        for line in lines:
+            assert not re.search(r"^ADD |https?://|:latest|curl |wget ", line), (name, line)
+            if "apt-get install" in line:
+                assert "--no-install-recommends" in line and "rm -rf /var/lib/apt/lists/*" in line, (name, line)
+    assert os.access(IMAGES / "entry", os.X_OK) and os.access(IMAGES / "sbom", os.X_OK)
+
+
+def test_what_is_copied_is_installed():
+    plan = json.loads(subprocess.run(["meson", "introspect", "--installed", BUILD], capture_output=True, text=True, check=True).stdout)
+    names = {"/".join(path.split("/")[-2:]) for path in plan.values()}
+    for name, (_, lines) in stages().items():
+        for source in re.findall(r"/dest/usr/(\S+)", " ".join(line for line in lines if line.startswith("COPY --from=build"))):
+            assert source == "bin/" or "/".join(source.split("/")[-2:]) in names, (name, source)
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-query") or "VERSION_ID=\"12\"" not in open("/etc/os-release").read(),
+                    reason="the packages are those of Debian 12")
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_libraries_are_in_the_image(name):
+    """Each library that a program names is in a package of the image, or comes with Debian's base."""
+    have, missing = packages(name), []
+    for one in PROGRAMS[name]:
+        dump = subprocess.run(["objdump", "-p", program(one)], capture_output=True, text=True, check=True).stdout
+        for library in re.findall(r"NEEDED\s+(\S+)", dump):
+            found = subprocess.run(["dpkg", "-S", f"*/{library}"], capture_output=True, text=True).stdout
+            owners = {line.split(":")[0] for line in found.splitlines()}
+            if owners and not owners & (have | BASE):
+                missing.append((one, library, owners))
+    assert not missing
+
+
+@pytest.mark.skipif(not shutil.which("dpkg-query"), reason="there are no packages of Debian")
+def test_bill_of_materials():
+    def make():
+        done = subprocess.run([IMAGES / "sbom", "slurmd", "0.1.0"], capture_output=True, text=True, timeout=60,
+                              env={**os.environ, "SOURCE_DATE_EPOCH": "86400"})
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+    text = make()
+    bill = json.loads(text)
+    ids = [p["SPDXID"] for p in bill["packages"]]
+    assert bill["spdxVersion"] == "SPDX-2.3" and bill["creationInfo"]["created"] == "1970-01-02T00:00:00Z" and len(ids) == len(set(ids))
+    assert any(p["name"] == "libc6" and p["externalRefs"][0]["referenceLocator"].startswith("pkg:deb/debian/libc6@") for p in bill["packages"])
+    assert {r["relatedSpdxElement"] for r in bill["relationships"]} == set(ids)
+    assert make() == text, "the same packages are the same bytes"
+    assert subprocess.run([IMAGES / "sbom"], capture_output=True, timeout=20).returncode == 2
