@@ -13,12 +13,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void judge_all(const struct hookreview *r)
 {
     json_t *names = json_pack("[s]", "n");
-    const struct bridgeconf c = { .scheduler = (char[]){ "s" }, .namespaces = names };
+    json_t *rules =
+        json_pack("[{s:s, s:i, s:[s]}]", "namespace", "n", "userId", 7, "accounts", "a");
+    struct bridgeconf c = { .scheduler = (char[]){ "s" }, .namespaces = names };
 
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 4; i++) {
         struct hookanswer a = { 0 };
         json_t *made;
 
+        c.rules = i == 3 ? rules : NULL;
         if (i == 0)
             ophook_judge(r, &a);
         else if (i == 1)
@@ -31,6 +34,7 @@ static void judge_all(const struct hookreview *r)
         json_decref(made);
     }
     json_decref(names);
+    json_decref(rules);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

@@ -106,13 +106,20 @@ int podidentity_read(const json_t *list, json_t **ret, struct err *err)
 
 /* ---- a job ----------------------------------------------------------------------------------- */
 
-const json_t *podidentity_find(const json_t *rules, const json_t *pod)
+/* A pod that names none has the one called so. */
+static const char *account_of(const json_t *pod)
 {
     const char *account = kubejson_text(pod, "spec.serviceAccountName");
+
+    return *account ? account : "default";
+}
+
+const json_t *podidentity_find(const json_t *rules, const json_t *pod)
+{
+    const char *account = account_of(pod);
     size_t i;
     json_t *rule;
 
-    account = *account ? account : "default";
     json_array_foreach(rules, i, rule)
     {
         const char *of = kubejson_text(rule, "serviceAccount");
@@ -192,7 +199,7 @@ static const json_t *find_shared(const json_t *rules, const json_t *pods, struct
             (void)err_set(err, -EPERM,
                           "the bridge's identities name nobody for namespace %.100s and service "
                           "account %.100s",
-                          kubejson_namespace(pod), kubejson_text(pod, "spec.serviceAccountName"));
+                          kubejson_namespace(pod), account_of(pod));
         else if (rule != first)
             (void)err_set(err, -EPERM, "the pods of the group have several identities");
         if (rule != first || !rule)

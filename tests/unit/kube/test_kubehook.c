@@ -251,6 +251,33 @@ static void test_pods_judged(void **state)
     }
 }
 
+/* What the bridge would refuse by its rules is refused when the pod is written. */
+static void test_identities(void **state)
+{
+    static const struct {
+        const char *request, *why;
+    } cases[] = {
+        { "\"operation\":\"CREATE\",\"namespace\":\"n\"," OURS "}}", "" },
+        { "\"operation\":\"CREATE\",\"namespace\":\"n\"," OURS "},\"metadata\":{\"annotations\":"
+          "{\"slurmjob.slinky.slurm.net/account\":\"b\"}}}",
+          "the annotation slurmjob.slinky.slurm.net/account: b is none of the accounts of the "
+          "pod's identity" },
+        { "\"operation\":\"CREATE\",\"namespace\":\"m\"," OURS "}}",
+          "the bridge's identities name nobody for namespace m and service "
+          "account default" },
+        { "\"operation\":\"UPDATE\",\"namespace\":\"m\"," OURS "}}", "" },
+    };
+    _cleanup_json_ json_t *rules = json_pack("[{s:s, s:[s]}]", "namespace", "n", "accounts", "a");
+    const struct bridgeconf c = { .scheduler = (char[]){ "s" }, .rules = rules };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *made = ask(cases[i].request, &c, false);
+
+        assert_string_equal(kubejson_text(made, "response.status.message"), cases[i].why);
+    }
+}
+
 /* A text of a few bytes a value would be many times as much in memory. */
 static void test_too_many_values(void **state)
 {
@@ -353,7 +380,7 @@ int main(void)
         cmocka_unit_test(test_bad_reviews),     cmocka_unit_test(test_kinds),
         cmocka_unit_test(test_pods_changed),    cmocka_unit_test(test_pods_judged),
         cmocka_unit_test(test_certificate),     cmocka_unit_test(test_parts),
-        cmocka_unit_test(test_too_many_values),
+        cmocka_unit_test(test_too_many_values), cmocka_unit_test(test_identities),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
