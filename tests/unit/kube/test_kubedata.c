@@ -13,6 +13,7 @@
 #include <cmocka.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "kube/api/kubeconfig.h"
 #include "kube/api/kubecred.h"
 #include "kube/api/kubejson.h"
@@ -272,6 +273,28 @@ static void test_token_file(void **state)
     (void)unlink(path);
 }
 
+/* A plugin that has answered and closed its output, and does not end, is ended. */
+static void test_plugin_that_stays(void **state)
+{
+    _cleanup_json_ json_t *exec =
+        json_pack("{s:s, s:[s, s]}", "command", "sh", "args", "-c",
+                  "echo '{\"kind\":\"ExecCredential\",\"status\":{\"token\":\"t\"}}';"
+                  "exec sleep 600 >&- 2>&-");
+    struct kubeconfig config = { .exec = exec, .exec_dir = (char[]){ "." } };
+    const char *token = NULL, *cert = NULL, *key = NULL;
+    struct err err = { .text = "" };
+    struct kubecred *c = NULL;
+    int64_t begin = now_mono_us();
+
+    (void)state;
+    assert_int_equal(kubecred_new(&config, &c), 0);
+    assert_int_equal(kubecred_get(c, now_us(), &token, &cert, &key, &err), -ECHILD);
+    assert_non_null(strstr(err.text, "it failed"));
+    assert_null(token);
+    assert_true(now_mono_us() - begin < 10 * KUBECRED_EXEC_MS * INT64_C(1000));
+    c = kubecred_free(c);
+}
+
 static void count_entry(void *ctx, const char *key, void *value)
 {
     (void)value;
@@ -307,8 +330,8 @@ int main(void)
         cmocka_unit_test(test_stamps),      cmocka_unit_test(test_quantities),
         cmocka_unit_test(test_watch_lines), cmocka_unit_test(test_kubeconfig),
         cmocka_unit_test(test_base64),      cmocka_unit_test(test_yaml_limits),
-        cmocka_unit_test(test_credentials), cmocka_unit_test(test_token_file),
-        cmocka_unit_test(test_map),
+        cmocka_unit_test(test_credentials), cmocka_unit_test(test_plugin_that_stays),
+        cmocka_unit_test(test_token_file),  cmocka_unit_test(test_map),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
