@@ -205,7 +205,8 @@ size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id,
                            const uint32_t **ret_ids);
 struct job *cluster_job_by_sluid(const struct cluster *c, uint64_t sluid); /* O(1) */
 /* The pending job with the smallest id among those of this user and name (NULL = none), and how
- * many of them have started and not ended.  O(1). */
+ * many of them have started and not ended.  O(1), but O(those pending) after one came that has
+ * not the largest id: a job that was requeued, or one of a snapshot. */
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
                                       uint32_t *ret_active);
 /* Jobs that wait or run, an array's tasks each: of an association itself, of it and all below,

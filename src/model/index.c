@@ -3,7 +3,8 @@
  *
  * Both are derived from the records alone and follow every change of one (apply.c), so that a
  * question about a whole array, or about who has a name, costs the same however many jobs there
- * are. A chain is not in order: who is first in it is looked for when somebody asks after it left.
+ * are. A chain is put in order when somebody asks who is first: a snapshot brings jobs in any
+ * order, and a place for each of a million would be sought among all before it.
  * A hash finds a chain; user and name are compared (docs/design/0002-identity.md). */
 #include <errno.h>
 #include <stdlib.h>
@@ -21,7 +22,8 @@ struct job_chain { /* jobs of one user and name that have not ended */
     uint64_t key;
     struct job_chain *next_of_key; /* of another user or name, with the same hash */
     uint32_t uid;
-    struct job *first, *last; /* pending, by id */
+    struct job *first, *last; /* pending, by id up to `fresh` */
+    struct job *fresh;        /* from here on in the order of coming; NULL = all are by id */
     uint32_t active;          /* started */
     uint32_t n;
     char name[];
@@ -244,24 +246,70 @@ void model_names_free(struct cluster *c)
     idmap_done(&c->named);
 }
 
-/* A new job has the largest id, and one that is requeued nearly always a small one: the place of
- * either is near an end, from which it is sought. */
-static void insert_pending(struct job_chain *k, struct job *j)
+/* A new job has the largest id. Any other waits at the end for order_chain(). */
+static void append_pending(struct job_chain *k, struct job *j)
 {
-    struct job *before = k->last, *after = k->first;
+    if (!k->fresh && k->last && k->last->rec->job_id > j->rec->job_id)
+        k->fresh = j;
+    j->prev_named = k->last;
+    j->next_named = NULL;
+    *(k->last ? &k->last->next_named : &k->first) = j;
+    k->last = j;
+}
 
-    while (before && before->rec->job_id > j->rec->job_id && after->rec->job_id < j->rec->job_id) {
-        before = before->prev_named;
-        after = after->next_named;
+/* Two lists by id become one; only next_named counts. */
+static struct job *merge_lists(struct job *a, struct job *b)
+{
+    struct job *first = NULL, **at = &first;
+
+    while (a && b) {
+        struct job **least = a->rec->job_id < b->rec->job_id ? &a : &b;
+
+        *at = *least;
+        at = &(*least)->next_named;
+        *least = *at;
     }
-    if (before && before->rec->job_id > j->rec->job_id)
-        before = after->prev_named;
-    else
-        after = before ? before->next_named : NULL;
-    j->prev_named = before;
-    j->next_named = after;
-    *(before ? &before->next_named : &k->first) = j;
-    *(after ? &after->prev_named : &k->last) = j;
+    *at = a ? a : b;
+    return first;
+}
+
+/* sorted[i] is a list of 2^i jobs, or empty. */
+static struct job *sort_list(struct job *list)
+{
+    struct job *sorted[32] = { NULL }, *all = NULL;
+
+    while (list) {
+        struct job *run = list;
+        size_t i = 0;
+
+        list = list->next_named;
+        run->next_named = NULL;
+        for (; sorted[i]; i++) {
+            run = merge_lists(sorted[i], run);
+            sorted[i] = NULL;
+        }
+        sorted[i] = run;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(sorted); i++)
+        all = merge_lists(sorted[i], all);
+    return all;
+}
+
+/* O(jobs of the chain + m log m), where m came out of order since the last time. */
+static void order_chain(struct job_chain *k)
+{
+    struct job *before = k->fresh ? k->fresh->prev_named : NULL, *fresh = k->fresh;
+
+    if (!fresh)
+        return;
+    if (before)
+        before->next_named = NULL;
+    k->first = merge_lists(before ? k->first : NULL, sort_list(fresh));
+    k->last = k->fresh = NULL;
+    for (struct job *j = k->first; j; j = j->next_named) {
+        j->prev_named = k->last;
+        k->last = j;
+    }
 }
 
 static int link_named(struct cluster *c, struct job *j, enum named_as as)
@@ -280,7 +328,7 @@ static int link_named(struct cluster *c, struct job *j, enum named_as as)
         k->active++;
         return 0;
     }
-    insert_pending(k, j);
+    append_pending(k, j);
     return 0;
 }
 
@@ -293,6 +341,8 @@ void model_unname(struct cluster *c, struct job *j)
     if (j->named == NAMED_ACTIVE) {
         k->active--;
     } else {
+        if (k->fresh == j)
+            k->fresh = j->next_named;
         *(j->prev_named ? &j->prev_named->next_named : &k->first) = j->next_named;
         *(j->next_named ? &j->next_named->prev_named : &k->last) = j->prev_named;
     }
@@ -320,5 +370,7 @@ const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, con
     struct job_chain *k = find_chain(c, name_key(uid, name), uid, name);
 
     *ret_active = k ? k->active : 0;
+    if (k)
+        order_chain(k);
     return k ? k->first : NULL;
 }
