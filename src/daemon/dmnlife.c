@@ -61,14 +61,15 @@ void daemon_begin(const struct daemon_head *head, const struct daemon_options *o
 }
 
 static void report_failure(const struct daemon_head *head, const struct daemon_life *life,
-                           const struct daemon_options *o, void *ctx, const struct err *err)
+                           const struct daemon_options *o, void *ctx, bool log_is_open,
+                           const struct err *err)
 {
     if (life->report) {
         life->report(ctx, err);
         return;
     }
     log_fatal("%s", err->text);
-    if (!o->foreground)
+    if (!o->foreground && log_is_open) /* before that, the log is stderr */
         (void)fprintf(stderr, "%s: fatal: %s\n", head->name, err->text);
 }
 
@@ -76,6 +77,7 @@ int daemon_live(const struct daemon_head *head, const struct daemon_life *life,
                 const struct daemon_options *o, void *ctx)
 {
     struct err err = { .text = "" };
+    bool log_is_open = false;
     int ready_fd = -1, r = life->configure ? life->configure(ctx, &err) : 0;
 
     if (r >= 0 && life->user)
@@ -85,10 +87,11 @@ int daemon_live(const struct daemon_head *head, const struct daemon_life *life,
     if (r >= 0) {
         if (life->open_log)
             life->open_log(ctx);
+        log_is_open = true;
         r = life->serve(ctx, ready_fd, &err);
     }
     if (r < 0)
-        report_failure(head, life, o, ctx, &err);
+        report_failure(head, life, o, ctx, log_is_open, &err);
     if (life->release)
         life->release(ctx);
     return r < 0 ? 1 : 0;

@@ -146,18 +146,31 @@ static bool names_script(const Pst__SignalSteps *m)
     return named;
 }
 
+static bool is_told(const struct emjobs *jobs, const struct emabsent *what)
+{
+    for (size_t i = jobs->n_absent_flying; i < jobs->n_absent; i++) {
+        const struct emabsent *a = &jobs->absent[i];
+
+        if (a->run_id == what->run_id && a->job_id == what->job_id && a->step_id == what->step_id)
+            return true;
+    }
+    return false;
+}
+
 static int tell_absent(struct emjobs *jobs, const struct emjob *j, const Pst__SignalSteps *m)
 {
     for (size_t i = 0; i < m->n_step_ids; i++) {
+        const struct emabsent what = { m->run_id, m->job_id, m->step_ids[i] };
         struct emabsent *bigger;
 
-        if (j && m->step_ids[i] == STEP_ID_BATCH && j->phase != PHASE_NO_SCRIPT)
+        if ((j && what.step_id == STEP_ID_BATCH && j->phase != PHASE_NO_SCRIPT) ||
+            is_told(jobs, &what))
             continue;
         bigger = realloc(jobs->absent, (jobs->n_absent + 1) * sizeof(*bigger));
         if (!bigger)
             return -ENOMEM;
         jobs->absent = bigger;
-        bigger[jobs->n_absent++] = (struct emabsent){ m->run_id, m->job_id, m->step_ids[i] };
+        bigger[jobs->n_absent++] = what;
     }
     return 0;
 }

@@ -34,6 +34,7 @@ struct emnode {
     bool dialing; /* one of those whose turn it is */
     struct emnode *next_to_dial;
     int64_t boot_us;
+    uint64_t beat_ms; /* as the controller wishes it */
 };
 
 /* ---- messages -------------------------------------------------------------------------------- */
@@ -88,6 +89,14 @@ static void fill_node(const struct emnode *n, Pst__NodeRecord *rec)
     rec->boot_us = n->boot_us;
 }
 
+static void on_heartbeat(uv_timer_t *timer);
+
+static void beat_every(struct emnode *n, uint64_t ms)
+{
+    if (uv_timer_get_repeat(&n->heartbeat) != ms)
+        (void)uv_timer_start(&n->heartbeat, on_heartbeat, ms, ms); /* not closing */
+}
+
 static void register_node(struct emnode *n)
 {
     Pst__NodeRegister msg = PST__NODE_REGISTER__INIT;
@@ -108,6 +117,8 @@ static void register_node(struct emnode *n)
     msg.node = &rec;
     n->registering = dialer_request(n->dialer, OP_NODE_REGISTER, &msg.base, &n->flight) == 0;
     emreport_done(&parts);
+    if (!n->registering)
+        beat_every(n, RETRY_MS);
 }
 
 static void set_registered(struct emnode *n, bool registered)
@@ -300,16 +311,15 @@ static void on_request(void *ctx, const struct frame *frame)
 static void on_registered(struct emnode *n, const struct frame *frame)
 {
     Pst__NodeRegisterReply *reply = NULL;
-    uint64_t beat_s = HEARTBEAT_S;
 
+    n->beat_ms = HEARTBEAT_S * 1000;
     if (FRAME_UNPACK(node_register_reply, frame, &reply, NULL) == 0) {
         if (reply->has_heartbeat_s && reply->heartbeat_s)
-            beat_s = reply->heartbeat_s;
+            n->beat_ms = reply->heartbeat_s * UINT64_C(1000);
         pst__node_register_reply__free_unpacked(reply, NULL);
     }
     set_registered(n, true);
     end_turn(n);
-    (void)uv_timer_start(&n->heartbeat, on_heartbeat, beat_s * 1000, beat_s * 1000);
 }
 
 /* Not now: the disk of the controller is full, say, or another controller leads. */
@@ -326,10 +336,12 @@ static void take_refusal(struct emnode *n, const struct frame *frame)
                       e->text ? e->text : slurm_err_text(e->code));
         pst__error__free_unpacked(e, NULL);
     }
-    if (leave)
+    if (leave) {
         dialer_next(n->dialer, "another controller leads");
-    else
-        (void)uv_timer_start(&n->heartbeat, on_heartbeat, RETRY_MS, RETRY_MS); /* not closing */
+        return;
+    }
+    end_turn(n); /* it did get through; nodes that nobody knows must not keep others out */
+    beat_every(n, RETRY_MS);
 }
 
 static void on_reply(void *ctx, uint32_t id, int r, const struct frame *frame)
@@ -350,6 +362,7 @@ static void on_reply(void *ctx, uint32_t id, int r, const struct frame *frame)
     emjobs_acked(&n->jobs);
     if (was_registration)
         on_registered(n, frame);
+    beat_every(n, n->beat_ms); /* faster where a report was refused */
     turn_jobs(n);
 }
 

@@ -49,7 +49,7 @@ struct emulator {
     struct emhost host;
     struct emnode **all;
     size_t n;
-    bool ended, told_all;
+    bool ended, told_all, has_pid_file;
 };
 
 static enum daemon_taken take_option(void *ctx, int c, const char *arg)
@@ -95,7 +95,7 @@ static int read_configuration(void *ctx, struct err *err)
     struct emulator *e = ctx;
     _cleanup_free_ char *path = NULL;
     struct conf_problems problems = { 0 };
-    int r = daemon_conf_file(e->o.conf_path, &path, err);
+    int r = daemon_conf_file(e->o.conf_path ? e->o.conf_path : conf_default_path(), &path, err);
 
     if (r < 0)
         return r;
@@ -235,6 +235,7 @@ static int serve_controller(void *ctx, int ready_fd, struct err *err)
             emnode_start(e->all[i]);
         if (e->pid_file)
             daemonize_pid_file(e->pid_file);
+        e->has_pid_file = e->pid_file != NULL;
         daemonize_serve(ready_fd);
     }
     (void)uv_run(&e->loop, UV_RUN_DEFAULT);
@@ -248,8 +249,8 @@ static void release_nodes(void *ctx)
     for (size_t i = 0; i < e->n; i++)
         e->all[i] = emnode_free(e->all[i]);
     free(e->all);
-    if (e->pid_file)
-        (void)unlink(e->pid_file); /* there may be none */
+    if (e->has_pid_file)
+        (void)unlink(e->pid_file); /* it may not have been written */
     conf_free(e->conf);
 }
 

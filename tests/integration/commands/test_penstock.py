@@ -110,6 +110,22 @@ def test_emulator_refuses(private, argv, said):
     assert done.returncode == 1 and said in done.stderr, done.stderr
 
 
+@pytest.mark.parametrize("daemon", ["penstock-emulate", "slurmctld", "slurmdbd"])
+def test_a_daemon_without_its_configuration_says_one_sentence(private, daemon):
+    """Also where it would go to the background.  A pid file is its own or stays."""
+    pid_file = private.parent / "other.pid"
+    pid_file.write_text("1\n")
+    env = {k: v for k, v in ENV.items() if k != "SLURM_CONF"}
+    files = ["-f", "/nowhere/slurmdbd.conf"] if daemon == "slurmdbd" else []
+    if daemon == "penstock-emulate":
+        files = ["--pid-file", str(pid_file)]
+    done = subprocess.run([program(daemon), *files], env=env | {"SLURM_CONF": "/nowhere/slurm.conf"}, capture_output=True, text=True,
+                          timeout=30)
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done.stderr
+    assert re.search(r"fatal: /nowhere/slurm(dbd)?\.conf: No such file or directory$", done.stderr.strip()), done.stderr
+    assert pid_file.read_text() == "1\n"
+
+
 @pytest.mark.parametrize("many", ["0", "20001", "x", ""])
 def test_how_many_are_emulated(private, many):
     done = penstock("up", f"--emulate={many}", "--dir", private, check=False)

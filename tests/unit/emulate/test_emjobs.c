@@ -197,7 +197,8 @@ static void test_steps_that_are_not_here(void **state)
     ask.has_ask = ask.ask = true;
     ask.step_ids = ids;
     ask.n_step_ids = 2;
-    assert_int_equal(send_signal(&jobs, &ask, 0), 0);
+    for (unsigned i = 0; i < 3; i++) /* however often it is asked before the answer leaves */
+        assert_int_equal(send_signal(&jobs, &ask, 0), 0);
     s = report(&jobs);
     assert_true(s.ended == 1 && s.status == SIGKILL); /* the script is here */
     emjobs_lost(&jobs);
