@@ -87,18 +87,34 @@ static bool is_moved(const struct fedset *all, const Pst__JobRecord *r)
     return viable != r->fed_viable;
 }
 
-/* Links to the members as they are now; each job is looked at again. */
+static void note_orphan(struct fed *f, const struct fedset *all, const Pst__JobRecord *r)
+{
+    if (!fedset_is_orphan(f->ctld, all, r))
+        return;
+    fed_mark(&f->orphans, r->job_id, FED_MARK);
+    fed_work_later(f);
+}
+
+/* Links to the members as they are now; each job is looked at again.  Most of what accounting tells
+ * is of no cluster: nothing to do then. */
 static void meet_members(struct fed *f)
 {
     const struct fedset *all = fed_members(f);
+    char *met = fedset_text(&f->set);
+    bool same = f->met && strcmp(f->met, met) == 0;
     struct job *j;
 
     f->moved = false;
+    free(f->met);
+    f->met = met;
+    if (same)
+        return;
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         connect_peer(f, i, all ? all->of[i] : NULL);
     for (size_t pos = 0; (j = idmap_next(&f->ctld->cluster->jobs, &pos));)
         if (fed_is_job(j->rec)) {
             fed_note(f, j->rec);
+            note_orphan(f, all, j->rec);
             if (job_is_pending(j->rec) && !j->rec->has_fed_owner &&
                 fedset_is_origin(f->ctld, j->rec) && (f->recovering || is_moved(all, j->rec)))
                 fed_mark(&f->changed, j->rec->job_id, FED_MARK);
@@ -112,30 +128,20 @@ static void tell_peer(struct fed *f, uint32_t number)
 {
     struct fed_peer *p = &f->peers[number];
     uint32_t ids[FEDLINK_QUEUE];
-    size_t n = 0;
+    size_t room = p->link && fedlink_is_up(p->link) ? fedlink_room(p->link) : 0;
+    size_t n = fed_take(&p->todo, &p->todo_at, ids, MIN(room, ARRAY_SIZE(ids)));
 
-    if (!p->link || !fedlink_is_up(p->link))
-        return;
-    for (size_t pos = 0; n < FEDLINK_QUEUE && pos < p->todo.cap;) {
-        uint64_t key;
-
-        if (!idmap_next(&p->todo, &pos))
-            break;
-        key = p->todo.keys[pos - 1];
-        ids[n++] = (uint32_t)key;
-    }
-    for (size_t i = 0; i < n && fedlink_has_room(p->link); i++) {
+    for (size_t i = 0; i < n; i++) {
         const struct job *j = cluster_job(f->ctld->cluster, ids[i]);
         ProtobufCMessage *msg;
         unsigned op;
 
-        (void)idmap_remove(&p->todo, ids[i]);
         if (!j || idmap_get(&p->asked, ids[i]) || !fedmsg_next(f, j, number, &op, &msg))
             continue; /* its answer notes the job again */
         fed_mark(&p->asked, ids[i], FED_MARK);
         fedlink_ask(p->link, ids[i], op, msg);
     }
-    if (p->todo.count && n == FEDLINK_QUEUE)
+    if (p->todo.count && n) /* without room: an answer makes room, and has the work called */
         fed_work_later(f);
 }
 
@@ -143,39 +149,31 @@ static void tell_peer(struct fed *f, uint32_t number)
 static void version_changed(struct fed *f)
 {
     uint32_t ids[256];
-    size_t n = 0;
+    size_t n = fed_take(&f->changed, &f->changed_at, ids, ARRAY_SIZE(ids));
 
-    for (size_t pos = 0; n < ARRAY_SIZE(ids) && idmap_next(&f->changed, &pos);)
-        ids[n++] = (uint32_t)f->changed.keys[pos - 1];
     for (size_t i = 0; i < n; i++) {
         const struct job *j = cluster_job(f->ctld->cluster, ids[i]);
 
-        (void)idmap_remove(&f->changed, ids[i]);
-        if (j && job_is_pending(j->rec) && !j->rec->has_fed_owner &&
-            !fedstate_version(f, j)) { /* disk full: at the next tick */
-            fed_mark(&f->changed, ids[i], FED_MARK);
-            return;
-        }
+        if (j && job_is_pending(j->rec) && !j->rec->has_fed_owner && !fedstate_version(f, j))
+            fed_mark(&f->changed, ids[i], FED_MARK); /* disk full: at the next tick */
     }
-    if (f->changed.count)
+    if (f->changed.count && !atomic_load(&f->ctld->disk_full))
         fed_work_later(f);
 }
 
-/* A copy whose origin has left, which nobody may start. */
 static void drop_orphans(struct fed *f)
 {
-    const struct fedset *all = fed_members(f);
-    struct job *found[64], *j;
-    size_t n = 0;
+    uint32_t ids[64];
+    size_t n = fed_take(&f->orphans, &f->orphans_at, ids, ARRAY_SIZE(ids));
 
-    for (size_t pos = 0; n < ARRAY_SIZE(found) && (j = idmap_next(&f->ctld->cluster->jobs, &pos));)
-        if (fed_is_job(j->rec) && job_is_pending(j->rec) && !j->rec->has_fed_owner &&
-            !fedset_is_origin(f->ctld, j->rec) &&
-            !(all && fedset_number(all, j->rec->fed_origin) == fed_number_of(j->rec->job_id)))
-            found[n++] = j;
-    for (size_t i = 0; i < n; i++)
-        (void)fedstate_revoke(f, found[i]); /* disk full: when members change again */
-    f->moved = n == ARRAY_SIZE(found);
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = cluster_job(f->ctld->cluster, ids[i]);
+
+        if (j && fedset_is_orphan(f->ctld, fed_members(f), j->rec) && !fedstate_revoke(f, j))
+            fed_mark(&f->orphans, ids[i], FED_MARK); /* disk full: at the next tick */
+    }
+    if (f->orphans.count && !atomic_load(&f->ctld->disk_full))
+        fed_work_later(f);
 }
 
 static void do_work(void *arg)
@@ -188,10 +186,9 @@ static void do_work(void *arg)
     f->posted = false;
     if (atomic_load(&ctld->disk_full))
         return; /* the tick posts it again */
-    if (f->moved) {
+    if (f->moved)
         meet_members(f);
-        drop_orphans(f);
-    }
+    drop_orphans(f);
     version_changed(f);
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         if (f->peers[i].todo.count)
@@ -244,6 +241,7 @@ static void note_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
             fed_mark(&f->granted, r->job_id, (void *)(uintptr_t)core_now());
     } else {
         (void)idmap_remove(&f->granted, r->job_id);
+        note_orphan(f, fed_members(f), r);
     }
     fed_note(f, r);
 }
@@ -259,6 +257,7 @@ static void forget_job(struct ctld *ctld, struct job *j)
     (void)idmap_remove(&f->wishes, id);
     (void)idmap_remove(&f->later, id);
     (void)idmap_remove(&f->granted, id);
+    (void)idmap_remove(&f->orphans, id);
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         (void)idmap_remove(&f->peers[i].todo, id);
 }
@@ -356,6 +355,8 @@ static void reconfigure_fed(struct ctld *ctld)
         return;
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         retire_link(ctld->fed, &ctld->fed->peers[i]); /* keys may be others */
+    free(ctld->fed->met);
+    ctld->fed->met = NULL;
     look_at_members(ctld);
 }
 
@@ -384,6 +385,8 @@ static void free_fed(struct ctld *ctld)
         idmap_done(&f->peers[i].asked);
     }
     idmap_done(&f->changed);
+    idmap_done(&f->orphans);
+    free(f->met);
     idmap_done(&f->wishes);
     idmap_done(&f->later);
     idmap_done(&f->granted);

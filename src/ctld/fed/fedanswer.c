@@ -117,5 +117,6 @@ void fed_answered(struct fedlink_result *res)
     j = cluster_job(res->ctld->cluster, res->job_id);
     if (j && res->r == 0)
         fed_note(f, j->rec);
+    fed_work_later(f); /* others may have waited for the link to have room */
     fedlink_result_free(res);
 }

@@ -14,6 +14,29 @@ void fed_mark(struct idmap *m, uint32_t job_id, void *value)
         must(NULL);
 }
 
+size_t fed_take(struct idmap *m, size_t *at, uint32_t *ids, size_t max)
+{
+    bool again = *at > 0; /* what came since may stand before */
+    size_t n = 0;
+
+    while (n < max && m->count) {
+        if (idmap_next(m, at)) {
+            ids[n] = (uint32_t)m->keys[*at - 1];
+            (void)idmap_remove(m, ids[n++]);
+        } else if (again) {
+            again = false;
+            *at = 0;
+        } else {
+            break;
+        }
+    }
+    if (!m->count) {
+        idmap_done(m);
+        *at = 0;
+    }
+    return n;
+}
+
 const struct fedset *fed_members(struct fed *f)
 {
     uint64_t generation = am_generation(f->ctld->cluster->am);

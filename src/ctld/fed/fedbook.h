@@ -14,6 +14,7 @@
 struct fed_peer {
     struct fedlink *link; /* NULL: not there, or not registered yet */
     struct idmap todo;    /* jobs of which it may have to be told something */
+    size_t todo_at;       /* of fed_take() */
     struct idmap asked;   /* jobs about which a request is under way */
     int64_t heard_us;     /* its last request to us */
 };
@@ -22,16 +23,20 @@ struct fed {
     struct ctld *ctld;
     struct fedset set; /* as of `generation` */
     uint64_t generation;
+    char *met; /* fedset_text() of the members that were met last; NULL: none were */
     struct fed_peer peers[FED_CLUSTERS_MAX + 1];   /* by number */
     struct fedlink *retired[2 * FED_CLUSTERS_MAX]; /* told to stop, not joined yet */
     size_t n_retired;
     struct idmap changed;     /* own jobs that changed since their version was sent */
+    size_t changed_at;        /* of fed_take() */
+    struct idmap orphans;     /* jobs that are to end: their origin has left */
+    size_t orphans_at;        /* of fed_take() */
     struct idmap wishes;      /* jobs that could start here and wait for the lock */
     struct idmap later;       /* jobs whose origin is asked again, or told again, at that time */
     struct idmap granted;     /* jobs that this cluster may start, since when */
     void (*work)(void *ctld); /* does what is noted, as a command of its own */
     bool posted;              /* work is queued */
-    bool moved;               /* members came or went */
+    bool moved;               /* members may have come or gone */
     bool recovering;          /* ... or the controller is new: every job is told again */
 };
 
@@ -44,3 +49,6 @@ void fed_note(struct fed *f, const Pst__JobRecord *r);
 void fed_work_later(struct fed *f);
 /* Put a job into a map.  Ends the process when memory is gone. */
 void fed_mark(struct idmap *m, uint32_t job_id, void *value);
+/* Take up to max jobs out of a map.  *at is where the last call ended, so that taking all costs one
+ * walk in the end; the map is given up with its last job.  Gives how many. */
+size_t fed_take(struct idmap *m, size_t *at, uint32_t *ids, size_t max);

@@ -6,6 +6,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/log.h"
 #include "base/pb/pbutil.h"
@@ -26,6 +27,24 @@ static void answer_copy(struct ctld *ctld, struct cmd *cmd, uint64_t lsn, bool p
     core_reply(ctld, cmd, lsn, 0, &reply.base);
 }
 
+/* Is the job of this number the one that the origin speaks of?  A cluster that begins anew, or one
+ * that has the number of another that left, gives numbers a second time. */
+static bool is_meant(const struct job *j, const Pst__FedCopyRequest *req)
+{
+    const Pst__JobRecord *r = j ? j->rec : NULL;
+
+    return r && fed_is_job(r) && r->fed_origin && strcasecmp(r->fed_origin, req->origin) == 0 &&
+           (!req->has_submit_us || r->submit_us == req->submit_us);
+}
+
+/* Does it use resources here, or is it about to? */
+static bool is_in_use(const struct job *j)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    return job_is_pending(r) ? !fed_is_job(r) || r->has_fed_owner : !job_is_ended(r);
+}
+
 /* The job is to be here no more. */
 static void drop_copy(struct ctld *ctld, struct cmd *cmd, struct job *j,
                       const Pst__FedCopyRequest *req)
@@ -36,8 +55,9 @@ static void drop_copy(struct ctld *ctld, struct cmd *cmd, struct job *j,
     bool cancel = req->has_cancel && req->cancel;
     uint64_t lsn = ctld->applied_lsn;
 
-    if (!j || job_is_ended(j->rec) || !fed_is_job(j->rec) || j->rec->fed_version > req->version) {
-        answer_copy(ctld, cmd, lsn, false, j && job_is_ended(j->rec) && j->rec->has_fed_owner, 0);
+    if (!is_meant(j, req) || job_is_ended(j->rec) || j->rec->fed_version > req->version) {
+        answer_copy(ctld, cmd, lsn, false,
+                    is_meant(j, req) && job_is_ended(j->rec) && j->rec->has_fed_owner, 0);
         return;
     }
     if (job_is_pending(j->rec))
@@ -132,11 +152,13 @@ void op_fed_copy(struct ctld *ctld, struct cmd *cmd)
         drop_copy(ctld, cmd, j, req);
     else if (j && job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
         core_error(ctld, cmd, EPST_BUSY, "the job's last run is not clean yet");
-    else if (j && (!fed_is_job(j->rec) || (!job_is_ended(j->rec) && !job_is_pending(j->rec))))
+    else if (j && is_in_use(j) && !(is_meant(j, req) && job_is_pending(j->rec)))
         core_error(ctld, cmd, EPST_BUSY, "a job of this number runs here");
-    else if (j && job_is_pending(j->rec) && j->rec->fed_version >= req->version)
+    else if (!is_meant(j, req))
+        take_copy(ctld, cmd, j, req);
+    else if (job_is_pending(j->rec) && j->rec->fed_version >= req->version)
         answer_copy(ctld, cmd, ctld->applied_lsn, true, false, 0);
-    else if (j && j->rec->fed_version > req->version)
+    else if (j->rec->fed_version > req->version)
         answer_copy(ctld, cmd, ctld->applied_lsn, false, false, 0);
     else
         take_copy(ctld, cmd, j, req);

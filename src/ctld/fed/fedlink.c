@@ -337,12 +337,12 @@ bool fedlink_is_up(const struct fedlink *l)
     return atomic_load(&l->up);
 }
 
-bool fedlink_has_room(struct fedlink *l)
+size_t fedlink_room(struct fedlink *l)
 {
-    bool room;
+    size_t room;
 
     (void)pthread_mutex_lock(&l->lock);
-    room = l->n < FEDLINK_QUEUE;
+    room = FEDLINK_QUEUE - l->n;
     (void)pthread_mutex_unlock(&l->lock);
     return room;
 }

@@ -46,6 +46,6 @@ void fedlink_end(struct fedlink *l);
 /* Does it lead there: same cluster, addresses and port? */
 bool fedlink_leads(const struct fedlink *l, const char *name, const char *addrs, uint16_t port);
 bool fedlink_is_up(const struct fedlink *l); /* the last call or ping was answered */
-bool fedlink_has_room(struct fedlink *l);
+size_t fedlink_room(struct fedlink *l);      /* so many requests may be asked now */
 /* Ask; takes msg.  The link has room. */
 void fedlink_ask(struct fedlink *l, uint32_t job_id, unsigned op, ProtobufCMessage *msg);

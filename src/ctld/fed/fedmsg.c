@@ -87,10 +87,10 @@ static ProtobufCMessage *make_copy(struct fed *f, const Pst__JobRecord *r, enum 
     m->origin = tx_strdup(r->fed_origin);
     SET(m, job_id, r->job_id);
     SET(m, version, r->fed_version);
+    SET(m, submit_us, r->submit_us); /* tells two jobs of one number apart */
     SET(m, cancel, want == WANT_END);
     if (want == WANT_COPY) {
         m->submit = make_submission(f->ctld, r);
-        SET(m, submit_us, r->submit_us);
         SET(m, viable, r->fed_viable);
         m->siblings_viable = tx_strdup(r->fed_siblings_viable);
     }

@@ -46,6 +46,28 @@ void fedset_read(const struct ctld *ctld, struct fedset *ret)
             ret->of[c->fed_id] = c;
 }
 
+char *fedset_text(const struct fedset *set)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *text;
+
+    strbuf_addf(&sb, "%s %u", set->name ? set->name : "", set->self);
+    for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++) {
+        const Pst__AcctClusterRecord *c = set->of[i];
+
+        if (!c)
+            continue;
+        strbuf_addf(&sb, "\n%u %s %s %s %u %u", i, c->name,
+                    c->control_addrs ? c->control_addrs : "",
+                    c->control_host ? c->control_host : "", c->control_port, c->fed_state);
+        for (size_t k = 0; k < c->n_features; k++)
+            strbuf_addf(&sb, " %s", c->features[k]);
+    }
+    if (strbuf_detach(&sb, &text) < 0)
+        must(NULL);
+    return text;
+}
+
 uint32_t fedset_number(const struct fedset *set, const char *name)
 {
     for (uint32_t i = 1; name && i <= FED_CLUSTERS_MAX; i++)
@@ -59,6 +81,15 @@ bool fedset_is_origin(const struct ctld *ctld, const Pst__JobRecord *r)
     const char *own = conf_str(ctld->conf, CONF_CLUSTER_NAME);
 
     return r->fed_origin && own && strcasecmp(r->fed_origin, own) == 0;
+}
+
+bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const Pst__JobRecord *r)
+{
+    uint32_t number = fed_number_of(r->job_id);
+    const Pst__AcctClusterRecord *c = set && number <= FED_CLUSTERS_MAX ? set->of[number] : NULL;
+
+    return fed_is_job(r) && job_is_pending(r) && !r->has_fed_owner && !fedset_is_origin(ctld, r) &&
+           !(c && r->fed_origin && strcasecmp(c->name, r->fed_origin) == 0);
 }
 
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster)

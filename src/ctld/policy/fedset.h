@@ -25,6 +25,9 @@ struct fedset {
 /* The number in the federation, 0: in none.  O(1). */
 uint32_t fedset_own_number(const struct ctld *ctld);
 void fedset_read(const struct ctld *ctld, struct fedset *ret);
+/* Everything of the members that matters to jobs and links, as a text to compare.  The caller
+ * frees.  Ends the process when memory is gone. */
+char *fedset_text(const struct fedset *set);
 /* The member of that name; 0: there is none. */
 uint32_t fedset_number(const struct fedset *set, const char *name);
 /* Which cluster gave this number to a job; 0: none of a federation. */
@@ -43,6 +46,9 @@ static inline bool fed_is_job(const Pst__JobRecord *r)
 }
 /* Was the job, which is a federation's, submitted to this cluster? */
 bool fedset_is_origin(const struct ctld *ctld, const Pst__JobRecord *r);
+/* A copy that waits here for a cluster that is no member any more (set NULL: there is no
+ * federation), so that nobody will ever start it.  O(1). */
+bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const Pst__JobRecord *r);
 /* Does this cluster alone say what happens to the job now?  Else *ret_cluster is the name of the
  * one that does: the owner, or the origin.  Borrowed. */
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster);

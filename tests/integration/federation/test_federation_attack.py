@@ -98,6 +98,22 @@ def test_malformed_copies(fed):
     assert b.job(ID["aa"] + 9)["JobName"] == "sent"
 
 
+def test_a_number_is_given_twice(fed):
+    """A cluster that begins anew counts from 1 again: its new job is not taken for the old one, whose messages may come late."""
+    _, b, _ = fed.list
+    named = lambda name: submission(job=messages().JobRecord(name=name, num_tasks=1, work_dir="/tmp", batch=True))
+    name = lambda: (b.job(ID["aa"] + 9)["JobName"], b.job(ID["aa"] + 9)["JobState"])
+    with as_peer(fed, b) as p:
+        put = lambda **what: (lambda flags, answer: not flags & ERROR and answer.present)(*p.call("fed-copy", copy(**what)))
+        assert put(version=5) and name() == ("sent", "PENDING")
+        assert put(version=1, submit_us=2, submit=named("later")) and name() == ("later", "PENDING")
+        assert not put(version=6, submit_us=1, submit=None, cancel=True)
+        assert name() == ("later", "PENDING"), "the end of the old job does not end the new one"
+        assert not put(version=1, submit_us=2, submit=None)
+        wait_until(lambda: name() == ("later", "REVOKED"), "the new one's does")
+        assert put(version=1, submit_us=3, submit=named("third")) and name() == ("third", "PENDING"), "also in place of an ended one"
+
+
 def test_malformed_questions(fed):
     """A question about no job, of no member, or of one that has no right to the job changes nothing at the origin."""
     a, b, _ = fed.list

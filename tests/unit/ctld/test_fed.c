@@ -92,6 +92,86 @@ static void test_names(void **state)
     assert_int_equal(fed_number_of(2u << FED_ID_SHIFT | 7), 2);
 }
 
+/* Taking all jobs of a map a few at a time meets each once, also those that come meanwhile. */
+static void test_take(void **state)
+{
+    struct idmap m = { 0 };
+    bool met[400] = { false };
+    uint32_t ids[7], next = 1, n_met = 0;
+    size_t at = 0, n;
+
+    (void)state;
+    assert_int_equal(fed_take(&m, &at, ids, ARRAY_SIZE(ids)), 0);
+    for (; next < 200; next++)
+        fed_mark(&m, next, FED_MARK);
+    while ((n = fed_take(&m, &at, ids, ARRAY_SIZE(ids)))) {
+        for (size_t i = 0; i < n; i++) {
+            assert_true((ids[i] < next || ids[i] == 399) && !met[ids[i]]);
+            met[ids[i]] = true;
+            n_met++;
+        }
+        if (next < ARRAY_SIZE(met))
+            fed_mark(&m, next++, FED_MARK);
+        fed_mark(&m, 399, FED_MARK); /* one that is noted again and again does not keep others */
+        met[399] = false;
+        if (next == ARRAY_SIZE(met) - 1 || n_met > 2 * ARRAY_SIZE(met))
+            break;
+    }
+    for (uint32_t id = 1; id < 200; id++)
+        assert_true(met[id]);
+    while (fed_take(&m, &at, ids, ARRAY_SIZE(ids)))
+        ;
+    assert_int_equal(m.cap, 0);
+    assert_int_equal(at, 0);
+}
+
+/* What is told of accounts changes nothing for jobs; what is told of members does. */
+static void test_text(void **state)
+{
+    _cleanup_free_ char *before = fedset_text(&fed.set), *same, *port, *drained, *fewer;
+
+    (void)state;
+    same = fedset_text(&fed.set);
+    assert_string_equal(before, same);
+    clusters[2].control_port = 7;
+    port = fedset_text(&fed.set);
+    assert_string_not_equal(before, port);
+    clusters[2].control_port = 0;
+    clusters[3].fed_state = FED_STATE_ACTIVE | FED_STATE_DRAIN;
+    drained = fedset_text(&fed.set);
+    assert_string_not_equal(before, drained);
+    clusters[3].fed_state = FED_STATE_ACTIVE;
+    fed.set.of[3] = NULL;
+    fewer = fedset_text(&fed.set);
+    assert_string_not_equal(before, fewer);
+    fed.set.of[3] = &clusters[3];
+}
+
+static void test_orphans(void **state)
+{
+    Pst__JobRecord r = PST__JOB_RECORD__INIT;
+
+    (void)state;
+    SET(&r, job_id, 2u << FED_ID_SHIFT | 9);
+    SET(&r, state, JOB_STATE(PENDING));
+    r.fed_origin = (char *)"bb";
+    assert_false(fedset_is_orphan(&ctld, &fed.set, &r)); /* a job of this cluster alone */
+    SET(&r, fed_viable, 7);
+    assert_false(fedset_is_orphan(&ctld, &fed.set, &r));
+    r.fed_origin = (char *)"dd"; /* which had bb's number */
+    assert_true(fedset_is_orphan(&ctld, &fed.set, &r));
+    SET(&r, fed_owner, 1); /* it may run */
+    assert_false(fedset_is_orphan(&ctld, &fed.set, &r));
+    r.has_fed_owner = false;
+    SET(&r, state, JOB_STATE(RUNNING));
+    assert_false(fedset_is_orphan(&ctld, &fed.set, &r));
+    SET(&r, state, JOB_STATE(PENDING));
+    r.fed_origin = (char *)"bb";
+    assert_true(fedset_is_orphan(&ctld, NULL, &r)); /* this cluster has left itself */
+    r.fed_origin = (char *)"aa";
+    assert_false(fedset_is_orphan(&ctld, NULL, &r)); /* its own */
+}
+
 /* What the peer is told; the request is freed by the next call. */
 static const ProtobufCMessage *told(const Pst__JobRecord *r, uint32_t peer)
 {
@@ -204,9 +284,9 @@ static void test_sibling(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_viable),
-        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_viable),  cmocka_unit_test(test_names),
+        cmocka_unit_test(test_take),    cmocka_unit_test(test_text),
+        cmocka_unit_test(test_orphans), cmocka_unit_test(test_origin),
         cmocka_unit_test(test_sibling),
     };
 
