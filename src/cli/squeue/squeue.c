@@ -377,6 +377,7 @@ static void list_federation(struct squeue *q, const struct clusters *cl, int arg
         if (first)
             squeue_begin_order(q);
         first = false;
+        squeue_load_hidden(q); /* this cluster's */
         squeue_add(q);
     }
     if (first)
