@@ -25,6 +25,7 @@
 #include "cli/query/out_query.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
+#include "cli/query/siblings.h"
 #include "model/words/names.h"
 #include "session/jobcalls.h"
 #include "wire/errors.h"
@@ -36,7 +37,7 @@
 struct scancel {
     struct cli cli;
     struct client *client;
-    const char *clusters;
+    const char *clusters, *sibling; /* options; NULL: not given */
     Pst__JobActionRequest request;
     struct jobfilter filter;
     bool interactive, ctld;
@@ -133,8 +134,8 @@ static const struct opt rows[] = {
     OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
     OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
         "jobs in these reservations"),
-    OPT("sibling", 0, OPT_REQ, OPT_NOTHING, NULL, NULL, "cluster",
-        "taken for compatibility: the local cluster is shown"),
+    OPT("sibling", 0, OPT_REQ, OPT_TEXT(sibling), NULL, NULL, "cluster",
+        "take waiting jobs of a federation away from this cluster alone"),
     OPT("signal", 's', OPT_REQ,
         OPT_AND(OPT_TAKE(request.signal, take_signal), OPT_GIVEN(request.has_signal)), NULL, NULL,
         "signal", "send this signal, a name or a number"),
@@ -244,7 +245,8 @@ static bool is_step(const char *id)
 /* What looks for its jobs says that one is not there; a plain cancel is content that it is not. */
 static bool looks_first(const struct scancel *s)
 {
-    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive || s->filter.given;
+    return s->sibling || (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
+           s->filter.given;
 }
 
 static bool is_over(int code)
@@ -626,6 +628,25 @@ static void check_env_state(void)
     exit(CLI_EXIT_FAILED);
 }
 
+/* --sibling: the jobs wait on in their other clusters. */
+static void leave_sibling(struct scancel *s)
+{
+    (void)sluids_find(s->client, &s->filter.ids); /* what fails here fails again below */
+    for (size_t i = 0; i < s->filter.ids.n; i++) {
+        const struct ids *id = &s->filter.ids.ids[i];
+        struct err err = { .text = "" };
+        int code;
+
+        if (id->has_step || id->has_het || id->array != IDS_NO_TASK) {
+            tell_error(s, s->request.ids[i], ESLURM_JOB_NOT_FEDERATED, NULL);
+            continue;
+        }
+        code = siblings_leave(&s->cli, s->client, id->job_id, s->sibling, &err);
+        if (code)
+            tell_error(s, s->request.ids[i], code, err.text[0] ? err.text : NULL);
+    }
+}
+
 /* In the cluster that is asked now.  What was asked for is kept for the next one. */
 static void cancel_there(struct scancel *s)
 {
@@ -637,9 +658,11 @@ static void cancel_there(struct scancel *s)
 
     if (r < 0)
         tell_unreached(s, err.text[0] ? err.text : strerror(-r));
-    if (s->interactive || s->filter.wckeys)
+    if (!s->sibling && (s->interactive || s->filter.wckeys))
         choose_jobs(s);
-    if (s->request.n_ids || s->filter.given)
+    if (s->sibling)
+        leave_sibling(s);
+    else if (s->request.n_ids || s->filter.given)
         send_request(s);
     if (s->request.ids != ids) {
         argwords_free(s->request.ids, s->request.n_ids);
@@ -670,6 +693,9 @@ int main(int argc, char **argv)
     take_ids(&s, argc - first, argv + first);
     if (!s.request.n_ids && !s.filter.given)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");
+    if (s.sibling && (s.filter.given || s.interactive || s.signalled))
+        cli_die(CLI_EXIT_FAILED, "--sibling goes with numbers of jobs alone, not with --signal, "
+                                 "--interactive or filters");
     if (s.clusters)
         clusters_find_or_die(&s.cli, s.clusters, &clusters);
     name_filters(&s);

@@ -230,12 +230,40 @@ def test_views(fed):
     assert len(shown("--sibling")) == 6 and shown(env={"SQUEUE_SIBLING": "1"}) == shown("--sibling")
     assert len(shown()) == 2 and shown("--federation", "--local") == shown() == shown("--federation", env={"SQUEUE_LOCAL": "1"})
     assert a.run("squeue", "--federation", "-j", "99", check=False).rc == 1
+    c.run("scontrol", "update", "partitionname=main", "hidden=yes")
+    assert shown("--federation") == sorted([line(fillers[0], "aa"), line(fillers[1], "bb"), line(job, "aa")]), "hidden in cc alone"
+    assert len(shown("--sibling")) == 4 and len(shown("--sibling", "-a")) == 6
+    assert shown("--federation", "-j", fillers[2]) == [line(fillers[2], "cc")], "a job asked for by its number is shown"
+    assert c.run("squeue", "-h").out == c.run("squeue", "-h", "--federation", "--local").out == ""
+    c.run("scontrol", "update", "partitionname=main", "hidden=no")
     a.conf.write_text(a.conf.read_text() + "FederationParameters=fed_display\n")
     assert shown() == shown("--federation") and len(shown("--local")) == 2
     c.kill_ctld()
     done = a.run("squeue", "--federation", "-h", "-o", "%i", check=False)
     assert str(fillers[1]) in done.out and "cluster cc" in done.err
     c.start_ctld()
+
+
+def test_one_sibling_less(fed):
+    """scancel --sibling takes a waiting job away from one cluster, wherever it is asked; the last one is not taken."""
+    a, b, c = fed.list
+    fillers = fed.fill(a, b, c)
+    job, array = fed.submit(a), a.sbatch("--array=1-2", wrap="true")
+    siblings = lambda: queue(a, "-j", str(job), "-O", "SiblingsViable:12,SiblingsActive:12")
+    wait_until(lambda: siblings() == ["aa,bb,cc"] * 2, "all have the job")
+    assert c.run("scancel", "--sibling=BB", job).out == ""
+    wait_until(lambda: siblings() == ["aa,cc"] * 2 and str(job) not in queue(b, "-o", "%i"), "bb has it no more")
+    for options, number, why in (("--sibling=bb", job, "Invalid cluster name"), ("--sibling=dd", job, "Invalid cluster name"),
+                                 ("--sibling=aa", array, "Not a valid federated job"), ("--sibling=bb", f"{job}.0", "federated job"),
+                                 ("--sibling=aa", fillers[0], "no other cluster than aa may run the job: cancel the job"),
+                                 ("--sibling=aa", 99, "Invalid job id")):
+        done = a.run("scancel", options, number, check=False)
+        assert done.rc and why in done.err, (options, number, done.err)
+    assert "numbers of jobs alone" in a.refused("scancel", "--sibling=aa", "--me", job)
+    b.run("scancel", fillers[1])
+    c.run("scancel", fillers[2])
+    wait_until(lambda: fed.started()[job] == ["cc"], "the job runs where it may, and not in bb, which is free as well")
+    assert a.job(array)["JobState"] == "PENDING"
 
 
 def test_views_of_nodes(fed):
