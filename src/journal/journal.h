@@ -56,6 +56,9 @@ struct journal_config {
      * state of this one.  Records behind it are given out all the same: on_record ends the
      * reading.  0: no limit. */
     uint64_t limit_lsn;
+    /* From journal_open(), when the last record was given out and nothing is changed on the disk
+     * yet.  Below 0: as when on_record gives it.  NULL: nothing. */
+    int (*on_last)(void *record_ctx);
     /* From the writer thread, after each sync and before on_durable: is the term still ours?
      * False ends the writer: nothing more becomes durable or acknowledged.  NULL: it is. */
     bool (*still_ours)(void *ctx);

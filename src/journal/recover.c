@@ -290,6 +290,8 @@ static int recover_log(struct journal *j, journal_record_fn *fn, void *ctx, stru
         r = replay_snapshot(&rc, fn, ctx);
     if (r == 0)
         r = replay_log(&rc, fn, ctx);
+    if (r == 0 && j->config.on_last)
+        r = j->config.on_last(ctx);
     if (r == 0 && !j->config.read_only)
         r = open_end(&rc, j);
     if (r == 0)

@@ -20,6 +20,7 @@
 #include "ctld/core/effects.h"
 #include "ctld/core/observe.h"
 #include "ctld/core/reconfig.h"
+#include "ctld/core/logreplay.h"
 #include "ctld/core/service.h"
 #include "etcd/etcdlog.h"
 #include "journal/reign.h"
@@ -60,31 +61,6 @@ static bool still_ours(void *arg)
     return reign_holds(ctld->reign);
 }
 
-struct replay {
-    struct ctld *ctld;
-    struct err err;
-    uint64_t records;
-};
-
-static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
-{
-    struct replay *rp = arg;
-    Pst__Transaction *tx = pst__transaction__unpack(NULL, len, data);
-    int r;
-
-    (void)snapshot;
-    if (!tx)
-        return err_set(&rp->err, -EUCLEAN, "lsn %llu: the record cannot be decoded",
-                       (unsigned long long)lsn);
-    r = cluster_apply(rp->ctld->cluster, tx, &rp->err);
-    pst__transaction__free_unpacked(tx, NULL);
-    if (r < 0)
-        err_prefix(&rp->err, "lsn %llu", (unsigned long long)lsn);
-    rp->ctld->applied_lsn = lsn;
-    rp->records++;
-    return r;
-}
-
 static void report_line(void *arg, const char *line)
 {
     (void)arg;
@@ -92,14 +68,14 @@ static void report_line(void *arg, const char *line)
 }
 
 /* The log; a standby has the beginning already, unless that was let go since. */
-static int open_journal(struct ctld *ctld, const struct journal_config *base, struct replay *rp,
+static int open_journal(struct ctld *ctld, const struct journal_config *base, uint64_t *ret_records,
                         struct err *err)
 {
     struct journal_config config = *base;
     int r;
 
     config.known_lsn = ctld->known_lsn;
-    r = journal_open(&config, on_record, rp, &ctld->journal, err);
+    r = logreplay_open(&config, ctld->cluster, &ctld->journal, ret_records, err);
     if (r != -ENOENT || !config.known_lsn)
         return r;
     log_info("%s: reading everything", err->text);
@@ -107,12 +83,13 @@ static int open_journal(struct ctld *ctld, const struct journal_config *base, st
     ctld->cluster = cluster_free(ctld->cluster);
     r = cluster_new(&ctld->cluster);
     config.known_lsn = 0;
-    return r < 0 ? err_nomem(err) : journal_open(&config, on_record, rp, &ctld->journal, err);
+    if (r < 0)
+        return err_nomem(err);
+    return logreplay_open(&config, ctld->cluster, &ctld->journal, ret_records, err);
 }
 
 static int recover_state(struct ctld *ctld, bool repair, struct err *err)
 {
-    struct replay rp = { .ctld = ctld };
     struct journal_config config = { .dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION),
                                      .reserve_bytes = DISK_RESERVE,
                                      .on_durable = on_durable,
@@ -122,6 +99,7 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
                                      .term = ctld->term,
                                      .ctx = ctld };
     int64_t t0 = now_mono_us();
+    uint64_t records = 0;
     int r = 0;
 
     if (repair && config.remote)
@@ -131,15 +109,13 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
     if (r == -ENOENT)
         r = 0; /* nothing there yet, so nothing to repair */
     if (r >= 0)
-        r = open_journal(ctld, &config, &rp, err);
-    if (r < 0 && rp.err.text[0])
-        err_set(err, r, "the journal does not replay: %s", rp.err.text);
+        r = open_journal(ctld, &config, &records, err);
     if (r < 0)
         return r;
     ctld->applied_lsn = journal_last(ctld->journal);
-    log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms",
-             (unsigned long long)rp.records, ctld->cluster->jobs.count,
-             (unsigned long long)ctld->applied_lsn, (long long)(now_mono_us() - t0) / 1000);
+    log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms", (unsigned long long)records,
+             ctld->cluster->jobs.count, (unsigned long long)ctld->applied_lsn,
+             (long long)(now_mono_us() - t0) / 1000);
     return journal_start(ctld->journal);
 }
 

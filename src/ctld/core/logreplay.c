@@ -1,0 +1,180 @@
+/* logreplay.c - reading the log into a cluster, with two threads; see logreplay.h
+ *
+ * Batches of decoded transactions go from the reader to the applier through a ring under `lock`.
+ * The cluster is the applier's until it was joined, which is before the journal changes anything
+ * on the disk. */
+#include "ctld/core/logreplay.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "model/cluster.h"
+
+#include "event.pb-c.h"
+
+#define BATCH 256u
+#define RING 16u /* batches; so much is decoded ahead at most */
+
+struct batch {
+    size_t n;
+    uint64_t lsn[BATCH];
+    Pst__Transaction *tx[BATCH];
+};
+
+struct replay {
+    struct cluster *cluster;
+    uint64_t records;
+    struct batch ring[RING];
+    struct err unread, unfit; /* of the reader; of the applier, to be read when it was joined */
+    pthread_t thread;
+    bool runs;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    /* under the lock: batches that the reader has filled, and the applier has done with */
+    uint64_t filled, done;
+    bool ended;  /* nothing comes any more */
+    int failed;  /* of the applier; nothing is applied any more */
+    size_t fill; /* the reader's: records in the batch that is being filled */
+};
+
+/* ---- the applier ----------------------------------------------------------------------------- */
+
+static int apply_one(struct replay *rp, uint64_t lsn, Pst__Transaction *tx)
+{
+    struct err err = { .text = "" };
+    int r = cluster_replay(rp->cluster, tx, &err);
+
+    if (r < 0)
+        (void)err_set(&rp->unfit, r, "the journal does not replay: lsn %llu: %s",
+                      (unsigned long long)lsn, err.text);
+    return r;
+}
+
+/* Each transaction is freed, also behind one that does not fit. */
+static int apply_batch(struct replay *rp, struct batch *b, int failed)
+{
+    for (size_t i = 0; i < b->n; i++) {
+        if (failed == 0)
+            failed = apply_one(rp, b->lsn[i], b->tx[i]);
+        pst__transaction__free_unpacked(b->tx[i], NULL);
+    }
+    return failed;
+}
+
+static void *run_applier(void *arg)
+{
+    struct replay *rp = arg;
+    int failed = 0;
+
+    (void)pthread_setname_np(pthread_self(), "replay"); /* a label for people only */
+    (void)pthread_mutex_lock(&rp->lock);
+    for (;;) {
+        while (rp->done == rp->filled && !rp->ended)
+            (void)pthread_cond_wait(&rp->changed, &rp->lock);
+        if (rp->done == rp->filled)
+            break;
+        (void)pthread_mutex_unlock(&rp->lock);
+        failed = apply_batch(rp, &rp->ring[rp->done % RING], failed);
+        (void)pthread_mutex_lock(&rp->lock);
+        rp->done++;
+        rp->failed = failed;
+        (void)pthread_cond_signal(&rp->changed);
+    }
+    (void)pthread_mutex_unlock(&rp->lock);
+    return NULL;
+}
+
+/* ---- the reader ------------------------------------------------------------------------------ */
+
+/* The batch goes to the applier, and the next place of the ring is free.  Gives what failed. */
+static int pass_batch(struct replay *rp)
+{
+    int failed;
+
+    rp->ring[rp->filled % RING].n = rp->fill;
+    rp->fill = 0;
+    (void)pthread_mutex_lock(&rp->lock);
+    rp->filled++;
+    (void)pthread_cond_signal(&rp->changed);
+    while (rp->filled - rp->done == RING)
+        (void)pthread_cond_wait(&rp->changed, &rp->lock);
+    failed = rp->failed;
+    (void)pthread_mutex_unlock(&rp->lock);
+    return failed;
+}
+
+static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data, size_t len)
+{
+    struct replay *rp = arg;
+    struct batch *b = &rp->ring[rp->filled % RING];
+    Pst__Transaction *tx = pst__transaction__unpack(NULL, len, data);
+
+    (void)snapshot;
+    if (!tx)
+        return err_set(&rp->unread, -EUCLEAN,
+                       "the journal does not replay: lsn %llu: the record cannot be decoded",
+                       (unsigned long long)lsn);
+    b->lsn[rp->fill] = lsn;
+    b->tx[rp->fill++] = tx;
+    rp->records++;
+    return rp->fill == BATCH ? pass_batch(rp) : 0;
+}
+
+/* Everything that was read is applied. */
+static int join_applier(void *arg)
+{
+    struct replay *rp = arg;
+
+    if (!rp->runs)
+        return rp->failed;
+    if (rp->fill)
+        (void)pass_batch(rp); /* told below */
+    (void)pthread_mutex_lock(&rp->lock);
+    rp->ended = true;
+    (void)pthread_cond_signal(&rp->changed);
+    (void)pthread_mutex_unlock(&rp->lock);
+    (void)pthread_join(rp->thread, NULL);
+    rp->runs = false;
+    return rp->failed;
+}
+
+static int replay_journal(struct replay *rp, const struct journal_config *base,
+                          struct journal **ret_journal, struct err *err)
+{
+    struct journal_config config = *base;
+    int r = -pthread_create(&rp->thread, NULL, run_applier, rp);
+
+    rp->runs = r == 0;
+    if (r < 0)
+        return err_set(err, r, "the journal cannot be read: no thread can be made");
+    config.on_last = join_applier;
+    r = journal_open(&config, on_record, rp, ret_journal, err);
+    if (join_applier(rp) < 0) { /* the first that was wrong, however far was read meanwhile */
+        *err = rp->unfit;
+        return rp->failed;
+    }
+    if (r < 0 && rp->unread.text[0])
+        *err = rp->unread;
+    return r;
+}
+
+int logreplay_open(const struct journal_config *config, struct cluster *cluster,
+                   struct journal **ret_journal, uint64_t *ret_records, struct err *err)
+{
+    struct replay *rp = calloc(1, sizeof(*rp));
+    int r;
+
+    if (!rp)
+        return err_nomem(err);
+    rp->cluster = cluster;
+    (void)pthread_mutex_init(&rp->lock, NULL); /* cannot fail with default attributes */
+    (void)pthread_cond_init(&rp->changed, NULL);
+    r = replay_journal(rp, config, ret_journal, err);
+    *ret_records = rp->records;
+    (void)pthread_cond_destroy(&rp->changed);
+    (void)pthread_mutex_destroy(&rp->lock);
+    free(rp);
+    return r;
+}
