@@ -86,7 +86,7 @@ struct cluster *cluster_free(struct cluster *c)
 
     if (!c)
         return NULL;
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+    for (size_t pos = 0; (v = cluster_next_job(c, &pos));)
         model_job_free(v);
     for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));) {
         free(((struct idset *)v)->parts);
@@ -111,6 +111,38 @@ struct cluster *cluster_free(struct cluster *c)
     pst__cluster_record__free_unpacked(c->rec, NULL);
     free(c);
     return NULL;
+}
+
+/* Of a map that is walked, the job at place i; NULL: there is none. */
+static struct job *job_at(const struct idmap *m, size_t i)
+{
+    return i < m->cap && m->keys[i] && m->keys[i] != UINT64_MAX ? m->values[i] : NULL;
+}
+
+static void fetch_ahead(const struct idmap *m, size_t i)
+{
+    enum { AHEAD = 12 }; /* places, of which a third to three quarters are taken */
+    const struct job *near = job_at(m, i + AHEAD), *far = job_at(m, i + 2 * (size_t)AHEAD);
+
+    if (near) {
+        __builtin_prefetch(near->rec);
+        __builtin_prefetch(&near->rec->state);
+    }
+    if (far)
+        __builtin_prefetch(far);
+}
+
+struct job *cluster_next_job(const struct cluster *c, size_t *pos)
+{
+    struct job *j = NULL;
+
+    while (!j && *pos < c->jobs.cap) {
+        size_t i = (*pos)++;
+
+        fetch_ahead(&c->jobs, i);
+        j = job_at(&c->jobs, i);
+    }
+    return j;
 }
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id)
@@ -207,7 +239,7 @@ uint64_t cluster_hash(const struct cluster *c)
     uint64_t h = model_record_hash(&c->rec->base, 1);
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(c, &pos));) {
         struct job *j = v;
 
         h += model_record_hash(&j->rec->base, 2);
@@ -279,7 +311,7 @@ int cluster_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx)
         ev.part_put = c->parts[i]->rec;
         r = dump_event(&ev, fn, ctx);
     }
-    for (size_t pos = 0; r >= 0 && (v = idmap_next(&c->jobs, &pos));)
+    for (size_t pos = 0; r >= 0 && (v = cluster_next_job(c, &pos));)
         r = dump_job(v, fn, ctx);
     if (r >= 0)
         r = model_kept_dump(c, fn, ctx);

@@ -189,6 +189,9 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
 int cluster_replay(struct cluster *c, Pst__Transaction *tx, struct err *err);
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id);
+/* Walk over all jobs, as idmap_next(): they may go meanwhile, none may come.  In no order.  What
+ * lies ahead is fetched into the cache: a walk over a million records waits for memory mostly. */
+struct job *cluster_next_job(const struct cluster *c, size_t *pos);
 struct step *cluster_step(const struct job *job, uint32_t step_id);
 struct node *cluster_node(const struct cluster *c, uint32_t node_id);
 struct node *cluster_node_named(const struct cluster *c, const char *name);

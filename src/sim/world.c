@@ -278,7 +278,7 @@ static int fill_jobs(struct build *b)
 
     if (!recs)
         return -ENOMEM;
-    while ((j = idmap_next(&b->c->jobs, &pos)))
+    while ((j = cluster_next_job(b->c, &pos)))
         if (job_is_pending(j->rec) || job_holds_resources(j->rec))
             recs[n++] = j->rec;
     qsort(recs, n, sizeof(*recs), by_id);

@@ -126,7 +126,7 @@ static int forget_state(struct ctld *ctld)
     struct cluster *c = ctld->cluster;
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+    for (size_t pos = 0; (v = cluster_next_job(c, &pos));)
         tx_job_purge(tx, ((struct job *)v)->rec->job_id);
     for (size_t i = 0; i < c->nparts; i++)
         tx_part_remove(tx, c->parts[i]->rec->name);

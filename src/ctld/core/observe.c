@@ -84,7 +84,7 @@ static struct job **sort_jobs(const struct cluster *c)
         log_fatal("out of memory while recovering");
         abort();
     }
-    for (size_t pos = 0; (v = idmap_next(&c->jobs, &pos));)
+    for (size_t pos = 0; (v = cluster_next_job(c, &pos));)
         jobs[n++] = v;
     qsort(jobs, n, sizeof(*jobs), by_id);
     return jobs;

@@ -111,7 +111,7 @@ static void meet_members(struct fed *f)
         return;
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         connect_peer(f, i, all ? all->of[i] : NULL);
-    for (size_t pos = 0; (j = idmap_next(&f->ctld->cluster->jobs, &pos));)
+    for (size_t pos = 0; (j = cluster_next_job(f->ctld->cluster, &pos));)
         if (fed_is_job(j->rec)) {
             fed_note(f, j->rec);
             note_orphan(f, all, j->rec);
@@ -345,7 +345,7 @@ static void begin_fed(struct ctld *ctld)
     if (!ctld->fed)
         return;
     ctld->fed->recovering = true; /* what had changed and was not told yet is not known any more */
-    for (size_t pos = 0; (j = idmap_next(&ctld->cluster->jobs, &pos));)
+    for (size_t pos = 0; (j = cluster_next_job(ctld->cluster, &pos));)
         note_job(ctld, j, PST__EVENT_KIND__EV_UNSPECIFIED);
 }
 

@@ -50,7 +50,7 @@ void jobrecover_all(struct ctld *ctld)
     void *v;
 
     /* What is committed meanwhile changes jobs but makes none, so the walk goes on. */
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
 
         mail_recover(ctld, j, core_now());
@@ -63,9 +63,9 @@ void jobrecover_all(struct ctld *ctld)
         }
         steps_recover(ctld, j);
     }
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)
         end_component(ctld, v);
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
 
         if (job_holds_resources(j->rec) && job_is_ended(j->rec))

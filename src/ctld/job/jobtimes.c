@@ -124,7 +124,7 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
     size_t n = 0, pos = 0;
     void *v;
 
-    while (n < ARRAY_SIZE(found) && (v = idmap_next(&ctld->cluster->jobs, &pos))) {
+    while (n < ARRAY_SIZE(found) && (v = cluster_next_job(ctld->cluster, &pos))) {
         struct job *j = v;
 
         if (job_is_pending(j->rec) && too_late(j->rec, now))

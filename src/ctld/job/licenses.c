@@ -255,7 +255,7 @@ static void feed_again(struct ctld *ctld)
             log_error("Reservation %s has invalid licenses (%s)", r->name, r->licenses);
         feed_resv(ctld, r);
     }
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
 
         if (job_is_pending(j->rec) && j->rec->licenses && asks_for_layers(ctld, j->rec->licenses))
@@ -274,7 +274,7 @@ static void licenses_reconfigured(struct ctld *ctld)
     resourcefile_follow(ctld);
     licenses_refresh(ctld);
     feed_again(ctld);
-    while ((v = idmap_next(&ctld->cluster->jobs, &pos))) {
+    while ((v = cluster_next_job(ctld->cluster, &pos))) {
         const struct job *j = v;
 
         if (!misses_any(ctld, j))

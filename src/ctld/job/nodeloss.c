@@ -156,7 +156,7 @@ static void end_without_partition(struct ctld *ctld)
     _cleanup_free_ uint32_t *ids = malloc((room + 1) * sizeof(*ids));
     void *v;
 
-    for (size_t pos = 0; ids && (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; ids && (v = cluster_next_job(ctld->cluster, &pos));) {
         const struct job *j = v;
 
         if (!job_is_ended(j->rec) && !has_partition(ctld, j->rec->partition) && n < room)

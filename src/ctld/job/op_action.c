@@ -405,7 +405,7 @@ static int top_of_all(struct action *a, const struct job *job)
     uint32_t best = 0;
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(a->ctld->cluster, &pos));) {
         const struct job *j = v;
 
         if (j->rec->has_cur_priority && job_is_pending(j->rec))
@@ -443,7 +443,7 @@ static int top_of_own(struct action *a, const struct job *job)
         set_nice(tx, job, MIN(own, a->top_nice + a->topped++));
         return note_commit(a, core_commit(a->ctld, tx));
     }
-    for (size_t pos = 0; (v = idmap_next(&a->ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(a->ctld->cluster, &pos));) {
         const struct job *j = v;
         int64_t nice = j->rec->has_nice ? j->rec->nice : 0;
 
@@ -779,7 +779,7 @@ static void collect_ids(struct action *a)
     void *v;
 
     a->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*a->ids));
-    for (size_t pos = 0; a->ids && (v = idmap_next(&c->jobs, &pos));) {
+    for (size_t pos = 0; a->ids && (v = cluster_next_job(c, &pos));) {
         const struct job *j = v;
 
         if (!job_is_ended(j->rec))

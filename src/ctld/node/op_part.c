@@ -195,7 +195,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     if (remove) {
         void *v;
 
-        for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
+        for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)
             if (!job_is_ended(((struct job *)v)->rec) &&
                 jobs_in_partition(((struct job *)v)->rec, req->name))
                 return ESLURM_PARTITION_IN_USE;

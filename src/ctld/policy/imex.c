@@ -156,7 +156,7 @@ static void recover_channels(struct ctld *ctld)
 {
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));)
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)
         follow_job(ctld, v, PST__EVENT_KIND__EV_UNSPECIFIED);
 }
 

@@ -259,7 +259,7 @@ static int check_users(struct change *c)
 
     if (!c->old || !edits_access(c->req))
         return 0;
-    for (size_t pos = 0; (v = idmap_next(&c->ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(c->ctld->cluster, &pos));) {
         const struct job *j = v;
         bool runs = !job_is_pending(j->rec) && !job_is_ended(j->rec) && j->rec->has_resv_id &&
                     j->rec->resv_id == c->old->resv_id;

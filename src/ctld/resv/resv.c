@@ -316,7 +316,7 @@ void resv_refeed(struct ctld *ctld, const Pst__ReservationRecord *r)
     bool magnetic = resv_has(r, RESV_FLAG(MAGNETIC));
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
 
         if (job_is_pending(j->rec) &&

@@ -137,7 +137,7 @@ static void release_waiting(struct ctld *ctld, Pst__Transaction *tx,
     bool hold = !resv_has(r, RESV_FLAG(NO_HOLD_JOBS_AFTER_END));
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         const struct job *j = v;
 
         if (job_is_pending(j->rec) && resv_is_named(j->rec, r->name) &&
@@ -230,7 +230,7 @@ static bool is_used(const struct ctld *ctld, const Pst__ReservationRecord *r)
 
     if (resv_running_job(ctld, r))
         return true;
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         const struct job *j = v;
 
         if (job_is_pending(j->rec) && !job_is_held(j->rec) && resv_is_named(j->rec, r->name))

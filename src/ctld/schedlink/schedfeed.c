@@ -122,7 +122,7 @@ static void recheck_gates(struct ctld *ctld)
     struct job *j;
 
     sf->gates_moved = false;
-    for (size_t pos = 0; (j = idmap_next(&ctld->cluster->jobs, &pos));)
+    for (size_t pos = 0; (j = cluster_next_job(ctld->cluster, &pos));)
         if (job_is_pending(j->rec) && (idmap_get(&sf->gated, j->rec->job_id) ||
                                        partgate_any(ctld, j->rec) || policy_qos_lost(ctld, j->rec)))
             feed_job(ctld, j);

@@ -124,7 +124,7 @@ static void recover_vnis(struct ctld *ctld)
 {
     struct job *j;
 
-    for (size_t pos = 0; (j = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (j = cluster_next_job(ctld->cluster, &pos));) {
         follow_job(ctld, j, PST__EVENT_KIND__EV_UNSPECIFIED);
         for (struct step *s = j->steps; s; s = s->next)
             if (s->rec->state == PST__STEP_STATE__STEP_RUNNING)

@@ -103,7 +103,7 @@ void cron_recover(struct ctld *ctld)
 {
     void *v;
 
-    for (size_t pos = 0; (v = idmap_next(&ctld->cluster->jobs, &pos));) {
+    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
         const Pst__CrontabRecord *tab =
             cron_is(j->rec) ? cluster_crontab(ctld->cluster, j->rec->uid) : NULL;

@@ -100,7 +100,7 @@ static int all_jobs(lua_State *L)
     struct job *j;
 
     lua.newtable(L, 0, c ? (int)c->jobs.count : 0);
-    while (c && (j = idmap_next(&c->jobs, &at))) {
+    while (c && (j = cluster_next_job(c, &at))) {
         luarecord_push(L, &jobrec_type, &j->rec->base, NULL, false);
         lua.seti(L, -2, j->rec->job_id);
     }

@@ -224,7 +224,7 @@ static void collect_named(struct update *u)
     void *v;
 
     u->ids = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*u->ids));
-    for (size_t pos = 0; u->ids && (v = idmap_next(&c->jobs, &pos));) {
+    for (size_t pos = 0; u->ids && (v = cluster_next_job(c, &pos));) {
         const struct job *j = v;
 
         if (j->rec->name && strcmp(j->rec->name, u->req->name_match) == 0 &&

@@ -232,7 +232,7 @@ static void tell_waiting(struct verify *v)
 {
     struct job *j;
 
-    for (size_t pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
+    for (size_t pos = 0; (j = cluster_next_job(v->cluster, &pos));)
         if (job_is_pending(j->rec))
             tell_job(v, j);
 }
@@ -335,7 +335,7 @@ int verifyfeed_begin(struct verify *v)
     while ((resv = cluster_next_resv(v->cluster, &pos)))
         tell_sched(v, feed_of_resv(v->cluster, resv, v->now_us));
     idmap_done(&v->known);
-    for (pos = 0; (j = idmap_next(&v->cluster->jobs, &pos));)
+    for (pos = 0; (j = cluster_next_job(v->cluster, &pos));)
         tell_job(v, j);
     return v->result;
 }

@@ -952,6 +952,37 @@ static void test_volatile(void **state)
     cluster_free(c);
 }
 
+/* Each job is met once, also where jobs go meanwhile, behind and ahead. */
+static void test_walk(void **state)
+{
+    enum { JOBS = 700 };
+    struct cluster *c = new_cluster();
+    bool met[JOBS + 1] = { false }, gone[JOBS + 1] = { false };
+    uint32_t n = 0;
+    size_t pos = 0;
+    struct job *j;
+
+    (void)state;
+    assert_null(cluster_next_job(c, &pos));
+    for (uint32_t id = 1; id <= JOBS; id++)
+        add_job(c, id);
+    for (pos = 0; (j = cluster_next_job(c, &pos)); n++) {
+        uint32_t id = j->rec->job_id, other = id * 7 % JOBS + 1;
+
+        assert_true(id <= JOBS && !met[id] && !gone[id]);
+        met[id] = true;
+        if (id % 3 == 0 && !gone[other]) {
+            gone[other] = true;
+            purge_job(c, other);
+        }
+    }
+    for (uint32_t id = 1; id <= JOBS; id++)
+        assert_true(met[id] || gone[id]);
+    assert_in_range(n, c->jobs.count, JOBS);
+    assert_null(cluster_next_job(c, &pos));
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -975,6 +1006,7 @@ int main(void)
         cmocka_unit_test(test_stops_there),
         cmocka_unit_test(test_hash),
         cmocka_unit_test(test_volatile),
+        cmocka_unit_test(test_walk),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
