@@ -152,6 +152,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_licenses = find_option(conf, "bf_licenses"),
         .channels = imex_channels(conf),
         .spare_nodes = option_u32(conf, "expedite_spares", 0),
+        .keep_segments = option_u32(conf, "keep_segments", 0),
         .default_queue_depth = option_u32(conf, "default_queue_depth", 0),
         .partition_job_depth = option_u32(conf, "partition_job_depth", 0),
         .sched_max_job_start = option_u32(conf, "sched_max_job_start", 0),

@@ -119,7 +119,10 @@ struct sched_params {
     bool defer;                    /* for the caller too: a new job alone starts no pass */
     uint32_t channels; /* of the network that jobs may hold at a time; 0 = none are counted */
     uint32_t
-        spare_nodes;  /* kept idle for expedited jobs in each unit of a topology, see spares.h */
+        spare_nodes; /* kept idle for expedited jobs in each unit of a topology, see spares.h */
+    /* block topologies: among places that are as good for a job, the one that leaves most segments
+     * of so many nodes free in base blocks; 0 = Slurm's choice */
+    uint32_t keep_segments;
     bool bf_licenses; /* reserve licences for the jobs that wait for them */
     /* block topology as the default one: jobs of a range of nodes narrower than this are tried with
      * every size, the largest first, and those of a wider range never start; 0 = off */

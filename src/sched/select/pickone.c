@@ -5,6 +5,7 @@
 
 #include "sched/rules/advres.h"
 #include "sched/select/fit.h"
+#include "sched/select/pickkeep.h"
 #include "sched/select/picksum.h"
 #include "sched/state/classes.h"
 #include "sched/state/fits.h"
@@ -78,6 +79,8 @@ int choose_single(struct pick *p)
 
     if (goes_last(p))
         return choose_last(p);
+    if (pick_keeps(p))
+        return choose_keeping(p);
     for (uint32_t c = resume ? cls->cursor_wclass : 0; c < stop && !found; c++) {
         const struct bitmap *of = s->wclasses[c].nodes;
         uint32_t start = resume && c == cls->cursor_wclass ? cls->cursor_id : 0;

@@ -363,7 +363,8 @@ int choose_by_topo(struct pick *p)
                             .spread = k->flags & SHAPE_SPREAD_SEGMENTS,
                             .consolidate = k->flags & SHAPE_CONSOLIDATE,
                             .switches = p->idle ? 0 : k->switches, /* it may wait that long */
-                            .fixed_want = p->cls->shape->npj > 0 };
+                            .fixed_want = p->cls->shape->npj > 0,
+                            .keep = s->params.keep_segments };
     int r = fill_required(p, &ask);
 
     if (r <= 0)

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/topo/topokeep.h"
 #include "sched/topo/topokind.h"
 
 #define NO_LEVEL UINT32_MAX /* above the largest: the whole topology is one block */
@@ -20,6 +21,7 @@ struct block { /* the choice under way */
     struct topo_space *sp;
     uint32_t n;            /* base blocks */
     uint32_t base;         /* planned nodes of one */
+    uint32_t keep;         /* nodes of the segments to keep room for in one, 0 = none */
     struct topo_sum *free; /* candidates by base block */
     struct topo_sum *now;  /* those of them that the group may take at the moment */
     struct topo_sum *low;  /* of lower-level blocks, at the start of a group */
@@ -191,35 +193,68 @@ static uint32_t range_free(const struct block *b, uint32_t first, uint32_t end)
     return n;
 }
 
+struct range {       /* a block that could hold the group */
+    uint32_t first;  /* base block */
+    uint32_t weight; /* of its lightest candidate */
+    uint32_t lost;   /* segments that would find no room in it any more */
+    uint32_t free;
+    uint32_t around; /* free nodes of the next larger block, where that counts */
+};
+
+static struct range describe_range(const struct block *b, const struct group *g, uint32_t first,
+                                   uint32_t end)
+{
+    struct range x = { .first = first,
+                       .weight = range_weight(b, first, end),
+                       .free = range_free(b, first, end) };
+    uint32_t above = g->level ? NO_LEVEL : level_above(topo_get_spec(b->a->topo), 1);
+
+    if (!b->keep || g->level)
+        return x;
+    x.lost = topokeep_lost(x.free, g->nodes, b->keep);
+    if (above != NO_LEVEL) {
+        find_range(b, above, first, &first, &end);
+        x.around = range_free(b, first, end);
+    }
+    return x;
+}
+
+/* Of equals the last is taken. */
+static bool is_worse(const struct range *x, const struct range *than)
+{
+    if (x->weight != than->weight)
+        return x->weight > than->weight;
+    if (x->lost != than->lost)
+        return x->lost > than->lost;
+    if (x->free != than->free)
+        return x->free > than->free;
+    return x->around > than->around;
+}
+
 /* The block of the group's level, within base blocks [from, to), that is to hold it; by its first
  * base block, TOPO_NONE when there is none. */
 static uint32_t choose_range(struct block *b, const struct group *g, uint32_t from, uint32_t to)
 {
-    uint32_t best = TOPO_NONE, best_weight = 0, best_free = 0, first, end;
+    struct range best = { .first = TOPO_NONE };
+    uint32_t first, end;
 
     for (uint32_t at = from; at < to; at = end) {
         struct topo_sum sum;
-        uint32_t weight, left;
+        struct range x;
 
         find_range(b, g->level, at, &first, &end);
-        left = range_free(b, first, end);
-        if (b->barred[first] || left < g->nodes)
+        if (b->barred[first] || range_free(b, first, end) < g->nodes)
             continue;
-        weight = range_weight(b, first, end);
-        if (best != TOPO_NONE &&
-            (weight > best_weight || (weight == best_weight && left > best_free)))
+        x = describe_range(b, g, first, end);
+        if (best.first != TOPO_NONE && is_worse(&x, &best))
             continue;
         sum = sum_reachable(b, g, first, end);
-        if (!topo_suffices(b->a, &g->have, &sum, g->nodes)) {
-            if (sum.n >= g->nodes)
-                b->sp->why = TOPO_WHY_FEW_RESOURCES;
-            continue;
-        }
-        best = first;
-        best_weight = weight;
-        best_free = left;
+        if (topo_suffices(b->a, &g->have, &sum, g->nodes))
+            best = x;
+        else if (sum.n >= g->nodes)
+            b->sp->why = TOPO_WHY_FEW_RESOURCES;
     }
-    return best;
+    return best.first;
 }
 
 /* ---- in the block ---------------------------------------------------------------------------- */
@@ -231,7 +266,20 @@ static void recount_block(struct block *b, uint32_t at)
         topo_sum_unit(b->a, at, &b->free[at]);
 }
 
-/* Which of two base blocks of the range, i after k, gives nodes first? */
+/* Two blocks with so many free nodes: which comes first, the one (< 0) or the other (> 0)?  Where
+ * they hold the rest of the group the fuller one, else the emptier one. */
+static int compare_free(const struct group *g, uint32_t x, uint32_t y, bool fit, uint32_t keep)
+{
+    uint32_t rest = g->nodes > g->have.n ? g->nodes - g->have.n : 1;
+    uint32_t lost_x = fit ? topokeep_lost(x, rest, keep) : 0;
+    uint32_t lost_y = fit ? topokeep_lost(y, rest, keep) : 0;
+
+    if (lost_x != lost_y)
+        return lost_x < lost_y ? -1 : 1;
+    return x == y ? 0 : (x < y) == fit ? -1 : 1;
+}
+
+/* Which of two base blocks of the range, i after k, gives nodes first?  Of equals the last. */
 static bool is_better(const struct block *b, const struct group *g, uint32_t i, uint32_t k)
 {
     const struct topo_ask *a = b->a;
@@ -241,6 +289,7 @@ static bool is_better(const struct block *b, const struct group *g, uint32_t i, 
 
     if (g->counted && li != lk) {
         const struct topo_sum *x = &b->low[li], *y = &b->low[lk];
+        int order;
 
         if (b->opened[li] != b->opened[lk])
             return b->opened[li];
@@ -248,16 +297,15 @@ static bool is_better(const struct block *b, const struct group *g, uint32_t i, 
         fits_k = topo_suffices(a, &g->have, y, g->nodes);
         if (fits_i != fits_k)
             return fits_i;
-        if (x->n != y->n)
-            return fits_i ? x->n < y->n : x->n > y->n;
+        order = compare_free(g, x->n, y->n, fits_i, g->lower ? 0 : b->keep);
+        if (order)
+            return order < 0;
     }
     fits_i = topo_suffices(a, &g->have, &now[i], g->nodes);
     fits_k = topo_suffices(a, &g->have, &now[k], g->nodes);
     if (fits_i != fits_k)
         return fits_i;
-    if (now[i].n != now[k].n)
-        return fits_i ? now[i].n < now[k].n : now[i].n > now[k].n;
-    return true; /* the last */
+    return compare_free(g, now[i].n, now[k].n, fits_i, b->keep) <= 0;
 }
 
 static bool is_done(const struct block *b, const struct group *g)
@@ -602,9 +650,11 @@ int topo_choose_block(struct topo_ask *a, struct topo_space *sp)
     bool split = a->segment && a->segment < a->min;
     uint32_t segments = split ? a->min / a->segment : 1, at;
     struct topo_ask part = *a; /* what one segment is asked */
-    struct block b = {
-        .a = &part, .sp = sp, .n = (uint32_t)spec->nunits, .base = spec->block_sizes[0]
-    };
+    struct block b = { .a = &part,
+                       .sp = sp,
+                       .n = (uint32_t)spec->nunits,
+                       .base = spec->block_sizes[0],
+                       .keep = MIN(a->keep, spec->block_sizes[0]) };
 
     if (split && a->min % a->segment) {
         sp->why = TOPO_WHY_NEVER;

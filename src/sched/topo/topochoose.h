@@ -28,6 +28,7 @@ struct topo_ask {
     bool spread, consolidate;
     uint32_t switches; /* leaf switches at most, 0 = any number */
     bool fixed_want;   /* do not try fewer nodes than wanted to touch fewer switches */
+    uint32_t keep;     /* block: nodes of the segments to keep room for, 0 = none; topokeep.h */
     /* What the nodes hold together must reach need[], of ncaps quantities.  A node holds
      * caps[id * ncaps + i], or with caps NULL each[i]. */
     uint32_t ncaps;

@@ -106,6 +106,22 @@ static const struct row examples[] = {
     { "43", TORUS32, "", "-N16 --segment=8", "1-2,5-6,9-10,13-14,17-18,21-22,25-26,29-30" },
 };
 
+/* With SchedulerParameters=keep_segments, "keep:N". */
+static const struct row kept[] = {
+    { "one node, as Slurm", BLOCK, "1", "-N1", "2" },
+    { "one node", BLOCK, "keep:3 1", "-N1", "5" },
+    { "one node, no segment to lose", BLOCK, "keep:3 1-2 5", "-N1", "3" },
+    { "one node, always a segment lost", BLOCK, "keep:4 9", "-N1", "10" },
+    { "one node, required", BLOCK, "keep:3 1", "-N1 -w 2", "2" },
+    { "several, as Slurm", RACKS, "97-99", "-N2", "100-101" },
+    { "several", RACKS, "keep:14 97-99", "-N2", "65-66" },
+    { "several, segments of more than a block", RACKS, "keep:60 97-98", "-N2", "65-66" },
+    { "two blocks, then the rest", RACKS, "keep:15 1-32 33", "-N34", "65-66,97-128" },
+    { "a whole pair of blocks, as Slurm", BLOCK2, "4", "-N2", "15-16" },
+    { "a whole pair of blocks", BLOCK2, "keep:2 4", "-N2", "1-2" },
+    { "segments", BLOCK, "keep:3 1", "-N2 --segment=1", "5,13" },
+};
+
 /* ---- clusters -------------------------------------------------------------------------------- */
 
 #define NODES_MAX 128u
@@ -349,8 +365,17 @@ static void set_state(struct sched *s, const char *text)
     for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
         if (strncmp(w, "topo:", 5) == 0)
             run_on(s, id++, w + 5, true);
-        else if (strncmp(w, "drain:", 6) != 0)
+        else if (strncmp(w, "drain:", 6) != 0 && strncmp(w, "keep:", 5) != 0)
             run_on(s, id++, w, false);
+}
+
+static void set_keep(struct sched *s, const char *state)
+{
+    struct sched_params params = { .select = SCHED_SELECT_CORE, .select_memory = true };
+    const char *at = strstr(state, "keep:");
+
+    params.keep_segments = at ? (uint32_t)strtoul(at + 5, NULL, 10) : 0;
+    sched_params_set(s, &params);
 }
 
 static struct bitmap *drained_of(const char *state)
@@ -408,6 +433,7 @@ static bool test_row(const struct row *row)
 
     (void)snprintf(ask, sizeof(ask), "%s", row->ask);
     read_request(&r, ask);
+    set_keep(s, row->state);
     set_state(s, row->state);
     if (!sched_feasible(s, &r.job, &why)) {
         (void)snprintf(got, sizeof(got), why == SCHED_WHY_TOPOLOGY ? "never: topology" : "never");
@@ -444,6 +470,12 @@ static void test_recorded(void **state)
 {
     (void)state;
     test_rows(recorded, ARRAY_SIZE(recorded));
+}
+
+static void test_kept(void **state)
+{
+    (void)state;
+    test_rows(kept, ARRAY_SIZE(kept));
 }
 
 /* ---- plans ----------------------------------------------------------------------------------- */
@@ -618,9 +650,13 @@ static void test_explains_blocks(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_examples),       cmocka_unit_test(test_recorded),
-        cmocka_unit_test(test_expected_start), cmocka_unit_test(test_closed_in_plan),
-        cmocka_unit_test(test_switches_wait),  cmocka_unit_test(test_explains_blocks),
+        cmocka_unit_test(test_examples),
+        cmocka_unit_test(test_recorded),
+        cmocka_unit_test(test_kept),
+        cmocka_unit_test(test_expected_start),
+        cmocka_unit_test(test_closed_in_plan),
+        cmocka_unit_test(test_switches_wait),
+        cmocka_unit_test(test_explains_blocks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -19,7 +19,7 @@
 
 #define NODES_MAX 256u
 #define UNITS_MAX 64u
-#define ROUNDS 4000u /* of each kind */
+#define ROUNDS 10000u /* of each kind */
 
 static uint64_t rng_state;
 
@@ -176,6 +176,16 @@ static bool holds_group(const struct world *w, const struct levels *l, uint32_t 
     return sum >= nodes;
 }
 
+/* Segments of ask.keep nodes that no longer find room in a base block of which nodes are taken. */
+static uint32_t ref_lost(const struct world *w, uint32_t free, uint32_t nodes)
+{
+    uint32_t keep = MIN(w->ask.keep, w->sizes[0]), lost = 0;
+
+    for (uint32_t n = keep; keep && n <= free; n += keep)
+        lost += n > free - MIN(nodes, free);
+    return lost;
+}
+
 /* Base block i, after k: does it come first? */
 static bool block_first(const struct world *w, const struct levels *l, const uint32_t *low,
                         const bool *used, bool counted, uint32_t rest, uint32_t i, uint32_t k)
@@ -187,11 +197,16 @@ static bool block_first(const struct world *w, const struct levels *l, const uin
             return used[li];
         if ((low[li] >= rest) != (low[lk] >= rest))
             return low[li] >= rest;
+        if (l->lower == 1 && low[li] >= rest &&
+            ref_lost(w, low[li], rest) != ref_lost(w, low[lk], rest))
+            return ref_lost(w, low[li], rest) < ref_lost(w, low[lk], rest);
         if (low[li] != low[lk])
             return low[li] >= rest ? low[li] < low[lk] : low[li] > low[lk];
     }
     if ((fi >= rest) != (fk >= rest))
         return fi >= rest;
+    if (fi >= rest && ref_lost(w, fi, rest) != ref_lost(w, fk, rest))
+        return ref_lost(w, fi, rest) < ref_lost(w, fk, rest);
     return fi == fk || (fi >= rest ? fi < fk : fi > fk);
 }
 
@@ -223,6 +238,24 @@ static void fill_block(struct world *w, const struct levels *l, uint32_t first, 
     }
 }
 
+/* Of two blocks that hold a group: is x, which comes later, as good as y? */
+static bool range_first(const struct world *w, const struct levels *l, uint32_t nodes, uint32_t x,
+                        uint32_t y)
+{
+    uint32_t units = (uint32_t)w->spec.nunits, step = MIN(l->blocks, units);
+    uint32_t fx = free_between(w, x, (uint32_t)MIN((uint64_t)x + step, (uint64_t)units));
+    uint32_t fy = free_between(w, y, (uint32_t)MIN((uint64_t)y + step, (uint64_t)units)), above;
+
+    if (l->blocks == 1 && ref_lost(w, fx, nodes) != ref_lost(w, fy, nodes))
+        return ref_lost(w, fx, nodes) < ref_lost(w, fy, nodes);
+    if (fx != fy || l->blocks != 1 || !w->ask.keep || w->spec.nblock_sizes < 2)
+        return fx <= fy;
+    above = w->sizes[1] / w->sizes[0];
+    x -= x % above;
+    y -= y % above;
+    return free_between(w, x, MIN(x + above, units)) <= free_between(w, y, MIN(y + above, units));
+}
+
 /* A group within [from, to): where it begins, or UINT32_MAX. */
 static uint32_t ref_group(struct world *w, uint32_t nodes, uint32_t from, uint32_t to,
                           const bool *barred, struct picked *ret)
@@ -235,9 +268,7 @@ static uint32_t ref_group(struct world *w, uint32_t nodes, uint32_t from, uint32
 
         if (barred[u] || !holds_group(w, &l, u, end, nodes))
             continue;
-        if (best == UINT32_MAX ||
-            free_between(w, u, end) <=
-                free_between(w, best, (uint32_t)MIN((uint64_t)best + step, w->spec.nunits)))
+        if (best == UINT32_MAX || range_first(w, &l, nodes, u, best))
             best = u;
     }
     if (best != UINT32_MAX)
@@ -684,6 +715,8 @@ static void make_request(struct world *w)
         w->ask.spread = random_below(2);
         w->ask.consolidate = random_below(2);
     }
+    if (w->spec.kind == TOPO_BLOCK && random_below(2))
+        w->ask.keep = 1 + random_below(8);
     if (w->spec.kind == TOPO_TORUS && random_below(4)) {
         uint32_t size = size_of(&w->placements[random_below((uint32_t)w->spec.nplacements)]);
 
@@ -707,6 +740,32 @@ static void check_nodes(const struct world *w, const struct topo_space *sp)
     }
 }
 
+/* Where room for segments is kept, no other base block would have left more of it. */
+static void check_kept(const struct world *w, const struct topo_space *sp)
+{
+    uint32_t unit = w->unit_of[sp->chosen[0]], lost = ref_lost(w, free_in(w, unit), w->ask.min);
+
+    if (!w->ask.keep || w->ask.min > w->sizes[0] || (w->ask.segment && w->ask.segment < w->ask.min))
+        return;
+    for (uint32_t u = 0; u < w->spec.nunits; u++)
+        if (free_in(w, u) >= w->ask.min)
+            assert_true(ref_lost(w, free_in(w, u), w->ask.min) >= lost);
+}
+
+/* Keeping room for segments is no reason to find no place. */
+static bool placed_without(const struct world *w, struct topo_space *sp)
+{
+    uint64_t cand[NODES_MAX / 64] = { 0 };
+    struct topo_ask ask = w->ask;
+
+    for (uint32_t i = 0; i < NODES_MAX; i++)
+        if (w->free[i])
+            cand[i / 64] |= UINT64_C(1) << i % 64;
+    ask.cand = cand;
+    ask.keep = 0;
+    return topo_choose(&ask, sp) == 1;
+}
+
 static uint32_t compare_choices(void (*make)(struct world *),
                                 bool (*reference)(struct world *, struct picked *), uint64_t seed)
 {
@@ -718,6 +777,7 @@ static uint32_t compare_choices(void (*make)(struct world *),
         uint64_t cand[NODES_MAX / 64] = { 0 };
         struct picked want = { .n = 0 };
         struct world w;
+        bool without;
         int r;
 
         rng_state = seed + round;
@@ -738,12 +798,16 @@ static uint32_t compare_choices(void (*make)(struct world *),
         w.ask.topo = t;
         w.ask.cand = cand;
         w.ask.nwords = NODES_MAX / 64;
+        without = w.ask.keep && placed_without(&w, &sp);
         r = topo_choose(&w.ask, &sp);
         assert_true(r >= 0);
+        assert_true(r == 1 || !without);
         if (r == 1)
             check_nodes(&w, &sp);
         if (r == 1 && w.spec.kind == TOPO_BLOCK)
             check_segments(&w, &sp);
+        if (r == 1 && w.spec.kind == TOPO_BLOCK)
+            check_kept(&w, &sp);
         if (reference(&w, &want) != (r == 1))
             fail_msg("round %u: %s", round, r == 1 ? "placed" : "not placed");
         if (r == 0)
