@@ -2,9 +2,10 @@
 """A simulated month of a GPU-training mix on a machine in blocks: how busy, how long large jobs wait, how fragmented.
 
 Each seed is a workload of its own: debugging, sweeps, single nodes, and training in segments of nodes that share a block.
-One report a seed (HTML, with the curves over time) goes to --out; a table goes to standard output.
+It runs under Slurm's choice of nodes and under ours (keep_segments). One report a seed (HTML, both side by side, with the
+curves over time) goes to --out; a table goes to standard output.
 
-usage: bench/sim_month.py [--build BUILD] [--seeds N] [--jobs N] [--nodes N] [--set KEY=VALUE ...] [--out DIR]"""
+usage: bench/sim_month.py [--build BUILD] [--seeds N] [--jobs N] [--nodes N] [--compare POLICY,...] [--set KEY=VALUE ...] [--out DIR]"""
 import argparse
 import json
 import subprocess
@@ -21,6 +22,7 @@ def options():
     p.add_argument("--nodes", type=int, default=15000, help="nodes of 64 CPUs and 4 GPUs (15000)")
     p.add_argument("--block", type=int, default=18, help="nodes of a block (18)")
     p.add_argument("--segment", type=int, default=16, help="nodes of a segment (16)")
+    p.add_argument("--compare", help="as penstock sim has it (easy,easy+keep_segments=SEGMENT)")
     p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="a line of slurm.conf, for another policy")
     p.add_argument("--out", default="build/sim-month", help="folder of the reports (build/sim-month)")
     return p.parse_args()
@@ -28,11 +30,12 @@ def options():
 
 def simulate(o, seed):
     command = [ROOT / o.build / "src/penstock/penstock", "sim", "-g", "gpu", "-j", o.jobs, "-s", seed, "-N", o.nodes, "-c", 64, "-G", 4,
-               "-B", o.block, "--segment", o.segment, "-p", "easy", "-J", "-q", "-H", Path(o.out) / f"seed-{seed}.html"]
+               "-B", o.block, "--segment", o.segment, "-p", o.compare or f"easy,easy+keep_segments={o.segment}", "-J", "-q",
+               "-H", Path(o.out) / f"seed-{seed}.html"]
     for line in o.set:
         command += ["--set", line]
     done = subprocess.run([str(word) for word in command], stdout=subprocess.PIPE, text=True, check=True)
-    return json.loads(done.stdout)["runs"][0]
+    return json.loads(done.stdout)["runs"]
 
 
 def hours(seconds):
@@ -41,7 +44,7 @@ def hours(seconds):
 
 def row(seed, r):
     large = r["by_segments"][-1]
-    return (f"| {seed} | {r['jobs_ended']} | {100 * r['utilisation_loaded']:.1f}% | {r['fragmentation_mean']:.0f} | {r['fragmentation_max']:.0f} | "
+    return (f"| {seed} | {r['policy']} | {r['jobs_ended']} | {100 * r['utilisation_loaded']:.1f}% | {r['fragmentation_mean']:.0f} | {r['fragmentation_max']:.0f} | "
             f"{hours(r['wait_mean_s'])} | {large['name']}: {large['jobs']} | {hours(large['wait_s']['mean'])} | {hours(large['wait_s']['median'])} | "
             f"{hours(large['wait_s']['p95'])} |")
 
@@ -49,10 +52,11 @@ def row(seed, r):
 def main():
     o = options()
     Path(o.out).mkdir(parents=True, exist_ok=True)
-    print("| seed | jobs | in use | fragmentation, mean | highest | wait, mean | segments: jobs | wait, mean | median | 95% |")
-    print("|---|---|---|---|---|---|---|---|---|---|")
+    print("| seed | policy | jobs | in use | fragmentation, mean | highest | wait, mean | segments: jobs | wait, mean | median | 95% |")
+    print("|---|---|---|---|---|---|---|---|---|---|---|")
     for seed in range(1, o.seeds + 1):
-        print(row(seed, simulate(o, seed)), flush=True)
+        for run in simulate(o, seed):
+            print(row(seed, run), flush=True)
     print(f"reports: {o.out}/seed-*.html")
 
 

@@ -22,7 +22,7 @@
 DEFINE_CLEANUP(struct cluster *, cluster_free)
 
 struct sim_policy { /* one of --compare, run */
-    char name[32];
+    char name[64];  /* "easy", "easy+bf_window=60" */
     struct conf *conf;
     struct sim_machine *machine;
     struct sim_result result;
@@ -96,8 +96,8 @@ static int run_policy(const struct sim_args *a, const struct workload *w, struct
         return r;
     feed_fill_params(p->conf, &config.sched);
     config.slice_us = preempt_slice_us(p->conf);
-    if (strcmp(p->name, "conf") != 0)
-        config.sched.conservative = strcmp(p->name, "conservative") == 0;
+    if (!simload_is(p->name, "conf"))
+        config.sched.conservative = simload_is(p->name, "conservative");
     if (conf_option_u64(p->conf, CONF_SCHEDULER_PARAMETERS, "bf_interval", &interval) &&
         interval <= 86400)
         config.bf_interval_s = (uint32_t)interval;
@@ -223,7 +223,7 @@ static void make_title(const struct sim_args *a, char *buf, size_t size)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-/* "easy,fifo" -> policies; the rest of struct sim_policy stays empty. */
+/* "easy,easy+OPTION" -> policies; the rest of struct sim_policy stays empty. */
 static int split_policies(const char *list, struct sim_policy *p, size_t *ret_n)
 {
     size_t n = 0;

@@ -220,22 +220,31 @@ static int add_conf_file(struct strbuf *sb, const struct sim_args *a, const stru
     return STATUS_OK;
 }
 
-int simload_conf(const struct sim_args *a, const struct workload *w, const char *policy,
-                 struct conf **ret_conf)
+bool simload_is(const char *word, const char *policy)
+{
+    size_t n = strcspn(word, "+");
+
+    return strlen(policy) == n && strncmp(policy, word, n) == 0;
+}
+
+static const struct policy *find_policy(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
+        if (simload_is(word, policies[i].name))
+            return &policies[i];
+    return NULL;
+}
+
+/* *problems_known: how many warnings are no news; out: how many there are. */
+static int load_policy(const struct sim_args *a, const struct workload *w, const struct policy *p,
+                       size_t *problems_known, struct conf **ret_conf)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
     struct conf_problems problems = { 0 };
-    const struct policy *p = NULL;
     struct err err = { .text = "" };
     struct conf_text file = { .name = a->conf ? a->conf : "slurm.conf" };
     int r = STATUS_OK;
 
-    for (size_t i = 0; i < ARRAY_SIZE(policies); i++)
-        if (strcmp(policies[i].name, policy) == 0)
-            p = &policies[i];
-    if (!p)
-        return usage_error("sim: no such policy: %s (easy, conservative, fifo and conf are known)",
-                           policy);
     if (a->conf)
         r = add_conf_file(&sb, a, p);
     else
@@ -256,10 +265,56 @@ int simload_conf(const struct sim_args *a, const struct workload *w, const char 
     file.text = strbuf_str(&sb);
     file.len = sb.len;
     r = conf_load_text(&file, 1, CONF_FULL, ret_conf, &problems, &err);
-    if (r < 0) {
+    if (r < 0 || problems.n > *problems_known) {
         conf_report(stderr, &problems);
-        r = say_error("%s", err.text[0] ? err.text : strerror(-r));
+        if (r == 0)
+            *ret_conf = conf_free(*ret_conf);
+        r = say_error("%s", r == 0        ? "sim: --compare: an option behind + is wrong"
+                            : err.text[0] ? err.text
+                                          : strerror(-r));
     }
+    *problems_known = problems.n;
     conf_problems_done(&problems);
     return r;
+}
+
+/* "SchedulerParameters=" with what the configuration has, and the options of "easy+OPTION". */
+static void write_options(const struct conf *conf, const char *word, struct strbuf *sb)
+{
+    const char *had = conf_str(conf, CONF_SCHEDULER_PARAMETERS);
+
+    strbuf_addf(sb, "SchedulerParameters=%s", had ? had : "");
+    for (const char *at = strchr(word, '+'); at; at = strchr(at + 1, '+')) {
+        strbuf_add(sb, had || at != strchr(word, '+') ? "," : "");
+        strbuf_addn(sb, at + 1, strcspn(at + 1, "+"));
+    }
+}
+
+int simload_conf(const struct sim_args *a, const struct workload *w, const char *policy,
+                 struct conf **ret_conf)
+{
+    _cleanup_val_(strbuf_done) struct strbuf line = STRBUF_INIT;
+    _cleanup_(conf_free) struct conf *plain = NULL;
+    const struct policy *p = find_policy(policy);
+    struct sim_args with = *a;
+    size_t known = SIZE_MAX;
+    int r;
+
+    if (!p)
+        return usage_error("sim: no such policy: %s (easy, conservative, fifo and conf are known)",
+                           policy);
+    if (!strchr(policy, '+'))
+        return load_policy(a, w, p, &known, ret_conf);
+    if (strstr(policy, "++") || policy[strlen(policy) - 1] == '+')
+        return usage_error("sim: --compare=%s: an option is missing behind +", policy);
+    if (with.nsets == SIM_MAX_SETS)
+        return usage_error("sim: --compare=%s: there are too many --set", policy);
+    r = load_policy(a, w, p, &known, &plain);
+    if (r != STATUS_OK)
+        return r;
+    write_options(plain, policy, &line);
+    if (line.failed)
+        return say_nomem();
+    with.sets[with.nsets++] = strbuf_str(&line);
+    return load_policy(&with, w, p, &known, ret_conf);
 }

@@ -87,7 +87,8 @@ static const struct row {
     ROW("gpus", 'G', K_COUNT, gpus, 1024, "N", "GPUs of each; default 0, with --generate=gpu 8"),
     ROW("mem", 'm', K_SIZE, mem_mib, 0, "SIZE", "memory of each; default 4G for each CPU"),
     ROW("compare", 'p', K_TEXT, compare, 0, "POLICY,...",
-        "easy, conservative, fifo, conf (as --conf and --set have it); default conf"),
+        "easy, conservative, fifo, conf (as --conf and --set have it); default conf. easy+OPTION: "
+        "with an option of SchedulerParameters"),
     ROW("set", 'S', K_SET, sets, 0, "KEY=VALUE",
         "a line of slurm.conf, e.g. PriorityWeightAge=1000; may be repeated"),
     ROW("timing", 'T', K_FLAG, timing, 0, NULL,

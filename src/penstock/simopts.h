@@ -71,6 +71,8 @@ void simjournal_find(const char *dir, char *buf, size_t size);
 /* simload.c.  Each says what is wrong; gives STATUS_OK or another exit status. */
 int simload_workload(const struct sim_args *a, struct workload **ret_w);
 /* The configuration of one policy: --conf or the machine of the options, with --set and the
- * policy's keys. */
+ * policy's keys.  "easy+OPTION+OPTION": those are added to SchedulerParameters. */
 int simload_conf(const struct sim_args *a, const struct workload *w, const char *policy,
                  struct conf **ret_conf);
+/* Is that the policy which a word of --compare begins with? */
+bool simload_is(const char *word, const char *policy);

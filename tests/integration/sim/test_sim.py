@@ -114,6 +114,16 @@ def test_compare_and_files(tmp_path):
     assert other != got
 
 
+def test_compare_options():
+    """Room for segments is kept by one of the two: less broken up, and large training waits less."""
+    args = ["-g", "gpu", "-j", "4000", "-N", "576", "-c", "64", "-G", "4", "-B", "18", "--segment", "16", "-S", "SchedulerParameters=bf_window=2880"]
+    slurm, kept = report(*args, "-p", "easy,easy+keep_segments=16+bf_max_job_test=400")["runs"]
+    assert [slurm["policy"], kept["policy"]] == ["easy", "easy+keep_segments=16+bf_max_job_test=400"]
+    assert kept["fragmentation_mean"] < slurm["fragmentation_mean"]
+    alone = report(*args[:-2], "-p", "easy", "-S", "SchedulerParameters=bf_window=2880,keep_segments=16,bf_max_job_test=400")["runs"][0]
+    assert {**alone, "policy": ""} == {**kept, "policy": ""}
+
+
 def test_set_reaches_the_scheduler():
     """Large jobs first is another order, and so other waits."""
     args = ["-g", "lublin", "-j", "300", "-N", "4", "-c", "8", "-p", "conf", "-S", "SchedulerType=sched/builtin"]
@@ -128,6 +138,10 @@ def test_set_reaches_the_scheduler():
     (["--generate", "heavy"], 2, "no such generator: heavy"),
     (["--trace", "/nonexistent"], 1, "/nonexistent: No such file"),
     (["-g", "gpu", "-p", "best"], 2, "no such policy: best"),
+    (["-g", "gpu", "-p", "easy+keep_segments=many"], 1, "keep_segments"),
+    (["-g", "gpu", "-p", "easy+keep_segmens=16"], 1, "keep_segments"),
+    (["-g", "gpu", "-p", "easy+"], 2, "an option is missing behind +"),
+    (["-g", "gpu", "-p", "eas+keep_segments=1"], 2, "no such policy: eas+keep_segments=1"),
     (["-g", "gpu", "-j", "0"], 2, "--jobs: 0 is not a number"),
     (["-g", "gpu", "-l", "-1"], 2, "--load: -1 is not a number above 0"),
     (["-g", "gpu", "-S", "PriorityWeightAge"], 2, "is not KEY=VALUE"),
