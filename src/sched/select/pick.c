@@ -17,6 +17,7 @@
 #include "sched/select/hrespick.h"
 #include "sched/select/masks.h"
 #include "sched/select/nodeview.h"
+#include "sched/select/pickkeep.h"
 #include "sched/select/pickmany.h"
 #include "sched/select/pickone.h"
 #include "sched/select/picktopo.h"
@@ -181,8 +182,10 @@ static int try_alt(struct pick *p, const struct calt *a)
     }
     if (p->min > 1 && bitmap_count(s->cand) < p->min)
         return 0;
-    if (p->part->topo && topo_decides(p, a))
-        return choose_by_topo(p);
+    if (p->part->topo && topo_decides(p, a)) {
+        r = pick_keeps_one(p) ? choose_keeping(p) : 0;
+        return r ? r : choose_by_topo(p);
+    }
     r = choose_required(p);
     if (r == 1)
         r = choose_counted(p, a);

@@ -9,6 +9,7 @@
 #include "sched/select/fit.h"
 #include "sched/select/picksum.h"
 #include "sched/state/nodes.h"
+#include "sched/state/shape.h"
 #include "sched/topo/topo.h"
 #include "sched/topo/topobits.h"
 #include "sched/topo/topokeep.h"
@@ -18,6 +19,11 @@ bool pick_keeps(const struct pick *p)
     return p->s->params.keep_segments && p->part->topo &&
            topo_get_spec(p->part->topo)->kind == TOPO_BLOCK && !pick_by_load(p) &&
            (p->max == 1 || p->s->nwclasses < 2); /* else lighter nodes together come first */
+}
+
+bool pick_keeps_one(const struct pick *p)
+{
+    return pick_keeps(p) && p->prefer == 1 && !p->k->segment_size && !shape_must(p->cls->shape);
 }
 
 static bool take_if_fits(struct pick *p, uint32_t id, uint32_t wclass, struct fit *ret)

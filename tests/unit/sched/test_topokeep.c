@@ -106,8 +106,9 @@ static struct sched *make_cluster(uint32_t keep, bool lln)
     return s;
 }
 
-/* The node that a job of so many CPUs is started on. */
-static uint32_t start_job(struct sched *s, uint32_t id, uint32_t cpus)
+/* The node that a job of so many CPUs is started on; with `any` it might have several nodes, as
+ * sbatch without -N and -n asks. */
+static uint32_t start_job(struct sched *s, uint32_t id, uint32_t cpus, bool any)
 {
     const char *parts[] = { "debug" };
     struct sched_job j = { .id = id,
@@ -115,8 +116,8 @@ static uint32_t start_job(struct sched *s, uint32_t id, uint32_t cpus)
                            .npartitions = 1,
                            .time_limit_min = 10,
                            .min_nodes = 1,
-                           .max_nodes = 1,
-                           .num_tasks = 1,
+                           .max_nodes = any ? 0 : 1,
+                           .num_tasks = any ? 0 : 1,
                            .cpus_per_task = cpus };
     struct sched_decisions out = { 0 };
     uint32_t node = UINT32_MAX;
@@ -137,24 +138,32 @@ static uint32_t start_job(struct sched *s, uint32_t id, uint32_t cpus)
 
 static void test_parts_of_nodes(void **state)
 {
-    struct sched *s = make_cluster(5, false);
+    (void)state;
+    for (int any = 0; any < 2; any++) {
+        struct sched *s = make_cluster(5, false);
+
+        assert_int_equal(start_job(s, 1, 4, any), 0);  /* one more than a segment in each block */
+        assert_int_equal(start_job(s, 2, 3, any), 6);  /* so the next block gives one, */
+        assert_int_equal(start_job(s, 3, 4, any), 12); /* and the next */
+        assert_int_equal(start_job(s, 4, 1, any), 6);  /* beside job 2 */
+        assert_int_equal(start_job(s, 5, 2, any), 1);  /* now a segment has to go */
+        assert_int_equal(start_job(s, 6, 4, any), 2);  /* and what is left of that one */
+        assert_int_equal(start_job(s, 7, 1, any), 1);  /* beside job 5 */
+        sched_free(s);
+    }
+}
+
+static void test_others_decide(void **state)
+{
+    struct sched *s = make_cluster(0, false);
 
     (void)state;
-    assert_int_equal(start_job(s, 1, 4), 0);  /* one node more than a segment in each block */
-    assert_int_equal(start_job(s, 2, 3), 6);  /* so the next block gives one, */
-    assert_int_equal(start_job(s, 3, 4), 12); /* and the next */
-    assert_int_equal(start_job(s, 4, 1), 6);  /* beside job 2 */
-    assert_int_equal(start_job(s, 5, 2), 1);  /* now a segment has to go */
-    assert_int_equal(start_job(s, 6, 4), 2);  /* and what is left of that one */
-    assert_int_equal(start_job(s, 7, 1), 1);  /* beside job 5 */
-    sched_free(s);
-    s = make_cluster(0, false);
     for (uint32_t i = 0; i < 3; i++)
-        assert_int_equal(start_job(s, 1 + i, 4), i); /* the first, as Slurm does */
+        assert_int_equal(start_job(s, 1 + i, 4, false), i); /* the first, as Slurm does */
     sched_free(s);
     s = make_cluster(5, true);
-    assert_int_equal(start_job(s, 1, 1), 0);
-    assert_int_equal(start_job(s, 2, 1), 1); /* CR_LLN goes before */
+    assert_int_equal(start_job(s, 1, 1, false), 0);
+    assert_int_equal(start_job(s, 2, 1, false), 1); /* CR_LLN goes before */
     sched_free(s);
 }
 
@@ -164,6 +173,7 @@ int main(void)
         cmocka_unit_test(test_lost),
         cmocka_unit_test(test_unit),
         cmocka_unit_test(test_parts_of_nodes),
+        cmocka_unit_test(test_others_decide),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
