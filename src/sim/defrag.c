@@ -391,7 +391,9 @@ void defrag_text(const struct defrag *d, const struct world *w, struct strbuf *o
         report_time((double)(d->expected_us - d->now_us) * 1e-6, time, sizeof(time));
         strbuf_addf(out, "has room in %s, by the time limits of what runs\n", time);
     } else {
-        strbuf_add(out, "has no room, whatever ends of what runs\n");
+        strbuf_add(
+            out,
+            "has no room at any time that is known: time limits of what runs do not make it\n");
     }
     if (!d->nchoices)
         strbuf_addf(out, "requeueing does not make room: %zu running jobs may be requeued\n",

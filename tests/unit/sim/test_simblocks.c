@@ -260,7 +260,8 @@ static void test_advice(void **state)
     d.expected_us = 0;
     defrag_text(&d, &w, &sb);
     assert_string_equal(strbuf_str(&sb),
-                        "job 13 has no room, whatever ends of what runs\n"
+                        "job 13 has no room at any time that is known: time limits of what runs "
+                        "do not make it\n"
                         "requeueing does not make room: 2 running jobs may be requeued\n");
     strbuf_done(&sb);
 }
