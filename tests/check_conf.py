@@ -5,8 +5,8 @@ usage: tests/check_conf.py BUILD
 
 A key marked ACTS in src/conf/conf_keys.def is named by its enumerator (CONF_MAX_JOB_COUNT) in a source outside src/conf;
 or src/conf hands its value out in a function or in a member of a struct, and a source of a daemon uses that name, other than to
-copy or to show it: the table HANDED_OUT names these.  A word marked ACTS in src/conf/conf_options.def stands in quotes in a source outside the
-tables, or in NOT_QUOTED with the reason why no source needs to name the word."""
+copy or to show it: the table HANDED_OUT names these.  A word marked ACTS in src/conf/conf_options.def stands in quotes in a
+source outside the tables, or in NOT_QUOTED with the reason why no source needs to name the word."""
 
 import re
 from pathlib import Path
@@ -23,8 +23,8 @@ HANDED_OUT = {
         "AUTH_ALT_TYPES": "conf_use_jwt", "JOB_CONTAINER_TYPE": "conf_namespace", "NAMESPACE_TYPE": "conf_namespace",
         "MCS_PARAMETERS": "conf_mcs", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
-        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid", "TLS_PARAMETERS": "conf_tls",
-        "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
+        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid",
+        "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
         "DISABLE_ROOT_JOBS": "disable_root_jobs",
     },
     "NODE_": {
@@ -88,8 +88,8 @@ HANDED_OUT = {
         "SWITCHES": "children", "SWITCH_NAME": "units",
     },
     "DBD_": {
-        "AUTH_ALT_PARAMETERS": "conf_dbd_tokens", "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file", "AUTH_TYPE": "conf_dbd_use_munge",
-        "SLURM_USER": "conf_dbd_slurm_uid", "MAX_QUERY_TIME_RANGE": "conf_dbd_max_range_s",
+        "AUTH_ALT_PARAMETERS": "conf_dbd_tokens", "AUTH_ALT_TYPES": "conf_dbd_use_jwt", "AUTH_INFO": "conf_dbd_key_file",
+        "AUTH_TYPE": "conf_dbd_use_munge", "SLURM_USER": "conf_dbd_slurm_uid", "MAX_QUERY_TIME_RANGE": "conf_dbd_max_range_s",
         "TLS_PARAMETERS": "conf_dbd_tls", "TLS_TYPE": "conf_dbd_tls",
     },
 }

@@ -72,13 +72,20 @@ static void put_use(struct json *js, const char *key, const Pst__StepUsage *u, b
         int id;
         Pst__UseKind kind;
     } in[] = {
-        { "cpu", "", 1, PST__USE_KIND__USE_CPU },       { "mem", "", 2, PST__USE_KIND__USE_MEM },
-        { "fs", "disk", 6, PST__USE_KIND__USE_DISK_READ }, { "vmem", "", 7, PST__USE_KIND__USE_VMEM },
-        { "pages", "", 8, PST__USE_KIND__USE_PAGES },   { "gres", "gpumem", 0, PST__USE_KIND__USE_GPU_MEM },
-        { "gres", "gpuutil", 0, PST__USE_KIND__USE_GPU_UTIL }, { "fs", "lustre", 0, PST__USE_KIND__USE_LUSTRE_READ },
+        { "cpu", "", 1, PST__USE_KIND__USE_CPU },
+        { "mem", "", 2, PST__USE_KIND__USE_MEM },
+        { "fs", "disk", 6, PST__USE_KIND__USE_DISK_READ },
+        { "vmem", "", 7, PST__USE_KIND__USE_VMEM },
+        { "pages", "", 8, PST__USE_KIND__USE_PAGES },
+        { "gres", "gpumem", 0, PST__USE_KIND__USE_GPU_MEM },
+        { "gres", "gpuutil", 0, PST__USE_KIND__USE_GPU_UTIL },
+        { "fs", "lustre", 0, PST__USE_KIND__USE_LUSTRE_READ },
         { "ic", "sysfs", 0, PST__USE_KIND__USE_NET_IN },
-    }, out[] = { { "fs", "disk", 6, PST__USE_KIND__USE_DISK_WRITE }, { "fs", "lustre", 0, PST__USE_KIND__USE_LUSTRE_WRITE },
-                 { "ic", "sysfs", 0, PST__USE_KIND__USE_NET_OUT } };
+    }, out[] = {
+        { "fs", "disk", 6, PST__USE_KIND__USE_DISK_WRITE },
+        { "fs", "lustre", 0, PST__USE_KIND__USE_LUSTRE_WRITE },
+        { "ic", "sysfs", 0, PST__USE_KIND__USE_NET_OUT },
+    };
     static const char *const lists[] = { "max", "min", "average", "total" };
     size_t n = incoming ? ARRAY_SIZE(in) : ARRAY_SIZE(out);
 

@@ -41,10 +41,10 @@ JOB = {
     "core-spec": "0", "cores-per-socket": "2",
     "thread-spec": "1", "cpu-freq": "low", "cpus-per-gpu": "1", "cpus-per-task": "2", "cpu-bind": "none", "deadline": "now+2hours",
     "dependency": "singleton", "distribution": "cyclic", "error": "/dev/null", "exclude": "node2", "export": "NONE",
-    "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "tres-bind": "gres/gpu:closest", "gpu-freq": "low",
-    "gres-flags": "disable-binding", "hint": "nomultithread", "input": "/dev/null", "job-name": "n",
-    "kill-on-invalid-dep": "yes", "mcs-label": "red", "licenses": "lic:1", "resources": "lic:1", "mail-type": "END", "mail-user": "u", "mem": "10",
-    "mem-bind": "none", "mem-per-cpu": "10", "mincpus": "2", "network": "x", "nodefile": "{nodes}", "nodelist": "node1",
+    "export-file": "{env}", "extra": "x", "extra-node-info": "1:2:1", "gpu-bind": "closest", "tres-bind": "gres/gpu:closest",
+    "gpu-freq": "low", "gres-flags": "disable-binding", "hint": "nomultithread", "input": "/dev/null", "job-name": "n",
+    "kill-on-invalid-dep": "yes", "mcs-label": "red", "licenses": "lic:1", "resources": "lic:1", "mail-type": "END", "mail-user": "u",
+    "mem": "10", "mem-bind": "none", "mem-per-cpu": "10", "mincpus": "2", "network": "x", "nodefile": "{nodes}", "nodelist": "node1",
     "nodes": "2", "ntasks": "2", "ntasks-per-core": "1", "ntasks-per-node": "2", "ntasks-per-socket": "1",
     "open-mode": "append", "output": "/dev/null", "partition": "main", "prefer": "f1", "priority": "5",
     "profile": "task", "qos": "normal", "runtime": "none", "segment": "1", "signal": "USR1@60", "sockets-per-node": "1", "switches": "1",
@@ -143,14 +143,14 @@ def test_options_change_the_record(c, tmp_path):
 
 
 QUERY = {
-    "admin-comment": "x", "account": "a", "accounts": "a", "associations": "1", "clusters": "all", "cluster": "all", "format": "%i", "Format": "jobid",
-    "iterate": None, "jobs": "1,2", "licenses": "lic", "name": "n", "names": "n", "jobname": "n", "nodelist": "node1",
+    "admin-comment": "x", "account": "a", "accounts": "a", "associations": "1", "clusters": "all", "cluster": "all", "format": "%i",
+    "Format": "jobid", "iterate": None, "jobs": "1,2", "licenses": "lic", "name": "n", "names": "n", "jobname": "n", "nodelist": "node1",
     "partition": "main", "partitions": "main", "qos": "normal", "reservation": "r", "running-over": "1",
     "running-under": "1", "sort": "i", "states": "R", "state": "R", "user": "root", "users": "root", "nodes": "node1",
     "sibling": "test", "signal": "USR1", "wckey": "w", "wckeys": "w", "delimiter": ";", "endtime": "now", "starttime": "now-1hour",
     "gid": "0", "group": "0", "uid": "0", "nnodes": "1", "ncpus": "1", "reason": "None", "constraints": "f1",
-    "file": "/dev/null", "flags": "SchedMain", "timelimit-max": "10", "timelimit-min": "1", "units": "M", "json": None, "interactive": None, "watch": None,
-    "since": None, "help": None, "usage": None, "version": None, "batch-script": None, "completion": None,
+    "file": "/dev/null", "flags": "SchedMain", "timelimit-max": "10", "timelimit-min": "1", "units": "M", "json": None, "interactive": None,
+    "watch": None, "since": None, "help": None, "usage": None, "version": None, "batch-script": None, "completion": None,
     "env-vars": None, "explain": None, "changes-only": None, "no-snapshot": None, "steps": "1.0",
 }
 FORMAT = {"sinfo": "%P", "sacct": "jobid", "sprio": "%i", "squeue": "%i"}
@@ -227,8 +227,8 @@ UPDATE = {
     "account": "a", "admincomment": "x", "arraytaskthrottle": "2", "comment": "x", "contiguous": "yes", "corespec": "0",
     "cpuspertask": "2", "deadline": "now+1day", "dependency": "", "eligibletime": "now+1hour", "excnodelist": "node2",
     "extra": "x", "features": "f1", "gres": "", "jobname": "n2", "name": "n3", "licenses": "lic:1", "mailtype": "END",
-    "mailuser": "u", "mincpusnode": "2", "minmemorycpu": "10", "minmemorynode": "10", "mintmpdisknode": "0", "nice": "5", "nodelist": "node1",
-    "numcpus": "2", "numnodes": "1", "numtasks": "2", "oversubscribe": "yes", "partition": "main", "prefer": "f1",
+    "mailuser": "u", "mincpusnode": "2", "minmemorycpu": "10", "minmemorynode": "10", "mintmpdisknode": "0", "nice": "5",
+    "nodelist": "node1", "numcpus": "2", "numnodes": "1", "numtasks": "2", "oversubscribe": "yes", "partition": "main", "prefer": "f1",
     "priority": "7", "qos": "normal", "reboot": "no", "reqcores": "1", "reqnodelist": "node1", "reqnodes": "1",
     "reqprocs": "2", "reqsockets": "1", "reqthreads": "1", "requeue": "0", "reservationname": "", "starttime": "now+1hour",
     "stderr": "/tmp/e", "stdin": "/dev/null", "stdout": "/tmp/o", "switches": "1", "taskspernode": "1",
@@ -249,7 +249,8 @@ def test_update_job_fields(c):
         key = name.lower().split("[")[0]
         if state in TAKEN and key in NOT_PENDING:
             continue
-        job = c.sbatch("--hold" if key != "priority" else "--begin=now+1hour", "--time=30", *(["--array=0-3"] if "array" in key else []), wrap="true")
+        array = ["--array=0-3"] if "array" in key else []
+        job = c.sbatch("--hold" if key != "priority" else "--begin=now+1hour", "--time=30", *array, wrap="true")
         done = c.run("scontrol", "update", f"JobId={job}", f"{name}={UPDATE.get(key, '1')}", check=False)
         if key in NOT_ALLOWED:
             if NOT_ALLOWED[key] not in done.err:

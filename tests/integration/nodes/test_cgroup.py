@@ -209,7 +209,8 @@ def test_enough_memory_is_enough(m):
 @pytest.mark.parametrize("kill_step", [False, True])
 def test_one_task_out_of_memory(m, kill_step):
     needs(m, "memory")
-    work = f"import os, time\nif os.environ['SLURM_PROCID'] == '0':\n    {HOG}\nwhile not os.path.exists('go'): time.sleep(0.1)\nprint('went on')"
+    work = (f"import os, time\nif os.environ['SLURM_PROCID'] == '0':\n    {HOG}\n"
+            "while not os.path.exists('go'): time.sleep(0.1)\nprint('went on')")
     step = m.popen("srun", "-n2", "--overcommit", "-c1", "--mem=120", f"--oom-kill-step={int(kill_step)}", "python3", "-c", work,
                    stdout=-1, stderr=-1)
     if not kill_step:
@@ -300,7 +301,8 @@ def test_a_step_has_the_devices_it_names(m):
 
 STUBBORN = """
 trap '' TERM INT HUP
-setsid sh -c 'trap "" TERM; (setsid sh -c "trap \\"\\" TERM; touch deep.$SLURM_JOB_ID; while :; do sleep 1; done") & while :; do sleep 1; done' &
+setsid sh -c 'trap "" TERM
+    (setsid sh -c "trap \\"\\" TERM; touch deep.$SLURM_JOB_ID; while :; do sleep 1; done") & while :; do sleep 1; done' &
 while :; do sleep 1; done
 """
 
@@ -340,7 +342,8 @@ def test_suspended_processes_stand_still(m):
 
 def test_wait_for_children(m):
     # The child sees when its parent, the task's first process, has been collected.
-    child = "(while kill -0 $$ 2> /dev/null; do sleep 0.05; done; touch alone; while [ ! -e go ]; do sleep 0.1; done; echo late > late) & exit 3"
+    child = ("(while kill -0 $$ 2> /dev/null; do sleep 0.05; done; touch alone; while [ ! -e go ]; do sleep 0.1; done; echo late > late) & "
+             "exit 3")
     step = m.popen("srun", "-n1", "--mem=50", "--wait-for-children", "sh", "-c", child, stdout=-1, stderr=-1)
     if m.kind == "cgroup/v1":
         out, err = step.communicate(timeout=60)

@@ -1,5 +1,5 @@
-/* test_inherit.c - base/process/inherit.h and base/process/spawnprog.h: what a process begins with and what it
- * passes on */
+/* test_inherit.c - base/process/inherit.h and base/process/spawnprog.h: what a process begins with
+ * and what it passes on */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
