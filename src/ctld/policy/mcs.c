@@ -9,7 +9,6 @@
 #include "base/pb/pbutil.h"
 #include "conf/conf_mcs.h"
 
-#define EXCLUSIVE_MCS 3
 #define LABEL_MAX 255u
 
 /* The first group of MCSParameters that is the user's. */
