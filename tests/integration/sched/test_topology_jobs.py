@@ -90,3 +90,19 @@ def refusals(c):
     p = c.run("sbatch", "-N6", "--segment=4", "--wrap=true", check=False)
     assert p.err == ("sbatch: fatal: --segment=4 does not fit the job size (6): node count must be evenly divisible by "
                      "segment size\n")
+
+
+def test_room_for_segments(make_cluster):
+    """Jobs of one node stay out of blocks that have room for a segment; without the key they do not."""
+    c = make_cluster(start=False, nodes=8, cpus=2, conf="TopologyPlugin=topology/block")
+    (c.dir / "etc" / "topology.conf").write_text("BlockName=b1 Nodes=node[1-4]\nBlockName=b2 Nodes=node[5-8]\nBlockSizes=4\n")
+    plain = c.conf_text()
+    c.write_conf(plain.replace("SchedulerParameters=requeue_delay=2", "SchedulerParameters=requeue_delay=2,keep_segments=3"))
+    c.start()
+    assert where(c, "-N1", "-c2", "-wnode5")[1] == "node5"   # b2 has three nodes left
+    assert where(c, "-N1", "-c1")[1] == "node1"              # b1 has one to spare
+    assert where(c, "-c1")[1] == "node1"                     # and that one is in use
+    assert where(c, "-N2", "-n4")[1] == "node[6-7]"          # a segment goes in either block: the last
+    c.write_conf(plain)
+    c.run("scontrol", "reconfigure")
+    assert where(c, "-N1", "-c2")[1] == "node2"              # the first free one
