@@ -59,13 +59,18 @@ static void add_value(struct strbuf *sb, const char *value, enum quote q)
     }
 }
 
-static void add_argv(struct strbuf *sb, const char *const *argv)
+/* Each argument is a word of its own; inside a quotation of the pattern, of the text in it. */
+static void add_argv(struct strbuf *sb, const char *const *argv, enum quote q)
 {
+    _cleanup_val_(strbuf_done) struct strbuf words = STRBUF_INIT;
+
     for (size_t i = 0; argv && argv[i]; i++) {
-        strbuf_add(sb, i ? " '" : "'");
-        add_single(sb, argv[i]);
-        strbuf_addc(sb, '\'');
+        strbuf_add(&words, i ? " '" : "'");
+        add_single(&words, argv[i]);
+        strbuf_addc(&words, '\'');
     }
+    add_value(sb, strbuf_str(&words), q == BARE ? RAW : q);
+    sb->failed = sb->failed || words.failed;
 }
 
 /* The value of a letter, NULL when it is none; numbers are written to num. */
@@ -142,7 +147,7 @@ static int expand_quoted(const char *pattern, const struct oci_vars *vars, enum 
         if (value) {
             add_value(&sb, value, q);
         } else if (*p == '%' && p[1] == '@') {
-            add_argv(&sb, vars->argv);
+            add_argv(&sb, vars->argv, q);
         } else if (*p == '%' && p[1] == '%') {
             strbuf_addc(&sb, '%');
         } else if (*p == '\\' && p[1] && (q == BARE || q == DOUBLE)) {

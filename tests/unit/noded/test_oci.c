@@ -15,6 +15,7 @@
 
 #include "base/cleanup.h"
 #include "oci/oci.h"
+#include "oci/ocipattern.h"
 
 /* ---- patterns -------------------------------------------------------------------------------- */
 
@@ -86,6 +87,29 @@ static void test_in_a_shell(void **state)
         assert_int_equal(fread(got, 1, sizeof(got) - 1, f), strlen(vars.root));
         assert_int_equal(pclose(f), 0);
         assert_string_equal(got, vars.root);
+    }
+}
+
+/* The task's arguments stay what they are when the pattern quotes the line they are in, too. */
+static void test_arguments_in_a_shell(void **state)
+{
+    static const char *const patterns[] = { "printf '<%%s>' %@", "sh -c \"printf '<%%s>' %@\"",
+                                            "sh -c 'printf \"<%%s>\" %@'" };
+    static const char *const hard[] = { "it's", "", "$HOME `id` \\ \"x\" $(id)", "a;b", NULL };
+    const struct oci_vars with = { .argv = hard };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++) {
+        _cleanup_free_ char *line = NULL;
+        char got[128] = "";
+        FILE *f;
+
+        assert_int_equal(oci_command(patterns[i], &with, &line), 0);
+        f = popen(line, "r");
+        assert_non_null(f);
+        assert_true(fread(got, 1, sizeof(got) - 1, f) > 0);
+        assert_int_equal(pclose(f), 0);
+        assert_string_equal(got, "<it's><><$HOME `id` \\ \"x\" $(id)><a;b>");
     }
 }
 
@@ -319,9 +343,10 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_patterns),   cmocka_unit_test(test_quotes),
-        cmocka_unit_test(test_in_a_shell), cmocka_unit_test(test_env),
-        cmocka_unit_test(test_config),     cmocka_unit_test(test_mappings),
-        cmocka_unit_test(test_work_dir),   cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_in_a_shell), cmocka_unit_test(test_arguments_in_a_shell),
+        cmocka_unit_test(test_env),        cmocka_unit_test(test_config),
+        cmocka_unit_test(test_mappings),   cmocka_unit_test(test_work_dir),
+        cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
