@@ -249,7 +249,7 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     const Pst__JobOnNode *on = sf->job;
     const Pst__JobRecord *j = on->job;
     uint32_t nodes = env_alloc_nodes(j->alloc), tasks = batch_tasks(j, nodes);
-    char cpus[512];
+    _cleanup_free_ char *cpus = env_counts(el, j->alloc, false);
 
     envlist_load(el, sf->environment.data, sf->environment.len);
     for (size_t i = 0; i < ARRAY_SIZE(step_vars); i++)
@@ -270,7 +270,6 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     envlist_set(el, "SLURM_NODELIST", j->alloc ? j->alloc->nodes : on->node_name);
     envlist_setu(el, "SLURM_JOB_NUM_NODES", nodes);
     envlist_setu(el, "SLURM_NNODES", nodes);
-    env_counts(j->alloc, false, cpus, sizeof(cpus));
     envlist_set(el, "SLURM_JOB_CPUS_PER_NODE", on->cpus_per_node ? on->cpus_per_node : cpus);
     envlist_set(el, "SLURM_TASKS_PER_NODE", on->tasks_per_node ? on->tasks_per_node : cpus);
     envlist_setu(el, "SLURM_CPUS_ON_NODE", on->has_usable_cpus ? on->usable_cpus : on->cpus);
@@ -316,9 +315,9 @@ static void set_step(struct envlist *el, const Pst__StepFile *sf)
     const Pst__LaunchStep *launch = sf->launch;
     uint32_t nodes = env_alloc_nodes(step->alloc), tasks = step->num_tasks;
     const Pst__AllocGroup *here = env_step_group(sf);
-    char counts[512], id[16];
+    _cleanup_free_ char *counts = env_counts(el, step->alloc, true);
+    char id[16];
 
-    env_counts(step->alloc, true, counts, sizeof(counts));
     envlist_set(el, "SLURM_STEP_NODELIST",
                 launch->het_nodelist ? launch->het_nodelist
                 : step->alloc        ? step->alloc->nodes
@@ -387,7 +386,7 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     const Pst__LaunchStep *launch = sf->launch;
     const Pst__JobRecord *j = sf->job->job;
     _cleanup_free_ char *own_nodes = NULL, *own_tasks = NULL;
-    char cpus[512];
+    _cleanup_free_ char *cpus = env_counts(el, j->alloc, false);
 
     envlist_load(el, launch->environment.data, launch->environment.len);
     own_nodes = keep_variable(launch, el, "SLURM_JOB_NUM_NODES");
@@ -403,7 +402,6 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     envlist_set(el, "SLURM_JOB_NODELIST", j->alloc ? j->alloc->nodes : NULL);
     envlist_set(el, "SLURM_NODELIST", j->alloc ? j->alloc->nodes : NULL);
     envlist_setu(el, "SLURM_JOB_NUM_NODES", env_alloc_nodes(j->alloc));
-    env_counts(j->alloc, false, cpus, sizeof(cpus));
     envlist_set(el, "SLURM_JOB_CPUS_PER_NODE", cpus);
     set_step(el, sf);
     if (own_nodes)

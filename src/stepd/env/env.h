@@ -33,8 +33,9 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
 /* The end of the job, for the epilog. */
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el);
 
-/* "2(x2),1": what each node of an allocation has.  tasks: AllocGroup.tasks instead of .cpus. */
-void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size);
+/* "2(x2),1": what each node of an allocation has.  tasks: AllocGroup.tasks instead of .cpus.  The
+ * caller frees; NULL, with el->failed: out of memory. */
+char *env_counts(struct envlist *el, const Pst__Alloc *alloc, bool tasks);
 uint32_t env_alloc_nodes(const Pst__Alloc *alloc);
 /* CPUs of the cores that a step holds on a node. */
 uint32_t env_held_cpus(const Pst__AllocGroup *g);

@@ -1,10 +1,9 @@
 /* envcount.c - how many nodes, CPUs and tasks an allocation has; see env.h
  *
  * Pure; any thread. */
-#include <stdio.h>
-
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "model/words/alloccpus.h"
 #include "stepd/env/env.h"
 
@@ -28,19 +27,22 @@ static uint32_t per_node(const Pst__AllocGroup *g, bool tasks)
     return tasks ? g->tasks : alloc_task_cpus(g);
 }
 
-void env_counts(const Pst__Alloc *alloc, bool tasks, char *buf, size_t size)
+char *env_counts(struct envlist *el, const Pst__Alloc *alloc, bool tasks)
 {
-    size_t at = 0, i = 0, n = alloc ? alloc->n_groups : 0;
+    struct strbuf sb = STRBUF_INIT;
+    size_t i = 0, n = alloc ? alloc->n_groups : 0;
+    char *text = NULL;
 
-    buf[0] = '\0';
-    while (i < n && at < size) {
+    while (i < n) {
         uint32_t value = per_node(alloc->groups[i], tasks), nodes = 0;
 
         while (i < n && per_node(alloc->groups[i], tasks) == value)
             nodes += alloc->groups[i++]->nodes;
-        at += (size_t)snprintf(buf + at, size - at, nodes > 1 ? "%s%u(x%u)" : "%s%u", at ? "," : "",
-                               value, nodes);
+        strbuf_addf(&sb, nodes > 1 ? "%s%u(x%u)" : "%s%u", sb.len ? "," : "", value, nodes);
     }
+    if (strbuf_detach(&sb, &text) < 0)
+        el->failed = true;
+    return text;
 }
 
 uint32_t env_held_cpus(const Pst__AllocGroup *g)

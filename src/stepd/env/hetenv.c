@@ -34,12 +34,13 @@ static void put_component(struct envlist *el, const Pst__JobRecord *j)
     uint32_t k = j->het_offset, nodes = env_alloc_nodes(j->alloc);
     bool tasks = j->has_num_tasks || j->has_ntasks_per_node;
     uint32_t ntasks = j->has_num_tasks ? j->num_tasks : j->ntasks_per_node * nodes;
-    char text[512];
+    _cleanup_free_ char *cpus = env_counts(el, j->alloc, false);
+    _cleanup_free_ char *counts = env_counts(el, j->alloc, true);
+    char text[32];
 
     put_group_number(el, "SLURM_CPUS_PER_TASK", k, j->has_cpus_per_task, j->cpus_per_task);
     put_group_value(el, "SLURM_JOB_ACCOUNT", k, j->account);
-    env_counts(j->alloc, false, text, sizeof(text));
-    put_group_value(el, "SLURM_JOB_CPUS_PER_NODE", k, text);
+    put_group_value(el, "SLURM_JOB_CPUS_PER_NODE", k, cpus);
     put_group_number(el, "SLURM_JOB_ID", k, true, j->job_id);
     put_group_value(el, "SLURM_JOB_NAME", k, j->name);
     put_group_value(el, "SLURM_JOB_NODELIST", k, j->alloc->nodes);
@@ -54,8 +55,7 @@ static void put_component(struct envlist *el, const Pst__JobRecord *j)
     put_group_number(el, "SLURM_NPROCS", k, tasks, ntasks);
     put_group_number(el, "SLURM_NTASKS", k, tasks, ntasks);
     put_group_number(el, "SLURM_NTASKS_PER_NODE", k, j->has_ntasks_per_node, j->ntasks_per_node);
-    env_counts(j->alloc, true, text, sizeof(text));
-    put_group_value(el, "SLURM_TASKS_PER_NODE", k, text);
+    put_group_value(el, "SLURM_TASKS_PER_NODE", k, counts);
     (void)snprintf(text, sizeof(text), "cpu=%u", j->cpus_per_task);
     put_group_value(el, "SLURM_TRES_PER_TASK", k, j->has_cpus_per_task ? text : NULL);
 }
