@@ -614,7 +614,7 @@ int client_error(const struct client *c, const char **ret_text)
 
 const char *client_strerror(const struct client *c, int r)
 {
-    const char *text = c ? client_tls_why(c) : NULL;
+    const char *text = c ? client_tls_why(c, r) : NULL;
 
     if (text)
         return text;

@@ -133,13 +133,14 @@ short client_tls_recv_events(const struct client *c)
     return tls_read_waits_write(c->tls) ? POLLOUT : POLLIN;
 }
 
-const char *client_tls_why(const struct client *c)
+const char *client_tls_why(const struct client *c, int r)
 {
+    bool lost = c->broken || r == -EPIPE || r == -ECONNRESET;
     const char *why = c->tls ? tls_why(c->tls) : NULL;
 
     if (!why && c->next_tls)
         why = tls_why(c->next_tls);
-    if (!why && c->tls && c->broken && !tls_is_up(c->tls))
+    if (!why && c->tls && lost && !tls_is_up(c->tls))
         why = "TLS: the peer closed the connection: either it has no TLSType, or it refuses us";
     return why;
 }

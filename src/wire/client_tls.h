@@ -20,5 +20,5 @@ int client_tls_hand_over(struct client *c);
 /* What poll(2) shall wait for before the next send or receive. */
 short client_tls_send_events(const struct client *c);
 short client_tls_recv_events(const struct client *c);
-/* Why TLS failed; NULL: it did not. */
-const char *client_tls_why(const struct client *c);
+/* Why TLS failed; NULL: it did not.  r: the negative errno that a call on the client gave. */
+const char *client_tls_why(const struct client *c, int r);
