@@ -21,7 +21,7 @@ PREFIX = {"": "CONF_", "NODE_": "NK_", "PART_": "PK_", "NODESET_": "SK_", "DOWN_
 HANDED_OUT = {
     "": {
         "AUTH_ALT_TYPES": "conf_use_jwt", "JOB_CONTAINER_TYPE": "conf_namespace", "NAMESPACE_TYPE": "conf_namespace",
-        "MCS_PARAMETERS": "conf_mcs", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
+        "MCS_PARAMETERS": "conf_mcs", "NODE_FEATURES_PLUGINS": "conf_helpers_on", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
         "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid",
         "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
@@ -70,6 +70,10 @@ HANDED_OUT = {
         "MEMORY_SWAPPINESS": "swappiness", "MIN_RAM_SPACE": "min_ram_mib", "SIGNAL_CHILDREN_PROCESSES": "signal_children",
     },
     "GATHER_": {"SYSFS_INTERFACES": "conf_gather_interfaces"},
+    "HELPER_": {
+        "ALLOW_USER_BOOT": "conf_helpers_users", "BOOT_TIME": "conf_helpers_boot_s", "EXEC_TIME": "conf_helpers_exec_s",
+        "FEATURE": "features", "HELPER": "conf_helper", "MUTUALLY_EXCLUSIVE": "conf_features_exclude", "NODE_NAME": "conf_helper",
+    },
     "NAMESPACE_": {
         "AUTO_BASE_PATH": "auto_base_path", "BASE_PATH": "base_path", "CLONE_NS_EPILOG": "clone_epilog",
         "CLONE_NS_EPILOG_WAIT": "clone_epilog_wait_s", "CLONE_NS_SCRIPT": "clone_script",

@@ -17,7 +17,7 @@ FOLDERS = ("cli", "ctld", "dbd", "noded", "stepd", "penstock")
 SECTIONS = ["NAME", "SYNOPSIS", "DESCRIPTION", "OPTIONS", "EXIT STATUS", "ENVIRONMENT", "EXAMPLES", "SEE ALSO"]
 FILES = {"slurm.conf": ("KEY", "NODE_KEY", "PART_KEY", "NODESET_KEY", "DOWN_KEY", "POWER_KEY"),
          "gres.conf": ("GRES_KEY",), "cgroup.conf": ("CGROUP_KEY",),
-         "acct_gather.conf": ("GATHER_KEY",), "job_container.conf": ("NAMESPACE_KEY",), "oci.conf": ("OCI_KEY",),
+         "acct_gather.conf": ("GATHER_KEY",), "helpers.conf": ("HELPER_KEY",), "job_container.conf": ("NAMESPACE_KEY",), "oci.conf": ("OCI_KEY",),
          "slurmdbd.conf": ("DBD_KEY",)}
 
 

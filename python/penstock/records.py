@@ -286,6 +286,8 @@ class Node(Record):
     reservation: str | None = None
     launch_keys: bool | None = None
     cert_token: str | None = None
+    changeable_features: str | None = None
+    boot_features: str | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -626,6 +628,8 @@ Node.FIELDS = {
     "reservation": ("reservation", "text"),
     "launch_keys": ("launch_keys", "bool"),
     "cert_token": ("cert_token", "text"),
+    "changeable_features": ("changeable_features", "text"),
+    "boot_features": ("boot_features", "text"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),

@@ -134,6 +134,19 @@ int time_limit_parse(const char *text, uint32_t *ret_minutes, struct err *err)
     return 0;
 }
 
+int time_delay_parse(const char *text, uint32_t *ret_seconds, struct err *err)
+{
+    uint64_t seconds;
+    int r = parse_duration(text, 60, &seconds, err);
+
+    if (r < 0)
+        return r;
+    if (seconds >= UINT32_MAX)
+        return err_set(err, -ERANGE, "time '%.64s' is too large", text);
+    *ret_seconds = (uint32_t)seconds;
+    return 0;
+}
+
 int time_secs_parse(const char *text, uint32_t *ret_seconds, struct err *err)
 {
     uint64_t seconds;

@@ -20,6 +20,8 @@
  * A limit: minutes | m:s | h:m:s | d-h | d-h:m | d-h:m:s | INFINITE | UNLIMITED | -1; seconds round
  * up. */
 int time_limit_parse(const char *text, uint32_t *ret_minutes, struct err *err);
+/* The same grammar but for infinite, in seconds: a number on its own counts minutes. */
+int time_delay_parse(const char *text, uint32_t *ret_seconds, struct err *err);
 /* The same grammar in seconds (srun --wait style keys, conf durations): a number on its own counts
  * seconds, and infinite is UINT32_MAX. */
 int time_secs_parse(const char *text, uint32_t *ret_seconds, struct err *err);

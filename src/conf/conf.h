@@ -210,6 +210,22 @@ const struct conf_cgroup *conf_cgroup(const struct conf *c);
 /* SysfsInterfaces of acct_gather.conf: "ib0,eth1"; NULL: none. */
 const char *conf_gather_interfaces(const struct conf *c);
 
+/* Programs that say and change the features of nodes: helpers.conf.  Texts belong to the conf. */
+struct conf_helper {
+    const char *nodes;    /* hostlist, NULL = all */
+    const char *features; /* "a,b" */
+    const char *path;
+};
+bool conf_helpers_on(const struct conf *c); /* NodeFeaturesPlugins=node_features/helpers */
+/* The i-th row with a Helper; false beyond the last. */
+bool conf_helper(const struct conf *c, size_t i, struct conf_helper *ret);
+/* What AllowUserBoot says: "alice,bob"; NULL: all users. */
+const char *conf_helpers_users(const struct conf *c);
+uint32_t conf_helpers_boot_s(const struct conf *c), conf_helpers_exec_s(const struct conf *c);
+/* Are the two different, and may no node have both? */
+bool conf_features_exclude(const struct conf *c, const char *a, size_t alen, const char *b,
+                           size_t blen);
+
 /* How a node gives jobs private folders: job_container.conf, for one node.  Texts belong to the
  * conf. */
 struct conf_namespace {

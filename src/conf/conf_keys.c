@@ -63,6 +63,11 @@ static const struct conf_keydef gather_rows[] = {
 #include "conf/conf_keys.def"
 };
 
+static const struct conf_keydef helper_rows[] = {
+#define HELPER_KEY(...) ROW(__VA_ARGS__)
+#include "conf/conf_keys.def"
+};
+
 static const struct conf_keydef namespace_rows[] = {
 #define NAMESPACE_KEY(...) ROW(__VA_ARGS__)
 #include "conf/conf_keys.def"
@@ -96,6 +101,7 @@ const struct conf_table conf_tables[CONF_TBL_MAX_] = {
     [CONF_TBL_GRES] = TABLE("gres.conf", gres_rows),
     [CONF_TBL_CGROUP] = TABLE("cgroup.conf", cgroup_rows),
     [CONF_TBL_GATHER] = TABLE("acct_gather.conf", gather_rows),
+    [CONF_TBL_HELPER] = TABLE("helpers.conf", helper_rows),
     [CONF_TBL_NAMESPACE] = TABLE("job_container.conf", namespace_rows),
     [CONF_TBL_OCI] = TABLE("oci.conf", oci_rows),
     [CONF_TBL_TOPO] = TABLE("topology.conf", topo_rows),

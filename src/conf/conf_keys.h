@@ -56,6 +56,7 @@ enum conf_table_id {
     CONF_TBL_GRES,
     CONF_TBL_CGROUP,
     CONF_TBL_GATHER,
+    CONF_TBL_HELPER,
     CONF_TBL_NAMESPACE,
     CONF_TBL_OCI,
     CONF_TBL_TOPO,
@@ -103,6 +104,12 @@ enum conf_gather_key {
 #define GATHER_KEY(sym, ...) GAK_##sym,
 #include "conf/conf_keys.def"
     GAK_MAX_
+};
+
+enum conf_helper_key {
+#define HELPER_KEY(sym, ...) HK_##sym,
+#include "conf/conf_keys.def"
+    HK_MAX_
 };
 
 enum conf_namespace_key {

@@ -321,6 +321,8 @@ static int finish_full(struct conf_loader *l)
     if (r == 0)
         r = conf_gather_load(l);
     if (r == 0)
+        r = conf_helpers_load(l);
+    if (r == 0)
         r = conf_oci_load(l);
     if (r == 0)
         conf_check(l);
@@ -481,6 +483,7 @@ struct conf *conf_free(struct conf *c)
     free(c->dir);
     free(c->key_file);
     conf_rows_done(&c->namespaces);
+    conf_rows_done(&c->helpers);
     free(c->munge_socket);
     free(c->multi);
     free(c->nodes);

@@ -82,7 +82,7 @@ struct conf {
     struct conf_cgroup cgroup;
     struct conf_val cgroup_vals[CK_MAX_];
     struct conf_val gather_vals[GAK_MAX_];
-    struct conf_rows namespaces;
+    struct conf_rows namespaces, helpers;
     struct conf_val oci_vals[OK_MAX_];
     bool has_oci; /* there is an oci.conf */
 
@@ -170,8 +170,9 @@ int conf_parts_resolve(struct conf_loader *l);
 int conf_gres_load(struct conf_loader *l);
 int conf_cgroup_load(struct conf_loader *l);
 void conf_cgroup_fill(struct conf *c);
-int conf_gather_load(struct conf_loader *l); /* acct_gather.conf */
-int conf_oci_load(struct conf_loader *l);    /* oci.conf */
+int conf_gather_load(struct conf_loader *l);  /* acct_gather.conf */
+int conf_helpers_load(struct conf_loader *l); /* helpers.conf, with node_features/helpers */
+int conf_oci_load(struct conf_loader *l);     /* oci.conf */
 int conf_namespace_load(
     struct conf_loader
         *l); /* job_container.conf, when NamespaceType or JobContainerType needs the file */

@@ -41,6 +41,7 @@
 #include "noded/plan/nodens.h"
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
+#include "noded/site/helpers.h"
 #include "noded/site/siteprog.h"
 #include "noded/steps/hung.h"
 #include "noded/steps/spoolrecover.h"
@@ -330,7 +331,8 @@ static void on_chld(uv_signal_t *sig, int signum)
     (void)signum;
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (!nodecert_child_exited(d, pid, status) && d->reporter &&
-            !scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status))
+            !scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status) &&
+            !helpers_child_exited(d, pid, status))
             steps_child_exited(d, pid, status);
 }
 
@@ -423,7 +425,9 @@ int noded_reconfigure(struct noded *d, struct err *err)
         gres_rows_free(d->gres);
         d->gres = gres;
     }
-    if (hw_record(d, &hw) == 0) {
+    if (hw_record(d, &hw) == 0) { /* helpers are asked at the start alone */
+        hw->changeable_features = TAKE_PTR(d->hardware->changeable_features);
+        hw->active_features = TAKE_PTR(d->hardware->active_features);
         pst__node_record__free_unpacked(d->hardware, NULL);
         d->hardware = hw;
     }
@@ -499,7 +503,7 @@ static int configure_daemon(void *ctx, struct err *err)
         r = ns_configure(d, err);
     if (r == 0 && hw_gres(d, &d->gres) < 0)
         r = err_nomem(err);
-    if (r == 0 && hw_record(d, &d->hardware) < 0)
+    if (r == 0 && (hw_record(d, &d->hardware) < 0 || helpers_ask(d, d->hardware) < 0))
         r = err_set(err, -EIO, "cannot read the machine's topology");
     return r;
 }
@@ -516,6 +520,8 @@ static int make_parts(struct noded *d, struct err *err)
         r = scripts_new(d, &d->scripts);
     if (r == 0)
         r = siteprogs_new(d, &d->siteprogs);
+    if (r == 0)
+        r = helpers_new(d, &d->helpers);
     if (r == 0)
         r = watts_new(d, &d->watts);
     if (r == 0)
@@ -594,6 +600,7 @@ static void close_handles(struct noded *d)
     userproc_close(d);
     uv_close((uv_handle_t *)&d->hung, NULL);
     siteprogs_close(d->siteprogs);
+    helpers_close(d->helpers);
     watts_close(d->watts);
     nvml_close(d->nvml);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
@@ -627,6 +634,7 @@ static void release_daemon(void *ctx)
     d->listener = listen_free(d->listener);
     d->scripts = scripts_free(d->scripts);
     d->siteprogs = siteprogs_free(d->siteprogs);
+    d->helpers = helpers_free(d->helpers);
     d->watts = watts_free(d->watts);
     d->nvml = nvml_free(d->nvml);
     d->keys = auth_keys_free(d->keys);
@@ -654,7 +662,7 @@ static void release_daemon(void *ctx)
 
 static void run_loop(struct noded *d)
 {
-    siteprog_run(d, SITEPROG_HEALTH, NULL);
+    siteprog_run(d, SITEPROG_HEALTH, NULL, NULL);
     watts_configure(d);
     nvml_configure(d);
     report_start(d->reporter);

@@ -112,6 +112,7 @@ struct noded {
     /* private folders of jobs; NULL: none on this node; owned; as of the start */
     Pst__Namespace *ns;
     struct siteprogs *siteprogs;
+    struct helpers *helpers;
     struct watts *watts;
     struct plugins *plugins; /* NULL: none could be loaded */
     struct nvml *nvml;

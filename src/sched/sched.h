@@ -172,6 +172,7 @@ struct sched_node {
     bool external;             /* without a slurmd: only external jobs run here */
     const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */
     const char *features;      /* comma list, may be NULL */
+    const char *boot_features; /* those it would have after a boot, likewise */
     const struct sched_gres_spec *gres;
     size_t ngres;
     const uint64_t *gpu_bits; /* CPUs for jobs with GPUs alone, as spec_bits; NULL for none */
@@ -288,6 +289,7 @@ struct sched_job {
     bool has_mem_per_node; /* 0 with has = all */
     uint64_t mem_per_cpu_mib;
     const char *features; /* constraint expression, NULL = none */
+    bool may_boot;        /* nodes may boot for it to have them; it has such nodes as a whole */
     const uint32_t *req_nodes;
     size_t nreq;
     const uint32_t *exc_nodes;

@@ -290,7 +290,7 @@ static struct sample samples[] = {
     { OP_NODE_HEALTH, "{}" },
     { OP_NODE_RECONFIGURE, "{}" },
     { OP_NODE_CONFIGURE, "{}" },
-    { OP_NODE_REBOOT_NOW, "{}" },
+    { OP_NODE_REBOOT_NOW, "{'features':'a,b'}" },
 };
 
 /* What commands send, without the credential. */
@@ -629,7 +629,8 @@ static void child_ends(struct run *run)
         (void)close(c->ctl);
     status = status < 160 ? 0 : status < 200 ? (status - 159) << 8 : status & 15;
     if (!scripts_child_exited(&run->d, c->pid, (int)status) &&
-        !siteprog_child_exited(&run->d, c->pid, (int)status))
+        !siteprog_child_exited(&run->d, c->pid, (int)status) &&
+        !helpers_child_exited(&run->d, c->pid, (int)status))
         steps_child_exited(&run->d, c->pid, (int)status);
     c->pid = 0;
 }

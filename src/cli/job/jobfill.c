@@ -121,6 +121,9 @@ static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *jo
     if (jobopts_has(jo, JO_BEGIN))
         job->has_begin_us =
             time_when_parse(jo->value[JO_BEGIN], now, true, &job->begin_us, NULL) == 0;
+    if (jobopts_has(jo, JO_DELAY_BOOT))
+        job->has_delay_boot_s =
+            time_delay_parse(jo->value[JO_DELAY_BOOT], &job->delay_boot_s, NULL) == 0;
     if (jobopts_has(jo, JO_DEADLINE))
         job->has_deadline_us =
             time_when_parse(jo->value[JO_DEADLINE], now, true, &job->deadline_us, NULL) == 0;

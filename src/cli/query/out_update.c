@@ -507,8 +507,8 @@ static int set_plain_number(struct update *u, ProtobufCMessage *msg, const struc
         value = n32;
         break;
     case V_DELAY:
-        r = time_limit_parse(text, &n32, NULL);
-        value = (int64_t)n32 * 60;
+        r = time_delay_parse(text, &n32, NULL);
+        value = n32;
         break;
     case V_WHEN:
         r = time_when_parse(text, now_us, true, &value, NULL);

@@ -14,7 +14,9 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 #include "ctld/core/membership.h"
 #include "ctld/core/nodeids.h"
 #include "ctld/core/noderecord.h"
@@ -71,6 +73,25 @@ static void keep_cloud_address(Pst__NodeRecord *want, const Pst__NodeRecord *hav
     (void)pb_set_str(&want->hostname, have->hostname);
 }
 
+/* What its helpers said of it holds until it registers again. */
+static void keep_changeable(Pst__NodeRecord *want, const Pst__NodeRecord *have)
+{
+    struct strbuf sb = STRBUF_INIT;
+
+    if (!have->changeable_features || !want->features)
+        return;
+    strbuf_add(&sb, want->features);
+    for (const char *p = have->changeable_features; *p;) {
+        size_t len = strcspn(p, ",");
+
+        if (!wordlist_has_n(want->features, p, len))
+            strbuf_addf(&sb, ",%.*s", (int)len, p);
+        p += len + (p[len] == ',');
+    }
+    (void)pb_set_str(&want->features, strbuf_str(&sb)); /* -ENOMEM: until it registers again */
+    strbuf_done(&sb);
+}
+
 static bool changes_node(const Pst__NodeRecord *have, const Pst__NodeRecord *want)
 {
     return noderecord_changes(have, want) || have->gres_shown ||
@@ -106,8 +127,10 @@ static void sync_nodes(struct ctld *ctld, Pst__Transaction *tx)
             (void)pb_set_str(&want.hostname, n->rec->hostname); /* its slurmd said where it is */
             (void)pb_set_str(&want.addr, n->rec->addr);         /* -ENOMEM: the file's, then */
         }
-        if (n)
+        if (n) {
             keep_cloud_address(&want, n->rec);
+            keep_changeable(&want, n->rec);
+        }
         if (!n) {
             Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 

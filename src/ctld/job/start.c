@@ -17,6 +17,8 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
+#include "ctld/node/reboot.h"
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/step/steps.h"
@@ -40,6 +42,20 @@ static bool keeps_reservations(struct ctld *ctld, const struct job *j,
     return resv_start_holds(ctld, j, d->resv_id, ids, d->alloc.nnodes, core_now(), limit);
 }
 
+/* Nodes that would have to boot may have got another job, or other features. */
+static bool keeps_features(const struct ctld *ctld, const struct job *j,
+                           const struct sched_decision *d)
+{
+    _cleanup_free_ uint32_t *ids = NULL;
+
+    if (!bootfeatures_may(ctld, j->rec))
+        return true;
+    ids = must(calloc(d->alloc.nnodes + 1, sizeof(*ids)));
+    for (size_t i = 0; i < d->alloc.nnodes; i++)
+        ids[i] = d->alloc.nodes[i].node_id;
+    return bootwait_possible(ctld, j->rec, ids, d->alloc.nnodes);
+}
+
 /* Does what the proposal needs still hold? */
 bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_decision *d)
 {
@@ -55,20 +71,18 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
             !feed_node_serves(n->rec, node_is_linked(ctld, n)))
             return false;
     }
-    return d->alloc.nnodes > 0 && imex_has_room(ctld, j->rec) && keeps_reservations(ctld, j, d);
+    return d->alloc.nnodes > 0 && imex_has_room(ctld, j->rec) && keeps_reservations(ctld, j, d) &&
+           keeps_features(ctld, j, d);
 }
 
 /* Its nodes that are to boot again are told. */
 static void tell_reboots(struct ctld *ctld, const struct job *j, uint64_t lsn)
 {
-    const Pst__Empty empty = PST__EMPTY__INIT;
-
     for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
 
         if (n && n->rec->state_flags & NODE_BIT(POWERING_UP) && n->rec->has_reboot_us)
-            /* lost: given up after ResumeTimeout */
-            (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &empty.base);
+            reboot_tell(ctld, n, lsn);
     }
 }
 

@@ -113,9 +113,11 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     size_t script;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);
-    bool boot = bootwait_needed(c, alloc, bootwait_reboots(ctld, old));
-    int64_t begin = now + (boot ? bootwait_patience_s(ctld, alloc) * USEC_PER_SEC : 0);
+    int64_t begin;
+    bool boot = bootwait_needed(ctld, old, alloc, &begin);
 
+    if (!boot)
+        begin = now;
     SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags,
         (prolog || nodes || boot ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING))
@@ -317,7 +319,7 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
         feed_job_started(ctld, j, true); /* the scheduler counts it as running already */
     }
     db_id = st.id == st.proposed ? j->rec->db_id : ctld->cluster->rec->next_db_id;
-    bootwait_ask(ctld, tx, alloc, bootwait_reboots(ctld, j->rec));
+    bootwait_ask(ctld, tx, j->rec, alloc);
     if (het_runs_script(j->rec))
         put_batch_step(ctld, tx, j->rec, st.id, db_id, alloc, now);
     if (launch_contains(ctld) && !job_is_external(j->rec))

@@ -49,7 +49,7 @@ static void recheck_job(struct ctld *ctld, struct job *j, const struct node *up)
     uint64_t lsn;
 
     if (!job_waits_for_boot(j->rec) || job_is_ended(j->rec) ||
-        bootwait_needed(ctld->cluster, a, false))
+        bootwait_any_awaited(ctld->cluster, a))
         return;
     lsn = end_wait(ctld, j);
     if (!lsn) {

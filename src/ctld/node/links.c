@@ -24,6 +24,7 @@
 #include "ctld/core/effects.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/expedite.h"
@@ -139,9 +140,14 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     const char *low =
         reg->gres_problem ? reg->gres_problem : nodespec_too_small(reg, old, buf, sizeof(buf));
     bool powered = power_reg_judge(old, reg) == POWER_REG_UP;
-    bool forget = false, rebooted = false;
+    bool forget = false, rebooted = false, lacks;
 
     copy_facts(set, old, reg);
+    bootfeatures_register(ctld, tx, old, reg, set, &lacks);
+    if (lacks && !low) {
+        (void)snprintf(buf, sizeof(buf), "booted without the features %.100s", old->boot_features);
+        low = buf;
+    }
     if (bind) {
         char text[IDKEY_TEXT];
 

@@ -299,6 +299,7 @@ static void fail_reboot(struct batch *b, const struct node *n)
     SET(set, reason_us, b->now);
     SET(set, reason_uid, conf_slurm_uid(b->ctld->conf));
     tx_clear(b->tx, NODE_F_REBOOT_US);
+    tx_clear(b->tx, NODE_F_BOOT_FEATURES);
     tx_clear(b->tx, NODE_F_POWER_UNTIL_US);
 }
 

@@ -3,6 +3,8 @@
 
 #include "base/bitmap.h"
 #include "base/timefmt.h"
+#include "base/pb/pbutil.h"
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/policy/scriptnode.h"
 #include "model/hetjob.h"
 
@@ -14,15 +16,69 @@ static bool can_reboot(const struct node *n)
     return n->jobs == 0 && !(n->rec->state_flags & NODE_POWER_BITS);
 }
 
-bool bootwait_needed(const struct cluster *c, const Pst__Alloc *alloc, bool reboot)
+bool bootwait_any_awaited(const struct cluster *c, const Pst__Alloc *alloc)
 {
     for (size_t i = 0; i < alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(c, alloc->node_ids[i]);
 
-        if (n && (node_is_awaited(n->rec) || (reboot && can_reboot(n))))
+        if (n && node_is_awaited(n->rec))
             return true;
     }
     return false;
+}
+
+/* A node has to boot for the features of the job. */
+static bool features_needed(const struct ctld *ctld, const Pst__JobRecord *r,
+                            const uint32_t *node_ids, size_t count, bool *ret_possible)
+{
+    char **features = NULL;
+    bool needed = false;
+
+    *ret_possible = true;
+    if (!bootfeatures_may(ctld, r))
+        return false;
+    if (!bootfeatures_plan(ctld, r, node_ids, count, &features)) {
+        *ret_possible = false;
+        return false;
+    }
+    for (size_t i = 0; i < count; i++) {
+        const struct node *n = cluster_node(ctld->cluster, node_ids[i]);
+
+        if (!*features[i])
+            continue;
+        needed = true;
+        if (!n || !can_reboot(n))
+            *ret_possible = false;
+    }
+    bootfeatures_free(features, count);
+    return needed;
+}
+
+bool bootwait_possible(const struct ctld *ctld, const Pst__JobRecord *r, const uint32_t *node_ids,
+                       size_t count)
+{
+    bool possible;
+
+    (void)features_needed(ctld, r, node_ids, count, &possible);
+    return possible;
+}
+
+bool bootwait_needed(const struct ctld *ctld, const Pst__JobRecord *r, const Pst__Alloc *alloc,
+                     int64_t *ret_until_us)
+{
+    bool reboot = bootwait_reboots(ctld, r), possible;
+    bool needed = features_needed(ctld, r, alloc->node_ids, alloc->n_node_ids, &possible);
+    uint32_t patience = bootwait_patience_s(ctld, alloc);
+
+    *ret_until_us =
+        core_now() +
+        (needed ? MAX(patience, conf_helpers_boot_s(ctld->conf)) : patience) * USEC_PER_SEC;
+    for (size_t i = 0; reboot && !needed && i < alloc->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
+
+        needed = n && can_reboot(n);
+    }
+    return needed || bootwait_any_awaited(ctld->cluster, alloc);
 }
 
 bool bootwait_reboots(const struct ctld *ctld, const Pst__JobRecord *r)
@@ -32,7 +88,9 @@ bool bootwait_reboots(const struct ctld *ctld, const Pst__JobRecord *r)
     return r->has_reboot && r->reboot && program && *program;
 }
 
-static void ask_reboot(const struct ctld *ctld, Pst__Transaction *tx, const struct node *n)
+/* features: those that it is to have then, "" for any. */
+static void ask_reboot(const struct ctld *ctld, Pst__Transaction *tx, const struct node *n,
+                       const char *features)
 {
     Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_POWER, n->rec->node_id);
     int64_t now = core_now();
@@ -40,21 +98,31 @@ static void ask_reboot(const struct ctld *ctld, Pst__Transaction *tx, const stru
     SET(set, state_flags, n->rec->state_flags | NODE_BIT(POWERING_UP) | NODE_BIT(NOT_RESPONDING));
     SET(set, power_us, now);
     SET(set, reboot_us, now);
-    SET(set, power_until_us, now + bootwait_timeout_s(ctld, n) * USEC_PER_SEC);
+    SET(set, power_until_us,
+        now + (*features ? conf_helpers_boot_s(ctld->conf) : bootwait_timeout_s(ctld, n)) *
+                  USEC_PER_SEC);
+    if (*features)
+        (void)pb_set_str(&set->boot_features, features); /* -ENOMEM: it boots as it is */
 }
 
-void bootwait_ask(const struct ctld *ctld, Pst__Transaction *tx, const Pst__Alloc *alloc,
-                  bool reboot)
+void bootwait_ask(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
+                  const Pst__Alloc *alloc)
 {
+    bool reboot = bootwait_reboots(ctld, r);
+    char **features = NULL;
+
+    if (bootfeatures_may(ctld, r))
+        (void)bootfeatures_plan(ctld, r, alloc->node_ids, alloc->n_node_ids, &features);
     for (size_t i = 0; i < alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
 
         if (n && n->rec->state_flags & NODE_BIT(POWERED_DOWN))
             SET(tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_POWER, n->rec->node_id), state_flags,
                 (n->rec->state_flags & ~NODE_BIT(POWER_DOWN)) | NODE_BIT(POWER_UP));
-        else if (n && reboot && can_reboot(n))
-            ask_reboot(ctld, tx, n);
+        else if (n && (reboot || (features && *features[i])) && can_reboot(n))
+            ask_reboot(ctld, tx, n, features ? features[i] : "");
     }
+    bootfeatures_free(features, alloc->n_node_ids);
 }
 
 uint32_t bootwait_timeout_s(const struct ctld *ctld, const struct node *n)

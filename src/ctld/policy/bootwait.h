@@ -26,15 +26,21 @@ static inline bool node_is_awaited(const Pst__NodeRecord *n)
     return n->state_flags & (NODE_POWER_BITS | NODE_BIT(REBOOT_ISSUED));
 }
 
-/* Does a job that gets these nodes have to wait for one of them?  reboot: those that no job has
- * boot again. */
-bool bootwait_needed(const struct cluster *c, const Pst__Alloc *alloc, bool reboot);
+bool bootwait_any_awaited(const struct cluster *c, const Pst__Alloc *alloc);
+/* Does a job that gets these nodes have to wait for one of them?  *ret_until_us: how long at most,
+ * if so. */
+bool bootwait_needed(const struct ctld *ctld, const Pst__JobRecord *r, const Pst__Alloc *alloc,
+                     int64_t *ret_until_us);
+/* Can those of the nodes boot that have to, to have the features of the job? */
+bool bootwait_possible(const struct ctld *ctld, const Pst__JobRecord *r, const uint32_t *node_ids,
+                       size_t count);
 /* --reboot of j, and there is a RebootProgram. */
 bool bootwait_reboots(const struct ctld *ctld, const Pst__JobRecord *r);
-/* A job gets these nodes: those that are powered down are to be powered up, and with reboot the
- * others boot again: they are POWERING_UP with reboot_us. */
-void bootwait_ask(const struct ctld *ctld, Pst__Transaction *tx, const Pst__Alloc *alloc,
-                  bool reboot);
+/* A job gets these nodes: those that are powered down are to be powered up; with --reboot, or for
+ * features that it asks for and they do not have, others boot again: they are POWERING_UP with
+ * reboot_us. */
+void bootwait_ask(const struct ctld *ctld, Pst__Transaction *tx, const Pst__JobRecord *r,
+                  const Pst__Alloc *alloc);
 /* The longest time that the nodes have to come up: ResumeTimeout of the cluster and of partitions
  * with them.  In seconds. */
 uint32_t bootwait_timeout_s(const struct ctld *ctld, const struct node *n);

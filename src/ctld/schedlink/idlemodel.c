@@ -1,4 +1,5 @@
 /* idlemodel.c - the cluster as the scheduler would see it if it were idle; see idlemodel.h. */
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/schedlink/idlemodel.h"
 
 #include <errno.h>
@@ -148,6 +149,7 @@ bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct
     }
     f = feed_new(FEED_JOB);
     feed_fill_job(f, ctld->conf, ctld->cluster, r);
+    f->job.may_boot = bootfeatures_may(ctld, r);
     f->job.partitions = &name;
     f->job.npartitions = 1;
     f->job.nresvs = 0;

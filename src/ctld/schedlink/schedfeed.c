@@ -2,6 +2,7 @@
  * scheduler is in src/feed/records.c.
  *
  * `fed` has the jobs that the scheduler knows, as pending or as holding resources. */
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/schedlink/schedfeed.h"
 
 #include <errno.h>
@@ -34,6 +35,7 @@ struct schedfeed {            /* core thread only */
     uint64_t batches;         /* handed over */
     struct idmap fed;         /* id of a job that the scheduler knows -> batch that told it last */
     struct idmap gated;       /* id of a pending job that is kept out -> anything */
+    struct idmap unbooted;    /* id of a pending job for which no node boots yet -> the id */
     struct idmap named;       /* id of a pending job that lists nodes -> struct job */
     bool names_moved;         /* nodes came or went in this batch: names may mean other ids */
     bool gates_moved;         /* partitions, accounts or settings changed in this batch */
@@ -63,6 +65,7 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
     drop_changes(sf);
     idmap_done(&sf->fed);
     idmap_done(&sf->gated);
+    idmap_done(&sf->unbooted);
     idmap_done(&sf->named);
     free(sf);
     return NULL;
@@ -243,6 +246,15 @@ static void note_lost_qos(struct ctld *ctld, struct job *j)
     views_mark_job(ctld->views, j);
 }
 
+/* --delay-boot is not over yet. */
+static void note_unbooted(struct ctld *ctld, const struct job *j)
+{
+    struct idmap *unbooted = &ctld->feed->unbooted;
+
+    if (idmap_put(unbooted, j->rec->job_id, (void *)(uintptr_t)j->rec->job_id) < 0)
+        must(NULL);
+}
+
 static void feed_pending(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
@@ -266,7 +278,12 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     }
     f = feed_new(FEED_JOB);
     feed_fill_job(f, ctld->conf, ctld->cluster, j->rec);
+    f->job.may_boot = bootfeatures_may(ctld, j->rec);
     f->job.eligible_us = eligible;
+    if (f->job.may_boot && bootfeatures_from(ctld, j->rec, eligible) > core_now()) {
+        f->job.may_boot = false;
+        note_unbooted(ctld, j);
+    }
     if (!feed_through_gates(ctld, j, f)) {
         feed_free(f);
         feed_job_gone(ctld, j);
@@ -277,6 +294,30 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     note_fed(ctld, j);
     note_named(ctld, j);
     feed_add(ctld, f);
+}
+
+/* Tell the scheduler of jobs for which nodes may boot from now on. */
+static void end_boot_delays(struct ctld *ctld, int64_t now)
+{
+    struct idmap *unbooted = &ctld->feed->unbooted;
+    uint32_t *ids = unbooted->count ? must(malloc(unbooted->count * sizeof(*ids))) : NULL;
+    size_t n = 0;
+    const void *id;
+
+    for (size_t pos = 0; ids && (id = idmap_next(unbooted, &pos));)
+        ids[n++] = (uint32_t)(uintptr_t)id;
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = cluster_job(ctld->cluster, ids[i]);
+        int64_t eligible = j ? feed_eligible_at(ctld->cluster, j->rec) : 0;
+
+        if (j && job_is_pending(j->rec) &&
+            (eligible == INT64_MAX || bootfeatures_from(ctld, j->rec, eligible) > now))
+            continue;
+        idmap_remove(unbooted, ids[i]);
+        if (j)
+            feed_job(ctld, j);
+    }
+    free(ids);
 }
 
 /* ---- allocations ----------------------------------------------------------------------------- */
@@ -432,6 +473,7 @@ void feed_when(struct ctld *ctld, const Pst__JobRecord *rec, bool plan, uint64_t
     struct feed *f = feed_new(FEED_WHEN);
 
     feed_fill_job(f, ctld->conf, ctld->cluster, rec);
+    f->job.may_boot = bootfeatures_may(ctld, rec);
     f->plan = plan;
     f->ticket = ticket;
     feed_add(ctld, f);
@@ -450,6 +492,7 @@ void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *othe
     struct feed *f = feed_new(FEED_EXPLAIN);
 
     feed_fill_job(f, ctld->conf, ctld->cluster, rec);
+    f->job.may_boot = bootfeatures_may(ctld, rec);
     feed_fill_others(f, others);
     f->ticket = ticket;
     feed_add(ctld, f);
@@ -609,6 +652,7 @@ const struct ctld_service schedfeed_service = {
     .recovered = feed_qos,
     .acct_changed = follow_accounts,
     .reconfigured = follow_conf,
+    .tick = end_boot_delays,
     .batch_end = schedfeed_flush,
     .on_job = follow_job,
     .on_job_gone = follow_job_gone,

@@ -17,6 +17,7 @@
 #include "ctld/submit/jobsubmit.h"
 #include "ctld/job/licenses.h"
 #include "ctld/job/prologs.h"
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/policy/mcs.h"
 #include "ctld/policy/admission.h"
 #include "ctld/policy/policy.h"
@@ -78,6 +79,15 @@ static void settle_placement(struct submission *s)
                     NULL) &&
         !(r->hint && strcasecmp(r->hint, "multithread") == 0))
         SET(r, ntasks_per_core, 1);
+}
+
+/* delay_boot of SchedulerParameters is for jobs that say nothing of it themselves. */
+static void settle_delay(const struct ctld *ctld, Pst__JobRecord *r)
+{
+    uint32_t s = bootfeatures_delay_s(ctld);
+
+    if (s && !r->has_delay_boot_s)
+        SET(r, delay_boot_s, s);
 }
 
 /* A comma between features is an &, and is shown as one. */
@@ -153,6 +163,7 @@ static bool check_sizes(struct submission *s)
         return false;
     settle_placement(s);
     settle_features(s->rec);
+    settle_delay(s->ctld, s->rec);
     if (s->hold)
         SET(s->rec, held_by_user, true);
     if (job_is_external(r) && !settle_external(s))

@@ -13,6 +13,7 @@
 #include "ctld/submit/jobmemory.h"
 #include "ctld/submit/partrules.h"
 #include "ctld/submit/submission.h"
+#include "ctld/policy/bootfeatures.h"
 #include "ctld/policy/policy.h"
 #include "ctld/policy/policy_tres.h"
 #include "ctld/schedlink/feasible.h"
@@ -84,8 +85,10 @@ int submit_feasible(const struct ctld *ctld, const struct partition *p, const Ps
                     bool *ret_later, const char **ret_hint)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
-    int code = feasible_check(ctld->feasible, ctld->cluster, p, r,
-                              select && strcasestr(select, "Memory"), ret_hint);
+    int code = bootfeatures_contradict(ctld, r)
+                   ? ESLURM_INVALID_FEATURE
+                   : feasible_check(ctld->feasible, ctld->cluster, p, r,
+                                    select && strcasestr(select, "Memory"), ret_hint);
 
     *ret_later = code == ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE &&
                  partrules_enforced(ctld->conf) == PART_ENFORCE_NO;

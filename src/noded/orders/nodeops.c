@@ -13,6 +13,7 @@
 #include "noded/link/listen.h"
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodereport.h"
+#include "noded/site/helpers.h"
 #include "noded/site/siteprog.h"
 #include "noded/steps/steplaunch.h"
 #include "noded/steps/stepwatch.h"
@@ -91,16 +92,18 @@ static int op_health(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
     (void)err;
-    siteprog_run(d, SITEPROG_HEALTH, NULL);
+    siteprog_run(d, SITEPROG_HEALTH, NULL, NULL);
     return 0;
 }
 
 static int op_reboot(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    (void)msg;
+    const Pst__NodeRebootNow *m = PB_AS(node_reboot_now, msg);
+
     (void)err;
-    log_info("the controller asks for a reboot");
-    siteprog_run(d, SITEPROG_REBOOT, NULL);
+    log_info("the controller asks for a reboot%s%s", m->features ? " with the features " : "",
+             m->features ? m->features : "");
+    helpers_boot(d, m->features);
     return 0;
 }
 

@@ -65,26 +65,33 @@ static void on_timeout(uv_timer_t *timer)
         (void)kill(-p->pid[SITEPROG_HEALTH], SIGKILL); /* its session */
 }
 
-void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step)
+void siteprog_env(const struct noded *d, struct envlist *env)
+{
+    for (char **e = environ; *e; e++)
+        envlist_load(env, *e, strlen(*e) + 1);
+    envlist_set(env, "SLURMD_NODENAME", d->name);
+}
+
+void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step, const char *arg)
 {
     const char *path = conf_str(d->conf, kinds[kind].key);
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     struct siteprogs *p = d->siteprogs;
+    char *const argv[] = { (char *)path, (char *)arg, NULL }; /* nobody writes to them */
     char *const *envp;
     int r;
 
     if (!path || !*path || p->pid[kind] > 0)
         return; /* there is none, or it runs */
-    for (char **e = environ; *e; e++)
-        envlist_load(&env, *e, strlen(*e) + 1);
-    envlist_set(&env, "SLURMD_NODENAME", d->name);
+    siteprog_env(d, &env);
     if (step) {
         envlist_setu(&env, "SLURM_JOB_ID", step->job->job_id);
         envlist_setu(&env, "SLURM_STEP_ID", step->step_id);
         envlist_set(&env, "SLURM_JOB_SLUID", step->job->on->job->sluid);
     }
     envp = envlist_array(&env);
-    r = envp ? spawn_program(&(struct spawn){ .path = path, .envp = envp }, &p->pid[kind])
+    r = envp ? spawn_program(&(struct spawn){ .path = path, .argv = argv, .envp = envp },
+                             &p->pid[kind])
              : -ENOMEM;
     if (r < 0) {
         p->pid[kind] = 0;

@@ -8,6 +8,9 @@ int siteprogs_new(struct noded *d, struct siteprogs **ret);
 void siteprogs_close(struct siteprogs *p);
 struct siteprogs *siteprogs_free(struct siteprogs *p);
 /* Start the program of this kind, if one is configured and none of its kind runs.  step: the step
- * that the program is about, or NULL. */
-void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step);
+ * that the program is about, or NULL; arg: its argument, or NULL. */
+void siteprog_run(struct noded *d, enum siteprog kind, const struct nstep *step, const char *arg);
+/* The environment of such programs: slurmd's own, and SLURMD_NODENAME. */
+struct envlist;
+void siteprog_env(const struct noded *d, struct envlist *env);
 bool siteprog_child_exited(struct noded *d, pid_t pid, int status);

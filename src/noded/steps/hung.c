@@ -65,7 +65,7 @@ static void give_up(struct noded *d, struct nstep *step)
     step->asked_mono_us = 0;
     if (!step->unkillable) {
         step->unkillable = true;
-        siteprog_run(d, SITEPROG_UNKILLABLE, step);
+        siteprog_run(d, SITEPROG_UNKILLABLE, step, NULL);
         report_drain(d, "Kill task failed");
     }
     if (fd < 0 || pidfd_send_signal(fd, SIGKILL, NULL, 0) < 0)

@@ -175,7 +175,7 @@ static void on_news(struct noded *d, struct nstep *step, Pst__StepNews *news)
         step->unkillable = true;
         log_error("processes of a step do not end job=%u step=%u", step->job->job_id,
                   step->step_id);
-        siteprog_run(d, SITEPROG_UNKILLABLE, step);
+        siteprog_run(d, SITEPROG_UNKILLABLE, step, NULL);
         report_drain(d, "Kill task failed");
     }
     if (news->end && news->drain)

@@ -40,6 +40,11 @@ uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
 
 /* ---- classes --------------------------------------------------------------------------------- */
 
+static constraint_lookup_fn *lookup_of(const struct calt *a)
+{
+    return a->boot ? feature_boot_nodes : feature_nodes;
+}
+
 static int make_counts(struct sched *s, const struct constraint *f, uint32_t alt, struct calt *a)
 {
     uint32_t n = f ? constraint_counts(f, alt) : 0;
@@ -55,26 +60,29 @@ static int make_counts(struct sched *s, const struct constraint *f, uint32_t alt
         a->ncounts = i + 1;
         r = bitmap_new(s->nbits, &a->counted[i]);
         if (r == 0)
-            r = constraint_count_mask(f, alt, i, feature_nodes, s, a->counted[i], &a->counts[i]);
+            r = constraint_count_mask(f, alt, i, lookup_of(a), s, a->counted[i], &a->counts[i]);
         if (r == 0)
             bitmap_and(a->counted[i], a->elig);
     }
     return r;
 }
 
-/* Alternatives of what is preferred, which takes the constraint's place, then the constraint's. */
+/* Alternatives of what is preferred, which takes the constraint's place, then the constraint's, and
+ * those again with what nodes have after a boot. */
 static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct calt *a,
                     uint32_t *most)
 {
     const struct shape *sh = c->shape;
     uint32_t liked = sh->prefer ? constraint_alts(sh->prefer) : 0;
     const struct constraint *f = at < liked ? sh->prefer : sh->features;
-    uint32_t alt = at < liked ? at : at - liked;
+    uint32_t own = sh->features ? constraint_alts(sh->features) : 1;
+    uint32_t alt = at < liked ? at : (at - liked) % own;
     struct pick p = { .s = s, .cls = (struct class *)c, .part = s->parts[c->part], .idle = true };
     int r = bitmap_dup(s->parts[c->part]->nodes, &a->elig);
 
+    a->boot = at >= liked + own;
     if (r == 0 && f)
-        r = constraint_mask(f, alt, feature_nodes, s, a->elig);
+        r = constraint_mask(f, alt, lookup_of(a), s, a->elig);
     if (r < 0)
         return r;
     if (!(sh->key.flags & SHAPE_EXTERNAL))
@@ -107,6 +115,7 @@ int class_masks(struct sched *s, struct class *c)
     uint32_t n = c->shape->features ? constraint_alts(c->shape->features) : 1;
     int r = 0;
 
+    n *= c->shape->key.flags & SHAPE_BOOT ? 2 : 1;
     n += c->shape->prefer ? constraint_alts(c->shape->prefer) : 0;
     if (c->alts && c->mask_gen == s->config_gen + 1)
         return 0;

@@ -22,6 +22,23 @@
 
 #define NO_MATCH (UINT32_MAX - 1)
 
+void pick_take_whole(struct pick *p, bool boot)
+{
+    const struct shape_key *k = p->k;
+
+    p->whole = boot || (k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node || p->closes ||
+               p->s->params.select == SCHED_SELECT_LINEAR;
+    p->share_max = !p->whole && (p->part->force || (k->flags & SHAPE_SHARE))
+                       ? MAX(p->part->oversubscribe, 1u)
+                       : 1;
+    p->share = p->share_max;
+    p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
+               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
+               !k->core_spec && !p->part->node_cpus && !p->part->max_cpus_per_socket &&
+               !p->s->uids && !p->s->labels && !p->s->advs && !k->resv;
+    p->s->alike.known = false;
+}
+
 void pick_init(struct pick *p)
 {
     const struct shape *sh = p->cls->shape;
@@ -34,12 +51,7 @@ void pick_init(struct pick *p)
     p->gpus = false;
     p->closes = (p->k->flags & SHAPE_EXCLUSIVE_TOPO || p->part->exclusive_topo) &&
                 topo_can_close(p->part->topo);
-    p->whole = (p->k->flags & SHAPE_EXCLUSIVE) || p->part->exclusive_node || p->closes ||
-               p->s->params.select == SCHED_SELECT_LINEAR;
-    p->share_max = !p->whole && (p->part->force || (p->k->flags & SHAPE_SHARE))
-                       ? MAX(p->part->oversubscribe, 1u)
-                       : 1;
-    p->share = p->share_max;
+    pick_take_whole(p, false);
     for (uint32_t i = 0; i < p->k->ngres; i++) {
         const struct shape_gres *g = &p->k->gres[i];
         const char *name = sh->text + g->name_off;
@@ -55,11 +67,6 @@ void pick_init(struct pick *p)
         if (p->gname[i] == STRTAB_NONE || (type && p->gtype[i] == STRTAB_NONE))
             p->gname[i] = NO_MATCH;
     }
-    p->plain = !k->ngres && !p->whole && p->share_max == 1 && !p->idle && !p->plan &&
-               p->s->params.select != SCHED_SELECT_SOCKET && !k->ntasks_per_socket &&
-               !k->core_spec && !p->part->node_cpus && !p->part->max_cpus_per_socket &&
-               !p->s->uids && !p->s->labels && !p->s->advs && !k->resv;
-    p->s->alike.known = false;
 }
 
 uint64_t pick_least_cpus(const struct pick *p)

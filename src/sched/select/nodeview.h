@@ -139,6 +139,8 @@ static inline bool unit_free(const uint64_t *words, uint32_t unit, uint32_t gran
 }
 
 void pick_init(struct pick *p);
+/* After pick_init(): with boot the nodes are taken as a whole, else as the job asks. */
+void pick_take_whole(struct pick *p, bool boot);
 /* Fewer free CPUs in all will not do; after pick_init(). */
 uint64_t pick_least_cpus(const struct pick *p);
 void pick_free_cpus(const struct pick *p, uint32_t id, uint64_t *words);

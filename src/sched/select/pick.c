@@ -282,6 +282,8 @@ static int try_counts(struct pick *p, const struct calt *a)
     int r = 0;
 
     p->only = 0;
+    if (p->k->flags & SHAPE_BOOT)
+        pick_take_whole(p, a->boot);
     if (!n && is_unrolled(p))
         return try_range(p, a);
     if (!n)

@@ -18,6 +18,7 @@ struct calt {
     struct bitmap **counted; /* counted sets, within elig */
     uint32_t *counts;
     uint32_t ncounts;
+    bool boot; /* nodes may have to boot for it: they are taken whole */
 };
 
 struct class

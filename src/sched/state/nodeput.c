@@ -3,6 +3,7 @@
  * A node whose description did not change is not touched.  A node that is built anew takes back
  * what running jobs hold on it, and keeps its memberships in partitions. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,26 +38,37 @@ static int feature_id(struct sched *s, const char *name, uint32_t *ret)
     return r;
 }
 
-static int parse_features(struct sched *s, const char *list, struct node *n)
+static int add_feature(struct sched *s, const char *name, struct node *n)
 {
-    _cleanup_free_ char *copy = list ? strdup(list) : NULL;
-    char *save = NULL;
+    uint32_t *grown = realloc(n->features, (n->nfeatures + 1) * sizeof(*grown));
+    int r;
 
-    if (list && !copy)
+    if (!grown)
         return -ENOMEM;
-    for (char *f = copy ? strtok_r(copy, ",", &save) : NULL; f; f = strtok_r(NULL, ",", &save)) {
-        uint32_t *grown = realloc(n->features, (n->nfeatures + 1) * sizeof(*grown));
-        int r;
-
-        if (!grown)
-            return -ENOMEM;
-        n->features = grown;
-        r = feature_id(s, f, &grown[n->nfeatures]);
-        if (r < 0)
-            return r;
+    n->features = grown;
+    r = feature_id(s, name, &grown[n->nfeatures]);
+    if (r == 0)
         n->nfeatures++;
+    return r;
+}
+
+/* boot: those that the node has after a boot, which have names of their own. */
+static int parse_features(struct sched *s, const char *list, bool boot, struct node *n)
+{
+    int r = 0;
+
+    for (const char *p = list; r == 0 && p && *p;) {
+        size_t len = strcspn(p, ",");
+        _cleanup_free_ char *name = malloc(len + 2);
+
+        if (!name)
+            return -ENOMEM;
+        (void)snprintf(name, len + 2, "%s%.*s", boot ? FEATURE_BOOT : "", (int)len, p);
+        if (len)
+            r = add_feature(s, name, n);
+        p += len + (p[len] == ',');
     }
-    return 0;
+    return r;
 }
 
 static int build_gres(struct sched *s, const struct sched_node *in, struct node *n)
@@ -181,7 +193,9 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
     if (r == 0)
         r = set_gpu_cpus(in, n);
     if (r == 0)
-        r = parse_features(s, in->features, n);
+        r = parse_features(s, in->features, false, n);
+    if (r == 0)
+        r = parse_features(s, in->boot_features, true, n);
     if (r == 0)
         r = build_gres(s, in, n);
     return r;

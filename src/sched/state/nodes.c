@@ -6,6 +6,7 @@
 #include "sched/state/nodes.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -360,4 +361,21 @@ const struct bitmap *feature_nodes(void *arg, const char *name, size_t len)
     uint32_t id = strtab_find(&s->feature_tab, name, len);
 
     return id < s->nfeatures ? s->features[id] : NULL;
+}
+
+const struct bitmap *feature_boot_nodes(void *arg, const char *name, size_t len)
+{
+    _cleanup_free_ char *other = malloc(len + sizeof(FEATURE_BOOT));
+    const struct bitmap *now = feature_nodes(arg, name, len), *then = NULL;
+    struct sched *s = arg;
+
+    if (other) {
+        (void)snprintf(other, len + sizeof(FEATURE_BOOT), FEATURE_BOOT "%.*s", (int)len, name);
+        then = feature_nodes(arg, other, strlen(other));
+    }
+    if (!now || !then)
+        return now ? now : then;
+    bitmap_copy(s->dup, now);
+    bitmap_or(s->dup, then);
+    return s->dup;
 }

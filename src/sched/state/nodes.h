@@ -71,3 +71,6 @@ void nodes_done(struct sched *s);
 uint32_t node_part_index(const struct node *n, uint32_t part);
 bool node_alike(const struct node *a, const struct node *b);
 const struct bitmap *feature_nodes(void *arg, const char *name, size_t len);
+/* Those that have it, or would have it after a boot; valid until s->dup is used. */
+const struct bitmap *feature_boot_nodes(void *arg, const char *name, size_t len);
+#define FEATURE_BOOT "\1" /* begins the names of features that a node has after a boot */

@@ -140,7 +140,8 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
         (job->one_task_per_share ? SHAPE_TASK_SHARE : 0u) |
         (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
         (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) | (job->expedite ? SHAPE_EXPEDITE : 0u) |
-        (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u) | (job->external ? SHAPE_EXTERNAL : 0u);
+        (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u) | (job->external ? SHAPE_EXTERNAL : 0u) |
+        (job->may_boot && job->features ? SHAPE_BOOT : 0u);
     k->segment_size = job->segment_size;
     k->switches = job->switches;
     if (k->segment_size)

@@ -64,6 +64,7 @@ enum {
     SHAPE_EXTERNAL = 1 << 24,      /* external: nodes without a slurmd will do */
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
     SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
+    SHAPE_BOOT = 1 << 25,          /* may_boot */
 };
 
 void shape_free(struct shape *sh);

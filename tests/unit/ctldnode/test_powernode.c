@@ -98,6 +98,7 @@ static void test_jobs(void **state)
     _cleanup_free_ char *text = NULL;
     Pst__Transaction *tx;
     Pst__JobRecord *r;
+    int64_t until;
 
     (void)state;
     add_nodes(c, 4, 2);
@@ -110,7 +111,9 @@ static void test_jobs(void **state)
     r = cluster_job(c, 7)->rec;
     assert_int_equal(pb_set_str(&r->partition, "p"), 0);
     assert_int_equal(pb_set_str(&r->alloc->nodes, "n[0-1]"), 0);
-    assert_true(bootwait_needed(c, r->alloc, false));
+    assert_true(bootwait_any_awaited(c, r->alloc));
+    assert_true(bootwait_needed(&ctld, r, r->alloc, &until));
+    assert_in_range(until, core_now() + 80 * USEC_PER_SEC, core_now() + 90 * USEC_PER_SEC);
     assert_int_equal(bootwait_patience_s(&ctld, r->alloc), 90);
     assert_int_equal(bootwait_timeout_s(&ctld, c->nodes[0]), 90);
     assert_false(bootwait_holds_batch(&ctld, cluster_job(c, 7))); /* it does not say so */
