@@ -11,6 +11,7 @@
 
 #include "acct/sql/db.h"
 #include "acct/accttres.h"
+#include "acct/instances.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
@@ -30,6 +31,7 @@ struct nodes {
     struct item *items; /* by node id */
     size_t n;
     struct sql_stmt *save, *drop, *close, *open;
+    struct instances instances;
 };
 
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
@@ -240,6 +242,8 @@ static int replace_record(struct nodes *n, uint32_t id, Pst__NodeRecord *rec, in
     struct item *item = &n->items[id];
     int r = note_change(n, item->rec, rec, time_us);
 
+    if (r == 0)
+        r = instances_note(&n->instances, n->db, n->source, item->rec, rec, time_us);
     if (item->rec)
         pst__node_record__free_unpacked(item->rec, NULL);
     item->rec = rec;

@@ -188,4 +188,5 @@ struct open_jobs {
 /* Add a line to the result for each association with such a job. */
 int rows_open_jobs(struct admin_run *run, const struct open_jobs *which);
 int rows_list_txns(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx);
+int rows_list_instances(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx);
 int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx);

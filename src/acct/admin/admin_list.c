@@ -22,6 +22,8 @@ const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
         return &pst__federation_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return &pst__acct_event_record__descriptor;
+    case PST__ACCT_ENTITY__ACCT_INSTANCE:
+        return &pst__acct_instance_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_RESERVATION:
         return &pst__acct_resv_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_QOS:
@@ -285,6 +287,10 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
         return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
                    ? 0
                    : rows_list_events(a, l.where, fn, ctx);
+    case PST__ACCT_ENTITY__ACCT_INSTANCE:
+        return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
+                   ? 0
+                   : rows_list_instances(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_RESERVATION:
         return resv_list(a->db, l.where, fn, ctx);
     default:

@@ -417,3 +417,57 @@ int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *
     }
     return r;
 }
+
+/* ---- instances of nodes ---------------------------------------------------------------------- */
+
+static bool wants_instance(const Pst__AcctCond *w, const Pst__AcctInstanceRecord *i)
+{
+    return cond_has(w->clusters, w->n_clusters, i->cluster) &&
+           cond_has(w->nodes, w->n_nodes, i->node) &&
+           cond_has(w->instance_ids, w->n_instance_ids, i->instance_id) &&
+           cond_has(w->instance_types, w->n_instance_types, i->instance_type) &&
+           cond_has(w->extras, w->n_extras, i->extra);
+}
+
+static void instance_of_row(struct sql_stmt *stmt, Pst__AcctInstanceRecord *i)
+{
+    int64_t end = sql_int(stmt, 3);
+
+    pst__acct_instance_record__init(i);
+    i->cluster = (char *)sql_text(stmt, 0); /* borrowed, as are those below */
+    i->node = (char *)sql_text(stmt, 1);
+    i->has_start_us = 1;
+    i->start_us = sql_int(stmt, 2);
+    i->has_end_us = end != ACCT_OPEN_END;
+    i->end_us = end;
+    i->instance_id = (char *)sql_text(stmt, 4);
+    i->instance_type = (char *)sql_text(stmt, 5);
+    i->extra = (char *)sql_text(stmt, 6);
+}
+
+int rows_list_instances(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
+{
+    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
+    int r = sql_prepare(
+        a->db,
+        "SELECT s.name, i.node, i.start_us, i.end_us, i.instance_id, i.instance_type, i.extra"
+        " FROM instances i JOIN sources s ON s.id=i.source WHERE i.start_us<? AND i.end_us>=?"
+        " ORDER BY s.name, i.start_us, i.node",
+        &stmt);
+
+    if (r < 0)
+        return r;
+    sql_bind(stmt, 0, where->has_end_us ? where->end_us : INT64_MAX);
+    sql_bind(stmt, 1, where->has_start_us ? where->start_us : 0);
+    while ((r = sql_step(stmt)) > 0) {
+        Pst__AcctInstanceRecord i;
+
+        instance_of_row(stmt, &i);
+        r = wants_instance(where, &i) ? fn(ctx, &i.base) : 0;
+        if (r < 0) {
+            sql_reset(stmt);
+            return r;
+        }
+    }
+    return r;
+}

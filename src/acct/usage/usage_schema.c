@@ -70,6 +70,14 @@ static const char *const steps[] = {
     " data $BLOB NOT NULL, PRIMARY KEY(kind, name))$ROWS;"
     "REPLACE INTO contents SELECT kind, hash, used_us, data FROM blobs;"
     "DROP TABLE blobs;",
+
+    "CREATE TABLE IF NOT EXISTS instances("
+    " source $INT NOT NULL,"
+    " node $KEY NOT NULL,"
+    " start_us $INT NOT NULL,"
+    " end_us $INT NOT NULL," /* 2^63-1 until it is over */
+    " instance_id $TEXT, instance_type $TEXT, extra $TEXT,"
+    " PRIMARY KEY(source, node, start_us))$TABLE;",
 };
 
 const struct acct_schema acct_schema_usage = { "usage", ARRAY_SIZE(steps), steps };

@@ -157,6 +157,7 @@ struct smgr_row {
     const Pst__ResourceRecord *resource;
     const Pst__ResourceShare *share;
     const Pst__AcctEventRecord *event;
+    const Pst__AcctInstanceRecord *instance;
     const Pst__AcctResvRecord *resv;
     const Pst__AcctTxnRecord *txn;
     const char *default_account; /* of the user */

@@ -65,14 +65,15 @@ static void put_account(struct strbuf *sb, const struct smgr_row *r)
 
 static void put_cluster(struct strbuf *sb, const struct smgr_row *r)
 {
-    put_text(sb, r->cluster ? r->cluster->name
-                 : r->assoc ? r->assoc->cluster
-                 : r->share ? r->share->cluster
-                 : r->wckey ? r->wckey->cluster
-                 : r->event ? r->event->cluster
-                 : r->resv  ? r->resv->cluster
-                 : r->txn   ? r->txn->cluster
-                            : NULL);
+    put_text(sb, r->cluster    ? r->cluster->name
+                 : r->assoc    ? r->assoc->cluster
+                 : r->share    ? r->share->cluster
+                 : r->wckey    ? r->wckey->cluster
+                 : r->event    ? r->event->cluster
+                 : r->instance ? r->instance->cluster
+                 : r->resv     ? r->resv->cluster
+                 : r->txn      ? r->txn->cluster
+                               : NULL);
 }
 
 static void put_user(struct strbuf *sb, const struct smgr_row *r)
@@ -326,6 +327,31 @@ static void put_event(struct strbuf *sb, const struct smgr_row *r, enum col col)
     }
 }
 
+static void put_instance(struct strbuf *sb, const struct smgr_row *r, enum col col)
+{
+    const Pst__AcctInstanceRecord *i = r->instance;
+
+    switch (col) {
+    case C_NODE_NAME:
+        put_text(sb, i->node);
+        break;
+    case C_INSTANCE_ID:
+        put_text(sb, i->instance_id);
+        break;
+    case C_INSTANCE_TYPE:
+        put_text(sb, i->instance_type);
+        break;
+    case C_EXTRA:
+        put_text(sb, i->extra);
+        break;
+    case C_TIME_START:
+        put_time(sb, r, i->start_us);
+        break;
+    default:
+        put_time(sb, r, i->has_end_us ? i->end_us : 0);
+    }
+}
+
 static void put_resv(struct strbuf *sb, const struct smgr_row *r, enum col col)
 {
     const Pst__AcctResvRecord *v = r->resv;
@@ -543,6 +569,12 @@ static void put_fed_fact(struct strbuf *sb, const struct smgr_row *r, enum col c
 void smgr_put_cell(struct strbuf *sb, const struct smgr_row *r, const struct smgr_field *f)
 {
     switch (f->col) {
+    case C_EXTRA:
+    case C_INSTANCE_ID:
+    case C_INSTANCE_TYPE:
+        if (r->instance)
+            put_instance(sb, r, f->col);
+        break;
     case C_EMPTY:
         break;
     case C_FEATURES:
@@ -598,6 +630,8 @@ void smgr_put_cell(struct strbuf *sb, const struct smgr_row *r, const struct smg
             put_txn(sb, r, f->col);
         else if (r->event)
             put_event(sb, r, f->col);
+        else if (r->instance)
+            put_instance(sb, r, f->col);
         else if (r->resv)
             put_resv(sb, r, f->col);
         else if (r->resource && f->col != C_DESCR)

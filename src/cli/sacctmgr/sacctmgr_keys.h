@@ -72,7 +72,6 @@ enum special {
     S_FEATURES,
     S_FED_CLUSTERS,
     S_FED_FLAGS,
-    S_IGNORED,
 };
 
 enum {

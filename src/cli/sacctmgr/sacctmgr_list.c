@@ -584,6 +584,9 @@ static int plain_row(void *ctx, const ProtobufCMessage *record, const struct que
         if (!is_by_users(o->l->where, row.event))
             return 0;
         break;
+    case SMGR_INSTANCE:
+        row.instance = (const Pst__AcctInstanceRecord *)record;
+        break;
     case SMGR_RESERVATION:
         row.resv = (const Pst__AcctResvRecord *)record;
         break;
@@ -760,8 +763,8 @@ static void show_line(struct smgr *s, struct smgr_line *l)
     case SMGR_FEDERATION:
         show_federations(s, l);
         break;
-    default: /* instances: there are none */
-        show_plain(s, l, PST__ACCT_ENTITY__ACCT_UNSPECIFIED,
+    default: /* SMGR_INSTANCE */
+        show_plain(s, l, PST__ACCT_ENTITY__ACCT_INSTANCE,
                    "cluster,nodename,start,end,instanceid,instancetype,extra");
     }
 }

@@ -92,12 +92,13 @@ bool smgr_list(struct smgr *s, Pst__AcctEntity entity, const Pst__AcctCond *wher
     req.has_entity = 1;
     req.entity = entity;
     req.where = (Pst__AcctCond *)where; /* only packed */
-    r = query_run(c, OP_ACCT_LIST, &req.base,
-                  entity == PST__ACCT_ENTITY__ACCT_RESERVATION ? &pst__acct_resv_record__descriptor
-                  : entity == PST__ACCT_ENTITY__ACCT_FEDERATION
-                      ? &pst__federation_record__descriptor
-                      : types[entity],
-                  fn, ctx, &info);
+    r = query_run(
+        c, OP_ACCT_LIST, &req.base,
+        entity == PST__ACCT_ENTITY__ACCT_RESERVATION  ? &pst__acct_resv_record__descriptor
+        : entity == PST__ACCT_ENTITY__ACCT_INSTANCE   ? &pst__acct_instance_record__descriptor
+        : entity == PST__ACCT_ENTITY__ACCT_FEDERATION ? &pst__federation_record__descriptor
+                                                      : types[entity],
+        fn, ctx, &info);
     if (r == 0)
         return true;
     tell_failure(s, c, r);

@@ -369,8 +369,6 @@ bool smgr_switches(struct smgr_line *l, enum special what)
     case S_WITH_FED:
         l->with_fed = true;
         return true;
-    case S_IGNORED:
-        return true;
     default:
         return false;
     }

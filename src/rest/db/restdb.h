@@ -45,6 +45,8 @@ bool restdb_ids(struct rest_call *call, const char *name, uint32_t **list, size_
 /* The same of QOS, by name or number. */
 bool restdb_qos(struct rest_call *call, const char *name, const struct store_names *names,
                 uint32_t **list, size_t *n);
+/* Seconds since 1970, or a time as the commands take it ("now-1hour").  False: none, noted. */
+bool restdb_time(struct rest_call *call, const char *name, protobuf_c_boolean *has, int64_t *ret);
 /* A query word that is a switch and has a name in older versions: either is true. */
 bool restdb_switch(const struct rest_call *call, const char *name, const char *older);
 /* What /associations/ and /association/ choose by.  False: noted. */

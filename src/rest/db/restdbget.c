@@ -9,7 +9,9 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/hostlist.h"
 #include "base/pb/pbutil.h"
+#include "base/timefmt.h"
 #include "rest/db/restdb.h"
 #include "wire/errors.h"
 
@@ -33,6 +35,21 @@ static int put_assoc(struct listing *l, const Pst__AssocRecord *a)
     }
     json_store_assoc(&l->call->js, &shown, &l->t.names);
     return 0;
+}
+
+static void put_instance(struct json *js, const Pst__AcctInstanceRecord *i)
+{
+    json_map(js, NULL);
+    json_str(js, "cluster", i->cluster);
+    json_str(js, "extra", i->extra);
+    json_str(js, "instance_id", i->instance_id);
+    json_str(js, "instance_type", i->instance_type);
+    json_str(js, "node_name", i->node);
+    json_map(js, "time");
+    json_int(js, "time_end", i->has_end_us ? i->end_us / USEC_PER_SEC : 0);
+    json_int(js, "time_start", i->start_us / USEC_PER_SEC);
+    json_map_end(js);
+    json_map_end(js);
 }
 
 static bool account_wanted(const struct listing *l, const Pst__AccountRecord *a)
@@ -86,6 +103,8 @@ static int on_record(void *ctx, const ProtobufCMessage *m, const struct query_in
         json_store_cluster(js, (const Pst__AcctClusterRecord *)m, &l->t.people, &l->t.names);
     } else if (d == &pst__tres_record__descriptor) {
         json_store_tres(js, (const Pst__TresRecord *)m);
+    } else if (d == &pst__acct_instance_record__descriptor) {
+        put_instance(js, (const Pst__AcctInstanceRecord *)m);
     } else {
         json_store_wckey(js, (const Pst__WckeyRecord *)m);
     }
@@ -356,15 +375,38 @@ static void get_wckey(struct rest_call *call)
     call->n_query = n;
 }
 
-/* Instances are nodes of a cloud, which register none of themselves here: there are none to
- * choose from. */
+/* node_list: "node[1-3],x1" */
+static bool take_nodes(struct rest_call *call, Pst__AcctCond *w)
+{
+    const char *text = rest_query(call, "node_list");
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+
+    if (!text)
+        return true;
+    if (hostlist_parse(text, &hl, NULL) < 0) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, "node_list", "%.64s is no list of nodes", text);
+        return false;
+    }
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        if (!restdb_word(call, hostlist_nth(hl, i), &w->nodes, &w->n_nodes))
+            return false;
+    return true;
+}
+
 static void get_instances(struct rest_call *call)
 {
-    if (!rest_acct(call, "slurmdb_instances_get"))
-        return;
-    json_list(&call->js, "instances");
-    json_list_end(&call->js);
-    rest_warning(call, "slurmdb_instances_get", "slurmdb_instances_get() found nothing");
+    struct listing l = listing_of(call);
+    Pst__AcctCond *w = &l.where;
+
+    if (rest_acct(call, "slurmdb_instances_get") &&
+        restdb_words(call, "cluster", &w->clusters, &w->n_clusters) &&
+        restdb_words(call, "extra", &w->extras, &w->n_extras) &&
+        restdb_words(call, "instance_id", &w->instance_ids, &w->n_instance_ids) &&
+        restdb_words(call, "instance_type", &w->instance_types, &w->n_instance_types) &&
+        take_nodes(call, w) && restdb_time(call, "time_start", &w->has_start_us, &w->start_us) &&
+        restdb_time(call, "time_end", &w->has_end_us, &w->end_us))
+        answer_list(&l, "instances", "slurmdb_instances_get", PST__ACCT_ENTITY__ACCT_INSTANCE);
+    listing_done(&l);
 }
 
 /* ---- all of them ----------------------------------------------------------------------------- */

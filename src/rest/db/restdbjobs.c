@@ -85,9 +85,7 @@ static bool take_text(struct rest_call *call, const char *name, const char **ret
     return false;
 }
 
-/* Seconds since 1970, or a time as the commands take it ("now-1hour"). */
-static bool take_time(struct rest_call *call, const char *name, protobuf_c_boolean *has,
-                      int64_t *ret)
+bool restdb_time(struct rest_call *call, const char *name, protobuf_c_boolean *has, int64_t *ret)
 {
     const char *text;
 
@@ -197,8 +195,8 @@ static bool take_query(struct jobsget *g)
     tell_unknown(call);
     if (!take_lists(g) || !take_text(call, "step", &steps) || !take_ids(g, "step", steps) ||
         !take_states(g) || !take_exit_code(g) ||
-        !take_time(call, "start_time", &r->has_start_us, &r->start_us) ||
-        !take_time(call, "end_time", &r->has_end_us, &r->end_us))
+        !restdb_time(call, "start_time", &r->has_start_us, &r->start_us) ||
+        !restdb_time(call, "end_time", &r->has_end_us, &r->end_us))
         return false;
     r->has_duplicates = r->duplicates = rest_query_true(call, "show_duplicates");
     g->scripts = rest_query_true(call, "show_batch_script");

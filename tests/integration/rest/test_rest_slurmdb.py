@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from conftest import wait_until
 from restd import Restd, V, check
 
 DB = f"/slurmdb/{V}/"
@@ -252,3 +253,20 @@ def test_service(store):
     status, answer = store.get(DB + "conf")
     assert (status, answer["errors"][0]["error_number"]) == (422, 2036)
     assert store.get(DB.replace(V, "v0.0.44") + "conf")[0] == 404
+
+
+def test_instances(store, shared):
+    """Machines that a node ran on: by id, type, node and time."""
+    node = shared.node_names[0]
+    shared.run("scontrol", "update", f"nodename={node}", "instanceid=i-1", "instancetype=t3", "extra=x")
+    wait_until(lambda: store.get(DB + "instances/?instance_id=i-1")[1]["instances"], "it is stored")
+    shared.run("scontrol", "update", f"nodename={node}", "instanceid=", "instancetype=", "extra=")
+    question = f"{DB}instance/?node_list={node},other[1-2]"
+    found = wait_until(lambda: [i for i in store.get(question)[1]["instances"] if i["time"]["time_end"]], "it is over")[0]
+    assert found.pop("time")["time_start"] > 0
+    assert found == {"cluster": "test", "extra": "x", "instance_id": "i-1", "instance_type": "t3", "node_name": node}
+    for question in ("instance_type=t4", "node_list=other[1-2]", "extra=y", "time_end=1000", "cluster=nosuch"):
+        assert store.get(f"{DB}instances/?{question}")[1]["instances"] == [], question
+    check(store, store.get("/openapi/v3")[1], DB + "instances/")
+    for question in ("node_list=n[", "time_start=x"):
+        assert store.get(f"{DB}instances/?{question}")[0] == 422, question
