@@ -339,10 +339,11 @@ static void fill_node(struct srun *s, const struct srun_part *p, uint32_t number
 
 /* Small launches go to each node directly, which is quicker.  So do those that are to survive
  * the loss of nodes, since a relay that goes takes the nodes behind it along.  A width that the
- * command names needs no more nodes than that. */
+ * command names needs no more nodes than that; --threads is one, too. */
 static uint32_t width_for(struct srun *s, size_t n_nodes)
 {
-    const char *asked = jobopts_get(&s->opts, JO_TREEWIDTH);
+    const char *asked = jobopts_has(&s->opts, JO_TREEWIDTH) ? jobopts_get(&s->opts, JO_TREEWIDTH)
+                                                            : jobopts_get(&s->opts, JO_THREADS);
     size_t width = MAX((size_t)conf_num(cli_conf(&s->cli), CONF_TREE_WIDTH), FANOUT_WIDTH_MIN);
 
     if (jobopts_has(&s->opts, JO_NO_KILL) || (asked && strcasecmp(asked, "off") == 0))
