@@ -90,7 +90,7 @@ def test_all_and_long(q):
 @pytest.mark.parametrize("options,names", [
     (["-S", "now-1hour"], ["ended"]), (["-S", "now-1hour", "-E", "now", "-s", "F"], ["ended"]), (["-S", "now-1hour", "-s", "F"], []),
     (["-s", "PD"], []), (["-S", "2000-01-01", "-E", "2000-01-02"], []), (["--name=ended"], ["ended"]), (["-r", "nosuch"], []),
-    (["-A", "physics"], ["ended"]), (["-i", "1"], ["ended"]), (["-i", "2-4"], []), (["-I", "2"], ["ended"]), (["-k", "10", "-K", "30"], ["ended"]),
+    (["-A", "physics"], ["ended"]), (["-R", "None"], ["ended"]), (["-R", "Priority"], []), (["-i", "1"], ["ended"]), (["-i", "2-4"], []), (["-I", "2"], ["ended"]), (["-k", "10", "-K", "30"], ["ended"]),
     (["-g", str(os.getgid()), "-s", "PD"], []), (["-x", "999999"], []), (["-M", "nosuch"], []), (["-M", "test", "-s", "PD"], [])])
 def test_filters(q, options, names):
     """A job that was never eligible is shown only when it is named."""
@@ -109,3 +109,11 @@ def test_waiting(q):
     (["--units=K", "-P", "-o", "reqmem"], "204800K")])
 def test_layout(q, options, line):
     assert q.run("sacct", "-X", "-n", "-j", q.id, *options).out == line + "\n"
+
+
+def test_length_of_task_lists(q):
+    """SLURM_BITSTR_LEN: how long the list of an array's waiting tasks may be."""
+    job = q.sbatch("-H", "--array=1,3,5,7,9", wrap="true")
+    for length, tasks in (("8", "1,3,..."), ("0", "1,3,5,7,9")):
+        assert q.run("sacct", "-X", "-n", "-P", "-o", "jobid", "-j", job, env={"SLURM_BITSTR_LEN": length}).out == f"{job}_[{tasks}]\n"
+    q.run("scancel", job)

@@ -68,6 +68,8 @@ def test_switches_of_associations(site):
     assert rows(site, "association", "Tree", "format=account,user")[:2] == ["root|", " root|root"]
     assert rows(site, "association", "accounts=sub", "users=", "format=account,maxjobs")[0] == "sub|7"
     names = shown(fields="qos")
+    heading = site.run("sacctmgr", "-P", "list", "association", "WOLimits", "users=ann").out.splitlines()[0]
+    assert heading == "Cluster|Account|User|Partition"
     assert names == ["high,normal"] and shown("WOPInfo", fields="qos") == shown("WOPLimits", fields="qos") == ["+high"]
 
 
@@ -113,3 +115,26 @@ def test_an_account_without_a_name(site):
     assert site.refused("sbatch", "-A", "", "--wrap=true") == f"sbatch: error: Batch job submission failed: {why}"
     assert site.refused("salloc", "-A", "", "true").endswith(why) and site.refused("srun", "-A", "", "true").endswith(why)
     site.run("scancel", site.sbatch("--hold", wrap="true"))
+
+
+def test_instances(site):
+    """What machines a node ran on, from when to when; a change of id, type or extra begins another period."""
+    node = site.node_names[0]
+    fields = "format=cluster,nodename,instanceid,instancetype,extra"
+
+    def change(*words):
+        site.run("scontrol", "update", f"nodename={node}", *words)
+    change("instanceid=i-1", "instancetype=t3", "extra=a=b")
+    change("instanceid=i-2")
+    change("instanceid=", "extra=")
+    wait_until(lambda: rows(site, "instance", f"nodes={node}", fields) == [
+        f"test|{node}|i-1|t3|a=b", f"test|{node}|i-2|t3|a=b", f"test|{node}||t3|"], "all three are stored")
+    assert rows(site, "instance", "instanceid=i-1", "format=nodename") == [node]
+    assert len(rows(site, "instance", "instancetype=t3")) == 3
+    assert rows(site, "instance", "extra=a=b", "instanceid=i-2", "format=extra") == ["a=b"]
+    assert rows(site, "instance", "extra=nosuch") == rows(site, "instance", "start=now+1day", "end=now+2days", "instanceid=i-1") == []
+    (first,), (second,) = (rows(site, "instance", f"instanceid={i}", "format=start,end") for i in ("i-1", "i-2"))
+    assert first.split("|")[1] == second.split("|")[0]
+    last = rows(site, "instance", "format=end")[-1]
+    change("instancetype=")
+    wait_until(lambda: rows(site, "instance", "format=end")[-1] != last, "the last one is over")

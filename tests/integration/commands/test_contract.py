@@ -190,6 +190,17 @@ def test_a_long_wait_for_the_controller_is_said(make_cluster):
     assert (waiting.returncode, out, err) == (0, "", ""), "it goes on by itself, and says it once"
 
 
+def test_sacct_tells_each_attempt(make_cluster):
+    c = make_cluster(nodes=1, conf="MessageTimeout=30")
+    c.kill_ctld()
+    waiting = c.popen("sacct", "-v", "-n", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    for line in (waiting.stderr.readline() for _ in range(3)):  # without -v it is said once
+        assert re.fullmatch(r"sacct: Unable to contact slurm controller, retrying: .+\n", line), line
+    c.start_ctld()
+    out, _ = waiting.communicate(timeout=30)
+    assert (waiting.returncode, out) == (0, "")
+
+
 CONFIG_KEYS = """SlurmctldHost[0] SlurmctldPort SlurmUser SlurmdUser SLURM_CONF SLURM_VERSION ClusterName SelectType
     SelectTypeParameters SchedulerType SchedulerParameters SlurmctldParameters AccountingStorageType
     AccountingStorageEnforce AccountingStorageTRES PriorityType MULTIPLE_SLURMD MinJobAge MaxArraySize OverTimeLimit

@@ -46,6 +46,7 @@ def test_life_of_a_crontab(c):
     assert c.run("scrontab", "-l", check=False).out == f"no crontab for {USER}\n"
     assert c.run("scrontab", "-l", check=False).rc == 1
     assert put(c, MINE).out == ""
+    assert "2 entries are in force" in c.run("scrontab", "-v", "-", input=MINE).err
     assert listed(c) == MINE
     (first, *one), (second, *two) = jobs(c)
     assert (one, two) == (["nightly", "Yes"], ["echo", "Yes"])

@@ -28,5 +28,8 @@ def test_letters(c):
         assert abs(float(got[letter.lower()]) * weight - int(got[letter])) <= 1, letter
     assert float(got["j"]) > 0 and int(got["B"]) > 0
     assert abs(sum(int(got[w]) for w in WEIGHTS) - 7 - int(got["Y"])) <= 2
+    sluid = c.run("squeue", "-h", "-j", job, "-O", "SLUID").out.strip()
+    shown_alone = {w: c.run("sprio", "-h", "-j", job, "-o", w).out.strip() for w in ("%b", "%f", "%s")}
+    assert shown_alone == {"%b": got["b"], "%f": got["f"], "%s": sluid}
     assert got["y"] == f"{int(got['Y']) / 2 ** 32:.8f}"
     c.clear()

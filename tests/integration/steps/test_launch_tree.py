@@ -134,10 +134,13 @@ def test_treewidth(c):
         assert least <= len(relays(c)) <= most, width
         rc, out, _ = end_with(p, "x\n")
         assert rc == 0 and sorted(map(int, out.split())) == list(range(NODES))
-    few = c.popen("srun", "-N4", "--treewidth=2", *script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    running(c, few, n=4)
-    assert relays(c), "four nodes are more than two"
-    assert end_with(few, "x\n")[0] == 0
+    for option, env in (("--treewidth=2", {}), ("--threads=2", {}), ("-T2", {}), ("-N4", {"SLURM_THREADS": "2"})):
+        few = c.popen("srun", "-N4", option, *script, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                      env=env)
+        running(c, few, n=4)
+        assert relays(c), "four nodes are more than two"
+        assert end_with(few, "x\n")[0] == 0
+        wait_until(lambda: not relays(c), "those of the step before have ended")
     for word in ("0", "x", "65534", "-1"):
         assert "treewidth" in c.refused("srun", f"--treewidth={word}", "true")
 

@@ -2,7 +2,8 @@
 
 import subprocess
 
-from conftest import wait_until
+from conftest import program, wait_until
+from test_srun import run_in_terminal
 
 CLUSTER = {"nodes": 2, "cpus": 4}
 
@@ -81,6 +82,17 @@ def test_filters_and_input(c):
     assert sorted(out.split()) == ["got-0-world", "got-1-hello"]
     rest, errors = who.communicate(timeout=20)
     assert (who.returncode, rest, errors) == (0, "", "")
+
+
+def test_pty(c):
+    """Our terminal is handed to task 0, and to no other."""
+    command = ("touch up; [ $SLURM_PROCID = 1 ] || (while [ ! -e go ]; do echo ready; sleep 0.1; done) & "
+               "read line; touch go; wait; echo got-$SLURM_PROCID-$line")
+    srun, step = start(c, "-n2", command=command, stdin=subprocess.PIPE)
+    text, rc = run_in_terminal(c, [program("sattach"), "--pty", step], [
+        (b"ready", b"hello\n"), (b"got-0-hello", lambda fd: srun.stdin.close())])
+    assert rc == 0 and "got-1-" in text and "got-1-hello" not in text
+    srun.wait(20)
 
 
 def test_slow_reader_does_not_stop_the_step(c):
