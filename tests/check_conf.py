@@ -15,7 +15,7 @@ from tap import Tap
 
 SRC = Path(__file__).resolve().parent.parent / "src"
 PREFIX = {"": "CONF_", "NODE_": "NK_", "PART_": "PK_", "NODESET_": "SK_", "DOWN_": "DK_", "POWER_": "WK_", "GRES_": "GK_",
-          "CGROUP_": "CK_", "GATHER_": "GAK_", "NAMESPACE_": "XK_", "OCI_": "OK_", "TOPO_": "TK_", "DBD_": "CONF_DBD_"}
+          "CGROUP_": "CK_", "GATHER_": "GAK_", "HELPER_": "HK_", "NAMESPACE_": "XK_", "OCI_": "OK_", "TOPO_": "TK_", "DBD_": "CONF_DBD_"}
 
 # Table and key: the name that src/conf gives to the value.
 HANDED_OUT = {

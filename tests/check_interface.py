@@ -12,7 +12,7 @@ from pathlib import Path
 from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
-UNSHOWN_MAX = 9
+UNSHOWN_MAX = 0
 
 
 def main():

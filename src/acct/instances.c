@@ -14,7 +14,7 @@ static bool is_instance(const Pst__NodeRecord *r)
     return r && ((r->instance_id && *r->instance_id) || (r->instance_type && *r->instance_type));
 }
 
-static int prepare(struct instances *in, struct sql *db)
+static int prepare_statements(struct instances *in, struct sql *db)
 {
     int r = 0;
 
@@ -39,7 +39,7 @@ int instances_note(struct instances *in, struct sql *db, int64_t source,
                               same_text(before->instance_type, now->instance_type) &&
                               same_text(before->extra, now->extra))))
         return 0;
-    r = prepare(in, db);
+    r = prepare_statements(in, db);
     if (r == 0 && was) {
         sql_bind(in->close, 0, time_us);
         sql_bind(in->close, 1, source);

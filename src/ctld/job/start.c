@@ -17,7 +17,6 @@
 #include "ctld/notify/hooks.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
-#include "ctld/node/reboot.h"
 #include "ctld/policy/bootfeatures.h"
 #include "ctld/schedlink/passnotes.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -75,14 +74,18 @@ bool start_holds(struct ctld *ctld, const struct job *j, const struct sched_deci
            keeps_features(ctld, j, d);
 }
 
-/* Its nodes that are to boot again are told. */
+/* Its nodes that are to boot again are told, with the features that they are to have then. */
 static void tell_reboots(struct ctld *ctld, const struct job *j, uint64_t lsn)
 {
     for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
+        Pst__NodeRebootNow m = PST__NODE_REBOOT_NOW__INIT;
 
-        if (n && n->rec->state_flags & NODE_BIT(POWERING_UP) && n->rec->has_reboot_us)
-            reboot_tell(ctld, n, lsn);
+        if (!n || !(n->rec->state_flags & NODE_BIT(POWERING_UP)) || !n->rec->has_reboot_us)
+            continue;
+        m.features = n->rec->boot_features;
+        /* lost: given up after ResumeTimeout, or BootTime */
+        (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &m.base);
     }
 }
 

@@ -9,8 +9,6 @@
 
 /* Issue the reboot of n when it is due, and give up a reboot that took too long. */
 void reboot_tick(struct ctld *ctld, struct node *n, int64_t now_us);
-/* Tell n, once lsn is durable, to boot with its boot_features. */
-void reboot_tell(struct ctld *ctld, const struct node *n, uint64_t lsn);
 /* Is reg the registration of n after the reboot that was asked for? */
 bool reboot_over(const Pst__NodeRecord *n, const Pst__NodeRecord *reg);
 /* The reboot of n is over: change *flags, and put the other fields that change into set.  True: the

@@ -113,7 +113,7 @@ static bool excludes_itself(const struct conf *conf, const struct names *names, 
 }
 
 /* The fewest names with which the view satisfies the alternative, in v->chosen. */
-static bool choose(struct view *v, const struct constraint *f, uint32_t alt)
+static bool choose_names(struct view *v, const struct constraint *f, uint32_t alt)
 {
     unsigned end = 1u << v->names->n;
 
@@ -200,7 +200,7 @@ bool bootfeatures_contradict(const struct ctld *ctld, const Pst__JobRecord *r)
     if (names.n == NAMES_MAX)
         return false;
     for (uint32_t alt = 0; alt < constraint_alts(f); alt++)
-        if (choose(&v, f, alt))
+        if (choose_names(&v, f, alt))
             return false;
     return true;
 }
@@ -223,7 +223,7 @@ static char *plan_node(const struct ctld *ctld, const Pst__JobRecord *r, const s
 
     if (node->rec->changeable_features)
         find_names(r->features, node->rec->changeable_features, &names);
-    if (!choose(&v, f, alt))
+    if (!choose_names(&v, f, alt))
         return NULL;
     for (size_t i = 0; i < names.n; i++)
         if (v.chosen & 1u << i)

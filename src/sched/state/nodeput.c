@@ -3,7 +3,6 @@
  * A node whose description did not change is not touched.  A node that is built anew takes back
  * what running jobs hold on it, and keeps its memberships in partitions. */
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -63,7 +62,9 @@ static int parse_features(struct sched *s, const char *list, bool boot, struct n
 
         if (!name)
             return -ENOMEM;
-        (void)snprintf(name, len + 2, "%s%.*s", boot ? FEATURE_BOOT : "", (int)len, p);
+        memcpy(name, FEATURE_BOOT, boot);
+        memcpy(name + boot, p, len);
+        name[boot + len] = '\0';
         if (len)
             r = add_feature(s, name, n);
         p += len + (p[len] == ',');

@@ -6,7 +6,6 @@
 #include "sched/state/nodes.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -370,8 +369,9 @@ const struct bitmap *feature_boot_nodes(void *arg, const char *name, size_t len)
     struct sched *s = arg;
 
     if (other) {
-        (void)snprintf(other, len + sizeof(FEATURE_BOOT), FEATURE_BOOT "%.*s", (int)len, name);
-        then = feature_nodes(arg, other, strlen(other));
+        other[0] = FEATURE_BOOT[0];
+        memcpy(other + 1, name, len);
+        then = feature_nodes(arg, other, len + 1);
     }
     if (!now || !then)
         return now ? now : then;

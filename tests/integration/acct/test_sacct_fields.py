@@ -90,7 +90,8 @@ def test_all_and_long(q):
 @pytest.mark.parametrize("options,names", [
     (["-S", "now-1hour"], ["ended"]), (["-S", "now-1hour", "-E", "now", "-s", "F"], ["ended"]), (["-S", "now-1hour", "-s", "F"], []),
     (["-s", "PD"], []), (["-S", "2000-01-01", "-E", "2000-01-02"], []), (["--name=ended"], ["ended"]), (["-r", "nosuch"], []),
-    (["-A", "physics"], ["ended"]), (["-R", "None"], ["ended"]), (["-R", "Priority"], []), (["-i", "1"], ["ended"]), (["-i", "2-4"], []), (["-I", "2"], ["ended"]), (["-k", "10", "-K", "30"], ["ended"]),
+    (["-A", "physics"], ["ended"]), (["-R", "NonZeroExitCode"], ["ended"]), (["-R", "Priority"], []),
+    (["-i", "1"], ["ended"]), (["-i", "2-4"], []), (["-I", "2"], ["ended"]), (["-k", "10", "-K", "30"], ["ended"]),
     (["-g", str(os.getgid()), "-s", "PD"], []), (["-x", "999999"], []), (["-M", "nosuch"], []), (["-M", "test", "-s", "PD"], [])])
 def test_filters(q, options, names):
     """A job that was never eligible is shown only when it is named."""
