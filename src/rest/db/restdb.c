@@ -25,6 +25,8 @@ static const ProtobufCMessageDescriptor *record_type(Pst__AcctEntity entity)
         return &pst__acct_cluster_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_QOS:
         return &pst__qos_record__descriptor;
+    case PST__ACCT_ENTITY__ACCT_INSTANCE:
+        return &pst__acct_instance_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_TRES:
         return &pst__tres_record__descriptor;
     case PST__ACCT_ENTITY__ACCT_USER:
