@@ -153,7 +153,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
 
         idkey_text(bind, text);
         (void)pb_set_str(&set->node_key, text); /* else with the next registration */
-        log_info("node %s: the controller knows this node by its key %s from now on", old->name, text);
+        log_info("node %s: the controller knows this node by its key %s from now on", old->name,
+                 text);
     }
     if (!reg->n_gres_topo && old->n_gres_topo)
         tx_clear(tx, NODE_F_GRES_TOPO);
