@@ -22,20 +22,30 @@ static const struct {
     { &pst__node_record__descriptor, node_secrets, ARRAY_SIZE(node_secrets) },
 };
 
-bool secrets_remove(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *shown)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        if (rows[i].desc != desc)
-            continue;
-        for (size_t k = 0; k < rows[i].n; k++)
-            pb_fieldset_remove(shown, rows[i].fields[k]);
-        return true;
-    }
-    return false;
-}
-
 void secrets_all_others(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *ret_shown)
 {
     memset(ret_shown->bits, 0xff, sizeof(ret_shown->bits));
-    (void)secrets_remove(desc, ret_shown); /* there may be none */
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
+        for (size_t k = 0; rows[i].desc == desc && k < rows[i].n; k++)
+            pb_fieldset_remove(ret_shown, rows[i].fields[k]);
+}
+
+size_t secrets_last(const ProtobufCMessageDescriptor *desc, const uint8_t *in, size_t len,
+                    uint8_t *out)
+{
+    struct pb_fieldset shown, hidden;
+    long n;
+
+    secrets_all_others(desc, &shown);
+    n = pb_project(in, len, &shown, out);
+    if (n < 0) {
+        memcpy(out, in, len);
+        return 0;
+    }
+    if ((size_t)n == len)
+        return len;
+    for (size_t i = 0; i < ARRAY_SIZE(hidden.bits); i++)
+        hidden.bits[i] = ~shown.bits[i];
+    (void)pb_project(in, len, &hidden, out + n); /* walked already */
+    return (size_t)n;
 }

@@ -18,7 +18,6 @@
 #include "ctld/front/users.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
-#include "model/secrets.h"
 
 #define FRAME_BYTES (128u * 1024)
 
@@ -418,14 +417,14 @@ static bool send_some(struct conn *c, void *arg)
     q->used = 0;
     while (!page_is_full(q) && batch.n_records < ARRAY_SIZE(recs) && q->used < FRAME_BYTES &&
            (r = next_record(q))) {
-        long n = r->len;
+        long n = r->shown_len;
 
-        if (!reserve_bytes(q, r->len + 1))
+        if (!reserve_bytes(q, r->shown_len + 1))
             break;
         if (q->all_fields)
-            memcpy(q->buf + q->used, r->data, r->len);
+            memcpy(q->buf + q->used, r->data, r->shown_len);
         else
-            n = pb_project(r->data, r->len, &q->fields, q->buf + q->used);
+            n = pb_project(r->data, r->shown_len, &q->fields, q->buf + q->used);
         if (n < 0)
             continue; /* our own encoding: cannot be */
         offsets[batch.n_records] = q->used;
@@ -554,21 +553,13 @@ static void ask_core(struct query *q)
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
 }
 
-/* Choose the fields that the request asks for, without those that no client may see. */
+/* Choose the fields that the request asks for.  Those that no client may see are in no record's
+ * shown part. */
 static void choose_fields(struct query *q)
 {
-    static const ProtobufCMessageDescriptor *const of[VIEW_KINDS] = {
-        [VIEW_JOBS] = &pst__job_record__descriptor,
-        [VIEW_STEPS] = &pst__step_record__descriptor,
-        [VIEW_NODES] = &pst__node_record__descriptor,
-        [VIEW_PARTS] = &pst__partition_record__descriptor
-    };
-
-    if (q->req->n_fields == 0)
-        secrets_all_others(of[q->kind], &q->fields);
+    q->all_fields = q->req->n_fields == 0;
     for (size_t i = 0; i < q->req->n_fields; i++)
         pb_fieldset_add(&q->fields, q->req->fields[i]);
-    q->all_fields = !secrets_remove(of[q->kind], &q->fields) && q->req->n_fields == 0;
 }
 
 static int prepare_query(struct query *q, struct err *err)

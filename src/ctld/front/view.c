@@ -20,6 +20,7 @@
 #include "model/gresuse.h"
 #include "model/job.h"
 #include "model/kept.h"
+#include "model/secrets.h"
 #include "model/tx.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/core/service.h"
@@ -381,32 +382,36 @@ static const char *put_text(uint8_t **to, const char *text)
     return (const char *)at;
 }
 
-/* A record of j or of a step of it, with what PrivateData goes by. */
-static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
+/* A new record of msg, with `more` bytes behind its data. */
+static struct vrec *encode_with(const ProtobufCMessage *msg, size_t more)
 {
     size_t len = protobuf_c_message_get_packed_size(msg);
-    size_t more =
-        (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
+    _cleanup_free_ uint8_t *packed = must(malloc(len + 1));
     struct vrec *r = must(calloc(1, sizeof(*r) + len + more));
-    uint8_t *behind = r->data + len;
 
     atomic_init(&r->refs, 1);
+    protobuf_c_message_pack(msg, packed);
     r->len = (uint32_t)len;
-    protobuf_c_message_pack(msg, r->data);
-    r->uid = j->uid;
-    r->account = put_text(&behind, j->account);
-    r->label = put_text(&behind, j->mcs_label);
+    r->shown_len = (uint32_t)secrets_last(msg->descriptor, packed, len, r->data);
     return r;
 }
 
 static struct vrec *encode_record(const ProtobufCMessage *msg)
 {
-    size_t len = protobuf_c_message_get_packed_size(msg);
-    struct vrec *r = must(calloc(1, sizeof(*r) + len));
+    return encode_with(msg, 0);
+}
 
-    atomic_init(&r->refs, 1);
-    r->len = (uint32_t)len;
-    protobuf_c_message_pack(msg, r->data);
+/* A record of j or of a step of it, with what PrivateData goes by. */
+static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
+{
+    size_t more =
+        (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
+    struct vrec *r = encode_with(msg, more);
+    uint8_t *behind = r->data + r->len;
+
+    r->uid = j->uid;
+    r->account = put_text(&behind, j->account);
+    r->label = put_text(&behind, j->mcs_label);
     return r;
 }
 

@@ -26,7 +26,8 @@ struct vrec {
     const char *account, *label; /* jobs, steps: of the job, behind data; NULL = none */
     struct blob *script, *env;   /* jobs: held */
     uint32_t len;
-    uint8_t data[]; /* encoded record with volatile fields */
+    uint32_t shown_len; /* of data: what queries tell; secret fields stand behind */
+    uint8_t data[];     /* encoded record with volatile fields */
 };
 
 struct view_chunk {

@@ -31,7 +31,6 @@ static void test_table(void **state)
 {
     static const char *const job[] = { "script_hash", "env_hash", "export_env", "spank_job_env" };
     static const char *const step[] = { "async_launch", "async_spec" };
-    struct pb_fieldset none = { { 0 } };
 
     for (size_t i = 0; i < ARRAY_SIZE(job); i++)
         assert_false(shows(&pst__job_record__descriptor, job[i]));
@@ -42,7 +41,40 @@ static void test_table(void **state)
     assert_true(shows(&pst__step_record__descriptor, "resv_ports"));
     assert_false(shows(&pst__node_record__descriptor, "cert_token"));
     assert_true(shows(&pst__node_record__descriptor, "node_key"));
-    assert_false(secrets_remove(&pst__partition_record__descriptor, &none));
+    assert_true(shows(&pst__partition_record__descriptor, "name"));
+}
+
+/* Secret fields stand behind the others, and none is lost. */
+static void test_secrets_last(void **state)
+{
+    Pst__JobRecord job = PST__JOB_RECORD__INIT;
+    uint8_t packed[512], out[512];
+    size_t len, shown;
+    Pst__JobRecord *got;
+
+    job.name = (char *)"train";
+    job.has_script_hash = job.has_job_id = true;
+    job.script_hash = 77;
+    job.job_id = 5;
+    job.submit_line = (char *)"sbatch x";
+    len = pst__job_record__pack(&job, packed);
+    shown = secrets_last(&pst__job_record__descriptor, packed, len, out);
+    assert_true(shown > 0 && shown < len);
+    got = pst__job_record__unpack(NULL, shown, out);
+    assert_non_null(got);
+    assert_string_equal(got->submit_line, "sbatch x");
+    assert_false(got->has_script_hash);
+    pst__job_record__free_unpacked(got, NULL);
+    got = pst__job_record__unpack(NULL, len, out);
+    assert_non_null(got);
+    assert_true(pb_equal(&got->base, &job.base));
+    pst__job_record__free_unpacked(got, NULL);
+
+    job.has_script_hash = false;
+    len = pst__job_record__pack(&job, packed);
+    assert_int_equal(secrets_last(&pst__job_record__descriptor, packed, len, out), len);
+    assert_memory_equal(packed, out, len);
+    assert_int_equal(secrets_last(&pst__job_record__descriptor, packed, len - 1, out), 0);
 }
 
 /* A message field of bytes in a record that queries tell is somebody's whole message: it belongs
@@ -96,6 +128,7 @@ static void test_groups(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_table),
+                                        cmocka_unit_test(test_secrets_last),
                                         cmocka_unit_test(test_no_other_messages),
                                         cmocka_unit_test(test_watchers),
                                         cmocka_unit_test(test_groups) };
