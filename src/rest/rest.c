@@ -25,6 +25,12 @@
 #define WAIT_STEP_US 20000u
 #define BEGIN_STEPS 500u
 
+/* Of struct rest: believes(). */
+static bool believe_caller(struct rest_call *call, bool slurmdb)
+{
+    return (slurmdb ? rest_acct(call, "body") : rest_ctld(call, "body")) != NULL;
+}
+
 int rest_new(const struct rest_config *config, struct rest **ret, struct err *err)
 {
     struct rest *rest = calloc(1, sizeof(*rest));
@@ -35,6 +41,7 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
         return err_nomem(err);
     }
     rest->config = *config;
+    rest->believes = believe_caller;
     if (!rest->config.connections)
         rest->config.connections = REST_CONNECTIONS;
     rest->user = user_name_of(geteuid());

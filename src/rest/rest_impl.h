@@ -34,6 +34,8 @@ struct rest {
     struct MHD_Daemon *taker; /* of rest_take(), NULL until then */
     unsigned taken;           /* connections of rest_take() ... */
     atomic_uint started;      /* ... that the taker's thread has begun */
+    /* Does the daemon that the call is for believe its caller?  False: an error was noted. */
+    bool (*believes)(struct rest_call *call, bool slurmdb);
     const char *user, *group; /* who the server runs as */
 };
 

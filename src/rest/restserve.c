@@ -36,7 +36,8 @@
 #define PIECE_BYTES (240u * 1024) /* an answer is sent once so much has gathered */
 #define LONG_NICE 10
 #define SENT_AT_ONCE (64u * 1024)
-#define PACKED_FROM 1024u /* shorter answers are sent as they are */
+#define BODY_OF_ANYBODY (256u * 1024) /* more is kept for callers alone whom a daemon believes */
+#define PACKED_FROM 1024u             /* shorter answers are sent as they are */
 
 struct request {
     struct rest_call call;
@@ -50,8 +51,10 @@ struct request {
     pthread_t maker;
     bool yaml;
     bool too_large;
-    bool sent;   /* refused already */
-    bool taking; /* of the path whose connections are taken over */
+    bool believed,
+        stranger; /* of a large body: a daemon was asked whether it believes the caller */
+    bool sent;    /* refused already */
+    bool taking;  /* of the path whose connections are taken over */
 };
 
 #define FIELD_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_,"
@@ -241,11 +244,29 @@ static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *con
 
 static void give_links(struct rest_call *call)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(call->link); i++)
+    for (size_t i = 0; i < ARRAY_SIZE(call->link); i++) {
         if (call->link[i] && call->gone)
             (void)rest_link_free(call->link[i]); /* with what it still has to say; always NULL */
         else if (call->link[i])
             rest_links_give(call->rest->links, call->link[i]);
+        call->link[i] = NULL;
+    }
+}
+
+/* May the body become so long?  Whoever has no good token must not fill the memory of the server:
+ * beyond a size that is for anybody, the daemon that the request is for is asked. */
+static bool may_be_long(struct request *q, size_t len)
+{
+    struct rest_call *call = &q->call;
+
+    if (len <= BODY_OF_ANYBODY || q->believed || q->stranger)
+        return !q->stranger;
+    q->believed = call->rest->believes(call, q->path.plugin == REST_SLURMDB);
+    q->stranger = !q->believed;
+    give_links(call); /* the rest may take its time */
+    if (q->stranger)
+        strbuf_done(&q->body);
+    return q->believed;
 }
 
 /* The members that objects of lists are to have: fields=.  false: an error was noted. */
@@ -438,6 +459,11 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
     struct err err = { .text = "" };
     int r;
 
+    if (q->stranger) { /* why is noted */
+        restreply_begin(&q->call, &q->answer, q->yaml);
+        restreply_end(&q->call);
+        return send_answer(q, conn);
+    }
     if (q->too_large || q->body.failed)
         return send_text(q, conn, HTTP_TOO_LARGE, "The body is larger than 16 MiB");
     r = unpack_body(q, conn);
@@ -633,7 +659,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
     }
     if (*len) {
         q->too_large = q->too_large || q->body.len + *len > REST_BODY_MAX;
-        if (!q->too_large && !q->sent)
+        if (!q->too_large && !q->sent && may_be_long(q, q->body.len + *len))
             strbuf_addn(&q->body, data, *len);
         *len = 0;
         return MHD_YES;

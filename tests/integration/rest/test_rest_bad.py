@@ -212,6 +212,31 @@ def test_a_large_body(rest):
     assert (status, answer) == (413, "The body is larger than 16 MiB")
 
 
+def memory_mib(rest):
+    with open(f"/proc/{rest.daemon.pid}/status") as f:
+        return next(int(line.split()[1]) // 1024 for line in f if line.startswith("VmRSS:"))
+
+
+def test_strangers_have_no_large_bodies(rest):
+    """What a caller without a good token sends is not kept: 40 of them, 8 MiB each, who do not end their requests."""
+    text = head(rest, f"POST {SUBMIT} HTTP/1.1", f"Content-Length: {8 << 20}").decode()
+    text = text.replace(rest.token("root"), TOKENS["other key"]).encode()
+    before, socks = memory_mib(rest), []
+    try:
+        for _ in range(40):
+            socks.append(socket.create_connection(("127.0.0.1", rest.port), timeout=60))
+            socks[-1].sendall(text + b" " * ((8 << 20) - 1))
+        assert memory_mib(rest) - before < 120
+        socks[0].sendall(b" ")
+        answer = socks[0].recv(65536)
+        assert answer.startswith(b"HTTP/1.1 401 ") and b'"errors"' in answer, answer[:200]
+    finally:
+        for s in socks:
+            s.close()
+    status, answer = rest.post("job/submit", b" " * (1 << 20) + b"{}")
+    assert status == 422 and answer["errors"], "a caller with a good token may send it"
+
+
 @pytest.mark.parametrize("path", [
     "job/0", "job/-1", "job/x", "job/1.0", "job/1,2", "job/1_[1-99999999]", "job/99999999999999", "job/%0a", "job/+", "node/a%0ab", "node/[1-9]",
     "node/..", "partition/%ff", "reservation/x", "resources/x", "resources/0", "job/1/requeue"])
