@@ -24,7 +24,7 @@ MAY = {
     "sackd": {"base", "conf", "configless", "daemon"},
     "pmi": {"base", "wire"}, "oci": BASE, "cxi": BASE,
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
-    "lua": BASE, "rest": BASE | {"conf", "wire", "http", "cli"}, "daemon": BASE | {"conf", "wire"},
+    "lua": BASE, "rest": BASE | {"conf", "wire", "http", "session", "cli"}, "daemon": BASE | {"conf", "wire"},
     "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},

@@ -737,6 +737,7 @@ const struct noded_events noded_events = {
     .x11 = launch_x11,
     .stat = access_stat,
     .bcast = access_bcast,
+    .tail = access_tail,
     .relay = access_relay,
 };
 

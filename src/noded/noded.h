@@ -76,6 +76,8 @@ struct noded_events {
                  ProtobufCBinaryData stream_key);
     void (*bcast)(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
+    void (*tail)(struct noded *d, Pst__TailOutput *tail, const Pst__StepCredential *cred, int fd,
+                 uint32_t request_id);
     void (*relay)(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,
                   uint32_t request_id);
 };

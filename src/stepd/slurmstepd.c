@@ -18,6 +18,7 @@
 #include "stepd/shared/ask.h"
 #include "stepd/io/bcastwrite.h"
 #include "stepd/ns/jobns.h"
+#include "stepd/io/outtail.h"
 #include "stepd/io/relay.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
@@ -63,7 +64,7 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
-/* Write a file for sbcast, or relay a launch. */
+/* Write a file for sbcast, relay a launch, or read the end of a script's output. */
 static int serve_user(void)
 {
     ProtobufCMessage *msg = NULL;
@@ -82,11 +83,19 @@ static int serve_user(void)
     if (read_file(&pst__bcast_file__descriptor, &msg) == 0) {
         const Pst__BcastFile *file = PB_AS(bcast_file, msg);
 
-        status = file->relay ? relay_serve(file, STEP_FD_SRUN) : bcast_serve(file, STEP_FD_SRUN);
+        status = file->relay  ? relay_serve(file, STEP_FD_SRUN)
+                 : file->tail ? tail_serve(file, STEP_FD_SRUN)
+                              : bcast_serve(file, STEP_FD_SRUN);
     }
     if (msg)
         protobuf_c_message_free_unpacked(msg, NULL);
     return status;
+}
+
+/* Of those that serve a user's connection. */
+static bool is_duty(const char *word)
+{
+    return strcmp(word, "bcast") == 0 || strcmp(word, "relay") == 0 || strcmp(word, "tail") == 0;
 }
 
 int main(int argc, char **argv)
@@ -100,8 +109,8 @@ int main(int argc, char **argv)
         (void)printf("slurm %s\n", SLURM_RELEASE);
         return 0;
     }
-    if (argc == 2 && (strcmp(argv[1], "bcast") == 0 || strcmp(argv[1], "relay") == 0) &&
-        is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN) && is_open(STEP_FD_CTL))
+    if (argc == 2 && is_duty(argv[1]) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN) &&
+        is_open(STEP_FD_CTL))
         return serve_user();
     if (argc == 4 && strcmp(argv[1], "script") == 0)
         return ask_script(argv[2], argv[3]);

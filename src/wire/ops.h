@@ -108,6 +108,7 @@
     /* sattach, sstat and sbcast to slurmd, then to whom it hands the connection */                \
     X(OP_ATTACH_STEP, 107, "attach-step", attach_step, empty, 4 * WIRE_MIB)                        \
     X(OP_STAT_STEP, 123, "stat-step", stat_step, step_stat, 4 * WIRE_MIB)                          \
+    X(OP_TAIL_OUTPUT, 115, "tail-output", tail_output, output_tail, 4 * WIRE_MIB)                  \
     X(OP_BCAST_OPEN, 108, "bcast-open", bcast_open, empty, 4 * WIRE_MIB)                           \
     X(OP_BCAST_BLOCK, 109, "bcast-block", bcast_block, empty, 9 * WIRE_MIB)
 

@@ -299,6 +299,7 @@ static struct sample asked[] = {
       "{'node_name':'n1','node_index':0,'task_ids':[0],'argv':['true'],'work_dir':'/tmp'}" },
     { OP_ATTACH_STEP, "{'node_name':'n1'}" },
     { OP_STAT_STEP, "{'node_name':'n1'}" },
+    { OP_TAIL_OUTPUT, "{'node_name':'n1','most':4096}" },
     { OP_BCAST_OPEN, "{'node_name':'n1','path':'/tmp/x'}" },
     { OP_RELAY, "{'nodes':[{'name':'n1'}]}" },
 };

@@ -83,12 +83,13 @@ function told(event) {
 }
 
 export function jobPage(main, id) {
+  const output = el("div", {});
   const top = el("div", {}), why = el("div", { class: "sentences", "aria-live": "polite" }, el("p", { class: "muted" }, "Asking the scheduler …"));
   const request = el("div", {}), use = el("div", {}), steps = el("div", {}), script = el("div", {}), past = el("ol", { class: "history" });
   const notFound = el("div", {});
-  let gone = false, timer = 0, stream = null, shown = "";
+  let gone = false, ended = false, timer = 0, stream = null, shown = "";
   replace(main, top, notFound, el("div", { class: "columns" },
-    card("In words", why), card("Request", request), use, card("Steps", steps), card("Script", script), card("History", past)));
+    card("In words", why), card("Request", request), use, card("Steps", steps), card("Output", output), card("Script", script), card("History", past)));
   replace(top, heading(`Job ${id}`));
 
   async function explain(job) {
@@ -107,6 +108,30 @@ export function jobPage(main, id) {
     if (!p) return;
     replace(use, usageCard(p));
     replace(steps, table("Steps", stepRows, p.steps ?? [], "It has no steps yet."));
+  }
+
+  /* The end of the file, as slurmd reads it for the job's owner.  Whoever has scrolled up stays there. */
+  async function loadOutput(job) {
+    if (job.state === "PENDING") return replace(output, el("p", { class: "empty" }, "It has not begun."));
+    if (job.over && ended) return null;
+    ended = job.over;
+    try {
+      const tail = (await api.get(`${api.OWN}job/${api.part(id)}/output`, { words: { bytes: "16384" } })).output;
+      if (!gone) showOutput(tail);
+    } catch (e) {
+      if (!gone) replace(output, el("p", { class: "empty" }, e.message));
+    }
+    return null;
+  }
+
+  function showOutput(tail) {
+    const before = output.querySelector("pre");
+    const follows = !before || before.scrollTop + before.clientHeight >= before.scrollHeight - 8;
+    const note = tail.from > 0 ? `The last ${count(tail.text.length)} characters of ${tail.path}` : tail.path;
+    if (before && before.textContent === tail.text) return;
+    const pre = el("pre", { tabindex: "0", "aria-label": "The end of its output" }, tail.text);
+    replace(output, el("p", { class: "muted" }, note), tail.text ? pre : el("p", { class: "empty" }, "It has written nothing yet."));
+    pre.scrollTop = follows ? pre.scrollHeight : before.scrollTop;
   }
 
   /* It does not change: once is enough. */
@@ -144,6 +169,7 @@ export function jobPage(main, id) {
     replace(request, requestFacts(now, job));
     showPast(before);
     explain(job);
+    loadOutput(job);
     if (stream) return;
     loadScript();
     follow(now.job_id);

@@ -1,5 +1,6 @@
 /* stepaccess.c - credentials for what is already there: sattach's and sstat's to a running step,
- * sbcast's to a job's nodes, and those of --x11 to a job's extern steps
+ * sbcast's to a job's nodes, those of --x11 to a job's extern steps, and the end of a script's
+ * output
  *
  * Each is good for its purpose alone, on the nodes named in it, once, and for two minutes.  Core
  * thread. */
@@ -55,6 +56,28 @@ static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
             return (*ret_step)->rec->state == PST__STEP_STATE__STEP_PENDING ? ESLURM_JOB_PENDING
                                                                             : ESLURM_ALREADY_DONE;
     }
+    *ret_job = ref.job;
+    return 0;
+}
+
+/* A batch job whose script has begun, also one that is over.  0 or an ESLURM code. */
+static int find_output(struct ctld *ctld, const struct cmd *cmd, const char *id,
+                       struct job **ret_job)
+{
+    struct job_ref ref = { 0 };
+    int r = id ? jobs_find(ctld, id, &ref) : ESLURM_INVALID_JOB_ID;
+    const Pst__JobRecord *rec;
+
+    if (r != 0)
+        return r;
+    rec = ref.job->rec;
+    /* Administrators of accounting may not: they can change the name of the file in the record. */
+    if (!cmd_may_act_as(ctld, cmd, rec->uid))
+        return ESLURM_ACCESS_DENIED;
+    if (ref.has_step || !rec->batch)
+        return ESLURM_NOT_SUPPORTED;
+    if (!rec->alloc || !rec->batch_host)
+        return job_is_pending(rec) ? ESLURM_JOB_PENDING : ESLURM_ALREADY_DONE;
     *ret_job = ref.job;
     return 0;
 }
@@ -134,6 +157,33 @@ static void access_nodes(struct ctld *ctld, struct cmd *cmd, char *nodes)
     answer_access(ctld, cmd, &alloc, &reply);
 }
 
+static void access_output(struct ctld *ctld, struct cmd *cmd, const char *id)
+{
+    Pst__AllocGroup group = PST__ALLOC_GROUP__INIT, *groups[] = { &group };
+    Pst__StepReply reply = PST__STEP_REPLY__INIT;
+    Pst__Alloc alloc = PST__ALLOC__INIT;
+    const struct node *node = NULL;
+    struct job *j = NULL;
+    int r = find_output(ctld, cmd, id, &j);
+
+    if (r == 0)
+        node = cluster_node_named(ctld->cluster, j->rec->batch_host);
+    if (r == 0 && !node)
+        r = ESLURM_INVALID_NODE_NAME;
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
+        return;
+    }
+    alloc.nodes = node->rec->name;
+    alloc.node_ids = &node->rec->node_id;
+    alloc.n_node_ids = 1;
+    SET(&group, nodes, 1);
+    alloc.groups = groups;
+    alloc.n_groups = 1;
+    reply.credential = steps_sign(ctld, j, NULL, PST__CRED_PURPOSE__CRED_OUTPUT);
+    answer_access(ctld, cmd, &alloc, &reply); /* where the script runs or ran */
+}
+
 void op_access(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__AccessRequest *req = PB_AS(access_request, cmd->msg);
@@ -148,6 +198,10 @@ void op_access(struct ctld *ctld, struct cmd *cmd)
 
     if (req->nodes && req->purpose == PST__CRED_PURPOSE__CRED_BCAST) {
         access_nodes(ctld, cmd, req->nodes);
+        return;
+    }
+    if (req->purpose == PST__CRED_PURPOSE__CRED_OUTPUT) {
+        access_output(ctld, cmd, req->id);
         return;
     }
     r = step || x11 || req->purpose == PST__CRED_PURPOSE__CRED_BCAST

@@ -44,11 +44,12 @@ DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 
 struct request {
     struct request *next;
-    Pst__LaunchStep *launch; /* one of the five */
+    Pst__LaunchStep *launch; /* one of the six */
     Pst__AttachStep *attach;
     Pst__StatStep *stat;
     Pst__BcastOpen *bcast;
     Pst__RelayOpen *relay;
+    Pst__TailOutput *tail;
     Pst__StepCredential *cred;
     uint8_t mac[SEEN_KEY]; /* names the credential */
     int fd;
@@ -127,8 +128,8 @@ static const char *use_credential(struct listener *l, const struct request *rq, 
     int r;
 
     seen_job_key(cred->job_id, cred->run_id, key);
-    if (seen_count(l->seen, SEEN_OVER, key, now) > 0)
-        return "Job credential revoked";
+    if (!rq->tail && seen_count(l->seen, SEEN_OVER, key, now) > 0)
+        return "Job credential revoked"; /* the output of a job that is over may be read */
     if (l->since_us && now_mono_us() < l->forget_since_mono_us &&
         cred->expires_us - credential_life_us(l->d) < l->since_us)
         return "Job credential is older than what this node knows of credentials";
@@ -177,6 +178,8 @@ static void request_free(struct request *rq)
         pst__bcast_open__free_unpacked(rq->bcast, NULL);
     if (rq->relay)
         pst__relay_open__free_unpacked(rq->relay, NULL);
+    if (rq->tail)
+        pst__tail_output__free_unpacked(rq->tail, NULL);
     if (rq->cred)
         pst__step_credential__free_unpacked(rq->cred, NULL);
     if (rq->fd >= 0)
@@ -190,6 +193,7 @@ static ProtobufCBinaryData stream_key_of(const struct request *rq)
            : rq->attach ? rq->attach->stream_key
            : rq->stat   ? rq->stat->stream_key
            : rq->relay  ? rq->relay->stream_key
+           : rq->tail   ? rq->tail->stream_key
                         : rq->bcast->stream_key;
 }
 
@@ -218,6 +222,8 @@ static void accept_request(struct listener *l, struct request *rq)
         l->d->on->attach(l->d, cred, rq->fd, rq->frame_id, rq->attach->stream_key);
     else if (rq->stat)
         l->d->on->stat(l->d, cred, rq->fd, rq->frame_id, rq->stat->stream_key);
+    else if (rq->tail)
+        l->d->on->tail(l->d, rq->tail, cred, rq->fd, rq->frame_id);
     else if (rq->relay)
         l->d->on->relay(l->d, rq->relay, cred, rq->fd, rq->frame_id);
     else
@@ -253,7 +259,8 @@ static int check_credential(const struct noded *d, const Pst__StepCredential *cr
 {
     const Pst__Alloc *alloc = cred->step ? cred->step->alloc : cred->job ? cred->job->alloc : NULL;
     bool for_job = purpose == PST__CRED_PURPOSE__CRED_BCAST ||
-                   purpose == PST__CRED_PURPOSE__CRED_X11; /* a step may be absent */
+                   purpose == PST__CRED_PURPOSE__CRED_X11 ||
+                   purpose == PST__CRED_PURPOSE__CRED_OUTPUT; /* a step may be absent */
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     int r;
 
@@ -349,6 +356,7 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
     const Pst__SignedCredential *sc = rq->launch   ? rq->launch->credential
                                       : rq->attach ? rq->attach->credential
                                       : rq->stat   ? rq->stat->credential
+                                      : rq->tail   ? rq->tail->credential
                                       : bcast      ? bcast->credential
                                       : relayed    ? relayed->credential
                                                    : NULL;
@@ -380,6 +388,9 @@ static int verify_request(struct listener *l, const struct peer *peer, struct re
     if (rq->stat)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_STAT, rq->stat->node_name, &at,
                                 err);
+    if (rq->tail)
+        return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_OUTPUT, rq->tail->node_name,
+                                &at, err);
     if (bcast)
         return check_credential(d, rq->cred, PST__CRED_PURPOSE__CRED_BCAST, bcast->node_name, &at,
                                 err);
@@ -407,6 +418,8 @@ static void on_launch(struct listener *l, struct conn *c, const struct frame *fr
             rq->attach = PB_AS(attach_step, msg);
         else if (frame->op == OP_STAT_STEP)
             rq->stat = PB_AS(stat_step, msg);
+        else if (frame->op == OP_TAIL_OUTPUT)
+            rq->tail = PB_AS(tail_output, msg);
         else if (frame->op == OP_RELAY)
             rq->relay = PB_AS(relay_open, msg);
         else
@@ -452,7 +465,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     Pst__PingReply pong = PST__PING_REPLY__INIT;
 
     if (frame->op == OP_LAUNCH_STEP || frame->op == OP_ATTACH_STEP || frame->op == OP_STAT_STEP ||
-        frame->op == OP_BCAST_OPEN || frame->op == OP_RELAY) {
+        frame->op == OP_BCAST_OPEN || frame->op == OP_RELAY || frame->op == OP_TAIL_OUTPUT) {
         on_launch(l, c, frame);
         return;
     }

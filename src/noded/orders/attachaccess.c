@@ -1,6 +1,7 @@
 /* attachaccess.c - connections for what is already here; see attachaccess.h
  *
- * sattach's and sstat's go to the step daemon, sbcast's and a relay's to a process of the user.
+ * sattach's and sstat's go to the step daemon, sbcast's, a relay's and those for the end of a
+ * script's output to a process of the user.
  * Main thread.
  */
 #include "noded/orders/attachaccess.h"
@@ -87,7 +88,9 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
                           const Pst__StepCredential *cred, int fd, int ns_fd, unsigned op,
                           uint32_t request_id)
 {
-    ProtobufCBinaryData key = file->relay ? file->relay->stream_key : file->open->stream_key;
+    ProtobufCBinaryData key = file->relay  ? file->relay->stream_key
+                              : file->tail ? file->tail->stream_key
+                                           : file->open->stream_key;
     char exe[sizeof(d->stepd_exe) + 8];
     struct err err = { .text = "" };
     int go[2] = { -1, -1 };
@@ -101,7 +104,7 @@ static void start_process(struct noded *d, const char *kind, Pst__BcastFile *fil
     }
     /* The twin that is linked dynamically looks names up and loads liblz4 and OpenSSL. */
     (void)snprintf(exe, sizeof(exe), "%s%s", d->stepd_exe,
-                   file->relay || file->open->lz4 || key.len ? "-relay" : "");
+                   file->relay || key.len || (file->open && file->open->lz4) ? "-relay" : "");
     file->has_uid = file->has_gid = file->has_request_id = true;
     file->uid = cred->uid;
     file->gid = cred->gid;
@@ -137,6 +140,17 @@ void access_bcast(struct noded *d, Pst__BcastOpen *open, const Pst__StepCredenti
 
     file.open = open;
     start_process(d, "bcast", &file, cred, fd, job ? job->ns_fd : -1, OP_BCAST_OPEN, request_id);
+}
+
+void access_tail(struct noded *d, Pst__TailOutput *tail, const Pst__StepCredential *cred, int fd,
+                 uint32_t request_id)
+{
+    const struct njob *job = jobs_find(&d->jobs, cred->job_id, cred->run_id);
+    Pst__BcastFile file = PST__BCAST_FILE__INIT;
+
+    file.tail = tail;
+    file.job = cred->job;
+    start_process(d, "tail", &file, cred, fd, job ? job->ns_fd : -1, OP_TAIL_OUTPUT, request_id);
 }
 
 void access_relay(struct noded *d, Pst__RelayOpen *open, const Pst__StepCredential *cred, int fd,

@@ -16,6 +16,7 @@
 #include "rest/slurm/restjobs.h"
 #include "rest/slurm/restnodechange.h"
 #include "rest/slurm/restnodes.h"
+#include "rest/slurm/restoutput.h"
 #include "rest/slurm/restplan.h"
 #include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
@@ -30,6 +31,7 @@ const struct rest_row *const restrows[] = {
     rest_submit_rows,
     rest_batch_rows,
     rest_plan_rows,
+    rest_output_rows,
     rest_job_change_rows,
     rest_node_rows,
     rest_ctld_rows,

@@ -112,6 +112,13 @@ int pattern_expand(const char *pattern, const struct pattern_vars *vars, char **
     return strbuf_detach(&sb, ret_name);
 }
 
+const char *pattern_of_batch(const char *std_out, bool is_array_task)
+{
+    if (std_out)
+        return std_out;
+    return is_array_task ? "slurm-%A_%a.out" : "slurm-%j.out";
+}
+
 bool pattern_per_task(const char *pattern)
 {
     if (strchr(pattern, '\\'))

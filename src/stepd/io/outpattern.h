@@ -27,5 +27,7 @@ struct pattern_vars {
  * turns substitution off.  Errors: -ENAMETOOLONG, -ENOMEM. */
 int pattern_expand(const char *pattern, const struct pattern_vars *vars, char **ret_name);
 
+/* The pattern of a batch script's output: what was asked for, NULL: the usual one. */
+const char *pattern_of_batch(const char *std_out, bool is_array_task);
 /* Does the name differ per task (%t), per node (%n, %N)? */
 bool pattern_per_task(const char *pattern);

@@ -52,13 +52,6 @@ static bool append_mode(const struct step *s, const char *mode)
 
 /* ---- the batch script ------------------------------------------------------------------------ */
 
-static const char *batch_out_pattern(const struct step *s)
-{
-    if (s->job->std_out)
-        return s->job->std_out;
-    return s->job->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out";
-}
-
 /* Two patterns that name one file must share one open description, or they overwrite each other. */
 static bool same_name(const struct step *s, const char *a, const char *b)
 {
@@ -72,7 +65,8 @@ static bool same_name(const struct step *s, const char *a, const char *b)
 
 static int batch_streams(struct step *s, int fds[3])
 {
-    const char *out = batch_out_pattern(s), *err = s->job->std_err;
+    const char *out = pattern_of_batch(s->job->std_out, s->job->has_array_task_id);
+    const char *err = s->job->std_err;
     bool append = append_mode(s, s->job->open_mode);
     int r;
 

@@ -72,6 +72,7 @@ def requests(s):
         "steps-wait": (pb.StepsWaitRequest(id=str(job)), None),
         "access": (pb.AccessRequest(id=f"{job}.batch", purpose=pb.CRED_ATTACH), None),
         "access/stat": (pb.AccessRequest(id=f"{job}.batch", purpose=pb.CRED_STAT), None),
+        "access/output": (pb.AccessRequest(id=str(job), purpose=pb.CRED_OUTPUT), None),
         "access/bcast": (pb.AccessRequest(id=str(job), purpose=pb.CRED_BCAST), None),
         "access/nodes": (pb.AccessRequest(nodes="node1", purpose=pb.CRED_BCAST), None),
         "crontab-get": (pb.CrontabGetRequest(uid=owner), None),

@@ -173,6 +173,22 @@ def test_what_pages_say(root, rest):
     root.wait("[role=alert]", "Invalid job id")
 
 
+def test_output(root, rest):
+    """The end of a script's output: as text, while it runs and when it is over, and as far as one may see it."""
+    c, tail = rest.c, "pre[aria-label='The end of its output']"
+    job = c.sbatch("-J", "talks", "-o", f"{c.work}/talks", wrap=f"echo '{HOSTILE}'; until test -e {c.work}/enough; do sleep 0.1; done; echo done now")
+    c.wait_state(job, "RUNNING")
+    show(root, f"job/{job}", f"Job {job}")
+    root.wait(tail, HOSTILE, timeout=30)
+    (c.work / "enough").touch()
+    root.wait(tail, "done now", timeout=30)
+    assert root.run("return window.hit === undefined && document.title !== '1'")
+    waits = c.sbatch("--hold", wrap="true")
+    show(root, f"job/{waits}", f"Job {waits}")
+    root.wait("main", "It has not begun.")
+    c.run("scancel", waits)
+
+
 def test_limits_of_account_and_qos(root, rest):
     """What holds my jobs: the limits of the account, and of each QOS that I may use."""
     for words in ("add qos short Description=quick MaxJobsPerUser=7 MaxWall=90 MaxTRESPerUser=cpu=11", "add qos other MaxJobsPerUser=3",

@@ -31,6 +31,8 @@
 #include "rest/slurm/restkeys.h"
 #include "rest/slurm/restnodechange.h"
 #include "rest/slurm/restnodes.h"
+#include "rest/rest_impl.h"
+#include "rest/slurm/restoutput.h"
 #include "rest/restopenapi.h"
 #include "rest/restpump.h"
 #include "rest/restschema.h"
@@ -614,17 +616,41 @@ static void test_handed_over(void **state)
     rest = rest_free(rest);
 }
 
+/* A wrong number is refused before any daemon is asked. */
+static void test_output_bytes(void **state)
+{
+    static const char *const wrong[] = { "", "0", "-1", "65537", "1e3", "99999999999999999999" };
+    struct rest_notes *notes = calloc(1, sizeof(*notes));
+
+    assert_non_null(notes);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        struct rest_pair query = { (char *)"bytes", (char *)(uintptr_t)wrong[i] };
+        struct rest_call call = {
+            .notes = notes, .query = &query, .n_query = 1, .word = "1", .status = 200
+        };
+
+        rest_output_rows[0].answer(&call);
+        assert_int_equal(call.status, 422);
+        assert_int_equal(notes->n_errors, i + 1);
+    }
+    for (size_t i = 0; i < notes->n_errors; i++) {
+        free(notes->errors[i].description);
+        free(notes->errors[i].source);
+    }
+    free(notes);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words),       cmocka_unit_test(test_who_asks),
-        cmocka_unit_test(test_bodies),      cmocka_unit_test(test_errors),
-        cmocka_unit_test(test_long),        cmocka_unit_test(test_gone),
-        cmocka_unit_test(test_no_daemon),   cmocka_unit_test(test_pump),
-        cmocka_unit_test(test_keys),        cmocka_unit_test(test_cores),
-        cmocka_unit_test(test_schema),      cmocka_unit_test(test_documents),
-        cmocka_unit_test(test_refused),     cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_handed_over),
+        cmocka_unit_test(test_output_bytes), cmocka_unit_test(test_words),
+        cmocka_unit_test(test_who_asks),     cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_errors),       cmocka_unit_test(test_long),
+        cmocka_unit_test(test_gone),         cmocka_unit_test(test_no_daemon),
+        cmocka_unit_test(test_pump),         cmocka_unit_test(test_keys),
+        cmocka_unit_test(test_cores),        cmocka_unit_test(test_schema),
+        cmocka_unit_test(test_documents),    cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_batch),        cmocka_unit_test(test_handed_over),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
