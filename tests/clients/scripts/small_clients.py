@@ -26,10 +26,21 @@ def simple_slurm():
     until(lambda: os.path.exists("ran") and sorted(open("ran").read().split()) == ["1", "2", "task", "task"])
 
 
+TEMPLATE = """#!/bin/bash
+#SBATCH --job-name={{job_name}}
+#SBATCH --chdir={{working_directory}}
+#SBATCH --output=time.out
+#SBATCH --ntasks={{cores}}
+
+{{command}}
+"""
+
+
 def pysqa():
+    """With a template of the site's: pysqa's own has --get-user-env=L, which Slurm 26.05 refuses as we do."""
     from pysqa import QueueAdapter
     queue = QueueAdapter(queue_type="SLURM")
-    job = queue.submit_job(working_directory=WORK, job_name="adapter", command="sleep 1000", cores=2)
+    job = queue.submit_job(working_directory=WORK, job_name="adapter", command="sleep 1000", cores=2, submission_template=TEMPLATE)
     until(lambda: queue.get_status_of_job(job) == "running")
     table = queue.get_queue_status()
     assert [name.strip() for name in table.jobname] == ["adapter"] and list(table.working_directory) == [WORK], table.to_dict()

@@ -204,7 +204,7 @@ def raw(port, data, timeout=10):
 BAD_REQUESTS = [
     (b"GET /livez\r\n\r\n", None), (b"GET /" + b"a" * 40000 + b" HTTP/1.1\r\n\r\n", (414, 431)),
     (b"GET / HTTP/1.1\r\nHost: a\r\n" + b"X: y\r\n" * 20000 + b"\r\n", (431,)),
-    (b"GET / HTTP/1.1\r\nHost: " + b"a" * 40000 + b"\r\n\r\n", None),
+    (b"GET / HTTP/1.1\r\nHost: " + b"a" * 40000 + b"\r\n\r\n", (431,)),
     (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 9999999999999\r\n\r\n", None),
     (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n", (400, 413)),
     (b"GET /livez HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", (400,)),
@@ -231,7 +231,7 @@ def check_bad_request(port, request, status):
     assert b"\r\nSet-Cookie" not in answer and b"root:" not in answer
     if answer:
         assert answer.startswith(b"HTTP/1.") and not answer.startswith((b"HTTP/1.1 5", b"HTTP/1.0 5")) or b" 505 " in answer
-    if status:
+    if status and (answer or len(request) < 4096):  # what is not read yet when the connection closes takes the answer with it
         assert int(answer.split()[1]) in status, answer[:300]
     assert fetch(port, "/livez") == (204, "")
 
