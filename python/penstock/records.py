@@ -215,6 +215,7 @@ class Job(Record):
     vni: int | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
+    start_priority: int | None = None
     power_pending: bool | None = None
 
 
@@ -557,6 +558,7 @@ Job.FIELDS = {
     "vni": ("vni", "number"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
+    "start_priority": ("start_priority", "number"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -194,7 +194,7 @@ JOB_TEXT(put_group, job_group(j))
 JOB_TEXT(put_licenses, j->licenses)
 JOB_TEXT(put_oversubscribe, j->oversubscribe ? "YES" : "NO")
 JOB_TEXT(put_partition, j->partition)
-JOB_NUM(put_priority, j->has_cur_priority ? j->cur_priority : j->priority)
+JOB_NUM(put_priority, j->has_start_priority ? j->start_priority : j->priority)
 JOB_TEXT(put_qos, j->qos)
 JOB_TEXT(put_qos_req, j->qos_req)
 /* Why it waited; how it ended is said by other fields. */

@@ -313,7 +313,7 @@ static void job_middle(struct json *js, const struct sacct_row *r, const char *s
     json_str(js, "oversubscribe", j->oversubscribe ? "YES" : "NO");
     json_str(js, "partition", j->partition);
     json_bool(js, "hold", j->has_priority && j->priority == 0);
-    json_set(js, "priority", j->has_cur_priority ? j->cur_priority : j->priority);
+    json_set(js, "priority", j->has_start_priority ? j->start_priority : j->priority);
     json_str(js, "qos", j->qos);
     json_str(js, "qosreq", "");
     json_map(js, "required");

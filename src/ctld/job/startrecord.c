@@ -140,6 +140,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
         SET(set, eligible_us, now);
     if (preempt_exempt_us(ctld->conf))
         SET(set, preemptable_us, now + preempt_exempt_us(ctld->conf));
+    if (d->priority)
+        SET(set, start_priority, d->priority);
     (void)pb_set_str(&set->partition, d->partition);
     if (forces_sharing(part) && !(old->has_exclusive && old->exclusive))
         SET(set, oversubscribe, true);
