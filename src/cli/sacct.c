@@ -41,7 +41,8 @@ struct sacct {
     struct jobfilter filter;
     struct json_option json;
     struct sacct_fmt fmt;
-    const char *format, *clusters;
+    struct opt_fields format;
+    const char *clusters;
     struct fedview view;
     bool federated;     /* the clusters of view are shown as one */
     const char *file;   /* of --completion */
@@ -219,14 +220,14 @@ static int take_efficiency(void *at, const struct opt *opt, const char *arg, str
 static int take_brief(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt, (void)arg, (void)err;
-    *(const char **)at = SACCT_BRIEF;
+    opt_fields_add(at, SACCT_BRIEF, OPT_FROM_ARGV);
     return 0;
 }
 
 static int take_long(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt, (void)arg, (void)err;
-    *(const char **)at = SACCT_LONG;
+    opt_fields_add(at, SACCT_LONG, OPT_FROM_ARGV);
     return 0;
 }
 
@@ -276,12 +277,12 @@ static const struct opt rows[] = {
     OPT("expand-patterns", 0, OPT_NONE, OPT_FLAG(expand), NULL, NULL, NULL,
         "resolve patterns in file names"),
     FEDVIEW_FEDERATION,
-    OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
+    OPT("fields", 0, OPT_REQ, OPT_FIELDS(format)),
     OPT("file", 'f', OPT_REQ, OPT_TEXT(file), NULL, NULL, "file",
         "as --completion, from this file instead of JobCompLoc"),
     OPT("flags", 'F', OPT_REQ, OPT_TAKE(flags, take_flags), NULL, NULL, "flags",
         "jobs with any of these: SchedSubmit, SchedMain, SchedBackfill, StartReceived"),
-    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "fields",
+    OPT("format", 'o', OPT_REQ, OPT_FIELDS(format), "@FORMAT", NULL, "fields",
         "columns as name[%[-]width],..."),
     OPT("gid", 'g', OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups",
         "jobs of these groups"),
@@ -730,7 +731,7 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
 static void make_format(struct sacct *s)
 {
     struct err err = { .text = "" };
-    int r = sacct_fmt_parse(&s->fmt, s->format ? s->format : SACCT_DEFAULT, &err);
+    int r = sacct_fmt_parse(&s->fmt, s->format.list ? s->format.list : SACCT_DEFAULT, &err);
 
     if (r == -EINVAL)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
@@ -805,8 +806,8 @@ static void print_completions(struct sacct *s)
         cli_die(CLI_EXIT_FAILED,
                 "--completion prints a table alone: the log has no JSON, no steps, "
                 "no scripts and no environments");
-    if (!s->format)
-        s->format = COMPLETION_FORMAT;
+    if (!s->format.list)
+        opt_fields_add(&s->format, COMPLETION_FORMAT, OPT_FROM_DEFAULTS);
     make_format(s);
     if (!s->noheader)
         sacct_fmt_header(&s->fmt, &s->out);
@@ -880,6 +881,7 @@ int main(int argc, char **argv)
     argwords_free(s.request.clusters, s.request.n_clusters);
     jobfilter_done(&s.filter);
     sacct_fmt_done(&s.fmt);
+    free(s.format.list);
     strbuf_done(&s.out);
     client_free(s.client);
     cli_done(&s.cli);

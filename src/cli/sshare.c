@@ -30,7 +30,8 @@
 struct sshare {
     struct cli cli;
     struct client *client;
-    const char *format, *clusters;
+    struct opt_fields format;
+    const char *clusters;
     const char *cluster; /* the shares are of; NULL: slurm.conf says none */
     bool all, long_format, noheader, parsable, ending, partition, users_only;
     char **accounts, **users;
@@ -56,7 +57,7 @@ static const struct opt rows[] = {
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "ask this cluster"),
     OPT("cluster", 0, OPT_REQ, OPT_TEXT(clusters), NULL, NULL, "names"),
-    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), NULL, NULL, "fields",
+    OPT("format", 'o', OPT_REQ, OPT_FIELDS(format), NULL, NULL, "fields",
         "columns as name[%width], see --helpformat"),
     OPT("helpformat", 'e', OPT_NONE, OPT_TAKE_ALL(print_helpformat), NULL, NULL, NULL,
         "list the fields of --format"),
@@ -243,7 +244,9 @@ static void add_columns(struct sshare *s, const char *list)
             if (s->ncolumns == FIELDS_MAX)
                 cli_die(CLI_EXIT_FAILED, "More than %u fields requested", FIELDS_MAX);
             c->field = find_field(p, name);
-            width = name < len ? strtol(p + name + 1, NULL, 10) : c->field->width;
+            width = name < len ? strtol(p + name + 1, NULL, 10) : 0;
+            if (!width) /* also of a word that is none */
+                width = c->field->width;
             c->width = (int)MIN(MAX(width, -(long)WIDTH_MAX), (long)WIDTH_MAX);
             s->ncolumns++;
         }
@@ -253,8 +256,8 @@ static void add_columns(struct sshare *s, const char *list)
 
 static void choose_columns(struct sshare *s)
 {
-    if (s->format) {
-        add_columns(s, s->format);
+    if (s->format.list) {
+        add_columns(s, s->format.list);
         return;
     }
     add_columns(s, "Account,User");
@@ -323,8 +326,14 @@ static void put_cell(struct sshare *s, size_t i, const char *text)
 
 static void put_header(struct sshare *s)
 {
-    for (size_t i = 0; i < s->ncolumns; i++)
-        put_cell(s, i, s->columns[i].field->name);
+    for (size_t i = 0; i < s->ncolumns; i++) {
+        const struct column *c = &s->columns[i];
+
+        if (s->parsable)
+            put_cell(s, i, c->field->name);
+        else /* cut without a plus */
+            strbuf_addf(&s->out, "%*.*s ", c->width, abs(c->width), c->field->name);
+    }
     strbuf_addc(&s->out, '\n');
     if (s->parsable)
         return;
@@ -420,6 +429,7 @@ static void load_shares(struct sshare *s)
 static void sshare_done(struct sshare *s)
 {
     sharetree_done(&s->tree);
+    free(s->format.list);
     strbuf_done(&s->out);
     client_free(s->client);
     cli_done(&s->cli);
@@ -428,7 +438,7 @@ static void sshare_done(struct sshare *s)
 static void list_shares(struct sshare *s, int argc, char **argv)
 {
     load_shares(s);
-    if (!s->format && !s->ncolumns)
+    if (!s->format.list && !s->ncolumns)
         choose_columns(s);
     if (s->json.wanted) {
         list_json(s, argc, argv);
@@ -458,7 +468,7 @@ int main(int argc, char **argv)
     status = json_option_done(&s.json);
     if (status >= 0)
         return status;
-    if (s.format)
+    if (s.format.list)
         choose_columns(&s); /* mistakes before anything else */
     (void)cli_conf(&s.cli);
     if (s.clusters)

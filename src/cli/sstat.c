@@ -32,7 +32,8 @@ struct sstat {
     struct client *client;
     struct filter_ids ids;
     struct sacct_fmt fmt;
-    const char *format, *clusters;
+    struct opt_fields format;
+    const char *clusters;
     bool all, noheader, noconvert, helpformat;
     struct strbuf out;
 
@@ -46,7 +47,7 @@ struct sstat {
 static int take_pid_format(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt, (void)arg, (void)err;
-    *(const char **)at = SSTAT_PIDS;
+    opt_fields_add(at, SSTAT_PIDS, OPT_FROM_ARGV);
     return 0;
 }
 
@@ -56,8 +57,8 @@ static const struct opt rows[] = {
         "all steps of a job, the batch script's too, not the first one of srun alone"),
     OPT("clusters", 'M', OPT_REQ, OPT_TEXT(clusters), "SLURM_CLUSTERS", NULL, "names",
         "steps of this cluster"),
-    OPT("fields", 0, OPT_REQ, OPT_TEXT(format)),
-    OPT("format", 'o', OPT_REQ, OPT_TEXT(format), NULL, NULL, "fields",
+    OPT("fields", 0, OPT_REQ, OPT_FIELDS(format)),
+    OPT("format", 'o', OPT_REQ, OPT_FIELDS(format), NULL, NULL, "fields",
         "columns as name[%[-]width],..."),
     OPT("helpformat", 'e', OPT_NONE, OPT_FLAG(helpformat), NULL, NULL, NULL, "list the fields"),
     OPT("jobs", 'j', OPT_REQ, OPT_TAKE(ids, filter_take_ids), NULL, NULL, "job[.step],...",
@@ -337,7 +338,7 @@ static void run_command(struct sstat *s)
     }
     if (!s->ids.n)
         cli_die(CLI_EXIT_FAILED, "You didn't give me any jobs to stat.");
-    r = sacct_fmt_parse(&s->fmt, s->format ? s->format : SSTAT_DEFAULT, &err);
+    r = sacct_fmt_parse(&s->fmt, s->format.list ? s->format.list : SSTAT_DEFAULT, &err);
     if (r == -EINVAL)
         cli_die(CLI_EXIT_FAILED, "%s", err.text);
     check_mem_or_die(r);
@@ -365,6 +366,7 @@ int main(int argc, char **argv)
     run_command(&s);
     filter_ids_done(&s.ids);
     sacct_fmt_done(&s.fmt);
+    free(s.format.list);
     strbuf_done(&s.out);
     client_free(s.client);
     cli_done(&s.cli);

@@ -246,7 +246,17 @@ static void write_flag(void *at, size_t size, bool value)
         *(int *)at = value; /* protobuf_c_boolean */
 }
 
-static int write_value(char *ctx, const struct opt *o, const char *arg, struct err *err)
+void opt_fields_add(struct opt_fields *f, const char *fields, enum opt_source source)
+{
+    char *list = f->typed ? xasprintf_or_die("%s,%s", f->list, fields) : xstrdup_or_die(fields);
+
+    free(f->list);
+    f->list = list;
+    f->typed = source != OPT_FROM_ENV && source != OPT_FROM_DEFAULTS;
+}
+
+static int write_value(char *ctx, const struct opt *o, const char *arg, enum opt_source source,
+                       struct err *err)
 {
     const struct opt_bind *b = &o->bind;
     void *at = ctx + b->at;
@@ -263,6 +273,9 @@ static int write_value(char *ctx, const struct opt *o, const char *arg, struct e
         free(*(char **)at);
         *(char **)at = xstrdup_or_die(arg);
         break;
+    case OPT_STORE_FIELDS:
+        opt_fields_add(at, arg, source);
+        return 0;
     case OPT_STORE_WORDS:
         argwords_add(at, (size_t *)(void *)(ctx + b->also), arg);
         return 0;
@@ -298,7 +311,7 @@ static int take_option(const struct opt_command *cmd, const struct opt *o, const
     else if (o->bind.store == OPT_STORE_SET)
         status = cmd->set(ctx, o, arg, source, &err);
     else
-        status = write_value(ctx, o, arg, &err);
+        status = write_value(ctx, o, arg, source, &err);
     if (status == 0 && o->bind.has_given)
         write_flag((char *)ctx + o->bind.given, o->bind.given_size, true);
     if (status != 0 && err.text[0])

@@ -45,6 +45,7 @@ enum opt_store {
     OPT_STORE_FALSE,
     OPT_STORE_TEXT,
     OPT_STORE_COPY,
+    OPT_STORE_FIELDS,
     OPT_STORE_WORDS,
     OPT_STORE_CHOICE,
     OPT_STORE_BITS,
@@ -83,6 +84,9 @@ struct opt_bind {
     .store = OPT_STORE_TEXT, .at = OPT_AT_(m) + OPT_IS_(m, const char * : 1, char * : 1)
 /* char *: a copy, which the command frees. */
 #define OPT_COPY(m) .store = OPT_STORE_COPY, .at = OPT_AT_(m) + OPT_IS_(m, char * : 1)
+/* struct opt_fields: the fields of a repeated option, one list. */
+#define OPT_FIELDS(m)                                                                              \
+    .store = OPT_STORE_FIELDS, .at = OPT_AT_(m) + OPT_IS_(m, struct opt_fields : 1)
 /* char **m, size_t n: the words of a list at commas, behind those there are; see
  * argwords.h. */
 #define OPT_WORDS(m, n)                                                                            \
@@ -100,6 +104,14 @@ struct opt_bind {
 #define OPT_BUT(m) .also = OPT_AT_(m) + OPT_IS_(m, const char * : 1), .has_also = true
 /* Behind one of the above.  This boolean becomes true, whatever the value. */
 #define OPT_GIVEN(m) .given = OPT_AT_(m), .given_size = OPT_BOOL_(m), .has_given = true
+
+/* What fields an option asked for: each time on the command line adds some, which then count
+ * instead of the environment's.  list: owned, NULL = none; zero it to begin. */
+struct opt_fields {
+    char *list;
+    bool typed;
+};
+void opt_fields_add(struct opt_fields *f, const char *fields, enum opt_source source);
 
 struct opt {
     const char *name; /* long name, without dashes */

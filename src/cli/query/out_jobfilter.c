@@ -53,13 +53,12 @@ int jobfilter_take_range(void *at, const struct opt *opt, const char *arg, struc
     return 0;
 }
 
-static int take_time_limit(struct jobfilter_range *range, const char *arg, bool least,
-                           struct err *err)
+static int take_time_limit(struct jobfilter_range *range, const char *arg, bool least)
 {
     uint32_t minutes;
 
-    if (time_limit_parse(arg, &minutes, err) < 0)
-        return CLI_EXIT_FAILED;
+    if (time_limit_parse(arg, &minutes, NULL) < 0)
+        cli_fatal("Invalid time limit specification");
     if (!range->set)
         *range = (struct jobfilter_range){ .set = true, .least = 0, .most = UINT32_MAX };
     if (least)
@@ -71,14 +70,14 @@ static int take_time_limit(struct jobfilter_range *range, const char *arg, bool 
 
 int jobfilter_take_most_time(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    (void)opt;
-    return take_time_limit(at, arg, false, err);
+    (void)opt, (void)err;
+    return take_time_limit(at, arg, false);
 }
 
 int jobfilter_take_least_time(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    (void)opt;
-    return take_time_limit(at, arg, true, err);
+    (void)opt, (void)err;
+    return take_time_limit(at, arg, true);
 }
 
 int jobfilter_take_run_time(void *at, const struct opt *opt, const char *arg, struct err *err)

@@ -168,6 +168,7 @@ struct settings {
     int message_flag; /* as protobuf_c_boolean */
     const char *text, *other;
     char *copy;
+    struct opt_fields fields;
     char **words;
     size_t n_words;
     enum { RED, GREEN } colour;
@@ -193,6 +194,7 @@ static const struct opt bound_rows[] = {
     OPT("text", 't', OPT_OPT, OPT_AND(OPT_TEXT(text), OPT_BUT(other)), "@TEXT"),
     OPT("other", 0, OPT_REQ, OPT_AND(OPT_TEXT(other), OPT_BUT(text))),
     OPT("copy", 0, OPT_REQ, OPT_COPY(copy)),
+    OPT("fields", 'f', OPT_REQ, OPT_FIELDS(fields), "@FIELDS"),
     OPT("words", 'w', OPT_REQ, OPT_AND(OPT_WORDS(words, n_words), OPT_GIVEN(given))),
     OPT("green", 0, OPT_NONE, OPT_CHOICE(colour, GREEN)),
     OPT("two", 0, OPT_NONE, OPT_BITS(bits, 2)),
@@ -224,6 +226,21 @@ static int parse_bound(struct settings *s, const char *line)
         argc++;
     (void)opts_parse_line(&bound, argc, argv, s, &status);
     return status;
+}
+
+/* The command line's fields add up, and count instead of the environment's. */
+static void test_bound_fields(void **state)
+{
+    struct settings s = { 0 };
+
+    (void)state;
+    assert_int_equal(setenv("BOUND_FIELDS", "env", 1), 0);
+    opts_env(&bound, &s);
+    assert_string_equal(s.fields.list, "env");
+    assert_int_equal(parse_bound(&s, "-f a,b --fields=c"), 0);
+    assert_string_equal(s.fields.list, "a,b,c");
+    assert_int_equal(unsetenv("BOUND_FIELDS"), 0);
+    free(s.fields.list);
 }
 
 static void test_bound_flags(void **state)
@@ -317,11 +334,17 @@ static void test_find(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),       cmocka_unit_test(test_permute),
-        cmocka_unit_test(test_line),        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_env_names),   cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_find),        cmocka_unit_test(test_bound_flags),
-        cmocka_unit_test(test_bound_texts), cmocka_unit_test(test_bound_functions),
+        cmocka_unit_test(test_parse),
+        cmocka_unit_test(test_permute),
+        cmocka_unit_test(test_line),
+        cmocka_unit_test(test_environment),
+        cmocka_unit_test(test_env_names),
+        cmocka_unit_test(test_texts),
+        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_bound_fields),
+        cmocka_unit_test(test_bound_flags),
+        cmocka_unit_test(test_bound_texts),
+        cmocka_unit_test(test_bound_functions),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
