@@ -168,6 +168,7 @@ int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spe
             col.width = 0; /* no digits behind the colon: as wide as the value */
             col.right = item[name_len + 1] == '.';
             rest = parse_size(item + name_len + 1 + col.right, &col);
+            col.cuts = !col.right;
         }
         col.field = fmt_by_name(table, item);
         if (!col.field)
@@ -243,7 +244,7 @@ void fmt_row(const struct fmt *f, const void *row, struct strbuf *out)
         col->field->get(out, row);
         if (out->len > start)
             safetext_clean_n(out->buf + start, out->len - start);
-        if (!col->field->uncut || out->len - start < col->width)
+        if (!col->field->uncut || col->cuts || out->len - start < col->width)
             justify_value(col, out, start);
         if (col->suffix[0] && !col->suffix[1])
             strbuf_addc(out, col->suffix[0]);

@@ -50,6 +50,7 @@ struct fmt_col {
     unsigned width; /* 0 = as long as the value */
     bool right;
     bool fit;     /* '#': at least width; fmt_fit() widens it */
+    bool cuts;    /* a value longer than width goes short, whatever the field says */
     char *suffix; /* never NULL */
 };
 

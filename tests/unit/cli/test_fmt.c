@@ -37,6 +37,7 @@ static const struct fmt_field fields[] = {
     { 'j', false, "Name", "NAME", get_name, NULL, "name", 0 },
     { 'C', false, "Number", "NUMBER", get_number, num_number, "job_id priority", 0 },
     { 'h', true, "Hidden", "HIDDEN", get_name, NULL, NULL, 0 },
+    { 'w', false, "Whole", "WHOLE", get_name, NULL, NULL, .uncut = true },
 };
 static const struct fmt_table table = { fields, ARRAY_SIZE(fields), "test" };
 
@@ -78,6 +79,8 @@ static void test_short(void **state)
 {
     (void)state;
     check("%j", false, "NAME\n", "abcdef\n", 0);
+    check("%3w|%.3w|", false, "WHO|WHO|\n", "abcdef|abcdef|\n", 0);
+    check("Whole:3,Whole:.3", true, "WHOWHO\n", "abcabcdef\n", 0); /* left of the two is cut */
     check("%.8j|", false, "    NAME|\n", "  abcdef|\n", 0);
     check("%8j|", false, "NAME    |\n", "abcdef  |\n", 0);
     check("%.3j %C", false, "NAM NUMBER\n", "abc 42\n", 0);
@@ -94,7 +97,7 @@ static void test_short(void **state)
 static void test_all(void **state)
 {
     (void)state;
-    check("%all", false, "HIDDEN|NAME|NUMBER\n", "abcdef|abcdef|42\n", 0);
+    check("%all", false, "HIDDEN|NAME|WHOLE|NUMBER\n", "abcdef|abcdef|abcdef|42\n", 0);
 }
 
 static void test_long(void **state)
