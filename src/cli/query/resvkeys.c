@@ -130,6 +130,11 @@ static int take_duration(struct resvkeys *k, const char *word, Pst__ListEdit how
     return 0;
 }
 
+static const char *sign_of(Pst__ListEdit how)
+{
+    return how == PST__LIST_EDIT__LIST_ADD ? "+" : how == PST__LIST_EDIT__LIST_REMOVE ? "-" : "";
+}
+
 /* Words with a sign of their own are added or taken away, whatever the sign before =. */
 static int take_flags(struct resvkeys *k, const char *value, Pst__ListEdit how, struct err *err)
 {
@@ -149,7 +154,7 @@ static int take_flags(struct resvkeys *k, const char *value, Pst__ListEdit how, 
             continue;
         flag = resv_flag_parse(word, n, &purge_s);
         if (!flag)
-            return err_set(err, -EINVAL, "Error parsing flags %s", value);
+            return err_set(err, -EINVAL, "Error parsing flags %s%s", sign_of(how), value);
         if (cut) {
             k->req.has_flags_clear = true;
             k->req.flags_clear |= flag;
@@ -213,12 +218,13 @@ static int take_cores(struct resvkeys *k, const char *value, struct err *err)
     return 0;
 }
 
-static int take_delay(struct resvkeys *k, const char *value, struct err *err)
+static int take_delay(struct resvkeys *k, const char *word, struct err *err)
 {
+    const char *value = strchr(word, '=') + 1; /* the caller found one */
     uint32_t minutes;
 
     if (time_limit_parse(value, &minutes, NULL) < 0 || minutes > UINT32_MAX / 60 - 1)
-        return err_set(err, -EINVAL, "Invalid MaxStartDelay %s", value);
+        return err_set(err, -EINVAL, "Invalid duration %s", word);
     k->set.has_max_start_delay_s = true;
     k->set.max_start_delay_s = minutes * 60;
     return 0;
@@ -248,7 +254,7 @@ static int take_value(struct resvkeys *k, const struct row *row, const char *wor
     case K_CORES:
         return take_cores(k, value, err);
     case K_DELAY:
-        return take_delay(k, value, err);
+        return take_delay(k, word, err);
     case K_TRES_PER_NODE:
         k->req.has_tres_per_node = k->req.tres_per_node = true;
         keep_text(&k->set.want_tres, value);
@@ -257,6 +263,8 @@ static int take_value(struct resvkeys *k, const struct row *row, const char *wor
         keep_text(&k->set.want_tres, value);
         return 0;
     case K_LIST:
+        if (*(char **)((char *)&k->set + row->field))
+            return err_set(err, -EEXIST, "Parameter %s specified more than once", word);
         *(protobuf_c_boolean *)((char *)&k->req + row->has_how) = true;
         *(Pst__ListEdit *)((char *)&k->req + row->how) = how;
         keep_text((char **)((char *)&k->set + row->field), value);
@@ -266,6 +274,13 @@ static int take_value(struct resvkeys *k, const struct row *row, const char *wor
         return 0;
     }
     return -ENOENT;
+}
+
+/* += and -= mean something. */
+static bool has_edits(const struct resvkeys *k, const struct row *row)
+{
+    return row->key == K_LIST || row->key == K_FLAGS || row->key == K_DURATION ||
+           (row->key == K_NODES && !k->creating);
 }
 
 int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct err *err)
@@ -287,9 +302,11 @@ int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct e
         len--;
     }
     row = find_row(word, len);
-    if (!row || (how != PST__LIST_EDIT__LIST_SET && row->key != K_LIST && row->key != K_FLAGS &&
-                 row->key != K_DURATION && row->key != K_NODES))
+    if (!row)
         return err_set(err, -ENOENT, "Unknown parameter %s", word);
+    if (how != PST__LIST_EDIT__LIST_SET && !has_edits(k, row))
+        return err_set(err, -EINVAL, "The +=/-= notation is not supported when updating %.*s",
+                       (int)len, word);
     k->any = k->any || row->key != K_NAME;
     k->req.set = &k->set;
     return take_value(k, row, word, how, now_us, err);

@@ -17,13 +17,15 @@ struct resvkeys {
     Pst__ReservationRecord set;
     const char *bad_time; /* of the word refused last: it is no time */
     bool nodes_given;     /* Nodes=, not empty */
+    bool creating;        /* the caller's: a new one has no nodes to edit */
     bool any;             /* something to change */
 };
 void resvkeys_init(struct resvkeys *k);
 void resvkeys_done(struct resvkeys *k);
 
 /* Take one word: KEY=VALUE, KEY+=VALUE, KEY-=VALUE, or Skip.  Keys in any case, shortened as far
- * as they stay clear. Errors: -ENOENT no such key, -EINVAL a bad value; err has the sentence. */
+ * as they stay clear. Errors: -ENOENT no such key, -EINVAL a bad value, -EEXIST a list given twice; err
+ * has the sentence. */
 int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct err *err);
 
 /* What a new reservation must have and must not: 0, or -EINVAL with the sentence. */

@@ -30,6 +30,7 @@ static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **
 {
     int64_t now = now_us();
 
+    k->creating = create;
     for (int i = 0; i < argc; i++) {
         struct err err = { .text = "" };
         const char *name;
@@ -45,8 +46,11 @@ static bool take_words(struct scontrol *s, struct resvkeys *k, int argc, char **
             continue;
         if (k->bad_time)
             scontrol_fail(s, "Invalid time specification (pos=0): %s", k->bad_time);
-        scontrol_fail(s, "scontrol: error: %s.  No reservation %s.", err.text,
-                      create ? "created" : "update");
+        if (r == -EEXIST)
+            scontrol_fail(s, "scontrol: error: %s", err.text);
+        else
+            scontrol_fail(s, "scontrol: error: %s.  No reservation %s.", err.text,
+                          create ? "created" : "update");
         return false;
     }
     return true;

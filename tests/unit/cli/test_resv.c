@@ -220,7 +220,14 @@ static void test_keys(void **state)
         { "s=now d=60 u=a nodec=0x", "Invalid node count 0x" },
         { "s=now d=x u=a nodec=1", "Invalid duration d=x" },
         { "s=now d=60 u=a corec=0", "Invalid core count 0" },
-        { "s=now d=60 u=a comment+=x", "Unknown parameter comment+=x" },
+        { "s=now d=60 u=a comment+=x",
+          "The +=/-= notation is not supported when updating comment" },
+        { "s=now d=60 u=a nosuch+=x", "Unknown parameter nosuch+=x" },
+        { "s=now d=60 u=a u-=b", "Parameter u-=b specified more than once" },
+        { "s=now acc=a acc=b", "Parameter acc=b specified more than once" },
+        { "s=now d=60 flags+=x", "Error parsing flags +x" },
+        { "s=now d=60 flags-=daily,x", "Error parsing flags -daily,x" },
+        { "s=now d=60 maxstart=x", "Invalid duration maxstart=x" },
         { "nosuch", "Unknown parameter nosuch" },
     };
 
@@ -259,6 +266,9 @@ static void test_key_values(void **state)
     assert_string_equal(k.set.nodes, "n[1-2]");
     assert_int_equal(resvkeys_take(&k, "users+=b", NOW, &err), 0);
     assert_int_equal(k.req.users_edit, PST__LIST_EDIT__LIST_ADD);
+    k.creating = true; /* has no nodes yet */
+    assert_int_equal(resvkeys_take(&k, "nodes+=n3", NOW, &err), -EINVAL);
+    assert_int_equal(resvkeys_take(&k, "users=c", NOW, &err), -EEXIST);
     assert_int_equal(resvkeys_take(&k, "maxstart=5", NOW, &err), 0);
     assert_int_equal(k.set.max_start_delay_s, 300);
     assert_int_equal(resvkeys_take(&k, "SKIP", NOW, &err), 0);
