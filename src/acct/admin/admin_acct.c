@@ -359,11 +359,6 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
     Pst__AccountRecord *rec;
     size_t changed = 0;
 
-    if (!have || have->deleted) {
-        run_fail(run, ESLURM_INVALID_ACCOUNT, " You specified a non-existent account '%s'.",
-                 account);
-        return;
-    }
     if (!may_appoint(run, account)) {
         run_deny(run);
         return;
@@ -390,21 +385,37 @@ static void coord_change(struct admin_run *run, const char *account, const Pst__
         pst__account_record__free_unpacked(rec, NULL);
 }
 
-static void check_users(struct admin_run *run, const Pst__AcctCond *where)
+/* Every name that is none, accounts first. */
+static void check_names(struct admin_run *run, const Pst__AcctCond *where)
 {
-    for (size_t i = 0; i < where->n_users && run_ok(run); i++) {
+    _cleanup_val_(strbuf_done) struct strbuf told = STRBUF_INIT;
+    bool account = false;
+
+    for (size_t i = 0; i < where->n_accounts; i++) {
+        const Pst__AccountRecord *a = am_account(run->a->am, where->accounts[i]);
+
+        if (a && !a->deleted)
+            continue;
+        strbuf_addf(&told, "%s You specified a non-existent account '%s'.", told.len ? "\n" : "",
+                    where->accounts[i]);
+        account = true;
+    }
+    for (size_t i = 0; i < where->n_users; i++) {
         const Pst__UserRecord *u = am_user(run->a->am, where->users[i]);
 
         if (!u || u->deleted)
-            run_fail(run, ESLURM_USER_ID_MISSING, " You specified a non-existent user '%s'.",
-                     where->users[i]);
+            strbuf_addf(&told, "%s You specified a non-existent user '%s'.", told.len ? "\n" : "",
+                        where->users[i]);
     }
+    if (told.len)
+        run_fail(run, account ? ESLURM_INVALID_ACCOUNT : ESLURM_USER_ID_MISSING, "%s",
+                 strbuf_str(&told));
 }
 
 void coord_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     (void)set;
-    check_users(run, where);
+    check_names(run, where);
     for (size_t i = 0; i < where->n_accounts && run_ok(run); i++)
         coord_change(run, where->accounts[i], where, true);
     if (run_ok(run) && !run->res->n_names)
@@ -428,14 +439,7 @@ void coord_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__
     char **names;
 
     (void)set;
-    check_users(run, where);
-    for (size_t i = 0; i < where->n_accounts && run_ok(run); i++) {
-        const Pst__AccountRecord *a = am_account(run->a->am, where->accounts[i]);
-
-        if (!a || a->deleted)
-            run_fail(run, ESLURM_INVALID_ACCOUNT, " You specified a non-existent account '%s'.",
-                     where->accounts[i]);
-    }
+    check_names(run, where);
     all.n_users = 0;
     all.n_names = 0;
     names = matching_accounts(run, &all, &n);
