@@ -128,7 +128,8 @@ static void build_job(struct salloc *s, const struct jobopts *jo, Pst__JobRecord
     job->interactive = job->has_interactive = true;
     plugins_fill_job(job);
     if (!job->name)
-        check_mem_or_die(pb_set_str(&job->name, "interactive"));
+        check_mem_or_die(pb_set_str(
+            &job->name, jobopts_has(&s->opts, JO_NO_SHELL) ? "no-shell" : "interactive"));
 }
 
 static void build_request(struct salloc *s, Pst__SubmitRequest *req, Pst__JobRecord *job)

@@ -342,6 +342,8 @@ static void settle_sharing(struct submission *s)
     const Pst__PartitionRecord *p = s->first->rec;
     Pst__JobRecord *r = s->rec;
 
+    if (r->has_reboot && r->reboot) /* others would lose theirs */
+        SET(r, exclusive, EXCLUSIVE_NODE);
     if (strchr(r->partition, ','))
         return;
     if (p->oversubscribe && strncasecmp(p->oversubscribe, "FORCE", 5) == 0 && !r->has_exclusive)
