@@ -9,6 +9,7 @@ import time
 from side import BEGIN_S, Lost, Ours, Peer, Remote, differential
 
 SETTLE_S = 5
+AGAIN_S = 3  # how long a list may differ because one side hears later of what happened
 ASK_S = 40
 PAIR = re.compile(r"(?:^|(?<=\s))([A-Z]\w*(?:/\w+)?)=(.*?)(?=\s+[A-Z]\w*(?:/\w+)?=|\s*$)")
 NUMBER = re.compile(r"\b7\d{4}(?!\d)")
@@ -25,6 +26,7 @@ CHANGES = [(re.compile(pattern), names) for pattern, names in (
 DEAD = re.compile(r"^no end$|Unable to contact slurm controller|Connection refused|Zero Bytes were transmitted")
 
 
+LISTS = re.compile(r"(sacct|squeue|sinfo|sprio|sstat|scontrol (-\S+ )*(show|list)) ")
 BEFORE = re.compile(r"^(env (\w+=('[^']*'|\S*) )+|printf .* \| )")
 
 
@@ -127,8 +129,10 @@ class Recorded(Side):
 
     def hear(self, _):
         if self.asked == "play":
-            answer, self.states = next(self.tape)
-            return answer, self.states
+            self.answer, self.states = next(self.tape)
+            return self.answer, self.states
+        if self.asked == "again":
+            return self.answer
         return self.states if self.asked == "states" else (0, "", "")
 
     def close(self):
@@ -139,6 +143,7 @@ class Pair:
     def __init__(self, root, build, peer, db, preload, rules, tape=None):
         """tape: what the peer answered before, in place of the peer."""
         self.rules, self.used, self.same = rules, set(), True
+        self.excuses = []  # (the case, user, command, kind, what differs) of each difference that a case excused
         self.folder, self.show, self.heard = root, False, []
         self.sides = [Side(lambda: Peer(root, 4, 4, peer, db, preload)) if tape is None else Recorded(tape),
                       Side(lambda: Ours(root, 4, 4, build))]
@@ -163,7 +168,7 @@ class Pair:
         for case in self.rules.get("case", []):
             if re.search(case["command"], f"{user}$ {command}") and re.search(case.get("text", ""), text) and \
                     case.get("kind", kind) == kind:
-                self.used.add(("case", case["command"], case.get("text", "")))
+                self.excuses.append((case, user, command, kind, text))
                 return True
         return False
 
@@ -181,6 +186,8 @@ class Pair:
         (peer, theirs), (ours, mine) = self.ask("play", *((user, side.command(command), names) for side in self.sides))
         if self.show:
             print(f"{user}$ {command}\n  peer {peer}\n  ours {ours}")
+        if not names and LISTS.match(plain(command)):
+            peer, ours = self.asked_again(user, command, peer, ours)
         if any(DEAD.search(answer[2]) for answer in (peer, ours)):
             self.alive()
         if plain(command).startswith("sbatch") and self.take_jobs((peer, ours)):
@@ -189,6 +196,15 @@ class Pair:
         self.heard.append([[peer[0], *(differential.mask(text, self.sides[0].names) for text in peer[1:])], {}])
         return found + self.settle(user, command, names, theirs, mine) if names else found
 
+    def asked_again(self, user, command, peer, ours):
+        """The answers to a question, once they are the same or time is up."""
+        until, pause = time.monotonic() + AGAIN_S, 0.1
+        while list(self.texts_apart(command, peer, ours)) and time.monotonic() < until:
+            time.sleep(pause)  # between two questions
+            pause = min(pause * 2, 1)
+            peer, ours = self.ask("again", *((user, side.command(command)) for side in self.sides))
+        return peer, ours
+
     def alive(self):
         """Raises Lost when a controller is gone."""
         answers = self.ask("sh", *[("root", "sinfo -h")] * 2)
@@ -196,17 +212,22 @@ class Pair:
             if answer[0]:
                 raise Lost(f"{which} is dead: {answer[2].strip()[:200]}")
 
-    def answers_apart(self, user, command, *answers):
-        found = []
+    def texts_apart(self, command, *answers):
+        """(exit, out or err, the peer's, ours) of what is not the same after the rules."""
         for i, name in enumerate(("exit", "out", "err")):
             peer, ours = (str(a[i]) if i == 0 else side.clean(a[i]) for side, a in zip(self.sides, answers))
             if i:
                 peer, ours = self.ruled(command, [peer, ours])
             if peer != ours:
-                same = i and sorted(peer.split("\n")) == sorted(ours.split("\n"))
-                kind, text = "order" if same else name, differential.lines_apart(name, peer, ours)
-                if not self.excused(user, command, kind, text):
-                    found.append(Difference(user, command, kind, text))
+                yield name, peer, ours
+
+    def answers_apart(self, user, command, *answers):
+        found = []
+        for name, peer, ours in self.texts_apart(command, *answers):
+            same = name != "exit" and sorted(peer.split("\n")) == sorted(ours.split("\n"))
+            kind, text = "order" if same else name, differential.lines_apart(name, peer, ours)
+            if not self.excused(user, command, kind, text):
+                found.append(Difference(user, command, kind, text))
         return found
 
     def take_jobs(self, answers):

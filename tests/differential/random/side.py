@@ -46,6 +46,7 @@ sacctmgr -i modify account science set qos=normal,high,low >/dev/null
 sacctmgr -i add user alice,bob account=physics >/dev/null
 sacctmgr -i add user bob,carol account=chem >/dev/null
 sacctmgr -i modify user bob set adminlevel=Operator >/dev/null
+sacctmgr -i add coordinator account=chem names=carol >/dev/null
 sacctmgr -i modify user root set qos=normal,high,low >/dev/null
 """
 # What a command may have changed: lines of values in an order, or of Key=Value pairs of which those count that both know.
@@ -132,7 +133,7 @@ class Shaped:
 
 class Ours(Shaped, clusters.Penstock):
     def programs(self):
-        names = ("salloc", "sacct", "sacctmgr", "sprio", "sshare", "sreport", "sstat")
+        names = ("salloc", "sacct", "sacctmgr", "sprio", "sshare", "sreport", "sstat", "sattach", "sbcast", "strigger", "scrontab")
         return {**super().programs(), **{n: self.find(n, "src/cli", "bin") for n in names}}
 
 
@@ -237,7 +238,7 @@ class Remote:
 
 
 def serve(side, file):
-    actions = {"begin": side.begin, "play": side.play, "states": side.states, "sh": side.sh, "end": side.end}
+    actions = {"begin": side.begin, "play": side.play, "states": side.states, "sh": side.sh, "again": side.sh, "end": side.end}
     for line in file:
         what, *args = json.loads(line)
         file.write(json.dumps(actions[what](*args)) + "\n")

@@ -6,6 +6,9 @@ what is usual, what is at an edge, and what is wrong.  next() gives (user, comma
 
 import random
 
+from queries import Queries
+from steps import Steps
+
 USERS = ("root", "root", "alice", "alice", "alice", "bob", "carol")
 STATES = ("pending", "running", "suspended", "completed", "cancelled", "failed", "PD", "R", "all", "nosuch")
 
@@ -47,6 +50,20 @@ SUBMIT = {
     "-m": ("block", "cyclic", "x", "arbitrary"), "--open-mode=": ("append", "truncate", "x"),
     "--core-spec=": ("1",), "--wait-all-nodes=": ("1", "3"), "--kill-on-invalid-dep=": ("yes", "no", "x"),
     "--export=": ("NONE", "ALL", "A=1"), "--profile=": ("none", "x"), "--get-user-env": ("",),
+    "--gpus=": ("1", "2", "4", "9", "0", "x", "gpu:1", "nosuch:1"), "--gpus-per-node=": ("1", "2", "3", "x", "gpu:1"), "-e": ("/dev/null", "%x.err"),
+    "--gpus-per-task=": ("1", "x"), "--cpus-per-gpu=": ("1", "2", "x"), "--mem-per-gpu=": ("10", "x"), "--gpus-per-socket=": ("1",),
+    "--ntasks-per-gpu=": ("1", "x"), "--gres-flags=": ("enforce-binding", "disable-binding", "x"), "--gpu-bind=": ("none", "closest", "x"),
+    "--gpu-freq=": ("low", "x"), "--ntasks-per-core=": ("1", "x"), "--ntasks-per-socket=": ("1", "9", "x"), "--delay-boot=": ("5", "x"),
+    "--prefer=": ("f1", "nosuch"), "-B": ("1", "1:4", "2:2:2", "x", "*:*:1"), "--reboot": ("",), "--no-kill": ("", "=off"), "-E": ("1",),
+    "--cluster-constraint=": ("x",), "--cpu-freq=": ("low", "x", "1000-2000"), "--mcs-label=": ("x",), "--thread-spec=": ("1", "x"),
+    "--input=": ("/dev/null", "/nosuch"), "--mail-user=": ("nobody", "''"), "--nodefile=": ("/nosuch", "/dev/null"), "-F": ("/nosuch",),
+    "--propagate=": ("NONE", "ALL", "x", "NOFILE"), "--gid=": ("research", "nosuch", "2001"),
+    "--container=": ("/nosuch",), "--acctg-freq=": ("10", "task=5", "x"), "--batch=": ("f1", "nosuch"), "--ignore-pbs": ("",),
+    "--export-file=": ("/nosuch",), "--mem-bind=": ("none", "x"), "--gres=none": ("",), "--array=": ("0-3", "1-5%2", "7,9", "1-1001"),
+    "--nodes=": ("1-x", "2-2"),
+    "--mem": ("=1K", "=1.5G", "=100MB", "=5g", "=-1"), "--distribution=": ("block:cyclic", "*:*", "plane=2", "plane", "block:x", "cyclic,Pack"),
+    "--dependency=": ("afterok:{job},afterany:{job}", "afterok:{job}?singleton", "afterburstbuffer:{job}", "after:x", "afterok", ","),
+    "--time=": ("1-", "0-0:1", "1:", "-1", "infinite", "1:60", "366-0"), "--hold": ("",), "--job-name=": ("x" * 70,), "--nice": ("", "=", "=-1"),
     "--nosuch": ("",), "--test-only": ("",), "-M": ("nosuch", "bench"), "--chdir=": ("/",), "--wckey=": ("w",),
 }
 PROGRAMS = ("sleep 600", "sleep 600", "sleep 600", "true", "exit 3", "echo hello", "kill -9 $$")
@@ -63,7 +80,8 @@ JOB_FIELDS = {
     "OverSubscribe": ("YES", "NO", "OK", "x"), "Contiguous": ("yes", "no", "x"), "Licenses": ("lic:1", "nosuch", "", "lic:9"),
     "Gres": ("tool:1", "", "nosuch"), "ArrayTaskThrottle": ("1", "0", "x"), "WorkDir": ("/tmp",), "EligibleTime": ("now", "x"),
     "ReservationName": ("{resv}", "nosuch"), "UserID": ("alice",), "NoSuch": ("1",), "StdOut": ("/dev/null",),
-    "MinCPUsNode": ("1", "9"), "ReqCores": ("1",), "ReqSockets": ("1",), "ReqThreads": ("1",), "CPUsPerTask": ("1", "2"),
+    "TresPerNode": ("gres/gpu:1", "gres:tool:1", "x", ""), "TresPerJob": ("gres/gpu:1", "x"),
+    "CpusPerTres": ("gres/gpu:1",), "MinCPUsNode": ("1", "9"), "ReqCores": ("1",), "ReqSockets": ("1",), "ReqThreads": ("1",), "CPUsPerTask": ("1", "2"),
     "TimeMin": ("1", "x", "99"), "Switches": ("1", "1@10"), "MailUser": ("x",), "MailType": ("END", "x"), "Burst": ("x",),
     "CoreSpec": ("1",), "Shared": ("1", "x"), "WCKey": ("w",), "KillOnInvalidDependent": ("yes", "x"), "ExitCode": ("1",),
 }
@@ -78,7 +96,8 @@ NODE_FIELDS = {
 PART_FIELDS = {
     "State": ("UP", "DOWN", "DRAIN", "INACTIVE", "x"), "MaxTime": ("10", "UNLIMITED", "x", "1-0", "0"),
     "DefaultTime": ("5", "NONE", "x"), "MaxNodes": ("1", "UNLIMITED", "x"), "MinNodes": ("1", "2", "x"),
-    "Nodes": ("n1", "n[1-2]", "ALL", "n9", ""), "Default": ("YES", "NO", "x"), "Hidden": ("YES", "NO", "x"),
+    "Nodes": ("n1", "n[1-2]", "ALL", "n9", ""), "CpuBind": ("core", "none", "x"), "DefMemPerNode": ("100", "UNLIMITED", "x"), "MaxMemPerCPU": ("200", "x"),
+    "ExclusiveUser": ("YES", "NO", "x"), "Default": ("YES", "NO", "x"), "Hidden": ("YES", "NO", "x"),
     "RootOnly": ("YES", "NO", "x"), "DisableRootJobs": ("YES", "NO"), "Shared": ("NO", "EXCLUSIVE", "FORCE:2", "YES:3", "x"),
     "OverSubscribe": ("NO", "FORCE", "YES"), "PriorityTier": ("1", "5", "x"), "PriorityJobFactor": ("1", "x"),
     "AllowGroups": ("ALL", "research", "nosuch"), "AllowAccounts": ("ALL", "physics", "nosuch"), "AllowQos": ("ALL", "high"),
@@ -91,15 +110,21 @@ PART_FIELDS = {
 RESV_FIELDS = {
     "StartTime": ("now", "now+1hour", "x", "2010-01-01"), "Duration": ("10", "60", "x", "0"), "EndTime": ("now+3hours", "x"),
     "Users": ("alice", "root", "nosuch", "alice,bob", "-bob"), "Accounts": ("physics", "nosuch"), "Nodes": ("n1", "n[1-2]", "ALL", "n9"),
-    "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS", "FLEX"),
-    "Features": ("f1", "nosuch"), "PartitionName": ("main", "nosuch"), "Licenses": ("lic:1", "nosuch"), "NoSuch": ("1",),
+    "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS", "FLEX", "ANY_NODES", "OVERLAP", "WEEKLY", "HOURLY",
+              "PART_NODES", "PURGE_COMP=1", "NO_HOLD_JOBS_AFTER", "REPLACE", "STATIC_ALLOC", "SPEC_NODES", "WEEKDAY", "TIME_FLOAT", "FIRST_CORES"),
+    "Features": ("f1", "nosuch", "f1&f2"), "PartitionName": ("main", "nosuch", "other"), "Licenses": ("lic:1", "nosuch", "lic:9"), "NoSuch": ("1",),
+    "TRES": ("cpu=2", "node=1", "gres/gpu=1", "x", "cpu=x"), "Groups": ("research", "nosuch"), "MaxStartDelay": ("5", "x"), "Users+": ("carol",), "Users-": ("alice",), "Nodes+": ("n2",),
+    "Nodes-": ("n1",), "Flags+": ("SPEC_NODES", "WEEKLY"), "Flags-": ("MAINT",), "Duration+": ("10",), "Accounts+": ("chem",),
 }
 
 ASSOC_FIELDS = {
     "MaxJobs": ("2", "-1", "x", "0"), "MaxSubmit": ("5", "-1"), "GrpJobs": ("3", "-1", "x"), "GrpTRES": ("cpu=4", "cpu=-1", "x", "node=2"),
     "MaxTRES": ("cpu=2", "cpu=-1", "mem=1G"), "MaxWall": ("10", "-1", "x", "1-0"), "Fairshare": ("1", "50", "x", "parent"),
     "QOS": ("normal,high", "+low", "-low", "nosuch", "normal"), "DefaultQOS": ("normal", "high", "nosuch", "-1"), "Priority": ("5", "-1", "x"),
-    "GrpWall": ("100", "-1"), "GrpTRESMins": ("cpu=100", "cpu=-1"), "MaxTRESMins": ("cpu=50", "cpu=-1"), "NoSuch": ("1",),
+    "GrpWall": ("100", "-1", "x"), "GrpTRESMins": ("cpu=100", "cpu=-1"), "MaxTRESMins": ("cpu=50", "cpu=-1"), "NoSuch": ("1",),
+    "GrpSubmitJobs": ("9", "-1"), "GrpJobsAccrue": ("3", "-1"), "MaxJobsAccrue": ("2", "-1"), "MaxTRESPerNode": ("cpu=2", "gres/gpu=1", "cpu=-1"),
+    "GrpTRESRunMins": ("cpu=1000", "cpu=-1", "x=1"), "GrpCPUs": ("9", "-1"), "MaxCPUs": ("4", "-1"), "MaxNodes": ("3", "-1"), "GrpMem": ("9000",),
+    "MaxCPUMins": ("100", "-1"), "Share": ("7",), "MaxWallDurationPerJob": ("1:00:00", "0-1"), "GrpNodes": ("4", "-1"),
 }
 ACCOUNT_FIELDS = {**ASSOC_FIELDS, "Description": ("d", "'d e'"), "Organization": ("o",), "Parent": ("science", "root", "nosuch", "physics")}
 USER_FIELDS = {**ASSOC_FIELDS, "DefaultAccount": ("physics", "chem", "nosuch"), "AdminLevel": ("None", "Operator", "x"), "DefaultWCKey": ("w",)}
@@ -108,7 +133,10 @@ QOS_FIELDS = {
     "GrpTRES": ("cpu=4", "cpu=-1", "x"), "MaxTRESPU": ("cpu=2", "cpu=-1"), "MaxTRES": ("cpu=4", "cpu=-1"), "GrpJobs": ("3", "-1"),
     "Flags": ("DenyOnLimit", "-1", "x", "NoReserve", "+NoDecay"), "Preempt": ("low", "", "nosuch"), "PreemptMode": ("requeue", "cluster", "x"),
     "UsageFactor": ("1.0", "2", "x"), "GraceTime": ("10", "-1"), "Description": ("d",), "MinTRES": ("cpu=2", "cpu=-1"), "NoSuch": ("1",),
-    "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1"), "LimitFactor": ("1.5", "-1"),
+    "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1", "x"), "LimitFactor": ("1.5", "-1", "x"), "PreemptExemptTime": ("5", "-1", "x"),
+    "MaxTRESPA": ("cpu=3", "cpu=-1"), "MaxJobsPA": ("3", "-1"), "MaxSubmitPA": ("5", "-1"), "MaxTRESPerNode": ("cpu=1", "cpu=-1"),
+    "GrpTRESMins": ("cpu=10", "cpu=-1"), "GrpTRESRunMins": ("cpu=100",), "GrpSubmit": ("6", "-1"), "MaxTRESMins": ("cpu=20",), "MinCPUs": ("1",),
+    "GrpJobsAccrue": ("2",), "MaxJobsAccrueAccount": ("2",), "Name": ("x",), "GrpCPUs": ("8",), "MaxCPUsPerUser": ("4",), "MaxNodesPerUser": ("2",),
 }
 
 # Options of sbatch that salloc and srun do not take, or with another meaning.
@@ -170,7 +198,7 @@ WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
-class World:
+class World(Queries, Steps):
     """What a sequence of commands has made so far, as far as a generator needs to know."""
 
     def __init__(self, seed):
@@ -403,12 +431,13 @@ class World:
         program = self.pick(("true", "echo x", "false", "bash -c 'exit 7'"))
         return f"{self.pick(('salloc -I1 -Q', 'srun -I1', 'srun -I1'))} {words} {program}"
 
-    KINDS = (("submit", 14), ("submit_het", 3), ("submit_script", 5), ("submit_environment", 4), ("query_environment", 4),
+    KINDS = (("submit", 18), ("submit_het", 3), ("submit_script", 5), ("submit_environment", 4), ("query_environment", 4),
              ("show_entity", 6),
              ("coordinator", 1), ("report", 3), ("bulk", 7), ("submit_plain", 8),
              ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
              ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
-             ("look_back", 3), ("salloc", 4))
+             ("look_back", 2), ("salloc", 3), ("sacct", 6), ("sprio", 2), ("sshare", 2), ("squeue_more", 4), ("squeue_steps", 2), ("sinfo_more", 3),
+             ("list_entity", 9), ("sreport", 2), ("show_more", 5), ("other_tools", 3), ("step_in_job", 5), ("inside", 5), ("srun_alone", 3))
 
     def next(self):
         kind = self.rng.choices([k for k, _ in self.KINDS], [w for _, w in self.KINDS])[0]
