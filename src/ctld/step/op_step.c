@@ -1,10 +1,22 @@
 /* op_step.c - requests for steps: a step of one job, or over the components of one */
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/policy.h"
 #include "ctld/step/async.h"
 #include "ctld/step/stepcreate.h"
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
+
+/* Why the caller gets no step of the job, 0 = he may: that it is over comes before whose it is, which
+ * tells nothing that the queue does not. */
+static int step_refusal(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
+{
+    bool may = cmd_may_act_as(ctld, cmd, r->uid);
+
+    if (!may && policy_private(ctld->conf) & PRIVATE_JOBS)
+        return ESLURM_ACCESS_DENIED;
+    return job_is_ended(r) ? ESLURM_JOB_FINISHED : may ? 0 : ESLURM_ACCESS_DENIED;
+}
 
 void op_step_create(struct ctld *ctld, struct cmd *cmd)
 {
@@ -21,12 +33,9 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }
-    if (!cmd_may_act_as(ctld, cmd, j->rec->uid)) {
-        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
-        return;
-    }
-    if (job_is_ended(j->rec)) {
-        core_error(ctld, cmd, ESLURM_JOB_FINISHED, NULL);
+    r = step_refusal(ctld, cmd, j->rec);
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
         return;
     }
     if (req->async) {
@@ -56,12 +65,9 @@ void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
     }
-    if (!cmd_may_act_as(ctld, cmd, leader->rec->uid)) {
-        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
-        return;
-    }
-    if (job_is_ended(leader->rec)) {
-        core_error(ctld, cmd, ESLURM_JOB_FINISHED, NULL);
+    r = step_refusal(ctld, cmd, leader->rec);
+    if (r != 0) {
+        core_error(ctld, cmd, r, NULL);
         return;
     }
     r = steps_queue_waits(ctld, req->job_id)

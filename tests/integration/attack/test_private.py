@@ -124,6 +124,22 @@ def test_other_values_hide_nothing_else(site):
         wait_until(lambda: word in as_user(site, OTHER, *words).stdout, f"{words} with PrivateData={rest}")
 
 
+def test_step_in_what_is_over(site):
+    """A job that is over is said to be, also to others; private jobs are not told about."""
+    done = as_user(site, OWNER, "sbatch", "--parsable", "-wnode1", "-n1", "-o/dev/null", "--wrap", "true")
+    job = done.stdout.strip()
+    site.wait_state(job, "COMPLETED")
+    step = lambda of: as_user(site, OTHER, "srun", f"--jobid={of}", "-n1", "true").stderr
+    site.set_private("none")
+    assert step(job) == (f"srun: error: Slurm job {job} has expired\n"
+                         f"srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}\n")
+    denied = "srun: error: Unable to create step for job {}: Access/permission denied\n"
+    assert step(site.job_id) == denied.format(site.job_id)
+    site.set_private("jobs")
+    assert step(job) == denied.format(job)
+    site.set_private("none")
+
+
 def test_watching(site):
     """A stream of changes hides what the lists do: his own job's comes, the other's before it does not."""
     site.set_private("jobs,nodes")
