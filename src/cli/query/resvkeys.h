@@ -24,8 +24,8 @@ void resvkeys_init(struct resvkeys *k);
 void resvkeys_done(struct resvkeys *k);
 
 /* Take one word: KEY=VALUE, KEY+=VALUE, KEY-=VALUE, or Skip.  Keys in any case, shortened as far
- * as they stay clear. Errors: -ENOENT no such key, -EINVAL a bad value, -EEXIST a list given twice; err
- * has the sentence. */
+ * as they stay clear.  Errors: -ENOENT no such key, -EINVAL a bad value, -EEXIST a list given
+ * twice; err has the sentence. */
 int resvkeys_take(struct resvkeys *k, const char *word, int64_t now_us, struct err *err);
 
 /* What a new reservation must have and must not: 0, or -EINVAL with the sentence. */

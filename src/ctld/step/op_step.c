@@ -7,8 +7,8 @@
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
 
-/* Why the caller gets no step of the job, 0 = he may: that it is over comes before whose it is, which
- * tells nothing that the queue does not. */
+/* Why the caller gets no step of the job, 0 = he may: that it is over comes before whose it is,
+ * which tells nothing that the queue does not. */
 static int step_refusal(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
 {
     bool may = cmd_may_act_as(ctld, cmd, r->uid);

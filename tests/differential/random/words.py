@@ -50,7 +50,8 @@ SUBMIT = {
     "-m": ("block", "cyclic", "x", "arbitrary"), "--open-mode=": ("append", "truncate", "x"),
     "--core-spec=": ("1",), "--wait-all-nodes=": ("1", "3"), "--kill-on-invalid-dep=": ("yes", "no", "x"),
     "--export=": ("NONE", "ALL", "A=1"), "--profile=": ("none", "x"), "--get-user-env": ("",),
-    "--gpus=": ("1", "2", "4", "9", "0", "x", "gpu:1", "nosuch:1"), "--gpus-per-node=": ("1", "2", "3", "x", "gpu:1"), "-e": ("/dev/null", "%x.err"),
+    "--gpus=": ("1", "2", "4", "9", "0", "x", "gpu:1", "nosuch:1"), "--gpus-per-node=": ("1", "2", "3", "x", "gpu:1"), "-e": ("/dev/null",
+    "%x.err"),
     "--gpus-per-task=": ("1", "x"), "--cpus-per-gpu=": ("1", "2", "x"), "--mem-per-gpu=": ("10", "x"), "--gpus-per-socket=": ("1",),
     "--ntasks-per-gpu=": ("1", "x"), "--gres-flags=": ("enforce-binding", "disable-binding", "x"), "--gpu-bind=": ("none", "closest", "x"),
     "--gpu-freq=": ("low", "x"), "--ntasks-per-core=": ("1", "x"), "--ntasks-per-socket=": ("1", "9", "x"), "--delay-boot=": ("5", "x"),
@@ -61,9 +62,11 @@ SUBMIT = {
     "--container=": ("/nosuch",), "--acctg-freq=": ("10", "task=5", "x"), "--batch=": ("f1", "nosuch"), "--ignore-pbs": ("",),
     "--export-file=": ("/nosuch",), "--mem-bind=": ("none", "x"), "--gres=none": ("",), "--array=": ("0-3", "1-5%2", "7,9", "1-1001"),
     "--nodes=": ("1-x", "2-2"),
-    "--mem": ("=1K", "=1.5G", "=100MB", "=5g", "=-1"), "--distribution=": ("block:cyclic", "*:*", "plane=2", "plane", "block:x", "cyclic,Pack"),
+    "--mem": ("=1K", "=1.5G", "=100MB", "=5g", "=-1"), "--distribution=": ("block:cyclic", "*:*", "plane=2", "plane", "block:x",
+    "cyclic,Pack"),
     "--dependency=": ("afterok:{job},afterany:{job}", "afterok:{job}?singleton", "afterburstbuffer:{job}", "after:x", "afterok", ","),
-    "--time=": ("1-", "0-0:1", "1:", "-1", "infinite", "1:60", "366-0"), "--hold": ("",), "--job-name=": ("x" * 70,), "--nice": ("", "=", "=-1"),
+    "--time=": ("1-", "0-0:1", "1:", "-1", "infinite", "1:60", "366-0"), "--hold": ("",), "--job-name=": ("x" * 70,), "--nice": ("", "=",
+    "=-1"),
     "--nosuch": ("",), "--test-only": ("",), "-M": ("nosuch", "bench"), "--chdir=": ("/",), "--wckey=": ("w",),
 }
 PROGRAMS = ("sleep 600", "sleep 600", "sleep 600", "true", "exit 3", "echo hello", "kill -9 $$")
@@ -81,7 +84,8 @@ JOB_FIELDS = {
     "Gres": ("tool:1", "", "nosuch"), "ArrayTaskThrottle": ("1", "0", "x"), "WorkDir": ("/tmp",), "EligibleTime": ("now", "x"),
     "ReservationName": ("{resv}", "nosuch"), "UserID": ("alice",), "NoSuch": ("1",), "StdOut": ("/dev/null",),
     "TresPerNode": ("gres/gpu:1", "gres:tool:1", "x", ""), "TresPerJob": ("gres/gpu:1", "x"),
-    "CpusPerTres": ("gres/gpu:1",), "MinCPUsNode": ("1", "9"), "ReqCores": ("1",), "ReqSockets": ("1",), "ReqThreads": ("1",), "CPUsPerTask": ("1", "2"),
+    "CpusPerTres": ("gres/gpu:1",), "MinCPUsNode": ("1", "9"), "ReqCores": ("1",), "ReqSockets": ("1",), "ReqThreads": ("1",),
+    "CPUsPerTask": ("1", "2"),
     "TimeMin": ("1", "x", "99"), "Switches": ("1", "1@10"), "MailUser": ("x",), "MailType": ("END", "x"), "Burst": ("x",),
     "CoreSpec": ("1",), "Shared": ("1", "x"), "WCKey": ("w",), "KillOnInvalidDependent": ("yes", "x"), "ExitCode": ("1",),
 }
@@ -96,7 +100,8 @@ NODE_FIELDS = {
 PART_FIELDS = {
     "State": ("UP", "DOWN", "DRAIN", "INACTIVE", "x"), "MaxTime": ("10", "UNLIMITED", "x", "1-0", "0"),
     "DefaultTime": ("5", "NONE", "x"), "MaxNodes": ("1", "UNLIMITED", "x"), "MinNodes": ("1", "2", "x"),
-    "Nodes": ("n1", "n[1-2]", "ALL", "n9", ""), "CpuBind": ("core", "none", "x"), "DefMemPerNode": ("100", "UNLIMITED", "x"), "MaxMemPerCPU": ("200", "x"),
+    "Nodes": ("n1", "n[1-2]", "ALL", "n9", ""), "CpuBind": ("core", "none", "x"), "DefMemPerNode": ("100", "UNLIMITED", "x"),
+    "MaxMemPerCPU": ("200", "x"),
     "ExclusiveUser": ("YES", "NO", "x"), "Default": ("YES", "NO", "x"), "Hidden": ("YES", "NO", "x"),
     "RootOnly": ("YES", "NO", "x"), "DisableRootJobs": ("YES", "NO"), "Shared": ("NO", "EXCLUSIVE", "FORCE:2", "YES:3", "x"),
     "OverSubscribe": ("NO", "FORCE", "YES"), "PriorityTier": ("1", "5", "x"), "PriorityJobFactor": ("1", "x"),
@@ -110,33 +115,45 @@ PART_FIELDS = {
 RESV_FIELDS = {
     "StartTime": ("now", "now+1hour", "x", "2010-01-01"), "Duration": ("10", "60", "x", "0"), "EndTime": ("now+3hours", "x"),
     "Users": ("alice", "root", "nosuch", "alice,bob", "-bob"), "Accounts": ("physics", "nosuch"), "Nodes": ("n1", "n[1-2]", "ALL", "n9"),
-    "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS", "FLEX", "ANY_NODES", "OVERLAP", "WEEKLY", "HOURLY",
-              "PART_NODES", "PURGE_COMP=1", "NO_HOLD_JOBS_AFTER", "REPLACE", "STATIC_ALLOC", "SPEC_NODES", "WEEKDAY", "TIME_FLOAT", "FIRST_CORES"),
-    "Features": ("f1", "nosuch", "f1&f2"), "PartitionName": ("main", "nosuch", "other"), "Licenses": ("lic:1", "nosuch", "lic:9"), "NoSuch": ("1",),
-    "TRES": ("cpu=2", "node=1", "gres/gpu=1", "x", "cpu=x"), "Groups": ("research", "nosuch"), "MaxStartDelay": ("5", "x"), "Users+": ("carol",), "Users-": ("alice",), "Nodes+": ("n2",),
+    "NodeCnt": ("1", "2", "9", "x"), "CoreCnt": ("2", "99", "x"), "Flags": ("MAINT", "IGNORE_JOBS", "DAILY", "x", "MAINT,IGNORE_JOBS",
+    "FLEX", "ANY_NODES", "OVERLAP", "WEEKLY", "HOURLY",
+              "PART_NODES", "PURGE_COMP=1", "NO_HOLD_JOBS_AFTER", "REPLACE", "STATIC_ALLOC", "SPEC_NODES", "WEEKDAY", "TIME_FLOAT",
+              "FIRST_CORES"),
+    "Features": ("f1", "nosuch", "f1&f2"), "PartitionName": ("main", "nosuch", "other"), "Licenses": ("lic:1", "nosuch", "lic:9"),
+    "NoSuch": ("1",),
+    "TRES": ("cpu=2", "node=1", "gres/gpu=1", "x", "cpu=x"), "Groups": ("research", "nosuch"), "MaxStartDelay": ("5", "x"),
+    "Users+": ("carol",), "Users-": ("alice",), "Nodes+": ("n2",),
     "Nodes-": ("n1",), "Flags+": ("SPEC_NODES", "WEEKLY"), "Flags-": ("MAINT",), "Duration+": ("10",), "Accounts+": ("chem",),
 }
 
 ASSOC_FIELDS = {
     "MaxJobs": ("2", "-1", "x", "0"), "MaxSubmit": ("5", "-1"), "GrpJobs": ("3", "-1", "x"), "GrpTRES": ("cpu=4", "cpu=-1", "x", "node=2"),
     "MaxTRES": ("cpu=2", "cpu=-1", "mem=1G"), "MaxWall": ("10", "-1", "x", "1-0"), "Fairshare": ("1", "50", "x", "parent"),
-    "QOS": ("normal,high", "+low", "-low", "nosuch", "normal"), "DefaultQOS": ("normal", "high", "nosuch", "-1"), "Priority": ("5", "-1", "x"),
+    "QOS": ("normal,high", "+low", "-low", "nosuch", "normal"), "DefaultQOS": ("normal", "high", "nosuch", "-1"), "Priority": ("5", "-1",
+    "x"),
     "GrpWall": ("100", "-1", "x"), "GrpTRESMins": ("cpu=100", "cpu=-1"), "MaxTRESMins": ("cpu=50", "cpu=-1"), "NoSuch": ("1",),
-    "GrpSubmitJobs": ("9", "-1"), "GrpJobsAccrue": ("3", "-1"), "MaxJobsAccrue": ("2", "-1"), "MaxTRESPerNode": ("cpu=2", "gres/gpu=1", "cpu=-1"),
-    "GrpTRESRunMins": ("cpu=1000", "cpu=-1", "x=1"), "GrpCPUs": ("9", "-1"), "MaxCPUs": ("4", "-1"), "MaxNodes": ("3", "-1"), "GrpMem": ("9000",),
+    "GrpSubmitJobs": ("9", "-1"), "GrpJobsAccrue": ("3", "-1"), "MaxJobsAccrue": ("2", "-1"), "MaxTRESPerNode": ("cpu=2", "gres/gpu=1",
+    "cpu=-1"),
+    "GrpTRESRunMins": ("cpu=1000", "cpu=-1", "x=1"), "GrpCPUs": ("9", "-1"), "MaxCPUs": ("4", "-1"), "MaxNodes": ("3", "-1"),
+    "GrpMem": ("9000",),
     "MaxCPUMins": ("100", "-1"), "Share": ("7",), "MaxWallDurationPerJob": ("1:00:00", "0-1"), "GrpNodes": ("4", "-1"),
 }
 ACCOUNT_FIELDS = {**ASSOC_FIELDS, "Description": ("d", "'d e'"), "Organization": ("o",), "Parent": ("science", "root", "nosuch", "physics")}
-USER_FIELDS = {**ASSOC_FIELDS, "DefaultAccount": ("physics", "chem", "nosuch"), "AdminLevel": ("None", "Operator", "x"), "DefaultWCKey": ("w",)}
+USER_FIELDS = {**ASSOC_FIELDS, "DefaultAccount": ("physics", "chem", "nosuch"), "AdminLevel": ("None", "Operator", "x"),
+    "DefaultWCKey": ("w",)}
 QOS_FIELDS = {
     "Priority": ("5", "100", "-1", "x"), "MaxWall": ("10", "-1", "x"), "MaxJobsPU": ("2", "-1"), "MaxSubmitPU": ("4", "-1"),
     "GrpTRES": ("cpu=4", "cpu=-1", "x"), "MaxTRESPU": ("cpu=2", "cpu=-1"), "MaxTRES": ("cpu=4", "cpu=-1"), "GrpJobs": ("3", "-1"),
-    "Flags": ("DenyOnLimit", "-1", "x", "NoReserve", "+NoDecay"), "Preempt": ("low", "", "nosuch"), "PreemptMode": ("requeue", "cluster", "x"),
+    "Flags": ("DenyOnLimit", "-1", "x", "NoReserve", "+NoDecay"), "Preempt": ("low", "", "nosuch"), "PreemptMode": ("requeue", "cluster",
+    "x"),
     "UsageFactor": ("1.0", "2", "x"), "GraceTime": ("10", "-1"), "Description": ("d",), "MinTRES": ("cpu=2", "cpu=-1"), "NoSuch": ("1",),
-    "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1", "x"), "LimitFactor": ("1.5", "-1", "x"), "PreemptExemptTime": ("5", "-1", "x"),
+    "MaxJobsAccrueUser": ("2", "-1"), "GrpWall": ("100", "-1"), "UsageThreshold": ("0.5", "-1", "x"), "LimitFactor": ("1.5", "-1", "x"),
+    "PreemptExemptTime": ("5", "-1", "x"),
     "MaxTRESPA": ("cpu=3", "cpu=-1"), "MaxJobsPA": ("3", "-1"), "MaxSubmitPA": ("5", "-1"), "MaxTRESPerNode": ("cpu=1", "cpu=-1"),
-    "GrpTRESMins": ("cpu=10", "cpu=-1"), "GrpTRESRunMins": ("cpu=100",), "GrpSubmit": ("6", "-1"), "MaxTRESMins": ("cpu=20",), "MinCPUs": ("1",),
-    "GrpJobsAccrue": ("2",), "MaxJobsAccrueAccount": ("2",), "Name": ("x",), "GrpCPUs": ("8",), "MaxCPUsPerUser": ("4",), "MaxNodesPerUser": ("2",),
+    "GrpTRESMins": ("cpu=10", "cpu=-1"), "GrpTRESRunMins": ("cpu=100",), "GrpSubmit": ("6", "-1"), "MaxTRESMins": ("cpu=20",),
+    "MinCPUs": ("1",),
+    "GrpJobsAccrue": ("2",), "MaxJobsAccrueAccount": ("2",), "Name": ("x",), "GrpCPUs": ("8",), "MaxCPUsPerUser": ("4",),
+    "MaxNodesPerUser": ("2",),
 }
 
 # Options of sbatch that salloc and srun do not take, or with another meaning.
@@ -155,7 +172,8 @@ SINFO_FIELDS = ("allocnodes", "available", "comment", "cores", "cpus", "cpusstat
                 "statecompact", "statelong", "threads", "time", "user", "weight", "nosuch", "extra", "statecomplete", "allocmem")
 
 HET = {
-    "-n": ("1", "2", "x"), "-N": ("1", "2"), "-c": ("1", "2"), "--mem=": ("10", "x"), "-p": ("main", "other", "nosuch"), "-J": ("one", "two"),
+    "-n": ("1", "2", "x"), "-N": ("1", "2"), "-c": ("1", "2"), "--mem=": ("10", "x"), "-p": ("main", "other", "nosuch"), "-J": ("one",
+    "two"),
     "-t": ("5", "90"), "-C": ("f1", "f2", "nosuch"), "-w": ("n1", "n9"), "-H": ("",), "-a": ("1-2",), "-d": ("singleton", "afterany:{job}"),
     "-A": ("physics", "nosuch"), "-q": ("high", "nosuch"), "--exclusive": ("",), "-L": ("lic:1",), "--gres=": ("nosuch:1",),
 }
@@ -171,13 +189,16 @@ SBATCH_VARIABLES = {
     "SBATCH_CLUSTERS": ("nosuch", "bench"), "SBATCH_THREAD_SPEC": ("1",), "SBATCH_PROFILE": ("none", "x"), "SBATCH_WCKEY": ("w",),
     "SBATCH_SPREAD_JOB": ("1",), "SBATCH_USE_MIN_NODES": ("1",), "SBATCH_REQ_SWITCH": ("1", "x"), "SBATCH_POWER": ("x",),
     "SBATCH_GPUS": ("1", "x"),
-    "SBATCH_IGNORE_PBS": ("1",), "SBATCH_DEBUG": ("0", "x"), "SLURM_EXIT_ERROR": ("5",), "SBATCH_NETWORK": ("x",), "SBATCH_NICE": ("5", "x"),
+    "SBATCH_IGNORE_PBS": ("1",), "SBATCH_DEBUG": ("0", "x"), "SLURM_EXIT_ERROR": ("5",), "SBATCH_NETWORK": ("x",), "SBATCH_NICE": ("5",
+    "x"),
 }
 QUERY_VARIABLES = {
     "SQUEUE_FORMAT": ("'%i %T'", "%i", "nosuch", "''"), "SQUEUE_FORMAT2": ("jobid,state", "nosuch"), "SQUEUE_STATES": ("PD", "all", "x"),
     "SQUEUE_USERS": ("alice", "nosuch"), "SQUEUE_PARTITION": ("other", "nosuch"), "SQUEUE_SORT": ("i", "-i", "x"), "SQUEUE_NAMES": ("one",),
-    "SQUEUE_ACCOUNT": ("physics",), "SQUEUE_QOS": ("high", "nosuch"), "SQUEUE_ARRAY": ("1",), "SQUEUE_ALL": ("1",), "SQUEUE_PRIORITY": ("1",),
-    "SQUEUE_LICENSES": ("lic",), "SINFO_FORMAT": ("%P", "'%P %D'", "nosuch"), "SINFO_PARTITION": ("other", "nosuch"), "SINFO_SORT": ("P", "x"),
+    "SQUEUE_ACCOUNT": ("physics",), "SQUEUE_QOS": ("high", "nosuch"), "SQUEUE_ARRAY": ("1",), "SQUEUE_ALL": ("1",),
+    "SQUEUE_PRIORITY": ("1",),
+    "SQUEUE_LICENSES": ("lic",), "SINFO_FORMAT": ("%P", "'%P %D'", "nosuch"), "SINFO_PARTITION": ("other", "nosuch"), "SINFO_SORT": ("P",
+    "x"),
     "SINFO_ALL": ("1",), "SCANCEL_USER": ("alice", "nosuch"), "SCANCEL_STATE": ("PENDING", "x"), "SCANCEL_NAME": ("one",),
     "SCANCEL_PARTITION": ("other",),
     "SCANCEL_VERBOSE": ("false", "x"), "SCANCEL_ACCOUNT": ("physics",), "SCANCEL_QOS": ("high",), "SACCT_FORMAT": ("jobid", "nosuch"),
@@ -190,11 +211,13 @@ CONDITIONS = {
     "description": ("x",), "organization": ("x",), "adminlevel": ("None", "x"),
     "defaultaccount": ("physics",), "start": ("2010-01-01", "x"), "end": ("2010-02-01",), "node": ("n1",), "flags": ("x",),
     "type": ("cpu", "x"),
-    "nosuch": ("1",), "fairshare": ("1",), "maxjobs": ("1",), "priority": ("1",), "wckey": ("w",), "defaultqos": ("high",), "grptres": ("cpu=1",),
+    "nosuch": ("1",), "fairshare": ("1",), "maxjobs": ("1",), "priority": ("1",), "wckey": ("w",), "defaultqos": ("high",),
+    "grptres": ("cpu=1",),
 }
 
 WRONG_WORDS = ("x", "nosuch", "=x", "nosuch:1", "lic:x", "tool:x", "now+x", "USR1@x", "n9", "n[", "f1&", "'f1&'", "10@30", "3-1")
-WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "lic:9", "-bob", "DRAINING", "{resv}", "99", "-1", "2010-01-01")
+WRONG = ("x", "nosuch", "n9", "x.y", "9999", "9", "afterok:99999", "nosuch:1", "lic:9", "-bob", "DRAINING", "{resv}", "99", "-1",
+    "2010-01-01")
 WRONG_KEYS = ("NoSuch", "Burst", "EligibleTime", "UserID", "ReasonUID", "Shared", "WCKey", "ExitCode", "JobDefaults", "CpuBind", "Gres")
 
 
@@ -341,24 +364,30 @@ class World(Queries, Steps):
                f"names={self.pick(('alice', 'carol', 'nosuch', 'alice,bob'))}"
 
     def report(self):
-        what = self.pick(("cluster utilization", "cluster accountutilizationbyuser", "cluster userutilizationbyaccount", "job sizesbyaccount",
+        what = self.pick(("cluster utilization", "cluster accountutilizationbyuser", "cluster userutilizationbyaccount",
+        "job sizesbyaccount",
                           "user topusage", "reservation utilization", "cluster nosuch", "nosuch", "job sizes", "user top", "cluster"))
-        rest = self.pick(("", "start=2010-01-01 end=2010-02-01", "start=x", "users=alice", "accounts=physics", "nosuch=1", "format=login,used",
+        rest = self.pick(("", "start=2010-01-01 end=2010-02-01", "start=x", "users=alice", "accounts=physics", "nosuch=1",
+        "format=login,used",
                           "format=nosuch", "-t hours", "-t x", "-P", "-n", "tree", "cluster=nosuch", "--tres=cpu,mem", "-T x"))
         return f"sreport {what} {rest} | grep -v '^Cluster Util\\|^Usage reported\\|^Top\\|^Job Sizes\\|^Reservation'"
 
     def bulk(self):
         """Many jobs in one command, and words that stand where none is expected."""
         jobs = ",".join(self.job() for _ in range(self.rng.choice((2, 3))))
-        return self.pick((f"scontrol update jobid={jobs} comment=many", f"scontrol update jobname=wrap comment=c userid={self.pick(('alice', '2001', 'x'))}",
-                          f"scontrol update jobname={self.pick(('one', 'nosuch', 'wrap'))} nice=1", f"scontrol hold jobname={self.pick(('one', 'nosuch'))}",
+        return self.pick((f"scontrol update jobid={jobs} comment=many",
+        f"scontrol update jobname=wrap comment=c userid={self.pick(('alice', '2001', 'x'))}",
+                          f"scontrol update jobname={self.pick(('one', 'nosuch', 'wrap'))} nice=1",
+                          f"scontrol hold jobname={self.pick(('one', 'nosuch'))}",
                           f"scontrol release name={self.pick(('one', 'wrap'))}", f"squeue -h -S i -j {jobs} -o '%i %T'",
-                          f"scontrol listpids {self.job()}", f"scontrol completing", f"scontrol show hostlist {self.pick(('n1,n2', 'n2,n1', 'n1,n3', 'x', 'n[1-2],m3'))}",
+                          f"scontrol listpids {self.job()}", f"scontrol completing",
+                          f"scontrol show hostlist {self.pick(('n1,n2', 'n2,n1', 'n1,n3', 'x', 'n[1-2],m3'))}",
                           f"scontrol show hostlistsorted {self.pick(('n2,n1', 'n10,n9', 'n[3-1]', 'n[01-03]', ''))}",
                           f"scontrol show hostnames {self.pick(('n[1-3]', 'n[01-3]', 'n[', 'n[1-3,5]', 'a,b', ''))}",
                           f"scontrol {self.pick(('nosuch', 'sho', 'upd', 'hol', 'p', 'ver', 'ping', ''))}",
                           f"scontrol show {self.pick(('nosuch', 'jo', 'pa', 'p', 'nod', 'res', 'daemons', 'aliases n1', ''))}",
-                          f"scancel {jobs.replace(',', ' ')}", f"scontrol wait_job {self.pick(('99999', 'x', '0'))}", f"scontrol write batch_script {self.job()} -",
+                          f"scancel {jobs.replace(',', ' ')}", f"scontrol wait_job {self.pick(('99999', 'x', '0'))}",
+                          f"scontrol write batch_script {self.job()} -",
                           f"squeue -h -S i --{self.pick(('user', 'name', 'account', 'qos', 'licenses', 'states'))}={self.pick(('alice', 'x', 'wrap', 'physics', '', 'alice,bob'))} -o %i"))
 
     def account(self):
@@ -415,7 +444,8 @@ class World(Queries, Steps):
 
     def show(self):
         what = self.pick((f"job {self.job()}", f"job {self.job()}", "partition", "partition other", "node n1", "node n[1-2]", "reservation",
-                          "licenses", f"step {self.job()}.0", "reservation r1", "partition nosuch", "hostnames n[1-3]", f"job {self.job()}"))
+                          "licenses", f"step {self.job()}.0", "reservation r1", "partition nosuch", "hostnames n[1-3]",
+                          f"job {self.job()}"))
         return f"scontrol {self.pick(('', '', '-o '))}show {what}"
 
     def look_back(self):
@@ -436,7 +466,8 @@ class World(Queries, Steps):
              ("coordinator", 1), ("report", 3), ("bulk", 7), ("submit_plain", 8),
              ("update_job", 14), ("act_on_job", 10), ("scancel", 8), ("node", 5), ("partition", 6),
              ("reservation", 6), ("account", 3), ("user", 4), ("a_qos", 4), ("acct_list", 4), ("squeue", 8), ("sinfo", 6), ("show", 8),
-             ("look_back", 2), ("salloc", 3), ("sacct", 6), ("sprio", 2), ("sshare", 2), ("squeue_more", 4), ("squeue_steps", 2), ("sinfo_more", 3),
+             ("look_back", 2), ("salloc", 3), ("sacct", 6), ("sprio", 2), ("sshare", 2), ("squeue_more", 4), ("squeue_steps", 2),
+             ("sinfo_more", 3),
              ("list_entity", 9), ("sreport", 2), ("show_more", 5), ("other_tools", 3), ("step_in_job", 5), ("inside", 5), ("srun_alone", 3))
 
     def next(self):
