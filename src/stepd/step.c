@@ -643,7 +643,7 @@ static void step_done(struct step *s)
         if (s->conns[i] >= 0)
             drop_conn(s, i);
     for (size_t i = 0; i < s->n_tasks; i++)
-        io_close_task(&s->tasks[i]);
+        io_close_task(s, &s->tasks[i]);
     s->srun = client_free(s->srun);
     mpi_stop(s);
     bind_done(s);

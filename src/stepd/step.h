@@ -290,15 +290,15 @@ void step_timers(struct step *s, int64_t now_mono);
 void step_launch(struct step *s);
 
 /* output.c: files.  Descriptors are opened as the user. */
-int output_as_user(struct step *s);
-void output_as_self(struct step *s);
+int output_as_user(const struct step *s);
+void output_as_self(const struct step *s);
 int output_open(struct step *s, const char *stream, const char *pattern, uint32_t task_id,
                 bool append, int *ret_fd);
 int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int *ret_fd);
 void output_vars(const struct step *s, uint32_t task_id, struct pattern_vars *ret);
-/* Write a line of this daemon into a stream of the user's.  The line is lost when the stream cannot
- * take it now: a full FIFO, a full disk. */
-void output_tell(int fd, const char *text, size_t len);
+/* Write a line of this daemon into a stream of the user's, a file with the user's rights.  The line
+ * is lost when the stream cannot take it now: a full FIFO, a full disk. */
+void output_tell(const struct step *s, int fd, const char *text, size_t len);
 
 /* notice.c: lines for the person: to srun, or to the job's standard error. */
 void step_notice(struct step *s, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -309,7 +309,8 @@ void step_notice_of(struct step *s, const char *label, const char *fmt, ...)
 void step_debug(struct step *s, enum log_level level, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same as step_notice() to the standard error of a task, at fd. */
-void task_notice(int fd, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+void task_notice(const struct step *s, int fd, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
 /* Send line without adding anything to it.  It must end with a newline. */
 void step_tell(struct step *s, char *line);
 
@@ -328,7 +329,8 @@ bool io_progress(struct step *s);      /* has srun taken something since the las
  * holds for it. */
 bool io_parting(struct step *s);
 bool io_flushed(const struct step *s);
-void io_close_task(struct task *t);
+/* What is left of a line that gets a label is written, with the user's rights. */
+void io_close_task(const struct step *s, struct task *t);
 void io_lost(struct step *s);
 
 void io_resume(struct step *s); /* there is room again: read on what srun sends */

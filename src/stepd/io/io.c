@@ -37,13 +37,35 @@ static void close_fd(int *fd)
     *fd = -1;
 }
 
-void io_close_task(struct task *t)
+/* A task writes its lines to a file through us, with the user's rights: quotas hold, and the kernel
+ * takes set-user-ID bits from the file.  0 or -errno. */
+static int file_output(const struct step *s, struct labelfile *f, const uint8_t *data, size_t n)
+{
+    int r = output_as_user(s);
+
+    if (r < 0)
+        return r;
+    r = data ? labelfile_put(f, (const char *)data, n) : labelfile_end(f);
+    output_as_self(s);
+    return r;
+}
+
+/* No more output comes: the last line may have no end. */
+static int end_file(const struct step *s, struct task *t, int i)
+{
+    int r = t->file[i] ? file_output(s, t->file[i], NULL, 0) : 0;
+
+    t->file[i] = labelfile_free(t->file[i]);
+    return r;
+}
+
+void io_close_task(const struct step *s, struct task *t)
 {
     input_done(t);
     close_fd(&t->idle_terminal);
     for (int i = 1; i < 3; i++) {
         close_fd(&t->fd[i]);
-        t->file[i] = labelfile_free(t->file[i]);
+        (void)end_file(s, t, i); /* srun is gone, or the step over: there is nobody to tell */
     }
 }
 
@@ -51,7 +73,7 @@ void io_lost(struct step *s)
 {
     s->srun = client_free(s->srun);
     for (size_t i = 0; i < s->n_tasks; i++)
-        io_close_task(&s->tasks[i]);
+        io_close_task(s, &s->tasks[i]);
     if (!s->swept && s->n_running > 0)
         s->on->terminate(s, NULL, SIGTERM, false, s->sf->kill_wait_s);
 }
@@ -99,21 +121,24 @@ void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, si
     send_msg(s, OP_STEP_IO, &msg.base);
 }
 
-/* A task writes its lines to a file through us, with the user's rights: quotas hold.  Once that
- * fails it cannot write any more. */
-static void file_output(struct step *s, struct task *t, int i, const uint8_t *data, size_t n)
+/* A task whose file failed cannot write any more. */
+static void put_file(struct step *s, struct task *t, int i, const uint8_t *data, size_t n)
 {
-    int r = output_as_user(s);
+    int r = file_output(s, t->file[i], data, n);
 
-    if (r == 0) {
-        r = labelfile_put(t->file[i], (const char *)data, n);
-        output_as_self(s);
-    }
     if (r == 0)
         return;
     s->on->file_failed(s, t, r);
     close_fd(&t->fd[i]);
     t->file[i] = labelfile_free(t->file[i]);
+}
+
+static void end_output(struct step *s, struct task *t, int i)
+{
+    int r = end_file(s, t, i);
+
+    if (r < 0)
+        s->on->file_failed(s, t, r);
 }
 
 /* One read per turn, so that no task starves the others. */
@@ -124,7 +149,7 @@ static void read_output(struct step *s, struct task *t, int i)
 
     if (n > 0) {
         if (t->file[i])
-            file_output(s, t, i, buf, (size_t)n);
+            put_file(s, t, i, buf, (size_t)n);
         else
             io_send(s, t, i, buf, (size_t)n, false);
         return;
@@ -137,7 +162,7 @@ static void read_output(struct step *s, struct task *t, int i)
     if (t->pty)
         input_close(t);
     if (t->file[i])
-        t->file[i] = labelfile_free(t->file[i]);
+        end_output(s, t, i);
     else
         io_send(s, t, i, NULL, 0, true);
 }

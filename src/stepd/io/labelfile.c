@@ -70,12 +70,17 @@ int labelfile_put(struct labelfile *f, const char *data, size_t n)
     return f->failed;
 }
 
+int labelfile_end(struct labelfile *f)
+{
+    if (f && !f->failed && f->len > f->label)
+        put_line(f);
+    return f ? f->failed : 0;
+}
+
 struct labelfile *labelfile_free(struct labelfile *f)
 {
     if (!f)
         return NULL;
-    if (f->len > f->label)
-        put_line(f);
     (void)close(f->fd); /* what could not be written was told */
     free(f);
     return NULL;

@@ -18,5 +18,8 @@ struct labelfile *labelfile_new(int fd, uint32_t rank, uint32_t tasks);
 /* 0 or -errno of the file, after which nothing more is written. */
 int labelfile_put(struct labelfile *f, const char *data, size_t n);
 
-/* Writes what is left of a line, closes the file.  Always NULL; f may be NULL. */
+/* Write what is left of a line, as a line.  0 or -errno, as labelfile_put().  f may be NULL. */
+int labelfile_end(struct labelfile *f);
+
+/* Close the file; what is left of a line is not written.  Always NULL; f may be NULL. */
 struct labelfile *labelfile_free(struct labelfile *f);

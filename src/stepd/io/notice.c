@@ -23,7 +23,7 @@ void step_tell(struct step *s, char *line)
                                  &msg.base) < 0)
             io_lost(s);
     } else {
-        output_tell(s->err_fd, line, strlen(line));
+        output_tell(s, s->err_fd, line, strlen(line));
     }
 }
 
@@ -79,7 +79,7 @@ void step_debug(struct step *s, enum log_level level, const char *fmt, ...)
     step_tell(s, line);
 }
 
-void task_notice(int fd, const char *fmt, ...)
+void task_notice(const struct step *s, int fd, const char *fmt, ...)
 {
     char line[1280];
     va_list ap;
@@ -87,5 +87,5 @@ void task_notice(int fd, const char *fmt, ...)
     va_start(ap, fmt);
     write_line(line, sizeof(line), "error", fmt, ap);
     va_end(ap);
-    output_tell(fd, line, strlen(line));
+    output_tell(s, fd, line, strlen(line));
 }

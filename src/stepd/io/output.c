@@ -17,7 +17,7 @@
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 
-int output_as_user(struct step *s)
+int output_as_user(const struct step *s)
 {
     if (!s->switch_user)
         return 0;
@@ -30,7 +30,7 @@ int output_as_user(struct step *s)
     return 0;
 }
 
-void output_as_self(struct step *s)
+void output_as_self(const struct step *s)
 {
     int saved = errno;
 
@@ -187,9 +187,19 @@ int output_open_input(struct step *s, const char *pattern, uint32_t task_id, int
     return 0;
 }
 
+/* A file is written with the user's rights: his quota holds, and the kernel takes set-user-ID bits
+ * from the file as it does when he writes. */
+static void tell_file(const struct step *s, int fd, const char *text, size_t len)
+{
+    if (output_as_user(s) < 0)
+        return;
+    (void)!write(fd, text, len); /* there is no other place for the line */
+    output_as_self(s);
+}
+
 /* The user's stream may be anything that he could open.  What can make a writer wait is written
  * through a descriptor of our own that does not wait; the user's stays as it is. */
-void output_tell(int fd, const char *text, size_t len)
+void output_tell(const struct step *s, int fd, const char *text, size_t len)
 {
     _cleanup_close_ int own = -1;
     char path[32];
@@ -197,13 +207,12 @@ void output_tell(int fd, const char *text, size_t len)
 
     if (fd < 0 || fstat(fd, &st) < 0)
         return;
-    if (!S_ISREG(st.st_mode)) {
-        (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-        own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-        if (own < 0)
-            return;
-        fd = own;
+    if (S_ISREG(st.st_mode)) {
+        tell_file(s, fd, text, len);
+        return;
     }
-    if (write(fd, text, len) < 0)
-        return; /* there is no other place for the line */
+    (void)snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+    own = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+    if (own >= 0)
+        (void)!write(own, text, len); /* there is no other place for the line */
 }

@@ -204,7 +204,7 @@ void bind_line(const struct step *s, size_t index, pid_t pid, int fd, const char
     strbuf_addf(&line, "%s=%s - %s, task %2u %2zu [%d]: mask 0x%s%s\n", what,
                 bitmap_empty(mask) ? "NONE" : how, s->sf->job->node_name, s->tasks[index].rank,
                 index, (int)pid, strbuf_str(&hex), bitmap_empty(mask) ? "" : end);
-    output_tell(fd, strbuf_str(&line), line.len);
+    output_tell(s, fd, strbuf_str(&line), line.len);
 }
 
 void bind_tell(const struct step *s, size_t index, pid_t pid, int fd)

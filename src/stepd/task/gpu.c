@@ -149,7 +149,7 @@ static void tell_freq(const struct step *s, size_t index, int fd)
 
     if (index == 0 && s->launch && envlist_get(&s->env, "SLURM_GPU_FREQ") &&
         envlist_get(&s->env, "SLURM_GPUS_ON_NODE"))
-        output_tell(fd, line, sizeof(line) - 1);
+        output_tell(s, fd, line, sizeof(line) - 1);
 }
 
 void gpu_tell(const struct step *s, size_t index, int fd)
@@ -173,7 +173,7 @@ void gpu_tell(const struct step *s, size_t index, int fd)
                    "gpu-bind: usable_gres=0x%llX; bit_alloc=0x%llX; local_inx=0; global_list=%s; "
                    "local_list=%s\n",
                    (unsigned long long)mine, (unsigned long long)all, global, local);
-    output_tell(fd, line, strlen(line));
+    output_tell(s, fd, line, strlen(line));
 }
 
 void gpu_done(struct step *s)

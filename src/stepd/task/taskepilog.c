@@ -38,9 +38,9 @@ void epilog_keep(struct task *t, int err_fd)
     t->epilog.err_fd = fcntl(err_fd, F_DUPFD_CLOEXEC, 10); /* -1: what they write is lost */
 }
 
-static void tell_failure(const struct task *t, int status)
+static void tell_failure(const struct step *s, const struct task *t, int status)
 {
-    task_notice(t->epilog.err_fd, "%s failed status=%d",
+    task_notice(s, t->epilog.err_fd, "%s failed status=%d",
                 t->epilog.stage == EPILOG_USERS ? "TaskEpilog" : "--task-epilog",
                 WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
 }
@@ -60,8 +60,8 @@ static bool start_epilog(struct step *s, struct task *t)
     r = taskscript_epilog(s, path, &env, t->epilog.err_fd, &t->epilog.pid);
     if (r < 0) {
         t->epilog.pid = 0;
-        task_notice(t->epilog.err_fd, "execve(%s): %s", path, strerror(-r));
-        tell_failure(t, 127 << 8);
+        task_notice(s, t->epilog.err_fd, "execve(%s): %s", path, strerror(-r));
+        tell_failure(s, t, 127 << 8);
         return false;
     }
     t->epilog.deadline_mono_us =
@@ -92,7 +92,7 @@ void epilog_ended(struct step *s, struct task *t, int status)
 {
     t->epilog.pid = 0;
     if (status != 0)
-        tell_failure(t, status);
+        tell_failure(s, t, status);
     go_on(s, t);
 }
 

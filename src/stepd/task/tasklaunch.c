@@ -223,16 +223,16 @@ static int run_prolog(struct step *s, const char *path, const char *who, const c
     if (r == 0 || r == -ECANCELED)
         return r;
     if (relative)
-        task_notice(fds[2], "run_command: %s task_prolog is not a fully qualified pathname (%s)",
+        task_notice(s, fds[2], "run_command: %s task_prolog is not a fully qualified pathname (%s)",
                     who, path);
     else if (r < 0)
-        task_notice(fds[2], "run_command: %s task_prolog can not be executed (%s) %s", who, path,
+        task_notice(s, fds[2], "run_command: %s task_prolog can not be executed (%s) %s", who, path,
                     strerror(-r));
     if (r < 0 || r >= SCRIPT_SIGNALLED)
-        task_notice(fds[2], "%s task_prolog did not exit normally. reason: %s", who,
+        task_notice(s, fds[2], "%s task_prolog did not exit normally. reason: %s", who,
                     r < 0 ? "Run command failed - configuration error" : "");
     r = r < 0 || r >= SCRIPT_SIGNALLED ? 1 : r;
-    task_notice(fds[2], "%s failed status=%d", named, r);
+    task_notice(s, fds[2], "%s failed status=%d", named, r);
     return r;
 }
 

@@ -56,14 +56,14 @@ static int start_script(struct step *s, const char *path, char *const *argv,
 }
 
 /* The last line of a prolog may have no end: then it is printed without. */
-static void print_line(int fd, const char *text, bool ended)
+static void print_line(const struct step *s, int fd, const char *text, bool ended)
 {
     char *line;
     int len = asprintf(&line, "%s%s", text, ended ? "\n" : "");
 
     if (len < 0)
         return; /* without memory the line is lost */
-    output_tell(fd, line, (size_t)len);
+    output_tell(s, fd, line, (size_t)len);
     free(line);
 }
 
@@ -77,7 +77,8 @@ static char *skip_word(char *line, const char *word)
     return line + len + strspn(line + len, " ");
 }
 
-static void apply_line(struct envlist *env, char *line, int print_fd, bool ended)
+static void apply_line(const struct step *s, struct envlist *env, char *line, int print_fd,
+                       bool ended)
 {
     char *eq, *rest;
 
@@ -91,7 +92,7 @@ static void apply_line(struct envlist *env, char *line, int print_fd, bool ended
     } else if ((rest = skip_word(line, "unset"))) {
         envlist_unset(env, rest);
     } else if ((rest = skip_word(line, "print")) && print_fd >= 0) {
-        print_line(print_fd, rest, ended);
+        print_line(s, print_fd, rest, ended);
     }
 }
 
@@ -167,7 +168,7 @@ int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int
     if (r < 0)
         return r;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
-        apply_line(env, line, print_fd, line + strlen(line) < text + len);
+        apply_line(s, env, line, print_fd, line + strlen(line) < text + len);
     return r;
 }
 

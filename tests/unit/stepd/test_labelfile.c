@@ -30,6 +30,8 @@ static const char *labelled(uint32_t rank, uint32_t tasks, ...)
     while ((piece = va_arg(ap, const char *)))
         assert_int_equal(labelfile_put(f, piece, strlen(piece)), 0);
     va_end(ap);
+    assert_int_equal(labelfile_end(f), 0);
+    assert_int_equal(labelfile_end(f), 0); /* the rest is written once */
     assert_null(labelfile_free(f));
     n = pread(copy, text, sizeof(text) - 1, 0);
     assert_true(n >= 0);
@@ -62,6 +64,20 @@ static void test_pieces(void **state)
     assert_string_equal(labelled(0, 1, line, "\n\n", NULL), want);
 }
 
+/* The last write happens where the caller says, not where the object is freed. */
+static void test_end(void **state)
+{
+    int fd = memfd_create("labelled", MFD_CLOEXEC), copy = dup(fd);
+    struct labelfile *f = labelfile_new(fd, 0, 1);
+
+    (void)state;
+    assert_non_null(f);
+    assert_int_equal(labelfile_put(f, "a\nb", 3), 0);
+    assert_null(labelfile_free(f));
+    assert_int_equal(lseek(copy, 0, SEEK_END), 5); /* "0: a\n" */
+    (void)close(copy);
+}
+
 static void test_full(void **state)
 {
     int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
@@ -71,7 +87,9 @@ static void test_full(void **state)
     assert_non_null(f);
     assert_int_equal(labelfile_put(f, "a\n", 2), -ENOSPC);
     assert_int_equal(labelfile_put(f, "b\n", 2), -ENOSPC);
+    assert_int_equal(labelfile_end(f), -ENOSPC);
     assert_null(labelfile_free(f));
+    assert_int_equal(labelfile_end(NULL), 0);
     assert_null(labelfile_free(NULL));
 }
 
@@ -80,6 +98,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_pieces),
+        cmocka_unit_test(test_end),
         cmocka_unit_test(test_full),
     };
 
