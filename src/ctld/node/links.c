@@ -35,6 +35,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/node/powernode.h"
+#include "ctld/node/powersave.h"
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
 #include "ctld/front/confserve.h"
@@ -585,6 +586,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     }
     power = power_reg_judge(n->rec, reg->node);
     if (power == POWER_REG_REFUSED) {
+        power_still_on(ctld, n);
         core_error(ctld, cmd, ESLURM_INVALID_NODE_STATE, "the node is powered down");
         return;
     }

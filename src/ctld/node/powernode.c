@@ -70,11 +70,15 @@ static bool same_slurmd(const Pst__NodeRecord *old, const Pst__NodeRecord *reg)
 
 enum power_reg power_reg_judge(const Pst__NodeRecord *old, const Pst__NodeRecord *reg)
 {
+    bool resumed;
+
     if (!(old->state_flags & NODE_POWER_BITS))
         return POWER_REG_PLAIN;
-    if (old->state_flags & NODE_BIT(POWERING_DOWN) || same_slurmd(old, reg))
+    if (old->state_flags & NODE_BIT(POWERING_DOWN))
         return POWER_REG_REFUSED;
-    return POWER_REG_UP;
+    /* Of a node that was never off ResumeProgram says at once that it is up, and so it is. */
+    resumed = old->state_flags & NODE_BIT(POWERING_UP) && old->has_power_done && old->power_done;
+    return same_slurmd(old, reg) && !resumed ? POWER_REG_REFUSED : POWER_REG_UP;
 }
 
 uint32_t power_reg_fill(const struct ctld *ctld, Pst__Transaction *tx, const Pst__NodeRecord *old,

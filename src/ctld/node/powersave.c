@@ -461,6 +461,22 @@ static void power_up(struct ctld *ctld, int64_t now)
     batch_done(&b);
 }
 
+void power_still_on(struct ctld *ctld, const struct node *n)
+{
+    const uint32_t wanted = CHANGING | NODE_BIT(POWER_UP) | NODE_BIT(POWER_DOWN);
+    uint32_t flags = n->rec->state_flags;
+    struct batch b;
+
+    if (!power_is_on(ctld) || n->jobs || !(flags & NODE_BIT(POWERED_DOWN)) || flags & wanted)
+        return;
+    log_limited(LOG_ERROR, "node %s: it is powered down, and its slurmd is still there",
+                n->rec->name);
+    batch_begin(&b, ctld, core_now());
+    (void)patch_power(&b, n, flags | NODE_BIT(POWER_DOWN));
+    (void)batch_commit(&b); /* disk full: slurmd comes again */
+    batch_done(&b);
+}
+
 /* Asked for by an operator, and no job has it. */
 static bool asked_down(const struct node *n)
 {

@@ -11,3 +11,6 @@
 
 /* Both programs are set: nodes can be powered up and down. */
 bool power_is_on(const struct ctld *ctld);
+/* The slurmd that ran before the node was powered down has tried to register: SuspendProgram did
+ * not do what it should, whatever it said.  It is called for the node once more. */
+void power_still_on(struct ctld *ctld, const struct node *n);

@@ -21,7 +21,9 @@ TIMES = "SuspendTimeout=1 ResumeTimeout=10".replace(" ", "\n")
 class Cloud(Cluster):
     """Cloud nodes cl1..n, whose daemons come and go with the programs in `programs`."""
 
-    def __init__(self, folder, clouds=3, suspend_time="INFINITE", times=TIMES, conf="", node="", nodes=0, partition=""):
+    def __init__(self, folder, clouds=3, suspend_time="INFINITE", times=TIMES, conf="", node="", nodes=0, partition="",
+                 addr="127.0.0.1"):
+        self.addr = addr
         self.clouds, self.cloud_node = [f"cl{i + 1}" for i in range(clouds)], node
         self.programs = Path(folder) / "programs"
         self.power_conf = f"{POWER}\nSuspendTime={suspend_time}\n{times}\n{conf}"
@@ -38,7 +40,7 @@ class Cloud(Cluster):
         text = super().conf_text().replace("PartitionName=main", "#", 1)
         lines = [self.power_conf, f"SuspendProgram={self.programs}/suspend", f"ResumeProgram={self.programs}/resume"]
         for name, port in zip(self.clouds, self.cloud_ports):
-            lines.append(f"NodeName={name} NodeAddr=127.0.0.1 Port={port} CPUs=2 RealMemory=1000 State=CLOUD {self.cloud_node}")
+            lines.append(f"NodeName={name} NodeAddr={self.addr} Port={port} CPUs=2 RealMemory=1000 State=CLOUD {self.cloud_node}")
         lines.append(f"PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP {self.partition}")
         return text + "\n".join(lines) + "\n"
 
@@ -194,6 +196,22 @@ def test_programs_that_fail(cloud):
     c.wait_short("cl1", "idle~")
 
 
+def test_program_that_lies(cloud):
+    """SuspendProgram ends well and leaves slurmd running: the node is not taken for off, the program is called again."""
+    c = cloud(clouds=1)
+    (c.programs / "suspend").rename(c.programs / "really")
+    c.program("suspend", f'echo x >> {c.dir}/calls; [ $(wc -l < {c.dir}/calls) -lt 2 ] || exec {c.programs}/really "$1"')
+    c.wait_end(c.sbatch(wrap="true"))
+    pid = c.dir / "run/slurmd-cl1.pid"
+    assert pid.exists()
+    c.run("scontrol", "power", "down", "cl1")
+    wait_until(lambda: not pid.exists(), "slurmd is ended", 30)
+    c.wait_short("cl1", "idle~")
+    assert (c.dir / "calls").read_text() == "x\n" * 2
+    assert "it is powered down, and its slurmd is still there" in (c.dir / "log/slurmctld.log").read_text()
+    assert c.wait_end(c.sbatch(wrap="true"))["JobState"] == "COMPLETED"  # it comes up again as ever
+
+
 def test_controller_killed(cloud):
     """Killed while programs run: they run again, every node ends in a true state, no job is lost."""
     c = cloud(clouds=4, times="SuspendTimeout=2\nResumeTimeout=10")
@@ -300,6 +318,45 @@ def test_rest_of_the_settings(cloud):
     assert c.wait_end(job)["JobState"] == "NODE_FAIL"
     c.run("scontrol", "update", "nodename=cl1", "state=power_down_asap")
     c.wait_short("cl1", "idle~")
+
+
+def test_addresses(cloud):
+    """A cloud node has the address that it registers from, until it is off; with cloud_dns that of slurm.conf."""
+    c = cloud(clouds=1, addr="127.0.0.2")
+
+    def address():
+        return re.search(r"NodeAddr=(\S+)", c.run("scontrol", "show", "node", "cl1").out)[1]
+
+    def power(way, word):
+        c.run("scontrol", "power", way, "cl1")
+        c.wait_short("cl1", word)
+    assert address() == "127.0.0.2"
+    power("up", "idle")
+    assert address() == "127.0.0.1"
+    assert c.run("srun", "echo", "there").out == "there\n"
+    power("down", "idle~")
+    assert address() == "127.0.0.2"
+    c.conf.write_text(c.conf.read_text() + "SlurmctldParameters=cloud_dns,power_save_interval=1\n")
+    c.run("scontrol", "reconfigure")
+    power("up", "idle")
+    assert address() == "127.0.0.2"
+    assert c.run("srun", "echo", "there").out == "there\n"
+
+
+def test_idle_on_node_suspend(cloud):
+    """A node that is drained keeps that while it is off, unless the parameter says otherwise."""
+    c = cloud(clouds=2)
+    c.run("scontrol", "power", "up", "cl[1-2]")
+    for node in c.clouds:
+        c.wait_short(node, "idle")
+    c.run("scontrol", "update", "nodename=cl[1-2]", "state=drain", "reason=why")
+    c.run("scontrol", "power", "down", "cl1")
+    wait_until(lambda: c.full("cl1") == "IDLE+CLOUD+DRAIN+POWERED_DOWN", "cl1 is off, and drained")
+    c.conf.write_text(c.conf.read_text() + "SlurmctldParameters=idle_on_node_suspend,power_save_interval=1\n")
+    c.run("scontrol", "reconfigure")
+    c.run("scontrol", "power", "down", "cl2")
+    wait_until(lambda: c.full("cl2") == "IDLE+CLOUD+POWERED_DOWN", "cl2 is off, and not drained any more")
+    assert "Reason=" not in c.run("scontrol", "show", "node", "cl2").out
 
 
 def test_reboot_for_a_job(cloud):

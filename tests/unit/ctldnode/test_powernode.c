@@ -38,6 +38,7 @@ static void test_registration(void **state)
         int64_t start_us;
         const char *boot;
         enum power_reg want;
+        bool resumed; /* ResumeProgram has ended well */
     } cases[] = {
         { 0, 5, "a", POWER_REG_PLAIN },
         { NODE_BIT(POWER_DOWN), 5, "a", POWER_REG_PLAIN },
@@ -45,6 +46,8 @@ static void test_registration(void **state)
         { NODE_BIT(POWERED_DOWN), 6, "a", POWER_REG_UP },
         { NODE_BIT(POWERED_DOWN), 5, "b", POWER_REG_UP }, /* booted anew */
         { NODE_BIT(POWERING_UP), 5, "a", POWER_REG_REFUSED },
+        { NODE_BIT(POWERING_UP), 5, "a", POWER_REG_UP, .resumed = true }, /* it was never off */
+        { NODE_BIT(POWERED_DOWN), 5, "a", POWER_REG_REFUSED, .resumed = true },
         { NODE_BIT(POWERING_UP), 6, "a", POWER_REG_UP },
         { NODE_BIT(POWERING_DOWN), 6, "b", POWER_REG_REFUSED },
     };
@@ -54,6 +57,7 @@ static void test_registration(void **state)
         Pst__NodeRecord old = PST__NODE_RECORD__INIT, reg = PST__NODE_RECORD__INIT;
 
         SET(&old, state_flags, cases[i].flags);
+        SET(&old, power_done, cases[i].resumed);
         SET(&old, slurmd_start_us, 5);
         old.boot_id = (char *)"a";
         SET(&reg, slurmd_start_us, cases[i].start_us);
