@@ -136,6 +136,7 @@ int conf_use_key(struct conf *c, const char *path);
  * slurm.key.  The caller frees *ret_path.  -ENOMEM. */
 int conf_key_path(const char *folder, char **ret_path);
 bool conf_use_jwt(const struct conf *c);             /* AuthAltTypes names auth/jwt */
+bool conf_client_ids(const struct conf *c);          /* AuthInfo=use_client_ids */
 bool conf_use_munge(const struct conf *c);           /* AuthType=auth/munge written in the file */
 const char *conf_munge_socket(const struct conf *c); /* AuthInfo socket=...; NULL = munge's own */
 

@@ -254,6 +254,11 @@ const char *conf_key_file(const struct conf *c)
     return c->key_file;
 }
 
+bool conf_client_ids(const struct conf *c)
+{
+    return conf_option(c, CONF_AUTH_INFO, "use_client_ids", NULL, NULL);
+}
+
 bool conf_use_jwt(const struct conf *c)
 {
     const char *types = conf_str(c, CONF_AUTH_ALT_TYPES);

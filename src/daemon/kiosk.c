@@ -21,6 +21,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "wire/auth/ident.h"
 #include "wire/auth/vouch.h"
 
 #define PLACES 64u
@@ -55,7 +56,7 @@ struct kiosk {
 static int answer_with_keys(struct auth_keys *keys, const struct caller *c, uint8_t **ret,
                             size_t *ret_len)
 {
-    struct vouch_secret with = { .node_key = NULL };
+    struct vouch_secret with = { .node_key = NULL, .identify = ident_make };
     int r = auth_derive(keys, NULL, AUTH_FOR_VOUCH, NULL, 0, with.secret, &with.key_id);
 
     if (r == 0)

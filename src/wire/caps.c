@@ -49,6 +49,9 @@ static const struct pb_cap rows[] = {
     ALL("Hello", SHORT),
     STR("Hello", "proof", 32 * KIB),
     STR("Hello", "token", 32 * KIB),
+    STR("Hello", "identity", 8 * KIB),
+    ALL("ClientIdent", SHORT),
+    PACK("ClientIdent", "gids", 1024),
     ALL("HelloReply", SHORT),
     STR("HelloReply", "credential", 32 * KIB),
     ALL("Error", TEXT),
@@ -59,6 +62,7 @@ static const struct pb_cap rows[] = {
 
     /* records */
     ALL("JobRecord", SHORT),
+    STR("JobRecord", "client_ident", 8 * KIB),
     STR("JobRecord", "partition", TEXT),
     REP("JobRecord", "imex_channels", 256 * KIB, NODES),
     STR("JobRecord", "node_counts", 16 * KIB),

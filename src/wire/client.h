@@ -28,6 +28,7 @@ struct client_target {
     const char *key_file;     /* used when readable and the connection is TCP; NULL = none */
     const char *munge_socket; /* NULL = default */
     bool use_munge;           /* AuthType=auth/munge */
+    bool client_ids;          /* AuthInfo=use_client_ids: tell what this host knows of the user */
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
     /* With a token or on the local socket: the user to act for, whom root and SlurmUser may name;
      * NULL or empty = oneself */

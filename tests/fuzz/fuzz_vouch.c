@@ -11,13 +11,24 @@
 #include "wire/auth/vouch.h"
 
 #define UID 4242u
+#define IDENTITY "of the daemon's host"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static int identify(uid_t uid, gid_t gid, uint8_t **ret, size_t *ret_len, struct err *err)
+{
+    (void)uid;
+    (void)gid;
+    (void)err;
+    *ret = (uint8_t *)strdup(IDENTITY);
+    *ret_len = sizeof(IDENTITY) - 1;
+    return *ret ? 0 : -1;
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     static const uint8_t node_key[IDKEY_SIZE] = { 7 };
-    struct vouch_secret with = { .secret = { 1 } };
+    struct vouch_secret with = { .secret = { 1 }, .identify = identify };
     Pst__VouchReply *reply;
     uint8_t *buf = NULL;
     size_t len = 0;
@@ -32,6 +43,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     reply = pst__vouch_reply__unpack(NULL, len - 4, buf + 4);
     assert(reply && (reply->refused || (reply->uid == UID && reply->gid == UID)));
     assert(!reply->refused == (reply->proofs.len == VOUCH_PROOFS_SIZE));
+    assert(reply->identity.len == 0 ||
+           (with.key_id && memcmp(reply->identity.data, IDENTITY, reply->identity.len) == 0));
     assert(!memmem(buf, len, with.secret, sizeof(with.secret)));
     pst__vouch_reply__free_unpacked(reply, NULL);
     free(buf);

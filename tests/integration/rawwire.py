@@ -133,7 +133,9 @@ def handshake(server_nonce, hello):
     """The bytes that both proofs cover."""
     return (b"PSTK handshake 2\0" + server_nonce + hello.nonce +
             struct.pack("<IIII", hello.method, hello.version, hello.uid, hello.gid) + field(hello.cluster) +
-            field(hello.service) + field(hello.name) + field(hello.key_id) + field(hello.token))
+            field(hello.service) + field(hello.name) + field(hello.key_id) + field(hello.token) +
+            (field(hello.act_as) if hello.act_as else b"") +
+            (field("identity") + field(hello.identity) if hello.identity else b""))
 
 
 def derive(secret, label, data):
@@ -242,7 +244,7 @@ class Peer:
         self.send("hello", pb.Hello(version=self.version, method=pb.AUTH_PEERCRED, cluster=cluster, program="test"))
         return self.answer("hello")[1].uid
 
-    def greet(self, secret, method, service="slurmctld", cluster="test", name="", key_id="", token=b"", uid=0, gid=0):
+    def greet(self, secret, method, service="slurmctld", cluster="test", name="", key_id="", token=b"", uid=0, gid=0, identity=b""):
         """Over TCP: prove that we know the secret, and see that the server does."""
         pb = messages()
         op, _, _, body = self.recv()
@@ -252,6 +254,8 @@ class Peer:
                          cluster=cluster, key_id=key_id, token=token, program="test")
         if name:
             hello.name = name
+        if identity:
+            hello.identity = identity
         data = handshake(nonce, hello)
         hello.proof = derive(secret, "client proof", data)
         flags, reply = self.call("hello", hello)

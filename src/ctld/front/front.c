@@ -148,6 +148,7 @@ void front_configure(struct front *f)
     atomic_store(&f->ctld->slurm_uid, conf_slurm_uid(f->ctld->conf));
     atomic_store(&f->audit_tls,
                  conf_option(f->ctld->conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
+    atomic_store(&f->client_ids, conf_client_ids(f->ctld->conf));
     ratelimit_configure(f->rate, f->ctld->conf);
     if (f->server) { /* it is new otherwise, and has been told */
         server_set_auth(f->server, f->ctld->keys, believed_tokens(f->ctld));
@@ -219,6 +220,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     }
     if (!still_vouched(f, c, frame) || !admit_frame(f, c, frame))
         return;
+    if (conn_ident(c) && atomic_load(&f->client_ids))
+        users_learn(f->users, conn_peer(c)->uid, conn_ident(c)->name);
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
     if (!row)

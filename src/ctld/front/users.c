@@ -21,6 +21,7 @@
 struct entry {
     int64_t made_mono_us;
     char *name, *groups;
+    char *told; /* by another host; NULL: none did */
 };
 
 struct users {
@@ -45,6 +46,7 @@ static void entry_free(struct entry *e)
         return;
     free(e->name);
     free(e->groups);
+    free(e->told);
     free(e);
 }
 
@@ -98,28 +100,60 @@ static struct entry *entry_new(uid_t uid)
     return e;
 }
 
+/* Put a fresh entry in the place of e, which is freed; what others told stays. */
+static struct entry *replace_entry(struct users *u, uid_t uid, struct entry *e, struct entry *fresh)
+{
+    if (!fresh || idmap_put(&u->entries, (uint64_t)uid + 1, fresh) < 0) {
+        entry_free(fresh);
+        return e;
+    }
+    if (e)
+        fresh->told = TAKE_PTR(e->told);
+    entry_free(e);
+    return fresh;
+}
+
+/* The entry of uid, as old as it may be; the lock is held, and let go meanwhile: the name service
+ * may be slow. */
+static struct entry *find_entry(struct users *u, uid_t uid)
+{
+    struct entry *e = idmap_get(&u->entries, (uint64_t)uid + 1), *fresh;
+
+    if (e && now_mono_us() - e->made_mono_us <= LIFE_US)
+        return e;
+    pthread_mutex_unlock(&u->lock);
+    fresh = entry_new(uid);
+    pthread_mutex_lock(&u->lock);
+    return replace_entry(u, uid, idmap_get(&u->entries, (uint64_t)uid + 1), fresh);
+}
+
+void users_learn(struct users *u, uid_t uid, const char *name)
+{
+    struct entry *e;
+
+    pthread_mutex_lock(&u->lock);
+    e = find_entry(u, uid);
+    if (e && !e->name && (!e->told || strcmp(e->told, name) != 0)) {
+        char *told = strdup(name);
+
+        if (told) { /* else he has no name, as before */
+            free(e->told);
+            e->told = told;
+        }
+    }
+    pthread_mutex_unlock(&u->lock);
+}
+
 void users_lookup(struct users *u, uid_t uid, char **ret_name, char **ret_groups)
 {
-    struct entry *e, *fresh = NULL;
+    const struct entry *e;
+    const char *name;
 
     *ret_name = *ret_groups = NULL;
     pthread_mutex_lock(&u->lock);
-    e = idmap_get(&u->entries, (uint64_t)uid + 1);
-    if (!e || now_mono_us() - e->made_mono_us > LIFE_US) {
-        pthread_mutex_unlock(&u->lock);
-        fresh = entry_new(uid); /* without the lock: the name service may be slow */
-        pthread_mutex_lock(&u->lock);
-        e = idmap_get(&u->entries, (uint64_t)uid + 1);
-        if (fresh && idmap_put(&u->entries, (uint64_t)uid + 1, fresh) == 0) {
-            entry_free(e);
-            e = fresh;
-        } else if (fresh) {
-            entry_free(fresh);
-        }
-    }
-    if (e) {
-        *ret_name = e->name ? strdup(e->name) : NULL;
-        *ret_groups = e->groups ? strdup(e->groups) : NULL;
-    }
+    e = find_entry(u, uid);
+    name = e && e->name ? e->name : e ? e->told : NULL;
+    *ret_name = name ? strdup(name) : NULL;
+    *ret_groups = e && e->groups ? strdup(e->groups) : NULL;
     pthread_mutex_unlock(&u->lock);
 }

@@ -9,3 +9,6 @@ struct users *users_free(struct users *u);
 /* Name of uid and the comma list of its groups' names; caller frees; NULL when unknown.  May ask
  * the name service (blocks).  Thread-safe. */
 void users_lookup(struct users *u, uid_t uid, char **ret_name, char **ret_groups);
+/* use_client_ids: another host says that this is the user's name, which holds where the name
+ * service of this one knows none.  Thread-safe. */
+void users_learn(struct users *u, uid_t uid, const char *name);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "acct/acct.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/acct/acctthread.h"
@@ -88,6 +89,21 @@ static void set_group(const struct submission *s)
     r->group_name[strcspn(r->group_name, ",")] = '\0';
 }
 
+/* use_client_ids: nodes need no user database for it.  What root submits for another, root's host
+ * has not told of. */
+static void set_ident(const struct submission *s)
+{
+    const Pst__ClientIdent *id = s->cmd->conn ? conn_ident(s->cmd->conn) : NULL;
+    ProtobufCMessage *copy;
+
+    if (!id || s->rec->client_ident || !conf_client_ids(s->ctld->conf) ||
+        conn_peer(s->cmd->conn)->uid != s->rec->uid)
+        return;
+    if (pb_dup(&id->base, &copy) < 0)
+        must(NULL);
+    s->rec->client_ident = PB_AS(client_ident, copy);
+}
+
 static void fill_identity(struct submission *s, uint32_t job_id)
 {
     Pst__JobRecord *r = s->rec;
@@ -102,6 +118,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     if (!r->user_name && s->cmd->user_name)
         r->user_name = tx_strdup(s->cmd->user_name);
     set_group(s);
+    set_ident(s);
     SET(r, state, JOB_STATE(PENDING));
     if (!r->has_submit_us) /* a sibling's is the origin's */
         SET(r, submit_us, now);

@@ -72,8 +72,23 @@ void access_stat(struct noded *d, const Pst__StepCredential *cred, int fd, uint3
     hand_over(d, cred, &order, fd, OP_STAT_STEP, request_id);
 }
 
+/* use_client_ids: groups that the controller's credential tells. */
+static int copy_groups(Pst__BcastFile *file, const Pst__ClientIdent *id, struct err *err)
+{
+    file->gids = malloc(id->n_gids * sizeof(*file->gids));
+    if (!file->gids)
+        return err_nomem(err);
+    memcpy(file->gids, id->gids, id->n_gids * sizeof(*file->gids));
+    file->n_gids = id->n_gids;
+    return 0;
+}
+
 static int fill_groups(Pst__BcastFile *file, const Pst__StepCredential *cred, struct err *err)
 {
+    const Pst__ClientIdent *id = cred->job ? cred->job->client_ident : NULL;
+
+    if (id && id->n_gids && geteuid() == 0)
+        return copy_groups(file, id, err);
     if (cred->user_name && geteuid() == 0)
         return groups_of(cred->user_name, cred->gid, &file->gids, &file->n_gids, err);
     file->gids = malloc(sizeof(*file->gids));

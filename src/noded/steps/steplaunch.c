@@ -142,6 +142,17 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     return sf;
 }
 
+/* use_client_ids: the groups that the host of the submission told. */
+static int copy_groups(const Pst__ClientIdent *id, Pst__JobOnNode *on, struct err *err)
+{
+    on->gids = malloc(id->n_gids * sizeof(*on->gids));
+    if (!on->gids)
+        return err_nomem(err);
+    memcpy(on->gids, id->gids, id->n_gids * sizeof(*on->gids));
+    on->n_gids = id->n_gids;
+    return 0;
+}
+
 /* All groups of the user, where the request has none. */
 static int fill_groups(Pst__JobOnNode *on, struct err *err)
 {
@@ -152,16 +163,20 @@ static int fill_groups(Pst__JobOnNode *on, struct err *err)
 
     if (on->n_gids || geteuid() != 0 || j->uid == 0)
         return 0;
+    if (j->client_ident && j->client_ident->n_gids)
+        return copy_groups(j->client_ident, on, err);
     if (!name && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
         name = pw.pw_name; /* the controller's machine does not know him */
     return name ? groups_of(name, j->gid, &on->gids, &on->n_gids, err) : 0;
 }
 
-/* The user's groups and home from this node's name service, where the request lacks them.  Asked in
- * slurmd: the step daemon loads no name service. */
+/* The user's groups and home, where the request lacks them: as the host of the submission told them
+ * (use_client_ids), else from this node's name service.  Asked in slurmd: the step daemon loads no
+ * name service. */
 static int fill_user(Pst__StepFile *sf, struct err *err)
 {
     const Pst__JobRecord *j = sf->job->job;
+    const Pst__ClientIdent *id = j->client_ident;
     bool has_home = sf->home != NULL;
     const char *env = (const char *)sf->environment.data;
     struct passwd pw, *found = NULL;
@@ -173,8 +188,11 @@ static int fill_user(Pst__StepFile *sf, struct err *err)
          at += strnlen(env + at, sf->environment.len - at) + 1)
         has_home = strncmp(env + at, "HOME=", MIN((size_t)5, sf->environment.len - at)) == 0;
     has_home = has_home && !(j->has_get_user_env && j->get_user_env); /* its shell is asked */
-    if (!has_home && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) == 0 && found &&
-        (pb_set_str(&sf->home, pw.pw_dir) < 0 || pb_set_str(&sf->shell, pw.pw_shell) < 0))
+    if (!has_home && !id && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) != 0)
+        found = NULL;
+    if (!has_home && (id || found) &&
+        (pb_set_str(&sf->home, id ? id->home : pw.pw_dir) < 0 ||
+         pb_set_str(&sf->shell, id ? id->shell : pw.pw_shell) < 0))
         return err_nomem(err);
     return fill_groups(sf->job, err);
 }

@@ -11,6 +11,7 @@
 
 #define PREFIX "PSTK handshake 2"
 #define LABEL_SIZE 16u
+#define IDENTITY "identity" /* before one, so that no act_as can be taken for it */
 
 static uint8_t *put_field(uint8_t *p, const void *data, size_t len)
 {
@@ -35,10 +36,11 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
 {
     uint32_t numbers[] = { htole32((uint32_t)hello->method), htole32(hello->version),
                            htole32(hello->uid), htole32(hello->gid) };
-    size_t size = sizeof(PREFIX) + 2 * AUTH_NONCE_SIZE + sizeof(numbers) +
-                  text_size(hello->cluster) + text_size(hello->service) + text_size(hello->name) +
-                  text_size(hello->key_id) + sizeof(uint32_t) + hello->token.len +
-                  (hello->act_as ? text_size(hello->act_as) : 0);
+    size_t size =
+        sizeof(PREFIX) + 2 * AUTH_NONCE_SIZE + sizeof(numbers) + text_size(hello->cluster) +
+        text_size(hello->service) + text_size(hello->name) + text_size(hello->key_id) +
+        sizeof(uint32_t) + hello->token.len + (hello->act_as ? text_size(hello->act_as) : 0) +
+        (hello->identity.len ? text_size(IDENTITY) + sizeof(uint32_t) + hello->identity.len : 0);
     uint8_t *buf, *p;
 
     if (hello->nonce.len != AUTH_NONCE_SIZE)
@@ -57,6 +59,8 @@ int handshake_bytes(const uint8_t server_nonce[AUTH_NONCE_SIZE], const Pst__Hell
     p = put_field(p, hello->token.data, hello->token.len);
     if (hello->act_as) /* a Hello without it has the bytes of older releases */
         p = put_text(p, hello->act_as);
+    if (hello->identity.len)
+        p = put_field(put_text(p, IDENTITY), hello->identity.data, hello->identity.len);
     *ret_bytes = buf;
     *ret_len = (size_t)(p - buf);
     return 0;

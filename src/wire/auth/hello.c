@@ -14,6 +14,7 @@
 #include "version.h"
 #include "wire/auth/crypto.h"
 #include "wire/auth/idkey.h"
+#include "wire/auth/ident.h"
 #include "wire/auth/jwt.h"
 #include "wire/auth/vouch.h"
 #include "wire/tls/tls.h"
@@ -239,14 +240,32 @@ static int find_secret(Pst__Hello *hello, const struct client_target *target,
     return 0;
 }
 
-/* Fill in the proof of all methods but munge; proofs stay in sent. */
+/* use_client_ids: who has the cluster's key tells of himself.  Root is root everywhere, and a user
+ * whom this host does not know is a number. */
+static int add_identity(Pst__Hello *hello, const struct client_target *target,
+                        uint8_t **ret_identity, struct err *err)
+{
+    int r;
+
+    if (!target->client_ids || hello->method != PST__AUTH_METHOD__AUTH_KEY || hello->uid == 0)
+        return 0;
+    r = ident_make(hello->uid, hello->gid, ret_identity, &hello->identity.len, err);
+    hello->has_identity = r == 0;
+    hello->identity.data = *ret_identity;
+    return r == -ENOENT ? 0 : r;
+}
+
+/* Fill in the proof of all methods but munge; proofs stay in sent.  *ret_identity holds what hello
+ * points to. */
 static int prove_hello(Pst__Hello *hello, const struct client_target *target,
                        const struct auth_keys *keys, const uint8_t *nonce, struct hello_sent *sent,
-                       struct err *err)
+                       uint8_t **ret_identity, struct err *err)
 {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
     int r = find_secret(hello, target, keys, secret, err);
 
+    if (r == 0)
+        r = add_identity(hello, target, ret_identity, err);
     if (r == 0)
         r = handshake_bytes(nonce, hello, &sent->bytes, &sent->len);
     if (r == 0)
@@ -281,7 +300,8 @@ static int prove_vouched(Pst__Hello *hello, const struct client_target *target,
                          const uint8_t *nonce, struct hello_sent *sent, Pst__VouchReply **ret_reply,
                          struct err *err)
 {
-    int r = vouch_ask(hello, nonce, target->timeout_ms, &sent->proofs, ret_reply, err);
+    int r = vouch_ask(hello, nonce, target->client_ids, target->timeout_ms, &sent->proofs,
+                      ret_reply, err);
 
     if (r < 0)
         return r;
@@ -302,6 +322,7 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
     uint8_t own[AUTH_NONCE_SIZE];
     char host[65] = "", program[PROGRAM_MAX + 1] = "";
     _cleanup_free_ char *credential = NULL;
+    _cleanup_free_ uint8_t *identity = NULL;
     Pst__VouchReply *vouched = NULL;
     int r = auth_random(own, sizeof(own));
 
@@ -337,7 +358,7 @@ int hello_pack(const struct client_target *target, unsigned method, const struct
         hello.token =
             (ProtobufCBinaryData){ strlen(target->jwt), (uint8_t *)(uintptr_t)target->jwt };
     } else if (method != PST__AUTH_METHOD__AUTH_PEERCRED) /* there the kernel vouches */
-        r = prove_hello(&hello, target, keys, nonce, &sent, err);
+        r = prove_hello(&hello, target, keys, nonce, &sent, &identity, err);
     if (r == 0) {
         r = frame_pack(OP_HELLO, 0, 0, 0, &hello.base, ret_buf, ret_len);
         if (r < 0)

@@ -171,8 +171,9 @@ static void take_proofs(const uint8_t *p, struct handshake *ret)
     memcpy(ret->to_client, p + 2 * AUTH_MAC_SIZE + SEAL_KEY_SIZE, SEAL_KEY_SIZE);
 }
 
-int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], int timeout_ms,
-              struct handshake *ret_proofs, Pst__VouchReply **ret_reply, struct err *err)
+int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], bool want_identity,
+              int timeout_ms, struct handshake *ret_proofs, Pst__VouchReply **ret_reply,
+              struct err *err)
 {
     Pst__VouchRequest req = PST__VOUCH_REQUEST__INIT;
     Pst__VouchReply *reply = NULL;
@@ -181,6 +182,7 @@ int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], in
     req.hello = hello;
     req.has_server_nonce = true; /* only read */
     req.server_nonce = (ProtobufCBinaryData){ AUTH_NONCE_SIZE, (uint8_t *)(uintptr_t)server_nonce };
+    req.has_want_identity = req.want_identity = want_identity;
     r = ask_daemon(&req, timeout_ms, &reply);
     if (r == 0 && reply->refused)
         r = err_set(err, -EACCES, "Invalid authentication credential: %.200s", reply->refused);
@@ -204,6 +206,8 @@ int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], in
     hello->key_id = reply->key_id;
     hello->has_token = reply->token.len > 0;
     hello->token = reply->token;
+    hello->has_identity = reply->identity.len > 0;
+    hello->identity = reply->identity;
     take_proofs(reply->proofs.data, ret_proofs);
     explicit_bzero(reply->proofs.data, reply->proofs.len);
     *ret_reply = reply;
@@ -255,6 +259,8 @@ static int make_proofs(Pst__VouchRequest *req, const struct vouch_secret *with, 
                                         (uint8_t *)(uintptr_t)with->node_key };
     reply->has_token = with->node_key != NULL;
     reply->token = told.token;
+    told.identity = reply->identity;
+    told.has_identity = reply->has_identity;
     r = handshake_bytes(req->server_nonce.data, &told, &bytes, &len);
     if (r == 0)
         r = handshake_derive(with->secret, bytes, len, &h);
@@ -270,6 +276,24 @@ static int make_proofs(Pst__VouchRequest *req, const struct vouch_secret *with, 
     return 0;
 }
 
+/* What this host knows of the caller, in *ret_identity; of a user whom it does not know, nothing.
+ * -E2BIG with a sentence: to tell a part of it could give him a right. */
+static int tell_identity(const Pst__VouchRequest *req, const struct vouch_secret *with, uid_t uid,
+                         gid_t gid, uint8_t **ret_identity, Pst__VouchReply *reply, struct err *err)
+{
+    size_t len = 0;
+    int r;
+
+    if (!req->want_identity || !with->identify || with->node_key)
+        return 0;
+    r = with->identify(uid, gid, ret_identity, &len, err);
+    if (r < 0)
+        return r == -ENOENT ? 0 : r;
+    reply->has_identity = true;
+    reply->identity = (ProtobufCBinaryData){ len, *ret_identity };
+    return 0;
+}
+
 int vouch_answer(const struct vouch_secret *with, uid_t uid, gid_t gid, const uint8_t *request,
                  size_t len, uint8_t **ret_reply, size_t *ret_len)
 {
@@ -277,9 +301,13 @@ int vouch_answer(const struct vouch_secret *with, uid_t uid, gid_t gid, const ui
     Pst__VouchRequest *req =
         len <= VOUCH_BYTES_MAX ? pst__vouch_request__unpack(NULL, len, request) : NULL;
     const char *why = judge_request(req, with);
+    _cleanup_free_ uint8_t *identity = NULL;
+    struct err err = { .text = "" };
     uint8_t proofs[VOUCH_PROOFS_SIZE];
     int r;
 
+    if (!why && tell_identity(req, with, uid, gid, &identity, &reply, &err) < 0)
+        why = err.text;
     if (why) {
         r = vouch_refuse(why, ret_reply, ret_len);
     } else {

@@ -29,19 +29,23 @@ struct vouch_secret {
     uint8_t secret[HANDSHAKE_SECRET_SIZE];
     const char *key_id;      /* of the cluster's key that the secret comes from; NULL: of a node */
     const uint8_t *node_key; /* of IDKEY_SIZE bytes, the node's; NULL: of the cluster */
+    /* ident_make(): what this host knows of the caller, for requests that want the server to be
+     * told that; with the cluster's key alone.  NULL: nothing. */
+    int (*identify)(uid_t uid, gid_t gid, uint8_t **ret, size_t *ret_len, struct err *err);
 };
 
 /* Is there a socket that a command could ask at?  A look at files, nothing more. */
 bool vouch_may_ask(void);
-/* Have a daemon of this host vouch for hello, which gets uid, gid, key_id and token from *ret_reply
- * (the caller frees that after hello).  Blocks for timeout_ms at most.  Errors: -EACCES no daemon
- * does, err says why; -ETIMEDOUT, -ENOMEM. */
-int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], int timeout_ms,
-              struct handshake *ret_proofs, Pst__VouchReply **ret_reply, struct err *err);
+/* Have a daemon of this host vouch for hello, which gets uid, gid, key_id, token and, with
+ * want_identity, identity from *ret_reply (the caller frees that after hello).  Blocks for
+ * timeout_ms at most.  Errors: -EACCES no daemon does, err says why; -ETIMEDOUT, -ENOMEM. */
+int vouch_ask(Pst__Hello *hello, const uint8_t server_nonce[AUTH_NONCE_SIZE], bool want_identity,
+              int timeout_ms, struct handshake *ret_proofs, Pst__VouchReply **ret_reply,
+              struct err *err);
 
-/* The daemon's half: the reply to a request of len bytes from a caller of this uid and gid.  Pure,
- * any thread.  The caller frees *ret_reply, length and all.  Bytes that are no request are refused
- * in the reply.  -ENOMEM, -ENOSYS. */
+/* The daemon's half: the reply to a request of len bytes from a caller of this uid and gid.  Pure
+ * but for what identify() asks; any thread.  The caller frees *ret_reply, length and all.  Bytes
+ * that are no request are refused in the reply.  -ENOMEM, -ENOSYS. */
 int vouch_answer(const struct vouch_secret *with, uid_t uid, gid_t gid, const uint8_t *request,
                  size_t len, uint8_t **ret_reply, size_t *ret_len);
 /* A reply that refuses with this sentence. */

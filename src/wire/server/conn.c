@@ -56,6 +56,8 @@ struct conn *conn_unref(struct conn *c)
 {
     if (c && atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) {
         free(c->large);
+        if (c->ident)
+            pst__client_ident__free_unpacked(c->ident, NULL);
         free(c);
     }
     return NULL;
@@ -64,6 +66,11 @@ struct conn *conn_unref(struct conn *c)
 const struct peer *conn_peer(const struct conn *c)
 {
     return &c->peer;
+}
+
+const Pst__ClientIdent *conn_ident(const struct conn *c)
+{
+    return c->ident;
 }
 
 uint64_t conn_id(const struct conn *c)

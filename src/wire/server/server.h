@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "job.pb-c.h"
+
 #include "base/err.h"
 #include "wire/access.h"
 #include "wire/auth/idkey.h"
@@ -145,6 +147,9 @@ void server_log_tls(const struct peer *peer, const char *why);
  * frame_expired() compares it with the frame's deadline. */
 int64_t conn_arrival_mono_us(const struct conn *c);
 const struct peer *conn_peer(const struct conn *c);
+/* use_client_ids: what the user's host says of him, told by who has the cluster's key; it stays as
+ * long as the connection.  NULL: nothing. */
+const Pst__ClientIdent *conn_ident(const struct conn *c);
 struct conn *conn_ref(struct conn *c);
 struct conn *conn_unref(struct conn *c); /* always NULL */
 uint64_t conn_id(const struct conn *c);  /* unique in the process's life */

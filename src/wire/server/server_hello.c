@@ -24,6 +24,7 @@
 #include "wire/auth/crypto.h"
 #include "wire/errors.h"
 #include "wire/auth/handshake.h"
+#include "wire/auth/ident.h"
 
 /* An identity being established.  Written by one thread at a time. */
 struct check {
@@ -41,7 +42,8 @@ struct check {
     int code; /* SLURM_OK, or why not */
     uid_t uid;
     gid_t gid;
-    struct err err; /* detail for the log */
+    Pst__ClientIdent *ident; /* that the server believes; NULL: none */
+    struct err err;          /* detail for the log */
 };
 
 static const struct server_config *config_of(const struct check *k)
@@ -56,6 +58,8 @@ static void check_free(struct check *k)
     (void)auth_keys_free(k->keys);     /* always NULL */
     (void)auth_tokens_free(k->tokens); /* likewise */
     explicit_bzero(&k->proofs, sizeof(k->proofs));
+    if (k->ident)
+        pst__client_ident__free_unpacked(k->ident, NULL);
     free(k->bytes);
     free(k->credential);
     (void)conn_unref(k->conn); /* always NULL */
@@ -405,6 +409,22 @@ static void note_peer(struct check *k)
                    h->program ? h->program : ""); /* likewise */
 }
 
+/* Of whom has the cluster's key: who could be anybody may say who that is.  Root is root here. */
+static void check_ident(struct check *k)
+{
+    const Pst__Hello *h = k->hello;
+    bool by_key =
+        h->key_id && h->key_id[0] &&
+        (h->method == PST__AUTH_METHOD__AUTH_KEY || h->method == PST__AUTH_METHOD__AUTH_VOUCH);
+
+    if (k->code != SLURM_OK || !h->identity.len)
+        return;
+    if (!by_key)
+        refuse_hello(k, EPST_AUTH, "who has no key of the cluster tells no identity");
+    else if (k->uid != 0 && ident_read(h->identity.data, h->identity.len, &k->ident) < 0)
+        refuse_hello(k, EPST_AUTH, "malformed identity of a user");
+}
+
 /* Frames carry tags from now on.  A step's connection is handed over after the one request that
  * is sealed. */
 static int seal_link(struct check *k)
@@ -450,6 +470,7 @@ static void decide_hello(struct check *k)
         check_free(k);
         return;
     }
+    check_ident(k);
     if (k->code != SLURM_OK) {
         char detail[256];
 
@@ -462,6 +483,7 @@ static void decide_hello(struct check *k)
         return;
     }
     note_peer(k);
+    c->ident = TAKE_PTR(k->ident);
     answer_hello(k);
     conn_open(c);
     check_free(k);

@@ -70,6 +70,7 @@ struct conn {
     bool in_stream; /* a stream's next() runs */
     int64_t born_mono_us;
     struct peer peer;
+    Pst__ClientIdent *ident; /* NULL: nobody whom we believe told one */
     uint8_t nonce[AUTH_NONCE_SIZE];
     void *data;
     struct stream *streams, **streams_end;

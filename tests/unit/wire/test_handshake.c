@@ -73,9 +73,32 @@ static void test_every_field_counts(void **state)
     WITH(h.key_id = (char *)"l");
     WITH((h.cluster = (char *)"a", h.service = (char *)"bc")); /* the same letters, other fields */
     WITH((h.token = (ProtobufCBinaryData){ 1, (uint8_t *)"t" }));
+    WITH(h.act_as = (char *)"u");
+    WITH((h.identity = (ProtobufCBinaryData){ 1, (uint8_t *)"i" }));
     WITH(server_nonce[0] = 9);
     WITH(client_nonce[0] = 9);
 #undef WITH
+}
+
+/* A daemon of an older release proves an act_as without a look at it: that is no identity. */
+static void test_no_name_is_an_identity(void **state)
+{
+    Pst__Hello name = plain_hello(), id = plain_hello(), both = plain_hello();
+    struct handshake of_name, of_id, of_both;
+
+    (void)state;
+    name.act_as = (char *)"someone";
+    id.identity = (ProtobufCBinaryData){ 7, (uint8_t *)"someone" };
+    both.act_as = (char *)"identity";
+    both.identity = id.identity;
+    derive(&name, &of_name);
+    derive(&id, &of_id);
+    derive(&both, &of_both);
+    assert_memory_not_equal(of_name.client_proof, of_id.client_proof, AUTH_MAC_SIZE);
+    assert_memory_not_equal(of_both.client_proof, of_id.client_proof, AUTH_MAC_SIZE);
+    name.act_as = (char *)"identity";
+    derive(&name, &of_name);
+    assert_memory_not_equal(of_name.client_proof, of_id.client_proof, AUTH_MAC_SIZE);
 }
 
 static void test_roles_differ(void **state)
@@ -141,6 +164,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_field_counts),
+        cmocka_unit_test(test_no_name_is_an_identity),
         cmocka_unit_test(test_roles_differ),
         cmocka_unit_test(test_nonce_is_needed),
         cmocka_unit_test(test_seal),

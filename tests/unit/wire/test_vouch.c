@@ -20,6 +20,8 @@
 
 static const uint8_t nonce[AUTH_NONCE_SIZE] = { 9 };
 
+static bool want_identity;
+
 static Pst__VouchReply *answer(const struct vouch_secret *with, Pst__Hello *hello, uid_t uid)
 {
     Pst__VouchRequest req = PST__VOUCH_REQUEST__INIT;
@@ -28,6 +30,7 @@ static Pst__VouchReply *answer(const struct vouch_secret *with, Pst__Hello *hell
     size_t len = 0;
 
     req.hello = hello;
+    req.has_want_identity = req.want_identity = want_identity;
     req.has_server_nonce = true;
     req.server_nonce = (ProtobufCBinaryData){ sizeof(nonce), (uint8_t *)(uintptr_t)nonce };
     len = pst__vouch_request__pack(&req, buf);
@@ -78,6 +81,59 @@ static void test_proofs_of_the_caller(void **state)
     assert_memory_not_equal(reply->proofs.data, want.client_proof, AUTH_MAC_SIZE);
     free(bytes);
     pst__vouch_reply__free_unpacked(reply, NULL);
+}
+
+/* "NUMBER" stands for an identity; the user 5 is in too many groups, 6 is not known. */
+static int identify(uid_t uid, gid_t gid, uint8_t **ret, size_t *ret_len, struct err *err)
+{
+    (void)gid;
+    if (uid == 5)
+        return err_set(err, -E2BIG, "too many groups");
+    if (uid == 6)
+        return err_set(err, -ENOENT, "no user");
+    *ret = (uint8_t *)strdup("1000");
+    *ret_len = 4;
+    return 0;
+}
+
+/* The daemon says who the caller is, with the cluster's key alone; what the caller says of himself
+ * is proved for nobody. */
+static void test_identity(void **state)
+{
+    static const uint8_t key[IDKEY_SIZE] = { 5 };
+    struct vouch_secret with = { .key_id = "k1", .identify = identify };
+    struct vouch_secret node = { .node_key = key, .identify = identify };
+    Pst__Hello hello = hello_to((char *)"slurmctld");
+    Pst__VouchReply *reply = answer(&with, &hello, 1000);
+    uint8_t plain[AUTH_MAC_SIZE];
+
+    (void)state;
+    assert_int_equal(reply->identity.len, 0); /* nobody asked */
+    memcpy(plain, reply->proofs.data, sizeof(plain));
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    hello.has_identity = true;
+    hello.identity = (ProtobufCBinaryData){ 4, (uint8_t *)"root" };
+    reply = answer(&with, &hello, 1000);
+    assert_memory_equal(reply->proofs.data, plain, sizeof(plain)); /* as if it were not there */
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    want_identity = true;
+    reply = answer(&with, &hello, 1000);
+    assert_int_equal(reply->identity.len, 4);
+    assert_memory_equal(reply->identity.data, "1000", 4);
+    assert_memory_not_equal(reply->proofs.data, plain, sizeof(plain));
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    reply = answer(&with, &hello, 5);
+    assert_string_equal(reply->refused, "too many groups");
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    reply = answer(&with, &hello, 6);
+    assert_null(reply->refused);
+    assert_int_equal(reply->identity.len, 0);
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    reply = answer(&node, &hello, 1000);
+    assert_null(reply->refused);
+    assert_int_equal(reply->identity.len, 0); /* a node says nothing of its users */
+    pst__vouch_reply__free_unpacked(reply, NULL);
+    want_identity = false;
 }
 
 static void test_what_nobody_vouches_for(void **state)
@@ -142,6 +198,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_proofs_of_the_caller),
+        cmocka_unit_test(test_identity),
         cmocka_unit_test(test_what_nobody_vouches_for),
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_any_bytes),

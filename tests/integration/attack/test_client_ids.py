@@ -1,0 +1,139 @@
+"""AuthInfo=use_client_ids: only the login host knows a user; the controller and the nodes take its word for him, and nobody else's."""
+
+import os
+import subprocess
+
+import pytest
+
+from conftest import SLOW, Daemon, program, wait_until
+from rawwire import ERROR, Peer, messages
+from test_node_keys import Pair, controller_key
+from test_vouch import Site, secret_of
+
+pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="sackd gets a user database of its own in a mount namespace")
+UID, OTHER_GROUP, NAME = 54321, 7777, "faraway"
+PASSWD = f"root:x:0:0:root:/root:/bin/sh\n{NAME}:x:{UID}:{UID}:Far Away:/far/{NAME}:/bin/sh\n"
+GROUP = f"root:x:0:\n{NAME}:x:{UID}:\nafield:x:{OTHER_GROUP}:{NAME}\n"
+LOGIN = 'mount --bind "$0/passwd" /etc/passwd && mount --bind "$0/group" /etc/group && exec "$@"'
+
+
+class Far(Site):
+    """A login host whose sackd knows a user whom no other daemon does."""
+
+    def __init__(self, c):
+        super().__init__(c)
+        host = c.dir / "login-etc"
+        host.mkdir()
+        (host / "passwd").write_text(PASSWD)
+        (host / "group").write_text(GROUP)
+        env = {**c.env, "RUNTIME_DIRECTORY": f"{c.dir}/run/login"}
+        c.slurmds["login"] = Daemon("sackd", ["unshare", "-m", "sh", "-c", LOGIN, str(host), program("sackd"), "-D", "--conf-server",
+                                              f"127.0.0.1:{c.port}", "--key-file", str(c.dir / "etc/slurm.key")],
+                                    c.dir / "log" / "sackd", env)
+        wait_until(lambda: (c.dir / "run/login/sack.socket").exists(), "sackd vouches")
+
+    def far(self, *words, uid=UID):
+        env = {k: v for k, v in self.c.env.items() if k not in ("HOME", "USER", "LOGNAME")}
+        env |= {"SLURM_CONF": str(self.conf), **self.c.sack("login")}
+        return subprocess.run(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *map(str, words)],
+                              cwd=self.c.work, env=env, text=True, capture_output=True, timeout=40 * SLOW)
+
+
+@pytest.fixture
+def site(make_cluster):
+    c = make_cluster(start=False, nodes=1, conf="PinNodeKeys=yes\nSlurmctldParameters=enable_configless\nAuthInfo=use_client_ids\n")
+    for path in (c.dir.parent, c.dir):
+        path.chmod(0o755)
+    made = Far(c)
+    yield made
+    made.close()
+
+
+def test_a_user_whom_only_his_own_host_knows(site):
+    """Name, groups, home and shell of the login host, in a batch job, a step of srun and the output of commands."""
+    c = site.c
+    done = site.far("sbatch", "--parsable", "-o", c.work / "far-%u", "--wrap", "id -G; echo $USER $HOME; srun id -G")
+    assert done.returncode == 0, done.stderr
+    job = int(done.stdout)
+    assert c.wait_end(job)["JobState"] == "COMPLETED"
+    assert f"UserId={NAME}({UID})" in c.run("scontrol", "show", "job", job).out
+    groups = f"{UID} {OTHER_GROUP}\n"
+    assert (c.work / f"far-{NAME}").read_text() == f"{groups}{NAME} /far/{NAME}\n{groups}"
+    assert site.far("squeue", "-h", "-t", "all", "-o", "%u", "-u", str(UID)).stdout == f"{NAME}\n"
+    assert "Far Away" not in c.run("squeue", "-t", "all", "--json").out + c.run("scontrol", "show", "job", job, "--json").out
+    done = site.far("srun", "id", "-G")
+    assert (done.stdout, done.returncode) == (groups, 0), done.stderr
+    (c.work / "blob").write_text("x")
+    done = site.far("salloc", "sh", "-c", f"{program('sbcast')} {c.work}/blob {c.work}/blob-there")
+    assert done.returncode == 0, done.stderr
+    assert (c.work / "blob-there").stat().st_uid == UID
+
+
+def test_the_job_keeps_it(site):
+    """A controller that starts again, and a run after a requeue, know him still."""
+    c = site.c
+    job = int(site.far("sbatch", "--parsable", "-H", "-o", c.work / "kept", "--wrap", "id -G").stdout)
+    c.kill_ctld()
+    c.start_ctld()
+    c.wait_nodes()
+    c.run("scontrol", "release", job)
+    c.wait_end(job)
+    assert (c.work / "kept").read_text() == f"{UID} {OTHER_GROUP}\n"
+    assert c.run("squeue", "-h", "-t", "all", "-o", "%u", "-j", job).out == f"{NAME}\n"
+
+
+def test_a_user_whom_no_host_knows_is_a_number(site):
+    done = site.far("sbatch", "--parsable", "-o", site.c.work / "number", "--wrap", "id -G", uid=UID + 1)
+    assert done.returncode == 0, done.stderr
+    site.c.wait_end(int(done.stdout))
+    assert (site.c.work / "number").read_text() == f"{UID + 1}\n"
+
+
+def identity(**changes):
+    return messages().ClientIdent(**({"name": "games", "gecos": "", "home": "/", "shell": "", "gids": [0]} | changes)).SerializeToString()
+
+
+def test_a_node_gives_nobody_groups(site):
+    """Root on a node has its key and its users' jobs: he may vouch for them, and says nothing of who they are."""
+    c, pb = site.c, messages()
+    job = int(site.far("sbatch", "--parsable", "-o/dev/null", "--wrap", "sleep 300").stdout)
+    c.wait_state(job, "RUNNING")
+    pair = Pair.of_node(c, "node1")
+    secret = secret_of(pair, controller_key(c), b"PSTK node vouch 1\0")
+    with Peer.tcp(c.port) as p:
+        p.greet(secret, pb.AUTH_VOUCH, uid=UID, gid=UID, token=pair.public)
+    with pytest.raises(PermissionError), Peer.tcp(c.port) as p:
+        p.greet(secret, pb.AUTH_VOUCH, uid=UID, gid=UID, token=pair.public, identity=identity())
+    c.run("scancel", job)
+
+
+def test_what_is_no_identity(site):
+    """Who has the cluster's key can be everybody, but no path, no list and no line of a file."""
+    c, pb = site.c, messages()
+    key = c.dir / "etc/slurm.key"
+    for bad in (identity(name="../x"), identity(name=""), identity(gids=[]), identity(home="x"), identity(shell="/a\nb"), b"\xff" * 8,
+                identity(gids=range(1025)), b"x" * 7000):
+        with pytest.raises(PermissionError), Peer.tcp(c.port) as p:
+            p.login_key(key, uid=UID, identity=bad)
+    with Peer.tcp(c.port) as p:  # as many groups as one has room for
+        p.login_key(key, uid=UID, identity=identity(name="other", gids=range(1 << 31, (1 << 31) + 1024)))
+        _, answer = p.call("job-submit", pb.SubmitRequest(hold=True, script=b"#!/bin/sh\n", job=pb.JobRecord(
+            batch=True, num_tasks=1, work_dir="/", client_ident=pb.ClientIdent(name="root", gids=[0]))))
+        shown = c.run("scontrol", "show", "job", answer.job_id).out
+        assert f"UserId=other({UID})" in shown
+    with Peer.tcp(c.port) as p:  # of root nothing is taken
+        p.login_key(key, uid=0, identity=identity(name="other"))
+        flags, _ = p.call("job-submit", pb.SubmitRequest(hold=True, script=b"#!/bin/sh\n", job=pb.JobRecord(
+            batch=True, num_tasks=1, work_dir="/")))
+        assert not flags & ERROR
+    assert c.run("squeue", "-h", "-o", "%u").out.split().count("root") == 1
+
+
+def test_without_the_word_nothing_is_taken(make_cluster):
+    """AuthInfo without use_client_ids: an identity is heard, and not believed."""
+    c, pb = make_cluster(nodes=1), messages()
+    with Peer.tcp(c.port) as p:
+        p.login_key(c.dir / "etc/slurm.key", uid=UID, identity=identity(name="other"))
+        _, answer = p.call("job-submit", pb.SubmitRequest(hold=True, script=b"#!/bin/sh\n", job=pb.JobRecord(
+            batch=True, num_tasks=1, work_dir="/")))
+        assert "other" not in c.run("scontrol", "show", "job", answer.job_id).out
