@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/timefmt.h"
@@ -121,6 +122,23 @@ static bool is_emulated(const char *node)
     return strncmp(node, SETUP_EMULATED, strlen(SETUP_EMULATED)) == 0;
 }
 
+static bool has_state(const struct conf_node *n, const char *word)
+{
+    return n->state && strcasecmp(n->state, word) == 0;
+}
+
+/* Nodes of a cloud and of the future come when somebody else makes them. */
+static bool comes_by_itself(const struct conf_node *n)
+{
+    return !has_state(n, "CLOUD") && !has_state(n, "FUTURE");
+}
+
+/* Is a slurmd of its own to be started for it?  External nodes have none. */
+static bool needs_slurmd(const struct conf_node *n)
+{
+    return comes_by_itself(n) && !has_state(n, "EXTERNAL") && !is_emulated(n->name);
+}
+
 static int start_emulator(const struct instance *in, const struct conf *conf,
                           const struct procs *running, int out_fd, struct err *err)
 {
@@ -174,7 +192,7 @@ static int start_nodes(const struct instance *in, const struct conf *conf,
         char label[128];
 
         (void)snprintf(label, sizeof(label), "slurmd-%s", name);
-        if (is_emulated(name) || is_running(running, label))
+        if (!needs_slurmd(conf_node(conf, i)) || is_running(running, label))
             continue;
         r = proc_start(argv, out_fd, &pids[i]);
         if (r < 0 && !first)
@@ -229,8 +247,10 @@ static int ask_daemon(const struct conf *conf, struct census *ret, struct err *e
 static int wait_ready(const struct conf *conf, struct err *err)
 {
     int64_t deadline = now_mono_us() + READY_S * USEC_PER_SEC;
-    uint32_t total = (uint32_t)conf_nodes(conf), shown = UINT32_MAX;
+    uint32_t total = 0, shown = UINT32_MAX;
 
+    for (size_t i = 0; i < conf_nodes(conf); i++)
+        total += comes_by_itself(conf_node(conf, i));
     for (;;) {
         struct census sum = { 0 };
         int r = ask_daemon(conf, &sum, err);

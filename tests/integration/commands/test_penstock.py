@@ -175,6 +175,18 @@ def test_up_without_tokens(private):
     assert "there is no dashboard: its slurm.conf has no SlurmctldParameters=enable_rest" in penstock("up", "--dir", private).stderr
 
 
+def test_up_starts_no_slurmd_of_others(private):
+    """External nodes have none, and those of a cloud and of the future are made by somebody else."""
+    penstock("up", "--nodes=1", "--dir", private)
+    penstock("down", "--dir", private)
+    conf = private / "etc" / "slurm.conf"
+    conf.write_text(conf.read_text() + "".join(f"NodeName={s}1 CPUs=1 RealMemory=100 State={s.upper()}\n"
+                                               for s in ("external", "cloud", "future")))
+    done = penstock("up", "--dir", private)
+    assert "2 of 2 nodes are ready" in done.stderr  # an external one is, without anything
+    assert sorted(p.name for p in (private / "run").glob("slurmd-*.pid")) == ["slurmd-node1.pid"]
+
+
 def test_up_twice_and_after_a_crash(private):
     penstock("up", "--nodes=2", "--dir", private)
     penstock("up", "--dir", private)
