@@ -5,7 +5,8 @@
  * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
  * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one.  -t: over TCP, and
  * encrypted when the configuration says so, instead of the local socket.  -r SECONDS: the jobs are
- * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job. */
+ * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job.  -x: external jobs,
+ * which start at once where there is room, then are updated and cancelled, each job once. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -26,7 +27,12 @@
 #define MAX_CONNECTIONS 256u
 #define ANSWER_MS 30000
 
+enum phase { SUBMIT, UPDATE, END, PHASES };
+
 struct load {
+    enum phase phase;
+    bool external;
+    uint32_t *ids; /* of external jobs, in the order of their answers */
     uint64_t jobs, sent, acked, refused;
     uint32_t connections, in_flight;
     struct client *client[MAX_CONNECTIONS];
@@ -70,6 +76,24 @@ static void connect_all(struct load *l, const char *conf_path, bool tcp)
             die("connect", err.text);
 }
 
+/* As an orchestrator asks: nothing is run, so there is no script. */
+static void make_external(struct load *l)
+{
+    pst__submit_request__init(&l->req);
+    pst__job_record__init(&l->job);
+    l->req.job = &l->job;
+    l->job.external = l->job.has_external = true;
+    l->job.name = (char *)"pods";
+    l->job.partition = l->partition;
+    l->job.num_tasks = l->tasks;
+    l->job.has_num_tasks = true;
+    l->job.mem_per_node_mib = 1;
+    l->job.has_mem_per_node_mib = true;
+    l->ids = calloc(l->jobs, sizeof(*l->ids));
+    if (!l->ids)
+        die("jobs", "out of memory");
+}
+
 static void make_request(struct load *l)
 {
     static uint8_t env[] = "PATH=/usr/bin:/bin\0HOME=/tmp";
@@ -96,16 +120,75 @@ static void make_request(struct load *l)
     l->job.has_mem_per_node_mib = true;
 }
 
+static int send_update(struct client *c, char *id)
+{
+    Pst__JobUpdateRequest req = PST__JOB_UPDATE_REQUEST__INIT;
+    Pst__JobRecord set = PST__JOB_RECORD__INIT;
+
+    req.ids = &id;
+    req.n_ids = 1;
+    req.set = &set;
+    set.admin_comment = (char *)"{\"pods\":[\"ns/pod-0\",\"ns/pod-1\"]}";
+    return client_send_nonblock(c, OP_JOB_UPDATE, 0, client_next_id(c), &req.base);
+}
+
+static int send_cancel(struct client *c, char *id)
+{
+    Pst__JobActionRequest req = PST__JOB_ACTION_REQUEST__INIT;
+
+    req.ids = &id;
+    req.n_ids = 1;
+    req.has_verb = true;
+    req.verb = PST__JOB_VERB__VERB_CANCEL;
+    return client_send_nonblock(c, OP_JOB_ACTION, 0, client_next_id(c), &req.base);
+}
+
 static void send_one(struct load *l, struct client *c)
 {
+    char id[16] = "";
     int r;
 
     if (l->sent == l->jobs)
         return;
-    r = client_send_nonblock(c, OP_JOB_SUBMIT, 0, client_next_id(c), &l->req.base);
+    if (l->phase != SUBMIT)
+        (void)snprintf(id, sizeof(id), "%u", l->ids[l->sent]);
+    if (l->phase == SUBMIT)
+        r = client_send_nonblock(c, OP_JOB_SUBMIT, 0, client_next_id(c), &l->req.base);
+    else
+        r = l->phase == UPDATE ? send_update(c, id) : send_cancel(c, id);
     if (r < 0)
         die("send", client_strerror(c, r));
     l->sent++;
+}
+
+static bool took_effect(const Pst__JobActionReply *reply)
+{
+    for (size_t i = 0; i < reply->n_results; i++)
+        if (reply->results[i]->code)
+            return false;
+    return true;
+}
+
+/* False: the answer refuses the request, or what it asked of the job. */
+static bool take_answer(struct load *l, const struct frame *frame)
+{
+    Pst__SubmitReply *submitted = NULL;
+    Pst__JobActionReply *done = NULL;
+    bool good = false;
+
+    if (frame->flags & FRAME_ERROR)
+        return false;
+    if (!l->external)
+        return true;
+    if (l->phase == SUBMIT && FRAME_UNPACK(submit_reply, frame, &submitted, NULL) >= 0) {
+        l->ids[l->acked] = submitted->job_id;
+        good = submitted->job_id > 0;
+        pst__submit_reply__free_unpacked(submitted, NULL);
+    } else if (l->phase != SUBMIT && FRAME_UNPACK(job_action_reply, frame, &done, NULL) >= 0) {
+        good = took_effect(done);
+        pst__job_action_reply__free_unpacked(done, NULL);
+    }
+    return good;
 }
 
 static void take_answers(struct load *l, struct client *c)
@@ -114,10 +197,10 @@ static void take_answers(struct load *l, struct client *c)
     int r;
 
     while ((r = client_recv(c, 0, &frame)) > 0) {
-        if (frame.flags & FRAME_ERROR)
-            l->refused++;
-        else
+        if (take_answer(l, &frame))
             l->acked++;
+        else
+            l->refused++;
         send_one(l, c);
     }
     if (r < 0)
@@ -158,14 +241,17 @@ static uint64_t number(const char *text, uint64_t min, uint64_t max)
 
 static void report(const struct load *l, int64_t us)
 {
+    static const char *const names[PHASES] = { "submit", "update", "end" };
     struct rusage used;
     double seconds = (double)us / 1e6;
 
     (void)getrusage(RUSAGE_SELF, &used); /* cannot fail for ourselves */
-    printf("{\"bench\": \"submit_kept\", \"connections\": %u, \"in_flight\": %u, \"acked\": %llu, "
+    printf("{\"bench\": \"%s\", \"what\": \"%s\", \"connections\": %u, \"in_flight\": %u, "
+           "\"acked\": %llu, "
            "\"refused\": %llu, \"seconds\": %.3f, \"per_s\": %.0f, \"client_cpu_us\": %.1f}\n",
-           l->connections, l->in_flight, (unsigned long long)l->acked,
-           (unsigned long long)l->refused, seconds, (double)l->acked / seconds,
+           l->external ? "external" : "submit_kept", names[l->phase], l->connections, l->in_flight,
+           (unsigned long long)l->acked, (unsigned long long)l->refused, seconds,
+           (double)l->acked / seconds,
            ((double)(used.ru_utime.tv_sec + used.ru_stime.tv_sec) * 1e6 +
             (double)(used.ru_utime.tv_usec + used.ru_stime.tv_usec)) /
                (double)l->jobs);
@@ -179,9 +265,11 @@ int main(int argc, char **argv)
     int64_t start;
     int c;
 
-    while ((c = getopt(argc, argv, "n:c:p:P:r:tT:")) != -1) {
+    while ((c = getopt(argc, argv, "n:c:p:P:r:tT:x")) != -1) {
         if (c == 't')
             tcp = true;
+        else if (c == 'x')
+            l.external = true;
         else if (c == 'n')
             l.jobs = number(optarg, 1, 10000000);
         else if (c == 'c')
@@ -204,10 +292,17 @@ int main(int argc, char **argv)
         return 0;
     }
     connect_all(&l, conf_path, tcp);
-    make_request(&l);
-    start = now_mono_us();
-    run(&l);
-    report(&l, now_mono_us() - start);
+    if (l.external)
+        make_external(&l);
+    else
+        make_request(&l);
+    for (; l.phase < (l.external ? PHASES : UPDATE) && !l.refused; l.phase++) {
+        l.sent = l.acked = 0;
+        start = now_mono_us();
+        run(&l);
+        report(&l, now_mono_us() - start);
+    }
+    free(l.ids);
     for (uint32_t i = 0; i < l.connections; i++)
         l.client[i] = client_free(l.client[i]);
     return l.refused ? 1 : 0;
