@@ -145,7 +145,7 @@ chaos-steps: build
 chaos-cloud: build
 	tests/chaos/chaos_cloud.py --build $(BUILD)
 
-## chaos-nodes: 200 nodes join with slurmd -Z, change size and go while jobs run and the controller is killed
+## chaos-nodes: 200 nodes join with slurmd -Z --conf-server, change size and name, go and return while jobs run and the controller is killed
 .PHONY: chaos-nodes
 chaos-nodes: build
 	tests/chaos/chaos_nodes.py --build $(BUILD)
