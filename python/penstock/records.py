@@ -215,7 +215,7 @@ class Job(Record):
     vni: int | None = None
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
-    start_priority: int | None = None
+    waited_for: str | None = None
     power_pending: bool | None = None
 
 
@@ -287,8 +287,6 @@ class Node(Record):
     reservation: str | None = None
     launch_keys: bool | None = None
     cert_token: str | None = None
-    changeable_features: str | None = None
-    boot_features: str | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -558,7 +556,7 @@ Job.FIELDS = {
     "vni": ("vni", "number"),
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
-    "start_priority": ("start_priority", "number"),
+    "waited_for": ("waited_for", "text"),
     "power_pending": ("power_pending", "bool"),
 }
 
@@ -630,8 +628,6 @@ Node.FIELDS = {
     "reservation": ("reservation", "text"),
     "launch_keys": ("launch_keys", "bool"),
     "cert_token": ("cert_token", "text"),
-    "changeable_features": ("changeable_features", "text"),
-    "boot_features": ("boot_features", "text"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),

@@ -78,6 +78,7 @@ struct job {
     uint64_t sluid_key, task_key; /* under which it is found; 0 = it is not */
     uint32_t part_of;             /* the array of which it holds tasks, 0 = none */
     uint32_t charged;             /* derived: jobs it counts as under its association and QOS */
+    Pst__JobReason waited_for;    /* pending: why it last waited for more than nodes and its turn */
 };
 
 struct gresuse;

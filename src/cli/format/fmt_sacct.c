@@ -197,12 +197,14 @@ JOB_TEXT(put_partition, j->partition)
 JOB_NUM(put_priority, j->has_start_priority ? j->start_priority : j->priority)
 JOB_TEXT(put_qos, j->qos)
 JOB_TEXT(put_qos_req, j->qos_req)
-/* Why it waited; how it ended is said by other fields. */
-/* Why it waited: a job that started waits no more, and a deadline is why a job ended. */
-JOB_FIELD(put_reason, struct job_row row = job_row_of(r);
-          strbuf_add(sb, j->start_us > 0 || j->reason == PST__JOB_REASON__REASON_DEADLINE
-                             ? "None"
-                             : job_reason(&row)))
+static void put_reason(struct strbuf *sb, const struct sacct_row *r)
+{
+    struct job_row row = job_row_of(r);
+
+    if (!r->step)
+        strbuf_add(sb, job_waited_for(&row));
+}
+
 JOB_TEXT(put_reservation, j->reservation)
 JOB_TEXT(put_req_reservation, j->req_reservation ? j->req_reservation : j->reservation)
 JOB_FIELD(put_resv_id, if (j->resv_id) strbuf_addf(sb, "%u", j->resv_id))

@@ -353,7 +353,7 @@ void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const
     json_str(js, "stdin", job_file_pattern(j, JOB_STDIN));
     json_map(js, "state");
     json_one(js, "current", sacct_job_state(j));
-    json_str(js, "reason", j->start_us > 0 ? "None" : job_reason(&row));
+    json_str(js, "reason", job_waited_for(&row));
     json_map_end(js);
     json_list(js, "steps");
     for (size_t i = 0; i < a->n_steps; i++) {

@@ -222,6 +222,15 @@ const char *job_reason(const struct job_row *r)
     return names_reason((unsigned)j->pend_reason);
 }
 
+const char *job_waited_for(const struct job_row *r)
+{
+    const Pst__JobRecord *j = r->job;
+
+    if (j->start_us > 0)
+        return names_reason((unsigned)j->waited_for);
+    return j->reason == PST__JOB_REASON__REASON_DEADLINE ? "None" : job_reason(r);
+}
+
 uint32_t job_priority(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;

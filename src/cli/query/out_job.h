@@ -44,6 +44,9 @@ bool job_is_copy(const struct job_row *r);
 bool job_is_terminal(const struct job_row *r);
 /* The reason's sentence: free text before word. */
 const char *job_reason(const struct job_row *r);
+/* Why it waits, or, once it has started, last waited for more than nodes and its turn.  A deadline
+ * is why a job ended. */
+const char *job_waited_for(const struct job_row *r);
 /* What is said beside or instead of the reason why a job waits; NULL when nothing is. */
 const char *job_pend_text(const Pst__JobRecord *j);
 uint32_t job_priority(const struct job_row *r);

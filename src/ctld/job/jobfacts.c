@@ -117,3 +117,12 @@ int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst
     return 0;
 }
 #undef NEW
+
+void jobfacts_note_waiting(struct job *j)
+{
+    Pst__JobReason reason = job_is_held(j->rec) ? j->rec->reason : j->rec->pend_reason;
+
+    if (reason != PST__JOB_REASON__REASON_NONE && reason != PST__JOB_REASON__REASON_PRIORITY &&
+        reason != PST__JOB_REASON__REASON_RESOURCES)
+        j->waited_for = reason;
+}

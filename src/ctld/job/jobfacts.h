@@ -70,3 +70,5 @@ void submit_cron_free(struct submission *s);
 /* Numbers of a change that do not go together, or not with those of the job that stay: an ESLURM
  * code, or 0. */
 int jobs_check_sizes(const struct cluster *c, const Pst__JobRecord *r, const Pst__JobRecord *set);
+/* Keep why it waits now for the record of its start, when that is more than nodes and its turn. */
+void jobfacts_note_waiting(struct job *j);

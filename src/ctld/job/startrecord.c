@@ -103,10 +103,10 @@ static bool forces_sharing(const struct partition *p)
 }
 
 /* The fields a start sets, on a patch or on a task's fresh record. */
-static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
-                       const struct sched_decision *d, Pst__Alloc *alloc, int64_t now,
-                       const struct ctld *ctld)
+static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sched_decision *d,
+                       Pst__Alloc *alloc, int64_t now, const struct ctld *ctld)
 {
+    const Pst__JobRecord *old = j->rec;
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, d->partition);
     uint32_t shortened_min = d->time_limit_min;
@@ -130,6 +130,8 @@ static void fill_start(Pst__JobRecord *set, const Pst__JobRecord *old,
     if (nodes)
         SET(set, node_prologs, true);
     SET(set, start_us, now);
+    if (j->waited_for)
+        SET(set, waited_for, j->waited_for);
     if (shortened_min) { /* --time-min let it start earlier */
         SET(set, time_limit_min, shortened_min);
         SET(set, end_us, begin + (int64_t)shortened_min * 60 * USEC_PER_SEC);
@@ -261,7 +263,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, id);
         SET(set, array_task_id, task);
         tx_clear(tx, JOB_F_ARRAY_TASKS);
-        fill_start(set, array->rec, d, alloc, now, ctld);
+        fill_start(set, array, d, alloc, now, ctld);
         fill_resv(ctld->cluster, set, array->rec, d->resv_id);
         imex_fill(ctld, set, array->rec, id);
         SET(set, started_on, started_on(pass, array->rec));
@@ -281,7 +283,7 @@ static uint32_t fill_task_start(struct ctld *ctld, Pst__Transaction *tx, struct 
     SET(rec, job_id, id);
     SET(rec, array_task_id, task);
     (void)pb_set_str(&rec->array_tasks, NULL);
-    fill_start(rec, array->rec, d, alloc, now, ctld);
+    fill_start(rec, array, d, alloc, now, ctld);
     fill_resv(ctld->cluster, rec, array->rec, d->resv_id);
     imex_fill(ctld, rec, array->rec, id);
     SET(rec, started_on, started_on(pass, array->rec));
@@ -314,7 +316,8 @@ struct started startrecord_put(struct ctld *ctld, Pst__Transaction *tx,
     } else {
         Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_START, st.id);
 
-        fill_start(set, j->rec, d, alloc, now, ctld);
+        fill_start(set, j, d, alloc, now, ctld);
+        j->waited_for = PST__JOB_REASON__REASON_NONE; /* another run waits anew */
         fill_resv(ctld->cluster, set, j->rec, d->resv_id);
         imex_fill(ctld, set, j->rec, st.id);
         SET(set, started_on, started_on(pass, j->rec));

@@ -237,6 +237,7 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
             r->sched_nodes = NULL;
         free(names);
     }
+    jobfacts_note_waiting(j);
     if (d->topo || (r->pend_reason != told && salloc_says(r->pend_reason)))
         wait_notify(ctld, j, 0);
     views_mark_job(ctld->views, j);

@@ -255,7 +255,7 @@ static void note_unbooted(struct ctld *ctld, const struct job *j)
         must(NULL);
 }
 
-static void feed_pending(struct ctld *ctld, struct job *j)
+static void feed_waiting(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
     struct feed *f;
@@ -294,6 +294,12 @@ static void feed_pending(struct ctld *ctld, struct job *j)
     note_fed(ctld, j);
     note_named(ctld, j);
     feed_add(ctld, f);
+}
+
+static void feed_pending(struct ctld *ctld, struct job *j)
+{
+    feed_waiting(ctld, j);
+    jobfacts_note_waiting(j);
 }
 
 /* Tell the scheduler of jobs for which nodes may boot from now on. */
