@@ -491,7 +491,9 @@ static void finish_step(struct step *s)
     int r;
 
     s->ended = true;
-    taskfreq_done(s); /* before anybody learns of the end and starts another step here */
+    if (!s->srun)
+        io_write_rest(s); /* whoever hears of the end finds the whole file */
+    taskfreq_done(s);     /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);
     xdisplay_end(s);

@@ -323,6 +323,7 @@ void io_send(struct step *s, struct task *t, int stream, const uint8_t *data, si
 void io_task_exits(struct step *s);
 bool io_drained(const struct step *s); /* every stream at its end and sent */
 void io_finish(struct step *s);        /* queue STEP_DONE */
+void io_write_rest(struct step *s);    /* labelled lines that tasks have written, to their files */
 bool io_progress(struct step *s);      /* has srun taken something since the last call? */
 /* Everything is sent: true while srun has not closed its end.  If this daemon closed first, with
  * bytes of srun's unread, the connection would be reset and srun would lose what the kernel still

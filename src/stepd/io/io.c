@@ -243,25 +243,31 @@ size_t io_poll_room(const struct step *s)
     return 1 + 3 * s->n_tasks;
 }
 
+static struct pollfd poll_srun(struct step *s)
+{
+    if (!s->srun)
+        return (struct pollfd){ .fd = -1 };
+    s->in_held = s->in_held || must_wait(s);
+    return (struct pollfd){
+        .fd = client_fd(s->srun),
+        .events = (short)((must_wait(s) ? 0 : POLLIN) | POLLRDHUP | client_out_events(s->srun)),
+    };
+}
+
+/* Without srun only what goes to files through us is read. */
 size_t io_poll_fill(struct step *s, struct pollfd *fds, size_t max)
 {
     bool hold = s->srun && client_out_pending(s->srun) > STEP_OUT_MAX;
     size_t n = 0;
 
-    if (!s->srun)
-        return 0;
-    s->in_held = s->in_held || must_wait(s);
-    fds[n++] = (struct pollfd){
-        .fd = client_fd(s->srun),
-        .events = (short)((must_wait(s) ? 0 : POLLIN) | POLLRDHUP | client_out_events(s->srun)),
-    };
+    fds[n++] = poll_srun(s);
     for (size_t i = 0; i < s->n_tasks && n + 3 <= max; i++) {
         const struct task *t = &s->tasks[i];
 
         if (t->fd[0] >= 0 && t->in.n)
             fds[n++] = (struct pollfd){ .fd = t->fd[0], .events = POLLOUT };
         for (int k = 1; k < 3 && !hold; k++)
-            if (t->fd[k] >= 0)
+            if (t->fd[k] >= 0 && (s->srun || t->file[k]))
                 fds[n++] = (struct pollfd){ .fd = t->fd[k], .events = POLLIN };
     }
     return n;
@@ -297,8 +303,8 @@ void io_resume(struct step *s)
 
 void io_poll_done(struct step *s, const struct pollfd *fds, size_t n)
 {
-    for (size_t i = 1; i < n && s->srun; i++)
-        if (fds[i].revents)
+    for (size_t i = 1; i < n; i++)
+        if (fds[i].revents) /* of a stream that is open still: closed ones are no task's */
             task_ready(s, fds[i].fd, fds[i].revents);
     if (n == 0 || !s->srun)
         return;
@@ -368,6 +374,21 @@ void io_task_exits(struct step *s)
         msg.node_name = s->sf->job->node_name;
         send_msg(s, OP_STEP_TASK_EXIT, &msg.base);
     }
+}
+
+/* No more than a pipe holds: what has left the step may write for ever. */
+void io_write_rest(struct step *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        for (int k = 1; k < 3; k++)
+            for (size_t turn = 0; turn < STEP_OUT_MAX / STEP_CHUNK; turn++) {
+                struct task *t = &s->tasks[i];
+                struct pollfd p = { .fd = t->fd[k], .events = POLLIN };
+
+                if (!t->file[k] || t->fd[k] < 0 || poll(&p, 1, 0) <= 0)
+                    break;
+                read_output(s, t, k);
+            }
 }
 
 bool io_drained(const struct step *s)

@@ -341,16 +341,14 @@ static int out_pipe(struct task *t, int i)
     return p[1];
 }
 
-/* Lines of files that get labels come through us.  Not for steps without srun, whose streams nobody
- * reads, nor for what could make us wait. */
+/* Lines of files that get labels come through us.  Not for what could make us wait. */
 static int label_stream(struct step *s, struct task *t, int i, int fd)
 {
     const Pst__LaunchStep *l = s->launch;
     uint32_t tasks = l->has_het_tasks ? l->het_tasks : s->sf->step->num_tasks;
     struct stat st;
 
-    if (fd < 0 || !s->srun || !l->has_label || !l->label || fstat(fd, &st) < 0 ||
-        !S_ISREG(st.st_mode))
+    if (fd < 0 || !l->has_label || !l->label || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return fd;
     t->file[i] = labelfile_new(fd, t->rank, tasks);
     return t->file[i] ? out_pipe(t, i) : -ENOMEM;
