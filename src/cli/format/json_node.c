@@ -121,7 +121,7 @@ static void put_access(struct json *js, const Pst__PartitionRecord *p, const cha
 {
     json_map(js, "nodes");
     json_str(js, "allowed_allocation", p->alloc_nodes);
-    json_str(js, "configured", p->nodes_config ? p->nodes_config : p->nodes);
+    json_str(js, "configured", p->nodes);
     json_int(js, "total", p->total_nodes);
     json_map_end(js);
     json_map(js, "accounts");

@@ -149,6 +149,11 @@ static char *list_members(const struct asking *a, struct bitmap *bm)
     return list;
 }
 
+bool membership_is_set(const struct ctld *ctld, const char *expr)
+{
+    return strcasecmp(expr, "ALL") == 0 || conf_nodeset(ctld->conf, expr);
+}
+
 char *membership_list(const struct ctld *ctld, const char *expr, const struct bitmap *without)
 {
     struct asking a = { .ctld = ctld, .there = nodes_there(ctld, without) };

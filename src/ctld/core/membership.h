@@ -12,6 +12,8 @@
 /* The nodes that an expression names now, as a folded list; the caller frees.  Names that no node
  * has are left out.  without: ids of nodes that are about to go, or NULL. */
 char *membership_list(const struct ctld *ctld, const char *expr, const struct bitmap *without);
+/* Whether the expression is the name of a NodeSet alone, or ALL: partitions show it as NodeSets. */
+bool membership_is_set(const struct ctld *ctld, const char *expr);
 /* Put into tx the new list of every partition whose expression comes to another list now. */
 void membership_patch(const struct ctld *ctld, Pst__Transaction *tx, const struct bitmap *without);
 /* The same as a transaction of its own.  Gives its lsn, the last applied one when nothing changed,

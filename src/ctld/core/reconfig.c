@@ -228,7 +228,7 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     r->name = tx_strdup(p->name);
     r->nodes = membership_list(ctld, p->nodes_config ? p->nodes_config : "", NULL);
     r->nodes_config = tx_strdup(p->nodes_config);
-    if (p->nodes_config && conf_nodeset(conf, p->nodes_config))
+    if (p->nodes_config && membership_is_set(ctld, p->nodes_config))
         r->node_sets = tx_strdup(p->nodes_config);
     SET(r, is_default, p->is_default);
     SET(r, hidden, p->hidden);

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/wordlist.h"
 #include "base/timefmt.h"
+#include "ctld/core/membership.h"
 #include "ctld/core/service.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/node/reboot.h"
@@ -170,13 +171,13 @@ static bool clears_nodes(const Pst__PartUpdateRequest *req)
     return false;
 }
 
-/* NodeSets are shown as long as the nodes are those of a set. */
+/* NodeSets are shown as long as the nodes are those of a set, or ALL. */
 static void note_sets(const struct ctld *ctld, const Pst__PartUpdateRequest *req,
                       Pst__Transaction *tx, Pst__PartitionRecord *set)
 {
     const char *nodes = req->set ? req->set->nodes : NULL;
 
-    if (nodes && conf_nodeset(ctld->conf, nodes))
+    if (nodes && membership_is_set(ctld, nodes))
         (void)pb_set_str(&set->node_sets, nodes); /* -ENOMEM: shown without */
     else if (!(req->has_create && req->create) && (nodes || clears_nodes(req)))
         tx_clear(tx, PART_F_NODE_SETS);
