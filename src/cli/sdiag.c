@@ -58,6 +58,7 @@ static const struct opt_command command = {
     .synopsis = "[OPTIONS]",
     .usage_status = CLI_EXIT_FAILED,
     .permute = true,
+    .help_with_h = true,
 };
 
 static void put_date(struct strbuf *sb, const char *label, int64_t us)
@@ -319,14 +320,12 @@ int main(int argc, char **argv)
 {
     struct sdiag d = { .order = ORDER_COUNT };
     _cleanup_free_ char **words = xmalloc_or_die(((size_t)argc + 1) * sizeof(*words));
-    int first, status;
+    int status;
 
     memcpy(words, argv, (size_t)argc * sizeof(*words)); /* before getopt reorders them */
     cli_init(&d.cli, "sdiag");
     opts_env(&command, &d);
-    first = opts_parse(&command, argc, argv, &d);
-    if (first < argc)
-        cli_die(CLI_EXIT_FAILED, "Unrecognized option: %s", argv[first]);
+    (void)opts_parse(&command, argc, argv, &d); /* further words are no mistake, as recorded */
     if (d.clusters)
         clusters_use_one(&d.cli, d.clusters);
     status = json_option_done(&d.json);

@@ -25,6 +25,7 @@ struct step_row {
     uint32_t array_task_id;
     const char *user; /* may be NULL */
     const char *partition;
+    const char *sluid; /* of the run that it is part of; may be NULL */
     bool noconvert;
 };
 

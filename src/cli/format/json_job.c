@@ -477,9 +477,9 @@ static void put_cpu_frequency(struct json *js)
 {
     json_map(js, "cpu");
     json_map(js, "frequency");
-    json_unset(js, "min");
-    json_unset(js, "max");
-    json_unset(js, "governor");
+    number_or_zero(js, "min", 0);
+    number_or_zero(js, "max", 0);
+    number_or_zero(js, "governor", 0);
     json_map_end(js);
     json_map_end(js);
 }
@@ -531,7 +531,7 @@ void json_step(struct json *js, const struct step_row *r)
     json_int(js, "pid", s->client_pid);
     json_map_end(js);
     json_one(js, "state", names_step_state((unsigned)s->state));
-    json_str(js, "sluid", "");
+    json_str(js, "sluid", r->sluid);
     PUT_MADE(js, "id", step_put_id(sb, r));
     json_str(js, "stderr", s->std_err);
     json_str(js, "stdin", s->std_in);

@@ -120,7 +120,8 @@ static bool yaml_plain(const char *s, size_t len)
 {
     if (!len || isspace((unsigned char)s[len - 1]) || s[len - 1] == ':')
         return false;
-    if (!isalnum((unsigned char)s[0]) && s[0] != '/' && s[0] != '_' && s[0] != '(')
+    if (!isalnum((unsigned char)s[0]) && s[0] != '/' && s[0] != '_' && s[0] != '(' &&
+        !(s[0] == '-' && len > 1 && isgraph((unsigned char)s[1]) && strncmp(s, "---", 3) != 0))
         return false;
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)s[i];

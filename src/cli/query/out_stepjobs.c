@@ -21,6 +21,7 @@ void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job)
         .has_task = job->has_array_task_id,
         .user = xstrdup_or_die(job->user_name),
         .partition = xstrdup_or_die(job->partition),
+        .sluid = xstrdup_or_die(job->sluid),
     };
 }
 
@@ -49,6 +50,7 @@ void step_jobs_done(struct step_jobs *t)
     for (size_t i = 0; i < t->n; i++) {
         free(t->items[i].user);
         free(t->items[i].partition);
+        free(t->items[i].sluid);
     }
     free(t->items);
     memset(t, 0, sizeof(*t));

@@ -1,4 +1,4 @@
-/* out_stepjobs.h - what step records leave to their job: array task, user name, partition
+/* out_stepjobs.h - what step records leave to their job: array task, user name, partition, SLUID
  *
  * Filled from a stream of job records, then asked for each step.  For commands only: out of memory
  * exits. */
@@ -12,13 +12,14 @@
 
 /* Record fields that step_jobs_add() reads. */
 #define STEP_JOBS_FIELDS                                                                           \
-    "job_id array_job_id array_task_id array_tasks het_job_id user_name uid partition"
+    "job_id array_job_id array_task_id array_tasks het_job_id user_name uid partition "            \
+    "sluid"
 
 struct step_job {
     uint32_t job_id, array_job_id, array_task_id;
     uint32_t group_id; /* as job_group_id() */
     bool has_task;
-    char *user, *partition; /* may be NULL */
+    char *user, *partition, *sluid; /* may be NULL */
 };
 
 struct step_jobs {

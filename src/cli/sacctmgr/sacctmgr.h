@@ -71,7 +71,8 @@ bool smgr_qos_id(struct smgr *s, const char *name, uint32_t *ret_id);
 void smgr_put_tres(struct smgr *s, struct strbuf *sb, Pst__TresCount *const *list, size_t n);
 /* Names, sorted. */
 void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, size_t n);
-/* "cpu=4,mem-=2G".  Errors: -EINVAL with the sentence. */
+/* "cpu=4,mem-=2G".  Errors: -EINVAL with the sentence, -ERANGE when a count has a unit that is
+ * none. */
 int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, size_t *n,
                     struct err *err);
 void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags);
@@ -121,6 +122,7 @@ struct smgr_line {
     int choose_coords;      /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
     char **server_names;    /* of names such as fluent@lic1 */
     size_t n_server_names;
+    bool bad_unit; /* of a count: told, and modify says that it changed nothing */
     bool failed;
 };
 

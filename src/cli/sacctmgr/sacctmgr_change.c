@@ -634,6 +634,11 @@ void smgr_modify(struct smgr *s, int n, char **words)
         smgr_line_done(&l);
         return;
     }
+    if (l.bad_unit) { /* its sentence was told */
+        printf("%s  Nothing modified\n", heading_of(&l));
+        smgr_line_done(&l);
+        return;
+    }
     if (!l.has_where && !s->immediate)
         printf(
             " You didn't set any conditions with 'WHERE'.\n Are you sure you want to continue?\n");

@@ -70,6 +70,7 @@ static void limit_tres(struct smgr_line *l, const struct key *k, const char *val
     struct err err = { .text = "" };
     char text[600];
     char *base;
+    int r;
 
     if (!*value) {
         l->failed = true;
@@ -87,10 +88,14 @@ static void limit_tres(struct smgr_line *l, const struct key *k, const char *val
         value = text;
     }
     base = (char *)set_limits(l);
-    if (smgr_parse_tres(l->s, value, (Pst__TresCount ***)(base + f->offset),
-                        (size_t *)(base + f->quantifier_offset), &err) == 0)
+    r = smgr_parse_tres(l->s, value, (Pst__TresCount ***)(base + f->offset),
+                        (size_t *)(base + f->quantifier_offset), &err);
+    if (r == 0)
         return;
     smgr_fail(l->s, "sacctmgr: error: %s\n", err.text);
+    l->bad_unit = r == -ERANGE && l->mode == SMGR_MODIFY;
+    if (l->bad_unit)
+        return;
     l->failed = true;
     if (l->entity != SMGR_QOS)
         smgr_unknown_option(l);

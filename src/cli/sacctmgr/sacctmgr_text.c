@@ -153,6 +153,16 @@ static bool find_tres(struct smgr *s, const char *name, size_t len, uint32_t *re
     return false;
 }
 
+/* "4.5G": the '.' stands where a unit is expected. */
+static int bad_count(const char *text, struct err *err)
+{
+    char unit = text[strspn(text, "0123456789")];
+
+    if (unit != '.' && !isalpha((unsigned char)unit))
+        return err_set(err, -EINVAL, "\"%s\" is no count of a TRES", text);
+    return err_set(err, -ERANGE, "Invalid unit type '%c'. Possible options are 'KMGTP'", unit);
+}
+
 static int parse_count(uint32_t id, const char *text, int64_t *ret, struct err *err)
 {
     uint64_t count = 0;
@@ -166,7 +176,7 @@ static int parse_count(uint32_t id, const char *text, int64_t *ret, struct err *
         r = id == TRES_MEM ? size_mib_parse(text, &count, NULL)
                            : size_count_parse(text, &count, NULL);
     if (r < 0 || count > INT64_MAX)
-        return err_set(err, -EINVAL, "\"%s\" is no count of a TRES", text);
+        return bad_count(text, err);
     *ret = (int64_t)count;
     return 0;
 }

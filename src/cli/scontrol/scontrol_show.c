@@ -285,6 +285,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     row.array_task_id = job->array_task_id;
     row.user = job->user;
     row.partition = job->partition;
+    row.sluid = job->sluid;
     w->shown++;
     if (w->s->json.wanted) {
         json_step(&w->js, &row);

@@ -298,9 +298,7 @@ static void update_job(struct scontrol *s, int argc, char **argv, const char *en
     }
     if (id && (filter_parse_ids(id, &parsed, NULL) < 0 || names_step(&parsed))) {
         scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), id);
-    } else if (id && !*id) {
-        scontrol_fail(s, "No changes specified");
-    } else {
+    } else if (!id || *id) { /* an empty list names no job, and all of none are changed */
         if (id)
             filter_add_ids(&ids, &n_ids, id);
         if (u.refused)

@@ -358,6 +358,7 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
                              .array_task_id = job->array_task_id,
                              .user = job->user,
                              .partition = job->partition,
+                             .sluid = job->sluid,
                              .cluster = cli_cluster_name(&q->cli) };
     if (q->json.wanted) {
         json_step(&q->js, &row);
@@ -456,9 +457,10 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
     const struct conf *conf = cli_conf(&q->cli);
 
     json_list_end(&q->js);
-    if (!q->steps)
+    if (!q->steps && !q->only_state)
         json_time(&q->js, "last_backfill", 0);
-    json_time(&q->js, "last_update", info->now_us);
+    if (!q->only_state)
+        json_time(&q->js, "last_update", info->now_us);
     q->js.warning = cli_standby_note(&q->cli);
     json_meta(&q->js, argc, argv, cli_cluster_name(&q->cli),
               conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));
