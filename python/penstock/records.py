@@ -216,6 +216,7 @@ class Job(Record):
     hardware_failed: bool | None = None
     expedite_nodes: str | None = None
     waited_for: str | None = None
+    start_priority: int | None = None
     power_pending: bool | None = None
 
 
@@ -287,6 +288,8 @@ class Node(Record):
     reservation: str | None = None
     launch_keys: bool | None = None
     cert_token: str | None = None
+    changeable_features: str | None = None
+    boot_features: str | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -557,6 +560,7 @@ Job.FIELDS = {
     "hardware_failed": ("hardware_failed", "bool"),
     "expedite_nodes": ("expedite_nodes", "text"),
     "waited_for": ("waited_for", "text"),
+    "start_priority": ("start_priority", "number"),
     "power_pending": ("power_pending", "bool"),
 }
 
@@ -628,6 +632,8 @@ Node.FIELDS = {
     "reservation": ("reservation", "text"),
     "launch_keys": ("launch_keys", "bool"),
     "cert_token": ("cert_token", "text"),
+    "changeable_features": ("changeable_features", "text"),
+    "boot_features": ("boot_features", "text"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),
