@@ -75,27 +75,12 @@ struct rest_links *rest_links_free(struct rest_links *links)
     return NULL;
 }
 
-/* Without telling by its time how much of a token was right. */
-static bool same_secret(const char *a, const char *b)
-{
-    size_t len = a ? strlen(a) : 0;
-    unsigned char differs = 0;
-
-    if (!a || !b)
-        return a == b;
-    if (strlen(b) != len)
-        return false;
-    for (size_t i = 0; i < len; i++)
-        differs |= (unsigned char)(a[i] ^ b[i]);
-    return !differs;
-}
-
 static bool speaks_for(const struct rest_link *link, enum rest_service service,
                        const struct rest_identity *who)
 {
     const char *name = who->name ? who->name : "", *its = link->name ? link->name : "";
 
-    return link->service == service && same_secret(link->token, who->token) &&
+    return link->service == service && jwt_is_same(link->token, who->token) &&
            strcmp(its, name) == 0;
 }
 

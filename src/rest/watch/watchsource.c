@@ -45,24 +45,9 @@ void watch_wake(struct watch_hub *hub)
 
 /* ---- bookkeeping ----------------------------------------------------------------------------- */
 
-/* Without telling by its time how much of a token was right. */
-static bool same_secret(const char *a, const char *b)
-{
-    size_t len = a ? strlen(a) : 0;
-    unsigned char differs = 0;
-
-    if (!a || !b)
-        return a == b;
-    if (strlen(b) != len)
-        return false;
-    for (size_t i = 0; i < len; i++)
-        differs |= (unsigned char)(a[i] ^ b[i]);
-    return !differs;
-}
-
 static bool speaks_for(const struct watch_source *s, const char *token, const char *name)
 {
-    return same_secret(s->token, token) && strcmp(s->name ? s->name : "", name ? name : "") == 0;
+    return jwt_is_same(s->token, token) && strcmp(s->name ? s->name : "", name ? name : "") == 0;
 }
 
 struct watch_source *watchsource_find(struct watch_hub *hub, const char *token, const char *name)

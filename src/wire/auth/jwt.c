@@ -254,6 +254,20 @@ bool jwt_is_shared(const char *token)
            head.alg == JWT_HS256;
 }
 
+bool jwt_is_same(const char *a, const char *b)
+{
+    size_t len = a ? strlen(a) : 0;
+    unsigned char differs = 0;
+
+    if (!a || !b)
+        return a == b;
+    if (strlen(b) != len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        differs |= (unsigned char)(a[i] ^ b[i]);
+    return !differs;
+}
+
 /* ---- making ---------------------------------------------------------------------------------- */
 
 int jwt_begin(const char *kid, const char *user, int64_t now_us, uint64_t lifespan_s,

@@ -58,3 +58,5 @@ ssize_t jwt_base64(const char *text, size_t len, uint8_t *out);
 bool jwt_is_over(const char *token, int64_t now_us);
 /* Is its signature a secret that both ends can make? */
 bool jwt_is_shared(const char *token);
+/* Are both the same text, or both NULL?  Does not tell by its time how much of a token is right. */
+bool jwt_is_same(const char *a, const char *b);

@@ -141,6 +141,17 @@ static void test_lifespan(void **state)
     assert_int_equal(auth_tokens_make(t, "\xff\xfe", NOW_US, 1, &(char *){ NULL }), -EINVAL);
 }
 
+static void test_same(void **state)
+{
+    (void)state;
+    assert_true(jwt_is_same(NULL, NULL));
+    assert_true(jwt_is_same("a.b.c", "a.b.c"));
+    assert_false(jwt_is_same("a.b.c", NULL));
+    assert_false(jwt_is_same(NULL, ""));
+    assert_false(jwt_is_same("a.b.c", "a.b"));
+    assert_false(jwt_is_same("a.b.c", "a.b.d"));
+}
+
 /* Tokens made elsewhere with the same key: claims we know, an algorithm that we do not take. */
 static void test_foreign(void **state)
 {
@@ -304,6 +315,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_keys_of_the_cluster),
         cmocka_unit_test(test_lifespan),
+        cmocka_unit_test(test_same),
         cmocka_unit_test(test_foreign),
         cmocka_unit_test(test_key_of_a_portal),
         cmocka_unit_test(test_public_keys),
