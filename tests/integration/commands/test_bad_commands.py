@@ -137,7 +137,6 @@ OTHERS = [
     (["scontrol", "suspend", "99999"], 1, "Unexpected message received for job 99999\n"),
     (["sacct", "-j", "1x"], 1, "sacct: fatal: Bad job/step specified: 1x: JobID includes unexpected non-numeric characters\n"),
     (["sacct", "-E", "foo"], 1, "Invalid time specification (pos=0): foo\n"),
-    (["sdiag", "extra"], None, re.compile(r"(.*\n)+")),
 ]
 
 SCRIPTS = {"job.sh": b"#!/bin/sh\ntrue\n", "empty.sh": b"", "blank.sh": b"\n  \n", "dos.sh": b"#!/bin/bash\r\necho x\r\n",
