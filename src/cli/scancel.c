@@ -245,8 +245,7 @@ static bool is_step(const char *id)
 /* What looks for its jobs says that one is not there; a plain cancel is content that it is not. */
 static bool looks_first(const struct scancel *s)
 {
-    return s->sibling || (s->signalled && !s->ctld) || s->request.batch_only || s->interactive ||
-           s->filter.given;
+    return (s->signalled && !s->ctld) || s->request.batch_only || s->interactive || s->filter.given;
 }
 
 static bool is_over(int code)

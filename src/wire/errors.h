@@ -206,6 +206,7 @@
       "default qos.")                                                                              \
     X(ESLURM_COORD_NO_INCREASE_JOB_LIMIT, 7012,                                                    \
       "Coordinators can not increase job limits beyond the parent ones")                           \
+    X(ESLURM_JOB_NOT_FEDERATED, 7103, "Not a valid federated job")                                 \
     X(ESLURM_MISSING_TIME_LIMIT, 8000, "Time limit specification required, but not provided")      \
     X(ESLURM_REST_INVALID_QUERY, 9000, "Query empty or not RFC7320 compliant")                     \
     X(ESLURM_REST_FAIL_PARSING, 9001, "Failure during parsing")                                    \
@@ -241,7 +242,6 @@
     X(ESLURM_INVALID_JOB_ARRAY_ID_NON_UNIQUE, 19012, "Job array id names more than one job")       \
     X(ESLURM_USER_NOT_FOUND, 19013, "Invalid user id")                                             \
     X(ESLURM_INVALID_CLUSTER_FEATURE, 19014, "Invalid cluster feature specification")              \
-    X(ESLURM_JOB_NOT_FEDERATED, 19015, "Not a valid federated job")                                \
     X(ESLURM_INVALID_CLUSTER_NAME, 19016, "Invalid cluster name")                                  \
     X(EPST_KEY_REUSED, 19017, "The idempotency key stands for another submission")                 \
     X(EPST_STALE_CONFIGURATION, 19020, "The node does not run with the configuration in force")    \

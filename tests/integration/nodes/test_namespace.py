@@ -69,10 +69,12 @@ def test_of_a_user(site):
     """The folder is the user's, the way to it root's, and two jobs do not see each other."""
     c = site.start()
     jobs = [submit(c, "--mem=10"), submit(c, "--mem=10")]
-    owners = {p.parent.name: (p.stat().st_uid, oct(p.stat().st_mode)[-3:], oct(p.parent.stat().st_mode)[-3:])
-              for p in site.base.glob("node1/*/*")}
     uid = int(subprocess.run(["id", "-u", "nobody"], capture_output=True, text=True).stdout)
-    assert owners == {str(job): (uid, "700", "700") for job in jobs}
+
+    def owners():
+        return {p.parent.name: (p.stat().st_uid, oct(p.stat().st_mode)[-3:], oct(p.parent.stat().st_mode)[-3:])
+                for p in site.base.glob("node1/*/*")}
+    wait_until(lambda: owners() == {str(job): (uid, "700", "700") for job in jobs}, "both folders are the user's alone")
     for job in jobs:
         c.run("scancel", job)
     for job in jobs:
