@@ -236,12 +236,10 @@ int ha_await_term(struct ctld *ctld, struct err *err)
             return -ECANCELED;
         look_at_term(ha);
         turn = turn_decide(&ha->view, term_clock_us());
-        if (turn == TURN_OURS) {
-            r = take_term(ha, err);
-            continue;
-        }
+        if (turn == TURN_OURS && (r = take_term(ha, err)) != -EAGAIN)
+            break;
         follow_log(ha);
-        if (turn == TURN_ASK || is_asked(ha))
+        if (turn == TURN_ASK || (turn != TURN_OURS && is_asked(ha)))
             ask_active(ha);
         if (!reading_serve(ctld, now_mono_us() + look_us(ha)))
             return -ECANCELED;

@@ -19,8 +19,11 @@
 #include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "ctld/ha/roles.h"
+#include "base/timefmt.h"
+#include "ctld/core/corequeue.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
+#include "ctld/front/front.h"
 #include "ctld/front/view.h"
 #include "ctld/services.h"
 
@@ -143,6 +146,55 @@ static void test_await(void **state)
     r.ctld.cluster = cluster_free(r.ctld.cluster);
     close_room(&r);
     (void)state;
+}
+
+static int no_term(void *ctx, struct term_record *ret)
+{
+    (void)ctx;
+    *ret = (struct term_record){ .term = 0 };
+    return -ENOENT;
+}
+
+static unsigned n_claims;
+
+/* Another controller is always faster; the third time we are to end. */
+static int lose_claim(void *ctx, const struct term_record *t)
+{
+    struct ctld *c = ctx;
+
+    (void)t;
+    if (++n_claims == 3)
+        atomic_store(&c->stopping, true);
+    return -EEXIST;
+}
+
+/* A term that is free and cannot be had is not asked for again without a pause. */
+static void test_await_pauses(void **state)
+{
+    struct ha_options options = { .stand_by = true };
+    struct err err = { .text = "" };
+    struct front front = { .gate.lock = PTHREAD_MUTEX_INITIALIZER };
+    int64_t began;
+    struct room r;
+
+    (void)state;
+    open_room(&r, TWO, "ctl2");
+    r.ctld.cluster = new_cluster();
+    assert_int_equal(views_new(&r.ctld.views), 0);
+    assert_int_equal(core_queue_new(&r.ctld.queue), 0);
+    assert_int_equal(ha_begin(&r.ctld, &options, &err), 0);
+    r.ctld.front = &front;
+    r.ctld.ha->store.claim = lose_claim;
+    r.ctld.ha->store.ctx = &r.ctld;
+    r.ctld.ha->store.newest = no_term;
+    began = now_mono_us();
+    assert_int_equal(ha_await_term(&r.ctld, &err), -ECANCELED);
+    assert_int_equal(n_claims, 3);
+    assert_true(now_mono_us() - began >= 3 * 250000); /* a long lease is looked at so often */
+    r.ctld.queue = core_queue_free(r.ctld.queue);
+    r.ctld.views = views_free(r.ctld.views);
+    r.ctld.cluster = cluster_free(r.ctld.cluster);
+    close_room(&r);
 }
 
 static uint64_t append_job(struct journal *j, uint32_t id)
@@ -368,15 +420,11 @@ static void test_etcd(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_roles),
-        cmocka_unit_test(test_begin),
-        cmocka_unit_test(test_await),
-        cmocka_unit_test(test_follow),
-        cmocka_unit_test(test_backups),
-        cmocka_unit_test(test_reexec),
-        cmocka_unit_test(test_reexec_beside_threads),
-        cmocka_unit_test(test_reading),
-        cmocka_unit_test(test_past_refused),
+        cmocka_unit_test(test_roles),   cmocka_unit_test(test_begin),
+        cmocka_unit_test(test_await),   cmocka_unit_test(test_await_pauses),
+        cmocka_unit_test(test_follow),  cmocka_unit_test(test_backups),
+        cmocka_unit_test(test_reexec),  cmocka_unit_test(test_reexec_beside_threads),
+        cmocka_unit_test(test_reading), cmocka_unit_test(test_past_refused),
         cmocka_unit_test(test_etcd),
     };
 
