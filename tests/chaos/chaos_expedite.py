@@ -111,6 +111,21 @@ def overtaken(cluster, jobs):
                 yield f"while {sorted(waiting)} waited: {line}"
 
 
+def check_runs(jobs, losses, ends, counts):
+    """What is wrong: jobs that lost nodes so often, their (state, restarts) at the end, and how often each began."""
+    for job in jobs:
+        if job in ends and not ends[job][1] == losses[job] == counts[job] - 1:
+            yield f"job {job}: {ends[job][1]} restarts, {losses[job]} losses, {counts[job]} runs"
+
+
+def check_ends(jobs, ends):
+    for job in jobs:
+        if job not in ends:
+            yield f"job {job} is unknown"
+        elif ends[job][0] != "COMPLETED":
+            yield f"job {job} is {ends[job][0]}"
+
+
 def median(values):
     return sorted(values)[len(values) // 2] if values else 0.0
 
@@ -154,11 +169,9 @@ def run(args, report):
             cluster.run("scontrol", "update", f"JobId={job}", "StartTime=now", check=False)
         wait_until(lambda: not cluster.run("squeue", "-h").stdout, "every job is over", 60)
         ends = {job: (r["JobState"], int(r["Restarts"])) for job in jobs + others if (r := cluster.job(job))}
-        yield "no job was lost", [f"job {job} is unknown" for job in jobs + others if job not in ends] + [
-            f"job {job} is {ends[job][0]}" for job in ends if ends[job][0] != "COMPLETED"]
-        yield "every job ran once more than it lost a node", [
-            f"job {job}: {ends[job][1]} restarts, {failures.lost[job]} losses, {len(runs(cluster, job))} runs"
-            for job in jobs if job in ends and not ends[job][1] == failures.lost[job] == len(runs(cluster, job)) - 1]
+        yield "no job was lost", list(check_ends(jobs + others, ends))
+        yield "every job ran once more than it lost a node", list(
+            check_runs(jobs, failures.lost, ends, {job: len(runs(cluster, job)) for job in jobs}))
     except pytest.fail.Exception as e:
         problems.append(str(e))
         problems += cluster.run("squeue", "-o", "%i %T %r %N", check=False).stdout.splitlines()[1:]

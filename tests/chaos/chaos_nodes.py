@@ -127,6 +127,13 @@ def change(cluster, dice, names, ports, report):
     return sizes
 
 
+def check_jobs(rows, count):
+    """What is wrong with these lines of (job, state), of so many jobs."""
+    wrong = [f"job {job} is {state}" for job, state in rows if state != "COMPLETED"]
+    known = {job for job, _ in rows}
+    return wrong + ([] if len(known) == len(rows) == count else [f"{len(known)} jobs on {len(rows)} lines, of {count}"])
+
+
 def trial(cluster, args, report):
     from conftest import free_ports
     dice = random.Random(args.seed)
@@ -138,10 +145,9 @@ def trial(cluster, args, report):
     report(f"{len(names)} nodes joined in {took:.1f} s, slurmctld was killed {len(kills)} times")
     sizes = change(cluster, dice, names, ports, report)
     wait_for(lambda: not cluster.run("squeue", "-h").stdout, "the queue is empty", cluster)
-    states = cluster.run("sacct", "-n", "-X", "-a", "-o", "State").stdout.split()
-    wrong = [f"{s}: {states.count(s)} jobs" for s in set(states) - {"COMPLETED"}]
+    lines = cluster.run("sacct", "-n", "-X", "-a", "-P", "-o", "JobID,State").stdout.splitlines()
     count = JOBS * (len(bursts) + SUBMISSIONS_OF_CHANGES)
-    yield "every job has completed", wrong + ([] if len(states) == count else [f"{len(states)} jobs of {count}"])
+    yield "every job has completed", check_jobs([line.split("|") for line in lines], count)
     kill_controller(cluster)
     wait_for(lambda: rows(cluster, "%N", "-t", "idle") == {"node1", *sizes}, "the nodes are those that were made", cluster)
     shown = dict(row.split() for row in rows(cluster, "%N %c") if not row.startswith("node1 "))

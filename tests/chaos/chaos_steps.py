@@ -203,6 +203,8 @@ def check_accounting(cluster, meant, wait_until):
     except pytest.fail.Exception as e:
         yield str(e)
         yield from (f"accounting: {' '.join(r)}" for r in rows if r[1] in ("RUNNING", "PENDING"))
+    known = collections.Counter(r[0] for r in rows if "." not in r[0])
+    yield from (f"job {job}: {known[str(job)]} times in accounting" for job in meant if known[str(job)] != 1)
     for job, state, code in (r for r in rows if "." not in r[0]):
         shown = cluster.job(job).get("ExitCode")
         if shown != code:
