@@ -14,8 +14,10 @@
 #include "base/timefmt.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/roles.h"
+#include "conf/tls/conf_tls.h"
 #include "ctld/notify/triggers.h"
 #include "wire/client.h"
+#include "wire/tls/tls.h"
 
 #define PING_MIN_US USEC_PER_SEC
 #define PING_TIMEOUT_MS 2000
@@ -33,6 +35,7 @@ struct backups {
     size_t n;
     struct client_target target; /* but for the address; strings are ours */
     char *cluster, *key_file, *munge_socket;
+    struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
     int64_t every_us, lost_us;
     pthread_t thread;
@@ -72,14 +75,17 @@ static void post_news(struct backups *b, Pst__TriggerEvent event)
 
 static bool ping_backup(const struct backups *b, const struct backup *one)
 {
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
     Pst__PingRequest req = PST__PING_REQUEST__INIT;
     struct client_target target = b->target;
     struct err err = { .text = "" };
     struct client *c = NULL;
-    int r;
+    int r = b->tls.kind == TLS_NONE ? 0 : tls_ctx_new(&b->tls, &tls, &err);
 
     target.host = one->addr;
-    r = client_connect(&target, b->slurm_uid, &c, &err);
+    target.tls = tls;
+    if (r == 0)
+        r = client_connect(&target, b->slurm_uid, &c, &err);
     if (r == 0)
         r = client_call(c, OP_PING, &req.base, NULL);
     client_free(c);
@@ -111,7 +117,7 @@ static bool wait_turn(struct backups *b)
     struct timespec until;
     bool stop;
 
-    (void)clock_gettime(CLOCK_REALTIME, &until); /* cannot fail */
+    (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail */
     until.tv_sec += b->every_us / USEC_PER_SEC;
     (void)pthread_mutex_lock(&b->lock);
     while (!b->stop && pthread_cond_timedwait(&b->wake, &b->lock, &until) != ETIMEDOUT)
@@ -143,6 +149,7 @@ static struct backups *backups_free(struct backups *b)
     free(b->cluster);
     free(b->key_file);
     free(b->munge_socket);
+    tls_config_done(&b->tls);
     (void)pthread_cond_destroy(&b->wake);
     (void)pthread_mutex_destroy(&b->lock);
     free(b);
@@ -184,12 +191,13 @@ static int copy_conf(struct backups *b, const struct conf *conf, uint32_t own)
                                         .timeout_ms = PING_TIMEOUT_MS,
                                         .program = "slurmctld" };
     b->slurm_uid = conf_slurm_uid(conf);
-    return 0;
+    return conf_tls(conf, CONF_TLS_CTLD, &b->tls);
 }
 
 int backups_start(struct ha *ha, struct backups **ret)
 {
     struct backups *b = calloc(1, sizeof(*b));
+    pthread_condattr_t attr;
     int r;
 
     if (!b)
@@ -198,7 +206,10 @@ int backups_start(struct ha *ha, struct backups **ret)
     b->lost_us = (int64_t)ha->view.lease_ms * 1000;
     b->every_us = MAX(b->lost_us / 4, PING_MIN_US);
     (void)pthread_mutex_init(&b->lock, NULL); /* cannot fail with default attributes */
-    (void)pthread_cond_init(&b->wake, NULL);
+    (void)pthread_condattr_init(&attr);
+    (void)pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    (void)pthread_cond_init(&b->wake, &attr);
+    (void)pthread_condattr_destroy(&attr);
     r = copy_conf(b, ha->ctld->conf, ha->view.index);
     if (r == 0)
         r = -pthread_create(&b->thread, NULL, backups_main, b);

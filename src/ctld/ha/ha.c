@@ -56,6 +56,7 @@ int ha_ask_for_control(struct ha *ha, const struct term_record *active, struct e
         .munge_socket = conf_munge_socket(conf),
         .timeout_ms = ASK_TIMEOUT_MS,
         .program = "slurmctld",
+        .tls = ha->ctld->tls, /* this thread alone replaces it */
     };
     Pst__TakeoverRequest req = PST__TAKEOVER_REQUEST__INIT;
     struct client *c = NULL;

@@ -120,6 +120,25 @@ def test_rest_at_the_controller(make_cluster, tmp_path, kind):
     assert found_in(seen, words, env) == (words | {"token"} if kind == "tls/none" else set())
 
 
+@pytest.mark.parametrize("kind", ["tls/openssl", "tls/auto"])
+def test_controllers_among_themselves(folder, tmp_path, kind):
+    """A standby asks the active one for control, and the active one pings the others."""
+    c = Controllers(folder, nodes=1, conf=f"TLSType={kind}\n")
+    Authority(tmp_path / "pki").install(c.conf.parent)
+    try:
+        c.start()
+        c.ctlds["ctl2"].kill()
+        wait_until(lambda: "the controller on ctl2 does not answer any more" in c.ctld_log("ctl1"), "ctl2 is missed", 30)
+        c.start_one("ctl2", env={"SLURM_CONF": str(c.conf)})
+        wait_until(lambda: "the controller on ctl2 is back" in c.ctld_log("ctl1"), "ctl1 hears ctl2", 30)
+        c.run("scontrol", "takeover")
+        assert c.active() == "ctl2"
+        assert "ctl1 gives up control" in c.ctld_log("ctl2")
+    finally:
+        problems = c.stop()
+    assert not problems, problems
+
+
 @pytest.mark.parametrize("kind", ["tls/openssl", "tls/auto", "tls/none"])
 def test_standby(folder, tmp_path, kind):
     """Commands and nodes at a controller that takes over."""
