@@ -80,11 +80,7 @@ static void connect_peer(struct fed *f, uint32_t number, const Pst__AcctClusterR
 /* Are other clusters viable than the record says? */
 static bool is_moved(const struct fedset *all, const Pst__JobRecord *r)
 {
-    uint64_t viable = all ? fedset_viable(all, r->clusters, r->cluster_features) : 0;
-
-    if (all && !viable)
-        viable = fed_bit(all->self);
-    return viable != r->fed_viable;
+    return (all ? fedstate_viable(all, r) : 0) != r->fed_viable;
 }
 
 static void note_orphan(struct fed *f, const struct fedset *all, const Pst__JobRecord *r)

@@ -48,14 +48,21 @@ const struct fedset *fed_members(struct fed *f)
     return f->set.name ? &f->set : NULL;
 }
 
+uint32_t fed_origin(struct fed *f, const Pst__JobRecord *r)
+{
+    const struct fedset *all = fed_members(f);
+
+    return all ? fedset_number(all, r->fed_origin) : 0;
+}
+
 void fed_note(struct fed *f, const Pst__JobRecord *r)
 {
     const struct fedset *all = fed_members(f);
 
     if (!fedset_is_origin(f->ctld, r)) {
-        uint32_t origin = fed_number_of(r->job_id);
+        uint32_t origin = fed_origin(f, r);
 
-        if (origin && origin <= FED_CLUSTERS_MAX)
+        if (origin)
             fed_mark(&f->peers[origin].todo, r->job_id, FED_MARK);
     } else {
         for (size_t i = 0; i < r->n_fed_copies; i++) {

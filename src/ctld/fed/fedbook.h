@@ -42,6 +42,9 @@ struct fed {
 
 /* The members as they are now; NULL: this cluster is in no federation. */
 const struct fedset *fed_members(struct fed *f);
+/* The member that the job was submitted to, by its name: its number may be another by now than the
+ * job has.  0: it is no member. */
+uint32_t fed_origin(struct fed *f, const Pst__JobRecord *r);
 /* There may be something to tell about the job: to the clusters that have it, of a job of another
  * cluster to its origin. */
 void fed_note(struct fed *f, const Pst__JobRecord *r);

@@ -37,12 +37,15 @@ static bool is_meant(const struct job *j, const Pst__FedCopyRequest *req)
            (!req->has_submit_us || r->submit_us == req->submit_us);
 }
 
-/* Does it use resources here, or is it about to? */
-static bool is_in_use(const struct job *j)
+/* Does it use resources here, is it about to, or was it submitted here?  A cluster that came back
+ * under another number has jobs with the number of another. */
+static bool is_in_use(const struct ctld *ctld, const struct job *j)
 {
     const Pst__JobRecord *r = j->rec;
 
-    return job_is_pending(r) ? !fed_is_job(r) || r->has_fed_owner : !job_is_ended(r);
+    if (job_is_pending(r))
+        return !fed_is_job(r) || r->has_fed_owner || fedset_is_origin(ctld, r);
+    return !job_is_ended(r);
 }
 
 /* The job is to be here no more. */
@@ -124,7 +127,8 @@ static bool check_request(struct ctld *ctld, struct cmd *cmd, const Pst__FedCopy
     const struct fedset *all = ctld->fed ? fed_members(ctld->fed) : NULL;
     uint32_t number = all && req->origin ? fedset_number(all, req->origin) : 0;
 
-    if (!number || number == all->self || fed_number_of(req->job_id) != number) {
+    if (!number || number == all->self ||
+        (req->submit && fed_number_of(req->job_id) != number)) { /* a drop goes by the name */
         core_error(ctld, cmd, ESLURM_JOB_NOT_FEDERATED, NULL);
         return false;
     }
@@ -152,7 +156,7 @@ void op_fed_copy(struct ctld *ctld, struct cmd *cmd)
         drop_copy(ctld, cmd, j, req);
     else if (j && job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
         core_error(ctld, cmd, EPST_BUSY, "the job's last run is not clean yet");
-    else if (j && is_in_use(j) && !(is_meant(j, req) && job_is_pending(j->rec)))
+    else if (j && is_in_use(ctld, j) && !(is_meant(j, req) && job_is_pending(j->rec)))
         core_error(ctld, cmd, EPST_BUSY, "a job of this number runs here");
     else if (!is_meant(j, req))
         take_copy(ctld, cmd, j, req);

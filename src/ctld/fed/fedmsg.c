@@ -163,7 +163,7 @@ bool fedmsg_next(struct fed *f, const struct job *j, uint32_t peer, unsigned *re
             *ret_msg = make_copy(f, r, want);
         return want != WANT_NOTHING;
     }
-    if (fed_number_of(r->job_id) != peer || !ask_to_send(f, r, &kind))
+    if (fed_origin(f, r) != peer || !ask_to_send(f, r, &kind))
         return false;
     *ret_op = OP_FED_ASK;
     *ret_msg = make_ask(f, r, kind);

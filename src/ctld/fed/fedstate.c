@@ -86,19 +86,24 @@ static void expect_copies(const struct fedset *all, Pst__JobRecord *set, const P
     }
 }
 
+uint64_t fedstate_viable(const struct fedset *all, const Pst__JobRecord *r)
+{
+    uint64_t viable = fed_number_of(r->job_id) == all->self
+                          ? fedset_viable(all, r->clusters, r->cluster_features)
+                          : 0;
+
+    return viable ? viable : fed_bit(all->self); /* it stays where it was submitted to */
+}
+
 /* Begin the next version in set: which clusters may run the job is looked at anew. */
 static void fill_version(struct fed *f, Pst__Transaction *tx, Pst__JobRecord *set,
                          const Pst__JobRecord *r)
 {
     const struct fedset *all = fed_members(f);
-    uint64_t viable = 0;
+    uint64_t viable = all ? fedstate_viable(all, r) : 0;
     uint32_t flags = r->has_state_flags ? r->state_flags & ~JOB_FLAG(REVOKED) : 0;
 
     SET(set, fed_version, r->fed_version + 1);
-    if (all)
-        viable = fedset_viable(all, r->clusters, r->cluster_features);
-    if (all && !viable)
-        viable = fed_bit(all->self); /* it stays where it was submitted to */
     SET(set, fed_viable, viable);
     if (all)
         expect_copies(all, set, r, viable);

@@ -5,6 +5,10 @@
 
 #include "ctld/fed/fedbook.h"
 
+/* Which members may run this job of the own cluster as things are.  One from a time in which this
+ * cluster had another number stays here: its id may be another's there. */
+uint64_t fedstate_viable(const struct fedset *all, const Pst__JobRecord *r);
+
 /* Each is one commit and gives its lsn; 0: the disk is full, nothing changed. */
 
 /* Own job: the next version, which no cluster may start yet; viable clusters are looked at anew. */

@@ -424,3 +424,47 @@ def test_leaving(fed):
     b.run("scontrol", "release", own)
     b.wait_end(own)
     assert fed.started() == {own: ["bb"]}
+
+
+def test_another_number(fed):
+    """Clusters that come back under other numbers: old jobs stay where they were submitted to, no job takes another's place,
+    and the end of what ran meanwhile is heard."""
+    a, b, c = fed.list
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "features=x")
+    wait_until(lambda: "Features:x " in a.run("scontrol", "show", "federation").out, "features are known")
+    fed.fill(a, b)
+    away = fed.submit(a, sleep=600)  # runs in cc
+    c.wait_state(away, "RUNNING")
+    wait_until(lambda: a.job(away)["JobState"] == "REVOKED", "the origin knows of the run")
+    old = [fed.submit(a, "-H", "--cluster-constraint=!x") for _ in range(3)]  # bb has never heard of them
+    wait_until(lambda: all(str(job) in queue(c, "-o", "%i") for job in old), "cc has copies")
+    admin = lambda what: a.run("sacctmgr", "-i", "modify", "federation", "f1", "set", what)
+    admin("clusters-=aa")
+    admin("clusters-=bb")
+    wait_until(lambda: c.job(old[0])["JobState"] == "REVOKED", "copies are revoked")
+    c.run("scancel", away)
+    admin("clusters+=bb")
+    admin("clusters+=aa")
+    for cluster in fed.list:
+        fed.wait_joined(cluster)
+    number = lambda name: re.search(rf" {name}:\S+ ID:(\d)", c.run("scontrol", "show", "federation").out).group(1)
+    assert (number("aa"), number("bb")) == ("2", "1")
+    wait_until(lambda: a.job(away)["JobState"] == "CANCELLED", "aa hears of the end of its old job", 30)
+    wait_until(lambda: queue(a, "-j", str(old[0]), "-O", "SiblingsViable:20") == ["aa"], "old jobs stay at home")
+    wait_until(lambda: "Synced:No" not in a.run("scontrol", "show", "federation").out, "nothing is tried again and again")
+    fresh = []
+    while not set(old) & set(fresh):  # bb has the number that aa had: some day a job of bb has the id of one of aa
+        fresh.append(fed.submit(b, "-H"))
+        assert len(fresh) < 50 and fresh[-1] >> SHIFT == 1
+    same = (set(old) & set(fresh)).pop()
+    wait_until(lambda: str(same) in queue(c, "-o", "%i"), "cc has bb's job of this number")
+    assert a.job(same)["JobState"] == "PENDING" and queue(a, "-j", str(same), "-O", "Origin:5") == ["aa"], "aa's own is as it was"
+    a.run("scancel", "-n", "filler")
+    for job in old:
+        a.run("scontrol", "release", job)
+    for job in old:
+        a.wait_end(job)
+    assert all(fed.started()[job] == ["aa"] for job in old)
+    later = fed.submit(a, "-H")
+    assert later >> SHIFT == 2
+    wait_until(lambda: str(later) in queue(c, "-o", "%i"), "new ones go to the others")

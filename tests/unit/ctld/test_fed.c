@@ -239,6 +239,35 @@ static void test_origin(void **state)
     assert_null(told(&r, 2));
 }
 
+/* A job from when this cluster had another number is told of to nobody but those that had it. */
+static void test_other_number(void **state)
+{
+    Pst__FedCopy b = PST__FED_COPY__INIT;
+    Pst__FedCopy *copies[] = { &b };
+    Pst__JobRecord r = PST__JOB_RECORD__INIT;
+
+    (void)state;
+    SET(&b, cluster, 2);
+    SET(&b, present, true);
+    SET(&r, job_id, 1u << FED_ID_SHIFT | 5);
+    assert_int_equal(fedstate_viable(&fed.set, &r), 7);
+    r.clusters = (char *)"nosuch";
+    assert_int_equal(fedstate_viable(&fed.set, &r), 1);
+    r.clusters = NULL;
+    SET(&r, job_id, 9u << FED_ID_SHIFT | 5);
+    assert_int_equal(fedstate_viable(&fed.set, &r), 1);
+    SET(&r, fed_viable, 1);
+    SET(&r, fed_version, 2);
+    r.fed_origin = (char *)"aa";
+    r.fed_copies = copies;
+    r.n_fed_copies = 1;
+    assert_copy(&r, 2, false, false);
+    r.fed_origin = (char *)"cc"; /* which had the number 9: it is asked by its name */
+    assert_int_equal(fed_origin(&fed, &r), 3);
+    r.fed_origin = (char *)"dd";
+    assert_int_equal(fed_origin(&fed, &r), 0);
+}
+
 static void assert_ask(const Pst__JobRecord *r, Pst__FedAskKind kind)
 {
     const Pst__FedAsk *m = PB_AS(fed_ask, (ProtobufCMessage *)told(r, 2));
@@ -287,7 +316,7 @@ int main(void)
         cmocka_unit_test(test_viable),  cmocka_unit_test(test_names),
         cmocka_unit_test(test_take),    cmocka_unit_test(test_text),
         cmocka_unit_test(test_orphans), cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_sibling),
+        cmocka_unit_test(test_sibling), cmocka_unit_test(test_other_number),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
