@@ -315,6 +315,14 @@ int admin_register(struct admin *a, const Pst__AcctClusterRecord *cluster,
     return run_own(a, now_us, register_cluster, &reg, err);
 }
 
+int admin_leave(struct admin *a, const char *cluster, const char *federation, int64_t now_us,
+                struct err *err)
+{
+    struct leaving l = { cluster, federation };
+
+    return run_own(a, now_us, federation_leave, &l, err);
+}
+
 /* ---- making and ending ----------------------------------------------------------------------- */
 
 /* Where new numbers begin: behind all that ever were. */

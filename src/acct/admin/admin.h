@@ -53,6 +53,10 @@ struct assoc_mgr *admin_tables(struct admin *a);
  * licences of its configuration ("gres/gpu:a100"), which become TRES. */
 int admin_register(struct admin *a, const Pst__AcctClusterRecord *cluster,
                    const char *const *tres_names, size_t n_tres, int64_t now_us, struct err *err);
+/* A cluster that is to leave the federation (DRAIN+REMOVE) says that nothing of it is left there.
+ * In another state it stays. */
+int admin_leave(struct admin *a, const char *cluster, const char *federation, int64_t now_us,
+                struct err *err);
 
 /* Do a request.  The reply always says how each operation ended, unless the store itself failed (<
  * 0): nothing changed then, nor when one operation failed.  Caller frees *ret_reply with

@@ -189,6 +189,19 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+void federation_leave(struct admin_run *run, void *arg)
+{
+    const struct leaving *l = arg;
+    const Pst__AcctClusterRecord *c = am_cluster(run->a->am, l->cluster);
+    char where[300];
+
+    if (!c || !is_member(c, l->federation) || !(c->fed_state & FED_REMOVE))
+        return; /* the state was changed meanwhile */
+    drop_member(run, l->federation, l->cluster);
+    (void)snprintf(where, sizeof(where), "name='%.256s'", l->cluster);
+    run_txn(run, "Modify Clusters", l->cluster, NULL, NULL, where, "federation=''");
+}
+
 /* All members but those of the list leave. */
 static void drop_others(struct admin_run *run, const char *federation, char *const *keep,
                         size_t n_keep)

@@ -388,6 +388,8 @@ static int run_follow(struct adminserve *s, struct request *q, const struct admi
                           who->root ? EPST_BAD_REQUEST : ESLURM_ACCESS_DENIED, NULL);
     r = admin_register(s->admin, req->cluster, (const char *const *)req->tres, req->n_tres,
                        now_us(), err);
+    if (r == 0 && req->leaves && *req->leaves)
+        r = admin_leave(s->admin, req->cluster->name, req->leaves, now_us(), err);
     if (r == 0 && admin_version(s->admin) > s->delivered)
         r = deliver_changes(s, NULL, NULL, 0); /* the others hear of it */
     if (r == 0 && anew) {

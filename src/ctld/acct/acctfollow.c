@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/acct/acctadmin.h"
@@ -44,8 +45,10 @@ struct acctfollow {
     struct client *client; /* under the lock, to be woken */
     int fd;                /* its connection; what client_fd() looks at is the thread's alone */
     bool stopping;         /* likewise */
+    char *leaves;          /* likewise: this federation, once slurmdbd hears of it; NULL: none */
     _Atomic uint64_t version;
     atomic_bool refused; /* by the log */
+    atomic_bool anew;    /* the connection was ended to ask for something else */
     bool failing;        /* and said so */
     /* a batch that comes in pieces */
     Pst__AcctChange **batch;
@@ -71,6 +74,23 @@ static void set_client(struct acctfollow *f, struct client *client)
     f->fd = client ? client_fd(client) : -1;
     pthread_mutex_unlock(&f->lock);
     (void)client_free(old); /* always NULL */
+}
+
+void acctfollow_leave(struct acctfollow *f, const char *federation)
+{
+    pthread_mutex_lock(&f->lock);
+    free(f->leaves);
+    f->leaves = must(strdup(federation));
+    pthread_mutex_unlock(&f->lock);
+    atomic_store(&f->anew, true);
+    wake_up(f);
+}
+
+void acctfollow_stay(struct acctfollow *f)
+{
+    pthread_mutex_lock(&f->lock);
+    free(TAKE_PTR(f->leaves));
+    pthread_mutex_unlock(&f->lock);
 }
 
 static void drop_batch(struct acctfollow *f)
@@ -161,6 +181,9 @@ static int send_request(struct acctfollow *f)
 
     if (!req)
         return -ENOMEM;
+    pthread_mutex_lock(&f->lock);
+    req->leaves = TAKE_PTR(f->leaves); /* freed with the request */
+    pthread_mutex_unlock(&f->lock);
     req->has_version = 1;
     req->version = atomic_load(&f->version);
     r = client_send(f->client, OP_ACCT_FOLLOW, 0, client_next_id(f->client), &req->base);
@@ -228,7 +251,7 @@ static void *run_follower(void *arg)
         set_client(f, NULL);
         drop_batch(f);
         atomic_store(&f->refused, false);
-        if (r == 0 || is_stopping(f))
+        if (atomic_exchange(&f->anew, false) || r == 0 || is_stopping(f))
             continue;
         if (!f->failing)
             log_error(
@@ -264,6 +287,7 @@ struct acctfollow *acctfollow_stop(struct acctfollow *f)
     tls_config_done(&f->tls);
     free(f->munge_socket);
     free(f->request);
+    free(f->leaves);
     free(f);
     return NULL;
 }

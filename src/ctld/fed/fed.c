@@ -15,6 +15,7 @@
 #include "ctld/fed/fedanswer.h"
 #include "ctld/fed/fedask.h"
 #include "ctld/fed/fedcopy.h"
+#include "ctld/fed/fedleave.h"
 #include "ctld/fed/fedmsg.h"
 #include "ctld/fed/fedquery.h"
 #include "ctld/fed/fedstate.h"
@@ -330,6 +331,7 @@ static void tick_fed(struct ctld *ctld, int64_t now_us)
         return;
     give_back(f, now_us);
     try_again(f, now_us);
+    fedleave_tick(f, now_us);
     fed_work_later(f);
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
+#include "ctld/fed/fedleave.h"
 #include "ctld/fed/fedstate.h"
 #include "ctld/job/lifecycle.h"
 
@@ -47,9 +48,10 @@ static bool may_have_lock(const struct ask *a)
     const struct fedset *all = fed_members(a->f);
     const Pst__AcctClusterRecord *c = all ? all->of[a->peer] : NULL;
 
-    return job_is_pending(r) && !r->has_fed_owner && r->fed_version == a->req->version &&
-           r->fed_viable & fed_bit(a->peer) && !job_is_held(r) && !r->dependency &&
-           !idmap_get(&a->f->changed, r->job_id) && c && c->fed_state != FED_STATE_INACTIVE;
+    return !fedleave_is_near(a->f) && job_is_pending(r) && !r->has_fed_owner &&
+           r->fed_version == a->req->version && r->fed_viable & fed_bit(a->peer) &&
+           !job_is_held(r) && !r->dependency && !idmap_get(&a->f->changed, r->job_id) && c &&
+           c->fed_state != FED_STATE_INACTIVE;
 }
 
 static void give_lock(const struct ask *a)

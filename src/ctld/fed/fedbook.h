@@ -34,6 +34,8 @@ struct fed {
     struct idmap wishes;      /* jobs that could start here and wait for the lock */
     struct idmap later;       /* jobs whose origin is asked again, or told again, at that time */
     struct idmap granted;     /* jobs that this cluster may start, since when */
+    uint32_t leave_waits;     /* of DRAIN+REMOVE: a job that was not over at the last look */
+    int64_t leave_us;         /* ... when slurmdbd was last asked; 0: never */
     void (*work)(void *ctld); /* does what is noted, as a command of its own */
     bool posted;              /* work is queued */
     bool moved;               /* members may have come or gone */

@@ -15,6 +15,7 @@
 
 enum fed_state { FED_STATE_ACTIVE = 1, FED_STATE_INACTIVE = 2 }; /* + FED_STATE_DRAIN ... */
 #define FED_STATE_DRAIN 16u
+#define FED_STATE_REMOVE 32u /* with DRAIN: it leaves when nothing of the federation is left */
 
 struct fedset {
     const char *name; /* NULL: in no federation; borrowed of accounting, as are the records */

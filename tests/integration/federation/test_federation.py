@@ -426,6 +426,59 @@ def test_leaving(fed):
     assert fed.started() == {own: ["bb"]}
 
 
+def state_of(c):
+    return c.run("sacctmgr", "-n", "-P", "list", "federation", "format=cluster,fedstate").out.split()
+
+
+def test_drain_and_remove(fed):
+    """A cluster in the state DRAIN+REMOVE stays until its jobs are over and the others were told, and leaves then by itself."""
+    a, b, c = fed.list
+    fed.fill(a, c)
+    running = fed.submit(b, sleep=600)
+    b.wait_state(running, "RUNNING")
+    guest = fed.submit(a, sleep=600)
+    b.wait_state(guest, "RUNNING")
+    waiting = fed.submit(b, "-H")
+    array = b.sbatch("-H", "--array=1-2", wrap="true")  # no job of the federation
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=DRAIN+REMOVE")
+    wait_until(lambda: "FedState:DRAIN+REMOVE" in b.run("scontrol", "show", "federation").out, "bb knows")
+    wait_until(lambda: queue(b, "-a", "-j", str(waiting), "-O", "SiblingsViable:20") == ["aa,cc"], "others may run what waits")
+    b.run("scancel", running)
+    b.kill_ctld()
+    b.start_ctld()
+    fed.wait_joined(b)
+    assert "bb|DRAIN+REMOVE" in state_of(a), "two jobs are left"
+    c.kill_ctld()
+    b.run("scancel", waiting)
+    b.run("scancel", guest)
+    wait_until(lambda: a.job(guest)["JobState"] == "CANCELLED", "the origin knows of the end")
+    assert "bb|DRAIN+REMOVE" in state_of(a), "cc does not know of each end"
+    fed.dbd.kill()
+    c.start_ctld()
+    fed.wait_joined(c)
+    wait_until(lambda: "Recv:Yes/Yes Synced:No" not in b.run("scontrol", "show", "federation").out, "all is told")
+    fed.dbd.start()
+    wait_until(lambda: b.run("scontrol", "show", "federation").out == "", "bb has left", 60)
+    wait_until(lambda: a.run("scontrol", "show", "federation").out.count("Sibling:") == 1, "the others know")
+    assert sorted(state_of(a)) == ["aa|ACTIVE", "cc|ACTIVE"]
+    assert b.job(f"{array}_1") or queue(b, "-j", str(array), "-o", "%i"), "what was no job of the federation stays"
+    assert fed.submit(b, "-H") >> SHIFT == 0
+
+
+def test_drain_alone(fed):
+    """DRAIN without REMOVE leaves the cluster where it is, and ACTIVE takes REMOVE back."""
+    a, b, _ = fed.list
+    held = fed.submit(b, "-H")
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=DRAIN+REMOVE")
+    wait_until(lambda: "FedState:DRAIN+REMOVE" in b.run("scontrol", "show", "federation").out, "bb knows")
+    a.run("sacctmgr", "-i", "modify", "cluster", "bb", "set", "fedstate=DRAIN")
+    wait_until(lambda: "FedState:DRAIN " in b.run("scontrol", "show", "federation").out, "bb knows of that")
+    b.run("scancel", held)
+    wait_until(lambda: "Synced:No" not in b.run("scontrol", "show", "federation").out, "all is told")
+    with pytest.raises(pytest.fail.Exception):
+        wait_until(lambda: "bb|DRAIN" not in state_of(a), "bb leaves", 5)
+
+
 def test_another_number(fed):
     """Clusters that come back under other numbers: old jobs stay where they were submitted to, no job takes another's place,
     and the end of what ran meanwhile is heard."""

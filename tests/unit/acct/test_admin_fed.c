@@ -48,6 +48,29 @@ static void test_members(void **state)
     close_office(&o);
 }
 
+/* A cluster leaves by itself in the state DRAIN+REMOVE, and in no other. */
+static void test_leave(void **state)
+{
+    struct err err = { .text = "" };
+    struct office o;
+
+    open_three(&o, *state);
+    must(&o, "ADD", "FEDERATION", "'where':{'names':['f1']},'set':{'fed_add':['west','east']}");
+    must(&o, "MODIFY", "CLUSTER", "'where':{'names':['east']},'set':{'cluster':{'fed_state':17}}");
+    assert_int_equal(admin_leave(o.admin, "east", "f1", T0, &err), 0); /* only drained */
+    assert_list(&o, "CLUSTER", "", "federation", "- f1 f1");
+    must(&o, "MODIFY", "CLUSTER", "'where':{'names':['east']},'set':{'cluster':{'fed_state':49}}");
+    assert_int_equal(admin_leave(o.admin, "east", "f2", T0, &err), 0); /* it moved meanwhile */
+    assert_int_equal(admin_leave(o.admin, "nosuch", "f1", T0, &err), 0);
+    assert_int_equal(admin_leave(o.admin, "west", "f1", T0, &err), 0);
+    assert_list(&o, "CLUSTER", "", "federation", "- f1 f1");
+    assert_int_equal(admin_leave(o.admin, "east", "f1", T0, &err), 0);
+    assert_list(&o, "CLUSTER", "", "federation", "- - f1");
+    assert_list(&o, "CLUSTER", "", "fed_state", "0 0 1");
+    assert_int_equal(admin_leave(o.admin, "east", "f1", T0, &err), 0); /* once more: nothing */
+    close_office(&o);
+}
+
 static void test_clusters(void **state)
 {
     struct office o;
@@ -107,6 +130,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_members, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_leave, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_clusters, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_rights, world_setup, world_teardown),
     };

@@ -9,6 +9,7 @@
 #include "ctld/fed/fedask.h"
 #include "ctld/fed/fedbook.h"
 #include "ctld/fed/fedcopy.h"
+#include "ctld/fed/fedleave.h"
 #include "ctld/fed/fedlink.h"
 #include "ctld/fed/fedmsg.h"
 #include "ctld/fed/fedquery.h"
@@ -310,6 +311,39 @@ static void test_sibling(void **state)
     assert_null(told(&r, 2));
 }
 
+/* It leaves when its jobs of the federation are over and all members were told. */
+static void test_leaving(void **state)
+{
+    struct job *own;
+
+    (void)state;
+    add_job(ctld.cluster, 22); /* pending, and of no federation */
+    add_job(ctld.cluster, 1u << FED_ID_SHIFT | 21);
+    own = cluster_job(ctld.cluster, 1u << FED_ID_SHIFT | 21);
+    assert_true(fedleave_is_empty(&fed, &fed.set));
+    SET(own->rec, fed_viable, 7);
+    assert_false(fedleave_is_empty(&fed, &fed.set));
+    assert_int_equal(fed.leave_waits, own->rec->job_id);
+    SET(own->rec, state, JOB_STATE(RUNNING));
+    assert_false(fedleave_is_empty(&fed, &fed.set));
+    SET(own->rec, state, JOB_STATE(COMPLETED));
+    assert_true(fedleave_is_empty(&fed, &fed.set));
+    fed_mark(&fed.peers[3].todo, own->rec->job_id, FED_MARK);
+    assert_false(fedleave_is_empty(&fed, &fed.set)); /* cc has not heard of it */
+    fed.set.of[3] = NULL;
+    assert_true(fedleave_is_empty(&fed, &fed.set)); /* and need not: it has left */
+    fed.set.of[3] = &clusters[3];
+    idmap_done(&fed.peers[3].todo);
+    fed_mark(&fed.changed, own->rec->job_id, FED_MARK);
+    assert_false(fedleave_is_empty(&fed, &fed.set));
+    idmap_done(&fed.changed);
+    assert_false(fedleave_is_near(&fed));
+    fed.leave_us = core_now();
+    assert_true(fedleave_is_near(&fed)); /* nobody else gets a job now */
+    fed.leave_us -= 60 * USEC_PER_SEC;
+    assert_false(fedleave_is_near(&fed));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -317,6 +351,7 @@ int main(void)
         cmocka_unit_test(test_take),    cmocka_unit_test(test_text),
         cmocka_unit_test(test_orphans), cmocka_unit_test(test_origin),
         cmocka_unit_test(test_sibling), cmocka_unit_test(test_other_number),
+        cmocka_unit_test(test_leaving),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
