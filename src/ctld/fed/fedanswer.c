@@ -88,8 +88,8 @@ static void note_asked(struct fed *f, struct job *j, const struct fedlink_result
     const Pst__FedAskReply *reply = PB_AS(fed_ask_reply, res->reply);
 
     if (req->version != j->rec->fed_version)
-        (void)idmap_remove(&f->wishes, j->rec->job_id);
-    else if (req->kind == PST__FED_ASK_KIND__FED_ASK_LOCK)
+        return; /* of a copy before this one: what this one wishes is asked for next */
+    if (req->kind == PST__FED_ASK_KIND__FED_ASK_LOCK)
         take_lock(f, j, req, reply);
     else
         note_told(f, j, req->kind, reply->gone);

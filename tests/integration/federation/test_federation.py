@@ -137,6 +137,7 @@ def test_steering(fed):
     assert "JobState=RUNNING" in a.run("scontrol", "-M", "bb", "show", "job", job).out
     a.run("scontrol", "update", f"jobid={job}", "timelimit=9")  # goes to the cluster that has the run
     assert b.job(job)["TimeLimit"] == "00:09:00"
+    wait_until(lambda: fed.started()[job] == ["bb"], "its script has begun")
     a.run("scontrol", "requeue", job)
     wait_until(lambda: fed.started()[job] == ["bb", "bb"], "the job runs again", 40)
     wait_until(lambda: a.job(job)["JobState"] == "REVOKED", "the origin knows of the second run")

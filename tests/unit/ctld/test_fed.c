@@ -311,6 +311,49 @@ static void test_sibling(void **state)
     assert_null(told(&r, 2));
 }
 
+/* The answer about the copy before comes when the next copy has asked to start already. */
+static void test_late_answer(void **state)
+{
+    struct fedlink_result *res = calloc(1, sizeof(*res));
+    Pst__FedAsk *req = malloc(sizeof(*req));
+    Pst__FedAskReply *reply = malloc(sizeof(*reply));
+    uint32_t id = 2u << FED_ID_SHIFT | 31;
+    struct job *j;
+
+    (void)state;
+    assert_true(res && req && reply);
+    add_job(ctld.cluster, id);
+    j = cluster_job(ctld.cluster, id);
+    SET(j->rec, fed_viable, 7);
+    SET(j->rec, fed_version, 5);
+    j->rec->fed_origin = strdup("bb");
+    fed_mark(&fed.wishes, id, FED_MARK);
+    fed_mark(&fed.peers[2].asked, id, FED_MARK);
+    pst__fed_ask__init(req);
+    SET(req, job_id, id);
+    SET(req, version, 4);
+    SET(req, kind, PST__FED_ASK_KIND__FED_ASK_ENDED);
+    pst__fed_ask_reply__init(reply);
+    *res = (struct fedlink_result){ .ctld = &ctld,
+                                    .cluster = 2,
+                                    .job_id = id,
+                                    .op = OP_FED_ASK,
+                                    .request = &req->base,
+                                    .reply = &reply->base };
+    ctld.fed = &fed;
+    fed.posted = true; /* the work is not done here */
+    fed_answered(res);
+    ctld.fed = NULL;
+    fed.posted = false;
+    assert_null(idmap_get(&fed.peers[2].asked, id));
+    assert_non_null(idmap_get(&fed.peers[2].todo, id));
+    assert_ask(j->rec, PST__FED_ASK_KIND__FED_ASK_LOCK); /* else nobody would ask ever again */
+    (void)idmap_remove(&fed.wishes, id);
+    idmap_done(&fed.peers[2].asked);
+    idmap_done(&fed.peers[2].todo);
+    SET(j->rec, state, JOB_STATE(COMPLETED));
+}
+
 /* It leaves when its jobs of the federation are over and all members were told. */
 static void test_leaving(void **state)
 {
@@ -347,11 +390,11 @@ static void test_leaving(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_viable),  cmocka_unit_test(test_names),
-        cmocka_unit_test(test_take),    cmocka_unit_test(test_text),
-        cmocka_unit_test(test_orphans), cmocka_unit_test(test_origin),
-        cmocka_unit_test(test_sibling), cmocka_unit_test(test_other_number),
-        cmocka_unit_test(test_leaving),
+        cmocka_unit_test(test_viable),      cmocka_unit_test(test_names),
+        cmocka_unit_test(test_take),        cmocka_unit_test(test_text),
+        cmocka_unit_test(test_orphans),     cmocka_unit_test(test_origin),
+        cmocka_unit_test(test_sibling),     cmocka_unit_test(test_other_number),
+        cmocka_unit_test(test_late_answer), cmocka_unit_test(test_leaving),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
