@@ -10,6 +10,9 @@
 #define SLUID_TEXT_SIZE 15 /* 's', 13 digits, NUL */
 #define SLUID_CLUSTER_MIN 2u
 #define SLUID_CLUSTER_MAX 4094u
+#define SLUID_NO_JOB 1u /* in place of the cluster: a step that has no job */
+/* The job numbers of such steps, MaxJobId is far below. */
+#define JOB_ID_NO_JOB_MIN 0xffff0000u
 
 /* The id after `last` (0 = none yet) of this cluster at now_us: larger than last, whatever the
  * clock does. */

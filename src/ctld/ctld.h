@@ -201,6 +201,7 @@ struct ctld {
     struct idmap waiters;         /* ticket -> struct waiter */
     struct idmap job_waiters;     /* job id -> its last struct waiter */
     uint64_t next_ticket;
+    uint64_t last_no_job; /* run of the last step without a job (step/noalloc.c) */
     struct dependants *dependants;
     struct swaiter *swaiters; /* few: one for each swait that runs; see swait.c */
 };

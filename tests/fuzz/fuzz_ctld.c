@@ -56,6 +56,7 @@ static struct sample samples[] = {
     { OP_JOB_UPDATE, "{'ids':['1'],'set':{'time_limit_min':5}}" },
     { OP_STEP_CREATE, "{'job_id':1,'spec':{}}" },
     { OP_STEP_CREATE, "{'job_id':1,'spec':{},'wait':true,'async':{}}" },
+    { OP_STEP_CREATE, "{'no_allocate':true,'spec':{'nodelist':'n[1-2]','num_tasks':3}}" },
     { OP_HET_STEP_CREATE, "{}" },
     { OP_NODE_UPDATE, "{'nodes':'n0','action':'NODE_ACT_DRAIN','set':{'reason':'x'}}" },
     { OP_POWER_EXCEPT, "{'nodes':'n[1-2]:1','states':'DOWN','change':'LIST_ADD'}" },

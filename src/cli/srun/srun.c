@@ -21,6 +21,7 @@
 #include "cli/base/ids.h"
 #include "cli/job/cliplugins.h"
 #include "cli/srun/srun.h"
+#include "cli/srun/srun_noalloc.h"
 #include "cli/job/jobshow.h"
 #include "cli/job/submit.h"
 #include "cli/job/tasks.h"
@@ -42,7 +43,7 @@ static void settle_allocation(struct srun *s, struct jobopts *jo)
     const char *text = jobopts_get(jo, JO_JOBID);
     struct ids ids = { 0 };
 
-    if (!text)
+    if (!text || jobopts_has(jo, JO_NO_ALLOCATE))
         return;
     if (ids_parse(text, &ids, NULL) < 0 || ids.array != IDS_NO_TASK || ids.has_het)
         cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job, not %s", text);
@@ -123,6 +124,9 @@ static void collect_options(struct srun *s)
         check_part(s, &s->parts[i]);
     s->opts = s->parts[0].opts;
     s->first = s->parts[0].first;
+    s->no_job = jobopts_has(&s->opts, JO_NO_ALLOCATE) && !jobopts_has(&s->opts, JO_TEST_ONLY);
+    if (jobopts_has(&s->opts, JO_NO_ALLOCATE))
+        srun_noalloc_check(s);
     if (jobopts_has(&s->opts, JO_ASYNC))
         srun_async_check(s);
     if (s->n_parts > 1 && (jobopts_has(&s->opts, JO_ASYNC) || jobopts_has(&s->opts, JO_BCAST)))
@@ -337,6 +341,10 @@ static int create_step(struct srun *s)
     build_step(s, &s->parts[0], &spec);
     if (jobopts_has(&s->opts, JO_ASYNC)) {
         status = srun_async(s, &spec);
+    } else if (s->no_job) {
+        status = srun_noalloc(s, &spec, &reply);
+        if (status == 0)
+            take_reply(s, reply);
     } else if (!s->job_id) {
         status = allocate_job(s, &spec);
     } else if (s->het_size) {
@@ -367,8 +375,8 @@ static int create_step(struct srun *s)
 
 void srun_unlaunched(struct srun *s, uint32_t exit_status)
 {
-    if (s->own_job)
-        return; /* the step ends with the job */
+    if (s->own_job || s->no_job)
+        return; /* the step ends with the job, or nobody knows of it */
     for (size_t i = 0; i < s->n_parts; i++)
         if (s->parts[i].reply)
             joblink_end_step(&s->link, s->parts[i].reply->step->job_id,

@@ -82,6 +82,7 @@ struct srun {
     int argc, first;
     char **argv;
     bool own_job; /* we made the allocation */
+    bool no_job;  /* --no-allocate: job_id is of a step that no job has */
     bool kill_on_bad_exit;
     uint32_t job_id, step_id;
     Pst__JobStatus *grant;        /* owned; own_job only */

@@ -79,6 +79,8 @@ static void find_allocation(struct srun *s, const struct jobopts *jo)
 {
     const char *env = getenv("SLURM_JOB_ID"), *asked = jobopts_get(jo, JO_JOBID);
 
+    if (jobopts_has(jo, JO_NO_ALLOCATE))
+        return;
     if (env && (!asked || strcmp(asked, env) == 0) && hetopts_env_size()) {
         s->het_size = hetopts_env_size();
         s->job_id = (uint32_t)strtoul(env, NULL, 10);

@@ -13,6 +13,7 @@
 #include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/safetext.h"
+#include "base/sluid.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
 #include "ctld/node/bootsteps.h"
@@ -456,11 +457,14 @@ static void reconcile_job(struct ctld *ctld, struct node *n, const Pst__NodeRegi
 }
 
 /* What the node has that the model does not (any more). */
-static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__RunningStep *run)
+static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg,
+                            const Pst__RunningStep *run)
 {
     const struct job *j = cluster_job(ctld->cluster, run->job_id);
     Pst__TerminateJob msg = PST__TERMINATE_JOB__INIT;
 
+    if (run->job_id >= JOB_ID_NO_JOB_MIN && reports_step(reg, run->job_id, 0, run->run_id))
+        return; /* --no-allocate: the node ends it with its step */
     if (j && j->rec->db_id == run->run_id && job_holds_resources(j->rec) &&
         alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
         return;
@@ -624,12 +628,12 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     for (size_t i = 0; i < reg->n_running; i++) {
         if (reg->running[i]->step_id == STEP_BATCH)
             batch_launched(ctld, n, reg->running[i]);
-        reconcile_stray(ctld, n, reg->running[i]);
+        reconcile_stray(ctld, n, reg, reg->running[i]);
     }
     for (size_t i = 0; i < reg->n_ended; i++)
         step_end(ctld, n, reg->ended[i]);
     for (size_t i = 0; i < reg->n_jobs; i++)
-        reconcile_stray(ctld, n, reg->jobs[i]);
+        reconcile_stray(ctld, n, reg, reg->jobs[i]);
     /* Last: it acknowledges what was reported as ended. */
     core_reply(ctld, cmd, ctld->applied_lsn, 0, &reply.base);
     pb_done(&place.base);

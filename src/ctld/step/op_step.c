@@ -3,6 +3,7 @@
 #include "ctld/core/service.h"
 #include "ctld/policy/policy.h"
 #include "ctld/step/async.h"
+#include "ctld/step/noalloc.h"
 #include "ctld/step/stepcreate.h"
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
@@ -29,6 +30,10 @@ void op_step_create(struct ctld *ctld, struct cmd *cmd)
     uint64_t lsn;
     int r;
 
+    if (req->no_allocate) {
+        noalloc_answer(ctld, cmd, spec);
+        return;
+    }
     if (!j) {
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/sluid.h"
 #include "base/timefmt.h"
 #include "noded/link/listen.h"
 #include "noded/link/nodereport.h"
@@ -103,6 +104,10 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
         }
     }
     report_ended(d, step);
+    if (job->job_id >= JOB_ID_NO_JOB_MIN) { /* --no-allocate: no controller ends it */
+        job->terminating = job->clean_wanted = true;
+        listen_revoke(d->listener, job->job_id, job->run_id);
+    }
     if (step->step_id == STEP_ID_EXTERN)
         ns_lose(job);
     if (step->step_id == STEP_ID_EXTERN && end && end->launch_failed && !job->terminating &&

@@ -68,6 +68,7 @@ def requests(s):
         "job-update/admin-comment": (update(admin_comment="x"), None),
         "job-update/of-root": (pb.JobUpdateRequest(ids=[str(s.roots)], set=pb.JobRecord(comment="x")), None),
         "step-create": (pb.StepCreateRequest(job_id=waits), None),
+        "step-create/no-allocate": (pb.StepCreateRequest(no_allocate=True, spec=pb.StepSpec(nodelist="node1")), None),
         "het-step-create": (pb.HetStepRequest(job_id=job), None),
         "steps-wait": (pb.StepsWaitRequest(id=str(job)), None),
         "access": (pb.AccessRequest(id=f"{job}.batch", purpose=pb.CRED_ATTACH), None),

@@ -56,7 +56,8 @@ JOB = {
     "threads": "4", "treewidth": "5", "wait": "5", "gid": "0", "uid": "0",
 }
 # What goes with it; what cannot stand alone.
-WITH = {"time-min": ["--time=10"], "time": [], "deadline": ["--time=5"], "segment": ["--nodes=2"], "batch": ["--constraint=f1"]}
+WITH = {"time-min": ["--time=10"], "time": [], "deadline": ["--time=5"], "segment": ["--nodes=2"], "batch": ["--constraint=f1"],
+        "no-allocate": ["--nodelist=node1"]}
 # Refused where they stand alone: srun has no job whose nodes it could count.
 ALONE = {("srun", "relative"): "srun: fatal: --relative option invalid for job allocation request\n"}
 # They need devices, another job or a person: tests of their own.

@@ -25,6 +25,7 @@
 #include "api.pb-c.h"
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "cli/srun/srun_noalloc.h"
 #include "wire/errors.h"
 #include "wire/server/server.h"
 
@@ -356,7 +357,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *f)
         on_launch(c, (Pst__LaunchStep *)msg);
         return;
     case OP_STEP_CREATE:
-        if (((Pst__StepCreateRequest *)msg)->job_id != JOB)
+        if (!((Pst__StepCreateRequest *)msg)->no_allocate &&
+            ((Pst__StepCreateRequest *)msg)->job_id != JOB)
             (void)conn_error(c, f->op, f->id, ESLURM_INVALID_JOB_ID, NULL);
         else
             with_step(((Pst__StepCreateRequest *)msg)->spec->num_tasks, send_step, &a);
@@ -595,6 +597,23 @@ static void test_srun(void **state)
     expect("srun -n2 burst | wc -l", NULL, 0, "2000\n", "");
 }
 
+static void test_srun_noalloc(void **state)
+{
+    (void)state;
+    expect("srun -Z true", NULL, 1, "",
+           "srun: error: must specify a node list with -Z, --no-allocate.\n");
+    if (geteuid() != 0)
+        return; /* refused, which the integration test sees as another user */
+    expect("srun -Z -w node[1-2] -n4 say 2>&1 | sort | uniq -c | tr -s ' '", NULL, 0,
+           " 2 error\n 4 half line\n 1 srun: do not allocate resources\n", "");
+    expect("srun -Q -Z -w node1 -n1 --jobid=99 say 2>/dev/null", NULL, 0, "half line\n", "");
+    assert_string_equal(fake.step->spec->nodelist, "node1");
+    assert_false(fake.step->has_job_id);
+    expect("srun -Z -w node1 --async true", NULL, 1, "",
+           "srun: error: --async is only valid for steps submitted within an existing job "
+           "allocation.\n");
+}
+
 static void test_srun_ends(void **state)
 {
     struct run r = { 0 };
@@ -785,10 +804,10 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_sbatch),      cmocka_unit_test(test_sbatch_refused),
         cmocka_unit_test(test_salloc),      cmocka_unit_test(test_salloc_queued),
-        cmocka_unit_test(test_srun),        cmocka_unit_test(test_srun_ends),
-        cmocka_unit_test(test_srun_input),  cmocka_unit_test(test_srun_files),
-        cmocka_unit_test(test_srun_signal), cmocka_unit_test(test_srun_inside),
-        cmocka_unit_test(test_srun_queued),
+        cmocka_unit_test(test_srun),        cmocka_unit_test(test_srun_noalloc),
+        cmocka_unit_test(test_srun_ends),   cmocka_unit_test(test_srun_input),
+        cmocka_unit_test(test_srun_files),  cmocka_unit_test(test_srun_signal),
+        cmocka_unit_test(test_srun_inside), cmocka_unit_test(test_srun_queued),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
