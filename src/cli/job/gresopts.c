@@ -595,6 +595,22 @@ int gresopts_fill_job(const struct jobopts *jo, const char *gres_types, Pst__Job
     return 0;
 }
 
+/* Within a job; a job of srun's own has them by its request, and its step is the whole of it. */
+static int fill_step_sockets(const struct jobopts *jo, Pst__StepSpec *spec, struct err *err)
+{
+    uint32_t sockets = (uint32_t)jobopts_num(jo, JO_SOCKETS_PER_NODE, 0);
+
+    if (!jo->in_allocation || !from_user(jo, JO_GPUS_PER_SOCKET))
+        return 0;
+    if (!sockets) {
+        cli_error("--gpus-per-socket option requires --sockets-per-node specification");
+        return err_set(err, CLI_EXIT_FAILED, INVALID_GRES);
+    }
+    spec->has_sockets_per_node = true;
+    spec->sockets_per_node = sockets;
+    return fill_gpus(jo, JO_GPUS_PER_SOCKET, &spec->tres_per_socket, err);
+}
+
 int gresopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__StepSpec *spec,
                        struct err *err)
 {
@@ -607,6 +623,8 @@ int gresopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__St
         status = fill_gpus(jo, JO_GPUS_PER_NODE, &spec->tres_per_node, err);
     if (status == 0)
         status = fill_gpus(jo, JO_GPUS, &spec->tres_per_step, err);
+    if (status == 0)
+        status = fill_step_sockets(jo, spec, err);
     if (status == 0)
         status = fill_per_task(jo, gres_types, &spec->tres_per_task, &cpus, err);
     spec->cpus_per_gpu = (uint32_t)jobopts_num(jo, JO_CPUS_PER_GPU, 0);

@@ -291,6 +291,99 @@ static void take_gres(struct place *p, const struct want *w, uint64_t n)
     }
 }
 
+/* ---- on sockets ------------------------------------------------------------------------------ */
+
+static struct bitmap *socket_cores(const struct place *p, uint32_t socket)
+{
+    struct bitmap *cores = NULL;
+    uint32_t n = p->cores->nbits, first = MIN(socket * p->node->cores_per_socket, n);
+
+    if (bitmap_new(n, &cores) < 0)
+        must(NULL);
+    bitmap_set_range(cores, first, MIN(p->node->cores_per_socket, n - first));
+    return cores;
+}
+
+/* Move w->count devices near a socket out of `from`, of whose kinds the job has n: into the step's
+ * part, or (without keep) nowhere.  False, and nothing is moved: there are fewer. */
+static bool take_on_socket(struct place *p, Pst__GresAlloc **from, const struct want *w,
+                           uint32_t socket, bool keep)
+{
+    struct place there = *p;
+    size_t n = p->job->n_gres;
+    struct bitmap **far = must(calloc(n + 1, sizeof(*far)));
+    uint64_t *near = must(calloc(n + 1, sizeof(*near)));
+    uint64_t sum = 0, left = w->count;
+
+    there.cores = socket_cores(p, socket);
+    for (size_t i = 0; i < n; i++) {
+        struct bitmap *have = bits_of(*list_of(from[i]));
+
+        far[i] = from[i]->share_counts ? bits_of(NULL) : far_devices(&there, from[i]);
+        near[i] = from[i]->count;
+        if (*list_of(from[i])) {
+            bitmap_andnot(have, far[i]);
+            near[i] = MIN(near[i], bitmap_count(have));
+        }
+        sum += fits_want(w, from[i]) ? near[i] : 0;
+        bitmap_free(have);
+    }
+    for (size_t i = 0; i < n && sum >= w->count; i++) {
+        uint64_t some = fits_want(w, from[i]) ? MIN(left, near[i]) : 0;
+        Pst__GresAlloc *scratch = some && !keep ? copy_of(from[i]) : NULL;
+
+        if (some)
+            move_gres(from[i], keep ? entry_like(p, from[i]) : scratch, some, far[i]);
+        if (scratch)
+            pst__gres_alloc__free_unpacked(scratch, NULL);
+        left -= some;
+    }
+    for (size_t i = 0; i < n; i++)
+        bitmap_free(far[i]);
+    bitmap_free(there.cores);
+    free(far);
+    free(near);
+    return sum >= w->count;
+}
+
+static bool has_cores_on(const struct place *p, uint32_t socket)
+{
+    _cleanup_(bitmap_free) struct bitmap *cores = socket_cores(p, socket);
+
+    bitmap_and(cores, p->cores);
+    return !bitmap_empty(cores);
+}
+
+/* How many sockets, `most` at most, gave w->count each: those of the step's cores first. */
+static uint32_t take_on_sockets(struct place *p, Pst__GresAlloc **from, const struct want *w,
+                                uint32_t most, bool keep)
+{
+    uint32_t got = 0;
+
+    for (int pass = 0; p->node && pass < 2; pass++)
+        for (uint32_t k = 0; k < p->node->sockets && got < most; k++)
+            if (has_cores_on(p, k) == (pass == 0) && take_on_socket(p, from, w, k, keep))
+                got++;
+    return got;
+}
+
+/* Would it work with these?  They are left as they are. */
+static bool sockets_suffice(struct place *p, Pst__GresAlloc *const *with, const struct want *w,
+                            uint32_t sockets)
+{
+    size_t n = p->job->n_gres;
+    Pst__GresAlloc **copies = must(calloc(n + 1, sizeof(*copies)));
+    bool enough;
+
+    for (size_t i = 0; i < n; i++)
+        copies[i] = copy_of(with[i]);
+    enough = take_on_sockets(p, copies, w, sockets, false) == sockets;
+    for (size_t i = 0; i < n; i++)
+        pst__gres_alloc__free_unpacked(copies[i], NULL);
+    free(copies);
+    return enough;
+}
+
 /* ---- requests -------------------------------------------------------------------------------- */
 
 /* The same number on every node (each = 1), or for each task. */
@@ -349,6 +442,27 @@ static int for_all(struct place *places, size_t n, const char *text)
     return 0;
 }
 
+/* So many on each of several sockets of every node. */
+static int for_each_socket(struct place *places, size_t n, const char *text, uint32_t sockets)
+{
+    struct want w;
+
+    while (next_want(&text, &w)) {
+        bool busy = false;
+
+        for (size_t i = 0; i < n; i++) {
+            if (!sockets_suffice(&places[i], places[i].job->gres, &w, sockets))
+                return ESLURM_INVALID_GRES;
+            busy = busy || !sockets_suffice(&places[i], places[i].left, &w, sockets);
+        }
+        if (busy)
+            return ESLURM_NODES_BUSY;
+        for (size_t i = 0; i < n; i++)
+            (void)take_on_sockets(&places[i], places[i].left, &w, sockets, true); /* as tried */
+    }
+    return 0;
+}
+
 static bool asks_any(const char *text)
 {
     struct want w;
@@ -367,7 +481,7 @@ static void take_all(struct place *p)
 bool stepgres_asks(const Pst__StepSpec *spec)
 {
     return asks_any(spec->tres_per_task) || asks_any(spec->tres_per_node) ||
-           asks_any(spec->tres_per_step);
+           asks_any(spec->tres_per_socket) || asks_any(spec->tres_per_step);
 }
 
 char *stepgres_request(const Pst__StepSpec *spec, uint32_t cpus)
@@ -392,6 +506,9 @@ uint64_t stepgres_gpus(const struct job *j, const Pst__StepSpec *spec, uint64_t 
         return tasks * gres_text_count(spec->tres_per_task, "gpu", NULL, NULL);
     if (asks_any(spec->tres_per_node))
         return nodes * gres_text_count(spec->tres_per_node, "gpu", NULL, NULL);
+    if (asks_any(spec->tres_per_socket))
+        return nodes * MAX(spec->sockets_per_node, 1u) *
+               gres_text_count(spec->tres_per_socket, "gpu", NULL, NULL);
     if (asks_any(spec->tres_per_step))
         return gres_text_count(spec->tres_per_step, "gpu", NULL, NULL);
     for (size_t i = 0; i < j->rec->alloc->n_groups; i++) {
@@ -409,6 +526,8 @@ static int fill_places(struct place *places, size_t n, const Pst__StepSpec *spec
         return for_each_node(places, n, spec->tres_per_task, true);
     if (asks_any(spec->tres_per_node))
         return for_each_node(places, n, spec->tres_per_node, false);
+    if (asks_any(spec->tres_per_socket))
+        return for_each_socket(places, n, spec->tres_per_socket, MAX(spec->sockets_per_node, 1u));
     if (asks_any(spec->tres_per_step))
         return for_all(places, n, spec->tres_per_step);
     if (spec->tres_per_node && strcmp(spec->tres_per_node, "none") == 0)

@@ -126,6 +126,8 @@ STEPS = [
     ("-n2 --tres-bind=gres/gpu:per_task:2", ["0: 3,2", "1: 0,1"]),
     ("-n2 --tres-bind=gres/gpu:none --gpus-per-task=1", ["0: 3,2", "1: 3,2"]),
     ("-n1 --gpu-bind=closest", ["0: 3,2,0,1"]),
+    ("-n1 --gpus-per-socket=1 --sockets-per-node=2", ["0: 3,0"]),
+    ("-n1 --gpus-per-socket=2 --sockets-per-node=1", ["0: 3,2"]),
 ]
 
 

@@ -54,6 +54,8 @@ static struct cluster *make_world(void)
 
         (void)snprintf(name, sizeof(name), "n%u", i);
         r = put_node(tx, i, name, 8);
+        SET(r, sockets, 2);
+        SET(r, cores_per_socket, 4);
         put_near(r, "0-1", "0-3");
         put_near(r, "2-3", "4-7");
     }
@@ -254,12 +256,77 @@ static void test_words(void **state)
     cluster_free(c);
 }
 
+static const struct socket_row {
+    const char *text;
+    uint32_t sockets;
+    const char *cpus;
+    int code;
+    const char *want;
+} socket_rows[] = {
+    { "gres/gpu:a100:1", 1, "0-3", 0, "gpu:a100=0" },
+    { "gres/gpu:a100:1", 1, "4-7", 0, "gpu:a100=2" },
+    { "gres/gpu:a100:1", 2, "0-3", 0, "gpu:a100=0,2" }, /* its own socket first, then the other */
+    { "gres/gpu:a100:2", 2, "0-7", 0, "gpu:a100=0-3" },
+    { "gres/gpu:2", 2, "4-7", 0, "gpu:a100=0-3" },
+    { "gres/gpu:a100:3", 1, "0-7", ESLURM_INVALID_GRES, "" }, /* a socket has two */
+    { "gres/gpu:3", 1, "0-7", 0, "gpu:a100=0-1 gpu:v100=4" }, /* the v100 is near all sockets */
+    { "gres/gpu:3", 2, "0-7", ESLURM_INVALID_GRES, "" },      /* ... and counts once */
+    { "gres/gpu:a100:1", 3, "0-7", ESLURM_INVALID_GRES, "" },
+    { "gres/port:1", 2, "0-7", 0, "port=2" },
+    { "gres/port:2", 2, "0-7", ESLURM_INVALID_GRES, "" },
+    { "gres/gpu:0", 2, "0-7", 0, "" },
+};
+
+static void test_sockets(void **state)
+{
+    struct cluster *c = make_world();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(socket_rows); i++) {
+        const struct socket_row *r = &socket_rows[i];
+        _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+        Pst__StepSpec spec = PST__STEP_SPEC__INIT;
+        Pst__Alloc *a = make_step(0, 1, r->cpus, 1);
+
+        spec.tres_per_socket = (char *)r->text; /* read only */
+        SET(&spec, sockets_per_node, r->sockets);
+        if (stepgres_fill(c, cluster_job(c, 1), &spec, a, false) != r->code)
+            fail_msg("row %zu", i);
+        tell_devices(a, &sb);
+        if (strcmp(strbuf_str(&sb), r->want) != 0)
+            fail_msg("row %zu: %s, not %s", i, strbuf_str(&sb), r->want);
+        pst__alloc__free_unpacked(a, NULL);
+    }
+    cluster_free(c);
+}
+
+static void test_sockets_held(void **state)
+{
+    struct cluster *c = make_world();
+    Pst__StepSpec spec = PST__STEP_SPEC__INIT;
+    Pst__Alloc *a = make_step(0, 1, "0-3", 1);
+
+    (void)state;
+    run_step(c, 0, "gres/gpu:a100:2", false); /* both near cores 0-3 */
+    spec.tres_per_socket = (char *)"gres/gpu:a100:1";
+    SET(&spec, sockets_per_node, 2);
+    assert_true(stepgres_asks(&spec));
+    assert_int_equal(stepgres_gpus(cluster_job(c, 1), &spec, 2, 3), 4);
+    assert_int_equal(stepgres_fill(c, cluster_job(c, 1), &spec, a, false), ESLURM_NODES_BUSY);
+    assert_int_equal(a->groups[0]->n_gres, 0);
+    SET(&spec, sockets_per_node, 1);
+    assert_int_equal(stepgres_fill(c, cluster_job(c, 1), &spec, a, false), 0);
+    assert_string_equal(a->groups[0]->gres[0]->devices, "2");
+    pst__alloc__free_unpacked(a, NULL);
+    cluster_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_requests),
-        cmocka_unit_test(test_held),
-        cmocka_unit_test(test_words),
+        cmocka_unit_test(test_requests),     cmocka_unit_test(test_held),
+        cmocka_unit_test(test_words),        cmocka_unit_test(test_sockets),
+        cmocka_unit_test(test_sockets_held),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
