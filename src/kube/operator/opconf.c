@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/operator/opspec.h"
 
 #define OPTIONS_MAX 256u
 
@@ -175,6 +176,32 @@ static void write_auth(const json_t *cr, struct strbuf *out)
                 jwt_options(cr));
 }
 
+/* A host of an object that another one wrote: no more of it than one value. */
+static void write_host(const json_t *cr, const char *key, struct strbuf *out)
+{
+    const char *host = kubejson_text(cr, "spec.externalConfig.host");
+
+    strbuf_addf(out, "%s=", key);
+    strbuf_addn(out, host, opspec_value_length(host));
+    strbuf_addc(out, '\n');
+}
+
+/* A user's lines, whose last one does not go on in what follows. */
+static void write_lines(const char *text, struct strbuf *out)
+{
+    size_t n = strlen(text);
+    bool ends = n && text[n - 1] == '\n';
+
+    strbuf_addn(out, text, n);
+    if (n && !ends)
+        strbuf_addc(out, '\n');
+    n -= ends;
+    while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+        n--;
+    if (n && text[n - 1] == '\\')
+        strbuf_addc(out, '\n');
+}
+
 static void write_accounting(const struct mkbase_facts *f, struct strbuf *out)
 {
     const char *name = kubejson_text(f->cr, "spec.accountingRef.name");
@@ -182,13 +209,12 @@ static void write_accounting(const struct mkbase_facts *f, struct strbuf *out)
 
     if (!a)
         strbuf_add(out, "AccountingStorageType=accounting_storage/none\n");
-    else if (kubejson_true(a, "spec.external"))
-        strbuf_addf(out,
-                    "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=%s\n"
-                    "AccountingStoragePort=%d\n",
-                    kubejson_text(a, "spec.externalConfig.host"),
+    else if (kubejson_true(a, "spec.external")) {
+        strbuf_add(out, "AccountingStorageType=accounting_storage/slurmdbd\n");
+        write_host(a, "AccountingStorageHost", out);
+        strbuf_addf(out, "AccountingStoragePort=%d\n",
                     (int)kubejson_int(a, "spec.externalConfig.port", OPCONF_DBD_PORT));
-    else
+    } else
         strbuf_addf(out,
                     "AccountingStorageType=accounting_storage/slurmdbd\n"
                     "AccountingStorageHost=%s-accounting\nAccountingStoragePort=%d\n",
@@ -250,8 +276,9 @@ static void write_nodesets(const struct mkbase_facts *f, struct strbuf *out)
 
 static void write_external(const struct mkbase_facts *f, const char *cluster, struct strbuf *out)
 {
-    strbuf_addf(out, "ClusterName=%s\nSlurmUser=slurm\nSlurmctldHost=%s\nSlurmctldPort=%d\n",
-                cluster, kubejson_text(f->cr, "spec.externalConfig.host"),
+    strbuf_addf(out, "ClusterName=%s\nSlurmUser=slurm\n", cluster);
+    write_host(f->cr, "SlurmctldHost", out);
+    strbuf_addf(out, "SlurmctldPort=%d\n",
                 (int)kubejson_int(f->cr, "spec.externalConfig.port", OPCONF_CTLD_PORT));
     write_auth(f->cr, out);
     write_accounting(f, out);
@@ -261,9 +288,7 @@ static void write_extra(const struct mkbase_facts *f, struct strbuf *out)
 {
     const char *extra = kubejson_text(f->cr, "spec.extraConf");
 
-    strbuf_add(out, extra);
-    if (*extra && extra[strlen(extra) - 1] != '\n')
-        strbuf_addc(out, '\n');
+    write_lines(extra, out);
     write_override(extra, "SlurmctldParameters", "enable_configless,reconfig_on_restart", out);
     write_override(extra, "AuthInfo", "use_client_ids", out);
     write_override(extra, "AuthAltParameters", jwt_options(f->cr), out);
@@ -300,6 +325,33 @@ void opconf_write_slurm(const struct mkbase_facts *f, struct strbuf *out)
     write_extra(f, out);
 }
 
+bool opconf_is_password(const char *text)
+{
+    bool blank = false, quote = false;
+
+    for (const char *p = text; *p; p++) {
+        blank = blank || *p == ' ' || *p == '\t';
+        quote = quote || *p == '"';
+        if (((unsigned char)*p < ' ' && *p != '\t') || *p == 0x7f)
+            return false;
+    }
+    return *text != '"' && !(quote && (blank || text[strlen(text) - 1] == '\\'));
+}
+
+/* What would be a comment, the end of the value or the next line is quoted. */
+static void write_password(const char *text, struct strbuf *out)
+{
+    bool quoted = strpbrk(text, " \t") || (*text && text[strlen(text) - 1] == '\\');
+
+    strbuf_add(out, quoted ? "StoragePass=\"" : "StoragePass=");
+    for (; *text; text++) {
+        if (*text == '#')
+            strbuf_addc(out, '\\');
+        strbuf_addc(out, *text);
+    }
+    strbuf_add(out, quoted ? "\"\n" : "\n");
+}
+
 void opconf_write_dbd(const struct mkbase_facts *f, const char *password, struct strbuf *out)
 {
     const json_t *storage = kubejson_at(f->cr, "spec.storageConfig");
@@ -314,10 +366,10 @@ void opconf_write_dbd(const struct mkbase_facts *f, const char *password, struct
                 kubejson_text(storage, "host"), (int)kubejson_int(storage, "port", 3306));
     if (*user)
         strbuf_addf(out, "StorageUser=%s\n", user);
-    strbuf_addf(out, "StorageLoc=%s\nStoragePass=%s\nLogFile=/dev/null\n%s",
-                kubejson_text(storage, "database"), password, extra);
-    if (*extra && extra[strlen(extra) - 1] != '\n')
-        strbuf_addc(out, '\n');
+    strbuf_addf(out, "StorageLoc=%s\n", kubejson_text(storage, "database"));
+    write_password(password, out);
+    strbuf_add(out, "LogFile=/dev/null\n");
+    write_lines(extra, out);
     write_override(extra, "AuthInfo", "use_client_ids", out);
     write_override(extra, "AuthAltParameters", jwt_options(f->cr), out);
 }

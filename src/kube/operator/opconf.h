@@ -12,7 +12,10 @@
 
 /* Of a Controller, in f->cr. */
 void opconf_write_slurm(const struct mkbase_facts *f, struct strbuf *out);
-/* Of an Accounting, in f->cr; the password is the storage's. */
+/* Can the text be a password in slurmdbd.conf?  A line that starts with '"', or has one beside
+ * blanks or a last '\\', cannot. */
+bool opconf_is_password(const char *text);
+/* Of an Accounting, in f->cr; the password, of those that can be one, is the storage's. */
 void opconf_write_dbd(const struct mkbase_facts *f, const char *password, struct strbuf *out);
 /* spec.clusterName, or NAMESPACE_NAME, 40 characters of it at most. */
 void opconf_cluster_name(const json_t *controller, char *buf, size_t size);

@@ -13,6 +13,7 @@
 #include "kube/operator/mkrest.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
+#include "kube/operator/opconf.h"
 #include "kube/operator/opreconcile.h"
 #include "kube/operator/opkeys.h"
 #include "kube/operator/opspec.h"
@@ -147,10 +148,10 @@ void opreconcile_accounting(struct opwork *w)
     }
     missing = see_keys(w);
     if (opclient_read_secret(&w->f, &ref, &password, &len) < 0 || strlen(password) != len ||
-        password[strcspn(password, "\r\n")]) {
+        !opconf_is_password(password)) {
         opwork_say(w, false, false, "KeyMissing",
                    "spec.storageConfig.passwordKeyRef: there is no such Secret with one line at "
-                   "the key");
+                   "the key that slurmdbd.conf can hold");
         return;
     }
     if (mkrest_accounting(&w->f, password, &all) < 0)

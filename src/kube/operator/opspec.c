@@ -178,11 +178,11 @@ static const char *type_word(enum rule_type type)
 static bool is_word(const struct rule *r, const char *text)
 {
     size_t n = strlen(text);
-    const char *at = n ? r->words : NULL;
 
-    while (at && (at = strstr(at, text)) && (at[-1] != '|' || at[n] != '|'))
-        at++;
-    return at != NULL;
+    for (const char *p = r->words + 1; *p; p += strcspn(p, "|") + 1)
+        if (n && n == strcspn(p, "|") && memcmp(p, text, n) == 0)
+            return true;
+    return false;
 }
 
 static int refuse_word(const struct rule *r, const char *text, struct err *err)
@@ -287,6 +287,23 @@ int opspec_check_words(const char *text, struct err *err)
     return 0;
 }
 
+size_t opspec_value_length(const char *text)
+{
+    size_t n = 0;
+
+    while ((unsigned char)text[n] > ' ' && text[n] != 0x7f && !strchr("#\"\\", text[n]))
+        n++;
+    return n;
+}
+
+/* Is the member, if it is there, text that can be a value of slurm.conf? */
+static bool is_value(const json_t *o, const char *path)
+{
+    const char *text = kubejson_text(o, path);
+
+    return text[opspec_value_length(text)] == '\0';
+}
+
 static int check_keys(const json_t *o, struct err *err)
 {
     const struct opgroup *group = opkinds_group(o);
@@ -297,6 +314,8 @@ static int check_keys(const json_t *o, struct err *err)
                      kubejson_int(o, "spec.externalConfig.port", 0) > 65535))
         return err_set(err, -EINVAL,
                        "spec.externalConfig: host and port are required with external");
+    if (!is_value(o, "spec.externalConfig.host"))
+        return err_set(err, -EINVAL, "spec.externalConfig.host: no blanks, '#', '\"' and '\\'");
     if (external || group->keys_made)
         return 0;
     if (!*kubejson_text(o, "spec.slurmKeyRef.name"))
@@ -306,9 +325,14 @@ static int check_keys(const json_t *o, struct err *err)
     return 0;
 }
 
-static bool has_line_end(const char *text)
+/* Would the line go on in the next one, which is another's? */
+static bool is_open_line(const char *text)
 {
-    return strpbrk(text, "\r\n") != NULL;
+    size_t n = strlen(text);
+
+    while (n && (text[n - 1] == ' ' || text[n - 1] == '\t'))
+        n--;
+    return strpbrk(text, "\r\n") || (n && text[n - 1] == '\\');
 }
 
 static int check_controller(const json_t *o, struct err *err)
@@ -317,6 +341,8 @@ static int check_controller(const json_t *o, struct err *err)
 
     if (name[strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-")])
         return err_set(err, -EINVAL, "spec.clusterName: letters, digits, '_', '-' and '.' alone");
+    if (*name && strspn(name, ".") == strlen(name)) /* it names a folder */
+        return err_set(err, -EINVAL, "spec.clusterName: more than dots is wanted");
     if (kubejson_true(o, "spec.ha.enabled"))
         return err_set(err, -EINVAL,
                        "spec.ha.enabled: several slurmctld are not supported by this operator");
@@ -332,10 +358,12 @@ static int check_accounting(const json_t *o, struct err *err)
             !*kubejson_text(o, "spec.storageConfig.passwordKeyRef.key"))
             return err_set(err, -EINVAL,
                            "spec.storageConfig.passwordKeyRef: name and key are required");
-        if (has_line_end(kubejson_text(o, "spec.storageConfig.host")) ||
-            has_line_end(kubejson_text(o, "spec.storageConfig.username")) ||
-            has_line_end(kubejson_text(o, "spec.storageConfig.database")))
-            return err_set(err, -EINVAL, "spec.storageConfig: one line a value");
+        if (!is_value(o, "spec.storageConfig.host") ||
+            !is_value(o, "spec.storageConfig.username") ||
+            !is_value(o, "spec.storageConfig.database"))
+            return err_set(err, -EINVAL,
+                           "spec.storageConfig: no blanks, '#', '\"' and '\\' in host, username "
+                           "and database");
     }
     return check_keys(o, err);
 }
@@ -357,7 +385,7 @@ static int check_nodeset(const json_t *o, struct err *err)
     if (!is_host_prefix(host))
         return err_set(err, -EINVAL,
                        "spec.template.spec.hostname: '%.64s': a-z, 0-9 and '-' are wanted", host);
-    if (has_line_end(kubejson_text(o, "spec.partition.config")))
+    if (is_open_line(kubejson_text(o, "spec.partition.config")))
         return err_set(err, -EINVAL, "spec.partition.config: one line is wanted");
     if (strcmp(kubejson_text(o, "spec.updateStrategy.type"), "ScheduledUpdate") == 0)
         return err_set(err, -EINVAL,

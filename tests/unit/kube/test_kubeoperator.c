@@ -133,6 +133,24 @@ static void test_refusals(void **state)
         { "NodeSet",
           "{\"controllerRef\":{\"name\":\"c\"},\"partition\":{\"config\":\"a\\nSlurmUser=x\"}}",
           "spec.partition.config: one line is wanted" },
+        { "NodeSet",
+          "{\"controllerRef\":{\"name\":\"c\"},\"partition\":{\"config\":\"State=UP \\\\ \"}}",
+          "spec.partition.config: one line is wanted" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"scalingMode\":\"|\"}",
+          "spec.scalingMode: '|' is none of StatefulSet, DaemonSet" },
+        { "NodeSet",
+          "{\"controllerRef\":{\"name\":\"c\"},\"updateStrategy\":{\"type\":"
+          "\"OnDelete|ScheduledUpdate\"}}",
+          "spec.updateStrategy.type: 'OnDelete|ScheduledUpdate' is none of RollingUpdate, OnDelete, "
+          "ScheduledUpdate" },
+        { "Controller", "{\"clusterName\":\"..\"}", "spec.clusterName: more than dots is wanted" },
+        { "Controller",
+          "{\"external\":true,\"externalConfig\":{\"host\":\"h\\nProlog=/x\",\"port\":1}}",
+          "spec.externalConfig.host: no blanks, '#', '\"' and '\\'" },
+        { "Accounting",
+          "{\"storageConfig\":{\"host\":\"h\",\"database\":\"a\\\\\",\"passwordKeyRef\":"
+          "{\"name\":\"a\",\"key\":\"b\"}}}",
+          "spec.storageConfig: no blanks, '#', '\"' and '\\' in host, username and database" },
         { "Controller", "{\"clusterName\":\"a\\nb\"}",
           "spec.clusterName: letters, digits, '_', '-' and '.' alone" },
         { "Controller", "{\"external\":true}",
@@ -153,6 +171,65 @@ static void test_refusals(void **state)
         assert_int_equal(opspec_read(cr, &ret, &err), -EINVAL);
         assert_string_equal(err.text, cases[i].text);
         assert_null(ret);
+    }
+}
+
+/* An Accounting that opspec has not seen yet gives slurm.conf one value; no line of a user's takes
+ * the next one into itself. */
+static void test_lines(void **state)
+{
+    _cleanup_json_ json_t *c = read_cr("Controller", "c",
+                                       "{\"slurmKeyRef\":{\"name\":\"k\",\"key\":\"k\"},"
+                                       "\"jwtKeyRef\":{\"name\":\"k\",\"key\":\"k\"},"
+                                       "\"accountingRef\":{\"name\":\"a\"},"
+                                       "\"extraConf\":\"AuthInfo=x \\\\\"}");
+    _cleanup_json_ json_t *world =
+        read_text("{\"Accounting/a\":{\"spec\":{\"external\":true,\"externalConfig\":"
+                  "{\"host\":\"h\\nProlog=/x\",\"port\":1}}}}");
+    struct mkbase_facts f = {
+        .cr = c, .group = &opgroups[0], .controller = c, .find = find_object, .ctx = world
+    };
+    struct strbuf out = STRBUF_INIT;
+
+    (void)state;
+    opconf_write_slurm(&f, &out);
+    assert_non_null(
+        strstr(strbuf_str(&out), "\nAccountingStorageHost=h\nAccountingStoragePort=1\n"));
+    assert_null(strstr(strbuf_str(&out), "Prolog="));
+    assert_non_null(strstr(strbuf_str(&out), "\nAuthInfo=x \\\n\nAuthInfo="));
+    strbuf_done(&out);
+}
+
+static void test_passwords(void **state)
+{
+    static const struct {
+        const char *password, *line; /* NULL: refused */
+    } cases[] = {
+        { "plain", "\nStoragePass=plain\nLogFile" },
+        { "a#b", "\nStoragePass=a\\#b\nLogFile" },
+        { "a\\#b", "\nStoragePass=a\\\\#b\nLogFile" },
+        { "a b#", "\nStoragePass=\"a b\\#\"\nLogFile" },
+        { "a\\", "\nStoragePass=\"a\\\"\nLogFile" },
+        { "a\"b", "\nStoragePass=a\"b\nLogFile" },
+        { "\"a", NULL },
+        { "a \"b", NULL },
+        { "a\nStorageUser=root", NULL },
+        { "a\x7f", NULL },
+    };
+    _cleanup_json_ json_t *db =
+        make_cr("Accounting", "a", "{\"storageConfig\":{\"host\":\"h\",\"database\":\"d\"}}");
+    const struct mkbase_facts f = { .cr = db, .group = &opgroups[0] };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct strbuf out = STRBUF_INIT;
+
+        assert_int_equal(opconf_is_password(cases[i].password), cases[i].line != NULL);
+        if (!cases[i].line)
+            continue;
+        opconf_write_dbd(&f, cases[i].password, &out);
+        assert_non_null(strstr(strbuf_str(&out), cases[i].line));
+        strbuf_done(&out);
     }
 }
 
@@ -399,7 +476,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_objects),   cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_values),    cmocka_unit_test(test_fits),
         cmocka_unit_test(test_decisions), cmocka_unit_test(test_unregistered),
-        cmocka_unit_test(test_within),
+        cmocka_unit_test(test_within),    cmocka_unit_test(test_lines),
+        cmocka_unit_test(test_passwords),
     };
 
     update = argc > 1 && strcmp(argv[1], "--update") == 0;
