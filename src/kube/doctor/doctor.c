@@ -372,7 +372,7 @@ static void check_token(struct doctor *d, const json_t *token)
     if (a.status != 200 && a.status != 404) {
         tell_refusal(d, "tokens", t.name, &a);
     } else if (!coded || kubeconfig_base64(coded, &text, &len) < 0 ||
-               optoken_read(text, &issued, &ends) < 0) {
+               optoken_read(text, NULL, &issued, &ends) < 0) {
         doctorreport_add(d->report, FINDING_FAIL, "tokens",
                          "Secret %s/%s has no token at key %s: the Token's status says why", ns,
                          t.name, key);

@@ -217,6 +217,21 @@ static const char *owner_uid(const json_t *object)
     return owner ? kubejson_text(owner, "uid") : "";
 }
 
+/* Is an object that is there another's?  One that no controller owns is ours by its labels. */
+static bool is_foreign(const json_t *have, const json_t *object)
+{
+    static const char *const keys[] = { OPKEY_NAME, OPKEY_INSTANCE };
+    const json_t *a = kubejson_at(have, "metadata.labels");
+    const json_t *b = kubejson_at(object, "metadata.labels");
+
+    if (strcmp(owner_uid(have), owner_uid(object)) != 0)
+        return true;
+    for (size_t i = 0; !*owner_uid(object) && i < ARRAY_SIZE(keys); i++)
+        if (!json_equal(json_object_get(a, keys[i]), json_object_get(b, keys[i])))
+            return true;
+    return false;
+}
+
 static bool is_settled(struct operator_ *op, const json_t *have, const char *hash)
 {
     const char *settled = kubemap_get(&op->settled, kubejson_uid(have));
@@ -261,7 +276,7 @@ static void take_look(void *ctx, const struct kubereply *reply)
 
     if (reply->status == 404) {
         send_apply(s, s->object);
-    } else if (reply->status == 200 && strcmp(owner_uid(reply->body), owner_uid(s->object)) != 0) {
+    } else if (reply->status == 200 && is_foreign(reply->body, s->object)) {
         refuse_foreign(s->w, s->object);
         opapply_end(s);
     } else if (reply->status == 200) {
@@ -299,7 +314,7 @@ void opapply_object(struct opwork *w, json_t *object)
     }
     have = kubeinformer_by_name(op->owned[kind], kubejson_namespace(object), kubejson_name(object));
     hash_object(object, hash);
-    if (have && strcmp(owner_uid(have), owner_uid(object)) != 0) {
+    if (have && is_foreign(have, object)) {
         refuse_foreign(w, object);
         return;
     }

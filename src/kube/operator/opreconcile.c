@@ -297,10 +297,12 @@ static bool is_fresh(struct opwork *w, const struct mkbase_ref *to, int64_t life
 {
     _cleanup_free_ char *have = NULL;
     int64_t issued, ends, now = now_us() / USEC_PER_SEC, again;
+    const char *user = kubejson_text(w->cr, "spec.username");
     char stamp[40];
     size_t len;
 
-    if (opclient_read_secret(&w->f, to, &have, &len) < 0 || optoken_read(have, &issued, &ends) < 0)
+    if (opclient_read_secret(&w->f, to, &have, &len) < 0 ||
+        optoken_read(have, user, &issued, &ends) < 0)
         return false;
     again = ends - lifetime_s / 5;
     kubejson_stamp(issued * USEC_PER_SEC, false, stamp, sizeof(stamp));
@@ -335,6 +337,10 @@ void opreconcile_token(struct opwork *w)
     }
     if (is_fresh(w, &to, lifetime_s)) {
         opwork_say(w, true, false, "Issued", "the Secret holds a token");
+    } else if (kubejson_true(mkbase_find(&w->f, "Secret", to.name), "immutable")) {
+        opwork_say(w, false, false, "SecretImmutable",
+                   "the Secret cannot be changed: delete it for a new token");
+        w->wake_s = 0; /* what happens to the Secret is told */
     } else if (optoken_sign(key, len, user, now_us() / USEC_PER_SEC, lifetime_s, &token) < 0) {
         opapply_fail(w, "the token cannot be signed");
     } else {

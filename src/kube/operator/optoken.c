@@ -13,6 +13,7 @@
 #include "kube/api/kubejson.h"
 
 #define TOKEN_MOST 8192u
+#define TIME_MOST INT64_C(253402300799) /* the last second of year 9999 */
 
 static void add_base64url(struct strbuf *out, const void *data, size_t len)
 {
@@ -85,7 +86,7 @@ static int digit_of(char c)
     return at ? (int)(at - digits) : -1;
 }
 
-int optoken_read(const char *token, int64_t *ret_issued_s, int64_t *ret_ends_s)
+int optoken_read(const char *token, const char *user, int64_t *ret_issued_s, int64_t *ret_ends_s)
 {
     const char *claims = strchr(token, '.'), *end = claims ? strchr(claims + 1, '.') : NULL;
     _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
@@ -110,7 +111,8 @@ int optoken_read(const char *token, int64_t *ret_issued_s, int64_t *ret_ends_s)
         return -EINVAL;
     issued = kubejson_int(object, "iat", -1);
     ends = kubejson_int(object, "exp", -1);
-    if (issued < 0 || ends < 0)
+    if (issued < 0 || ends < 0 || issued > TIME_MOST || ends > TIME_MOST ||
+        (user && strcmp(kubejson_text(object, "sun"), user) != 0))
         return -EINVAL;
     *ret_issued_s = issued;
     *ret_ends_s = ends;

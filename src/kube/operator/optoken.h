@@ -9,5 +9,6 @@
 /* A token of a user, signed with the key, good until now_s + lifetime_s.  The caller frees. */
 int optoken_sign(const void *key, size_t len, const char *user, int64_t now_s, int64_t lifetime_s,
                  char **ret);
-/* What a token says of its times and user, whoever signed it.  -EINVAL: it is none. */
-int optoken_read(const char *token, int64_t *ret_issued_s, int64_t *ret_ends_s);
+/* What a token says of its times, whoever signed it.  -EINVAL: it is none, or not the user's
+ * (NULL: anybody's). */
+int optoken_read(const char *token, const char *user, int64_t *ret_issued_s, int64_t *ret_ends_s);

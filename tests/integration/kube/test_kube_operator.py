@@ -351,6 +351,25 @@ def test_restapi_accounting_token(op):
     assert op.api.get("statefulsets", "a-accounting")
 
 
+def test_token_secrets(op):
+    """A Secret of somebody else is never overwritten, and a token is its user's."""
+    op.api.create("secrets", {"metadata": {"name": "theirs", "namespace": "default"}, "data": {"SLURM_JWT": "eA=="}})
+    ref = {"name": "jwt", "key": "jwt.key"}
+    op.make("tokens", "Token", "thief", username="root", jwtKeyRef=ref, secretRef={"name": "theirs", "key": "SLURM_JWT"})
+    wait_until(lambda: op.condition("Degraded", "tokens", "thief").get("reason") == "SyncFailed", "it is refused")
+    assert "belongs to another" in op.condition("Degraded", "tokens", "thief")["message"]
+    assert op.api.get("secrets", "theirs")["data"] == {"SLURM_JWT": "eA=="}
+    op.make("tokens", "Token", "t", username="root", jwtKeyRef=ref, secretRef={"name": "s", "key": "SLURM_JWT"})
+    root = wait_until(lambda: op.api.get("secrets", "s"), "a token is made")["data"]["SLURM_JWT"]
+    op.api.patch("tokens", "t", {"spec": {"username": "nobody"}})
+    token = wait_until(lambda: (lambda s: s != root and s)(op.api.get("secrets", "s")["data"]["SLURM_JWT"]), "one of the other user")
+    claims = base64.b64decode(token).decode().split(".")[1]
+    assert json.loads(base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4)))["sun"] == "nobody"
+    op.api.patch("secrets", "s", {"immutable": True})
+    op.api.patch("tokens", "t", {"spec": {"username": "root"}})
+    wait_until(lambda: op.condition("Ready", "tokens", "t").get("reason") == "SecretImmutable", "it says so")
+
+
 def test_example(op):
     """The cluster of deploy/kubernetes is made as it stands."""
     for one in documents("cluster.yaml"):

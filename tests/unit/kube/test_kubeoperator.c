@@ -260,10 +260,14 @@ static void test_values(void **state)
     mkbase_hash(map, hash); /* of "12" */
     assert_string_equal(hash, "6b51d431df5d7f141cbececcf79edf3dd861c3b4069f0b11661a3eefacbba918");
     assert_int_equal(optoken_sign("k", 1, "u", 1000, 60, &token), 0);
-    assert_int_equal(optoken_read(token, &issued, &ends), 0);
+    assert_int_equal(optoken_read(token, "u", &issued, &ends), 0);
     assert_int_equal(issued, 1000);
     assert_int_equal(ends, 1060);
-    assert_int_equal(optoken_read("a.b", &issued, &ends), -EINVAL);
+    assert_int_equal(optoken_read(token, "v", &issued, &ends), -EINVAL);
+    assert_int_equal(optoken_read("a.b", "u", &issued, &ends), -EINVAL);
+    free(token);
+    assert_int_equal(optoken_sign("k", 1, "u", INT64_MAX - 60, 60, &token), 0);
+    assert_int_equal(optoken_read(token, "u", &issued, &ends), -EINVAL);
     free(token);
 }
 
