@@ -34,6 +34,7 @@ static void wake_all(void *ctx)
 {
     struct bridge *b = ctx;
 
+    bridgenodes_begin(b->externals);
     if (bridgegang_is_ready(b))
         kubemap_walk(&b->gangs, wake_one, b);
 }
@@ -111,6 +112,7 @@ static void take_node(void *ctx, const json_t *before, const json_t *now)
         if (!copy || kubemap_put(&b->node_names, name, copy) < 0)
             free(copy);
     }
+    bridgenodes_see(b->externals, before, now);
 }
 
 static void wake_group(struct bridge *b, const char *prefix, const json_t *group)
@@ -207,6 +209,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     r = kubequeue_new(kubeserver_loop(kube), &q, bridgework_do, b, &b->queue);
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
+    if (r == 0)
+        r = bridgenodes_new(slurm, &b->nodes, &b->node_names, &b->externals);
     if (r == 0 && o->groups)
         r = follow_kind(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
@@ -246,6 +250,7 @@ struct bridge *bridge_free(struct bridge *b)
     if (!b)
         return NULL;
     b->slurm = slurmlink_free(b->slurm);
+    b->externals = bridgenodes_free(b->externals);
     b->queue = kubequeue_free(b->queue);
     b->events = kubeevents_free(b->events);
     kubemap_done(&b->gangs, bridgegang_free);

@@ -10,6 +10,7 @@
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequeue.h"
 #include "kube/bridge/bridge.h"
+#include "kube/bridge/bridgenodes.h"
 #include "kube/bridge/exclusion.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/slurmlink.h"
@@ -35,6 +36,7 @@ struct bridge {
     struct kubeinformer *pods, *nodes, *jobs;
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
     struct slurmlink *slurm;
+    struct bridgenodes *externals;
     struct kubeevents *events;
     struct kubequeue *queue;
     struct kubemap gangs;

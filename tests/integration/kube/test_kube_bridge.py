@@ -13,7 +13,8 @@ from restd import Restd
 from apiserver import ApiServer
 from manifests import forbidden
 
-CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nPartitionName=k8s Nodes=ext[1-8]"}
+CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nNodeSet=made Feature=k8s\nPartitionName=k8s Nodes=ext[1-8]\n"
+                                "PartitionName=made Nodes=made"}
 JOB = "scheduler.slinky.slurm.net/slurm-jobid"
 NODE = "slinky.slurm.net/slurm-node"
 FINALIZER = "scheduler.slinky.slurm.net/finalizer"
@@ -425,3 +426,57 @@ def test_jobset(bridge, external):
 def test_command_lines(args, text):
     done = subprocess.run([program("penstock-bridge"), *args], capture_output=True, text=True, timeout=20)
     assert done.returncode == 2 and text in done.stderr
+
+
+LABEL, PARTITIONS = "scheduler.slinky.slurm.net/external-node", "scheduler.slinky.slurm.net/external-node-partitions"
+CAPACITY = {"capacity": {"cpu": "6", "memory": "2000Mi"}}
+
+
+def shown(c, name):
+    return c.run("scontrol", "show", "node", name, check=False).out
+
+
+def test_external_nodes(bridge, external):
+    """A labelled node is made in slurmctld, follows its annotation, and goes when its jobs have ended; others are left alone."""
+    bridge.api.create("nodes", {"metadata": {"name": "k1", "labels": {LABEL: "", "slinky.slurm.net/slurm-nodename": "made1"},
+                                             "annotations": {PARTITIONS: "k8s, big"}}, "status": CAPACITY})
+    wait_until(lambda: "AvailableFeatures=penstock-bridge,k8s,big" in shown(external, "made1"), "it is made")
+    assert "CPUTot=6" in shown(external, "made1") and "RealMemory=2000" in shown(external, "made1")
+    assert "EXTERNAL" in shown(external, "made1")
+    bridge.api.patch("nodes", "k1", {"metadata": {"annotations": {PARTITIONS: "k8s\nNodeName=evil"}}})
+    bridge.api.patch("nodes", "ext8", {"metadata": {"labels": {LABEL: ""}}, "status": CAPACITY})
+    bridge.api.patch("nodes", "ext8", {"metadata": {"labels": {LABEL: None}}})  # it was made by somebody else
+    bridge.api.patch("nodes", "k1", {"metadata": {"annotations": {PARTITIONS: "k8s,small"}}})
+    wait_until(lambda: "AvailableFeatures=penstock-bridge,k8s,small" in shown(external, "made1"), "it follows")
+    job = int(external.run("sbatch", "--parsable", "--external", "-p", "made", "-w", "made1").out)
+    external.wait_state(job, "RUNNING")
+    bridge.kill()
+    bridge.api.patch("nodes", "k1", {"metadata": {"labels": {LABEL: None}}})  # nobody tells the bridge
+    bridge.start()
+    wait_until(lambda: "Reason=slurm-bridge: " in shown(external, "made1"), "it drains")
+    assert external.run("squeue", "-h", "-j", str(job), "-o", "%T").out.strip() == "RUNNING"
+    bridge.api.patch("nodes", "k1", {"metadata": {"labels": {LABEL: "yes"}}})
+    wait_until(lambda: "DRAIN" not in shown(external, "made1"), "it is wanted again")
+    assert external.run("squeue", "-h", "-j", str(job), "-o", "%T").out.strip() == "RUNNING"
+    bridge.api.delete("nodes", "k1")
+    wait_until(lambda: "DRAIN" in shown(external, "made1"), "it drains")
+    external.run("scancel", str(job))
+    wait_until(lambda: "not found" in shown(external, "made1") or not shown(external, "made1"), "it is gone")
+    assert "DRAIN" not in shown(external, "ext8") and "NodeName=evil" not in external.run("scontrol", "show", "nodes").out
+
+
+def test_external_nodes_while_nobody_answers(bridge, rest, external):
+    """Lists that fail and a slurmrestd that refuses delete nothing."""
+    for name in ("k2", "k3"):
+        bridge.api.create("nodes", {"metadata": {"name": name, "labels": {LABEL: ""}}, "status": CAPACITY})
+    wait_until(lambda: "NodeName=k3" in shown(external, "k3") and "NodeName=k2" in shown(external, "k2"), "they are made")
+    bridge.kill()
+    bridge.api.fault(500, path="/api/v1/nodes", times=5)
+    bridge.start()
+    wait_until(lambda: not bridge.api.faults, "it lists again")
+    assert "DRAIN" not in shown(external, "k2") + shown(external, "k3")
+    bridge.api.delete("nodes", "k2")
+    bridge.api.patch("nodes", "k3", {"status": {"capacity": {"cpu": "5", "memory": "2000Mi"}}}, sub="status")
+    wait_until(lambda: "CPUTot=5" in shown(external, "k3") and "NodeName" not in shown(external, "k2"), "one goes, one is made anew")
+    bridge.api.delete("nodes", "k3")
+    wait_until(lambda: "NodeName" not in shown(external, "k3"), "it goes")

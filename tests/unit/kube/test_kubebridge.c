@@ -24,7 +24,9 @@
 #include "kube/bridge/bridgeplace.h"
 #include "kube/bridge/bridgesubmit.h"
 #include "kube/bridge/bridgework.h"
+#include "kube/bridge/bridgenodes.h"
 #include "kube/bridge/exclusion.h"
+#include "kube/bridge/nodeshape.h"
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podidentity.h"
@@ -533,9 +535,107 @@ static void test_nobody_there(void **state)
     nobody_end(&kube);
 }
 
+static const char external_node[] =
+    "{\"metadata\":{\"name\":\"k\",\"labels\":{\"scheduler.slinky.slurm.net/external-node\":\"\"},"
+    "\"annotations\":{\"scheduler.slinky.slurm.net/external-node-partitions\":\" a,b ,,a\"}},"
+    "\"status\":{\"capacity\":{\"cpu\":\"4\",\"memory\":\"2Gi\"}}}";
+
+static void test_external_shapes(void **state)
+{
+    static const struct {
+        const char *path, *text; /* NULL: the capacity is not there */
+    } bad[] = {
+        { "annotation", "a\nNodeName=x" },
+        { "annotation", "a b" },
+        { "annotation", "a=b" },
+        { "annotation", "-a" },
+        { "name", "k[1-9]" },
+        { "name", "../k" },
+        { "cpu", "999m" },
+        { "cpu", "x" },
+        { "cpu", "100000" },
+    };
+    _cleanup_json_ json_t *node = read_text(external_node);
+    _cleanup_json_ json_t *body = NULL;
+    struct nodeshape want;
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_true(nodeshape_is_wanted(node));
+    assert_false(nodeshape_is_wanted(NULL));
+    assert_int_equal(nodeshape_read(node, &want, &err), 0);
+    body = nodeshape_body(NODESHAPE_CREATE, "k", &want);
+    assert_string_equal(kubejson_text(body, "node_conf"),
+                        "NodeName=k Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 CPUs=4 "
+                        "RealMemory=2048 State=EXTERNAL Feature=penstock-bridge,a,b");
+    nodeshape_done(&want);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        _cleanup_json_ json_t *copy = json_deep_copy(node);
+        json_t *text = json_string(bad[i].text);
+
+        if (strcmp(bad[i].path, "annotation") == 0)
+            (void)json_object_set_new(kubejson_at(copy, "metadata.annotations"),
+                                      BRIDGE_NOTE_PARTITIONS, text);
+        else if (strcmp(bad[i].path, "name") == 0)
+            (void)json_object_set_new(kubejson_at(copy, "metadata.labels"), BRIDGE_LABEL_NODE,
+                                      text);
+        else
+            (void)json_object_set_new(kubejson_at(copy, "status.capacity"), "cpu", text);
+        assert_int_equal(nodeshape_read(copy, &want, &err), -EINVAL);
+    }
+}
+
+static void test_external_actions(void **state)
+{
+    static const struct {
+        const char *have; /* NULL: slurmctld has none */
+        enum nodeshape_act wanted, unwanted;
+    } cases[] = {
+        { NULL, NODESHAPE_CREATE, NODESHAPE_NOTHING },
+        { "{}", NODESHAPE_NOTHING, NODESHAPE_NOTHING },
+        { "{\"state\":[\"IDLE\"],\"features\":[\"penstock-bridge\"]}", NODESHAPE_NOTHING,
+          NODESHAPE_NOTHING },
+        { "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"features\":[\"a\",\"b\"]}", NODESHAPE_NOTHING,
+          NODESHAPE_NOTHING },
+        { "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"features\":[\"b\",\"penstock-bridge\",\"a\"],"
+          "\"cpus\":4,\"real_memory\":2048}",
+          NODESHAPE_NOTHING, NODESHAPE_DRAIN },
+        { "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"features\":[\"penstock-bridge\",\"a\"],"
+          "\"cpus\":4,\"real_memory\":2048}",
+          NODESHAPE_CHANGE, NODESHAPE_DRAIN },
+        { "{\"state\":[\"MIXED\",\"EXTERNAL\",\"DRAIN\"],\"features\":[\"penstock-bridge\"],"
+          "\"cpus\":5,\"real_memory\":2048}",
+          NODESHAPE_WAIT, NODESHAPE_WAIT },
+        { "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"features\":[\"penstock-bridge\"],"
+          "\"cpus\":5,\"real_memory\":2048}",
+          NODESHAPE_DELETE, NODESHAPE_DELETE },
+        { "{\"state\":[\"ALLOCATED\",\"EXTERNAL\",\"DRAIN\"],\"features\":[\"penstock-bridge\","
+          "\"a\",\"b\"],\"cpus\":4,\"real_memory\":2048,\"reason\":\"" NODESHAPE_REASON "\"}",
+          NODESHAPE_RESUME, NODESHAPE_WAIT },
+        { "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"features\":[\"penstock-bridge\","
+          "\"a\",\"b\"],\"cpus\":4,\"real_memory\":2048,\"reason\":\"a fan\"}",
+          NODESHAPE_NOTHING, NODESHAPE_DELETE },
+    };
+    _cleanup_json_ json_t *node = read_text(external_node);
+    struct nodeshape want;
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(nodeshape_read(node, &want, &err), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *have = cases[i].have ? read_text(cases[i].have) : NULL;
+
+        assert_int_equal(nodeshape_decide(&want, have), cases[i].wanted);
+        assert_int_equal(nodeshape_decide(NULL, have), cases[i].unwanted);
+    }
+    nodeshape_done(&want);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_external_shapes),
+        cmocka_unit_test(test_external_actions),
         cmocka_unit_test(test_states),
         cmocka_unit_test(test_wants),
         cmocka_unit_test(test_fits),

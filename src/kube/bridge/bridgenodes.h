@@ -1,0 +1,25 @@
+/* bridgenodes.h - external nodes: made in slurmctld, and removed, as nodes of Kubernetes say
+ *
+ * A node that changes is looked at alone; all are looked at when both sides are there, and each
+ * BRIDGENODES_AGAIN_US.  A node is removed only when Kubernetes has answered that it is not wanted,
+ * slurmrestd has answered that the bridge made it, and it is drained and without jobs.
+ * One thread: the loop's. */
+#pragma once
+
+#include "kube/api/kubecall.h"
+#include "kube/api/kubeinformer.h"
+#include "kube/api/kubemap.h"
+
+#define BRIDGENODES_AGAIN_US (INT64_C(60) * 1000000)
+
+struct bridgenodes;
+
+/* nodes: Kubernetes'; names: of Slurm to those of Kubernetes, where they differ.  All stay the
+ * caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
+int bridgenodes_new(struct kubeserver *slurm, struct kubeinformer *const *nodes,
+                    const struct kubemap *names, struct bridgenodes **ret);
+struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */
+/* A node of Kubernetes has changed, and `names` says so already.  Either may be NULL. */
+void bridgenodes_see(struct bridgenodes *l, const json_t *before, const json_t *now);
+/* Kubernetes' nodes are all known: look at them. */
+void bridgenodes_begin(struct bridgenodes *l);
