@@ -211,6 +211,7 @@ static const json_t *find_served(struct operator_ *op, const char *uid)
 struct sets {
     struct opwork *w;
     json_t *found; /* name -> NodeSet */
+    bool failed;   /* no memory: there are more */
 };
 
 static void add_set(void *ctx, const json_t *one)
@@ -218,18 +219,22 @@ static void add_set(void *ctx, const json_t *one)
     struct sets *s = ctx;
     struct err err = { .text = "" };
     json_t *valid;
+    int r;
 
     if (strcmp(kubejson_namespace(one), kubejson_namespace(s->w->cr)) != 0 ||
         strcmp(kubejson_text(one, "spec.controllerRef.name"), kubejson_name(s->w->cr)) != 0 ||
-        kubejson_is_deleted(one) || opspec_read(one, &valid, &err) < 0)
+        kubejson_is_deleted(one))
         return;
-    (void)json_object_set_new(s->found, kubejson_name(one), valid);
+    r = opspec_read(one, &valid, &err);
+    if (r == -ENOMEM || (r == 0 && json_object_set_new(s->found, kubejson_name(one), valid) < 0))
+        s->failed = true;
 }
 
-/* The NodeSets of a Controller in order of names. */
+/* The NodeSets of a Controller in order of names; NULL: no memory.  With some of them alone
+ * slurm.conf would lose the partitions of the others, and their jobs. */
 static json_t *list_sets(struct opwork *w)
 {
-    struct sets s = { w, json_object() };
+    struct sets s = { w, json_object(), false };
     json_t *list = json_array();
     _cleanup_free_ char *text = NULL;
     json_t *sorted, *one;
@@ -238,7 +243,15 @@ static json_t *list_sets(struct opwork *w)
     kubeinformer_walk(w->op->served[w->f.group - opgroups][OPKIND_NODESET], add_set, &s);
     text = json_dumps(s.found, JSON_SORT_KEYS | JSON_COMPACT);
     sorted = text ? json_loads(text, 0, NULL) : NULL;
-    json_object_foreach(sorted, name, one)(void) json_array_append(list, one);
+    json_object_foreach(sorted, name, one)
+    {
+        if (json_array_append(list, one) < 0)
+            s.failed = true;
+    }
+    if (!sorted || s.failed) {
+        json_decref(list);
+        list = NULL;
+    }
     json_decref(sorted);
     json_decref(s.found);
     return list;
@@ -262,7 +275,12 @@ static void reconcile_kind(struct opwork *w)
     switch (w->kind) {
     case OPKIND_CONTROLLER:
         w->f.nodesets = w->nodesets = list_sets(w);
-        opreconcile_controller(w);
+        if (w->nodesets) {
+            opreconcile_controller(w);
+        } else {
+            opwork_say(w, false, true, "SyncFailed", "out of memory");
+            opapply_fail(w, "out of memory");
+        }
         break;
     case OPKIND_NODESET:
         opnodeset_reconcile(w);
