@@ -131,6 +131,14 @@ static bool came_back_alone(const struct ctld *ctld, const Pst__NodeRecord *old,
            conf_num(ctld->conf, CONF_RETURN_TO_SERVICE) != 2;
 }
 
+/* ResumeAfter= is over with the state that it was given for. */
+static bool ends_resume(const Pst__NodeRecord *old, const Pst__NodeRecord *set)
+{
+    bool returns = set->has_state && !(set->state_flags & (FLAG(DRAIN) | FLAG(FAIL)));
+
+    return old->has_resume_after_us && (returns || set->reason);
+}
+
 static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__NodeRecord *reg,
                               const char *addr, const uint8_t *bind)
 {
@@ -203,6 +211,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         tx_clear(tx, NODE_F_REBOOT_ASAP);
     }
     SET(set, state_flags, flags);
+    if (ends_resume(old, set))
+        tx_clear(tx, NODE_F_RESUME_AFTER_US);
     return core_commit(ctld, tx);
 }
 

@@ -1,4 +1,6 @@
 """Health checks, reboots, and processes that do not end."""
+import re
+
 import pytest
 
 from conftest import wait_until
@@ -134,3 +136,38 @@ def test_unkillable_step(make_cluster, tools):
     seen = tools.lines("seen")
     assert len(seen) == 1 and seen[0].split()[:2] == [str(job), "4294967291"] and seen[0].split()[2].startswith("s")
     assert c.wait_end(job)["JobState"] == "CANCELLED"
+
+
+def resume_time(c, node):
+    return re.search(r"ResumeAfterTime=(\S+)", shown(c, node))[1]
+
+
+def test_resume_after(make_cluster):
+    """A state that ends by itself: over restarts of the controller, given up by another state, refused without one (recording 46b)."""
+    c = make_cluster(nodes=3)
+    told = "You can only specify a resume time when DOWNING or DRAINING a node. Request denied\n"
+    assert c.refused("scontrol", "update", "nodename=node1", "resumeafter=60") == told
+    assert c.refused("scontrol", "update", "nodename=node1", "state=resume", "resumeafter=60") == told
+    assert resume_time(c, "node1") == "None"
+    c.run("scontrol", "update", "nodename=node3", "state=down", "reason=fan", "resumeafter=1")
+    wait_until(lambda: "State=IDLE " in shown(c, "node3"), "the third node is back")
+    c.run("scontrol", "update", "nodename=node1", "state=drain", "reason=disk", "resumeafter=4")
+    c.run("scontrol", "update", "nodename=node2", "state=drain", "reason=fan", "resumeafter=3600")
+    c.run("scontrol", "update", "nodename=node3", "state=down", "reason=fan", "resumeafter=3600")
+    job = c.sbatch("-w", "node1", wrap="true")
+    until = resume_time(c, "node2")
+    c.kill_ctld()
+    c.start_ctld()
+    assert resume_time(c, "node2") == until != "None"
+    assert c.wait_end(job)["JobState"] == "COMPLETED"  # nobody resumed its node
+    # the third registered again, and ReturnToService=2 made it usable: nothing is left to be resumed
+    wait_until(lambda: "State=IDLE " in shown(c, "node3"), "the third node is back")
+    for node in ("node1", "node3"):
+        assert resume_time(c, node) == "None" and "Reason=" not in shown(c, node)
+    assert "DRAIN" in shown(c, "node2")
+    c.run("scontrol", "update", "nodename=node2", "state=drain", "reason=fan")  # another state: for good
+    assert resume_time(c, "node2") == "None" and "DRAIN" in shown(c, "node2")
+    c.run("scontrol", "update", "nodename=node2", "state=drain", "reason=fan", "resumeafter=3600")
+    assert resume_time(c, "node2") != "None"
+    c.run("scontrol", "update", "nodename=node2", "state=resume")
+    assert resume_time(c, "node2") == "None"
