@@ -23,9 +23,9 @@ OWNER, OTHER, OPERATOR = "games", "nobody", "news"
 class Forward:
     """A port of another number that leads to the controller: no local socket has its name, as on another host."""
 
-    def __init__(self, port):
-        self.port, self.to, self.conns = free_ports(1)[0], port, []
-        self.listener = socket.create_server(("127.0.0.1", self.port))
+    def __init__(self, port, host="127.0.0.1", at=None):
+        self.host, self.port, self.to, self.conns = host, at or free_ports(1)[0], port, []
+        self.listener = socket.create_server((host, self.port))
         threading.Thread(target=self.accept, daemon=True).start()
 
     def accept(self):
@@ -35,7 +35,7 @@ class Forward:
             except OSError:
                 return
             try:
-                far = socket.create_connection(("127.0.0.1", self.to))
+                far = socket.create_connection((self.host, self.to))
             except OSError:
                 near.close()
                 continue
@@ -70,11 +70,11 @@ class Site:
         c.start()
         c.work.chmod(0o777)
         wait_learnt(c)
-        self.forward = Forward(c.port)
+        self.forwards = self.doors()
         self.folder = c.dir / "node-etc"
         self.folder.mkdir()
         self.conf = self.folder / "slurm.conf"
-        self.conf.write_text(c.conf.read_text().replace(f"SlurmctldPort={c.port}", f"SlurmctldPort={self.forward.port}"))
+        self.conf.write_text(c.conf.read_text().replace(f"SlurmctldPort={c.port}", f"SlurmctldPort={self.forwards[0].port}"))
         shutil.copy(c.dir / "state/slurmctld.pub", self.folder / "slurmctld.pub")
         for node in c.node_names:
             assert c.slurmds[node].stop() == 0
@@ -82,12 +82,19 @@ class Site:
         for node in c.node_names:
             c.start_slurmd(node)
         c.conf = whole
-        c.restart_ctld()
+        self.restart_controllers()
         c.wait_nodes()
         assert not (self.folder / "slurm.key").exists()
 
+    def doors(self):
+        return [Forward(self.c.port)]
+
+    def restart_controllers(self):
+        self.c.restart_ctld()
+
     def close(self):
-        self.forward.close()
+        for forward in self.forwards:
+            forward.close()
 
     def on(self, host, user, *words, env=None):
         """A command of that user on the host of that daemon."""
