@@ -190,6 +190,8 @@ static const struct keyword {
     { "fsdampeningfactor", 3, scontrol_fsdampeningfactor, "NUMBER",
       "set FairShareDampeningFactor until the next reconfigure" },
     { "getaddrs", 4, scontrol_getaddrs, "NODES", "addresses of nodes" },
+    { "getent", 4, scontrol_getent, "NODE",
+      "user and groups of the steps of a node on this machine" },
     { "help", 2, cmd_help, "", "this text" },
     { "hide", 2, cmd_hide, "", "leave out hidden partitions" },
     { "hold", 4, scontrol_hold, "JOBS", "keep pending jobs from starting" },
@@ -264,7 +266,6 @@ static void print_names(FILE *f)
 {
     for (size_t i = 0; i < ARRAY_SIZE(keywords); i++)
         (void)fprintf(f, "verb\t%s\t%s\n", keywords[i].name, keywords[i].help ? "shown" : "hidden");
-    scontrol_refused_names(f);
     scontrol_show_names(f);
     scontrol_update_names(f);
 }
@@ -291,8 +292,7 @@ static void run_words(struct scontrol *s, int argc, char **argv)
             run_keyword(s, &keywords[i], argc, argv);
             return;
         }
-    if (!scontrol_refuse(s, "", argv[0]))
-        scontrol_fail(s, "invalid keyword: %s", argv[0]);
+    scontrol_fail(s, "invalid keyword: %s", argv[0]);
 }
 
 /* ---- interactive mode ------------------------------------------------------------------------ */

@@ -62,6 +62,7 @@ void scontrol_show_licenses(struct scontrol *s, const char *name); /* NULL = all
 void scontrol_listpids(struct scontrol *s, int argc, char **argv);
 void scontrol_listjobs(struct scontrol *s, int argc, char **argv);
 void scontrol_liststeps(struct scontrol *s, int argc, char **argv);
+void scontrol_getent(struct scontrol *s, int argc, char **argv);
 void scontrol_pidinfo(struct scontrol *s, int argc, char **argv);
 /* After a change of size inside a job: files that set its variables anew. */
 void scontrol_write_resized(struct scontrol *s, uint32_t job_id);
@@ -70,10 +71,6 @@ void scontrol_watch(struct scontrol *s, int argc, char **argv);
 /* Entities of show, keys of update: lines of --help-interface. */
 void scontrol_show_names(FILE *f);
 void scontrol_update_names(FILE *f);
-void scontrol_refused_names(FILE *f);
-/* Says why a command ("") or entity ("show ") that Slurm has is not here; false when word is none
- * of them. */
-bool scontrol_refuse(struct scontrol *s, const char *what, const char *word);
 /* `Slurmctld(primary) at HOST is UP`; also ends show config.  Fails when it is down. */
 void scontrol_ping(struct scontrol *s, int argc, char **argv);
 

@@ -1,4 +1,5 @@
-/* scontrol_procs.c - scontrol listpids, pidinfo, listjobs, liststeps: what runs on this machine
+/* scontrol_procs.c - scontrol listpids, pidinfo, listjobs, liststeps, getent: what runs on this
+ * machine, and as whom
  *
  * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
  * task, it has in its environment.  A step daemon has job and step in its title, and its node in
@@ -16,6 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/format/fmt_core.h"
 #include "cli/format/json_out.h"
+#include "cli/format/userentry.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
 #include "cli/scontrol/scontrol.h"
@@ -394,4 +396,39 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
     if (end_us)
         (void)printf("slurm_get_rem_time is %lld\n",
                      (long long)((end_us - now_us()) / USEC_PER_SEC));
+}
+
+/* ---- users ----------------------------------------------------------------------------------- */
+
+/* SlurmdSpoolDir of a node of this machine. */
+static int spool_of(struct scontrol *s, const char *node, char **ret)
+{
+    char host[256] = "";
+
+    if (gethostname(host, sizeof(host) - 1) < 0)
+        return -errno;
+    host[strcspn(host, ".")] = '\0';
+    return conf_expand_path(conf_str(cli_conf(&s->cli), CONF_SLURMD_SPOOL_DIR), node, host, ret);
+}
+
+void scontrol_getent(struct scontrol *s, int argc, char **argv)
+{
+    _cleanup_val_(strbuf_done) struct strbuf out = STRBUF_INIT;
+    _cleanup_free_ char *spool = NULL;
+    size_t steps = 0;
+    int r;
+
+    if (argc != 1) {
+        scontrol_fail(s, "%s for keyword:getent", argc ? "too many arguments" : "missing argument");
+        return;
+    }
+    r = spool_of(s, argv[0], &spool);
+    if (r == 0)
+        r = userentry_spool(&out, spool, &steps);
+    if (r < 0)
+        scontrol_fail(s, "scontrol: error: cannot look into %s of node %s: %s",
+                      spool ? spool : "SlurmdSpoolDir", argv[0], strerror(-r));
+    else if (!steps)
+        scontrol_fail(s, "No job steps exist on this node.");
+    cli_write_out(&out, true);
 }

@@ -841,8 +841,7 @@ static void show_entity(struct scontrol *s, int argc, char **argv)
         entities[i].show(s, name);
         return;
     }
-    if (!scontrol_refuse(s, "show ", entity))
-        scontrol_fail(s, "invalid entity:%s for keyword:show", argv[0]);
+    scontrol_fail(s, "invalid entity:%s for keyword:show", argv[0]);
 }
 
 void scontrol_show_names(FILE *f)

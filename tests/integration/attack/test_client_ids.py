@@ -69,6 +69,22 @@ def test_a_user_whom_only_his_own_host_knows(site):
     assert (c.work / "blob-there").stat().st_uid == UID
 
 
+def test_getent_shows_what_steps_run_with(site):
+    """scontrol getent: root sees what the login host told, others nothing; words that name no node."""
+    c = site.c
+    job = int(site.far("sbatch", "--parsable", "-o/dev/null", "--wrap", "srun sleep 300").stdout)
+    entry = f"User:\n{NAME}:x:{UID}:{UID}:Far Away:/far/{NAME}:/bin/sh\nGroups:\n{UID}:x:{UID}:{NAME}\n{OTHER_GROUP}:x:{OTHER_GROUP}:{NAME}\n\n"
+    both = f"JobId={job}.0:\n{entry}JobId={job}.batch:\n{entry}"
+    wait_until(lambda: c.run("scontrol", "getent", "node1", check=False).out == both, "the step is there")
+    done = site.far("scontrol", "getent", "node1")
+    assert (done.returncode, done.stdout) == (1, "") and "Permission denied" in done.stderr
+    c.run("scancel", job)
+    c.wait_end(job)
+    wait_until(lambda: "No job steps exist on this node." in c.run("scontrol", "getent", "node1", check=False).err, "the node is clean")
+    assert "of node nowhere: No such file or directory" in c.refused("scontrol", "getent", "nowhere")
+    assert c.refused("scontrol", "getent") == "missing argument for keyword:getent\n"
+
+
 def test_the_job_keeps_it(site):
     """A controller that starts again, and a run after a requeue, know him still."""
     c = site.c
