@@ -22,7 +22,7 @@ class Far(Site):
 
     def __init__(self, c):
         super().__init__(c)
-        host = c.dir / "login-etc"
+        self.host = host = c.dir / "login-etc"
         host.mkdir()
         (host / "passwd").write_text(PASSWD)
         (host / "group").write_text(GROUP)
@@ -32,16 +32,17 @@ class Far(Site):
                                     c.dir / "log" / "sackd", env)
         wait_until(lambda: (c.dir / "run/login/sack.socket").exists(), "sackd vouches")
 
-    def far(self, *words, uid=UID):
+    def far(self, *words, uid=UID, inside=()):
         env = {k: v for k, v in self.c.env.items() if k not in ("HOME", "USER", "LOGNAME")}
         env |= {"SLURM_CONF": str(self.conf), **self.c.sack("login")}
-        return subprocess.run(["setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *map(str, words)],
+        return subprocess.run([*inside, "setpriv", f"--reuid={uid}", f"--regid={uid}", "--clear-groups", *map(str, words)],
                               cwd=self.c.work, env=env, text=True, capture_output=True, timeout=40 * SLOW)
 
 
 @pytest.fixture
 def site(make_cluster):
-    c = make_cluster(start=False, nodes=1, conf="PinNodeKeys=yes\nSlurmctldParameters=enable_configless\nAuthInfo=use_client_ids\n")
+    c = make_cluster(start=False, nodes=1, conf="PinNodeKeys=yes\nSlurmctldParameters=enable_configless\nAuthInfo=use_client_ids\n"
+                     "ScronParameters=enable\n")
     for path in (c.dir.parent, c.dir):
         path.chmod(0o755)
     made = Far(c)
@@ -96,6 +97,35 @@ def test_the_job_keeps_it(site):
     c.wait_end(job)
     assert (c.work / "kept").read_text() == f"{UID} {OTHER_GROUP}\n"
     assert c.run("squeue", "-h", "-t", "all", "-o", "%u", "-j", job).out == f"{NAME}\n"
+
+
+def test_crontabs_keep_it(site):
+    """An entry's job has what the login host told of its user when he wrote it, over a restart of the controller."""
+    c = site.c
+    table = c.work / "table"
+    table.write_text(f"#SCRON --chdir=/tmp -o {c.work}/cron\n* * * * * id -G; echo $USER $HOME\n")
+    login = ["unshare", "-m", "sh", "-c", LOGIN, site.host]  # scrontab itself wants to know him
+    done = site.far("scrontab", table, inside=login)
+    assert done.returncode == 0, done.stderr
+    job = int(c.run("squeue", "-h", "-o", "%i").out)
+    c.kill_ctld()
+    c.start_ctld()
+    c.wait_nodes()
+    out = c.work / "cron"
+    wait_until(lambda: out.exists() and "/far" in out.read_text(), "the entry ran", 90)
+    assert out.read_text() == f"{UID} {OTHER_GROUP}\n{NAME} /far/{NAME}\n"
+    assert site.far("scrontab", "-r", inside=login).returncode == 0
+    c.run("scancel", job, check=False)
+
+
+def test_root_submits_for_him(site):
+    """sbatch --uid: the hosts where root is have not heard of his groups; the controller knows his name since he was here."""
+    c = site.c
+    assert site.far("sbatch", "--parsable", "-H", "-o/dev/null", "--wrap", "true").returncode == 0
+    job = int(c.run("sbatch", "--parsable", f"--uid={UID}", f"--gid={UID}", "-o", c.work / "for", "--wrap", "id -G; echo $USER").out)
+    c.wait_end(job)
+    assert (c.work / "for").read_text().splitlines()[0] == f"{UID}"
+    c.run("scancel", "-u", UID, check=False)
 
 
 def test_a_user_whom_no_host_knows_is_a_number(site):
