@@ -27,6 +27,8 @@
 #define PLACES 64u
 #define PLACES_OF_USER 16u
 #define PATIENCE_US (5 * USEC_PER_SEC)
+#define PRESSED_US 100000 /* that long a caller has his place to himself when all are taken */
+#define DEAF_US 100000    /* after a caller for whom there was no descriptor */
 #define HEAD 4u
 
 struct caller {
@@ -49,6 +51,7 @@ struct kiosk {
     bool has_node;
     uint8_t node_key[IDKEY_SIZE], node_secret[HANDSHAKE_SECRET_SIZE];
     struct caller callers[PLACES];
+    int64_t deaf_until_mono_us;
 };
 
 /* ---- answers --------------------------------------------------------------------------------- */
@@ -134,8 +137,10 @@ static void take_caller(struct kiosk *k)
     socklen_t len = sizeof(cred);
     struct caller *c = NULL;
 
-    if (fd < 0)
-        return; /* he has gone, or there are no descriptors: he tries again */
+    if (fd < 0) { /* he has gone, or there are no descriptors: poll(2) would come back at once */
+        k->deaf_until_mono_us = now_mono_us() + DEAF_US;
+        return;
+    }
     if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &cred, &len) == 0)
         c = find_place(k, cred.uid);
     if (!c) {
@@ -181,25 +186,49 @@ static void read_caller(struct kiosk *k, struct caller *c)
 
 /* ---- the thread ------------------------------------------------------------------------------ */
 
-/* The descriptors to wait for: wake, listener, callers.  Gives the time until one has waited long
- * enough. */
-static int fill_polls(struct kiosk *k, struct pollfd polls[2 + PLACES])
+/* Drop who had his time.  With no place free that is short for the one who came first: a command
+ * sends its request at once, and one user may have many numbers (user namespaces).  Gives when the
+ * next one has had it; *ret_room: is a place free? */
+static int64_t drop_late(struct kiosk *k, int64_t now, bool *ret_room)
 {
-    int64_t now = now_mono_us(), next = INT64_MAX;
-    bool room = false;
+    int64_t next = INT64_MAX;
+    struct caller *first = NULL;
 
+    *ret_room = false;
     for (unsigned i = 0; i < PLACES; i++) {
         struct caller *c = &k->callers[i];
 
         if (c->fd >= 0 && c->deadline_mono_us <= now)
             drop_caller(c);
-        room = room || c->fd < 0;
-        if (c->fd >= 0)
-            next = MIN(next, c->deadline_mono_us);
-        polls[2 + i] = (struct pollfd){ .fd = c->fd, .events = POLLIN };
+        if (c->fd < 0)
+            *ret_room = true;
+        else if (!first || c->deadline_mono_us < first->deadline_mono_us)
+            first = c;
     }
+    if (first)
+        next = first->deadline_mono_us - (*ret_room ? 0 : PATIENCE_US - PRESSED_US);
+    if (first && next <= now) {
+        drop_caller(first);
+        *ret_room = true;
+        next = now; /* who is next is looked for in the next turn */
+    }
+    return next;
+}
+
+/* The descriptors to wait for: wake, listener, callers.  Gives the time until one has waited long
+ * enough. */
+static int fill_polls(struct kiosk *k, struct pollfd polls[2 + PLACES])
+{
+    int64_t now = now_mono_us();
+    bool room, deaf = now < k->deaf_until_mono_us;
+    int64_t next = drop_late(k, now, &room);
+
+    if (deaf)
+        next = MIN(next, k->deaf_until_mono_us);
+    for (unsigned i = 0; i < PLACES; i++)
+        polls[2 + i] = (struct pollfd){ .fd = k->callers[i].fd, .events = POLLIN };
     polls[0] = (struct pollfd){ .fd = k->wake_fd, .events = POLLIN };
-    polls[1] = (struct pollfd){ .fd = room ? k->listen_fd : -1, .events = POLLIN };
+    polls[1] = (struct pollfd){ .fd = room && !deaf ? k->listen_fd : -1, .events = POLLIN };
     return next == INT64_MAX ? -1 : (int)((next - now) / 1000 + 1);
 }
 
