@@ -215,26 +215,45 @@ static void put_blocks(struct strbuf *sb, const Pst__DiagReply *d)
     put_counters(sb, blocks, ARRAY_SIZE(blocks));
 }
 
+struct cost {
+    uint64_t count, total_us;
+};
+
+/* Of two costs: the greater one first. */
+static int compare_costs(enum order order, struct cost a, struct cost b)
+{
+    uint64_t ka = a.count, kb = b.count;
+
+    if (order == ORDER_TIME) {
+        ka = a.total_us;
+        kb = b.total_us;
+    } else if (order == ORDER_AVERAGE) {
+        ka = diag_mean(a.total_us, a.count);
+        kb = diag_mean(b.total_us, b.count);
+    }
+    return ka > kb ? -1 : ka < kb;
+}
+
 static int compare_rpcs(const void *pa, const void *pb, void *arg)
 {
     const Pst__RpcStat *a = *(Pst__RpcStat *const *)pa, *b = *(Pst__RpcStat *const *)pb;
-    uint64_t ka = a->count, kb = b->count;
+    enum order order = *(const enum order *)arg;
 
-    switch (*(const enum order *)arg) {
-    case ORDER_NAME:
+    if (order == ORDER_NAME)
         return strcmp(a->name ? a->name : "", b->name ? b->name : "");
-    case ORDER_TIME:
-        ka = a->total_us;
-        kb = b->total_us;
-        break;
-    case ORDER_AVERAGE:
-        ka = diag_mean(a->total_us, a->count);
-        kb = diag_mean(b->total_us, b->count);
-        break;
-    case ORDER_COUNT:
-        break;
-    }
-    return ka > kb ? -1 : ka < kb;
+    return compare_costs(order, (struct cost){ a->count, a->total_us },
+                         (struct cost){ b->count, b->total_us });
+}
+
+static int compare_users(const void *pa, const void *pb, void *arg)
+{
+    const Pst__UserStat *a = *(Pst__UserStat *const *)pa, *b = *(Pst__UserStat *const *)pb;
+    enum order order = *(const enum order *)arg;
+    int by_cost = order == ORDER_NAME ? 0
+                                      : compare_costs(order, (struct cost){ a->count, a->total_us },
+                                                      (struct cost){ b->count, b->total_us });
+
+    return by_cost ? by_cost : (a->uid > b->uid) - (a->uid < b->uid);
 }
 
 static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
@@ -293,6 +312,8 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
     }
     if (reply->n_rpcs)
         qsort_r(reply->rpcs, reply->n_rpcs, sizeof(*reply->rpcs), compare_rpcs, &d->order);
+    if (reply->n_users)
+        qsort_r(reply->users, reply->n_users, sizeof(*reply->users), compare_users, &d->order);
     if (d->json.wanted) {
         const struct conf *conf = cli_conf(&d->cli);
         struct json js;

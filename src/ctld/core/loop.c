@@ -50,7 +50,7 @@ static void run_request(struct ctld *ctld, struct cmd *cmd)
     }
     t0 = now_mono_us();
     row->fn(ctld, cmd);
-    services_answered(ctld, cmd->op, now_mono_us() - t0);
+    services_answered(ctld, cmd->op, cmd->uid, now_mono_us() - t0);
 }
 
 /* Gives false when the loop should end. */

@@ -251,9 +251,9 @@ void services_acct_changed(struct ctld *ctld)
     CALL(ctld, acct_changed, ctld);
 }
 
-void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us)
+void services_answered(struct ctld *ctld, unsigned op, uid_t uid, int64_t elapsed_us)
 {
-    CALL(ctld, answered, ctld, op, elapsed_us);
+    CALL(ctld, answered, ctld, op, uid, elapsed_us);
 }
 
 void services_on_http(struct ctld *ctld, int fd, const char *head, size_t n)

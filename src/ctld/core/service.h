@@ -126,8 +126,8 @@ struct ctld_service {
     /* A connection is gone which had asked for something that the core must hear of.  May
      * commit. */
     void (*on_conn_closed)(struct ctld *ctld, struct conn *conn);
-    /* A request was answered, after so long.  Any thread; may not commit. */
-    void (*answered)(struct ctld *ctld, unsigned op, int64_t elapsed_us);
+    /* A request of uid was answered, after so long.  Any thread; may not commit. */
+    void (*answered)(struct ctld *ctld, unsigned op, uid_t uid, int64_t elapsed_us);
 
     /* Somebody on the network speaks HTTP: one service has this hook, which takes fd; `head` is
      * what server_hooks.on_http says.  On an I/O thread, from the start of the door to its end; may
@@ -236,7 +236,7 @@ void services_on_standby(struct ctld *ctld, struct conn *conn, const struct fram
 void services_on_conn_closed(struct ctld *ctld, struct conn *conn);
 void services_on_node_unlinked(struct ctld *ctld, struct node *n);
 void services_acct_changed(struct ctld *ctld);
-void services_answered(struct ctld *ctld, unsigned op, int64_t elapsed_us);
+void services_answered(struct ctld *ctld, unsigned op, uid_t uid, int64_t elapsed_us);
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
 bool services_may_start(struct ctld *ctld, const struct job *j);
 

@@ -19,16 +19,12 @@
 #include "ctld/front/private.h"
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"
+#include "ctld/front/userstat.h"
 #include "ctld/core/service.h"
 
 #define IO_THREADS 2u
 #define MAX_CONNECTIONS 65536u
 #define OUT_LIMIT (64u << 20)
-
-void front_count(struct front *f, unsigned op, int64_t elapsed_us)
-{
-    rpc_count(f->rpcs, op, elapsed_us);
-}
 
 static struct cmd *cmd_new(struct front *f, struct conn *c, const struct frame *frame,
                            ProtobufCMessage *msg)
@@ -330,12 +326,15 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
     if (r >= 0)
         r = ratelimit_new(&f->rate);
     if (r >= 0)
+        r = userstat_new(&f->userstat);
+    if (r >= 0)
         front_configure(f);
     if (r >= 0)
         r = server_new(&config, &f->server, err);
     if (r < 0) {
         users_free(f->users);
         ratelimit_free(f->rate);
+        userstat_free(f->userstat);
         free(f);
         return r;
     }
@@ -364,6 +363,7 @@ struct front *front_free(struct front *f)
     server_free(f->server);
     users_free(f->users);
     ratelimit_free(f->rate);
+    userstat_free(f->userstat);
     pthread_mutex_destroy(&f->gate.lock);
     free(f);
     return NULL;
@@ -395,9 +395,10 @@ static void free_front(struct ctld *ctld)
     ctld->front = front_free(ctld->front);
 }
 
-static void count_answer(struct ctld *ctld, unsigned op, int64_t elapsed_us)
+static void count_answer(struct ctld *ctld, unsigned op, uid_t uid, int64_t elapsed_us)
 {
-    front_count(ctld->front, op, elapsed_us);
+    rpc_count(ctld->front->rpcs, op, elapsed_us);
+    userstat_count(ctld->front->userstat, uid, elapsed_us);
 }
 
 const struct ctld_service front_service = {

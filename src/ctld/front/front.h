@@ -34,14 +34,14 @@ struct front {
     struct kiosk *kiosk; /* NULL: this controller vouches for nobody */
     struct rpc_stat rpcs[OP_MAX_];
     struct users *users;
+    struct userstat *userstat;
     struct ratelimit *rate;
 };
 
 int front_new(struct ctld *ctld, struct front **ret, struct err *err); /* binds */
 void front_configure(struct front *f); /* what the configuration says now; core thread */
 int front_start(struct front *f);
-struct front *front_free(struct front *f);                          /* closes every connection */
-void front_count(struct front *f, unsigned op, int64_t elapsed_us); /* any thread */
+struct front *front_free(struct front *f); /* closes every connection */
 
 /* query.c: answer a query from the current view; on the connection's thread. */
 void query_start(struct front *f, struct conn *c, const struct frame *frame);

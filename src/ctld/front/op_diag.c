@@ -8,6 +8,7 @@
 #include "ctld/core/service.h"
 #include "ctld/front/diag.h"
 #include "ctld/front/front.h"
+#include "ctld/front/userstat.h"
 #include "ctld/front/view.h"
 #include "ctld/schedlink/schedthread.h"
 #include "etcd/etcdlog.h"
@@ -159,14 +160,23 @@ static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     bool reset = req->has_reset && req->reset;
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
+    _cleanup_free_ Pst__UserStat **users = NULL;
+    ssize_t n_users;
 
     if (reset && !cmd_is_admin(ctld, cmd)) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
         return;
     }
+    n_users = userstat_fill(ctld->front->userstat, &users, reset);
+    if (n_users < 0) {
+        core_error(ctld, cmd, EPST_BUSY, NULL);
+        return;
+    }
     diag_fill(ctld, reset, &r);
     r.n_rpcs = rpc_fill(ctld->front->rpcs, stats, list, reset);
     r.rpcs = list;
+    r.n_users = (size_t)n_users;
+    r.users = users;
     core_reply(ctld, cmd, 0, 0, &r.base);
     if (reset)
         stats_reset(ctld);

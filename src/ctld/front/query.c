@@ -184,7 +184,8 @@ static void query_free(void *arg)
 
     if (!q->req || !q->req->keeps_turn)
         gate_release(q->front, conn_id(q->conn));
-    services_answered(q->front->ctld, q->op, now_mono_us() - q->began_mono_us);
+    services_answered(q->front->ctld, q->op, conn_peer(q->conn)->uid,
+                      now_mono_us() - q->began_mono_us);
     view_unref(q->view);
     jobfilter_free(q->filter);
     free(q->hits);

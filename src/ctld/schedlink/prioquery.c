@@ -41,7 +41,8 @@ static void query_free(void *arg)
     struct prioquery *q = arg;
 
     asking_end(q->front->ctld->asking, q->lane);
-    services_answered(q->front->ctld, OP_QUERY_PRIORITY, now_mono_us() - q->began_mono_us);
+    services_answered(q->front->ctld, OP_QUERY_PRIORITY, conn_peer(q->conn)->uid,
+                      now_mono_us() - q->began_mono_us);
     namemap_done(&q->partitions);
     idmap_done(&q->ids);
     idmap_done(&q->uids);

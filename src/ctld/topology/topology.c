@@ -350,7 +350,7 @@ static void answer_topology(struct ctld *ctld, struct conn *c, const struct fram
         (void)conn_reply(c, frame->op, frame->id, 0, &reply->base); /* fails: the client went */
     if (reply)
         pst__topology_reply__free_unpacked(reply, NULL);
-    services_answered(ctld, OP_QUERY_TOPOLOGY, now_mono_us() - began);
+    services_answered(ctld, OP_QUERY_TOPOLOGY, conn_peer(c)->uid, now_mono_us() - began);
 }
 
 static const struct ctld_op topology_ops[] = {

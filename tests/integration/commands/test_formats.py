@@ -2,6 +2,7 @@
 
 import getpass
 import json
+import os
 import re
 
 import pytest
@@ -356,6 +357,12 @@ def test_sdiag(q):
     passes = text.partition("Backfilling stats")[0]  # of the main scheduler
     exits = re.findall(r"^\t(?:End of job queue|Hit default_queue_depth|Hit sched_max_job_start): ?(\d+)$", passes, re.M)
     assert len(exits) == 3 and sum(map(int, exits)) == int(re.search(r"^\tTotal cycles: (\d+)$", passes, re.M).group(1))
+    users = text.partition("statistics by user\n")[2].partition("\n\n")[0].splitlines()
+    mine = [re.fullmatch(r"\t(\S+) +\( *(\d+)\) count:(\d+) +ave_time:\d+ +total_time:\d+", u).groups() for u in users]
+    assert any(uid == str(os.getuid()) and int(count) > 0 for _, uid, count in mine), users
+    by_user = json.loads(q.run("sdiag", "--json").out)["statistics"]["rpcs_by_user"]
+    assert {u["user_id"] for u in by_user} == {int(uid) for _, uid, _ in mine}
+    assert all(u["count"] >= int(next(c for _, uid, c in mine if int(uid) == u["user_id"])) for u in by_user)
     ever = re.search(r"\(since last slurm start\): (\d+)", text).group(1)
     assert q.run("sdiag", "--reset").rc == 0
     text = q.run("sdiag").out
