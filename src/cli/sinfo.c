@@ -20,6 +20,7 @@
 #include "cli/query/out_nodes.h"
 #include "cli/base/fedview.h"
 #include "cli/query/out_query.h"
+#include "cli/query/out_tres.h"
 #include "cli/format/out_resv.h"
 #include "wire/ops.h"
 
@@ -485,15 +486,33 @@ static void print_rows(struct sinfo *s)
     fmt_lines_free(lines);
 }
 
+/* The partition of a row; its nodes are those of *ret_data. */
+static const struct cluster_part *part_of_row(const struct sinfo *s, const struct sinfo_row *row,
+                                              const struct cluster_nodes **ret_data)
+{
+    size_t c = 0, p = row->part_index;
+
+    while (p >= s->data[c].n_parts) /* as begin_row() counts them */
+        p -= s->data[c++].n_parts;
+    *ret_data = &s->data[c];
+    return &s->data[c].parts[p];
+}
+
 static void print_json(struct sinfo *s, int argc, char **argv)
 {
     const struct conf *conf = cli_conf(&s->cli);
+    struct tres_rules rules = tres_rules_of(conf);
 
     json_begin(&s->js, &s->out, json_option_style(&s->json));
     s->js.plain_null = s->json.complex;
     json_list(&s->js, "sinfo");
     for (size_t i = 0; i < s->table.n; i++) {
-        json_sinfo(&s->js, &s->table.rows[i]);
+        const struct cluster_nodes *data;
+        const struct cluster_part *part = part_of_row(s, &s->table.rows[i], &data);
+        _cleanup_free_ char *tres = NULL;
+
+        check_mem_or_die(out_part_tres(data, part, &rules, &tres));
+        json_sinfo(&s->js, &s->table.rows[i], tres);
         flush_out(s);
     }
     json_list_end(&s->js);

@@ -25,7 +25,8 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
 void json_partition(struct json *js, const char *key, const Pst__PartitionRecord *p,
                     const char *tres, const char *cluster);
 struct sinfo_row;
-void json_sinfo(struct json *js, const struct sinfo_row *row);
+/* part_tres: what the partition has, as out_part_tres() tells it. */
+void json_sinfo(struct json *js, const struct sinfo_row *row, const char *part_tres);
 /* script: NULL when it was not asked for */
 void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster,
                    const char *script);

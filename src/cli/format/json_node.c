@@ -313,7 +313,7 @@ static void put_sinfo_memory(struct json *js, const struct sinfo_row *r)
     json_map_end(js);
 }
 
-void json_sinfo(struct json *js, const struct sinfo_row *r)
+void json_sinfo(struct json *js, const struct sinfo_row *r, const char *part_tres)
 {
     const Pst__NodeRecord none = PST__NODE_RECORD__INIT, *n = r->node ? r->node : &none;
 
@@ -351,6 +351,6 @@ void json_sinfo(struct json *js, const struct sinfo_row *r)
     json_str(js, "cpus", n->cpu_spec_list);
     json_int(js, "memory", (int64_t)n->mem_spec_mib);
     json_map_end(js);
-    json_partition(js, "partition", r->part, "", r->cluster);
+    json_partition(js, "partition", r->part, part_tres, r->cluster);
     json_map_end(js);
 }

@@ -393,6 +393,14 @@ def test_json_of_a_job(q):
     assert node["state"][0] in ("ALLOCATED",) and node["cpus"] == 4
 
 
+def test_json_of_a_partition(q):
+    """sinfo tells of a partition's TRES what scontrol does."""
+    shown = {p["name"]: p["tres"]["configured"] for p in json.loads(q.run("scontrol", "show", "partitions", "--json").out)["partitions"]}
+    rows = json.loads(q.run("sinfo", "--json").out)["sinfo"]
+    assert {r["partition"]["name"]: r["partition"]["tres"]["configured"] for r in rows} == shown
+    assert all(re.fullmatch(r"cpu=\d+,mem=[\d.]+[MG],node=\d+,billing=\d+.*", t) for t in shown.values()), shown
+
+
 def test_yaml(q):
     text = q.run("squeue", "--yaml", "-j", q.run1).out
     assert text.startswith("%YAML 1.1\n--- !!map\n!!str jobs: !!seq\n- !!map\n  !!str account: !!str")

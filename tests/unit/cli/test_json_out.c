@@ -196,7 +196,7 @@ static void test_empty_records(void **state)
     json_node(&js, &n, &(struct show_node_of){ .tres = "cpu=1" });
     json_partition(&js, NULL, &p, "", NULL);
     json_acct_job(&js, &a, 0, NULL, NULL);
-    json_sinfo(&js, &row);
+    json_sinfo(&js, &row, "cpu=4");
     json_list_end(&js);
     json_end(&js);
     assert_false(sb.failed);
