@@ -214,7 +214,7 @@ JOB_NUM(put_uid, j->uid)
 JOB_TEXT(put_user, job_user(j))
 JOB_TEXT(put_wckey, j->wckey)
 JOB_TEXT(put_mcs_label, j->mcs_label)
-JOB_FIELD(put_wckey_id, if (j->has_wckey_id) put_u64(sb, j->wckey_id))
+JOB_NUM(put_wckey_id, j->wckey_id) /* 0: no WCKey */
 JOB_TEXT(put_work_dir, j->work_dir)
 JOB_FIELD(put_flags, acctflags_put(sb, j))
 

@@ -45,7 +45,7 @@ JOB = {"Account": "physics", "AllocCPUS": "2", "AllocNodes": "1", "AllocTRES": T
        "ReqNodes": "1", "ReqTRES": TRES, "Restarts": "0", "SegmentSize": "0?", "Start": STAMP, "State": "FAILED",
        "StdIn": "/dev/null", "StdOut": r"slurm-%j\.out", "Submit": STAMP, "SubmitLine": "sbatch .*", "Suspended": HMS,
        "SystemCPU": CPU, "Timelimit": "00:20:00", "TimelimitRaw": "20", "TotalCPU": CPU, "UID": str(os.getuid()),
-       "User": getpass.getuser(), "UserCPU": CPU, "WorkDir": r"/\S+", "WCKeyID": "0?"}
+       "User": getpass.getuser(), "UserCPU": CPU, "WorkDir": r"/\S+", "WCKeyID": "0"}
 STEP = {"Account": "physics", "AllocCPUS": "2", "JobName": "batch", "State": "FAILED", "ExitCode": "3:0", "NTasks": "1",
         "JobID": r"{id}\.batch", "JobIDRaw": r"{id}\.batch", "AllocTRES": "cpu=2,mem=200M,node=1", "Partition": "", "User": "",
         "ReqMem": "", "ReqTRES": "", "Timelimit": "", "ReqCPUFreq": "0", "ConsumedEnergy": "0", "AveCPUFreq": "0", "UID": "",
