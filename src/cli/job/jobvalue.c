@@ -57,6 +57,17 @@ static int check_number(const struct opt *o, const char *arg, uint64_t min, uint
     return bad_number(o, arg, err);
 }
 
+static int check_bit(const struct opt *o, const char *arg, struct err *err)
+{
+    int64_t n;
+
+    if (!arg)
+        return 0;
+    if (parse_i64(arg, INT32_MIN, INT32_MAX, &n) < 0)
+        return check_number(o, arg, 0, 1, err);
+    return n == 0 || n == 1 ? 0 : bad_spec(o, err);
+}
+
 static int check_time(const struct opt *o, const char *arg, struct err *err)
 {
     uint32_t minutes;
@@ -487,6 +498,8 @@ static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const cha
         return check_number(o, arg, 1, INT32_MAX, err);
     case KIND_TREEWIDTH:
         return strcasecmp(arg, "off") == 0 ? 0 : check_number(o, arg, 1, 65533, err);
+    case KIND_BIT:
+        return check_bit(o, arg, err);
     case KIND_COUNT0:
         return check_number(o, arg, 0, INT32_MAX, err);
     case KIND_PORTS:

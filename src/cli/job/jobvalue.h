@@ -19,7 +19,8 @@ enum jobvalue_kind {
     KIND_MEM,
     KIND_WHEN,
     KIND_NODES,
-    KIND_BOOL, /* optional 0 or 1 */
+    KIND_BOOL, /* optional 0 or 1, yes or no */
+    KIND_BIT,  /* a number, 0 or 1 */
     KIND_OFF,
     KIND_YESNO,
     KIND_ACCTG,
