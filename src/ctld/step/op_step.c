@@ -8,15 +8,19 @@
 #include "ctld/step/stepqueue.h"
 #include "ctld/step/steps.h"
 
-/* Why the caller gets no step of the job, 0 = he may: that it is over comes before whose it is,
- * which tells nothing that the queue does not. */
+/* Why the caller gets no step of the job, 0 = he may: that it is over or waits comes before whose
+ * it is, which tells nothing that the queue does not.  His own that waits is waited for. */
 static int step_refusal(const struct ctld *ctld, const struct cmd *cmd, const Pst__JobRecord *r)
 {
     bool may = cmd_may_act_as(ctld, cmd, r->uid);
 
     if (!may && policy_private(ctld->conf) & PRIVATE_JOBS)
         return ESLURM_ACCESS_DENIED;
-    return job_is_ended(r) ? ESLURM_JOB_FINISHED : may ? 0 : ESLURM_ACCESS_DENIED;
+    if (job_is_ended(r))
+        return ESLURM_JOB_FINISHED;
+    if (may)
+        return 0;
+    return job_is_pending(r) ? ESLURM_JOB_PENDING : ESLURM_ACCESS_DENIED;
 }
 
 void op_step_create(struct ctld *ctld, struct cmd *cmd)

@@ -125,7 +125,7 @@ def test_other_values_hide_nothing_else(site):
 
 
 def test_step_in_what_is_over(site):
-    """A job that is over is said to be, also to others; private jobs are not told about."""
+    """A job that is over or waits is said to be, also to others; private jobs are not told about."""
     done = as_user(site, OWNER, "sbatch", "--parsable", "-wnode1", "-n1", "-o/dev/null", "--wrap", "true")
     job = done.stdout.strip()
     site.wait_state(job, "COMPLETED")
@@ -135,8 +135,10 @@ def test_step_in_what_is_over(site):
                          f"srun: Check SLURM_JOB_ID environment variable. Expired or invalid job {job}\n")
     denied = "srun: error: Unable to create step for job {}: Access/permission denied\n"
     assert step(site.job_id) == denied.format(site.job_id)
+    assert step(site.waits) == f"srun: error: Unable to create step for job {site.waits}: Job is pending execution\n"
     site.set_private("jobs")
     assert step(job) == denied.format(job)
+    assert step(site.waits) == denied.format(site.waits)
     site.set_private("none")
 
 
