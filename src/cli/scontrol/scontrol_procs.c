@@ -2,14 +2,15 @@
  * machine, and as whom
  *
  * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
- * task, it has in its environment.  A step daemon has job and step in its title, and its node in
- * its environment.  So nothing has to be asked of a daemon, and the answer holds while slurmd is
- * down.  Environments of other users are seen by root alone. */
+ * task, it has in its environment.  A step daemon has job and step in its title, its node and its
+ * cluster in its environment.  So nothing has to be asked of a daemon, and the answer holds while
+ * slurmd is down.  Environments of other users are seen by root alone. */
 #include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -30,7 +31,7 @@
 struct proc {
     long pid; /* -1: the step itself, by its daemon */
     uint32_t job_id;
-    char step[16], local[16], rank[16], node[256];
+    char step[16], local[16], rank[16], node[256], cluster[256];
 };
 
 struct procs {
@@ -76,6 +77,12 @@ static void take_value(const char *entry, const char *name, char *to, size_t siz
 
     if (strncmp(entry, name, len) == 0 && entry[len] == '=')
         (void)snprintf(to, size, "%s", entry + len + 1);
+}
+
+static void take_place(const char *entry, struct proc *p)
+{
+    take_value(entry, "SLURMD_NODENAME", p->node, sizeof(p->node));
+    take_value(entry, "SLURM_CLUSTER_NAME", p->cluster, sizeof(p->cluster));
 }
 
 /* A step's number, or its word: special steps have negative ones. */
@@ -127,7 +134,7 @@ static bool read_daemon(long pid, struct proc *p)
         return false;
     env = proc_file(pid, "environ", &len);
     for (size_t at = 0; env && at < len; at += strlen(env + at) + 1)
-        take_value(env + at, "SLURMD_NODENAME", p->node, sizeof(p->node));
+        take_place(env + at, p);
     return true;
 }
 
@@ -148,7 +155,7 @@ static bool read_proc(long pid, struct proc *p)
         take_value(buf + at, "SLURM_STEP_ID", step, sizeof(step));
         take_value(buf + at, "SLURM_LOCALID", p->local, sizeof(p->local));
         take_value(buf + at, "SLURM_PROCID", p->rank, sizeof(p->rank));
-        take_value(buf + at, "SLURMD_NODENAME", p->node, sizeof(p->node));
+        take_place(buf + at, p);
     }
     if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || (below = below_step_daemon(pid)) < 0)
         return false;
@@ -171,7 +178,13 @@ static int compare_procs(const void *pa, const void *pb)
     return r ? r : a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static void procs_load(struct procs *t)
+/* The steps of other clusters may run on this machine too. */
+static bool of_cluster(const struct proc *p, const char *cluster)
+{
+    return !p->cluster[0] || strcasecmp(p->cluster, cluster) == 0;
+}
+
+static void procs_load(struct procs *t, const char *cluster)
 {
     DIR *dir = opendir("/proc");
     const struct dirent *entry;
@@ -182,7 +195,7 @@ static void procs_load(struct procs *t)
         uint64_t pid;
 
         if (parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0 ||
-            (!read_daemon((long)pid, &p) && !read_proc((long)pid, &p)))
+            (!read_daemon((long)pid, &p) && !read_proc((long)pid, &p)) || !of_cluster(&p, cluster))
             continue;
         t->list = xrealloc_or_die(t->list, t->n + 1, sizeof(*t->list));
         t->list[t->n++] = p;
@@ -283,7 +296,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "\"%s\" does not look like a jobid", argv[0]);
         return;
     }
-    procs_load(&t);
+    procs_load(&t, cli_cluster_name(&s->cli));
     begin_listing(s, &l, "pids");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];
@@ -321,7 +334,7 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
     struct procs t;
     size_t shown = 0;
 
-    procs_load(&t);
+    procs_load(&t, cli_cluster_name(&s->cli));
     begin_listing(s, &l, steps ? "steps" : "jobs");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];

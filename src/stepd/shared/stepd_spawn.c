@@ -54,30 +54,38 @@ static char *failpoint_setting(void)
     return NULL;
 }
 
-/* env: a variable more, or NULL. */
-static int start_stepd(const char *exe, char *const argv[], char *env, const char *dir,
+#define OWN_ENV_MAX 2
+
+/* env: at most OWN_ENV_MAX variables. */
+static int start_stepd(const char *exe, char *const argv[], char *const env[], const char *dir,
                        const int fds[FD_COUNT], pid_t *ret_pid)
 {
-    char *failpoints = failpoint_setting();
-    char *envp[] = { env ? env : failpoints, env ? failpoints : NULL, NULL };
+    char *envp[OWN_ENV_MAX + 2] = { NULL };
     struct spawn s = {
         .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
     };
+    size_t n = 0;
 
+    for (; n < OWN_ENV_MAX && env[n]; n++)
+        envp[n] = env[n];
+    envp[n] = failpoint_setting();
     return spawn_program(&s, ret_pid);
 }
 
 static int spawn_step(const char *exe, const Pst__StepFile *sf, const int fds[FD_COUNT],
                       pid_t *ret_pid)
 {
-    char title[64], num[16], node[300];
+    char title[64], num[16], node[300], cluster[300];
     char *argv[] = { title, NULL };
+    char *env[] = { node, cluster, NULL };
 
-    /* who lists the steps of this machine asks for those of a node */
+    /* who lists the steps of this machine asks for those of a node, of his cluster alone */
     (void)snprintf(node, sizeof(node), "SLURMD_NODENAME=%s", sf->job->node_name);
+    (void)snprintf(cluster, sizeof(cluster), "SLURM_CLUSTER_NAME=%s",
+                   sf->job->cluster_name ? sf->job->cluster_name : "");
     (void)snprintf(title, sizeof(title), "slurmstepd: [%u.%s]", sf->job->job->job_id,
                    step_id_name(sf->step_id, num, sizeof(num)));
-    return start_stepd(exe, argv, node, sf->step_dir, fds, ret_pid);
+    return start_stepd(exe, argv, env, sf->step_dir, fds, ret_pid);
 }
 
 static void close_all(int fds[FD_COUNT])
@@ -91,6 +99,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
                 int fd, int ns_fd, int go_fd, pid_t *ret_pid)
 {
     char *argv[] = { (char *)"slurmstepd", (char *)kind, NULL };
+    char *none[] = { NULL };
     int fds[FD_COUNT] = NO_FDS;
     int r = copy_above(fd, &fds[FD_SRUN]);
 
@@ -101,7 +110,7 @@ int bcast_spawn(const char *exe, const char *kind, const char *dir, const Pst__B
     if (r == 0)
         r = spool_memfd(&file->base, FD_SAFE, &fds[FD_FILE]);
     if (r == 0)
-        r = start_stepd(exe, argv, NULL, dir, fds, ret_pid);
+        r = start_stepd(exe, argv, none, dir, fds, ret_pid);
     close_all(fds);
     return r;
 }
