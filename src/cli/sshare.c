@@ -257,7 +257,8 @@ static void add_columns(struct sshare *s, const char *list)
 static void choose_columns(struct sshare *s)
 {
     if (s->format.list) {
-        add_columns(s, s->format.list);
+        /* an empty list stands for the first column, as programs know it */
+        add_columns(s, *s->format.list ? s->format.list : "Account");
         return;
     }
     add_columns(s, "Account,User");
