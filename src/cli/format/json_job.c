@@ -284,7 +284,7 @@ static void put_resources(struct json *js, const struct job_row *r)
         put_allocation(js, j->alloc);
         json_list_end(js);
         json_map_end(js);
-        json_int(js, "cpus", job_cpus(j));
+        json_int(js, "cpus", j->exclusive == 1 ? job_cpus(j) : MIN(job_cpus(j), job_asked_cpus(j)));
         optional_number(js, "threads_per_core", j->threads_per_core, j->threads_per_core);
     }
     json_map_end(js);

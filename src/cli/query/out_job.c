@@ -335,10 +335,13 @@ uint32_t job_tasks(const Pst__JobRecord *j)
 
 uint32_t job_cpus(const Pst__JobRecord *j)
 {
+    return j->alloc && j->alloc->total_cpus ? j->alloc->total_cpus : job_asked_cpus(j);
+}
+
+uint32_t job_asked_cpus(const Pst__JobRecord *j)
+{
     uint32_t cpus;
 
-    if (j->alloc && j->alloc->total_cpus)
-        return j->alloc->total_cpus;
     if (j->overcommit)
         return MAX(job_nodes(j), j->min_cpus); /* sized as with a task a node */
     cpus = (job_holds_nodes(j) ? job_tasks(j) : reqtres_tasks(j)) *

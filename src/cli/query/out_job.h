@@ -65,6 +65,7 @@ bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimit
 uint32_t job_nodes(const Pst__JobRecord *j); /* held, or asked for */
 uint32_t job_max_nodes(const Pst__JobRecord *j);
 uint32_t job_cpus(const Pst__JobRecord *j);
+uint32_t job_asked_cpus(const Pst__JobRecord *j); /* without those that whole cores add */
 bool job_holds_nodes(const Pst__JobRecord *j);
 uint32_t job_tasks(const Pst__JobRecord *j);
 const char *job_nodelist(const Pst__JobRecord *j); /* "" when none */
