@@ -16,6 +16,8 @@ int curl_api_load(struct curl_api *api, const char *what, struct err *err)
         { "curl_easy_getinfo", &api->easy_getinfo },
         { "curl_easy_perform", &api->easy_perform },
         { "curl_easy_cleanup", &api->easy_cleanup },
+        { "curl_easy_escape", &api->easy_escape },
+        { "curl_free", &api->free },
         { "curl_easy_strerror", &api->easy_strerror },
         { "curl_slist_append", &api->slist_append },
         { "curl_slist_free_all", &api->slist_free_all },

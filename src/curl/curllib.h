@@ -14,6 +14,8 @@ struct curl_api {
     CURLcode (*easy_getinfo)(CURL *, CURLINFO, ...);
     __typeof__(&curl_easy_perform) easy_perform;
     __typeof__(&curl_easy_cleanup) easy_cleanup;
+    __typeof__(&curl_easy_escape) easy_escape;
+    __typeof__(&curl_free) free;
     __typeof__(&curl_easy_strerror) easy_strerror;
     __typeof__(&curl_slist_append) slist_append;
     __typeof__(&curl_slist_free_all) slist_free_all;
