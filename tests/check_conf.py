@@ -25,7 +25,7 @@ HANDED_OUT = {
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
         "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid",
         "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
-        "DISABLE_ROOT_JOBS": "disable_root_jobs",
+        "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_influx",
     },
     "NODE_": {
         "CPU_BIND": "cpu_bind",
@@ -69,7 +69,11 @@ HANDED_OUT = {
         "ENABLE_EXTRA_CONTROLLERS": "extra_controllers", "MAX_RAM_PERCENT": "max_ram_pct", "MAX_SWAP_PERCENT": "max_swap_pct",
         "MEMORY_SWAPPINESS": "swappiness", "MIN_RAM_SPACE": "min_ram_mib", "SIGNAL_CHILDREN_PROCESSES": "signal_children",
     },
-    "GATHER_": {"SYSFS_INTERFACES": "conf_gather_interfaces"},
+    "GATHER_": {
+        "PROFILE_INFLUXDB_DATABASE": "database", "PROFILE_INFLUXDB_DEFAULT": "usual", "PROFILE_INFLUXDB_FREQUENCY": "every_s",
+        "PROFILE_INFLUXDB_HOST": "host", "PROFILE_INFLUXDB_PASS": "pass", "PROFILE_INFLUXDB_RTPOLICY": "policy",
+        "PROFILE_INFLUXDB_TIMEOUT": "timeout_s", "PROFILE_INFLUXDB_USER": "user", "SYSFS_INTERFACES": "conf_gather_interfaces",
+    },
     "HELPER_": {
         "ALLOW_USER_BOOT": "conf_helpers_users", "BOOT_TIME": "conf_helpers_boot_s", "EXEC_TIME": "conf_helpers_exec_s",
         "FEATURE": "features", "HELPER": "conf_helper", "MUTUALLY_EXCLUSIVE": "conf_features_exclude", "NODE_NAME": "conf_helper",

@@ -208,6 +208,15 @@ struct conf_cgroup {                                       /* cgroup.conf with d
     int swappiness; /* -1: the kernel's */
 };
 const struct conf_cgroup *conf_cgroup(const struct conf *c);
+/* acct_gather_profile/influxdb by acct_gather.conf; the texts are the configuration's. */
+struct conf_influx {
+    const char *host, *database;
+    const char *policy, *user, *pass; /* NULL: not given */
+    const char *usual;                /* of jobs without --profile: "All" */
+    uint32_t every_s, timeout_s;
+};
+/* False: AcctGatherProfileType is another. */
+bool conf_gather_influx(const struct conf *c, struct conf_influx *ret);
 /* SysfsInterfaces of acct_gather.conf: "ib0,eth1"; NULL: none. */
 const char *conf_gather_interfaces(const struct conf *c);
 

@@ -25,6 +25,7 @@
 #include "noded/noded.h"
 #include "noded/hw/hw.h"
 #include "noded/hw/nvml.h"
+#include "noded/hw/profsend.h"
 #include "noded/hw/selfline.h"
 #include "noded/hw/watts.h"
 #include "noded/steps/userproc.h"
@@ -434,6 +435,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     take_processors(d);
     watts_configure(d);
     nvml_configure(d);
+    profsend_configure(d);
     log_set_level(wanted_level(d));
     noded_load_keys(d, true);
     if (noded_load_tls(d, err) < 0)
@@ -603,6 +605,7 @@ static void close_handles(struct noded *d)
     helpers_close(d->helpers);
     watts_close(d->watts);
     nvml_close(d->nvml);
+    d->profsend = profsend_close(d->profsend);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
@@ -665,6 +668,7 @@ static void run_loop(struct noded *d)
     siteprog_run(d, SITEPROG_HEALTH, NULL, NULL);
     watts_configure(d);
     nvml_configure(d);
+    profsend_configure(d);
     report_start(d->reporter);
     daemonize_notify("READY=1");
     while (!d->stopping)

@@ -116,7 +116,8 @@ struct noded {
     struct siteprogs *siteprogs;
     struct helpers *helpers;
     struct watts *watts;
-    struct plugins *plugins; /* NULL: none could be loaded */
+    struct profsend *profsend; /* NULL: samples of steps are not wanted */
+    struct plugins *plugins;   /* NULL: none could be loaded */
     struct nvml *nvml;
     struct listener *listener;
     struct kiosk *kiosk;              /* NULL: this daemon vouches for nobody */

@@ -9,6 +9,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "stepd/use/gather.h"
+#include "stepd/use/stepprof.h"
 
 int64_t gather_interval(const char *text, const char *kind)
 {
@@ -76,7 +77,17 @@ static bool type_counts(const struct conf *conf, enum conf_key key, const char *
            conf_option(conf, CONF_ACCOUNTING_STORAGE_TRES, tres, &value, &len);
 }
 
-Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
+/* As the job asks, else as configured. */
+static unsigned profile_of(const struct conf *conf, const Pst__JobRecord *job)
+{
+    struct conf_influx influx;
+
+    return conf_gather_influx(conf, &influx)
+               ? stepprof_kinds(job->profile ? job->profile : influx.usual)
+               : 0;
+}
+
+Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job, const char *spool)
 {
     static const struct {
         const char *option;
@@ -103,6 +114,10 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job)
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;
+    g->has_profile = true;
+    g->profile = profile_of(conf, job);
+    if (g->profile)
+        (void)pb_set_str(&g->profile_dir, spool); /* without memory: no samples */
     if (gather_gpus(conf))
         g->flags |= GATHER_GPU;
     if (type_counts(conf, CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/sysfs",

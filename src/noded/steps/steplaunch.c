@@ -88,7 +88,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     pst__step_file__init(sf);
     sf->job = job->on;
     sf->processors = d->binds ? d->processors : NULL;
-    sf->gather = gather_of(d->conf, job->on->job);
+    sf->gather = gather_of(d->conf, job->on->job, d->spool);
     sf->ns = step_id == STEP_ID_EXTERN ? d->ns : NULL;
     sf->has_x11_home = true;
     sf->x11_home = step_id == STEP_ID_EXTERN &&

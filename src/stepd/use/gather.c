@@ -15,6 +15,7 @@
 #include "stepd/use/energy.h"
 #include "stepd/task/gpuuse.h"
 #include "stepd/use/nodeio.h"
+#include "stepd/use/stepprof.h"
 #include "stepd/use/procscan.h"
 #include "stepd/step.h"
 #include "wire/client.h"
@@ -37,7 +38,8 @@ struct gather {
     struct task_figures *tasks;
     struct counts *live; /* of a look that is going on */
     uint64_t *mem, *vmem;
-    struct gpuuse *gpus; /* NULL: not measured */
+    struct gpuuse *gpus;      /* NULL: not measured */
+    struct stepprof *profile; /* NULL: nobody wants samples */
     struct gpu_use *gpu_now;
     struct nodeio io[NODEIO_KINDS];
     bool has_io[NODEIO_KINDS];
@@ -221,6 +223,57 @@ static size_t look_at_tasks(struct step *s, struct proc_below **ret_list)
     return n;
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+static void start_profile(struct step *s)
+{
+    const Pst__Gather *want = s->sf->gather;
+    struct stepprof_who who = { .job_id = s->job_id,
+                                .step_id = s->step_id,
+                                .host = s->sf->job->node_name };
+
+    if (want->profile && want->profile_dir)
+        (void)stepprof_new(&who, want->profile, want->profile_dir, s->n_tasks,
+                           &s->gather->profile); /* else without samples */
+}
+
+/* What was looked at just now. */
+static void sample_step(struct step *s)
+{
+    struct gather *g = s->gather;
+
+    if (!g->profile)
+        return;
+    stepprof_begin(g->profile, now_us(), now_mono_us());
+    for (size_t i = 0; i < s->n_tasks; i++) {
+        const struct task_figures *t = &g->tasks[i];
+        struct stepprof_use use = { .cpu_us = t->most.cpu_us,
+                                    .read_bytes = t->most.read_bytes,
+                                    .write_bytes = t->most.write_bytes,
+                                    .pages = t->most.pages,
+                                    .mem = t->mem,
+                                    .vmem = g->vmem[i],
+                                    .freq_khz = t->freq_khz };
+
+        stepprof_task(g->profile, i, s->tasks[i].rank, &use, s->tasks[i].exited);
+    }
+    if (g->has_io[NODEIO_NET])
+        stepprof_bytes(g->profile, PROFILE_NETWORK, g->io[NODEIO_NET].in, g->io[NODEIO_NET].out);
+    if (g->has_io[NODEIO_LUSTRE])
+        stepprof_bytes(g->profile, PROFILE_FILESYSTEM, g->io[NODEIO_LUSTRE].in,
+                       g->io[NODEIO_LUSTRE].out);
+    stepprof_end(g->profile);
+}
+
+static void sample_energy(struct step *s)
+{
+    if (!s->gather || !s->gather->profile || !s->energy)
+        return;
+    stepprof_begin(s->gather->profile, now_us(), now_mono_us());
+    stepprof_energy(s->gather->profile, s->energy->used_uj);
+    stepprof_end(s->gather->profile);
+}
+
 /* JobAcctGatherParams=OverMemoryKill */
 static void check_limit(struct step *s)
 {
@@ -306,7 +359,10 @@ void gather_start(struct step *s)
         g->gpus = gpuuse_new(s);
     start_io(s, NODEIO_NET, want->interfaces != NULL);
     start_io(s, NODEIO_LUSTRE, want->lustre);
+    start_profile(s);
     (void)look_at_tasks(s, &list);
+    sample_step(s);
+    sample_energy(s);
     if (want->task_s)
         g->next_mono_us = now_mono_us() + (int64_t)want->task_s * USEC_PER_SEC;
 }
@@ -327,10 +383,12 @@ void gather_tick(struct step *s, int64_t now_mono)
     if (!due || now_mono < due)
         return;
     look_at_energy(s);
+    sample_energy(s);
     if (!s->gather || !s->gather->next_mono_us || now_mono < s->gather->next_mono_us)
         return;
     (void)look_at_tasks(s, &list);
     s->gather->next_mono_us = now_mono_us() + (int64_t)s->sf->gather->task_s * USEC_PER_SEC;
+    sample_step(s);
     check_limit(s);
 }
 
@@ -482,6 +540,8 @@ void gather_finish(struct step *s)
     if (!s->gather)
         return;
     look_at_io(s->gather);
+    sample_step(s);
+    sample_energy(s);
     fill_usage(s, &s->usage);
 }
 
@@ -535,6 +595,7 @@ void gather_done(struct step *s)
     free(g->vmem);
     free(g->gpu_now);
     gpuuse_free(g->gpus);
+    (void)stepprof_free(g->profile); /* always NULL */
     free(g);
     s->gather = NULL;
 }

@@ -1,0 +1,53 @@
+/* stepprof.h - samples of what a running step uses, for slurmd, which sends them on; stepd only
+ *
+ * A sample is a line of InfluxDB's line protocol:
+ *     CPUTime,job=7,step=0,task=1,host=n1 value=0.98 1700000000123
+ * Lines leave as datagrams to a socket in slurmd's spool that nobody but slurmd's own user can
+ * write to.  Nothing here waits: what slurmd does not take now is lost. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PROFILE_SOCKET "profile"    /* in profile_dir */
+#define PROFILE_DATAGRAM_MAX 65536u /* bytes: whole lines */
+
+enum stepprof_kind {
+    PROFILE_TASK = 1u << 0,
+    PROFILE_ENERGY = 1u << 1,
+    PROFILE_NETWORK = 1u << 2,
+    PROFILE_FILESYSTEM = 1u << 3,
+};
+
+/* The kinds that the words of --profile name: "task,energy", "all".  0: none. */
+unsigned stepprof_kinds(const char *words);
+
+struct stepprof_who {
+    uint32_t job_id, step_id;
+    const char *host;
+};
+
+struct stepprof_use { /* of a task: what only grows, and what is so now */
+    uint64_t cpu_us, read_bytes, write_bytes, pages;
+    uint64_t mem, vmem; /* bytes */
+    uint64_t freq_khz;
+};
+
+struct stepprof;
+
+/* kinds: bits of enum stepprof_kind; dir: of the socket.  Errors: -ENOMEM, those of open(2). */
+int stepprof_new(const struct stepprof_who *who, unsigned kinds, const char *dir, size_t n_tasks,
+                 struct stepprof **ret);
+struct stepprof *stepprof_free(struct stepprof *p);
+
+/* Begin a sample, at these times. */
+void stepprof_begin(struct stepprof *p, int64_t wall_us, int64_t mono_us);
+/* Task `index`, whose rank is `rank`.  over: it has ended; it is left out of later samples. */
+void stepprof_task(struct stepprof *p, size_t index, uint32_t rank, const struct stepprof_use *use,
+                   bool over);
+/* Of the node, since the step began. */
+void stepprof_energy(struct stepprof *p, uint64_t used_uj);
+void stepprof_bytes(struct stepprof *p, enum stepprof_kind kind, uint64_t in, uint64_t out);
+/* The sample is whole: it leaves. */
+void stepprof_end(struct stepprof *p);
