@@ -23,7 +23,7 @@ HANDED_OUT = {
         "AUTH_ALT_TYPES": "conf_use_jwt", "JOB_CONTAINER_TYPE": "conf_namespace", "NAMESPACE_TYPE": "conf_namespace",
         "MCS_PARAMETERS": "conf_mcs", "NODE_FEATURES_PLUGINS": "conf_helpers_on", "MCS_PLUGIN": "conf_mcs", "SLURMCTLD_ADDR": "conf_ctld_host",
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
-        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid", "SLURM_USER": "conf_slurm_uid",
+        "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid",
         "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
         "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_influx",
     },
