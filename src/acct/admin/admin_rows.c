@@ -391,31 +391,48 @@ static void event_of_row(struct sql_stmt *stmt, Pst__AcctEventRecord *e)
     e->nodes = (char *)sql_text(stmt, 8);
 }
 
-int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
+/* Tell of one row, when the conditions want it.  0 or what fn gave. */
+typedef int told_row_fn(struct sql_stmt *stmt, const Pst__AcctCond *where, admin_row_fn *fn,
+                        void *ctx);
+
+/* The rows of a select whose first two parameters are the end and the start of a time. */
+static int list_between(struct admin *a, const Pst__AcctCond *where, const char *select,
+                        told_row_fn *tell, admin_row_fn *fn, void *ctx)
 {
     _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    int r = sql_prepare(
-        a->db,
-        "SELECT s.name, e.node, e.start_us, e.end_us, e.state, e.reason, e.uid, e.tres, e.nodes"
-        " FROM events e JOIN sources s ON s.id=e.source WHERE e.start_us<? AND e.end_us>=?"
-        " ORDER BY s.name, e.start_us, e.node",
-        &stmt);
+    int r = sql_prepare(a->db, select, &stmt);
 
     if (r < 0)
         return r;
     sql_bind(stmt, 0, where->has_end_us ? where->end_us : INT64_MAX);
     sql_bind(stmt, 1, where->has_start_us ? where->start_us : 0);
     while ((r = sql_step(stmt)) > 0) {
-        Pst__AcctEventRecord e;
-
-        event_of_row(stmt, &e);
-        r = wants_event(where, &e) ? fn(ctx, &e.base) : 0;
+        r = tell(stmt, where, fn, ctx);
         if (r < 0) {
             sql_reset(stmt);
             return r;
         }
     }
     return r;
+}
+
+static int tell_event(struct sql_stmt *stmt, const Pst__AcctCond *where, admin_row_fn *fn,
+                      void *ctx)
+{
+    Pst__AcctEventRecord e;
+
+    event_of_row(stmt, &e);
+    return wants_event(where, &e) ? fn(ctx, &e.base) : 0;
+}
+
+int rows_list_events(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
+{
+    return list_between(
+        a, where,
+        "SELECT s.name, e.node, e.start_us, e.end_us, e.state, e.reason, e.uid, e.tres, e.nodes"
+        " FROM events e JOIN sources s ON s.id=e.source WHERE e.start_us<? AND e.end_us>=?"
+        " ORDER BY s.name, e.start_us, e.node",
+        tell_event, fn, ctx);
 }
 
 /* ---- instances of nodes ---------------------------------------------------------------------- */
@@ -445,29 +462,21 @@ static void instance_of_row(struct sql_stmt *stmt, Pst__AcctInstanceRecord *i)
     i->extra = (char *)sql_text(stmt, 6);
 }
 
+static int tell_instance(struct sql_stmt *stmt, const Pst__AcctCond *where, admin_row_fn *fn,
+                         void *ctx)
+{
+    Pst__AcctInstanceRecord i;
+
+    instance_of_row(stmt, &i);
+    return wants_instance(where, &i) ? fn(ctx, &i.base) : 0;
+}
+
 int rows_list_instances(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn, void *ctx)
 {
-    _cleanup_(sql_free) struct sql_stmt *stmt = NULL;
-    int r = sql_prepare(
-        a->db,
+    return list_between(
+        a, where,
         "SELECT s.name, i.node, i.start_us, i.end_us, i.instance_id, i.instance_type, i.extra"
         " FROM instances i JOIN sources s ON s.id=i.source WHERE i.start_us<? AND i.end_us>=?"
         " ORDER BY s.name, i.start_us, i.node",
-        &stmt);
-
-    if (r < 0)
-        return r;
-    sql_bind(stmt, 0, where->has_end_us ? where->end_us : INT64_MAX);
-    sql_bind(stmt, 1, where->has_start_us ? where->start_us : 0);
-    while ((r = sql_step(stmt)) > 0) {
-        Pst__AcctInstanceRecord i;
-
-        instance_of_row(stmt, &i);
-        r = wants_instance(where, &i) ? fn(ctx, &i.base) : 0;
-        if (r < 0) {
-            sql_reset(stmt);
-            return r;
-        }
-    }
-    return r;
+        tell_instance, fn, ctx);
 }
