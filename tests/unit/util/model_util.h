@@ -234,6 +234,20 @@ UTIL void purge_job(struct cluster *c, uint32_t id)
     apply_ok(c, tx);
 }
 
+/* Two nodes, a partition, a waiting job with a step. */
+UTIL struct cluster *small_cluster(void)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    add_nodes(c, 2, 4);
+    put_part(tx, "p", "n0");
+    SET(put_job(tx, 1), state, JOB_STATE(PENDING));
+    tx_step_put(tx, EV(STEP_START), 1, 0);
+    apply_ok(c, tx);
+    return c;
+}
+
 /* A transaction as its bytes are read again. */
 UTIL Pst__Transaction *repack(const Pst__Transaction *tx)
 {
