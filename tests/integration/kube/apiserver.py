@@ -11,7 +11,8 @@ and eviction, discovery, finalizers, graceful deletion of pods, owner references
 
 What is refused as the real server refuses it: names that are none (422), an update without resourceVersion or with an old
 one (409), a changed uid (409), a second object of a name (409), unknown kinds and sub-resources (404), unknown media types
-(415), pods that change what may not change (422), binding of a pod that is bound, gated or being deleted (409)."""
+(415), pods that change what may not change (422), Secrets and ConfigMaps that are immutable (422), binding of a pod that is
+bound, gated or being deleted (409)."""
 
 import bisect
 import copy
@@ -293,6 +294,10 @@ class Store:
         self.check(plural, new)
         if plural == "pods" and sub is None:
             self.check_pod_change(old, new)
+        if plural in ("secrets", "configmaps") and old.get("immutable"):
+            for field in ("immutable", "data", "binaryData", "stringData"):
+                if old.get(field) != new.get(field):
+                    raise invalid(f"{field}: Forbidden: field is immutable when `immutable` is set")
         if old["metadata"].get("deletionTimestamp") and set(new["metadata"].get("finalizers") or []) - set(
                 old["metadata"].get("finalizers") or []):
             raise invalid("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted")
