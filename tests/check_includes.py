@@ -29,7 +29,7 @@ MAY = {
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
     "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
-    "penstock": FLOOR2 | {"feed", "sim", "cli", "topograph", "rest"},
+    "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest"},
     "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
     "noded": FLOOR2 | {"curl", "configless", "stepd", "spank", "daemon", "http"},  # slurmd and the step daemon share the spool's files
     "session": {"base", "conf", "wire"},

@@ -12,8 +12,10 @@
 #include "api.pb-c.h"
 #include "conf/conf.h"
 #include "node.pb-c.h"
+#include "session/dial.h"
 #include "wire/client.h"
 #include "wire/ops.h"
+#include "wire/tls/tlsctx.h"
 
 /* Folders of the programs, relative to our own: installed, and in the build tree. */
 static const struct {
@@ -149,20 +151,10 @@ int instance_load(const struct instance *in, struct conf **ret_conf, struct err 
 int instance_connect(const struct conf *conf, int timeout_ms, struct client **ret_client,
                      struct err *err)
 {
-    const char *addr = NULL;
-    struct client_target target = {
-        .port = conf_ctld_port(conf),
-        .try_local = true,
-        .cluster = conf_str(conf, CONF_CLUSTER_NAME),
-        .key_file = conf_key_file(conf),
-        .use_munge = conf_use_munge(conf),
-        .timeout_ms = timeout_ms,
-        .program = "penstock",
-    };
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    struct dial d = { .conf = conf, .program = "penstock", .timeout_ms = timeout_ms, .tls = &tls };
 
-    (void)conf_ctld_host(conf, 0, &addr); /* without one the local socket alone is tried */
-    target.host = addr;
-    return client_connect(&target, conf_slurm_uid(conf), ret_client, err);
+    return dial_ctld_once(&d, ret_client, err);
 }
 
 /* ---- where ---------------------------------------------------------------------------------- */

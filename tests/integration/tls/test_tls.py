@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 import ssl
 import urllib.request
 from subprocess import PIPE
@@ -9,8 +10,9 @@ from subprocess import PIPE
 import pytest
 
 from accounting import Dbd, conf_of, storage_of
-from conftest import let_in, wait_until
+from conftest import let_in, program, wait_until
 from pki import Authority
+from test_vouch import Forward
 
 CONF = "TLSType=tls/openssl\nAuthAltTypes=auth/jwt\nDebugFlags=AuditTLS\n"
 
@@ -108,6 +110,21 @@ def test_slurmdbd(make_cluster, pki, tmp_path):
     finally:
         for stop in (lambda: None, dbd.stop):
             stop()
+
+
+def test_simulator_from_another_host(tls, tmp_path):
+    """penstock sim --from-live reaches the controller as commands do."""
+    cluster = tls(nodes=1)
+    job = cluster.sbatch("--begin=now+1hour", wrap="true")
+    forward = Forward(cluster.port)
+    try:
+        shutil.copytree(cluster.conf.parent, tmp_path / "etc")
+        conf = tmp_path / "etc" / "slurm.conf"
+        conf.write_text(conf.read_text().replace(f"SlurmctldPort={cluster.port}\n", f"SlurmctldPort={forward.port}\n"))
+        done = cluster.run(program("penstock"), "sim", "--from-live", "--all", "--json", env={"SLURM_CONF": str(conf)})
+        assert [one["job"] for one in json.loads(done.out)["jobs"]] == [str(job)] and forward.conns
+    finally:
+        forward.close()
 
 
 def test_rest_of_the_controller(tls):
