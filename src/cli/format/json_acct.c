@@ -172,6 +172,20 @@ static void step_identity(struct json *js, const struct sacct_row *r)
     json_map_end(js);
 }
 
+/* The script and the external processes have zeros, steps of srun nothing. */
+static void put_step_frequency(struct json *js, const Pst__StepRecord *s)
+{
+    bool zeros = s->step_id == NAMES_STEP_BATCH || s->step_id == NAMES_STEP_EXTERN;
+
+    json_map(js, "CPU");
+    json_map(js, "requested_frequency");
+    json_number(js, "min", zeros, false, 0);
+    json_number(js, "max", zeros, false, 0);
+    json_map_end(js);
+    json_str(js, "governor", zeros ? "0" : "Unknown");
+    json_map_end(js);
+}
+
 static void put_step(struct json *js, const struct sacct_row *r)
 {
     _cleanup_val_(strbuf_done) struct strbuf tres = STRBUF_INIT;
@@ -181,13 +195,7 @@ static void put_step(struct json *js, const struct sacct_row *r)
     step_time(js, r);
     json_exit_code(js, "exit_code", s->exit_status, false);
     step_nodes_object(js, s);
-    json_map(js, "CPU");
-    json_map(js, "requested_frequency");
-    json_unset(js, "min");
-    json_unset(js, "max");
-    json_map_end(js);
-    json_str(js, "governor", "Unknown");
-    json_map_end(js);
+    put_step_frequency(js, s);
     json_str(js, "kill_request_user", s->has_cancel_uid ? user_name_of(s->cancel_uid) : "");
     json_one(js, "state", names_step_state((unsigned)s->state));
     json_map(js, "statistics");

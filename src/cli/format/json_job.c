@@ -473,13 +473,16 @@ void json_job(struct json *js, const struct job_row *r)
     json_map_end(js);
 }
 
-static void put_cpu_frequency(struct json *js)
+/* The script and the external processes have zeros, steps of srun nothing. */
+static void put_cpu_frequency(struct json *js, const Pst__StepRecord *s)
 {
+    bool zeros = s->step_id == NAMES_STEP_BATCH || s->step_id == NAMES_STEP_EXTERN;
+
     json_map(js, "cpu");
     json_map(js, "frequency");
-    number_or_zero(js, "min", 0);
-    number_or_zero(js, "max", 0);
-    number_or_zero(js, "governor", 0);
+    json_number(js, "min", zeros, false, 0);
+    json_number(js, "max", zeros, false, 0);
+    json_number(js, "governor", zeros, false, 0);
     json_map_end(js);
     json_map_end(js);
 }
@@ -512,7 +515,7 @@ void json_step(struct json *js, const struct step_row *r)
     json_str(js, "container", s->container);
     json_str(js, "container_id", s->container_id);
     json_str(js, "container_type", "");
-    put_cpu_frequency(js);
+    put_cpu_frequency(js, s);
     put_step_tres(js, s);
     json_str(js, "name", step_display_name(s));
     json_str(js, "network", "");

@@ -218,7 +218,7 @@ static void put_maximums(struct json *js, const Pst__PartitionRecord *p)
 
 static const char *preempt_mode_word(const Pst__PartitionRecord *p)
 {
-    if (!p->preempt_mode)
+    if (!p->preempt_mode || p->preempt_mode_of_cluster)
         return "CLUSTER_GLOBAL";
     return strcmp(p->preempt_mode, "OFF") == 0 ? "DISABLED" : p->preempt_mode;
 }

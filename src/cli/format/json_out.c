@@ -498,6 +498,16 @@ void json_bool(struct json *js, const char *key, bool value)
     put_constant(js, key, "!!bool ", value ? "true" : "false");
 }
 
+/* The shortest digits that read back as the value. */
+static void format_shortest(char *buf, size_t size, double value)
+{
+    for (int digits = 15; digits <= 17; digits++) {
+        (void)snprintf(buf, size, "%.*g", digits, value);
+        if (strtod(buf, NULL) == value)
+            return;
+    }
+}
+
 void json_double(struct json *js, const char *key, double value)
 {
     bool whole = value >= 0 && value < 1e9 && value == (double)(uint32_t)value;
@@ -508,7 +518,7 @@ void json_double(struct json *js, const char *key, double value)
     else if (whole)
         (void)snprintf(buf, sizeof(buf), "%u.0", (uint32_t)value);
     else
-        (void)snprintf(buf, sizeof(buf), "%.15g", value);
+        format_shortest(buf, sizeof(buf), value);
     if (!strpbrk(buf, ".en"))
         (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
     put_constant(js, key, "!!float ", buf);

@@ -90,6 +90,8 @@ static int on_frame(void *ctx, const struct frame *frame)
         s->info.lsn = batch->lsn;
     if (batch->has_version)
         s->info.version = batch->version;
+    if (batch->has_planned_us)
+        s->info.planned_us = batch->planned_us;
     if (batch->has_next_at)
         s->info.next_at = batch->next_at;
     s->info.unchanged = s->info.unchanged || (batch->has_unchanged && batch->unchanged);

@@ -18,9 +18,10 @@ struct query_info {
     int64_t now_us; /* controller's clock; ours when it did not say */
     uint64_t lsn;
     uint64_t records;
-    uint64_t version; /* another one when what the caller sees may differ; 0: cannot be told */
-    bool unchanged;   /* the request has a version or a time, and there is nothing new */
-    uint64_t next_at; /* where the next page begins; 0: there is none */
+    uint64_t version;   /* another one when what the caller sees may differ; 0: cannot be told */
+    bool unchanged;     /* the request has a version or a time, and there is nothing new */
+    uint64_t next_at;   /* where the next page begins; 0: there is none */
+    int64_t planned_us; /* of jobs: when the scheduler last planned; 0: not yet */
 };
 
 /* record is borrowed for the call.  < 0 ends the query with that value. */

@@ -35,7 +35,7 @@ struct showing {
     struct filter_ids ids;
     const char *cluster, *name;
     struct clusters fed;          /* that are shown as one; none: the cluster of s->cli */
-    int64_t now_us;               /* of the last cluster */
+    int64_t now_us, planned_us;   /* of the last cluster */
     struct step_jobs jobs;        /* with steps */
     struct strbuf batch;          /* a batch step that waits for its turn */
     uint32_t batch_of;            /* ... its job */
@@ -52,13 +52,14 @@ static void begin_json(struct showing *w, const char *list)
     json_list(&w->js, list);
 }
 
+/* The time of the plan is a part of lists of jobs. */
 static void end_json(struct showing *w, bool jobs, int64_t updated_us)
 {
     const struct conf *conf = cli_conf(&w->s->cli);
 
     json_list_end(&w->js);
     if (jobs)
-        json_time(&w->js, "last_backfill", 0);
+        json_time(&w->js, "last_backfill", updated_us ? w->planned_us : 0);
     json_time(&w->js, "last_update", updated_us);
     if (!w->js.warning)
         w->js.warning = cli_standby_note(&w->s->cli);
@@ -216,6 +217,7 @@ static int ask_jobs(struct showing *w)
     request.jobs = &filter;
     r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, w, &info);
     w->now_us = info.now_us;
+    w->planned_us = info.planned_us;
     filter_done(&filter);
     return r;
 }
@@ -235,7 +237,7 @@ static void show_jobs(struct scontrol *s, const char *name)
         begin_json(&w, "jobs");
     r = ask_each(&w, ask_jobs, "slurm_load_jobs");
     if (s->json.wanted && (r == 0 || r == -EREMOTEIO))
-        end_json(&w, true, w.now_us);
+        end_json(&w, true, w.shown ? w.now_us : 0);
     else if (r < 0)
         failed_query(&w, "slurm_load_jobs", r);
     else if (!w.shown && (zero || (name && w.known)))

@@ -458,7 +458,7 @@ static void end_json(struct squeue *q, const struct query_info *info, int argc, 
 
     json_list_end(&q->js);
     if (!q->steps && !q->only_state)
-        json_time(&q->js, "last_backfill", 0);
+        json_time(&q->js, "last_backfill", info->planned_us);
     if (!q->only_state)
         json_time(&q->js, "last_update", info->now_us);
     q->js.warning = cli_standby_note(&q->cli);

@@ -250,6 +250,8 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
     r->oversubscribe = tx_strdup(p->oversubscribe);
     r->exclusive = tx_strdup(p->exclusive);
     r->preempt_mode = tx_strdup(preempt_mode_text(conf, p->preempt_mode));
+    if (!p->preempt_mode)
+        SET(r, preempt_mode_of_cluster, true);
     r->qos = tx_strdup(p->qos);
     r->select_type_parameters = tx_strdup(p->select_type_parameters);
     r->tres_billing_weights = tx_strdup(p->tres_billing_weights);

@@ -395,6 +395,8 @@ static void begin_answer(struct query *q, Pst__RecordBatch *batch)
     SET(batch, now_us, core_shown_now(q->front->ctld));
     SET(batch, lsn, q->view->lsn);
     SET(batch, version, version ^ q->rights);
+    if (q->kind == VIEW_JOBS)
+        SET(batch, planned_us, views_planned_us(q->front->ctld->views));
     if (is_unchanged(q, version)) {
         SET(batch, unchanged, true);
         q->nothing = q->looked = true;

@@ -56,6 +56,7 @@ struct views {
     _Atomic uint64_t changes; /* marks so far */
     _Atomic uint64_t shown;   /* value of `changes` at the last publish */
     _Atomic uint64_t published;
+    _Atomic int64_t planned_us;
     bool changed[VIEW_KINDS]; /* since the last publish; core thread */
     pthread_mutex_t lock;     /* of current */
     struct view *current;
@@ -641,6 +642,16 @@ void views_publish(struct views *v, const struct cluster *c, uint64_t lsn)
 uint64_t views_published(const struct views *v)
 {
     return atomic_load_explicit(&v->published, memory_order_relaxed);
+}
+
+void views_note_plan(struct views *v, int64_t now_us)
+{
+    atomic_store_explicit(&v->planned_us, now_us, memory_order_relaxed);
+}
+
+int64_t views_planned_us(const struct views *v)
+{
+    return atomic_load_explicit(&v->planned_us, memory_order_relaxed);
 }
 
 struct view *views_get(struct views *v)

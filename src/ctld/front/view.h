@@ -97,6 +97,11 @@ void views_publish(struct views *v, const struct cluster *c, uint64_t lsn);
 void views_work_off(struct views *v, const struct cluster *c);
 uint64_t views_published(const struct views *v); /* how often */
 
+/* When the scheduler last made its plan (backfill), in microseconds since 1970; 0: not yet.  Any
+ * thread. */
+void views_note_plan(struct views *v, int64_t now_us);
+int64_t views_planned_us(const struct views *v);
+
 /* The current view, held; NULL when something changed since it was made: ask the core
  * (CMD_PUBLISH). */
 struct view *views_get_fresh(struct views *v);

@@ -183,6 +183,18 @@ static void note_sets(const struct ctld *ctld, const Pst__PartUpdateRequest *req
         tx_clear(tx, PART_F_NODE_SETS);
 }
 
+/* Is PreemptMode the partition's own, or the cluster's? */
+static void note_preempt_mode(const Pst__PartUpdateRequest *req, bool create, Pst__Transaction *tx,
+                              Pst__PartitionRecord *set)
+{
+    bool own = req->set && req->set->preempt_mode;
+
+    if (create && !own)
+        SET(set, preempt_mode_of_cluster, true);
+    else if (!create && own)
+        tx_clear(tx, PART_F_PREEMPT_MODE_OF_CLUSTER);
+}
+
 /* The transaction for a request, or an ESLURM code. */
 static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Transaction *tx)
 {
@@ -233,6 +245,7 @@ static int part_tx(struct ctld *ctld, const Pst__PartUpdateRequest *req, Pst__Tr
     drop_high_default(tx, p, set);
     keep_part_fields(set);
     note_sets(ctld, req, tx, set);
+    note_preempt_mode(req, create, tx, set);
     for (size_t i = 0; !create && i < req->n_clear; i++) {
         const struct field_row *row = field_row(&partition_record_fields, req->clear[i]);
 

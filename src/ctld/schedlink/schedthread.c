@@ -18,6 +18,7 @@
 #include "feed/licensefeed.h"
 #include "ctld/job/licenses.h"
 #include "ctld/core/service.h"
+#include "ctld/front/view.h"
 
 #define BACKFILL_MIN_GAP_US 20000 /* between two backfill passes */
 /* a plan that goes on where it stood is left for changes after so long */
@@ -252,6 +253,7 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
         s->bf_queue_total += m->d.queue_len;
         s->bf_exits[m->d.exit]++;
         s->bf_when_us = now_us();
+        views_note_plan(t->ctld->views, s->bf_when_us);
     } else {
         s->cycles++;
         s->cycle_last_us = m->elapsed_us;

@@ -161,7 +161,7 @@ static void list_jobs(struct listing *l, const char *source, const char *missing
         info.now_us = 0;
         rest_error(l->call, ESLURM_INVALID_JOB_ID, source, "Unable to query JobId=%.64s", missing);
     }
-    json_time(js, "last_backfill", 0);
+    json_time(js, "last_backfill", missing && !l->shown ? 0 : info.planned_us);
     json_time(js, "last_update", info.now_us);
 }
 

@@ -108,6 +108,29 @@ def test_numbers(q):
     assert job["tasks_per_core"] == "Infinity" and job["array_task_id"] is None and job["memory_per_node"] == 100
 
 
+def test_values(q):
+    """As recorded (29-json, 30-rest): what nobody asked for is told from what was."""
+    asked = json.loads(q.run("scontrol", "show", "step", f"{q.run1}.0", "--json").out)["steps"][0]["cpu"]["frequency"]
+    assert {key: value["set"] for key, value in asked.items()} == {"min": False, "max": False, "governor": False}
+    steps = json.loads(q.run("sacct", "-j", q.ended, "--json").out)["jobs"][0]["steps"]
+    assert {s["step"]["name"]: (s["CPU"]["requested_frequency"]["min"]["set"], s["CPU"]["governor"]) for s in steps} == {
+        "batch": (True, "0"), "true": (False, "Unknown")}
+
+    def mode():
+        return json.loads(q.run("scontrol", "show", "partition", "extra", "--json").out)["partitions"][0]["preempt_mode"]
+    q.run("scontrol", "create", "partition=extra")
+    assert mode() == ["CLUSTER_GLOBAL"]
+    q.run("scontrol", "update", "partition=extra", "preemptmode=cancel")
+    assert mode() == ["CANCEL"]
+    q.run("scontrol", "delete", "partition=extra")
+    assert json.loads(q.run("scontrol", "show", "partition", "--json").out)["partitions"][0]["preempt_mode"] == ["CLUSTER_GLOBAL"]
+    waiting = q.sbatch("-w", "node1", "-n4", "--exclusive", wrap="true")
+    wait_until(lambda: json.loads(q.run("squeue", "--json").out)["last_backfill"]["number"] > 0, "a plan was made")
+    q.run("scancel", waiting)
+    missing = json.loads(q.run("scontrol", "show", "job", "99999", "--json").out)
+    assert missing["last_update"]["number"] == missing["last_backfill"]["number"] == 0
+
+
 @pytest.mark.parametrize("arg,out,rc", [("list", "data_parser/v0.0.45\n", 0), ("nosuch", "", 1)])
 def test_versions(q, arg, out, rc):
     done = q.run("squeue", f"--json={arg}", check=False)

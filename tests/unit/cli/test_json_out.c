@@ -74,6 +74,23 @@ static void test_compact(void **state)
         "\"none\":\"\"}\n");
 }
 
+static void test_reals(void **state)
+{
+    struct json js;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+    (void)state;
+    json_begin(&js, &sb, JSON_DENSE);
+    json_double(&js, "recorded", 1.0 / 52);
+    json_double(&js, "tiny", 1.0 / 4294967294.0);
+    json_double(&js, "short", 7.999963);
+    json_double(&js, "whole", 3);
+    json_end(&js);
+    assert_string_equal(strbuf_str(&sb),
+                        "{\"recorded\":0.019230769230769232,\"tiny\":2.3283064376228985e-10,"
+                        "\"short\":7.999963,\"whole\":3.0}\n");
+}
+
 static void test_yaml(void **state)
 {
     struct json js;
@@ -264,11 +281,11 @@ static void test_choice(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_pretty),     cmocka_unit_test(test_compact),
-        cmocka_unit_test(test_yaml),       cmocka_unit_test(test_complex),
-        cmocka_unit_test(test_exit_codes), cmocka_unit_test(test_every_byte),
-        cmocka_unit_test(test_options),    cmocka_unit_test(test_empty_records),
-        cmocka_unit_test(test_choice),
+        cmocka_unit_test(test_pretty),        cmocka_unit_test(test_compact),
+        cmocka_unit_test(test_reals),         cmocka_unit_test(test_yaml),
+        cmocka_unit_test(test_complex),       cmocka_unit_test(test_exit_codes),
+        cmocka_unit_test(test_every_byte),    cmocka_unit_test(test_options),
+        cmocka_unit_test(test_empty_records), cmocka_unit_test(test_choice),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
