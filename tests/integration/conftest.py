@@ -282,7 +282,8 @@ class Cluster:
     def litter(self):
         """Files in the nodes' spool folders beside keys and what is known of credentials."""
         kept = re.compile(r"credentials|node-[\w-]+\.key|slurmctld\.pub")
-        return [p for p in (self.dir / "spool").rglob("*") if p.is_file() and not kept.fullmatch(p.name)]
+        files = [Path(folder) / name for folder, _, names in os.walk(self.dir / "spool") for name in names]
+        return [path for path in files if not kept.fullmatch(path.name)]  # os.walk passes over folders that go meanwhile
 
     def run(self, *argv, check=True, env=None, cwd=None, input=None, timeout=60):
         """Run a command; its result with text output.  check: it must exit with 0."""
