@@ -60,15 +60,20 @@ def let_in(path):
 
 
 def wait_until(condition, what, timeout=15.0):
-    """The value of condition() once it is true; fails after timeout seconds."""
+    """The value of condition() once it is true; fails after timeout seconds.  A folder that goes while it is looked at is
+    no failure: the condition is asked again."""
     deadline = time.monotonic() + timeout * SLOW
     pause = 0.01
     while True:
-        value = condition()
+        gone = ""
+        try:
+            value = condition()
+        except FileNotFoundError as error:
+            value, gone = None, f" ({error})"
         if value:
             return value
         if time.monotonic() > deadline:
-            pytest.fail(f"not within {timeout * SLOW:.0f} s: {what}", pytrace=True)
+            pytest.fail(f"not within {timeout * SLOW:.0f} s: {what}{gone}", pytrace=True)
         time.sleep(pause)  # between two questions
         pause = min(pause * 1.5, 0.2)
 
