@@ -445,6 +445,7 @@ int restopenapi_make(const struct rest_config *config, const struct restschema *
     struct json *js = &w.js;
 
     json_begin(js, &sb, yaml ? JSON_YAML : JSON_PRETTY);
+    js->bare_end = true;
     put_tags(js);
     json_map(js, "paths");
     each_version(&w, put_paths);

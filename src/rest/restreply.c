@@ -231,6 +231,7 @@ void rest_unchanged(struct rest_call *call)
 void restreply_begin(struct rest_call *call, struct strbuf *sb, bool yaml)
 {
     json_begin(&call->js, sb, yaml ? JSON_YAML : JSON_PRETTY);
+    call->js.bare_end = true;
     call->js.version = call->version;
 }
 

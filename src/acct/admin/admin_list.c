@@ -8,6 +8,7 @@
 
 #include "acct/admin/admin_impl.h"
 #include "acct/acctresv.h"
+#include "acct/accttres.h"
 
 const ProtobufCMessageDescriptor *admin_record_type(Pst__AcctEntity entity)
 {
@@ -233,6 +234,77 @@ static int compare_entities(const void *pa, const void *pb)
     return (x > y) - (x < y);
 }
 
+/* The tables name resources, "cpu=8,mem=16000M"; callers know them by number, "1=8,2=16000". */
+static void number_tres(const struct assoc_mgr *am, const char *named, struct strbuf *ret)
+{
+    struct tres_item item;
+
+    while (tres_next(&named, &item)) {
+        uint32_t id = am_tres_id(am, item.name);
+
+        if (id)
+            strbuf_addf(ret, "%s%u=%llu", ret->len ? "," : "", id, (unsigned long long)item.count);
+    }
+}
+
+static int tell_event(void *ctx, const ProtobufCMessage *event)
+{
+    _cleanup_val_(strbuf_done) struct strbuf tres = STRBUF_INIT;
+    Pst__AcctEventRecord e = *(const Pst__AcctEventRecord *)event;
+    struct listing *l = ctx;
+
+    number_tres(l->run.a->am, e.tres, &tres);
+    e.tres = (char *)strbuf_str(&tres); /* only read */
+    return l->fn(l->ctx, &e.base);
+}
+
+/* A cluster that is told of with what its controller registered last: its open event. */
+struct registered {
+    struct listing *l;
+    Pst__AcctClusterRecord cluster;
+    bool told;
+};
+
+static int tell_registered(void *ctx, const ProtobufCMessage *event)
+{
+    _cleanup_val_(strbuf_done) struct strbuf tres = STRBUF_INIT;
+    const Pst__AcctEventRecord *e = (const Pst__AcctEventRecord *)event;
+    struct registered *r = ctx;
+
+    if (r->told)
+        return 0;
+    r->told = true;
+    number_tres(r->l->run.a->am, e->tres, &tres);
+    r->cluster.tres = (char *)strbuf_str(&tres); /* only read */
+    r->cluster.nodes = e->nodes;
+    return r->l->fn(r->l->ctx, &r->cluster.base);
+}
+
+static int tell_cluster(struct listing *l, const Pst__AcctClusterRecord *c)
+{
+    struct registered reg = { .l = l, .cluster = *c };
+    Pst__AcctCond open = PST__ACCT_COND__INIT;
+    char *names[] = { c->name };
+    int r;
+
+    open.clusters = names;
+    open.n_clusters = 1;
+    open.has_only_open = open.only_open = true;
+    open.has_event_type = true;
+    open.event_type = 1;
+    open.has_start_us = true;
+    open.start_us = INT64_MAX; /* no row that has ended is looked at */
+    r = c->deleted ? 0 : rows_list_events(l->run.a, &open, tell_registered, &reg);
+    return r < 0 || reg.told ? r : l->fn(l->ctx, &c->base);
+}
+
+static int tell_entity(struct listing *l, const ProtobufCMessage *m)
+{
+    return m->descriptor == &pst__acct_cluster_record__descriptor
+               ? tell_cluster(l, (const Pst__AcctClusterRecord *)m)
+               : l->fn(l->ctx, m);
+}
+
 static int list_kind(struct listing *l, enum am_kind kind)
 {
     const ProtobufCMessage **all = calloc(am_count(l->run.a->am, kind) + 1, sizeof(*all));
@@ -247,7 +319,7 @@ static int list_kind(struct listing *l, enum am_kind kind)
             all[n++] = m;
     qsort(all, n, sizeof(*all), compare_entities);
     for (size_t i = 0; r == 0 && i < n; i++)
-        r = l->fn(l->ctx, all[i]);
+        r = tell_entity(l, all[i]);
     free(all);
     return r;
 }
@@ -286,7 +358,7 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
     case PST__ACCT_ENTITY__ACCT_EVENT:
         return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
                    ? 0
-                   : rows_list_events(a, l.where, fn, ctx);
+                   : rows_list_events(a, l.where, tell_event, &l);
     case PST__ACCT_ENTITY__ACCT_INSTANCE:
         return l.run.who->rules & ADMIN_PRIVATE_EVENTS && !run_is_operator(&l.run)
                    ? 0

@@ -193,7 +193,7 @@ static void put_step(struct json *js, const struct sacct_row *r)
 
     json_map(js, NULL);
     step_time(js, r);
-    json_exit_code(js, "exit_code", s->exit_status, false);
+    json_exit_code(js, "exit_code", s->exit_status);
     step_nodes_object(js, s);
     put_step_frequency(js, s);
     json_str(js, "kill_request_user", s->has_cancel_uid ? user_name_of(s->cancel_uid) : "");
@@ -290,10 +290,10 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_str(js, "constraints", j->features);
     json_str(js, "container", j->container);
     json_str(js, "sluid", j->sluid);
-    json_exit_code(js, "derived_exit_code", j->derived_exit_status, false);
+    json_exit_code(js, "derived_exit_code", j->derived_exit_status);
     job_time(js, r);
     json_str(js, "exclusive", job_exclusive(j));
-    json_exit_code(js, "exit_code", sacct_exit_status(r), j->state == PST__JOB_STATE__JOB_PENDING);
+    json_exit_code(js, "exit_code", sacct_exit_status(r));
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
     acctflags_json(js, j);

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -118,18 +119,18 @@ static void put_identity(struct json *js, const struct job_row *r)
     json_int(js, "thread_spec", j->has_core_spec && j->spec_threads ? j->core_spec : 32766);
 }
 
+/* The part of the text of its resources; without one a job costs what its CPUs do. */
+static double billed(const Pst__JobRecord *j)
+{
+    const char *billing = j->alloc_tres ? strstr(j->alloc_tres, "billing=") : NULL;
+
+    return billing ? strtod(billing + strlen("billing="), NULL) : job_cpus(j);
+}
+
 /* Known of a job that has nodes. */
 static void put_billable(struct json *js, const Pst__JobRecord *j)
 {
-    if (!j->alloc) {
-        json_unset(js, "billable_tres");
-        return;
-    }
-    json_map(js, "billable_tres");
-    json_bool(js, "set", true);
-    json_bool(js, "infinite", false);
-    json_double(js, "number", job_cpus(j));
-    json_map_end(js);
+    json_fraction(js, "billable_tres", j->alloc != NULL, j->alloc ? billed(j) : 0);
 }
 
 static void put_times(struct json *js, const struct job_row *r)
@@ -147,11 +148,11 @@ static void put_times(struct json *js, const struct job_row *r)
     json_time(js, "deadline", j->deadline_us);
     number_or_zero(js, "delay_boot", 0);
     json_str(js, "dependency", j->dependency);
-    json_exit_code(js, "derived_exit_code", j->derived_exit_status, false);
+    json_exit_code(js, "derived_exit_code", j->derived_exit_status);
     json_time(js, "eligible_time", job_eligible_us(r));
     json_time(js, "end_time", job_end_us(r));
     json_str(js, "excluded_nodes", j->exc_nodes);
-    json_exit_code(js, "exit_code", j->exit_status, false);
+    json_exit_code(js, "exit_code", j->exit_status);
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
     json_str(js, "features", j->features);
@@ -326,7 +327,7 @@ static void put_request(struct json *js, const struct job_row *r)
     json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
     put_mail(js, j);
     number_or_zero(js, "max_cpus", 0);
-    number_or_zero(js, "max_nodes", j->alloc ? 0 : MAX(j->max_nodes, job_nodes(j)));
+    number_or_zero(js, "max_nodes", j->alloc ? 0 : job_max_nodes(j));
     json_str(js, "mcs_label", j->mcs_label);
     PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));
     json_int(js, "memory_update_delay", 0);

@@ -7,6 +7,7 @@
 #include <assert.h>
 #include <ctype.h>
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -348,7 +349,8 @@ void json_end(struct json *js)
     if (js->style == JSON_YAML)
         strbuf_add(js->out, "...\n");
     else
-        strbuf_add(js->out, js->style == JSON_PRETTY ? "\n}\n" : "}\n");
+        strbuf_addf(js->out, "%s}%s", js->style == JSON_PRETTY ? "\n" : "",
+                    js->bare_end ? "" : "\n");
     strbuf_done(&js->scratch);
 }
 
@@ -579,6 +581,25 @@ void json_number(struct json *js, const char *key, bool set, bool infinite, uint
     json_map_end(js);
 }
 
+void json_fraction(struct json *js, const char *key, bool set, double value)
+{
+    bool infinite = set && isinf(value);
+
+    if (js->plain_null && infinite) {
+        json_str(js, key, "Infinity");
+    } else if (js->plain_null && !set) {
+        json_nil(js, key);
+    } else if (js->plain_null) {
+        json_double(js, key, value);
+    } else {
+        json_map(js, key);
+        json_bool(js, "set", set && !infinite);
+        json_bool(js, "infinite", infinite);
+        json_double(js, "number", set && !infinite ? value : 0);
+        json_map_end(js);
+    }
+}
+
 void json_time(struct json *js, const char *key, int64_t us)
 {
     json_set(js, key, us > 0 ? (uint64_t)(us / USEC_PER_SEC) : 0);
@@ -604,17 +625,13 @@ void json_one(struct json *js, const char *key, const char *value)
     json_list_end(js);
 }
 
-void json_exit_code(struct json *js, const char *key, uint32_t status, bool pending)
+void json_exit_code(struct json *js, const char *key, uint32_t status)
 {
     bool signaled = WIFSIGNALED((int)status);
     uint32_t code = WIFEXITED((int)status) ? (uint32_t)WEXITSTATUS((int)status) : 0;
 
     json_map(js, key);
-    json_one(js, "status",
-             pending    ? "PENDING"
-             : signaled ? "SIGNALED"
-             : code     ? "ERROR"
-                        : "SUCCESS");
+    json_one(js, "status", signaled ? "SIGNALED" : code ? "ERROR" : "SUCCESS");
     json_set(js, "return_code", code);
     json_map(js, "signal");
     if (signaled)

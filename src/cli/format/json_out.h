@@ -23,6 +23,7 @@ struct json {
     struct strbuf *out;
     enum json_style style;
     bool plain_null;     /* +complex: unset and infinite are scalars, not objects */
+    bool bare_end;       /* JSON: no newline behind the document, as in a body of HTTP */
     unsigned version;    /* whose words are written: 42 of v0.0.42; 0: the newest */
     const char *warning; /* of the trailer; NULL = none */
     int depth;
@@ -73,6 +74,8 @@ void json_double(struct json *js, const char *key, double value); /* "2.0" */
 
 /* Slurm's number that may be unset or infinite: {"set":..,"infinite":..,"number":..}. */
 void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value);
+/* The same of a number that need not be whole; infinity is a value of its own. */
+void json_fraction(struct json *js, const char *key, bool set, double value);
 static inline void json_set(struct json *js, const char *key, uint64_t value)
 {
     json_number(js, key, true, false, value);
@@ -92,7 +95,7 @@ void json_words(struct json *js, const char *key, const char *list);
 /* One string in a list. */
 void json_one(struct json *js, const char *key, const char *value);
 /* status, return_code and signal of a wait(2) status. */
-void json_exit_code(struct json *js, const char *key, uint32_t status, bool pending);
+void json_exit_code(struct json *js, const char *key, uint32_t status);
 
 /* What follows --json= or --yaml=: list, a version, flags. */
 struct json_option {

@@ -454,25 +454,35 @@ void json_store_tres(struct json *js, const Pst__TresRecord *t)
 }
 
 /* "1=32,2=64000", as a cluster registered it. */
-static void put_registered(struct json *js, const struct store_names *names, const char *text)
+/* The count of a number in "1=8,2=16000"; 0: it is not there. */
+static long long registered_count(const char *text, uint32_t tres_id)
 {
-    json_list(js, "tres");
     while (text && *text) {
         char *end;
         unsigned long id = strtoul(text, &end, 10);
-        long long count = *end == '=' ? strtoll(end + 1, NULL, 10) : 0;
-        const Pst__TresRecord *t = store_tres(names, (uint32_t)id);
 
-        if (t) {
-            json_map(js, NULL);
-            json_str(js, "type", t->type);
-            json_str(js, "name", t->name);
-            json_int(js, "id", t->tres_id);
-            json_int(js, "count", count);
-            json_map_end(js);
-        }
+        if (id == tres_id && *end == '=')
+            return strtoll(end + 1, NULL, 10);
         text += strcspn(text, ",");
         text += *text == ',';
+    }
+    return 0;
+}
+
+/* Every resource that is tracked, those that the cluster has none of too.  A cluster that never
+ * registered has no list. */
+static void put_registered(struct json *js, const struct store_names *names, const char *text)
+{
+    json_list(js, "tres");
+    for (size_t i = 0; text && *text && i < names->n_tres; i++) {
+        const Pst__TresRecord *t = names->tres[i];
+
+        json_map(js, NULL);
+        json_str(js, "type", t->type);
+        json_str(js, "name", t->name);
+        json_int(js, "id", t->tres_id);
+        json_int(js, "count", registered_count(text, t->tres_id));
+        json_map_end(js);
     }
     json_list_end(js);
 }

@@ -172,10 +172,9 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
         strbuf_addf(sb, "NumNodes=%s", j->node_counts);
     else
         strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
-    if (job_is_pending(r) && !j->node_counts && j->has_max_nodes && j->max_nodes)
-        strbuf_addf(sb, "-%u", j->max_nodes);
-    else if (job_is_pending(r) && !j->node_counts && j->num_tasks > job_nodes(j))
-        strbuf_addf(sb, "-%u", j->num_tasks); /* a node for each task at most */
+    if (job_is_pending(r) && !j->node_counts &&
+        ((j->has_max_nodes && j->max_nodes) || j->num_tasks > job_nodes(j)))
+        strbuf_addf(sb, "-%u", job_max_nodes(j));
     strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
     if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))
         strbuf_addf(sb, "-%u", j->max_cpus);

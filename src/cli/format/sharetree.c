@@ -2,7 +2,6 @@
 #include "cli/format/sharetree.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -163,15 +162,6 @@ void sharetree_walk(const struct sharetree *t, share_shown_fn *shown, share_visi
 
 /* ---- JSON ------------------------------------------------------------------------------------ */
 
-static void put_number(struct json *js, const char *key, bool set, double value)
-{
-    json_map(js, key);
-    json_bool(js, "set", set && !isinf(value));
-    json_bool(js, "infinite", set && isinf(value));
-    json_double(js, "number", set && !isinf(value) ? value : 0);
-    json_map_end(js);
-}
-
 static void json_tres(const struct sharetree *s, const struct share *w, struct json *js)
 {
     json_map(js, "tres");
@@ -209,16 +199,16 @@ void share_json(struct json *js, const struct sharetree *t, const struct share *
     json_str(js, "name", r->user ? r->user : r->account);
     json_str(js, "parent", r->user ? r->account : w->parent ? w->parent->rec->account : "");
     json_str(js, "partition", r->partition);
-    put_number(js, "shares_normalized", true, r->norm_shares);
+    json_fraction(js, "shares_normalized", true, r->norm_shares);
     json_number(js, "shares", r->has_shares && !r->shares_parent, r->shares_parent,
                 r->shares_parent ? 0 : r->shares);
     json_tres(t, w, js);
-    put_number(js, "effective_usage", true, r->effective_usage);
-    put_number(js, "usage_normalized", r->has_norm_usage, r->norm_usage);
+    json_fraction(js, "effective_usage", true, r->effective_usage);
+    json_fraction(js, "usage_normalized", r->has_norm_usage, r->norm_usage);
     json_int(js, "usage", (int64_t)r->raw_usage);
     json_map(js, "fairshare");
-    put_number(js, "factor", true, r->factor);
-    put_number(js, "level", r->has_level, r->level);
+    json_fraction(js, "factor", true, r->factor);
+    json_fraction(js, "level", r->has_level, r->level);
     json_map_end(js);
     json_one(js, "type", r->user ? "USER" : "ASSOCIATION");
     json_map_end(js);

@@ -315,7 +315,9 @@ uint32_t job_nodes(const Pst__JobRecord *j)
 
 uint32_t job_max_nodes(const Pst__JobRecord *j)
 {
-    return j->max_nodes;
+    uint32_t most = j->has_max_nodes && j->max_nodes ? j->max_nodes : j->num_tasks;
+
+    return MAX(most, job_nodes(j));
 }
 
 bool job_holds_nodes(const Pst__JobRecord *j)

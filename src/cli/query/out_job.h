@@ -63,6 +63,7 @@ int64_t job_elapsed_s(const struct job_row *r);
 bool job_limit(const Pst__JobRecord *j, uint32_t *ret_minutes, bool *ret_unlimited);
 
 uint32_t job_nodes(const Pst__JobRecord *j); /* held, or asked for */
+/* Of a job that waits: as many as it may get, without a number of its own a node a task. */
 uint32_t job_max_nodes(const Pst__JobRecord *j);
 uint32_t job_cpus(const Pst__JobRecord *j);
 uint32_t job_asked_cpus(const Pst__JobRecord *j); /* without those that whole cores add */

@@ -138,7 +138,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     if (r->array_tasks)
         SET(r, array_job_id, job_id);
     if (!r->name)
-        r->name = tx_strdup(job_is_external(r) ? "external" : "sbatch");
+        r->name = tx_strdup(job_is_external(r) ? "external" : "allocation");
 }
 
 /* Record, blobs and id of one component, or of a job that is none. */

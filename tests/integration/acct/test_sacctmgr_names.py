@@ -1,6 +1,8 @@
 """Names of sacctmgr that no other test gives: columns with their headings and widths, which the page lists, and conditions and
 switches of lists."""
 
+import json
+
 import pytest
 
 from conftest import wait_until
@@ -97,6 +99,18 @@ def test_events(site):
     assert all(row.startswith(f"{node}|dusty|") for row in found)
     assert rows(site, "event", "All_Time", "Reasons=nosuch") == []
     assert rows(site, "event", "All_Clusters", "All_Time", "Reasons=dusty", "format=nodename") == [node] * len(found)
+
+
+def test_registered_resources(site):
+    """What the nodes have is shown of events and of the cluster, in JSON every resource that is tracked."""
+    n = len(site.node_names)
+    wait_until(lambda: rows(site, "cluster", "format=nodecount") == [str(n)], "the nodes are stored")
+    tres = dict(item.split("=") for item in rows(site, "cluster", "format=tres")[0].split(","))
+    assert tres["node"] == str(n) and tres["cpu"] == rows(site, "cluster", "format=cpucount")[0] and int(tres["cpu"]) >= n
+    assert rows(site, "event", "all_clusters", "event=cluster", "format=tres,clusternodes") == rows(site, "cluster", "format=tres,clusternodes")
+    listed = json.loads(site.run("sacctmgr", "show", "cluster", "--json").out)["clusters"][0]["tres"]
+    counts = {(one["type"], one["name"]): one["count"] for one in listed}
+    assert counts["cpu", ""] == int(tres["cpu"]) and counts["energy", ""] == counts["fs", "disk"] == 0
 
 
 def test_words_of_the_prompt(site):

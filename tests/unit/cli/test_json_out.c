@@ -138,8 +138,8 @@ static void test_exit_codes(void **state)
 
     (void)state;
     json_begin(&js, &sb, JSON_DENSE);
-    json_exit_code(&js, "a", 9, false);
-    json_exit_code(&js, "b", 3 << 8, false);
+    json_exit_code(&js, "a", 9);
+    json_exit_code(&js, "b", 3 << 8);
     json_end(&js);
     assert_non_null(strstr(strbuf_str(&sb), "\"a\":{\"status\":[\"SIGNALED\"]"));
     assert_non_null(strstr(strbuf_str(&sb), "\"name\":\"KILL\""));
