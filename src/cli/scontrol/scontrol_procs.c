@@ -3,10 +3,12 @@
  *
  * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
  * task, it has in its environment.  A step daemon has job and step in its title, its node and its
- * cluster in its environment.  So nothing has to be asked of a daemon, and the answer holds while
+ * cluster in its environment, and works in the spool folder of its node: clusters of one name on
+ * one machine are told apart by that.  So nothing has to be asked of a daemon, and the answer holds while
  * slurmd is down.  Environments of other users are seen by root alone. */
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -29,7 +31,8 @@
 #define DEPTH_MAX 4096     /* ancestors that are followed */
 
 struct proc {
-    long pid; /* -1: the step itself, by its daemon */
+    long pid;    /* -1: the step itself, by its daemon */
+    long daemon; /* the step daemon */
     uint32_t job_id;
     char step[16], local[16], rank[16], node[256], cluster[256];
 };
@@ -55,7 +58,7 @@ static int parent_of(long pid, long *ret_parent, char name[32])
 }
 
 /* How many processes are between this one and the step daemon; -1: it has no step daemon above. */
-static int below_step_daemon(long pid)
+static int below_step_daemon(long pid, long *ret_daemon)
 {
     char name[32];
 
@@ -64,8 +67,10 @@ static int below_step_daemon(long pid)
 
         if (parent_of(pid, &up, name) < 0)
             return -1;
-        if (depth && strcmp(name, "slurmstepd") == 0)
+        if (depth && strcmp(name, "slurmstepd") == 0) {
+            *ret_daemon = pid;
             return depth - 1;
+        }
         pid = up;
     }
     return -1;
@@ -128,7 +133,7 @@ static bool read_daemon(long pid, struct proc *p)
 
     if (parent_of(pid, &up, name) < 0 || strcmp(name, "slurmstepd") != 0)
         return false;
-    *p = (struct proc){ .pid = -1, .local = "0", .rank = "0" };
+    *p = (struct proc){ .pid = -1, .daemon = pid, .local = "0", .rank = "0" };
     title = proc_file(pid, "cmdline", &len);
     if (!title || sscanf(title, "slurmstepd: [%u.%15[^]]]", &p->job_id, p->step) != 2)
         return false;
@@ -157,7 +162,7 @@ static bool read_proc(long pid, struct proc *p)
         take_value(buf + at, "SLURM_PROCID", p->rank, sizeof(p->rank));
         take_place(buf + at, p);
     }
-    if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || (below = below_step_daemon(pid)) < 0)
+    if (parse_u64(id, 1, UINT32_MAX, &n) < 0 || (below = below_step_daemon(pid, &p->daemon)) < 0)
         return false;
     p->job_id = (uint32_t)n;
     (void)snprintf(p->step, sizeof(p->step), "%s", step_word(step));
@@ -178,13 +183,45 @@ static int compare_procs(const void *pa, const void *pb)
     return r ? r : a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-/* The steps of other clusters may run on this machine too. */
-static bool of_cluster(const struct proc *p, const char *cluster)
+/* The folder where that process works; false: nobody may tell us. */
+static bool folder_of(long pid, char path[PATH_MAX])
 {
-    return !p->cluster[0] || strcasecmp(p->cluster, cluster) == 0;
+    char link[64];
+    ssize_t n;
+
+    (void)snprintf(link, sizeof(link), "/proc/%ld/cwd", pid);
+    n = readlink(link, path, PATH_MAX - 1);
+    path[MAX(n, 0)] = '\0';
+    return path[0] == '/';
 }
 
-static void procs_load(struct procs *t, const char *cluster)
+/* Is the folder below SlurmdSpoolDir of that node? */
+static bool is_spool_of(const struct conf *conf, const char *node, const char *folder)
+{
+    _cleanup_free_ char *spool = NULL, *real = NULL;
+    char host[HOST_NAME_MAX + 1] = "";
+    size_t len;
+
+    if (gethostname(host, sizeof(host) - 1) == 0)
+        host[strcspn(host, ".")] = '\0';
+    if (conf_expand_path(conf_str(conf, CONF_SLURMD_SPOOL_DIR), node, host, &spool) < 0)
+        return true;
+    real = realpath(spool, NULL);
+    len = real ? strlen(real) : 0;
+    return len && strncmp(folder, real, len) == 0 && folder[len] == '/';
+}
+
+/* The steps of other clusters may run on this machine too. */
+static bool of_cluster(const struct proc *p, const struct conf *conf, const char *cluster)
+{
+    char folder[PATH_MAX];
+
+    if (p->cluster[0] && strcasecmp(p->cluster, cluster) != 0)
+        return false;
+    return !folder_of(p->daemon, folder) || is_spool_of(conf, p->node, folder);
+}
+
+static void procs_load(struct procs *t, const struct conf *conf, const char *cluster)
 {
     DIR *dir = opendir("/proc");
     const struct dirent *entry;
@@ -195,7 +232,8 @@ static void procs_load(struct procs *t, const char *cluster)
         uint64_t pid;
 
         if (parse_u64(entry->d_name, 1, INT32_MAX, &pid) < 0 ||
-            (!read_daemon((long)pid, &p) && !read_proc((long)pid, &p)) || !of_cluster(&p, cluster))
+            (!read_daemon((long)pid, &p) && !read_proc((long)pid, &p)) ||
+            !of_cluster(&p, conf, cluster))
             continue;
         t->list = xrealloc_or_die(t->list, t->n + 1, sizeof(*t->list));
         t->list[t->n++] = p;
@@ -296,7 +334,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "\"%s\" does not look like a jobid", argv[0]);
         return;
     }
-    procs_load(&t, cli_cluster_name(&s->cli));
+    procs_load(&t, cli_conf(&s->cli), cli_cluster_name(&s->cli));
     begin_listing(s, &l, "pids");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];
@@ -334,7 +372,7 @@ static void list_here(struct scontrol *s, int argc, char **argv, bool steps)
     struct procs t;
     size_t shown = 0;
 
-    procs_load(&t, cli_cluster_name(&s->cli));
+    procs_load(&t, cli_conf(&s->cli), cli_cluster_name(&s->cli));
     begin_listing(s, &l, steps ? "steps" : "jobs");
     for (size_t i = 0; i < t.n; i++) {
         const struct proc *p = &t.list[i];

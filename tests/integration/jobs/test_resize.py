@@ -7,7 +7,6 @@ import pytest
 
 from conftest import wait_until
 
-# Other clusters of this name may run on this machine: their processes are listed as well.
 CLUSTER = {"nodes": 3, "cpus": 4, "conf": f"FirstJobId={random.randrange(10**5, 10**6)}"}
 
 
@@ -75,11 +74,13 @@ def test_processes_of_jobs(c):
     assert len(one) == 2 and one[1].split()[4] == "1"
     assert str(job) in c.run("scontrol", "listjobs").out.split()
     assert [str(job), "batch"] in [line.split() for line in c.run("scontrol", "liststeps").out.splitlines()]
-    neighbour = c.work / "neighbour.conf"  # another cluster on this machine
-    neighbour.write_text(re.sub(r"(?m)^ClusterName=.*", f"ClusterName=next{job}", open(c.env["SLURM_CONF"]).read()))
-    for command in ("listjobs", "liststeps"):
-        there = c.run("scontrol", command, env={"SLURM_CONF": str(neighbour)}, check=False)
-        assert str(job) not in there.out.split() and there.rc == (0 if there.out else 1)
+    neighbour = c.work / "neighbour.conf"  # another cluster on this machine, by its name or by its nodes' folders
+    own = open(c.env["SLURM_CONF"]).read()
+    for line in (f"ClusterName=next{job}", f"SlurmdSpoolDir={c.work}/%n"):
+        neighbour.write_text(re.sub(rf"(?m)^{line.split('=')[0]}=.*", line, own))
+        for command in ("listjobs", "liststeps", "listpids"):
+            there = c.run("scontrol", command, env={"SLURM_CONF": str(neighbour)}, check=False)
+            assert str(job) not in there.out.split() and there.rc == (0 if there.out else 1)
     told = c.run("scontrol", "pidinfo", one[1].split()[0]).out
     assert re.fullmatch(rf"Slurm JobId={job} ends at \d{{4}}-\S+\nslurm_get_rem_time is (29\d|300)\n", told), told
     assert c.refused("scontrol", "listpids", "9999999") == "There are no steps for job 9999999 on node (null).\n"
