@@ -345,6 +345,7 @@ class Partition(Record):
     topology: str | None = None
     total_nodes: int | None = None
     total_cpus: int | None = None
+    preempt_mode_of_cluster: bool | None = None
     suspend_time_s: int | None = None
     suspend_never: bool | None = None
     suspend_timeout_s: int | None = None
@@ -689,6 +690,7 @@ Partition.FIELDS = {
     "topology": ("topology", "text"),
     "total_nodes": ("total_nodes", "number"),
     "total_cpus": ("total_cpus", "number"),
+    "preempt_mode_of_cluster": ("preempt_mode_of_cluster", "bool"),
     "suspend_time_s": ("suspend_time_s", "number"),
     "suspend_never": ("suspend_never", "bool"),
     "suspend_timeout_s": ("suspend_timeout_s", "number"),

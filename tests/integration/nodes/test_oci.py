@@ -98,7 +98,8 @@ def test_tasks(site):
         assert config["process"]["terminal"] is False and config["process"]["cwd"] == str(c.work)
         assert config["root"]["path"] == f"{site.bundle}/rootfs"
         assert set(call["files"]) == {"config.json"} and call["bundle"].endswith(f"/step0/oci/task-{call['id'][-1]}")
-    assert len(site.calls("delete")) == 4 and site.calls("kill") == []
+    wait_until(lambda: len(site.calls("delete")) == 4, "each container is deleted behind its task")
+    assert site.calls("kill") == []
     assert (site.bundle / "config.json").read_text() == before
     site.clean()
 
@@ -233,7 +234,7 @@ def test_killed(site, commands):
     c.run("scancel", job)
     assert c.wait_end(job)["JobState"] == "CANCELLED"
     site.clean()
-    assert {call["id"] for call in site.calls("delete")} == {f"node1.{job}.0.0", f"node2.{job}.0.1"}
+    wait_until(lambda: {call["id"] for call in site.calls("delete")} == {f"node1.{job}.0.0", f"node2.{job}.0.1"}, "both are deleted")
 
 
 def test_killed_daemon(site):
