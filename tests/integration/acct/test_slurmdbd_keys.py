@@ -146,4 +146,4 @@ def test_track_down(keyed):
     c.start_ctld()
     wait_until(lambda: events() and events()[0][2] != "Unknown", "the event ends", 60)
     (node, start, end, reason), = events()
-    assert node == "" and reason == "slurmctld disconnect" and start < end
+    assert node == "" and reason == "slurmctld disconnect" and start <= end  # it may be within a second
