@@ -276,8 +276,8 @@ void account_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst
 
     (void)set;
     names = matching_accounts(run, where, &n_names);
-    if (n_names && !run_is_operator(run))
-        run_deny(run); /* coordinators may not */
+    if (!run_is_operator(run))
+        run_deny(run); /* coordinators may not, whatever they name */
     for (size_t i = 0; i < n_names && run_ok(run); i++)
         if (strcmp(names[i], AM_ROOT) == 0)
             run_fail(

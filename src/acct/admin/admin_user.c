@@ -112,11 +112,11 @@ static void check_accounts(struct admin_run *run, const struct addition *add)
 {
     for (size_t c = 0; c < add->n_clusters && run_ok(run); c++)
         for (size_t i = 0; i < add->n_accounts && run_ok(run); i++) {
-            if (!am_find(run->a->am, add->clusters[c], add->accounts[i], NULL, NULL))
+            if (!run_may_account(run, add->clusters[c], add->accounts[i]))
+                deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
+            else if (!am_find(run->a->am, add->clusters[c], add->accounts[i], NULL, NULL))
                 run_line(run, "No account %s on cluster %s, skipping.", add->accounts[i],
                          add->clusters[c]);
-            else if (!run_may_account(run, add->clusters[c], add->accounts[i]))
-                deny_adding_user(run, RUN_NO_PRIVILEGE "\n");
         }
 }
 
@@ -578,6 +578,9 @@ static void modify_records(struct admin_run *run, char **names, size_t n,
         if (run_is_operator(run))
             run_fail(run, ESLURM_ACCESS_DENIED,
                      "You must be a super user to modify a users admin level");
+        else if (is_self(run, names, n))
+            run_fail(run, ESLURM_ACCESS_DENIED,
+                     "You can only change your own default account, default wckey nothing else");
         else
             run_deny(run);
         return;

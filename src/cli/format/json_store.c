@@ -453,7 +453,6 @@ void json_store_tres(struct json *js, const Pst__TresRecord *t)
     json_map_end(js);
 }
 
-/* "1=32,2=64000", as a cluster registered it. */
 /* The count of a number in "1=8,2=16000"; 0: it is not there. */
 static long long registered_count(const char *text, uint32_t tres_id)
 {

@@ -169,6 +169,7 @@ struct smgr_row {
     int64_t now_us;
     unsigned depth; /* in the tree */
     bool tree;
+    bool as_written; /* of a file: what it does not say is left empty */
 };
 
 struct smgr_field;

@@ -113,6 +113,14 @@ static void tell_failure(struct smgr *s, const Pst__ArchiveRequest *req, int r)
     const char *text = NULL;
 
     (void)client_error(smgr_client(s), &text);
+    if (req->load && text && strstr(text, strerror(ENOENT))) {
+        smgr_fail(s,
+                  "sacctmgr: error: No archive file given to recover.\n"
+                  " Problem loading archive file: %s\n"
+                  " Note: For archive load, the file must be accessible on the slurmdbd host.\n",
+                  strerror(ENOENT));
+        return;
+    }
     smgr_fail(s, " Problem %s: %s\n", req->load ? "loading archive file" : "dumping archive",
               text && *text ? text : client_strerror(smgr_client(s), r));
 }
@@ -138,7 +146,8 @@ static bool parse_words(struct smgr *s, Pst__ArchiveRequest *req, int n, char **
         }
     }
     if (req->load && !req->file)
-        smgr_fail(s, " You need to specify a file to load: file=...\n");
+        smgr_fail(s, "sacctmgr: error: Error with request.\n"
+                     " Problem loading archive file: Unspecified error\n");
     return !s->status;
 }
 
@@ -184,8 +193,6 @@ void smgr_archive(struct smgr *s, int n, char **words)
 
             for (size_t i = 0; i < a->n_files; i++)
                 printf("%s\n", a->files[i]);
-            printf("%llu rows %s\n", (unsigned long long)a->rows,
-                   req->load ? "loaded" : "archived or removed");
             if (!req->load)
                 (void)fprintf(stderr, "sacctmgr: accounting_storage/slurmdbd: "
                                       "jobacct_storage_p_archive: SUCCESS\n");

@@ -121,7 +121,7 @@ static void put_share(struct strbuf *sb, const struct smgr_row *r)
 {
     if (r->assoc && r->assoc->shares_parent)
         strbuf_add(sb, "parent");
-    else if (r->assoc)
+    else if (r->assoc && (r->assoc->has_shares || !r->as_written))
         strbuf_addf(sb, "%u", r->assoc->has_shares ? r->assoc->shares : 1);
 }
 

@@ -121,7 +121,9 @@ int flat_parse(char *text, struct flat_line *ret, struct err *err)
     if (!*text || *text == '#')
         return 0;
     name = strchr(text, '-');
-    for (size_t i = 0; name && i < ARRAY_SIZE(kinds); i++) {
+    if (!name)
+        return 0; /* no line of anything */
+    for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
         size_t len = strlen(kinds[i].word);
 
         if (strncasecmp(text, kinds[i].word, len) == 0 && (size_t)(name - text) >= len &&

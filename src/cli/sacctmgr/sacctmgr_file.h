@@ -1,6 +1,7 @@
 /* sacctmgr_file.h - lines of the files that sacctmgr dump writes and load reads
  *
- * `KIND - 'name':Option='value':Option=value...`; text after # and empty lines say nothing.  Pure.
+ * `KIND - 'name':Option='value':Option=value...`; text after #, empty lines and
+ * lines without a dash say nothing.  Pure.
  */
 #pragma once
 

@@ -10,8 +10,10 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/timefmt.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "cli/sacctmgr/sacctmgr_file.h"
+#include "cli/sacctmgr/sacctmgr_loaded.h"
 #include "wire/errors.h"
 
 #define OPS_OF_REQUEST 20000u /* more are sent in several requests */
@@ -32,10 +34,13 @@ struct load {
     size_t n;
     Pst__AcctOp **ops;
     size_t n_ops, cap_ops;
-    void *have; /* tree of keys: what is there, see key_of() */
+    void *have;        /* tree of keys: what is there, see key_of() */
+    void *defaults[2]; /* trees of pairs: default account and key of users in the cluster */
     bool clean, has_cluster;
-    size_t n_accounts, n_users, n_qos; /* that are new */
-    const char *word;                  /* that named the file */
+    struct smgr_loaded *rows; /* what is new */
+    size_t n_rows, n_qos;     /* ... and the QOS among it */
+    struct strbuf changes;    /* defaults of users, a line each */
+    const char *word;         /* that named the file */
 };
 
 /* ---- the file -------------------------------------------------------------------------------- */
@@ -93,13 +98,12 @@ static bool read_file(struct load *l)
             ok = add_entry(l, line, number, &parent);
         }
     }
-    if (ok && !l->cluster) {
+    if (ok && !l->cluster)
         printf(" Nothing new added.\n");
+    if (ok && !l->cluster && l->n)
         smgr_fail(l->s, " You need to specify a cluster name first with 'Cluster - $NAME' in your "
                         "file\n");
-        ok = false;
-    }
-    return ok;
+    return ok && l->cluster;
 }
 
 /* ---- what is there --------------------------------------------------------------------------- */
@@ -152,6 +156,42 @@ static void know_user_assoc(struct load *l, const char *account, const char *use
         know_name(l, key_of(account, user, ANY_PARTITION));
 }
 
+enum { DEFAULT_ACCOUNT, DEFAULT_KEY };
+
+/* A pair: a user's name, and behind its end the name of his default. */
+static void know_default(struct load *l, int which, const char *user, const char *name)
+{
+    size_t len = strlen(user) + 1, size = strlen(name) + 1;
+    char *pair = xmalloc_or_die(len + size);
+    char **at;
+
+    memcpy(pair, user, len);
+    memcpy(pair + len, name, size);
+    at = tsearch(pair, &l->defaults[which], compare_keys);
+    if (!at)
+        check_mem_or_die(-ENOMEM);
+    else if (*at != pair)
+        free(pair); /* the first counts */
+}
+
+static const char *known_default(struct load *l, int which, const char *user)
+{
+    char **at = tfind(user, &l->defaults[which], compare_keys);
+
+    return at ? *at + strlen(*at) + 1 : NULL;
+}
+
+static int know_wckey(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    const Pst__WckeyRecord *k = (const Pst__WckeyRecord *)record;
+
+    (void)info;
+    know_name(ctx, xasprintf_or_die("key %s of %s", k->name, k->user));
+    if (k->is_default)
+        know_default(ctx, DEFAULT_KEY, k->user, k->name);
+    return 0;
+}
+
 static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     const Pst__AssocRecord *a = (const Pst__AssocRecord *)record;
@@ -159,6 +199,8 @@ static int know_assoc(void *ctx, const ProtobufCMessage *record, const struct qu
 
     (void)info;
     l->has_cluster = true;
+    if (a->user && *a->user && a->is_default)
+        know_default(l, DEFAULT_ACCOUNT, a->user, a->account);
     if (!l->clean ||
         (strcasecmp(a->account, "root") == 0 && (!a->user || strcmp(a->user, "root") == 0)))
         know_user_assoc(l, a->account, a->user, a->partition);
@@ -188,14 +230,15 @@ static bool look_up(struct load *l)
     where.n_clusters = 1;
     where.clusters = clusters;
     return smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, know_assoc, l) &&
+           smgr_list(l->s, PST__ACCT_ENTITY__ACCT_WCKEY, &where, know_wckey, l) &&
            smgr_list(l->s, PST__ACCT_ENTITY__ACCT_USER, &all, know_user, l) &&
            smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ACCOUNT, &all, know_account, l);
 }
 
 /* ---- operations ------------------------------------------------------------------------------ */
 
-static void add_op(struct load *l, Pst__AcctVerb verb, Pst__AcctEntity entity,
-                   struct smgr_line *line)
+static const Pst__AcctOp *add_op(struct load *l, Pst__AcctVerb verb, Pst__AcctEntity entity,
+                                 struct smgr_line *line)
 {
     Pst__AcctOp *op = xmalloc_or_die(sizeof(*op));
 
@@ -210,6 +253,15 @@ static void add_op(struct load *l, Pst__AcctVerb verb, Pst__AcctEntity entity,
         l->ops = xrealloc_or_die(l->ops, l->cap_ops, sizeof(*l->ops));
     }
     l->ops[l->n_ops++] = op;
+    return op;
+}
+
+static struct smgr_loaded *add_row(struct load *l, enum smgr_loaded_kind kind,
+                                   const Pst__AcctOp *op)
+{
+    l->rows = xrealloc_or_die(l->rows, l->n_rows + 1, sizeof(*l->rows));
+    l->rows[l->n_rows] = (struct smgr_loaded){ .kind = kind, .op = op };
+    return &l->rows[l->n_rows++];
 }
 
 static void add_name(char ***list, size_t *n, const char *name)
@@ -264,11 +316,15 @@ static bool put_settings(struct load *l, const struct file_entry *e, enum smgr_e
 
 static bool make_cluster(struct load *l, const struct file_entry *e, struct smgr_line *line)
 {
+    const Pst__AcctOp *op;
+
     if (!put_settings(l, e, SMGR_CLUSTER, false, line))
         return false;
     add_name(&line->where->names, &line->where->n_names, l->cluster);
-    add_op(l, l->has_cluster ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
-           PST__ACCT_ENTITY__ACCT_CLUSTER, line);
+    op = add_op(l, l->has_cluster ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+                PST__ACCT_ENTITY__ACCT_CLUSTER, line);
+    if (!l->has_cluster || l->clean)
+        add_row(l, SMGR_LOADED_CLUSTER, op);
     if (!l->has_cluster) {
         know_name(l, key_of("root", NULL, NULL));
         know_name(l, key_of("root", "root", NULL));
@@ -280,6 +336,8 @@ static bool make_cluster(struct load *l, const struct file_entry *e, struct smgr
 static bool make_account(struct load *l, const struct file_entry *e, struct smgr_line *line)
 {
     bool there = is_there(l, e->parsed.name, NULL, NULL);
+    _cleanup_free_ char *known = xasprintf_or_die("account %s", e->parsed.name);
+    const Pst__AcctOp *op;
 
     if (!put_settings(l, e, SMGR_ACCOUNT, false, line))
         return false;
@@ -287,11 +345,12 @@ static bool make_account(struct load *l, const struct file_entry *e, struct smgr
     add_name(&line->where->clusters, &line->where->n_clusters, l->cluster);
     if (!there || strcasecmp(e->parent, "root") != 0)
         check_mem_or_die(pb_set_str(&line->set->parent, e->parent));
-    add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
-           PST__ACCT_ENTITY__ACCT_ACCOUNT, line);
-    if (!there)
+    op = add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+                PST__ACCT_ENTITY__ACCT_ACCOUNT, line);
+    if (!there) {
         know_name(l, key_of(e->parsed.name, NULL, NULL));
-    l->n_accounts += !there;
+        add_row(l, SMGR_LOADED_ACCOUNT, op)->unknown = !is_known(l, known);
+    }
     return true;
 }
 
@@ -313,12 +372,58 @@ static void drop_defaults(Pst__AcctSet *set)
     }
 }
 
+static void say_default(struct load *l, int which, const char *user, const char *name)
+{
+    const char *before = known_default(l, which, user);
+
+    if (!name || !*name || (before && strcasecmp(before, name) == 0))
+        return;
+    strbuf_addf(&l->changes, "%-30s for %-7s %-10.10s %8s -> %s\n",
+                which == DEFAULT_KEY ? " Changed Default WCKey" : " Changed Default Account",
+                "User", user,
+                before                 ? before
+                : which == DEFAULT_KEY ? ""
+                                       : "(null)",
+                name);
+    if (!before)
+        know_default(l, which, user, name);
+}
+
+/* What is said of a user whom the store has already; of a new one his table says it. */
+static void say_changes(struct load *l, const struct file_entry *e)
+{
+    const char *user = e->parsed.name, *keys = option_of(e, "WCKeys");
+    _cleanup_free_ char *known = xasprintf_or_die("user %s", user);
+    _cleanup_free_ char *words = xstrdup_or_die(keys ? keys : "");
+    struct strbuf added = STRBUF_INIT;
+    char *save = NULL;
+
+    if (!is_known(l, known))
+        return;
+    say_default(l, DEFAULT_ACCOUNT, user, option_of(e, "DefaultAccount"));
+    say_default(l, DEFAULT_KEY, user, option_of(e, "DefaultWCKey"));
+    for (char *w = strtok_r(words, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
+        _cleanup_free_ char *key = xasprintf_or_die("key %s of %s", w, user);
+
+        if (is_known(l, key))
+            continue;
+        strbuf_addf(&added, "%s%s", added.len ? "," : "", w);
+        know_name(l, TAKE_PTR(key));
+    }
+    if (added.len)
+        strbuf_addf(&l->changes, " Adding WCKey(s) '%s' for user '%s'\n", strbuf_str(&added), user);
+    strbuf_done(&added);
+}
+
 static bool make_user(struct load *l, const struct file_entry *e, struct smgr_line *line)
 {
     const char *partition = option_of(e, "Partition");
     bool there = is_there(l, e->parent, e->parsed.name, partition);
+    struct smgr_loaded *row;
+    const Pst__AcctOp *op;
     _cleanup_free_ char *known = xasprintf_or_die("user %s", e->parsed.name);
 
+    say_changes(l, e);
     if (!put_settings(l, e, SMGR_USER, false, line))
         return false;
     drop_defaults(line->set);
@@ -337,13 +442,17 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
         level.set->user = TAKE_PTR(line->set->user);
         add_op(l, PST__ACCT_VERB__ACCT_MODIFY, PST__ACCT_ENTITY__ACCT_USER, &level);
     }
-    add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
-           PST__ACCT_ENTITY__ACCT_USER, line);
-    if (!there)
+    op = add_op(l, there ? PST__ACCT_VERB__ACCT_MODIFY : PST__ACCT_VERB__ACCT_ADD,
+                PST__ACCT_ENTITY__ACCT_USER, line);
+    if (!there) {
         know_user_assoc(l, e->parent, e->parsed.name, partition);
+        row = add_row(l, SMGR_LOADED_USER, op);
+        row->unknown = !is_known(l, known);
+        row->default_account = option_of(e, "DefaultAccount");
+        row->default_wckey = option_of(e, "DefaultWCKey");
+    }
     if (!is_known(l, known))
         know_name(l, xstrdup_or_die(known));
-    l->n_users += !there;
     return true;
 }
 
@@ -477,6 +586,19 @@ static bool make_clean(struct load *l)
     return smgr_list(l->s, PST__ACCT_ENTITY__ACCT_ASSOC, &where, clean_account, l);
 }
 
+/* Accounts stand in the file before what is below them. */
+static bool has_parent(struct load *l, const struct file_entry *e)
+{
+    if (is_there(l, e->parsed.name, NULL, NULL))
+        return true;
+    printf(" Nothing new added.\n");
+    smgr_fail(l->s,
+              " line(%u) You need to add this parent (%s) as a child before you can add children "
+              "to it.\n",
+              e->line, e->parsed.name);
+    return false;
+}
+
 static bool make_ops(struct load *l)
 {
     if (l->clean && !make_clean(l))
@@ -492,6 +614,8 @@ static bool make_ops(struct load *l)
             ok = make_account(l, e, &line);
         else if (e->kind == FLAT_USER)
             ok = make_user(l, e, &line);
+        else if (e->kind == FLAT_PARENT)
+            ok = has_parent(l, e);
         smgr_line_done(&line);
         if (!ok)
             return false;
@@ -582,28 +706,74 @@ static void load_done(struct load *l)
         free(l->entries[i]);
     }
     free(l->entries);
+    free(l->rows);
+    strbuf_done(&l->changes);
     tdestroy(l->have, free);
+    for (int i = 0; i < 2; i++)
+        tdestroy(l->defaults[i], free);
     free(l->cluster);
+}
+
+static bool names_new_qos(struct load *l)
+{
+    uint32_t id;
+
+    for (size_t i = 0; i < l->n; i++)
+        if (l->entries[i]->kind == FLAT_QOS && !smgr_qos_id(l->s, l->entries[i]->parsed.name, &id))
+            return true;
+    return false;
+}
+
+static bool load_qos(struct load *l)
+{
+    return make_qos(l, false) && send_ops(l) && make_qos(l, true) && send_ops(l);
+}
+
+/* What the file adds, as it is shown before it is done; false: nothing. */
+static bool show_loaded(struct load *l)
+{
+    struct strbuf out = STRBUF_INIT;
+
+    if (!l->n_rows && !l->n_qos && !l->changes.len) {
+        printf(" Nothing new added.\n");
+        return false;
+    }
+    smgr_put_loaded(l->s, l->rows, l->n_rows, strbuf_str(&l->changes), &out);
+    fputs(strbuf_str(&out), stdout);
+    strbuf_done(&out);
+    return true;
+}
+
+/* Accounts name QOS by their numbers: where the file makes QOS, the question is asked before they
+ * are made, else behind the tables. */
+static bool load_all(struct load *l)
+{
+    bool first = names_new_qos(l), sent;
+
+    if (first && (!smgr_commit(l->s) || !load_qos(l)))
+        return false;
+    if (!make_ops(l) || !show_loaded(l))
+        return false;
+    if (first)
+        return send_ops(l);
+    if (!smgr_commit(l->s))
+        return true;
+    sent = send_ops(l);
+    return sent && load_qos(l);
 }
 
 static void run_load(struct load *l)
 {
+    int64_t start_us = now_mono_us();
+
     if (!read_file(l) || !look_up(l))
         return;
     printf("For cluster %s\n", l->cluster);
-    if (!smgr_commit(l->s))
+    if (!load_all(l))
         return;
-    if (!make_qos(l, false) || !send_ops(l) || !make_qos(l, true) || !send_ops(l))
-        return;
-    if (!make_ops(l) || !send_ops(l))
-        return;
-    if (l->n_accounts + l->n_users + l->n_qos) {
-        printf("Loaded: %zu accounts and %zu associations of users are new\n", l->n_accounts,
-               l->n_users);
-    } else {
-        printf(" Nothing new added.\n");
-        l->s->status = CLI_EXIT_FAILED;
-    }
+    fflush(stdout);
+    (void)fprintf(stderr, "sacctmgr: Done adding cluster in usec=%lld\n",
+                  (long long)(now_mono_us() - start_us));
 }
 
 void smgr_load(struct smgr *s, int n, char **words)

@@ -142,6 +142,7 @@ static const char *place_of(const char *line)
     } places[] = { { "  DefQOS ", "  ~" },
                    { "  LimitFactor ", "  ~" },
                    { "  MaxTRESMins ", "  MaxTRESPf" },
+                   { "  MaxWall ", "  MinTRESPz" },
                    { "  PreemptExemptTime ", "  PreemptN" } };
 
     for (size_t i = 0; i < ARRAY_SIZE(places); i++)

@@ -551,10 +551,11 @@ static void set_class(struct smgr_line *l, const char *value)
 
     while (i < ARRAY_SIZE(words) && strcasecmp(words[i], value) != 0)
         i++;
-    if (i == ARRAY_SIZE(words)) {
+    if (i == ARRAY_SIZE(words) && l->mode == SMGR_LIST)
         smgr_bad(l, "Classification", value, "capability, capacity or capapacity is meant");
+    l->ignored = i == ARRAY_SIZE(words); /* a word that means no class sets nothing */
+    if (l->ignored)
         return;
-    }
     set_cluster(l)->has_classification = 1;
     l->set->cluster->classification = (uint32_t)i;
 }
