@@ -128,7 +128,7 @@ class Stage(Cluster):
         for line in [*(self.source / "slurm.conf").read_text().splitlines(), *self.more]:
             if line in self.more or not line.startswith(tuple(given)) or not given:
                 line = line.replace("{dir}", str(self.dir)).replace("{host}", HOST)
-                if line.startswith("NodeName=") and "NodeName=DEFAULT" not in line and "State=CLOUD" not in line:
+                if line.startswith("NodeName=") and not re.search(r"NodeName=DEFAULT|State=(CLOUD|FUTURE)", line):
                     head, _, rest = line.partition(" ")
                     lines += [f"NodeName={n} NodeHostname={HOST} NodeAddr=127.0.0.1 Port={ports[n]} {rest}"
                               for n in expand(head[len("NodeName="):]) if n in ports]

@@ -71,7 +71,11 @@ static int act_on_node(const struct ctld *ctld, const struct node *n, Pst__NodeA
             return ESLURM_INVALID_NODE_STATE_TRANSITION; /* it is not idle */
         *flags &= ~(FLAG(DRAIN) | FLAG(FAIL) | FLAG(INVALID_REG) | FLAG(MAINTENANCE) |
                     FLAG(REBOOT_REQUESTED) | FLAG(REBOOT_ISSUED));
-        if (*state == PST__NODE_STATE__NODE_DOWN || *state == PST__NODE_STATE__NODE_FUTURE)
+        if (*state == PST__NODE_STATE__NODE_FUTURE && !node_is_linked(ctld, n))
+            *flags |= FLAG(NOT_RESPONDING); /* until its slurmd comes */
+        if (*state == PST__NODE_STATE__NODE_FUTURE)
+            *state = PST__NODE_STATE__NODE_IDLE;
+        else if (*state == PST__NODE_STATE__NODE_DOWN)
             *state = up_state(ctld, n);
         return 0;
     case PST__NODE_ACTION__NODE_ACT_FUTURE:
