@@ -189,13 +189,14 @@ static void put_shares(const struct gresuse *u, const struct row *r, const struc
     strbuf_addc(out, ')');
 }
 
-static void put_devices(const struct row *r, const struct entry *e, struct strbuf *out)
+/* Places of GPUs are known where slurmd brought them with their type. */
+static void put_devices(const struct row *r, const struct entry *e, bool placed, struct strbuf *out)
 {
     _cleanup_free_ char *list = NULL;
 
     if (r && r->bits && !bitmap_empty(r->bits) && bitmap_format(r->bits, &list) == 0)
         strbuf_addf(out, "(IDX:%s)", list);
-    else if (strcmp(e->name, "gpu") == 0)
+    else if (strcmp(e->name, "gpu") == 0 && e->type[0] && placed)
         strbuf_add(out, "(IDX:N/A)");
 }
 
@@ -204,6 +205,7 @@ void gresuse_text(const struct gresuse *u, const Pst__NodeRecord *node, struct s
     const char *text = node->gres ? node->gres : "";
     uint64_t gpus = gpus_of(text);
     _cleanup_free_ char *gpu_type = nodedevices_gpu_type(node->gres);
+    bool placed = !(node->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_INVALID_REG);
     struct entry e;
 
     while (next_entry(&text, &e)) {
@@ -217,6 +219,6 @@ void gresuse_text(const struct gresuse *u, const Pst__NodeRecord *node, struct s
         if (shared)
             put_shares(u, r, &e, gpus, out);
         else
-            put_devices(r, &e, out);
+            put_devices(r, &e, placed, out);
     }
 }

@@ -15,7 +15,10 @@ static bool is_weights(const struct prio_row *r)
 
 static void put_norm(struct strbuf *sb, const struct prio_row *r, double factor, double weight)
 {
-    strbuf_addf(sb, is_weights(r) ? "%.0f" : "%.7f", is_weights(r) ? weight : factor);
+    if (r->rec->direct)
+        strbuf_addc(sb, '0'); /* set by hand: there are no factors */
+    else
+        strbuf_addf(sb, is_weights(r) ? "%.0f" : "%.7f", is_weights(r) ? weight : factor);
 }
 
 static void put_weighted(struct strbuf *sb, const struct prio_row *r, double factor, double weight)
@@ -115,10 +118,8 @@ static void get_priority(struct strbuf *sb, const void *row)
 static void get_norm_priority(struct strbuf *sb, const void *row)
 {
     ROW;
-    if (!is_weights(r))
-        /* cut off, as users know it */
-        strbuf_addf(sb, "%u.%08llu", r->rec->priority == UINT32_MAX,
-                    r->rec->priority * 100000000ULL / UINT32_MAX % 100000000ULL);
+    if (!is_weights(r)) /* a column cuts it off */
+        strbuf_addf(sb, "%.14f", r->rec->priority / (double)UINT32_MAX);
 }
 
 static int64_t sort_priority(const void *row)

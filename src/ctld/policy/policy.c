@@ -160,8 +160,6 @@ static int resolve_wckey(const struct ctld *ctld, const char *user, Pst__JobReco
         _cleanup_free_ char *marked = NULL;
 
         name = am_default_wckey(am, cluster_name(ctld), user);
-        if (!name && !must)
-            return 0;
         if (!name) /* the empty key is everybody's default */
             return pb_set_str(&r->wckey, "*") == 0 ? 0 : SLURM_ERROR;
         if (asprintf(&marked, "*%s", name) < 0 || pb_set_str(&r->wckey, marked) < 0)

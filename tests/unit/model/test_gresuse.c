@@ -45,7 +45,7 @@ static void test_text(void **state)
 
     (void)state;
     expect(NULL, NULL, "");
-    expect(NULL, "gpu:2", "gpu:0(IDX:N/A)");
+    expect(NULL, "gpu:2", "gpu:0");
     expect(NULL, node, "gpu:a100:0(IDX:N/A),shard:a100:0(0/4,0/4),tmp:0");
     change(&use, true, "gpu", "a100", 1, "0", NULL);
     change(&use, true, "tmp", NULL, 3, NULL, NULL);
