@@ -41,6 +41,8 @@ static void ask_daemon(struct smgr *s, struct service *v, unsigned which)
     if (r == 0)
         r = client_call(c, OP_PING, &req.base, NULL);
     v->up = r == 0;
+    if (r < 0 && which == 0 && cli_acct_is_dbd(&s->cli))
+        cli_say_dbd_is_away(&s->cli, r);
     v->latency_us = now_mono_us() - start;
     client_free(c);
 }
