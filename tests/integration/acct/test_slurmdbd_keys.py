@@ -141,6 +141,8 @@ def test_track_down(keyed):
     c.wait_end(c.sbatch(wrap="true"))
     c.wait_sacct(1, "COMPLETED")
     assert events() == []
+    has = c.run("sacctmgr", "-nP", "list", "event", "event=cluster", "format=nodecount,cpucount,clusternodes,tres").out.split("|")
+    assert has[0] == str(len(c.node_names)) and has[3].startswith(f"cpu={has[1]},mem=")
     c.kill_ctld()
     wait_until(lambda: [e[2] for e in events()] == ["Unknown"], "the event begins", 60)
     c.start_ctld()
