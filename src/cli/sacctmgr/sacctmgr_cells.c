@@ -308,13 +308,13 @@ static void put_event(struct strbuf *sb, const struct smgr_row *r, enum col col)
         put_event_state(sb, e, col == C_STATE_RAW);
         break;
     case C_CPU:
-        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "cpu="));
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "1="));
         break;
     case C_NODE_COUNT:
-        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "node="));
+        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "4="));
         break;
     case C_TRES:
-        put_text(sb, e->tres);
+        put_tres_text(sb, r, e->tres);
         break;
     case C_CLUSTER_NODES:
         put_text(sb, e->nodes);
