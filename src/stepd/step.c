@@ -493,6 +493,7 @@ static void finish_step(struct step *s)
     s->ended = true;
     if (!s->srun)
         io_write_rest(s); /* whoever hears of the end finds the whole file */
+    gpuclock_done(s);
     taskfreq_done(s);     /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);

@@ -29,6 +29,7 @@ struct mpi;
 struct plug;
 struct step_gpus;
 struct taskfreq;
+struct gpuclock;
 struct xdisplay;
 
 #define STEP_ATTACHED 16 /* sattach at a time */
@@ -180,6 +181,7 @@ struct step {
     bool attached_parting[STEP_ATTACHED];   /* it has its answer, and is told no more */
     struct bind *bind;                      /* NULL: tasks are not bound to CPUs */
     struct taskfreq *freq;                  /* NULL: no CPU was given a frequency */
+    struct gpuclock *gpuclock;              /* NULL: no GPU was to have other clocks */
     struct memory *memory;                  /* NULL: tasks' memory is bound to no domain */
     struct mpi *mpi;                        /* NULL: the step has no MPI type */
     struct plug *plug;                      /* NULL: no plugins of the site */
@@ -371,6 +373,8 @@ void follow_done(struct step *s);
 /* taskfreq.c: give the CPUs back the frequency that they had before the step, where nobody else has
  * changed it since. */
 void taskfreq_done(struct step *s);
+/* gpuclock.c: the same for the clocks of the GPUs. */
+void gpuclock_done(struct step *s);
 
 /* multiprog.c: srun --multi-prog */
 /* argv of a rank by the map's text; extra arguments are appended.  NULL-terminated, one allocation

@@ -12,6 +12,7 @@
 
 #include "base/bind/cpubind.h"
 #include "base/bind/cpufreq.h"
+#include "base/bind/gpufreq.h"
 #include "base/bind/gpubind.h"
 #include "base/bind/membind.h"
 #include "base/cleanup.h"
@@ -326,13 +327,6 @@ static int check_texts(enum jobvalue_kind kind, const struct opt *o, const char 
     return ok ? 0 : bad_spec(o, err);
 }
 
-/* A frequency: a number of kHz, or low, medium, high, highm1. */
-static bool is_frequency(const char *p, size_t len)
-{
-    return (len > 0 && len < 10 && strspn(p, "0123456789") >= len) ||
-           wordlist_has_n_nocase("low,medium,high,highm1", p, len);
-}
-
 /* FREQUENCY[-FREQUENCY][:GOVERNOR], or a governor alone. */
 static int check_cpufreq(const char *arg, struct err *err)
 {
@@ -360,20 +354,13 @@ static int check_x11(const char *arg, struct err *err)
     return xaddress_parse(display, &a, err) < 0 ? CLI_EXIT_USAGE : 0;
 }
 
-/* [TYPE=]FREQUENCY or verbose, commas between. */
 static int check_gpufreq(const char *arg, struct err *err)
 {
-    for (const char *p = arg;; p++) {
-        size_t len = strcspn(p, ","), type = strcspn(p, "=") < len ? strcspn(p, "=") + 1 : 0;
+    struct gpufreq f;
 
-        if (!(len == 7 && strncasecmp(p, "verbose", 7) == 0) &&
-            !((!type || (type == 7 && strncasecmp(p, "memory", 6) == 0)) &&
-              is_frequency(p + type, len - type)))
-            return err_set(err, STATUS_BAD_SPEC, "Invalid --gpu-freq argument: gpu:%.200s", arg);
-        p += len;
-        if (!*p)
-            return 0;
-    }
+    if (gpufreq_parse(arg, &f) < 0)
+        return err_set(err, STATUS_BAD_SPEC, "Invalid --gpu-freq argument: gpu:%.200s", arg);
+    return 0;
 }
 
 static int check_propagate(const char *arg, struct err *err)

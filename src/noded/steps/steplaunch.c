@@ -111,6 +111,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     r = r < 0 ? r : pb_set_str(&sf->sack_socket, d->kiosk ? kiosk_given_path(d->kiosk) : NULL);
     if (r == 0 && !(sf->machine_root = hw_root(d->conf)))
         r = -ENOMEM;
+    sf->has_gpu_clocks = true;
+    sf->gpu_clocks = gres_how(d->conf, d->name) == GPUS_NVML;
     sf->has_gpus_relative = true;
     sf->gpus_relative = constrain_devices(d);
     sf->has_append_default = true;

@@ -45,11 +45,17 @@ static int copy_above(int fd, int *ret)
     return *ret < 0 ? -errno : 0;
 }
 
-/* Armed failpoints of a test, which a step daemon gets too; else NULL. */
-static char *failpoint_setting(void)
+/* What a step daemon gets of our own environment: armed failpoints of a test, and where libraries
+ * are that it loads as we do. */
+static const char *const handed_on[] = { FAILPOINT_ENV, "LD_LIBRARY_PATH" };
+
+/* "NAME=value", or NULL. */
+static char *setting(const char *name)
 {
+    size_t len = strlen(name);
+
     for (char **e = environ; *e; e++)
-        if (strncmp(*e, FAILPOINT_ENV "=", sizeof(FAILPOINT_ENV)) == 0)
+        if (strncmp(*e, name, len) == 0 && (*e)[len] == '=')
             return *e;
     return NULL;
 }
@@ -60,7 +66,7 @@ static char *failpoint_setting(void)
 static int start_stepd(const char *exe, char *const argv[], char *const env[], const char *dir,
                        const int fds[FD_COUNT], pid_t *ret_pid)
 {
-    char *envp[OWN_ENV_MAX + 2] = { NULL };
+    char *envp[OWN_ENV_MAX + ARRAY_SIZE(handed_on) + 1] = { NULL };
     struct spawn s = {
         .path = exe, .argv = argv, .envp = envp, .dir = dir, .fds = fds, .n_fds = FD_COUNT
     };
@@ -68,7 +74,9 @@ static int start_stepd(const char *exe, char *const argv[], char *const env[], c
 
     for (; n < OWN_ENV_MAX && env[n]; n++)
         envp[n] = env[n];
-    envp[n] = failpoint_setting();
+    for (size_t i = 0; i < ARRAY_SIZE(handed_on); i++)
+        if ((envp[n] = setting(handed_on[i])))
+            n++;
     return spawn_program(&s, ret_pid);
 }
 

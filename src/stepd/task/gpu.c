@@ -9,6 +9,7 @@
 #include "base/strbuf.h"
 #include "base/bind/gpubind.h"
 #include "stepd/task/bind.h"
+#include "stepd/task/gpuclock.h"
 #include "stepd/step.h"
 
 struct step_gpus {
@@ -142,14 +143,12 @@ static void put_list(char *buf, size_t size, const struct step *s, const struct 
                                    relative ? i : s->gpus->list[i]->minor);
 }
 
-/* Clocks of devices are left alone, and who asked for others learns it. */
 static void tell_freq(const struct step *s, size_t index, int fd)
 {
-    static const char line[] = "GpuFreq=control_disabled\n";
+    const char *line = gpuclock_line(s);
 
-    if (index == 0 && s->launch && envlist_get(&s->env, "SLURM_GPU_FREQ") &&
-        envlist_get(&s->env, "SLURM_GPUS_ON_NODE"))
-        output_tell(s, fd, line, sizeof(line) - 1);
+    if (index == 0 && line)
+        output_tell(s, fd, line, strlen(line));
 }
 
 void gpu_tell(const struct step *s, size_t index, int fd)

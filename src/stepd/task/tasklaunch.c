@@ -25,6 +25,7 @@
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 #include "stepd/task/taskepilog.h"
+#include "stepd/task/gpuclock.h"
 #include "stepd/task/taskfreq.h"
 
 #define PATHS_MAX 128
@@ -585,6 +586,7 @@ void step_launch(struct step *s)
     bind_prepare(s);
     memory_prepare(s);
     taskfreq_set(s);
+    gpuclock_set(s);
     gpu_prepare(s);
     if (s->error || !oci_begin(s))
         return;

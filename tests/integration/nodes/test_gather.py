@@ -209,7 +209,8 @@ def nvidia(c):
         machine(c, {f"proc/driver/nvidia/gpus/0000:{i + 1:02x}:00.0/information":
                     f"Model: \t\t NVIDIA H100 80GB HBM3\nGPU UUID: \t GPU-{i}\nDevice Minor: \t {i}", f"dev/nvidia{i}": ""})
     (c.dir / "lib").mkdir()
-    subprocess.run(["gcc", "-shared", "-fPIC", "-o", c.dir / "lib/libnvidia-ml.so.1", PROGRAMS / "fake_nvml.c"], check=True)
+    subprocess.run(["gcc", "-shared", "-fPIC", f'-DFOLDER="{c.dir}"', "-o", c.dir / "lib/libnvidia-ml.so.1", PROGRAMS / "fake_nvml.c"],
+                   check=True)
 
 
 def nvidia_use(c, *lines):
@@ -227,10 +228,35 @@ def nvml_cluster(make_cluster):
     return c
 
 
+def clocks_follow(c):
+    """--gpu-freq: the clocks of the GPUs that the step has, and back at its end."""
+    clocks = c.dir / "clocks"
+
+    def changes(gpu="1", *options):
+        (clocks / "set").unlink(missing_ok=True)
+        r = c.run("srun", "-n1", f"--gpus={gpu}", *options, "cat", clocks / "0")
+        return r.out, r.err, (clocks / "set").read_text() if (clocks / "set").exists() else ""
+    assert changes("1", "--gpu-freq=1500,memory=high,verbose") == (
+        "2619 1380\n", "GpuFreq=memory_freq:2619,graphics_freq:1380\n", "0: 2619 1380\n0: 1593 600\n")
+    assert changes("2", "--gpu-freq=highm1") == ("1593 900\n", "", "0: 1593 900\n1: 1593 900\n0: 1593 600\n1: 1593 600\n")
+    assert changes() == ("1593 600\n", "", "")
+    job = c.sbatch("-n1", "--gpus=1", "--gpu-freq=low", wrap=f"cat {clocks}/0; srun --gpu-freq=high cat {clocks}/0; cat {clocks}/0")
+    c.wait_sacct(job, "COMPLETED")
+    assert c.out(job) == "1593 300\n1593 1200\n1593 300\n" and (clocks / "0").read_text() == "1593 600\n"
+    r = c.run("salloc", "-n1", "--gpus=1", "--gpu-freq=memory=high", "srun", "cat", clocks / "0")
+    assert r.out == "2619 1080\n" and (clocks / "0").read_text() == "1593 600\n"
+    (clocks / "0").rename(clocks / "gone")
+    r = c.run("srun", "-n1", "--gpus=1", "--gpu-freq=low", "echo", "ran")
+    assert r.out == "ran\n" and "--gpu-freq: cannot set GPU 0 of node " in r.err and "Unknown Error" in r.err
+
+
 def test_gpu_use_by_library(make_cluster):
     """AutoDetect=nvml: slurmd asks the vendor's library; the library lists the devices in an order of its own."""
     c = nvml_cluster(make_cluster)
-    c.env |= {"LD_LIBRARY_PATH": f"{c.dir}/lib", "FAKE_NVML": f"{c.dir}/use"}
+    c.env["LD_LIBRARY_PATH"] = f"{c.dir}/lib"
+    (c.dir / "clocks").mkdir()
+    for i in range(2):
+        (c.dir / f"clocks/{i}").write_text("1593 600\n")
     nvidia_use(c, (1, 600 * MIB, 0), (0, 500 * MIB, 0))
     c.start()
     job = c.sbatch("-n1", "--gpus=1", wrap=f"echo $CUDA_VISIBLE_DEVICES; while [ ! -e {c.dir}/go ]; do sleep 0.05; done")
@@ -246,6 +272,8 @@ def test_gpu_use_by_library(make_cluster):
     c.wait_sacct(job, "COMPLETED")
     use = wait_until(lambda: use_of(c, "sacct", f"{job}.batch", "tresusageinmax")[0], "the step is recorded")
     assert (use["gres/gpumem"], use["gres/gpuutil"]) == ("70000M", "73") and c.out(job) == "0\n"
+    nvidia_use(c, (1, 600 * MIB, 0), (0, 500 * MIB, 0))
+    clocks_follow(c)
 
 
 @pytest.mark.parametrize("env,why", [({}, "libnvidia-ml.so.1: cannot open shared object file: No such file or directory"),
