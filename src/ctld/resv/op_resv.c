@@ -161,7 +161,7 @@ static int set_flags(struct change *c)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* unknown: the code when a name is taken away that is not in the list. */
+/* unknown: the code when a name is taken away that is not in the list, and of mixed signs. */
 static int edit_list(char **field, const char *text, bool has_how, Pst__ListEdit how, int unknown)
 {
     char *edited = NULL;
@@ -171,7 +171,7 @@ static int edit_list(char **field, const char *text, bool has_how, Pst__ListEdit
     if (!text)
         return 0;
     if (resv_list_edit(*field, text, how, &edited, NULL) < 0)
-        return how == PST__LIST_EDIT__LIST_REMOVE ? unknown : SLURM_ERROR;
+        return unknown;
     free(*field);
     *field = edited;
     return 0;

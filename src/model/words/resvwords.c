@@ -182,15 +182,26 @@ static int add_entry(struct strbuf *sb, bool deny, const char *name, size_t len,
     return 0;
 }
 
+/* "+c" of a list, and "-b" of one that names who may: the others stay in it. */
+static bool changes_list(const char *old, const char *text)
+{
+    return old && *old && (*text == '+' || (*text == '-' && !resv_list_denies(old)));
+}
+
 int resv_list_edit(const char *old, const char *text, Pst__ListEdit how, char **ret,
                    struct err *err)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    bool by_sign = how == PST__LIST_EDIT__LIST_SET && changes_list(old, text);
     int r = 0;
 
+    if (by_sign)
+        how = *text == '+' ? PST__LIST_EDIT__LIST_ADD : PST__LIST_EDIT__LIST_REMOVE;
     if (how != PST__LIST_EDIT__LIST_SET && old)
         strbuf_add(&sb, old);
     for (const char *p = text; r == 0 && *p; p += strcspn(p, ","), p += *p == ',') {
+        if (by_sign && *p++ != *text)
+            return err_set(err, -EINVAL, "all names have the same sign, or none has");
         bool minus = *p == '-', deny = minus != (how == PST__LIST_EDIT__LIST_REMOVE);
         size_t len = strcspn(p, ",") - minus, at_len;
         const char *name = p + minus;

@@ -107,6 +107,14 @@ static void test_lists(void **state)
         { "b", "a", PST__LIST_EDIT__LIST_REMOVE, "!" }, /* that would mix */
         { "a", "a", PST__LIST_EDIT__LIST_ADD, "a" },
         { "ab", "a", PST__LIST_EDIT__LIST_ADD, "ab,a" },
+        { "a,b,c", "-b", PST__LIST_EDIT__LIST_SET, "a,c" },
+        { "a,b,c", "-a,-c", PST__LIST_EDIT__LIST_SET, "b" },
+        { "a,b", "-b,-a", PST__LIST_EDIT__LIST_SET, NULL },
+        { "a", "+b,+c", PST__LIST_EDIT__LIST_SET, "a,b,c" },
+        { "-a", "-b", PST__LIST_EDIT__LIST_SET, "-b" },
+        { "a", "-b", PST__LIST_EDIT__LIST_SET, "!" },
+        { "a,b", "-a,b", PST__LIST_EDIT__LIST_SET, "!" },
+        { "a,b", "+c,-a", PST__LIST_EDIT__LIST_SET, "!" },
     };
 
     (void)state;
