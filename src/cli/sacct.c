@@ -483,13 +483,13 @@ static void make_filter(struct sacct *s)
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 
-/* Is the job named as a whole, rather than some of its steps? */
+/* Is the job named as a whole, rather than some of its steps?  With -X these name it too. */
 static bool job_line_wanted(const struct sacct *s, const Pst__JobRecord *j)
 {
     for (size_t i = 0; i < s->filter.ids.n; i++) {
         const struct filter_ids one = { &s->filter.ids.ids[i], 1 };
 
-        if (!s->filter.ids.ids[i].has_step &&
+        if ((!s->filter.ids.ids[i].has_step || s->request.allocations_only) &&
             filter_ids_match(&one, j->job_id, job_group_id(j), j->has_array_task_id,
                              j->array_task_id))
             return true;

@@ -25,11 +25,12 @@
 
 static void cmd_version(struct smgr *s, int n, char **words)
 {
-    (void)n;
     (void)words;
     cli_print_version();
     if (s->cli.verbose) /* 45.0.0 is that of 26.05 */
         printf("slurm_api_version: %d, %d.0.0\n", API_MAJOR << 16, API_MAJOR);
+    if (n > 0)
+        smgr_fail(s, "too many arguments for version keyword\n");
 }
 
 static void cmd_quit(struct smgr *s, int n, char **words)

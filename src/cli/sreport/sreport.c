@@ -101,11 +101,28 @@ static void too_few(struct sreport *s, const char *type)
     s->status = CLI_EXIT_FAILED;
 }
 
+static enum cond_of conditions_of(const struct report *report)
+{
+    switch (report->kind) {
+    case R_CLUSTER:
+        return COND_CLUSTER;
+    case R_SIZES:
+        return COND_SIZES;
+    case R_RESERVATION:
+        return COND_RESERVATIONS;
+    case R_WHO:
+        break;
+    }
+    if (report->which == BY_USER_WCKEY || report->which == BY_WCKEY_USER)
+        return COND_WCKEYS;
+    return report->which == TOP_USERS ? COND_TOP : COND_WHO;
+}
+
 static void run_report(struct sreport *s, const struct report *report, int argc, char **argv)
 {
     struct cond c;
 
-    if (!cond_parse(s, &c, argc, argv)) {
+    if (!cond_parse(s, &c, conditions_of(report), argc, argv)) {
         cond_done(&c);
         return;
     }

@@ -73,8 +73,19 @@ int table_time_width(const struct sreport *s);
 void table_title(const struct sreport *s, const struct cond *c, const char *title, bool secs,
                  const char *extra);
 
-/* Conditions: Key=value and words; false: said what is wrong. */
-bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv);
+/* Reports that have the same conditions. */
+enum cond_of {
+    COND_CLUSTER = 1,
+    COND_WHO = 2,
+    COND_WCKEYS = 4,
+    COND_SIZES = 8,
+    COND_TOP = 16,
+    COND_RESERVATIONS = 32,
+    COND_ALL = 63,
+};
+/* Conditions: Key=value and words.  What the report does not have is told and left out; false: a
+ * value is wrong, and was told. */
+bool cond_parse(struct sreport *s, struct cond *c, enum cond_of of, int argc, char **argv);
 void cond_done(struct cond *c);
 /* Ask the store; exits on failure.  The caller frees. */
 Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind);

@@ -37,34 +37,35 @@ enum key {
     W_TREE,
 };
 
-/* Words and the letters of them that suffice. */
+/* Words, the letters of them that suffice, and the reports that have them. */
 static const struct {
     const char *name;
     size_t min;
     enum key key;
+    unsigned of; /* bits of enum cond_of */
 } keys[] = {
-    { "Accounts", 2, K_ACCOUNTS },
-    { "AcctAsParent", 5, W_PARENT },
-    { "Accts", 4, K_ACCOUNTS },
-    { "All_Clusters", 2, W_ALL_CLUSTERS },
-    { "Clusters", 1, K_CLUSTERS },
-    { "End", 1, K_END },
-    { "FlatView", 2, W_FLAT },
-    { "Format", 2, K_FORMAT },
-    { "Gid", 2, K_GID },
-    { "Grouping", 6, K_GROUPING },
-    { "Group", 1, W_GROUP },
-    { "Jobs", 1, K_JOBS },
-    { "Names", 2, K_NAMES },
-    { "Nodes", 2, K_NODES },
-    { "Partitions", 2, K_PARTITIONS },
-    { "PrintJobCount", 2, W_COUNT },
-    { "QOS", 1, K_QOS },
-    { "Start", 1, K_START },
-    { "TopCount", 2, K_TOP },
-    { "Tree", 2, W_TREE },
-    { "Users", 1, K_USERS },
-    { "Wckeys", 1, K_WCKEYS },
+    { "Accounts", 2, K_ACCOUNTS, COND_WHO | COND_SIZES | COND_TOP },
+    { "AcctAsParent", 5, W_PARENT, COND_ALL },
+    { "Accts", 4, K_ACCOUNTS, COND_WHO | COND_SIZES | COND_TOP },
+    { "All_Clusters", 2, W_ALL_CLUSTERS, COND_ALL },
+    { "Clusters", 1, K_CLUSTERS, COND_ALL },
+    { "End", 1, K_END, COND_ALL },
+    { "FlatView", 2, W_FLAT, COND_ALL },
+    { "Format", 2, K_FORMAT, COND_ALL },
+    { "Gid", 2, K_GID, COND_SIZES },
+    { "Grouping", 6, K_GROUPING, COND_SIZES },
+    { "Group", 1, W_GROUP, COND_ALL },
+    { "Jobs", 1, K_JOBS, COND_SIZES },
+    { "Names", 2, K_NAMES, COND_RESERVATIONS },
+    { "Nodes", 2, K_NODES, COND_SIZES | COND_RESERVATIONS },
+    { "Partitions", 2, K_PARTITIONS, COND_SIZES },
+    { "PrintJobCount", 2, W_COUNT, COND_ALL },
+    { "QOS", 1, K_QOS, COND_WHO | COND_SIZES | COND_TOP },
+    { "Start", 1, K_START, COND_ALL },
+    { "TopCount", 2, K_TOP, COND_TOP },
+    { "Tree", 2, W_TREE, COND_ALL },
+    { "Users", 1, K_USERS, COND_WHO | COND_SIZES | COND_TOP },
+    { "Wckeys", 1, K_WCKEYS, COND_WCKEYS | COND_SIZES },
 };
 
 static bool refuse_word(struct sreport *s, const char *fmt, const char *text)
@@ -225,22 +226,36 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
     return false;
 }
 
-static bool take_word(struct sreport *s, struct cond *c, const char *word, int64_t *start,
-                      int64_t *end)
+/* The report goes on without it. */
+static void unknown_condition(struct sreport *s, enum cond_of of, const char *word)
+{
+    (void)fflush(stdout);
+    (void)fprintf(stderr, " Unknown condition: %s\n", word);
+    if (of != COND_WCKEYS)
+        (void)fprintf(stderr, "Use keyword set to modify value\n");
+    s->status = CLI_EXIT_FAILED;
+}
+
+/* A word alone is the name of a cluster, or of a reservation. */
+static bool take_word(struct sreport *s, struct cond *c, enum cond_of of, const char *word,
+                      int64_t *start, int64_t *end)
 {
     const char *eq = strchr(word, '=');
     size_t len = eq ? (size_t)(eq - word) : strlen(word);
 
     for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
-        if (len < keys[i].min || strncasecmp(keys[i].name, word, len) != 0 ||
+        if (len < keys[i].min || strncasecmp(keys[i].name, word, len) != 0 || !(keys[i].of & of) ||
             (!eq && keys[i].key < W_ALL_CLUSTERS))
             continue;
         return set_key(s, c, keys[i].key, eq ? eq + 1 : "", start, end);
     }
-    return refuse_word(s, " Unknown condition: %s\nUse keyword set to modify value", word);
+    if (!eq)
+        return set_key(s, c, of == COND_RESERVATIONS ? K_NAMES : K_CLUSTERS, word, start, end);
+    unknown_condition(s, of, word);
+    return true;
 }
 
-bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
+bool cond_parse(struct sreport *s, struct cond *c, enum cond_of of, int argc, char **argv)
 {
     /* an hour more than yesterday, as the incumbent reports */
     int64_t start = midnight_of(-1), end = midnight_of(0) + 3600 * USEC_PER_SEC;
@@ -250,7 +265,7 @@ bool cond_parse(struct sreport *s, struct cond *c, int argc, char **argv)
     for (size_t i = 0; i < ARRAY_SIZE(default_bounds); i++)
         filter_add_number(&c->request.bounds, &c->request.n_bounds, default_bounds[i]);
     for (int i = 0; i < argc; i++)
-        if (!take_word(s, c, argv[i], &start, &end))
+        if (!take_word(s, c, of, argv[i], &start, &end))
             return false;
     c->request.has_start_s = c->request.has_end_s = true;
     c->request.start_s = whole_hour(start, false);

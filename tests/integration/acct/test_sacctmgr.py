@@ -82,7 +82,7 @@ def test_prompt(tree):
     (["modify", "qos", "high", "set", "preempt=high"], "Preemption loop"),
     (["list", "user", "format=foo"], "Unknown field 'foo'"),
     (["list", "nosuch"], "No valid entity in list command"),
-    (["nosuch"], "invalid keyword: nosuch"),
+    (["nosuch"], "invalid keyword: nosuch"), (["version", "x"], "too many arguments for version keyword"),
 ])
 def test_mistakes(tree, words, text):
     before = mgr(tree, "-nP", "list", "assoc").out + mgr(tree, "-nP", "list", "qos").out

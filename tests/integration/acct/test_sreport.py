@@ -148,7 +148,14 @@ def test_command_line(sreport):
     assert err("nosuch") == "invalid keyword: nosuch\n"
     assert err("cluster", "nosuch").startswith(
         'Not valid report nosuch\nValid cluster reports are, "AccountUtilizationByUser", ')
-    assert err("cluster", "utilization", "nosuch=1") == " Unknown condition: nosuch=1\nUse keyword set to modify value\n"
+    for report, word in (("cluster utilization", "nosuch=1"), ("cluster utilization", "users=bob"), ("user top", "jobs=1"),
+                         ("job sizesbyaccount", "topcount=1"), ("reservation utilization", "accounts=chem"),
+                         ("cluster accountutilizationbyuser", "gid=1"), ("cluster userutilizationbyaccount", "wckeys=w")):
+        want = f" Unknown condition: {word}\nUse keyword set to modify value\n"
+        assert err(*report.split(), word, table=True) == want, (report, word)
+    assert err("cluster", "userutilizationbywckey", "users=bob", table=True) == " Unknown condition: users=bob\n"
+    assert sreport("-nP", "cluster", "utilization", "nosuch").stdout == ""  # a word alone names a cluster
+    assert sreport("-nP", "cluster", "utilization", "demo").stdout.startswith("demo|")
     assert err("cluster", "utilization", "format=nosuch", table=True) == " Unknown field 'nosuch'\n"
     assert sreport("-t", "weeks", "user", "top", when=()).stderr == "unknown time format weeks\n"
     done = sreport("cluster", "utilization", "start=foo", when=())
