@@ -494,7 +494,7 @@ static void finish_step(struct step *s)
     if (!s->srun)
         io_write_rest(s); /* whoever hears of the end finds the whole file */
     gpuclock_done(s);
-    taskfreq_done(s);     /* before anybody learns of the end and starts another step here */
+    taskfreq_done(s); /* before anybody learns of the end and starts another step here */
     if (s->plug)
         s->plug_ops->end(s);
     xdisplay_end(s);

@@ -62,7 +62,7 @@ static int by_mhz(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static uint32_t nearest(uint32_t mhz, const unsigned *sorted, size_t n)
+static uint32_t nearest_to(uint32_t mhz, const unsigned *sorted, size_t n)
 {
     size_t best = 0;
 
@@ -91,9 +91,9 @@ uint32_t gpufreq_choose(const struct gpufreq_want *want, uint32_t now, unsigned 
     case GPUFREQ_HIGHM1:
         return mhz[n > 1 ? n - 2 : 0];
     case GPUFREQ_MHZ:
-        return nearest(want->mhz, mhz, n);
+        return nearest_to(want->mhz, mhz, n);
     case GPUFREQ_NONE:
         break;
     }
-    return nearest(now, mhz, n);
+    return nearest_to(now, mhz, n);
 }

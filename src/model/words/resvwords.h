@@ -38,9 +38,9 @@ void resv_flags_text(const Pst__ReservationRecord *r, char *buf, size_t size);
 enum resv_match { RESV_NO_LIST, RESV_ALLOWED, RESV_DENIED };
 enum resv_match resv_list_match(const char *list, const char *name);
 bool resv_list_denies(const char *list); /* its entries begin with - */
-/* The list after an edit; *ret NULL = empty.  LIST_SET of names that begin with + or, where the list
- * allows, with -, adds and removes them.  The caller frees.  Errors: -EINVAL allow and deny
- * mixed, -ENOMEM. */
+/* The list after an edit; *ret NULL = empty.  LIST_SET of names that begin with +, or where the
+ * list allows with -, adds and removes them.  The caller frees.  Errors: -EINVAL allow and deny
+ * mixed, or signs, -ENOMEM. */
 int resv_list_edit(const char *old, const char *text, Pst__ListEdit how, char **ret,
                    struct err *err);
 

@@ -50,7 +50,7 @@ static int copy_above(int fd, int *ret)
 static const char *const handed_on[] = { FAILPOINT_ENV, "LD_LIBRARY_PATH" };
 
 /* "NAME=value", or NULL. */
-static char *setting(const char *name)
+static char *find_setting(const char *name)
 {
     size_t len = strlen(name);
 
@@ -75,7 +75,7 @@ static int start_stepd(const char *exe, char *const argv[], char *const env[], c
     for (; n < OWN_ENV_MAX && env[n]; n++)
         envp[n] = env[n];
     for (size_t i = 0; i < ARRAY_SIZE(handed_on); i++)
-        if ((envp[n] = setting(handed_on[i])))
+        if ((envp[n] = find_setting(handed_on[i])))
             n++;
     return spawn_program(&s, ret_pid);
 }

@@ -152,7 +152,7 @@ static int set_all(struct step *s, const struct gpufreq *want, const Pst__Gpu *c
 }
 
 /* Of a step what srun was told; of a batch script what the job was. */
-static const char *asked(const struct step *s)
+static const char *asked_text(const struct step *s)
 {
     return s->launch ? envlist_get(&s->env, "SLURM_GPU_FREQ") : s->job->gpu_freq;
 }
@@ -161,7 +161,7 @@ void gpuclock_set(struct step *s)
 {
     const Pst__Gpu *list[GPUS_MAX];
     size_t n = gpu_list_whole(s->sf, list);
-    const char *text = asked(s);
+    const char *text = asked_text(s);
     struct err err = { .text = "" };
     struct gpufreq want;
 
