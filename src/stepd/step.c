@@ -33,6 +33,7 @@
 #include "stepd/task/mpi.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/task/ocitask.h"
+#include "stepd/task/taskepilog.h"
 #include "stepd/shared/spool.h"
 #include "wire/client.h"
 
@@ -461,6 +462,7 @@ static void start_step(struct step *s)
         step_launch(s);
     }
     if (s->error) {
+        epilog_forget(s);
         if (s->ext)
             s->n_running = 0; /* there is nothing to hold */
         /* or ended before it began */

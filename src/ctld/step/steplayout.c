@@ -167,7 +167,8 @@ bool steplayout_asks_memory(const Pst__StepSpec *spec)
 }
 
 /* How many tasks the memory is enough for; jobs whose memory is not counted have no bound.  Of
- * --mem a node has enough or not: the request waits, as for one that others use. */
+ * --mem a node has enough or not: the request waits, as for one that others use.  What is asked for
+ * a CPU bounds CPUs, which tasks share with --overcommit. */
 static uint32_t cap_by_memory(const struct layout *l, const struct slot *s, bool whole)
 {
     uint64_t mem = whole ? s->group->mem_mib : s->free_mem, tasks;
@@ -179,6 +180,8 @@ static uint32_t cap_by_memory(const struct layout *l, const struct slot *s, bool
     if (!l->spec->mem_per_cpu_mib)
         return UINT32_MAX;
     tasks = mem / l->spec->mem_per_cpu_mib / l->cpt;
+    if (l->overcommit && mem >= l->spec->mem_per_cpu_mib)
+        return UINT32_MAX;
     return (uint32_t)MIN(tasks, UINT32_MAX);
 }
 

@@ -38,6 +38,20 @@ void epilog_keep(struct task *t, int err_fd)
     t->epilog.err_fd = fcntl(err_fd, F_DUPFD_CLOEXEC, 10); /* -1: what they write is lost */
 }
 
+static void close_stream(struct task *t)
+{
+    if (t->epilog.err_fd >= 0)
+        (void)close(t->epilog.err_fd); /* written line by line: nothing is left to fail */
+    t->epilog.err_fd = -1;
+}
+
+void epilog_forget(struct step *s)
+{
+    for (size_t i = 0; i < s->n_tasks; i++)
+        if (s->tasks[i].pid <= 0 && s->tasks[i].epilog.stage == EPILOG_NOT)
+            close_stream(&s->tasks[i]);
+}
+
 static void tell_failure(const struct step *s, const struct task *t, int status)
 {
     task_notice(s, t->epilog.err_fd, "%s failed status=%d",
@@ -77,9 +91,7 @@ static void go_on(struct step *s, struct task *t)
         if (t->epilog.stage != EPILOG_OVER && s->stage != KILL_ALL && start_epilog(s, t))
             return;
     }
-    if (t->epilog.err_fd >= 0)
-        (void)close(t->epilog.err_fd); /* written line by line: nothing is left to fail */
-    t->epilog.err_fd = -1;
+    close_stream(t);
 }
 
 void epilog_begin(struct step *s, struct task *t)

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pty.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -208,9 +209,15 @@ static void run_program(struct step *s, struct task *t, struct child *c, struct 
     oci_started(&o);
 }
 
-static void ended_early(struct step *s)
+/* The step was ordered to end before the task's program began: the task ends as those that run. */
+static void ended_early(struct step *s, struct task *t)
 {
-    step_fail(s, "The step was ended while its tasks were being started");
+    t->exited = true;
+    t->status = s->stage == KILL_ALL ? SIGKILL : SIGTERM;
+    t->nth_end = s->n_ended++;
+    s->worst = MAX(s->worst, t->status);
+    if (t->epilog.told)
+        epilog_begin(s, t);
 }
 
 /* One of the two prologs; who: "slurm" or "user", named: as its failure is told.  The task's exit
@@ -251,8 +258,8 @@ static bool task_prolog(struct step *s, struct envlist *env, struct task *t, con
         r = run_prolog(s, users, "user", "--task-prolog", env, fds);
     if (r == 0)
         return true;
-    if (r == -ECANCELED) { /* the step was ordered to end */
-        ended_early(s);
+    if (r == -ECANCELED) {
+        ended_early(s, t);
         return false;
     }
     t->exited = true;
@@ -574,7 +581,7 @@ static void launch_tasks(struct step *s)
         if (s->stage == KILL_NONE)
             launch_task(s, &st, &s->tasks[i], argv);
         else
-            ended_early(s); /* while an earlier task was being started */
+            ended_early(s, &s->tasks[i]); /* while an earlier task was being started */
     }
     mpi_started(s);
 }

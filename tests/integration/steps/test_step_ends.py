@@ -35,8 +35,9 @@ def srun_ready(c, name="up", count=1):
 
 
 def test_refused_launch(make_cluster):
-    """A step daemon that cannot start anything says why, once, and srun has nothing to add."""
-    c = make_cluster(nodes=1, start=False)
+    """A step daemon that cannot start anything says why, once, and srun has nothing to add; also where there is a
+    TaskEpilog, for which the stream of a task is kept."""
+    c = make_cluster(nodes=1, start=False, conf="TaskEpilog=/bin/true")
     c.daemon_env_change["PENSTOCK_FAILPOINT"] = "stepd-start:1+"
     c.start()
     done = c.run("srun", "-n2", "true", check=False)
@@ -44,6 +45,23 @@ def test_refused_launch(make_cluster):
     assert done.err.splitlines()[0] == ("srun: error: tasks 0-1 launch failed: Could not start a process: "
                                         "Resource temporarily unavailable"), done.err
     assert "Connection to node" not in done.err and "Broken pipe" not in done.err, done.err
+
+
+def test_task_fails_while_others_start(make_cluster, folder):
+    """The others end as tasks do that run: srun told a failed launch, and waited for the last task for ever."""
+    prolog = folder / "prolog"
+    prolog.write_text("#!/bin/sh\n[ $SLURM_PROCID = 0 ] || while [ -e hold ]; do sleep 0.02; done\n")
+    prolog.chmod(0o755)
+    c = make_cluster(nodes=1, conf=f"TaskProlog={prolog}\nTaskEpilog=/bin/true")
+    hold = c.work / "hold"
+    hold.touch()
+    step = c.popen("srun", "-n3", "-K", "bash", "-c", "test $SLURM_PROCID = 0 && exit 2; sleep 1000", stdout=subprocess.PIPE,
+                   stderr=subprocess.PIPE)
+    _, said = step.communicate(timeout=60)
+    assert step.returncode == 143, said
+    assert sorted(re.findall(r"tasks? (\S+): Terminated", said)) in (["1", "2"], ["1-2"]), said
+    assert "task 0: Exited with exit code 2" in said and "launch failed" not in said, said
+    hold.unlink()
 
 
 def test_step_tells_its_end_through_srun(make_cluster):

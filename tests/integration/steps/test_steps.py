@@ -118,6 +118,14 @@ def test_steps_of_a_job(cluster):
     assert states[f"{job}.batch"] == ["COMPLETED", "0:0"]
 
 
+def test_tasks_share_processors_of_a_batch_job(cluster):
+    """SLURM_MEM_PER_CPU of the script bounds the step's processors, not how many tasks share them."""
+    job = cluster.sbatch("-n1", "--mem-per-cpu=100", wrap="srun -O -n3 -l echo one; srun -n2 true || echo refused")
+    cluster.wait_end(job)
+    assert sorted(cluster.out(job).splitlines()) == ["0: one", "1: one", "2: one", "refused", "srun: error: Unable to create "
+                                                     f"step for job {job}: More processors requested than permitted"]
+
+
 def test_steps_side_by_side(cluster):
     job = cluster.sbatch("-n4", "-N1", script="for i in 1 2 3 4; do srun -n1 --exact sleep 0.5 & done\nwait\n"
                          "echo $SECONDS")
