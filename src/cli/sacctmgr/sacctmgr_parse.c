@@ -271,7 +271,7 @@ bool smgr_parse(struct smgr *s, enum smgr_entity entity, enum smgr_mode mode, in
     for (int i = 0; i < n && (!l->failed || place == COND); i++) { /* each bad condition is told */
         if (smgr_is(words[i], "where", 5)) {
             place = mode == SMGR_ADD ? SET : COND;
-        } else if (mode != SMGR_ADD && smgr_is(words[i], "set", 3)) {
+        } else if (smgr_is(words[i], "set", 3)) {
             place = mode == SMGR_LIST ? COND : SET; /* a list has nothing to set */
         } else {
             one_word(l, mode, place, words[i]);

@@ -71,12 +71,12 @@ static bool over_jobs(struct test *t, const struct level *l, const struct level 
     return read_number(t, l, which, &max) && jobs >= max && note_hit(t, l, limit, 0, max, jobs, 1);
 }
 
+/* Until it is used up, also where TRES-minutes must last for the whole job ("safe"). */
 static bool over_wall(struct test *t, const struct level *l, unsigned limit)
 {
     uint64_t max, used = (uint64_t)l->wall_minutes;
-    uint64_t more = t->s->limits->safe ? t->limit_min : 0;
 
-    return read_number(t, l, SCHED_GRP_WALL, &max) && (used >= max || used + more > max) &&
+    return read_number(t, l, SCHED_GRP_WALL, &max) && used >= max &&
            note_hit(t, l, limit, 0, max, used, t->limit_min);
 }
 

@@ -296,13 +296,12 @@ void sched_job_uncharge(struct sched *s, uint32_t job_id)
 uint64_t level_run_minutes(const struct level *l, uint32_t slot, int64_t now_us)
 {
     const struct slot_count *n;
-    __int128 seconds;
+    __int128 seconds, all;
 
     if (slot >= l->ncounts)
         return 0;
     n = &l->counts[slot];
-    if (n->endless)
-        return UINT64_MAX;
-    seconds = n->weighted - (__int128)n->used * (now_us / 1000000);
-    return seconds <= 0 ? 0 : (uint64_t)(seconds / 60);
+    seconds = n->weighted - (__int128)(n->used - n->endless) * (now_us / 1000000);
+    all = (__int128)n->endless * UINT32_MAX + MAX(seconds, (__int128)0) / 60;
+    return all > UINT64_MAX ? UINT64_MAX : (uint64_t)all;
 }

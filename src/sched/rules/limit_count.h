@@ -16,5 +16,5 @@ int limit_charge(struct sched *s, struct job *j); /* it holds j->alloc until j->
 void limit_release(struct sched *s, struct job *j);
 void limit_end_time(struct job *j);  /* after its end changed */
 void limits_settle(struct sched *s); /* after changes of the tree */
-/* UINT64_MAX = endless */
+/* Of a job without an end UINT32_MAX minutes are to come, as Slurm counts. */
 uint64_t level_run_minutes(const struct level *l, uint32_t slot, int64_t now_us);

@@ -56,6 +56,15 @@ def test_qos_lists(tree):
     assert assoc(tree, "alice", "qos,defaultqos") == ["", ""]
 
 
+def test_set_is_no_name(tree):
+    """As people write it, `set` between what is added and what it has."""
+    for words in (["qos", "slow", "set", "priority=3"], ["account", "law", "set", "description=x"], ["user", "bob", "set", "account=law"]):
+        mgr(tree, "-i", "add", *words)
+    assert [["slow", "3"]] == rows(tree, "list", "qos", "slow", "format=name,priority")
+    for entity, name in (("qos", "name"), ("account", "account"), ("user", "user")):
+        assert ["set"] not in rows(tree, "list", entity, f"format={name}")
+
+
 def test_questions(tree):
     said = mgr(tree, "add", "account", "temp", input="n\n")
     assert "(N/y): \n Changes Discarded" in said.out and not rows(tree, "list", "account", "temp")

@@ -426,6 +426,21 @@ static void test_safe(void **state)
     }
 }
 
+/* Wall time is no TRES: a job starts while any is left. */
+static void test_safe_wall(void **state)
+{
+    struct sched *s = cluster(true);
+    struct sched_limits l = none;
+
+    (void)state;
+    l.numbers[SCHED_GRP_WALL] = 2;
+    set_assoc(s, PHYSICS, &l);
+    use_at(s, AT_ACCOUNT, 0, 0, 1);
+    put(s, job(1));
+    assert_int_equal(said(s, 1, NOW), 1);
+    sched_free(s);
+}
+
 static void test_factors(void **state)
 {
     const struct sched_tres_limit cpu = { .tres_id = CPU, .count = 4 },
@@ -581,6 +596,9 @@ static void test_counters(void **state)
     sched_job_end_time(s, 1, NOW + 20 * MINUTE);
     (void)used(s, false, ALICE, CPU, &jobs, &run, NOW);
     assert_int_equal(run, 120);
+    sched_job_end_time(s, 1, INT64_MAX); /* no limit: as Slurm counts, and beside what ends */
+    (void)used(s, false, ALICE, CPU, &jobs, &run, NOW);
+    assert_int_equal(run, 4ull * UINT32_MAX + 40);
     sched_job_uncharge(s, 1); /* completing */
     assert_int_equal(used(s, false, ROOT, CPU, &jobs, &run, NOW), 4);
     sched_job_remove(s, 1);
@@ -889,6 +907,7 @@ int main(void)
         cmocka_unit_test(test_switched_off),
         cmocka_unit_test(test_set_by_operator),
         cmocka_unit_test(test_safe),
+        cmocka_unit_test(test_safe_wall),
         cmocka_unit_test(test_factors),
         cmocka_unit_test(test_usage_threshold),
         cmocka_unit_test(test_partition_flags),
