@@ -458,11 +458,13 @@ struct child {
     const struct task *task; /* whose it is; NULL: the step's own */
     char *const *paths;      /* tried in turn; NULL-terminated */
     char *const *argv, *const *envp;
-    char *pid_slot;      /* gets the child's number as text, may be NULL */
-    int fds[3];          /* its standard streams */
-    int tty;             /* becomes its controlling terminal; -1 none */
-    bool any_dir;        /* a missing work directory is no failure: / then */
-    bool limits;         /* set the propagated limits */
+    char *pid_slot; /* gets the child's number as text, may be NULL */
+    int fds[3];     /* its standard streams */
+    int tty;        /* becomes its controlling terminal; -1 none */
+    bool any_dir;   /* a missing work directory is no failure: / then */
+    bool limits;    /* set the propagated limits */
+    bool has_nice;  /* ... and this nice value */
+    int nice;
     const void *cpu_set; /* it binds itself to these, for sched_setaffinity(); NULL = not */
     size_t cpu_set_size;
     /* its memory comes from these, for set_mempolicy(); NULL = from anywhere */

@@ -190,7 +190,8 @@ int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint
     _cleanup_(bitmap_free) struct bitmap *keep = NULL;
     int code;
 
-    if (job_is_suspended(r) || het_is(r))
+    if (job_is_suspended(r) || het_is(r) ||
+        conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS, "disable_job_shrink", NULL, NULL))
         return ESLURM_NOT_SUPPORTED;
     if (bitmap_new((uint32_t)r->alloc->n_node_ids, &keep) < 0)
         return SLURM_ERROR;

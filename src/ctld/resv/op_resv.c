@@ -679,13 +679,15 @@ static void drop_resv(struct ctld *ctld, struct cmd *cmd, const Pst__Reservation
                name);
 }
 
-/* USER_DELETE: users that may use the reservation may delete it. */
+/* USER_DELETE, or user_resv_delete for all: users that may use the reservation may delete it. */
 static bool may_delete(const struct ctld *ctld, const struct cmd *cmd,
                        const Pst__ReservationRecord *r)
 {
     Pst__JobRecord as = PST__JOB_RECORD__INIT;
 
-    if (!resv_has(r, RESV_FLAG(USER_DELETE)) || resv_has(r, RESV_FLAG(TIME_FLOAT)))
+    if ((!resv_has(r, RESV_FLAG(USER_DELETE)) &&
+         !conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "user_resv_delete", NULL, NULL)) ||
+        resv_has(r, RESV_FLAG(TIME_FLOAT)))
         return false;
     SET(&as, uid, conn_peer(cmd->conn)->uid);
     return (r->users || r->groups) && resv_access(ctld, r, &as, false) == 0;

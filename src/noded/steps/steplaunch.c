@@ -103,6 +103,8 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
     set_num(&sf->has_kill_wait_s, &sf->kill_wait_s, conf_num(d->conf, CONF_KILL_WAIT));
     set_num(&sf->has_unkillable_s, &sf->unkillable_s,
             conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
+    set_num(&sf->has_propagate_prio, &sf->propagate_prio,
+            conf_num(d->conf, CONF_PROPAGATE_PRIO_PROCESS));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = r < 0 ? r : gres_step_gpus(d->gres, sf);
     r = r < 0 ? r : nodeimex_plan(d, sf);

@@ -175,6 +175,8 @@ int child_join(const struct child *c)
         return -errno;
     if (c->limits)
         set_limits(c->step);
+    if (c->has_nice) /* a value that cannot be had is no reason not to run */
+        (void)setpriority(PRIO_PROCESS, 0, c->nice);
     if (c->cpu_set) /* a CPU that has gone offline is no reason not to run */
         (void)syscall(SYS_sched_setaffinity, 0, c->cpu_set_size, c->cpu_set);
     if (c->mem_domains &&

@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "stepd/io/labelfile.h"
 #include "stepd/ns/imexdev.h"
 #include "stepd/task/bind.h"
@@ -173,10 +175,24 @@ static bool plugins_begin(struct step *s)
     return !s->plug_ops || !s->sf->plugstack || s->plug_ops->begin(s);
 }
 
+/* PropagatePrioProcess.  The variable is the user's word: nothing below 0 is taken of it. */
+static void take_nice(const struct step *s, const struct envlist *env, struct child *c)
+{
+    const char *text = s->sf->propagate_prio ? envlist_get(env, "SLURM_PRIO_PROCESS") : NULL;
+    int least = s->sf->propagate_prio > 1 ? getpriority(PRIO_PROCESS, 0) + 1 : 0;
+    int64_t nice;
+
+    if (!text || parse_i64(text, -20, 19, &nice) < 0)
+        return;
+    c->has_nice = true;
+    c->nice = MAX((int)nice, MAX(least, 0));
+}
+
 static void run_child(struct step *s, struct task *t, struct child *c, struct envlist *env,
                       const char *name)
 {
     c->env = s->plug ? env : NULL;
+    take_nice(s, env, c);
     c->pid_slot = envlist_slot(env, "SLURM_TASK_PID", 16);
     c->envp = envlist_array(env);
     if (!c->envp) {

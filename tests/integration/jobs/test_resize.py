@@ -33,6 +33,18 @@ def test_shrinks(c):
     assert c.wait_end(job)["JobState"] == "CANCELLED"
 
 
+def test_disable_job_shrink(c):
+    job = start(c)
+    c.write_conf(c.conf_text() + "SchedulerParameters=disable_job_shrink,requeue_delay=2\n")
+    try:
+        c.run("scontrol", "reconfigure")
+        err = c.refused("scontrol", "update", f"jobid={job}", "numnodes=1")
+    finally:
+        c.write_conf()
+        c.run("scontrol", "reconfigure")
+    assert err == f"Requested operation not supported on this system for job {job}\n" and c.job(job)["NodeList"] == "node[1-3]"
+
+
 def test_keeps_named_nodes(c):
     job = start(c)
     err = c.refused("scontrol", "update", f"jobid={job}", "nodelist=node[2-3]")

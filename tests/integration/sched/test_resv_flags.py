@@ -90,6 +90,13 @@ def test_user_delete(r):
     assert delete("games", "kept") != 0 and delete("nobody", "mine") != 0
     assert delete("games", "mine") == 0
     assert "mine" not in r.run("scontrol", "show", "reservation").out
+    r.write_conf(r.conf_text() + "SlurmctldParameters=user_resv_delete\n")
+    try:
+        r.run("scontrol", "reconfigure")
+        assert delete("nobody", "kept") != 0 and delete("games", "kept") == 0
+    finally:
+        r.write_conf()
+        r.run("scontrol", "reconfigure")
 
 
 @pytest.mark.parametrize("flag, days", [("DAILY", {1}), ("WEEKLY", {7}), ("WEEKDAY", {1, 2, 3}), ("WEEKEND", {1, 5, 6}), ("HOURLY", {0})])

@@ -218,6 +218,14 @@ def test_umask_and_limits_travel(cluster):
     assert done.stdout == "0027\n77\n"
 
 
+@pytest.mark.skipif(os.getpriority(os.PRIO_PROCESS, 0) != 0, reason="what is nicer at the start cannot be told from it")
+@pytest.mark.parametrize("mode, said", [(1, ["5", "0", "0"]), (2, ["5", "1", "1"])])
+def test_nice_value_travels(make_cluster, mode, said):
+    """PropagatePrioProcess; the variable is the user's word, and gives nobody more than is anybody's."""
+    c = make_cluster(nodes=1, conf=f"PropagatePrioProcess={mode}")
+    assert [c.run("srun", "nice", env={"SLURM_PRIO_PROCESS": value}).out.strip() for value in ("5", "-7", "0")] == said
+
+
 # ---- the end of a job: its script first -------------------------------------------------------------
 
 def stopped_batch_daemon(cluster):
