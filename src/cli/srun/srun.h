@@ -51,6 +51,7 @@ struct srun_node {
     uint64_t in_sent, in_taken; /* bytes of our input */
     uint32_t index;             /* within its part */
     uint32_t first, n_tasks;    /* its slice of srun.ranks */
+    bool listens; /* its step daemon has the connection; never set where a relay has it */
     bool started, done;
     bool stdin_eof_sent;
     uint32_t *held; /* owned: ranks whose line is not printed yet */
@@ -226,7 +227,8 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why);
  * fanout_send(). */
 int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
                    const ProtobufCMessage *msg);
-/* ... to all nodes that are started and not done and, if chosen is given, that it says yes to. */
+/* ... to all nodes that listen or are started and are not done and, if chosen is given, that it
+ * says yes to. */
 typedef bool srun_choose_fn(const struct srun *s, const struct srun_node *n);
 void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
                      const ProtobufCMessage *msg);

@@ -152,7 +152,7 @@ static void on_frame(struct srun *s, struct srun_node *n, const struct frame *fr
         srun_node_failed(s, n, e->text ? e->text : "the request was refused");
         pst__error__free_unpacked(e, NULL);
     } else if (frame->flags & FRAME_REPLY && !(frame->flags & FRAME_ERROR)) {
-        ; /* launched: the step daemon speaks for itself from now on */
+        n->listens = true; /* the step daemon speaks for itself from now on */
     } else if (frame_unpack_request(frame, &msg, &err) < 0) {
         srun_node_failed(s, n, err.text);
     } else {

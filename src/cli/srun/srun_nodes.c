@@ -44,13 +44,17 @@ int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
     return l ? fanout_send(l, number, number, op, msg) : -EPIPE;
 }
 
-/* May all nodes of a link get it in one frame?  A node that has not started might miss it. */
+/* A node that has not got as far might miss what is sent. */
+static bool may_send(const struct srun *s, const struct srun_node *n, srun_choose_fn *chosen)
+{
+    return (n->listens || n->started) && !n->done && (!chosen || chosen(s, n));
+}
+
+/* May all nodes of a link get it in one frame? */
 static bool all_chosen(const struct srun *s, const struct fan_link *l, srun_choose_fn *chosen)
 {
     for (uint32_t i = l->lo; i <= l->hi; i++) {
-        const struct srun_node *n = &s->nodes[i];
-
-        if (!n->done && (!n->started || (chosen && !chosen(s, n))))
+        if (!s->nodes[i].done && !may_send(s, &s->nodes[i], chosen))
             return false;
     }
     return true;
@@ -64,9 +68,7 @@ static void link_send(struct srun *s, struct fan_link *l, srun_choose_fn *chosen
         return;
     }
     for (uint32_t i = l->lo; i <= l->hi && l->client; i++) {
-        const struct srun_node *n = &s->nodes[i];
-
-        if (n->started && !n->done && (!chosen || chosen(s, n)))
+        if (may_send(s, &s->nodes[i], chosen))
             (void)fanout_send(l, i, i, op, msg); /* as above */
     }
 }

@@ -50,7 +50,8 @@ def test_refused_launch(make_cluster):
 def test_task_fails_while_others_start(make_cluster, folder):
     """The others end as tasks do that run: srun told a failed launch, and waited for the last task for ever."""
     prolog = folder / "prolog"
-    prolog.write_text("#!/bin/sh\n[ $SLURM_PROCID = 0 ] || while [ -e hold ]; do sleep 0.02; done\n")
+    prolog.write_text("#!/bin/sh\n[ $SLURM_PROCID = 0 ] || touch waits\n"
+                      "[ $SLURM_PROCID = 0 ] || while [ -e hold ]; do sleep 0.02; done\n")
     prolog.chmod(0o755)
     c = make_cluster(nodes=1, conf=f"TaskProlog={prolog}\nTaskEpilog=/bin/true")
     hold = c.work / "hold"
@@ -61,6 +62,13 @@ def test_task_fails_while_others_start(make_cluster, folder):
     assert step.returncode == 143, said
     assert sorted(re.findall(r"tasks? (\S+): Terminated", said)) in (["1", "2"], ["1-2"]), said
     assert "task 0: Exited with exit code 2" in said and "launch failed" not in said, said
+    (c.work / "waits").unlink(missing_ok=True)
+    step = c.popen("srun", "-n2", "sleep", "1000", stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wait_until(lambda: (c.work / "waits").exists(), "a task is in its prolog")
+    step.send_signal(signal.SIGINT)
+    step.send_signal(signal.SIGTERM)  # whoever ends srun ends its tasks at once: as a second Ctrl-C
+    _, said = step.communicate(timeout=60)
+    assert "forcing job termination" in said and "Timed out" not in said, said
     hold.unlink()
 
 
