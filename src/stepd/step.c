@@ -33,7 +33,6 @@
 #include "stepd/task/mpi.h"
 #include "stepd/ns/jobns.h"
 #include "stepd/task/ocitask.h"
-#include "stepd/task/taskepilog.h"
 #include "stepd/shared/spool.h"
 #include "wire/client.h"
 

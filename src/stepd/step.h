@@ -399,6 +399,8 @@ int taskscript_output(struct step *s, const char *path, char *const *argv, int e
 
 /* taskepilog.c: when step_timers() has to end a task epilog; 0 = no need */
 int64_t epilog_next(const struct step *s);
+/* The step could not be set up: tasks that did not start get no epilog. */
+void epilog_forget(struct step *s);
 
 /* extern.c: the extern step, which has no tasks.  It holds the processes that others give to it,
  * until slurmd releases it. */

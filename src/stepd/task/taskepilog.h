@@ -12,8 +12,6 @@ struct task;
 bool epilog_wanted(const struct step *s);
 /* Keep the standard error of the task for them, until the last has ended. */
 void epilog_keep(struct task *t, int err_fd);
-/* The step could not be set up: tasks that did not start get none. */
-void epilog_forget(struct step *s);
 /* Start the first, unless that was done. */
 void epilog_begin(struct step *s, struct task *t);
 /* The one that runs has ended: start the next. */
