@@ -199,7 +199,7 @@ int boot_lead(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = services_observe(ctld, err);
     if (r >= 0) {
         observe_all(ctld);
-        r = reconfig_sync(ctld);
+        r = reconfig_sync(ctld, false);
     }
     if (r >= 0)
         r = count_boot(ctld);

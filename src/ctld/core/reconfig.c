@@ -275,9 +275,18 @@ static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
     }
 }
 
-static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
+/* `scontrol reconfigure` puts partitions into the state that the file gives them; a start finds
+ * them as they were left. */
+static bool takes_state(const struct ctld *ctld, bool asked)
+{
+    return asked && !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartState", NULL, NULL) &&
+           !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartInfo", NULL, NULL);
+}
+
+static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
 {
     struct cluster *c = ctld->cluster;
+    bool state = takes_state(ctld, asked);
 
     for (size_t i = 0; i < conf_parts(ctld->conf); i++) {
         const struct conf_part *cp = conf_part(ctld->conf, i);
@@ -285,8 +294,9 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx)
         Pst__PartitionRecord want = PST__PARTITION_RECORD__INIT;
 
         fill_part(&want, cp, ctld);
-        if (!p) {
+        if (!p || state)
             SET(&want, state, (Pst__PartitionState)cp->state);
+        if (!p) {
             (void)pb_merge(&tx_part_put(tx, PST__EVENT_KIND__EV_PART_CONFIG)->base, &want.base);
         } else {
             /* Patched whole: cheap, and right also when only node ids changed behind the names. */
@@ -338,7 +348,7 @@ static void sync_cluster(struct ctld *ctld, Pst__Transaction *tx)
     }
 }
 
-int reconfig_sync(struct ctld *ctld)
+int reconfig_sync(struct ctld *ctld, bool asked)
 {
     Pst__Transaction *tx = tx_new(core_now());
 
@@ -347,7 +357,7 @@ int reconfig_sync(struct ctld *ctld)
     if (!core_commit(ctld, tx))
         return -ENOSPC;
     tx = tx_new(core_now());
-    sync_parts(ctld, tx);
+    sync_parts(ctld, tx, asked);
     drop_nodes(ctld, tx);
     return core_commit(ctld, tx) ? 0 : -ENOSPC;
 }
@@ -408,7 +418,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
         return r;
     }
     ctld->conf = fresh;
-    r = reconfig_sync(ctld);
+    r = reconfig_sync(ctld, true);
     if (r < 0) {
         ctld->conf = old;
         conf_free(fresh);

@@ -247,6 +247,20 @@ def test_partition_life(cluster):
     assert "extra" not in cluster.run("sinfo").out
 
 
+def test_partition_state_and_reconfigure(cluster):
+    """The file counts again once somebody asks for it, unless it says otherwise; a restart keeps what was changed."""
+    avail = lambda: cluster.run("sinfo", "-h", "-o", "%a").out.strip()
+    cluster.run("scontrol", "update", "partitionname=main", "state=drain", "maxtime=5")
+    cluster.restart_ctld()
+    assert avail() == "drain"
+    cluster.write_conf(cluster.conf_text() + "ReconfigFlags=KeepPartState\n")
+    cluster.run("scontrol", "reconfigure")
+    assert avail() == "drain" and partition(cluster, "main")["MaxTime"] == "UNLIMITED"
+    cluster.write_conf()
+    cluster.run("scontrol", "reconfigure")
+    assert avail() == "up"
+
+
 @pytest.mark.parametrize("word,avail", [("down", "down"), ("drain", "drain"), ("inactive", "inact"), ("up", "up")])
 def test_partition_states(cluster, word, avail):
     cluster.run("scontrol", "update", "partitionname=main", f"state={word}")
