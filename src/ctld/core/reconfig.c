@@ -279,8 +279,7 @@ static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
  * them as they were left. */
 static bool takes_state(const struct ctld *ctld, bool asked)
 {
-    return asked && !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartState", NULL, NULL) &&
-           !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartInfo", NULL, NULL);
+    return asked && !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartState", NULL, NULL);
 }
 
 static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
