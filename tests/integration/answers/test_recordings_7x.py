@@ -6,6 +6,9 @@ import pytest
 import plays
 
 
+# A row of the page of the accounting database that stands in a recording:
+# 71: db-4.17
+
 @pytest.mark.parametrize("path", plays.recordings("7*"))
 def test_recording(path):
     plays.check_recording(path)
