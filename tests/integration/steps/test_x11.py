@@ -200,12 +200,15 @@ def test_slurmd_may_be_restarted_meanwhile(c, display, program):
     alloc = c.popen("salloc", "--x11", "-w", "node1", "bash", "-c", f"read go; srun {' '.join(program)}", env=display.env,
                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     wait_until(lambda: c.run("squeue", "-h", "-o", "%t").out.strip() == "R", "the job runs")
+    log = c.dir / "log" / "slurmd-node1.log"
+    before = log.read_text().count("registered with the controller")
     c.slurmds["node1"].kill()
     c.ended.append(c.slurmds["node1"])
     c.start_slurmd("node1")
+    wait_until(lambda: log.read_text().count("registered with the controller") > before, "slurmd is back")
     c.wait_nodes("mixed", ["node1"])
     out, err = alloc.communicate("go\n", timeout=60)
-    assert out.split()[1] == "shown", err
+    assert out.split()[1:2] == ["shown"], out + err
 
 
 def test_a_step_of_another_job_gets_no_display(c, display):
