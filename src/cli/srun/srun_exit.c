@@ -9,7 +9,7 @@
 #include "cli/srun/srun.h"
 #include "cli/job/tasks.h"
 
-#define HOLD_US (20 * 1000)
+#define HOLD_US (100 * 1000)
 
 static int by_rank(const void *a, const void *b)
 {

@@ -161,7 +161,8 @@ static int set_flags(struct change *c)
 
 /* ---- access ---------------------------------------------------------------------------------- */
 
-/* unknown: the code when a name is taken away that is not in the list, and of mixed signs. */
+/* unknown: the code when a name is taken away that is not in the list, and of mixed signs; a list
+ * that is new with mixed signs is no error of a name. */
 static int edit_list(char **field, const char *text, bool has_how, Pst__ListEdit how, int unknown)
 {
     char *edited = NULL;
@@ -171,7 +172,7 @@ static int edit_list(char **field, const char *text, bool has_how, Pst__ListEdit
     if (!text)
         return 0;
     if (resv_list_edit(*field, text, how, &edited, NULL) < 0)
-        return unknown;
+        return how == PST__LIST_EDIT__LIST_REMOVE || *field ? unknown : SLURM_ERROR;
     free(*field);
     *field = edited;
     return 0;
