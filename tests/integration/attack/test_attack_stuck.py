@@ -240,7 +240,7 @@ def test_name_that_is_taken(make_cluster):
 def bound(name):
     s = socket.socket(socket.AF_UNIX)
     s.bind(name.encode())
-    s.listen(5)
+    s.listen(4096)  # commands that wait for the controller fill a short queue, which nobody empties
     return s
 
 
