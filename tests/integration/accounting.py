@@ -35,9 +35,10 @@ def template():
         folder = tempfile.mkdtemp(prefix="penstock-mariadb-")
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         TEMPLATE = Path(folder) / "data"
-        subprocess.run([server_program("mariadb-install-db"), "--no-defaults", f"--datadir={TEMPLATE}",
-                        "--auth-root-authentication-method=normal", "--skip-test-db", f"--user={user()}"],
-                       check=True, capture_output=True, timeout=120)
+        done = subprocess.run([server_program("mariadb-install-db"), "--no-defaults", f"--datadir={TEMPLATE}",
+                               "--auth-root-authentication-method=normal", "--skip-test-db", f"--user={user()}"],
+                              capture_output=True, text=True, timeout=120)
+        assert done.returncode == 0, done.stdout + done.stderr
     return TEMPLATE
 
 

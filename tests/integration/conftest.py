@@ -88,12 +88,30 @@ def is_free(port):
     return True
 
 
+CLAIMS = {}  # port: a socket whose abstract name tells other test programs that the port is ours, until we end
+
+
+def claim(port):
+    if port in CLAIMS:
+        return False
+    s = socket.socket(socket.AF_UNIX)
+    try:
+        s.bind(f"\0penstock-test-port/{port}")
+    except OSError:
+        s.close()
+        return False
+    CLAIMS[port] = s
+    return True
+
+
 def free_ports(count):
-    """A block of ports below the kernel's own range; all free when tried."""
+    """A block of ports below the kernel's own range; all free when tried, and claimed by no other test program.  Large
+    blocks are not claimed: each claim is a descriptor."""
     for _ in range(1000):
         first = random.randrange(PORTS.start, PORTS.stop - count)
-        if all(is_free(port) for port in range(first, first + count)):
-            return list(range(first, first + count))
+        block = range(first, first + count)
+        if all(is_free(port) for port in block) and (count > 64 or all(claim(port) for port in block)):
+            return list(block)
     raise RuntimeError("no free ports")
 
 

@@ -31,5 +31,5 @@ def test_letters(c):
     sluid = c.run("squeue", "-h", "-j", job, "-O", "SLUID").out.strip()
     shown_alone = {w: c.run("sprio", "-h", "-j", job, "-o", w).out.strip() for w in ("%b", "%f", "%s")}
     assert shown_alone == {"%b": got["b"], "%f": got["f"], "%s": sluid}
-    assert got["y"] == f"{int(got['Y']) / 2 ** 32:.8f}"
+    assert got["y"] == f"{int(got['Y']) / 2 ** 32:.14f}"  # as recorded
     c.clear()
