@@ -21,8 +21,36 @@
 #include "base/cleanup.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
+#include "base/wordlist.h"
 
 enum { LINE_MAX_BYTES = 4096 };
+
+enum stamp {
+    STAMP_ISO8601_MS, /* the default */
+    STAMP_ISO8601,
+    STAMP_RFC5424_MS,
+    STAMP_RFC5424,
+    STAMP_RFC3339,
+    STAMP_SHORT,
+    STAMP_CLOCK,
+    STAMP_OMIT,
+};
+
+/* The words of LogTimeFormat; what strftime(3) makes, whether milliseconds and the distance to UTC
+ * follow. */
+static const struct {
+    const char *word, *format;
+    bool ms, zone;
+} stamps[] = {
+    [STAMP_ISO8601_MS] = { "iso8601_ms", "%Y-%m-%dT%H:%M:%S", true, false },
+    [STAMP_ISO8601] = { "iso8601", "%Y-%m-%dT%H:%M:%S", false, false },
+    [STAMP_RFC5424_MS] = { "rfc5424_ms", "%Y-%m-%dT%H:%M:%S", true, true },
+    [STAMP_RFC5424] = { "rfc5424", "%Y-%m-%dT%H:%M:%S", false, true },
+    [STAMP_RFC3339] = { "rfc3339", "%Y-%m-%dT%H:%M:%S", false, true },
+    [STAMP_SHORT] = { "short", "%b %d %H:%M:%S", false, false },
+    [STAMP_CLOCK] = { "clock", NULL, false, false },
+    [STAMP_OMIT] = { "omit", NULL, false, false },
+};
 
 static struct {
     pthread_rwlock_t lock; /* writers: open and reopen */
@@ -31,6 +59,7 @@ static struct {
     int fd;     /* -1: stderr */
     bool also_stderr;
     atomic_int level;
+    atomic_int stamp; /* enum stamp */
 } sink = { .lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .level = LOG_INFO };
 
 static const char *const level_names[] = {
@@ -123,18 +152,38 @@ const char *log_level_name(enum log_level level)
     return (size_t)level < ARRAY_SIZE(level_names) ? level_names[level] : "unknown";
 }
 
+void log_set_time(const char *words)
+{
+    int stamp = STAMP_ISO8601_MS;
+
+    for (size_t i = 0; words && i < ARRAY_SIZE(stamps); i++)
+        if (wordlist_has_nocase(words, stamps[i].word))
+            stamp = (int)i;
+    atomic_store_explicit(&sink.stamp, stamp, memory_order_relaxed);
+}
+
 /* "[2026-01-02T03:04:05.678] ", local time. */
 static size_t put_stamp(char *buf, size_t size)
 {
+    int stamp = atomic_load_explicit(&sink.stamp, memory_order_relaxed);
     int64_t us = now_us();
     time_t t = (time_t)(us / USEC_PER_SEC);
+    char ms[8] = "", zone[8] = "";
     struct tm tm;
-    size_t n;
+    size_t n = 1;
 
-    if (!localtime_r(&t, &tm))
+    if (stamp == STAMP_CLOCK)
+        return (size_t)snprintf(buf, size, "[%lld] ", (long long)clock());
+    if (stamp == STAMP_OMIT || !localtime_r(&t, &tm))
         return 0;
-    n = strftime(buf, size, "[%Y-%m-%dT%H:%M:%S", &tm);
-    return n + (size_t)snprintf(buf + n, size - n, ".%03d] ", (int)(us % USEC_PER_SEC / 1000));
+    buf[0] = '[';
+    n += strftime(buf + n, size - n, stamps[stamp].format, &tm);
+    if (stamps[stamp].ms)
+        (void)snprintf(ms, sizeof(ms), ".%03d", (int)(us % USEC_PER_SEC / 1000));
+    if (stamps[stamp].zone)
+        (void)snprintf(zone, sizeof(zone), "%c%02ld:%02ld", tm.tm_gmtoff < 0 ? '-' : '+',
+                       labs(tm.tm_gmtoff) / 3600, labs(tm.tm_gmtoff) / 60 % 60);
+    return n + (size_t)snprintf(buf + n, size - n, "%s%s] ", ms, zone);
 }
 
 static void write_line(int fd, const char *line, size_t n)

@@ -281,6 +281,7 @@ static void open_log(void *ctx)
 
     if (pattern && conf_expand_path(pattern, NULL, h->ctld->host, &path) < 0)
         path = NULL;
+    log_set_time(conf_str(conf, CONF_LOG_TIME_FORMAT));
     daemon_open_log(&head, &h->o, path,
                     daemon_log_level(conf_str(conf, CONF_SLURMCTLD_DEBUG), h->o.verbose),
                     conf_str(conf, CONF_STATE_SAVE_LOCATION));

@@ -267,8 +267,10 @@ static enum log_level wanted_level(const struct noded *d)
 
 static int open_log(struct noded *d, struct err *err)
 {
-    int r =
-        log_open("slurmd", d->log_path, wanted_level(d), d->opt->common.foreground && d->log_path);
+    int r;
+
+    log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
+    r = log_open("slurmd", d->log_path, wanted_level(d), d->opt->common.foreground && d->log_path);
 
     if (r < 0)
         return err_set(err, r, "cannot open SlurmdLogFile %s: %s", d->log_path, strerror(-r));
@@ -437,6 +439,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     nvml_configure(d);
     profsend_configure(d);
     log_set_level(wanted_level(d));
+    log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
     noded_load_keys(d, true);
     if (noded_load_tls(d, err) < 0)
         log_error("the certificate stays what it was: %s", err->text);

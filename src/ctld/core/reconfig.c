@@ -428,6 +428,7 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     }
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
+    log_set_time(conf_str(fresh, CONF_LOG_TIME_FORMAT));
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
     (void)auth_tokens_free(ctld->tokens); /* always NULL */

@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <regex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,6 +84,41 @@ static void test_lines(void **state)
     check_line(text, "error: disk full job=12");
     check_line(strchr(text, '\n') + 1, "two lines");
     check_line(strrchr(text, '['), "verbose: No such file or directory");
+}
+
+static void test_times(void **state)
+{
+    static const struct {
+        const char *words, *pattern;
+    } rows[] = {
+        { NULL, "^\\[[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}\\.[0-9]{3}\\] one\n$" },
+        { "iso8601", "^\\[[0-9]{4}(-[0-9]{2}){2}T[0-9]{2}(:[0-9]{2}){2}\\] one\n$" },
+        { "rfc5424_ms,format_stderr",
+          "^\\[[0-9T:-]{19}\\.[0-9]{3}[+-][0-9]{2}:[0-9]{2}\\] one\n$" },
+        { "RFC5424", "^\\[[0-9T:-]{19}[+-][0-9]{2}:[0-9]{2}\\] one\n$" },
+        { "rfc3339", "^\\[[0-9T:-]{19}[+-][0-9]{2}:[0-9]{2}\\] one\n$" },
+        { "short", "^\\[[A-Z][a-z]{2} [0-9]{2} [0-9:]{8}\\] one\n$" },
+        { "clock", "^\\[[0-9]+\\] one\n$" },
+        { "omit", "^one\n$" },
+        { "nosuch", "^\\[[0-9T:-]{19}\\.[0-9]{3}\\] one\n$" },
+    };
+    char text[1024];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        regex_t re;
+
+        assert_int_equal(log_open("test", path, LOG_INFO, false), 0);
+        assert_int_equal(truncate(path, 0), 0);
+        log_set_time(rows[i].words);
+        log_info("one");
+        read_file(path, text, sizeof(text));
+        assert_int_equal(regcomp(&re, rows[i].pattern, REG_EXTENDED | REG_NOSUB), 0);
+        if (regexec(&re, text, 0, NULL, 0) != 0)
+            fail_msg("%s: %s", rows[i].words ? rows[i].words : "(null)", text);
+        regfree(&re);
+    }
+    log_set_time(NULL);
 }
 
 static void test_levels(void **state)
@@ -342,12 +378,12 @@ static void test_seldom(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_lines),     cmocka_unit_test(test_levels),
-        cmocka_unit_test(test_rotation),  cmocka_unit_test(test_open_failure),
-        cmocka_unit_test(test_long_line), cmocka_unit_test(test_stderr),
-        cmocka_unit_test(test_threads),   cmocka_unit_test(test_quote),
-        cmocka_unit_test(test_limited),   cmocka_unit_test(test_limited_told),
-        cmocka_unit_test(test_seldom),
+        cmocka_unit_test(test_lines),        cmocka_unit_test(test_times),
+        cmocka_unit_test(test_levels),       cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_open_failure), cmocka_unit_test(test_long_line),
+        cmocka_unit_test(test_stderr),       cmocka_unit_test(test_threads),
+        cmocka_unit_test(test_quote),        cmocka_unit_test(test_limited),
+        cmocka_unit_test(test_limited_told), cmocka_unit_test(test_seldom),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
