@@ -1,9 +1,10 @@
 /* log.h - the daemon log: one line an event, levels as in SlurmctldDebug
  *
  * Thread-safe.  A line is `[2026-01-02T03:04:05.678] error: text job=12` (local time, no level word
- * for info; log_set_time() changes the form of the time) and goes to the file set with log_open() or to stderr, there as `slurmctld: [...]
- * error: text`. It is at most 4 KiB and leaves in one write(2).  Text from outside is quoted with
- * log_quote() before it is logged; a newline that slips through becomes a space.  errno is kept. */
+ * for info; log_set_time() changes the form of the time) and goes to the file set with log_open()
+ * or to stderr, there as `slurmctld: [...] error: text`. It is at most 4 KiB and leaves in one
+ * write(2).  Text from outside is quoted with log_quote() before it is logged; a newline that slips
+ * through becomes a space.  errno is kept. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,10 +35,10 @@ int log_reopen(void);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
-/* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms
- * and rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), clock (the
- * process's CPU time in microseconds), omit.  NULL or no such word: iso8601_ms.  Of several the
- * one that stands last here counts. */
+/* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms,
+ * rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), clock (the
+ * process's CPU time in microseconds), omit.  NULL or no such word: iso8601_ms.  Of several the one
+ * that stands last here counts. */
 void log_set_time(const char *words);
 
 /* Parse "info", "debug2", "4" ...; negative errno -EINVAL when unknown. */

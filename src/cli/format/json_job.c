@@ -120,7 +120,7 @@ static void put_identity(struct json *js, const struct job_row *r)
 }
 
 /* The part of the text of its resources; without one a job costs what its CPUs do. */
-static double billed(const Pst__JobRecord *j)
+static double billing_of(const Pst__JobRecord *j)
 {
     const char *billing = j->alloc_tres ? strstr(j->alloc_tres, "billing=") : NULL;
 
@@ -130,7 +130,7 @@ static double billed(const Pst__JobRecord *j)
 /* Known of a job that has nodes. */
 static void put_billable(struct json *js, const Pst__JobRecord *j)
 {
-    json_fraction(js, "billable_tres", j->alloc != NULL, j->alloc ? billed(j) : 0);
+    json_fraction(js, "billable_tres", j->alloc != NULL, j->alloc ? billing_of(j) : 0);
 }
 
 static void put_times(struct json *js, const struct job_row *r)

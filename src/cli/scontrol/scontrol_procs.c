@@ -4,8 +4,8 @@
  * A process belongs to a step when one of its ancestors is a step daemon; which step, and which
  * task, it has in its environment.  A step daemon has job and step in its title, its node and its
  * cluster in its environment, and works in the spool folder of its node: clusters of one name on
- * one machine are told apart by that.  So nothing has to be asked of a daemon, and the answer holds while
- * slurmd is down.  Environments of other users are seen by root alone. */
+ * one machine are told apart by that.  So nothing has to be asked of a daemon, and the answer holds
+ * while slurmd is down.  Environments of other users are seen by root alone. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>

@@ -144,7 +144,7 @@ static const struct {
     const char *has[8];
 } accepted[] = {
     { "{'job':{}}",
-      { "'state':'JOB_PENDING'", "'name':'sbatch'", "'partition':'main'", "'time_limit_min':30",
+      { "'state':'JOB_PENDING'", "'name':'allocation'", "'partition':'main'", "'time_limit_min':30",
         "'mem_per_cpu_mib':100", "'requeue':true", "'eligible_us':", "!'priority':" } },
     { "{'job':{'name':'x','time_limit_min':0,'comment':'c'}}",
       { "'name':'x'", "'time_limit_min':30", "'comment':'c'" } },

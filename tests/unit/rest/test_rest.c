@@ -171,7 +171,7 @@ static void test_words(void **state)
              "  \"time\": 5000000,\n  \"meta\": {");
     has(got, "\"data_parser\": \"data_parser\\/v0.0.44\"");
     has(got, "\"cluster\": \"test\"");
-    has(got, "  \"errors\": [\n  ],\n  \"warnings\": [\n  ]\n}\n");
+    has(got, "  \"errors\": [\n  ],\n  \"warnings\": [\n  ]\n}");
     got = ask(rest, GET("words/x?update_time=soon"));
     has(got, "HTTP/1.1 422 ");
     has(got, "update_time=soon is no time in seconds since 1970");
@@ -265,7 +265,7 @@ static void test_long(void **state)
     for (const char *p = strbuf_str(&body); (p = strstr(p, "a row of a long")); p++)
         rows++;
     assert_int_equal(rows, LONG_ROWS);
-    has(strbuf_str(&body), "\"warnings\": [\n  ]\n}\n");
+    has(strbuf_str(&body), "\"warnings\": [\n  ]\n}");
     strbuf_done(&body);
     rest = rest_free(rest);
 }
