@@ -24,6 +24,7 @@
 #define PAST_GRACE_US (600 * USEC_PER_SEC) /* a start may lie so far back */
 #define UNLIMITED_MIN (365u * 24 * 60)
 #define MAX_RESV_ID 9999u
+#define LAST_US (INT64_C(253402300799) * USEC_PER_SEC) /* the end of the year 9999 */
 
 struct change { /* a request on its way to a record */
     struct ctld *ctld;
@@ -78,6 +79,12 @@ static uint32_t next_id(const struct ctld *ctld)
 
 /* ---- times ----------------------------------------------------------------------------------- */
 
+/* From 1970 to 9999: no sum of two overflows, and few steps lead from one occurrence to today's. */
+static bool time_is_good(int64_t us)
+{
+    return us >= 0 && us <= LAST_US;
+}
+
 static int set_times(struct change *c)
 {
     const Pst__ResvRequest *q = c->req;
@@ -88,6 +95,9 @@ static int set_times(struct change *c)
     if (c->old && has_start && resv_is_active(c->old, c->now_us))
         return ESLURM_RSV_ALREADY_STARTED;
     if (!c->old && !has_start)
+        return ESLURM_INVALID_TIME_VALUE;
+    if ((has_start && !time_is_good(q->set->start_us)) ||
+        (has_end && !time_is_good(q->set->end_us)))
         return ESLURM_INVALID_TIME_VALUE;
     if (has_start)
         SET(r, start_us, q->set->start_us);
@@ -100,13 +110,17 @@ static int set_times(struct change *c)
         SET(r, end_us, q->set->end_us);
     if (q->has_duration_min || q->has_duration_change_min || (c->old && has_start && !has_end))
         SET(r, end_us, r->start_us + length);
-    if (!r->has_end_us || r->end_us <= r->start_us)
+    if (!r->has_end_us || r->end_us <= r->start_us || !time_is_good(r->end_us))
         return ESLURM_INVALID_TIME_VALUE;
     if (c->old && r->end_us <= c->now_us && !resv_has(r, RESV_RECURS))
         return ESLURM_INVALID_TIME_VALUE;
     if (resv_has(r, RESV_FLAG(TIME_FLOAT))) {
+        int64_t float_s = MAX(r->start_us - c->now_us, 0) / USEC_PER_SEC;
+
+        if (float_s > UINT32_MAX)
+            return ESLURM_INVALID_TIME_VALUE;
         if (has_start)
-            SET(r, float_s, (uint32_t)(MAX(r->start_us - c->now_us, 0) / USEC_PER_SEC));
+            SET(r, float_s, (uint32_t)float_s);
         return 0;
     }
     if (has_start && resv_has(r, RESV_FLAG(FORCE_START)) && resv_has(r, RESV_RECURS))
