@@ -161,7 +161,9 @@ static int check_trigger(const struct ctld *ctld, const struct cmd *cmd, Pst__Tr
     if (!cmd_is_admin(ctld, cmd) &&
         triggers_of(ctld, conn_peer(cmd->conn)->uid) >= USER_TRIGGERS_MAX)
         return err_set(err, ESLURM_DISABLED, "a user may have %u triggers", USER_TRIGGERS_MAX);
-    return t->events & JOB_EVENTS ? check_job(ctld, cmd, t) : check_nodes(ctld, t);
+    if (t->events & JOB_EVENTS)
+        r = check_job(ctld, cmd, t);
+    return r == 0 && (t->events & ~JOB_EVENTS) ? check_nodes(ctld, t) : r;
 }
 
 static void op_trigger_set(struct ctld *ctld, struct cmd *cmd)
