@@ -1,4 +1,4 @@
-/* test_ctld_resv.c - reservations: what a request makes of them, and what is refused */
+/* test_op_resv.c - reservations: what a request makes of them, and what is refused */
 #include "ctld_policy_util.h"
 
 #include "model/words/resvwords.h"
