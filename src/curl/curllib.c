@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/process/loadlib.h"
@@ -28,4 +29,21 @@ int curl_api_load(struct curl_api *api, const char *what, struct err *err)
     if (r < 0)
         return r;
     return api->global_init(CURL_GLOBAL_DEFAULT) == CURLE_OK ? 0 : err_nomem(err);
+}
+
+void curl_head_clear(struct curl_head *h)
+{
+    h->len = 0;
+    h->text[0] = '\0';
+}
+
+size_t curl_head_take(char *data, size_t size, size_t n, void *head)
+{
+    struct curl_head *h = head;
+    size_t take = MIN(size * n, h->size - 1 - h->len);
+
+    memcpy(h->text + h->len, data, take);
+    h->len += take;
+    h->text[h->len] = '\0';
+    return size * n;
 }

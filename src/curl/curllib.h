@@ -24,3 +24,14 @@ struct curl_api {
 /* what: the configuration that needs libcurl, as sentences name it ("JournalType=etcd").
  * -ENOENT: there is no libcurl; -ENOSYS: it lacks a function; -ENOMEM. */
 int curl_api_load(struct curl_api *api, const char *what, struct err *err);
+
+/* The beginning of an answer, for a sentence about it: a C string of at most size - 1 bytes. */
+struct curl_head {
+    char *text; /* the caller's */
+    size_t size, len;
+};
+
+void curl_head_clear(struct curl_head *h);
+/* CURLOPT_WRITEFUNCTION, with the struct curl_head as CURLOPT_WRITEDATA: what has no room is
+ * dropped, and the transfer goes on. */
+size_t curl_head_take(char *data, size_t size, size_t n, void *head);

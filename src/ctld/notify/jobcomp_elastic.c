@@ -37,23 +37,12 @@ struct elastic {
     struct doc *docs;                /* of the batch */
     size_t n, cap;
     char answer[ANSWER_MAX]; /* its beginning */
-    size_t answer_len;
+    struct curl_head head;   /* of answer */
     const atomic_bool *stop;
     int64_t stop_mono_us;
 };
 
 /* ---- the library ----------------------------------------------------------------------------- */
-
-static size_t on_answer(char *data, size_t size, size_t n, void *arg)
-{
-    struct elastic *e = arg;
-    size_t take = MIN(size * n, ANSWER_MAX - 1 - e->answer_len);
-
-    memcpy(e->answer + e->answer_len, data, take);
-    e->answer_len += take;
-    e->answer[e->answer_len] = '\0';
-    return size * n;
-}
 
 /* The controller ends: what is under way gets a moment. */
 static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -77,8 +66,9 @@ static int prepare_curl(struct elastic *e)
     e->api.easy_setopt(e->curl, CURLOPT_NOSIGNAL, 1L);
     e->api.easy_setopt(e->curl, CURLOPT_CONNECTTIMEOUT, CONNECT_S);
     e->api.easy_setopt(e->curl, CURLOPT_TIMEOUT, REQUEST_S);
-    e->api.easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    e->api.easy_setopt(e->curl, CURLOPT_WRITEDATA, e);
+    e->api.easy_setopt(e->curl, CURLOPT_WRITEFUNCTION, curl_head_take);
+    e->head = (struct curl_head){ .text = e->answer, .size = sizeof(e->answer) };
+    e->api.easy_setopt(e->curl, CURLOPT_WRITEDATA, &e->head);
     e->api.easy_setopt(e->curl, CURLOPT_NOPROGRESS, 0L);
     e->api.easy_setopt(e->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     e->api.easy_setopt(e->curl, CURLOPT_XFERINFODATA, e);
@@ -94,8 +84,7 @@ static long post_body(struct elastic *e, const char *url, struct curl_slist *hea
     CURLcode rc;
     long status = 0;
 
-    e->answer_len = 0;
-    e->answer[0] = '\0';
+    curl_head_clear(&e->head);
     e->api.easy_setopt(e->curl, CURLOPT_URL, url);
     e->api.easy_setopt(e->curl, CURLOPT_HTTPHEADER, headers);
     e->api.easy_setopt(e->curl, CURLOPT_POST, 1L);

@@ -47,22 +47,11 @@ struct profsend {
     struct strbuf batch;
     bool failing, ending;    /* ending: this is the last try */
     char answer[ANSWER_MAX]; /* its beginning */
-    size_t answer_len;
-    int64_t stop_mono_us; /* 0: not seen */
+    struct curl_head head;   /* of answer */
+    int64_t stop_mono_us;    /* 0: not seen */
 };
 
 /* ---- the thread ------------------------------------------------------------------------------ */
-
-static size_t on_answer(char *data, size_t size, size_t n, void *arg)
-{
-    struct profsend *p = arg;
-    size_t take = MIN(size * n, ANSWER_MAX - 1 - p->answer_len);
-
-    memcpy(p->answer + p->answer_len, data, take);
-    p->answer_len += take;
-    p->answer[p->answer_len] = '\0';
-    return size * n;
-}
 
 /* slurmd ends: what is under way gets a moment. */
 static int on_progress(void *arg, curl_off_t a, curl_off_t b, curl_off_t c, curl_off_t d)
@@ -97,8 +86,7 @@ static bool post_batch(struct profsend *p)
     long status = 0;
     char why[ANSWER_MAX + 64];
 
-    p->answer_len = 0;
-    p->answer[0] = '\0';
+    curl_head_clear(&p->head);
     p->api.easy_setopt(p->curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)p->batch.len);
     p->api.easy_setopt(p->curl, CURLOPT_POSTFIELDS, strbuf_str(&p->batch));
     rc = p->api.easy_perform(p->curl);
@@ -298,8 +286,9 @@ static int prepare_curl(struct profsend *p)
     p->api.easy_setopt(p->curl, CURLOPT_URL, p->url);
     p->api.easy_setopt(p->curl, CURLOPT_POST, 1L);
     p->api.easy_setopt(p->curl, CURLOPT_HTTPHEADER, p->headers);
-    p->api.easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, on_answer);
-    p->api.easy_setopt(p->curl, CURLOPT_WRITEDATA, p);
+    p->api.easy_setopt(p->curl, CURLOPT_WRITEFUNCTION, curl_head_take);
+    p->head = (struct curl_head){ .text = p->answer, .size = sizeof(p->answer) };
+    p->api.easy_setopt(p->curl, CURLOPT_WRITEDATA, &p->head);
     p->api.easy_setopt(p->curl, CURLOPT_NOPROGRESS, 0L);
     p->api.easy_setopt(p->curl, CURLOPT_XFERINFOFUNCTION, on_progress);
     p->api.easy_setopt(p->curl, CURLOPT_XFERINFODATA, p);

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
@@ -30,9 +31,41 @@ static void test_functions_are_libcurls(void **state)
     api.easy_cleanup(handle);
 }
 
+static size_t take(struct curl_head *h, const char *text, size_t size, size_t n)
+{
+    char data[32];
+
+    (void)snprintf(data, sizeof(data), "%s", text);
+    return curl_head_take(data, size, n, h);
+}
+
+/* An answer comes in pieces, and may be longer than what is kept of it. */
+static void test_head_of_an_answer(void **state)
+{
+    char text[8];
+    struct curl_head h = { .text = text, .size = sizeof(text) };
+
+    (void)state;
+    curl_head_clear(&h);
+    assert_string_equal(text, "");
+    assert_int_equal(take(&h, "abcd", 1, 4), 4);
+    assert_string_equal(text, "abcd");
+    assert_int_equal(take(&h, "efghij", 2, 3), 6); /* 0 would end the transfer */
+    assert_string_equal(text, "abcdefg");
+    assert_int_equal(take(&h, "k", 1, 1), 1);
+    assert_int_equal(take(&h, "", 1, 0), 0);
+    assert_string_equal(text, "abcdefg");
+    curl_head_clear(&h);
+    assert_int_equal(take(&h, "x", 1, 1), 1);
+    assert_string_equal(text, "x");
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_functions_are_libcurls) };
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_functions_are_libcurls),
+        cmocka_unit_test(test_head_of_an_answer),
+    };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
