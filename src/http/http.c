@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <microhttpd.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "http/httplib.h"
 #include "http/httppaths.h"
 
 #define CONNECTIONS_MAX 256u
@@ -198,24 +198,6 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *conn, const 
 
 /* ---- life ------------------------------------------------------------------------------------ */
 
-static void log_library(void *ctx, const char *fmt, va_list ap)
-{
-    char text[512];
-
-    (void)ctx;
-    (void)vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
-    text[strcspn(text, "\n")] = '\0';
-    log_debug("http: %s", text);
-}
-
-/* Paths and words stay as they were sent: none that we serve needs an escape. */
-static size_t keep_escapes(void *ctx, struct MHD_Connection *conn, char *text)
-{
-    (void)ctx;
-    (void)conn;
-    return strlen(text);
-}
-
 /* The library's thread shall not take the daemon's signals.  It uses poll(2): with epoll it does
  * not see the end of a caller who closes behind half a request. */
 static struct MHD_Daemon *start_thread(struct http *h)
@@ -227,8 +209,8 @@ static struct MHD_Daemon *start_thread(struct http *h)
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     mhd = MHD_start_daemon(
         MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_USE_ITC | MHD_USE_ERROR_LOG,
-        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
-        MHD_OPTION_UNESCAPE_CALLBACK, keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
+        0, NULL, NULL, on_request, h, MHD_OPTION_EXTERNAL_LOGGER, httplib_log, NULL,
+        MHD_OPTION_UNESCAPE_CALLBACK, httplib_keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT,
         CONNECTIONS_MAX, MHD_OPTION_PER_IP_CONNECTION_LIMIT, CONNECTIONS_EACH,
         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)MEMORY_EACH, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);

@@ -9,7 +9,6 @@
 #include <fcntl.h>
 #include <microhttpd.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,8 +18,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/log.h"
 #include "http/http.h"
+#include "http/httplib.h"
 #include "rest/restauth.h"
 #include "rest/restbody.h"
 #include "rest/restfresh.h"
@@ -691,24 +690,6 @@ static void on_connection(void *ctx, struct MHD_Connection *conn, void **conn_ct
         (void)atomic_fetch_add(&rest->started, 1);
 }
 
-static void log_library(void *ctx, const char *fmt, va_list ap)
-{
-    char text[512];
-
-    (void)ctx;
-    (void)vsnprintf(text, sizeof(text), fmt, ap); /* cut is fine */
-    text[strcspn(text, "\n")] = '\0';
-    log_debug("http: %s", text);
-}
-
-/* restpath.h undoes escapes, part by part. */
-static size_t keep_escapes(void *ctx, struct MHD_Connection *conn, char *text)
-{
-    (void)ctx;
-    (void)conn;
-    return strlen(text);
-}
-
 struct MHD_Daemon *restserve_start(struct rest *rest, int listen_fd)
 {
     unsigned flags = MHD_USE_THREAD_PER_CONNECTION | MHD_USE_POLL_INTERNAL_THREAD | MHD_USE_ITC |
@@ -721,9 +702,9 @@ struct MHD_Daemon *restserve_start(struct rest *rest, int listen_fd)
     (void)sigfillset(&all);
     (void)pthread_sigmask(SIG_SETMASK, &all, &before);
     mhd = MHD_start_daemon(
-        flags, 0, NULL, NULL, on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, log_library, NULL,
+        flags, 0, NULL, NULL, on_request, rest, MHD_OPTION_EXTERNAL_LOGGER, httplib_log, NULL,
         MHD_OPTION_ARRAY, listen_fd < 0 ? &listening[1] : listening, MHD_OPTION_UNESCAPE_CALLBACK,
-        keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, rest->config.connections,
+        httplib_keep_escapes, NULL, MHD_OPTION_CONNECTION_LIMIT, rest->config.connections,
         MHD_OPTION_CONNECTION_TIMEOUT, REST_IDLE_S, MHD_OPTION_CONNECTION_MEMORY_LIMIT,
         (size_t)REST_HEADERS_MAX, MHD_OPTION_NOTIFY_COMPLETED, on_completed, NULL,
         MHD_OPTION_NOTIFY_CONNECTION, on_connection, listen_fd < 0 ? rest : NULL,
