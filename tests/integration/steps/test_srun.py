@@ -568,3 +568,13 @@ def test_signals_pass_input_that_nobody_reads(c):
     finally:
         feed.kill()
         feed.communicate()
+
+
+def test_named_node_is_short(c):
+    """The job gets others beside the node that is named, and its step runs on all of them."""
+    blocker = c.sbatch("-w", "node1", "-n1", "-o", "/dev/null", wrap="sleep 600")
+    c.wait_state(blocker, "RUNNING")
+    cpus = int(c.run("sinfo", "-h", "-n", "node1", "-o", "%c").out)
+    ran = c.run("srun", f"-n{cpus}", "-w", "node1", "printenv", "SLURMD_NODENAME").out.split()
+    assert len(ran) == cpus and set(ran) == {"node1", "node2"}
+    c.run("scancel", blocker)
