@@ -73,6 +73,11 @@ test-charts:
 	mkdir -p $(BUILD)
 	tests/charts/run $(BUILD) $(ARGS)
 
+## test-kube: our client, definitions, roles and operator on a real kube-apiserver, a Go module, and etcd
+.PHONY: test-kube
+test-kube: build
+	tests/kube/run $(BUILD) $(ARGS)
+
 ## test-kafka: records of finished jobs to a broker of Apache Kafka, which mvn fetches, killed meanwhile
 .PHONY: test-kafka
 test-kafka: build
