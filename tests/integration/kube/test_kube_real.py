@@ -6,6 +6,7 @@ import pytest
 from conftest import Daemon, program, wait_until
 from manifests import documents
 from realserver import RealServer, Refused, missing
+from restd import Restd
 from test_kube_client import Probe, pod, probe_program  # noqa: F401  a fixture
 
 OPERATOR = "system:serviceaccount:penstock-operator:penstock-operator"
@@ -14,6 +15,8 @@ PODS = "/api/v1/namespaces/default/pods"
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
 SETS = "/apis/operator.penstock/v1beta1/namespaces/default/nodesets"
 FILES = ("operator.yaml", "bridge.yaml", "login.yaml", "cluster.yaml", "webhook.yaml")  # the webhook last: it is asked from then on
+
+CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nPartitionName=k8s Nodes=ext[1-4]"}  # slurmctld's, for the bridge
 
 pytestmark = pytest.mark.skipif(bool(missing()), reason=missing() or "there is one")
 
@@ -161,3 +164,59 @@ def test_a_cluster_is_made(defined, operator):
     assert scale["spec"]["replicas"] == 3 and scale["status"]["selector"]
     defined.patch(f"{SETS}/w/scale", {"spec": {"replicas": 4}})
     wait_until(lambda: workers() == ["w-0", "w-1", "w-2", "w-3"], "the scale subresource acts", 60)
+
+
+@pytest.fixture
+def bridge(defined, shared, tmp_path):
+    """penstock-bridge with the rights of its service account and no more, four nodes, and a slurmctld that knows them."""
+    shared.run("scontrol", "create", "nodename=ext[1-4]", "cpus=4", "realmemory=1000", "state=external")
+    for one in documents("bridge.yaml"):
+        try:
+            defined.create(defined.path_of(one), one)
+        except Refused as error:
+            assert error.code == 409, error
+    for i in range(1, 5):
+        defined.create("/api/v1/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"ext{i}"}})
+        defined.patch(f"/api/v1/nodes/ext{i}", {"spec": {"taints": None}})  # as the node's controller does once it is ready
+    with Restd(shared) as rest:
+        (tmp_path / "token").write_text(rest.token("root"))
+        (tmp_path / "config.yaml").write_text(f"slurmRestApi: http://127.0.0.1:{rest.port}\npartition: k8s\n")
+        daemon = Daemon("penstock-bridge", [program("penstock-bridge"), "-vv", "-f", str(tmp_path / "config.yaml"), "-k",
+                                            str(defined.kubeconfig(tmp_path / "config", BRIDGE))],
+                        tmp_path / "bridge.log", {**shared.env, "SLURM_JWT_FILE": str(tmp_path / "token")})
+        yield daemon
+        log = (tmp_path / "bridge.log.stderr").read_text()
+        assert daemon.stop() == 0, log[-3000:]
+        assert "forbidden" not in log and "422" not in log, [line for line in log.splitlines() if "forbidden" in line or "422" in line]
+
+
+def worker(name, i, size):
+    """A pod of a gang, as LeaderWorkerSet labels them."""
+    label = "leaderworkerset.sigs.k8s.io/"
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {
+        "name": f"{name}-{i}", "namespace": "default", "annotations": {label + "size": str(size)},
+        "labels": {label + "group-key": name, label + "name": name, label + "group-index": "0", label + "worker-index": str(i)}},
+        "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [
+            {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1", "memory": "64Mi"}}}]}}
+
+
+def test_a_gang_is_bound(defined, bridge, shared):
+    """Four pods become one job, are bound by the real binding, and their job ends with them."""
+    for i in range(4):
+        defined.create(PODS, worker("g", i, 4))
+
+    def get(i):
+        return defined.get(f"{PODS}/g-{i}")
+    wait_until(lambda: all(get(i)["spec"].get("nodeName") for i in range(4)), "all are bound", 60)
+    assert len({get(i)["spec"]["nodeName"] for i in range(4)}) == 4
+    job, = {get(i)["metadata"]["labels"]["scheduler.slinky.slurm.net/slurm-jobid"] for i in range(4)}
+    assert shared.run("squeue", "-h", "-j", job, "-o", "%T %D").out == "RUNNING 4\n"
+    for i in range(4):
+        defined.patch(f"{PODS}/g-{i}/status", {"status": {"phase": "Succeeded"}})
+    wait_until(lambda: not shared.run("squeue", "-h", "-p", "k8s").out, "the job ends", 60)
+    wait_until(lambda: not any(get(i)["metadata"].get("finalizers") for i in range(4)), "the pods are let go", 60)
+    defined.create(PODS, worker("h", 0, 1))
+    wait_until(lambda: defined.get(f"{PODS}/h-0")["spec"].get("nodeName"), "the next is bound", 60)
+    defined.delete(f"{PODS}/h-0?gracePeriodSeconds=0")
+    wait_until(lambda: not defined.get(f"{PODS}/h-0"), "it goes", 60)
+    wait_until(lambda: not shared.run("squeue", "-h", "-p", "k8s").out, "and its job", 60)
