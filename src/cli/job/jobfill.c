@@ -466,7 +466,7 @@ int jobopts_fill_step(const struct jobopts *jo, const char *gres_types, Pst__Ste
         set_text(&spec->constraint, jo->value[JO_CONSTRAINT]);
     step_numbers(jo, spec);
     step_flags(jo, spec);
-    /* a job that is made for the step has the nodes that are named, and others where they are short */
+    /* a job that is made for the step has the nodes that are named, and others if they are short */
     if (!jo->in_allocation && !jobopts_has(jo, JO_NO_ALLOCATE) && !is_arbitrary(spec->distribution))
         return gresopts_fill_step(jo, gres_types, spec, err);
     if (jobopts_has(jo, JO_NODELIST))
