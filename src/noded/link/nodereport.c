@@ -301,24 +301,33 @@ struct census {
     struct report_events running, ended, jobs;
 };
 
+static void count_step(struct census *c, const struct njob *job, const struct nstep *s)
+{
+    struct report_event e = { EV_LAUNCHED, job->job_id, s->step_id, job->run_id };
+
+    if (s->phase != STEP_ENDED) {
+        report_events_add(&c->running, e);
+    } else if (!job->single || job->clean || s->step_id != STEP_ID_BATCH) {
+        e.kind = EV_ENDED;
+        report_events_add(&c->ended, e);
+    } else {
+        report_events_add(&c->running, e); /* its epilog runs: told when that is over */
+    }
+}
+
+/* The script last: with it the job ends, and what became of its steps is no longer heard. */
 static void count_job(void *ctx, struct njob *job)
 {
     struct census *c = ctx;
 
     if (!job->clean)
         report_events_add(&c->jobs, (struct report_event){ EV_CLEAN, job->job_id, 0, job->run_id });
-    for (const struct nstep *s = job->steps; s; s = s->next) {
-        struct report_event e = { EV_LAUNCHED, job->job_id, s->step_id, job->run_id };
-
-        if (s->phase != STEP_ENDED) {
-            report_events_add(&c->running, e);
-        } else if (!job->single || job->clean || s->step_id != STEP_ID_BATCH) {
-            e.kind = EV_ENDED;
-            report_events_add(&c->ended, e);
-        } else {
-            report_events_add(&c->running, e); /* its epilog runs: told when that is over */
-        }
-    }
+    for (const struct nstep *s = job->steps; s; s = s->next)
+        if (s->step_id != STEP_ID_BATCH)
+            count_step(c, job, s);
+    for (const struct nstep *s = job->steps; s; s = s->next)
+        if (s->step_id == STEP_ID_BATCH)
+            count_step(c, job, s);
 }
 
 static void census_done(struct census *c)

@@ -118,6 +118,20 @@ def test_srun_lives_through_it(cluster, who, how):
     assert wait_until(steps, "accounting has the step")[str(job)] == ["COMPLETED", "0:0"]
 
 
+def test_all_ends_while_slurmd_is_away(cluster):
+    """The script's end is told last: what became of its step is kept."""
+    job = cluster.sbatch("-w", "node3", script="srun bash -c 'echo on; until [ -e away ]; do sleep 0.05; done; exit 9'\necho rc=$?")
+    wait_until(lambda: (cluster.work / f"slurm-{job}.out").exists() and "on" in cluster.out(job), "its step runs")
+    end_slurmd(cluster, "node3", signal.SIGKILL)
+    (cluster.work / "away").touch()
+    wait_until(lambda: "rc=9\n" in cluster.out(job), "the script has ended")
+    wait_until(lambda: not any(command.startswith("slurmstepd") for _, command in processes_of(cluster.dir)), "no step daemon is left")
+    restart_slurmds(cluster)
+    assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+    wait_until(lambda: ["FAILED", "9:0"] in [row[1:] for row in cluster.sacct("-j", str(job), "-o", "JobID,State,ExitCode")],
+               "accounting has the step")
+
+
 @pytest.mark.parametrize("how", HOW)
 def test_arrays(cluster, how):
     job = cluster.sbatch("--array=0-19%6", "-o", "/dev/null",
