@@ -30,8 +30,7 @@ struct client_target {
     bool use_munge;           /* AuthType=auth/munge */
     bool client_ids;          /* AuthInfo=use_client_ids: tell what this host knows of the user */
     const char *jwt;          /* SLURM_JWT, wins over the others when set */
-    /* With a token or on the local socket: the user to act for, whom root and SlurmUser may name;
-     * NULL or empty = oneself */
+    /* the user to act for, whom root and SlurmUser may name; NULL or empty = oneself */
     const char *act_as;
     int timeout_ms; /* connect and each call, MessageTimeout */
     const char *program;

@@ -244,7 +244,8 @@ class Peer:
         self.send("hello", pb.Hello(version=self.version, method=pb.AUTH_PEERCRED, cluster=cluster, program="test"))
         return self.answer("hello")[1].uid
 
-    def greet(self, secret, method, service="slurmctld", cluster="test", name="", key_id="", token=b"", uid=0, gid=0, identity=b""):
+    def greet(self, secret, method, service="slurmctld", cluster="test", name="", key_id="", token=b"", uid=0, gid=0, identity=b"",
+              act_as=""):
         """Over TCP: prove that we know the secret, and see that the server does."""
         pb = messages()
         op, _, _, body = self.recv()
@@ -256,6 +257,8 @@ class Peer:
             hello.name = name
         if identity:
             hello.identity = identity
+        if act_as:
+            hello.act_as = act_as
         data = handshake(nonce, hello)
         hello.proof = derive(secret, "client proof", data)
         flags, reply = self.call("hello", hello)

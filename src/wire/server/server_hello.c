@@ -19,6 +19,7 @@
 
 #include "api.pb-c.h"
 
+#include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "wire/auth/crypto.h"
@@ -489,25 +490,37 @@ static void decide_hello(struct check *k)
     check_free(k);
 }
 
+/* The ways to prove an identity, by their numbers. */
+static const struct way {
+    void (*check)(struct check *k);
+    bool blocks; /* munged or the name service is asked */
+    bool acts;   /* a person came this way, who may be root or SlurmUser */
+} ways[] = {
+    [PST__AUTH_METHOD__AUTH_PEERCRED] = { check_peercred, false, true },
+    [PST__AUTH_METHOD__AUTH_KEY] = { check_key, false, true },
+    [PST__AUTH_METHOD__AUTH_VOUCH] = { check_vouch, false, true },
+    [PST__AUTH_METHOD__AUTH_JWT] = { check_jwt, true, true },
+    [PST__AUTH_METHOD__AUTH_BEARER] = { check_bearer, true, true },
+    [PST__AUTH_METHOD__AUTH_MUNGE] = { check_munge, true, true },
+    [PST__AUTH_METHOD__AUTH_NODE] = { check_node, false, false },
+    [PST__AUTH_METHOD__AUTH_STEP] = { check_step, false, false },
+};
+
+static const struct way *find_way(const Pst__Hello *h)
+{
+    size_t i = (size_t)h->method;
+
+    return h->method >= 0 && i < ARRAY_SIZE(ways) && ways[i].check ? &ways[i] : NULL;
+}
+
 static void in_background(uv_work_t *work)
 {
     struct check *k = work->data;
+    const struct way *way = find_way(k->hello);
 
-    switch (k->hello->method) {
-    case PST__AUTH_METHOD__AUTH_JWT:
-        check_jwt(k);
-        check_act_as(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_BEARER:
-        check_bearer(k);
-        check_act_as(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_PEERCRED:
-        check_act_as(k);
-        break;
-    default:
-        check_munge(k);
-    }
+    if (way->blocks)
+        way->check(k);
+    check_act_as(k);
 }
 
 static void after_background(uv_work_t *work, int status)
@@ -614,6 +627,24 @@ static struct check *check_new(struct conn *c, const struct frame *frame)
     return k;
 }
 
+/* Check the identity, here or in the background, and decide.  Frees k. */
+static void check_way(struct check *k)
+{
+    const struct way *way = find_way(k->hello);
+    bool acts = k->hello->act_as != NULL;
+
+    if (!way)
+        refuse_hello(k, EPST_AUTH, "unknown method");
+    else if (acts && !way->acts)
+        refuse_hello(k, EPST_AUTH, "a node or a step acts for nobody");
+    else if (!way->blocks)
+        way->check(k);
+    if (k->code == SLURM_OK && (way->blocks || acts))
+        go_on_in_background(k);
+    else
+        decide_hello(k);
+}
+
 void conn_hello(struct conn *c, const struct frame *frame)
 {
     struct check *k = check_new(c, frame);
@@ -632,37 +663,5 @@ void conn_hello(struct conn *c, const struct frame *frame)
         check_free(k);
         return;
     }
-    switch ((int)k->hello->method) {
-    case PST__AUTH_METHOD__AUTH_PEERCRED:
-        check_peercred(k);
-        if (k->hello->act_as)
-            go_on_in_background(k);
-        else
-            decide_hello(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_KEY:
-        check_key(k);
-        decide_hello(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_NODE:
-        check_node(k);
-        decide_hello(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_STEP:
-        check_step(k);
-        decide_hello(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_VOUCH:
-        check_vouch(k);
-        decide_hello(k);
-        break;
-    case PST__AUTH_METHOD__AUTH_JWT:
-    case PST__AUTH_METHOD__AUTH_BEARER:
-    case PST__AUTH_METHOD__AUTH_MUNGE:
-        go_on_in_background(k);
-        break;
-    default:
-        refuse_hello(k, EPST_AUTH, "unknown method");
-        decide_hello(k);
-    }
+    check_way(k);
 }

@@ -5,6 +5,7 @@ every node, the second was root at slurmdbd, the third drained a node by one cha
 
 import base64
 import os
+import pwd
 import re
 import socket
 import threading
@@ -164,6 +165,18 @@ def test_login_by_hand(c):
         p.login_key(stranger)
 
 
+def test_root_acts_for_a_user_over_tcp_too(c):
+    """Whoever asks for another user's rights gets these or none: with the key, root remained root and nobody said so."""
+    games = pwd.getpwnam("games").pw_uid
+    with Peer.tcp(c.port) as p:
+        assert p.login_key(key_of(c), uid=0, act_as="games") == games
+        flags, error = p.call("shutdown", messages().ShutdownRequest())
+        assert flags == REPLY | ERROR and error.code
+    for wrong in ({"uid": games, "act_as": "root"}, {"uid": 0, "act_as": "no-such-user"}):
+        with Peer.tcp(c.port) as p, pytest.raises(PermissionError):
+            p.login_key(key_of(c), **wrong)
+
+
 @pytest.mark.parametrize("change", ["a byte", "repeated", "left out", "made up"])
 def test_frames_cannot_be_changed_on_the_way(c, change):
     """root's connection over TCP goes through somebody's hands after the login."""
@@ -218,6 +231,8 @@ def test_a_credential_alone_starts_nothing(c, granted):
     other = next(n for n in c.node_names if n != node)
     with Peer.tcp(port) as p, pytest.raises(PermissionError):
         p.login_step(reply, other)  # a proof made for another node
+    with Peer.tcp(port) as p, pytest.raises(PermissionError):
+        p.login_step(reply, node, act_as="games")  # a step acts for nobody
     assert not mark.exists()
     with Peer.tcp(port) as p:  # and the same request of the one whose step it is
         p.login_step(reply, node)
