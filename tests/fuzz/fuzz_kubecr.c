@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkcontroller.h"
-#include "kube/operator/mklogin.h"
-#include "kube/operator/mkrest.h"
-#include "kube/operator/mkworkers.h"
-#include "kube/operator/opspec.h"
+#include "kube/make/mkcontroller.h"
+#include "kube/make/mklogin.h"
+#include "kube/make/mkrest.h"
+#include "kube/make/mkworkers.h"
+#include "kube/make/opspec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

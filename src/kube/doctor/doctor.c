@@ -12,7 +12,7 @@
 #include "kube/api/kubeconfig.h"
 #include "kube/api/kubejson.h"
 #include "kube/doctor/doctorrights.h"
-#include "kube/operator/opkinds.h"
+#include "kube/make/opkinds.h"
 #include "kube/operator/optoken.h"
 
 #define LEAST_MINOR 29 /* init containers that stay: side containers of slurmctld and slurmd */

@@ -14,7 +14,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/hook/hookcert.h"
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 #define ROUND_US (60 * USEC_PER_SEC)
 #define AGAIN_US (2 * USEC_PER_SEC)

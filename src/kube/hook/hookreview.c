@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/safetext.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 #define WARNING_MOST 256u
 #define UID_MOST 128u

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opspec.h"
+#include "kube/make/opspec.h"
 
 /* An object that is being made has not every member of its metadata yet. */
 static json_t *fill_metadata(const json_t *object)

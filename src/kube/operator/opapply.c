@@ -13,7 +13,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/operator/opapply.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opkeys.h"
 
 #define APPLIED "operator.penstock/applied" /* the hash of what was applied */
 #define ENDING_US (30 * USEC_PER_SEC)
@@ -404,6 +404,15 @@ void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t 
     if (s)
         check_started(
             s, kubeapi_delete(w->op->kube, &t, kubejson_uid(object), NULL, -1, take_reply, s));
+}
+
+void opapply_scale(struct opwork *w, int64_t replicas)
+{
+    struct kubeapi_target t = target_of(&opkinds_group(w->raw)->kinds[w->kind], w->raw, NULL);
+    struct oprequest *s = opapply_begin(w, NULL, NULL);
+
+    if (s)
+        check_started(s, kubeapi_set_scale(w->op->kube, &t, replicas, take_reply, s));
 }
 
 /* ---- status ---------------------------------------------------------------------------------- */

@@ -18,6 +18,8 @@ void opapply_patch(struct opwork *w, const struct kubekind *kind, const json_t *
 void opapply_delete_pod(struct opwork *w, const json_t *pod, bool born);
 /* The object with this uid alone. */
 void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t *object);
+/* spec.replicas of the custom resource, by its scale subresource. */
+void opapply_scale(struct opwork *w, int64_t replicas);
 /* The status, if it is another one. */
 void opapply_status(struct opwork *w);
 /* Count a request; NULL: no memory.  hash and uid are copied. */

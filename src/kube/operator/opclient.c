@@ -9,7 +9,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubeconfig.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opconf.h"
+#include "kube/make/opconf.h"
 #include "kube/operator/opclient.h"
 #include "kube/operator/optoken.h"
 #include "version.h"

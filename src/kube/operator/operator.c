@@ -14,8 +14,8 @@
 #include "kube/operator/operator_impl.h"
 #include "kube/operator/opnodeset.h"
 #include "kube/operator/opreconcile.h"
-#include "kube/operator/opkeys.h"
-#include "kube/operator/opspec.h"
+#include "kube/make/opkeys.h"
+#include "kube/make/opspec.h"
 
 #define AT_ONCE 32u
 
@@ -136,9 +136,14 @@ static void take_owned(void *ctx, const json_t *before, const json_t *now)
         free(kubemap_take(&op->ending, kubejson_uid(object)));
     }
     owners = kubejson_at(object, "metadata.ownerReferences");
-    for (size_t i = 0; (one = json_array_get(owners, i)); i++)
-        if (opkinds_group(one))
+    for (size_t i = 0; (one = json_array_get(owners, i)); i++) {
+        const json_t *pod = kubeinformer_by_uid(op->owned[OPOWNED_PODS], kubejson_text(one, "uid"));
+
+        if (!opkinds_group(one)) /* a claim of a pod that goes: its NodeSet */
+            one = pod ? kubejson_controller(pod) : NULL;
+        if (one && opkinds_group(one))
             wake_uid(op, kubejson_text(one, "uid"));
+    }
 }
 
 /* Secrets and ConfigMaps are referred to by name from many places of their namespace. */

@@ -5,7 +5,7 @@
 #include "kube/api/kubeinformer.h"
 #include "kube/api/kubemap.h"
 #include "kube/api/kubequeue.h"
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 #include "kube/operator/operator.h"
 #include "kube/operator/opkeymaker.h"
 #include "kube/operator/slurmnodes.h"

@@ -13,8 +13,8 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkbase.h"
-#include "kube/operator/sshkeys.h"
+#include "kube/make/mkbase.h"
+#include "kube/make/sshkeys.h"
 
 struct opkeymaker {
     void (*made)(void *ctx);

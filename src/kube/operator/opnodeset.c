@@ -11,18 +11,21 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkworkers.h"
-#include "kube/operator/nsdecide.h"
+#include "kube/nodeset/nspin.h"
+#include "kube/nodeset/nsplan.h"
+#include "kube/nodeset/nsprune.h"
+#include "kube/make/mkworkers.h"
+#include "kube/nodeset/nsdecide.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opkeys.h"
 #include "kube/operator/opnodeset.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
 struct gather {
     struct opwork *w;
-    json_t *pods, *nodes, *revisions;
+    json_t *pods, *nodes, *revisions, *claims, *records;
 };
 
 static bool is_owned(const struct opwork *w, const json_t *object)
@@ -65,6 +68,21 @@ static void add_revision(void *ctx, const json_t *revision)
 
     if (is_owned(g->w, revision))
         (void)json_array_append(g->revisions, (json_t *)(uintptr_t)revision);
+}
+
+static void add_claim(void *ctx, const json_t *claim)
+{
+    struct gather *g = ctx;
+
+    if (strcmp(kubejson_namespace(claim), kubejson_namespace(g->w->cr)) == 0)
+        (void)json_object_set(g->claims, kubejson_name(claim), (json_t *)(uintptr_t)claim);
+}
+
+static void add_record(void *ctx, const json_t *record)
+{
+    struct gather *g = ctx;
+
+    (void)json_array_append(g->records, (json_t *)(uintptr_t)record); /* or at the next pass */
 }
 
 /* What Slurm says of the nodes of the pods. */
@@ -199,9 +217,59 @@ static void change_node(struct opwork *w, struct slurmnodes *l, json_t *act)
         opapply_end(m);
 }
 
-static void make_pod(struct opwork *w, json_t *pod)
+/* A record that nobody can come back to is deleted: that is told. */
+static void take_prune(void *ctx, const struct kubereply *reply)
 {
-    json_t *claims = mkworkers_claims(&w->f, pod), *one;
+    struct oprequest *m = ctx;
+    const char *name = kubejson_text(m->act, "name");
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+    char text[400];
+
+    if (reply->status == 200 && !first && !json_object_get(reply->body, "nodes")) {
+        (void)snprintf(text, sizeof(text), "Slurm node %.250s: its pod and its node are gone",
+                       name);
+        log_info("%s/%s: %s", kubejson_namespace(m->w->raw), kubejson_name(m->w->raw), text);
+        kubeevents_tell(m->w->op->events, m->w->raw, false, "DefunctSlurmNodePruned", text);
+    } else if (reply->status >= 400 && !slurmnodes_says_gone(reply)) {
+        (void)snprintf(text, sizeof(text), "slurmrestd: node %.100s: %.150s", name,
+                       kubejson_text(first, "error"));
+        opapply_fail(m->w, text);
+    }
+    opapply_end(m);
+}
+
+static void prune_record(struct opwork *w, struct slurmnodes *l, json_t *act)
+{
+    struct oprequest *m = l ? opapply_begin(w, NULL, NULL) : NULL;
+
+    if (!m)
+        return;
+    m->act = json_incref(act);
+    if (slurmnodes_prune(l, kubejson_text(act, "name"), kubejson_text(act, "comment"), take_prune,
+                         m) < 0)
+        opapply_end(m);
+}
+
+static void change_claim(struct opwork *w, const json_t *act)
+{
+    const json_t *claim = json_object_get(act, "claim"), *body = json_object_get(act, "body");
+    char text[400];
+
+    if (body) {
+        opapply_patch(w, &opowned_kinds[OPOWNED_CLAIMS], claim, NULL, KUBEAPI_MERGE, body);
+        return;
+    }
+    (void)snprintf(text, sizeof(text),
+                   "PersistentVolumeClaim %.250s has another controller: it is left as it is",
+                   kubejson_name(claim));
+    kubeevents_tell(w->op->events, w->raw, true, "ConflictingController", text);
+}
+
+/* A pod with its claims, or a claim that is missing. */
+static void make_object(struct opwork *w, json_t *pod)
+{
+    bool alone = strcmp(kubejson_text(pod, "kind"), "Pod") != 0;
+    json_t *claims = alone ? NULL : mkworkers_claims(&w->f, pod), *one;
     size_t i;
 
     json_array_foreach(claims, i, one) opapply_create(w, one);
@@ -221,7 +289,11 @@ static void do_acts(struct opwork *w, struct slurmnodes *l, const json_t *acts)
         const json_t *pod = json_object_get(act, "pod"), *body = json_object_get(act, "body");
 
         if (strcmp(what, "create") == 0)
-            make_pod(w, json_object_get(act, "object"));
+            make_object(w, json_object_get(act, "object"));
+        else if (strcmp(what, "claim") == 0)
+            change_claim(w, act);
+        else if (strcmp(what, "prune") == 0)
+            prune_record(w, l, act);
         else if (strcmp(what, "delete") == 0)
             remove_pod(w, l, act);
         else if (strcmp(what, "patch") == 0)
@@ -317,6 +389,41 @@ static void count_pods(struct opwork *w, const struct nsview *v, const char *rev
                    text);
 }
 
+/* Where workers were is kept for those that are made anew. */
+static void note_pins(struct opwork *w, const struct nsview *v)
+{
+    const json_t *have = kubejson_at(w->raw, "status.ordinalToNode");
+    bool pins = kubejson_true(w->cr, "spec.pinToNode") &&
+                strcmp(kubejson_text(w->cr, "spec.scalingMode"), "DaemonSet") != 0;
+    _cleanup_json_ json_t *map = pins ? nspin_map(v) : json_object();
+    json_t *patch = map ? nspin_patch(map, have) : NULL;
+
+    if (json_object_size(patch) && w->status)
+        (void)json_object_set(w->status, "ordinalToNode", patch); /* or at the next pass */
+    json_decref(patch);
+}
+
+/* Of our own field: as many workers as jobs would start on. */
+static void scale_by_plan(struct opwork *w, struct slurmnodes *l, const struct nsview *v)
+{
+    int64_t have = kubejson_int(w->cr, "spec.replicas", 1), want, wake_s = 0;
+    char text[200];
+
+    if (!nsplan_is_wanted(w->cr) || !l)
+        return;
+    slurmnodes_want_pending(l);
+    want = nsplan_replicas(v, slurmnodes_pending(l), &wake_s);
+    if (wake_s && (!w->wake_s || wake_s < w->wake_s))
+        w->wake_s = wake_s;
+    if (want < 0 || want == have)
+        return;
+    (void)snprintf(text, sizeof(text), "%lld workers are wanted instead of %lld", (long long)want,
+                   (long long)have);
+    log_info("%s/%s: %s", kubejson_namespace(w->raw), kubejson_name(w->raw), text);
+    kubeevents_tell(w->op->events, w->raw, false, want > have ? "ScaledOut" : "ScaledIn", text);
+    opapply_scale(w, want);
+}
+
 static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gather *g)
 {
     _cleanup_json_ json_t *slurm = json_object(), *missed = json_object(),
@@ -328,6 +435,8 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
                         .slurm = known ? slurm : NULL,
                         .missed = missed,
                         .deadlines = deadlines,
+                        .claims = g->claims,
+                        .records = known ? g->records : NULL,
                         .node_conditions = w->op->o.node_conditions,
                         .now_us = now_us() };
     char revision[MKWORKERS_REVISION];
@@ -335,6 +444,8 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
 
     if (known)
         read_slurm(l, g->pods, slurm, missed, deadlines);
+    if (nsprune_is_wanted(w->cr))
+        slurmnodes_walk(l, add_record, (void *)(uintptr_t)g);
     mkworkers_revision(w->cr, revision);
     if (mkworkers_shared(&w->f, &shared) == 0)
         opapply_all(w, shared);
@@ -344,6 +455,8 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
     else
         do_acts(w, l, acts);
     count_pods(w, &v, revision);
+    note_pins(w, &v);
+    scale_by_plan(w, l, &v);
 }
 
 /* Workers of another Controller: its cluster alone knows whether they are drained. */
@@ -365,7 +478,7 @@ static bool has_strangers(const struct opwork *w, const json_t *pods)
 void opnodeset_reconcile(struct opwork *w)
 {
     struct operator_ *op = w->op;
-    struct gather g = { w, json_array(), json_object(), json_array() };
+    struct gather g = { w, json_array(), json_object(), json_array(), json_object(), json_array() };
 
     if (kubejson_is_deleted(w->raw)) {
         opwork_say(w, false, true, "Deleted", "the NodeSet is being deleted");
@@ -376,6 +489,8 @@ void opnodeset_reconcile(struct opwork *w)
         kubeinformer_walk(op->owned[OPOWNED_PODS], add_pod, &g);
         kubeinformer_walk(op->owned[OPOWNED_NODES], add_node, &g);
         kubeinformer_walk(op->owned[OPOWNED_REVISIONS], add_revision, &g);
+        if (json_array_size(kubejson_at(w->cr, "spec.volumeClaimTemplates")))
+            kubeinformer_walk(op->owned[OPOWNED_CLAIMS], add_claim, &g);
         if (has_strangers(w, g.pods))
             opwork_say(w, false, false, "ControllerChanged",
                        "spec.controllerRef: cannot be changed while workers of the earlier "
@@ -386,4 +501,6 @@ void opnodeset_reconcile(struct opwork *w)
     json_decref(g.pods);
     json_decref(g.nodes);
     json_decref(g.revisions);
+    json_decref(g.claims);
+    json_decref(g.records);
 }

@@ -12,7 +12,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubeoptions.h"
 #include "kube/operator/operator.h"
-#include "kube/operator/opkinds.h"
+#include "kube/make/opkinds.h"
 #include "version.h"
 
 #define ASK_US USEC_PER_SEC

@@ -15,7 +15,8 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubemap.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opkeys.h"
+#include "kube/nodeset/slurmstate.h"
 
 #define API "/slurm/v0.0.45/"
 #define PAUSE_US INT64_C(200000)
@@ -35,8 +36,19 @@ struct question {
     char name[];
 };
 
+/* A record that is to be deleted. */
+struct pruning {
+    struct pruning *next, **link;
+    struct slurmnodes *l;
+    kubecall_fn *done;
+    void *ctx;
+    char *comment;
+    char name[];
+};
+
 struct slurmnodes {
     struct question *questions; /* their requests are under way */
+    struct pruning *prunings;
     struct kubeserver *s;
     char cluster[64];
     struct kubeloop *loop;
@@ -45,6 +57,7 @@ struct slurmnodes {
     struct kubemap nodes;  /* name -> json_t: what slurmctld has */
     struct kubemap missed; /* name -> int64_t: asked for, and not there since */
     json_t *jobs;          /* "17": [nodes, end]: those that run */
+    json_t *pending;       /* those that wait for nodes; NULL: nobody wants to know */
     json_t *deadlines;     /* name: end; NULL: to be made of jobs */
     json_t *dirty;         /* names to be asked for */
     json_t *listed;        /* of the list under way */
@@ -96,9 +109,17 @@ struct slurmnodes *slurmnodes_free(struct slurmnodes *l)
         l->questions = q->next;
         free(q);
     }
+    while (l->prunings) {
+        struct pruning *q = l->prunings;
+
+        l->prunings = q->next;
+        free(q->comment);
+        free(q);
+    }
     kubemap_done(&l->nodes, unref_node);
     kubemap_done(&l->missed, free);
     json_decref(l->jobs);
+    json_decref(l->pending);
     json_decref(l->deadlines);
     json_decref(l->dirty);
     json_decref(l->listed);
@@ -117,6 +138,28 @@ const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name)
     return slurmnodes_is_known(l) ? kubemap_get(&l->nodes, name) : NULL;
 }
 
+struct node_walk {
+    void (*fn)(void *ctx, const json_t *node);
+    void *ctx;
+};
+
+static void tell_node(void *ctx, const char *name, void *node)
+{
+    const struct node_walk *w = ctx;
+
+    (void)name;
+    w->fn(w->ctx, node);
+}
+
+void slurmnodes_walk(const struct slurmnodes *l, void (*fn)(void *ctx, const json_t *node),
+                     void *ctx)
+{
+    struct node_walk w = { fn, ctx };
+
+    if (slurmnodes_is_known(l))
+        kubemap_walk(&l->nodes, tell_node, &w);
+}
+
 int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name)
 {
     const int64_t *since = slurmnodes_is_known(l) ? kubemap_get(&l->missed, name) : NULL;
@@ -124,28 +167,6 @@ int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name)
     if (!slurmnodes_is_known(l) || kubemap_get(&l->nodes, name))
         return 0;
     return since ? *since : l->known_us;
-}
-
-bool slurmnodes_has_word(const json_t *state, const char *word)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(state, i, one)
-    {
-        const char *text = json_string_value(one);
-
-        if (text && strcmp(text, word) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool slurmnodes_is_drained(const json_t *state)
-{
-    return slurmnodes_has_word(state, "DRAIN") && !slurmnodes_has_word(state, "UNDRAIN") &&
-           !slurmnodes_has_word(state, "ALLOCATED") && !slurmnodes_has_word(state, "MIXED") &&
-           !slurmnodes_has_word(state, "COMPLETING");
 }
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -205,6 +226,55 @@ static void take_nodes(struct slurmnodes *l)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* Does a job wait for nodes alone?  What else it waits for, more nodes do not bring. */
+static bool wants_nodes(const json_t *job)
+{
+    static const char *const reasons[] = { "None", "Resources", "Priority", "PartitionConfig",
+                                           "BadConstraints" };
+    const char *why = kubejson_text(job, "state_reason");
+
+    if (!slurmstate_has_word(json_object_get(job, "job_state"), "PENDING"))
+        return false;
+    for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
+        if (strcmp(why, reasons[i]) == 0)
+            return true;
+    return strncmp(why, "ReqNodeNotAvail", 15) == 0 || strncmp(why, "Nodes required", 14) == 0;
+}
+
+static void take_pending(struct slurmnodes *l, const char *id, const json_t *job)
+{
+    if (!l->pending)
+        return;
+    if (!wants_nodes(job)) {
+        (void)json_object_del(l->pending, id); /* it may not be there */
+        return;
+    }
+    (void)json_object_set_new(/* without memory it is not planned for */
+                              l->pending, id,
+                              json_pack("{s:s, s:I, s:I, s:b, s:s, s:s}", "partition",
+                                        kubejson_text(job, "partition"), "nodes",
+                                        (json_int_t)kubejson_int(job, "node_count.number", 1),
+                                        "cpus", (json_int_t)kubejson_int(job, "cpus.number", 1),
+                                        "exclusive",
+                                        slurmstate_has_word(json_object_get(job, "shared"), "none"),
+                                        "tasks", kubejson_text(job, "array_task_string"),
+                                        "features", kubejson_text(job, "features")));
+}
+
+void slurmnodes_want_pending(struct slurmnodes *l)
+{
+    if (l->pending)
+        return;
+    l->pending = json_object();
+    l->list_wanted = true;
+    kubeloop_arm(l->loop, &l->work, now_mono_us());
+}
+
+const json_t *slurmnodes_pending(const struct slurmnodes *l)
+{
+    return slurmnodes_is_known(l) ? l->pending : NULL;
+}
+
 static void take_job(struct slurmnodes *l, const json_t *job)
 {
     const char *nodes = kubejson_text(job, "nodes");
@@ -217,10 +287,11 @@ static void take_job(struct slurmnodes *l, const json_t *job)
                    (json_int_t)kubejson_int(job, "job_id", 0));
     if (kubejson_true(job, "time_limit.infinite"))
         end = INT64_MAX;
-    if (slurmnodes_has_word(states, "RUNNING") && *nodes)
+    if (slurmstate_has_word(states, "RUNNING") && *nodes)
         (void)json_object_set_new(l->jobs, id, json_pack("[s, I]", nodes, (json_int_t)end));
     else
         (void)json_object_del(l->jobs, id); /* it may not be there */
+    take_pending(l, id, job);
     json_decref(l->deadlines);
     l->deadlines = NULL;
 }
@@ -341,7 +412,7 @@ static void take_state(void *ctx, const struct kubereply *reply)
     }
     if (reply->status == 200 && strcmp(kubejson_text(node, "name"), q->name) == 0 &&
         json_array_size(json_object_get(node, "state")) > 0) {
-        answer_question(q, slurmnodes_is_drained(json_object_get(node, "state")) ? SLURMNODES_YES
+        answer_question(q, slurmstate_is_drained(json_object_get(node, "state")) ? SLURMNODES_YES
                                                                                  : SLURMNODES_NO);
         return;
     }
@@ -373,6 +444,60 @@ int slurmnodes_ask_drained(struct slurmnodes *l, const char *name, slurmnodes_dr
     return 0;
 }
 
+/* ---- records that are left ------------------------------------------------------------------- */
+
+static void end_pruning(struct pruning *q, const struct kubereply *reply)
+{
+    *q->link = q->next;
+    if (q->next)
+        q->next->link = q->link;
+    q->done(q->ctx, reply);
+    free(q->comment);
+    free(q);
+}
+
+static void take_pruned(void *ctx, const struct kubereply *reply)
+{
+    end_pruning(ctx, reply);
+}
+
+/* Is it what it was?  Whoever registers meanwhile is not silent any more. */
+static void take_defunct(void *ctx, const struct kubereply *reply)
+{
+    struct pruning *q = ctx;
+    const json_t *node = json_array_get(json_object_get(reply->body, "nodes"), 0);
+    const json_t *state = json_object_get(node, "state");
+
+    if (reply->status != 200 || !is_from_us(q->l, reply) ||
+        strcmp(kubejson_text(node, "name"), q->name) != 0 ||
+        strcmp(kubejson_text(node, "comment"), q->comment) != 0 || !slurmstate_is_dead(state) ||
+        ask_node(q->l, "DELETE", q->name, NULL, take_pruned, q) < 0)
+        end_pruning(q, reply);
+}
+
+int slurmnodes_prune(struct slurmnodes *l, const char *name, const char *comment, kubecall_fn *done,
+                     void *ctx)
+{
+    size_t size = strlen(name) + 1;
+    struct pruning *q = malloc(sizeof(*q) + size);
+    int r;
+
+    if (!q)
+        return -ENOMEM;
+    *q = (struct pruning){ l->prunings, &l->prunings, l, done, ctx, strdup(comment) };
+    memcpy(q->name, name, size);
+    r = q->comment ? ask_node(l, "GET", name, NULL, take_defunct, q) : -ENOMEM;
+    if (r < 0) {
+        free(q->comment);
+        free(q);
+        return r;
+    }
+    if (q->next)
+        q->next->link = &q->next;
+    l->prunings = q;
+    return 0;
+}
+
 /* ---- lists and single nodes ------------------------------------------------------------------ */
 
 static void arm_work(struct slurmnodes *l, int64_t after_us)
@@ -383,8 +508,9 @@ static void arm_work(struct slurmnodes *l, int64_t after_us)
 /* The part of a node's record that is kept. */
 static json_t *cut_node(const json_t *node)
 {
-    static const char *const fields[] = { "name",     "state",    "reason",         "comment",
-                                          "topology", "features", "active_features" };
+    static const char *const fields[] = { "name",    "state",     "reason",
+                                          "comment", "topology",  "features",
+                                          "cpus",    "last_busy", "active_features" };
     json_t *cut = json_object();
 
     for (size_t i = 0; cut && i < ARRAY_SIZE(fields); i++) {
@@ -454,12 +580,17 @@ static void ask_page(struct slurmnodes *l)
 
     if (!l->jobs_next && !l->listed)
         l->listed = json_object();
-    if (l->jobs_next && !l->page)
+    if (l->jobs_next && !l->page) {
         (void)json_object_clear(l->jobs);
+        (void)json_object_clear(l->pending); /* NULL: there is none */
+    }
     strbuf_add(&path, l->jobs_next ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
                                    : API
                           "nodes/?fields=name,state,reason,comment,topology,features,"
-                          "active_features");
+                          "active_features,cpus,last_busy");
+    if (l->jobs_next && l->pending)
+        strbuf_add(&path, ",partition,node_count,cpus,shared,array_task_string,features,"
+                          "state_reason");
     strbuf_add(&path, "&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
@@ -533,8 +664,10 @@ static void take_job_event(struct slurmnodes *l, const json_t *event)
                       : "");
     if (json_is_object(job))
         take_job(l, job);
-    else
+    else {
         (void)json_object_del(l->jobs, id);
+        (void)json_object_del(l->pending, id);
+    }
 }
 
 static int take_line(void *ctx, const char *line, size_t len)

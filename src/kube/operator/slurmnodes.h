@@ -19,9 +19,18 @@ int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed
 struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
 /* Is what follows known at present? */
 bool slurmnodes_is_known(const struct slurmnodes *l);
-/* name, state, reason, comment, topology, features, active_features as slurmrestd writes them;
+/* name, state, reason, comment, topology, features, active_features, cpus, last_busy as slurmrestd
+ * writes them;
  * NULL: slurmctld has no such node, or nothing is known.  Borrowed until the next turn. */
 const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name);
+/* All nodes, in order of names; none when they are not known. */
+void slurmnodes_walk(const struct slurmnodes *l, void (*fn)(void *ctx, const json_t *node),
+                     void *ctx);
+/* Follow jobs that wait, too; from now on they are in slurmnodes_pending(). */
+void slurmnodes_want_pending(struct slurmnodes *l);
+/* An object: ids of jobs that wait, and would start if there were nodes, to partition, nodes, cpus,
+ * exclusive, tasks, features.  NULL: not known.  Borrowed until the next turn. */
+const json_t *slurmnodes_pending(const struct slurmnodes *l);
 /* Since when slurmctld is known to have no such node, monotonic; 0: it is not known. */
 int64_t slurmnodes_missed_us(const struct slurmnodes *l, const char *name);
 /* When the last running job of the node must be over, seconds since the epoch; 0: no job runs
@@ -39,11 +48,13 @@ typedef void slurmnodes_drained_fn(void *ctx, enum slurmnodes_drained answer);
 /* Ask now, whatever was known.  done is called once unless the link or its server is freed. */
 int slurmnodes_ask_drained(struct slurmnodes *l, const char *name, slurmnodes_drained_fn *done,
                            void *ctx);
-/* Is a node with these words of state drained?  Pure. */
-bool slurmnodes_is_drained(const json_t *state);
-bool slurmnodes_has_word(const json_t *state, const char *word);
 /* Change a node (POST node/NAME). */
 int slurmnodes_change(struct slurmnodes *l, const char *name, const json_t *body, kubecall_fn *done,
                       void *ctx);
+/* Delete the record of a node that is down and silent, holds no job and has this comment still: it
+ * is asked for first.  done is told what was answered last; status 200 without errors: it is gone,
+ * or is not to go any more. */
+int slurmnodes_prune(struct slurmnodes *l, const char *name, const char *comment, kubecall_fn *done,
+                     void *ctx);
 /* Did slurmctld itself say that it has no such node? */
 bool slurmnodes_says_gone(const struct kubereply *reply);

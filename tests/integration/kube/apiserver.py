@@ -484,7 +484,9 @@ class Store:
                 obj = self.write(plural, obj, new, None)
             return {"kind": "Scale", "apiVersion": "autoscaling/v1",
                     "metadata": {k: obj["metadata"][k] for k in ("name", "namespace", "uid", "resourceVersion")},
-                    "spec": {"replicas": obj.get("spec", {}).get("replicas", 0)}}
+                    "spec": {"replicas": obj.get("spec", {}).get("replicas", 0)},
+                    "status": {"replicas": obj.get("status", {}).get("replicas", 0),
+                               **({"selector": obj["status"]["selector"]} if "selector" in obj.get("status", {}) else {})}}
 
 
 def matches(obj, query):
@@ -571,8 +573,6 @@ class Handler(BaseHTTPRequestHandler):
             if fault and self.spoil(fault):
                 return
             self.dispatch(body)
-            if fault == "cut-after":
-                self.close_connection = True
         except Refusal as refusal:
             headers = [("Retry-After", "1")] if refusal.code == 429 else []
             self.answer(refusal.code, refusal.body(), headers)
@@ -592,7 +592,8 @@ class Handler(BaseHTTPRequestHandler):
             self.api.wait_slow()
             return False
         elif fault == "cut-after":
-            self.wfile = Nowhere()  # it is done, and nobody hears of it
+            self.wfile = Nowhere()  # it is done, or refused, and nobody hears of it
+            self.close_connection = True
             return False
         else:
             code = int(fault)
@@ -757,6 +758,8 @@ class Handler(BaseHTTPRequestHandler):
 
 
 class Nowhere:
+    closed = True
+
     def write(self, data):
         return len(data)
 

@@ -18,10 +18,10 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mklogin.h"
+#include "kube/make/mklogin.h"
 #include "kube/operator/opkeymaker.h"
-#include "kube/operator/opspec.h"
-#include "kube/operator/sshkeys.h"
+#include "kube/make/opspec.h"
+#include "kube/make/sshkeys.h"
 
 static bool update;
 

@@ -5,8 +5,8 @@
 
 #include <stdio.h>
 
-#include "kube/operator/mkbase.h"
-#include "kube/operator/opspec.h"
+#include "kube/make/mkbase.h"
+#include "kube/make/opspec.h"
 
 /* A resource of our group with a spec; the caller's. */
 UTIL json_t *make_cr(const char *kind, const char *name, const char *spec)

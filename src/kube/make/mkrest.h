@@ -3,7 +3,7 @@
  * Pure.  Errors: -ENOMEM. */
 #pragma once
 
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 /* f->controller is there. */
 int mkrest_objects(const struct mkbase_facts *f, json_t **ret);

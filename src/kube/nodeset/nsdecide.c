@@ -2,7 +2,7 @@
  *
  * Drain first: a pod that must go is deleted when its node in Slurm is drained, and then only after
  * Slurm was asked again ("ask").  Pods whose containers have not run hold no job. */
-#include "kube/operator/nsdecide.h"
+#include "kube/nodeset/nsdecide.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -12,11 +12,14 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkworkers.h"
-#include "kube/operator/nodefit.h"
-#include "kube/operator/nspod.h"
-#include "kube/operator/opkeys.h"
-#include "kube/operator/opspec.h"
+#include "kube/nodeset/nsclaims.h"
+#include "kube/nodeset/nspin.h"
+#include "kube/nodeset/nsprune.h"
+#include "kube/make/mkworkers.h"
+#include "kube/make/nodefit.h"
+#include "kube/nodeset/nspod.h"
+#include "kube/make/opkeys.h"
+#include "kube/make/opspec.h"
 
 #define AT_ONCE 250u /* pods made or deleted in one pass */
 #define MISSED_S 30  /* a worker that Slurm does not know for so long is made anew */
@@ -201,6 +204,47 @@ static bool is_ours(const struct nspod *pod)
     return strncmp(nspod_reason(pod), OPKEY_REASON, strlen(OPKEY_REASON)) == 0;
 }
 
+/* ---- claims ---------------------------------------------------------------------------------- */
+
+static bool is_scaled_in(const struct nspod *pod)
+{
+    return pod->condemned && strcmp(pod->condemned, "scale-in") == 0;
+}
+
+/* Are the pod's claims as they should be?  What is missing or is another's does not hold it. */
+static bool see_claims(struct plan *p, const struct nspod *pod)
+{
+    bool good = true, missing = false;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(p->v->f->cr, "spec.volumeClaimTemplates"), i, one)
+    {
+        char name[NSCLAIMS_NAME];
+        const json_t *claim;
+        json_t *patch = NULL;
+        enum nsclaims_state state = nsclaims_judge(p->v, one, pod->pod, is_scaled_in(pod), &patch);
+
+        nsclaims_name(one, pod->pod, name);
+        claim = json_object_get(p->v->claims, name);
+        good = good && state != NSCLAIMS_CHANGE;
+        missing = missing || state == NSCLAIMS_MISSING;
+        if (patch || state == NSCLAIMS_FOREIGN) /* or no memory: at the next pass */
+            (void)mkbase_push(p->acts, json_pack("{s:s, s:O, s:o*}", "do", "claim", "claim", claim,
+                                                 "body", patch));
+    }
+    if (missing && !pod->condemned && p->v->claims) {
+        _cleanup_json_ json_t *claims = mkworkers_claims(p->v->f, pod->pod);
+
+        json_array_foreach(claims, i, one)
+        {
+            if (!json_object_get(p->v->claims, kubejson_name(one)))
+                (void)mkbase_push(p->acts, json_pack("{s:s, s:O}", "do", "create", "object", one));
+        }
+    }
+    return good;
+}
+
 /* The pod must go. */
 static void remove_pod(struct plan *p, const struct nspod *pod)
 {
@@ -319,7 +363,9 @@ static void act_on_pod(struct plan *p, const struct nspod *pod)
         delete_pod(p, pod, false, "finished");
         return;
     }
-    if (pod->condemned) {
+    if (!see_claims(p, pod) && is_scaled_in(pod)) {
+        wake_after(p, 1); /* its claims go with it, or stay: that is settled first */
+    } else if (pod->condemned) {
         remove_pod(p, pod);
         cordon = pod->cordoned ||
                  (is_ours(pod) && nspod_has_state(pod, "DRAIN") && strstr(nspod_reason(pod), ends));
@@ -349,18 +395,26 @@ static bool has_pod(const struct plan *p, const char *name)
     return false;
 }
 
-static int make_pod(struct plan *p, int64_t ordinal, const json_t *node)
+static int make_pod(struct plan *p, int64_t ordinal, const json_t *node, const char *pin)
 {
+    json_t *pod;
+
     if (p->changes++ >= AT_ONCE) {
         wake_after(p, 1);
         return 0;
     }
-    return mkbase_push(p->acts, json_pack("{s:s, s:o}", "do", "create", "object",
-                                          mkworkers_pod(p->v->f, ordinal, node)));
+    pod = mkworkers_pod(p->v->f, ordinal, node);
+    if (pod && pin && mkworkers_pin(json_object_get(pod, "spec"), pin) < 0) {
+        json_decref(pod);
+        pod = NULL;
+    }
+    return mkbase_push(p->acts, json_pack("{s:s, s:o}", "do", "create", "object", pod));
 }
 
 static int make_ordinals(struct plan *p)
 {
+    bool pins = kubejson_true(p->v->f->cr, "spec.pinToNode");
+    _cleanup_json_ json_t *map = pins ? nspin_map(p->v) : NULL;
     int64_t missing = kubejson_int(p->v->f->cr, "spec.replicas", 1);
     int r = 0;
 
@@ -380,7 +434,7 @@ static int make_ordinals(struct plan *p)
                     strcmp(kubejson_name(p->pods[i].pod), name) == 0 && !is_live(&p->pods[i]);
             continue;
         }
-        r = make_pod(p, ordinal, NULL);
+        r = pins && !map ? -ENOMEM : make_pod(p, ordinal, NULL, nspin_node(map, ordinal));
         missing--;
     }
     return r;
@@ -396,9 +450,29 @@ static int make_on_nodes(struct plan *p)
     json_object_foreach(wanted, name, node)
     {
         if (r == 0 && !has_pod(p, name))
-            r = make_pod(p, 0, node);
+            r = make_pod(p, 0, node, NULL);
     }
     return r;
+}
+
+/* ---- records that are left ------------------------------------------------------------------- */
+
+static void prune_records(struct plan *p)
+{
+    size_t i;
+    json_t *one;
+
+    if (!nsprune_is_wanted(p->v->f->cr))
+        return;
+    json_array_foreach(p->v->records, i, one)
+    {
+        if (p->changes < AT_ONCE && nsprune_is_defunct(p->v, one)) {
+            p->changes++;
+            (void)mkbase_push(p->acts, json_pack("{s:s, s:s, s:s}", "do", "prune", "name",
+                                                 kubejson_text(one, "name"), "comment",
+                                                 kubejson_text(one, "comment")));
+        }
+    }
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
@@ -446,6 +520,7 @@ int nsdecide(const struct nsview *v, json_t **ret, int64_t *ret_wake_s)
     r = is_daemon(v) ? make_on_nodes(&p) : make_ordinals(&p);
     for (size_t i = 0; i < p.n; i++)
         act_on_pod(&p, &p.pods[i]);
+    prune_records(&p);
     wake_for_ready(&p);
     free(p.pods);
     if (r < 0) {

@@ -7,7 +7,7 @@
 
 #include "base/err.h"
 #include "base/strbuf.h"
-#include "kube/operator/opkinds.h"
+#include "kube/make/opkinds.h"
 
 struct mkbase_facts;
 

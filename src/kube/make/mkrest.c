@@ -1,5 +1,5 @@
 /* mkrest.c - see mkrest.h */
-#include "kube/operator/mkrest.h"
+#include "kube/make/mkrest.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opconf.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opconf.h"
+#include "kube/make/opkeys.h"
 
 #define NAME_SIZE 300u
 #define NOBODY 65534

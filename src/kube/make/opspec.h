@@ -4,7 +4,7 @@
 #pragma once
 
 #include "base/err.h"
-#include "kube/operator/opkinds.h"
+#include "kube/make/opkinds.h"
 
 /* A copy of an object that is served, with its defaults.  Fields that we do not know are kept.
  * Errors: -EINVAL (err names the field and what would be right), -ENOMEM. */

@@ -1,5 +1,5 @@
 /* nspod.c - see nspod.h */
-#include "kube/operator/nspod.h"
+#include "kube/nodeset/nspod.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,9 +8,9 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkworkers.h"
-#include "kube/operator/opkeys.h"
-#include "kube/operator/slurmnodes.h"
+#include "kube/make/mkworkers.h"
+#include "kube/make/opkeys.h"
+#include "kube/nodeset/slurmstate.h"
 
 #define CONDITION "SlurmNodeState"
 #define K8S_FEATURE "k8s/"
@@ -98,7 +98,7 @@ const char *nspod_reason(const struct nspod *p)
 
 bool nspod_has_state(const struct nspod *p, const char *word)
 {
-    return slurmnodes_has_word(json_object_get(p->slurm, "state"), word);
+    return slurmstate_has_word(json_object_get(p->slurm, "state"), word);
 }
 
 /* ---- labels and annotations ------------------------------------------------------------------ */

@@ -1,5 +1,5 @@
 /* mklogin.c - see mklogin.h */
-#include "kube/operator/mklogin.h"
+#include "kube/make/mklogin.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,9 +7,9 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/mkworkers.h"
-#include "kube/operator/opkeys.h"
-#include "kube/operator/sshkeys.h"
+#include "kube/make/mkworkers.h"
+#include "kube/make/opkeys.h"
+#include "kube/make/sshkeys.h"
 
 #define APP "login"
 #define COMPONENT "login"

@@ -3,7 +3,7 @@
  * Pure. */
 #pragma once
 
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 #define MKWORKERS_REVISION 16u
 
@@ -19,6 +19,11 @@ void mkworkers_server(const struct mkbase_facts *f, char ret[static MKWORKERS_DO
 /* The name of the pod with an ordinal, or on a node. */
 void mkworkers_name(const json_t *nodeset, int64_t ordinal, char *buf, size_t size);
 void mkworkers_node_name(const json_t *nodeset, const char *node, char *buf, size_t size);
+/* The hostname of the pod on a node, which is its name in Slurm. */
+#define MKWORKERS_HOST 64u
+void mkworkers_node_host(const json_t *node, char ret[static MKWORKERS_HOST]);
+/* The pod may be on this node alone: so each of its terms says, too.  Errors: -ENOMEM. */
+int mkworkers_pin(json_t *spec, const char *node);
 /* The ordinal of a pod's name; -1: the name is none of the NodeSet's. */
 int64_t mkworkers_ordinal(const json_t *nodeset, const char *name);
 /* The pod with an ordinal; node not NULL: the pod of a node instead. */
@@ -27,5 +32,7 @@ json_t *mkworkers_pod(const struct mkbase_facts *f, int64_t ordinal, const json_
 json_t *mkworkers_claims(const struct mkbase_facts *f, const json_t *pod);
 /* The Service and the disruption budget that all workers of a Controller share, owned by it. */
 int mkworkers_shared(const struct mkbase_facts *f, json_t **ret);
+/* Whole CPUs of a worker's limit; 0: it has none. */
+int64_t mkworkers_cpus(const json_t *nodeset);
 /* What the pod's node is called in Slurm.  Borrowed from pod. */
 const char *mkworkers_slurm_name(const json_t *pod);

@@ -1,5 +1,5 @@
 /* opconf.c - see opconf.h */
-#include "kube/operator/opconf.h"
+#include "kube/make/opconf.h"
 
 #include <ctype.h>
 #include <stdio.h>
@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opspec.h"
+#include "kube/make/opspec.h"
 
 #define OPTIONS_MAX 256u
 

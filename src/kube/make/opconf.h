@@ -3,7 +3,7 @@
  * Pure: the same facts give the same bytes. */
 #pragma once
 
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 #define OPCONF_CTLD_PORT 6817
 #define OPCONF_NODE_PORT 6818

@@ -1,5 +1,5 @@
 /* mkcontroller.c - see mkcontroller.h */
-#include "kube/operator/mkcontroller.h"
+#include "kube/make/mkcontroller.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opconf.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opconf.h"
+#include "kube/make/opkeys.h"
 
 #define APP "slurmctld"
 #define COMPONENT "controller"

@@ -1,5 +1,5 @@
 /* opspec.c - see opspec.h */
-#include "kube/operator/opspec.h"
+#include "kube/make/opspec.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -77,6 +77,10 @@ static const struct rule rules[] = {
     { OPKIND_NODESET, "spec.workloadDisruptionProtection", A_BOOL, "true", 0, 0, NULL, false },
     { OPKIND_NODESET, "spec.pruneSlurmNodeRecords", A_WORD, "\"Never\"", 0, 0,
       "|Never|NodeNotFound|", false },
+    { OPKIND_NODESET, "spec.autoscale.minReplicas", A_NUMBER, NULL, 0, REPLICAS_MAX, NULL, false },
+    { OPKIND_NODESET, "spec.autoscale.maxReplicas", A_NUMBER, NULL, 1, REPLICAS_MAX, NULL, false },
+    { OPKIND_NODESET, "spec.autoscale.idleSeconds", A_NUMBER, NULL, 1, 86400 * 7, NULL, false },
+    { OPKIND_NODESET, "spec.autoscale.partitions", A_LIST, NULL, 0, 64, NULL, false },
     { OPKIND_NODESET, "spec.oversubscribeNode", A_BOOL, "false", 0, 0, NULL, false },
     { OPKIND_RESTAPI, "spec.controllerRef.name", A_TEXT, NULL, 1, 253, NULL, true },
     { OPKIND_RESTAPI, "spec.replicas", A_NUMBER, "1", 0, 1000, NULL, false },
@@ -374,14 +378,32 @@ static bool is_host_prefix(const char *text)
            text[strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789-")] == '\0' && *text != '-';
 }
 
+static int check_autoscale(const json_t *o, struct err *err)
+{
+    const json_t *own = kubejson_at(o, "spec.autoscale"), *one;
+
+    if (!json_is_object(own))
+        return err_set(err, -EINVAL, "spec.autoscale: an object is wanted");
+    if (!json_object_get(own, "maxReplicas"))
+        return err_set(err, -EINVAL, "spec.autoscale.maxReplicas: required");
+    if (kubejson_int(own, "minReplicas", 0) > kubejson_int(own, "maxReplicas", 0))
+        return err_set(err, -EINVAL, "spec.autoscale.minReplicas: more than maxReplicas");
+    if (strcmp(kubejson_text(o, "spec.scalingMode"), "DaemonSet") == 0)
+        return err_set(err, -EINVAL, "spec.autoscale: not with scalingMode DaemonSet");
+    for (size_t i = 0; (one = json_array_get(json_object_get(own, "partitions"), i)); i++)
+        if (!json_is_string(one) || !json_string_length(one))
+            return err_set(err, -EINVAL, "spec.autoscale.partitions: names are wanted");
+    return 0;
+}
+
 static int check_nodeset(const json_t *o, struct err *err)
 {
     const char *host = kubejson_text(o, "spec.template.spec.hostname");
 
     if (kubejson_true(o, "spec.ssh.enabled"))
         return err_set(err, -EINVAL, "spec.ssh.enabled: not supported by this operator");
-    if (kubejson_true(o, "spec.pinToNode"))
-        return err_set(err, -EINVAL, "spec.pinToNode: not supported by this operator");
+    if (kubejson_at(o, "spec.autoscale") && check_autoscale(o, err) < 0)
+        return -EINVAL;
     if (!is_host_prefix(host))
         return err_set(err, -EINVAL,
                        "spec.template.spec.hostname: '%.64s': a-z, 0-9 and '-' are wanted", host);

@@ -1,5 +1,5 @@
 /* mkbase.c - see mkbase.h */
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 #include <errno.h>
 #include <openssl/evp.h>
@@ -10,7 +10,7 @@
 #include "base/cleanup.h"
 #include "base/digest.h"
 #include "kube/api/kubejson.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opkeys.h"
 
 const json_t *mkbase_find(const struct mkbase_facts *f, const char *kind, const char *name)
 {

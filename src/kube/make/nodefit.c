@@ -1,11 +1,11 @@
 /* nodefit.c - see nodefit.h */
-#include "kube/operator/nodefit.h"
+#include "kube/make/nodefit.h"
 
 #include <string.h>
 
 #include "kube/api/kubejson.h"
 #include "kube/api/kubematch.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opkeys.h"
 
 /* Taints that say how the node is: workers are told of that by Slurm, and by cordons. */
 static bool is_state_taint(const char *key)

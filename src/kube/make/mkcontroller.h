@@ -3,7 +3,7 @@
  * Pure. */
 #pragma once
 
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 /* An array of objects, in the order in which they are made.  Errors: -ENOMEM. */
 int mkcontroller_objects(const struct mkbase_facts *f, json_t **ret);

@@ -4,7 +4,7 @@
  * of SACKD_OPTIONS. */
 #pragma once
 
-#include "kube/operator/mkbase.h"
+#include "kube/make/mkbase.h"
 
 /* What sshd's configuration and host keys are called. */
 void mklogin_names(const json_t *loginset, char config[static 300], char keys[static 300]);

@@ -2,7 +2,7 @@
  *
  * A pod's name is made of the NodeSet's and of its ordinal or node, so that a pod which is made
  * twice is refused by the server: nobody has to count what is under way. */
-#include "kube/operator/mkworkers.h"
+#include "kube/make/mkworkers.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -14,8 +14,8 @@
 #include "base/digest.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
-#include "kube/operator/opconf.h"
-#include "kube/operator/opkeys.h"
+#include "kube/make/opconf.h"
+#include "kube/make/opkeys.h"
 
 #define APP "slurmd"
 #define COMPONENT "worker"
@@ -115,17 +115,24 @@ const char *mkworkers_slurm_name(const json_t *pod)
     return host && *host ? host : kubejson_name(pod);
 }
 
+void mkworkers_node_host(const json_t *node, char ret[static MKWORKERS_HOST])
+{
+    const char *over = kubejson_annotation(node, OPKEY_HOSTNAME);
+    const char *name = over && *over ? over : kubejson_name(node);
+
+    (void)snprintf(ret, MKWORKERS_HOST, "%.*s", (int)MIN(strcspn(name, "."), 63u), name);
+}
+
 /* The pod's hostname, which is its name in Slurm. */
 static void write_host(const json_t *nodeset, const char *pod, int64_t ordinal, const json_t *node,
                        char *buf, size_t size)
 {
     const char *prefix = kubejson_text(nodeset, "spec.template.spec.hostname");
-    const char *over = node ? kubejson_annotation(node, OPKEY_HOSTNAME) : NULL;
+    char host[MKWORKERS_HOST];
 
     if (node) {
-        const char *name = over && *over ? over : kubejson_name(node);
-
-        (void)snprintf(buf, size, "%.*s", (int)MIN(strcspn(name, "."), 63u), name);
+        mkworkers_node_host(node, host);
+        (void)snprintf(buf, size, "%s", host);
     } else if (*prefix) {
         (void)snprintf(buf, size, "%s%0*lld", prefix, MAX(padding_of(nodeset), 1),
                        (long long)ordinal);
@@ -218,6 +225,11 @@ static int64_t limit_of(const json_t *nodeset, const char *what, int64_t unit)
     return v && kubequantity_read(v, &milli) == 0 ? milli / 1000 / unit : 0;
 }
 
+int64_t mkworkers_cpus(const json_t *nodeset)
+{
+    return limit_of(nodeset, "cpu", 1);
+}
+
 void mkworkers_domain(const struct mkbase_facts *f, char ret[static MKWORKERS_DOMAIN])
 {
     (void)snprintf(ret, MKWORKERS_DOMAIN, "slurm-workers-%s.%s.svc.cluster.local",
@@ -255,7 +267,7 @@ static json_t *make_slurmd(const struct mkbase_facts *f, const json_t *node)
                                "reason='slurm-operator: Pod is terminating'";
     char cpus[32], mem[32];
 
-    (void)snprintf(cpus, sizeof(cpus), "%lld", (long long)limit_of(f->cr, "cpu", 1));
+    (void)snprintf(cpus, sizeof(cpus), "%lld", (long long)mkworkers_cpus(f->cr));
     (void)snprintf(mem, sizeof(mem), "%lld", (long long)limit_of(f->cr, "memory", 1 << 20));
     return mkbase_container(
         f, "slurmd",
@@ -275,7 +287,7 @@ static json_t *make_slurmd(const struct mkbase_facts *f, const json_t *node)
                   "/var/log/slurm"));
 }
 
-static void add_affinity(const struct mkbase_facts *f, const json_t *node, json_t *spec)
+static void add_affinity(const struct mkbase_facts *f, json_t *spec)
 {
     json_t *affinity = json_object();
 
@@ -285,15 +297,46 @@ static void add_affinity(const struct mkbase_facts *f, const json_t *node, json_
                                             "requiredDuringSchedulingIgnoredDuringExecution",
                                             "topologyKey", "kubernetes.io/hostname",
                                             "labelSelector", "matchLabels", OPKEY_NAME, APP));
-    if (node) {
-        _cleanup_json_ json_t *want = json_pack(
-            "{s:{s:{s:[{s:[{s:s, s:s, s:[s]}]}]}}}", "nodeAffinity",
-            "requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms", "matchFields",
-            "key", "metadata.name", "operator", "In", "values", kubejson_name(node));
-
-        (void)json_object_update(affinity, want);
-    }
     (void)json_object_set_new(spec, "affinity", affinity); /* the pod is refused without */
+}
+
+/* The member, made as an object if it is none.  NULL: no memory. */
+static json_t *open_member(json_t *object, const char *key)
+{
+    json_t *member = json_object_get(object, key);
+
+    if (!json_is_object(member) && json_object_set_new(object, key, member = json_object()) < 0)
+        return NULL;
+    return member;
+}
+
+/* Terms are alternatives: each is cut down to the node. */
+int mkworkers_pin(json_t *spec, const char *node)
+{
+    json_t *at = open_member(spec, "affinity"), *terms, *one;
+    size_t i;
+
+    /* what a user's template has in common with other pods is not changed */
+    at = at && json_object_set_new(spec, "affinity", json_deep_copy(at)) == 0
+             ? open_member(json_object_get(spec, "affinity"), "nodeAffinity")
+             : NULL;
+    at = at ? open_member(at, "requiredDuringSchedulingIgnoredDuringExecution") : NULL;
+    terms = at ? json_object_get(at, "nodeSelectorTerms") : NULL;
+    if (at && !json_array_size(terms) &&
+        json_object_set_new(at, "nodeSelectorTerms", terms = json_pack("[{}]")) < 0)
+        return -ENOMEM;
+    json_array_foreach(terms, i, one)
+    {
+        json_t *fields = json_object_get(one, "matchFields");
+
+        if (!json_is_array(fields) &&
+            json_object_set_new(one, "matchFields", fields = json_array()) < 0)
+            return -ENOMEM;
+        if (mkbase_push(fields, json_pack("{s:s, s:s, s:[s]}", "key", "metadata.name", "operator",
+                                          "In", "values", node)) < 0)
+            return -ENOMEM;
+    }
+    return at ? 0 : -ENOMEM;
 }
 
 static json_t *make_pod_spec(const struct mkbase_facts *f, const json_t *node)
@@ -316,7 +359,7 @@ static json_t *make_pod_spec(const struct mkbase_facts *f, const json_t *node)
         "defaultMode", 0600, "sources", mkbase_source("Secret", &keys.slurm, "slurm.key"), "name",
         "slurm-logfile", "emptyDir", "medium", "Memory");
     if (spec)
-        add_affinity(f, node, spec);
+        add_affinity(f, spec);
     return spec;
 }
 
@@ -379,7 +422,8 @@ json_t *mkworkers_pod(const struct mkbase_facts *f, int64_t ordinal, const json_
     template_ = mkbase_template(f, json_incref(meta), make_pod_spec(f, node));
     spec = json_object_get(template_, "spec");
     if (!spec || json_object_set_new(spec, "hostname", json_string(host)) < 0 ||
-        add_claim_volumes(f->cr, name, spec) < 0)
+        add_claim_volumes(f->cr, name, spec) < 0 ||
+        (node && mkworkers_pin(spec, kubejson_name(node)) < 0))
         return NULL;
     pod = mkbase_object(OPOWNED_PODS, json_incref(meta));
     if (pod && json_object_set(pod, "spec", spec) == 0)

@@ -1,5 +1,5 @@
 /* sshkeys.c - see sshkeys.h */
-#include "kube/operator/sshkeys.h"
+#include "kube/make/sshkeys.h"
 
 #include <errno.h>
 #include <openssl/bn.h>

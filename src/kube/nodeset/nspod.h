@@ -3,7 +3,7 @@
  * Pure. */
 #pragma once
 
-#include "kube/operator/nsdecide.h"
+#include "kube/nodeset/nsdecide.h"
 
 struct nspod {
     const json_t *pod, *node, *slurm; /* node, slurm NULL: there is none, or it is not known */

@@ -1,5 +1,5 @@
 /* opkinds.c - see opkinds.h */
-#include "kube/operator/opkinds.h"
+#include "kube/make/opkinds.h"
 
 #include <string.h>
 

@@ -1,0 +1,33 @@
+/* slurmstate.c - see slurmstate.h */
+#include "kube/nodeset/slurmstate.h"
+
+#include <string.h>
+
+bool slurmstate_has_word(const json_t *state, const char *word)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(state, i, one)
+    {
+        const char *text = json_string_value(one);
+
+        if (text && strcmp(text, word) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool slurmstate_is_drained(const json_t *state)
+{
+    return slurmstate_has_word(state, "DRAIN") && !slurmstate_has_word(state, "UNDRAIN") &&
+           !slurmstate_has_word(state, "ALLOCATED") && !slurmstate_has_word(state, "MIXED") &&
+           !slurmstate_has_word(state, "COMPLETING");
+}
+
+bool slurmstate_is_dead(const json_t *state)
+{
+    return slurmstate_has_word(state, "DOWN") && slurmstate_has_word(state, "NOT_RESPONDING") &&
+           !slurmstate_has_word(state, "ALLOCATED") && !slurmstate_has_word(state, "MIXED") &&
+           !slurmstate_has_word(state, "COMPLETING");
+}
