@@ -97,12 +97,24 @@ static bool meets_term(const json_t *term, const json_t *node)
     return true;
 }
 
+bool kubematch_meets(const json_t *terms, const json_t *node)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(terms, i, one)
+    {
+        if (meets_term(one, node))
+            return true;
+    }
+    return false;
+}
+
 bool kubematch_selects(const json_t *spec, const json_t *node)
 {
     const json_t *required = kubejson_at(spec, REQUIRED);
     const char *key;
     json_t *one;
-    size_t i;
 
     json_object_foreach((json_t *)(uintptr_t)json_object_get(spec, "nodeSelector"), key, one)
     {
@@ -113,10 +125,5 @@ bool kubematch_selects(const json_t *spec, const json_t *node)
     }
     if (!required || json_is_null(required))
         return true;
-    json_array_foreach(json_object_get(required, "nodeSelectorTerms"), i, one)
-    {
-        if (meets_term(one, node))
-            return true;
-    }
-    return false;
+    return kubematch_meets(json_object_get(required, "nodeSelectorTerms"), node);
 }

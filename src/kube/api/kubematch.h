@@ -8,5 +8,7 @@
 
 /* Does one of the tolerations (an array; NULL: none) cover the taint? */
 bool kubematch_tolerates(const json_t *tolerations, const json_t *taint);
+/* Does the node meet one of the terms of a node selector?  What cannot be read is met by none. */
+bool kubematch_meets(const json_t *terms, const json_t *node);
 /* Is the node one of those that the pod's spec names?  What cannot be read names none. */
 bool kubematch_selects(const json_t *spec, const json_t *node);

@@ -16,6 +16,7 @@
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgekinds.h"
+#include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/bridgework.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
@@ -64,6 +65,8 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     g = key.failed ? NULL : bridgegang_find(b, strbuf_str(&key));
     if (!g)
         return;
+    if (!before || !now)
+        bridgevolume_see(b, pod, g->key, now != NULL);
     if (now)
         (void)json_object_set_new(g->uids, kubejson_uid(pod), json_true());
     else
@@ -203,6 +206,9 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     b->kube = kube;
     b->o = *o;
     b->exclusion.scheduler = o->scheduler;
+    b->exclusion.needs = bridgevolume_needs;
+    b->exclusion.ctx = b;
+    b->synced = wake_all;
     b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
                    o->scheduler);
@@ -221,6 +227,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         r = follow_kind(b, &kubekind_nodes, NULL, take_node, &b->nodes);
     if (r == 0)
         r = follow_kind(b, &kubekind_jobs, NULL, take_owner, &b->jobs);
+    if (r == 0)
+        r = bridgevolume_begin(b);
     if (r == 0)
         r = follow_kind(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
@@ -243,6 +251,7 @@ void bridge_stop(struct bridge *b)
     b->groups = kubeinformer_free(b->groups);
     b->native = kubeinformer_free(b->native);
     b->jobsets = kubeinformer_free(b->jobsets);
+    bridgevolume_stop(b);
 }
 
 struct bridge *bridge_free(struct bridge *b)

@@ -17,16 +17,18 @@
 
 struct gang {
     struct bridge *b;
-    json_t *uids;         /* of its pods: the members of an object */
-    json_t *bad_nodes;    /* of Slurm, which Kubernetes does not know: an array of names */
-    uint32_t job_id;      /* 0: none */
-    unsigned requests;    /* of the action under way */
-    bool deciding;        /* the action starts its requests: it cannot end yet */
-    bool failed;          /* one of them */
-    unsigned owner_waits; /* how often the job's options were waited for */
-    char *told;           /* the last sentence on its pods */
-    char *excluded;       /* as slurmctld was told last; NULL: not by us */
-    int64_t ask_mono_us;  /* the job's reason is not asked for before */
+    json_t *uids;            /* of its pods: the members of an object */
+    json_t *bad_nodes;       /* of Slurm, which Kubernetes does not know: an array of names */
+    uint32_t job_id;         /* 0: none */
+    unsigned requests;       /* of the action under way */
+    bool deciding;           /* the action starts its requests: it cannot end yet */
+    bool failed;             /* one of them */
+    unsigned owner_waits;    /* how often the job's options were waited for */
+    char *told;              /* the last sentence on its pods */
+    char *excluded;          /* as slurmctld was told last; NULL: not by us */
+    json_t *asked_claims;    /* uids of claims that wait, to the node that they were given */
+    int64_t volumes_mono_us; /* since when the job waits for volumes; 0: it does not */
+    int64_t ask_mono_us;     /* the job's reason is not asked for before */
     char key[];
 };
 
@@ -35,6 +37,10 @@ struct bridge {
     struct bridge_options o;
     struct kubeinformer *pods, *nodes, *jobs;
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
+    struct kubeinformer *claims, *volumes, *classes;
+    struct kubemap
+        claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and how many of their pods refer to it */
+    void (*synced)(void *ctx); /* an informer is whole */
     struct slurmlink *slurm;
     struct bridgenodes *externals;
     struct kubeevents *events;

@@ -7,6 +7,7 @@
 #include "base/log.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgevolume.h"
 
 struct gang *bridgegang_find(struct bridge *b, const char *key)
 {
@@ -21,9 +22,11 @@ struct gang *bridgegang_find(struct bridge *b, const char *key)
     memcpy(g->key, key, strlen(key) + 1);
     g->uids = json_object();
     g->bad_nodes = json_array();
-    if (!g->uids || !g->bad_nodes || kubemap_put(&b->gangs, key, g) < 0) {
+    g->asked_claims = json_object();
+    if (!g->uids || !g->bad_nodes || !g->asked_claims || kubemap_put(&b->gangs, key, g) < 0) {
         json_decref(g->uids);
         json_decref(g->bad_nodes);
+        json_decref(g->asked_claims);
         free(g);
         return NULL;
     }
@@ -36,6 +39,7 @@ void bridgegang_free(void *gang)
 
     json_decref(g->uids);
     json_decref(g->bad_nodes);
+    json_decref(g->asked_claims);
     free(g->told);
     free(g->excluded);
     free(g);
@@ -56,7 +60,7 @@ bool bridgegang_is_ready(const struct bridge *b)
 {
     return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
            kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
-           (!b->groups || kubeinformer_is_synced(b->groups)) &&
+           bridgevolume_is_synced(b) && (!b->groups || kubeinformer_is_synced(b->groups)) &&
            (!b->native || kubeinformer_is_synced(b->native)) &&
            (!b->jobsets || kubeinformer_is_synced(b->jobsets));
 }

@@ -6,3 +6,8 @@ const struct kubekind bridge_groups = { "scheduling.x-k8s.io", "v1alpha1", "podg
 const struct kubekind bridge_native = { "scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
                                         true };
 const struct kubekind bridge_jobsets = { "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true };
+const struct kubekind bridge_claims = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
+                                        true };
+const struct kubekind bridge_volumes = { "", "v1", "persistentvolumes", "PersistentVolume", false };
+const struct kubekind bridge_classes = { "storage.k8s.io", "v1", "storageclasses", "StorageClass",
+                                         false };

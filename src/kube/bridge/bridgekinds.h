@@ -5,3 +5,5 @@
 
 /* PodGroups of scheduling.x-k8s.io, those of scheduling.k8s.io, JobSets. */
 extern const struct kubekind bridge_groups, bridge_native, bridge_jobsets;
+/* Claims, volumes and classes, which every API server knows. */
+extern const struct kubekind bridge_claims, bridge_volumes, bridge_classes;

@@ -12,6 +12,7 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/podread.h"
 
 void bridgeplace_mark(struct gang *g, const json_t *pods, const struct slurmjob *job)
@@ -108,24 +109,72 @@ static json_t *free_nodes(struct gang *g, const struct podgang_view *v)
     return bad ? NULL : TAKE_PTR(nodes);
 }
 
+/* Pods that wait, and the nodes that are left, both in order: objects {pod, node}. */
+static json_t *match_nodes(const struct podgang_view *v, const json_t *nodes)
+{
+    json_t *places = json_array(), *pod;
+    size_t i, next = 0;
+
+    json_array_foreach(v->pods, i, pod)
+    {
+        json_t *node = json_array_get(nodes, next);
+
+        if (!node || !podread_is_waiting(pod) || !podgang_has_pod(v->job, pod))
+            continue;
+        next++;
+        if (json_array_append_new(places, json_pack("{s:O, s:O}", "pod", pod, "node", node)) < 0) {
+            json_decref(places);
+            return NULL;
+        }
+    }
+    return places;
+}
+
+static bool has_bound(const struct podgang_view *v)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(v->pods, i, pod)
+    {
+        if (podgang_has_pod(v->job, pod) && podread_is_bound(pod))
+            return true;
+    }
+    return false;
+}
+
 void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
 {
-    _cleanup_json_ json_t *nodes = free_nodes(g, v);
-    size_t i, next = 0;
-    json_t *pod;
+    _cleanup_json_ json_t *nodes = free_nodes(g, v), *places = NULL;
+    size_t i;
+    json_t *one;
 
     if (!nodes) {
         bridgeplace_give_up(g, v, "it has a node that Kubernetes does not know");
         return;
     }
-    json_array_foreach(v->pods, i, pod)
+    places = match_nodes(v, nodes);
+    switch (places ? bridgevolume_place(g, places) : BRIDGEVOLUME_WAIT) {
+    case BRIDGEVOLUME_READY:
+        break;
+    case BRIDGEVOLUME_WAIT:
+        bridgeact_tell(g, v->pods, "SlurmWaitingForVolumes",
+                       "Volumes are made for the pods' nodes");
+        return;
+    case BRIDGEVOLUME_BAD:
+        if (!has_bound(v))
+            bridgeplace_give_up(g, v, "a volume cannot be had on its node");
+        else /* those that are bound stay where they are */
+            bridgeact_tell(g, v->pods, "SlurmWaitingForVolumes",
+                           "A volume cannot be had on the pod's node");
+        return;
+    }
+    json_array_foreach(places, i, one)
     {
-        const char *node = json_string_value(json_array_get(nodes, next));
+        const json_t *pod = json_object_get(one, "pod");
+        const char *node = kubejson_text(one, "node");
         _cleanup_json_ json_t *note = NULL;
 
-        if (!node || !podread_is_waiting(pod) || !podgang_has_pod(v->job, pod))
-            continue;
-        next++;
         note = json_pack("{s:s}", BRIDGE_NOTE_NODE, node);
         bridgeact_count(g, kubeapi_bind(g->b->kube, kubejson_namespace(pod), kubejson_name(pod),
                                         kubejson_uid(pod), node, note, bridgeact_take, g));

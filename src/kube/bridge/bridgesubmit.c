@@ -15,6 +15,7 @@
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeconf.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podread.h"
 
@@ -119,7 +120,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     bool missing = false;
     struct jobmake m;
 
-    if (!first)
+    if (!first || !bridgevolume_is_open(g, waiting))
         return;
     root = bridgegroup_root(g->b, first, &missing);
     if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */

@@ -9,6 +9,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
+#include "kube/bridge/podvolume.h"
 
 #define LISTS_MOST 1000u /* what strangers write into pods is kept: no more than so often */
 
@@ -20,7 +21,7 @@ void exclusion_forget(struct exclusion *e)
 bool exclusion_changes(const json_t *before, const json_t *now)
 {
     static const char *const parts[] = { "spec.unschedulable", "spec.taints", "metadata.labels",
-                                         "metadata.deletionTimestamp" };
+                                         "metadata.deletionTimestamp", "status.allocatable" };
 
     if (!before || !now)
         return true;
@@ -35,7 +36,7 @@ bool exclusion_changes(const json_t *before, const json_t *now)
 
 struct walk {
     const struct exclusion *e;
-    const json_t *pod;
+    const json_t *pod, *needs;
     struct hostlist *out;
     bool failed;
 };
@@ -45,13 +46,13 @@ static void note_misfit(void *ctx, const json_t *node)
     struct walk *w = ctx;
     const char *name = kubejson_label(node, BRIDGE_LABEL_NODE);
 
-    if (!podread_fits(w->pod, node, w->e->scheduler) &&
+    if ((!podread_fits(w->pod, node, w->e->scheduler) || !podvolume_meets(w->needs, node)) &&
         hostlist_push(w->out, name ? name : kubejson_name(node)) < 0)
         w->failed = true;
 }
 
-/* All that podread_fits() reads of a pod. */
-static char *write_key(const json_t *pod)
+/* All that podread_fits() reads of a pod, and its needs. */
+static char *write_key(const json_t *pod, const json_t *needs)
 {
     static const char *const parts[] = { "spec.nodeSelector", "spec.tolerations",
                                          "spec.affinity.nodeAffinity" };
@@ -63,6 +64,8 @@ static char *write_key(const json_t *pod)
         if (json_array_append_new(all, part ? json_incref(part) : json_null()) < 0)
             return NULL;
     }
+    if (json_array_append(all, (json_t *)(uintptr_t)needs) < 0)
+        return NULL;
     return json_dumps(all, JSON_COMPACT | JSON_SORT_KEYS);
 }
 
@@ -70,8 +73,9 @@ static char *write_key(const json_t *pod)
 static const char *list_of(struct exclusion *e, const struct kubeinformer *nodes, const json_t *pod)
 {
     _cleanup_(hostlist_free) struct hostlist *out = NULL;
-    _cleanup_free_ char *key = write_key(pod), *text = NULL;
-    struct walk w = { e, pod, NULL, false };
+    _cleanup_json_ json_t *needs = e->needs ? e->needs(e->ctx, pod) : json_array();
+    _cleanup_free_ char *key = needs ? write_key(pod, needs) : NULL, *text = NULL;
+    struct walk w = { e, pod, needs, NULL, false };
     const char *have = key ? kubemap_get(&e->lists, key) : NULL;
 
     if (have || !key || hostlist_new(&out) < 0)

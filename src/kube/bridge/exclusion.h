@@ -13,8 +13,10 @@
 #include "kube/api/kubemap.h"
 
 struct exclusion {
-    const char *scheduler; /* of podread_fits(); borrowed */
-    struct kubemap lists;  /* what a pod says of nodes, to a list of names */
+    const char *scheduler;                          /* of podread_fits(); borrowed */
+    json_t *(*needs)(void *ctx, const json_t *pod); /* podvolume_needs(); NULL: none */
+    void *ctx;
+    struct kubemap lists; /* what a pod says of nodes, to a list of names */
 };
 
 /* Forget all lists: a node has changed. */

@@ -45,6 +45,8 @@ KINDS = {
     "configmaps": ("", "v1", "ConfigMap", True, set()),
     "secrets": ("", "v1", "Secret", True, set()),
     "persistentvolumeclaims": ("", "v1", "PersistentVolumeClaim", True, {"status"}),
+    "persistentvolumes": ("", "v1", "PersistentVolume", False, {"status"}),
+    "storageclasses": ("storage.k8s.io", "v1", "StorageClass", False, set()),
     "statefulsets": ("apps", "v1", "StatefulSet", True, {"status", "scale"}),
     "validatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", False, set()),
     "mutatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", False, set()),

@@ -31,6 +31,7 @@
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podidentity.h"
 #include "kube/bridge/podread.h"
+#include "kube/bridge/podvolume.h"
 #include "kube/bridge/slurmlink.h"
 
 static void test_states(void **state)
@@ -631,9 +632,126 @@ static void test_external_actions(void **state)
     nodeshape_done(&want);
 }
 
+/* ---- volumes --------------------------------------------------------------------------------- */
+
+static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
+{
+    (void)namespace_;
+    return json_object_get(json_object_get(ctx, "claims"), name);
+}
+
+static const json_t *find_volume(void *ctx, const char *name)
+{
+    return json_object_get(json_object_get(ctx, "volumes"), name);
+}
+
+static const json_t *find_class(void *ctx, const char *name)
+{
+    return json_object_get(json_object_get(ctx, "classes"), name);
+}
+
+#define BOUND                                                                                      \
+    "\"metadata\":{\"name\":\"c\",\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}}"
+
+static void test_volumes(void **state)
+{
+    static const char world_text[] =
+        "{\"claims\":{\"bound\":{" BOUND ",\"spec\":{\"volumeName\":\"v\"}},"
+        "\"lost\":{" BOUND ",\"spec\":{\"volumeName\":\"none\"}},"
+        "\"half\":{\"spec\":{\"volumeName\":\"v\"}},"
+        "\"late\":{\"spec\":{\"storageClassName\":\"zonal\"}},"
+        "\"local\":{\"spec\":{\"storageClassName\":\"static\"}},"
+        "\"now\":{\"spec\":{\"storageClassName\":\"now\"}},"
+        "\"ends\":{\"metadata\":{\"deletionTimestamp\":\"x\"}},"
+        "\"p-own\":{\"metadata\":{\"ownerReferences\":[{\"controller\":true,\"uid\":\"u\"}]},"
+        "\"spec\":{\"storageClassName\":\"zonal\"}},"
+        "\"p-else\":{\"spec\":{\"storageClassName\":\"zonal\"}}},"
+        "\"volumes\":{\"v\":{\"spec\":{\"nodeAffinity\":{\"required\":{\"nodeSelectorTerms\":[{"
+        "\"matchExpressions\":[{\"key\":\"zone\",\"operator\":\"In\",\"values\":[\"a\"]}]}]}}}}},"
+        "\"classes\":{\"now\":{\"volumeBindingMode\":\"Immediate\"},"
+        "\"static\":{\"volumeBindingMode\":\"WaitForFirstConsumer\",\"provisioner\":"
+        "\"kubernetes.io/no-provisioner\"},\"zonal\":{\"volumeBindingMode\":"
+        "\"WaitForFirstConsumer\",\"allowedTopologies\":[{\"matchLabelExpressions\":[{\"key\":"
+        "\"zone\",\"values\":[\"a\",\"b\"]}]}]}}}";
+    static const struct {
+        const char *volume;
+        enum podvolume_state state;
+        const char *why;
+        bool a, b, c; /* may it be in these zones? */
+    } cases[] = {
+        { "\"emptyDir\":{}", PODVOLUME_READY, "", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"bound\"}", PODVOLUME_READY, "", true, false,
+          false },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"late\"}", PODVOLUME_LATE, "", true, true,
+          false },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"none\"}", PODVOLUME_WAIT,
+          "the claim none is not there", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"lost\"}", PODVOLUME_WAIT,
+          "the volume of the claim lost is not there", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"half\"}", PODVOLUME_WAIT,
+          "the claim half is not bound yet", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"now\"}", PODVOLUME_WAIT,
+          "the claim now is not bound yet", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"ends\"}", PODVOLUME_WAIT,
+          "the claim ends is being deleted", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"local\"}", PODVOLUME_NEVER,
+          "the claim local: volumes of its class are not made for a node", true, true, true },
+        { "\"name\":\"own\",\"ephemeral\":{}", PODVOLUME_LATE, "", true, true, false },
+        { "\"name\":\"else\",\"ephemeral\":{}", PODVOLUME_WAIT, "the claim p-else is not the pod's",
+          true, true, false },
+    };
+    _cleanup_json_ json_t *world = read_text(world_text);
+    const struct podvolume_facts f = { find_claim, find_volume, find_class, world };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct strbuf why = STRBUF_INIT;
+        const bool want[] = { cases[i].a, cases[i].b, cases[i].c };
+        char text[300];
+        _cleanup_json_ json_t *pod = NULL, *needs = NULL;
+
+        (void)snprintf(
+            text, sizeof(text),
+            "{\"metadata\":{\"name\":\"p\",\"uid\":\"u\"},\"spec\":{\"volumes\":[{%s}]}}",
+            cases[i].volume);
+        pod = read_text(text);
+        assert_int_equal(podvolume_judge(&f, pod, &why), cases[i].state);
+        assert_string_equal(strbuf_str(&why), cases[i].why);
+        needs = podvolume_needs(&f, pod);
+        for (size_t k = 0; k < 3; k++) {
+            _cleanup_json_ json_t *node = NULL;
+
+            (void)snprintf(text, sizeof(text), "{\"metadata\":{\"labels\":{\"zone\":\"%c\"}}}",
+                           (char)('a' + k));
+            node = read_text(text);
+            assert_int_equal(podvolume_meets(needs, node), want[k]);
+        }
+        strbuf_done(&why);
+    }
+}
+
+static void test_devices(void **state)
+{
+    _cleanup_json_ json_t *pod = read_text(
+        "{\"spec\":{\"containers\":[{\"resources\":{\"limits\":{\"x.com/nic\":\"2\",\"cpu\":\"99\","
+        "\"nvidia.com/gpu\":\"8\"}}},{\"resources\":{\"limits\":{\"x.com/nic\":1}}}]}}");
+    _cleanup_json_ json_t *few = read_text("{\"status\":{\"allocatable\":{\"x.com/nic\":\"2\"}}}");
+    _cleanup_json_ json_t *many = read_text("{\"status\":{\"allocatable\":{\"x.com/nic\":\"3\"}}}");
+    _cleanup_json_ json_t *none = read_text("{}"), *needs = NULL;
+    const struct podvolume_facts f = { find_claim, find_volume, find_class, none };
+
+    (void)state;
+    needs = podvolume_needs(&f, pod);
+    assert_false(podvolume_meets(needs, few));
+    assert_false(podvolume_meets(needs, none));
+    assert_true(podvolume_meets(needs, many));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_volumes),
+        cmocka_unit_test(test_devices),
         cmocka_unit_test(test_external_shapes),
         cmocka_unit_test(test_external_actions),
         cmocka_unit_test(test_states),

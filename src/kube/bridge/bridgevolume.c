@@ -1,0 +1,335 @@
+/* bridgevolume.c - see bridgevolume.h */
+#include "kube/bridge/bridgevolume.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/strbuf.h"
+#include "base/timefmt.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgegang.h"
+#include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgekinds.h"
+#include "kube/bridge/podread.h"
+
+#define SELECTED "volume.kubernetes.io/selected-node"
+#define DEADLINE_US (INT64_C(600) * USEC_PER_SEC) /* nodes are not held longer for a volume */
+
+/* ---- what is followed ------------------------------------------------------------------------ */
+
+static void write_key(const char *namespace_, const char *name, struct strbuf *out)
+{
+    strbuf_addf(out, "%s/%s", namespace_, name);
+}
+
+static void unref_gangs(void *gangs)
+{
+    json_decref(gangs);
+}
+
+static void wake_gangs(struct bridge *b, const char *namespace_, const char *name)
+{
+    _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+    const char *gang;
+    json_t *value;
+
+    write_key(namespace_, name, &key);
+    if (!bridgegang_is_ready(b))
+        return;
+    json_object_foreach((json_t *)kubemap_get(&b->claim_gangs, strbuf_str(&key)), gang, value)
+        bridgegang_wake(b, gang, 0);
+}
+
+/* So many pods of a gang refer to a claim. */
+static void count_pod(json_t *gangs, const char *gang, int change)
+{
+    json_int_t n = json_integer_value(json_object_get(gangs, gang)) + change;
+
+    if (n > 0)
+        (void)json_object_set_new(gangs, gang, json_integer(n)); /* else it wakes with its pods */
+    else
+        (void)json_object_del(gangs, gang);
+}
+
+void bridgevolume_see(struct bridge *b, const json_t *pod, const char *gang, bool there)
+{
+    size_t i;
+    json_t *volume;
+
+    json_array_foreach(kubejson_at(pod, "spec.volumes"), i, volume)
+    {
+        _cleanup_val_(strbuf_done) struct strbuf key = STRBUF_INIT;
+        char name[PODVOLUME_NAME];
+        json_t *gangs;
+
+        if (!podvolume_claim(pod, volume, name))
+            continue;
+        write_key(kubejson_namespace(pod), name, &key);
+        gangs = kubemap_get(&b->claim_gangs, strbuf_str(&key));
+        if (there && !gangs) {
+            gangs = json_object();
+            if (!gangs || kubemap_put(&b->claim_gangs, strbuf_str(&key), gangs) < 0) {
+                json_decref(gangs);
+                log_error("out of memory: a pod waits for its next change");
+                continue;
+            }
+        }
+        count_pod(gangs, gang, there ? 1 : -1);
+        if (gangs && !json_object_size(gangs))
+            json_decref(kubemap_take(&b->claim_gangs, strbuf_str(&key)));
+    }
+}
+
+static void take_claim(void *ctx, const json_t *before, const json_t *now)
+{
+    const json_t *claim = now ? now : before;
+
+    wake_gangs(ctx, kubejson_namespace(claim), kubejson_name(claim));
+}
+
+static void take_volume(void *ctx, const json_t *before, const json_t *now)
+{
+    const json_t *ref = kubejson_at(now ? now : before, "spec.claimRef");
+
+    wake_gangs(ctx, kubejson_text(ref, "namespace"), kubejson_text(ref, "name"));
+}
+
+static void wake_claim(void *ctx, const char *key, void *gangs)
+{
+    const char *gang;
+    json_t *value;
+
+    (void)key;
+    json_object_foreach((json_t *)gangs, gang, value) bridgegang_wake(ctx, gang, 0);
+}
+
+/* Classes change seldom: whoever has claims looks again. */
+static void take_class(void *ctx, const json_t *before, const json_t *now)
+{
+    struct bridge *b = ctx;
+
+    (void)before;
+    (void)now;
+    if (bridgegang_is_ready(b))
+        kubemap_walk(&b->claim_gangs, wake_claim, b);
+}
+
+static void wake_synced(void *ctx)
+{
+    struct bridge *b = ctx;
+
+    b->synced(b);
+}
+
+int bridgevolume_begin(struct bridge *b)
+{
+    const struct {
+        const struct kubekind *kind;
+        kubeinformer_fn *fn;
+        struct kubeinformer **ret;
+    } rows[] = {
+        { &bridge_claims, take_claim, &b->claims },
+        { &bridge_volumes, take_volume, &b->volumes },
+        { &bridge_classes, take_class, &b->classes },
+    };
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++) {
+        const struct kubeinformer_options o = {
+            .kind = rows[i].kind, .fn = rows[i].fn, .synced = wake_synced, .ctx = b
+        };
+
+        r = kubeinformer_new(b->kube, &o, rows[i].ret);
+    }
+    return r;
+}
+
+void bridgevolume_stop(struct bridge *b)
+{
+    b->claims = kubeinformer_free(b->claims);
+    b->volumes = kubeinformer_free(b->volumes);
+    b->classes = kubeinformer_free(b->classes);
+    kubemap_done(&b->claim_gangs, unref_gangs);
+}
+
+bool bridgevolume_is_synced(const struct bridge *b)
+{
+    return b->claims && kubeinformer_is_synced(b->claims) && b->volumes &&
+           kubeinformer_is_synced(b->volumes) && b->classes && kubeinformer_is_synced(b->classes);
+}
+
+static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
+{
+    const struct bridge *b = ctx;
+
+    return kubeinformer_by_name(b->claims, namespace_, name);
+}
+
+static const json_t *find_volume(void *ctx, const char *name)
+{
+    const struct bridge *b = ctx;
+
+    return kubeinformer_by_name(b->volumes, "", name);
+}
+
+static const json_t *find_class(void *ctx, const char *name)
+{
+    const struct bridge *b = ctx;
+
+    return kubeinformer_by_name(b->classes, "", name);
+}
+
+struct podvolume_facts bridgevolume_facts(const struct bridge *b)
+{
+    return (struct podvolume_facts){ find_claim, find_volume, find_class, (void *)(uintptr_t)b };
+}
+
+json_t *bridgevolume_needs(void *ctx, const json_t *pod)
+{
+    const struct podvolume_facts f = bridgevolume_facts(ctx);
+
+    return podvolume_needs(&f, pod);
+}
+
+/* ---- pods that wait -------------------------------------------------------------------------- */
+
+bool bridgevolume_is_open(struct gang *g, const json_t *pods)
+{
+    const struct podvolume_facts f = bridgevolume_facts(g->b);
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod)
+    {
+        _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
+        enum podvolume_state state = podvolume_judge(&f, pod, &why);
+
+        if (state < PODVOLUME_WAIT)
+            continue;
+        bridgeact_tell(g, pods,
+                       state == PODVOLUME_NEVER ? "SlurmNotSupported" : "SlurmWaitingForVolumes",
+                       strbuf_str(&why));
+        return false;
+    }
+    return true;
+}
+
+/* ---- pods whose job runs --------------------------------------------------------------------- */
+
+static void choose_node(struct gang *g, const json_t *claim, const char *node)
+{
+    const struct kubeapi_target t = { &bridge_claims, kubejson_namespace(claim),
+                                      kubejson_name(claim), NULL };
+    _cleanup_json_ json_t *patch =
+        json_pack("{s:{s:s, s:s, s:{s:s}}}", "metadata", "uid", kubejson_uid(claim),
+                  "resourceVersion", kubejson_version(claim), "annotations", SELECTED, node);
+
+    log_info("%s: the volume of claim %s is made for node %s", g->key, kubejson_name(claim), node);
+    if (!patch)
+        g->failed = true;
+    else
+        bridgeact_count(
+            g, kubeapi_patch(g->b->kube, &t, KUBEAPI_MERGE, patch, NULL, false, bridgeact_take, g));
+}
+
+static void note_bad(struct gang *g, const char *node)
+{
+    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
+    const char *label = object ? kubejson_label(object, BRIDGE_LABEL_NODE) : NULL;
+
+    (void)json_array_append_new(g->bad_nodes, json_string(label ? label : node));
+}
+
+/* chosen: claims that this pass has given a node.  Who makes volumes takes the node away when it
+ * cannot make one there: then another is tried. */
+static enum bridgevolume_answer place_claim(struct gang *g, const json_t *claim, const char *node,
+                                            json_t *chosen)
+{
+    const char *have = kubejson_annotation(claim, SELECTED), *name = kubejson_name(claim);
+
+    if (json_object_get(chosen, name) || (have && strcmp(have, node) == 0)) {
+        (void)json_object_set_new(g->asked_claims, kubejson_uid(claim), json_string(node));
+        return BRIDGEVOLUME_WAIT;
+    }
+    if (!have && json_object_get(g->asked_claims, kubejson_uid(claim))) {
+        const char *asked =
+            json_string_value(json_object_get(g->asked_claims, kubejson_uid(claim)));
+
+        if (asked && strcmp(asked, node) == 0) {
+            log_info("%s: the volume of claim %s cannot be made for node %s", g->key, name, node);
+            return BRIDGEVOLUME_BAD;
+        }
+    }
+    (void)json_object_set_new(chosen, name, json_true());
+    choose_node(g, claim, node);
+    return BRIDGEVOLUME_WAIT;
+}
+
+static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, const char *node,
+                                          json_t *chosen)
+{
+    const struct podvolume_facts f = bridgevolume_facts(g->b);
+    _cleanup_json_ json_t *needs = podvolume_needs(&f, pod);
+    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
+    enum bridgevolume_answer all = BRIDGEVOLUME_READY, one;
+    size_t i;
+    json_t *volume;
+
+    if (!needs || (object && !podvolume_meets(needs, object)))
+        return needs ? BRIDGEVOLUME_BAD : BRIDGEVOLUME_WAIT;
+    json_array_foreach(kubejson_at(pod, "spec.volumes"), i, volume)
+    {
+        char name[PODVOLUME_NAME];
+        const json_t *claim;
+        _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
+
+        if (!podvolume_claim(pod, volume, name))
+            continue;
+        claim = f.claim(f.ctx, kubejson_namespace(pod), name);
+        if (claim && podvolume_is_late(&f, claim) && !kubejson_is_deleted(claim)) {
+            one = place_claim(g, claim, node, chosen);
+            all = MAX(all, one);
+        }
+    }
+    if (all == BRIDGEVOLUME_READY) {
+        _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
+
+        if (podvolume_judge(&f, pod, &why) != PODVOLUME_READY)
+            all = BRIDGEVOLUME_WAIT;
+    }
+    return all;
+}
+
+enum bridgevolume_answer bridgevolume_place(struct gang *g, const json_t *places)
+{
+    _cleanup_json_ json_t *chosen = json_object();
+    enum bridgevolume_answer all = BRIDGEVOLUME_READY;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(places, i, one)
+    {
+        const char *node = kubejson_text(one, "node");
+        enum bridgevolume_answer answer = place_pod(g, json_object_get(one, "pod"), node, chosen);
+
+        if (answer == BRIDGEVOLUME_BAD)
+            note_bad(g, node);
+        all = MAX(all, answer);
+    }
+    if (all != BRIDGEVOLUME_WAIT) {
+        g->volumes_mono_us = 0;
+        return all;
+    }
+    if (!g->volumes_mono_us)
+        g->volumes_mono_us = now_mono_us();
+    if (now_mono_us() - g->volumes_mono_us > DEADLINE_US) {
+        g->volumes_mono_us = 0;
+        return BRIDGEVOLUME_BAD;
+    }
+    bridgegang_wake(g->b, g->key, DEADLINE_US / 20); /* and when a claim changes */
+    return all;
+}
