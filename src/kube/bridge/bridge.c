@@ -205,6 +205,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         return -ENOMEM;
     b->kube = kube;
     b->o = *o;
+    b->o.name = o->name ? o->name : "";
     b->exclusion.scheduler = o->scheduler;
     b->exclusion.needs = bridgevolume_needs;
     b->exclusion.ctx = b;
@@ -216,7 +217,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
     if (r == 0)
-        r = bridgenodes_new(slurm, &b->nodes, &b->node_names, &b->externals);
+        r = bridgenodes_new(slurm, b->o.name, &b->nodes, &b->node_names, &b->externals);
     if (r == 0 && o->groups)
         r = follow_kind(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
@@ -232,7 +233,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = follow_kind(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
-        r = slurmlink_new(slurm, take_slurmjob, wake_all, b, &b->slurm);
+        r = slurmlink_new(slurm, b->o.name, take_slurmjob, wake_all, b, &b->slurm);
     if (r < 0) {
         bridge_stop(b);
         b = bridge_free(b);

@@ -12,6 +12,7 @@
 struct bridge;
 
 struct bridge_options {
+    const char *name;         /* of this bridge among several of a slurmctld; NULL or "": none */
     const char *scheduler;    /* schedulerName of our pods */
     const char *partition;    /* NULL: the default one */
     const char *mcs;          /* NULL: none */

@@ -26,7 +26,7 @@ struct gang {
     unsigned owner_waits;    /* how often the job's options were waited for */
     char *told;              /* the last sentence on its pods */
     char *excluded;          /* as slurmctld was told last; NULL: not by us */
-    json_t *asked_claims;    /* uids of claims that wait, to the node that they were given */
+    json_t *asked_claims;    /* uid of a claim that waits -> the node that it was given */
     int64_t volumes_mono_us; /* since when the job waits for volumes; 0: it does not */
     int64_t ask_mono_us;     /* the job's reason is not asked for before */
     char key[];

@@ -9,6 +9,7 @@
 #include "kube/api/kubeyaml.h"
 #include "kube/bridge/podidentity.h"
 
+#define NAME_MOST 40u
 #define SCHEDULER "slurm-bridge-scheduler"
 #define REST "http://slurm-restapi.slurm:6820"
 
@@ -18,6 +19,7 @@ void bridgeconf_done(struct bridgeconf *c)
     free(c->rest);
     free(c->partition);
     free(c->mcs);
+    free(c->name);
     json_decref(c->namespaces);
     json_decref(c->identities);
     json_decref(c->rules);
@@ -39,9 +41,10 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = { "schedulerName", "slurmRestApi",      "partition",
-                                        "mcsLabel",      "managedNamespaces", "identityNamespaces",
-                                        "identities" };
+    static const char *const keys[] = { "schedulerName",     "slurmRestApi",
+                                        "partition",         "mcsLabel",
+                                        "managedNamespaces", "identityNamespaces",
+                                        "identities",        "name" };
     const char *key;
     json_t *value;
 
@@ -99,6 +102,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
     if (r == 0)
         r = keep_value(root, "mcsLabel", NULL, &c.mcs, err);
     if (r == 0)
+        r = keep_value(root, "name", "", &c.name, err);
+    if (r == 0)
         r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
     if (r == 0)
         r = keep_namespaces(root, "identityNamespaces", &c.identities, err);
@@ -106,6 +111,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = podidentity_read(json_object_get(root, "identities"), &c.rules, err);
     if (r == 0 && json_array_size(c.rules) && json_array_size(c.identities))
         r = err_set(err, -EINVAL, "identities and identityNamespaces: one of them");
+    if (r == 0 && *c.name && (!kubejson_name_is_good(c.name) || strlen(c.name) > NAME_MOST))
+        r = err_set(err, -EINVAL, "name %.60s: a-z, 0-9 and '-', %u at most", c.name, NAME_MOST);
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
     if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)

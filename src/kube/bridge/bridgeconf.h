@@ -3,6 +3,7 @@
  * | key | |
  * | schedulerName | of the pods; slurm-bridge-scheduler |
  * | slurmRestApi | http://HOST:PORT of slurmrestd |
+ * | name | of this bridge, where slurmctld has several |
  * | partition, mcsLabel | of the jobs |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
@@ -19,6 +20,7 @@
 
 struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
+    char *name;                               /* "" without the key */
     json_t *namespaces, *identities;          /* arrays of names */
     json_t *rules;                            /* podidentity_read() */
 };

@@ -7,8 +7,9 @@
 #define BRIDGE_LABEL_NODE "slinky.slurm.net/slurm-nodename"       /* of a node: its name in Slurm */
 #define BRIDGE_LABEL_EXTERNAL "scheduler.slinky.slurm.net/external-node" /* of a node: in Slurm */
 #define BRIDGE_NOTE_PARTITIONS "scheduler.slinky.slurm.net/external-node-partitions"
-#define BRIDGE_NOTE_PREFIX "slurmjob.slinky.slurm.net/" /* options of jobs */
-#define BRIDGE_NOTE_ATTEMPT "bridge.penstock/attempt"   /* of a pod: jobs given up for it so far */
+#define BRIDGE_NOTE_TOPOLOGY "topology.slinky.slurm.net/spec" /* of a node */
+#define BRIDGE_NOTE_PREFIX "slurmjob.slinky.slurm.net/"       /* options of jobs */
+#define BRIDGE_NOTE_ATTEMPT "bridge.penstock/attempt" /* of a pod: jobs given up for it so far */
 #define BRIDGE_TAINT "slinky.slurm.net/managed-node"
 #define BRIDGE_LABEL_PODGROUP "scheduling.x-k8s.io/pod-group"
 #define BRIDGE_LABEL_LWS_KEY "leaderworkerset.sigs.k8s.io/group-key"

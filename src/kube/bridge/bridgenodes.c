@@ -23,6 +23,7 @@
 
 struct bridgenodes {
     struct kubeserver *slurm;
+    char mark[NODESHAPE_MARK_SIZE];
     struct kubeloop *loop;
     struct kubeinformer *const *nodes;
     const struct kubemap *names;
@@ -35,6 +36,7 @@ struct bridgenodes {
 
 struct work {
     struct bridgenodes *l;
+    enum nodeshape_act act;
     char name[];
 };
 
@@ -97,7 +99,8 @@ static void take_done(void *ctx, const struct kubereply *reply)
         fail_work(w, reply);
         return;
     }
-    (void)kubequeue_add(w->l->queue, w->name); /* is that all? */
+    if (w->act != NODESHAPE_TOPOLOGY)              /* which slurmctld may write in other words */
+        (void)kubequeue_add(w->l->queue, w->name); /* is that all? */
     end_work(w, true);
 }
 
@@ -106,6 +109,7 @@ static int send_action(struct work *w, enum nodeshape_act act, const struct node
     _cleanup_json_ json_t *body = nodeshape_body(act, w->name, want);
     char path[320];
 
+    w->act = act;
     if (!body && act != NODESHAPE_DELETE)
         return -ENOMEM;
     if (act == NODESHAPE_CREATE)
@@ -135,12 +139,12 @@ static void take_node(void *ctx, const struct kubereply *reply)
         fail_work(w, reply);
         return;
     }
-    if (wanted && nodeshape_read(node, &want, &err) < 0) {
+    if (wanted && nodeshape_read(node, w->l->mark, &want, &err) < 0) {
         log_seldom(LOG_ERROR, "external node %s: %s", w->name, err.text);
         end_work(w, true); /* it stays as it is until Kubernetes' node changes */
         return;
     }
-    act = nodeshape_decide(wanted ? &want : NULL, have);
+    act = nodeshape_decide(wanted ? &want : NULL, have, w->l->mark);
     if (act == NODESHAPE_WAIT)
         (void)kubequeue_add_after(w->l->queue, w->name, LOOK_AGAIN_US);
     if (act == NODESHAPE_WAIT || act == NODESHAPE_NOTHING)
@@ -191,8 +195,8 @@ static void compare_node(struct bridgenodes *l, const char *name, const json_t *
     struct err err = { .text = "" };
     bool wanted = nodeshape_is_wanted(node);
 
-    if ((!wanted || nodeshape_read(node, &want, &err) == 0) &&
-        nodeshape_decide(wanted ? &want : NULL, have) != NODESHAPE_NOTHING)
+    if ((!wanted || nodeshape_read(node, l->mark, &want, &err) == 0) &&
+        nodeshape_decide(wanted ? &want : NULL, have, l->mark) != NODESHAPE_NOTHING)
         (void)kubequeue_add(l->queue, name);
     nodeshape_done(&want);
 }
@@ -247,7 +251,8 @@ static void ask_page(struct bridgenodes *l)
 {
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    strbuf_add(&path, API "nodes/?fields=name,state,reason,features,cpus,real_memory&limit=1000");
+    strbuf_add(&path,
+               API "nodes/?fields=name,state,reason,features,cpus,real_memory,topology&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
     if (path.failed || ask_slurm(l, "GET", strbuf_str(&path), NULL, take_page, l) < 0)
@@ -275,7 +280,7 @@ void bridgenodes_begin(struct bridgenodes *l)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-int bridgenodes_new(struct kubeserver *slurm, struct kubeinformer *const *nodes,
+int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinformer *const *nodes,
                     const struct kubemap *names, struct bridgenodes **ret)
 {
     const struct kubequeue_options q = { .at_once = AT_ONCE };
@@ -287,6 +292,7 @@ int bridgenodes_new(struct kubeserver *slurm, struct kubeinformer *const *nodes,
         return r;
     }
     l->slurm = slurm;
+    nodeshape_write_mark(name, l->mark);
     l->loop = kubeserver_loop(slurm);
     l->nodes = nodes;
     l->names = names;

@@ -14,9 +14,9 @@
 
 struct bridgenodes;
 
-/* nodes: Kubernetes'; names: of Slurm to those of Kubernetes, where they differ.  All stay the
+/* name: of the bridge, "" without one; nodes: Kubernetes'; names: of Slurm to those of Kubernetes, where they differ.  All stay the
  * caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
-int bridgenodes_new(struct kubeserver *slurm, struct kubeinformer *const *nodes,
+int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinformer *const *nodes,
                     const struct kubemap *names, struct bridgenodes **ret);
 struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */
 /* A node of Kubernetes has changed, and `names` says so already.  Either may be NULL. */

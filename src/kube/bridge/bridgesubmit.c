@@ -130,7 +130,8 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     }
     write_name(first, root, &name);
     excluded = exclusion_of(&g->b->exclusion, g->b->nodes, waiting, g->bad_nodes);
-    m = (struct jobmake){ .gang = g->key,
+    m = (struct jobmake){ .bridge = g->b->o.name,
+                          .gang = g->key,
                           .pods = waiting,
                           .root = root,
                           .name = strbuf_str(&name),

@@ -220,6 +220,17 @@ bool bridgevolume_is_open(struct gang *g, const json_t *pods)
 
 /* ---- pods whose job runs --------------------------------------------------------------------- */
 
+/* The server has noted the node: from now on a claim without it has lost it. */
+static void take_chosen(void *ctx, const struct kubereply *reply)
+{
+    struct gang *g = ctx;
+    json_t *asked = json_object_get(g->asked_claims, kubejson_uid(reply->body));
+
+    if (reply->status == 200 && asked)
+        (void)json_object_set_new(asked, "done", json_true());
+    bridgeact_take(ctx, reply);
+}
+
 static void choose_node(struct gang *g, const json_t *claim, const char *node)
 {
     const struct kubeapi_target t = { &bridge_claims, kubejson_namespace(claim),
@@ -229,11 +240,13 @@ static void choose_node(struct gang *g, const json_t *claim, const char *node)
                   "resourceVersion", kubejson_version(claim), "annotations", SELECTED, node);
 
     log_info("%s: the volume of claim %s is made for node %s", g->key, kubejson_name(claim), node);
-    if (!patch)
+    if (!patch || json_object_set_new(
+                      g->asked_claims, kubejson_uid(claim),
+                      json_pack("{s:s, s:s}", "node", node, "base", kubejson_version(claim))) < 0)
         g->failed = true;
     else
         bridgeact_count(
-            g, kubeapi_patch(g->b->kube, &t, KUBEAPI_MERGE, patch, NULL, false, bridgeact_take, g));
+            g, kubeapi_patch(g->b->kube, &t, KUBEAPI_MERGE, patch, NULL, false, take_chosen, g));
 }
 
 static void note_bad(struct gang *g, const char *node)
@@ -250,19 +263,16 @@ static enum bridgevolume_answer place_claim(struct gang *g, const json_t *claim,
                                             json_t *chosen)
 {
     const char *have = kubejson_annotation(claim, SELECTED), *name = kubejson_name(claim);
+    const json_t *asked = json_object_get(g->asked_claims, kubejson_uid(claim));
+    bool done = kubejson_true(asked, "done");
 
-    if (json_object_get(chosen, name) || (have && strcmp(have, node) == 0)) {
-        (void)json_object_set_new(g->asked_claims, kubejson_uid(claim), json_string(node));
+    if (json_object_get(chosen, name) || (have && strcmp(have, node) == 0))
         return BRIDGEVOLUME_WAIT;
-    }
-    if (!have && json_object_get(g->asked_claims, kubejson_uid(claim))) {
-        const char *asked =
-            json_string_value(json_object_get(g->asked_claims, kubejson_uid(claim)));
-
-        if (asked && strcmp(asked, node) == 0) {
-            log_info("%s: the volume of claim %s cannot be made for node %s", g->key, name, node);
-            return BRIDGEVOLUME_BAD;
-        }
+    if (!have && done && strcmp(kubejson_text(asked, "node"), node) == 0) {
+        if (strcmp(kubejson_text(asked, "base"), kubejson_version(claim)) == 0)
+            return BRIDGEVOLUME_WAIT; /* the change is not told yet */
+        log_info("%s: the volume of claim %s cannot be made for node %s", g->key, name, node);
+        return BRIDGEVOLUME_BAD;
     }
     (void)json_object_set_new(chosen, name, json_true());
     choose_node(g, claim, node);

@@ -194,6 +194,9 @@ static json_t *make_comment(const struct jobmake *m)
                  json_array_append_new(uids, json_string(kubejson_uid(pod))) < 0) return NULL;
     comment = json_pack("{s:O, s:s, s:I, s:O}", "pods", names, "gang", m->gang, "attempt",
                         (json_int_t)m->attempt, "uids", uids);
+    if (m->bridge && *m->bridge &&
+        json_object_set_new(comment, "bridge", json_string(m->bridge)) < 0)
+        return NULL;
     text = json_dumps(comment, JSON_COMPACT);
     return text ? json_string(text) : NULL;
 }
@@ -227,14 +230,15 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
     return *ret ? 0 : err_nomem(err);
 }
 
-json_t *jobmake_read_comment(const char *comment)
+json_t *jobmake_read_comment(const char *comment, const char *bridge)
 {
     _cleanup_json_ json_t *object = json_loads(comment, 0, NULL);
     size_t i;
     json_t *uid;
 
     if (!*kubejson_text(object, "gang") || !json_is_integer(json_object_get(object, "attempt")) ||
-        json_array_size(json_object_get(object, "uids")) == 0)
+        json_array_size(json_object_get(object, "uids")) == 0 ||
+        strcmp(kubejson_text(object, "bridge"), bridge) != 0)
         return NULL;
     json_array_foreach(json_object_get(object, "uids"), i,
                        uid) if (!json_is_string(uid)) return NULL;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 
 struct jobmake {
+    const char *bridge;    /* the name of the bridge; "" or NULL: none */
     const char *gang;      /* the key of podread_gang() */
     const json_t *pods;    /* array of pods, in their order */
     const json_t *root;    /* whose annotations are the job's options */
@@ -25,6 +26,6 @@ struct jobmake {
 /* The body of job/submit.  Errors: -EINVAL an annotation or quantity cannot be read (err says
  * which), -EPERM the pods may not (err), -ENOMEM. */
 int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err);
-/* The admin comment of a job of ours: an object with "gang", "attempt" and "uids"; NULL: the job is
- * none of ours. */
-json_t *jobmake_read_comment(const char *comment);
+/* The admin comment of a job of the bridge of this name: an object with "gang", "attempt" and
+ * "uids"; NULL: the job is none of ours. */
+json_t *jobmake_read_comment(const char *comment, const char *bridge);

@@ -2,6 +2,7 @@
 #include "kube/bridge/nodeshape.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -20,6 +21,11 @@ const char *nodeshape_name(const json_t *node)
     return label && *label ? label : kubejson_name(node);
 }
 
+void nodeshape_write_mark(const char *bridge, char ret[static NODESHAPE_MARK_SIZE])
+{
+    (void)snprintf(ret, NODESHAPE_MARK_SIZE, NODESHAPE_MARK "%s%.40s", *bridge ? "-" : "", bridge);
+}
+
 bool nodeshape_is_wanted(const json_t *node)
 {
     return node && !kubejson_is_deleted(node) && kubejson_label(node, BRIDGE_LABEL_EXTERNAL);
@@ -33,7 +39,8 @@ static bool is_same(const json_t *a, const json_t *b)
 bool nodeshape_changes(const json_t *before, const json_t *now)
 {
     static const char *const paths[] = { "metadata.labels", "metadata.annotations",
-                                         "metadata.deletionTimestamp", "status.capacity" };
+                                         "metadata.deletionTimestamp", "status.capacity",
+                                         "spec.unschedulable" };
 
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
         if (!is_same(kubejson_at(before, paths[i]), kubejson_at(now, paths[i])))
@@ -62,9 +69,9 @@ static bool has_word(const char *list, const char *word, size_t n)
     return false;
 }
 
-static int read_features(const char *text, struct strbuf *out, struct err *err)
+static int read_features(const char *text, const char *mark, struct strbuf *out, struct err *err)
 {
-    strbuf_add(out, NODESHAPE_MARK);
+    strbuf_add(out, mark);
     if (strlen(text) > FEATURES_MOST)
         return err_set(err, -EINVAL, BRIDGE_NOTE_PARTITIONS ": more than %u characters",
                        FEATURES_MOST);
@@ -86,11 +93,21 @@ static int read_features(const char *text, struct strbuf *out, struct err *err)
     return out->failed ? err_nomem(err) : 0;
 }
 
-int nodeshape_read(const json_t *node, struct nodeshape *ret, struct err *err)
+/* TOPOLOGY:UNIT,TOPOLOGY:UNIT: words that end neither the value nor the line. */
+static bool is_topology(const char *text)
+{
+    static const char chars[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:,";
+
+    return strlen(text) <= FEATURES_MOST && text[strspn(text, chars)] == '\0';
+}
+
+int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, struct err *err)
 {
     const json_t *capacity = kubejson_at(node, "status.capacity");
     const char *name = nodeshape_name(node);
     const char *partitions = kubejson_annotation(node, BRIDGE_NOTE_PARTITIONS);
+    const char *topology = kubejson_annotation(node, BRIDGE_NOTE_TOPOLOGY);
     struct nodeshape s = { .features = STRBUF_INIT };
     int64_t cpu, memory;
     int r;
@@ -105,7 +122,12 @@ int nodeshape_read(const json_t *node, struct nodeshape *ret, struct err *err)
     if (s.cpus < 1 || s.cpus > CPUS_MOST || s.memory_mib < 1)
         return err_set(err, -EINVAL, "status.capacity: %lld CPUs and %lld MiB are no node",
                        (long long)s.cpus, (long long)s.memory_mib);
-    r = read_features(partitions ? partitions : "", &s.features, err);
+    s.cordoned = kubejson_true(node, "spec.unschedulable");
+    s.node = kubejson_name(node);
+    s.topology = topology ? topology : "";
+    if (!is_topology(s.topology))
+        return err_set(err, -EINVAL, BRIDGE_NOTE_TOPOLOGY ": '%.60s' is no place", s.topology);
+    r = read_features(partitions ? partitions : "", mark, &s.features, err);
     if (r < 0)
         nodeshape_done(&s);
     else
@@ -136,10 +158,10 @@ static bool has_state(const json_t *have, const char *word)
     return has_item(json_object_get(have, "state"), word, strlen(word));
 }
 
-bool nodeshape_is_ours(const json_t *have)
+bool nodeshape_is_ours(const json_t *have, const char *mark)
 {
     return has_state(have, "EXTERNAL") &&
-           has_item(json_object_get(have, "features"), NODESHAPE_MARK, strlen(NODESHAPE_MARK));
+           has_item(json_object_get(have, "features"), mark, strlen(mark));
 }
 
 static bool has_features(const json_t *have, const char *features)
@@ -166,20 +188,35 @@ static enum nodeshape_act remove_node(const json_t *have)
     return NODESHAPE_DELETE;
 }
 
-enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *have)
+/* A cordoned node is drained; a drain of ours that nothing asks for any more is undone, and an
+ * administrator's stays. */
+static enum nodeshape_act see_drain(const struct nodeshape *want, const json_t *have)
+{
+    bool drains = has_state(have, "DRAIN") && !has_state(have, "UNDRAIN");
+    const char *reason = kubejson_text(have, "reason");
+    bool ours = strncmp(reason, NODESHAPE_OURS, strlen(NODESHAPE_OURS)) == 0;
+
+    if (want->cordoned)
+        return drains && strcmp(reason, NODESHAPE_REASON) != 0 ? NODESHAPE_NOTHING
+                                                               : NODESHAPE_CORDON;
+    return drains && ours ? NODESHAPE_RESUME : NODESHAPE_NOTHING;
+}
+
+enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *have,
+                                    const char *mark)
 {
     if (!have)
         return want ? NODESHAPE_CREATE : NODESHAPE_NOTHING;
-    if (!nodeshape_is_ours(have))
+    if (!nodeshape_is_ours(have, mark))
         return NODESHAPE_NOTHING;
     if (!want || kubejson_int(have, "cpus", 0) != want->cpus ||
         kubejson_int(have, "real_memory", 0) != want->memory_mib)
         return remove_node(have);
     if (!has_features(have, strbuf_str(&want->features)))
         return NODESHAPE_CHANGE;
-    return has_state(have, "DRAIN") && strcmp(kubejson_text(have, "reason"), NODESHAPE_REASON) == 0
-               ? NODESHAPE_RESUME
-               : NODESHAPE_NOTHING;
+    if (*want->topology && strcmp(kubejson_text(have, "topology"), want->topology) != 0)
+        return NODESHAPE_TOPOLOGY;
+    return see_drain(want, have);
 }
 
 json_t *nodeshape_body(enum nodeshape_act act, const char *name, const struct nodeshape *want)
@@ -193,10 +230,21 @@ json_t *nodeshape_body(enum nodeshape_act act, const char *name, const struct no
                     "RealMemory=%lld State=EXTERNAL Feature=%s",
                     name, (long long)want->cpus, (long long)want->cpus, (long long)want->memory_mib,
                     strbuf_str(&want->features));
+        if (*want->topology)
+            strbuf_addf(&line, " Topology=%s", want->topology);
         return line.failed ? NULL : json_pack("{s:s}", "node_conf", strbuf_str(&line));
     case NODESHAPE_CHANGE:
         return json_pack("{s:s, s:s}", "features", strbuf_str(&want->features), "features_act",
                          strbuf_str(&want->features));
+    case NODESHAPE_TOPOLOGY:
+        return json_pack("{s:s}", "topology_str", want->topology);
+    case NODESHAPE_CORDON:
+        strbuf_addf(&line,
+                    NODESHAPE_OURS " Corresponding Kubernetes node (%.200s) is unschedulable",
+                    want->node);
+        return line.failed
+                   ? NULL
+                   : json_pack("{s:[s], s:s}", "state", "DRAIN", "reason", strbuf_str(&line));
     case NODESHAPE_RESUME:
         return json_pack("{s:[s], s:s}", "state", "RESUME", "reason", "");
     case NODESHAPE_DRAIN:

@@ -14,10 +14,17 @@
 #include "base/strbuf.h"
 
 #define NODESHAPE_MARK "penstock-bridge"
+/* The mark of a bridge of a name; "": NODESHAPE_MARK itself. */
+#define NODESHAPE_MARK_SIZE 64u
+void nodeshape_write_mark(const char *bridge, char ret[static NODESHAPE_MARK_SIZE]);
+#define NODESHAPE_OURS "slurm-bridge:" /* so begin the reasons of drains of ours */
 #define NODESHAPE_REASON "slurm-bridge: the external node is to be removed"
 
 struct nodeshape {
     int64_t cpus, memory_mib;
+    bool cordoned;
+    const char *topology;   /* of the node's annotation; "": none.  Borrowed from the node */
+    const char *node;       /* of Kubernetes; borrowed */
     struct strbuf features; /* by commas, the mark first; nodeshape_done() */
 };
 
@@ -30,22 +37,25 @@ bool nodeshape_is_wanted(const json_t *node);
 /* Has a change between two states of a node a meaning here?  Either may be NULL. */
 bool nodeshape_changes(const json_t *before, const json_t *now);
 /* What is wanted.  Errors: -EINVAL (err: a name or a size is none), -ENOMEM. */
-int nodeshape_read(const json_t *node, struct nodeshape *ret, struct err *err);
+int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, struct err *err);
 void nodeshape_done(struct nodeshape *s);
 
 enum nodeshape_act {
     NODESHAPE_NOTHING,
     NODESHAPE_CREATE,
-    NODESHAPE_CHANGE, /* the features */
-    NODESHAPE_RESUME, /* it was to be removed, and is not any more */
+    NODESHAPE_CHANGE,   /* the features */
+    NODESHAPE_TOPOLOGY, /* its place */
+    NODESHAPE_RESUME,   /* it was to be removed or cordoned, and is not any more */
+    NODESHAPE_CORDON,   /* drain: Kubernetes' node is cordoned */
     NODESHAPE_DRAIN,
     NODESHAPE_WAIT, /* jobs are there */
     NODESHAPE_DELETE,
 };
 
 /* Is a node as slurmrestd writes it one that the bridge made? */
-bool nodeshape_is_ours(const json_t *have);
+bool nodeshape_is_ours(const json_t *have, const char *mark);
 /* want NULL: no such node is wanted.  have NULL: slurmrestd has answered, and not with the node. */
-enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *have);
+enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *have,
+                                    const char *mark);
 /* The body that an action sends to slurmrestd; NULL: no memory, or the action has none. */
 json_t *nodeshape_body(enum nodeshape_act act, const char *name, const struct nodeshape *want);

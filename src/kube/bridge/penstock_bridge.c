@@ -95,6 +95,7 @@ static int read_files(struct program *p, struct err *err)
 static void begin_bridge(struct program *p)
 {
     const struct bridge_options o = {
+        .name = p->conf.name,
         .scheduler = p->conf.scheduler,
         .partition = p->conf.partition,
         .mcs = p->conf.mcs,

@@ -22,6 +22,7 @@
 #define NO_SUCH_JOB 2017
 
 struct slurmlink {
+    const char *bridge;
     struct kubeserver *s;
     struct kubeloop *loop;
     slurmlink_changed_fn *changed;
@@ -42,14 +43,15 @@ struct one_job {
 static void begin_stream(void *ctx);
 static void ask_page(void *ctx);
 
-int slurmlink_new(struct kubeserver *s, slurmlink_changed_fn *changed, void (*synced)(void *ctx),
-                  void *ctx, struct slurmlink **ret)
+int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn *changed,
+                  void (*synced)(void *ctx), void *ctx, struct slurmlink **ret)
 {
     struct slurmlink *l = calloc(1, sizeof(*l));
 
     if (!l)
         return -ENOMEM;
     l->s = s;
+    l->bridge = bridge;
     l->loop = kubeserver_loop(s);
     l->changed = changed;
     l->synced = synced;
@@ -171,7 +173,8 @@ static void take_job(struct slurmlink *l, const json_t *one)
 {
     json_int_t id = kubejson_int(one, "job_id", 0);
     const char *word = json_string_value(json_array_get(json_object_get(one, "job_state"), 0));
-    _cleanup_json_ json_t *comment = jobmake_read_comment(kubejson_text(one, "admin_comment"));
+    _cleanup_json_ json_t *comment =
+        jobmake_read_comment(kubejson_text(one, "admin_comment"), l->bridge);
     struct slurmjob *job;
 
     if (id <= 0 || id > UINT32_MAX || !word || state_of(word) == SLURMJOB_UNKNOWN)

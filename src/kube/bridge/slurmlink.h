@@ -36,9 +36,9 @@ struct slurmlink;
 
 typedef void slurmlink_changed_fn(void *ctx, const struct slurmjob *job);
 
-/* s stays the caller's and is freed first.  -ENOMEM. */
-int slurmlink_new(struct kubeserver *s, slurmlink_changed_fn *changed, void (*synced)(void *ctx),
-                  void *ctx, struct slurmlink **ret);
+/* s stays the caller's and is freed first.  bridge: whose jobs are ours; borrowed.  -ENOMEM. */
+int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn *changed,
+                  void (*synced)(void *ctx), void *ctx, struct slurmlink **ret);
 struct slurmlink *slurmlink_free(struct slurmlink *l); /* always NULL */
 bool slurmlink_is_synced(const struct slurmlink *l);
 const struct slurmjob *slurmlink_job(const struct slurmlink *l, uint32_t id); /* NULL: unknown */

@@ -465,6 +465,56 @@ def test_external_nodes(bridge, external):
     assert "DRAIN" not in shown(external, "ext8") and "NodeName=evil" not in external.run("scontrol", "show", "nodes").out
 
 
+def test_cordoned_external_nodes(bridge, external):
+    """Cordoned, it is drained; uncordoned, it is let go; an administrator's drain is nobody else's."""
+    bridge.api.create("nodes", {"metadata": {"name": "own1", "labels": {LABEL: ""}, "annotations": {PARTITIONS: "k8s"}},
+                                "status": {"capacity": {"cpu": "4", "memory": "1Gi"}}})
+
+    def state():
+        node = bridge.rest.get("node/own1")[1].get("nodes")
+        return (node[0]["state"], node[0]["reason"]) if node else ([], "")
+    wait_until(lambda: "EXTERNAL" in state()[0], "it is made")
+    bridge.api.patch("nodes", "own1", {"spec": {"unschedulable": True}})
+    wait_until(lambda: state()[1] == "slurm-bridge: Corresponding Kubernetes node (own1) is unschedulable", f"it is drained {state()}")
+    assert "DRAIN" in state()[0]
+    bridge.api.patch("nodes", "own1", {"spec": {"unschedulable": None}})
+    wait_until(lambda: "DRAIN" not in state()[0], "it is let go")
+    external.run("scontrol", "update", "nodename=own1", "state=drain", "reason=a fan")
+    bridge.api.patch("nodes", "own1", {"spec": {"unschedulable": True}})
+    bridge.api.patch("nodes", "own1", {"metadata": {"annotations": {PARTITIONS: "k8s,more"}}, "spec": {"unschedulable": None}})
+    wait_until(lambda: "more" in bridge.rest.get("node/own1")[1]["nodes"][0]["features"], "it has been looked at")
+    assert state()[1] == "a fan"
+    bridge.api.delete("nodes", "own1")
+    wait_until(lambda: not state()[0], "it goes with Kubernetes' node")
+
+
+def test_two_clusters_of_kubernetes(external, rest, tmp_path):
+    """Two bridges of different names at one slurmctld: each has its jobs and nodes, over restarts of both."""
+    (tmp_path / "x").mkdir()
+    (tmp_path / "y").mkdir()
+    with Bridge(external, rest, tmp_path / "x", rules="name: x\n") as x, Bridge(external, rest, tmp_path / "y", rules="name: y\n") as y:
+        for b, node in ((x, "nx"), (y, "ny")):
+            b.pod("a")
+            b.bound("a")
+            b.api.create("nodes", {"metadata": {"name": node, "labels": {LABEL: ""}}, "status": {"capacity": {"cpu": "2", "memory": "1Gi"}}})
+            wait_until(lambda n=node: rest.get(f"node/{n}")[1].get("nodes"), "the node is made")
+        jobs = {x.job("a"), y.job("a")}
+        assert len(jobs) == 2
+        for b in (x, y):
+            b.kill()
+            b.start()
+            b.pod("b")
+            b.bound("b")
+        assert len(x.jobs("R")) == 4 and {int(line.split()[0]) for line in x.jobs("R")} >= jobs
+        assert rest.get("node/nx")[1]["nodes"] and rest.get("node/ny")[1]["nodes"]
+        for b, node in ((x, "nx"), (y, "ny")):
+            b.api.delete("nodes", node)
+            wait_until(lambda n=node: not rest.get(f"node/{n}")[1].get("nodes"), "and removed by its own bridge")
+            for name in ("a", "b"):
+                b.end(name)
+        x.idle()
+
+
 def test_external_nodes_while_nobody_answers(bridge, rest, external):
     """Lists that fail and a slurmrestd that refuses delete nothing."""
     for name in ("k2", "k3"):

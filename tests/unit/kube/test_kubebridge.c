@@ -232,7 +232,7 @@ static void test_actions(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_json_ json_t *pods = json_array();
         _cleanup_json_ json_t *comment =
-            jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}");
+            jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}", "");
         struct slurmjob job = { .id = 7, .comment = comment, .missed_us = cases[i].missed };
         struct podgang_view v = { pods, 2, cases[i].job == NONE ? NULL : &job };
 
@@ -261,7 +261,7 @@ static void test_letting_go(void **state)
 {
     _cleanup_json_ json_t *pods = json_array();
     _cleanup_json_ json_t *comment =
-        jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}");
+        jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\",\"b\"]}", "");
     struct slurmjob job = { .id = 7, .comment = comment, .state = SLURMJOB_RUNNING };
     struct podgang_view v = { pods, 2, &job };
     const json_t *first;
@@ -302,12 +302,12 @@ static void test_body(void **state)
     assert_int_equal(kubejson_int(body, "job.memory_per_node.number", 0), 2048);
     assert_int_equal(kubejson_int(body, "job.time_limit.number", 0), 5);
     assert_null(kubejson_at(body, "job.shared"));
-    comment = jobmake_read_comment(kubejson_text(body, "job.admin_comment"));
+    comment = jobmake_read_comment(kubejson_text(body, "job.admin_comment"), "");
     assert_int_equal(kubejson_int(comment, "attempt", 0), 3);
     assert_int_equal(json_array_size(json_object_get(comment, "uids")), 2);
-    assert_null(jobmake_read_comment("{\"pods\":[\"a/b\"]}"));
-    assert_null(jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[1]}"));
-    assert_null(jobmake_read_comment("hand-written"));
+    assert_null(jobmake_read_comment("{\"pods\":[\"a/b\"]}", ""));
+    assert_null(jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[1]}", ""));
+    assert_null(jobmake_read_comment("hand-written", ""));
 }
 
 static json_t *one_note(const char *name)
@@ -521,7 +521,7 @@ static void test_nobody_there(void **state)
     nobody_begin(&kube);
     assert_int_equal(
         kubeserver_new(kube.loop, &kube.config, &(struct kubeserver_options){ "test" }, &slurm), 0);
-    assert_int_equal(slurmlink_new(slurm, hear_job, hear_sync, &told, &link), 0);
+    assert_int_equal(slurmlink_new(slurm, "", hear_job, hear_sync, &told, &link), 0);
     assert_int_equal(slurmlink_ask(link, 5), 0);
     assert_int_equal(bridge_new(kube.server, slurm, &o, &b), 0);
     nobody_turn(&kube, 6);
@@ -564,7 +564,7 @@ static void test_external_shapes(void **state)
     (void)state;
     assert_true(nodeshape_is_wanted(node));
     assert_false(nodeshape_is_wanted(NULL));
-    assert_int_equal(nodeshape_read(node, &want, &err), 0);
+    assert_int_equal(nodeshape_read(node, NODESHAPE_MARK, &want, &err), 0);
     body = nodeshape_body(NODESHAPE_CREATE, "k", &want);
     assert_string_equal(kubejson_text(body, "node_conf"),
                         "NodeName=k Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 CPUs=4 "
@@ -582,7 +582,7 @@ static void test_external_shapes(void **state)
                                       text);
         else
             (void)json_object_set_new(kubejson_at(copy, "status.capacity"), "cpu", text);
-        assert_int_equal(nodeshape_read(copy, &want, &err), -EINVAL);
+        assert_int_equal(nodeshape_read(copy, NODESHAPE_MARK, &want, &err), -EINVAL);
     }
 }
 
@@ -622,14 +622,81 @@ static void test_external_actions(void **state)
     struct err err = { .text = "" };
 
     (void)state;
-    assert_int_equal(nodeshape_read(node, &want, &err), 0);
+    assert_int_equal(nodeshape_read(node, NODESHAPE_MARK, &want, &err), 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_json_ json_t *have = cases[i].have ? read_text(cases[i].have) : NULL;
 
-        assert_int_equal(nodeshape_decide(&want, have), cases[i].wanted);
-        assert_int_equal(nodeshape_decide(NULL, have), cases[i].unwanted);
+        assert_int_equal(nodeshape_decide(&want, have, NODESHAPE_MARK), cases[i].wanted);
+        assert_int_equal(nodeshape_decide(NULL, have, NODESHAPE_MARK), cases[i].unwanted);
     }
     nodeshape_done(&want);
+}
+
+/* Cordons, places, and the marks of several bridges. */
+static void test_external_words(void **state)
+{
+#define ALIKE "\"features\":[\"penstock-bridge-x\",\"a\",\"b\"],\"cpus\":4,\"real_memory\":2048"
+    static const struct {
+        bool cordoned;
+        const char *have;
+        enum nodeshape_act act;
+    } cases[] = {
+        { false, "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_NOTHING },
+        { false, "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"topology\":\"t:s2\"," ALIKE "}",
+          NODESHAPE_TOPOLOGY },
+        { true, "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_CORDON },
+        { true,
+          "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"reason\":\"slurm-bridge: x\","
+          "\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_NOTHING },
+        { true,
+          "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"reason\":\"a fan\","
+          "\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_NOTHING },
+        { false,
+          "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"reason\":\"slurm-bridge: x\","
+          "\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_RESUME },
+        { false,
+          "{\"state\":[\"IDLE\",\"EXTERNAL\",\"DRAIN\"],\"reason\":\"a fan\","
+          "\"topology\":\"t:s1\"," ALIKE "}",
+          NODESHAPE_NOTHING },
+        { false, "{\"state\":[\"IDLE\",\"EXTERNAL\"],\"features\":[\"penstock-bridge\"]}",
+          NODESHAPE_NOTHING }, /* another bridge's */
+    };
+    _cleanup_json_ json_t *node = read_text(external_node), *body = NULL, *bad = NULL;
+    json_t *notes = (json_t *)(uintptr_t)kubejson_at(node, "metadata.annotations");
+    char mark[NODESHAPE_MARK_SIZE];
+    struct err err = { .text = "" };
+    struct nodeshape want;
+
+    (void)state;
+    nodeshape_write_mark("x", mark);
+    (void)json_object_set_new(notes, BRIDGE_NOTE_TOPOLOGY, json_string("t:s1"));
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *have = read_text(cases[i].have);
+
+        (void)json_object_set_new(node, "spec",
+                                  json_pack("{s:b}", "unschedulable", cases[i].cordoned));
+        assert_int_equal(nodeshape_read(node, mark, &want, &err), 0);
+        assert_int_equal(nodeshape_decide(&want, have, mark), cases[i].act);
+        nodeshape_done(&want);
+    }
+    assert_int_equal(nodeshape_read(node, mark, &want, &err), 0);
+    body = nodeshape_body(NODESHAPE_CREATE, "k", &want);
+    assert_non_null(
+        strstr(kubejson_text(body, "node_conf"), " Feature=penstock-bridge-x,a,b Topology=t:s1"));
+    nodeshape_done(&want);
+    bad = json_deep_copy(node);
+    (void)json_object_set_new((json_t *)(uintptr_t)kubejson_at(bad, "metadata.annotations"),
+                              BRIDGE_NOTE_TOPOLOGY, json_string("t:s1 State=UP"));
+    assert_int_equal(nodeshape_read(bad, mark, &want, &err), -EINVAL);
+    assert_null(jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\"]}", "x"));
+    assert_null(jobmake_read_comment(
+        "{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\"],\"bridge\":\"y\"}", ""));
+#undef ALIKE
 }
 
 /* ---- volumes --------------------------------------------------------------------------------- */
@@ -750,6 +817,7 @@ static void test_devices(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_external_words),
         cmocka_unit_test(test_volumes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_external_shapes),
