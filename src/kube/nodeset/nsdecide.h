@@ -8,6 +8,7 @@
 
 struct nsview {
     const struct mkbase_facts *f;  /* cr: the NodeSet */
+    const char *revision;          /* mkworkers_revision() of cr; NULL: not made yet */
     const json_t *pods;            /* an array: those that the NodeSet owns */
     const json_t *nodes;           /* of Kubernetes, name to object */
     const json_t *slurm;           /* of Slurm, name to record (slurmnodes.h); NULL: not known */

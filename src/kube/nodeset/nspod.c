@@ -28,6 +28,33 @@ static const json_t *find_condition(const json_t *pod, const char *type)
     return NULL;
 }
 
+/* Does a record of Slurm belong to the pod that claims its name?  Labels are in the hands of whoever
+ * makes pods: a pod that names the node of another worker, or one that no worker registered, has no
+ * node. */
+static bool is_its_own(const struct nsview *v, const json_t *pod, const json_t *record)
+{
+    _cleanup_json_ json_t *info = json_loads(kubejson_text(record, "comment"), 0, NULL);
+    const char *name = kubejson_text(info, "podName");
+    const json_t *other = NULL;
+    size_t i;
+    json_t *one;
+
+    if (!*name || !*kubejson_text(info, "nodeSetUID"))
+        return slurmstate_has_word(json_object_get(record, "state"), "DYNAMIC_NORM");
+    if (strcmp(kubejson_text(info, "namespace"), kubejson_namespace(v->f->cr)) != 0)
+        return false;
+    if (strcmp(name, kubejson_name(pod)) == 0)
+        return true;
+    json_array_foreach(v->pods, i, one)
+    {
+        if (strcmp(kubejson_name(one), name) == 0)
+            other = one;
+    }
+    if (!other)
+        other = mkbase_find(v->f, "Pod", name);
+    return !other || strcmp(mkworkers_slurm_name(other), mkworkers_slurm_name(pod)) != 0;
+}
+
 static int64_t read_cost(const json_t *pod)
 {
     const char *text = kubejson_annotation(pod, OPKEY_COST);
@@ -43,11 +70,14 @@ void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret)
     char want[MKWORKERS_REVISION];
 
     *ret = (struct nspod){ .pod = pod, .name = mkworkers_slurm_name(pod) };
-    mkworkers_revision(v->f->cr, want);
+    if (!v->revision)
+        mkworkers_revision(v->f->cr, want);
     cordon = kubejson_annotation(pod, OPKEY_CORDON);
     revision = kubejson_label(pod, OPKEY_REVISION);
     ret->node = json_object_get(v->nodes, kubejson_text(pod, "spec.nodeName"));
     ret->slurm = json_object_get(v->slurm, ret->name);
+    if (ret->slurm && !is_its_own(v, pod, ret->slurm))
+        ret->slurm = NULL; /* nothing is known of its own node */
     ret->ending = kubejson_is_deleted(pod);
     ret->finished = strcmp(phase, "Failed") == 0 || strcmp(phase, "Succeeded") == 0;
     ret->begun = *kubejson_text(pod, "spec.nodeName") && strcmp(phase, "Pending") != 0;
@@ -56,7 +86,7 @@ void nspod_read(const struct nsview *v, const json_t *pod, struct nspod *ret)
     if (kubejson_read_stamp(kubejson_text(ready, "lastTransitionTime"), &ret->ready_us) < 0)
         ret->ready_us = 0;
     ret->available = ret->ready && ret->ready_us + wait <= v->now_us;
-    ret->current = revision && strcmp(revision, want) == 0;
+    ret->current = revision && strcmp(revision, v->revision ? v->revision : want) == 0;
     ret->cordoned = cordon && strcmp(cordon, "true") == 0;
     ret->cost = read_cost(pod);
     ret->deadline_s = json_integer_value(json_object_get(v->deadlines, ret->name));

@@ -447,6 +447,7 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
     if (nsprune_is_wanted(w->cr))
         slurmnodes_walk(l, add_record, (void *)(uintptr_t)g);
     mkworkers_revision(w->cr, revision);
+    v.revision = revision;
     if (mkworkers_shared(&w->f, &shared) == 0)
         opapply_all(w, shared);
     keep_history(w, g, revision);

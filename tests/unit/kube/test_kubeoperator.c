@@ -349,10 +349,14 @@ static void add_worker(struct world *w, int ordinal, const char *state, const ch
         pod, "status",
         read_text("{\"phase\":\"Running\",\"conditions\":[{\"type\":\"Ready\",\"status\":\"True\","
                   "\"lastTransitionTime\":\"2020-01-01T00:00:00Z\"}]}"));
-    if (state)
-        (void)json_object_set_new(w->slurm, mkworkers_slurm_name(pod),
-                                  json_pack("{s:o, s:s, s:[s]}", "state", read_text(state),
-                                            "reason", reason, "features", "w"));
+    if (state) {
+        json_t *words = read_text(state);
+
+        (void)json_array_append_new(words, json_string("DYNAMIC_NORM"));
+        (void)json_object_set_new(
+            w->slurm, mkworkers_slurm_name(pod),
+            json_pack("{s:o, s:s, s:[s]}", "state", words, "reason", reason, "features", "w"));
+    }
     (void)json_array_append_new(w->pods, pod);
 }
 
@@ -430,6 +434,48 @@ static void test_decisions(void **state)
         decide_words(&w, &words);
         assert_null(strstr(strbuf_str(&words), "delete"));
         assert_null(strstr(strbuf_str(&words), "DRAIN"));
+        end_world(&w);
+    }
+    strbuf_done(&words);
+}
+
+/* A pod may say of itself that it is any node: nothing is done to a node that is another's. */
+static void test_names_of_others(void **state)
+{
+    static const char theirs[] = "{\"namespace\":\"ns\",\"podName\":\"x-0\",\"nodeSetUID\":\"u\"}";
+    static const struct {
+        const char *comment, *pods; /* of the world */
+        bool dynamic;
+        const char *words;
+    } cases[] = {
+        { "", "{}", true, "DRAIN x-0;" },
+        { "", "{}", false, "" }, /* no worker registered it */
+        { "hand-written", "{}", false, "" },
+        { theirs, "{\"Pod/x-0\":{\"metadata\":{\"name\":\"x-0\"}}}", true, "" },
+        { theirs, "{}", true, "DRAIN x-0;" }, /* it is gone */
+        { "{\"namespace\":\"other\",\"podName\":\"x-0\",\"nodeSetUID\":\"u\"}", "{}", true, "" },
+        { "{\"namespace\":\"ns\",\"podName\":\"w-0\",\"nodeSetUID\":\"u\"}", "{}", true,
+          "DRAIN x-0;" },
+    };
+    struct strbuf words = STRBUF_INIT;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *world = read_text(cases[i].pods);
+        struct world w;
+
+        begin_world(&w, "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":0}");
+        w.f.ctx = world;
+        add_worker(&w, 0, NULL, NULL);
+        (void)json_object_set_new(
+            (json_t *)(uintptr_t)kubejson_at(json_array_get(w.pods, 0), "metadata.labels"),
+            OPKEY_POD_HOSTNAME, json_string("x-0"));
+        (void)json_object_set_new(w.slurm, "x-0",
+                                  json_pack("{s:[s, s], s:s, s:s}", "state", "IDLE",
+                                            cases[i].dynamic ? "DYNAMIC_NORM" : "PLANNED", "reason",
+                                            "", "comment", cases[i].comment));
+        decide_words(&w, &words);
+        assert_string_equal(strbuf_str(&words), cases[i].words);
         end_world(&w);
     }
     strbuf_done(&words);
@@ -787,6 +833,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_fits),
         cmocka_unit_test(test_decisions),
         cmocka_unit_test(test_unregistered),
+        cmocka_unit_test(test_names_of_others),
         cmocka_unit_test(test_within),
         cmocka_unit_test(test_lines),
         cmocka_unit_test(test_passwords),

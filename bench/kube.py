@@ -1,0 +1,284 @@
+#!/usr/bin/python3
+"""penstock-bridge and penstock-operator beside an API server of the tests, whose own time is in every rate.
+
+usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build bridge 5000 50 100 15000
+       bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
+
+One JSON object a line.  bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and pods
+alone on the idle cluster; CPU is the bridge's own.  operator: a NodeSet whose pods are started and whose nodes are told by this program,
+then ten seconds in which nothing changes."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+from benchlib import CLK, emit, percentile, rss_kib
+from external import External
+from rest import Server
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "integration" / "kube"))
+from apiserver import ApiServer  # noqa: E402  found by the line above
+
+GANG = 8
+LWS = "leaderworkerset.sigs.k8s.io/"
+ALONE = 40
+QUIET_S = 10
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / CLK
+
+
+def wait(what, limit_s, ready):
+    end = time.monotonic() + limit_s
+    while not ready():
+        if time.monotonic() > end:
+            raise SystemExit(f"not within {limit_s} s: {what}")
+        time.sleep(0.01)
+
+
+class Beside:
+    """A program beside an API server."""
+
+    def __init__(self, argv, folder, env):
+        self.log = open(folder / "kube.log", "wb")
+        self.process = subprocess.Popen(argv, env=env, stdout=self.log, stderr=self.log)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+        self.log.close()
+
+
+# ---- the bridge -----------------------------------------------------------------------------------------------------
+
+class Bridged(External):
+    def up(self):
+        self.jobs = 2 * self.nodes  # a CPU a node
+        super().up()
+        conf = self.dir / "etc" / "slurm.conf"
+        if "auth/jwt" not in conf.read_text():
+            conf.write_text(conf.read_text() + "AuthAltTypes=auth/jwt\nMaxArraySize=1000001\n")
+            self.penstock("down")
+            self.penstock("up")
+
+    def bin(self, name):
+        return str(self.build / "src" / "cli" / name)
+
+    def bridge(self, api, url, token):
+        (self.dir / "token").write_text(token)
+        (self.dir / "bridge.yaml").write_text(f"slurmRestApi: {url}\npartition: pods\n")
+        api.kubeconfig(self.dir / "kubeconfig")
+        return Beside([str(self.build / "src/kube/penstock-bridge"), "-f", str(self.dir / "bridge.yaml"), "-k", str(self.dir / "kubeconfig")],
+                      self.dir, {**self.env, "SLURM_JWT_FILE": str(self.dir / "token")})
+
+
+def pod(name, labels, notes):
+    return {"metadata": {"name": name, "namespace": "default", "labels": labels, "annotations": notes},
+            "spec": {"schedulerName": "slurm-bridge-scheduler", "containers": [
+                {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1", "memory": "64Mi"}}}]}}
+
+
+def bound(api):
+    with api.store.lock:
+        return sum(p == "pods" and bool(o["spec"].get("nodeName")) for (p, _, _), o in api.store.objects.items())
+
+
+def empty(cluster, api):
+    for one in api.all("pods"):
+        api.patch("pods", one["metadata"]["name"], {"status": {"phase": "Succeeded"}}, sub="status")
+    wait("the jobs end", 300, lambda: not cluster.run("squeue", "-h", "-p", "pods", "-t", "R"))
+    for one in api.all("pods"):
+        api.delete("pods", one["metadata"]["name"], gracePeriodSeconds=0)
+    wait("the pods go", 300, lambda: not api.all("pods"))
+
+
+def measure_gangs(cluster, api, pid, gangs, queued):
+    cpu, t0, asked = cpu_s(pid), time.monotonic(), api.requests
+    for g in range(gangs):
+        for i in range(GANG):
+            api.create("pods", pod(f"g{g}-{i}", {LWS + "group-key": f"g{g}", LWS + "name": f"g{g}", LWS + "group-index": "0",
+                                                 LWS + "worker-index": str(i)}, {LWS + "size": str(GANG)}))
+    wait("all pods are bound", 600, lambda: bound(api) == gangs * GANG)
+    seconds, pods = time.monotonic() - t0, gangs * GANG
+    emit(bench="kube", what=f"pods in gangs of {GANG}", nodes=cluster.nodes, queued=queued, pods=pods, per_s=pods / seconds,
+         bridge_cpu_ms_each=(cpu_s(pid) - cpu) * 1e3 / pods, requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
+    empty(cluster, api)
+
+
+def measure_alone(cluster, api, queued):
+    took = []
+    for i in range(ALONE):
+        t0 = time.monotonic()
+        api.create("pods", pod(f"a{i}", {}, {}))
+        wait("it is bound", 60, lambda: (api.get("pods", f"a{i}") or {"spec": {}})["spec"].get("nodeName"))
+        took.append((time.monotonic() - t0) * 1e3)
+    emit(bench="kube", what="a pod alone, from its creation to its binding, ms", nodes=cluster.nodes, queued=queued,
+         p50=percentile(took, 0.5), p95=percentile(took, 0.95))
+    empty(cluster, api)
+
+
+def measure_bridge(build, nodes, gangs, queues):
+    cluster = Bridged(build, nodes)
+    try:
+        cluster.up()
+        with ApiServer() as api, Server(cluster, str(cluster.build / "src/rest/slurmrestd")) as rest:
+            for i in range(1, nodes + 1):
+                api.create("nodes", {"metadata": {"name": f"ext{i}"}})
+            with cluster.bridge(api, f"http://127.0.0.1:{rest.port}", rest.token) as bridge:
+                before = 0
+                for queued in queues:
+                    if queued > before:
+                        cluster.run("sbatch", "-H", "-a", f"1-{queued - before}", "--wrap", "true")
+                        before = queued
+                    measure_alone(cluster, api, queued)
+                    measure_gangs(cluster, api, bridge.process.pid, gangs, queued)
+    finally:
+        cluster.close()
+
+
+# ---- the operator ---------------------------------------------------------------------------------------------------
+
+class Slurm(BaseHTTPRequestHandler):
+    """slurmrestd of a cluster in which every worker is idle."""
+
+    protocol_version = "HTTP/1.1"
+    nodes, changed = {}, threading.Condition()
+
+    def log_message(self, *_):
+        pass
+
+    def answer(self, body):
+        data = json.dumps({"meta": {"slurm": {"cluster": "bench"}}, "errors": [], "warnings": [], **body}).encode()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def line(self, obj):
+        data = json.dumps(obj).encode() + b"\n"
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+
+    def stream(self):
+        self.send_response(200)
+        self.send_header("Transfer-Encoding", "chunked")
+        self.end_headers()
+        self.line({"event": "hello"})
+        told = set()
+        while True:
+            with self.changed:
+                new = [name for name in self.nodes if name not in told]
+                if not new:
+                    self.changed.wait(1)
+            for name in new[:1000]:
+                told.add(name)
+                self.line({"event": "change", "entity": "WATCH_NODE", "name": name})
+
+    def do_GET(self):
+        try:
+            if "/watch" in self.path:
+                self.stream()
+            elif "/jobs" in self.path:
+                self.answer({"jobs": []})
+            elif "/nodes" in self.path:
+                with self.changed:
+                    self.answer({"nodes": list(self.nodes.values())})
+            else:
+                one = self.nodes.get(self.path.rsplit("/", 1)[1])
+                self.answer({"nodes": [one] if one else []})
+        except (BrokenPipeError, ConnectionResetError):
+            pass
+
+    def do_POST(self):
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        one = self.nodes.get(self.path.rsplit("/", 1)[1])
+        if one:
+            one.update({k: v for k, v in body.items() if k in ("comment", "features")})
+        self.answer({})
+
+
+def run_pods(api, workers):
+    """A scheduler and a kubelet for all: a pod that is there runs, is ready, and registers."""
+    done = 0
+    while done < workers:
+        with api.store.lock:
+            todo = [n for (p, _, n), o in api.store.objects.items() if p == "pods" and not o["spec"].get("nodeName")][:500]
+            if not todo:
+                api.store.lock.wait(0.05)
+        for name in todo:
+            api.store.bind("default", name, {"target": {"kind": "Node", "name": f"k{name}"}})
+            api.patch("pods", name, {"status": {"phase": "Running", "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, sub="status")
+            with Slurm.changed:
+                Slurm.nodes[name] = {"name": name, "state": ["IDLE", "DYNAMIC_NORM"], "reason": "", "comment": "", "features": ["w"], "topology": ""}
+                Slurm.changed.notify_all()
+        done += len(todo)
+
+
+def measure_operator(build, workers):
+    import base64
+    folder = Path(tempfile.mkdtemp(prefix="penstock-kube-"))
+    slurm = ThreadingHTTPServer(("127.0.0.1", 0), Slurm)
+    slurm.daemon_threads = True
+    threading.Thread(target=slurm.serve_forever, daemon=True).start()
+    with ApiServer() as api:
+        api.kubeconfig(folder / "kubeconfig")
+        key = {"name": "k", "key": "k"}
+        api.create("secrets", {"metadata": {"name": "k", "namespace": "default"}, "data": {"k": base64.b64encode(b"k" * 32).decode()}})
+
+        def make(plural, kind, name, **spec):
+            api.create(plural, {"apiVersion": "operator.penstock/v1beta1", "kind": kind, "metadata": {"name": name, "namespace": "default"},
+                                "spec": spec})
+        make("controllers", "Controller", "c", clusterName="bench", slurmKeyRef=key, jwtKeyRef=key)
+        argv = [str(Path(build).resolve() / "src/kube/penstock-operator"), "-k", str(folder / "kubeconfig"), "--rest-url",
+                f"http://127.0.0.1:{slurm.server_address[1]}", "--image", "i"]
+        with Beside(argv, folder, None) as operator:
+            t0, asked, pid = time.monotonic(), api.requests, operator.process.pid
+            make("nodesets", "NodeSet", "w", controllerRef={"name": "c"}, replicas=workers)
+            threading.Thread(target=run_pods, args=(api, workers), daemon=True).start()
+            wait("all workers are available", 900,
+                 lambda: api.get("nodesets", "w").get("status", {}).get("availableReplicas") == workers)
+            emit(bench="kube", what="workers made", workers=workers, seconds=time.monotonic() - t0, cpu_s=cpu_s(pid),
+                 requests_each=(api.requests - asked) / workers, mib=rss_kib(pid) / 1024)
+            last = -1
+            while last != api.requests:  # conditions and comments follow
+                last = api.requests
+                time.sleep(2)
+            cpu, before = cpu_s(pid), dict(api.counts)
+            time.sleep(QUIET_S)
+            new = {k: v - before.get(k, 0) for k, v in api.counts.items() if v != before.get(k, 0)}
+            emit(bench="kube", what="nothing changes", workers=workers, seconds=QUIET_S, cpu_s=cpu_s(pid) - cpu, mib=rss_kib(pid) / 1024,
+                 watches=sum(v for k, v in new.items() if k.endswith("watch")), other_requests=sum(
+                     v for k, v in new.items() if not k.endswith("watch")))
+            cpu, asked, t0 = cpu_s(pid), api.requests, time.monotonic()
+            api.patch("nodesets", "w", {"spec": {"minReadySeconds": 1}})
+            wait("it is seen", 60, lambda: api.get("nodesets", "w")["status"].get("observedGeneration") ==
+                 api.get("nodesets", "w")["metadata"]["generation"])
+            emit(bench="kube", what="one change of the set", workers=workers, seconds=time.monotonic() - t0, cpu_s=cpu_s(pid) - cpu,
+                 requests=api.requests - asked)
+
+
+def main():
+    args = sys.argv[1:]
+    build = args.pop(0) if args and args[0] not in ("bridge", "operator") else str(HERE.parent / "build")
+    what, *numbers = args or ["operator"]
+    numbers = [int(n) for n in numbers]
+    if what == "operator":
+        measure_operator(build, *(numbers or [5000]))
+    else:
+        nodes, gangs, *queues = numbers or [5000, 50, 100, 15000]
+        measure_bridge(build, nodes, gangs, queues or [0])
+
+
+if __name__ == "__main__":
+    main()
