@@ -32,6 +32,7 @@ struct plan {
     const struct nsview *v;
     struct nspod *pods;
     size_t n;
+    json_t *names; /* of pods -> place among them */
     json_t *acts;
     unsigned changes; /* pods made and deleted */
     int64_t wake_s;
@@ -387,12 +388,12 @@ static void act_on_pod(struct plan *p, const struct nspod *pod)
 
 /* ---- pods that are missing ------------------------------------------------------------------- */
 
-static bool has_pod(const struct plan *p, const char *name)
+/* The pod of a name; NULL: there is none. */
+static const struct nspod *find_pod(const struct plan *p, const char *name)
 {
-    for (size_t i = 0; i < p->n; i++)
-        if (strcmp(kubejson_name(p->pods[i].pod), name) == 0)
-            return true;
-    return false;
+    const json_t *place = json_object_get(p->names, name);
+
+    return place ? &p->pods[json_integer_value(place)] : NULL;
 }
 
 static int make_pod(struct plan *p, int64_t ordinal, const json_t *node, const char *pin)
@@ -425,13 +426,13 @@ static int make_ordinals(struct plan *p)
                    (!p->pods[i].condemned || strcmp(p->pods[i].condemned, "scale-in") != 0);
     }
     for (int64_t ordinal = 0; missing > 0 && r == 0 && p->changes <= AT_ONCE; ordinal++) {
+        const struct nspod *have;
         char name[300];
 
         mkworkers_name(p->v->f->cr, ordinal, name, sizeof(name));
-        if (has_pod(p, name)) {
-            for (size_t i = 0; i < p->n; i++) /* its name is free soon */
-                missing -=
-                    strcmp(kubejson_name(p->pods[i].pod), name) == 0 && !is_live(&p->pods[i]);
+        have = find_pod(p, name);
+        if (have) {
+            missing -= !is_live(have); /* its name is free soon */
             continue;
         }
         r = pins && !map ? -ENOMEM : make_pod(p, ordinal, NULL, nspin_node(map, ordinal));
@@ -449,7 +450,7 @@ static int make_on_nodes(struct plan *p)
 
     json_object_foreach(wanted, name, node)
     {
-        if (r == 0 && !has_pod(p, name))
+        if (r == 0 && !find_pod(p, name))
             r = make_pod(p, 0, node, NULL);
     }
     return r;
@@ -489,6 +490,14 @@ static int read_pods(const struct nsview *v, struct plan *p)
         return -ENOMEM;
     json_array_foreach(v->pods, i, pod) nspod_read(v, pod, &p->pods[i]);
     qsort(p->pods, p->n, sizeof(*p->pods), nspod_compare);
+    p->names = json_object();
+    for (i = 0; i < p->n; i++)
+        if (json_object_set_new(p->names, kubejson_name(p->pods[i].pod),
+                                json_integer((json_int_t)i)) < 0) {
+            json_decref(p->names);
+            free(p->pods);
+            return -ENOMEM;
+        }
     return 0;
 }
 
@@ -523,6 +532,7 @@ int nsdecide(const struct nsview *v, json_t **ret, int64_t *ret_wake_s)
     prune_records(&p);
     wake_for_ready(&p);
     free(p.pods);
+    json_decref(p.names);
     if (r < 0) {
         json_decref(p.acts);
         return r;
@@ -556,4 +566,5 @@ void nsdecide_count(const struct nsview *v, struct nscount *ret)
         ret->drained += nspod_has_state(one, "DRAIN");
     }
     free(p.pods);
+    json_decref(p.names);
 }

@@ -199,6 +199,65 @@ def test_a_request_that_comes_by_bytes_is_cut(hook):
     assert 0 < sent < 999 and 20 < seconds < 55, (sent, seconds)
 
 
+def descriptors(hook):
+    return len(os.listdir(f"/proc/{hook.daemon.process.pid}/fd"))
+
+
+def test_clients_that_hang_up(hook):
+    """In the middle of the handshake, the headers and the body, and before the answer: nothing of them is left."""
+    before = descriptors(hook)
+    body = json.dumps({"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": {
+        "uid": "u", "operation": "CREATE", "object": {"spec": {"schedulerName": "slurm-bridge-scheduler"}}}}).encode()
+    head = b"POST /validate--v1-pod HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(body)
+    for i in range(120):
+        raw = socket.create_connection(("127.0.0.1", hook.port), timeout=20)
+        if i % 4 == 0:
+            raw.sendall(b"\x16\x03\x01\x02\x00")
+            raw.close()
+            continue
+        tls = hook.context().wrap_socket(raw, server_hostname=NAME)
+        tls.sendall((b"POST /val", head + body[:20], head + body)[i % 4 - 1])
+        if i % 8 > 3:  # with a reset instead of an end
+            tls.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        tls.close()
+    wait_until(lambda: descriptors(hook) <= before + 1, f"all are let go: {before} {descriptors(hook)}", 40)
+    assert hook.request("GET", "/healthz")[0] == 200
+
+
+def test_silent_callers_do_not_shut_the_port(hook):
+    """Every place is taken by somebody who says nothing: who comes then is answered when their time is over."""
+    silent = [socket.create_connection(("127.0.0.1", hook.port)) for _ in range(80)]
+    begin = time.monotonic()
+    assert hook.request("GET", "/healthz")[0] == 200
+    assert time.monotonic() - begin < 25
+    for one in silent:
+        one.close()
+
+
+def test_bodies_that_are_held_back(hook):
+    """Forty callers send 7 MiB each and stop before the end: the memory has a bound, and others are answered."""
+    def rss():
+        return next(int(line.split()[1]) for line in open(f"/proc/{hook.daemon.process.pid}/status") if line.startswith("VmRSS"))
+    before, held = rss(), []
+    piece = b" " * (7 << 20)
+    for _ in range(40):
+        tls = slow_connection(hook)
+        tls.settimeout(5)
+        try:
+            tls.sendall(b"POST /validate--v1-pod HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % (len(piece) + 1))
+            tls.sendall(piece)
+        except OSError:
+            pass  # refused meanwhile
+        held.append(tls)
+    assert rss() - before < 160 << 10, f"{rss() - before} KiB"
+    assert hook.request("GET", "/healthz")[0] == 200
+    status, text = hook.request("POST", "/validate--v1-pod", piece)
+    assert status == 503 and "too many bodies" in text, (status, text)
+    for one in held:
+        one.close()
+    wait_until(lambda: hook.request("POST", "/validate--v1-pod", b"{}")[0] == 400, "small ones are read again", 40)
+
+
 def test_no_more_descriptors(hook):
     """A connection that cannot be accepted stays in the queue: it is looked at now and then, not without end."""
     pid = hook.daemon.process.pid
