@@ -16,6 +16,7 @@
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgekinds.h"
+#include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/bridgework.h"
 #include "kube/bridge/bridgekeys.h"
@@ -65,6 +66,7 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     g = key.failed ? NULL : bridgegang_find(b, strbuf_str(&key));
     if (!g)
         return;
+    bridgeleave_see(b, before, now);
     if (!before || !now)
         bridgevolume_see(b, pod, g->key, now != NULL);
     if (now)
@@ -253,6 +255,7 @@ void bridge_stop(struct bridge *b)
     b->native = kubeinformer_free(b->native);
     b->jobsets = kubeinformer_free(b->jobsets);
     bridgevolume_stop(b);
+    bridgeleave_stop(b);
 }
 
 struct bridge *bridge_free(struct bridge *b)

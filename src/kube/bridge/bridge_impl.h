@@ -28,6 +28,7 @@ struct gang {
     char *excluded;          /* as slurmctld was told last; NULL: not by us */
     json_t *asked_claims;    /* uid of a claim that waits -> the node that it was given */
     int64_t volumes_mono_us; /* since when the job waits for volumes; 0: it does not */
+    int64_t leaving_mono_us; /* since when it waits for pods that end; 0: it does not */
     int64_t ask_mono_us;     /* the job's reason is not asked for before */
     char key[];
 };
@@ -40,6 +41,7 @@ struct bridge {
     struct kubeinformer *claims, *volumes, *classes;
     struct kubemap
         claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and how many of their pods refer to it */
+    struct kubemap leaving;    /* node -> json_t: pods that end there, and gangs that wait for it */
     void (*synced)(void *ctx); /* an informer is whole */
     struct slurmlink *slurm;
     struct bridgenodes *externals;

@@ -12,6 +12,7 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/podread.h"
 
@@ -169,6 +170,8 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
                            "A volume cannot be had on the pod's node");
         return;
     }
+    if (!has_bound(v) && !bridgeleave_is_done(g, v->pods, places))
+        return;
     json_array_foreach(places, i, one)
     {
         const json_t *pod = json_object_get(one, "pod");

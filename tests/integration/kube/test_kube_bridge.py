@@ -14,7 +14,7 @@ from apiserver import ApiServer
 from manifests import forbidden
 
 CLUSTER = {"nodes": 1, "conf": "MaxNodeCount=12\nAuthAltTypes=auth/jwt\nNodeSet=made Feature=k8s\nPartitionName=k8s Nodes=ext[1-8]\n"
-                                "PartitionName=made Nodes=made"}
+                                "PartitionName=made Nodes=made\nPreemptType=preempt/partition_prio\nPreemptMode=REQUEUE"}
 JOB = "scheduler.slinky.slurm.net/slurm-jobid"
 NODE = "slinky.slurm.net/slurm-node"
 FINALIZER = "scheduler.slinky.slurm.net/finalizer"
@@ -179,6 +179,38 @@ def test_a_cancelled_job_ends_its_pods(bridge, external):
     wait_until(lambda: not any(bridge.get(n) for n in names), "the pods are gone")
 
 
+def test_preempted_pods_leave_before_others_come(external, rest, tmp_path):
+    """Pods of a partition of a higher tier have those of the lower ended, and are bound when these have ended: slurmctld gives the nodes
+    away at once, a kubelet does not."""
+    external.run("scontrol", "update", "PartitionName=k8s", "PriorityTier=1")
+    external.run("scontrol", "create", "PartitionName=hot", "Nodes=ext[1-8]", "PriorityTier=9")
+    try:
+        with Bridge(external, rest, tmp_path) as b:
+            low = [f"low{i}" for i in range(8)]
+            for name in low:
+                b.pod(name)
+            b.bound(*low)
+            jobs = [b.job(name) for name in low]
+            b.pod("high", notes={OPTION + "partition": "hot"})
+            victim = wait_until(lambda: next((n for n in low if b.get(n)["metadata"].get("deletionTimestamp")), None), "one is ended", 30)
+            external.wait_state(jobs[low.index(victim)], "PREEMPTED")
+            wait_until(lambda: any(c.get("reason") == "SlurmWaitingForNode" for c in b.get("high")["status"].get("conditions", [])), "it waits")
+            b.kill()
+            b.start()
+            wait_until(lambda: any("SlurmWaitingForNode" == e["reason"] and e.get("count", 1) > 0 for e in b.api.all("events")), "it is told")
+            assert not b.node("high") and sum("deletionTimestamp" in b.get(n)["metadata"] for n in low) == 1
+            where = b.node(victim)
+            b.end(victim, "Failed")  # its containers have ended
+            b.bound("high")
+            assert b.node("high") == where
+            for name in ["high", *low]:
+                if b.get(name) and name != victim:
+                    b.end(name)
+            wait_until(lambda: not external.run("squeue", "-h", "-p", "k8s,hot").out, "no job is left")
+    finally:
+        external.run("scontrol", "delete", "PartitionName=hot", check=False)
+
+
 def test_a_deleted_pod_ends_its_job(bridge, external):
     holder = int(external.run("sbatch", "--parsable", "--external", "-p", "k8s", "-N8", "--exclusive", "-t", "60").out)
     external.wait_state(holder, "RUNNING")
@@ -270,29 +302,31 @@ def test_ended_while_the_bridge_was_away(bridge, external):
     external.wait_state(job, "CANCELLED")
 
 
-def test_killed_at_any_moment(bridge, external):
-    """Twelve gangs while the bridge is killed ten times and requests get lost: each gets one job, and all its nodes."""
-    stop, rng = threading.Event(), random.Random(7)
-    kills = 0
-    gangs = []
+def end_whole(bridge, gangs):
+    """The kubelet's part: a gang that is bound as a whole runs, and ends."""
+    for gang in gangs:
+        if all(bridge.node(n) for n in gang) and bridge.get(gang[0])["status"]["phase"] == "Pending":
+            for name in gang:
+                bridge.end(name)
+
+
+@pytest.mark.parametrize("turn", range(int(os.environ.get("PENSTOCK_KILLS", "10")) // 10))
+def test_killed_at_any_moment(bridge, external, turn):
+    """Twelve gangs while the bridge is killed ten times and requests get lost: each gets one job, and all its nodes.
+    PENSTOCK_KILLS=1000: a hundred times over."""
+    stop, rng = threading.Event(), random.Random(7 + turn)
+    name, gangs = f"k{turn}", []
     for i in range(12):
         bridge.api.fault(rng.choice(["cut-after", "500", "cut", "409"]), method=rng.choice(["POST", "PATCH"]), path="/pods", times=2)
-        gangs.append(list(lws(bridge, 2, name="k", index=i)))
-    while kills < 10:
+        gangs.append(list(lws(bridge, 2, name=name, index=i)))
+    for _ in range(10):
         stop.wait(rng.uniform(0.02, 0.4))  # the moment is what is random
         bridge.kill()
         bridge.start()
-        kills += 1
-        for gang in gangs:
-            if all(bridge.node(n) for n in gang) and bridge.get(gang[0])["status"]["phase"] == "Pending":
-                for name in gang:
-                    bridge.end(name)
+        end_whole(bridge, gangs)
     for gang in gangs:
         def done(gang=gang):
-            for other in gangs:
-                if all(bridge.node(n) for n in other) and bridge.get(other[0])["status"]["phase"] == "Pending":
-                    for name in other:
-                        bridge.end(name)
+            end_whole(bridge, gangs)
             return bridge.get(gang[0])["status"]["phase"] == "Succeeded"
         wait_until(done, f"{gang} ran", timeout=60)
         assert len({bridge.node(n) for n in gang}) == 2 and len({bridge.job(n) for n in gang}) == 1
@@ -300,7 +334,7 @@ def test_killed_at_any_moment(bridge, external):
     jobs = {bridge.job(gang[0]) for gang in gangs}
     assert len(jobs) == 12
     made = external.run("squeue", "-h", "-p", "k8s", "-t", "all", "-o", "%i %j").out.split("\n")
-    assert sorted(line.split()[1] for line in made if " k-" in line) == sorted(f"k-{i}" for i in range(12)), made
+    assert sorted(line.split()[1] for line in made if f" {name}-" in line) == sorted(f"{name}-{i}" for i in range(12)), made
 
 
 def test_two_bridges_and_a_lease(external, rest, tmp_path):

@@ -1,0 +1,14 @@
+/* bridgeleave.h - pods that are being ended and still run: their nodes are not given away yet
+ *
+ * A job's nodes are free for slurmctld as soon as it ends; its pods end when their containers have.
+ * A pod that is bound meanwhile would be refused by the kubelet. */
+#pragma once
+
+#include "kube/bridge/bridge_impl.h"
+
+void bridgeleave_see(struct bridge *b, const json_t *before, const json_t *now);
+void bridgeleave_stop(struct bridge *b);
+/* Is every node of the places (bridgevolume_place()) left?  If not, the gang is woken when it is,
+ * and the pods are told.  Not longer than BRIDGELEAVE_US: then the kubelet decides. */
+#define BRIDGELEAVE_US (INT64_C(600) * 1000000)
+bool bridgeleave_is_done(struct gang *g, const json_t *pods, const json_t *places);
