@@ -67,10 +67,10 @@ class Bridged(External):
         self.jobs = 2 * self.nodes  # a CPU a node
         super().up()
         conf = self.dir / "etc" / "slurm.conf"
-        if "auth/jwt" not in conf.read_text():
-            conf.write_text(conf.read_text() + "AuthAltTypes=auth/jwt\nMaxArraySize=1000001\n")
-            self.penstock("down")
-            self.penstock("up")
+        text = conf.read_text()
+        conf.write_text(text + "MaxArraySize=1000001\n" + ("" if "auth/jwt" in text else "AuthAltTypes=auth/jwt\n"))
+        self.penstock("down")
+        self.penstock("up")
 
     def bin(self, name):
         return str(self.build / "src" / "cli" / name)
