@@ -172,6 +172,8 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
             slurmlink_forget(b->slurm, job->id); /* it has ended, and nobody waits for it */
         return;
     }
+    if (!is_active(job) && job->state != SLURMJOB_UNKNOWN && g->job_id == job->id)
+        bridgeleave_end(g, job);
     other = g->job_id ? slurmlink_job(b->slurm, g->job_id) : NULL;
     if (!g->job_id || g->job_id == job->id || (is_active(job) && !is_active(other)))
         g->job_id = job->id;

@@ -17,6 +17,7 @@ struct bridge_options {
     const char *partition;    /* NULL: the default one */
     const char *mcs;          /* NULL: none */
     const json_t *identities; /* namespaces whose user-id and group-id are believed; NULL: none */
+    const json_t *classes;    /* bridgeconf.classes; NULL: none */
     const json_t *rules;      /* podidentity_read(); NULL: none */
     bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
 };

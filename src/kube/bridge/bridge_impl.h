@@ -39,9 +39,9 @@ struct bridge {
     struct kubeinformer *pods, *nodes, *jobs;
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
     struct kubeinformer *claims, *volumes, *classes;
-    struct kubemap
-        claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and how many of their pods refer to it */
-    struct kubemap leaving;    /* node -> json_t: pods that end there, and gangs that wait for it */
+    struct kubemap claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and their pods with it */
+    struct kubemap there; /* node -> json_t: pods that are bound there, true: they go; gangs that
+                           * wait for it */
     void (*synced)(void *ctx); /* an informer is whole */
     struct slurmlink *slurm;
     struct bridgenodes *externals;

@@ -23,6 +23,7 @@ void bridgeconf_done(struct bridgeconf *c)
     json_decref(c->namespaces);
     json_decref(c->identities);
     json_decref(c->rules);
+    json_decref(c->classes);
     *c = (struct bridgeconf){ 0 };
 }
 
@@ -41,10 +42,10 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = { "schedulerName",     "slurmRestApi",
-                                        "partition",         "mcsLabel",
-                                        "managedNamespaces", "identityNamespaces",
-                                        "identities",        "name" };
+    static const char *const keys[] = {
+        "schedulerName",      "slurmRestApi", "partition", "mcsLabel",       "managedNamespaces",
+        "identityNamespaces", "identities",   "name",      "priorityClasses"
+    };
     const char *key;
     json_t *value;
 
@@ -83,6 +84,48 @@ static int keep_namespaces(const json_t *root, const char *key, json_t **ret, st
     return *ret ? 0 : err_nomem(err);
 }
 
+static int check_class(const json_t *one, size_t i, struct err *err)
+{
+    static const char *const keys[] = { "name", "qos", "partition" };
+    const char *key;
+    json_t *value;
+
+    if (!kubejson_name_is_good(kubejson_text(one, "name")))
+        return err_set(err, -EINVAL, "priorityClasses: item %zu: name is no name", i + 1);
+    json_object_foreach((json_t *)(uintptr_t)one, key, value)
+    {
+        size_t k = 0;
+
+        while (k < ARRAY_SIZE(keys) && strcmp(key, keys[k]) != 0)
+            k++;
+        if (k == ARRAY_SIZE(keys))
+            return err_set(err, -EINVAL, "priorityClasses: item %zu: the key %.60s is unknown",
+                           i + 1, key);
+        if (!json_is_string(value) || !json_string_length(value))
+            return err_set(err, -EINVAL, "priorityClasses: item %zu: %s is no text", i + 1, key);
+    }
+    return 0;
+}
+
+static int keep_classes(const json_t *root, json_t **ret, struct err *err)
+{
+    json_t *list = json_object_get(root, "priorityClasses"), *one;
+    size_t i;
+    int r = 0;
+
+    if (list && !json_is_null(list) && !json_is_array(list))
+        return err_set(err, -EINVAL, "priorityClasses is no list");
+    json_array_foreach(list, i, one)
+    {
+        if (r == 0)
+            r = check_class(one, i, err);
+    }
+    if (r < 0)
+        return r;
+    *ret = json_is_array(list) ? json_deep_copy(list) : json_array();
+    return *ret ? 0 : err_nomem(err);
+}
+
 int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struct err *err)
 {
     _cleanup_json_ json_t *root = NULL;
@@ -108,11 +151,14 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
     if (r == 0)
         r = keep_namespaces(root, "identityNamespaces", &c.identities, err);
     if (r == 0)
+        r = keep_classes(root, &c.classes, err);
+    if (r == 0)
         r = podidentity_read(json_object_get(root, "identities"), &c.rules, err);
     if (r == 0 && json_array_size(c.rules) && json_array_size(c.identities))
         r = err_set(err, -EINVAL, "identities and identityNamespaces: one of them");
     if (r == 0 && *c.name && (!kubejson_name_is_good(c.name) || strlen(c.name) > NAME_MOST))
-        r = err_set(err, -EINVAL, "name %.60s: a-z, 0-9 and '-', %u at most", c.name, NAME_MOST);
+        r = err_set(err, -EINVAL, "name %.60s: a-z, 0-9, '.' and '-', %u at most", c.name,
+                    NAME_MOST);
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
     if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)

@@ -5,6 +5,7 @@
  * | slurmRestApi | http://HOST:PORT of slurmrestd |
  * | name | of this bridge, where slurmctld has several |
  * | partition, mcsLabel | of the jobs |
+ * | priorityClasses | QOS and partition of pods by their priorityClassName |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
  * | identities | what namespaces and service accounts are in Slurm: podidentity.h |
@@ -22,6 +23,7 @@ struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
     char *name;                               /* "" without the key */
     json_t *namespaces, *identities;          /* arrays of names */
+    json_t *classes;                          /* array: name, qos, partition of priority classes */
     json_t *rules;                            /* podidentity_read() */
 };
 

@@ -1,18 +1,17 @@
 /* bridgeleave.c - see bridgeleave.h */
 #include "kube/bridge/bridgeleave.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgegang.h"
+#include "kube/bridge/bridgegroup.h"
+#include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
-
-static bool is_leaving(const json_t *pod)
-{
-    return pod && podread_is_bound(pod) && kubejson_is_deleted(pod) && !podread_is_over(pod);
-}
 
 static void unref_entry(void *entry)
 {
@@ -21,59 +20,101 @@ static void unref_entry(void *entry)
 
 void bridgeleave_stop(struct bridge *b)
 {
-    kubemap_done(&b->leaving, unref_entry);
+    kubemap_done(&b->there, unref_entry);
 }
 
-static void add_leaver(struct bridge *b, const json_t *pod)
+/* leaves false: it is there, and nothing says that it goes. */
+static void note_pod(struct bridge *b, const json_t *pod, bool leaves)
 {
-    const char *node = kubejson_text(pod, "spec.nodeName");
-    json_t *entry = kubemap_get(&b->leaving, node);
+    const char *node = kubejson_text(pod, "spec.nodeName"), *uid = kubejson_uid(pod);
+    json_t *entry = kubemap_get(&b->there, node), *pods;
 
     if (!entry) {
         entry = json_pack("{s:{}, s:{}}", "pods", "gangs");
-        if (!entry || kubemap_put(&b->leaving, node, entry) < 0) {
+        if (!entry || kubemap_put(&b->there, node, entry) < 0) {
             json_decref(entry); /* the kubelet decides then */
             return;
         }
     }
-    (void)json_object_set_new(json_object_get(entry, "pods"), kubejson_uid(pod), json_true());
+    pods = json_object_get(entry, "pods");
+    if (leaves || !json_object_get(pods, uid))
+        (void)json_object_set_new(pods, uid, json_boolean(leaves));
 }
 
-static void drop_leaver(struct bridge *b, const json_t *pod)
+static void drop_pod(struct bridge *b, const json_t *pod)
 {
     const char *node = kubejson_text(pod, "spec.nodeName"), *gang;
-    json_t *entry = kubemap_get(&b->leaving, node), *value;
+    json_t *entry = kubemap_get(&b->there, node), *value;
 
-    (void)json_object_del(json_object_get(entry, "pods"), kubejson_uid(pod));
-    if (!entry || json_object_size(json_object_get(entry, "pods")))
-        return;
-    (void)kubemap_take(&b->leaving, node);
+    if (!entry || json_object_del(json_object_get(entry, "pods"), kubejson_uid(pod)) < 0)
+        return; /* it was not there */
     json_object_foreach(json_object_get(entry, "gangs"), gang, value) bridgegang_wake(b, gang, 0);
+    (void)json_object_clear(json_object_get(entry, "gangs"));
+    if (json_object_size(json_object_get(entry, "pods")))
+        return;
+    (void)kubemap_take(&b->there, node);
     json_decref(entry);
 }
 
 void bridgeleave_see(struct bridge *b, const json_t *before, const json_t *now)
 {
-    bool was = is_leaving(before), is = is_leaving(now);
+    if (!now || podread_is_over(now))
+        drop_pod(b, now ? now : before);
+    else if (podread_is_bound(now))
+        note_pod(b, now, kubejson_is_deleted(now));
+}
 
-    if (is && !was)
-        add_leaver(b, now);
-    else if (was && !is)
-        drop_leaver(b, before);
+void bridgeleave_end(struct gang *g, const struct slurmjob *job)
+{
+    const char *uid;
+    json_t *one;
+
+    json_object_foreach(g->uids, uid, one)
+    {
+        const json_t *pod = kubeinformer_by_uid(g->b->pods, uid);
+
+        if (pod && podgang_has_pod(job, pod) && podread_is_bound(pod) && !podread_is_over(pod))
+            note_pod(g->b, pod, true);
+    }
+}
+
+/* Is there a pod that goes?  A job that has its nodes alone got this one when the job of any other
+ * pod there had ended, whether or not that was told before. */
+static bool is_held(const json_t *entry, bool alone)
+{
+    const char *uid;
+    json_t *leaves;
+
+    json_object_foreach(json_object_get(entry, "pods"), uid, leaves)
+    {
+        if (alone || json_is_true(leaves))
+            return true;
+    }
+    return false;
+}
+
+static bool is_alone(const struct gang *g, const json_t *pods)
+{
+    bool missing = false;
+    const json_t *root = bridgegroup_root(g->b, json_array_get(pods, 0), &missing);
+    const char *said = kubejson_annotation(root, BRIDGE_NOTE_PREFIX "exclusive");
+
+    return !(said && strcmp(said, "false") == 0);
 }
 
 bool bridgeleave_is_done(struct gang *g, const json_t *pods, const json_t *places)
 {
     _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+    bool alone = is_alone(g, pods);
     size_t i;
     json_t *one;
 
     json_array_foreach(places, i, one)
     {
         const char *node = kubejson_text(one, "node");
-        json_t *entry = kubemap_get(&g->b->leaving, node);
+        json_t *entry = kubemap_get(&g->b->there, node);
 
-        if (!entry)
+        if (!entry || !is_held(entry, alone))
             continue;
         (void)json_object_set_new(json_object_get(entry, "gangs"), g->key, json_true());
         if (!text.len)

@@ -7,6 +7,8 @@
 #include "kube/bridge/bridge_impl.h"
 
 void bridgeleave_see(struct bridge *b, const json_t *before, const json_t *now);
+/* The job of a gang has ended: its pods leave from now on, whenever they are deleted. */
+void bridgeleave_end(struct gang *g, const struct slurmjob *job);
 void bridgeleave_stop(struct bridge *b);
 /* Is every node of the places (bridgevolume_place()) left?  If not, the gang is woken when it is,
  * and the pods are told.  Not longer than BRIDGELEAVE_US: then the kubelet decides. */

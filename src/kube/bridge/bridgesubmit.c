@@ -139,6 +139,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
                           .mcs = g->b->o.mcs,
                           .excluded = excluded,
                           .attempt = podgang_attempt(v->pods),
+                          .classes = g->b->o.classes,
                           .rules = g->b->o.rules,
                           .identity =
                               bridgeconf_has(g->b->o.identities, kubejson_namespace(first)) };

@@ -180,6 +180,27 @@ static int set_wants(json_t *job, const json_t *pods, struct err *err)
     return r;
 }
 
+/* What the configuration says of the pods' priority class; annotations come behind it. */
+static int set_class(json_t *job, const struct jobmake *m)
+{
+    const char *name = kubejson_text(json_array_get(m->pods, 0), "spec.priorityClassName");
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(m->classes, i, one)
+    {
+        json_t *qos = json_object_get(one, "qos"), *partition = json_object_get(one, "partition");
+
+        if (strcmp(kubejson_text(one, "name"), name) != 0)
+            continue;
+        if ((qos && json_object_set(job, "qos", qos) < 0) ||
+            (partition && json_object_set(job, "partition", partition) < 0))
+            return -ENOMEM;
+        return 0;
+    }
+    return 0;
+}
+
 static json_t *make_comment(const struct jobmake *m)
 {
     _cleanup_json_ json_t *names = json_array(), *uids = json_array(), *comment = NULL;
@@ -220,6 +241,8 @@ int jobmake_body(const struct jobmake *m, json_t **ret, struct err *err)
         r = set_nodes(job, m, err);
     if (r == 0 && json_array_size(m->rules) == 0)
         r = set_identity(job, m, err);
+    if (r == 0)
+        r = set_class(job, m);
     if (r == 0)
         r = set_notes(job, m->root, err);
     if (r == 0)

@@ -19,8 +19,9 @@ struct jobmake {
     const char *mcs;       /* NULL: none */
     const char *excluded;  /* a list of nodes; "" or NULL: none */
     int64_t attempt;
-    bool identity;       /* the root's annotations user-id and group-id are believed */
-    const json_t *rules; /* podidentity_read(); NULL or empty: pods may be anybody's */
+    bool identity;         /* the root's annotations user-id and group-id are believed */
+    const json_t *classes; /* of priorities: array of name, qos, partition; NULL: none */
+    const json_t *rules;   /* podidentity_read(); NULL or empty: pods may be anybody's */
 };
 
 /* The body of job/submit.  Errors: -EINVAL an annotation or quantity cannot be read (err says

@@ -100,6 +100,7 @@ static void begin_bridge(struct program *p)
         .partition = p->conf.partition,
         .mcs = p->conf.mcs,
         .identities = p->conf.identities,
+        .classes = p->conf.classes,
         .rules = p->conf.rules,
         .groups = p->served[0],
         .native = p->served[1],

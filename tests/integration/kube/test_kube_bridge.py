@@ -185,13 +185,13 @@ def test_preempted_pods_leave_before_others_come(external, rest, tmp_path):
     external.run("scontrol", "update", "PartitionName=k8s", "PriorityTier=1")
     external.run("scontrol", "create", "PartitionName=hot", "Nodes=ext[1-8]", "PriorityTier=9")
     try:
-        with Bridge(external, rest, tmp_path) as b:
+        with Bridge(external, rest, tmp_path, rules="priorityClasses: [{name: urgent, partition: hot}]\n") as b:
             low = [f"low{i}" for i in range(8)]
             for name in low:
                 b.pod(name)
             b.bound(*low)
             jobs = [b.job(name) for name in low]
-            b.pod("high", notes={OPTION + "partition": "hot"})
+            b.pod("high", priorityClassName="urgent")
             victim = wait_until(lambda: next((n for n in low if b.get(n)["metadata"].get("deletionTimestamp")), None), "one is ended", 30)
             external.wait_state(jobs[low.index(victim)], "PREEMPTED")
             wait_until(lambda: any(c.get("reason") == "SlurmWaitingForNode" for c in b.get("high")["status"].get("conditions", [])), "it waits")

@@ -632,6 +632,61 @@ static void test_external_actions(void **state)
     nodeshape_done(&want);
 }
 
+/* Names, and what priority classes are in Slurm; an annotation counts before the class. */
+static void test_classes(void **state)
+{
+    static const char good[] =
+        "name: x\npriorityClasses: [{name: urgent, qos: high, partition: p}]\n";
+    static const struct {
+        const char *text, *said;
+    } bad[] = {
+        { "name: X", "name X: a-z, 0-9, '.' and '-', 40 at most" },
+        { "priorityClasses: x", "priorityClasses is no list" },
+        { "priorityClasses: [{qos: a}]", "priorityClasses: item 1: name is no name" },
+        { "priorityClasses: [{name: a, qso: b}]",
+          "priorityClasses: item 1: the key qso is unknown" },
+        { "priorityClasses: [{name: a, qos: 7}]", "priorityClasses: item 1: qos is no text" },
+    };
+    static const struct {
+        const char *class, *notes, *qos, *partition;
+    } cases[] = {
+        { "urgent", "{}", "high", "p" },
+        { "other", "{}", "", "dflt" },
+        { "urgent", "{\"slurmjob.slinky.slurm.net/qos\":\"mine\"}", "mine", "p" },
+    };
+    struct bridgeconf c;
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_int_equal(bridgeconf_parse(good, strlen(good), &c, &err), 0);
+    assert_string_equal(c.name, "x");
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *pod = json_pack(
+            "{s:{s:s, s:s, s:o}, s:{s:s}}", "metadata", "name", "a", "uid", "u", "annotations",
+            read_text(cases[i].notes), "spec", "priorityClassName", cases[i].class);
+        _cleanup_json_ json_t *pods = json_pack("[O]", pod), *body = NULL;
+        const struct jobmake m = { .bridge = c.name,
+                                   .gang = "g",
+                                   .pods = pods,
+                                   .root = pod,
+                                   .name = "n",
+                                   .partition = "dflt",
+                                   .classes = c.classes };
+        _cleanup_json_ json_t *comment = NULL;
+
+        assert_int_equal(jobmake_body(&m, &body, &err), 0);
+        assert_string_equal(kubejson_text(body, "job.qos"), cases[i].qos);
+        assert_string_equal(kubejson_text(body, "job.partition"), cases[i].partition);
+        comment = jobmake_read_comment(kubejson_text(body, "job.admin_comment"), "x");
+        assert_non_null(comment);
+    }
+    bridgeconf_done(&c);
+    for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+        assert_int_equal(bridgeconf_parse(bad[i].text, strlen(bad[i].text), &c, &err), -EINVAL);
+        assert_string_equal(err.text, bad[i].said);
+    }
+}
+
 /* Cordons, places, and the marks of several bridges. */
 static void test_external_words(void **state)
 {
@@ -818,6 +873,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_external_words),
+        cmocka_unit_test(test_classes),
         cmocka_unit_test(test_volumes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_external_shapes),
