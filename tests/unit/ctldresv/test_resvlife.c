@@ -1,4 +1,4 @@
-/* test_resvlife.c - what time does to reservations: they begin, mark nodes, get others, recur, end */
+/* test_resvlife.c - what time does to reservations: they begin, mark nodes, recur, end */
 #include "resv_util.h"
 
 #include "base/readfile.h"
