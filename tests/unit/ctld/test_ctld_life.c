@@ -522,41 +522,6 @@ static void test_low_hardware(void **state)
 
 /* ---- allocations and steps ------------------------------------------------------------------- */
 
-struct waiting { /* a client that asked and reads frames */
-    struct client *c;
-    uint32_t id;
-};
-
-static struct waiting ask_async(struct daemon *d, unsigned op, const char *json)
-{
-    struct waiting w = { .c = connect_as(d, geteuid()) };
-    ProtobufCMessage *req = from_json(wire_op_info(op)->request, json);
-
-    assert_non_null(w.c);
-    w.id = client_next_id(w.c);
-    assert_int_equal(client_send(w.c, op, 0, w.id, req), 0);
-    protobuf_c_message_free_unpacked(req, NULL);
-    return w;
-}
-
-/* The next frame; its flags in *ret_flags. */
-static ProtobufCMessage *next_answer(struct waiting *w, uint32_t *ret_flags)
-{
-    ProtobufCMessage *msg = NULL;
-    struct frame f;
-
-    assert_int_equal(client_recv(w->c, (int)(DEADLINE_US / 1000), &f), 1);
-    assert_int_equal(f.id, w->id);
-    *ret_flags = f.flags;
-    if (f.op == OP_JOB_SUBMIT &&
-        !(f.flags & FRAME_ERROR)) /* who waits is told of the job's states */
-        msg = protobuf_c_message_unpack(&pst__job_status__descriptor, NULL, f.len, f.body);
-    else
-        assert_int_equal(frame_unpack(&f, frame_message(&f), &msg, NULL), 0);
-    assert_non_null(msg);
-    return msg;
-}
-
 #define ALLOC "'job':{'batch':false,'num_tasks':4,'interactive':true},'wait_alloc':true"
 
 static uint32_t allocate(struct waiting *w, struct daemon *d, const char *json)
