@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/conf.h"
@@ -32,5 +33,34 @@ UTIL struct conf *conf_with_lines(const char *lines)
     file.text = text;
     if (conf_load_text(&file, 1, CONF_FULL, &c, NULL, &err) < 0)
         fail_msg("%s", err.text);
+    return c;
+}
+
+/* slurm.conf (the least that loads, and these lines) with another file beside it; what is wrong
+ * must be just this report.  NULL: it does not load. */
+UTIL struct conf *conf_of_two(const char *lines, const char *name, const char *other,
+                              const char *want_report)
+{
+    char text[1024], *report = NULL;
+    size_t len = 0;
+    struct conf_text files[] = { { .name = "slurm.conf" }, { name, other, strlen(other) } };
+    struct conf_problems problems;
+    struct err err = { .text = "" };
+    struct conf *c = NULL;
+    FILE *f = open_memstream(&report, &len);
+
+    files[0].len = (size_t)snprintf(text, sizeof(text),
+                                    "ClusterName=c\nSlurmctldHost=h\nSlurmUser=root\n"
+                                    "NodeName=n[1-4]\nPartitionName=p Nodes=ALL\n%s\n",
+                                    lines);
+    assert_true(files[0].len < sizeof(text));
+    files[0].text = text;
+    (void)conf_load_text(files, 2, CONF_FULL, &c, &problems, &err);
+    assert_non_null(f);
+    conf_report(f, &problems);
+    assert_int_equal(fclose(f), 0);
+    assert_string_equal(report, want_report);
+    free(report);
+    conf_problems_done(&problems);
     return c;
 }
