@@ -235,6 +235,12 @@ static void take_batch(void *arg)
         finish_batch(b, r);
 }
 
+/* The controller ends before the core came to it: the sender has the changes still. */
+static void drop_posted(void *arg)
+{
+    finish_batch(arg, -ECANCELED);
+}
+
 static void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__AcctChanges *req = PB_AS(acct_changes, cmd->msg);
@@ -265,6 +271,7 @@ void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, accts
     *b = (struct batch){ .ctld = ctld, .changes = changes, .n = n, .done = done, .arg = arg };
     cmd->kind = CMD_CALL;
     cmd->fn = take_batch;
+    cmd->drop = drop_posted;
     cmd->arg = b;
     (void)core_post(ctld, cmd); /* never refused: it is no request */
 }

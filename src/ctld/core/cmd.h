@@ -59,8 +59,10 @@ int cmd_check_words(unsigned op, ProtobufCMessage *msg, struct err *err);
  * in order. */
 bool core_post(struct ctld *ctld, struct cmd *cmd);
 void core_post_kind(struct ctld *ctld, enum cmd_kind kind); /* a command of our own; any thread */
-/* Put off the rest of a long request: call fn(arg) at the next turn of the user that sent `of`.
+/* Put off the rest of a long request: call fn(arg) at the next turn of the user that sent `of`, or
+ * drop(arg) when the controller ends before; drop NULL: arg is not the request's to free.
  * False: out of memory. */
-bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), void *arg);
+bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg),
+                void (*drop)(void *arg), void *arg);
 /* End the core's loop after what is queued; any thread. */
 void ctld_stop(struct ctld *ctld);

@@ -24,7 +24,8 @@ void ctld_stop(struct ctld *ctld)
         core_post_kind(ctld, CMD_STOP);
 }
 
-bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), void *arg)
+bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg),
+                void (*drop)(void *arg), void *arg)
 {
     struct cmd *cmd = calloc(1, sizeof(*cmd));
 
@@ -34,6 +35,7 @@ bool core_again(struct ctld *ctld, const struct cmd *of, void (*fn)(void *arg), 
     cmd->conn = of->conn ? conn_ref(of->conn) : NULL; /* whose wish it is goes on */
     cmd->op = of->op;
     cmd->fn = fn;
+    cmd->drop = drop;
     cmd->arg = arg;
     cmd->lane = of->lane;
     (void)core_post(ctld, cmd); /* never refused: it is no request */

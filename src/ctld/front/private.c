@@ -36,8 +36,10 @@ struct private_query {
     struct prioquery_view view;
 };
 
-static void query_free(struct private_query *q)
+static void query_free(void *arg)
 {
+    struct private_query *q = arg;
+
     if (q->msg)
         protobuf_c_message_free_unpacked(q->msg, NULL);
     conn_unref(q->conn);
@@ -233,6 +235,7 @@ bool private_takes(struct front *f, struct conn *c, const struct frame *frame)
     cmd->kind = CMD_CALL;
     cmd->lane = core_lane(f->ctld, conn_peer(c)->uid);
     cmd->fn = narrow_query;
+    cmd->drop = query_free;
     cmd->arg = q;
     (void)core_post(f->ctld, cmd); /* never refused: it is no request */
     return true;

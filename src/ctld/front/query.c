@@ -473,7 +473,7 @@ static void answer_query(struct conn *c, void *arg)
     q->looked = left > 0; /* else there may be more */
     if (ok && q->looked)
         conn_stream(c, send_some, query_free, q);
-    else if (!ok || !core_again(q->front->ctld, &of, answer_again, q))
+    else if (!ok || !core_again(q->front->ctld, &of, answer_again, query_free, q))
         refuse_busy(q);
 }
 
@@ -552,6 +552,7 @@ static void ask_core(struct query *q)
     cmd->kind = CMD_CALL;
     cmd->lane = core_lane(q->front->ctld, conn_peer(q->conn)->uid);
     cmd->fn = publish_for;
+    cmd->drop = query_free;
     cmd->arg = q;
     (void)core_post(q->front->ctld, cmd); /* never refused: it is no request */
 }

@@ -328,7 +328,8 @@ static void work_queue(void *arg)
     w->queue.posted = false;
     w->queue.working = true;
     while (!work_off(ctld) && !w->queue.posted)
-        w->queue.posted = core_again(ctld, &own, work_queue, ctld); /* out of memory: on at once */
+        w->queue.posted =
+            core_again(ctld, &own, work_queue, NULL, ctld); /* out of memory: on at once */
     w->queue.working = false;
 }
 

@@ -884,6 +884,12 @@ static bool walk_ids(struct action *a)
     }
 }
 
+/* The controller ends in the middle: no answer says that all was done. */
+static void drop_action(void *arg)
+{
+    action_free(arg);
+}
+
 /* The rest is posted behind what others have asked meanwhile. */
 static void walk_jobs(void *arg)
 {
@@ -891,7 +897,7 @@ static void walk_jobs(void *arg)
     bool done = a->ids ? walk_all(a) : walk_ids(a);
 
     budget_next_turn(&a->walk.budget);
-    if (done || !core_again(a->ctld, a->cmd, walk_jobs, a))
+    if (done || !core_again(a->ctld, a->cmd, walk_jobs, drop_action, a))
         finish_action(a);
 }
 

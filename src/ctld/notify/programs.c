@@ -319,6 +319,12 @@ static void call_done(void *arg)
     program_free(p);
 }
 
+/* The controller ends before its `done` could run. */
+static void drop_program(void *arg)
+{
+    program_free(arg);
+}
+
 static void finish_program(struct program *p, int status)
 {
     struct cmd *cmd;
@@ -338,6 +344,7 @@ static void finish_program(struct program *p, int status)
     }
     cmd->kind = CMD_CALL;
     cmd->fn = call_done;
+    cmd->drop = drop_program;
     cmd->arg = p;
     (void)core_post(p->ctld, cmd); /* never refused: it is no request */
 }

@@ -272,9 +272,10 @@ static bool walk_ids(struct update *u)
     }
 }
 
-static void finish_update(struct update *u)
+static void update_free(void *arg)
 {
-    core_reply(u->ctld, u->cmd, u->lsn, 0, &u->reply.base);
+    struct update *u = arg;
+
     for (size_t i = 0; i < u->reply.n_results; i++)
         pst__job_action_result__free_unpacked(u->reply.results[i], NULL);
     free(u->reply.results);
@@ -286,6 +287,12 @@ static void finish_update(struct update *u)
     free(u);
 }
 
+static void finish_update(struct update *u)
+{
+    core_reply(u->ctld, u->cmd, u->lsn, 0, &u->reply.base);
+    update_free(u);
+}
+
 /* The rest is posted behind what others have asked meanwhile. */
 static void walk_jobs(void *arg)
 {
@@ -293,7 +300,7 @@ static void walk_jobs(void *arg)
     bool done = u->ids ? walk_named(u) : walk_ids(u);
 
     budget_next_turn(&u->walk.budget);
-    if (done || !core_again(u->ctld, u->cmd, walk_jobs, u))
+    if (done || !core_again(u->ctld, u->cmd, walk_jobs, update_free, u))
         finish_update(u);
 }
 

@@ -134,6 +134,7 @@ static void await_done(struct site *s, const struct outcome *o)
 
         assert_non_null(cmd);
         assert_int_equal(cmd->kind, CMD_CALL);
+        cmd->drop = NULL; /* fn has arg now */
         cmd->fn(cmd->arg);
         cmd_free_list(cmd);
     }
@@ -197,8 +198,10 @@ static void test_waits_for_lsn(void **state)
         struct cmd *cmd = core_queue_take(s->ctld.queue, now_mono_us() + WAIT_US);
 
         assert_non_null(cmd);
-        for (struct cmd *c = cmd; c; c = c->next)
+        for (struct cmd *c = cmd; c; c = c->next) {
+            c->drop = NULL; /* fn has arg now */
             c->fn(c->arg);
+        }
         cmd_free_list(cmd);
     }
     assert_int_equal(first.status, 0);
@@ -299,6 +302,23 @@ static void test_none(void **state)
     assert_null(core_queue_take(s->ctld.queue, 0));
 }
 
+/* The controller ends between a program's end and its `done`: nothing is called, nothing leaks. */
+static void test_never_told(void **state)
+{
+    struct site *s = *state;
+    struct outcome o = { 0 };
+    struct program *p = make_program(s, &o);
+    struct cmd *cmd;
+
+    program_path(p, "/bin/true");
+    program_arg(p, "");
+    programs_add_take(s->programs, p);
+    cmd = core_queue_take(s->ctld.queue, now_mono_us() + WAIT_US);
+    assert_non_null(cmd);
+    cmd_free_list(cmd); /* as core_queue_free() does with what is left */
+    assert_int_equal(o.n, 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -308,6 +328,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_failures, setup_site, teardown_site),
         cmocka_unit_test_setup_teardown(test_output, setup_site, teardown_site),
         cmocka_unit_test_setup_teardown(test_none, setup_site, teardown_site),
+        cmocka_unit_test_setup_teardown(test_never_told, setup_site, teardown_site),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
