@@ -92,9 +92,110 @@ static void test_advice(void **state)
     }
 }
 
+/* Four CPUs of one node for 500 of 600 seconds, task 3 of an array; measured with `steps`. */
+static void show_run(size_t n_steps, bool started, struct strbuf *row, struct strbuf *report)
+{
+    Pst__GresAlloc gpu = PST__GRES_ALLOC__INIT, *gres = &gpu;
+    Pst__AllocGroup g = PST__ALLOC_GROUP__INIT, *groups = &g;
+    Pst__StepUsage u = PST__STEP_USAGE__INIT;
+    Pst__StepRecord st = PST__STEP_RECORD__INIT, *steps = &st;
+    Pst__JobRecord j = PST__JOB_RECORD__INIT;
+    Pst__AcctJob a = PST__ACCT_JOB__INIT;
+    Pst__Alloc alloc = PST__ALLOC__INIT;
+    uint32_t node = 0;
+
+    gpu.name = (char *)(uintptr_t) "gpu";
+    gpu.count = 2;
+    g.gres = &gres;
+    g.n_gres = 1;
+    g.nodes = 1;
+    g.cpus = alloc.total_cpus = 4;
+    g.mem_mib = 4096;
+    alloc.groups = &groups;
+    alloc.n_groups = 1;
+    alloc.node_ids = &node;
+    alloc.n_node_ids = 1;
+    u.user_us = (uint64_t)(1500 * S);
+    u.max_rss_kib = 1 << 20;
+    st.usage = &u;
+    st.num_tasks = 2;
+    j.name = (char *)(uintptr_t) "train";
+    j.has_array_task_id = true;
+    j.array_job_id = 12;
+    j.array_task_id = 3;
+    j.state = started ? PST__JOB_STATE__JOB_COMPLETED : PST__JOB_STATE__JOB_PENDING;
+    j.submit_us = 1000 * S;
+    j.time_limit_min = 10;
+    if (started) {
+        j.start_us = 1030 * S;
+        j.end_us = 1530 * S;
+        j.alloc = &alloc;
+    } else {
+        j.min_cpus = 4;
+    }
+    a.job = &j;
+    a.steps = &steps;
+    a.n_steps = n_steps;
+    efficiency_row(&a, 1100 * S, true, row);
+    efficiency_report(&a, 1100 * S, report);
+}
+
+/* sacct --efficiency: cells that are not known are empty, and a page says what it leaves out. */
+static void test_shown(void **state)
+{
+    static const struct {
+        size_t steps;
+        bool started;
+        const char *row, *report;
+    } rows[] = {
+        { 1, true, "12_3|COMPLETED|00:00:30|00:08:20|83.3%|4|75.0%|2G|50.0%\n",
+          "Job         12_3  train  COMPLETED\n"
+          "Waited      00:00:30\n"
+          "Ran         00:08:20 of 00:10:00, on 1 node\n"
+          "CPU         75.0% of 4: 3.0 busy on average\n"
+          "Memory      2G of 4G on a node (50.0%)\n"
+          "GPUs        2 held; their use is not measured\n"
+          "Advice      What it asked for fits what it used.\n" },
+        { 0, true, "12_3|COMPLETED|00:00:30|00:08:20|83.3%|4|||\n",
+          "Job         12_3  train  COMPLETED\n"
+          "Waited      00:00:30\n"
+          "Ran         00:08:20 of 00:10:00, on 1 node\n"
+          "GPUs        2 held; their use is not measured\n"
+          "Advice      Nothing was measured while it ran.\n" },
+        { 0, false, "12_3|PENDING|00:01:40|00:00:00||0|||\n",
+          "Job         12_3  train  PENDING\n"
+          "Waited      00:01:40\n"
+          "Advice      It has not started yet.\n" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        _cleanup_val_(strbuf_done) struct strbuf row = STRBUF_INIT, report = STRBUF_INIT;
+
+        show_run(rows[i].steps, rows[i].started, &row, &report);
+        assert_string_equal(strbuf_str(&row), rows[i].row);
+        assert_string_equal(strbuf_str(&report), rows[i].report);
+    }
+}
+
+/* Names above their columns, to the left or to the right as the cells are. */
+static void test_header(void **state)
+{
+    _cleanup_val_(strbuf_done) struct strbuf plain = STRBUF_INIT, parsable = STRBUF_INIT;
+
+    (void)state;
+    efficiency_header(&parsable, true);
+    assert_string_equal(strbuf_str(&parsable),
+                        "JobID|State|Planned|Elapsed|TimeEff|AllocCPUS|CPUEff|MaxMem|MemEff\n");
+    efficiency_header(&plain, false);
+    assert_int_equal(strncmp(strbuf_str(&plain), "JobID        State          Planned ", 36), 0);
+    assert_non_null(strstr(strbuf_str(&plain), "\n------------ ---------- -----------"));
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_advice) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_advice), cmocka_unit_test(test_shown),
+                                        cmocka_unit_test(test_header) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
