@@ -165,6 +165,7 @@ static const struct pb_cap rows[] = {
     STR("GresTopo", "links", 16 * KIB),
     STR("NodeRecord", "topology", TEXT),
     STR("NodeRecord", "topology_config", TEXT),
+    STR("NodeRecord", "topology_said", TEXT),
     STR("NodeRecord", "alloc_gres", TEXT),
     STR("NodeRecord", "cpu_spec_list", TEXT),
     STR("NodeRecord", "comment", TEXT),

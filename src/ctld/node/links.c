@@ -43,6 +43,8 @@
 #include "ctld/front/view.h"
 #include "model/words/nodespec.h"
 #include "ctld/core/noderecord.h"
+#include "ctld/topology/topoclaim.h"
+#include "ctld/topology/topology.h"
 #include "ctld/core/service.h"
 #include "fields.h"
 
@@ -151,6 +153,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         reg->gres_problem ? reg->gres_problem : nodespec_too_small(reg, old, buf, sizeof(buf));
     bool powered = power_reg_judge(old, reg) == POWER_REG_UP;
     bool forget = false, rebooted = false, lacks;
+    enum topoclaim_reason place;
+    uint64_t lsn;
 
     copy_facts(set, old, reg);
     bootfeatures_register(ctld, tx, old, reg, set, &lacks);
@@ -190,6 +194,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         SET(set, reason_uid, conf_slurm_uid(ctld->conf));
         forget = false;
     }
+    place = topoclaim_register(ctld, tx, old, reg->topology, set);
+    forget = place == TOPOCLAIM_GOES || (forget && place != TOPOCLAIM_STAYS);
     if (low) {
         flags |= FLAG(INVALID_REG) | FLAG(DRAIN);
         (void)pb_set_str(&set->reason, low);
@@ -198,7 +204,7 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         log_error("Setting node %s state to INVAL with reason:%s", old->name, low);
     } else if (flags & FLAG(INVALID_REG)) {
         flags &= ~(FLAG(INVALID_REG) | FLAG(DRAIN));
-        forget = true;
+        forget = place != TOPOCLAIM_STAYS;
     }
     if (forget && !low) {
         tx_clear(tx, NODE_F_REASON);
@@ -213,7 +219,10 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     SET(set, state_flags, flags);
     if (ends_resume(old, set))
         tx_clear(tx, NODE_F_RESUME_AFTER_US);
-    return core_commit(ctld, tx);
+    lsn = core_commit(ctld, tx);
+    if (!lsn)
+        topology_forget(ctld);
+    return lsn;
 }
 
 /* ---- reports --------------------------------------------------------------------------------- */

@@ -27,6 +27,7 @@
 #include "ctld/node/powersettings.h"
 #include "ctld/node/resumefile.h"
 #include "ctld/notify/programs.h"
+#include "ctld/topology/topoclaim.h"
 #include "fields.h"
 
 #define RESUME_FILE "power_resume.%ju.json" /* in StateSaveLocation */
@@ -258,6 +259,7 @@ static void return_to_conf(const struct ctld *ctld, Pst__Transaction *tx, const 
         tx_clear(tx, NODE_F_INSTANCE_ID);
     if (r->instance_type)
         tx_clear(tx, NODE_F_INSTANCE_TYPE);
+    topoclaim_powered_down(tx, r, set);
 }
 
 /* SuspendTimeout is over.  Where the program failed and slurmd is still there, the node is on. */

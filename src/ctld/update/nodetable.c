@@ -23,6 +23,8 @@
 #include "ctld/core/service.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/resv/resv.h"
+#include "ctld/topology/topoclaim.h"
+#include "ctld/topology/topology.h"
 
 /* ---- create ---------------------------------------------------------------------------------- */
 
@@ -58,7 +60,8 @@ static int check_new(const struct ctld *ctld, const struct conf *nodes, char *te
     return 0;
 }
 
-static void put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_node *n)
+/* 0 or an ESLURM code. */
+static int put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_node *n)
 {
     Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 
@@ -67,6 +70,7 @@ static void put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_
     r->name = tx_strdup(n->name);
     SET(r, node_id, nodeids_take(ctld));
     SET(r, state_flags, r->state_flags | NODE_FLAG_BIT(DYNAMIC_NORM));
+    return topoclaim_new(ctld, r, n);
 }
 
 /* 0 or an ESLURM code, with what the operator is told in text. */
@@ -105,9 +109,16 @@ static void op_node_create(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     tx = tx_new(core_now());
-    for (size_t i = 0; i < conf_nodes(nodes); i++)
-        put_node(ctld, tx, conf_node(nodes, i));
+    for (size_t i = 0; code == 0 && i < conf_nodes(nodes); i++)
+        code = put_node(ctld, tx, conf_node(nodes, i));
+    if (code != 0) {
+        tx_free(tx);
+        topology_forget(ctld);
+        core_error(ctld, cmd, code, NULL);
+        return;
+    }
     if (!core_commit(ctld, tx)) {
+        topology_forget(ctld);
         core_disk_full(ctld, cmd);
         return;
     }

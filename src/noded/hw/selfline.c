@@ -88,3 +88,17 @@ int selfline_check_static(const char *given, struct err *err)
         return err_set(err, -EINVAL, "without -Z, --conf can have Topology= and nothing else");
     return 0;
 }
+
+char *selfline_place(const struct conf *conf, const char *name, const char *given)
+{
+    _cleanup_(conf_free) struct conf *own = NULL;
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    struct err err = { .text = "" };
+
+    if (!given || !conf_nodeline_names(given, "Topology"))
+        return NULL;
+    strbuf_addf(&sb, "NodeName=%s %s", name, given);
+    if (sb.failed || conf_parse_nodeline(conf, strbuf_str(&sb), &own, &err) < 0)
+        return NULL; /* what it is said to have was refused before */
+    return strdup(conf_node(own, 0)->topology ? conf_node(own, 0)->topology : "");
+}

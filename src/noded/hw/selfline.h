@@ -16,3 +16,5 @@ int selfline_make(const struct conf *conf, const char *name, const char *host, c
 /* May --conf of a node that is not dynamic say this?  Of Topology= alone.  -EINVAL with a
  * sentence. */
 int selfline_check_static(const char *given, struct err *err);
+/* Topology= of --conf, which the caller frees; NULL: it says nothing of it. */
+char *selfline_place(const struct conf *conf, const char *name, const char *given);
