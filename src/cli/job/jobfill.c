@@ -288,12 +288,12 @@ static void fill_switches(const struct jobopts *jo, const char *value, Pst__JobR
                       : jo->cmd == JOBOPTS_SALLOC ? "SALLOC_WAIT4SWITCH"
                                                   : "SLURM_WAIT4SWITCH";
     const char *time = at ? at + 1 : getenv(env);
-    uint32_t minutes;
+    uint32_t seconds;
 
     job->switches = (uint32_t)strtoul(value, NULL, 10); /* was checked; stops at '@' */
     job->has_switches = true;
-    if (time && time_limit_parse(time, &minutes, NULL) == 0 && minutes != TIME_LIMIT_INFINITE) {
-        job->switches_wait_s = (uint32_t)MIN((uint64_t)minutes * 60, (uint64_t)UINT32_MAX);
+    if (time && time_delay_parse(time, &seconds, NULL) == 0) {
+        job->switches_wait_s = seconds;
         job->has_switches_wait_s = true;
     }
 }

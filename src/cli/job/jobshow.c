@@ -90,11 +90,15 @@ static void show_nodes(struct strbuf *sb, const struct jobopts *jo)
 static void show_switches(struct strbuf *sb, const char *value)
 {
     const char *at = strchr(value, '@');
+    uint32_t seconds;
+    char buf[64];
 
     strbuf_addn(sb, value, at ? (size_t)(at - value) : strlen(value));
-    if (at) {
-        strbuf_addc(sb, '@');
-        show_minutes(sb, at + 1);
+    if (at && time_delay_parse(at + 1, &seconds, NULL) == 0) {
+        time_fmt_hms(seconds, buf, sizeof(buf));
+        strbuf_addf(sb, "@%s", buf);
+    } else if (at) {
+        strbuf_add(sb, "@UNLIMITED");
     }
 }
 

@@ -353,14 +353,14 @@ static int set_switches(struct update *u, const char *text)
     const char *at = strchr(text, '@');
     char count[32];
     uint64_t n;
-    uint32_t minutes = 0;
+    uint32_t seconds = 0;
 
     (void)snprintf(count, sizeof(count), "%.*s", (int)strcspn(text, "@"), text);
     if (parse_u64(count, 0, UINT32_MAX - 2, &n) < 0 ||
-        (at && (time_limit_parse(at + 1, &minutes, NULL) < 0 || minutes == TIME_LIMIT_INFINITE)))
+        (at && time_delay_parse(at + 1, &seconds, NULL) < 0))
         return -EINVAL;
     (void)put_number(u, &u->job.base, "switches", (int64_t)n);
-    return at ? put_number(u, &u->job.base, "switches_wait_s", (int64_t)minutes * 60) : 0;
+    return at ? put_number(u, &u->job.base, "switches_wait_s", seconds) : 0;
 }
 
 /* "2", "2-4": both ends; one number is both. */

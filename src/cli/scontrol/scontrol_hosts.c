@@ -8,6 +8,7 @@
 #include "base/wordlist.h"
 #include "cli/query/out_nodes.h"
 #include "cli/scontrol/scontrol.h"
+#include "cli/scontrol/show_topology.h"
 
 /* Names of a file, parted by white space and commas, joined by commas.  Caller frees. */
 static char *read_names(FILE *f)
@@ -37,12 +38,12 @@ static bool parse_names(const char *expr, struct hostlist **ret)
     return false;
 }
 
-/* ---- functions: feature{NAME} ---------------------------------------------------------------- */
+/* ---- functions: feature{NAME}, block{NAME}, switchwith{NODE} ------------------------------------ */
 
 #define FEATURE "feature{"
 
-/* The nodes that have the feature now; false: the controller does not say. */
-static bool print_featured(struct scontrol *s, const char *name)
+/* Put the nodes that have the feature now behind all; false: the controller does not say. */
+static bool add_featured(struct scontrol *s, const char *name, struct hostlist *all)
 {
     _cleanup_free_ char *feature = xstrdup_or_die(name + strlen(FEATURE));
     struct cluster_nodes t;
@@ -55,7 +56,7 @@ static bool print_featured(struct scontrol *s, const char *name)
         const char *features = n->active_features ? n->active_features : n->features;
 
         if (features && wordlist_has(features, feature))
-            (void)printf("%s\n", n->name);
+            check_mem_or_die(hostlist_push(all, n->name));
     }
     cluster_nodes_done(&t);
     return true;
@@ -69,11 +70,41 @@ static bool is_feature(const char *name)
            name[len - 1] == '}';
 }
 
+/* Functions become the names of their nodes.  One that the controller does not know stays, and true
+ * is returned: tell_unknown() is said behind what is printed. */
+static bool expand_functions(struct scontrol *s, struct hostlist **names)
+{
+    _cleanup_(hostlist_free) struct hostlist *all = NULL;
+
+    check_mem_or_die(hostlist_new(&all));
+    for (size_t i = 0; i < hostlist_count(*names); i++) {
+        const char *host = hostlist_nth(*names, i);
+
+        if (!is_feature(host) || !add_featured(s, host, all))
+            check_mem_or_die(hostlist_push(all, host));
+    }
+    scontrol_expand_units(s, &all);
+    hostlist_free(*names);
+    *names = TAKE_PTR(all);
+    for (size_t i = 0; i < hostlist_count(*names); i++)
+        if (strchr(hostlist_nth(*names, i), '{'))
+            return true;
+    return false;
+}
+
+static void tell_unknown(bool unknown)
+{
+    if (!unknown)
+        return;
+    (void)fflush(stdout);
+    cli_error("hostlist_create_client: controller failed to expand hostlist function");
+}
+
 void scontrol_show_hostnames(struct scontrol *s, const char *name)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     const char *expr = name ? name : getenv("SLURM_NODELIST");
-    bool unknown = false;
+    bool unknown;
 
     if (!expr)
         expr = getenv("SLURM_JOB_NODELIST");
@@ -83,18 +114,10 @@ void scontrol_show_hostnames(struct scontrol *s, const char *name)
     }
     if (!parse_names(expr, &hl))
         return;
-    for (size_t i = 0; i < hostlist_count(hl); i++) {
-        const char *host = hostlist_nth(hl, i);
-
-        if (is_feature(host) && print_featured(s, host))
-            continue;
-        unknown = unknown || strchr(host, '{') || is_feature(host);
-        (void)printf("%s\n", host);
-    }
-    if (unknown) {
-        (void)fflush(stdout);
-        cli_error("hostlist_create_client: controller failed to expand hostlist function");
-    }
+    unknown = expand_functions(s, &hl);
+    for (size_t i = 0; i < hostlist_count(hl); i++)
+        (void)printf("%s\n", hostlist_nth(hl, i));
+    tell_unknown(unknown);
 }
 
 /* The list itself; a path with "/" at its begin is read, "-" is standard input.  NULL: told. */
@@ -123,13 +146,16 @@ static void show_folded(struct scontrol *s, const char *name, bool sorted)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     _cleanup_free_ char *list = take_list(s, name), *text = NULL;
+    bool unknown;
 
     if (!list || !parse_names(list, &hl))
         return;
+    unknown = expand_functions(s, &hl);
     if (sorted)
         hostlist_sort(hl);
     check_mem_or_die(hostlist_fold(hl, &text));
     (void)printf("%s\n", text);
+    tell_unknown(unknown);
 }
 
 void scontrol_show_hostlist(struct scontrol *s, const char *name)

@@ -48,6 +48,7 @@ static void put_component(struct envlist *el, const Pst__JobRecord *j)
     put_group_value(el, "SLURM_JOB_PARTITION", k, j->partition);
     put_group_value(el, "SLURM_JOB_QOS", k, j->qos);
     put_group_value(el, "SLURM_JOB_RESERVATION", k, j->reservation);
+    put_group_number(el, "SLURM_JOB_SEGMENT_SIZE", k, j->segment_size > 0, j->segment_size);
     put_group_number(el, "SLURM_MEM_PER_CPU", k, j->has_mem_per_cpu_mib && j->mem_per_cpu_mib,
                      j->mem_per_cpu_mib);
     put_group_number(el, "SLURM_MEM_PER_NODE", k, j->has_mem_per_node_mib && j->mem_per_node_mib,
