@@ -18,11 +18,11 @@
 #include "base/process/daemonize.h"
 #include "base/process/inherit.h"
 #include "base/log.h"
-#include "conf/resources.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 #include "ctld/core/boot.h"
 #include "ctld/core/loop.h"
+#include "ctld/core/resourcefile.h"
 #include "ctld/front/front.h"
 #include "ctld/ha/ha.h"
 #include "ctld/ha/hawait.h"
@@ -179,7 +179,7 @@ static int check_other_files(const struct conf *conf, struct conf_problems *prob
     int r = topology_check_conf(conf, problems, err);
 
     if (r == 0)
-        r = resources_load(conf, &all, NULL, err);
+        r = resourcefile_load(conf, &all, NULL, err);
     if (r == 0)
         r = check_journal(conf, err);
     return r < 0 ? r : check_secrets(conf, err);

@@ -155,6 +155,17 @@ static bool resource_holds(const struct resource *res, const struct license_list
     return most == RESOURCES_INFINITE || sum <= most;
 }
 
+/* Are there so many of a licence, or of a layer, with what was asked of it before in the list? */
+static bool has_room(const struct license_list *list, size_t at, uint64_t total)
+{
+    uint64_t sum = 0;
+
+    for (size_t i = list->any ? at : 0; i <= at; i++)
+        if (strcmp(list->items[i].name, list->items[at].name) == 0)
+            sum += MIN(list->items[i].count, UINT32_MAX); /* as many as a list has items */
+    return sum <= total;
+}
+
 static bool item_valid(const struct license_world *w, const struct license_list *list, size_t at,
                        bool zero, bool layers)
 {
@@ -165,13 +176,13 @@ static bool item_valid(const struct license_world *w, const struct license_list 
 
     if (!res)
         return !item->variable && !item->layer && total_of(w->all, item->name, &total) &&
-               (zero || item->count <= total);
+               (zero || has_room(list, at, total));
     if (!item->layer)
         return (item->variable && amount_of(res, item) == UINT64_MAX) ? false
                : zero                                                 ? true
                       : resource_holds(res, list, at);
     l = layers && !list->any ? layer_of(res, item->name) : NULL;
-    return l && (l->total == RESOURCES_INFINITE || item->count <= l->total);
+    return l && (l->total == RESOURCES_INFINITE || has_room(list, at, l->total));
 }
 
 /* Is more than one resource charged for each node? */

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
-#include "conf/resources.h"
+#include "conf/topo/conf_topo.h"
 
 /* Programs that watch logs know these two lines; ours says where the mistake is. */
 static void log_refused(const struct conf *conf, const struct resources_fault *fault,
@@ -24,12 +24,46 @@ static void log_refused(const struct conf *conf, const struct resources_fault *f
     log_error("reconfigure: %s; the resources stay as they were", err->text);
 }
 
+/* A resource of MODE_3 may name a topology; is it one of the cluster's? */
+static int check_topologies(const struct conf *conf, const struct resources *all, struct err *err)
+{
+    _cleanup_(conf_topos_free) struct conf_topos *files = NULL;
+
+    for (size_t i = 0; i < all->n; i++) {
+        const struct resource *res = &all->list[i];
+        bool found = !res->topology;
+        int r = found || files ? 0 : conf_topos_load(conf, &files, NULL, err);
+
+        if (r < 0)
+            return r;
+        for (size_t k = 0; !found && k < conf_topos_count(files); k++)
+            found = strcmp(conf_topos_nth(files, k)->name, res->topology) == 0;
+        if (!found)
+            return err_set(err, -EINVAL, "%s: line %u: %s: there is no topology %s", RESOURCES_FILE,
+                           res->line, res->name, res->topology);
+    }
+    return 0;
+}
+
+int resourcefile_load(const struct conf *conf, struct resources **ret,
+                      struct resources_fault *fault, struct err *err)
+{
+    int r = resources_load(conf, ret, fault, err);
+
+    if (r == 0 && (r = check_topologies(conf, *ret, err)) < 0) {
+        *ret = resources_free(*ret);
+        if (fault)
+            *fault = (struct resources_fault){ .source = "" };
+    }
+    return r;
+}
+
 int resourcefile_check(struct ctld *ctld, const struct conf *conf, struct err *err)
 {
     struct resources_fault fault;
     struct resources *fresh = NULL;
     struct err own = { .text = "" };
-    int r = resources_load(conf, &fresh, &fault, &own);
+    int r = resourcefile_load(conf, &fresh, &fault, &own);
 
     ctld->resources_checked = resources_free(ctld->resources_checked);
     if (r == 0 && !ctld->resources)

@@ -4,7 +4,12 @@
  * the resources it has: jobs hold layers of them.  Core thread. */
 #pragma once
 
+#include "conf/resources.h"
 #include "ctld/ctld.h"
+
+/* resources_load(), and the topologies that resources name are those of the cluster. */
+int resourcefile_load(const struct conf *conf, struct resources **ret,
+                      struct resources_fault *fault, struct err *err);
 
 /* Read the file beside the slurm.conf of conf.  -EINVAL and others with a sentence, at the start
  * alone; later a mistake is logged. */

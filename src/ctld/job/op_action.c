@@ -305,7 +305,8 @@ static int do_release(struct action *a, const struct job_ref *ref)
     tx_clear(tx, JOB_F_HELD_BY_USER);
     tx_clear(tx, JOB_F_REASON);
     tx_clear(tx, JOB_F_REASON_TEXT);
-    if (job_is_pending(j->rec) && (j->rec->reason_text || job_has_flag(j->rec, held)))
+    if (job_is_pending(j->rec) && j->rec->restart_count > 0 &&
+        (j->rec->reason_text || job_has_flag(j->rec, held)))
         tx_clear(tx, JOB_F_BEGIN_US); /* of the requeue, which the release ends */
     return refresh_released(a, j->rec->job_id, core_commit(a->ctld, tx));
 }
