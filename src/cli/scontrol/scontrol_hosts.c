@@ -38,7 +38,7 @@ static bool parse_names(const char *expr, struct hostlist **ret)
     return false;
 }
 
-/* ---- functions: feature{NAME}, block{NAME}, switchwith{NODE} ------------------------------------ */
+/* ---- functions: feature{NAME}, block{NAME}, switchwith{NODE} --------------------------------- */
 
 #define FEATURE "feature{"
 

@@ -10,8 +10,8 @@
  * 0 or an ESLURM code. */
 int topoclaim_new(struct ctld *ctld, Pst__NodeRecord *r, const struct conf_node *line);
 
-/* What slurmd says with --conf "Topology=...", place, counts when it is something new; NULL: it says
- * nothing.  Only nodes that come and go are asked: dynamic ones and those of the cloud.  set: the
+/* What slurmd says with --conf "Topology=...", place, counts when it is something new; NULL: it
+ * says nothing.  Only nodes that come and go are asked: dynamic ones and those of the cloud.  set: the
  * patch of the node's record in tx.  A place that cannot be is told in the node's reason, and the
  * node stays where it was.  *reason: does the node have one now that must stay, or lose the one it
  * has; 0: neither. */
