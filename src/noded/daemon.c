@@ -392,6 +392,14 @@ static void take_processors(struct noded *d)
     d->binds = conf_option(d->conf, CONF_TASK_PLUGIN, "task/affinity", &value, &len);
 }
 
+/* What --conf says of the node's place in the network.  Where slurm.conf names a node that was
+ * started with -Z, --conf has no effect. */
+static void say_place(struct noded *d)
+{
+    if (!d->opt->dynamic || d->node_line)
+        d->hardware->topology = selfline_place(d->conf, d->name, d->opt->node_conf);
+}
+
 int noded_reconfigure(struct noded *d, struct err *err)
 {
     struct conf *conf = NULL, *old = d->conf;
@@ -433,6 +441,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
         hw->active_features = TAKE_PTR(d->hardware->active_features);
         pst__node_record__free_unpacked(d->hardware, NULL);
         d->hardware = hw;
+        say_place(d);
     }
     take_processors(d);
     watts_configure(d);
@@ -510,6 +519,8 @@ static int configure_daemon(void *ctx, struct err *err)
         r = err_nomem(err);
     if (r == 0 && (hw_record(d, &d->hardware) < 0 || helpers_ask(d, d->hardware) < 0))
         r = err_set(err, -EIO, "cannot read the machine's topology");
+    if (r == 0)
+        say_place(d);
     return r;
 }
 

@@ -11,10 +11,10 @@
 int topoclaim_new(struct ctld *ctld, Pst__NodeRecord *r, const struct conf_node *line);
 
 /* What slurmd says with --conf "Topology=...", place, counts when it is something new; NULL: it
- * says nothing.  Only nodes that come and go are asked: dynamic ones and those of the cloud.  set: the
- * patch of the node's record in tx.  A place that cannot be is told in the node's reason, and the
- * node stays where it was.  *reason: does the node have one now that must stay, or lose the one it
- * has; 0: neither. */
+ * says nothing.  Only nodes that come and go are asked: dynamic ones and those of the cloud.
+ * set: the patch of the node's record in tx.  A place that cannot be is told in the node's reason,
+ * and the node stays where it was.  Gives what becomes of the reason that the node has: as others
+ * say, a new one that must stay, or one that has to go. */
 enum topoclaim_reason { TOPOCLAIM_AS_IS, TOPOCLAIM_STAYS, TOPOCLAIM_GOES };
 enum topoclaim_reason topoclaim_register(struct ctld *ctld, Pst__Transaction *tx,
                                          const Pst__NodeRecord *old, const char *place,

@@ -3,7 +3,6 @@
  * hwloc is asked once at the start (and by -C), and not at all where several nodes share the host:
  * those are made of configuration.  Main thread. */
 #include "noded/hw/hw.h"
-#include "noded/hw/selfline.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -341,8 +340,6 @@ int hw_record(struct noded *d, Pst__NodeRecord **ret_record)
         pst__node_record__free_unpacked(rec, NULL);
         return r;
     }
-    if (!d->opt->dynamic || d->node_line) /* else slurm.conf names it, and --conf has no effect */
-        rec->topology = selfline_place(d->conf, d->name, d->opt->node_conf);
     *ret_record = rec;
     return 0;
 }
