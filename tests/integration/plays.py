@@ -39,8 +39,8 @@ seconds: states follow within moments.  PENSTOCK_PATIENCE changes that.
 
 A cluster's folder holds slurm.conf (the keys that depend on the machine are added, NodeName lines get addresses),
 other files of /etc/slurm, and `setup`, which root runs in bash once the nodes are idle.  "# slurmdbd" in slurm.conf
-asks for a slurmdbd with SQLite; root runs `database` once it answers, before slurmctld starts.  "# never idle: node2"
-names nodes that cannot be used (inval)."""
+asks for a slurmdbd with SQLite; root runs `database` once it answers, before slurmctld starts.  "# slurmrestd" asks for
+one on TCP, whose address commands have as $R.  "# never idle: node2" names nodes that cannot be used (inval)."""
 
 import atexit
 import difflib
@@ -61,6 +61,7 @@ import transcripts
 import typed
 from accounting import Dbd, storage_of
 from conftest import ROOT, SLOW, Cluster, free_ports, wait_until
+from restd import Restd
 
 GOLDEN = ROOT / "tests" / "golden"
 CLUSTERS = GOLDEN / "plays" / "clusters"
@@ -90,7 +91,7 @@ class Stage(Cluster):
     """A cluster as a folder of tests/golden/plays/clusters describes it, with alice, bob and carol."""
 
     def __init__(self, folder, name, more=()):
-        self.name, self.source, self.more, self.dbd = name, CLUSTERS / name, list(more), None
+        self.name, self.source, self.more, self.dbd, self.rest = name, CLUSTERS / name, list(more), None, None
         self.ids = {"dir": str(folder)}
         text = (self.source / "slurm.conf").read_text()
         names = [n for line in text.splitlines() if line.startswith("NodeName=") and "State=CLOUD" not in line
@@ -145,6 +146,10 @@ class Stage(Cluster):
             self.dbd.start()
             self.set_up("database")
         super().start()
+        if re.search(r"^# slurmrestd$", (self.source / "slurm.conf").read_text(), re.M):
+            self.rest = Restd(self, user="daemon")
+            self.env["R"] = f"http://127.0.0.1:{self.rest.port}"
+            self.rest.__enter__()
         self.set_up("setup")
         return self
 
@@ -156,6 +161,8 @@ class Stage(Cluster):
             assert done.returncode == 0, f"{path}: {done.stdout}{done.stderr}"
 
     def stop(self):
+        if self.rest and self.rest.daemon:
+            self.rest.daemon.stop()
         if self.dbd:
             self.dbd.stop()  # the cluster's end kills what is left in its folder
         problems = super().stop()

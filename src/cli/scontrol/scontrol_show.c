@@ -16,6 +16,7 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
+#include "cli/format/json_conf.h"
 #include "cli/format/json_job.h"
 #include "cli/query/fedprint.h"
 #include "cli/query/out_filter.h"
@@ -576,10 +577,7 @@ static void json_config(struct showing *w, const Pst__ConfigReply *reply)
     const struct conf *conf = cli_conf(&w->s->cli);
 
     json_begin(&w->js, &w->out, json_option_style(&w->s->json));
-    json_map(&w->js, "slurm_conf");
-    for (size_t i = 0; i < reply->n_entries; i++)
-        json_str(&w->js, reply->entries[i]->key, reply->entries[i]->value);
-    json_map_end(&w->js);
+    json_conf(&w->js, reply);
     if (!w->js.warning)
         w->js.warning = cli_standby_note(&w->s->cli);
     json_meta(&w->js, w->s->argc, w->s->argv, conf_str(conf, CONF_CLUSTER_NAME),

@@ -1,11 +1,11 @@
-"""Recorded session 30 (REST), asked at the controller's own port: tests/golden/recordings/30-rest.txt."""
+"""Recorded sessions 29 (--json, --yaml), 30 (REST) and 31 (metrics): tests/golden/recordings/29*.txt, 3*.txt."""
 
 import pytest
 
 import plays
 
 
-@pytest.mark.parametrize("path", plays.recordings("3*"))
+@pytest.mark.parametrize("path", [*plays.recordings("29*"), *plays.recordings("3*")])
 def test_recording(path):
     plays.check_recording(path)
 
