@@ -44,7 +44,7 @@ bool acctflags_parse(const char *list, uint32_t *ret_mask, const char **ret_bad,
 
 uint32_t acctflags_of(const Pst__JobRecord *j)
 {
-    uint32_t mask = j->start_us > 0 ? FLAG(START_RECEIVED) : 0;
+    uint32_t mask = FLAG(START_RECEIVED); /* a record begins with it, before the job has nodes */
 
     if (j->started_on == PST__JOB_STARTED_ON__STARTED_ON_SUBMIT)
         mask |= FLAG(SCHED_SUBMIT);

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
+#include "cli/format/json_alloc.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
 #include "fieldlists.h"
@@ -180,41 +180,6 @@ static void put_gres_detail(struct json *js, const Pst__JobRecord *j)
     json_list_end(js);
 }
 
-static void put_allocation(struct json *js, const Pst__Alloc *alloc)
-{
-    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    size_t index = 0;
-
-    bool single = alloc->nodes && !strpbrk(alloc->nodes, "[,"); /* by far the most */
-    size_t n = 1;
-
-    if (!single) {
-        if (hostlist_parse(alloc->nodes, &hl, NULL) < 0)
-            return;
-        n = hostlist_count(hl);
-    }
-    for (size_t g = 0; g < alloc->n_groups; g++) {
-        const Pst__AllocGroup *group = alloc->groups[g];
-
-        for (uint32_t i = 0; i < group->nodes && index < n; i++, index++) {
-            json_map(js, NULL);
-            json_int(js, "index", (int64_t)index);
-            json_str(js, "name", single ? alloc->nodes : hostlist_nth(hl, index));
-            json_map(js, "cpus");
-            json_int(js, "count", group->cpus);
-            json_int(js, "used", group->cpus);
-            json_map_end(js);
-            json_map(js, "memory");
-            json_int(js, "used", (int64_t)group->mem_mib);
-            json_int(js, "allocated", (int64_t)group->mem_mib);
-            json_map_end(js);
-            json_list(js, "sockets");
-            json_list_end(js);
-            json_map_end(js);
-        }
-    }
-}
-
 static const char *const words_before_45[] = {
     "CPU",        "SOCKET",
     "CORE",       "BOARD",
@@ -282,7 +247,7 @@ static void put_resources(struct json *js, const struct job_row *r)
         json_str(js, "list", j->alloc->nodes);
         json_bool(js, "whole", j->exclusive == 1);
         json_list(js, "allocation");
-        put_allocation(js, j->alloc);
+        json_alloc(js, j, r->use);
         json_list_end(js);
         json_map_end(js);
         json_int(js, "cpus", j->exclusive == 1 ? job_cpus(j) : MIN(job_cpus(j), job_asked_cpus(j)));

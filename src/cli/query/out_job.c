@@ -569,7 +569,7 @@ void job_put_file(struct strbuf *sb, const struct job_row *r, enum job_file whic
     const char *p = job_file_pattern(r->job, which);
     bool literal;
 
-    if (!p)
+    if (!p || !*p)
         return;
     if (*p != '/' && r->job->work_dir) {
         strbuf_add(sb, r->job->work_dir);

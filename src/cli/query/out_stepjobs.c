@@ -4,8 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/pb/pbutil.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_job.h"
+#include "model/words/names.h"
 
 void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job)
 {
@@ -54,4 +56,35 @@ void step_jobs_done(struct step_jobs *t)
     }
     free(t->items);
     memset(t, 0, sizeof(*t));
+}
+
+int step_jobs_last(struct step_jobs *t, const struct query_info *info, query_fn *fn, void *ctx)
+{
+    Pst__StepRecord *batch = t->batch;
+    int r;
+
+    if (!batch)
+        return 0;
+    t->batch = NULL;
+    r = fn(ctx, &batch->base, info);
+    pst__step_record__free_unpacked(batch, NULL);
+    return r;
+}
+
+int step_jobs_in_order(struct step_jobs *t, const Pst__StepRecord *step,
+                       const struct query_info *info, query_fn *fn, void *ctx)
+{
+    ProtobufCMessage *copy;
+    int r = 0;
+
+    if (t->batch && (t->batch->job_id != step->job_id || step->step_id != NAMES_STEP_EXTERN))
+        r = step_jobs_last(t, info, fn, ctx);
+    if (r == 0 && step->step_id == NAMES_STEP_BATCH) {
+        check_mem_or_die(pb_dup(&step->base, &copy));
+        t->batch = (Pst__StepRecord *)copy;
+        return 0;
+    }
+    if (r == 0)
+        r = fn(ctx, &step->base, info);
+    return r < 0 ? r : step_jobs_last(t, info, fn, ctx);
 }

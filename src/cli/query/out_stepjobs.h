@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "cli/query/out_query.h"
 #include "job.pb-c.h"
 
 /* Record fields that step_jobs_add() reads. */
@@ -25,6 +26,7 @@ struct step_job {
 struct step_jobs {
     struct step_job *items;
     size_t n, cap;
+    Pst__StepRecord *batch; /* that waits for the one behind it */
 };
 
 void step_jobs_add(struct step_jobs *t, const Pst__JobRecord *job);
@@ -32,3 +34,9 @@ void step_jobs_sort(struct step_jobs *t); /* after the last add */
 const struct step_job *step_jobs_find(const struct step_jobs *t,
                                       uint32_t job_id); /* NULL = not there */
 void step_jobs_done(struct step_jobs *t);
+
+/* Steps of a stream in the order they began: the batch step comes behind the extern step of its
+ * job.  fn gets each; step_jobs_last() behind the last one. */
+int step_jobs_in_order(struct step_jobs *t, const Pst__StepRecord *step,
+                       const struct query_info *info, query_fn *fn, void *ctx);
+int step_jobs_last(struct step_jobs *t, const struct query_info *info, query_fn *fn, void *ctx);

@@ -16,6 +16,7 @@
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
+#include "cli/format/json_alloc.h"
 #include "cli/format/json_conf.h"
 #include "cli/format/json_job.h"
 #include "cli/query/fedprint.h"
@@ -38,8 +39,7 @@ struct showing {
     struct clusters fed;          /* that are shown as one; none: the cluster of s->cli */
     int64_t now_us, planned_us;   /* of the last cluster */
     struct step_jobs jobs;        /* with steps */
-    struct strbuf batch;          /* a batch step that waits for its turn */
-    uint32_t batch_of;            /* ... its job */
+    struct step_use *use;         /* of jobs in JSON: what their steps use */
     const struct hostlist *names; /* of nodes; NULL: all */
     bool *found;                  /* ... and which of them a cluster has */
     uint64_t shown;
@@ -73,7 +73,6 @@ static void walk_done(struct showing *w)
 {
     cli_write_out(&w->out, true);
     strbuf_done(&w->out);
-    strbuf_done(&w->batch);
     filter_ids_done(&w->ids);
 }
 
@@ -153,6 +152,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
         .row = { .job = j,
                  .now_us = info->now_us,
                  .cluster = w->cluster,
+                 .use = w->use,
                  .select_type = conf_str(cli_conf(&w->s->cli), CONF_SELECT_TYPE_PARAMETERS),
                  .bitstr_len = getenv("SLURM_BITSTR_LEN") ? job_bitstr_len() : 0 },
     };
@@ -216,7 +216,11 @@ static int ask_jobs(struct showing *w)
     if (w->ids.n && w->ids.ids[0].has_het) /* is the job there, if not that component? */
         filter_add_number(&filter.job_ids, &filter.n_job_ids, w->ids.ids[0].job_id);
     request.jobs = &filter;
-    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, w, &info);
+    r = w->s->json.wanted ? step_use_load(c, &filter, &w->use) : 0;
+    if (r >= 0)
+        r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, w,
+                      &info);
+    w->use = step_use_free(w->use);
     w->now_us = info.now_us;
     w->planned_us = info.planned_us;
     filter_done(&filter);
@@ -262,15 +266,7 @@ static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
-/* The batch step comes behind the extern step of its job, which is the older one. */
-static void flush_batch(struct showing *w)
-{
-    if (w->batch.len)
-        strbuf_addn(&w->out, w->batch.buf, w->batch.len);
-    strbuf_reset(&w->batch);
-}
-
-static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int show_one_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     static const struct step_job none;
     struct showing *w = ctx;
@@ -290,21 +286,19 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     row.partition = job->partition;
     row.sluid = job->sluid;
     w->shown++;
-    if (w->s->json.wanted) {
+    if (w->s->json.wanted)
         json_step(&w->js, &row);
-    } else if (s->step_id == NAMES_STEP_BATCH) {
-        flush_batch(w);
-        show_step(&w->batch, &row, &w->s->show);
-        w->batch_of = s->job_id;
-        return 0;
-    } else {
-        if (w->batch_of != s->job_id)
-            flush_batch(w);
+    else
         show_step(&w->out, &row, &w->s->show);
-        flush_batch(w);
-    }
     cli_write_out(&w->out, false);
     return 0;
+}
+
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct showing *w = ctx;
+
+    return step_jobs_in_order(&w->jobs, (const Pst__StepRecord *)record, info, show_one_step, w);
 }
 
 /* Jobs first: their steps do not say which task or partition they belong to. */
@@ -327,7 +321,8 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     if (r >= 0)
         r = query_run(c, OP_QUERY_STEPS, &request.base, &pst__step_record__descriptor, on_step, w,
                       info);
-    flush_batch(w);
+    if (r >= 0)
+        (void)step_jobs_last(&w->jobs, info, show_one_step, w); /* always 0 */
     step_jobs_done(&w->jobs);
     return r;
 }

@@ -53,6 +53,7 @@ struct squeue {
     char **hidden; /* names of hidden partitions */
     size_t n_hidden;
     struct step_jobs jobs; /* what --steps needs of the jobs */
+    struct step_use *use;  /* what JSON tells of the steps of jobs */
 };
 
 /* ---- squeue_list.c --------------------------------------------------------------------------- */

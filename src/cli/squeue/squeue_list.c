@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/wordlist.h"
+#include "cli/format/json_alloc.h"
 #include "cli/format/json_job.h"
 #include "cli/squeue/squeue.h"
 #include "model/words/names.h"
@@ -204,6 +205,7 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
                  .now_us = info->now_us,
                  .cluster = cli_cluster_name(&q->cli),
                  .select_type = conf_str(cli_conf(&q->cli), CONF_SELECT_TYPE_PARAMETERS),
+                 .use = q->use,
                  .noconvert = q->noconvert,
                  .expand = q->expand,
                  .no_throttle = q->only_state,
@@ -340,7 +342,7 @@ static int on_step_job(void *ctx, const ProtobufCMessage *record, const struct q
     return 0;
 }
 
-static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+static int emit_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct squeue *q = ctx;
     const Pst__StepRecord *s = (const Pst__StepRecord *)record;
@@ -371,6 +373,13 @@ static int on_step(void *ctx, const ProtobufCMessage *record, const struct query
     return 0;
 }
 
+static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    struct squeue *q = ctx;
+
+    return step_jobs_in_order(&q->jobs, (const Pst__StepRecord *)record, info, emit_step, q);
+}
+
 static void list_steps(struct squeue *q, struct query_info *info)
 {
     struct pb_fieldset set = { 0 };
@@ -386,6 +395,16 @@ static void list_steps(struct squeue *q, struct query_info *info)
     query_need_names("job_id step_id state", &pst__step_record__descriptor, &set);
     squeue_query(q, OP_QUERY_STEPS, &pst__step_record__descriptor, q->json.wanted ? NULL : &set,
                  on_step, info);
+    (void)step_jobs_last(&q->jobs, info, emit_step, q); /* always 0 */
+}
+
+/* What steps use of their jobs' nodes. */
+static void load_use(struct squeue *q)
+{
+    int r = step_use_load(q->client, &q->filter.request, &q->use);
+
+    if (r < 0)
+        die_loading(q, "slurm_get_job_steps", r);
 }
 
 static void list_jobs(struct squeue *q, struct query_info *info)
@@ -408,8 +427,11 @@ static void list_jobs(struct squeue *q, struct query_info *info)
     if (q->filter.have_over || q->filter.have_under)
         query_need_names("start_us end_us suspend_us suspended_us", &pst__job_record__descriptor,
                          &set);
+    if (q->json.wanted && !q->only_state)
+        load_use(q);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
+    q->use = step_use_free(q->use);
 }
 
 /* ---- one listing ----------------------------------------------------------------------------- */

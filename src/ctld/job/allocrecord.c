@@ -54,7 +54,8 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
                                   uint32_t threads, uint32_t tasks)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
-    uint32_t all = cluster_node(c, n->node_id)->rec->threads_per_core;
+    const Pst__NodeRecord *node = cluster_node(c, n->node_id)->rec;
+    uint32_t all = node->threads_per_core;
 
     pst__alloc_group__init(g);
     SET(g, nodes, 1);
@@ -64,6 +65,11 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
     SET(g, mem_mib, n->mem_mib);
     SET(g, tasks, tasks);
     g->cpu_ids = bits_text(n->cpu_bits, n->ncpu_words);
+    SET(g, cores_per_socket, node->cores_per_socket);
+    if (node->sockets > 1)
+        SET(g, sockets, node->sockets);
+    if (all > 1)
+        SET(g, threads_per_core, all);
     g->gres = must(calloc(n->ngres ? n->ngres : 1, sizeof(*g->gres)));
     g->n_gres = n->ngres;
     for (size_t i = 0; i < n->ngres; i++) {
@@ -76,7 +82,7 @@ static Pst__AllocGroup *group_new(const struct cluster *c, const struct sched_al
         if (n->gres[i].devices)
             to->devices = bits_text(n->gres[i].devices, n->gres[i].ndevice_words);
         if (to->devices && is_shared(to->name))
-            note_shares(to, &n->gres[i], cluster_node(c, n->node_id)->rec);
+            note_shares(to, &n->gres[i], node);
     }
     return g;
 }

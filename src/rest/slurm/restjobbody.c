@@ -2,7 +2,9 @@
 #include "rest/slurm/restjobbody.h"
 
 #include <errno.h>
+#include <grp.h>
 #include <limits.h>
+#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -688,18 +690,45 @@ static bool read_directory(struct reading *rd)
            refuse_field(rd, "current_working_directory", "out of memory");
 }
 
-/* "1000" or 1000.  The controller lets root and SlurmUser name others. */
-static bool read_id(struct reading *rd, const char *field, bool *ret_has, uint32_t *ret)
+#define NAME_BUF_BYTES 16384u
+
+static bool find_user(const char *name, uint32_t *ret)
+{
+    struct passwd pw, *found = NULL;
+    char buf[NAME_BUF_BYTES];
+
+    if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) != 0 || !found)
+        return false;
+    *ret = found->pw_uid;
+    return true;
+}
+
+static bool find_group(const char *name, uint32_t *ret)
+{
+    struct group gr, *found = NULL;
+    char buf[NAME_BUF_BYTES];
+
+    if (getgrnam_r(name, &gr, buf, sizeof(buf), &found) != 0 || !found)
+        return false;
+    *ret = found->gr_gid;
+    return true;
+}
+
+/* 1000, "1000" or a name of this host.  The controller lets root and SlurmUser name others. */
+static bool read_id(struct reading *rd, const char *field, bool find(const char *name, uint32_t *),
+                    const char *wanted, bool *ret_has, uint32_t *ret)
 {
     struct rest_number n = rest_number(field_of(rd, field));
+    const char *name = rest_text(rd->desc, field);
 
     if (!field_of(rd, field))
         return true;
-    if (!n.set || n.value >= UINT32_MAX)
-        return refuse_field(rd, field, "a number is wanted");
     *ret_has = true;
-    *ret = (uint32_t)n.value;
-    return true;
+    if (n.set && n.value < UINT32_MAX) {
+        *ret = (uint32_t)n.value;
+        return true;
+    }
+    return (!n.set && name && find(name, ret)) || refuse_field(rd, field, wanted);
 }
 
 static bool read_beside(struct reading *rd)
@@ -721,8 +750,9 @@ static bool read_beside(struct reading *rd)
     }
     if (comment && comment[0] && pb_set_str(&j->job.admin_comment, comment) < 0)
         return refuse_field(rd, "admin_comment", "out of memory");
-    return read_id(rd, "user_id", &j->has_uid, &j->uid) &&
-           read_id(rd, "group_id", &j->has_gid, &j->gid) && read_directory(rd) &&
+    return read_id(rd, "user_id", find_user, "there is no such user", &j->has_uid, &j->uid) &&
+           read_id(rd, "group_id", find_group, "there is no such group", &j->has_gid, &j->gid) &&
+           read_directory(rd) &&
            read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
 }
 
@@ -745,6 +775,9 @@ static bool fill_record(struct reading *rd)
         host[strcspn(host, ".")] = '\0';
     job->umask = UMASK_DEFAULT;
     job->has_umask = job->batch = job->has_batch = true;
+    /* sbatch names a file for standard input; a request that does not leaves it empty. */
+    if (!job->std_in && pb_set_str(&job->std_in, "") < 0)
+        return refuse_field(rd, "", "out of memory");
     return pb_set_str(&job->alloc_host, host) == 0 || refuse_field(rd, "", "out of memory");
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/format/json_alloc.h"
 #include "cli/format/json_job.h"
 #include "cli/query/out_filter.h"
 #include "cli/query/out_query.h"
@@ -90,6 +91,7 @@ static int query_jobs(struct listing *l, const char *source, struct query_info *
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct client *c = rest_ctld(l->call, source);
+    struct step_use *use = NULL;
     int r;
 
     if (!c)
@@ -97,7 +99,12 @@ static int query_jobs(struct listing *l, const char *source, struct query_info *
     filter_ids_numbers(&l->ids, &filter.job_ids, &filter.n_job_ids);
     request.jobs = &filter;
     ask_page(l, &request);
-    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l, info);
+    r = l->emit == json_job ? step_use_load(c, &filter, &use) : 0;
+    l->row.use = use;
+    if (r == 0)
+        r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l,
+                      info);
+    l->row.use = step_use_free(use);
     filter_done(&filter);
     if (r == 0 && info && info->unchanged)
         rest_unchanged(l->call);

@@ -71,10 +71,11 @@ static int batch_streams(struct step *s, int fds[3])
 {
     const char *out = pattern_of_batch(s->job->std_out, s->job->has_array_task_id);
     const char *err = s->job->std_err;
+    const char *in = s->job->std_in && *s->job->std_in ? s->job->std_in : "/dev/null";
     bool append = append_mode(s, s->job->open_mode);
     int r;
 
-    r = output_open_input(s, s->job->std_in ? s->job->std_in : "/dev/null", 0, &fds[0]);
+    r = output_open_input(s, in, 0, &fds[0]);
     if (r < 0)
         return r;
     r = output_open(s, "stdout", out, 0, append, &fds[1]);
