@@ -701,8 +701,7 @@ static void print_jobs(struct sacct *s, int argc, char **argv)
         s->request.has_allocations_only = s->request.allocations_only = true;
     }
     if (s->json.wanted) {
-        json_begin(&s->js, &s->out, json_option_style(&s->json));
-        s->js.plain_null = s->json.complex;
+        json_begin_option(&s->js, &s->out, &s->json);
         json_list(&s->js, "jobs");
     } else if (!s->noheader && s->efficiency) {
         if (!s->report)

@@ -318,8 +318,7 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
         const struct conf *conf = cli_conf(&d->cli);
         struct json js;
 
-        json_begin(&js, &out, json_option_style(&d->json));
-        js.plain_null = d->json.complex;
+        json_begin_option(&js, &out, &d->json);
         json_diag(&js, reply);
         json_meta(&js, argc, argv, cli_cluster_name(&d->cli),
                   conf_str(conf, CONF_ACCOUNTING_STORAGE_TYPE));

@@ -503,8 +503,7 @@ static void print_json(struct sinfo *s, int argc, char **argv)
     const struct conf *conf = cli_conf(&s->cli);
     struct tres_rules rules = tres_rules_of(conf);
 
-    json_begin(&s->js, &s->out, json_option_style(&s->json));
-    s->js.plain_null = s->json.complex;
+    json_begin_option(&s->js, &s->out, &s->json);
     json_list(&s->js, "sinfo");
     for (size_t i = 0; i < s->table.n; i++) {
         const struct cluster_nodes *data;

@@ -374,8 +374,7 @@ static void list_json(struct sshare *s, int argc, char **argv)
 {
     struct json *js = &s->js;
 
-    json_begin(js, &s->out, json_option_style(&s->json));
-    js->plain_null = s->json.complex;
+    json_begin_option(js, &s->out, &s->json);
     json_map(js, "shares");
     json_list(js, "shares");
     sharetree_walk(&s->tree, is_shown, put_json, s);

@@ -122,6 +122,19 @@ static void put_words(struct writing *w, const json_t *words)
     json_str(&w->js, "type", "string");
 }
 
+/* "*name", "name@43": since v0.0.43, "name@-44": until v0.0.44.  false: this version lacks it. */
+static bool field_name(const struct writing *w, const char *key, char *name, size_t size)
+{
+    const char *at = strchr(key, '@');
+    long version = at ? strtol(at + 1, NULL, 10) : 0; /* our own text */
+    int len;
+
+    key += key[0] == '*';
+    len = at ? (int)(at - key) : (int)strlen(key);
+    (void)snprintf(name, size, "%.*s", len, key); /* fits */
+    return version < 0 ? (long)w->version <= -version : version <= (long)w->version;
+}
+
 /* Names of required fields; of nested ones with the outer's name and a slash before. */
 static void put_required(struct writing *w, const json_t *fields, const char *before)
 {
@@ -144,13 +157,17 @@ static void put_required(struct writing *w, const json_t *fields, const char *be
 
 static void put_fields(struct writing *w, const json_t *fields, bool outer)
 {
+    char name[PATH_BYTES];
     const char *key;
     json_t *type;
 
     json_str(&w->js, "type", "object");
     json_map(&w->js, "properties");
     json_object_foreach((json_t *)(uintptr_t)fields, key, type)
-        put_type(w, key + (key[0] == '*'), type, false);
+    {
+        if (field_name(w, key, name, sizeof(name)))
+            put_type(w, name, type, false);
+    }
     json_map_end(&w->js);
     if (!outer)
         return;

@@ -5,7 +5,8 @@
  * schemas of body and answer.  "schemas": of each field its type: s text, b truth, i32 i64 n nd
  * numbers, @x another schema, []x a list of x, a list of words one or more of these words, an
  * object its fields.  In front of a type or of words ! is deprecated, in front of a name * is
- * required.  Older versions have the same shapes and fewer paths. */
+ * required.  Behind a name of an answer's field @43 is since v0.0.43, @-44 until v0.0.44.  Older
+ * versions have the same shapes otherwise, and fewer paths. */
 #pragma once
 
 #include <jansson.h>

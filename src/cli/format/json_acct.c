@@ -208,7 +208,8 @@ static void put_step(struct json *js, const struct sacct_row *r)
     json_map_end(js);
     json_map_end(js);
     step_identity(js, r);
-    json_str(js, "submit_line", s->submit_line);
+    if (!json_is_before(js, 45))
+        json_str(js, "submit_line", s->submit_line);
     json_map(js, "task");
     json_str(js, "distribution", step_distribution(s) ? step_distribution(s) : "Unknown");
     json_map_end(js);
@@ -289,10 +290,12 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_str(js, "cluster", r->cluster);
     json_str(js, "constraints", j->features);
     json_str(js, "container", j->container);
-    json_str(js, "sluid", j->sluid);
+    if (!json_is_before(js, 45))
+        json_str(js, "sluid", j->sluid);
     json_exit_code(js, "derived_exit_code", j->derived_exit_status);
     job_time(js, r);
-    json_str(js, "exclusive", job_exclusive(j));
+    if (!json_is_before(js, 45))
+        json_str(js, "exclusive", job_exclusive(j));
     json_exit_code(js, "exit_code", sacct_exit_status(r));
     json_str(js, "extra", j->extra);
     json_str(js, "failed_node", j->failed_node);
@@ -318,7 +321,8 @@ static void job_middle(struct json *js, const struct sacct_row *r, const char *s
     const Pst__JobRecord *j = r->acct->job;
 
     json_str(js, "nodes", *job_nodelist(j) ? job_nodelist(j) : "None assigned");
-    json_str(js, "oversubscribe", j->oversubscribe ? "YES" : "NO");
+    if (!json_is_before(js, 45))
+        json_str(js, "oversubscribe", j->oversubscribe ? "YES" : "NO");
     json_str(js, "partition", j->partition);
     json_bool(js, "hold", j->has_priority && j->priority == 0);
     json_set(js, "priority", j->has_start_priority ? j->start_priority : j->priority);
@@ -338,8 +342,10 @@ static void job_middle(struct json *js, const struct sacct_row *r, const char *s
     json_str(js, "requested", j->req_reservation ? j->req_reservation : j->reservation);
     json_map_end(js);
     json_str(js, "script", script);
-    json_int(js, "segment_size", j->segment_size);
-    json_str(js, "original_sluid", j->sluid);
+    if (!json_is_before(js, 43))
+        json_int(js, "segment_size", j->segment_size);
+    if (!json_is_before(js, 45))
+        json_str(js, "original_sluid", j->sluid);
 }
 
 void json_acct_job(struct json *js, const Pst__AcctJob *a, int64_t now_us, const char *cluster,

@@ -113,7 +113,8 @@ static void put_identity(struct json *js, const struct job_row *r)
 #define SHOWN_MEMBER(name, heading, member) json_str(js, #member, j->member);
     JOB_SHOWN(SHOWN_MEMBER)
     json_str(js, "container_id", j->container_id);
-    json_str(js, "container_type", "");
+    if (!json_is_before(js, 45))
+        json_str(js, "container_type", "");
     json_bool(js, "contiguous", j->contiguous);
     json_int(js, "core_spec", j->spec_threads ? 0 : j->core_spec);
     json_int(js, "thread_spec", j->has_core_spec && j->spec_threads ? j->core_spec : 32766);
@@ -289,14 +290,17 @@ static void put_request(struct json *js, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     json_str(js, "licenses", j->licenses);
-    json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
+    if (!json_is_before(js, 43))
+        json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
     put_mail(js, j);
     number_or_zero(js, "max_cpus", 0);
     number_or_zero(js, "max_nodes", j->alloc ? 0 : job_max_nodes(j));
     json_str(js, "mcs_label", j->mcs_label);
     PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));
-    json_int(js, "memory_update_delay", 0);
-    json_int(js, "memory_update_margin", 0);
+    if (!json_is_before(js, 45)) {
+        json_int(js, "memory_update_delay", 0);
+        json_int(js, "memory_update_margin", 0);
+    }
     json_str(js, "name", j->name);
     json_str(js, "network", j->network);
     json_str(js, "nodes", job_nodelist(j));
@@ -320,6 +324,12 @@ static void put_request(struct json *js, const struct job_row *r)
                    : j->cpus_per_task ? j->cpus_per_task
                                       : 1);
     number_or_zero(js, "minimum_tmp_disk_per_node", j->tmp_disk_mib);
+    if (json_is_before(js, 45)) {
+        json_map(js, "power");
+        json_list(js, "flags");
+        json_list_end(js);
+        json_map_end(js);
+    }
     number_or_zero(js, "preempt_time",
                    j->has_preempt_us ? (uint64_t)(j->preempt_us / USEC_PER_SEC) : 0);
     json_time(js, "preemptable_time", j->has_preemptable_us ? j->preemptable_us : j->start_us);
@@ -338,7 +348,8 @@ static void put_request(struct json *js, const struct job_row *r)
     json_int(js, "restart_cnt", j->restart_count);
     json_str(js, "resv_name", j->reservation);
     json_str(js, "scheduled_nodes", j->sched_nodes);
-    json_int(js, "segment_size", j->segment_size);
+    if (!json_is_before(js, 43))
+        json_int(js, "segment_size", j->segment_size);
     json_str(js, "selinux_context", "");
     json_list(js, "shared");
     if (j->exclusive)
@@ -376,11 +387,14 @@ static void put_files(struct json *js, const struct job_row *r)
     json_str(js, "standard_input", job_file_pattern(j, JOB_STDIN));
     json_str(js, "standard_output", job_file_pattern(j, JOB_STDOUT));
     json_str(js, "standard_error", job_file_pattern(j, JOB_STDERR));
-    PUT_MADE(js, "stdin_expanded", job_put_file(sb, r, JOB_STDIN));
-    PUT_MADE(js, "stdout_expanded", job_put_file(sb, r, JOB_STDOUT));
-    PUT_MADE(js, "stderr_expanded", job_put_file(sb, r, JOB_STDERR));
+    if (!json_is_before(js, 43)) {
+        PUT_MADE(js, "stdin_expanded", job_put_file(sb, r, JOB_STDIN));
+        PUT_MADE(js, "stdout_expanded", job_put_file(sb, r, JOB_STDOUT));
+        PUT_MADE(js, "stderr_expanded", job_put_file(sb, r, JOB_STDERR));
+    }
     json_time(js, "submit_time", j->submit_us);
-    json_str(js, "submit_line", j->submit_line);
+    if (!json_is_before(js, 44))
+        json_str(js, "submit_line", j->submit_line);
     json_time(js, "suspend_time", j->suspend_us);
     json_str(js, "system_comment", "");
 }
@@ -415,7 +429,8 @@ void json_job(struct json *js, const struct job_row *r)
     put_states(js, "job_state", r);
     json_time(js, "last_sched_evaluation", j->last_sched_eval_us);
     put_request(js, r);
-    put_step_id(js, j);
+    if (!json_is_before(js, 44))
+        put_step_id(js, j);
     json_int(js, "sockets_per_board", 0);
     optional_number(js, "sockets_per_node", j->sockets_per_node, j->sockets_per_node);
     json_time(js, "start_time", job_start_us(r));

@@ -51,9 +51,11 @@ static void put_node_config(struct json *js, const Pst__NodeRecord *n, const cha
     json_str(js, "burstbuffer_network_address", "");
     json_int(js, "boards", n->boards ? n->boards : 1);
     json_time(js, "boot_time", n->boot_us);
-    json_set(js, "tls_cert_last_renewal", 0);
-    json_list(js, "cert_flags");
-    json_list_end(js);
+    if (!json_is_before(js, 43)) {
+        json_set(js, "tls_cert_last_renewal", 0);
+        json_list(js, "cert_flags");
+        json_list_end(js);
+    }
     json_str(js, "cluster_name", cluster);
     json_int(js, "cores", n->cores_per_socket);
     json_int(js, "specialized_cores", n->core_spec);
@@ -100,15 +102,17 @@ void json_node(struct json *js, const Pst__NodeRecord *n, const struct show_node
     json_set(js, "resume_after",
              n->has_resume_after_us ? (uint64_t)(n->resume_after_us / USEC_PER_SEC) : 0);
     json_str(js, "reservation", n->reservation);
-    json_number(js, "suspend_time", n->has_suspend_time_s, !n->has_suspend_time_s,
-                n->suspend_time_s);
+    if (!json_is_before(js, 45))
+        json_number(js, "suspend_time", n->has_suspend_time_s, !n->has_suspend_time_s,
+                    n->suspend_time_s);
     put_node_use(js, n, of->tres_used);
     json_time(js, "slurmd_start_time", n->slurmd_start_us);
     json_int(js, "sockets", n->sockets);
     json_int(js, "threads", n->threads_per_core);
     json_int(js, "temporary_disk", (int64_t)n->tmp_disk_mib);
     json_int(js, "weight", n->weight);
-    json_str(js, "topology", n->topology);
+    if (!json_is_before(js, 43))
+        json_str(js, "topology", n->topology);
     json_str(js, "tres", of->tres);
     json_str(js, "version", n->version);
     json_map_end(js);

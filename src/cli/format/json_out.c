@@ -24,7 +24,7 @@
 #include "cli/query/out_users.h"
 #include "version.h"
 
-#define DATA_PARSER "data_parser/v0.0.45"
+#define NEWEST_VERSION 45u
 
 static const bool escaped[256] = {
     [0 ... 0x1f] = true, ['"'] = true, ['\\'] = true, ['/'] = true, [0x7f ... 0xff] = true
@@ -648,6 +648,8 @@ void json_exit_code(struct json *js, const char *key, uint32_t status)
 
 /* ---- --json=... ------------------------------------------------------------------------------ */
 
+#define OLDEST_VERSION 42u
+
 static const char *const versions[] = { "v0.0.42", "v0.0.43", "v0.0.44", "v0.0.45" };
 
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
@@ -668,8 +670,10 @@ int json_option_parse(struct json_option *opt, bool yaml, const char *arg)
         arg += strlen("data_parser/");
     len = strcspn(arg, "+");
     for (size_t i = 0; i < ARRAY_SIZE(versions); i++)
-        if (len == strlen(versions[i]) && memcmp(arg, versions[i], len) == 0)
+        if (len == strlen(versions[i]) && memcmp(arg, versions[i], len) == 0) {
+            opt->version = OLDEST_VERSION + (unsigned)i;
             return 0;
+        }
     if (!len)
         return 0;
     opt->bad = given;
@@ -690,13 +694,15 @@ int json_take_yaml(void *at, const struct opt *opt, const char *arg, struct err 
     return 0;
 }
 
-enum json_style json_option_style(const struct json_option *opt)
+void json_begin_option(struct json *js, struct strbuf *out, const struct json_option *opt)
 {
     const char *style = getenv("SLURM_JSON");
+    bool dense = style && strcasecmp(style, "compact") == 0;
 
-    if (opt->yaml)
-        return JSON_YAML; /* SLURM_YAML: there is one way to write it */
-    return style && strcasecmp(style, "compact") == 0 ? JSON_DENSE : JSON_PRETTY;
+    /* SLURM_YAML: there is one way to write it. */
+    json_begin(js, out, opt->yaml ? JSON_YAML : dense ? JSON_DENSE : JSON_PRETTY);
+    js->plain_null = opt->complex;
+    js->version = opt->version;
 }
 
 int json_option_done(const struct json_option *opt)
@@ -719,7 +725,7 @@ int json_option_done(const struct json_option *opt)
 
 void json_meta(struct json *js, int argc, char **argv, const char *cluster, const char *storage)
 {
-    char major[16] = "", minor[16] = "", micro[16] = "";
+    char major[16] = "", minor[16] = "", micro[16] = "", parser[32];
     const char *name;
 
     (void)sscanf(SLURM_RELEASE, "%15[0-9].%15[0-9].%15[0-9]", major, minor, micro);
@@ -727,7 +733,9 @@ void json_meta(struct json *js, int argc, char **argv, const char *cluster, cons
     json_map(js, "plugin");
     json_str(js, "type", "");
     json_str(js, "name", "");
-    json_str(js, "data_parser", DATA_PARSER);
+    (void)snprintf(parser, sizeof(parser), "data_parser/v0.0.%u",
+                   js->version ? js->version : NEWEST_VERSION); /* fits */
+    json_str(js, "data_parser", parser);
     json_str(js, "accounting_storage", storage);
     json_map_end(js);
     json_map(js, "client");

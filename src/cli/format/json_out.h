@@ -103,14 +103,16 @@ struct json_option {
     bool yaml;
     bool list;       /* --json=list: print the versions and leave */
     bool complex;    /* +complex */
+    unsigned version; /* 45 of v0.0.45; 0: none was said, the newest */
     const char *bad; /* a version that is not known; borrowed from the command line */
 };
 /* arg may be NULL.  Errors: -EINVAL unknown version; messages are the caller's. */
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg);
 /* Rows of --json and --yaml take their value with these; at is the struct json_option. */
 opt_take_fn json_take_json, json_take_yaml;
-/* Style from the option and SLURM_JSON / SLURM_YAML. */
-enum json_style json_option_style(const struct json_option *opt);
+/* json_begin() in the version that the option says, with its flags, and the style of it and
+ * SLURM_JSON. */
+void json_begin_option(struct json *js, struct strbuf *out, const struct json_option *opt);
 /* Behind the parsing of options: handle --json=list and unknown versions as Slurm's commands do.
  * Returns the exit status, -1 = go on. */
 int json_option_done(const struct json_option *opt);

@@ -315,10 +315,7 @@ void json_store_assoc(struct json *js, const Pst__AssocRecord *a, const struct s
     json_map_end(js);
     json_str(js, "parent_account", a->parent_account);
     json_str(js, "partition", a->partition);
-    if (a->has_priority)
-        json_set(js, "priority", a->priority);
-    else
-        json_unset(js, "priority");
+    json_number(js, "priority", a->has_priority, !a->has_priority, a->priority);
     json_list(js, "qos");
     for (size_t i = 0; i < a->n_qos_ids; i++)
         json_str(js, NULL, store_qos_name(names, a->qos_ids[i]));

@@ -52,7 +52,7 @@ static void json_ping(struct smgr *s, const struct service *list, size_t n)
     struct strbuf out = STRBUF_INIT;
     struct json js;
 
-    json_begin(&js, &out, json_option_style(&s->json));
+    json_begin_option(&js, &out, &s->json);
     json_list(&js, "pings");
     for (size_t i = 0; i < n; i++) {
         json_map(&js, NULL);

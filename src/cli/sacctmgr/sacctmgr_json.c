@@ -162,8 +162,7 @@ static void free_list(void *records, size_t n)
 
 static void put_document(struct doc *d, size_t at)
 {
-    json_begin(&d->js, &d->out, json_option_style(&d->s->json));
-    d->js.plain_null = d->s->json.complex;
+    json_begin_option(&d->js, &d->out, &d->s->json);
     json_list(&d->js, documents[at].key);
     if (smgr_list(d->s, documents[at].wire, d->l->where, documents[at].put, d)) {
         json_list_end(&d->js);

@@ -46,7 +46,7 @@ static void json_pings(struct scontrol *s, const struct ping *pings, size_t n)
     const struct conf *conf = cli_conf(&s->cli);
     struct json js;
 
-    json_begin(&js, &out, json_option_style(&s->json));
+    json_begin_option(&js, &out, &s->json);
     json_list(&js, "pings");
     for (size_t i = 0; i < n; i++) {
         json_map(&js, NULL);

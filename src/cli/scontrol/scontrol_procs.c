@@ -257,7 +257,7 @@ static void begin_listing(struct scontrol *s, struct listing *l, const char *nam
     *l = (struct listing){ .out = STRBUF_INIT };
     if (!s->json.wanted)
         return;
-    json_begin(&l->js, &l->out, json_option_style(&s->json));
+    json_begin_option(&l->js, &l->out, &s->json);
     json_list(&l->js, name);
 }
 

@@ -139,8 +139,7 @@ static void show_json(struct scontrol *s, const Pst__ResvSet *set, const char *n
     const struct conf *conf = cli_conf(&s->cli);
     struct json js;
 
-    json_begin(&js, &out, json_option_style(&s->json));
-    js.plain_null = s->json.complex;
+    json_begin_option(&js, &out, &s->json);
     json_list(&js, "reservations");
     for (size_t i = 0; i < set->n_items; i++)
         if (!name || strcasecmp(set->items[i]->name, name) == 0)

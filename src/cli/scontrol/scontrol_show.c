@@ -48,8 +48,7 @@ struct showing {
 
 static void begin_json(struct showing *w, const char *list)
 {
-    json_begin(&w->js, &w->out, json_option_style(&w->s->json));
-    w->js.plain_null = w->s->json.complex;
+    json_begin_option(&w->js, &w->out, &w->s->json);
     json_list(&w->js, list);
 }
 
@@ -571,7 +570,7 @@ static void json_config(struct showing *w, const Pst__ConfigReply *reply)
 {
     const struct conf *conf = cli_conf(&w->s->cli);
 
-    json_begin(&w->js, &w->out, json_option_style(&w->s->json));
+    json_begin_option(&w->js, &w->out, &w->s->json);
     json_conf(&w->js, reply);
     if (!w->js.warning)
         w->js.warning = cli_standby_note(&w->s->cli);

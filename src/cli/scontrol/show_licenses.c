@@ -23,8 +23,7 @@ static void print_json(struct scontrol *s, const struct licenses *l)
     const struct conf *conf = cli_conf(&s->cli);
     struct json js;
 
-    json_begin(&js, &out, json_option_style(&s->json));
-    js.plain_null = s->json.complex;
+    json_begin_option(&js, &out, &s->json);
     json_list(&js, "licenses");
     for (size_t i = 0; i < l->n; i++)
         license_json(&js, &l->list[i]);

@@ -501,8 +501,7 @@ void squeue_begin(struct squeue *q)
     q->info = (struct query_info){ 0 };
     q->n_jobs = 0;
     if (q->json.wanted) {
-        json_begin(&q->js, &q->out, json_option_style(&q->json));
-        q->js.plain_null = q->json.complex;
+        json_begin_option(&q->js, &q->out, &q->json);
         json_list(&q->js, q->steps ? "steps" : "jobs");
     } else if (!q->noheader) {
         if (q->iterate_s || q->long_format)
