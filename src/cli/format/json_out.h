@@ -101,10 +101,10 @@ void json_exit_code(struct json *js, const char *key, uint32_t status);
 struct json_option {
     bool wanted;
     bool yaml;
-    bool list;       /* --json=list: print the versions and leave */
-    bool complex;    /* +complex */
+    bool list;        /* --json=list: print the versions and leave */
+    bool complex;     /* +complex */
     unsigned version; /* 45 of v0.0.45; 0: none was said, the newest */
-    const char *bad; /* a version that is not known; borrowed from the command line */
+    const char *bad;  /* a version that is not known; borrowed from the command line */
 };
 /* arg may be NULL.  Errors: -EINVAL unknown version; messages are the caller's. */
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg);

@@ -20,12 +20,12 @@ struct job_row {
     const char *partition;   /* instead of the record's: one of a list; may be NULL */
     bool has_task;           /* this task of an array record stands for itself */
     uint32_t task;
-    bool noconvert;      /* sizes as they are */
-    bool expand;         /* resolve patterns in file names */
-    bool no_throttle;    /* array tasks without the limit on running ones */
-    unsigned bitstr_len; /* longest list of array tasks, 0 = any */
+    bool noconvert;             /* sizes as they are */
+    bool expand;                /* resolve patterns in file names */
+    bool no_throttle;           /* array tasks without the limit on running ones */
+    unsigned bitstr_len;        /* longest list of array tasks, 0 = any */
     const struct step_use *use; /* what steps use of its nodes, for JSON; may be NULL: nothing */
-    bool cut_id;         /* an id that names a set ends after JOB_ID_MAX bytes */
+    bool cut_id;                /* an id that names a set ends after JOB_ID_MAX bytes */
 };
 
 /* SLURM_BITSTR_LEN; 64 when unset. */

@@ -752,8 +752,7 @@ static bool read_beside(struct reading *rd)
         return refuse_field(rd, "admin_comment", "out of memory");
     return read_id(rd, "user_id", find_user, "there is no such user", &j->has_uid, &j->uid) &&
            read_id(rd, "group_id", find_group, "there is no such group", &j->has_gid, &j->gid) &&
-           read_directory(rd) &&
-           read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
+           read_directory(rd) && read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */
