@@ -246,18 +246,22 @@ static void put_req_mem(struct strbuf *sb, const struct sacct_row *r)
         put_mib(sb, mib, false);
 }
 
-JOB_FIELD(put_planned, put_hms(sb, j->start_us > j->eligible_us && j->eligible_us > 0
-                                       ? (j->start_us - j->eligible_us) / USEC_PER_SEC
-                                       : 0))
+int64_t sacct_planned_s(const struct sacct_row *r)
+{
+    const Pst__JobRecord *j = r->acct->job;
+    bool over = names_job_state_terminal((unsigned)j->state);
+    int64_t until = j->start_us > 0 ? j->start_us : over ? j->end_us : 0;
+
+    if (j->eligible_us <= 0)
+        return 0;
+    return MAX(0, until / USEC_PER_SEC - j->eligible_us / USEC_PER_SEC);
+}
+
+JOB_FIELD(put_planned, put_hms(sb, sacct_planned_s(r)); (void)j)
 
 static uint64_t planned_cpu_s(const struct sacct_row *r)
 {
-    const Pst__JobRecord *j = r->acct->job;
-    int64_t s = j->start_us > j->eligible_us && j->eligible_us > 0
-                    ? (j->start_us - j->eligible_us) / USEC_PER_SEC
-                    : 0;
-
-    return (uint64_t)s * job_cpus(j);
+    return (uint64_t)sacct_planned_s(r) * job_cpus(r->acct->job);
 }
 
 JOB_FIELD(put_planned_cpu, put_hms(sb, (int64_t)planned_cpu_s(r)); (void)j)

@@ -95,6 +95,8 @@ void sacct_fmt_help(const struct sacct_table *t, struct strbuf *out);
 /* Words and values that JSON shows too. */
 uint32_t sacct_exit_status(const struct sacct_row *r);
 int64_t sacct_elapsed_s(const struct sacct_row *r);
+/* From when the job could have started until it did, or was cancelled instead. */
+int64_t sacct_planned_s(const struct sacct_row *r);
 uint32_t sacct_cpus(const struct sacct_row *r);
 /* CPU time of a step, or of all steps. */
 void sacct_cpu_us(const struct sacct_row *r, uint64_t *ret_user_us, uint64_t *ret_sys_us);

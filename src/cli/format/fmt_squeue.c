@@ -559,8 +559,11 @@ void step_put_own_id(struct strbuf *sb, const struct step_row *r)
 
 int64_t step_elapsed_s(const Pst__StepRecord *s, int64_t now_us)
 {
-    int64_t until = names_job_state_terminal((unsigned)s->state) && s->end_us ? s->end_us : now_us;
+    bool over = names_job_state_terminal((unsigned)s->state) && s->end_us;
+    int64_t until = over ? s->end_us : now_us;
 
+    if (over && s->start_us > 0) /* of the times as they are shown, see job_elapsed_s() */
+        return MAX(0, until / USEC_PER_SEC - s->start_us / USEC_PER_SEC);
     return s->start_us > 0 && until > s->start_us ? (until - s->start_us) / USEC_PER_SEC : 0;
 }
 

@@ -246,8 +246,6 @@ static void job_time(struct json *js, const struct sacct_row *r)
     const Pst__JobRecord *j = r->acct->job;
     uint32_t minutes;
     bool unlimited, limited = job_limit(j, &minutes, &unlimited);
-    int64_t planned =
-        j->start_us > j->eligible_us ? (j->start_us - j->eligible_us) / USEC_PER_SEC : 0;
     uint64_t user_us, sys_us;
 
     sacct_cpu_us(r, &user_us, &sys_us);
@@ -256,7 +254,7 @@ static void job_time(struct json *js, const struct sacct_row *r)
     json_int(js, "eligible", j->eligible_us / USEC_PER_SEC);
     json_int(js, "end",
              names_job_state_terminal((unsigned)j->state) ? j->end_us / USEC_PER_SEC : 0);
-    json_set(js, "planned", (uint64_t)planned);
+    json_set(js, "planned", (uint64_t)sacct_planned_s(r));
     json_int(js, "start", j->start_us / USEC_PER_SEC);
     json_int(js, "submission", j->submit_us / USEC_PER_SEC);
     json_int(js, "suspended", j->suspended_us / USEC_PER_SEC);

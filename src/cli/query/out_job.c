@@ -296,9 +296,10 @@ int64_t job_elapsed_s(const struct job_row *r)
 
     if (job_is_pending(r) || j->start_us <= 0)
         return 0;
-    if (job_is_terminal(r))
-        until = j->end_us;
-    else if (j->state == PST__JOB_STATE__JOB_SUSPENDED && j->suspend_us)
+    if (job_is_terminal(r)) /* of the times as they are shown: End - Start, as reports sum it up */
+        return MAX(0, j->end_us / USEC_PER_SEC - j->start_us / USEC_PER_SEC -
+                          j->suspended_us / USEC_PER_SEC);
+    if (j->state == PST__JOB_STATE__JOB_SUSPENDED && j->suspend_us)
         until = j->suspend_us;
     until -= j->start_us + j->suspended_us;
     return until > 0 ? until / USEC_PER_SEC : 0;
