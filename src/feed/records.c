@@ -340,7 +340,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->site_factor = r->has_site_factor ? r->site_factor : 0;
     s->submit_us = r->submit_us;
     s->array_id = r->has_array_job_id ? r->array_job_id : 0;
-    s->accrue_us = r->has_accrue_us     ? r->accrue_us
+    s->accrue_us = r->has_accrue_us     ? (r->accrue_us ? r->accrue_us : INT64_MAX)
                    : r->has_eligible_us ? r->eligible_us
                                         : r->submit_us;
     s->qos = own_str(f, r->qos);

@@ -245,7 +245,7 @@ int64_t job_accrue_us(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
 
-    if (j->accrue_us > 0)
+    if (j->has_accrue_us) /* 0: limits on jobs that age keep it from doing so */
         return j->accrue_us;
     return j->eligible_us > 0 && j->eligible_us <= r->now_us ? j->eligible_us : 0;
 }

@@ -11,6 +11,7 @@
 #include "base/hostlist.h"
 #include "base/must.h"
 #include "base/pb/pbutil.h"
+#include "ctld/core/commit.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
 #include "ctld/core/wait.h"
@@ -243,6 +244,17 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
     views_mark_job(ctld->views, j);
 }
 
+/* Limits on jobs that age let this one begin, or keep it from doing so: its record says so, so that
+ * the next controller goes on with it. */
+static void note_age(struct ctld *ctld, const struct job *j, int64_t accrue_us)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), accrue_us,
+        accrue_us == INT64_MAX ? 0 : accrue_us);
+    (void)core_commit(ctld, tx); /* a full disk: the limit holds all the same */
+}
+
 /* The job of a question, explained; NULL also when the scheduler could not, or out of memory. */
 static struct explain_made *explain_planned(struct ctld *ctld, const struct decisions_msg *m,
                                             const struct waiter *w)
@@ -382,6 +394,8 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
             preempt_decision(ctld, d);
         else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))
             note_expected(ctld, &unavailable, j, d);
+        if (d->accrue_us && j && job_is_pending(j->rec))
+            note_age(ctld, j, d->accrue_us);
     }
     gang_settle_fresh(ctld);
     decisions_msg_free(m);

@@ -16,6 +16,7 @@
 #include "sched/plan/proposal.h"
 #include "sched/plan/queuewalk.h"
 #include "sched/plan/switchwait.h"
+#include "sched/rules/accrue.h"
 #include "sched/rules/advlics.h"
 #include "sched/rules/advres.h"
 #include "sched/rules/advtime.h"
@@ -160,6 +161,8 @@ int sched_pass(struct sched *s, int64_t now_us, struct sched_decisions *out, int
     switch_wait_due(s, now_us);
     backfill_pause(s);
     queue_enter(s, now_us);
+    if (r >= 0 && s->params.multifactor)
+        r = accrue_refresh(s, now_us);
     s->preempt_wake_us = INT64_MAX;
     s->limit_passes = false;
     if (r >= 0)

@@ -212,9 +212,12 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
         d.why != SCHED_WHY_NODES_UNAVAILABLE && d.why != SCHED_WHY_LICENSES &&
         d.why != SCHED_WHY_PRIORITY)
         expect_clear(j);
-    if (d.why == SCHED_WHY_NONE || (d.why == j->told && d.limit == j->told_limit &&
-                                    d.topo == j->told_topo && expect_us(j) == expect_told_us(j)))
+    if (d.why == SCHED_WHY_NONE ||
+        (d.why == j->told && j->no_age == j->told_no_age && d.limit == j->told_limit &&
+         d.topo == j->told_topo && expect_us(j) == expect_told_us(j)))
         return 0;
+    if (j->no_age != j->told_no_age)
+        d.accrue_us = j->no_age ? INT64_MAX : j->accrue_us;
     d.expected_us = expect_us(j);
     r = d.expected_us ? expect_nodes(j, &d.expected_nodes, &d.nexpected) : 0;
     if (r == 0)
@@ -224,6 +227,7 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
         return r;
     }
     j->told = d.why;
+    j->told_no_age = j->no_age;
     j->told_limit = (uint16_t)d.limit;
     j->told_topo = d.topo;
     expect_told(j);

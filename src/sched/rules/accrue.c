@@ -1,9 +1,9 @@
 /* accrue.c - how many waiting jobs gain priority by age: GrpJobsAccrue, MaxJobsAccrue and the
  * QOS' like.
  *
- * Which jobs may is decided when priorities are computed: first those that could before, then
- * the others in order of their ids. A job that may not has no age; when it may, its age begins
- * then. */
+ * Which jobs may is decided before each pass: first those that could before, then the others in
+ * order of their ids. A job that may not has no age; when it may, its age begins then.  Both are
+ * told (sched_decision.accrue_us), so that they outlive this process. */
 #include "sched/rules/accrue.h"
 
 #include <errno.h>
@@ -15,14 +15,15 @@
 #include "sched/rules/limit_data.h"
 #include "sched/rules/limit_levels.h"
 #include "sched/state/jobs.h"
+#include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 
-static bool has_accrue_limit(const struct level *l)
+bool accrue_limited(const uint64_t *numbers)
 {
-    return l && (l->numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT ||
-                 l->numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
-                 l->numbers[SCHED_USER_ACCRUE] != SCHED_NO_LIMIT ||
-                 l->numbers[SCHED_ACCOUNT_ACCRUE] != SCHED_NO_LIMIT);
+    return numbers[SCHED_GRP_ACCRUE] != SCHED_NO_LIMIT ||
+           numbers[SCHED_MAX_ACCRUE] != SCHED_NO_LIMIT ||
+           numbers[SCHED_USER_ACCRUE] != SCHED_NO_LIMIT ||
+           numbers[SCHED_ACCOUNT_ACCRUE] != SCHED_NO_LIMIT;
 }
 
 /* Is any set?  And every counter begins anew. */
@@ -33,9 +34,10 @@ static bool begin_count(struct limits *m)
     for (uint32_t i = 0; i < m->nslots; i++) {
         if (!m->slots[i])
             continue;
-        any = any || has_accrue_limit(m->slots[i]);
+        any = any || accrue_limited(m->slots[i]->numbers);
         m->slots[i]->accruing = 0;
     }
+    m->accrues = any; /* until a level is fed that has one */
     return any;
 }
 
@@ -74,6 +76,16 @@ static int list_levels(struct sched *s, const struct job *j, struct level **list
     return room ? 0 : -ENOENT;
 }
 
+static void set_age(struct sched *s, struct job *j, bool ages, int64_t now_us)
+{
+    if (j->no_age == !ages)
+        return;
+    if (ages)
+        j->accrue_us = MAX(j->eligible_us, now_us);
+    j->no_age = !ages;
+    job_set_fresh(s, j);
+}
+
 static int judge_job(struct sched *s, struct job *j, int64_t now_us)
 {
     struct level *list[LIMIT_LEVELS_MAX];
@@ -84,9 +96,7 @@ static int judge_job(struct sched *s, struct job *j, int64_t now_us)
         return r;
     for (uint32_t i = 0; r == 0 && i < n; i++)
         list[i]->accruing++;
-    if (r == 0 && j->no_age)
-        j->accrue_us = MAX(j->accrue_us, now_us);
-    j->no_age = r != 0;
+    set_age(s, j, r == 0, now_us);
     return 0;
 }
 
@@ -102,7 +112,7 @@ static int aged_first(const void *a, const void *b)
 int accrue_refresh(struct sched *s, int64_t now_us)
 {
     _cleanup_free_ struct job **list = NULL;
-    bool any = s->limits && s->limits->on && begin_count(s->limits);
+    bool any = s->limits && s->limits->on && s->limits->accrues && begin_count(s->limits);
     uint32_t n = 0;
     int r = 0;
 
@@ -117,10 +127,10 @@ int accrue_refresh(struct sched *s, int64_t now_us)
 
         if (!j || j->state != JOB_QUEUED)
             continue;
-        if (!any)
-            j->no_age = false;
-        else if (j->assoc_id || j->qos_id)
+        if (any && (j->assoc_id || j->qos_id))
             list[n++] = j;
+        else
+            set_age(s, j, true, now_us);
     }
     if (n)
         qsort(list, n, sizeof(*list), aged_first);

@@ -2,9 +2,13 @@
  * QOS' like */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct sched;
 
-/* Decide which jobs gain priority by age; called at each computation of priorities */
+bool accrue_limited(const uint64_t *numbers); /* of a level: is one of these limits set? */
+
+/* Decide which jobs gain priority by age; called before each pass.  Costs nothing where no level
+ * has such a limit, else looks at each job that waits. */
 int accrue_refresh(struct sched *s, int64_t now_us);

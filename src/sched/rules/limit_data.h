@@ -62,6 +62,7 @@ struct limits {
     struct tres_slot tres[SCHED_TRES_MAX];
     uint32_t ntres;
     struct strtab accounts;
+    bool accrues;        /* some level may have a limit on jobs that age, see accrue.c */
     bool rebuild;        /* the tree changed: running jobs count against other accounts now */
     bool missing;        /* a job names a level that has not come yet */
     uint64_t totals_gen; /* config_gen + 1 of the next */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "sched/rules/accrue.h"
 #include "sched/rules/limit.h"
 #include "sched/rules/limit_data.h"
 #include "sched/rules/limit_levels.h"
@@ -139,6 +140,7 @@ static int take_limits(struct sched *s, struct level *l, const struct sched_limi
     level_free_lists(l);
     memcpy(l->lists, fresh.lists, sizeof(l->lists));
     memcpy(l->numbers, in->numbers, sizeof(l->numbers));
+    s->limits->accrues = s->limits->accrues || accrue_limited(in->numbers);
     looks_anew(s);
     return 0;
 }

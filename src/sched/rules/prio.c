@@ -141,6 +141,8 @@ int sched_priorities(struct sched *s, int64_t now_us, sched_factors_fn *fn, void
     int r = prio_refresh(s, now_us);
 
     queue_enter(s, now_us);
+    if (r >= 0 && s->params.multifactor)
+        r = accrue_refresh(s, now_us);
     for (uint32_t i = 0; r >= 0 && i < s->job_slots; i++) {
         const struct job *j = s->jobs[i];
 
@@ -199,8 +201,6 @@ int prio_refresh(struct sched *s, int64_t now_us)
     if (!s->params.multifactor || (s->prio_done && now_us - s->prio_us < period_us))
         return 0;
     r = assocs_refresh(s);
-    if (r == 0)
-        r = accrue_refresh(s, now_us);
     tres_totals(s);
     for (uint32_t i = 0; r == 0 && i < s->nparts; i++) {
         bool sorted = true;

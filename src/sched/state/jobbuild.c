@@ -108,7 +108,9 @@ int job_build(struct sched *s, const struct sched_job *in, struct job **ret)
     j->qos_id = in->qos_id;
     j->any_time = in->any_time;
     j->any_size = in->any_size;
-    j->no_age = s->no_ages && (in->assoc_id || in->qos_id);
+    /* A new one has an age when accrue.c has judged it: before the pass that looks at it. */
+    j->told_no_age = j->no_age = in->accrue_us == INT64_MAX;
+    s->no_ages = s->no_ages || j->no_age;
     j->owned = in->exclusive_user;
     j->one_run = in->one_run;
     j->switches_wait_s = in->switches_wait_s;

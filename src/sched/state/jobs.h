@@ -46,7 +46,8 @@ struct job {
     bool going : 1;     /* in s->going */
     bool uncharged : 1; /* ended: counts against no limit */
     bool any_time : 1, any_size : 1;
-    bool no_age : 1; /* see accrue.c */
+    bool no_age : 1; /* see accrue.c; and what was told of it */
+    bool told_no_age : 1;
     bool closes : 1; /* the units that it touches hold no other job, see topoclose.h */
     enum topo_why told_topo : 4;
     bool expedite : 1;

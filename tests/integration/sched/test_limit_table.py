@@ -214,7 +214,8 @@ def age(c, job):
 
 @pytest.mark.parametrize("row", expand(ACCRUES))
 def test_accrue(c, row):
-    """Of two that wait one gains by its age; the other does when that has gone."""
+    """Of two that wait one gains by its age; the other does when that has gone, and says since when, also to the next
+    controller."""
     key, _, place = row
     full = [c.sbatch("-n8", "-N1", wrap="sleep 1000") for _ in range(2)]
     for job in full:
@@ -223,8 +224,14 @@ def test_accrue(c, row):
     first, second = c.sbatch(*JOB, wrap="true"), c.sbatch(*JOB, wrap="true")
     wait_until(lambda: age(c, first) > 0, "the first gains by age")
     assert age(c, second) == 0
+    assert c.job(first)["AccrueTime"] != "Unknown" and c.job(second)["AccrueTime"] == "Unknown"
+    if key == "MaxJobsAccrue":
+        c.kill_ctld()
+        c.start_ctld()
+        assert c.job(first)["AccrueTime"] != "Unknown" and c.job(second)["AccrueTime"] == "Unknown"
     c.run("scancel", first)
     wait_until(lambda: age(c, second) > 0, "now the second does")
+    assert c.job(first)["EndTime"] <= c.job(second)["AccrueTime"] != "Unknown"
     set_limit(c, place, f"{key}=-1")
 
 
