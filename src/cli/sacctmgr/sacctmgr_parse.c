@@ -143,6 +143,8 @@ static void take_key(struct smgr_line *l, const struct key *k, unsigned place, c
                        k->kind == WORDS_LOWER);
         if (!*value && l->entity == SMGR_ASSOC && strcmp(k->field, "users") == 0)
             l->where->has_no_users = l->where->no_users = 1;
+        if (!*value && cond && strcmp(k->field, "partitions") == 0)
+            smgr_add_string(&l->where->partitions, &l->where->n_partitions, "", 0); /* of none */
     } else if (k->kind == SPECIAL) {
         smgr_special(l, (enum special)k->what, cond, op, value);
     } else if (k->kind == LIMIT_TRES || k->kind == LIMIT_ONE) {

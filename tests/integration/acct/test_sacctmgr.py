@@ -44,6 +44,20 @@ def test_limits_are_inherited_and_cleared(tree):
     assert assoc(tree, "alice", "maxtres,grpwall") == ["cpu=8,mem=4G", ""]
 
 
+def test_no_partition_is_a_condition(tree):
+    """partition= chooses associations that name none, partition=a,b those of a and b."""
+    c = tree
+    mgr(c, "-i", "add", "account", "parts")
+    mgr(c, "-i", "add", "user", "daemon", "account=parts", "partition=main")
+    mgr(c, "-i", "add", "user", "daemon", "account=parts")
+
+    def listed(*where):
+        return mgr(c, "-nP", "list", "assoc", "user=daemon", "account=parts", "format=partition,maxjobs", *where).out.split()
+    assert sorted(listed()) == ["main|", "|"] and listed("partition=") == ["|"] and listed("partition=main") == ["main|"]
+    mgr(c, "-i", "modify", "user", "daemon", "where", "partition=", "account=parts", "set", "maxjobs=7")
+    assert sorted(listed()) == ["main|", "|7"]
+
+
 def test_qos_lists(tree):
     mgr(tree, "-i", "modify", "account", "science", "set", "qos+=high")
     assert assoc(tree, "alice", "qos")[0] == "high,normal"
