@@ -325,7 +325,7 @@ static void job_middle(struct json *js, const struct sacct_row *r, const char *s
     json_bool(js, "hold", j->has_priority && j->priority == 0);
     json_set(js, "priority", j->has_start_priority ? j->start_priority : j->priority);
     json_str(js, "qos", j->qos);
-    json_str(js, "qosreq", "");
+    json_str(js, "qosreq", j->qos_req ? j->qos_req : "");
     json_map(js, "required");
     json_int(js, "CPUs", MAX(MAX(j->num_tasks, 1u) * MAX(j->cpus_per_task, 1u), j->min_cpus));
     json_number(js, "memory_per_cpu", !j->has_mem_per_node_mib && j->has_mem_per_cpu_mib, false,

@@ -261,6 +261,6 @@ void smgr_shutdown(struct smgr *s, int n, char **words)
         int r = client_call(c, OP_SHUTDOWN, &req.base, NULL);
 
         if (r < 0)
-            smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
+            smgr_fail(s, " Problem shutting down server: %s\n", client_strerror(c, r));
     }
 }
