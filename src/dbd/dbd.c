@@ -323,6 +323,8 @@ int dbd_work(struct dbd *d, struct err *err)
         dbd_tell_health(d);
         r = server_start(d->server);
     }
+                                           .cluster_qos =
+                                               conf_dbd_str(d->conf, CONF_DBD_DEFAULT_QOS),
     if (r == 0)
         open_kiosk(d);
     if (r < 0)

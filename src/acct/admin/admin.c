@@ -7,6 +7,7 @@
 #include "acct/admin/admin_fed.h"
 #include "acct/admin/admin_impl.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -233,6 +234,64 @@ static void first_records(struct admin_run *run, void *arg)
     put_first_records(run);
 }
 
+/* ---- the QOS of new clusters ----------------------------------------------------------------- */
+
+struct default_qos {
+    const char *list;
+    uint32_t *ids;
+    size_t n;
+};
+
+static void make_default_qos(struct admin_run *run, char *name)
+{
+    Pst__AcctCond cond = PST__ACCT_COND__INIT;
+    Pst__AcctSet set = PST__ACCT_SET__INIT;
+    Pst__QosRecord rec = PST__QOS_RECORD__INIT;
+
+    cond.n_names = 1;
+    cond.names = &name;
+    rec.description = (char *)"Added as default"; /* copied, not changed */
+    set.qos = &rec;
+    qos_add(run, &cond, &set);
+}
+
+static void find_default_qos(struct admin_run *run, void *arg)
+{
+    struct default_qos *d = arg;
+    _cleanup_free_ char *copy = strdup(d->list);
+    char *save = NULL;
+
+    if (!copy)
+        run_fail_memory(run);
+    for (char *w = copy ? strtok_r(copy, ", ", &save) : NULL; w && run_ok(run);
+         w = strtok_r(NULL, ", ", &save)) {
+        const Pst__QosRecord *q;
+
+        for (char *c = w; *c; c++)
+            *c = (char)tolower((unsigned char)*c);
+        if (!am_qos_named(run->a->am, w))
+            make_default_qos(run, w);
+        q = run_ok(run) ? am_qos_named(run->a->am, w) : NULL;
+        if (q && id_list_add(&d->ids, &d->n, q->qos_id) < 0)
+            run_fail_memory(run);
+    }
+}
+
+int admin_default_qos(struct admin *a, const char *list, int64_t now_us, struct err *err)
+{
+    struct default_qos d = { .list = list ? list : "" };
+    int r = run_own(a, now_us, find_default_qos, &d, err);
+
+    if (r < 0) {
+        free(d.ids);
+        return r;
+    }
+    free(a->cluster_qos);
+    a->cluster_qos = d.ids;
+    a->n_cluster_qos = d.n;
+    return 0;
+}
+
 /* ---- a controller registers ------------------------------------------------------------------ */
 
 struct registration {
@@ -377,6 +436,7 @@ struct admin *admin_free(struct admin *a)
     if (!a)
         return NULL;
     am_free(a->am);
+    free(a->cluster_qos);
     free(a);
     return NULL;
 }

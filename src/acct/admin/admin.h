@@ -46,6 +46,10 @@ struct admin *admin_free(struct admin *a); /* always NULL */
 DEFINE_CLEANUP(struct admin *, admin_free)
 
 uint64_t admin_version(const struct admin *a);
+/* New clusters get these QOS, a comma list, in place of normal.  Those that are not there are made;
+ * NULL or "": normal.  Errors: -EINVAL a bad name. */
+int admin_default_qos(struct admin *a, const char *list, int64_t now_us, struct err *err);
+
 /* The tables; questions only. */
 struct assoc_mgr *admin_tables(struct admin *a);
 

@@ -18,6 +18,8 @@ struct admin {
     uint32_t next_assoc, next_qos, next_tres, next_wckey, next_resource;
     uint64_t next_txn;
     size_t deleted_assocs;
+    uint32_t *cluster_qos; /* QOS that new clusters get, see admin_default_qos(); owned */
+    size_t n_cluster_qos;  /* 0: normal */
 };
 
 struct admin_job_row { /* of the table of jobs, to be written */

@@ -23,8 +23,10 @@ static void make_root(struct admin_run *run, const char *cluster, const Pst__Acc
     else
         rec = *root.assoc, root.assoc = &rec;
     if (!rec.n_qos_ids) {
-        rec.n_qos_ids = 1;
-        rec.qos_ids = normal;
+        bool set_up = run->a->n_cluster_qos > 0;
+
+        rec.n_qos_ids = set_up ? run->a->n_cluster_qos : 1;
+        rec.qos_ids = set_up ? run->a->cluster_qos : normal;
     }
     id = assoc_make(run, cluster, NULL, AM_ROOT, NULL, NULL, false, &root);
     if (id)

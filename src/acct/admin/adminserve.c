@@ -46,7 +46,7 @@ struct follower {
 struct adminserve {
     struct adminserve_config config;
     atomic_uint rules;
-    char *location;
+    char *location, *cluster_qos;
     Pst__AcctClusterRecord *cluster;
     char **tres;
     size_t n_tres;
@@ -204,6 +204,8 @@ static int open_store(struct adminserve *s, struct err *err)
                   "%llu: it "
                   "lost some, all are sent anew",
                   (unsigned long long)s->delivered, (unsigned long long)admin_version(s->admin));
+    if (r == 0)
+        r = admin_default_qos(s->admin, s->cluster_qos, now_us(), err);
         s->delivered = 0;
         s->forget = true;
     }
@@ -626,7 +628,9 @@ static int copy_config(struct adminserve *s, const struct adminserve_config *con
         return -ENOMEM;
     s->cluster = (Pst__AcctClusterRecord *)copy;
     s->tres = calloc(config->n_tres + 1, sizeof(char *));
-    if (!s->tres || !s->location)
+    if (config->cluster_qos)
+        s->cluster_qos = strdup(config->cluster_qos);
+    if (!s->tres || !s->location || (config->cluster_qos && !s->cluster_qos))
         return -ENOMEM;
     for (; s->n_tres < config->n_tres; s->n_tres++)
         if (!(s->tres[s->n_tres] = strdup(config->tres[s->n_tres])))
@@ -663,6 +667,7 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
     }
     s->running = true;
     (void)pthread_setname_np(s->thread, "acct-admin"); /* a label for people only */
+    free(s->cluster_qos);
     pthread_mutex_lock(&s->lock);
     while (!s->tried)
         pthread_cond_wait(&s->wake, &s->lock);

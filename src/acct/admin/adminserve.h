@@ -38,6 +38,7 @@ struct adminserve_config {
     uint64_t known_version;                /* the changes behind this one are delivered first */
     unsigned rules;                        /* enum admin_rule */
     struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
+    const char *cluster_qos;               /* see admin_default_qos() */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
      * go to the connections that follow (OP_ACCT_FOLLOW), and the answer at once. */

@@ -46,6 +46,26 @@ def test_absolute_resources(folder):
         s.run("sacctmgr", "-i", "modify", "resource", "matlab", "set", "allowed=501", "cluster=test", rc=1)
 
 
+def test_default_qos(folder):
+    """DefaultQOS: new clusters have these in place of normal, made when they are not there; a cluster that is told its own
+    has that."""
+    def qos(s, cluster):
+        return s.run("sacctmgr", "-nP", "list", "assoc", f"cluster={cluster}", "format=user,qos").splitlines()
+    with Site(folder) as s:
+        s.run("sacctmgr", "-i", "add", "cluster", "old")
+        s.dbd.stop()
+        s.dbd.conf.write_text(s.dbd.conf.read_text() + "DefaultQOS=Standby,normal\n")
+        s.dbd.start()
+        assert "standby|Added as default" in s.run("sacctmgr", "-nP", "list", "qos", "format=name,description")
+        s.run("sacctmgr", "-i", "add", "cluster", "new")
+        s.run("sacctmgr", "-i", "add", "cluster", "own", "set", "qos=normal")
+        assert qos(s, "new") == ["|normal,standby", "root|normal,standby"]
+        assert qos(s, "old") == qos(s, "own") == ["|normal", "root|normal"]
+        s.dbd.stop()
+        s.dbd.start()
+        assert s.run("sacctmgr", "-nP", "list", "qos", "format=name").split() == ["normal", "standby"]
+
+
 def test_debug_flags(folder):
     """Statements of the kinds named and requests are logged; a flag that there is not is refused."""
     with Site(folder, conf="DebugFlags=DB_EVENT") as s:
