@@ -177,6 +177,8 @@ int filter_init(struct filter *f, const Pst__AcctFilter *want, int64_t now_us, s
     if (r == 0)
         r = set_words(f, &f->lists[LIST_PARTITIONS], want->partitions, want->n_partitions);
     if (r == 0)
+        r = set_words(f, &f->seen, want->seen_accounts, want->n_seen_accounts);
+    if (r == 0)
         r = set_nodes(f, err);
     if (r == 0)
         r = set_numbers(&f->sets[SET_JOBS], want->job_ids, want->n_job_ids);
@@ -193,6 +195,7 @@ void filter_done(struct filter *f)
 {
     for (size_t i = 0; i < FILTER_LISTS; i++)
         free(f->lists[i].words);
+    free(f->seen.words);
     hostlist_free(f->nodes);
     for (size_t i = 0; i < FILTER_SETS; i++)
         free(f->sets[i].values);
@@ -262,6 +265,17 @@ static void add_window(const struct filter *f, struct strbuf *sb)
         add_states(f, sb);
 }
 
+/* Behind all others, as its parameters are. */
+static void add_seen(const struct filter *f, struct strbuf *sb)
+{
+    if (!f->want->has_seen_uid || (f->seen.n && !f->seen.in_sql))
+        return;
+    strbuf_addf(sb, " AND (uid=%u", f->want->seen_uid);
+    for (size_t k = 0; k < f->seen.n; k++)
+        strbuf_add(sb, k ? ",?" : " OR account IN (?");
+    strbuf_add(sb, f->seen.n ? "))" : ")");
+}
+
 void filter_sql(const struct filter *f, struct strbuf *sb)
 {
     strbuf_add(sb, "1=1");
@@ -285,6 +299,7 @@ void filter_sql(const struct filter *f, struct strbuf *sb)
             strbuf_add(sb, k ? ",?" : "?");
         strbuf_addc(sb, ')');
     }
+    add_seen(f, sb);
 }
 
 void filter_bind(const struct filter *f, struct sql_stmt *stmt)
@@ -294,6 +309,8 @@ void filter_bind(const struct filter *f, struct sql_stmt *stmt)
     for (size_t i = 0; i < FILTER_LISTS; i++)
         for (size_t k = 0; f->lists[i].in_sql && k < f->lists[i].n; k++)
             sql_bind_text(stmt, at++, f->lists[i].words[k]);
+    for (size_t k = 0; f->want->has_seen_uid && f->seen.in_sql && k < f->seen.n; k++)
+        sql_bind_text(stmt, at++, f->seen.words[k]);
 }
 
 /* ---- the rest -------------------------------------------------------------------------------- */
@@ -301,6 +318,18 @@ void filter_bind(const struct filter *f, struct sql_stmt *stmt)
 static bool is_long(const struct filter *f, enum set set)
 {
     return f->sets[set].n && !f->sets[set].in_sql;
+}
+
+static bool is_seen_long(const struct filter *f)
+{
+    return f->want->has_seen_uid && f->seen.n && !f->seen.in_sql;
+}
+
+static bool is_seen(const struct filter *f, struct sql_stmt *stmt, unsigned col)
+{
+    const char *account = sql_text(stmt, col + 1);
+
+    return sql_int(stmt, col) == f->want->seen_uid || (account && has_word(&f->seen, account));
 }
 
 void filter_columns(const struct filter *f, struct strbuf *sb)
@@ -312,6 +341,8 @@ void filter_columns(const struct filter *f, struct strbuf *sb)
     for (size_t i = 0; i < FILTER_LISTS; i++)
         if (f->lists[i].words && !f->lists[i].in_sql)
             strbuf_addf(sb, ", %s", list_columns[i]);
+    if (is_seen_long(f))
+        strbuf_add(sb, ", uid, account");
 }
 
 bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col)
@@ -327,5 +358,5 @@ bool filter_match(const struct filter *f, struct sql_stmt *stmt, unsigned col)
     for (size_t i = 0; i < FILTER_LISTS; i++)
         if (f->lists[i].words && !f->lists[i].in_sql && !list_match(f, i, sql_text(stmt, col++)))
             return false;
-    return true;
+    return !is_seen_long(f) || is_seen(f, stmt, col);
 }

@@ -29,6 +29,7 @@ struct filter {
     struct word_list lists[FILTER_LISTS];
     struct number_set sets[FILTER_SETS];
     struct hostlist *nodes; /* owns the words of that list */
+    struct word_list seen;  /* accounts whose jobs are seen beside those of want->seen_uid */
     int64_t start_us, end_us;
 };
 

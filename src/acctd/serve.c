@@ -14,6 +14,7 @@
 #include <string.h>
 
 #include "acct/acct.h"
+#include "acct/admin/admin_sight.h"
 #include "acct/archive.h"
 #include "acct/sql/db.h"
 #include "acct/usage/rollup.h"
@@ -296,12 +297,31 @@ static void get_settings(struct serve *s, struct serve_settings *ret, bool with_
     pthread_mutex_unlock(&s->lock);
 }
 
-bool serve_may_see_usage(const struct serve_call *call)
+static bool is_admin(const struct serve *s, const struct query *q)
+{
+    return s->config.is_admin && s->config.is_admin(s->config.admin_ctx, conn_peer(q->conn)->uid);
+}
+
+/* Whose private things the user sees who asks. */
+static int ask_sight(const struct query *q, struct admin_sight *ret, struct err *err)
+{
+    const struct serve_config *config = &q->serve->config;
+
+    *ret = (struct admin_sight){ .all = is_admin(q->serve, q) };
+    return ret->all || !config->sight
+               ? 0
+               : config->sight(config->admin_ctx, conn_peer(q->conn)->uid, ret, err);
+}
+
+int serve_sees_usage(const struct serve_call *call, struct admin_sight *ret, struct err *err)
 {
     struct serve_settings set;
 
     get_settings(call->query->serve, &set, false);
-    return !set.private_usage || serve_is_admin(call);
+    if (set.private_usage)
+        return ask_sight(call->query, ret, err);
+    *ret = (struct admin_sight){ .all = true };
+    return 0;
 }
 
 bool serve_may_archive(const struct serve_call *call)
@@ -336,11 +356,6 @@ struct feeds *serve_feeds(const struct serve_call *call)
 uid_t serve_uid(const struct serve_call *call)
 {
     return conn_peer(call->query->conn)->uid;
-}
-
-static bool is_admin(const struct serve *s, const struct query *q)
-{
-    return s->config.is_admin && s->config.is_admin(s->config.admin_ctx, conn_peer(q->conn)->uid);
 }
 
 bool serve_is_admin(const struct serve_call *call)
@@ -492,20 +507,21 @@ static void settle_query(struct query *q, bool over)
         query_free(q);
 }
 
-/* Of private jobs: those of the one who asks, when he asked for them at all. */
-static int keep_own(Pst__AcctFilter *f, uid_t uid)
+/* Of private jobs: those of the one who asks and of the accounts that he coordinates. */
+static int keep_seen(struct query *q, Pst__AcctFilter *f, struct err *err)
 {
-    bool own = !f->n_uids;
-    uint32_t *uids = malloc(sizeof(*uids));
+    struct admin_sight sight;
+    int r = ask_sight(q, &sight, err);
 
-    if (!uids)
-        return -ENOMEM;
-    for (size_t i = 0; i < f->n_uids; i++)
-        own |= f->uids[i] == uid;
-    free(f->uids);
-    f->uids = uids;
-    f->n_uids = 1;
-    uids[0] = own ? uid : UINT32_MAX; /* no user's number */
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < f->n_seen_accounts; i++)
+        free(f->seen_accounts[i]);
+    free(f->seen_accounts);
+    f->has_seen_uid = !sight.all;
+    f->seen_uid = conn_peer(q->conn)->uid;
+    f->seen_accounts = sight.accounts; /* the request's from now on */
+    f->n_seen_accounts = sight.n;
     return 0;
 }
 
@@ -529,7 +545,7 @@ static int run_jobs(struct query *q, struct err *err)
     if (!q->jobs && !is_admin(q->serve, q)) {
         r = check_range(&set, f, err);
         if (r == 0 && set.private_jobs)
-            r = keep_own(f, conn_peer(q->conn)->uid);
+            r = keep_seen(q, f, err);
     }
     if (r == 0 && !q->jobs)
         r = jobs_stream_open(q->serve->location, (Pst__AcctFilter *)q->msg, q->lsn,

@@ -18,6 +18,7 @@
 #include "base/err.h"
 #include "api.pb-c.h"
 
+struct admin_sight;
 struct rpc_stat;
 struct serve;
 struct serve_call;
@@ -52,6 +53,9 @@ struct serve_config {
     void *ctx;
     /* root, SlurmUser: may do everything.  Any thread. */
     bool (*is_admin)(void *admin_ctx, uid_t uid);
+    /* Whose jobs and usage of others he sees though they are private; NULL: nobody's.  May wait.
+     * Threads of the store. */
+    int (*sight)(void *admin_ctx, uid_t uid, struct admin_sight *ret, struct err *err);
     void *admin_ctx;
 };
 
@@ -87,8 +91,9 @@ const struct serve_op *serve_op(unsigned op); /* NULL: none */
 
 const char *serve_location(const struct serve_call *call);
 const char *serve_cluster(const struct serve_call *call); /* as configured */
-/* May other users' usage be told?  Else a user is told his own alone. */
-bool serve_may_see_usage(const struct serve_call *call);
+/* Whose usage the user who asks sees: that of all, or of himself and of some accounts.  The caller
+ * ends *ret with admin_sight_done(). */
+int serve_sees_usage(const struct serve_call *call, struct admin_sight *ret, struct err *err);
 bool serve_may_archive(const struct serve_call *call);
 bool serve_tracks_down(const struct serve_call *call);
 uint32_t serve_commit_delay_s(const struct serve_call *call);

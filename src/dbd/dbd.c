@@ -207,6 +207,7 @@ static unsigned rules_of(const struct conf_dbd *conf)
     return (is_private(conf, "accounts") ? ADMIN_PRIVATE_ACCOUNTS : 0) |
            (is_private(conf, "users") ? ADMIN_PRIVATE_USERS : 0) |
            (is_private(conf, "events") ? ADMIN_PRIVATE_EVENTS : 0) |
+           (is_private(conf, "reservations") ? ADMIN_PRIVATE_RESVS : 0) |
            (conf_dbd_bool(conf, CONF_DBD_DISABLE_COORD_DBD) ? ADMIN_NO_COORDINATORS : 0) |
            (conf_dbd_bool(conf, CONF_DBD_ALLOW_NO_DEF_ACCT) ? ADMIN_NO_DEFAULT_ACCOUNT : 0) |
            (conf_dbd_bool(conf, CONF_DBD_ALL_RESOURCES_ABSOLUTE) ? ADMIN_ABSOLUTE_RESOURCES : 0);
@@ -267,12 +268,23 @@ static void on_tls(void *ctx, const struct peer *peer, const char *why)
     debug_tls(&d->debug, peer, why);
 }
 
+/* The server takes no request before d->admin is there. */
+static int tell_sight(void *ctx, uid_t uid, struct admin_sight *ret, struct err *err)
+{
+    struct dbd *d = ctx;
+
+    return adminserve_sight(d->admin, uid, ret, err);
+}
+
 int dbd_work(struct dbd *d, struct err *err)
 {
     struct serve_settings set;
-    struct serve_config serve = {
-        .readers = READERS, .settings = &set, .rpcs = d->rpcs, .is_admin = is_admin, .admin_ctx = d
-    };
+    struct serve_config serve = { .readers = READERS,
+                                  .settings = &set,
+                                  .rpcs = d->rpcs,
+                                  .is_admin = is_admin,
+                                  .sight = tell_sight,
+                                  .admin_ctx = d };
     struct server_config server = {
         .port = (uint16_t)conf_dbd_num(d->conf, CONF_DBD_DBD_PORT),
         .bind_addr = conf_dbd_str(d->conf, CONF_DBD_DBD_ADDR),
@@ -311,6 +323,8 @@ int dbd_work(struct dbd *d, struct err *err)
     if (r == 0) {
         struct adminserve_config admin = { .location = d->location,
                                            .rules = rules_of(d->conf),
+                                           .cluster_qos =
+                                               conf_dbd_str(d->conf, CONF_DBD_DEFAULT_QOS),
                                            .rpcs = d->rpcs,
                                            .is_root = is_admin,
                                            .ctx = d };
@@ -323,8 +337,6 @@ int dbd_work(struct dbd *d, struct err *err)
         dbd_tell_health(d);
         r = server_start(d->server);
     }
-                                           .cluster_qos =
-                                               conf_dbd_str(d->conf, CONF_DBD_DEFAULT_QOS),
     if (r == 0)
         open_kiosk(d);
     if (r < 0)
@@ -340,8 +352,8 @@ void dbd_rest(struct dbd *d)
     if (d->server)
         server_stop(d->server);
     d->kiosk = kiosk_close(d->kiosk);
+    d->serve = serve_free(d->serve); /* its threads ask the other */
     d->admin = adminserve_stop(d->admin);
-    d->serve = serve_free(d->serve);
     d->server = server_free(d->server);
     d->health = httphealth_free(d->health);
     d->feeds = feeds_free(d->feeds);

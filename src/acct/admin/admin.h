@@ -37,6 +37,7 @@ enum admin_rule {
     ADMIN_NO_COORDINATORS = 1u << 3,    /* being one is no right */
     ADMIN_NO_DEFAULT_ACCOUNT = 1u << 4, /* users need none */
     ADMIN_ABSOLUTE_RESOURCES = 1u << 5, /* new ones are shared by counts, not per cent */
+    ADMIN_PRIVATE_RESVS = 1u << 6,      /* reservations are for operators */
 };
 
 /* Load what the database holds; an empty one gets QOS normal, the account and user root, the plain
@@ -45,11 +46,11 @@ int admin_new(struct sql *db, int64_t now_us, struct admin **ret_admin, struct e
 struct admin *admin_free(struct admin *a); /* always NULL */
 DEFINE_CLEANUP(struct admin *, admin_free)
 
-uint64_t admin_version(const struct admin *a);
 /* New clusters get these QOS, a comma list, in place of normal.  Those that are not there are made;
  * NULL or "": normal.  Errors: -EINVAL a bad name. */
 int admin_default_qos(struct admin *a, const char *list, int64_t now_us, struct err *err);
 
+uint64_t admin_version(const struct admin *a);
 /* The tables; questions only. */
 struct assoc_mgr *admin_tables(struct admin *a);
 

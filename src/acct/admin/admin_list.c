@@ -129,6 +129,13 @@ static bool wants_account(struct listing *l, const Pst__AccountRecord *a)
     return false;
 }
 
+/* A coordinator sees whom he coordinates as associations. */
+static bool may_see_user(struct listing *l, const char *name)
+{
+    return !(l->run.who->rules & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run) ||
+           strcmp(name, l->run.who->user) == 0;
+}
+
 static bool wants_user(struct listing *l, const Pst__UserRecord *u)
 {
     const Pst__AcctCond *w = l->where;
@@ -150,8 +157,7 @@ static bool wants_user(struct listing *l, const Pst__UserRecord *u)
         if (!any)
             return false;
     }
-    return !(l->run.who->rules & ADMIN_PRIVATE_USERS) || run_is_operator(&l->run) ||
-           strcmp(u->name, l->run.who->user) == 0 || run_is_any_coordinator(&l->run);
+    return may_see_user(l, u->name);
 }
 
 static bool wants_wckey(const Pst__AcctCond *w, const Pst__WckeyRecord *k)
@@ -364,7 +370,9 @@ int admin_list(struct admin *a, const struct admin_who *who, const Pst__AcctList
                    ? 0
                    : rows_list_instances(a, l.where, fn, ctx);
     case PST__ACCT_ENTITY__ACCT_RESERVATION:
-        return resv_list(a->db, l.where, fn, ctx);
+        return l.run.who->rules & ADMIN_PRIVATE_RESVS && !run_is_operator(&l.run)
+                   ? 0
+                   : resv_list(a->db, l.where, fn, ctx);
     default:
         return err_set(err, -EINVAL, "there is no list of these");
     }

@@ -36,6 +36,16 @@ struct request {
     ProtobufCMessage *msg;
 };
 
+/* A thread that waits for adminserve_sight(). */
+struct sight_ask {
+    struct sight_ask *next;
+    uid_t uid;
+    struct admin_sight *ret;
+    struct err *err;
+    bool done;
+    int r;
+};
+
 /* A controller that hears of every change. */
 struct follower {
     struct follower *next;
@@ -59,6 +69,8 @@ struct adminserve {
     bool stopping, behind, tried; /* tried: to open the store, once */
     uint64_t known;
     struct follower *followers; /* under the lock */
+    struct sight_ask *asks;     /* likewise; of threads that wait for told */
+    pthread_cond_t told;
     /* the thread's own */
     struct sql *db;
     struct admin *admin;
@@ -192,6 +204,8 @@ static int open_store(struct adminserve *s, struct err *err)
         r = sql_exec(s->db, "PRAGMA synchronous=FULL");
     if (r == 0)
         r = admin_new(s->db, now_us(), &s->admin, err);
+    if (r == 0)
+        r = admin_default_qos(s->admin, s->cluster_qos, now_us(), err);
     if (r == 0 && s->cluster)
         r = admin_register(s->admin, s->cluster, (const char *const *)s->tres, s->n_tres, now_us(),
                            err);
@@ -204,8 +218,6 @@ static int open_store(struct adminserve *s, struct err *err)
                   "%llu: it "
                   "lost some, all are sent anew",
                   (unsigned long long)s->delivered, (unsigned long long)admin_version(s->admin));
-    if (r == 0)
-        r = admin_default_qos(s->admin, s->cluster_qos, now_us(), err);
         s->delivered = 0;
         s->forget = true;
     }
@@ -228,15 +240,15 @@ static int ensure_store(struct adminserve *s, struct err *err)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static void user_of(const struct request *q, char *name, size_t size)
+static void name_of(uid_t uid, char *name, size_t size)
 {
     struct passwd pw, *found = NULL;
     char buf[4096];
 
-    if (getpwuid_r(conn_peer(q->conn)->uid, &pw, buf, sizeof(buf), &found) == 0 && found)
+    if (getpwuid_r(uid, &pw, buf, sizeof(buf), &found) == 0 && found)
         (void)snprintf(name, size, "%s", found->pw_name);
     else
-        (void)snprintf(name, size, "%u", conn_peer(q->conn)->uid);
+        (void)snprintf(name, size, "%u", uid);
 }
 
 static int run_admin(struct adminserve *s, struct request *q, const struct admin_who *who,
@@ -441,7 +453,7 @@ static void serve_request(struct adminserve *s, struct request *q)
                          "Answers to you that are not read are too large together");
         return;
     }
-    user_of(q, name, sizeof(name));
+    name_of(conn_peer(q->conn)->uid, name, sizeof(name));
     who.root = s->config.is_root(s->config.ctx, conn_peer(q->conn)->uid);
     r = ensure_store(s, &err);
     if (r == 0)
@@ -463,6 +475,48 @@ static void serve_request(struct adminserve *s, struct request *q)
         close_store(s); /* opened again: memory and tables are the same then, whatever happened */
 }
 
+static void answer_sight(struct adminserve *s, struct sight_ask *ask)
+{
+    char name[256];
+    struct admin_who who = { .user = name, .rules = atomic_load(&s->rules) };
+
+    name_of(ask->uid, name, sizeof(name));
+    who.root = s->config.is_root(s->config.ctx, ask->uid);
+    ask->r = ensure_store(s, ask->err);
+    if (ask->r == 0)
+        ask->r = admin_sight(s->admin, &who, ask->ret);
+}
+
+static void answer_sights(struct adminserve *s)
+{
+    pthread_mutex_lock(&s->lock);
+    while (s->asks) {
+        struct sight_ask *ask = s->asks;
+
+        s->asks = ask->next;
+        pthread_mutex_unlock(&s->lock);
+        answer_sight(s, ask);
+        pthread_mutex_lock(&s->lock);
+        ask->done = true; /* it is the waiting thread's again */
+        pthread_cond_broadcast(&s->told);
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
+int adminserve_sight(struct adminserve *s, uid_t uid, struct admin_sight *ret, struct err *err)
+{
+    struct sight_ask ask = { .uid = uid, .ret = ret, .err = err };
+
+    pthread_mutex_lock(&s->lock);
+    ask.next = s->asks;
+    s->asks = &ask;
+    pthread_cond_signal(&s->wake);
+    while (!ask.done)
+        pthread_cond_wait(&s->told, &s->lock);
+    pthread_mutex_unlock(&s->lock);
+    return ask.r;
+}
+
 /* ---- the thread ------------------------------------------------------------------------------ */
 
 static struct request *take_request(struct adminserve *s)
@@ -474,7 +528,7 @@ static struct request *take_request(struct adminserve *s)
     ts =
         (struct timespec){ .tv_sec = until / USEC_PER_SEC, .tv_nsec = until % USEC_PER_SEC * 1000 };
     pthread_mutex_lock(&s->lock);
-    while (!s->head && !s->stopping) {
+    while (!s->head && !s->asks && !s->stopping) {
         if (!s->failing && !s->behind)
             pthread_cond_wait(&s->wake, &s->lock);
         else if (pthread_cond_timedwait(&s->wake, &s->lock, &ts) == ETIMEDOUT)
@@ -509,6 +563,7 @@ static void *run_thread(void *arg)
     while (go) {
         struct request *q = take_request(s);
 
+        answer_sights(s);
         if (q) {
             int64_t start = now_mono_us();
 
@@ -610,6 +665,8 @@ struct adminserve *adminserve_stop(struct adminserve *s)
         free(s->tres[i]);
     free(s->tres);
     free(s->location);
+    free(s->cluster_qos);
+    pthread_cond_destroy(&s->told);
     pthread_cond_destroy(&s->wake);
     pthread_mutex_destroy(&s->lock);
     free(s);
@@ -657,6 +714,7 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&s->wake, &attr);
     pthread_condattr_destroy(&attr);
+    pthread_cond_init(&s->told, NULL);
     s->tail = &s->head;
     r = copy_config(s, config);
     if (r == 0)
@@ -667,7 +725,6 @@ int adminserve_start(const struct adminserve_config *config, struct adminserve *
     }
     s->running = true;
     (void)pthread_setname_np(s->thread, "acct-admin"); /* a label for people only */
-    free(s->cluster_qos);
     pthread_mutex_lock(&s->lock);
     while (!s->tried)
         pthread_cond_wait(&s->wake, &s->lock);

@@ -11,6 +11,7 @@
 #include <sys/types.h>
 
 #include "acct/admin/admin.h"
+#include "acct/admin/admin_sight.h"
 #include "base/err.h"
 
 struct adminserve;
@@ -37,8 +38,8 @@ struct adminserve_config {
     size_t n_tres;
     uint64_t known_version;                /* the changes behind this one are delivered first */
     unsigned rules;                        /* enum admin_rule */
-    struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     const char *cluster_qos;               /* see admin_default_qos() */
+    struct rpc_stat *rpcs;                 /* counted there by operation; NULL: not */
     bool (*is_root)(void *ctx, uid_t uid); /* any thread */
     /* Takes d: the changes go where they take effect, and then the answer. Any thread.  NULL: they
      * go to the connections that follow (OP_ACCT_FOLLOW), and the answer at once. */
@@ -57,6 +58,10 @@ void adminserve_rule(struct adminserve *s, unsigned rules); /* other config.rule
  * thread. */
 void adminserve_request(struct adminserve *s, struct conn *conn, unsigned op, uint32_t id,
                         ProtobufCMessage *msg);
+/* Whose jobs and usage this user sees that PrivateData hides; the caller ends *ret with
+ * admin_sight_done().  Waits for the thread.  Any thread, but not once adminserve_stop() is called.
+ * Errors: -ENOMEM, and what the store says. */
+int adminserve_sight(struct adminserve *s, uid_t uid, struct admin_sight *ret, struct err *err);
 /* A connection is gone: it follows no more.  Any thread. */
 void adminserve_conn_closed(struct adminserve *s, struct conn *conn);
 /* Deliver the changes after this version again: the receiver lost some.  Any thread. */

@@ -246,9 +246,16 @@ static int ask_cluster(struct ask *a)
     return r;
 }
 
+static bool may_see(const Pst__UsageRequest *req, uint32_t uid, const char *account)
+{
+    return !req->has_seen_uid || uid == req->seen_uid ||
+           (req->n_seen_accounts && in_words(req->seen_accounts, req->n_seen_accounts, account));
+}
+
 static bool who_wanted(const Pst__UsageRequest *req, struct sql_stmt *stmt)
 {
-    return in_words(req->tres, req->n_tres, sql_text(stmt, 6)) &&
+    return may_see(req, (uint32_t)sql_int(stmt, 2), sql_text(stmt, 1)) &&
+           in_words(req->tres, req->n_tres, sql_text(stmt, 6)) &&
            in_words(req->accounts, req->n_accounts, sql_text(stmt, 1)) &&
            in_numbers(req->uids, req->n_uids, (uint32_t)sql_int(stmt, 2)) &&
            in_words(req->wckeys, req->n_wckeys, sql_text(stmt, 4)) &&
@@ -500,6 +507,10 @@ static int ask_sizes(struct ask *a, const char *location, const atomic_bool *can
     f.n_clusters = req->n_clusters;
     f.uids = req->uids;
     f.n_uids = req->n_uids;
+    f.has_seen_uid = req->has_seen_uid;
+    f.seen_uid = req->seen_uid;
+    f.seen_accounts = req->seen_accounts;
+    f.n_seen_accounts = req->n_seen_accounts;
     f.job_ids = req->job_ids;
     f.n_job_ids = req->n_job_ids;
     f.partitions = req->partitions;

@@ -32,7 +32,6 @@ struct private_query {
     uint8_t *body;
     ProtobufCMessage *msg;
     char *caller;
-    size_t coordinated; /* of the accounts asked for */
     struct prioquery_view view;
 };
 
@@ -86,24 +85,49 @@ static bool keep_own(uint32_t **uids, size_t *n, uid_t uid)
 
 /* ---- sacct ----------------------------------------------------------------------------------- */
 
-static void count_account(void *ctx, const char *account)
-{
-    struct private_query *q = ctx;
-    const Pst__AcctFilter *f = (const Pst__AcctFilter *)q->msg;
+/* The accounts whose jobs and usage a request is told beside those of the caller. */
+struct seen_accounts {
+    char ***list;
+    size_t *n;
+};
 
-    for (size_t i = 0; i < f->n_accounts; i++)
-        q->coordinated += strcasecmp(f->accounts[i], account) == 0;
+static void add_account(void *ctx, const char *account)
+{
+    const struct seen_accounts *seen = ctx;
+    char **more = reallocarray(*seen->list, *seen->n + 1, sizeof(*more));
+
+    if (!more)
+        return; /* he does not see what is in it */
+    *seen->list = more;
+    more[*seen->n] = strdup(account);
+    *seen->n += more[*seen->n] != NULL;
 }
 
-/* A coordinator that asks for accounts that it coordinates sees their jobs; all other users see
- * their own jobs. */
-static bool narrow_acct(struct private_query *q, uid_t uid)
+/* A user sees what is his own, and what is in the accounts that he coordinates. */
+static void note_seen(const struct private_query *q, struct seen_accounts seen)
+{
+    for (size_t i = 0; i < *seen.n; i++)
+        free((*seen.list)[i]);
+    *seen.n = 0;
+    policy_each_coordinated(q->front->ctld, q->caller, add_account, &seen);
+}
+
+static void narrow_acct(const struct private_query *q, uid_t uid)
 {
     Pst__AcctFilter *f = (Pst__AcctFilter *)q->msg;
 
-    policy_each_coordinated(q->front->ctld, q->caller, count_account, q);
-    return (f->n_accounts && q->coordinated >= f->n_accounts) ||
-           keep_own(&f->uids, &f->n_uids, uid);
+    f->has_seen_uid = true;
+    f->seen_uid = uid;
+    note_seen(q, (struct seen_accounts){ &f->seen_accounts, &f->n_seen_accounts });
+}
+
+static void narrow_usage(const struct private_query *q, uid_t uid)
+{
+    Pst__UsageRequest *u = (Pst__UsageRequest *)q->msg;
+
+    u->has_seen_uid = true;
+    u->seen_uid = uid;
+    note_seen(q, (struct seen_accounts){ &u->seen_accounts, &u->n_seen_accounts });
 }
 
 /* ---- sprio ----------------------------------------------------------------------------------- */
@@ -185,12 +209,9 @@ static void narrow_query(void *arg)
     int code = 0;
 
     if (q->frame.op == OP_USAGE && hidden & PRIVATE_USAGE)
-        code = keep_own(&((Pst__UsageRequest *)q->msg)->uids,
-                        &((Pst__UsageRequest *)q->msg)->n_uids, uid)
-                   ? 0
-                   : EPST_BUSY;
+        narrow_usage(q, uid);
     else if (q->frame.op == OP_QUERY_ACCT && hidden & PRIVATE_JOBS)
-        code = narrow_acct(q, uid) ? 0 : EPST_BUSY;
+        narrow_acct(q, uid);
     else if (q->frame.op == OP_QUERY_PRIORITY && hidden & PRIVATE_JOBS)
         narrow_priority(q, uid);
     else if (q->frame.op == OP_WATCH)

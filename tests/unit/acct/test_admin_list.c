@@ -1,6 +1,8 @@
 /* test_admin_list.c - questions about the entities: conditions, order, what others may not see */
 #include "admin_util.h"
 
+#include "acct/admin/admin_sight.h"
+
 static const struct admin_who alice = { .user = "alice" };
 
 static void test_accounts(void **state)
@@ -70,7 +72,7 @@ static void test_users(void **state)
     assert_list_as(&o, &hidden, "USER", "", "name", "alice");
     assert_list_as(&o, &coord, "USER", "", "name", "carol");
     must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
-    assert_list_as(&o, &coord, "USER", "", "name", "alice carol root");
+    assert_list_as(&o, &coord, "USER", "", "name", "carol"); /* the others are associations */
     close_office(&o);
 }
 
@@ -156,6 +158,40 @@ static void test_private_assocs(void **state)
     close_office(&o);
 }
 
+static void assert_sight(struct office *o, const struct admin_who *who, bool all, const char *want)
+{
+    struct admin_sight sight;
+    char told[200] = "";
+
+    assert_int_equal(admin_sight(o->admin, who, &sight), 0);
+    for (size_t i = 0; i < sight.n; i++)
+        (void)snprintf(told + strlen(told), sizeof(told) - strlen(told), "%s ", sight.accounts[i]);
+    assert_int_equal(sight.all, all);
+    assert_string_equal(told, want);
+    admin_sight_done(&sight);
+}
+
+/* Whose jobs and usage one sees. */
+static void test_sight(void **state)
+{
+    static const struct admin_who carol = { .user = "carol" },
+                                  barred = { .user = "carol", .rules = ADMIN_NO_COORDINATORS },
+                                  ruler = { .user = "nobody", .root = true };
+    struct office o;
+
+    open_office(&o, *state);
+    plant_tree(&o);
+    assert_sight(&o, &carol, false, "");
+    assert_sight(&o, &ruler, true, "");
+    must(&o, "ADD", "COORD", "'where':{'users':['carol'],'accounts':['science']}");
+    assert_sight(&o, &carol, false, "physics science ");
+    assert_sight(&o, &barred, false, "");
+    must(&o, "MODIFY", "USER",
+         "'where':{'names':['carol']},'set':{'user':{'admin_level':'ADMIN_OPERATOR'}}");
+    assert_sight(&o, &carol, true, "");
+    close_office(&o);
+}
+
 static void test_others(void **state)
 {
     static const struct admin_who closed = { .user = "alice", .rules = ADMIN_PRIVATE_EVENTS };
@@ -227,6 +263,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_assocs, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_inherited, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_private_assocs, world_setup, world_teardown),
+        cmocka_unit_test_setup_teardown(test_sight, world_setup, world_teardown),
         cmocka_unit_test_setup_teardown(test_others, world_setup, world_teardown),
         cmocka_unit_test(test_types),
     };
