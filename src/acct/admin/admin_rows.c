@@ -360,6 +360,15 @@ int rows_list_txns(struct admin *a, const Pst__AcctCond *where, admin_row_fn *fn
 
 /* ---- events of nodes and clusters ------------------------------------------------------------ */
 
+/* A base state, or one of the flags behind it. */
+static bool has_event_state(const Pst__AcctCond *w, uint32_t state)
+{
+    for (size_t i = 0; i < w->n_states; i++)
+        if (w->states[i] > 0xff ? state & w->states[i] : (state & 0xff) == w->states[i])
+            return true;
+    return w->n_states == 0;
+}
+
 static bool wants_event(const Pst__AcctCond *w, const Pst__AcctEventRecord *e)
 {
     bool node = e->node && *e->node, reason = w->n_reasons == 0;
@@ -368,8 +377,7 @@ static bool wants_event(const Pst__AcctCond *w, const Pst__AcctEventRecord *e)
         reason = e->reason && strcasestr(e->reason, w->reasons[i]);
     return reason && cond_has(w->clusters, w->n_clusters, e->cluster) &&
            cond_has(w->nodes, w->n_nodes, e->node) && (!w->only_open || !e->has_end_us) &&
-           (!w->has_event_type || (w->event_type == 2) == node) &&
-           (!w->n_states || cond_has_id(w->states, w->n_states, e->state & 0xff));
+           (!w->has_event_type || (w->event_type == 2) == node) && has_event_state(w, e->state);
 }
 
 static void event_of_row(struct sql_stmt *stmt, Pst__AcctEventRecord *e)

@@ -238,7 +238,8 @@ static void put_event_state(struct strbuf *sb, const Pst__AcctEventRecord *e, bo
         node.state = e->state & 0xff;
         node.state_flags = e->state >> 8;
         n = names_node_of(&node);
-        strbuf_add(sb, names_node_word(&n, false, text, sizeof(text)));
+        for (const char *c = names_node_word(&n, true, text, sizeof(text)); *c; c++)
+            strbuf_addc(sb, (char)toupper((unsigned char)*c));
     }
 }
 

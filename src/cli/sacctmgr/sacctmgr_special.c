@@ -660,21 +660,35 @@ static bool special_resource(struct smgr_line *l, enum special what, bool cond, 
     }
 }
 
+static void add_event_state(struct smgr_line *l, uint32_t state)
+{
+    l->where->states = xrealloc_or_die(l->where->states, l->where->n_states + 1, sizeof(uint32_t));
+    l->where->states[l->where->n_states++] = state;
+}
+
 static void event_states(struct smgr_line *l, const char *value)
 {
-    static const char *const words[] = { "unknown", "down",  "idle",  "allocated",
-                                         "error",   "mixed", "future" };
+    enum { NEVER = 0xff }; /* no event has such a state */
+    static const struct {
+        const char *word;
+        uint32_t state; /* a base state, or a flag where events have it */
+    } rows[] = { { "unknown", PST__NODE_STATE__NODE_UNKNOWN },
+                 { "down", PST__NODE_STATE__NODE_DOWN },
+                 { "idle", PST__NODE_STATE__NODE_IDLE },
+                 { "allocated", NEVER },
+                 { "error", NEVER },
+                 { "mixed", NEVER },
+                 { "future", PST__NODE_STATE__NODE_FUTURE },
+                 { "drain", 1u << (8 + PST__NODE_FLAG__NODE_FLAG_DRAIN) },
+                 { "fail", 1u << (8 + PST__NODE_FLAG__NODE_FLAG_FAIL) } };
     char **list = NULL;
     size_t n = 0;
 
     smgr_add_words(&list, &n, value, true);
     for (size_t i = 0; i < n; i++) {
-        for (uint32_t k = 0; k < ARRAY_SIZE(words); k++)
-            if (strncmp(words[k], list[i], strlen(list[i])) == 0) {
-                l->where->states =
-                    xrealloc_or_die(l->where->states, l->where->n_states + 1, sizeof(uint32_t));
-                l->where->states[l->where->n_states++] = k;
-            }
+        for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
+            if (strncmp(rows[k].word, list[i], strlen(list[i])) == 0)
+                add_event_state(l, rows[k].state);
         free(list[i]);
     }
     if (n && !l->where->n_states) {
