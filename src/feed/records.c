@@ -670,6 +670,8 @@ int feed_apply(struct sched *s, const struct feed *f)
     switch (f->kind) {
     case FEED_JOB:
         return sched_job_put(s, &f->job);
+    case FEED_PRICE:
+        return sched_job_price(s, &f->job);
     case FEED_RUNNING:
         r = sched_job_running(s, f->job_id, f->name, &f->alloc, f->start_us, f->end_us,
                               f->exclusive);

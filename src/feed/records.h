@@ -20,7 +20,8 @@ struct assocquery;
 #define PASS_PIECE 64u /* jobs of a backfill between two looks at the clock */
 
 enum feed_kind {
-    FEED_JOB, /* pending job */
+    FEED_JOB,   /* pending job */
+    FEED_PRICE, /* pending job that may not start yet: only its priority is asked */
     FEED_RUNNING,
     FEED_REMOVE,
     FEED_REFUSED,

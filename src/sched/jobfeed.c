@@ -71,6 +71,18 @@ int sched_job_put(struct sched *s, const struct sched_job *in)
     return r;
 }
 
+int sched_job_price(struct sched *s, const struct sched_job *in)
+{
+    struct job *j;
+    int r = job_build(s, in, &j);
+
+    if (r < 0)
+        return r;
+    j->fresh_next = s->priced;
+    s->priced = j;
+    return 0;
+}
+
 static int find_or_add(struct sched *s, uint32_t id, struct job **ret)
 {
     struct job *j = job_find(s, id);

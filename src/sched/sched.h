@@ -401,6 +401,7 @@ enum sched_decision_kind {
     SCHED_EXPECT, /* job not now: why, and when/where if planned */
     /* victims are to go; the job will start on alloc, which is kept for it, when they have */
     SCHED_PREEMPT,
+    SCHED_PRICE, /* the priority of a job that the feeder holds back */
 };
 struct sched_victim {
     uint32_t job_id;
@@ -541,6 +542,9 @@ void sched_node_remove(struct sched *s, uint32_t id);
 int sched_partition_put(struct sched *s, const struct sched_partition *part);
 void sched_partition_remove(struct sched *s, const char *name);
 int sched_job_put(struct sched *s, const struct sched_job *job); /* pending job, new or changed */
+/* A job that is not to be kept: the next pass tells the priority that it would have (SCHED_PRICE).
+ * Nothing is planned for it. */
+int sched_job_price(struct sched *s, const struct sched_job *job);
 /* The job holds alloc since start_us and may until end_us (INT64_MAX = for ever).  Also how
  * recovery tells running jobs.  A job known as pending stops being so. */
 int sched_job_running(struct sched *s, uint32_t id, const char *partition,

@@ -45,6 +45,17 @@ static void end_component(struct ctld *ctld, struct job *j)
     (void)lifecycle_end(ctld, j, &end);
 }
 
+/* What passes found about a job that has started is not journaled, but for its priority. */
+static void restore_start(struct job *j)
+{
+    Pst__JobRecord *r = j->rec;
+
+    if (job_is_pending(r) || !r->has_start_priority)
+        return;
+    SET(r, cur_priority, r->start_priority);
+    SET(r, last_sched_eval_us, r->start_us);
+}
+
 void jobrecover_all(struct ctld *ctld)
 {
     void *v;
@@ -61,6 +72,7 @@ void jobrecover_all(struct ctld *ctld)
                 /* what it waits for may have happened just before the end */
                 depends_later(ctld, j->rec->job_id, 0);
         }
+        restore_start(j);
         steps_recover(ctld, j);
     }
     for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)

@@ -178,6 +178,15 @@ static bool salloc_says(Pst__JobReason reason)
            reason == PST__JOB_REASON__REASON_NODES_UNAVAILABLE;
 }
 
+/* j, NULL when it is gone, waits for other jobs: what its priority will be, for the views. */
+static void note_price(struct ctld *ctld, struct job *j, uint32_t priority)
+{
+    if (!j || !job_is_pending(j->rec) || job_is_held(j->rec))
+        return;
+    SET(j->rec, cur_priority, priority);
+    views_mark_job(ctld->views, j);
+}
+
 /* Why it waits, for the views; not journaled. */
 static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *j,
                           const struct sched_decision *d)
@@ -392,6 +401,8 @@ void lifecycle_decisions(struct ctld *ctld, struct decisions_msg *m)
             start_proposed(ctld, &pass, m->seen_batch, d, n);
         else if (d->kind == SCHED_PREEMPT)
             preempt_decision(ctld, d);
+        else if (d->kind == SCHED_PRICE)
+            note_price(ctld, j, d->priority);
         else if (j && job_is_pending(j->rec) && feed_knows(ctld, d->job_id))
             note_expected(ctld, &unavailable, j, d);
         if (d->accrue_us && j && job_is_pending(j->rec))

@@ -198,15 +198,21 @@ void schedfeed_flush(struct ctld *ctld)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* Does the job, or the job that it is a component of, wait for other jobs? */
+static bool waits_for_jobs(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const struct job *leader = het_is_follower(r) ? het_component(ctld->cluster, r, 0) : NULL;
+
+    return r->dependency || (leader && leader->rec->dependency);
+}
+
 /* What keeps it from being looked at, for queries; what the scheduler thinks comes with its
  * decisions. */
 static void note_reason(const struct ctld *ctld, struct job *j)
 {
-    const struct job *leader =
-        het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
     Pst__JobRecord *r = j->rec;
 
-    if (r->dependency || (leader && leader->rec->dependency))
+    if (waits_for_jobs(ctld, r))
         SET(r, pend_reason, PST__JOB_REASON__REASON_DEPENDENCY);
     else if (!job_is_held(r) && feed_throttled(ctld->cluster, r) &&
              r->pend_reason != PST__JOB_REASON__REASON_ARRAY_TASK_LIMIT) {
@@ -255,6 +261,18 @@ static void note_unbooted(struct ctld *ctld, const struct job *j)
         must(NULL);
 }
 
+/* It waits for other jobs: the scheduler is asked for its priority alone. */
+static void ask_price(struct ctld *ctld, const struct job *j)
+{
+    struct feed *f;
+
+    if (job_is_held(j->rec) || job_has_flag(j->rec, JOB_FLAG(COMPLETING)))
+        return;
+    f = feed_new(FEED_PRICE);
+    feed_fill_job(f, ctld->conf, ctld->cluster, j->rec);
+    feed_add(ctld, f);
+}
+
 static void feed_waiting(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
@@ -274,6 +292,8 @@ static void feed_waiting(struct ctld *ctld, struct job *j)
     if (eligible == INT64_MAX) {
         note_reason(ctld, j);
         feed_job_gone(ctld, j);
+        if (waits_for_jobs(ctld, j->rec))
+            ask_price(ctld, j);
         return;
     }
     f = feed_new(FEED_JOB);

@@ -392,7 +392,7 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
  * is not, nor is a question. */
 static bool hurries_pass(enum feed_kind kind)
 {
-    return kind != FEED_JOB && kind != FEED_TOLD && kind != FEED_ASK;
+    return kind != FEED_JOB && kind != FEED_PRICE && kind != FEED_TOLD && kind != FEED_ASK;
 }
 
 /* Something changed: say when the quick pass for it runs.  A later change may bring the pass

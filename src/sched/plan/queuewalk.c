@@ -187,16 +187,6 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
     return why;
 }
 
-/* What it has to show until it may start: its factors are known, but for its age. */
-static uint32_t waiting_priority(const struct sched *s, const struct job *j)
-{
-    uint32_t best = 0;
-
-    for (uint32_t i = 0; i < j->nentries; i++)
-        best = MAX(best, entry_priority(s, j->entries[i], j->submit_us));
-    return best;
-}
-
 static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
 {
     struct sched_decision d = { .kind = SCHED_EXPECT, .job_id = j->id };
@@ -234,9 +224,24 @@ static int tell_job(struct sched *s, struct sched_decisions *out, struct job *j)
     return 0;
 }
 
-int walk_finish(struct sched *s, struct sched_decisions *out)
+static int tell_prices(struct sched *s, struct sched_decisions *out)
 {
     int r = 0;
+
+    for (const struct job *j = s->priced; j && r == 0; j = j->fresh_next) {
+        struct sched_decision d = { .kind = SCHED_PRICE,
+                                    .job_id = j->id,
+                                    .priority = waiting_priority(s, j) };
+
+        r = decisions_add(out, &d);
+    }
+    jobs_drop_priced(s);
+    return r;
+}
+
+int walk_finish(struct sched *s, struct sched_decisions *out)
+{
+    int r = tell_prices(s, out);
 
     /* Entered at the front of the list: the last is the first that came. */
     struct job *j = s->fresh;

@@ -119,6 +119,15 @@ uint32_t entry_priority(const struct sched *s, const struct entry *e, int64_t no
     return prio < 1 ? 1 : prio > UINT32_MAX ? UINT32_MAX : (uint32_t)prio;
 }
 
+uint32_t waiting_priority(const struct sched *s, const struct job *j)
+{
+    uint32_t best = 0;
+
+    for (uint32_t i = 0; i < j->nentries; i++)
+        best = MAX(best, entry_priority(s, j->entries[i], j->submit_us));
+    return best;
+}
+
 void queue_enter(struct sched *s, int64_t now_us)
 {
     queue_wake(s, now_us);

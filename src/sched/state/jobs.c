@@ -96,6 +96,14 @@ void job_forget(struct sched *s, struct job *j)
     job_free(s, j);
 }
 
+void jobs_drop_priced(struct sched *s)
+{
+    for (struct job *j; (j = s->priced);) {
+        s->priced = j->fresh_next;
+        job_free(s, j);
+    }
+}
+
 void jobs_done(struct sched *s)
 {
     for (uint32_t i = 0; i < s->job_slots; i++)
@@ -103,4 +111,5 @@ void jobs_done(struct sched *s)
             job_free(s, s->jobs[i]);
     free(s->jobs);
     free(s->heap);
+    jobs_drop_priced(s);
 }

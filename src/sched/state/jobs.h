@@ -101,4 +101,5 @@ int job_insert(struct sched *s, struct job *j);
 void job_free_entries(struct sched *s, struct job *j);
 void job_free(struct sched *s, struct job *j);
 void job_forget(struct sched *s, struct job *j); /* out of the table; frees it */
+void jobs_drop_priced(struct sched *s);
 void jobs_done(struct sched *s);

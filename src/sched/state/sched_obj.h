@@ -65,6 +65,7 @@ struct sched {
     uint32_t nheap, heap_cap;
     struct job *fresh; /* to be entered in the queues by the next pass, or just entered */
     uint32_t npending;
+    struct job *priced; /* by fresh_next: the next pass tells their priority; in no other table */
     struct {
         /* between two pieces: resvs, line and the walk are as the last one left them */
         bool active;

@@ -27,6 +27,18 @@ def runs(cluster, job):
     return (cluster.work / f"runs-{job}").read_text().count("start")
 
 
+def test_a_restart_leaves_priorities_of_jobs_that_started(cluster):
+    """0 would say that they are held.  Running ones and ended ones."""
+    running, ended = ready_job(cluster), cluster.sbatch(wrap="true")
+    cluster.wait_end(ended)
+    before = [cluster.job(job)["Priority"] for job in (running, ended)]
+    cluster.restart_ctld()
+    assert [cluster.job(job)["Priority"] for job in (running, ended)] == before
+    assert "0" not in before
+    assert all(cluster.job(job)["LastSchedEval"] == cluster.job(job)["StartTime"] for job in (running, ended))
+    let_go(cluster)
+
+
 def test_controller_restart_with_jobs(cluster):
     running, held = ready_job(cluster), cluster.sbatch("-H", wrap="true")
     cluster.restart_ctld()

@@ -35,6 +35,24 @@ def test_default(c, jobs):
         f"{both:>15} batch           2078          0          0         78       2000\n")
 
 
+def test_a_job_that_waits_for_another_shows_its_priority(c, jobs):
+    """What it would have alone, age aside: alone, as an array, as a component; sprio lists it once it is eligible."""
+    held = c.sbatch("-H", "-n2", wrap="true")
+    after = [c.sbatch("-n2", "-d", f"afterok:{held}", wrap="true"),
+             c.sbatch("-n2", "-a", "1-3", "-d", f"afterok:{held}", wrap="true"),
+             c.sbatch("-n2", "-d", f"afterok:{held}", ":", "-p", "batch", "-n2", wrap="true")]
+
+    def shown():
+        lines = c.run("squeue", "-h", "-S", "i", "-j", ",".join(map(str, after)), "-o", "%i %Q %r").out.splitlines()
+        return [line.split(" ", 1)[1] for line in lines]
+    wait_until(lambda: shown() == ["293 Dependency"] * 3 + ["2093 Dependency"], "priorities of jobs that wait")
+    assert not c.run("sprio", "-h", "-j", ",".join(map(str, after))).out
+    c.restart_ctld()
+    wait_until(lambda: shown() == ["293 Dependency"] * 3 + ["2093 Dependency"], "the same after a restart")
+    c.run("scontrol", "update", f"JobId={after[0]}", "Dependency=")
+    wait_until(lambda: c.run("sprio", "-h", "-j", after[0], "-o", "%Y").out.strip() == "293", "it is eligible")
+
+
 def test_site_factor(c, jobs):
     """An administrator's SiteFactor is added to the priority, also a negative one, and shown in its column."""
     a, b = jobs[:2]

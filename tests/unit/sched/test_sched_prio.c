@@ -538,6 +538,37 @@ static void test_incr_only(void **state)
     sched_free(s);
 }
 
+/* Only its priority is told, by one pass; the scheduler does not keep the job. */
+static void test_price(void **state)
+{
+    struct sched_params p = weights();
+    struct sched_job j = job(1);
+    struct sched_decisions d = { 0 };
+    struct sched *s;
+    int64_t wake;
+    uint32_t alone;
+
+    (void)state;
+    s = cluster(p);
+    feed_recorded(s);
+    j.assoc_id = 9;
+    alone = one(s, j, NOW).priority;
+    assert_int_equal(sched_job_price(s, &j), 0);
+    assert_int_equal(sched_pending(s), 0);
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(d.n, 1);
+    assert_int_equal(d.items[0].kind, SCHED_PRICE);
+    assert_int_equal(d.items[0].job_id, 1);
+    assert_int_equal(d.items[0].priority, alone);
+    assert_int_equal(d.started + d.queue_len, 0);
+    sched_decisions_done(&d);
+    assert_int_equal(sched_pass(s, NOW, &d, &wake), 0);
+    assert_int_equal(d.n, 0);
+    sched_decisions_done(&d);
+    assert_int_equal(sched_job_price(s, &j), 0); /* freed with the scheduler */
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -556,6 +587,7 @@ int main(void)
         cmocka_unit_test(test_tres),
         cmocka_unit_test(test_raw),
         cmocka_unit_test(test_incr_only),
+        cmocka_unit_test(test_price),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
