@@ -191,24 +191,6 @@ static char *find_command(const char *name)
     return NULL;
 }
 
-static void add_launcher_variables(struct salloc *s, struct envlist *env)
-{
-    static const char *const vars[][2] = {
-#define V(name, value) { name, value },
-#include "base/launchervars.def"
-#undef V
-    };
-    const char *value;
-    size_t len;
-
-    if (conf_option(cli_conf(&s->cli), CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", &value,
-                    &len))
-        return;
-    for (size_t i = 0; i < ARRAY_SIZE(vars); i++)
-        if (!getenv(vars[i][0]))
-            envlist_set(env, vars[i][0], vars[i][1]);
-}
-
 static void build_environment(struct salloc *s, const Pst__JobStatus *grant, struct envlist *env)
 {
     envlist_export(env, environ, NULL);
@@ -216,7 +198,7 @@ static void build_environment(struct salloc *s, const Pst__JobStatus *grant, str
         envlist_add_options(env, &s->opts);
     submit_env(&s->cli, env);
     plugins_add_env(env);
-    add_launcher_variables(s, env);
+    allocenv_add_launchers(env, cli_conf(&s->cli));
     if (grant->n_het_jobs)
         allocenv_add_het(env, grant->het_jobs, grant->n_het_jobs);
     else

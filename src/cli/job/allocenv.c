@@ -7,9 +7,27 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
+#include "conf/conf.h"
 #include "model/words/alloccpus.h"
 
 #define NODES_MAX (1u << 20)
+
+void allocenv_add_launchers(struct envlist *env, const struct conf *conf)
+{
+    static const char *const vars[][2] = {
+#define V(name, value) { name, value },
+#include "base/launchervars.def"
+#undef V
+    };
+    const char *value;
+    size_t len;
+
+    if (conf_option(conf, CONF_MPI_PARAMS, "disable_slurm_hydra_bootstrap", &value, &len))
+        return;
+    for (size_t i = 0; i < ARRAY_SIZE(vars); i++)
+        if (!envlist_get(env, vars[i][0]))
+            envlist_set(env, vars[i][0], vars[i][1]);
+}
 
 char *allocenv_counts(const uint32_t *values, size_t n)
 {

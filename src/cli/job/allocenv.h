@@ -4,7 +4,13 @@
 #include "api.pb-c.h"
 #include "cli/job/jobenvlist.h"
 
+struct conf;
+
 void allocenv_add(struct envlist *env, const Pst__JobRecord *job);
+
+/* What tells launchers of MPI to start their daemons with srun, unless MpiParams forbids it.
+ * Variables that the caller's environment has stay as they are. */
+void allocenv_add_launchers(struct envlist *env, const struct conf *conf);
 
 /* "2(x3),1" of n numbers.  The caller frees. */
 char *allocenv_counts(const uint32_t *values, size_t n);

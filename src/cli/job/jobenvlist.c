@@ -140,6 +140,11 @@ static bool list_has_all(const char *spec)
     return false;
 }
 
+bool envlist_exports_all(const char *spec)
+{
+    return !spec || (!is_word(spec, "NONE") && !is_word(spec, "NIL") && list_has_all(spec));
+}
+
 bool envlist_wants_login(const char *spec)
 {
     if (!spec || is_word(spec, "NIL"))
@@ -167,7 +172,7 @@ static void export_element(struct envlist *env, char *const *envp, const char *p
 void envlist_export(struct envlist *env, char *const *envp, const char *spec)
 {
     bool none = is_word(spec, "NONE") || is_word(spec, "NIL");
-    bool all = !spec || (!none && list_has_all(spec)); /* "" names none */
+    bool all = envlist_exports_all(spec); /* "" names none */
 
     for (char *const *e = envp; *e; e++) {
         if ((all || always_goes(*e)) && strchr(*e, '='))

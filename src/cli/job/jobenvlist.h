@@ -30,6 +30,8 @@ const char *envlist_get(const struct envlist *env, const char *name); /* NULL wh
 /* Fill from envp as --export says: ALL (or NULL), NONE, NIL, or a list of NAME and NAME=value with
  * ALL among them or not.  SLURM_ and SPANK_ variables always go. */
 void envlist_export(struct envlist *env, char *const *envp, const char *spec);
+/* Does this --export (NULL: none was given) pass on all variables? */
+bool envlist_exports_all(const char *spec);
 /* Does this --export want the login environment loaded on the node? */
 bool envlist_wants_login(const char *spec);
 

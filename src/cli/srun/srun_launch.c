@@ -123,7 +123,10 @@ static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinar
         envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
     if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
         envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
-    envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
+    if (envlist_exports_all(jobopts_get(&p->opts, JO_EXPORT))) { /* srun's own are among all */
+        envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
+        allocenv_add_launchers(&env, cli_conf(&s->cli));
+    }
     if (jobopts_has(&s->opts, JO_LABEL))
         envlist_set(&env, "SLURM_LABELIO", "1");
     if (jobopts_has(&p->opts, JO_CPU_BIND))

@@ -433,7 +433,8 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
         set_container(el, launch->container, launch->container_id, launch->runtime);
     if (launch->label)
         envlist_set(el, "SLURM_LABELIO", "1");
-    set_launcher_hints(el, sf);
+    if (sf->step_id == STEP_ID_INTERACTIVE) /* srun says what --export lets through */
+        set_launcher_hints(el, sf);
     if (sf->task_prolog || launch->task_prolog)
         envlist_set(el, "SLURM_SCRIPT_CONTEXT", "prolog_task");
 }

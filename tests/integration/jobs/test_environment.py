@@ -152,6 +152,15 @@ def test_task(env_cluster, options):
     compare(c, got, ("task", options), got["SLURM_JOB_ID"], drop=SITE)
 
 
+def test_a_list_of_export_keeps_variables_of_srun_itself_out(env_cluster):
+    """What srun adds for tasks and for launchers of MPI counts as its environment: --export says what goes."""
+    own = ("SRUN_DEBUG", "HYDRA_BOOTSTRAP", "I_MPI_HYDRA_BOOTSTRAP", "OMPI_MCA_plm_slurm_args")
+    for options, there in (((), True), (("--export=ALL,A=1",), True), (("--export=NONE",), False), (("--export=A=1",), False)):
+        got = parse(env_cluster.run("srun", *options, "/usr/bin/env").out)
+        assert [name in got for name in own] == [there] * len(own), options
+        assert "SLURM_JOB_ID" in got
+
+
 def test_salloc(env_cluster):
     c = env_cluster
     done = c.run("salloc", "-N2", "-n4", "bash", "-c", "env")
