@@ -47,6 +47,7 @@ struct web;
 struct front;
 struct feasible;
 struct schedfeed;
+struct nodesback;
 struct feedlimits;
 struct minutes;
 struct swaiter;
@@ -138,6 +139,7 @@ struct ctld {
     struct web *web;
     struct feasible *feasible;
     struct schedfeed *feed; /* to the scheduler */
+    struct nodesback *nodesback;
     struct feedlimits *feedlimits;
     struct minutes *minutes;
     struct passnotes *passnotes;

@@ -51,6 +51,7 @@ enum feed_kind {
     FEED_SHARES,     /* associations, their usage, QOS: all of them */
     FEED_TOLD,       /* the usage of limits by minutes, as of start_us, is behind this one */
     FEED_TOPOLOGIES, /* all of them */
+    FEED_HOLD,       /* no pass before start_us, which is monotonic; 0 = the hold is over */
     FEED_STOP,
 };
 

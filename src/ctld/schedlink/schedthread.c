@@ -48,6 +48,7 @@ struct schedthread {
     int64_t backfill_not_before_mono_us;
     int64_t pass_due_mono_us;        /* when the next quick pass is to run; INT64_MAX: none is */
     int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
+    int64_t hold_mono_us;            /* no pass before; see nodesback.h */
     int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
     struct sched_stats stats;
     int64_t blocks_mono_us;                       /* the next sample of blocks is due */
@@ -109,6 +110,8 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 /* What is told of a job is so in a settled state: first start every job that can start. */
 static void settle_queue(struct schedthread *t)
 {
+    if (now_mono_us() < t->hold_mono_us)
+        return;
     run_pass(t, false, &t->wake_us);
     if (t->backfill)
         run_pass(t, true, NULL);
@@ -175,6 +178,9 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
     case FEED_REFUSED:
         t->refused++;
         r = feed_apply(t->sched, f);
+        break;
+    case FEED_HOLD:
+        t->hold_mono_us = f->start_us;
         break;
     case FEED_TOLD:
         t->usage = (struct pass_told){ f->start_us, f->told_lsn };
@@ -407,7 +413,7 @@ static void plan_pass(struct schedthread *t, bool hurry)
 /* Run the quick pass when its time has come. */
 static void run_due_pass(struct schedthread *t)
 {
-    if (now_mono_us() < t->pass_due_mono_us)
+    if (now_mono_us() < MAX(t->pass_due_mono_us, t->hold_mono_us))
         return;
     t->pass_due_mono_us = INT64_MAX;
     run_pass(t, false, &t->wake_us);
@@ -423,8 +429,8 @@ static void *run_scheduler(void *arg)
     t->wake_us = t->renew_us = t->pass_due_mono_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list =
-            take_feeds(t, MIN(t->wake_us, t->renew_us), MIN(bf_at, t->pass_due_mono_us));
+        struct feed *list = take_feeds(t, MIN(t->wake_us, t->renew_us),
+                                       MAX(MIN(bf_at, t->pass_due_mono_us), t->hold_mono_us));
         bool changed = list != NULL, hurry = false;
 
         if (t->wake_us != INT64_MAX && now_us() >= t->wake_us) {
@@ -454,7 +460,8 @@ static void *run_scheduler(void *arg)
             t->backfill_due = true;
             t->renew_us = INT64_MAX;
         }
-        if (t->backfill_due && now_mono_us() >= t->backfill_not_before_mono_us) {
+        if (t->backfill_due &&
+            now_mono_us() >= MAX(t->backfill_not_before_mono_us, t->hold_mono_us)) {
             t->backfill_due = false;
             run_pass(t, true, NULL);
         }

@@ -39,6 +39,38 @@ def test_a_restart_leaves_priorities_of_jobs_that_started(cluster):
     let_go(cluster)
 
 
+def test_a_wide_job_keeps_its_place_while_nodes_come_back_after_a_restart(make_cluster):
+    """Nodes that have not registered yet are no lost nodes: smaller jobs behind it do not take those that have."""
+    c = make_cluster(nodes=3, conf="SchedulerParameters=bf_interval=1\n")
+    running = ready_job(c, "-w", "node1", "-n1", "-t", "10")
+    wide = c.sbatch("-N3", "--exclusive", "-t", "5", wrap="true")
+    small = c.sbatch("-n1", "-t", "60", wrap="sleep 1000")
+    wait_until(lambda: [c.job(j)["Reason"] for j in (wide, small)] == ["Resources", "Priority"], "both wait")
+    late = c.slurmds["node3"]
+    late.process.send_signal(signal.SIGSTOP)
+    try:
+        c.kill_ctld()
+        c.start_ctld()
+        wait_until(lambda: (c.dir / "log" / "slurmctld.log").read_text().count("node node2: registered") == 2,
+                   "node2 is back")
+        assert c.state(small) == "PENDING"
+    finally:
+        late.process.send_signal(signal.SIGCONT)
+    wait_until(lambda: [c.job(j)["Reason"] for j in (wide, small)] == ["Resources", "Priority"], "both wait again")
+    assert c.state(small) == "PENDING" and c.state(running) == "RUNNING"
+    let_go(c)
+    assert c.wait_end(wide)["JobState"] == "COMPLETED"
+
+
+def test_a_node_that_does_not_come_back_holds_nobody_up_for_long(make_cluster):
+    c = make_cluster(nodes=2)
+    c.slurmds["node2"].kill()
+    c.kill_ctld()
+    c.start_ctld()
+    job = c.sbatch("-w", "node1", wrap="true")
+    assert c.wait_end(job, timeout=30)["JobState"] == "COMPLETED"
+
+
 def test_controller_restart_with_jobs(cluster):
     running, held = ready_job(cluster), cluster.sbatch("-H", wrap="true")
     cluster.restart_ctld()
