@@ -9,6 +9,7 @@
 
 #define SLURM_ERRORS(X)                                                                            \
     /* Slurm's */                                                                                  \
+    X(SLURM_COMMUNICATIONS_CONNECTION_ERROR, 1001, "Communication connection failure")             \
     X(SLURM_COMMUNICATIONS_SEND_ERROR, 1002, "Message send failure")                               \
     X(SLURMCTLD_COMMUNICATIONS_SEND_ERROR, 1801,                                                   \
       "Unable to contact slurm controller (send failure)")                                         \

@@ -113,6 +113,14 @@ static int begin_piece(struct piece *p, const struct client_target *target, stru
     return p->r;
 }
 
+/* The sentence for a server that cannot be reached names the controller; this is a node. */
+static const char *node_why(const struct err *err)
+{
+    return strcmp(err->text, slurm_err_text(EPST_UNREACHABLE)) == 0
+               ? slurm_err_text(SLURM_COMMUNICATIONS_CONNECTION_ERROR)
+               : err->text;
+}
+
 /* Finish what was begun, and where that fails begin anew with the next node of the piece. */
 static void finish_piece(struct fanout *f, struct piece *p)
 {
@@ -135,7 +143,7 @@ static void finish_piece(struct fanout *f, struct piece *p)
             (void)err_set(&err, r, "%s", client_strerror(l->client, r)); /* told below */
         }
         l->client = client_free(l->client);
-        f->lost(f->ctx, head->number, head->number, err.text);
+        f->lost(f->ctx, head->number, head->number, node_why(&err));
         p->at++;
     }
 }

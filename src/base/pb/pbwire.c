@@ -247,11 +247,10 @@ static int check_known(const struct check *c, const ProtobufCMessageDescriptor *
         struct limits limits = limits_of(c, desc->name, f->name);
 
         if (sized && item->len > limits.bytes)
-            return err_set(c->err, -EMSGSIZE, "%s.%s is longer than %u bytes", desc->name, f->name,
-                           limits.bytes);
+            return err_set(c->err, -EMSGSIZE, "%s is longer than %u bytes", f->name, limits.bytes);
         if (repeated && n > (long)limits.count - (long)*count)
-            return err_set(c->err, -EMSGSIZE, "%s.%s has more than %u elements", desc->name,
-                           f->name, limits.count);
+            return err_set(c->err, -EMSGSIZE, "%s has more than %u elements", f->name,
+                           limits.count);
     }
     *count += (uint32_t)n;
     return f->type == PROTOBUF_C_TYPE_MESSAGE

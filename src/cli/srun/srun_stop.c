@@ -56,10 +56,26 @@ static void prolog_failed(struct srun *s, const struct srun_node *n, const char 
     cli_info("Job step aborted");
 }
 
+static bool is_error(const char *why, int number)
+{
+    return why && strcmp(why, slurm_err_text(number)) == 0;
+}
+
+/* The second sentence is about the step: once. */
+static void tell_launch(const struct srun *s, const struct srun_node *n, const char *why)
+{
+    cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id, n->name,
+              why);
+    if (!s->launch_failed)
+        cli_error("Application launch failed: %s", why);
+}
+
 void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
 {
-    const bool prolog =
-        !n->started && why && strcmp(why, slurm_err_text(ESLURMD_PROLOG_FAILED)) == 0;
+    const bool prolog = !n->started && is_error(why, ESLURMD_PROLOG_FAILED);
+    const int code = !n->started && is_error(why, SLURM_COMMUNICATIONS_CONNECTION_ERROR)
+                         ? SLURM_COMMUNICATIONS_CONNECTION_ERROR & 0xff
+                         : CLI_EXIT_FAILED;
 
     if (n->done)
         return;
@@ -68,11 +84,10 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
     else if (n->started)
         cli_error("Connection to node %s lost: %s", n->name, why);
     else
-        cli_error("Task launch for StepId=%u.%u failed on node %s: %s", s->job_id, s->step_id,
-                  n->name, why);
+        tell_launch(s, n, why);
     for (uint32_t i = 0; i < n->n_tasks; i++)
         s->task_state[s->ranks[n->first + i]] = TASK_EXITED;
-    srun_note_exit(s, CLI_EXIT_FAILED, CLI_EXIT_FAILED << 8);
+    srun_note_exit(s, code, (uint32_t)code << 8);
     if (!n->started)
         s->launch_failed = true;
     srun_node_done(s, n);

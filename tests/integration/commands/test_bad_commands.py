@@ -52,6 +52,8 @@ SBATCH = [
     (["--export-file=/no/such/file", "job.sh"], 1, "sbatch: error: Could not open user environment file /no/such/file\n"),
     (["-M", "nosuchcluster", "job.sh"], 1, re.compile(r"sbatch: error: No cluster 'nosuchcluster' known by database\.\n"
                                                       r"sbatch: error: 'nosuchcluster' can't be reached now.*\n")),
+    (["-J", "n" * 1500, "job.sh"], 1,
+     "sbatch: error: name is longer than 1024 bytes\n" + SUBMIT + "Request is malformed or too large\n"),
     (["--wrap", "true", "job.sh"], 1, "sbatch: error: Script arguments not permitted with --wrap option\n"),
     # scripts
     (["nofile.sh"], 1, "sbatch: error: Unable to open file nofile.sh\n"),

@@ -107,12 +107,26 @@ def test_a_node_that_cannot_be_reached(c, name):
     try:
         p = start(c, f"--jobid={job}", "--overlap", "bash", "-c", "exec sleep 1000")
         rc, _, err = end(p, 30)
-        assert rc != 0
-        assert re.search(rf"^srun: error: Task launch for StepId=\d+\.0 failed on node {name}: ", err, re.M), err
+        assert rc == 128 + 15  # of the tasks that had begun on other nodes
+        why = "Communication connection failure"
+        assert re.search(rf"^srun: error: Task launch for StepId=\d+\.0 failed on node {name}: {why}$", err, re.M), err
+        assert re.findall("^srun: error: Application launch failed: (.*)$", err, re.M) == [why], err
         assert len(re.findall("Task launch for", err)) == 1, err
         assert re.search(r"^srun: Terminating StepId=\d+\.0$", err, re.M), err
     finally:
         c.start_slurmd(name)
+
+
+def test_a_step_that_no_node_takes_exits_with_the_number_of_the_error(c):
+    job = c.sbatch("-N1", "-w", "node2", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    c.slurmds["node2"].kill()
+    c.ended.append(c.slurmds["node2"])
+    try:
+        done = c.run("srun", f"--jobid={job}", "--overlap", "true", check=False)
+        assert done.rc == 1001 % 256, done.err  # Communication connection failure
+    finally:
+        c.start_slurmd("node2")
 
 
 def test_a_relay_that_dies_ends_the_step(c):

@@ -314,22 +314,19 @@ static const struct {
 } capped[] = {
     { "{}", 0, "" },
     { "{\"name\":\"12345678\"}", 0, "" },
-    { "{\"name\":\"123456789\"}", -EMSGSIZE, "pst.JobRecord.name is longer than 8 bytes" },
+    { "{\"name\":\"123456789\"}", -EMSGSIZE, "name is longer than 8 bytes" },
     { "{\"user_name\":\"123456789\"}", 0, "" },
     { "{\"comment\":\"1234567890123456789012345678901234567890123456789012345678901234\"}", 0, "" },
     { "{\"comment\":\"12345678901234567890123456789012345678901234567890123456789012345\"}",
-      -EMSGSIZE, "pst.JobRecord.comment is longer than 64 bytes" },
+      -EMSGSIZE, "comment is longer than 64 bytes" },
     { "{\"argv\":[\"1\",\"2\",\"3\"]}", 0, "" },
-    { "{\"argv\":[\"1\",\"2\",\"3\",\"4\"]}", -EMSGSIZE,
-      "pst.JobRecord.argv has more than 3 elements" },
+    { "{\"argv\":[\"1\",\"2\",\"3\",\"4\"]}", -EMSGSIZE, "argv has more than 3 elements" },
     { "{\"nodes_pending\":[1,2,3,400]}", 0, "" },
-    { "{\"nodes_pending\":[1,2,3,400,5]}", -EMSGSIZE,
-      "pst.JobRecord.nodes_pending has more than 4 elements" },
-    { "{\"rlimits\":[{},{},{}]}", -EMSGSIZE, "pst.JobRecord.rlimits has more than 2 elements" },
+    { "{\"nodes_pending\":[1,2,3,400,5]}", -EMSGSIZE, "nodes_pending has more than 4 elements" },
+    { "{\"rlimits\":[{},{},{}]}", -EMSGSIZE, "rlimits has more than 2 elements" },
     { "{\"alloc\":{\"groups\":[{\"gres\":[{\"name\":\"gpu\"},{\"name\":\"shard\"}]}]}}", -EMSGSIZE,
-      "pst.GresAlloc.name is longer than 4 bytes" },
-    { "{\"alloc\":{\"groups\":[{},{},{}]}}", -EMSGSIZE,
-      "pst.Alloc.groups has more than 2 elements" },
+      "name is longer than 4 bytes" },
+    { "{\"alloc\":{\"groups\":[{},{},{}]}}", -EMSGSIZE, "groups has more than 2 elements" },
 };
 
 static void test_caps(void **state)
@@ -363,7 +360,7 @@ static const struct {
       "pst.JobRecord: more than 2 unknown fields" },
     { "\xc0\x0b\x01\xc0\x0b\x01\xc2\x0b\x02\x01\x02", 11, 0, "" }, /* packed and not, mixed */
     { "\xc0\x0b\x01\xc0\x0b\x01\xc2\x0b\x03\x01\x02\x03", 12, -EMSGSIZE,
-      "pst.JobRecord.nodes_pending has more than 4 elements" },
+      "nodes_pending has more than 4 elements" },
 };
 
 static void test_odd_encodings(void **state)
