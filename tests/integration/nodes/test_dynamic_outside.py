@@ -12,8 +12,8 @@ CONF = "MaxNodeCount=6\nTopologyPlugin=topology/tree\nNodeSet=fast Feature=fast\
 PARTS = "PartitionName=debug Nodes=ALL Default=YES State=UP\nPartitionName=fp Nodes=fast\nPartitionName=tp Nodes=two,fast"
 
 
-def site(make_cluster, conf=CONF):
-    return Exam(lab(make_cluster, "n[1-2]", conf=conf, parts=PARTS, files={"topology.conf": TREE}))
+def site(make_cluster, conf=CONF, parts=PARTS):
+    return Exam(lab(make_cluster, "n[1-2]", conf=conf, parts=parts, files={"topology.conf": TREE}))
 
 
 def show(c, node, *keys):
@@ -59,6 +59,16 @@ def test_a_node_brings_its_place_and_loses_it(make_cluster):
     e.same("delete", e.ask("scontrol", "delete", "nodename=d1"), "")
     e.same("gone", e.ask("scontrol", "show", "node", "d1"), "Node d1 not found\n[1]")
     wait_until(lambda: not c.slurmds["d1"].alive(), "its slurmd ends")
+    e.end()
+
+
+def test_a_node_says_little_of_itself(make_cluster):  # look-5.3
+    e = site(make_cluster, "MaxNodeCount=6", "PartitionName=debug Nodes=ALL Default=YES State=UP")
+    c = e.c
+    start(c, "dynz", "Feature=foo RealMemory=100")
+    wait_until(lambda: state(c, "dynz") == "IDLE+DYNAMIC_NORM", "dynz is there")
+    e.same("what it said, and where it is", show(c, "dynz", "AvailableFeatures", "RealMemory", "Partitions"),
+           {"AvailableFeatures": "foo", "RealMemory": "100", "Partitions": "debug"})
     e.end()
 
 
