@@ -114,7 +114,7 @@ static int take_refusal(struct waiting *w)
     return code;
 }
 
-/* The first that waits is served first, though the second would fit; a third gets nothing before. */
+/* The first that waits is served first, though the second would fit; a third gets nothing. */
 static void test_order(void **state)
 {
     struct room *r = *state;

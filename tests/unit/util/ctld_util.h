@@ -684,7 +684,7 @@ UTIL int node_clean(struct fake_node *n, uint32_t job_id, uint64_t run)
     return node_report(n, json);
 }
 
-/* ---- answers that come later ------------------------------------------------------------------ */
+/* ---- answers that come later ----------------------------------------------------------------- */
 
 struct waiting { /* a client that asked and reads frames */
     struct client *c;
