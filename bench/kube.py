@@ -79,8 +79,8 @@ class Bridged(External):
         (self.dir / "token").write_text(token)
         (self.dir / "bridge.yaml").write_text(f"slurmRestApi: {url}\npartition: pods\n")
         api.kubeconfig(self.dir / "kubeconfig")
-        return Beside([str(self.build / "src/kube/penstock-bridge"), "-f", str(self.dir / "bridge.yaml"), "-k", str(self.dir / "kubeconfig")],
-                      self.dir, {**self.env, "SLURM_JWT_FILE": str(self.dir / "token")})
+        argv = [str(self.build / "src/kube/penstock-bridge"), "-f", str(self.dir / "bridge.yaml"), "-k", str(self.dir / "kubeconfig")]
+        return Beside(argv, self.dir, {**self.env, "SLURM_JWT_FILE": str(self.dir / "token")})
 
 
 def pod(name, labels, notes):
@@ -220,7 +220,8 @@ def run_pods(api, workers):
             api.patch("pods", name, {"status": {"phase": "Running", "conditions": [
                 {"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}, sub="status")
             with Slurm.changed:
-                Slurm.nodes[name] = {"name": name, "state": ["IDLE", "DYNAMIC_NORM"], "reason": "", "comment": "", "features": ["w"], "topology": ""}
+                Slurm.nodes[name] = {"name": name, "state": ["IDLE", "DYNAMIC_NORM"], "reason": "", "comment": "", "features": ["w"],
+                                     "topology": ""}
                 Slurm.changed.notify_all()
         done += len(todo)
 
@@ -257,9 +258,9 @@ def measure_operator(build, workers):
             cpu, before = cpu_s(pid), dict(api.counts)
             time.sleep(QUIET_S)
             new = {k: v - before.get(k, 0) for k, v in api.counts.items() if v != before.get(k, 0)}
+            watches = sum(v for k, v in new.items() if k.endswith("watch"))
             emit(bench="kube", what="nothing changes", workers=workers, seconds=QUIET_S, cpu_s=cpu_s(pid) - cpu, mib=rss_kib(pid) / 1024,
-                 watches=sum(v for k, v in new.items() if k.endswith("watch")), other_requests=sum(
-                     v for k, v in new.items() if not k.endswith("watch")))
+                 watches=watches, other_requests=sum(new.values()) - watches)
             cpu, asked, t0 = cpu_s(pid), api.requests, time.monotonic()
             api.patch("nodesets", "w", {"spec": {"minReadySeconds": 1}})
             wait("it is seen", 60, lambda: api.get("nodesets", "w")["status"].get("observedGeneration") ==

@@ -14,8 +14,8 @@
 
 struct bridgenodes;
 
-/* name: of the bridge, "" without one; nodes: Kubernetes'; names: of Slurm to those of Kubernetes, where they differ.  All stay the
- * caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
+/* name: of the bridge, "" without one; nodes: Kubernetes'; names: of Slurm to those of Kubernetes,
+ * where they differ.  All stay the caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
 int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinformer *const *nodes,
                     const struct kubemap *names, struct bridgenodes **ret);
 struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */

@@ -1,7 +1,7 @@
 /* podvolume.h - claims of pods: where their volumes may be, and which wait for a node
  *
- * A claim that is bound names a volume, whose node affinity says where it can be reached.  One whose
- * class says WaitForFirstConsumer is made where a node is chosen for it.  Pure. */
+ * A claim that is bound names a volume, whose node affinity says where it can be reached.  One
+ * whose class says WaitForFirstConsumer is made where a node is chosen for it.  Pure. */
 #pragma once
 
 #include <jansson.h>

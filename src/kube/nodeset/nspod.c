@@ -28,9 +28,9 @@ static const json_t *find_condition(const json_t *pod, const char *type)
     return NULL;
 }
 
-/* Does a record of Slurm belong to the pod that claims its name?  Labels are in the hands of whoever
- * makes pods: a pod that names the node of another worker, or one that no worker registered, has no
- * node. */
+/* Does a record of Slurm belong to the pod that claims its name?  Labels are in the hands of
+ * whoever makes pods: a pod that names the node of another worker, or one that no worker
+ * registered, has no node. */
 static bool is_its_own(const struct nsview *v, const json_t *pod, const json_t *record)
 {
     _cleanup_json_ json_t *info = json_loads(kubejson_text(record, "comment"), 0, NULL);

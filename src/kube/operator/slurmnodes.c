@@ -544,8 +544,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
     l->listing = false;
     if (reply->status != 200 || !json_is_array(list) || (*more && !next) ||
         json_array_size(json_object_get(reply->body, "errors")) > 0 || !l->streams ||
-        json_object_size(l->listed) > NODE_NAMES_MOST ||
-        !is_from_us(l, reply)) {
+        json_object_size(l->listed) > NODE_NAMES_MOST || !is_from_us(l, reply)) {
         free(next);
         log_seldom(LOG_ERROR, "slurmrestd of cluster %s: a list failed: %d %s %s", l->cluster,
                    reply->status, reply->text,

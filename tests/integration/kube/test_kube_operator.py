@@ -348,7 +348,7 @@ def test_restapi_accounting_token(op):
     op.api.create("secrets", {"metadata": {"name": "pw", "namespace": "default"}, "data": {"password": base64.b64encode(b"p#w").decode()}})
     secret = wait_until(lambda: op.api.get("secrets", "a-accounting"), "it is made")
     assert "StoragePass=p\\#w\n" in base64.b64decode(secret["data"]["slurmdbd.conf"]).decode()
-    assert op.api.get("statefulsets", "a-accounting")
+    wait_until(lambda: op.api.get("statefulsets", "a-accounting"), "and its daemon")
 
 
 def test_token_secrets(op):

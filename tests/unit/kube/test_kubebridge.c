@@ -30,6 +30,8 @@
 #include "kube/bridge/podgang.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/podidentity.h"
+#include "kube/bridge/bridgeleave.h"
+#include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/podread.h"
 #include "kube/bridge/podvolume.h"
 #include "kube/bridge/slurmlink.h"
@@ -632,6 +634,47 @@ static void test_external_actions(void **state)
     nodeshape_done(&want);
 }
 
+/* Nodes have the pods that are bound there until these have ended, claims the gangs whose pods refer
+ * to them. */
+static void test_what_is_there(void **state)
+{
+    _cleanup_json_ json_t *waits =
+        read_text("{\"metadata\":{\"uid\":\"u\",\"namespace\":\"n\"},\"spec\":{"
+                  "\"volumes\":[{\"persistentVolumeClaim\":"
+                  "{\"claimName\":\"c\"}}]}}");
+    _cleanup_json_ json_t *bound = json_deep_copy(waits), *goes = NULL, *over = NULL;
+    struct bridge b = { .o = { .name = "" } };
+
+    (void)state;
+    (void)json_object_set_new(json_object_get(bound, "spec"), "nodeName", json_string("k"));
+    goes = json_deep_copy(bound);
+    (void)json_object_set_new(json_object_get(goes, "metadata"), "deletionTimestamp",
+                              json_string("2026-01-01T00:00:00Z"));
+    over = json_deep_copy(goes);
+    (void)json_object_set_new(over, "status", json_pack("{s:s}", "phase", "Failed"));
+    bridgeleave_see(&b, NULL, waits);
+    assert_int_equal(b.there.n, 0);
+    bridgeleave_see(&b, waits, bound);
+    bridgeleave_see(&b, bound, goes);
+    assert_int_equal(b.there.n, 1);
+    bridgeleave_see(&b, goes, over);
+    assert_int_equal(b.there.n, 0);
+    bridgeleave_see(&b, over, NULL);
+    bridgeleave_see(&b, NULL, goes);
+    bridgeleave_see(&b, goes, NULL);
+    assert_int_equal(b.there.n, 0);
+    bridgevolume_see(&b, waits, "g", true);
+    bridgevolume_see(&b, waits, "g", true);
+    bridgevolume_see(&b, waits, "g", false);
+    assert_int_equal(b.claim_gangs.n, 1);
+    bridgevolume_see(&b, waits, "g", false);
+    assert_int_equal(b.claim_gangs.n, 0);
+    bridgevolume_see(&b, waits, "g", true);
+    bridgeleave_see(&b, NULL, bound);
+    bridgevolume_stop(&b);
+    bridgeleave_stop(&b);
+}
+
 /* Names, and what priority classes are in Slurm; an annotation counts before the class. */
 static void test_classes(void **state)
 {
@@ -874,6 +917,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_external_words),
         cmocka_unit_test(test_classes),
+        cmocka_unit_test(test_what_is_there),
         cmocka_unit_test(test_volumes),
         cmocka_unit_test(test_devices),
         cmocka_unit_test(test_external_shapes),
