@@ -7,7 +7,6 @@
 #include "base/log.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/bridgevolume.h"
 
 struct gang *bridgegang_find(struct bridge *b, const char *key)
 {
@@ -56,13 +55,18 @@ const char *bridgegang_node(const struct bridge *b, const char *name)
         return NULL;
     return kubejson_name(node);
 }
+
+static bool is_whole(const struct kubeinformer *i)
+{
+    return i && kubeinformer_is_synced(i);
+}
+
 bool bridgegang_is_ready(const struct bridge *b)
 {
-    return slurmlink_is_synced(b->slurm) && kubeinformer_is_synced(b->pods) &&
-           kubeinformer_is_synced(b->nodes) && kubeinformer_is_synced(b->jobs) &&
-           bridgevolume_is_synced(b) && (!b->groups || kubeinformer_is_synced(b->groups)) &&
-           (!b->native || kubeinformer_is_synced(b->native)) &&
-           (!b->jobsets || kubeinformer_is_synced(b->jobsets));
+    return slurmlink_is_synced(b->slurm) && is_whole(b->pods) && is_whole(b->nodes) &&
+           is_whole(b->jobs) && is_whole(b->claims) && is_whole(b->volumes) &&
+           is_whole(b->classes) && (!b->groups || is_whole(b->groups)) &&
+           (!b->native || is_whole(b->native)) && (!b->jobsets || is_whole(b->jobsets));
 }
 
 void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us)

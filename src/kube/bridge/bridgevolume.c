@@ -156,12 +156,6 @@ void bridgevolume_stop(struct bridge *b)
     kubemap_done(&b->claim_gangs, unref_gangs);
 }
 
-bool bridgevolume_is_synced(const struct bridge *b)
-{
-    return b->claims && kubeinformer_is_synced(b->claims) && b->volumes &&
-           kubeinformer_is_synced(b->volumes) && b->classes && kubeinformer_is_synced(b->classes);
-}
-
 static const json_t *find_claim(void *ctx, const char *namespace_, const char *name)
 {
     const struct bridge *b = ctx;

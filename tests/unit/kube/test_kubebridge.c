@@ -634,8 +634,8 @@ static void test_external_actions(void **state)
     nodeshape_done(&want);
 }
 
-/* Nodes have the pods that are bound there until these have ended, claims the gangs whose pods refer
- * to them. */
+/* Nodes have the pods that are bound there until these have ended, claims the gangs whose pods
+ * refer to them. */
 static void test_what_is_there(void **state)
 {
     _cleanup_json_ json_t *waits =
