@@ -228,7 +228,8 @@ def run_pods(api, workers):
 
 def measure_operator(build, workers):
     import base64
-    folder = Path(tempfile.mkdtemp(prefix="penstock-kube-"))
+    kept = tempfile.TemporaryDirectory(prefix="penstock-kube-")  # goes with this program
+    folder = Path(kept.name)
     slurm = ThreadingHTTPServer(("127.0.0.1", 0), Slurm)
     slurm.daemon_threads = True
     threading.Thread(target=slurm.serve_forever, daemon=True).start()
