@@ -59,7 +59,7 @@ def test_refusals(rest):
     ("tasks", -1), ("time_limit", "soon"), ("nodes", "4-2"), ("mail_type", ["NOSUCH"]), ("array", "x"), ("memory_per_node", "much"),
     ("required_nodes", ["/etc/passwd"]), ("excluded_nodes", ["a["]), ("distribution", "nosuch"), ("kill_warning_signal", "NOSUCH"),
     ("current_working_directory", "tmp"), ("environment", ["no equals sign"]), ("environment", [1]), ("crontab", {"minute": "1"}),
-    ("user_id", "bin"), ("begin_time", "nosuchtime"), ("tres_per_node", "gres/nosuch:1"), ("clusters", "other"), ("argv", [["a"]]),
+    ("user_id", "no-such-user"), ("begin_time", "nosuchtime"), ("tres_per_node", "gres/nosuch:1"), ("clusters", "other"), ("argv", [["a"]]),
     ("dependency", "after"), ("open_mode", "help"), ("open_mode", "x"), ("licenses", "nosuch")])
 def test_bad_values(rest, shared, field, value):
     before = shared.run("squeue", "-h", "-t", "all").out

@@ -13,7 +13,7 @@ static const struct {
     int64_t start_us;
     const char *text, *json;
 } jobs[] = {
-    { PST__JOB_STARTED_ON__STARTED_ON_NOTHING, 0, "", "[]" },
+    { PST__JOB_STARTED_ON__STARTED_ON_NOTHING, 0, "StartReceived", "[\"START_RECEIVED\"]" },
     { PST__JOB_STARTED_ON__STARTED_ON_NOTHING, 1, "StartReceived", "[\"START_RECEIVED\"]" },
     { PST__JOB_STARTED_ON__STARTED_ON_SUBMIT, 1, "SchedSubmit,StartReceived",
       "[\"STARTED_ON_SUBMIT\",\"START_RECEIVED\"]" },
