@@ -1,8 +1,8 @@
 /* nodesback.c - which nodes the scheduler waits for after a restart; see nodesback.h
  *
  * Those whose record says that they worked.  A node is waited for until it has registered, or
- * nodewatch.c has marked it as not responding, or BACK_MAX_US are over, which the scheduler's thread
- * sees by itself. */
+ * nodewatch.c has marked it as not responding, or BACK_MAX_US are over, which the thread of the
+ * scheduler sees by itself. */
 #include "ctld/schedlink/nodesback.h"
 
 #include <errno.h>
