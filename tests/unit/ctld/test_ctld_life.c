@@ -4,6 +4,7 @@
  *
  * Each test has a slurmctld of its own. */
 #include "ctld_util.h"
+#include "ctld/node/nodesback.h" /* what test_restart_awaits_nodes() shows */
 
 static const char cluster[] =
     "NodeName=n[0-2] CPUs=8 Sockets=1 CoresPerSocket=8 ThreadsPerCore=1 RealMemory=8000 "
@@ -320,6 +321,26 @@ static void test_restart_while_it_runs(void **state)
     assert_int_equal(node_ended(n, id, STEP_BATCH, run, 0, true), 0);
     assert_job(d, id, "'state':'JOB_COMPLETED'");
     node_free(n);
+}
+
+/* Nodes that worked are awaited: no job starts on the one that is back first. */
+static void test_restart_awaits_nodes(void **state)
+{
+    struct daemon *d = *state;
+    struct fake_node *a = node_up(d, "n0", "b1", NULL), *b = node_up(d, "n1", "b1", NULL);
+    uint32_t id;
+
+    restart(d);
+    node_free(a);
+    node_free(b);
+    a = node_up(d, "n0", "b1", NULL);
+    id = submit(d, "{'job':{}}");
+    assert_job(d, id, "'state':'JOB_PENDING'");
+    b = node_up(d, "n1", "b1", NULL);
+    (void)node_launched(a, id);
+    assert_job(d, id, "'state':'JOB_RUNNING'");
+    node_free(a);
+    node_free(b);
 }
 
 /* Not confirmed before the crash: launched again, once. */
@@ -732,6 +753,7 @@ int main(void)
         T(test_suspended_time),
         T(test_aftercorr),
         T(test_afternotok_array),
+        T(test_restart_awaits_nodes),
         T(test_restart_while_it_runs),
         T(test_restart_before_launch),
         T(test_restart_while_completing),

@@ -3,7 +3,7 @@
  * Those whose record says that they worked.  A node is waited for until it has registered, or
  * nodewatch.c has marked it as not responding, or BACK_MAX_US are over, which the thread of the
  * scheduler sees by itself. */
-#include "ctld/schedlink/nodesback.h"
+#include "ctld/node/nodesback.h"
 
 #include <errno.h>
 #include <stdlib.h>
