@@ -217,6 +217,7 @@ class Job(Record):
     expedite_nodes: str | None = None
     waited_for: str | None = None
     start_priority: int | None = None
+    fed_owner_name: str | None = None
     power_pending: bool | None = None
 
 
@@ -563,6 +564,7 @@ Job.FIELDS = {
     "expedite_nodes": ("expedite_nodes", "text"),
     "waited_for": ("waited_for", "text"),
     "start_priority": ("start_priority", "number"),
+    "fed_owner_name": ("fed_owner_name", "text"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -33,6 +33,7 @@ void joblink_init(struct joblink *l, struct cli *cli, int sig_fd)
 void joblink_done(struct joblink *l)
 {
     l->client = client_free(l->client);
+    clusters_done(l->cli, &l->elsewhere);
 }
 
 static void free_msg(ProtobufCMessage *msg)
@@ -234,12 +235,31 @@ static bool complete_grant(const struct asking *a, bool more)
     return a->grant && (!more || !a->until_ready || a->grant->launched);
 }
 
+/* Another cluster of the federation runs the job: it is asked from now on. */
+static int follow_job(struct asking *a, const Pst__JobStatus *st)
+{
+    struct joblink *l = a->l;
+    uint32_t port = st->cluster_port;
+
+    if (!st->cluster_addrs || !*st->cluster_addrs || !port || port > UINT16_MAX) {
+        cli_error("Cluster %s runs job %u, and nobody knows where its controller is", st->cluster,
+                  l->job_id);
+        return -cli_error_status();
+    }
+    cli_verbose(1, "job %u has started in cluster %s", l->job_id, st->cluster);
+    clusters_add(&l->elsewhere, st->cluster, st->cluster_addrs, port);
+    clusters_use(l->cli, &l->elsewhere, l->elsewhere.n - 1);
+    l->client = client_free(l->client);
+    return 0; /* without a connection the wait goes on there */
+}
+
 /* One frame.  1 = done, 0 = go on, else minus the exit status. */
 static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMessage *msg,
                       Pst__JobReason *reason)
 {
     bool more = (frame->flags & FRAME_MORE) != 0;
     Pst__JobStatus *st = PB_AS(job_status, msg);
+    int r = 0;
 
     a->l->streaming = more;
     submit_print_messages(st->message);
@@ -251,14 +271,12 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
         take_grant(a, st);
         return complete_grant(a, more) ? 1 : 0;
     }
-    if (state_terminal(st->state)) {
-        int status = never_granted(a, st);
-
-        free_msg(msg);
-        return -status;
-    }
+    if (state_terminal(st->state))
+        r = -never_granted(a, st);
+    else if (st->cluster)
+        r = follow_job(a, st);
     free_msg(msg);
-    return 0;
+    return r;
 }
 
 static int wait_interrupted(struct asking *a)
@@ -329,6 +347,10 @@ static int wait_granted(struct asking *a)
             r = take_frame(a, &frame, msg, &reason);
             if (r != 0)
                 return r > 0 ? 0 : -r;
+            if (!l->client) /* to another cluster */
+                r = resume_waiting(a);
+            if (r != 0)
+                return r;
         }
     }
 }
@@ -347,6 +369,7 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
     int r, status;
 
     req->wait_alloc = req->has_wait_alloc = true;
+    req->follows = req->has_follows = true;
     l->attached = true;
     l->client = cli_connect_or_die(l->cli, what);
     l->wait_id = client_next_id(l->client);

@@ -9,18 +9,20 @@
 
 #include "api.pb-c.h"
 #include "cli/base/cli.h"
+#include "cli/base/clusters.h"
 
 struct joblink {
     struct cli *cli;
-    struct client *client;        /* NULL while the controller is away */
-    int sig_fd;                   /* signalfd that interrupts waits, -1 = none */
-    uint32_t job_id;              /* 0 until known */
-    uint32_t wait_id;             /* the request that answers are expected for, 0 = none */
-    bool streaming;               /* its answers have not ended */
-    bool attached;                /* we own the allocation */
-    bool ended;                   /* the job is over */
-    bool cancelled;               /* ... because it was cancelled */
-    int64_t retry_mono_us;        /* next try to connect while client is NULL */
+    struct client *client;     /* NULL while the controller is away */
+    struct clusters elsewhere; /* of a federation: the cluster that started the job, asked since */
+    int sig_fd;                /* signalfd that interrupts waits, -1 = none */
+    uint32_t job_id;           /* 0 until known */
+    uint32_t wait_id;          /* the request that answers are expected for, 0 = none */
+    bool streaming;            /* its answers have not ended */
+    bool attached;             /* we own the allocation */
+    bool ended;                /* the job is over */
+    bool cancelled;            /* ... because it was cancelled */
+    int64_t retry_mono_us;     /* next try to connect while client is NULL */
     struct cli_patience patience; /* while the connection is lost */
     int err_code;                 /* of the last refusal */
     char err_text[ERR_TEXT_MAX];

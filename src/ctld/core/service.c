@@ -376,3 +376,11 @@ bool services_may_start(struct ctld *ctld, const struct job *j)
             return ctld->services[i]->may_start(ctld, j);
     return true;
 }
+
+const Pst__AcctClusterRecord *services_runner(struct ctld *ctld, const struct job *j)
+{
+    for (size_t i = 0; ctld->services[i]; i++)
+        if (ctld->services[i]->runner)
+            return ctld->services[i]->runner(ctld, j);
+    return NULL;
+}

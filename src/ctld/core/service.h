@@ -152,6 +152,9 @@ struct ctld_service {
     /* May the pending j be started by this controller?  One service has this hook; where it says
      * no, it tells the scheduler of the job again when there is hope.  May not commit. */
     bool (*may_start)(struct ctld *ctld, const struct job *j);
+    /* The other cluster that runs j, where the client of its allocation goes on; NULL: none does.
+     * One service has this hook.  Borrowed. */
+    const Pst__AcctClusterRecord *(*runner)(struct ctld *ctld, const struct job *j);
 
     /* ---- the life of a job: after the event was committed and applied ----
      *
@@ -239,6 +242,7 @@ void services_acct_changed(struct ctld *ctld);
 void services_answered(struct ctld *ctld, unsigned op, uid_t uid, int64_t elapsed_us);
 void services_on_decisions(struct ctld *ctld, struct decisions_msg *m); /* takes m */
 bool services_may_start(struct ctld *ctld, const struct job *j);
+const Pst__AcctClusterRecord *services_runner(struct ctld *ctld, const struct job *j);
 
 /* Where a job may have left the cluster after an earlier service's commit, the rest is not
  * called. */

@@ -214,6 +214,22 @@ static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j,
     message_told(w);
 }
 
+/* Another cluster of the federation runs it: there its client goes on. */
+static void send_elsewhere(struct ctld *ctld, struct waiter *w, const struct job *j, uint64_t lsn,
+                           const Pst__AcctClusterRecord *runner)
+{
+    const char *addrs = runner->control_addrs && *runner->control_addrs ? runner->control_addrs
+                                                                        : runner->control_host;
+    Pst__JobStatus s = PST__JOB_STATUS__INIT;
+
+    fill_status(j, &s);
+    s.message = w->message;
+    s.cluster = runner->name;
+    s.cluster_addrs = (char *)addrs;
+    SET(&s, cluster_port, runner->control_port);
+    core_reply(ctld, &w->reply, lsn, 0, &s.base);
+}
+
 /* Who waits for the end of a batch job wants the exit code of its script, which a cancelled job
  * tells when its nodes are clean. */
 static bool script_goes_on(const Pst__JobRecord *r, const struct waiter *w)
@@ -224,12 +240,16 @@ static bool script_goes_on(const Pst__JobRecord *r, const struct waiter *w)
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id), *next;
+    const Pst__AcctClusterRecord *runner = w ? services_runner(ctld, j) : NULL;
 
     for (; w; w = next) {
         next = w->next;
         if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)) &&
             !script_goes_on(j->rec, w)) {
             send_plain(ctld, w, j, lsn, 0);
+            wait_remove(ctld, w);
+        } else if (w->until_started && runner) {
+            send_elsewhere(ctld, w, j, lsn, runner);
             wait_remove(ctld, w);
         } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&
                    !job_waits_for_prolog(j->rec) && !prologs_hold_grant(ctld, j)) {

@@ -112,6 +112,8 @@ static void meet_members(struct fed *f)
         if (fed_is_job(j->rec)) {
             fed_note(f, j->rec);
             note_orphan(f, all, j->rec);
+            if (fedstate_renamed(f, j->rec))
+                fed_mark(&f->renamed, j->rec->job_id, FED_MARK);
             if (job_is_pending(j->rec) && !j->rec->has_fed_owner &&
                 fedset_is_origin(f->ctld, j->rec) && (f->recovering || is_moved(all, j->rec)))
                 fed_mark(&f->changed, j->rec->job_id, FED_MARK);
@@ -173,6 +175,26 @@ static void drop_orphans(struct fed *f)
         fed_work_later(f);
 }
 
+static void renumber_owners(struct fed *f)
+{
+    uint32_t ids[64];
+    size_t n = fed_take(&f->renamed, &f->renamed_at, ids, ARRAY_SIZE(ids));
+
+    for (size_t i = 0; i < n; i++) {
+        const struct job *j = cluster_job(f->ctld->cluster, ids[i]);
+        uint32_t number = j ? fedstate_renamed(f, j->rec) : 0;
+
+        if (!number)
+            continue;
+        if (fedstate_renumber(f, j, number))
+            fed_note(f, j->rec);
+        else
+            fed_mark(&f->renamed, ids[i], FED_MARK); /* disk full: at the next tick */
+    }
+    if (f->renamed.count && !atomic_load(&f->ctld->disk_full))
+        fed_work_later(f);
+}
+
 static void do_work(void *arg)
 {
     struct ctld *ctld = arg;
@@ -185,6 +207,7 @@ static void do_work(void *arg)
         return; /* the tick posts it again */
     if (f->moved)
         meet_members(f);
+    renumber_owners(f);
     drop_orphans(f);
     version_changed(f);
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
@@ -255,6 +278,7 @@ static void forget_job(struct ctld *ctld, struct job *j)
     (void)idmap_remove(&f->later, id);
     (void)idmap_remove(&f->granted, id);
     (void)idmap_remove(&f->orphans, id);
+    (void)idmap_remove(&f->renamed, id);
     for (uint32_t i = 1; i <= FED_CLUSTERS_MAX; i++)
         (void)idmap_remove(&f->peers[i].todo, id);
 }
@@ -277,6 +301,13 @@ static bool may_start(struct ctld *ctld, const struct job *j)
     fed_mark(&f->wishes, r->job_id, FED_MARK);
     fed_note(f, r);
     return false;
+}
+
+static const Pst__AcctClusterRecord *find_runner(struct ctld *ctld, const struct job *j)
+{
+    bool batch = j->rec->has_batch && j->rec->batch; /* nobody holds its allocation */
+
+    return batch ? NULL : fedset_runner(ctld, j->rec);
 }
 
 /* ---- time ------------------------------------------------------------------------------------ */
@@ -384,6 +415,7 @@ static void free_fed(struct ctld *ctld)
     }
     idmap_done(&f->changed);
     idmap_done(&f->orphans);
+    idmap_done(&f->renamed);
     free(f->met);
     idmap_done(&f->wishes);
     idmap_done(&f->later);
@@ -411,4 +443,5 @@ const struct ctld_service fed_service = {
     .on_job_gone = forget_job,
     .acct_changed = look_at_members,
     .may_start = may_start,
+    .runner = find_runner,
 };

@@ -5,6 +5,7 @@
 #include "ctld/fed/fedask.h"
 
 #include <stdlib.h>
+#include <strings.h>
 
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
@@ -33,13 +34,15 @@ static void answer_ask(const struct ask *a, uint64_t lsn, bool granted, bool gon
     core_reply(a->f->ctld, a->cmd, lsn, 0, &reply.base);
 }
 
-/* Has the peer the lock of the version that it speaks of? */
+/* Has the peer the lock of the version that it speaks of?  Its name tells, where the record has it:
+ * the cluster may have come back under another number. */
 static bool has_lock(const struct ask *a)
 {
     const Pst__JobRecord *r = a->j->rec;
+    bool owns = r->fed_owner_name ? strcasecmp(r->fed_owner_name, a->req->cluster) == 0
+                                  : r->fed_owner == a->peer;
 
-    return job_is_pending(r) && r->has_fed_owner && r->fed_owner == a->peer &&
-           r->fed_version == a->req->version;
+    return job_is_pending(r) && r->has_fed_owner && owns && r->fed_version == a->req->version;
 }
 
 static bool may_have_lock(const struct ask *a)
@@ -81,8 +84,11 @@ static void note_start(const struct ask *a)
     uint64_t lsn = a->f->ctld->applied_lsn;
     bool good = has_lock(a);
 
-    if (good && !job_has_flag(a->j->rec, JOB_FLAG(REVOKED)))
+    if (good && !job_has_flag(a->j->rec, JOB_FLAG(REVOKED))) {
         lsn = fedstate_started(a->f, a->j);
+        if (lsn) /* the client of an allocation goes there */
+            services_job_progress(a->f->ctld, a->j, lsn);
+    }
     answer_ask(a, lsn, false, !good);
 }
 

@@ -31,6 +31,8 @@ struct fed {
     size_t changed_at;        /* of fed_take() */
     struct idmap orphans;     /* jobs that are to end: their origin has left */
     size_t orphans_at;        /* of fed_take() */
+    struct idmap renamed;     /* own jobs whose owner came back under another number */
+    size_t renamed_at;        /* of fed_take() */
     struct idmap wishes;      /* jobs that could start here and wait for the lock */
     struct idmap later;       /* jobs whose origin is asked again, or told again, at that time */
     struct idmap granted;     /* jobs that this cluster may start, since when */

@@ -95,6 +95,12 @@ uint64_t fedstate_viable(const struct fedset *all, const Pst__JobRecord *r)
     return viable ? viable : fed_bit(all->self); /* it stays where it was submitted to */
 }
 
+static void clear_owner(Pst__Transaction *tx)
+{
+    tx_clear(tx, JOB_F_FED_OWNER);
+    tx_clear(tx, JOB_F_FED_OWNER_NAME);
+}
+
 /* Begin the next version in set: which clusters may run the job is looked at anew. */
 static void fill_version(struct fed *f, Pst__Transaction *tx, Pst__JobRecord *set,
                          const Pst__JobRecord *r)
@@ -115,7 +121,7 @@ static void fill_version(struct fed *f, Pst__Transaction *tx, Pst__JobRecord *se
         set->fed_siblings_viable = fedset_names(all, viable);
     }
     name_active(f, set, r, 0, false);
-    tx_clear(tx, JOB_F_FED_OWNER);
+    clear_owner(tx);
 }
 
 uint64_t fedstate_version(struct fed *f, const struct job *j)
@@ -130,7 +136,41 @@ uint64_t fedstate_owner(struct fed *f, const struct job *j, uint32_t owner)
 {
     Pst__Transaction *tx = tx_new(core_now());
 
-    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id), fed_owner, owner);
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, j->rec->job_id);
+    const struct fedset *all = fed_members(f);
+
+    SET(set, fed_owner, owner);
+    if (all && owner <= FED_CLUSTERS_MAX && all->of[owner])
+        set->fed_owner_name = tx_strdup(all->of[owner]->name);
+    return core_commit(f->ctld, tx);
+}
+
+uint32_t fedstate_renamed(struct fed *f, const Pst__JobRecord *r)
+{
+    const struct fedset *all = fed_members(f);
+    uint32_t number = all && r->has_fed_owner && r->fed_owner_name && !job_is_ended(r) &&
+                              fedset_is_origin(f->ctld, r)
+                          ? fedset_number(all, r->fed_owner_name)
+                          : 0;
+
+    return number != r->fed_owner ? number : 0;
+}
+
+uint64_t fedstate_renumber(struct fed *f, const struct job *j, uint32_t number)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    const Pst__JobRecord *r = j->rec;
+    Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_UNSPECIFIED, r->job_id);
+
+    SET(set, fed_owner, number);
+    for (size_t i = 0; i < r->n_fed_copies; i++) {
+        if (r->fed_copies[i]->cluster == number)
+            continue; /* of the cluster that had the number before */
+        Pst__FedCopy *c = add_copy(set, r->fed_copies[i]);
+
+        if (c->cluster == r->fed_owner)
+            SET(c, cluster, number);
+    }
     return core_commit(f->ctld, tx);
 }
 
@@ -157,7 +197,7 @@ uint64_t fedstate_told(struct fed *f, const struct job *j, Pst__FedTold told)
 
     SET(set, fed_told, told);
     if (told == PST__FED_TOLD__FED_TOLD_RELEASE)
-        tx_clear(tx, JOB_F_FED_OWNER);
+        clear_owner(tx);
     return core_commit(f->ctld, tx);
 }
 

@@ -15,6 +15,11 @@ uint64_t fedstate_viable(const struct fedset *all, const Pst__JobRecord *r);
 uint64_t fedstate_version(struct fed *f, const struct job *j);
 /* That cluster may start it. */
 uint64_t fedstate_owner(struct fed *f, const struct job *j, uint32_t owner);
+/* The number that the owner of an own job has by now, by its name: it left, and came back under
+ * another.  0: it has the recorded one, or is no member. */
+uint32_t fedstate_renamed(struct fed *f, const Pst__JobRecord *r);
+/* Own job: its owner has this number now. */
+uint64_t fedstate_renumber(struct fed *f, const struct job *j, uint32_t number);
 /* Own job: what the peer has of it. */
 uint64_t fedstate_copy(struct fed *f, const struct job *j, uint32_t peer, const Pst__FedCopy *copy);
 /* Of a sibling: what its origin was told; FED_TOLD_RELEASE: the right to start is over. */

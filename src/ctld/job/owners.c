@@ -11,6 +11,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/service.h"
+#include "ctld/policy/fedset.h"
 
 #define CANCELS_MAX 64u /* of one walk: the rest are cancelled by the next */
 
@@ -85,9 +86,28 @@ static bool is_batch(const Pst__JobRecord *r)
     return (r->has_batch && r->batch) || job_is_external(r);
 }
 
+/* Does the client of this allocation wait at another cluster of the federation: at the origin, or
+ * where the job runs? */
+static bool waits_elsewhere(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    return fed_is_job(r) && job_is_pending(r) &&
+           (!fedset_is_origin(ctld, r) || fedset_runner(ctld, r));
+}
+
+/* The client hears from the origin that its allocation is here, and comes. */
+static void expect_client(struct ctld *ctld, struct job *j, uint64_t lsn)
+{
+    const Pst__JobRecord *r = j->rec;
+
+    (void)lsn;
+    if (fed_is_job(r) && !is_batch(r) && !fedset_is_origin(ctld, r))
+        owner_make(ctld, j)->lost_us = core_now();
+}
+
 void owners_recover(struct ctld *ctld, const struct job *j)
 {
-    if (!job_is_ended(j->rec) && (!is_batch(j->rec) || ends_with_client(j->rec)))
+    if (!job_is_ended(j->rec) && (!is_batch(j->rec) || ends_with_client(j->rec)) &&
+        !waits_elsewhere(ctld, j->rec))
         owner_make(ctld, j)->lost_us = core_now();
 }
 
@@ -146,7 +166,7 @@ void owners_check_pending(struct ctld *ctld, int64_t now_us)
         if (!j || (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED))))
             free(idmap_remove(&ctld->owners->by_job, o->job_id));
         else if (is_late(o, oldest_us) && job_is_pending(j->rec) && !is_batch(j->rec) &&
-                 !het_is_follower(j->rec))
+                 !het_is_follower(j->rec) && !waits_elsewhere(ctld, j->rec))
             found[n++] = j;
     }
     for (size_t i = 0; i < n; i++)
@@ -190,6 +210,7 @@ const struct ctld_service owners_service = {
     .name = "owners",
     .start = start_owners,
     .free = free_owners,
+    .job_started = expect_client,
     .tick_writing = owners_tick,
     .tick_slow = owners_check_pending,
     .step_ended = owners_step_ended,

@@ -94,22 +94,29 @@ bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const P
 
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster)
 {
-    uint32_t own = fedset_own_number(ctld);
-    struct fedset set;
+    const Pst__AcctClusterRecord *runner;
 
-    if (!fed_is_job(r) || job_is_ended(r) || (r->has_fed_owner && r->fed_owner == own))
+    if (!fed_is_job(r) || job_is_ended(r))
         return true;
     if (!fedset_is_origin(ctld, r)) {
         *ret_cluster = r->fed_origin;
-        return false;
+        return r->has_fed_owner; /* of a sibling: the right to it is this cluster's */
     }
-    if (!r->has_fed_owner || !job_has_flag(r, JOB_FLAG(REVOKED)))
-        return true;
+    runner = fedset_runner(ctld, r); /* NULL when it left: nobody else can say anything */
+    if (runner)
+        *ret_cluster = runner->name;
+    return !runner;
+}
+
+const Pst__AcctClusterRecord *fedset_runner(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    struct fedset set;
+
+    if (!fed_is_job(r) || !r->has_fed_owner || !job_is_pending(r) ||
+        !job_has_flag(r, JOB_FLAG(REVOKED)) || !fedset_is_origin(ctld, r))
+        return NULL;
     fedset_read(ctld, &set);
-    if (r->fed_owner > FED_CLUSTERS_MAX || !set.of[r->fed_owner])
-        return true; /* the cluster left: nobody else can say anything */
-    *ret_cluster = set.of[r->fed_owner]->name;
-    return false;
+    return r->fed_owner <= FED_CLUSTERS_MAX ? set.of[r->fed_owner] : NULL;
 }
 
 void fedset_refer(Pst__JobActionResult *res, const char *cluster)
@@ -181,6 +188,20 @@ static void expect_copies(const struct fedset *set, Pst__JobRecord *r, uint64_t 
         SET(c, present, true);
         r->fed_copies[r->n_fed_copies++] = c;
     }
+}
+
+int fedset_keep(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    const char *features = r->cluster_features;
+    bool none = features && *features == '!';
+    struct fedset set;
+
+    if (!features || !*features)
+        return 0;
+    fedset_read(ctld, &set);
+    return set.name && has_feature(set.of[set.self], features + none) == none
+               ? ESLURM_INVALID_CLUSTER_FEATURE
+               : 0;
 }
 
 int fedset_fill(const struct ctld *ctld, Pst__JobRecord *r)

@@ -54,6 +54,10 @@ bool fedset_is_orphan(const struct ctld *ctld, const struct fedset *set, const P
  * one that does: the owner, or the origin.  Borrowed. */
 bool fedset_decides(const struct ctld *ctld, const Pst__JobRecord *r, const char **ret_cluster);
 
+/* The member that runs a job of this cluster, and has said so; NULL: none does.  Borrowed.  O(1)
+ * for jobs of this cluster alone. */
+const Pst__AcctClusterRecord *fedset_runner(const struct ctld *ctld, const Pst__JobRecord *r);
+
 /* Say so in the result about such a job: its cluster, and a sentence for those who do not ask there
  * by themselves. */
 void fedset_refer(Pst__JobActionResult *res, const char *cluster);
@@ -64,6 +68,9 @@ uint64_t fedset_viable(const struct fedset *set, const char *clusters, const cha
 /* Names of the clusters of a mask, commas between; the caller frees.  Ends the process when memory
  * is gone. */
 char *fedset_names(const struct fedset *set, uint64_t mask);
-/* Fields of a new batch job of this cluster: which clusters may run it.  Nothing where there is no
+/* Fields of a new job of this cluster: which clusters may run it.  Nothing where there is no
  * federation.  0 or an ESLURM code: no cluster may. */
 int fedset_fill(const struct ctld *ctld, Pst__JobRecord *r);
+/* A job that no other cluster gets.  0, or an ESLURM code: --cluster-constraint is not for this
+ * cluster. */
+int fedset_keep(const struct ctld *ctld, const Pst__JobRecord *r);

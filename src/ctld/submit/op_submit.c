@@ -266,10 +266,14 @@ static void ask_scheduler(struct ctld *ctld, struct cmd *cmd, const struct submi
     feed_when(ctld, s->rec, w->plan, w->ticket);
 }
 
-/* Other clusters of the federation may run it. */
+/* Other clusters of the federation may run it: a batch job, or an allocation whose client goes
+ * where it starts.  Arrays stay, as with Slurm: their tasks are limited and counted together. */
 static bool join_federation(struct submission *s)
 {
-    int code = fedset_fill(s->ctld, s->rec);
+    bool follows = s->req->has_follows && s->req->follows && s->req->has_wait_alloc &&
+                   s->req->wait_alloc && !s->req->has_immediate_s;
+    bool moves = (s->rec->batch || follows) && !s->rec->array_tasks && !job_is_external(s->rec);
+    int code = moves ? fedset_fill(s->ctld, s->rec) : fedset_keep(s->ctld, s->rec);
 
     return code == 0 || submission_fail(s, code);
 }
@@ -300,7 +304,7 @@ void op_job_submit(struct ctld *ctld, struct cmd *cmd)
         SET(s.rec, job_id, jobs_fresh_id(ctld));
         SET(s.rec, submit_us, core_now());
         ask_scheduler(ctld, cmd, &s);
-    } else if (s.rec->batch && !s.rec->array_tasks && !join_federation(&s)) {
+    } else if (!join_federation(&s)) {
         refuse_jobs(&s);
     } else {
         accept_jobs(&s, 1);
