@@ -5,8 +5,9 @@
  * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
  * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one.  -t: over TCP, and
  * encrypted when the configuration says so, instead of the local socket.  -r SECONDS: the jobs are
- * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job.  -x: external jobs,
- * which start at once where there is room, then are updated and cancelled, each job once. */
+ * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job.  -a: each is an array
+ * with these indexes.  -x: external jobs, which start at once where there is room, then are updated
+ * and cancelled, each job once. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>
@@ -41,6 +42,7 @@ struct load {
     bool released;
     uint32_t sleep_s, tasks;
     char *partition; /* NULL: the default */
+    char *array;     /* NULL: no arrays */
     char script[64];
 };
 
@@ -106,6 +108,7 @@ static void make_request(struct load *l)
     l->req.hold = l->req.has_hold = !l->released;
     l->req.script = (ProtobufCBinaryData){ (size_t)len, (uint8_t *)l->script };
     l->job.partition = l->partition;
+    l->job.array_tasks = l->array;
     l->req.environment = (ProtobufCBinaryData){ sizeof(env), env };
     l->req.has_script = l->req.has_environment = true;
     l->job.batch = l->job.has_batch = true;
@@ -265,7 +268,7 @@ int main(int argc, char **argv)
     int64_t start;
     int c;
 
-    while ((c = getopt(argc, argv, "n:c:p:P:r:tT:x")) != -1) {
+    while ((c = getopt(argc, argv, "a:n:c:p:P:r:tT:x")) != -1) {
         if (c == 't')
             tcp = true;
         else if (c == 'x')
@@ -278,6 +281,8 @@ int main(int argc, char **argv)
             l.in_flight = (uint32_t)number(optarg, 1, 65536);
         else if (c == 'P')
             l.partition = optarg;
+        else if (c == 'a')
+            l.array = optarg;
         else if (c == 'T')
             l.tasks = (uint32_t)number(optarg, 1, 65536);
         else if (c == 'r') {

@@ -1,0 +1,95 @@
+#!/usr/bin/python3
+"""How long nobody can submit when the active controller dies: from SIGKILL to the first acknowledged submission.
+
+usage: bench/takeover.py [BUILD] [folder|etcd] [NODES] [JOBS] [KILLS] [LEASE_MS]
+
+Two controllers on one StateSaveLocation, or on three local members of etcd; emulated nodes, two thirds of them busy, and jobs
+that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started again, and gets control
+back, before the next kill.  One JSON object."""
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+WORDS = sys.argv[1:] + [None] * 6
+BUILD = Path(WORDS[0] or ROOT / "build").resolve()
+os.environ["PENSTOCK_BUILD"] = str(BUILD)
+sys.path.insert(0, str(ROOT / "tests" / "integration"))
+from benchlib import percentile  # noqa: E402
+from conftest import free_ports, wait_until  # noqa: E402
+from controllers import Controllers  # noqa: E402
+from etcds import Etcd, EtcdControllers  # noqa: E402
+
+WHERE = WORDS[1] or "folder"
+NODES, JOBS, KILLS, LEASE_MS = (int(WORDS[2 + i] or n) for i, n in enumerate((15000, 100000, 20, 1000)))
+
+
+def conf():
+    port = free_ports(1)[0]
+    return f"""MaxJobCount=2000000
+SlurmctldDebug=info
+NodeName=emu[1-{NODES}] NodeAddr=127.0.0.1 Port={port} CPUs=64 RealMemory=262144 State=UNKNOWN
+PartitionName=emulated Nodes=emu[1-{NODES}] MaxTime=INFINITE
+"""
+
+
+def fill(c, jobs, *options):
+    subprocess.run([str(BUILD / "bench" / "bench_submit_kept"), "-n", str(jobs), "-P", "emulated", "-T", "64", *options],
+                   env=c.env, check=True, stdout=subprocess.DEVNULL)
+
+
+def kill_once(c):
+    """Seconds from the kill to an answer for sbatch."""
+    active = c.active_log()
+    began = time.monotonic()
+    c.ctlds[active].kill()
+    c.run("sbatch", "-H", "-J", "first", "--wrap", "true", timeout=120)
+    took = time.monotonic() - began
+    c.start_one(active, timeout=120)
+    wait_until(lambda: c.active() == c.hosts[0], "the first has control", 120)
+    time.sleep(2 * LEASE_MS / 1000)  # the standby reads on; its age is not told to commands
+    return took
+
+
+def measure(c):
+    argv = [str(BUILD / "src" / "emulate" / "penstock-emulate"), "-D", "-f", str(c.conf), "--nodes", f"emu[1-{NODES}]"]
+    emulate = subprocess.Popen(argv, env=c.env, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        idle = lambda: c.run("sinfo", "-h", "-p", "emulated", "-t", "idle", "-o", "%D").out.strip()
+        wait_until(lambda: idle() == str(NODES), "all nodes are registered", 300)
+        c.run("scontrol", "update", f"nodename=emu[{NODES * 2 // 3 + 1}-{NODES}]", "state=drain", "reason=bench")
+        fill(c, NODES * 2 // 3, "-r", "86400")
+        fill(c, JOBS, "-r", "86400")
+        took = sorted(kill_once(c) for _ in range(KILLS))
+    finally:
+        emulate.kill()
+        emulate.wait()
+    print(json.dumps({"bench": "takeover", "log": WHERE, "nodes": NODES, "jobs": JOBS, "lease_ms": LEASE_MS, "kills": KILLS,
+                      "p50_s": round(percentile(took, 0.5), 2), "p99_s": round(percentile(took, 0.99), 2),
+                      "all_s": [round(t, 2) for t in took]}), flush=True)
+
+
+def main():
+    options = {"nodes": 1, "controllers": 2, "lease_ms": LEASE_MS, "conf": conf()}
+    with tempfile.TemporaryDirectory(prefix="bench-takeover.") as folder:
+        etcd = None
+        for name in ("etcd", "cluster"):
+            (Path(folder) / name).mkdir()
+        if WHERE == "etcd":
+            etcd = Etcd(Path(folder) / "etcd").start()
+        c = EtcdControllers(Path(folder) / "cluster", etcd, **options) if etcd else Controllers(Path(folder) / "cluster", **options)
+        try:
+            measure(c.start())
+        finally:
+            c.stop()
+            if etcd:
+                etcd.stop()
+
+
+if __name__ == "__main__":
+    main()
