@@ -74,6 +74,7 @@ struct bloblog;
 struct submitkeys;
 struct gangturns;
 struct shares;
+struct jobtimes;
 struct step_queues;
 struct luascript;
 struct topology;
@@ -165,6 +166,7 @@ struct ctld {
     struct bloblog *bloblog;       /* scripts and environments logged for accounting */
     struct gangturns *gang;
     struct shares *shares;
+    struct jobtimes *jobtimes;
     struct topology *topology;        /* the topologies in force; see topology/topology.h */
     struct topologies *topology_told; /* those that connected nodes know; NULL: none yet */
     struct fed *fed;                  /* the federation; NULL: never in one */

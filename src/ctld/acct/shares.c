@@ -15,9 +15,11 @@
 #include "model/account/usage.h"
 #include "sched/rules/fairshare.h"
 
-/* Usage of jobs that ended is told as soon as that costs the core no more than a hundredth of its
- * time: telling takes about a microsecond for each association. */
+/* Usage of jobs that ended is told as soon as that costs no more than a hundredth of the time:
+ * telling takes the core about a microsecond for each association, and the scheduler computes the
+ * priority of each job anew, which takes a twentieth of that. */
 #define USAGE_US_PER_ASSOC 100
+#define USAGE_US_PER_JOB 5
 #define USAGE_LEAST_US 100000
 
 struct shares { /* what the scheduler was told last */
@@ -118,7 +120,8 @@ static void check_period(struct ctld *ctld, int64_t now)
 static int64_t usage_is_good_for(const struct ctld *ctld)
 {
     int64_t period_us = (int64_t)conf_num(ctld->conf, CONF_PRIORITY_CALC_PERIOD) * USEC_PER_SEC;
-    int64_t bearable_us = (int64_t)am_count(ctld->cluster->am, AM_ASSOC) * USAGE_US_PER_ASSOC;
+    int64_t bearable_us = (int64_t)am_count(ctld->cluster->am, AM_ASSOC) * USAGE_US_PER_ASSOC +
+                          (int64_t)ctld->cluster->jobs.count * USAGE_US_PER_JOB;
 
     return ctld->shares->usage_moved ? MIN(period_us, MAX(bearable_us, USAGE_LEAST_US)) : period_us;
 }

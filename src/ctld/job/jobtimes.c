@@ -1,11 +1,14 @@
 /* jobtimes.c - what time does to jobs: limits, warnings, deadlines, owners that went, old records
  *
  * Each walk that every tick takes is over what is running or ended, never over the whole queue. */
+#include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
@@ -18,6 +21,10 @@
 
 #define PURGE_BATCH 2000u /* records forgotten per run, so that the core is never held long */
 #define PURGE_LOOK 20000u /* records looked at for that */
+
+struct jobtimes {
+    struct idmap due; /* pending jobs with a deadline: id -> struct job */
+};
 
 /* OverTimeLimit of the job's partition, else of the cluster. */
 static int64_t grace_us(struct ctld *ctld, const struct job *j)
@@ -120,16 +127,12 @@ static bool too_late(const Pst__JobRecord *r, int64_t now)
 /* A job that cannot end before its deadline leaves the queue. */
 static void check_deadlines(struct ctld *ctld, int64_t now)
 {
-    struct job *found[64];
-    size_t n = 0, pos = 0;
-    void *v;
+    struct job *found[64], *j;
+    size_t n = 0;
 
-    while (n < ARRAY_SIZE(found) && (v = cluster_next_job(ctld->cluster, &pos))) {
-        struct job *j = v;
-
-        if (job_is_pending(j->rec) && too_late(j->rec, now))
+    for (size_t pos = 0; n < ARRAY_SIZE(found) && (j = idmap_next(&ctld->jobtimes->due, &pos));)
+        if (too_late(j->rec, now))
             found[n++] = j;
-    }
     for (size_t i = 0; i < n; i++)
         if (job_is_pending(found[i]->rec)) /* the end of one may have ended another */
             (void)lifecycle_end(ctld, found[i],
@@ -139,12 +142,47 @@ static void check_deadlines(struct ctld *ctld, int64_t now)
                                                    .exit_status = 1 << 8 }); /* as exit 1 */
 }
 
+/* Few jobs have a deadline: they are kept, so that nobody looks for them in the whole queue. */
+static void note_deadline(struct ctld *ctld, struct job *j, Pst__EventKind kind)
+{
+    struct idmap *due = &ctld->jobtimes->due;
+
+    (void)kind;
+    if (!j->rec->has_deadline_us || !job_is_pending(j->rec))
+        (void)idmap_remove(due, j->rec->job_id); /* most were never in it */
+    else if (idmap_put(due, j->rec->job_id, j) < 0)
+        must(NULL);
+}
+
+static void forget_deadline(struct ctld *ctld, struct job *j)
+{
+    (void)idmap_remove(&ctld->jobtimes->due, j->rec->job_id); /* most were never in it */
+}
+
 /* ---- the services ---------------------------------------------------------------------------- */
 
 const struct ctld_service joblimits_service = { .name = "joblimits", .tick_writing = check_limits };
 
+static int start_jobtimes(struct ctld *ctld, struct err *err)
+{
+    ctld->jobtimes = calloc(1, sizeof(*ctld->jobtimes));
+    return ctld->jobtimes ? 0 : err_nomem(err);
+}
+
+static void free_jobtimes(struct ctld *ctld)
+{
+    if (ctld->jobtimes)
+        idmap_done(&ctld->jobtimes->due);
+    free(ctld->jobtimes);
+    ctld->jobtimes = NULL;
+}
+
 const struct ctld_service jobtimes_service = {
     .name = "jobtimes",
+    .start = start_jobtimes,
+    .free = free_jobtimes,
+    .on_job = note_deadline,
+    .on_job_gone = forget_deadline,
     .tick_writing = purge_old,
     .tick_slow = check_deadlines,
 };

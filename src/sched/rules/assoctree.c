@@ -83,6 +83,16 @@ static int grow_assocs(struct assocs *a)
     return rehash_assocs(a, cap * 2);
 }
 
+/* Priorities are computed anew where they go by it.  By default they do not, and the queue may have
+ * a million jobs. */
+static void shares_moved(struct sched *s)
+{
+    const struct sched_params *p = &s->params;
+
+    if (p->weight_fairshare || p->weight_assoc || p->weight_qos || p->weight_age)
+        s->prio_done = false;
+}
+
 int sched_assoc_put(struct sched *s, const struct sched_assoc *in)
 {
     struct assocs *a = s->assocs;
@@ -107,7 +117,7 @@ int sched_assoc_put(struct sched *s, const struct sched_assoc *in)
     }
     a->list[at - 1] = *in;
     a->dirty = true;
-    s->prio_done = false;
+    shares_moved(s);
     return 0;
 }
 
@@ -126,7 +136,7 @@ void sched_assoc_remove(struct sched *s, uint32_t id)
     for (uint32_t i = 0; i < a->n; i++) /* seldom: associations go when an operator deletes them */
         *find_slot(a, a->list[i].id) = i + 1;
     a->dirty = true;
-    s->prio_done = false;
+    shares_moved(s);
 }
 
 void sched_assocs_clear(struct sched *s)
@@ -139,7 +149,7 @@ void sched_assocs_clear(struct sched *s)
         a->slots[i] = 0;
     a->n = 0;
     a->dirty = true;
-    s->prio_done = false;
+    shares_moved(s);
 }
 
 int sched_assoc_usage(struct sched *s, uint32_t id, double usage)
@@ -210,7 +220,7 @@ static void qos_changed(struct sched *s)
     s->max_qos = 0;
     for (uint32_t i = 0; i < s->nqos; i++)
         s->max_qos = MAX(s->max_qos, s->qos_priority[i]);
-    s->prio_done = false;
+    shares_moved(s);
 }
 
 int sched_qos_put(struct sched *s, const char *name, uint32_t priority)

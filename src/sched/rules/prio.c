@@ -207,9 +207,11 @@ int prio_refresh(struct sched *s, int64_t now_us)
     bool incr = s->params.prio_flags & SCHED_PRIO_INCR_ONLY;
     int r;
 
-    if (!s->params.multifactor || (s->prio_done && now_us - s->prio_us < period_us))
+    if (!s->params.multifactor)
         return 0;
-    r = assocs_refresh(s);
+    r = assocs_refresh(s); /* limits go by fair shares, too */
+    if (r < 0 || (s->prio_done && now_us - s->prio_us < period_us))
+        return r;
     tres_totals(s);
     for (uint32_t i = 0; r == 0 && i < s->nparts; i++) {
         bool sorted = true;
