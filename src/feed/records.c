@@ -734,7 +734,7 @@ int feed_apply(struct sched *s, const struct feed *f)
         sched_job_yield(s, f->job_id, f->exclusive);
         return 0;
     case FEED_PARAMS:
-        sched_params_set(s, &f->params);
+        sched_params_set(s, f->params);
         return 0;
     case FEED_QOS:
         return sched_qos_preempt_put(s, f->name, &f->qos);

@@ -89,11 +89,13 @@ struct feed {
     uint64_t ticket;
     struct sched_job job;
     struct sched_alloc alloc;
-    struct sched_node node;
-    struct sched_partition part;
-    struct sched_params params;
-    struct sched_qos_preempt qos;
-    struct sched_resv resv;
+    union { /* by kind; a restart feeds a million jobs at once, so a change must be small */
+        struct sched_node node;
+        struct sched_partition part;
+        struct sched_qos_preempt qos;
+        struct sched_resv resv;
+        struct sched_params *params; /* owned, as `owned` */
+    };
     bool plan;                 /* WHEN: explain it too */
     const char *const *others; /* EXPLAIN: partitions that the job might use too */
     size_t nothers;

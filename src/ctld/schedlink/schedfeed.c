@@ -600,7 +600,8 @@ void feed_params(struct ctld *ctld)
 {
     struct feed *f = feed_new(FEED_PARAMS);
 
-    feed_fill_params(ctld->conf, &f->params);
+    f->params = feed_own(f, must(calloc(1, sizeof(*f->params))));
+    feed_fill_params(ctld->conf, f->params);
     feed_add(ctld, f);
 }
 

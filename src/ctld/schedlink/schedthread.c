@@ -157,8 +157,8 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
 
     switch (f->kind) {
     case FEED_PARAMS:
-        t->params = f->params;
-        t->backfill = f->params.backfill;
+        t->params = *f->params;
+        t->backfill = f->params->backfill;
         r = feed_apply(t->sched, f);
         break;
     case FEED_ASK:
