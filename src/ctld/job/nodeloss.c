@@ -100,14 +100,10 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
 
 static void end_jobs(struct ctld *ctld, struct node *n, enum loss loss)
 {
-    _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
-    size_t count = 0;
+    size_t count;
+    _cleanup_free_ uint32_t *ids = node_jobs(ctld, n, &count);
 
     /* By id: with a component ends its whole job. */
-    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
-         j = j->next_active)
-        if (runs_on(j, n->rec->node_id))
-            ids[count++] = j->rec->job_id;
     for (size_t i = 0; i < count; i++) {
         struct job *j = cluster_job(ctld->cluster, ids[i]);
 

@@ -74,19 +74,14 @@ void bootsteps_recheck(struct ctld *ctld, struct job *j)
 
 void bootsteps_node_up(struct ctld *ctld, const struct node *n)
 {
-    _cleanup_free_ uint32_t *ids = malloc((n->jobs + 1) * sizeof(*ids));
-    size_t count = 0;
+    size_t count;
+    _cleanup_free_ uint32_t *ids = node_jobs(ctld, n, &count);
 
     /* By id: what is told of one may end another. */
-    for (const struct job *j = ctld->cluster->active; ids && j && count < n->jobs;
-         j = j->next_active)
-        if (job_waits_for_boot(j->rec) && j->rec->alloc &&
-            alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
-            ids[count++] = j->rec->job_id;
     for (size_t i = 0; i < count; i++) {
         struct job *j = cluster_job(ctld->cluster, ids[i]);
 
-        if (j)
+        if (j && job_waits_for_boot(j->rec) && j->rec->alloc)
             recheck_job(ctld, j, n);
     }
 }

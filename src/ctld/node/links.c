@@ -494,6 +494,19 @@ static void reconcile_stray(struct ctld *ctld, struct node *n, const Pst__NodeRe
     (void)node_send(ctld, n, ctld->applied_lsn, OP_TERMINATE_JOB, &msg.base);
 }
 
+static void reconcile_jobs(struct ctld *ctld, struct node *n, const Pst__NodeRegister *reg)
+{
+    size_t count;
+    _cleanup_free_ uint32_t *ids = node_jobs(ctld, n, &count);
+
+    for (size_t i = 0; i < count; i++) {
+        struct job *j = cluster_job(ctld->cluster, ids[i]); /* one before may have ended it */
+
+        if (j && job_holds_resources(j->rec) && alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
+            reconcile_job(ctld, n, reg, j);
+    }
+}
+
 /* The node that registers; NULL: refused, and answered. */
 /* Where nodes have certificates of an authority: it is no node that shows none. */
 static bool lacks_certificate(const struct ctld *ctld, const struct peer *peer)
@@ -639,11 +652,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
         SET(&reply, silence_ms, ctld->silence_ms);
     nodetopology_fill(ctld, n->rec->node_id, &place);
     reply.topology = &place;
-    for (struct job *j = ctld->cluster->active, *next; j; j = next) {
-        next = j->next_active;
-        if (alloc_position(j->rec->alloc, n->rec->node_id) >= 0)
-            reconcile_job(ctld, n, reg, j);
-    }
+    reconcile_jobs(ctld, n, reg);
     for (size_t i = 0; i < reg->n_running; i++) {
         if (reg->running[i]->step_id == STEP_BATCH)
             batch_launched(ctld, n, reg->running[i]);

@@ -11,6 +11,7 @@
 #include "base/must.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
+#include "ctld/node/nodejobs.h"
 
 struct nodelink {       /* of one node */
     struct conn *conn;  /* held; NULL = the node is not connected ... */
@@ -24,6 +25,7 @@ struct nodelinks {
     struct idmap by_conn; /* connection id -> struct node */
     struct nodelink *of;  /* by node id */
     uint32_t n;
+    struct nodejobs jobs;
 };
 
 int nodelinks_new(struct nodelinks **ret)
@@ -40,9 +42,15 @@ struct nodelinks *nodelinks_free(struct nodelinks *l)
         if (l->of[i].conn)
             conn_unref(l->of[i].conn);
     free(l->of);
+    nodejobs_done(&l->jobs);
     idmap_done(&l->by_conn);
     free(l);
     return NULL;
+}
+
+uint32_t *node_jobs(struct ctld *ctld, const struct node *n, size_t *ret_n)
+{
+    return nodejobs_of(&ctld->links->jobs, ctld->cluster, n, ret_n);
 }
 
 static struct nodelink *link_of(struct ctld *ctld, const struct node *n)

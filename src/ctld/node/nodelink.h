@@ -11,6 +11,8 @@ bool node_is_linked(const struct ctld *ctld, const struct node *n);
 /* Since when the node's connection is gone; 0 = it is there, or never was. */
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
+/* The ids of the jobs that hold resources of n; the caller frees. */
+uint32_t *node_jobs(struct ctld *ctld, const struct node *n, size_t *ret_n);
 /* The node has its files from us, with this digest; NULL: it has its own. */
 void node_link_set_files(struct ctld *ctld, const struct node *n,
                          const ProtobufCBinaryData *digest);
