@@ -5,9 +5,9 @@
  * sends when the job is on disk.  One thread: what it costs is part of what is measured.  Without
  * $SLURM_CONF there is no controller to measure; `bench/run kept` makes one.  -t: over TCP, and
  * encrypted when the configuration says so, instead of the local socket.  -r SECONDS: the jobs are
- * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job.  -a: each is an array
- * with these indexes.  -x: external jobs, which start at once where there is room, then are updated
- * and cancelled, each job once. */
+ * not held, and sleep so long.  -P: in this partition.  -T: tasks of each job.  -a: each is an
+ * array with these indexes.  -x: external jobs, which start at once where there is room, then are
+ * updated and cancelled, each job once. */
 #include <errno.h>
 #include <getopt.h>
 #include <poll.h>

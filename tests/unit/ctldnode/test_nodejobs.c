@@ -1,4 +1,4 @@
-/* test_nodejobs.c - the index of the jobs that hold a node, and that it notices what came and went */
+/* test_nodejobs.c - the index of the jobs that hold a node notices what came and went */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
