@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/safetext.h"
+#include "base/sink/syslogsink.h"
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 
@@ -60,7 +61,10 @@ static struct {
     bool also_stderr;
     atomic_int level;
     atomic_int stamp; /* enum stamp */
-} sink = { .lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .level = LOG_INFO };
+    struct syslogsink syslog;
+} sink = {
+    .lock = PTHREAD_RWLOCK_INITIALIZER, .fd = -1, .level = LOG_INFO, .syslog = SYSLOGSINK_INIT
+};
 
 static const char *const level_names[] = {
     [LOG_QUIET] = "quiet",   [LOG_FATAL] = "fatal",     [LOG_ERROR] = "error",
@@ -152,6 +156,15 @@ const char *log_level_name(enum log_level level)
     return (size_t)level < ARRAY_SIZE(level_names) ? level_names[level] : "unknown";
 }
 
+int log_set_syslog(const char *text, const char *path)
+{
+    enum log_level level = LOG_QUIET;
+    int r = text ? log_level_parse(text, &level) : 0;
+
+    syslogsink_set(&sink.syslog, (int)level, path ? path : "/dev/log");
+    return r;
+}
+
 void log_set_time(const char *words)
 {
     int stamp = STAMP_ISO8601_MS;
@@ -207,7 +220,14 @@ static void write_stderr(const char *line, size_t n)
 
 static bool is_wanted(enum log_level level)
 {
-    return level != LOG_QUIET && level <= log_get_level();
+    return level != LOG_QUIET &&
+           (level <= log_get_level() || (int)level <= syslogsink_level(&sink.syslog));
+}
+
+/* As syslog(3) counts: critical, error, information, debugging. */
+static int severity_of(enum log_level level)
+{
+    return level <= LOG_FATAL ? 2 : level == LOG_ERROR ? 3 : level <= LOG_VERBOSE ? 6 : 7;
 }
 
 static void write_args(enum log_level level, const char *fmt, va_list ap)
@@ -225,11 +245,13 @@ static void write_args(enum log_level level, const char *fmt, va_list ap)
     if (n > 0)
         used += MIN((size_t)n, sizeof(line) - used - 1);
     safetext_clean_n(line + stamp, used - stamp); /* one line an event, whatever was passed in */
-    line[used++] = '\n';
     (void)pthread_rwlock_rdlock(&sink.lock);
-    if (sink.fd >= 0)
+    if ((int)level <= syslogsink_level(&sink.syslog))
+        syslogsink_send(&sink.syslog, sink.program, severity_of(level), line + stamp, used - stamp);
+    line[used++] = '\n';
+    if (level <= log_get_level() && sink.fd >= 0) /* else the system's log has it */
         write_line(sink.fd, line, used);
-    if (sink.fd < 0 || sink.also_stderr)
+    if (level <= log_get_level() && (sink.fd < 0 || sink.also_stderr))
         write_stderr(line, used);
     (void)pthread_rwlock_unlock(&sink.lock);
     errno = saved;

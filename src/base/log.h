@@ -35,6 +35,10 @@ int log_reopen(void);
 void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
+/* Lines up to this level, a word of log_level_parse(), go to the socket of the system's log at path
+ * too, NULL = /dev/log.  NULL or "quiet": none.  Errors: -EINVAL no such level, and none are sent. */
+int log_set_syslog(const char *level, const char *path);
+
 /* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms,
  * rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), clock (the
  * process's CPU time in microseconds), omit.  NULL or no such word: iso8601_ms.  Of several the one

@@ -282,6 +282,8 @@ static void open_log(void *ctx)
     if (pattern && conf_expand_path(pattern, NULL, h->ctld->host, &path) < 0)
         path = NULL;
     log_set_time(conf_str(conf, CONF_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_str(conf, CONF_SLURMCTLD_SYSLOG_DEBUG),
+                         NULL); /* no such level: none */
     daemon_open_log(&head, &h->o, path,
                     daemon_log_level(conf_str(conf, CONF_SLURMCTLD_DEBUG), h->o.verbose),
                     conf_str(conf, CONF_STATE_SAVE_LOCATION));

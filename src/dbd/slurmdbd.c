@@ -159,6 +159,8 @@ static void open_log(void *ctx)
     const struct head *h = ctx;
 
     log_set_time(conf_dbd_str(h->d.conf, CONF_DBD_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_dbd_str(h->d.conf, CONF_DBD_DEBUG_LEVEL_SYSLOG),
+                         NULL); /* no such level: none */
     daemon_open_log(&head, &h->o, conf_dbd_str(h->d.conf, CONF_DBD_LOG_FILE),
                     wanted_level(h->d.conf, &h->o), NULL);
 }
@@ -191,6 +193,8 @@ static void reread_conf(struct dbd *d, const struct daemon_options *o)
     }
     log_set_level(wanted_level(conf, o));
     log_set_time(conf_dbd_str(conf, CONF_DBD_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_dbd_str(conf, CONF_DBD_DEBUG_LEVEL_SYSLOG),
+                         NULL); /* no such level: none */
     dbd_configure(d, conf);
     pthread_mutex_lock(&d->conf_lock);
     (void)conf_dbd_free(d->conf); /* always NULL */

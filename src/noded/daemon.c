@@ -270,6 +270,8 @@ static int open_log(struct noded *d, struct err *err)
     int r;
 
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
+                         NULL); /* no such level: none */
     r = log_open("slurmd", d->log_path, wanted_level(d), d->opt->common.foreground && d->log_path);
 
     if (r < 0)
@@ -449,6 +451,8 @@ int noded_reconfigure(struct noded *d, struct err *err)
     profsend_configure(d);
     log_set_level(wanted_level(d));
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
+                         NULL); /* no such level: none */
     noded_load_keys(d, true);
     if (noded_load_tls(d, err) < 0)
         log_error("the certificate stays what it was: %s", err->text);
