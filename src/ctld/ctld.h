@@ -72,6 +72,7 @@ struct resvs;
 struct asking;
 struct bloblog;
 struct submitkeys;
+struct completewait;
 struct gangturns;
 struct shares;
 struct jobtimes;
@@ -165,6 +166,7 @@ struct ctld {
     struct submitkeys *submitkeys; /* idempotency keys */
     struct bloblog *bloblog;       /* scripts and environments logged for accounting */
     struct gangturns *gang;
+    struct completewait *completewait; /* jobs that still clean up; schedlink/completewait.h */
     struct shares *shares;
     struct jobtimes *jobtimes;
     struct topology *topology;        /* the topologies in force; see topology/topology.h */

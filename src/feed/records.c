@@ -200,6 +200,23 @@ static void fill_least_cpus(struct sched_job *s, const Pst__JobRecord *r)
         s->num_tasks = units;
 }
 
+bool feed_time_is_soft(const struct conf *conf, const Pst__JobRecord *r)
+{
+    return r->has_time_min_min && r->time_min_min && r->has_time_limit_min &&
+           conf_option(conf, CONF_SCHEDULER_PARAMETERS, "time_min_as_soft_limit", NULL, NULL);
+}
+
+int64_t feed_end_us(const struct conf *conf, const Pst__JobRecord *r)
+{
+    int64_t end_us = r->has_end_us ? r->end_us : INT64_MAX;
+
+    if (!r->has_start_us || end_us == INT64_MAX || !feed_time_is_soft(conf, r))
+        return end_us;
+    /* both count from the same moment, which is that of a boot where it waited for one */
+    return MAX(r->start_us,
+               end_us - (int64_t)(r->time_limit_min - r->time_min_min) * 60 * USEC_PER_SEC);
+}
+
 static void fill_sizes(struct sched_job *s, const Pst__JobRecord *r)
 {
     s->min_nodes = r->has_min_nodes ? r->min_nodes : 1;
@@ -350,6 +367,10 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     s->het_count = het_is(r) ? r->het_count : 0;
     s->npartitions = split_list(f, r->partition, &s->partitions);
     fill_sizes(s, r);
+    if (feed_time_is_soft(conf, r)) {
+        s->time_limit_min = MIN(s->time_limit_min, s->time_min_min);
+        s->time_min_min = 0;
+    }
     if (r->node_counts)
         fill_counts(f, r->node_counts);
     fill_gpus(s, r);

@@ -185,6 +185,7 @@ struct sched_partition {
     uint32_t tier, job_factor;
     bool up;               /* starts jobs */
     bool inactive;         /* not up because it takes none either */
+    bool paused;           /* starts no job for a moment; what its jobs are told stays */
     uint32_t max_time_min; /* SCHED_UNLIMITED */
     uint32_t min_nodes, max_nodes;
     uint64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* that a job may ask for; 0 = no limit */

@@ -9,10 +9,12 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/notify/programs.h"
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/policy/scriptnode.h"
@@ -232,4 +234,36 @@ void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node
 
     suspend_order(j, suspend, &sig);
     (void)node_send(ctld, n, lsn, OP_SIGNAL_STEPS, &sig.base); /* lost: sent when it registers */
+}
+
+/* ---- reboots --------------------------------------------------------------------------------- */
+
+/* RebootProgram on the controller's host: for nodes whose power is in other hands than slurmd's. */
+static void reboot_here(struct ctld *ctld, const struct node *n, uint64_t lsn, const char *features)
+{
+    struct program *p = program_new(ctld, "RebootProgram");
+
+    p->lsn = lsn;
+    p->run_id = (uint64_t)core_now();
+    p->limit_us = (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT) * USEC_PER_SEC;
+    program_path(p, conf_str(ctld->conf, CONF_REBOOT_PROGRAM));
+    program_arg(p, n->rec->name);
+    if (features && *features)
+        program_arg(p, features);
+    program_env(p, "SLURM_CLUSTER_NAME", ctld->cluster->rec->name);
+    program_env(p, "SLURM_CONF", ctld->conf_path);
+    program_env(p, "PATH", "/usr/sbin:/usr/bin:/sbin:/bin");
+    programs_add_take(ctld->programs, p);
+}
+
+void launch_reboot(struct ctld *ctld, const struct node *n, uint64_t lsn, const char *features)
+{
+    Pst__NodeRebootNow m = PST__NODE_REBOOT_NOW__INIT;
+
+    if (conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "reboot_from_controller", NULL, NULL)) {
+        reboot_here(ctld, n, lsn, features);
+        return;
+    }
+    m.features = (char *)features; /* nobody writes to it */
+    (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &m.base);
 }

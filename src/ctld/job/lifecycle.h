@@ -56,6 +56,10 @@ void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
+/* Have n reboot once lsn is durable, with these features (NULL: as it is): slurmd is told, or with
+ * SlurmctldParameters=reboot_from_controller RebootProgram runs here.  What is lost is given up
+ * after ResumeTimeout. */
+void launch_reboot(struct ctld *ctld, const struct node *n, uint64_t lsn, const char *features);
 void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
 void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
                        bool suspend);

@@ -28,9 +28,10 @@ static bool keeps_reservations(struct ctld *ctld, const struct job *j,
                                const struct sched_decision *d)
 {
     const Pst__JobRecord *r = j->rec;
-    uint32_t limit = d->time_limit_min       ? d->time_limit_min
-                     : r->has_time_limit_min ? r->time_limit_min
-                                             : UINT32_MAX;
+    uint32_t limit = d->time_limit_min                  ? d->time_limit_min
+                     : feed_time_is_soft(ctld->conf, r) ? r->time_min_min
+                     : r->has_time_limit_min            ? r->time_limit_min
+                                                        : UINT32_MAX;
     _cleanup_free_ uint32_t *ids = NULL;
 
     if (!d->resv_id && !ctld->cluster->kept[KEPT_RESV].count)
@@ -79,13 +80,10 @@ static void tell_reboots(struct ctld *ctld, const struct job *j, uint64_t lsn)
 {
     for (size_t i = 0; i < j->rec->alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, j->rec->alloc->node_ids[i]);
-        Pst__NodeRebootNow m = PST__NODE_REBOOT_NOW__INIT;
 
         if (!n || !(n->rec->state_flags & NODE_BIT(POWERING_UP)) || !n->rec->has_reboot_us)
             continue;
-        m.features = n->rec->boot_features;
-        /* lost: given up after ResumeTimeout, or BootTime */
-        (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &m.base);
+        launch_reboot(ctld, n, lsn, n->rec->boot_features);
     }
 }
 

@@ -24,6 +24,7 @@
 #include "feed/topoorder.h"
 #include "feed/licensefeed.h"
 #include "feed/preemptfeed.h"
+#include "feed/records.h"
 #include "model/array.h"
 #include "model/kept.h"
 #include "model/words/nodespec.h"
@@ -102,6 +103,18 @@ static bool forces_sharing(const struct partition *p)
     return p && p->rec->oversubscribe && strncasecmp(p->rec->oversubscribe, "FORCE", 5) == 0;
 }
 
+/* The limit of time that a start sets, 0 = as it is.  A job that is planned with --time-min alone may
+ * ask for more than its partition grants. */
+static uint32_t shortened_minutes(const struct ctld *ctld, const Pst__JobRecord *r,
+                                  const struct partition *part, const struct sched_decision *d)
+{
+    bool over = part && part->rec->has_max_time_min && r->has_time_limit_min &&
+                r->time_limit_min > part->rec->max_time_min;
+
+    return !d->time_limit_min && over && feed_time_is_soft(ctld->conf, r) ? part->rec->max_time_min
+                                                                          : d->time_limit_min;
+}
+
 /* The fields a start sets, on a patch or on a task's fresh record. */
 static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sched_decision *d,
                        Pst__Alloc *alloc, int64_t now, const struct ctld *ctld)
@@ -109,7 +122,7 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
     const Pst__JobRecord *old = j->rec;
     const struct cluster *c = ctld->cluster;
     const struct partition *part = cluster_partition(c, d->partition);
-    uint32_t shortened_min = d->time_limit_min;
+    uint32_t shortened_min = shortened_minutes(ctld, old, part, d);
     size_t script;
     bool prolog = hooks_prolog_wanted(ctld);
     bool nodes = prologs_wanted(ctld) && !job_is_external(old);

@@ -206,7 +206,6 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 static void issue_reboot(struct ctld *ctld, struct node *n, int64_t now)
 {
     const Pst__NodeRecord *r = n->rec;
-    const Pst__NodeRebootNow plain = PST__NODE_REBOOT_NOW__INIT;
     Pst__Transaction *tx = tx_new(now);
     Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);
     char text[REASON_MAX];
@@ -222,8 +221,7 @@ static void issue_reboot(struct ctld *ctld, struct node *n, int64_t now)
     if (!lsn)
         return; /* tried again by the next tick */
     log_info("node %s: reboot issued", n->rec->name);
-    /* lost: given up after ResumeTimeout */
-    (void)node_send(ctld, n, lsn, OP_NODE_REBOOT_NOW, &plain.base);
+    launch_reboot(ctld, n, lsn, NULL);
 }
 
 static void give_up(struct ctld *ctld, struct node *n, int64_t now)

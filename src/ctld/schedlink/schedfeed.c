@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/must.h"
 #include "base/timefmt.h"
+#include "ctld/schedlink/completewait.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/gangturns.h"
@@ -393,10 +394,14 @@ static void feed_standing(struct ctld *ctld, const struct job *j)
 
 void feed_job_started(struct ctld *ctld, struct job *j, bool proposed)
 {
+    struct feed *f;
+
     note_fed(ctld, j);
     if (proposed)
         return;
-    feed_add(ctld, feed_of_running(ctld->cluster, j->rec));
+    f = feed_of_running(ctld->cluster, j->rec);
+    f->end_us = feed_end_us(ctld->conf, j->rec);
+    feed_add(ctld, f);
     if (j->rec->licenses_alloc || j->rec->layers_alloc)
         feed_add(ctld, feed_of_held_licenses(j->rec));
     if (j->rec->has_assoc_id || j->rec->has_qos_id)
@@ -482,7 +487,7 @@ void feed_end_time(struct ctld *ctld, const struct job *j)
     struct feed *f = feed_new(FEED_END_TIME);
 
     f->job_id = j->rec->job_id;
-    f->end_us = j->rec->has_end_us ? j->rec->end_us : INT64_MAX;
+    f->end_us = feed_end_us(ctld->conf, j->rec);
     feed_add(ctld, f);
 }
 
@@ -541,7 +546,10 @@ void feed_node_gone(struct ctld *ctld, uint32_t node_id)
 
 void feed_part(struct ctld *ctld, const struct partition *p)
 {
-    feed_add(ctld, feed_of_part(ctld->cluster, ctld->conf, p));
+    struct feed *f = feed_of_part(ctld->cluster, ctld->conf, p);
+
+    f->part.paused = completewait_pauses(ctld, p);
+    feed_add(ctld, f);
 }
 
 void feed_part_gone(struct ctld *ctld, const char *name)
@@ -663,6 +671,14 @@ static void follow_accounts(struct ctld *ctld)
     ctld->feed->gates_moved = true;
 }
 
+static void end_batch(struct ctld *ctld)
+{
+    if (completewait_moved(ctld))
+        for (size_t i = 0; i < ctld->cluster->nparts; i++)
+            feed_part(ctld, ctld->cluster->parts[i]);
+    schedfeed_flush(ctld);
+}
+
 static int start_feed(struct ctld *ctld, struct err *err)
 {
     (void)err;
@@ -680,7 +696,7 @@ const struct ctld_service schedfeed_service = {
     .acct_changed = follow_accounts,
     .reconfigured = follow_conf,
     .tick = end_boot_delays,
-    .batch_end = schedfeed_flush,
+    .batch_end = end_batch,
     .on_job = follow_job,
     .on_job_gone = follow_job_gone,
     .on_node = follow_node,

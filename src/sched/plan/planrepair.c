@@ -355,7 +355,7 @@ static int start_others(struct repair *x)
     if (!cur)
         return -ENOMEM;
     for (uint32_t i = 0; i < s->nparts; i++)
-        cur[i] = s->parts[i]->up ? s->parts[i]->head[0] : NULL;
+        cur[i] = s->parts[i]->up && !s->parts[i]->paused ? s->parts[i]->head[0] : NULL;
     while (r == 1 && (e = next_of(s, cur)) && plan_looked_at(s, e)) {
         if (max && s->bf.started + x->b->out->bf_started - before >= max) {
             x->b->out->exit = SCHED_EXIT_STARTS;

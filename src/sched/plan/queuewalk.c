@@ -30,7 +30,7 @@ void walk_begin(struct sched *s)
         struct part *p = s->parts[i];
 
         p->cur = p->head[0];
-        p->active = p->up;
+        p->active = p->up && !p->paused;
         p->blocked = false;
         p->tried = 0;
     }
@@ -79,7 +79,7 @@ void walk_resume(struct sched *s)
             while (at[k] && plan_looked_at(s, at[k]))
                 at = at[k]->next;
         p->cur = at[0];
-        p->active = p->up;
+        p->active = p->up && !p->paused;
     }
 }
 

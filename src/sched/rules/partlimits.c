@@ -48,7 +48,9 @@ enum sched_why entry_limits(const struct sched *s, const struct entry *e)
 {
     const struct part *p = s->parts[e->part];
 
-    return p->up ? entry_limits_once_up(s, e) : part_closed_why(p);
+    if (!p->up)
+        return part_closed_why(p);
+    return p->paused ? SCHED_WHY_RESOURCES : entry_limits_once_up(s, e);
 }
 
 enum sched_why entry_limits_once_up(const struct sched *s, const struct entry *e)

@@ -190,6 +190,7 @@ int sched_partition_put(struct sched *s, const struct sched_partition *in)
     p->exists = true;
     p->up = in->up;
     p->inactive = in->inactive;
+    p->paused = in->paused;
     p->max_mem_per_cpu_mib = in->max_mem_per_cpu_mib;
     p->max_mem_per_node_mib = in->max_mem_per_node_mib;
     p->tier = in->tier;

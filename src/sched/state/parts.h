@@ -15,7 +15,7 @@ struct topo;
 
 struct part {
     uint32_t id;
-    bool exists, up, inactive;
+    bool exists, up, inactive, paused;
     struct bitmap *nodes;
     uint64_t max_mem_per_cpu_mib, max_mem_per_node_mib; /* 0 = no limit */
     uint32_t tier, job_factor, max_time_min, min_nodes, max_nodes, oversubscribe, max_cpus_per_node;
