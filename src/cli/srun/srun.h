@@ -118,7 +118,8 @@ struct srun {
     bool interrupted;          /* Ctrl-C ended the step: that is the exit code */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
     int64_t continued_mono_us; /* when SIGCONT came last */
-    int64_t first_exit_mono_us;
+    int64_t first_exit_mono_us, last_exit_mono_us; /* of its tasks; 0 = not yet */
+    uint32_t n_exited;                             /* tasks that were told to have ended */
     int64_t tell_mono_us;  /* when the held lines are due, 0 = there are none */
     int64_t wait_us;       /* --wait; 0 = for ever */
     int64_t abort_mono_us; /* aborting: nodes that are not done by then are given up; 0 = not */

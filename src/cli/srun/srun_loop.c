@@ -65,9 +65,13 @@ static bool first_bad_exit(const struct srun *s, const Pst__StepTaskExit *msg)
 static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
 {
     for (size_t i = 0; i < msg->n_task_ids; i++) {
-        if (msg->task_ids[i] < s->n_tasks)
-            s->task_state[msg->task_ids[i]] = msg->status ? TASK_FAILED : TASK_EXITED;
+        if (msg->task_ids[i] >= s->n_tasks)
+            continue;
+        s->n_exited += s->task_state[msg->task_ids[i]] < TASK_EXITED;
+        s->task_state[msg->task_ids[i]] = msg->status ? TASK_FAILED : TASK_EXITED;
     }
+    if (s->n_exited == s->n_tasks && !s->last_exit_mono_us)
+        s->last_exit_mono_us = now_mono_us();
     if (!s->first_exit_mono_us)
         s->first_exit_mono_us = now_mono_us();
     cli_verbose(1, "Received task exit notification for %zu %s of StepId=%u.%u (status=0x%04x).",

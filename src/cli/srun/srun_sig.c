@@ -196,13 +196,41 @@ static void give_up(struct srun *s)
         srun_node_failed(s, &s->nodes[i], "no answer");
 }
 
+/* All tasks have ended; what they left behind holds their streams open. */
+static void leave_streams(struct srun *s)
+{
+    if (srun_io_full(s)) { /* as above */
+        s->last_exit_mono_us += USEC_PER_SEC;
+        return;
+    }
+    cli_error("StepId=%u.%u: output has not ended %u seconds after the last task; srun leaves it",
+              s->job_id, s->step_id, (unsigned)conf_num(cli_conf(&s->cli), CONF_EIO_TIMEOUT));
+    for (size_t i = 0; i < s->n_nodes; i++)
+        srun_node_done(s, &s->nodes[i]);
+}
+
+/* When the streams of a step whose tasks have ended are left; 0: there is no such time. */
+static int64_t streams_due_us(struct srun *s)
+{
+    uint64_t eio_s = conf_num(cli_conf(&s->cli), CONF_EIO_TIMEOUT);
+
+    return s->last_exit_mono_us && eio_s ? s->last_exit_mono_us + (int64_t)eio_s * USEC_PER_SEC : 0;
+}
+
 void srun_timers(struct srun *s, int *ret_ms)
 {
-    int64_t left_us, due_us = 0;
+    int64_t left_us, due_us = 0, streams_us = s->aborting ? 0 : streams_due_us(s);
 
     *ret_ms = -1;
+    if (streams_us && now_mono_us() >= streams_us) {
+        leave_streams(s);
+        *ret_ms = 0;
+        return;
+    }
     if (s->aborting)
         due_us = s->abort_mono_us;
+    else if (streams_us)
+        due_us = streams_us; /* no task is left that --wait could end */
     else if (s->wait_us && s->first_exit_mono_us && !s->wait_told)
         due_us = s->first_exit_mono_us + s->wait_us;
     if (!due_us)

@@ -282,16 +282,35 @@ static bool takes_state(const struct ctld *ctld, bool asked)
     return asked && !conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartState", NULL, NULL);
 }
 
+/* With KeepPartInfo `scontrol reconfigure` leaves partitions as operators made them; those that
+ * only the file has are made.  A start takes the file, as without it. */
+static bool keeps_parts(const struct ctld *ctld, bool asked)
+{
+    return asked && conf_option(ctld->conf, CONF_RECONFIG_FLAGS, "KeepPartInfo", NULL, NULL);
+}
+
+/* Nodes may have joined what a kept partition names, or have gone. */
+static void refresh_nodes(struct ctld *ctld, Pst__Transaction *tx, const struct partition *p)
+{
+    const char *config = p->rec->nodes_config ? p->rec->nodes_config : "";
+    Pst__PartitionRecord *set = tx_part_patch(tx, PST__EVENT_KIND__EV_PART_CONFIG, p->rec->name);
+
+    free(set->nodes);
+    set->nodes = membership_list(ctld, config, NULL);
+}
+
 static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
 {
     struct cluster *c = ctld->cluster;
-    bool state = takes_state(ctld, asked);
+    bool state = takes_state(ctld, asked), kept = keeps_parts(ctld, asked);
 
     for (size_t i = 0; i < conf_parts(ctld->conf); i++) {
         const struct conf_part *cp = conf_part(ctld->conf, i);
         struct partition *p = cluster_partition(c, cp->name);
         Pst__PartitionRecord want = PST__PARTITION_RECORD__INIT;
 
+        if (p && kept)
+            continue;
         fill_part(&want, cp, ctld);
         if (!p || state)
             SET(&want, state, (Pst__PartitionState)cp->state);
@@ -312,7 +331,9 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
 
         for (size_t k = 0; k < conf_parts(ctld->conf) && !named; k++)
             named = strcmp(conf_part(ctld->conf, k)->name, c->parts[i]->rec->name) == 0;
-        if (!named)
+        if (kept)
+            refresh_nodes(ctld, tx, c->parts[i]);
+        else if (!named)
             tx_part_remove(tx, c->parts[i]->rec->name);
     }
 }
@@ -429,6 +450,8 @@ int reconfig_run(struct ctld *ctld, struct err *err)
     if (log_level_parse(conf_str(fresh, CONF_SLURMCTLD_DEBUG), &level) == 0)
         log_set_level(level);
     log_set_time(conf_str(fresh, CONF_LOG_TIME_FORMAT));
+    (void)log_set_syslog(conf_str(fresh, CONF_SLURMCTLD_SYSLOG_DEBUG),
+                         NULL);       /* no such level: none */
     (void)auth_keys_free(ctld->keys); /* always NULL */
     ctld->keys = keys;
     (void)auth_tokens_free(ctld->tokens); /* always NULL */

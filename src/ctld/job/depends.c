@@ -25,6 +25,8 @@
 #include "model/depend.h"
 #include "fields.h"
 
+#define DEPTH_DEFAULT 10u
+
 struct dependants {
     struct idmap by_target; /* target job id -> struct idlist */
     struct idmap delayed;   /* job id -> instant to ask again at, plus one */
@@ -51,6 +53,15 @@ static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
         }
     }
     idlist_add(l, job_id);
+}
+
+unsigned depends_depth(const struct ctld *ctld)
+{
+    uint64_t depth;
+
+    return conf_option_u64(ctld->conf, CONF_DEPENDENCY_PARAMETERS, "max_depend_depth", &depth)
+               ? (unsigned)depth
+               : DEPTH_DEFAULT;
 }
 
 void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us)

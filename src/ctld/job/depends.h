@@ -14,6 +14,9 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id);
 void depends_changed(struct ctld *ctld, const struct job *target);
 /* Does a job wait for the end of this array, which goes on? */
 bool depends_array_awaited(struct ctld *ctld, uint32_t array_job_id);
+/* How many jobs after each other are looked through for a circle: max_depend_depth of
+ * DependencyParameters. */
+unsigned depends_depth(const struct ctld *ctld);
 /* Evaluate this job at when_us; 0 = at the next tick. */
 void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us);
 void depends_tick(struct ctld *ctld, int64_t now_us); /* after:ID+MIN */

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/must.h"
 #include "base/timefmt.h"
 #include "ctld/job/hetgroup.h"
@@ -116,16 +117,23 @@ void owners_forget(struct ctld *ctld, const struct job *j)
     free(idmap_remove(&ctld->owners->by_job, j->rec->job_id));
 }
 
+/* Nothing runs in the job. */
+static bool is_inactive(const struct job *j)
+{
+    if (job_is_ended(j->rec) || het_is_follower(j->rec))
+        return false;
+    for (const struct step *s = j->steps; s; s = s->next)
+        if (s->waiting && s->rec->step_id != STEP_EXTERN)
+            return false;
+    return true;
+}
+
 void owners_step_ended(struct ctld *ctld, struct job *j, uint32_t status)
 {
     const struct owner *o = idmap_get(&ctld->owners->by_job, j->rec->job_id);
 
-    if (!ends_with_client(j->rec) || (o && o->conn) || job_is_ended(j->rec) ||
-        het_is_follower(j->rec))
+    if (!ends_with_client(j->rec) || (o && o->conn) || !is_inactive(j))
         return;
-    for (const struct step *s = j->steps; s; s = s->next)
-        if (s->waiting && s->rec->step_id != STEP_EXTERN)
-            return;
     (void)lifecycle_finished(ctld, j, status, false);
 }
 
@@ -140,15 +148,35 @@ static bool is_late(const struct owner *o, int64_t oldest_us)
     return o->lost_us && !o->conn && o->lost_us < oldest_us;
 }
 
+/* InactiveLimit: a job whose client has been gone for so long has run out of time.  Who runs a
+ * partition of root's alone sees to its jobs himself. */
+static void end_inactive(struct ctld *ctld, struct job *j)
+{
+    const struct partition *p = cluster_partition(ctld->cluster, j->rec->partition);
+
+    if (is_batch(j->rec) || !is_inactive(j) || (p && p->rec->has_root_only && p->rec->root_only))
+        return;
+    log_verbose("job %u: inactive, its client is gone", j->rec->job_id);
+    (void)lifecycle_end(ctld, j,
+                        &(struct job_end){ .state = JOB_STATE(TIMEOUT),
+                                           .reason = PST__JOB_REASON__REASON_INACTIVE_LIMIT,
+                                           .kill_text = "DUE TO TIME LIMIT" }); /* full: later */
+}
+
 void owners_tick(struct ctld *ctld, int64_t now_us)
 {
-    int64_t oldest_us = oldest_loss(ctld, now_us);
+    int64_t limit_us = (int64_t)conf_num(ctld->conf, CONF_INACTIVE_LIMIT) * USEC_PER_SEC,
+            oldest_us = limit_us ? now_us - limit_us : oldest_loss(ctld, now_us);
     const struct owner *o;
 
     for (size_t pos = 0; (o = idmap_next(&ctld->owners->by_job, &pos));) {
         struct job *j = is_late(o, oldest_us) ? cluster_job(ctld->cluster, o->job_id) : NULL;
 
-        if (j && job_holds_resources(j->rec))
+        if (!j || !job_holds_resources(j->rec))
+            continue;
+        if (limit_us)
+            end_inactive(ctld, j);
+        else
             owners_step_ended(ctld, j, SIGKILL); /* unless a step runs */
     }
 }

@@ -1,7 +1,8 @@
 /* owners.h - the clients that own allocations: salloc and srun
  *
  * A client owns the job that it waits for.  When its connection is gone for MessageTimeout, a job
- * that is pending is cancelled, and a job that asked for it ends once no step of srun runs in it.
+ * that is pending is cancelled, and a job that asked for it ends once no step of srun runs in it; with
+ * InactiveLimit every job of a client that is gone for so long ends then, but for batch jobs.
  * Core thread. */
 #pragma once
 
@@ -22,7 +23,8 @@ void owners_recover(struct ctld *ctld, const struct job *j);
 void owners_forget(struct ctld *ctld, const struct job *j);
 /* A step of j ended with this status: the job ends with it when its client is gone. */
 void owners_step_ended(struct ctld *ctld, struct job *j, uint32_t status);
-/* Running jobs whose client has not come back; twice a second. */
+/* Running jobs whose client has not come back, within InactiveLimit where there is one; twice a
+ * second. */
 void owners_tick(struct ctld *ctld, int64_t now_us);
 /* Pending jobs whose client has not come back; every ten seconds. */
 void owners_check_pending(struct ctld *ctld, int64_t now_us);

@@ -38,6 +38,8 @@ static int check_queued(struct ctld *ctld, const struct job *j, const Pst__StepC
     if (pst__launch_step__get_packed_size(req->async) > ASYNC_LAUNCH_MAX)
         return ESLURM_PATHNAME_TOO_LONG;
     r = steplayout_make(ctld->cluster, j, req->spec, &alloc, &ntasks, &dist, NULL);
+    if (r == 0)
+        r = steplayout_check(alloc, conf_num(ctld->conf, CONF_MAX_TASKS_PER_NODE));
     if (alloc)
         pst__alloc__free_unpacked(alloc, NULL);
     return r == ESLURM_NODES_BUSY ? 0 : r;

@@ -79,8 +79,12 @@ static int lay_out(struct ctld *ctld, const Pst__StepSpec *spec, struct job *j,
     j->rec->alloc = whole_nodes(ctld->cluster, nodes);
     j->rec->alloc->nodes = tx_strdup(spec->nodelist);
     r = steplayout_make(ctld->cluster, j, spec, &step->alloc, &tasks, &dist, err);
-    if (r != 0)
+    if (r == 0)
+        r = steplayout_check(step->alloc, conf_num(ctld->conf, CONF_MAX_TASKS_PER_NODE));
+    if (r != 0) {
+        free(dist);
         return r;
+    }
     if (dist) {
         free(step->distribution);
         step->distribution = dist;

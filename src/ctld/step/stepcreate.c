@@ -95,7 +95,8 @@ static int lay_out_part(struct ctld *ctld, struct step_part *p)
         return r;
     spec.nodelist = nodes ? nodes : spec.nodelist;
     spec.exclude = exclude ? exclude : spec.exclude;
-    return steplayout_make(ctld->cluster, p->job, &spec, &p->alloc, &p->ntasks, &p->dist, p->err);
+    r = steplayout_make(ctld->cluster, p->job, &spec, &p->alloc, &p->ntasks, &p->dist, p->err);
+    return r ? r : steplayout_check(p->alloc, conf_num(ctld->conf, CONF_MAX_TASKS_PER_NODE));
 }
 
 static int layout_part(struct ctld *ctld, struct step_part *p)

@@ -531,3 +531,11 @@ int steplayout_make(const struct cluster *c, const struct job *j, const Pst__Ste
     layout_done(&l);
     return r;
 }
+
+int steplayout_check(const Pst__Alloc *alloc, uint64_t max_per_node)
+{
+    for (size_t i = 0; i < alloc->n_groups; i++)
+        if (alloc->groups[i]->tasks > max_per_node)
+            return ESLURM_BAD_TASK_COUNT;
+    return 0;
+}

@@ -15,5 +15,9 @@
 int steplayout_make(const struct cluster *c, const struct job *j, const Pst__StepSpec *spec,
                     Pst__Alloc **ret_alloc, uint32_t *ret_ntasks, char **ret_dist, struct err *err);
 
+/* A step with this allocation: 0, or ESLURM_BAD_TASK_COUNT when a node would run more tasks than
+ * MaxTasksPerNode. */
+int steplayout_check(const Pst__Alloc *alloc, uint64_t max_per_node);
+
 /* The request names an amount of memory, which then is the step's alone. */
 bool steplayout_asks_memory(const Pst__StepSpec *spec);

@@ -67,7 +67,13 @@ static int check_per_task(const char *types, const char *text)
     return code;
 }
 
-/* "gres/gpu:single:1+gres/nic:per_task:1" */
+static bool is_gpu(const char *name, size_t n)
+{
+    return n == strlen("gpu") && strncmp(name, "gpu", n) == 0;
+}
+
+/* "gres/gpu:single:1+gres/nic:per_task:1".  --gpu-bind is no mistake in a cluster without GPUs: it
+ * binds nothing. */
 static bool binding_known(const char *types, const char *text)
 {
     _cleanup_free_ char *copy = text ? strdup(text) : NULL;
@@ -76,7 +82,8 @@ static bool binding_known(const char *types, const char *text)
     for (char *w = copy ? strtok_r(copy, "+", &save) : NULL; w; w = strtok_r(NULL, "+", &save)) {
         size_t name = strncmp(w, "gres/", 5) == 0 ? strcspn(w + 5, ":") : 0;
 
-        if (!name || w[5 + name] != ':' || !wordlist_has_n(types, w + 5, name) ||
+        if (!name || w[5 + name] != ':' ||
+            !(is_gpu(w + 5, name) || wordlist_has_n(types, w + 5, name)) ||
             !gpubind_is_word(w + 5 + name + 1))
             return false;
     }

@@ -27,6 +27,7 @@
 #include "feed/switchfeed.h"
 #include "model/account/payers.h"
 #include "model/array.h"
+#include "ctld/job/depends.h"
 #include "model/depend.h"
 
 #define SCRIPT_MAX (4u << 20)      /* max_script_size, as users know it */
@@ -265,7 +266,7 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     if (depends_parse(s->rec->dependency, &d, NULL) < 0)
         return submission_fail(s, ESLURM_DEPENDENCY);
     depends_uniq(&d);
-    r = depends_check(&d, s->ctld->cluster, job_id, 10);
+    r = depends_check(&d, s->ctld->cluster, job_id, depends_depth(s->ctld));
     if (r == 0 && (s->hold || job_is_held(s->rec)) && strcasestr(s->rec->dependency, "singleton")) {
         /* others of its name may come and go until it is released: it is looked at then */
         if (depends_format(&d, &text) < 0)

@@ -83,7 +83,8 @@ static void set_group(const struct submission *s)
 {
     Pst__JobRecord *r = s->rec;
 
-    if (r->group_name || !s->cmd->group_name || s->req->has_gid)
+    if (r->group_name || !s->cmd->group_name || s->req->has_gid ||
+        (s->req->has_uid && s->cmd->gid == 0)) /* root's own group, not the user's */
         return;
     r->group_name = tx_strdup(s->cmd->group_name);
     r->group_name[strcspn(r->group_name, ",")] = '\0';

@@ -260,7 +260,7 @@ static int values_check(const struct job_change *c, const struct job *j, const P
         if (depends_parse(set->dependency, &d, NULL) < 0)
             return ESLURM_DEPENDENCY;
         depends_uniq(&d);
-        r2 = depends_check(&d, c->ctld->cluster, r->job_id, 10);
+        r2 = depends_check(&d, c->ctld->cluster, r->job_id, depends_depth(c->ctld));
         depends_done(&d);
         if (r2 < 0)
             return r2 == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY;

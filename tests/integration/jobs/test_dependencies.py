@@ -145,6 +145,17 @@ def test_circles_are_refused(c):
     assert c.job(first)["Dependency"] == "(null)"
 
 
+def test_circles_deeper_than_looked_for(make_cluster):
+    """max_depend_depth jobs after each other are looked through."""
+    for depth, refused in ((1, False), (2, True)):
+        c = make_cluster(nodes=1, conf=f"DependencyParameters=max_depend_depth={depth}")
+        first = c.sbatch("-H", wrap="true")
+        second = c.sbatch("-d", f"afterok:{first}", wrap="true")
+        third = c.sbatch("-d", f"afterok:{second}", wrap="true")
+        done = c.run("scontrol", "update", f"jobid={first}", f"dependency=afterok:{third}", check=False)
+        assert ("Circular job dependency" in done.err, done.rc != 0) == (refused, refused)
+
+
 def test_update(c):
     first = c.sbatch("-H", wrap="true")
     second = c.sbatch("-d", f"afterok:{first}", wrap="true")

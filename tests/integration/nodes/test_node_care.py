@@ -102,6 +102,18 @@ def test_reboot_next_state_and_timeout(make_cluster, tools):
     c.wait_nodes()
 
 
+def test_reboot_from_controller(make_cluster, tools):
+    """RebootProgram runs beside slurmctld, with the node's name."""
+    prog = tools.script("reboot", f"echo \"$@\" from ${{SLURMD_NODENAME:-controller}} $SLURM_CLUSTER_NAME >> {tools.dir}/seen")
+    c = make_cluster(nodes=2, conf=f"RebootProgram={prog}\nSlurmctldParameters=reboot_from_controller")
+    c.run("scontrol", "reboot", "node2")
+    wait_until(lambda: tools.lines("seen") == ["node2 from controller test"], "the program ran")
+    assert "REBOOT_ISSUED" in shown(c, "node2") and "REBOOT" not in shown(c, "node1")
+    c.slurmds["node2"].stop()
+    boot(c, "node2")
+    c.wait_nodes(names=["node2"])
+
+
 def test_reboot_cancelled_by_state(make_cluster, tools):
     """State=CANCEL_REBOOT, while a job keeps the node from it; later there is nothing to cancel."""
     c = make_cluster(nodes=1, conf=f"RebootProgram={tools.script('reboot', 'true')}")

@@ -262,6 +262,21 @@ def test_partition_state_and_reconfigure(cluster):
     assert avail() == "up"
 
 
+def test_partitions_kept_by_reconfigure(cluster):
+    """KeepPartInfo: partitions stay as operators made them; those that only the file has are made."""
+    cluster.run("scontrol", "update", "partitionname=main", "state=drain", "maxtime=5", "nodes=node[1-2]")
+    cluster.run("scontrol", "create", "partitionname=made", "nodes=node3")
+    cluster.write_conf(cluster.conf_text() + "ReconfigFlags=KeepPartInfo\nPartitionName=filed Nodes=node3\n")
+    cluster.run("scontrol", "reconfigure")
+    wait_until(lambda: "filed" in cluster.run("sinfo", "-h", "-o", "%R").out, "the file is read")
+    assert partition(cluster, "main")["State"] == "DRAIN" and partition(cluster, "main")["MaxTime"] == "00:05:00"
+    assert partition(cluster, "main")["Nodes"] == "node[1-2]" and partition(cluster, "made")["Nodes"] == "node3"
+    cluster.write_conf()
+    cluster.run("scontrol", "reconfigure")
+    assert partition(cluster, "main")["MaxTime"] == "UNLIMITED"
+    assert cluster.run("sinfo", "-h", "-o", "%R").out.split() == ["main"]
+
+
 @pytest.mark.parametrize("word,avail", [("down", "down"), ("drain", "drain"), ("inactive", "inact"), ("up", "up")])
 def test_partition_states(cluster, word, avail):
     cluster.run("scontrol", "update", "partitionname=main", f"state={word}")

@@ -120,6 +120,31 @@ def test_killed_salloc_keeps_the_allocation(c):
     c.wait_end(job)
 
 
+def test_inactive_limit(make_cluster):
+    """InactiveLimit: the job of a dead salloc ends once no step runs in it; a batch job has no client to lose."""
+    c = make_cluster(nodes=2, conf="InactiveLimit=2\nKillWait=1")
+    batch = c.sbatch(wrap="sleep 1000")
+    p = c.popen("salloc", "bash", "-c", "echo $SLURM_JOB_ID; read x", stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
+    job = p.stdout.readline().strip()
+    p.kill()
+    p.communicate(timeout=20)
+    record = c.wait_end(job)
+    assert (record["JobState"], record["Reason"]) == ("TIMEOUT", "InactiveLimit")
+    p = c.popen("salloc", "bash", "-c", "echo $SLURM_JOB_ID; srun sleep 1000 >/dev/null 2>&1 & read x", stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
+    job = p.stdout.readline().strip()
+    wait_until(lambda: f"{job}.0" in c.run("squeue", "-h", "-s", "-o", "%i").out, "the step runs")
+    p.kill()
+    p.communicate(timeout=20)
+    later = c.popen("salloc", "bash", "-c", "echo $SLURM_JOB_ID; read x", stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
+    ended = later.stdout.readline().strip()
+    later.kill()
+    later.communicate(timeout=20)
+    assert c.wait_end(ended)["Reason"] == "InactiveLimit"
+    assert c.state(job) == "RUNNING" and c.state(batch) == "RUNNING"
+    c.run("scancel", f"{job}.0")
+    assert c.wait_end(job)["Reason"] == "InactiveLimit"
+
+
 @pytest.mark.parametrize("option", [[], ["-K"], ["--kill-command=USR1"]])
 def test_revoked_while_the_command_runs(c, option):
     """It is told; with --kill-command it gets a signal, too."""

@@ -125,3 +125,23 @@ def test_srun_gives_up_a_node_without_answer(make_cluster):
     assert "srun: error: Connection to node node2 lost: no answer\n" in err
     assert f"STEP {step} ON node1 CANCELLED AT" in err
     assert srun.returncode != 0
+
+
+def test_output_that_does_not_end(make_cluster):
+    """EioTimeout: what a task leaves behind holds its output open, here since nothing of the step can be killed."""
+    c = make_cluster(start=False, nodes=1, conf="EioTimeout=2\nUnkillableStepTimeout=60\nKillWait=0")
+    c.daemon_env_change["PENSTOCK_FAILPOINT"] = "stepd-no-kill:1+"
+    c.start()
+    loop = "while [ -d . ] && [ ! -e go ]; do read -t 0.1 x <> <(:); done"
+    done = c.run("srun", "bash", "-c", f"({loop}) & echo first; exit 3", check=False)
+    assert (done.rc, done.out) == (3, "first\n")
+    assert "output has not ended 2 seconds after the last task; srun leaves it" in done.err
+    (c.work / "go").touch()
+
+
+def test_tasks_of_a_node(make_cluster):
+    """MaxTasksPerNode, of each node of a step."""
+    c = make_cluster(nodes=2, conf="MaxTasksPerNode=3")
+    assert sorted(c.run("srun", "-N2", "-n6", "-O", "-l", "echo", "x").out.split("\n")[:-1]) == [f"{i}: x" for i in range(6)]
+    assert "Task count specification invalid" in c.run("srun", "-N2", "-n8", "-O", "true", check=False).err
+    assert "Task count specification invalid" in c.run("srun", "-N1", "-n4", "true", check=False).err
