@@ -74,10 +74,27 @@ static int qos_set(Pst__QosRecord *rec, const Pst__AcctSet *set)
     return r == 0 ? limits_set(&rec->limits, q->limits) : r;
 }
 
+/* Those that are there are not added, whoever asks. */
+static void deny_new(struct admin_run *run, const Pst__AcctCond *where)
+{
+    bool any = false;
+
+    for (size_t i = 0; i < where->n_names; i++) {
+        if (am_qos_named(run->a->am, where->names[i]))
+            continue;
+        run_name(run, where->names[i]);
+        any = true;
+    }
+    if (any)
+        run_deny(run);
+    else
+        run_fail(run, SLURM_NO_CHANGE_IN_DATA, NULL);
+}
+
 void qos_add(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
     if (!run_is_admin(run)) {
-        run_deny_adding(run, where);
+        deny_new(run, where);
         return;
     }
     for (size_t i = 0; i < where->n_names && run_ok(run); i++) {

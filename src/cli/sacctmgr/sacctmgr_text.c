@@ -102,6 +102,8 @@ static void put_count(struct smgr *s, struct strbuf *sb, const Pst__TresCount *c
     if (c->tres_id == TRES_MEM && c->count > 0) {
         size_mib_fmt((uint64_t)c->count, false, text, sizeof(text));
         strbuf_addf(sb, "=%s", text);
+    } else if (c->count < 0) {
+        strbuf_add(sb, "=NONE");
     } else {
         strbuf_addf(sb, "=%lld", (long long)c->count);
     }

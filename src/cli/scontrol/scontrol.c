@@ -278,7 +278,7 @@ static void run_keyword(struct scontrol *s, const struct keyword *k, int argc, c
         cmd_version(s, 0, NULL);
         scontrol_fail(s, "too many arguments for %s keyword", argv[0]);
     } else {
-        scontrol_fail(s, "too many arguments for keyword:%s", argv[0]);
+        scontrol_missing(s, stderr, "too many arguments for keyword:%s", argv[0]);
         if (k->run == cmd_exit)
             cmd_exit(s, 0, NULL);
     }

@@ -298,11 +298,11 @@ void scontrol_setdebug(struct scontrol *s, int argc, char **argv)
 
     request.nodes = take_nodes(&argc, argv);
     if (argc < 1) {
-        scontrol_fail(s, "too few arguments for keyword:setdebug");
+        scontrol_missing(s, stderr, "too few arguments for keyword:setdebug");
     } else if (argc > 1) {
         scontrol_fail(s, "Invalid option: %s", argv[0]);
     } else if (strcmp(argv[0], "-1") != 0 && log_level_parse(argv[0], &level) < 0) {
-        scontrol_fail(s, "invalid debug level: %s", argv[0]);
+        scontrol_missing(s, stderr, "invalid debug level: %s", argv[0]);
     } else {
         request.level = argv[0];
         if (strcmp(argv[0], "-1") == 0)
@@ -347,7 +347,7 @@ void scontrol_setdebugflags(struct scontrol *s, int argc, char **argv)
 
     request.nodes = take_nodes(&argc, argv);
     if (!good)
-        scontrol_fail(s, "too few arguments for keyword:setdebugflags");
+        scontrol_missing(s, stderr, "too few arguments for keyword:setdebugflags");
     for (int i = 0; good && i < argc; i++)
         good = take_flags(s, &flags, argv[i]);
     request.flags = flags.list;
@@ -434,7 +434,7 @@ void scontrol_power(struct scontrol *s, int argc, char **argv)
         i += action != PST__NODE_ACTION__NODE_ACT_POWER_DOWN;
     }
     if (i >= argc) {
-        scontrol_fail(s, "too few arguments for keyword:power");
+        scontrol_missing(s, stderr, "too few arguments for keyword:power");
         return;
     }
     for (int k = i + 1; k < argc; k++) {

@@ -90,7 +90,7 @@ void scontrol_explain(struct scontrol *s, int argc, char **argv)
     int first = argc > 0 && (strcasecmp(argv[0], "job") == 0 || strcasecmp(argv[0], "jobs") == 0);
 
     if (argc <= first)
-        scontrol_fail(s, "too few arguments for keyword:explain");
+        scontrol_missing(s, stderr, "too few arguments for keyword:explain");
     for (int i = first; i < argc; i++)
         explain_jobs(s, argv[i], i > first);
 }

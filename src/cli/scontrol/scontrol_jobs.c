@@ -47,8 +47,8 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
                     (ProtobufCMessage **)&reply);
     if (r < 0) {
         last = client_strerror(s->client, r);
-        scontrol_fail(s, "%s for job %s", last,
-                      v->request.n_ids ? v->request.ids[0] : v->filter.names[0]);
+        scontrol_missing(s, stderr, "%s for job %s", last,
+                         v->request.n_ids ? v->request.ids[0] : v->filter.names[0]);
     } else {
         elsewhere_act(&s->cli, &v->request, reply);
     }
@@ -69,12 +69,12 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         if (v->what)
             scontrol_fail(s, "%s: %s", v->what, last);
         else if (unknown_to_suspend(v, result))
-            scontrol_fail(s, "Unexpected message received for job %s", result->id);
+            scontrol_missing(s, stderr, "Unexpected message received for job %s", result->id);
         else
             scontrol_fail_result(s, result);
     }
     if (last && v->after)
-        scontrol_fail(s, "%s error:%s", v->after, last);
+        scontrol_missing(s, stderr, "%s error:%s", v->after, last);
     if (r >= 0)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }
@@ -119,7 +119,7 @@ static void send_top(struct scontrol *s, struct verb_request *v, const char *wor
             text = result->text ? result->text : slurm_err_text(result->code);
     }
     if (text)
-        scontrol_fail(s, "%s for job %s", text, word);
+        scontrol_missing(s, stderr, "%s for job %s", text, word);
     if (r >= 0)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }
@@ -137,9 +137,10 @@ static void send_word(struct scontrol *s, struct verb_request *v, const char *wo
         else
             send_verb(s, v);
     } else {
-        scontrol_fail(s, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), word);
+        scontrol_missing(s, stderr, "%s for job %s", slurm_err_text(ESLURM_INVALID_JOB_ID), word);
         if (v->after)
-            scontrol_fail(s, "%s error:%s", v->after, slurm_err_text(ESLURM_INVALID_JOB_ID));
+            scontrol_missing(s, stderr, "%s error:%s", v->after,
+                             slurm_err_text(ESLURM_INVALID_JOB_ID));
     }
     argwords_free(v->request.ids, v->request.n_ids);
     v->request.ids = NULL;
@@ -162,7 +163,7 @@ static void run_verb(struct scontrol *s, Pst__JobVerb verb, const char *word, co
     v.request.has_special_exit = v.request.special_exit = (flags & VERB_SPECIAL) != 0;
     v.request.has_incomplete_only = v.request.incomplete_only = (flags & VERB_INCOMPLETE) != 0;
     if (argc < 1)
-        scontrol_fail(s, "too few arguments for keyword:%s", word);
+        scontrol_missing(s, stderr, "too few arguments for keyword:%s", word);
     for (int i = 0; i < argc; i++)
         send_word(s, &v, argv[i], after != NULL);
 }
@@ -232,7 +233,7 @@ void scontrol_notify(struct scontrol *s, int argc, char **argv)
     _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
 
     if (argc < 2) {
-        scontrol_fail(s, "too few arguments for keyword:notify");
+        scontrol_missing(s, stderr, "too few arguments for keyword:notify");
         return;
     }
     for (int i = 1; i < argc; i++)
@@ -253,7 +254,7 @@ static bool one_job(struct scontrol *s, const char *word, int argc, char **argv,
     struct err err = { .text = "" };
 
     if (argc < 1) {
-        scontrol_fail(s, "too few arguments for keyword:%s", word);
+        scontrol_missing(s, stderr, "too few arguments for keyword:%s", word);
         return false;
     }
     if (ids_parse(argv[0], &id, &err) < 0) {
@@ -358,7 +359,7 @@ void scontrol_write(struct scontrol *s, int argc, char **argv)
     int r;
 
     if (argc < 1) {
-        scontrol_fail(s, "too few arguments for keyword:write");
+        scontrol_missing(s, stderr, "too few arguments for keyword:write");
         return;
     }
     if (is_abbreviation(argv[0], "config", 1)) {

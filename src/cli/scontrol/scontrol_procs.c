@@ -327,7 +327,7 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
     size_t shown = 0;
 
     if (argc > 2) {
-        scontrol_fail(s, "too many arguments for keyword:listpids");
+        scontrol_missing(s, stderr, "too many arguments for keyword:listpids");
         return;
     }
     if (argc && strcmp(job, "*") != 0 && parse_u64(job, 1, UINT32_MAX, &id) < 0) {
@@ -430,7 +430,7 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
         return;
     }
     if (parse_u64(argv[0], 1, INT32_MAX, &pid) < 0 || !read_proc((long)pid, &p)) {
-        scontrol_fail(s, "Failed to locate job for requested pid");
+        scontrol_missing(s, stderr, "Failed to locate job for requested pid");
         return;
     }
     request.jobs = &filter;

@@ -173,8 +173,7 @@ void scontrol_show_resvs(struct scontrol *s, const char *name)
     if (s->json.wanted) {
         show_json(s, set, name);
     } else if (!shown && name) {
-        (void)printf("Reservation %s not found\n", name);
-        s->status = CLI_EXIT_FAILED;
+        scontrol_missing(s, stdout, "Reservation %s not found", name);
     } else if (!shown && !s->quiet) {
         (void)printf("No reservations in the system\n");
     } else {

@@ -361,7 +361,8 @@ static void show_steps(struct scontrol *s, const char *name)
     } else if (r < 0 && r != -EREMOTEIO) {
         failed_query(&w, "slurm_get_job_steps", r);
     } else if (!w.shown && name) {
-        strbuf_addf(&w.out, "Job step %s%s not found\n", name, strchr(name, '.') ? "" : ".");
+        if (!s->quiet)
+            strbuf_addf(&w.out, "Job step %s%s not found\n", name, strchr(name, '.') ? "" : ".");
         s->status = CLI_EXIT_FAILED;
     } else if (!w.shown) {
         strbuf_add(&w.out, s->quiet ? "" : "No job steps in the system\n");
@@ -804,7 +805,7 @@ static void show_entity(struct scontrol *s, int argc, char **argv)
     char *equals;
 
     if (argc < 1) {
-        scontrol_fail(s, "too few arguments for keyword:show");
+        scontrol_missing(s, stderr, "too few arguments for keyword:show");
         return;
     }
     if ((strlen(argv[0]) >= 2 && strncasecmp(argv[0], ASSOC_MGR, strlen(argv[0])) == 0) ||
@@ -817,7 +818,7 @@ static void show_entity(struct scontrol *s, int argc, char **argv)
         return;
     }
     if (argc > 2) {
-        scontrol_fail(s, "too many arguments for keyword:show");
+        scontrol_missing(s, stderr, "too many arguments for keyword:show");
         return;
     }
     entity = xstrdup_or_die(argv[0]);
@@ -835,7 +836,7 @@ static void show_entity(struct scontrol *s, int argc, char **argv)
         entities[i].show(s, name);
         return;
     }
-    scontrol_fail(s, "invalid entity:%s for keyword:show", argv[0]);
+    scontrol_missing(s, stderr, "invalid entity:%s for keyword:show", argv[0]);
 }
 
 void scontrol_show_names(FILE *f)

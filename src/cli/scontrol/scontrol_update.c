@@ -63,9 +63,9 @@ void scontrol_fail_result(struct scontrol *s, const Pst__JobActionResult *r)
     if (scontrol_fail_unknown_tasks(s, r))
         return;
     if (r->id)
-        scontrol_fail(s, "%s for job %s", text, r->id);
+        scontrol_missing(s, stderr, "%s for job %s", text, r->id);
     else
-        scontrol_fail(s, "%s for job %u", text, r->job_id);
+        scontrol_missing(s, stderr, "%s for job %u", text, r->job_id);
 }
 
 /* No job has the name that was to choose. */

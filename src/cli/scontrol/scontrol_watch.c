@@ -57,7 +57,7 @@ void scontrol_watch(struct scontrol *s, int argc, char **argv)
         return;
     }
     if (argc > 2) {
-        scontrol_fail(s, "too many arguments for keyword:watch");
+        scontrol_missing(s, stderr, "too many arguments for keyword:watch");
         return;
     }
     if (argc == 2)

@@ -433,7 +433,7 @@ static void fail_word(struct scontrol *s, const char *word)
         (void)fprintf(stderr, "invalid flag '%s', valid options are 'Assoc, QOS, and/or Users'\n",
                       value + 1);
     else
-        scontrol_fail(s, "invalid entity: %s for keyword:show assoc_mgr", word);
+        scontrol_missing(s, stderr, "invalid entity: %s for keyword:show assoc_mgr", word);
 }
 
 void scontrol_show_assocs(struct scontrol *s, int argc, char **argv)

@@ -87,6 +87,8 @@ enum cond_of {
  * value is wrong, and was told. */
 bool cond_parse(struct sreport *s, struct cond *c, enum cond_of of, int argc, char **argv);
 void cond_done(struct cond *c);
+/* Ends the program when nothing in --tres is a TRES: the report would have no row. */
+void sreport_check_tres(const struct sreport *s);
 /* Ask the store; exits on failure.  The caller frees. */
 Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__UsageKind kind);
 /* TRES of the rows: as -T says, else cpu. */

@@ -24,8 +24,7 @@ static bool names_tres(const char *name, size_t len)
     return false;
 }
 
-/* Ends the program when nothing in --tres is a TRES: the report would have no row. */
-static void check_tres(const struct sreport *s)
+void sreport_check_tres(const struct sreport *s)
 {
     const char *list = s->tres;
 
@@ -47,7 +46,7 @@ Pst__UsageReply *sreport_ask(struct sreport *s, const struct cond *c, Pst__Usage
 
     if (!s->client)
         s->client = cli_connect_acct_or_die(&s->cli);
-    check_tres(s);
+    sreport_check_tres(s);
     request.has_kind = true;
     request.kind = kind;
     r = client_call(s->client, OP_USAGE, &request.base, (ProtobufCMessage **)&reply);

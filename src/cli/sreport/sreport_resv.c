@@ -135,6 +135,7 @@ void report_reservations(struct sreport *s, struct cond *c)
 
     table_init(&rep.table, s, all, ARRAY_SIZE(all),
                c->format ? c->format : "Cluster,Name,Start,End,TresName,Allocated,Idle");
+    sreport_check_tres(s);
     if (!s->client)
         s->client = cli_connect_acct_or_die(&s->cli);
     req.has_entity = true;
