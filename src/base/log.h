@@ -36,7 +36,7 @@ void log_set_level(enum log_level level);
 enum log_level log_get_level(void);
 
 /* Lines up to this level, a word of log_level_parse(), go to the socket of the system's log at path
- * too, NULL = /dev/log.  NULL or "quiet": none.  Errors: -EINVAL no such level, and none are sent. */
+ * too, NULL = /dev/log.  NULL or "quiet": none.  Errors: -EINVAL no such level; none are sent. */
 int log_set_syslog(const char *level, const char *path);
 
 /* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms,

@@ -129,8 +129,8 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
                    const Pst__JobRecord *r);
 void feed_fill_others(struct feed *f, const char *others); /* a comma list */
 
-/* With SchedulerParameters=time_min_as_soft_limit a job is planned as if it needed no longer than its
- * --time-min, and may go on until its limit. */
+/* With SchedulerParameters=time_min_as_soft_limit a job is planned as if it needed no longer than
+ * its --time-min, and may go on until its limit. */
 bool feed_time_is_soft(const struct conf *conf, const Pst__JobRecord *r);
 /* When a job that holds resources is thought to end, INT64_MAX = never. */
 int64_t feed_end_us(const struct conf *conf, const Pst__JobRecord *r);

@@ -1,8 +1,8 @@
 /* owners.h - the clients that own allocations: salloc and srun
  *
  * A client owns the job that it waits for.  When its connection is gone for MessageTimeout, a job
- * that is pending is cancelled, and a job that asked for it ends once no step of srun runs in it; with
- * InactiveLimit every job of a client that is gone for so long ends then, but for batch jobs.
+ * that is pending is cancelled, and a job that asked for it ends once no step of srun runs in it;
+ * with InactiveLimit every job of a client that is gone for so long ends then, but for batch jobs.
  * Core thread. */
 #pragma once
 

@@ -103,8 +103,8 @@ static bool forces_sharing(const struct partition *p)
     return p && p->rec->oversubscribe && strncasecmp(p->rec->oversubscribe, "FORCE", 5) == 0;
 }
 
-/* The limit of time that a start sets, 0 = as it is.  A job that is planned with --time-min alone may
- * ask for more than its partition grants. */
+/* The limit of time that a start sets, 0 = as it is.  A job that is planned with --time-min alone
+ * may ask for more than its partition grants. */
 static uint32_t shortened_minutes(const struct ctld *ctld, const Pst__JobRecord *r,
                                   const struct partition *part, const struct sched_decision *d)
 {

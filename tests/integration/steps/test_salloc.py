@@ -130,7 +130,8 @@ def test_inactive_limit(make_cluster):
     p.communicate(timeout=20)
     record = c.wait_end(job)
     assert (record["JobState"], record["Reason"]) == ("TIMEOUT", "InactiveLimit")
-    p = c.popen("salloc", "bash", "-c", "echo $SLURM_JOB_ID; srun sleep 1000 >/dev/null 2>&1 & read x", stdin=-1, stdout=-1, stderr=subprocess.DEVNULL)
+    p = c.popen("salloc", "bash", "-c", "echo $SLURM_JOB_ID; srun sleep 1000 >/dev/null 2>&1 & read x", stdin=-1, stdout=-1,
+                stderr=subprocess.DEVNULL)
     job = p.stdout.readline().strip()
     wait_until(lambda: f"{job}.0" in c.run("squeue", "-h", "-s", "-o", "%i").out, "the step runs")
     p.kill()

@@ -1,5 +1,5 @@
-/* test_syslogsink.c - what the system's log gets: by level, as it stands in the log, nothing without
- * the key */
+/* test_syslogsink.c - what the system's log gets: by level, as it stands in the log, nothing
+ * without the key */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
