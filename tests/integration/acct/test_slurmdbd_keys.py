@@ -1,11 +1,13 @@
 """Keys of slurmdbd.conf that change what slurmdbd does with accounts, records and controllers."""
 
 import os
+import socket
+import subprocess
 
 import pytest
 
 from accounting import Dbd, conf_of, storage_of
-from conftest import wait_until
+from conftest import Daemon, program, wait_until
 from test_slurmdbd_control import ROOT_ONLY, Site
 
 
@@ -169,3 +171,30 @@ def test_track_down(keyed):
     wait_until(lambda: events() and events()[0][2] != "Unknown", "the event ends", 60)
     (node, start, end, reason), = events()
     assert node == "" and reason == "slurmctld disconnect" and start <= end  # it may be within a second
+
+
+# A /dev of its own, with /dev/log: a socket in the folder $0.
+OWN_DEV = """set -e
+mkdir "$0/dev"; mount --rbind /dev "$0/dev"; mount -t tmpfs none /dev
+for n in null zero full random urandom tty; do touch /dev/$n; mount --bind "$0/dev/$n" /dev/$n; done
+ln -s "$0/log" /dev/log
+exec "$@"
+"""
+
+
+@pytest.mark.skipif(subprocess.run(["unshare", "-m", "true"], capture_output=True).returncode != 0,
+                    reason="mounts of one's own need root")
+def test_system_log(folder):
+    """DebugLevelSyslog: errors and more go to /dev/log too."""
+    folder.mkdir(exist_ok=True)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as log:
+        log.bind(str(folder / "log"))
+        log.settimeout(30)
+        dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "slurm.key", conf="DebugLevelSyslog=info")
+        dbd.daemon = Daemon("slurmdbd", ["unshare", "-m", "bash", "-c", OWN_DEV, str(folder), program("slurmdbd"), "-D", "-f",
+                                         str(dbd.conf)], dbd.dir / "slurmdbd", {**os.environ, "TZ": "UTC"})
+        try:
+            line = log.recv(4096).decode()
+        finally:
+            dbd.stop()
+        assert line.startswith("<30>slurmdbd[")
