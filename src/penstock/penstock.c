@@ -29,6 +29,7 @@ static const struct command {
     int (*run)(int argc, char **argv);
     const char *synopsis; /* NULL: works but is not shown */
     const char *help;
+    bool helps; /* takes --help itself */
 } commands[] = {
     { "up", cmd_up, "up [--nodes N] [--cpus C] [--emulate M] [--dir DIR]",
       "start a private cluster of N nodes on this machine, without root; M more in one process" },
@@ -46,15 +47,22 @@ static const struct command {
     { "restore", cmd_restore, "restore [--state DIR] FOLDER",
       "make a StateSaveLocation of a backup" },
     { "sim", cmd_sim, "sim [OPTIONS...]",
-      "run a trace or a made-up workload through the scheduler, and report" },
+      "run a trace or a made-up workload through the scheduler, and report", true },
     { "topograph", cmd_topograph, "topograph generate|serve [OPTIONS...]",
-      "find out which nodes are near each other, and write topology files" },
+      "find out which nodes are near each other, and write topology files", true },
     { "kube", run_kube, "kube doctor [OPTIONS...]",
-      "look a Kubernetes cluster over, and say what is wrong" },
+      "look a Kubernetes cluster over, and say what is wrong", true },
     { "report", cmd_report, "report [--json] JOB...",
       "what jobs used of what they held, and what to ask for next time" },
-    { "ping", cmd_ping, NULL, NULL },
+    { "ping", cmd_ping, NULL, NULL, true },
 };
+
+static void print_folder(FILE *f)
+{
+    (void)fputs("DIR is the cluster's folder: etc, state, spool, log and run are in it.  Default:\n"
+                "$XDG_STATE_HOME/penstock/default, else ~/.local/share/penstock/default.\n",
+                f);
+}
 
 static void print_help(FILE *f)
 {
@@ -64,10 +72,18 @@ static void print_help(FILE *f)
             (void)fprintf(f, "  penstock %s\n      %s\n", commands[i].synopsis, commands[i].help);
     (void)fputs("\n"
                 "  --version, -V   print Penstock's own version\n"
-                "  --help, -h      print this\n\n"
-                "DIR is the cluster's folder: etc, state, spool, log and run are in it.  Default:\n"
-                "$XDG_STATE_HOME/penstock/default, else ~/.local/share/penstock/default.\n",
+                "  --help, -h      print this\n\n",
                 f);
+    print_folder(f);
+}
+
+static void print_command(const struct command *c)
+{
+    (void)printf("Usage: penstock %s\n\n%s.\n", c->synopsis, c->help);
+    if (strstr(c->synopsis, "--dir")) {
+        (void)putchar('\n');
+        print_folder(stdout);
+    }
 }
 
 int main(int argc, char **argv)
@@ -88,6 +104,10 @@ int main(int argc, char **argv)
     }
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++) {
         if (strcmp(name, commands[i].name) == 0) {
+            if (!commands[i].helps && argc == 3 && strcmp(argv[2], "--help") == 0) {
+                print_command(&commands[i]);
+                return STATUS_OK;
+            }
             argv[1] = (char *)"penstock"; /* what getopt_long's messages begin with */
             return commands[i].run(argc - 1, argv + 1);
         }

@@ -109,3 +109,11 @@ def test_more_and_fewer_words(c):
 @pytest.mark.parametrize("option", ["--input-filter", "--error-filter", "--output-filter"])
 def test_filters_of_sattach_are_numbers(c, option):
     assert c.refused("sattach", f"{option}=x", "1.0").startswith(f"sattach: error: {option} takes the number of a task")
+
+
+@pytest.mark.parametrize("command", ("up", "down", "status", "env", "shell", "demo", "journal", "backup", "restore", "sim", "topograph",
+                                     "report"))
+def test_help_of_penstock(c, command):
+    """A newcomer's first question; no cluster begins or ends by it."""
+    helped = c.run("penstock", command, "--help")
+    assert re.match(rf"Usage: penstock {command}\b", helped.out) and not helped.err
