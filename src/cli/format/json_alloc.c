@@ -16,8 +16,14 @@
 
 /* ---- what steps use -------------------------------------------------------------------------- */
 
+struct running {
+    Pst__StepRecord *rec;
+    struct hostlist *names; /* of its nodes: each node of the job is looked for there */
+    size_t next;            /* in names: nodes of a job and of its steps have one order, mostly */
+};
+
 struct step_use {
-    Pst__StepRecord **steps; /* by job */
+    struct running *steps; /* by job */
     size_t n, cap;
 };
 
@@ -28,37 +34,47 @@ static bool uses_cpus(const Pst__StepRecord *s)
            s->step_id < NAMES_STEP_INTERACTIVE && !s->overlap;
 }
 
+static int add_step(struct step_use *use, const ProtobufCMessage *record)
+{
+    struct running *s = &use->steps[use->n];
+    ProtobufCMessage *copy;
+    int r = pb_dup(record, &copy);
+
+    if (r < 0)
+        return r;
+    *s = (struct running){ .rec = (Pst__StepRecord *)copy };
+    r = hostlist_parse(s->rec->alloc->nodes, &s->names, NULL);
+    if (r < 0)
+        pst__step_record__free_unpacked(s->rec, NULL);
+    else
+        use->n++;
+    return r;
+}
+
 static int on_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
-    const Pst__StepRecord *s = (const Pst__StepRecord *)record;
     struct step_use *use = ctx;
-    ProtobufCMessage *copy;
-    int r;
 
     (void)info;
-    if (!uses_cpus(s))
+    if (!uses_cpus((const Pst__StepRecord *)record))
         return 0;
     if (use->n == use->cap) {
         size_t cap = use->cap ? use->cap * 2 : 16;
-        Pst__StepRecord **more = reallocarray(use->steps, cap, sizeof(Pst__StepRecord *));
+        struct running *more = reallocarray(use->steps, cap, sizeof(*more));
 
         if (!more)
             return -ENOMEM;
         use->steps = more;
         use->cap = cap;
     }
-    r = pb_dup(record, &copy);
-    if (r < 0)
-        return r;
-    use->steps[use->n++] = (Pst__StepRecord *)copy;
-    return 0;
+    return add_step(use, record);
 }
 
 static int by_job(const void *va, const void *vb)
 {
-    const Pst__StepRecord *const *a = va, *const *b = vb;
+    const struct running *a = va, *b = vb;
 
-    return (*a)->job_id < (*b)->job_id ? -1 : (*a)->job_id > (*b)->job_id;
+    return a->rec->job_id < b->rec->job_id ? -1 : a->rec->job_id > b->rec->job_id;
 }
 
 int step_use_load(struct client *c, Pst__JobFilter *filter, struct step_use **ret_use)
@@ -83,7 +99,7 @@ int step_use_load(struct client *c, Pst__JobFilter *filter, struct step_use **re
         step_use_free(use);
         return r < 0 ? r : 0;
     }
-    qsort(use->steps, use->n, sizeof(Pst__StepRecord *), by_job);
+    qsort(use->steps, use->n, sizeof(*use->steps), by_job);
     *ret_use = use;
     return 0;
 }
@@ -91,8 +107,10 @@ int step_use_load(struct client *c, Pst__JobFilter *filter, struct step_use **re
 struct step_use *step_use_free(struct step_use *use)
 {
     if (use) {
-        for (size_t i = 0; i < use->n; i++)
-            pst__step_record__free_unpacked(use->steps[i], NULL);
+        for (size_t i = 0; i < use->n; i++) {
+            pst__step_record__free_unpacked(use->steps[i].rec, NULL);
+            (void)hostlist_free(use->steps[i].names); /* always NULL */
+        }
         free(use->steps);
         free(use);
     }
@@ -107,7 +125,7 @@ static size_t first_step(const struct step_use *use, uint32_t job_id)
     while (low < high) {
         size_t middle = low + (high - low) / 2;
 
-        if (use->steps[middle]->job_id < job_id)
+        if (use->steps[middle].rec->job_id < job_id)
             low = middle + 1;
         else
             high = middle;
@@ -122,22 +140,25 @@ struct node_use {
     struct bitmap *ids; /* of CPUs */
 };
 
-static const Pst__AllocGroup *group_of(const Pst__Alloc *alloc, const char *node)
+static long find_node(struct running *s, const char *node)
 {
-    _cleanup_(hostlist_free) struct hostlist *names = NULL;
-    size_t at = 0, n;
+    const char *next = hostlist_nth(s->names, s->next);
+    long at = next && strcmp(next, node) == 0 ? (long)s->next : hostlist_find(s->names, node);
 
-    if (strcmp(alloc->nodes, node) == 0)
-        return alloc->n_groups ? alloc->groups[0] : NULL;
-    if (!strpbrk(alloc->nodes, "[,") || hostlist_parse(alloc->nodes, &names, NULL) < 0)
-        return NULL;
-    n = hostlist_count(names);
-    while (at < n && strcmp(hostlist_nth(names, at), node) != 0)
-        at++;
-    for (size_t g = 0; at < n && g < alloc->n_groups; g++) {
-        if (at < alloc->groups[g]->nodes)
+    if (at >= 0)
+        s->next = (size_t)at + 1;
+    return at;
+}
+
+static const Pst__AllocGroup *group_of(struct running *s, const char *node)
+{
+    const Pst__Alloc *alloc = s->rec->alloc;
+    long at = find_node(s, node);
+
+    for (size_t g = 0; at >= 0 && g < alloc->n_groups; g++) {
+        if (at < (long)alloc->groups[g]->nodes)
             return alloc->groups[g];
-        at -= alloc->groups[g]->nodes;
+        at -= (long)alloc->groups[g]->nodes;
     }
     return NULL;
 }
@@ -146,11 +167,11 @@ static void add_use(const struct step_use *use, uint32_t job_id, const char *nod
                     struct node_use *sum)
 {
     for (size_t i = use ? first_step(use, job_id) : 0; use && i < use->n; i++) {
-        const Pst__StepRecord *s = use->steps[i];
-        const Pst__AllocGroup *g = s->job_id == job_id ? group_of(s->alloc, node) : NULL;
+        const Pst__AllocGroup *g;
 
-        if (s->job_id != job_id)
+        if (use->steps[i].rec->job_id != job_id)
             break;
+        g = group_of(&use->steps[i], node);
         if (!g)
             continue;
         sum->cpus += g->cpus;
