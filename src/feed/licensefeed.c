@@ -162,7 +162,7 @@ static bool has_room(const struct license_list *list, size_t at, uint64_t total)
 
     for (size_t i = list->any ? at : 0; i <= at; i++)
         if (strcmp(list->items[i].name, list->items[at].name) == 0)
-            sum += MIN(list->items[i].count, UINT32_MAX); /* as many as a list has items */
+            sum += MIN(list->items[i].count, UINT32_MAX); /* so that no sum is too large */
     return sum <= total;
 }
 

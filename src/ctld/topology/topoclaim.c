@@ -6,6 +6,7 @@
 
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/safetext.h"
 #include "ctld/core/commit.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/topology/topology.h"
@@ -67,6 +68,11 @@ enum topoclaim_reason topoclaim_register(struct ctld *ctld, Pst__Transaction *tx
 
     if (!noderecord_is_dynamic(old) && !(old->state_flags & NODE_FLAG_BIT(CLOUD)))
         return TOPOCLAIM_AS_IS;
+    if (place && !safetext_is_line(place)) {
+        log_error("node %s: what it says of its place is refused: it is not one line of text",
+                  old->name);
+        return reason_of(old); /* as if it had said nothing new */
+    }
     if (!place) {
         if (old->topology_said)
             take_back(tx, old, set);

@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <grp.h>
 #include <limits.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "cli/query/out_users.h"
 #include "cli/job/jobnodes.h"
 #include "cli/job/jobopts.h"
 #include "conf/conf.h"
@@ -690,32 +690,22 @@ static bool read_directory(struct reading *rd)
            refuse_field(rd, "current_working_directory", "out of memory");
 }
 
-#define NAME_BUF_BYTES 16384u
+#define GROUP_BYTES (1u << 20) /* with the names of all members */
 
-static bool find_user(const char *name, uint32_t *ret)
+/* As user_id_of(). */
+static int group_id_of(const char *name, uint32_t *ret)
 {
-    struct passwd pw, *found = NULL;
-    char buf[NAME_BUF_BYTES];
-
-    if (getpwnam_r(name, &pw, buf, sizeof(buf), &found) != 0 || !found)
-        return false;
-    *ret = found->pw_uid;
-    return true;
-}
-
-static bool find_group(const char *name, uint32_t *ret)
-{
+    _cleanup_free_ char *buf = malloc(GROUP_BYTES);
     struct group gr, *found = NULL;
-    char buf[NAME_BUF_BYTES];
 
-    if (getgrnam_r(name, &gr, buf, sizeof(buf), &found) != 0 || !found)
-        return false;
+    if (!buf || getgrnam_r(name, &gr, buf, GROUP_BYTES, &found) != 0 || !found)
+        return -ENOENT;
     *ret = found->gr_gid;
-    return true;
+    return 0;
 }
 
 /* 1000, "1000" or a name of this host.  The controller lets root and SlurmUser name others. */
-static bool read_id(struct reading *rd, const char *field, bool find(const char *name, uint32_t *),
+static bool read_id(struct reading *rd, const char *field, int find(const char *name, uint32_t *),
                     const char *wanted, bool *ret_has, uint32_t *ret)
 {
     struct rest_number n = rest_number(field_of(rd, field));
@@ -728,7 +718,7 @@ static bool read_id(struct reading *rd, const char *field, bool find(const char 
         *ret = (uint32_t)n.value;
         return true;
     }
-    return (!n.set && name && find(name, ret)) || refuse_field(rd, field, wanted);
+    return (!n.set && name && find(name, ret) == 0) || refuse_field(rd, field, wanted);
 }
 
 static bool read_beside(struct reading *rd)
@@ -750,8 +740,8 @@ static bool read_beside(struct reading *rd)
     }
     if (comment && comment[0] && pb_set_str(&j->job.admin_comment, comment) < 0)
         return refuse_field(rd, "admin_comment", "out of memory");
-    return read_id(rd, "user_id", find_user, "there is no such user", &j->has_uid, &j->uid) &&
-           read_id(rd, "group_id", find_group, "there is no such group", &j->has_gid, &j->gid) &&
+    return read_id(rd, "user_id", user_id_of, "there is no such user", &j->has_uid, &j->uid) &&
+           read_id(rd, "group_id", group_id_of, "there is no such group", &j->has_gid, &j->gid) &&
            read_directory(rd) && read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
 }
 
