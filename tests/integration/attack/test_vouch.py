@@ -263,6 +263,8 @@ def test_no_node_vouches_for_whom_others_depend_on(make_site):
         wait_until(lambda: refused(user), f"no word for {user} any more")
     vouched(site, "node1", uid_of(OWNER)).close()
     c.run("scancel", *jobs)
+    for job in jobs:
+        c.wait_end(job)
 
 
 def ask(path, hello, nonce=None, raw=None):
