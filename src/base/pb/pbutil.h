@@ -63,7 +63,8 @@ long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted,
  * by the defaults too, so that unpacking takes memory in proportion to the bytes.  (The size of the
  * whole is the frame's to bound.)  A field's caps come from its row, else from its message's
  * default row, else from the table; a 0 in a row means the next of these. Errors: -EMSGSIZE with
- * err naming message and field, -EBADMSG malformed. */
+ * err naming message and field, -EBADMSG malformed.  The rows of a table are sorted by message, in
+ * the order of strcmp(). */
 struct pb_cap {
     const char *message; /* "pst.JobRecord" */
     const char *field;   /* NULL = default for the message */

@@ -141,7 +141,6 @@ long pb_project(const uint8_t *in, size_t len, const struct pb_fieldset *wanted,
 
 struct check {
     const struct pb_caps *caps;
-    uint32_t floor_bytes; /* no cap is smaller: values within need no look-up */
     struct err *err;
 };
 
@@ -149,27 +148,74 @@ struct limits {
     uint32_t bytes, count;
 };
 
+/* What one message being checked may hold.  Most messages have short values only, so that its rows
+ * are looked for once at most, and a list's limits once for all its elements. */
+struct scope {
+    const ProtobufCMessageDescriptor *desc;
+    bool known; /* the rest is looked up */
+    const struct pb_cap *rows;
+    size_t n;
+    struct limits common; /* of fields without a row */
+    uint32_t floor_bytes; /* no field's cap is smaller: values within need no look-up */
+    const ProtobufCFieldDescriptor *field; /* whose limits are: */
+    struct limits limits;
+};
+
+/* The place of the first row that is not below the message. */
+static size_t first_row(const struct pb_caps *caps, const char *message)
+{
+    size_t low = 0, high = caps->n;
+
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+
+        if (strcmp(caps->rows[middle].message, message) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static void look_up(const struct check *c, struct scope *s)
+{
+    size_t first = first_row(c->caps, s->desc->name), end = first;
+
+    s->common = (struct limits){ c->caps->default_bytes, c->caps->default_count };
+    s->floor_bytes = UINT32_MAX;
+    for (; end < c->caps->n && strcmp(c->caps->rows[end].message, s->desc->name) == 0; end++) {
+        const struct pb_cap *row = &c->caps->rows[end];
+
+        if (row->max_bytes)
+            s->floor_bytes = MIN(s->floor_bytes, row->max_bytes);
+        if (row->field)
+            continue;
+        s->common.bytes = row->max_bytes ? row->max_bytes : s->common.bytes;
+        s->common.count = row->max_count ? row->max_count : s->common.count;
+    }
+    s->floor_bytes = MIN(s->floor_bytes, s->common.bytes);
+    s->rows = c->caps->rows + first;
+    s->n = end - first;
+    s->known = true;
+}
+
 /* Caps of a field: its row, else its message's, else the table's.  A zero in a row leaves the
  * next. */
-static struct limits limits_of(const struct check *c, const char *message, const char *field)
+static struct limits limits_of(struct scope *s, const ProtobufCFieldDescriptor *f)
 {
-    struct limits exact = { 0 }, common = { 0 };
+    if (s->field == f)
+        return s->limits;
+    s->field = f;
+    s->limits = s->common;
+    for (size_t i = 0; i < s->n; i++) {
+        const struct pb_cap *row = &s->rows[i];
 
-    for (size_t i = 0; i < c->caps->n; i++) {
-        const struct pb_cap *row = &c->caps->rows[i];
-
-        if (strcmp(row->message, message) != 0)
+        if (!row->field || strcmp(row->field, f->name) != 0)
             continue;
-        if (!row->field)
-            common = (struct limits){ row->max_bytes, row->max_count };
-        else if (field && strcmp(row->field, field) == 0)
-            exact = (struct limits){ row->max_bytes, row->max_count };
+        s->limits.bytes = row->max_bytes ? row->max_bytes : s->limits.bytes;
+        s->limits.count = row->max_count ? row->max_count : s->limits.count;
     }
-    if (!exact.bytes)
-        exact.bytes = common.bytes ? common.bytes : c->caps->default_bytes;
-    if (!exact.count)
-        exact.count = common.count ? common.count : c->caps->default_count;
-    return exact;
+    return s->limits;
 }
 
 /* Elements a packed value holds, or -1 when it is malformed. */
@@ -212,11 +258,15 @@ static int check_message(const struct check *c, const ProtobufCMessageDescriptor
                          const uint8_t *p, size_t len, unsigned depth);
 
 /* A field we do not know: a newer peer's.  Its size and number are bounded all the same. */
-static int check_unknown(const struct check *c, const ProtobufCMessageDescriptor *desc,
-                         const struct item *item, uint32_t *count)
+static int check_unknown(const struct check *c, struct scope *s, const struct item *item,
+                         uint32_t *count)
 {
-    struct limits limits = limits_of(c, desc->name, NULL);
+    const ProtobufCMessageDescriptor *desc = s->desc;
+    struct limits limits;
 
+    if (!s->known)
+        look_up(c, s);
+    limits = s->common;
     if (item->len > limits.bytes)
         return err_set(c->err, -EMSGSIZE, "%s: field %u is longer than %u bytes", desc->name,
                        item->number, limits.bytes);
@@ -227,10 +277,10 @@ static int check_unknown(const struct check *c, const ProtobufCMessageDescriptor
 }
 
 /* One occurrence of a known field; *count = elements seen of it in this message. */
-static int check_known(const struct check *c, const ProtobufCMessageDescriptor *desc,
-                       const ProtobufCFieldDescriptor *f, const struct item *item, uint32_t *count,
-                       unsigned depth)
+static int check_known(const struct check *c, struct scope *s, const ProtobufCFieldDescriptor *f,
+                       const struct item *item, uint32_t *count, unsigned depth)
 {
+    const ProtobufCMessageDescriptor *desc = s->desc;
     bool sized = is_length_type(f->type), repeated = f->label == PROTOBUF_C_LABEL_REPEATED;
     long n = 1;
 
@@ -243,8 +293,10 @@ static int check_known(const struct check *c, const ProtobufCMessageDescriptor *
     }
     if (!repeated && *count)
         return err_set(c->err, -EBADMSG, "%s.%s is given twice", desc->name, f->name);
-    if ((sized && item->len > c->floor_bytes) || repeated) {
-        struct limits limits = limits_of(c, desc->name, f->name);
+    if ((sized || repeated) && !s->known)
+        look_up(c, s);
+    if ((sized && item->len > s->floor_bytes) || repeated) {
+        struct limits limits = limits_of(s, f);
 
         if (sized && item->len > limits.bytes)
             return err_set(c->err, -EMSGSIZE, "%s is longer than %u bytes", f->name, limits.bytes);
@@ -262,6 +314,7 @@ static int check_message(const struct check *c, const ProtobufCMessageDescriptor
                          const uint8_t *p, size_t len, unsigned depth)
 {
     const uint8_t *end = p + len;
+    struct scope scope = { .desc = desc };
     uint32_t counts[FIELDS_MAX + 1]; /* the last one: unknown fields */
 
     assert(desc->n_fields <= FIELDS_MAX && depth < DEPTH_MAX); /* the schema's, not the peer's */
@@ -276,8 +329,8 @@ static int check_message(const struct check *c, const ProtobufCMessageDescriptor
         if (!p)
             return is_malformed(c, desc);
         f = protobuf_c_message_descriptor_get_field(desc, item.number);
-        r = f ? check_known(c, desc, f, &item, &counts[f - desc->fields], depth)
-              : check_unknown(c, desc, &item, &counts[FIELDS_MAX]);
+        r = f ? check_known(c, &scope, f, &item, &counts[f - desc->fields], depth)
+              : check_unknown(c, &scope, &item, &counts[FIELDS_MAX]);
         if (r < 0)
             return r;
     }
@@ -287,11 +340,7 @@ static int check_message(const struct check *c, const ProtobufCMessageDescriptor
 int pb_check_caps(const ProtobufCMessageDescriptor *desc, const uint8_t *data, size_t len,
                   const struct pb_caps *caps, struct err *err)
 {
-    struct check c = { .caps = caps, .floor_bytes = caps->default_bytes, .err = err };
+    struct check c = { .caps = caps, .err = err };
 
-    for (size_t i = 0; i < caps->n; i++) {
-        if (caps->rows[i].max_bytes)
-            c.floor_bytes = MIN(c.floor_bytes, caps->rows[i].max_bytes);
-    }
     return check_message(&c, desc, data, len, 0);
 }

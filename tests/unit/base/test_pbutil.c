@@ -295,10 +295,10 @@ static void test_malformed(void **state)
 }
 
 static const struct pb_cap cap_rows[] = {
+    { "pst.GresAlloc", NULL, 4, 0 },
     { "pst.JobRecord", "name", 8, 0 },
     { "pst.JobRecord", "argv", 0, 3 },
     { "pst.JobRecord", "nodes_pending", 0, 4 },
-    { "pst.GresAlloc", NULL, 4, 0 },
 };
 static const struct pb_caps caps = {
     .rows = cap_rows,

@@ -359,17 +359,30 @@ static void test_caps_name_schema(void **state)
     }
 }
 
+/* The check finds a message's rows by halving. */
+static void test_caps_sorted(void **state)
+{
+    for (size_t i = 1; i < wire_caps.n; i++) {
+        const struct pb_cap *row = &wire_caps.rows[i];
+        int order = strcmp(row[-1].message, row->message);
+
+        if (order > 0)
+            fail_msg("caps.c has %s behind %s", row->message, row[-1].message);
+        if (order == 0 && !row->field)
+            fail_msg("caps.c has the default of %s behind a field", row->message);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_header_layout),    cmocka_unit_test(test_header_refusals),
         cmocka_unit_test(test_round_trip),       cmocka_unit_test(test_error_reply),
         cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
-        cmocka_unit_test(test_expected_message), cmocka_unit_test(test_flags),
         cmocka_unit_test(test_unpack_refusals),  cmocka_unit_test(test_pack_over_cap),
         cmocka_unit_test(test_deadline),         cmocka_unit_test(test_ops),
         cmocka_unit_test(test_errors),           cmocka_unit_test(test_caps_cover_schema),
-        cmocka_unit_test(test_caps_name_schema),
+        cmocka_unit_test(test_caps_name_schema), cmocka_unit_test(test_caps_sorted),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
