@@ -51,7 +51,7 @@ static bool zone_counts(const char *zone)
 static int add_counter(struct energy *e, const char *folder, const char *file)
 {
     char *path = e->zones[e->n].path;
-    uint64_t now;
+    uint64_t now = 0;
     int r;
 
     if (snprintf(path, sizeof(e->zones->path), "%s/%s", folder, file) >=
