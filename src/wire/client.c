@@ -7,6 +7,7 @@
  * signal. */
 #include "wire/client.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <limits.h>
 #include <poll.h>
@@ -583,6 +584,7 @@ int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
     r = recv_reply(c, op, id, deadline, &f);
     if (r < 0 || !ret_reply)
         return r;
+    assert(wire_op_info(op)); /* else it belongs to WIRE_OPS_STEP */
     r = frame_unpack(&f, wire_op_info(op)->reply, ret_reply, NULL);
     return r == -ENOMEM || r == 0 ? r : -EPROTO;
 }

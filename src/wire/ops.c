@@ -1,6 +1,9 @@
-/* ops.c - the table of operations, expanded from the one list in ops.h
+/* ops.c - the table of operations that a program speaks, expanded from a list of ops.h
  *
- * Constant data, any thread.  Op numbers index the array directly. */
+ * Constant data, any thread.  Op numbers index the array directly.  Built twice: with all
+ * operations for the library, and with WIRE_OPS_STEP for programs that are started for every job or
+ * step.  The linker leaves out the descriptions of all messages that nothing names then: each page
+ * of those would be copied and relocated at each start, and they are half of all. */
 #include "wire/ops.h"
 
 #include "acct.pb-c.h"
@@ -13,6 +16,10 @@
 
 #include "base/cleanup.h"
 
+#ifndef WIRE_OPS_SPOKEN
+#define WIRE_OPS_SPOKEN WIRE_OPS
+#endif
+
 static const struct wire_op_info ops[OP_MAX_] = {
 #define X(sym, num, text, req, rep, max)                                                           \
     [sym] = {                                                                                      \
@@ -21,7 +28,7 @@ static const struct wire_op_info ops[OP_MAX_] = {
         .reply = &pst__##rep##__descriptor,                                                        \
         .max_request = max,                                                                        \
     },
-    WIRE_OPS(X)
+    WIRE_OPS_SPOKEN(X)
 #undef X
 };
 
