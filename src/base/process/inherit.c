@@ -105,14 +105,19 @@ void inherit_close_at_exec(int first)
     (void)closedir(dir);
 }
 
-void inherit_begin(int first)
+void inherit_open_standard(void)
 {
-    sigset_t none;
-
     for (int fd = 0; fd < 3; fd++)
         if (fcntl(fd, F_GETFD) < 0 &&
             open("/dev/null", O_RDWR) != fd) /* without close-on-exec: it shall be passed on */
             _exit(127);
+}
+
+void inherit_begin(int first)
+{
+    sigset_t none;
+
+    inherit_open_standard();
     inherit_close(first, -1);
     for (int sig = 1; sig < NSIG; sig++) {
         struct sigaction act;

@@ -7,10 +7,13 @@
  * before it; tests/check_spawn.py knows all places. */
 #pragma once
 
-/* First thing in main.  Descriptors from `first` on are closed, those of 0 to 2 that are not open
- * become /dev/null (else the next socket would be standard output), signals are as the kernel
- * has them by default and not blocked, and the umask keeps others from writing.  Ends the process
- * when /dev/null cannot be opened. */
+/* Descriptors 0 to 2 that are not open become /dev/null.  Otherwise the next socket would be
+ * standard output, and a message would go to the controller.  Commands call it as well: they are
+ * started by programs that closed these.  Ends the process when /dev/null cannot be opened. */
+void inherit_open_standard(void);
+/* First thing in main of a daemon.  Descriptors from `first` on are closed, 0 to 2 are opened as
+ * above, signals are as the kernel has them by default and not blocked, and the umask keeps others
+ * from writing. */
 void inherit_begin(int first);
 /* Close all descriptors from `first` on but `keep` (-1: none).  For a child before its exec: only
  * system calls. */

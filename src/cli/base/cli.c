@@ -12,6 +12,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/process/inherit.h"
 #include "base/timefmt.h"
 #include "session/dial.h"
 #include "version.h"
@@ -30,6 +31,7 @@ static int verbosity;
 
 void cli_init(struct cli *c, const char *name)
 {
+    inherit_open_standard();
     *c = (struct cli){ .program = name };
     program = name;
     verbosity = 0;

@@ -144,6 +144,15 @@ def test_input_that_nobody_reads(c):
     srun(c, "-N2", "true", input="x" * 5_000_000)
 
 
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_streams_that_the_caller_closed(c, closed):
+    """The next file or socket would get their numbers: srun waited for ever for what it read and wrote there."""
+    for command in ("srun -n1 bash -c 'cat; echo to stdout; echo to stderr >&2'", "salloc -Q -n1 true", "sbatch --wrap true"):
+        done = c.run("/bin/bash", "-c", f"{program(command.split()[0])} {command.split(None, 1)[1]} {closed}", timeout=20)
+        assert ("to stdout" in done.out) == (command[:2] == "sr" and ">&-" not in closed.replace("2>&-", "")), done
+        assert ("to stderr" in done.err) == (command[:2] == "sr" and "2>&-" not in closed), done
+
+
 def test_large_input_to_every_task(c):
     text = "".join(f"line {i}\n" for i in range(300000))  # 3.5 MB
     want = hashlib.sha256(text.encode()).hexdigest()
