@@ -166,7 +166,7 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
     struct job *j;
     struct depends d;
     enum depend_result res;
-    bool changed;
+    bool changed, says_never;
     int64_t until;
     Pst__Transaction *tx;
     Pst__JobRecord *set;
@@ -181,7 +181,11 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         depends_later(ctld, job_id, until);
     else if (ctld->dependants->delayed.count)
         (void)idmap_remove(&ctld->dependants->delayed, job_id);
-    if (changed) {
+    /* not yet said of a job that was held when its target ended */
+    says_never = res == DEPEND_NEVER && !job_is_held(j->rec) &&
+                 !(j->rec->has_reason &&
+                   j->rec->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
+    if (changed || says_never) {
         tx = tx_new(core_now());
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {
@@ -193,7 +197,7 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 
             if (depends_format(&d, &text) == 0)
                 (void)pb_set_str(&set->dependency, text); /* -ENOMEM: keeps the old text */
-            if (res == DEPEND_NEVER && !job_is_held(j->rec)) {
+            if (says_never) {
                 SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
                 mail_invalid_depend(ctld, j);
             }

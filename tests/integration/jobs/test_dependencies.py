@@ -175,3 +175,13 @@ def test_survives_a_kill_of_the_controller(cluster):
     cluster.run("scontrol", "release", first)
     for job in jobs:
         assert cluster.wait_end(job)["JobState"] == "COMPLETED"
+
+
+def test_a_job_that_was_held_when_its_target_failed(c):
+    target = c.sbatch("-H", wrap="true")
+    job = c.sbatch("-H", "-d", f"afterok:{target}", wrap="true")
+    c.run("scancel", target)
+    wait_until(lambda: dependency(c, job) == f"afterok:{target}(failed)|JobHeldUser", "the target's end is seen")
+    c.run("scontrol", "release", job)
+    never(c, job, f"afterok:{target}(failed)")
+    c.run("scancel", job)
