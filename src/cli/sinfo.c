@@ -19,6 +19,7 @@
 #include "cli/query/out_filter.h"
 #include "cli/query/out_nodes.h"
 #include "cli/base/fedview.h"
+#include "cli/base/iterate.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_tres.h"
 #include "cli/format/out_resv.h"
@@ -548,12 +549,12 @@ static void load_own(struct sinfo *s)
     add_place(s);
     if (cli_connect(&s->cli, &client, &err) < 0) {
         (void)fprintf(stderr, "slurm_load_partitions: %s\n", err.text);
-        exit(CLI_EXIT_FAILED);
+        exit(s->iterate_s ? ITERATE_AGAIN : CLI_EXIT_FAILED);
     }
     r = load_cluster(s, client);
     if (r < 0) {
         (void)fprintf(stderr, "slurm_load_partitions: %s\n", client_strerror(client, r));
-        exit(CLI_EXIT_FAILED);
+        exit(s->iterate_s ? ITERATE_AGAIN : CLI_EXIT_FAILED);
     }
     client_free(client);
 }
@@ -631,18 +632,6 @@ static void list_clusters(struct sinfo *s, int argc, char **argv)
     }
 }
 
-/* ... and again with --iterate, which reservations do not know. */
-static void list_again(struct sinfo *s, int argc, char **argv)
-{
-    for (;;) {
-        list_clusters(s, argc, argv);
-        if (!s->iterate_s || s->reservations)
-            return;
-        (void)printf("\n");
-        (void)sleep(s->iterate_s);
-    }
-}
-
 int main(int argc, char **argv)
 {
     struct sinfo s = { 0 };
@@ -671,8 +660,9 @@ int main(int argc, char **argv)
     if (!s.reservations) {
         make_format(&s);
         make_order(&s);
+        iterate_begin(s.iterate_s);
     }
-    list_again(&s, argc, words);
+    list_clusters(&s, argc, words);
     argwords_free(s.partitions, s.n_partitions);
     s.names = hostlist_free(s.names);
     fmt_done(&s.fmt);

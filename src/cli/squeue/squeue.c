@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "cli/base/opts.h"
 #include "cli/base/clusters.h"
+#include "cli/base/iterate.h"
 #include "cli/query/out_sluid.h"
 #include "cli/query/out_users.h"
 #include "cli/squeue/squeue.h"
@@ -346,7 +347,7 @@ static void connect_cluster(struct squeue *q)
     q->client = client_free(q->client);
     if (cli_connect(&q->cli, &q->client, &err) < 0) {
         (void)fprintf(stderr, "slurm_load_jobs error: %s\n", err.text);
-        exit(CLI_EXIT_FAILED);
+        exit(q->iterate_s ? ITERATE_AGAIN : CLI_EXIT_FAILED);
     }
     (void)sluids_find(q->client, &q->filter.ids); /* what fails here fails again below */
 }
@@ -385,18 +386,6 @@ static void list_federation(struct squeue *q, const struct clusters *cl, int arg
     squeue_end(q, argc, argv);
 }
 
-/* What fedview_find() gave, again and again with --iterate. */
-static void repeat_federation(struct squeue *q, const struct clusters *cl, int argc, char **argv)
-{
-    for (;;) {
-        list_federation(q, cl, argc, argv);
-        if (!q->iterate_s)
-            return;
-        (void)printf("\n");
-        (void)sleep(q->iterate_s);
-    }
-}
-
 static void list_clusters(struct squeue *q, const struct clusters *cl, int argc, char **argv)
 {
     bool heading = !q->json.wanted && !q->noheader;
@@ -406,20 +395,14 @@ static void list_clusters(struct squeue *q, const struct clusters *cl, int argc,
         clusters_use(&q->cli, cl, 0);
     connect_cluster(q); /* once, and again only where there are several */
     squeue_make_filter(q);
-    for (;;) {
-        for (size_t i = 0; i < MAX(cl->n, (size_t)1); i++) {
-            if (cl->n)
-                clusters_begin(&q->cli, cl, i, heading);
-            if (q->several) {
-                connect_cluster(q);
-                ask_ids_again(q);
-            }
-            squeue_list(q, argc, argv);
+    for (size_t i = 0; i < MAX(cl->n, (size_t)1); i++) {
+        if (cl->n)
+            clusters_begin(&q->cli, cl, i, heading);
+        if (q->several) {
+            connect_cluster(q);
+            ask_ids_again(q);
         }
-        if (!q->iterate_s)
-            return;
-        (void)printf("\n");
-        (void)sleep(q->iterate_s);
+        squeue_list(q, argc, argv);
     }
 }
 
@@ -450,12 +433,14 @@ int main(int argc, char **argv)
         cli_die(CLI_EXIT_FAILED, "--since and --changes-only need --watch");
     if (!q.json.wanted)
         make_format(&q);
+    if (!q.explain)
+        iterate_begin(q.iterate_s);
     if (q.clusters)
         clusters_find_or_die(&q.cli, q.clusters, &clusters);
     else if (!q.explain)
         q.federated = fedview_find(&q.cli, &q.view, &clusters);
     if (q.federated) {
-        repeat_federation(&q, &clusters, argc, words);
+        list_federation(&q, &clusters, argc, words);
         status = q.status;
     } else if (q.explain) {
         if (clusters.n)
@@ -469,5 +454,5 @@ int main(int argc, char **argv)
     }
     clusters_done(&q.cli, &clusters);
     squeue_done(&q);
-    return status;
+    return status && q.iterate_s ? ITERATE_AGAIN : status;
 }

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/wordlist.h"
+#include "cli/base/iterate.h"
 #include "cli/format/json_alloc.h"
 #include "cli/format/json_job.h"
 #include "cli/squeue/squeue.h"
@@ -241,7 +242,7 @@ static noreturn void die_loading(struct squeue *q, const char *what, int r)
         cli_die(CLI_EXIT_FAILED, "Invalid node name %s", q->filter.request.nodes);
     cli_write_out(&q->out, true);
     (void)fprintf(stderr, "%s error: %s\n", what, client_strerror(q->client, r));
-    exit(CLI_EXIT_FAILED);
+    exit(q->iterate_s ? ITERATE_AGAIN : CLI_EXIT_FAILED);
 }
 
 void squeue_query(struct squeue *q, unsigned op, const ProtobufCMessageDescriptor *desc,
@@ -539,7 +540,7 @@ static void tell_unknown(struct squeue *q)
         strbuf_reset(&q->out);
     (void)fprintf(stderr, "slurm_load_jobs error: %s\n", slurm_err_text(ESLURM_INVALID_JOB_ID));
     if (!q->several || q->federated)
-        exit(CLI_EXIT_FAILED);
+        exit(q->iterate_s ? ITERATE_AGAIN : CLI_EXIT_FAILED);
     q->status = CLI_EXIT_FAILED;
 }
 
