@@ -14,6 +14,7 @@
 
 #include "base/bind/cpufreq.h"
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/wordlist.h"
 #include "stepd/step.h"
 #include "stepd/task/bind.h"
@@ -192,7 +193,7 @@ static int set_all(struct step *s, const struct cpufreq *want, const struct bitm
 
         c->cpu = (uint32_t)i;
         if (r == 0 && read_state(s, c->cpu, &c->before) < 0)
-            r = err_set(err, -ENOENT, "--cpu-freq: node %s cannot set the frequency of CPU %u",
+            r = err_set(err, -ENODEV, "--cpu-freq: node %s cannot set the frequency of CPU %u",
                         s->host, c->cpu);
         if (r < 0)
             break;
@@ -220,7 +221,10 @@ void taskfreq_set(struct step *s)
                     s->host);
     if (r == 0)
         r = set_all(s, &want, cpus, &err);
-    if (r < 0 && !s->sf->cpu_freq_default)
+    if (r == -ENODEV)
+        log_info("%s",
+                 err.text); /* of the machine, not of the request: the user did nothing wrong */
+    else if (r < 0 && !s->sf->cpu_freq_default)
         step_notice(s, "%s", err.text);
 }
 

@@ -106,6 +106,17 @@ def test_what_cannot_be_is_told(machine):
     assert found[:3] == IDLE and f"CPU 0 of node {HOST} has no frequency from 3000000 to 1000000 kHz" in err
 
 
+def test_nodes_that_have_no_frequencies_say_nothing(make_cluster, tmp_path):
+    """Virtual machines, and nodes whose TaskPlugin binds nothing: scripts with the option run there as anywhere."""
+    for plugin in ("none", "affinity"):
+        c = make_cluster(start=False, nodes=1, conf=f"TaskPlugin=task/{plugin}")
+        (c.dir / "machine").mkdir()
+        c.write_conf(c.conf_text().replace("SlurmdParameters=config_overrides\n", f"SlurmdParameters=devices_root={c.dir}/machine\n"))
+        c.start()
+        done = c.run("srun", "--cpu-freq=low", "echo", "ran")
+        assert (done.out, done.err) == ("ran\n", ""), plugin
+
+
 def test_value_of_another_stays(machine):
     """What was set after the step began is not undone at its end."""
     machine.reset()
