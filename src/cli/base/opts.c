@@ -29,7 +29,8 @@
 #define FLAG_TIMES_MAX 8
 
 struct parser {
-    struct option *longs;
+    struct option *longs;     /* every option */
+    struct option *incumbent; /* ... without those that the incumbent does not have */
     char *shorts;
 };
 
@@ -86,6 +87,74 @@ static char *present_spelling(char *word)
     return word;
 }
 
+/* Options that the incumbent does not have.  They make no abbreviation of its options ambiguous:
+ * --out is --output in scripts of many years, whatever we add. */
+static bool is_ours(const char *name)
+{
+    static const char *const names[] = { "changes-only",   "efficiency",     "explain",
+                                         "help-interface", "help-table",     "map",
+                                         "no-snapshot",    "output-summary", "runtime",
+                                         "since",          "watch" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    return false;
+}
+
+/* The row that this one is another spelling of (--users of --user), else itself.  getopt takes an
+ * abbreviation of both when they mean the same. */
+static size_t synonym_of(const struct opt_command *cmd, size_t i)
+{
+    const struct opt *o = row_at(cmd, i);
+    size_t len = strlen(o->name);
+
+    for (size_t j = 0; o->name[len - 1] == 's' && j < cmd->n && i < cmd->n; j++) {
+        const struct opt *other = &cmd->rows[j];
+
+        if (strncmp(other->name, o->name, len - 1) == 0 && !other->name[len - 1] &&
+            other->arg == o->arg && other->bind.store == o->bind.store &&
+            other->bind.take == o->bind.take && other->bind.at == o->bind.at &&
+            other->id == o->id && row_applies(cmd, other))
+            return j;
+    }
+    return i;
+}
+
+/* The table to look the next option up in: the incumbent's, unless the word is one of ours or no
+ * abbreviation of one of its options. */
+static const struct option *table_for(const struct parser *p, const struct opt_command *cmd,
+                                      int argc, char **argv, int next)
+{
+    const char *word;
+    size_t len;
+
+    while (cmd->permute && next < argc && argv[next][0] != '-')
+        next++; /* getopt passes over arguments */
+    if (next >= argc || strncmp(argv[next], "--", 2) != 0)
+        return p->longs;
+    word = argv[next] + 2;
+    len = strcspn(word, "=");
+    for (const struct option *o = p->longs; o->name; o++)
+        if (strlen(o->name) == len && strncmp(o->name, word, len) == 0)
+            return p->longs;
+    for (const struct option *o = p->incumbent; o->name; o++)
+        if (strncmp(o->name, word, len) == 0)
+            return p->incumbent;
+    return p->longs;
+}
+
+static void keep_incumbent(struct parser *p, size_t n)
+{
+    size_t kept = 0;
+
+    p->incumbent = xmalloc_or_die((n + 1) * sizeof(*p->incumbent));
+    for (size_t i = 0; i < n; i++)
+        if (!is_ours(p->longs[i].name))
+            p->incumbent[kept++] = p->longs[i];
+    p->incumbent[kept] = (struct option){ .name = NULL };
+}
+
 static void parser_init(struct parser *p, const struct opt_command *cmd)
 {
     static const struct option common[] = {
@@ -109,17 +178,20 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
 
         if (!row_applies(cmd, o))
             continue;
-        p->longs[n++] = (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)i };
+        p->longs[n++] =
+            (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)synonym_of(cmd, i) };
         if (o->letter)
             add_short(&sb, o);
     }
     memcpy(&p->longs[n], common, sizeof(common));
+    keep_incumbent(p, n + ARRAY_SIZE(common));
     check_mem_or_die(strbuf_detach(&sb, &p->shorts));
 }
 
 static void parser_done(struct parser *p)
 {
     free(p->longs);
+    free(p->incumbent);
     free(p->shorts);
 }
 
@@ -348,7 +420,9 @@ static int parse_words(const struct opt_command *cmd, int argc, char **argv, voi
 
         if (next < argc)
             argv[next] = present_spelling(argv[next]);
-        val = status == 0 ? getopt_long(argc, argv, p.shorts, p.longs, NULL) : -1;
+        val = status == 0
+                  ? getopt_long(argc, argv, p.shorts, table_for(&p, cmd, argc, argv, next), NULL)
+                  : -1;
         if (val == -1)
             break;
         o = row_of(cmd, val);
