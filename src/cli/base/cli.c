@@ -6,6 +6,7 @@
 #include "cli/base/cli.h"
 
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +33,7 @@ static int verbosity;
 void cli_init(struct cli *c, const char *name)
 {
     inherit_open_standard();
+    (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how our children end */
     *c = (struct cli){ .program = name };
     program = name;
     verbosity = 0;

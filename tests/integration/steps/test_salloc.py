@@ -3,6 +3,7 @@
 import re
 import signal
 import subprocess
+import sys
 
 import pytest
 
@@ -191,3 +192,9 @@ def test_interactive_step(make_cluster):
     rows = wait_until(lambda: (r := c.sacct("-j", job, "-o", "JobID,State,ExitCode")) and
                       all(x[1] not in ("RUNNING", "PENDING") for x in r) and len(r) == 3 and r, "accounting has the steps")
     assert rows[1] == [f"{job}.interactive", "FAILED", "7:0"] and rows[2] == [f"{job}.0", "COMPLETED", "0:0"]
+
+
+def test_a_caller_that_ignores_sigchld(c):
+    """An ignored SIGCHLD is inherited; with it the end of the command could not be waited for, and 0 came for every status."""
+    caller = "import os, signal, sys; signal.signal(signal.SIGCHLD, signal.SIG_IGN); os.execv(sys.argv[1], sys.argv[1:])"
+    assert c.run(sys.executable, "-c", caller, program("salloc"), "-n1", "bash", "-c", "exit 3", check=False).rc == 3
