@@ -56,6 +56,7 @@ struct array_tally {
     uint32_t failed;  /* ended for good, and not well */
     uint32_t started; /* not pending */
     int64_t last_start_us;
+    uint32_t worst; /* the highest exit code of those that ended for good; 1 for a signal */
 };
 
 enum named_as { NAMED_NOT, NAMED_PENDING, NAMED_ACTIVE };

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include <xxhash.h>
 
@@ -37,6 +38,11 @@ static void count_job(uint32_t *n, bool hit, bool add)
         *n += add ? 1u : -1u;
 }
 
+static uint32_t code_of(int status)
+{
+    return WIFEXITED(status) ? (uint32_t)WEXITSTATUS(status) : 1;
+}
+
 void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add)
 {
     struct idset *set = r->has_array_job_id ? idmap_get(&c->arrays, r->array_job_id) : NULL;
@@ -52,6 +58,8 @@ void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add)
     count_job(&set->tally.started, !job_is_pending(r), add);
     if (add && !job_is_pending(r) && r->has_start_us)
         set->tally.last_start_us = MAX(set->tally.last_start_us, r->start_us);
+    if (add && ended && !back && r->has_exit_status)
+        set->tally.worst = MAX(set->tally.worst, code_of((int)r->exit_status));
 }
 
 struct array_tally cluster_array_tally(const struct cluster *c, uint32_t array_job_id)

@@ -39,6 +39,15 @@ static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
     return w;
 }
 
+static void link_waiter(struct ctld *ctld, struct waiter *w)
+{
+    w->next = idmap_get(&ctld->job_waiters, w->job_id);
+    if (idmap_put(&ctld->job_waiters, w->job_id, w) < 0) {
+        log_fatal("out of memory while a request waits");
+        abort();
+    }
+}
+
 uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
                   uint32_t immediate_s, const Pst__StepSpec *step)
 {
@@ -55,12 +64,17 @@ uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool 
         if (pb_dup(&step->base, &copy) == 0)
             w->step = (Pst__StepSpec *)copy;
     }
-    w->next = idmap_get(&ctld->job_waiters, w->job_id);
-    if (idmap_put(&ctld->job_waiters, w->job_id, w) < 0) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
+    link_waiter(ctld, w);
     return w->ticket;
+}
+
+void wait_add_array(struct ctld *ctld, const struct cmd *cmd, uint32_t array_job_id)
+{
+    struct waiter *w = waiter_new(ctld, cmd);
+
+    w->job_id = array_job_id;
+    w->array = true;
+    link_waiter(ctld, w);
 }
 
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record)
@@ -237,13 +251,39 @@ static bool script_goes_on(const Pst__JobRecord *r, const struct waiter *w)
     return r->has_batch && r->batch && !w->until_started && job_has_flag(r, JOB_FLAG(COMPLETING));
 }
 
+/* The last task of an array has ended, and its nodes are clean: the highest code of all counts. */
+static void end_array(struct ctld *ctld, const struct job *j, uint64_t lsn)
+{
+    struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->array_job_id), *next;
+    struct array_tally all = cluster_array_tally(ctld->cluster, j->rec->array_job_id);
+
+    for (; w && !all.open; w = next) {
+        Pst__JobStatus s = PST__JOB_STATUS__INIT;
+
+        next = w->next;
+        if (!w->array)
+            continue;
+        fill_status(j, &s);
+        SET(&s, job_id, w->job_id);
+        SET(&s, exit_status, all.worst << 8); /* as wait() has it */
+        core_reply(ctld, &w->reply, lsn, 0, &s.base);
+        wait_remove(ctld, w);
+    }
+}
+
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id), *next;
     const Pst__AcctClusterRecord *runner = w ? services_runner(ctld, j) : NULL;
 
+    if (j->rec->has_array_job_id && idmap_get(&ctld->job_waiters, j->rec->array_job_id)) {
+        end_array(ctld, j, lsn);
+        w = idmap_get(&ctld->job_waiters, j->rec->job_id);
+    }
     for (; w; w = next) {
         next = w->next;
+        if (w->array)
+            continue;
         if (job_is_ended(j->rec) && !job_has_flag(j->rec, JOB_FLAG(REQUEUED)) &&
             !script_goes_on(j->rec, w)) {
             send_plain(ctld, w, j, lsn, 0);

@@ -12,6 +12,7 @@ struct waiter {
     struct cmd reply;    /* conn (held), op and id to answer with; whose rights hold */
     uint32_t job_id;
     bool until_started;     /* answer the grant; else only the end */
+    bool array;             /* job_id is an array: its end is that of its last task */
     bool granted;           /* grant frame sent */
     Pst__JobRecord *record; /* test_only: sent with the answer; owned */
     bool test_only;         /* the scheduler's answer is awaited (ticket) */
@@ -26,6 +27,8 @@ struct waiter {
 /* Enter a waiter for cmd's connection; gives its ticket.  step is copied. */
 uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
                   uint32_t immediate_s, const Pst__StepSpec *step);
+/* The same for the end of the whole array. */
+void wait_add_array(struct ctld *ctld, const struct cmd *cmd, uint32_t array_job_id);
 /* record (may be NULL) is taken over and sent with the answer. */
 uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord *record);
 /* May cmd's user put one more question to the scheduler?  False: the client was told to come back
@@ -40,7 +43,7 @@ void wait_tell_job(struct ctld *ctld, const struct job *j, const char *line);
 struct waiter *wait_find(struct ctld *ctld, uint64_t ticket);
 void wait_remove(struct ctld *ctld, struct waiter *w);
 
-/* Tell the waiters on j its state, once lsn is durable. */
+/* Tell the waiters on j, and on the array that it is a task of, its state, once lsn is durable. */
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn);
 void wait_conn_closed(struct ctld *ctld, uint64_t conn);
 void wait_tick(struct ctld *ctld, int64_t now_us);

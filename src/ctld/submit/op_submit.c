@@ -364,7 +364,11 @@ void op_job_wait(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__JobWaitRequest *req = PB_AS(job_wait_request, cmd->msg);
     struct job *j = cluster_job(ctld->cluster, req->job_id);
+    bool until_started = req->has_until_started && req->until_started;
+    const uint32_t *ids;
 
+    if (!j && !until_started && cluster_array_jobs(ctld->cluster, req->job_id, &ids))
+        j = cluster_job(ctld->cluster, ids[0]); /* the task of the array's number is forgotten */
     if (!j) {
         core_error(ctld, cmd, ESLURM_INVALID_JOB_ID, NULL);
         return;
@@ -375,7 +379,10 @@ void op_job_wait(struct ctld *ctld, struct cmd *cmd)
     }
     if (req->has_attach && req->attach)
         owners_attach(ctld, j, conn_id(cmd->conn));
-    (void)wait_add(ctld, cmd, j, req->has_until_started && req->until_started, 0, NULL);
+    if (!until_started && j->rec->has_array_job_id && j->rec->array_job_id == req->job_id)
+        wait_add_array(ctld, cmd, req->job_id);
+    else
+        (void)wait_add(ctld, cmd, j, until_started, 0, NULL);
     wait_notify(ctld, j, ctld->applied_lsn);
 }
 

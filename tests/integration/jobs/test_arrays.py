@@ -194,3 +194,25 @@ def test_many_tasks_end_in_order_of_need(c):
     assert sorted(int(p.stem) for p in c.work.glob("*.ran")) == list(range(300))
     assert {p.read_text() for p in c.work.glob("*.ran")} == {"x\n"}
     assert len(c.sacct("-X", "-j", str(job), "-o", "JobID")) == 300
+
+
+@pytest.mark.parametrize("script, rc", [
+    ("if [ $SLURM_ARRAY_TASK_ID = 1 ]; then wait_for go; exit 9; fi; exit 2", 9),
+    ("if [ $SLURM_ARRAY_TASK_ID = 1 ]; then wait_for go; kill -9 $$; fi; exit 0", 1),
+    ("if [ $SLURM_ARRAY_TASK_ID = 2 ]; then exit 4; fi; if [ $SLURM_ARRAY_TASK_ID = 1 ]; then wait_for go; fi; exit 0", 4),
+])
+def test_wait_ends_with_the_last_task_and_the_highest_code(c, script, rc):
+    """The task that has the array's own number ended sbatch --wait, with its own code, while others ran."""
+    waiting = "wait_for() { while [ ! -e $1 ]; do sleep 0.05; done; }; "
+    p = c.popen("sbatch", "-W", "-J", "waited", "-a", "1-3", "-o", "/dev/null", "--wrap", waiting + script)
+    wait_until(lambda: c.run("squeue", "-h", "-n", "waited", "-r", "-o", "%K").out == "1\n", "one task is left", 20)
+    c.kill_ctld()  # sbatch asks the next controller again
+    c.start_ctld()
+    wait_until(lambda: c.run("squeue", "-h", "-n", "waited", "-r", "-o", "%K %T").out == "1 RUNNING\n", "it runs", 20)
+    assert p.poll() is None
+    (c.work / "go").touch()
+    try:
+        assert p.wait(30) == rc
+    finally:
+        (c.work / "go").unlink()
+    wait_until(lambda: not c.run("squeue", "-h", "-n", "waited").out, "all have ended")
