@@ -28,6 +28,8 @@
     X(OP_STEPS_WAIT, 65, "steps-wait", steps_wait_request, empty, 4 * WIRE_KIB)                    \
     /* slurmctld to slurmdbd */                                                                    \
     X(OP_ACCT_LIST, 41, "acct-list", acct_list_request, record_batch, 4 * WIRE_MIB)                \
+    /* queries: answered from views */                                                             \
+    X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \
     X(OP_QUERY_FEDERATION, 97, "query-federation", empty, fed_info, 4 * WIRE_KIB)                  \
     /* slurmd to controller */                                                                     \
     X(OP_CONF_FETCH, 72, "conf-fetch", conf_request, conf_bundle, 4 * WIRE_KIB)                    \
@@ -60,7 +62,6 @@
     X(OP_TRIGGER_GET, 63, "trigger-get", empty, trigger_set, 4 * WIRE_KIB)                         \
     X(OP_TRIGGER_CLEAR, 64, "trigger-clear", trigger_record, empty, 64 * WIRE_KIB)                 \
     /* queries: answered from views */                                                             \
-    X(OP_QUERY_JOBS, 30, "query-jobs", query_request, record_batch, 4 * WIRE_MIB)                  \
     X(OP_QUERY_STEPS, 31, "query-steps", query_request, record_batch, 4 * WIRE_MIB)                \
     X(OP_QUERY_NODES, 32, "query-nodes", query_request, record_batch, 4 * WIRE_MIB)                \
     X(OP_QUERY_PARTITIONS, 33, "query-partitions", query_request, record_batch, 1 * WIRE_MIB)      \

@@ -25,6 +25,7 @@
 #include "cli/job/jobshow.h"
 #include "cli/job/submit.h"
 #include "cli/job/tasks.h"
+#include "cli/query/out_sluid.h"
 #include "cli/x11/x11forward.h"
 #include "model/words/alloccpus.h"
 #include "wire/errors.h"
@@ -37,6 +38,23 @@ extern char **environ;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
+/* Which job the task of an array is that --jobid names. */
+static uint32_t find_task_job(struct srun *s, const struct ids *ids, const char *text)
+{
+    struct client *client = cli_connect_or_die(&s->cli, "Unable to confirm allocation");
+    uint32_t job_id = 0;
+    int r = sluids_task_job(client, ids->job_id, ids->task_id, &job_id);
+
+    if (r < 0)
+        cli_die(CLI_EXIT_FAILED, "Unable to confirm allocation for job %s: %s", text,
+                client_strerror(client, r));
+    client_free(client);
+    if (!job_id)
+        cli_die(CLI_EXIT_FAILED, "Unable to confirm allocation for job %s: %s", text,
+                slurm_err_text(ESLURM_INVALID_JOB_ID));
+    return job_id;
+}
+
 /* What a step does not inherit from the job around it. */
 static void settle_allocation(struct srun *s, struct jobopts *jo)
 {
@@ -45,8 +63,12 @@ static void settle_allocation(struct srun *s, struct jobopts *jo)
 
     if (!text || jobopts_has(jo, JO_NO_ALLOCATE))
         return;
-    if (ids_parse(text, &ids, NULL) < 0 || ids.array != IDS_NO_TASK || ids.has_het)
-        cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job, not %s", text);
+    if (ids_parse(text, &ids, NULL) < 0 || ids.has_het ||
+        (ids.array != IDS_NO_TASK && ids.array != IDS_ONE_TASK))
+        cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job or of an array's task, not %s",
+                text);
+    if (ids.array == IDS_ONE_TASK)
+        ids.job_id = find_task_job(s, &ids, text);
     if (!s->het_size)
         s->job_id = ids.job_id;
     jo->in_allocation = true;

@@ -587,3 +587,16 @@ def test_named_node_is_short(c):
     ran = c.run("srun", f"-n{cpus}", "-w", "node1", "printenv", "SLURMD_NODENAME").out.split()
     assert len(ran) == cpus and set(ran) == {"node1", "node2"}
     c.run("scancel", blocker)
+
+
+def test_jobid_of_an_array_task(c):
+    array = c.sbatch("-a", "1-2", "-o", "/dev/null", wrap="sleep 100")
+    tasks = dict(line.split() for line in c.run("squeue", "-h", "-j", array, "-o", "%K %A").out.splitlines())
+    for task, job in sorted(tasks.items()):
+        c.wait_state(job, "RUNNING")
+        done = srun(c, f"--jobid={array}_{task}", "--overlap", "bash", "-c", "echo $SLURM_JOB_ID")
+        assert done.out == f"{job}\n"
+    assert c.refused("srun", f"--jobid={array}_3", "true") == \
+        f"srun: error: Unable to confirm allocation for job {array}_3: Invalid job id specified\n"
+    c.run("scancel", array)
+    c.clear()
