@@ -49,10 +49,11 @@ void srun_sig_open(struct srun *s)
 }
 
 /* Whoever ends srun itself ends its tasks at once.  The end of the job, which comes as SIGCONT and
- * SIGTERM, leaves them KillWait to clean up. */
-static void force_end(struct srun *s)
+ * SIGTERM, leaves them KillWait to clean up; SIGCONT alone is a shell's `fg`. */
+static void force_end(struct srun *s, int sig)
 {
-    bool with_job = s->continued_mono_us && now_mono_us() - s->continued_mono_us < USEC_PER_SEC;
+    bool with_job = sig == SIGTERM && s->continued_mono_us &&
+                    now_mono_us() - s->continued_mono_us < USEC_PER_SEC;
 
     cli_info("forcing job termination");
     srun_abort(s);
@@ -98,7 +99,7 @@ static void on_interrupt(struct srun *s)
     if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
         s->interrupted = true;
-        force_end(s);
+        force_end(s, SIGINT);
         return;
     }
     s->interrupt_mono_us = now;
@@ -135,11 +136,11 @@ static void on_signal(struct srun *s, int sig)
         break;
     case SIGQUIT:
         cli_info("Quit");
-        force_end(s);
+        force_end(s, sig);
         break;
     case SIGTERM:
     case SIGHUP:
-        force_end(s);
+        force_end(s, sig);
         break;
     case SIGALRM:
         break;

@@ -308,6 +308,19 @@ def test_one_interrupt_tells_and_two_end(c):
     wait_until(lambda: not c.run("squeue", "-h").out, "the job is over")
 
 
+def test_two_interrupts_after_fg(c):
+    """SIGCONT was taken for the first half of a cancelled job's SIGCONT and SIGTERM: the tasks got SIGTERM instead of SIGKILL."""
+    p = started(c, "-w", "node1", "bash", "-c", "trap '' TERM; echo on; while :; do sleep 0.1; done")
+    p.send_signal(signal.SIGCONT)
+    assert p.stderr.readline() == "srun: got SIGCONT\n"
+    p.send_signal(signal.SIGINT)
+    assert "one more within" in p.stderr.readline() and "running" in p.stderr.readline()
+    p.send_signal(signal.SIGINT)
+    _, err = p.communicate(timeout=20)
+    assert "DUE to SIGNAL Killed" in err and "Terminated" not in err, err
+    wait_until(lambda: not c.run("squeue", "-h").out, "the job is over")
+
+
 def test_one_interrupt_changes_nothing(c):
     p = started(c, "bash", "-c", "echo on; while [ ! -e go ]; do sleep 0.05; done; echo whole")
     p.send_signal(signal.SIGINT)
