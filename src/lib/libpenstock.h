@@ -92,7 +92,8 @@ int penstock_job_key(penstock_job *job, const char *key);
  * that no second one is made.  The job object can be changed and submitted again. */
 int penstock_submit(penstock *p, penstock_job *job, uint32_t *ret_job_id);
 /* Wait until a job has ended, at most timeout_ms (-1: for ever), also while the controller is
- * restarted.  1 with its wait(2) status, 0 not in time, -ENOENT the job is not known (any more). */
+ * restarted.  1 with its wait(2) status, 0 not in time, -ENOENT the job is not known (any more).
+ * The number of an array stands for all its tasks: the last one's end, the highest exit code. */
 int penstock_wait(penstock *p, uint32_t job_id, int timeout_ms, int *ret_status);
 
 /* ---- changing jobs --------------------------------------------------------------------------- */
