@@ -103,6 +103,8 @@ def main():
     expected = {"slurmctld", "slurmd", "sackd", "slurmdbd", "slurmstepd", "slurmstepd-relay", "slurmstepd-plug", "slurmstepd-pmi2",
                 "slurmstepd-oci", "slurmstepd-cxi", "sbatch", "srun", "squeue", "scontrol", "sacctmgr", "penstock", "pam_slurm_adopt.so"}
     tap.check("the programs are among what is installed", [f"{name} is not" for name in sorted(expected - names)])
+    hidden = "--no-warnings" in (build / "build.ninja").read_text()
+    tap.check("the linker says what is missing", ["--no-warnings hides undefined symbols: tools/link-static"] if hidden else [])
     wanted = FLAGS + (["-D_FORTIFY_SOURCE=3"] if fortified else []) + (["-fcf-protection=full"] if x86 else [])
     tap.check("all of our sources are compiled with the flags", list(flag_problems(build, wanted))[:20])
     tap.end()

@@ -493,6 +493,9 @@ enum child_stage {
     CHILD_CHDIR,
     CHILD_EXEC,
 };
+/* The stack of a child that shares our memory, up to its exec: several times what it takes in
+ * builds without optimization, or with sanitizers.  Pages that nobody touches cost nothing. */
+#define CHILD_STACK (256u * 1024u)
 int child_start(struct child *c, pid_t *ret_pid);
 /* The steps of a child's way to its program.  0 or a negative errno; no allocation. */
 /* session, cgroups, terminal, limits, CPUs, the job's namespaces */

@@ -29,8 +29,6 @@
 #include "stepd/ns/jobns.h"
 #include "stepd/step.h"
 
-#define STACK_SIZE (64u * 1024u)
-
 static const struct {
     const char *name;
     int resource;
@@ -229,6 +227,23 @@ static int child_main(void *arg)
     return note_failure(c, CHILD_EXEC, r);
 }
 
+/* A page that nobody may touch lies below: a child that needs more dies, and does not write into
+ * what we have there. */
+static char *make_stack(void)
+{
+    size_t guard = (size_t)sysconf(_SC_PAGESIZE);
+    char *at =
+        mmap(NULL, guard + CHILD_STACK, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+
+    if (at == MAP_FAILED)
+        return NULL;
+    if (mprotect(at + guard, CHILD_STACK, PROT_READ | PROT_WRITE) < 0) {
+        (void)munmap(at, guard + CHILD_STACK);
+        return NULL;
+    }
+    return at + guard;
+}
+
 /* One thread, one child at a time until its exec: one of each for all. */
 static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
 {
@@ -236,13 +251,10 @@ static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
     static struct child_outcome *outcome;
 
     if (!stack)
-        stack = mmap(NULL, STACK_SIZE, PROT_READ | PROT_WRITE,
-                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+        stack = make_stack();
     if (!outcome)
         outcome =
             mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (stack == MAP_FAILED)
-        stack = NULL;
     if (outcome == MAP_FAILED)
         outcome = NULL;
     *ret_stack = stack;
@@ -277,7 +289,7 @@ static pid_t make_process(struct child *c, char *stack)
     if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
         pid = clone_into_cgroup(c);
     if (pid == -ENOSYS) {
-        pid = clone(child_main, stack + STACK_SIZE, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+        pid = clone(child_main, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
         pid = pid < 0 ? -errno : pid;
     }
     return pid;

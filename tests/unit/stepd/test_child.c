@@ -1,0 +1,267 @@
+/* test_child.c - processes of a step: what they find, and where those end that cannot begin */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "stepd/step.h"
+
+static char dir[32], forbidden[48];
+
+static int make_dir(void **state)
+{
+    int fd;
+
+    (void)state;
+    (void)snprintf(dir, sizeof(dir), "/tmp/penstock-child-XXXXXX");
+    if (!mkdtemp(dir))
+        return -1;
+    (void)snprintf(forbidden, sizeof(forbidden), "%s/data", dir);
+    fd = open(forbidden, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+    return fd < 0 ? -1 : close(fd);
+}
+
+static int drop_dir(void **state)
+{
+    (void)state;
+    (void)unlink(forbidden);
+    return rmdir(dir);
+}
+
+/* A child that runs a script, with a pipe for its standard output. */
+struct fixture {
+    struct step s;
+    struct child c;
+    Pst__LaunchStep launch;
+    char script[200];
+    char *argv[4], *paths[4];
+    int out;
+};
+
+static void make_child(struct fixture *f, const char *script)
+{
+    static char *envp[] = { NULL };
+    int p[2], in = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+    *f = (struct fixture){ .launch = PST__LAUNCH_STEP__INIT };
+    f->s = (struct step){ .work_dir = dir, .umask = 027, .launch = &f->launch };
+    (void)snprintf(f->script, sizeof(f->script), "%s", script);
+    f->argv[0] = (char *)"sh";
+    f->argv[1] = (char *)"-c";
+    f->argv[2] = f->script;
+    f->paths[0] = (char *)"/bin/sh";
+    assert_int_equal(pipe2(p, O_CLOEXEC), 0);
+    f->out = p[0];
+    f->c = (struct child){ .step = &f->s,
+                           .paths = f->paths,
+                           .argv = f->argv,
+                           .envp = envp,
+                           .tty = -1,
+                           .fds = { in, p[1], p[1] } };
+}
+
+/* Start it; when that works *ret_text is what it printed. */
+static int run_child(struct fixture *f, int *ret_status, char *text, size_t size, pid_t *ret_pid)
+{
+    size_t len = 0;
+    ssize_t n;
+    int r = child_start(&f->c, ret_pid);
+
+    (void)close(f->c.fds[0]);
+    (void)close(f->c.fds[1]);
+    while (r == 0 && (n = read(f->out, text + len, size - 1 - len)) > 0)
+        len += (size_t)n;
+    (void)close(f->out);
+    text[len] = '\0';
+    if (r == 0)
+        assert_int_equal(waitpid(*ret_pid, ret_status, 0), *ret_pid);
+    else
+        assert_int_equal(waitpid(-1, ret_status, WNOHANG), -1); /* nothing is left behind */
+    return r;
+}
+
+static void expect_text(struct fixture *f, const char *want)
+{
+    char text[400];
+    int status = -1;
+    pid_t pid;
+
+    assert_int_equal(run_child(f, &status, text, sizeof(text), &pid), 0);
+    assert_string_equal(text, want);
+    assert_int_equal(status, 0);
+}
+
+static void expect_failure(struct fixture *f, int stage, int err)
+{
+    char text[400];
+    int status;
+    pid_t pid = 0;
+
+    assert_int_equal(run_child(f, &status, text, sizeof(text), &pid), err);
+    assert_int_equal(f->c.stage, stage);
+    assert_int_equal(f->c.err, err);
+    assert_int_equal(pid, 0);
+}
+
+static void test_what_it_finds(void **state)
+{
+    char slot[16] = "", text[400], want[400];
+    struct fixture f;
+    int status;
+    pid_t pid;
+
+    (void)state;
+    make_child(&f, "umask; pwd; set -- $(cat /proc/$$/stat); echo $6");
+    f.c.pid_slot = slot;
+    assert_int_equal(run_child(&f, &status, text, sizeof(text), &pid), 0);
+    (void)snprintf(want, sizeof(want), "0027\n%s\n%d\n", dir, (int)pid);
+    assert_string_equal(text, want);
+    (void)snprintf(want, sizeof(want), "%d", (int)pid);
+    assert_string_equal(slot, want);
+}
+
+static void test_descriptors(void **state)
+{
+    int give[2] = { fcntl(2, F_DUPFD_CLOEXEC, 20), fcntl(2, F_DUPFD_CLOEXEC, 20) };
+    int ours = fcntl(2, F_DUPFD, 30), keep = fcntl(2, F_DUPFD_CLOEXEC, 40);
+    struct fixture f;
+
+    (void)state;
+    make_child(&f, "for i in 0 1 2 3 4 5 6 7 8 9 20 21 30 40; do "
+                   "[ ! -e /proc/$$/fd/$i ] || echo $i; done");
+    f.c.give = give;
+    f.c.n_give = 2;
+    f.c.keep_fd = keep;
+    expect_text(&f, "0\n1\n2\n3\n4\n40\n");
+    (void)close(ours);
+    (void)close(keep);
+    (void)close(give[0]);
+    (void)close(give[1]);
+}
+
+static void test_limits(void **state)
+{
+    Pst__Rlimit files = PST__RLIMIT__INIT, core = PST__RLIMIT__INIT, odd = PST__RLIMIT__INIT,
+                none = PST__RLIMIT__INIT;
+    Pst__Rlimit *list[] = { &odd, &none, &files, &core };
+    struct fixture f;
+
+    (void)state;
+    files.name = (char *)"NOFILE";
+    files.soft = 77;
+    core.name = (char *)"CORE";
+    core.soft = 0;
+    odd.name = (char *)"NOFILES"; /* of another release: passed over */
+    odd.soft = 1;
+    make_child(&f, "ulimit -Sn; ulimit -Sc");
+    f.launch.rlimits = list;
+    f.launch.n_rlimits = ARRAY_SIZE(list);
+    f.c.limits = true;
+    expect_text(&f, "77\n0\n");
+}
+
+static void test_where_it_looks(void **state)
+{
+    char below[64];
+    struct fixture f;
+
+    (void)state;
+    (void)snprintf(below, sizeof(below), "%s/sh", forbidden);
+    make_child(&f, "echo ran"); /* missing, below a file, not to be executed: the next one counts */
+    f.paths[0] = below;
+    f.paths[1] = forbidden;
+    f.paths[2] = (char *)"/bin/sh";
+    expect_text(&f, "ran\n");
+    make_child(&f, "");
+    f.paths[0] = forbidden;
+    f.paths[1] = (char *)"/no/such/program";
+    expect_failure(&f, CHILD_EXEC, -EACCES);
+    make_child(&f, "");
+    f.paths[0] = below;
+    expect_failure(&f, CHILD_EXEC, -ENOENT);
+}
+
+static void test_no_work_dir(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    make_child(&f, "");
+    f.s.work_dir = (char *)"/no/such/folder";
+    expect_failure(&f, CHILD_CHDIR, -ENOENT);
+    make_child(&f, "pwd");
+    f.s.work_dir = (char *)"/no/such/folder";
+    f.c.any_dir = true;
+    expect_text(&f, "/tmp\n");
+}
+
+static void test_no_setup(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    make_child(&f, "");
+    f.c.tty = f.c.fds[0]; /* no terminal */
+    expect_failure(&f, CHILD_SETUP, -ENOTTY);
+    make_child(&f, "");
+    f.c.keep_fd = 987; /* not open */
+    expect_failure(&f, CHILD_SETUP, -EBADF);
+}
+
+/* Is there a stack of that size with a page below that nobody may touch? */
+static bool stack_is_guarded(void)
+{
+    _cleanup_fclose_ FILE *f = fopen("/proc/self/maps", "re");
+    unsigned long from, to, last_to = 0;
+    bool guard = false, found = false;
+    char line[400], perms[8];
+
+    assert_non_null(f);
+    while (fgets(line, sizeof(line), f)) {
+        if (sscanf(line, "%lx-%lx %7s", &from, &to, perms) != 3)
+            continue;
+        found = found || (guard && from == last_to && to - from == CHILD_STACK &&
+                          strcmp(perms, "rw-p") == 0);
+        guard = strcmp(perms, "---p") == 0;
+        last_to = to;
+    }
+    return found;
+}
+
+static void test_stack(void **state)
+{
+    struct fixture f;
+
+    (void)state;
+    make_child(&f, "echo ran");
+    expect_text(&f, "ran\n");
+    assert_true(stack_is_guarded());
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_what_it_finds, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_descriptors, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_limits, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_where_it_looks, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_no_work_dir, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_no_setup, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_stack, make_dir, drop_dir),
+    };
+
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
