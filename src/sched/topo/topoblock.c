@@ -458,9 +458,11 @@ static int fill_group(struct block *b, struct group *g, uint32_t first, uint32_t
         r = take_best(b, g, first, end, weight);
     if (r < 0 || is_done(b, g))
         return r < 0 ? r : 1;
+    /* the range holds enough nodes that the group may have: only weights keep it from them */
     b->sp->why = any                      ? TOPO_WHY_WEIGHTS
                  : g->have.n >= b->a->max ? TOPO_WHY_NODE_LIMIT
                  : g->have.n >= g->nodes  ? TOPO_WHY_FEW_RESOURCES
+                 : b->a->weight           ? TOPO_WHY_WEIGHTS
                                           : TOPO_WHY_NO_UNIT;
     return 0;
 }
