@@ -8,12 +8,14 @@
 
 int beside_find(const char *const *places, size_t n, char *path, size_t size)
 {
-    char exe[2048];
+    char exe[4096];
     const char *slash;
     ssize_t len = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
 
     if (len < 0)
         return -errno;
+    if ((size_t)len == sizeof(exe) - 1)
+        return -ENAMETOOLONG; /* cut: it would name another folder */
     exe[len] = '\0';
     slash = strrchr(exe, '/');
     for (size_t i = 0; slash && i < n; i++) {

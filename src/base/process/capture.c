@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -25,11 +26,16 @@ int capture_open(size_t max)
 int capture_text(int fd, char **ret_text)
 {
     off_t len = lseek(fd, 0, SEEK_CUR);
-    _cleanup_free_ char *text = len < 0 ? NULL : calloc(1, (size_t)len + 1);
+    _cleanup_free_ char *text = NULL;
+    struct stat st;
     ssize_t n;
 
+    if (len < 0 || fstat(fd, &st) < 0)
+        return -errno;
+    len = MIN(len, st.st_size); /* the program may have set the offset to anything */
+    text = calloc(1, (size_t)len + 1);
     if (!text)
-        return len < 0 ? -errno : -ENOMEM;
+        return -ENOMEM;
     n = pread(fd, text, (size_t)len, 0);
     if (n < 0)
         return -errno;

@@ -25,8 +25,13 @@ int daemonize_detach(int *ret_ready_fd, struct err *err)
     if (pipe2(fds, O_CLOEXEC) < 0)
         return err_set(err, -errno, "cannot make a pipe: %s", strerror(errno));
     pid = fork();
-    if (pid < 0)
-        return err_set(err, -errno, "cannot fork: %s", strerror(errno));
+    if (pid < 0) {
+        int r = err_set(err, -errno, "cannot fork: %s", strerror(errno));
+
+        (void)close(fds[0]);
+        (void)close(fds[1]);
+        return r;
+    }
     if (pid > 0) {
         (void)close(fds[1]);
         _exit(read(fds[0], &ok, 1) == 1 ? 0 : 1);

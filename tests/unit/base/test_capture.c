@@ -69,12 +69,31 @@ static void test_no_text(void **state)
     assert_int_equal(capture_text(fd, &text), -EBADF);
 }
 
+/* The offset is the program's too: it may say anything. */
+static void test_offset(void **state)
+{
+    int fd = capture_open(40);
+    char *text = NULL;
+
+    (void)state;
+    assert_int_equal(write(fd, "abc", 3), 3);
+    assert_true(lseek(fd, INT64_C(1) << 50, SEEK_SET) == INT64_C(1) << 50);
+    assert_int_equal(capture_text(fd, &text), -EILSEQ); /* what lies between is not text */
+    assert_null(text);
+    assert_int_equal(lseek(fd, 2, SEEK_SET), 2);
+    assert_int_equal(capture_text(fd, &text), 0);
+    assert_string_equal(text, "ab");
+    free(text);
+    (void)close(fd);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_program),
         cmocka_unit_test(test_limit),
         cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_offset),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

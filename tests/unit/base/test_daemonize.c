@@ -20,6 +20,8 @@
 #include "base/cleanup.h"
 #include "base/process/daemonize.h"
 
+#include "child_util.h"
+
 static char dir[32], file[64];
 
 static int make_dir(void **state)
@@ -46,7 +48,7 @@ static int in_child(int (*fn)(void))
     pid_t pid = fork();
 
     if (pid == 0)
-        _exit(fn());
+        child_exit(fn());
     assert_true(pid > 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -63,8 +65,8 @@ static int detach_and_serve(void)
     if (getsid(0) != getpid())
         _exit(1); /* the parent sees the end of the pipe */
     daemonize_ready(fd);
-    _exit(fstat(0, &in) == 0 && stat("/dev/null", &null) == 0 && in.st_rdev == null.st_rdev ? 0
-                                                                                            : 1);
+    child_exit(
+        fstat(0, &in) == 0 && stat("/dev/null", &null) == 0 && in.st_rdev == null.st_rdev ? 0 : 1);
 }
 
 static int detach_and_die(void)

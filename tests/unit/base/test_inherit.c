@@ -9,14 +9,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/process/inherit.h"
 #include "base/process/spawnprog.h"
+
+#include "child_util.h"
 
 static bool is_open(int fd)
 {
@@ -34,7 +41,7 @@ static int in_child(int (*check)(void))
             (void)dup2(1, fd);
         (void)dup2(1, 100);
         (void)dup2(1, 900);
-        _exit(check());
+        child_exit(check());
     }
     assert_true(pid > 0 && waitpid(pid, &status, 0) == pid);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -111,6 +118,100 @@ static int check_umask_stays_closed(void)
     return umask(0) == 077 ? 0 : 1;
 }
 
+/* From here on the kernel has no close_range(2), as those before 5.9. */
+static bool forget_close_range(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the call */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_close_range, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOSYS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = { .len = ARRAY_SIZE(rules), .filter = rules };
+
+    return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+           prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0 &&
+           syscall(SYS_close_range, 500, 501, 0) < 0 && errno == ENOSYS;
+}
+
+static int check_old_kernel(int (*check)(void))
+{
+    for (int fd = 1000; fd < 1020; fd++) /* more than one read of the folder gives */
+        (void)dup2(1, fd);
+    for (int fd = 200; fd < 600; fd++)
+        (void)dup2(1, fd);
+    return forget_close_range() ? check() : 77;
+}
+
+static int check_old_close_all(void)
+{
+    return check_old_kernel(check_close_all);
+}
+
+static int check_old_close_but(void)
+{
+    return check_old_kernel(check_close_but);
+}
+
+static int check_old_close_but_first(void)
+{
+    return check_old_kernel(check_close_but_first);
+}
+
+static int check_old_close_at_exec(void)
+{
+    return check_old_kernel(check_close_at_exec);
+}
+
+static int check_old_begin(void)
+{
+    return check_old_kernel(check_begin);
+}
+
+static void test_old_kernel(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(check_old_close_all), 0);
+    assert_int_equal(in_child(check_old_close_but), 0);
+    assert_int_equal(in_child(check_old_close_but_first), 0);
+    assert_int_equal(in_child(check_old_close_at_exec), 0);
+    assert_int_equal(in_child(check_old_begin), 0);
+}
+
+/* Nobody tells what is open: the process ends instead of passing it on. */
+static int check_nothing_listed(void)
+{
+    if (!forget_close_range())
+        return 77;
+    for (int fd = 41; dup2(1, fd) >= 0; fd++) /* no descriptor is left for the folder */
+        ;
+    inherit_close(3, -1);
+    return 0;
+}
+
+static int check_nothing_listed_at_exec(void)
+{
+    if (!forget_close_range())
+        return 77;
+    for (int fd = 41; dup2(1, fd) >= 0; fd++)
+        ;
+    inherit_close_at_exec(3);
+    return 0;
+}
+
+static void test_nothing_listed(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(check_nothing_listed), 127);
+    assert_int_equal(in_child(check_nothing_listed_at_exec), 127);
+}
+
+static int check_no_keys(void)
+{
+    inherit_no_keys(); /* where the kernel has keyrings, ours is another one now */
+    return 0;
+}
+
 static void test_inherit(void **state)
 {
     (void)state;
@@ -120,6 +221,7 @@ static void test_inherit(void **state)
     assert_int_equal(in_child(check_close_at_exec), 0);
     assert_int_equal(in_child(check_begin), 0);
     assert_int_equal(in_child(check_umask_stays_closed), 0);
+    assert_int_equal(in_child(check_no_keys), 0);
 }
 
 /* A program that was given these descriptors finds `names` in its folder of them, and nothing of
@@ -167,6 +269,8 @@ static void test_spawn(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_inherit),
+                                        cmocka_unit_test(test_old_kernel),
+                                        cmocka_unit_test(test_nothing_listed),
                                         cmocka_unit_test(test_spawn) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

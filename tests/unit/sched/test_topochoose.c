@@ -1,4 +1,4 @@
-/* test_topochoose.c - the search that leaves poor or badly lying nodes out, weights, and dragonflies
+/* test_topochoose.c - the search that leaves poor or badly lying nodes out, weights, dragonflies
  *
  * A case is a topology of units of equal size whose nodes follow each other, what each node weighs
  * and holds, and the nodes that the job gets in the order of choice, or why it gets none. */
