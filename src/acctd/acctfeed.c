@@ -141,8 +141,13 @@ static int note_back(struct serve_call *call, struct source *s, struct err *err)
 {
     int64_t gone_us = atomic_exchange(&s->gone_us, 0);
     int r = acct_came_back(s->acct, serve_tracks_down(call) ? gone_us : 0, now_us());
+    int64_t unset = 0;
 
-    return r < 0 ? err_set(err, r, "accounting: %s", acct_error(s->acct)) : 0;
+    if (r < 0) {
+        (void)atomic_compare_exchange_strong(&s->gone_us, &unset, gone_us); /* it is gone still */
+        return err_set(err, r, "accounting: %s", acct_error(s->acct));
+    }
+    return 0;
 }
 
 /* ---- requests -------------------------------------------------------------------------------- */

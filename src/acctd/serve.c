@@ -455,7 +455,7 @@ static int stream_jobs(struct query *q, struct err *err)
 static int wait_for_feed(struct query *q, struct err *err)
 {
     struct serve *s = q->serve;
-    uint64_t cursor = s->config.cursor ? s->config.cursor(s->config.ctx) : 0;
+    uint64_t cursor = s->config.cursor ? s->config.cursor(s->config.ctx) : UINT64_MAX;
     char trouble[ERR_TEXT_MAX];
 
     if (!q->lsn || cursor >= q->lsn)
@@ -529,8 +529,11 @@ static int keep_seen(struct query *q, Pst__AcctFilter *f, struct err *err)
 static int check_range(const struct serve_settings *set, const Pst__AcctFilter *f, struct err *err)
 {
     int64_t end = f->has_end_us ? f->end_us : now_us(), start = f->has_start_us ? f->start_us : 0;
+    int64_t range;
 
-    if (!set->max_range_us || f->n_job_ids || end - start <= set->max_range_us)
+    if (!set->max_range_us || f->n_job_ids)
+        return 0;
+    if (!__builtin_sub_overflow(end, start, &range) && range <= set->max_range_us)
         return 0;
     return err_set(err, -E2BIG, "Too wide of a date range in query (MaxQueryTimeRange)");
 }
