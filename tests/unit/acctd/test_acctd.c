@@ -734,6 +734,25 @@ static void test_roll_up(void **state)
     assert_false(none.has_rollup_when_us);
 }
 
+/* Old rows go by themselves, once an hour, into files of the folder that is configured. */
+static void test_purge(void **state)
+{
+    struct serve_settings settings = { .purge = { .job_h = 1, .jobs = true, .limit = 1000 } };
+    struct site *s = *state;
+    struct client *c;
+
+    feed_jobs(s, 3, "");
+    feed(s->w, end(1, 100, JOB_STATE(COMPLETED), 0));
+    s->w->acct = acct_close(s->w->acct);
+    (void)snprintf(settings.dir, sizeof(settings.dir), "%s", s->w->dir);
+    open_site(s, &settings, true);
+    c = dial(s);
+    while (ask_jobs(c, &all).records == 3) /* within a second of the start */
+        (void)poll(NULL, 0, 20);
+    assert_int_equal(ask_jobs(c, &all).records, 2); /* those that have not ended stay */
+    (void)client_free(c);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -749,6 +768,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_no_store, site_setup, site_teardown),
         cmocka_unit_test_setup_teardown(test_archive, site_setup, site_teardown),
         cmocka_unit_test_setup_teardown(test_controller_leaves, site_setup, site_teardown),
+        cmocka_unit_test_setup_teardown(test_purge, site_setup, site_teardown),
         cmocka_unit_test_setup_teardown(test_roll_up, site_setup, site_teardown),
     };
 
