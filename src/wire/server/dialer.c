@@ -107,6 +107,7 @@ static void target_free(struct client_target *t)
         explicit_bzero((char *)t->jwt, strlen(t->jwt));
     free((char *)t->jwt);
     free((char *)t->program);
+    free((char *)t->act_as);
     t->tls = tls_ctx_unref(t->tls);
 }
 
@@ -121,8 +122,8 @@ static int copy_str(const char **field)
 /* Replace the borrowed strings of *t by copies; on failure those not copied are NULL. */
 static int target_own(struct client_target *t)
 {
-    const char **fields[] = { &t->host, &t->cluster, &t->key_file, &t->munge_socket,
-                              &t->jwt,  &t->program, &t->service,  &t->name };
+    const char **fields[] = { &t->host,    &t->cluster, &t->key_file, &t->munge_socket, &t->jwt,
+                              &t->program, &t->service, &t->name,     &t->act_as };
     int r = 0;
 
     t->tls = tls_ctx_ref(t->tls);
