@@ -52,11 +52,10 @@ static void test_lowest_free(void **state)
     uint32_t third;
 
     (void)node_launched(nodes[0], first);
-    assert_job(d, first, "'imex_channels':[{'channel':1}]");
-    assert_job(d, second,
-               "'imex_channels':[{'channel':2,'nodes':'n0'},{'channel':3,'nodes':'n1'}]");
+    wait_job(d, first, "'imex_channels':[{'channel':1}]");
+    wait_job(d, second, "'imex_channels':[{'channel':2,'nodes':'n0'},{'channel':3,'nodes':'n1'}]");
     third = submit(d, "{'job':{'min_nodes':1}}");
-    assert_job(d, third, "'pend_reason':'REASON_NVIDIA_IMEX_CHANNELS'");
+    wait_job(d, third, "'pend_reason':'REASON_NVIDIA_IMEX_CHANNELS'");
 }
 
 static void test_kinds(void **state)
