@@ -1,4 +1,4 @@
-/* test_preempt_explain.c - which running jobs an explanation says that a waiting job may send away */
+/* test_preempt_explain.c - which running jobs a waiting job may send away: what explanations say */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
