@@ -55,6 +55,7 @@ static void test_addresses(void **state)
     start(&f, &config);
     stop(&f);
     config.bind_addr = "no.such.host.invalid";
+    config.keys = NULL;
     {
         struct err err = { .text = "" };
         struct server *s = NULL;
