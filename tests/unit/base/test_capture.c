@@ -69,6 +69,19 @@ static void test_no_text(void **state)
     assert_int_equal(capture_text(fd, &text), -EBADF);
 }
 
+/* A limit that no file can have; nothing stays open. */
+static void test_no_such_limit(void **state)
+{
+    int before = dup(0), after;
+
+    (void)state;
+    (void)close(before);
+    assert_int_equal(capture_open(SIZE_MAX), -EINVAL);
+    after = dup(0);
+    (void)close(after);
+    assert_int_equal(after, before);
+}
+
 /* The offset is the program's too: it may say anything. */
 static void test_offset(void **state)
 {
@@ -90,9 +103,8 @@ static void test_offset(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_program),
-        cmocka_unit_test(test_limit),
-        cmocka_unit_test(test_no_text),
+        cmocka_unit_test(test_program), cmocka_unit_test(test_limit),
+        cmocka_unit_test(test_no_text), cmocka_unit_test(test_no_such_limit),
         cmocka_unit_test(test_offset),
     };
 

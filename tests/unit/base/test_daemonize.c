@@ -76,9 +76,22 @@ static int detach_and_die(void)
     _exit(daemonize_detach(&fd, NULL) < 0 ? 2 : 0);
 }
 
+/* No pipe can be had: nothing is forked, and the sentence says why. */
+static int detach_without_descriptors(void)
+{
+    struct rlimit few = { 3, 3 };
+    struct err err = { .text = "" };
+    int fd = -7;
+
+    if (setrlimit(RLIMIT_NOFILE, &few) < 0 || daemonize_detach(&fd, &err) != -EMFILE)
+        return 1;
+    return fd == -7 && strncmp(err.text, "cannot make a pipe: ", 20) == 0 ? 0 : 2;
+}
+
 static void test_detach(void **state)
 {
     (void)state;
+    assert_int_equal(in_child(detach_without_descriptors), 0);
     assert_int_equal(in_child(detach_and_serve), 0);
     assert_int_equal(in_child(detach_and_die), 1);
     daemonize_ready(-1); /* in the foreground it changes nothing */
@@ -145,6 +158,21 @@ static void test_notify(void **state)
     name[sizeof(name) - 1] = '\0';
     assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);
     daemonize_notify("READY=1");
+    (void)close(fd); /* nobody hears it any more: that is logged */
+    assert_int_equal(setenv("NOTIFY_SOCKET", file, 1), 0);
+    daemonize_notify("READY=1");
+    fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); /* a name that is no file */
+    (void)snprintf(name, sizeof(name), "@penstock-test-%d", (int)getpid());
+    memset(&sa, 0, sizeof(sa));
+    sa.sun_family = AF_UNIX;
+    memcpy(sa.sun_path + 1, name + 1, strlen(name) - 1);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa,
+                          (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(name))),
+                     0);
+    assert_int_equal(setenv("NOTIFY_SOCKET", name, 1), 0);
+    daemonize_notify("STOPPING=1");
+    assert_int_equal(recv(fd, text, sizeof(text), MSG_DONTWAIT), 10);
+    assert_memory_equal(text, "STOPPING=1", 10);
     assert_int_equal(unsetenv("NOTIFY_SOCKET"), 0);
     daemonize_notify("READY=1");
     assert_int_equal(recv(fd, text, sizeof(text), MSG_DONTWAIT), -1);
