@@ -17,12 +17,21 @@
 
 static const char source[] = "slurm_get_resource_layout()";
 
-void restresources_cores(struct strbuf *sb, const char *cpus, unsigned threads)
+#define CORES_MOST 65536u /* of a node: what a list of CPUs may cost */
+
+void restresources_cores(struct strbuf *sb, const char *cpus, unsigned threads, unsigned cores)
 {
-    unsigned long first = 0, last = 0;
-    bool open = false;
+    _cleanup_free_ uint8_t *digits = NULL; /* four cores each, the lowest first */
+    size_t n;
 
     threads = threads ? threads : 1;
+    cores = cores < CORES_MOST ? cores : CORES_MOST;
+    n = (cores + 3) / 4;
+    digits = calloc(n + 1, 1);
+    if (!digits) {
+        sb->failed = true;
+        return;
+    }
     for (const char *p = cpus ? cpus : ""; *p;) {
         char *end;
         unsigned long from = strtoul(p, &end, 10) / threads, to;
@@ -30,19 +39,13 @@ void restresources_cores(struct strbuf *sb, const char *cpus, unsigned threads)
         if (end == p)
             break; /* not a list of ours */
         to = *end == '-' ? strtoul(end + 1, &end, 10) / threads : from;
-        if (open && from <= last + 1) {
-            last = to > last ? to : last;
-        } else {
-            if (open)
-                strbuf_addf(sb, last > first ? "%lu-%lu," : "%lu,", first, last);
-            first = from;
-            last = to;
-            open = true;
-        }
+        for (unsigned long i = from; i <= to && i < cores; i++)
+            digits[i / 4] |= (uint8_t)(1u << i % 4);
         p = end + (*end == ',');
     }
-    if (open)
-        strbuf_addf(sb, last > first ? "%lu-%lu" : "%lu", first, last);
+    strbuf_add(sb, "0x");
+    for (size_t i = n; i > 0; i--)
+        strbuf_addc(sb, "0123456789ABCDEF"[digits[i - 1]]);
 }
 
 static void put_gres(struct json *js, const Pst__AllocGroup *group)
@@ -71,7 +74,8 @@ static void put_node(struct json *js, const char *name, const Pst__NodeRecord *n
     json_int(js, "sockets_per_node", node ? node->sockets : 0);
     json_int(js, "cores_per_socket", node ? node->cores_per_socket : 0);
     json_int(js, "mem_alloc", (int64_t)group->mem_mib);
-    restresources_cores(cores, group->cpu_ids, node ? node->threads_per_core : 1);
+    restresources_cores(cores, group->cpu_ids, node ? node->threads_per_core : 1,
+                        node ? node->sockets * node->cores_per_socket : 0);
     json_str(js, "core_bitmap", strbuf_str(cores));
     json_number(js, "channel", channel != 0, false, channel);
     put_gres(js, group);

@@ -58,7 +58,7 @@ def test_jobs_keep_to_it(rest, shared, document):
     for job in jobs:
         check(rest, document, f"job/{job}")
     held = check(rest, document, f"resources/{jobs[1]}")["nodes"]
-    assert [n["node"] for n in held] == ["node1", "node2"] and all(n["core_bitmap"] == "0-3" for n in held), held
+    assert [n["node"] for n in held] == ["node1", "node2"] and all(n["core_bitmap"] == "0xF" for n in held), held
     assert check(rest, document, f"resources/{jobs[0]}")["nodes"] == []
     assert rest.get("resources/99999")[0] == 404
     assert len(check(rest, document, "jobs/")["jobs"]) >= 3

@@ -535,19 +535,21 @@ static void test_cores(void **state)
 {
     static const struct {
         const char *cpus;
-        unsigned threads;
-        const char *cores;
+        unsigned threads, cores;
+        const char *mask;
     } cases[] = {
-        { "0-3,8", 1, "0-3,8" }, { "0-3,8", 2, "0-1,4" }, { "0,2,4", 2, "0-2" },
-        { "1", 2, "0" },         { "", 1, "" },           { NULL, 2, "" },
-        { "0-1,2-3", 0, "0-3" }, { "6-7,12", 4, "1,3" },
+        { "0-3,8", 1, 12, "0x10F" }, { "0-3,8", 2, 8, "0x13" },   { "0,2,4", 2, 3, "0x7" },
+        { "1", 2, 8, "0x01" },       { "", 1, 4, "0x0" },         { NULL, 2, 0, "0x" },
+        { "0-1,2-3", 0, 4, "0xF" },  { "6-7,12", 4, 4, "0xA" },   { "0-99999999999", 1, 4, "0xF" },
+        { "65", 1, 66, "0x20000000000000000" },
     };
 
+    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct strbuf sb = STRBUF_INIT;
 
-        restresources_cores(&sb, cases[i].cpus, cases[i].threads);
-        assert_string_equal(strbuf_str(&sb), cases[i].cores);
+        restresources_cores(&sb, cases[i].cpus, cases[i].threads, cases[i].cores);
+        assert_string_equal(strbuf_str(&sb), cases[i].mask);
         strbuf_done(&sb);
     }
 }
