@@ -67,7 +67,7 @@ ROOMS = {
     "sched": ["base", "topo", "state", "rules", "profile", "select", "plan", "explain", ""],
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
              "resv", "update", "fed", "web", "ha", ""],
-    "kube": ["", "api", "make", "nodeset", "operator", "bridge", "doctor", "hook"],
+    "kube": ["", "api", "make", "nodeset", "operator", "claim", "bridge", "doctor", "hook"],
     "penstock": ["", "past"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],

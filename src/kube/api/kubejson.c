@@ -55,6 +55,42 @@ bool kubejson_true(const json_t *object, const char *path)
     return json_is_true(kubejson_at(object, path));
 }
 
+bool kubejson_is_within(const json_t *a, const json_t *b)
+{
+    const char *key;
+    json_t *value;
+    size_t i;
+
+    if (json_is_object(a)) {
+        if (!b)
+            return json_object_size(a) == 0;
+        json_object_foreach((json_t *)(uintptr_t)a, key, value)
+        {
+            if (!kubejson_is_within(value, json_object_get(b, key)))
+                return false;
+        }
+        return true;
+    }
+    if (json_is_array(a)) {
+        if (json_array_size(a) != json_array_size(b))
+            return false;
+        json_array_foreach(a, i, value)
+        {
+            if (!kubejson_is_within(value, json_array_get(b, i)))
+                return false;
+        }
+        return true;
+    }
+    return b && json_equal(a, b);
+}
+
+const char *kubejson_after(const char *text, const char *prefix)
+{
+    size_t n = strlen(prefix);
+
+    return strncmp(text, prefix, n) == 0 ? text + n : NULL;
+}
+
 const char *kubejson_name(const json_t *object)
 {
     return kubejson_text(object, "metadata.name");

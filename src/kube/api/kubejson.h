@@ -42,6 +42,12 @@ bool kubejson_is_deleted(const json_t *object);
 /* The owner reference that says `controller`; NULL: none. */
 const json_t *kubejson_controller(const json_t *object);
 
+/* Are all values of a in b?  A server adds fields to what it is sent. */
+bool kubejson_is_within(const json_t *a, const json_t *b);
+
+/* What follows the prefix; NULL: the text does not begin so. */
+const char *kubejson_after(const char *text, const char *prefix);
+
 /* A name as a path may hold it: 1 to 253 of a-z 0-9 . -, letters or digits at both ends.  Names of
  * roles may hold ':', which no object here has. */
 bool kubejson_name_is_good(const char *name);

@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
+#include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgekinds.h"
@@ -212,6 +213,7 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     b->o.name = o->name ? o->name : "";
     b->exclusion.scheduler = o->scheduler;
     b->exclusion.needs = bridgevolume_needs;
+    b->exclusion.meets = bridgedevice_meets;
     b->exclusion.ctx = b;
     b->synced = wake_all;
     b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
@@ -221,7 +223,11 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
     if (r == 0)
-        r = bridgenodes_new(slurm, b->o.name, &b->nodes, &b->node_names, &b->externals);
+        r = bridgenodes_new(slurm,
+                            &(struct bridgenodes_facts){ b->o.name, &b->nodes,
+                                                         o->devices ? &b->slices : NULL,
+                                                         &b->node_names, &b->node_slices },
+                            &b->externals);
     if (r == 0 && o->groups)
         r = follow_kind(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
@@ -234,6 +240,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         r = follow_kind(b, &kubekind_jobs, NULL, take_owner, &b->jobs);
     if (r == 0)
         r = bridgevolume_begin(b);
+    if (r == 0)
+        r = bridgedevice_begin(b);
     if (r == 0)
         r = follow_kind(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
@@ -257,6 +265,7 @@ void bridge_stop(struct bridge *b)
     b->native = kubeinformer_free(b->native);
     b->jobsets = kubeinformer_free(b->jobsets);
     bridgevolume_stop(b);
+    bridgedevice_stop(b);
     bridgeleave_stop(b);
 }
 

@@ -20,6 +20,7 @@ struct bridge_options {
     const json_t *classes;    /* bridgeconf.classes; NULL: none */
     const json_t *rules;      /* podidentity_read(); NULL: none */
     bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
+    bool devices;                 /* ... bridge_slices */
 };
 
 /* kube and slurm stay the caller's, and are freed before bridge_free().  The texts of o are

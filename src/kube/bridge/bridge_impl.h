@@ -29,6 +29,9 @@ struct gang {
     json_t *asked_claims;    /* uid of a claim that waits -> the node that it was given */
     int64_t volumes_mono_us; /* since when the job waits for volumes; 0: it does not */
     int64_t leaving_mono_us; /* since when it waits for pods that end; 0: it does not */
+    json_t *layout;      /* what the job holds: node of Slurm -> resources/JOB; NULL: not known */
+    uint32_t layout_job; /* whose layout */
+    int64_t devices_mono_us; /* since when the job waits for devices; 0: it does not */
     int64_t ask_mono_us;     /* the job's reason is not asked for before */
     char key[];
 };
@@ -39,6 +42,8 @@ struct bridge {
     struct kubeinformer *pods, *nodes, *jobs;
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
     struct kubeinformer *claims, *volumes, *classes;
+    struct kubeinformer *device_claims, *slices, *device_classes; /* NULL: not served */
+    struct kubemap node_slices; /* node -> json_t: its ResourceSlices by their uids */
     struct kubemap claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and their pods with it */
     struct kubemap there; /* node -> json_t: pods that are bound there, true: they go; gangs that
                            * wait for it */

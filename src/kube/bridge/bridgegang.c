@@ -39,6 +39,7 @@ void bridgegang_free(void *gang)
     json_decref(g->uids);
     json_decref(g->bad_nodes);
     json_decref(g->asked_claims);
+    json_decref(g->layout);
     free(g->told);
     free(g->excluded);
     free(g);
@@ -66,7 +67,17 @@ bool bridgegang_is_ready(const struct bridge *b)
     return slurmlink_is_synced(b->slurm) && is_whole(b->pods) && is_whole(b->nodes) &&
            is_whole(b->jobs) && is_whole(b->claims) && is_whole(b->volumes) &&
            is_whole(b->classes) && (!b->groups || is_whole(b->groups)) &&
-           (!b->native || is_whole(b->native)) && (!b->jobsets || is_whole(b->jobsets));
+           (!b->native || is_whole(b->native)) && (!b->jobsets || is_whole(b->jobsets)) &&
+           (!b->o.devices ||
+            (is_whole(b->device_claims) && is_whole(b->slices) && is_whole(b->device_classes)));
+}
+
+void bridgegang_note_bad(struct gang *g, const char *node)
+{
+    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
+    const char *label = object ? kubejson_label(object, BRIDGE_LABEL_NODE) : NULL;
+
+    (void)json_array_append_new(g->bad_nodes, json_string(label ? label : node));
 }
 
 void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us)

@@ -10,5 +10,7 @@ void bridgegang_free(void *gang);
 bool bridgegang_is_ready(const struct bridge *b);
 /* Look at the gang after a pause; 0: at once. */
 void bridgegang_wake(struct bridge *b, const char *key, int64_t after_us);
+/* The gang's next job is not to have this node of Kubernetes. */
+void bridgegang_note_bad(struct gang *g, const char *node);
 /* The node of Kubernetes that Slurm calls so; NULL: there is none.  Borrowed. */
 const char *bridgegang_node(const struct bridge *b, const char *name);

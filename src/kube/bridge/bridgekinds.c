@@ -9,5 +9,11 @@ const struct kubekind bridge_jobsets = { "jobset.x-k8s.io", "v1alpha2", "jobsets
 const struct kubekind bridge_claims = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
                                         true };
 const struct kubekind bridge_volumes = { "", "v1", "persistentvolumes", "PersistentVolume", false };
+const struct kubekind bridge_device_claims = { "resource.k8s.io", "v1", "resourceclaims",
+                                               "ResourceClaim", true };
+const struct kubekind bridge_slices = { "resource.k8s.io", "v1", "resourceslices", "ResourceSlice",
+                                        false };
+const struct kubekind bridge_device_classes = { "resource.k8s.io", "v1", "deviceclasses",
+                                                "DeviceClass", false };
 const struct kubekind bridge_classes = { "storage.k8s.io", "v1", "storageclasses", "StorageClass",
                                          false };

@@ -25,8 +25,7 @@ struct bridgenodes {
     struct kubeserver *slurm;
     char mark[NODESHAPE_MARK_SIZE];
     struct kubeloop *loop;
-    struct kubeinformer *const *nodes;
-    const struct kubemap *names;
+    struct bridgenodes_facts f;
     struct kubequeue *queue;
     struct kubemap works; /* under way, by their keys */
     struct kubetimer again;
@@ -40,18 +39,30 @@ struct work {
     char name[];
 };
 
+static bool is_whole(struct kubeinformer *const *i)
+{
+    return *i && kubeinformer_is_synced(*i);
+}
+
 static bool can_look(const struct bridgenodes *l)
 {
-    return *l->nodes && kubeinformer_is_synced(*l->nodes);
+    return is_whole(l->f.nodes) && (!l->f.slices || is_whole(l->f.slices));
 }
 
 /* The node of Kubernetes that has the name in Slurm; NULL: none. */
 static const json_t *find_node(const struct bridgenodes *l, const char *name)
 {
-    const char *own = kubemap_get(l->names, name);
-    const json_t *node = kubeinformer_by_name(*l->nodes, "", own ? own : name);
+    const char *own = kubemap_get(l->f.names, name);
+    const json_t *node = kubeinformer_by_name(*l->f.nodes, "", own ? own : name);
 
     return node && strcmp(nodeshape_name(node), name) == 0 ? node : NULL;
+}
+
+static int read_shape(const struct bridgenodes *l, const json_t *node, struct nodeshape *ret,
+                      struct err *err)
+{
+    return nodeshape_read(node, kubemap_get(l->f.node_slices, kubejson_name(node)), l->mark, ret,
+                          err);
 }
 
 static int ask_slurm(struct bridgenodes *l, const char *method, const char *path,
@@ -129,7 +140,7 @@ static void take_node(void *ctx, const struct kubereply *reply)
     struct work *w = ctx;
     const json_t *list = json_object_get(reply->body, "nodes"), *have = json_array_get(list, 0);
     const json_t *node = can_look(w->l) ? find_node(w->l, w->name) : NULL;
-    struct nodeshape want = { .features = STRBUF_INIT };
+    struct nodeshape want = NODESHAPE_INIT;
     struct err err = { .text = "" };
     bool wanted = nodeshape_is_wanted(node);
     enum nodeshape_act act;
@@ -139,7 +150,7 @@ static void take_node(void *ctx, const struct kubereply *reply)
         fail_work(w, reply);
         return;
     }
-    if (wanted && nodeshape_read(node, w->l->mark, &want, &err) < 0) {
+    if (wanted && read_shape(w->l, node, &want, &err) < 0) {
         log_seldom(LOG_ERROR, "external node %s: %s", w->name, err.text);
         end_work(w, true); /* it stays as it is until Kubernetes' node changes */
         return;
@@ -186,16 +197,22 @@ void bridgenodes_see(struct bridgenodes *l, const json_t *before, const json_t *
         (void)kubequeue_add(l->queue, name);
 }
 
+void bridgenodes_look(struct bridgenodes *l, const json_t *node)
+{
+    if (can_look(l) && nodeshape_is_wanted(node))
+        (void)kubequeue_add(l->queue, nodeshape_name(node));
+}
+
 /* ---- all nodes ------------------------------------------------------------------------------- */
 
 static void compare_node(struct bridgenodes *l, const char *name, const json_t *have)
 {
     const json_t *node = find_node(l, name);
-    struct nodeshape want = { .features = STRBUF_INIT };
+    struct nodeshape want = NODESHAPE_INIT;
     struct err err = { .text = "" };
     bool wanted = nodeshape_is_wanted(node);
 
-    if ((!wanted || nodeshape_read(node, l->mark, &want, &err) == 0) &&
+    if ((!wanted || read_shape(l, node, &want, &err) == 0) &&
         nodeshape_decide(wanted ? &want : NULL, have, l->mark) != NODESHAPE_NOTHING)
         (void)kubequeue_add(l->queue, name);
     nodeshape_done(&want);
@@ -243,7 +260,7 @@ static void take_page(void *ctx, const struct kubereply *reply)
         return;
     }
     if (!*more) /* else there was no memory, and what was not seen may be there */
-        kubeinformer_walk(*l->nodes, add_missing, l);
+        kubeinformer_walk(*l->f.nodes, add_missing, l);
     end_list(l, BRIDGENODES_AGAIN_US);
 }
 
@@ -251,8 +268,8 @@ static void ask_page(struct bridgenodes *l)
 {
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    strbuf_add(&path,
-               API "nodes/?fields=name,state,reason,features,cpus,real_memory,topology&limit=1000");
+    strbuf_add(&path, API "nodes/?fields=name,state,reason,features,cpus,threads,real_memory,"
+                          "gres,topology&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
     if (path.failed || ask_slurm(l, "GET", strbuf_str(&path), NULL, take_page, l) < 0)
@@ -280,8 +297,8 @@ void bridgenodes_begin(struct bridgenodes *l)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinformer *const *nodes,
-                    const struct kubemap *names, struct bridgenodes **ret)
+int bridgenodes_new(struct kubeserver *slurm, const struct bridgenodes_facts *f,
+                    struct bridgenodes **ret)
 {
     const struct kubequeue_options q = { .at_once = AT_ONCE };
     struct bridgenodes *l = calloc(1, sizeof(*l));
@@ -292,10 +309,9 @@ int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinfor
         return r;
     }
     l->slurm = slurm;
-    nodeshape_write_mark(name, l->mark);
+    nodeshape_write_mark(f->name, l->mark);
     l->loop = kubeserver_loop(slurm);
-    l->nodes = nodes;
-    l->names = names;
+    l->f = *f;
     l->again = (struct kubetimer){ .fn = look_at_all, .ctx = l };
     *ret = l;
     return 0;

@@ -14,12 +14,20 @@
 
 struct bridgenodes;
 
-/* name: of the bridge, "" without one; nodes: Kubernetes'; names: of Slurm to those of Kubernetes,
- * where they differ.  All stay the caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
-int bridgenodes_new(struct kubeserver *slurm, const char *name, struct kubeinformer *const *nodes,
-                    const struct kubemap *names, struct bridgenodes **ret);
+struct bridgenodes_facts {
+    const char *name; /* of the bridge, "" without one */
+    struct kubeinformer *const *nodes;
+    struct kubeinformer *const *slices; /* of their devices; NULL: the server has none */
+    const struct kubemap *names;        /* of Slurm to those of Kubernetes, where they differ */
+    const struct kubemap *node_slices;  /* of Kubernetes to json_t: ResourceSlices */
+};
+/* All facts stay the caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
+int bridgenodes_new(struct kubeserver *slurm, const struct bridgenodes_facts *f,
+                    struct bridgenodes **ret);
 struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */
 /* A node of Kubernetes has changed, and `names` says so already.  Either may be NULL. */
 void bridgenodes_see(struct bridgenodes *l, const json_t *before, const json_t *now);
+/* The devices of a node of Kubernetes have changed. */
+void bridgenodes_look(struct bridgenodes *l, const json_t *node);
 /* Kubernetes' nodes are all known: look at them. */
 void bridgenodes_begin(struct bridgenodes *l);

@@ -10,6 +10,7 @@
 #include "base/strbuf.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/bridgeleave.h"
@@ -172,6 +173,16 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
     }
     if (!has_bound(v) && !bridgeleave_is_done(g, v->pods, places))
         return;
+    switch (bridgedevice_place(g, v->job, v->pods, places)) {
+    case BRIDGEVOLUME_READY:
+        break;
+    case BRIDGEVOLUME_WAIT:
+        return;
+    case BRIDGEVOLUME_BAD:
+        if (!has_bound(v))
+            bridgeplace_give_up(g, v, "a device cannot be had on its node");
+        return;
+    }
     json_array_foreach(places, i, one)
     {
         const json_t *pod = json_object_get(one, "pod");

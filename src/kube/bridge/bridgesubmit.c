@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeconf.h"
@@ -120,7 +121,7 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     bool missing = false;
     struct jobmake m;
 
-    if (!first || !bridgevolume_is_open(g, waiting))
+    if (!first || !bridgevolume_is_open(g, waiting) || !bridgedevice_is_open(g, waiting))
         return;
     root = bridgegroup_root(g->b, first, &missing);
     if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */

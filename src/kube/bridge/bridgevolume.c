@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/bridgekinds.h"
@@ -185,8 +186,9 @@ struct podvolume_facts bridgevolume_facts(const struct bridge *b)
 json_t *bridgevolume_needs(void *ctx, const json_t *pod)
 {
     const struct podvolume_facts f = bridgevolume_facts(ctx);
+    _cleanup_json_ json_t *needs = podvolume_needs(&f, pod);
 
-    return podvolume_needs(&f, pod);
+    return needs && bridgedevice_add_needs(pod, needs) < 0 ? NULL : TAKE_PTR(needs);
 }
 
 /* ---- pods that wait -------------------------------------------------------------------------- */
@@ -241,14 +243,6 @@ static void choose_node(struct gang *g, const json_t *claim, const char *node)
     else
         bridgeact_count(
             g, kubeapi_patch(g->b->kube, &t, KUBEAPI_MERGE, patch, NULL, false, take_chosen, g));
-}
-
-static void note_bad(struct gang *g, const char *node)
-{
-    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
-    const char *label = object ? kubejson_label(object, BRIDGE_LABEL_NODE) : NULL;
-
-    (void)json_array_append_new(g->bad_nodes, json_string(label ? label : node));
 }
 
 /* chosen: claims that this pass has given a node.  Who makes volumes takes the node away when it
@@ -321,7 +315,7 @@ enum bridgevolume_answer bridgevolume_place(struct gang *g, const json_t *places
         enum bridgevolume_answer answer = place_pod(g, json_object_get(one, "pod"), node, chosen);
 
         if (answer == BRIDGEVOLUME_BAD)
-            note_bad(g, node);
+            bridgegang_note_bad(g, node);
         all = MAX(all, answer);
     }
     if (all != BRIDGEVOLUME_WAIT) {

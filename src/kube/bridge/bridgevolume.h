@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kube/bridge/bridge_impl.h"
-#include "kube/bridge/podvolume.h"
+#include "kube/claim/podvolume.h"
 
 int bridgevolume_begin(struct bridge *b);
 void bridgevolume_stop(struct bridge *b);

@@ -10,6 +10,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
+#include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeplace.h"
@@ -187,6 +188,7 @@ void bridgework_do(void *ctx, const char *key)
     g->failed = false;
     g->deciding = true;
     bridgeplace_release(g, &v);
+    bridgedevice_release(g, pods);
     if (g->job_id && !v.job) {
         (void)slurmlink_ask(b->slurm, g->job_id); /* asked again after the pause */
         bridgegang_wake(b, key, ASK_US);

@@ -9,7 +9,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podread.h"
-#include "kube/bridge/podvolume.h"
+#include "kube/claim/podvolume.h"
 
 #define LISTS_MOST 1000u /* what strangers write into pods is kept: no more than so often */
 
@@ -46,7 +46,10 @@ static void note_misfit(void *ctx, const json_t *node)
     struct walk *w = ctx;
     const char *name = kubejson_label(node, BRIDGE_LABEL_NODE);
 
-    if ((!podread_fits(w->pod, node, w->e->scheduler) || !podvolume_meets(w->needs, node)) &&
+    bool meets =
+        w->e->meets ? w->e->meets(w->e->ctx, w->needs, node) : podvolume_meets(w->needs, node);
+
+    if ((!podread_fits(w->pod, node, w->e->scheduler) || !meets) &&
         hostlist_push(w->out, name ? name : kubejson_name(node)) < 0)
         w->failed = true;
 }

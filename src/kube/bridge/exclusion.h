@@ -15,6 +15,8 @@
 struct exclusion {
     const char *scheduler;                          /* of podread_fits(); borrowed */
     json_t *(*needs)(void *ctx, const json_t *pod); /* podvolume_needs(); NULL: none */
+    /* podvolume_meets(), and whatever else was added to the needs; NULL: the first alone. */
+    bool (*meets)(void *ctx, const json_t *needs, const json_t *node);
     void *ctx;
     struct kubemap lists; /* what a pod says of nodes, to a list of names */
 };

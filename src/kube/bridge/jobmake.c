@@ -6,12 +6,14 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podidentity.h"
 #include "kube/bridge/podread.h"
+#include "kube/claim/devask.h"
 
 enum note_type { NOTE_TEXT, NOTE_INT, NOTE_LIMIT, NOTE_CPUS, NOTE_MEM };
 
@@ -155,16 +157,24 @@ static int set_notes(json_t *job, const json_t *root, struct err *err)
 static int set_wants(json_t *job, const json_t *pods, struct err *err)
 {
     struct podread_wants most = { 0 }, one = { 0 };
-    char gres[40];
+    _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
+    _cleanup_json_ json_t *classes = json_object();
     size_t i;
     json_t *pod;
     int r = 0;
 
     json_array_foreach(pods, i, pod)
     {
+        _cleanup_json_ json_t *asks = NULL;
+
         if (podread_wants(pod, &one, err) < 0)
             return -EINVAL;
-        most.cpus = MAX(most.cpus, one.cpus);
+        r = devask_read(pod, &asks, err);
+        if (r == 0 && (!classes || devask_raise(classes, asks) < 0))
+            r = -ENOMEM;
+        if (r < 0)
+            return r;
+        most.cpus = MAX(MAX(most.cpus, one.cpus), devask_cpus(asks));
         most.mem_mib = MAX(most.mem_mib, one.mem_mib);
         most.gpus = MAX(most.gpus, one.gpus);
     }
@@ -174,9 +184,11 @@ static int set_wants(json_t *job, const json_t *pods, struct err *err)
         r = set_new(job, "cpus_per_task", json_integer(most.cpus));
     if (r == 0 && most.mem_mib)
         r = set_new(job, "memory_per_node", number_of(most.mem_mib));
-    (void)snprintf(gres, sizeof(gres), "gres/gpu=%d", (int)most.gpus);
-    if (r == 0 && most.gpus)
-        r = set_new(job, "tres_per_node", json_string(gres));
+    if (most.gpus)
+        strbuf_addf(&gres, "gres/gpu=%d", (int)most.gpus);
+    devask_write(classes, &gres);
+    if (r == 0 && gres.len)
+        r = set_new(job, "tres_per_node", json_string(strbuf_str(&gres)));
     return r;
 }
 

@@ -9,6 +9,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
 #include "kube/bridge/bridgekeys.h"
+#include "kube/claim/devnode.h"
 
 #define NAME_MOST 253u
 #define FEATURES_MOST 4096u
@@ -102,13 +103,38 @@ static bool is_topology(const char *text)
     return strlen(text) <= FEATURES_MOST && text[strspn(text, chars)] == '\0';
 }
 
-int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, struct err *err)
+/* CPUs and GPUs as their drivers tell them; a driver that is not there tells nothing. */
+static int read_slices(const json_t *slices, struct nodeshape *s, struct err *err)
+{
+    _cleanup_json_ json_t *cores = devnode_cores(slices);
+    size_t threads = 0, total = 0, i;
+    json_t *core;
+
+    if (!cores)
+        return err_nomem(err);
+    json_array_foreach(cores, i, core)
+    {
+        threads = MAX(threads, json_array_size(core));
+        total += json_array_size(core);
+    }
+    if (total) {
+        if (total != threads * json_array_size(cores))
+            return err_set(err, -EINVAL, "its cores have not all as many threads");
+        s->cpus = (int64_t)total;
+        s->threads = (int64_t)threads;
+    }
+    devnode_write_gres(slices, &s->gres);
+    return s->gres.failed ? err_nomem(err) : 0;
+}
+
+int nodeshape_read(const json_t *node, const json_t *slices, const char *mark,
+                   struct nodeshape *ret, struct err *err)
 {
     const json_t *capacity = kubejson_at(node, "status.capacity");
     const char *name = nodeshape_name(node);
     const char *partitions = kubejson_annotation(node, BRIDGE_NOTE_PARTITIONS);
     const char *topology = kubejson_annotation(node, BRIDGE_NOTE_TOPOLOGY);
-    struct nodeshape s = { .features = STRBUF_INIT };
+    struct nodeshape s = NODESHAPE_INIT;
     int64_t cpu, memory;
     int r;
 
@@ -119,15 +145,17 @@ int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, 
         return err_set(err, -EINVAL, "status.capacity has no cpu and memory");
     s.cpus = cpu / 1000;
     s.memory_mib = memory / 1000 >> 20;
-    if (s.cpus < 1 || s.cpus > CPUS_MOST || s.memory_mib < 1)
-        return err_set(err, -EINVAL, "status.capacity: %lld CPUs and %lld MiB are no node",
-                       (long long)s.cpus, (long long)s.memory_mib);
+    r = read_slices(slices, &s, err);
+    if (r == 0 && (s.cpus < 1 || s.cpus > CPUS_MOST || s.memory_mib < 1))
+        r = err_set(err, -EINVAL, "status.capacity: %lld CPUs and %lld MiB are no node",
+                    (long long)s.cpus, (long long)s.memory_mib);
     s.cordoned = kubejson_true(node, "spec.unschedulable");
     s.node = kubejson_name(node);
     s.topology = topology ? topology : "";
-    if (!is_topology(s.topology))
-        return err_set(err, -EINVAL, BRIDGE_NOTE_TOPOLOGY ": '%.60s' is no place", s.topology);
-    r = read_features(partitions ? partitions : "", mark, &s.features, err);
+    if (r == 0 && !is_topology(s.topology))
+        r = err_set(err, -EINVAL, BRIDGE_NOTE_TOPOLOGY ": '%.60s' is no place", s.topology);
+    if (r == 0)
+        r = read_features(partitions ? partitions : "", mark, &s.features, err);
     if (r < 0)
         nodeshape_done(&s);
     else
@@ -138,6 +166,7 @@ int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, 
 void nodeshape_done(struct nodeshape *s)
 {
     strbuf_done(&s->features);
+    strbuf_done(&s->gres);
 }
 
 /* ---- what there is --------------------------------------------------------------------------- */
@@ -210,7 +239,9 @@ enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *
     if (!nodeshape_is_ours(have, mark))
         return NODESHAPE_NOTHING;
     if (!want || kubejson_int(have, "cpus", 0) != want->cpus ||
-        kubejson_int(have, "real_memory", 0) != want->memory_mib)
+        kubejson_int(have, "real_memory", 0) != want->memory_mib ||
+        (want->threads && kubejson_int(have, "threads", 0) != want->threads) ||
+        (want->gres.len && strcmp(kubejson_text(have, "gres"), strbuf_str(&want->gres)) != 0))
         return remove_node(have);
     if (!has_features(have, strbuf_str(&want->features)))
         return NODESHAPE_CHANGE;
@@ -222,14 +253,18 @@ enum nodeshape_act nodeshape_decide(const struct nodeshape *want, const json_t *
 json_t *nodeshape_body(enum nodeshape_act act, const char *name, const struct nodeshape *want)
 {
     _cleanup_val_(strbuf_done) struct strbuf line = STRBUF_INIT;
+    int64_t threads = want && want->threads ? want->threads : 1;
 
     switch (act) {
     case NODESHAPE_CREATE:
         strbuf_addf(&line,
-                    "NodeName=%s Sockets=1 CoresPerSocket=%lld ThreadsPerCore=1 CPUs=%lld "
+                    "NodeName=%s Sockets=1 CoresPerSocket=%lld ThreadsPerCore=%lld CPUs=%lld "
                     "RealMemory=%lld State=EXTERNAL Feature=%s",
-                    name, (long long)want->cpus, (long long)want->cpus, (long long)want->memory_mib,
+                    name, (long long)(want->cpus / threads), (long long)threads,
+                    (long long)want->cpus, (long long)want->memory_mib,
                     strbuf_str(&want->features));
+        if (want->gres.len)
+            strbuf_addf(&line, " Gres=%s", strbuf_str(&want->gres));
         if (*want->topology)
             strbuf_addf(&line, " Topology=%s", want->topology);
         return line.failed ? NULL : json_pack("{s:s}", "node_conf", strbuf_str(&line));

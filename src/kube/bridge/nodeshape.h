@@ -22,11 +22,18 @@ void nodeshape_write_mark(const char *bridge, char ret[static NODESHAPE_MARK_SIZ
 
 struct nodeshape {
     int64_t cpus, memory_mib;
+    int64_t threads;    /* of a core; 0: not known, taken for 1 */
+    struct strbuf gres; /* "gpu:gpu.nvidia.com:8"; "": none, or no driver tells them now */
     bool cordoned;
     const char *topology;   /* of the node's annotation; "": none.  Borrowed from the node */
     const char *node;       /* of Kubernetes; borrowed */
     struct strbuf features; /* by commas, the mark first; nodeshape_done() */
 };
+
+#define NODESHAPE_INIT                                                                             \
+    {                                                                                              \
+        .features = STRBUF_INIT, .gres = STRBUF_INIT                                               \
+    }
 
 /* Can the text, of n bytes, stand in a NodeName line and in a path? */
 bool nodeshape_is_word(const char *text, size_t n);
@@ -36,8 +43,9 @@ const char *nodeshape_name(const json_t *node);
 bool nodeshape_is_wanted(const json_t *node);
 /* Has a change between two states of a node a meaning here?  Either may be NULL. */
 bool nodeshape_changes(const json_t *before, const json_t *now);
-/* What is wanted.  Errors: -EINVAL (err: a name or a size is none), -ENOMEM. */
-int nodeshape_read(const json_t *node, const char *mark, struct nodeshape *ret, struct err *err);
+/* What is wanted.  slices: the node's ResourceSlices; NULL: it has none.  Errors: -EINVAL (err: a name or a size is none), -ENOMEM. */
+int nodeshape_read(const json_t *node, const json_t *slices, const char *mark,
+                   struct nodeshape *ret, struct err *err);
 void nodeshape_done(struct nodeshape *s);
 
 enum nodeshape_act {

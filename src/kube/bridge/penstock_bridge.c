@@ -20,7 +20,7 @@
 #define CONF_MAX (64u << 10)
 #define TOKEN_FILE "/var/run/secrets/slurm/auth-token"
 
-#define KINDS 3u
+#define KINDS 4u
 #define QPS_MOST 100000
 
 struct program {
@@ -105,6 +105,7 @@ static void begin_bridge(struct program *p)
         .groups = p->served[0],
         .native = p->served[1],
         .jobsets = p->served[2],
+        .devices = p->served[3],
     };
 
     if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
@@ -117,7 +118,7 @@ static void begin_bridge(struct program *p)
 }
 
 static const struct kubekind *const optional[KINDS] = { &bridge_groups, &bridge_native,
-                                                        &bridge_jobsets };
+                                                        &bridge_jobsets, &bridge_slices };
 
 static void ask_kinds(void *ctx);
 

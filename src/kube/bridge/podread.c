@@ -66,35 +66,8 @@ void podread_gang(const json_t *pod, bool group, bool native, struct strbuf *out
         strbuf_addf(out, "pod/%s", kubejson_uid(pod));
 }
 
-/* Devices of a class need a claim that names them, which nobody would make. */
-static bool wants_class(const json_t *containers)
-{
-    static const char prefix[] = "deviceclass.resource.kubernetes.io/";
-    static const char *const parts[] = { "resources.requests", "resources.limits" };
-    size_t i;
-    const char *name;
-    json_t *c, *value;
-
-    json_array_foreach(containers, i, c)
-    {
-        for (size_t k = 0; k < ARRAY_SIZE(parts); k++) {
-            json_object_foreach((json_t *)(uintptr_t)kubejson_at(c, parts[k]), name, value)
-            {
-                if (strncmp(name, prefix, sizeof(prefix) - 1) == 0)
-                    return true;
-            }
-        }
-    }
-    return false;
-}
-
 const char *podread_refusal(const json_t *pod)
 {
-    if (wants_class(kubejson_at(pod, "spec.containers")) ||
-        wants_class(kubejson_at(pod, "spec.initContainers")))
-        return "device classes are not supported: ask for GPUs as nvidia.com/gpu or amd.com/gpu";
-    if (json_array_size(kubejson_at(pod, "spec.resourceClaims")))
-        return "resourceClaims are not supported";
     if (json_array_size(kubejson_at(pod, "spec.topologySpreadConstraints")))
         return "topologySpreadConstraints are not supported";
     if (kubejson_at(pod, "spec.affinity.podAffinity."

@@ -277,6 +277,14 @@ int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubec
     return ask_rest(l, "POST", path, body, NULL, done, ctx);
 }
 
+int slurmlink_resources(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), API "resources/%u", id);
+    return ask_rest(l, "GET", path, NULL, NULL, done, ctx);
+}
+
 int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx)
 {
     char path[64];

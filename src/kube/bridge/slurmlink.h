@@ -53,4 +53,6 @@ int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, k
 /* Change a job; body: fields of job/JOB. */
 int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubecall_fn *done,
                      void *ctx);
+/* What the job holds on each node. */
+int slurmlink_resources(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);
 int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);

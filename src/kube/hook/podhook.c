@@ -8,10 +8,9 @@
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/podidentity.h"
+#include "kube/claim/devask.h"
 
 #define DEFAULT_SCHEDULER "default-scheduler"
-#define DRA_PREFIX "deviceclass.resource.kubernetes.io/"
-#define DRA_CPU DRA_PREFIX "dra.cpu"
 
 static bool is_create(const struct hookreview *r)
 {
@@ -70,65 +69,58 @@ void podhook_change(const struct bridgeconf *c, const struct hookreview *r, stru
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-struct devices {
-    bool native_cpu, dra_cpu, gpu;
-};
-
-static bool is_gpu_class(const char *class)
-{
-    return strcmp(class, "gpu.nvidia.com") == 0 || strcmp(class, "gpu.example.com") == 0;
-}
-
-/* Note what requests and limits of a container ask for. */
-static void note_resources(const json_t *map, struct devices *d, struct hookanswer *a)
-{
-    const char *key;
-    json_t *value;
-
-    json_object_foreach((json_t *)(uintptr_t)map, key, value)
-    {
-        const char *class = key + sizeof(DRA_PREFIX) - 1;
-
-        if (strcmp(key, "cpu") == 0)
-            d->native_cpu = true;
-        else if (strcmp(key, DRA_CPU) == 0)
-            d->dra_cpu = true;
-        else if (strncmp(key, DRA_PREFIX, sizeof(DRA_PREFIX) - 1) == 0 && is_gpu_class(class))
-            d->gpu = true;
-        else if (strncmp(key, DRA_PREFIX, sizeof(DRA_PREFIX) - 1) == 0)
-            hookanswer_refuse(a,
-                              "the resource %.200s: of device classes dra.cpu, gpu.nvidia.com and "
-                              "gpu.example.com are known",
-                              key);
-    }
-}
-
-static void note_containers(const json_t *list, struct devices *d, struct hookanswer *a)
+static bool has_native_cpu(const json_t *list)
 {
     size_t i;
     json_t *one;
 
     json_array_foreach(list, i, one)
     {
-        note_resources(kubejson_at(one, "resources.requests"), d, a);
-        note_resources(kubejson_at(one, "resources.limits"), d, a);
+        if (json_object_get(kubejson_at(one, "resources.requests"), "cpu") ||
+            json_object_get(kubejson_at(one, "resources.limits"), "cpu"))
+            return true;
     }
+    return false;
 }
 
 static void judge_devices(const struct hookreview *r, struct hookanswer *a)
 {
-    struct devices d = { 0 };
+    _cleanup_json_ json_t *asks = NULL;
+    struct err err = { .text = "" };
+    bool cpu, gpu;
 
-    note_containers(kubejson_at(r->object, "spec.containers"), &d, a);
-    note_containers(kubejson_at(r->object, "spec.initContainers"), &d, a);
-    if (d.native_cpu && d.dra_cpu)
-        hookanswer_refuse(a, "cpu and " DRA_CPU ": one of them, since both count the same CPUs");
-    if (d.dra_cpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "cpu-per-task"))
-        hookanswer_refuse(a,
-                          "the annotation " BRIDGE_NOTE_PREFIX "cpu-per-task: not with " DRA_CPU);
-    if (d.gpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "gres"))
+    if (devask_read(r->object, &asks, &err) < 0) {
+        hookanswer_refuse(a, "%s", err.text);
+        return;
+    }
+    cpu = devask_cpus(asks) > 0;
+    gpu = json_array_size(asks) > (cpu ? 1 : 0);
+    if (cpu && (has_native_cpu(kubejson_at(r->object, "spec.containers")) ||
+                has_native_cpu(kubejson_at(r->object, "spec.initContainers"))))
+        hookanswer_refuse(a, "cpu and " DEVASK_PREFIX DEVASK_CPU
+                             ": one of them, since both count the same CPUs");
+    if (cpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "cpu-per-task"))
+        hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_PREFIX
+                             "cpu-per-task: not with " DEVASK_PREFIX DEVASK_CPU);
+    if (gpu && kubejson_annotation(r->object, BRIDGE_NOTE_PREFIX "gres"))
         hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_PREFIX
                              "gres: not with a device class of GPUs");
+}
+
+/* What a template makes is not known yet: the bridge judges it. */
+static void judge_claims(const struct hookreview *r, struct hookanswer *a)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(r->object, "spec.resourceClaims"), i, one)
+    {
+        if (!*kubejson_text(one, "resourceClaimTemplateName"))
+            hookanswer_refuse(a,
+                              "spec.resourceClaims %.60s: a pod may name the template of a "
+                              "ComputeDomain; ask for other devices as extended resources",
+                              kubejson_text(one, "name"));
+    }
 }
 
 /* A pod that has no namespace yet gets that of the request. */
@@ -154,9 +146,7 @@ static void judge_new(const struct bridgeconf *c, const struct hookreview *r, st
         hookanswer_refuse(a, "the label " BRIDGE_LABEL_JOB " is the bridge's own");
     if (kubejson_annotation(r->object, BRIDGE_NOTE_NODE))
         hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_NODE " is the bridge's own");
-    if (json_array_size(kubejson_at(r->object, "spec.resourceClaims")))
-        hookanswer_refuse(a, "spec.resourceClaims: Slurm does not know claims; ask for devices as "
-                             "extended resources");
+    judge_claims(r, a);
     if (json_array_size(kubejson_at(r->object, "spec.topologySpreadConstraints")))
         hookanswer_refuse(a, "spec.topologySpreadConstraints: Slurm places the pods; use its "
                              "topology and constraints");

@@ -18,35 +18,6 @@
 #define APPLIED "operator.penstock/applied" /* the hash of what was applied */
 #define ENDING_US (30 * USEC_PER_SEC)
 
-bool opapply_is_within(const json_t *a, const json_t *b)
-{
-    const char *key;
-    json_t *value;
-    size_t i;
-
-    if (json_is_object(a)) {
-        if (!b)
-            return json_object_size(a) == 0;
-        json_object_foreach((json_t *)(uintptr_t)a, key, value)
-        {
-            if (!opapply_is_within(value, json_object_get(b, key)))
-                return false;
-        }
-        return true;
-    }
-    if (json_is_array(a)) {
-        if (json_array_size(a) != json_array_size(b))
-            return false;
-        json_array_foreach(a, i, value)
-        {
-            if (!opapply_is_within(value, json_array_get(b, i)))
-                return false;
-        }
-        return true;
-    }
-    return b && json_equal(a, b);
-}
-
 /* ---- answers --------------------------------------------------------------------------------- */
 
 void opapply_fail(struct opwork *w, const char *text)
@@ -324,7 +295,7 @@ void opapply_object(struct opwork *w, json_t *object)
         opapply_fail(w, "out of memory");
         return;
     }
-    if (have && (opapply_is_within(object, have) || is_settled(op, have, hash)))
+    if (have && (kubejson_is_within(object, have) || is_settled(op, have, hash)))
         return;
     if (!have) {
         make_object(w, object, hash);
@@ -491,7 +462,7 @@ void opapply_status(struct opwork *w)
     (void)json_object_set_new(w->status, "conditions", conditions);
     (void)json_object_set_new(w->status, "observedGeneration",
                               json_integer(kubejson_int(w->raw, "metadata.generation", 0)));
-    if (opapply_is_within(w->status, have))
+    if (kubejson_is_within(w->status, have))
         return;
     body = json_pack("{s:O}", "status", w->status);
     opapply_patch(w, &opkinds_group(w->raw)->kinds[w->kind], w->raw, "status", KUBEAPI_MERGE, body);

@@ -31,5 +31,3 @@ void opapply_finish(struct opwork *w);
 /* Drop all requests, and their works: their servers are gone. */
 void opapply_drop(struct operator_ *op);
 void opapply_fail(struct opwork *w, const char *text);
-/* Are all values of a in b?  Pure. */
-bool opapply_is_within(const json_t *a, const json_t *b);

@@ -47,6 +47,9 @@ KINDS = {
     "persistentvolumeclaims": ("", "v1", "PersistentVolumeClaim", True, {"status"}),
     "persistentvolumes": ("", "v1", "PersistentVolume", False, {"status"}),
     "storageclasses": ("storage.k8s.io", "v1", "StorageClass", False, set()),
+    "resourceclaims": ("resource.k8s.io", "v1", "ResourceClaim", True, {"status"}),
+    "resourceslices": ("resource.k8s.io", "v1", "ResourceSlice", False, set()),
+    "deviceclasses": ("resource.k8s.io", "v1", "DeviceClass", False, set()),
     "statefulsets": ("apps", "v1", "StatefulSet", True, {"status", "scale"}),
     "validatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", False, set()),
     "mutatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", False, set()),
@@ -300,6 +303,8 @@ class Store:
             for field in ("immutable", "data", "binaryData", "stringData"):
                 if old.get(field) != new.get(field):
                     raise invalid(f"{field}: Forbidden: field is immutable when `immutable` is set")
+        if plural == "resourceclaims":
+            self.check_claim(old, new)
         if old["metadata"].get("deletionTimestamp") and set(new["metadata"].get("finalizers") or []) - set(
                 old["metadata"].get("finalizers") or []):
             raise invalid("metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted")
@@ -312,6 +317,21 @@ class Store:
         self.note("MODIFIED", plural, new)
         self.finish(plural, new)
         return copy.deepcopy(new)
+
+    @staticmethod
+    def check_claim(old, new):
+        """A claim's spec never changes; an allocation is there or not, and names devices of its requests."""
+        if old.get("spec") != new.get("spec"):
+            raise invalid("spec: Invalid value: field is immutable")
+        before, now_ = (o.get("status", {}).get("allocation") for o in (old, new))
+        if before and now_ and before != now_:
+            raise invalid("status.allocation: Invalid value: field is immutable")
+        results = (now_ or {}).get("devices", {}).get("results", [])
+        requests = {r["name"] for r in new["spec"]["devices"]["requests"]}
+        if len(results) > 32 or not all(r.get("request") in requests and r.get("driver") and r.get("pool") and r.get("device") for r in results):
+            raise invalid("status.allocation.devices.results: Invalid value")
+        if new.get("status", {}).get("reservedFor") and not now_:
+            raise invalid("status.reservedFor: Forbidden: may not be specified when `allocated` is not set")
 
     @staticmethod
     def check_pod_change(old, new):

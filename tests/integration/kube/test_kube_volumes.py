@@ -134,10 +134,3 @@ def test_other_devices(bridge):
     bridge.pod("b", containers=[{"name": "c", "image": "i", "resources": {"limits": {"x.com/nic": "1", "cpu": "1", "memory": "64Mi"}}}])
     bridge.bound("a", "b")
     assert {bridge.node("a"), bridge.node("b")} == {"ext3", "ext6"}
-
-
-def test_devices_of_a_class_are_refused(bridge):
-    """Nobody would make the claim that names them."""
-    bridge.pod("a", containers=[{"name": "c", "image": "i", "resources": {"limits": {"deviceclass.resource.kubernetes.io/gpu.nvidia.com": "1"}}}])
-    wait_until(lambda: reason(bridge, "a") == "SlurmNotSupported", "it is told")
-    assert not bridge.jobs()

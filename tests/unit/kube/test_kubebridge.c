@@ -33,7 +33,7 @@
 #include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/podread.h"
-#include "kube/bridge/podvolume.h"
+#include "kube/claim/podvolume.h"
 #include "kube/bridge/slurmlink.h"
 
 static void test_states(void **state)
@@ -566,7 +566,7 @@ static void test_external_shapes(void **state)
     (void)state;
     assert_true(nodeshape_is_wanted(node));
     assert_false(nodeshape_is_wanted(NULL));
-    assert_int_equal(nodeshape_read(node, NODESHAPE_MARK, &want, &err), 0);
+    assert_int_equal(nodeshape_read(node, NULL, NODESHAPE_MARK, &want, &err), 0);
     body = nodeshape_body(NODESHAPE_CREATE, "k", &want);
     assert_string_equal(kubejson_text(body, "node_conf"),
                         "NodeName=k Sockets=1 CoresPerSocket=4 ThreadsPerCore=1 CPUs=4 "
@@ -584,7 +584,7 @@ static void test_external_shapes(void **state)
                                       text);
         else
             (void)json_object_set_new(kubejson_at(copy, "status.capacity"), "cpu", text);
-        assert_int_equal(nodeshape_read(copy, NODESHAPE_MARK, &want, &err), -EINVAL);
+        assert_int_equal(nodeshape_read(copy, NULL, NODESHAPE_MARK, &want, &err), -EINVAL);
     }
 }
 
@@ -624,7 +624,7 @@ static void test_external_actions(void **state)
     struct err err = { .text = "" };
 
     (void)state;
-    assert_int_equal(nodeshape_read(node, NODESHAPE_MARK, &want, &err), 0);
+    assert_int_equal(nodeshape_read(node, NULL, NODESHAPE_MARK, &want, &err), 0);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         _cleanup_json_ json_t *have = cases[i].have ? read_text(cases[i].have) : NULL;
 
@@ -778,11 +778,11 @@ static void test_external_words(void **state)
 
         (void)json_object_set_new(node, "spec",
                                   json_pack("{s:b}", "unschedulable", cases[i].cordoned));
-        assert_int_equal(nodeshape_read(node, mark, &want, &err), 0);
+        assert_int_equal(nodeshape_read(node, NULL, mark, &want, &err), 0);
         assert_int_equal(nodeshape_decide(&want, have, mark), cases[i].act);
         nodeshape_done(&want);
     }
-    assert_int_equal(nodeshape_read(node, mark, &want, &err), 0);
+    assert_int_equal(nodeshape_read(node, NULL, mark, &want, &err), 0);
     body = nodeshape_body(NODESHAPE_CREATE, "k", &want);
     assert_non_null(
         strstr(kubejson_text(body, "node_conf"), " Feature=penstock-bridge-x,a,b Topology=t:s1"));
@@ -790,7 +790,7 @@ static void test_external_words(void **state)
     bad = json_deep_copy(node);
     (void)json_object_set_new((json_t *)(uintptr_t)kubejson_at(bad, "metadata.annotations"),
                               BRIDGE_NOTE_TOPOLOGY, json_string("t:s1 State=UP"));
-    assert_int_equal(nodeshape_read(bad, mark, &want, &err), -EINVAL);
+    assert_int_equal(nodeshape_read(bad, NULL, mark, &want, &err), -EINVAL);
     assert_null(jobmake_read_comment("{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\"]}", "x"));
     assert_null(jobmake_read_comment(
         "{\"gang\":\"g\",\"attempt\":0,\"uids\":[\"a\"],\"bridge\":\"y\"}", ""));

@@ -191,8 +191,8 @@ static void test_pods_changed(void **state)
     ",\"containers\":[{\"resources\":{\"limits\":"                                                 \
     "{\"deviceclass.resource.kubernetes.io/fpga\":2}}}]"
 #define UNKNOWN_WHY                                                                                \
-    "the resource deviceclass.resource.kubernetes.io/fpga: of device classes dra.cpu, "            \
-    "gpu.nvidia.com and gpu.example.com are known"
+    "the resource deviceclass.resource.kubernetes.io/fpga: the device classes dra.cpu and gpu.* "  \
+    "are known"
 #define OURS "\"object\":{\"spec\":{\"schedulerName\":\"s\""
 
 static void test_pods_judged(void **state)
@@ -204,8 +204,12 @@ static void test_pods_judged(void **state)
         { "\"operation\":\"CREATE\",\"object\":{\"spec\":{\"schedulerName\":\"o\","
           "\"resourceClaims\":[{}]}}",
           "" }, /* another scheduler's */
-        { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{}]}}",
-          "spec.resourceClaims: Slurm does not know claims; ask for devices as extended resources" },
+        { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{\"name\":\"x\"}]}}",
+          "spec.resourceClaims x: a pod may name the template of a ComputeDomain; ask for other "
+          "devices as extended resources" },
+        { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{\"name\":\"x\","
+          "\"resourceClaimTemplateName\":\"t\"}]}}",
+          "" },
         { "\"operation\":\"CREATE\"," OURS ",\"topologySpreadConstraints\":[{}]}}",
           "spec.topologySpreadConstraints: Slurm places the pods; use its topology and "
           "constraints" },

@@ -818,8 +818,8 @@ static void test_within(void **state)
 
     (void)state;
     assert_string_equal(mkworkers_slurm_name(host), "k1");
-    assert_true(opapply_is_within(a, b));
-    assert_false(opapply_is_within(b, a));
+    assert_true(kubejson_is_within(a, b));
+    assert_false(kubejson_is_within(b, a));
     assert_true(slurmstate_is_drained(drained));
     assert_false(slurmstate_is_drained(ends));
 }

@@ -1,5 +1,5 @@
 /* podvolume.c - see podvolume.h */
-#include "kube/bridge/podvolume.h"
+#include "kube/claim/podvolume.h"
 
 #include <stdio.h>
 #include <string.h>
