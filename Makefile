@@ -73,7 +73,7 @@ test-charts:
 	mkdir -p $(BUILD)
 	tests/charts/run $(BUILD) $(ARGS)
 
-## test-kube: our client, definitions, roles and operator on a real kube-apiserver, a Go module, and etcd
+## test-kube: our client, definitions, roles and operator on a real kube-apiserver and controllers, a Go module, and etcd
 .PHONY: test-kube
 test-kube: build
 	tests/kube/run $(BUILD) $(ARGS)

@@ -43,7 +43,8 @@ const char *nodeshape_name(const json_t *node);
 bool nodeshape_is_wanted(const json_t *node);
 /* Has a change between two states of a node a meaning here?  Either may be NULL. */
 bool nodeshape_changes(const json_t *before, const json_t *now);
-/* What is wanted.  slices: the node's ResourceSlices; NULL: it has none.  Errors: -EINVAL (err: a name or a size is none), -ENOMEM. */
+/* What is wanted.  slices: the node's ResourceSlices; NULL: it has none.  Errors: -EINVAL (err: a
+ * name or a size is none), -ENOMEM. */
 int nodeshape_read(const json_t *node, const json_t *slices, const char *mark,
                    struct nodeshape *ret, struct err *err);
 void nodeshape_done(struct nodeshape *s);

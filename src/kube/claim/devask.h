@@ -15,8 +15,8 @@
 #define DEVASK_MOST 32u      /* devices of a claim: what an API server lets in */
 
 /* An array of {class, container, resource, count}, in the order of the containers; empty: the pod
- * asks for none.  Errors: -EINVAL (err: a class that is none of these, a count that is none, a class that
- * two containers want, too many devices), -ENOMEM. */
+ * asks for none.  Errors: -EINVAL (err: a class that is none of these, a count that is none, a
+ * class that two containers want, too many devices), -ENOMEM. */
 int devask_read(const json_t *pod, json_t **ret, struct err *err);
 /* So many CPUs of an array; 0: none. */
 int64_t devask_cpus(const json_t *asks);

@@ -328,7 +328,8 @@ class Store:
             raise invalid("status.allocation: Invalid value: field is immutable")
         results = (now_ or {}).get("devices", {}).get("results", [])
         requests = {r["name"] for r in new["spec"]["devices"]["requests"]}
-        if len(results) > 32 or not all(r.get("request") in requests and r.get("driver") and r.get("pool") and r.get("device") for r in results):
+        if len(results) > 32 or not all(r.get("request") in requests and r.get("driver") and r.get("pool") and r.get("device")
+                                        for r in results):
             raise invalid("status.allocation.devices.results: Invalid value")
         if new.get("status", {}).get("reservedFor") and not now_:
             raise invalid("status.reservedFor: Forbidden: may not be specified when `allocated` is not set")

@@ -1,4 +1,4 @@
-"""A real kube-apiserver and its etcd on loopback, for tests of `make test-kube`.
+"""A real kube-apiserver and its etcd on loopback, for tests of `make test-kube`; with manager=True kube-controller-manager too.
 
     with RealServer(folder) as server:
         server.create("/api/v1/namespaces/default/pods", {...})  # as an administrator; strict about fields
@@ -17,6 +17,10 @@ from conftest import Daemon, free_ports, wait_until
 
 ADMIN = "admin"
 START_LIMIT_S = 180
+CONTROLLERS = ("garbage-collector-controller", "namespace-controller", "replicaset-controller", "deployment-controller",
+               "statefulset-controller", "job-controller", "disruption-controller", "horizontal-pod-autoscaler-controller",
+               "resourceclaim-controller")
+SERVICE_IP = os.environ.get("PENSTOCK_KUBE_SERVICE_IP", "")  # on loopback, in the network that tests/kube/run makes
 
 
 class Refused(Exception):
@@ -28,9 +32,10 @@ class Refused(Exception):
 
 
 class RealServer:
-    def __init__(self, folder, users=()):
-        self.dir, self.etcd, self.daemon = folder, None, None
-        self.client, self.peer, self.port = free_ports(3)
+    def __init__(self, folder, users=(), manager=False, flags=()):
+        self.dir, self.etcd, self.daemon, self.manager, self.flags = folder, None, None, manager, flags
+        self.client, self.peer, self.port, self.manager_port = free_ports(4)
+        self.controllers = None
         self.tokens = {user: secrets.token_hex(16) for user in (ADMIN, *users)}
         self.url = f"https://127.0.0.1:{self.port}"
 
@@ -39,13 +44,15 @@ class RealServer:
             self.make_files()
             self.start_etcd()
             self.start()
+            if self.manager:
+                self.start_manager()
         except BaseException:
             self.__exit__()
             raise
         return self
 
     def __exit__(self, *_):
-        for daemon in (self.daemon, self.etcd):
+        for daemon in (self.controllers, self.daemon, self.etcd):
             if daemon:
                 daemon.stop()
 
@@ -72,8 +79,18 @@ class RealServer:
             f"--tls-private-key-file={self.dir}/server.key", f"--cert-dir={self.dir}", f"--token-auth-file={self.dir}/tokens.csv",
             "--authorization-mode=RBAC", "--service-account-issuer=https://penstock.test", "--service-cluster-ip-range=10.0.0.0/24",
             f"--service-account-key-file={self.dir}/sa.key", f"--service-account-signing-key-file={self.dir}/sa.key",
-            "--disable-admission-plugins=ServiceAccount", "--allow-privileged"], self.dir / "apiserver.log", no_proxy())
+            "--disable-admission-plugins=ServiceAccount", "--allow-privileged", *self.flags,
+            *([f"--advertise-address={SERVICE_IP}"] if SERVICE_IP else [])], self.dir / "apiserver.log", no_proxy())
         wait_until(self.ready, "kube-apiserver is ready", START_LIMIT_S)
+
+    def start_manager(self):
+        """The controllers of Kubernetes that make, count and collect objects: there are no nodes of theirs."""
+        self.controllers = Daemon("kube-controller-manager", [
+            os.environ["PENSTOCK_KUBE_MANAGER"], "--kubeconfig", self.kubeconfig(self.dir / "manager.conf"), "--leader-elect=false",
+            "--bind-address=127.0.0.1", f"--secure-port={self.manager_port}", f"--cert-dir={self.dir}/manager", f"--root-ca-file={self.dir}/server.crt",
+            f"--service-account-private-key-file={self.dir}/sa.key", "--controllers=" + ",".join(CONTROLLERS),
+            "--horizontal-pod-autoscaler-sync-period=1s", *(f for f in self.flags if f.startswith("--feature-gates"))],
+            self.dir / "manager.log", no_proxy())
 
     def ready(self):
         assert self.daemon.alive() and self.etcd.alive(), (self.dir / "apiserver.log.stderr").read_text()[-3000:]
@@ -137,8 +154,10 @@ def no_proxy():
     return {name: value for name, value in os.environ.items() if not name.lower().endswith("_proxy")}
 
 
-def missing():
+def missing(manager=False):
     """Why there is none here; empty: there is one."""
-    if not os.environ.get("PENSTOCK_KUBE_APISERVER"):
+    if not os.environ.get("PENSTOCK_KUBE_APISERVER") or (manager and not os.environ.get("PENSTOCK_KUBE_MANAGER")):
         return "part of make test-kube"
+    if manager and not os.environ.get("PENSTOCK_KUBE_SERVICE_IP"):
+        return "no network namespace can be made here"
     return "" if shutil.which("etcd") else "etcd is not installed"
