@@ -247,7 +247,7 @@ def bridge(server, shared, tmp_path_factory):
         daemon = Daemon("penstock-bridge", [program("penstock-bridge"), "-vv", "-f", str(folder / "config.yaml"), "-k",
                                             str(server.kubeconfig(folder / "config", BRIDGE))],
                         folder / "bridge.log", {**shared.env, "SLURM_JWT_FILE": str(folder / "token")})
-        wait_until(lambda: shared.run("sinfo", "-h", "-p", "k8s", "-o", "%D %G").out == "3 gpu:gpu.nvidia.com:2\n", "the nodes are made", 60)
+        wait_until(lambda: shared.run("sinfo", "-h", "-p", "k8s", "-o", "%D %G").out == "3 gpu:gpu.nvidia.com:2\n", "nodes are made", 60)
         yield daemon
         log = (folder / "bridge.log.stderr").read_text()
         assert daemon.stop() == 0, log[-3000:]
