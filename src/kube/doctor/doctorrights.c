@@ -28,6 +28,7 @@ const struct doctorright doctorrights[] = {
     { "apps", "statefulsets,deployments", "get,list,watch,create,patch", false },
     { "apps", "controllerrevisions", "list,watch,create,delete", false },
     { "policy", "poddisruptionbudgets", "get,list,watch,create,patch", false },
+    { "monitoring.coreos.com", "servicemonitors", "get,list,watch,create,patch,delete", false },
     { "coordination.k8s.io", "leases", "get,create,update", true },
 };
 const size_t doctorrights_count = ARRAY_SIZE(doctorrights);

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkmonitor.h"
 #include "kube/make/opconf.h"
 #include "kube/make/opkeys.h"
 
@@ -266,6 +267,19 @@ static json_t *make_set(const struct mkbase_facts *f, const char *name, const ch
     return set;
 }
 
+static json_t *make_service(const struct mkbase_facts *f, const char *name, json_t *selector)
+{
+    json_t *service = mkbase_service(f, name, APP, COMPONENT, APP, OPCONF_CTLD_PORT, selector);
+
+    if (service && mkmonitor_is_wanted(f->cr) &&
+        json_object_set_new(kubejson_at(service, "metadata.labels"), MKMONITOR_LABEL,
+                            json_string("true")) < 0) {
+        json_decref(service);
+        return NULL;
+    }
+    return service;
+}
+
 int mkcontroller_objects(const struct mkbase_facts *f, json_t **ret)
 {
     char config[NAME_SIZE], service[NAME_SIZE], internal[NAME_SIZE];
@@ -280,9 +294,13 @@ int mkcontroller_objects(const struct mkbase_facts *f, json_t **ret)
         return -ENOMEM;
     if (!kubejson_true(f->cr, "spec.external")) {
         selector = mkbase_selector(APP, name);
+        if (opconf_replicas(f->cr) > 1 && selector &&
+            json_object_set_new(selector, OPKEY_ACTIVE, json_string("true")) < 0) {
+            json_decref(selector);
+            return -ENOMEM;
+        }
         if (mkbase_push(all, make_internal(f, internal)) < 0 ||
-            mkbase_push(all, mkbase_service(f, service, APP, COMPONENT, APP, OPCONF_CTLD_PORT,
-                                            selector)) < 0 ||
+            mkbase_push(all, make_service(f, service, selector)) < 0 ||
             mkbase_push(all, make_set(f, service, internal, config, json_array_get(all, 0))) < 0)
             return -ENOMEM;
     }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkssh.h"
 #include "kube/make/mkworkers.h"
 #include "kube/make/opkeys.h"
 #include "kube/make/sshkeys.h"
@@ -14,7 +15,7 @@
 #define APP "login"
 #define COMPONENT "login"
 #define NAME_SIZE 300u
-#define SSH_PORT 22
+#define SSSD "spec.sssdConfRef"
 
 void mklogin_names(const json_t *loginset, char config[static 300], char keys[static 300])
 {
@@ -47,33 +48,6 @@ bool mklogin_keys_are_whole(const json_t *secret)
     return whole;
 }
 
-/* ---- sshd's configuration -------------------------------------------------------------------- */
-
-static void add_lines(struct strbuf *out, const char *text)
-{
-    strbuf_add(out, text);
-    if (*text && text[strlen(text) - 1] != '\n')
-        strbuf_addc(out, '\n');
-}
-
-static json_t *make_config(const struct mkbase_facts *f, const char *name)
-{
-    _cleanup_val_(strbuf_done) struct strbuf conf = STRBUF_INIT, allowed = STRBUF_INIT;
-    json_t *map = mkbase_object(OPOWNED_CONFIGMAPS, mkbase_meta(f, name, APP, COMPONENT, NULL));
-
-    strbuf_add(&conf, "Include /etc/ssh/sshd_config.d/*.conf\nUsePAM yes\nX11Forwarding yes\n"
-                      "Subsystem sftp internal-sftp\n");
-    add_lines(&conf, kubejson_text(f->cr, "spec.extraSshdConfig"));
-    add_lines(&allowed, kubejson_text(f->cr, "spec.rootSshAuthorizedKeys"));
-    if (map && !conf.failed && !allowed.failed &&
-        json_object_set_new(map, "data",
-                            json_pack("{s:s, s:s}", "sshd_config", strbuf_str(&conf),
-                                      "authorized_keys", strbuf_str(&allowed))) == 0)
-        return map;
-    json_decref(map);
-    return NULL;
-}
-
 /* ---- the pod --------------------------------------------------------------------------------- */
 
 /* Has the user's container a port of the name?  Then it takes the place of the built one. */
@@ -90,38 +64,21 @@ static bool has_own_port(const struct mkbase_facts *f)
     return false;
 }
 
-static int add_mount(json_t *mounts, const char *volume, const char *folder, const char *file)
-{
-    char path[160];
-
-    (void)snprintf(path, sizeof(path), "%s/%s", folder, file);
-    return mkbase_push(mounts, json_pack("{s:s, s:s, s:s, s:b}", "name", volume, "mountPath", path,
-                                         "subPath", file, "readOnly", 1));
-}
-
-/* Without the Secret that is optional there is no file: its mount would be a folder. */
-static bool has_sssd(const struct mkbase_facts *f)
-{
-    struct mkbase_ref sssd = mkbase_ref(f->cr, "spec.sssdConfRef", "", "");
-
-    return !kubejson_true(f->cr, "spec.sssdConfRef.optional") ||
-           json_object_get(json_object_get(mkbase_find(f, "Secret", sssd.name), "data"), sssd.key);
-}
-
 /* Files stand beside those of the image: each is mounted by itself. */
 static json_t *make_mounts(const struct mkbase_facts *f)
 {
     json_t *mounts = json_pack("[{s:s, s:s}, {s:s, s:s}]", "name", "slurm-etc", "mountPath",
                                "/etc/slurm", "name", "run-slurm", "mountPath", "/run/slurm");
-    bool made = mounts && add_mount(mounts, "ssh-config", "/etc/ssh", "sshd_config") == 0 &&
-                add_mount(mounts, "ssh-config", "/root/.ssh", "authorized_keys") == 0 &&
-                (!has_sssd(f) || add_mount(mounts, "sssd-conf", "/etc/sssd", "sssd.conf") == 0);
+    bool made = mounts && mkssh_mount(mounts, "ssh-config", "/etc/ssh", "sshd_config") == 0 &&
+                mkssh_mount(mounts, "ssh-config", "/root/.ssh", "authorized_keys") == 0 &&
+                (!mkssh_has_sssd(f, SSSD) ||
+                 mkssh_mount(mounts, "sssd-conf", "/etc/sssd", "sssd.conf") == 0);
 
     for (size_t i = 0; made && i < SSHKEYS_TYPES; i++)
-        made = add_mount(mounts, "ssh-host-keys", "/etc/ssh", sshkeys_file((enum sshkeys_type)i)) ==
-                   0 &&
-               add_mount(mounts, "ssh-host-keys", "/etc/ssh",
-                         sshkeys_public_file((enum sshkeys_type)i)) == 0;
+        made = mkssh_mount(mounts, "ssh-host-keys", "/etc/ssh",
+                           sshkeys_file((enum sshkeys_type)i)) == 0 &&
+               mkssh_mount(mounts, "ssh-host-keys", "/etc/ssh",
+                           sshkeys_public_file((enum sshkeys_type)i)) == 0;
     if (made)
         return mounts;
     json_decref(mounts);
@@ -141,7 +98,7 @@ static json_t *make_login(const struct mkbase_facts *f)
     if (built && !has_own_port(f))
         (void)json_object_set_new(built, "ports",
                                   json_pack("[{s:s, s:i, s:s}]", "name", APP, "containerPort",
-                                            SSH_PORT, "protocol", "TCP"));
+                                            MKSSH_PORT, "protocol", "TCP"));
     return mkbase_container(f, "login", built);
 }
 
@@ -164,7 +121,6 @@ static json_t *make_initconf(const struct mkbase_facts *f)
 
 static json_t *make_volumes(const struct mkbase_facts *f, const char *config, const char *host_keys)
 {
-    struct mkbase_ref sssd = mkbase_ref(f->cr, "spec.sssdConfRef", "", "");
     struct mkbase_keys keys;
     json_t *list;
 
@@ -176,11 +132,8 @@ static json_t *make_volumes(const struct mkbase_facts *f, const char *config, co
                      "emptyDir", "name", "run-slurm", "emptyDir", "medium", "Memory", "name",
                      "ssh-config", "configMap", "name", config, "defaultMode", 0600, "name",
                      "ssh-host-keys", "secret", "secretName", host_keys, "defaultMode", 0600);
-    if (has_sssd(f))
-        (void)json_array_append_new(list, json_pack("{s:s, s:{s:s, s:i, s:[{s:s, s:s}]}}", "name",
-                                                    "sssd-conf", "secret", "secretName", sssd.name,
-                                                    "defaultMode", 0600, "items", "key", sssd.key,
-                                                    "path", "sssd.conf"));
+    if (mkssh_has_sssd(f, SSSD))
+        (void)json_array_append_new(list, mkssh_sssd(f, SSSD));
     return list;
 }
 
@@ -200,7 +153,7 @@ static json_t *make_pod_spec(const struct mkbase_facts *f, const char *config,
 static int note_hashes(const struct mkbase_facts *f, const json_t *config, const char *host_keys,
                        json_t *meta)
 {
-    struct mkbase_ref sssd = mkbase_ref(f->cr, "spec.sssdConfRef", "", "");
+    struct mkbase_ref sssd = mkbase_ref(f->cr, SSSD, "", "");
     struct mkbase_keys keys;
     char hash[MKBASE_HASH];
 
@@ -257,8 +210,10 @@ int mklogin_objects(const struct mkbase_facts *f, json_t **ret)
     const char *name = kubejson_name(f->cr);
 
     mklogin_names(f->cr, config, host_keys);
-    if (mkbase_push(all, make_config(f, config)) < 0 ||
-        mkbase_push(all, mkbase_service(f, name, APP, COMPONENT, APP, SSH_PORT,
+    if (mkbase_push(all, mkssh_config(f, config, APP, COMPONENT,
+                                      kubejson_text(f->cr, "spec.extraSshdConfig"),
+                                      kubejson_text(f->cr, "spec.rootSshAuthorizedKeys"))) < 0 ||
+        mkbase_push(all, mkbase_service(f, name, APP, COMPONENT, APP, MKSSH_PORT,
                                         mkbase_selector(APP, name))) < 0 ||
         mkbase_push(all, make_deployment(f, json_array_get(all, 0), host_keys)) < 0)
         return -ENOMEM;

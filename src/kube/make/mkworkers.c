@@ -14,12 +14,14 @@
 #include "base/digest.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
+#include "kube/make/mkssh.h"
 #include "kube/make/opconf.h"
 #include "kube/make/opkeys.h"
 
 #define APP "slurmd"
 #define COMPONENT "worker"
 #define NAME_SIZE 300u
+#define SSSD "spec.ssh.sssdConfRef"
 
 static const char *const revision_parts[] = {
     "template", "slurmd", "logfile", "ssh", "extraConf", "ordinalPadding", "oversubscribeNode"
@@ -261,30 +263,74 @@ static json_t *make_args(const struct mkbase_facts *f, const json_t *node)
                      strbuf_str(&quoted));
 }
 
+/* Users may log in where their jobs run: sshd and SSSD beside slurmd. */
+static bool has_ssh(const struct mkbase_facts *f)
+{
+    return kubejson_true(f->cr, "spec.ssh.enabled");
+}
+
+static json_t *make_ssh_config(const struct mkbase_facts *f)
+{
+    char name[NAME_SIZE];
+
+    (void)snprintf(name, sizeof(name), "%s-ssh-config", kubejson_name(f->cr));
+    return mkssh_config(f, name, APP, COMPONENT, kubejson_text(f->cr, "spec.ssh.extraSshdConfig"),
+                        NULL);
+}
+
+static int add_ssh_parts(const struct mkbase_facts *f, json_t *slurmd)
+{
+    json_t *mounts = json_object_get(slurmd, "volumeMounts");
+
+    if (mkbase_push(json_object_get(slurmd, "ports"),
+                    json_pack("{s:s, s:i, s:s}", "name", "ssh", "containerPort", MKSSH_PORT,
+                              "protocol", "TCP")) < 0 ||
+        mkssh_mount(mounts, "ssh-config", "/etc/ssh", "sshd_config") < 0 ||
+        (mkssh_has_sssd(f, SSSD) && mkssh_mount(mounts, "sssd-conf", "/etc/sssd", "sssd.conf") < 0))
+        return -ENOMEM;
+    return 0;
+}
+
+static int add_ssh_volumes(const struct mkbase_facts *f, json_t *volumes)
+{
+    char name[NAME_SIZE];
+
+    (void)snprintf(name, sizeof(name), "%s-ssh-config", kubejson_name(f->cr));
+    if (mkbase_push(volumes, json_pack("{s:s, s:{s:s, s:i}}", "name", "ssh-config", "configMap",
+                                       "name", name, "defaultMode", 0600)) < 0 ||
+        (mkssh_has_sssd(f, SSSD) && mkbase_push(volumes, mkssh_sssd(f, SSSD)) < 0))
+        return -ENOMEM;
+    return 0;
+}
+
 static json_t *make_slurmd(const struct mkbase_facts *f, const json_t *node)
 {
     static const char stop[] = "scontrol update nodename=$(hostname) state=down "
                                "reason='slurm-operator: Pod is terminating'";
     char cpus[32], mem[32];
+    json_t *built;
 
     (void)snprintf(cpus, sizeof(cpus), "%lld", (long long)mkworkers_cpus(f->cr));
     (void)snprintf(mem, sizeof(mem), "%lld", (long long)limit_of(f->cr, "memory", 1 << 20));
-    return mkbase_container(
-        f, "slurmd",
-        json_pack("{s:s, s:o, s:[{s:s, s:i, s:s}], s:[{s:s, s:s}, {s:s, s:s}],"
-                  " s:{s:{s:s, s:s}, s:i, s:i}, s:{s:{s:s, s:s}, s:i, s:i},"
-                  " s:{s:{s:{s:[s, s, s]}}}, s:{s:b, s:{s:[s, s, s, s]}},"
-                  " s:[{s:s, s:s, s:b}, {s:s, s:s}]}",
-                  "name", APP, "args", make_args(f, node), "ports", "name", APP, "containerPort",
-                  OPCONF_NODE_PORT, "protocol", "TCP", "env", "name", "POD_CPUS", "value", cpus,
-                  "name", "POD_MEMORY", "value", mem, "livenessProbe", "httpGet", "path", "/livez",
-                  "port", APP, "failureThreshold", 6, "periodSeconds", 10, "readinessProbe",
-                  "httpGet", "path", "/readyz", "port", APP, "failureThreshold", 3, "periodSeconds",
-                  10, "lifecycle", "preStop", "exec", "command", "sh", "-c", stop,
-                  "securityContext", "privileged", 1, "capabilities", "add", "BPF", "NET_ADMIN",
-                  "SYS_ADMIN", "SYS_NICE", "volumeMounts", "name", "slurm-etc", "mountPath",
-                  "/etc/slurm", "readOnly", 1, "name", "slurm-logfile", "mountPath",
-                  "/var/log/slurm"));
+    built = json_pack("{s:s, s:o, s:[{s:s, s:i, s:s}], s:[{s:s, s:s}, {s:s, s:s}],"
+                      " s:{s:{s:s, s:s}, s:i, s:i}, s:{s:{s:s, s:s}, s:i, s:i},"
+                      " s:{s:{s:{s:[s, s, s]}}}, s:{s:b, s:{s:[s, s, s, s]}},"
+                      " s:[{s:s, s:s, s:b}, {s:s, s:s}]}",
+                      "name", APP, "args", make_args(f, node), "ports", "name", APP,
+                      "containerPort", OPCONF_NODE_PORT, "protocol", "TCP", "env", "name",
+                      "POD_CPUS", "value", cpus, "name", "POD_MEMORY", "value", mem,
+                      "livenessProbe", "httpGet", "path", "/livez", "port", APP, "failureThreshold",
+                      6, "periodSeconds", 10, "readinessProbe", "httpGet", "path", "/readyz",
+                      "port", APP, "failureThreshold", 3, "periodSeconds", 10, "lifecycle",
+                      "preStop", "exec", "command", "sh", "-c", stop, "securityContext",
+                      "privileged", 1, "capabilities", "add", "BPF", "NET_ADMIN", "SYS_ADMIN",
+                      "SYS_NICE", "volumeMounts", "name", "slurm-etc", "mountPath", "/etc/slurm",
+                      "readOnly", 1, "name", "slurm-logfile", "mountPath", "/var/log/slurm");
+    if (built && has_ssh(f) && add_ssh_parts(f, built) < 0) {
+        json_decref(built);
+        return NULL;
+    }
+    return mkbase_container(f, "slurmd", built);
 }
 
 static void add_affinity(const struct mkbase_facts *f, json_t *spec)
@@ -360,6 +406,10 @@ static json_t *make_pod_spec(const struct mkbase_facts *f, const json_t *node)
         "slurm-logfile", "emptyDir", "medium", "Memory");
     if (spec)
         add_affinity(f, spec);
+    if (spec && has_ssh(f) && add_ssh_volumes(f, json_object_get(spec, "volumes")) < 0) {
+        json_decref(spec);
+        return NULL;
+    }
     return spec;
 }
 
@@ -487,5 +537,9 @@ int mkworkers_shared(const struct mkbase_facts *f, json_t **ret)
         return -ENOMEM;
     }
     *ret = json_pack("[o, o]", a, b);
+    if (*ret && has_ssh(f) && mkbase_push(*ret, make_ssh_config(f)) < 0) {
+        json_decref(*ret);
+        *ret = NULL;
+    }
     return *ret ? 0 : -ENOMEM;
 }

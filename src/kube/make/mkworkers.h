@@ -30,7 +30,8 @@ int64_t mkworkers_ordinal(const json_t *nodeset, const char *name);
 json_t *mkworkers_pod(const struct mkbase_facts *f, int64_t ordinal, const json_t *node);
 /* The claims of a pod: an array. */
 json_t *mkworkers_claims(const struct mkbase_facts *f, const json_t *pod);
-/* The Service and the disruption budget that all workers of a Controller share, owned by it. */
+/* The Service and the disruption budget that all workers of a Controller share, owned by it; with
+ * ssh the NodeSet's own ConfigMap for sshd. */
 int mkworkers_shared(const struct mkbase_facts *f, json_t **ret);
 /* Whole CPUs of a worker's limit; 0: it has none. */
 int64_t mkworkers_cpus(const json_t *nodeset);

@@ -32,6 +32,8 @@ const struct kubekind opowned_kinds[OPOWNED_MAX_] = {
     [OPOWNED_REVISIONS] = { "apps", "v1", "controllerrevisions", "ControllerRevision", true },
     [OPOWNED_CLAIMS] = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true },
     [OPOWNED_NODES] = { "", "v1", "nodes", "Node", false },
+    [OPOWNED_MONITORS] = { "monitoring.coreos.com", "v1", "servicemonitors", "ServiceMonitor",
+                           true },
 };
 
 enum opowned opkinds_owned(const char *kind)

@@ -36,6 +36,7 @@ enum opowned {
     OPOWNED_REVISIONS,
     OPOWNED_CLAIMS,
     OPOWNED_NODES,
+    OPOWNED_MONITORS, /* the server may not have them */
     OPOWNED_MAX_
 };
 

@@ -44,6 +44,12 @@ static const struct rule rules[] = {
     { OPKIND_CONTROLLER, "spec.prologSlurmctldScriptRefs", A_LIST, NULL, 0, 64, NULL, false },
     { OPKIND_CONTROLLER, "spec.epilogSlurmctldScriptRefs", A_LIST, NULL, 0, 64, NULL, false },
     { OPKIND_CONTROLLER, "spec.metrics.enabled", A_BOOL, NULL, 0, 0, NULL, false },
+    { OPKIND_CONTROLLER, "spec.metrics.serviceMonitor.enabled", A_BOOL, NULL, 0, 0, NULL, false },
+    { OPKIND_CONTROLLER, "spec.metrics.serviceMonitor.labels", AN_OBJECT, NULL, 0, 0, NULL, false },
+    { OPKIND_CONTROLLER, "spec.metrics.serviceMonitor.annotations", AN_OBJECT, NULL, 0, 0, NULL,
+      false },
+    { OPKIND_CONTROLLER, "spec.metrics.serviceMonitor.endpoints", A_LIST, NULL, 0, 32, NULL,
+      false },
     { OPKIND_ACCOUNTING, "spec.external", A_BOOL, "false", 0, 0, NULL, false },
     { OPKIND_ACCOUNTING, "spec.externalConfig", AN_OBJECT, NULL, 0, 0, NULL, false },
     { OPKIND_ACCOUNTING, "spec.extraConf", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
@@ -56,6 +62,10 @@ static const struct rule rules[] = {
     { OPKIND_NODESET, "spec.scalingMode", A_WORD, "\"StatefulSet\"", 0, 0,
       "|StatefulSet|DaemonSet|", false },
     { OPKIND_NODESET, "spec.ssh.enabled", A_BOOL, NULL, 0, 0, NULL, false },
+    { OPKIND_NODESET, "spec.ssh.extraSshdConfig", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
+    { OPKIND_NODESET, "spec.ssh.sssdConfRef.name", A_TEXT, NULL, 0, 253, NULL, false },
+    { OPKIND_NODESET, "spec.ssh.sssdConfRef.key", A_TEXT, NULL, 0, 253, NULL, false },
+    { OPKIND_NODESET, "spec.ssh.sssdConfRef.optional", A_BOOL, NULL, 0, 0, NULL, false },
     { OPKIND_NODESET, "spec.extraConf", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
     { OPKIND_NODESET, "spec.partition.enabled", A_BOOL, NULL, 0, 0, NULL, false },
     { OPKIND_NODESET, "spec.partition.config", A_TEXT, NULL, 0, TEXT_MAX, NULL, false },
@@ -347,9 +357,12 @@ static int check_controller(const json_t *o, struct err *err)
         return err_set(err, -EINVAL, "spec.clusterName: letters, digits, '_', '-' and '.' alone");
     if (*name && strspn(name, ".") == strlen(name)) /* it names a folder */
         return err_set(err, -EINVAL, "spec.clusterName: more than dots is wanted");
-    if (kubejson_true(o, "spec.ha.enabled"))
+    if (kubejson_true(o, "spec.ha.enabled") &&
+        (kubejson_true(o, "spec.external") || !kubejson_true(o, "spec.persistence.enabled") ||
+         !*kubejson_text(o, "spec.persistence.existingClaim")))
         return err_set(err, -EINVAL,
-                       "spec.ha.enabled: several slurmctld are not supported by this operator");
+                       "spec.ha.enabled: several slurmctld share a folder: persistence.enabled and "
+                       "persistence.existingClaim are required");
     return check_keys(o, err);
 }
 
@@ -400,8 +413,9 @@ static int check_nodeset(const json_t *o, struct err *err)
 {
     const char *host = kubejson_text(o, "spec.template.spec.hostname");
 
-    if (kubejson_true(o, "spec.ssh.enabled"))
-        return err_set(err, -EINVAL, "spec.ssh.enabled: not supported by this operator");
+    if (kubejson_true(o, "spec.ssh.enabled") && (!*kubejson_text(o, "spec.ssh.sssdConfRef.name") ||
+                                                 !*kubejson_text(o, "spec.ssh.sssdConfRef.key")))
+        return err_set(err, -EINVAL, "spec.ssh.sssdConfRef: name and key are required with ssh");
     if (kubejson_at(o, "spec.autoscale") && check_autoscale(o, err) < 0)
         return -EINVAL;
     if (!is_host_prefix(host))

@@ -11,6 +11,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
+#include "kube/operator/opleader.h"
 #include "kube/operator/operator_impl.h"
 #include "kube/operator/opnodeset.h"
 #include "kube/operator/opreconcile.h"
@@ -21,11 +22,18 @@
 
 /* ---- finding --------------------------------------------------------------------------------- */
 
+static bool is_followed(const struct operator_ *op, size_t owned)
+{
+    return owned != OPOWNED_MONITORS || op->o.monitors;
+}
+
 static bool is_ready(const struct operator_ *op)
 {
     for (size_t i = 0; i < OPOWNED_MAX_; i++)
-        if (!op->owned[i] || !kubeinformer_is_synced(op->owned[i]))
+        if (is_followed(op, i) && (!op->owned[i] || !kubeinformer_is_synced(op->owned[i])))
             return false;
+    if (!op->controllers || !kubeinformer_is_synced(op->controllers))
+        return false;
     for (size_t g = 0; g < OPGROUPS; g++)
         for (size_t k = 0; op->o.groups[g] && k < OPKIND_MAX_; k++)
             if (!op->served[g][k] || !kubeinformer_is_synced(op->served[g][k]))
@@ -113,8 +121,10 @@ static void take_served(void *ctx, const json_t *before, const json_t *now)
     struct operator_ *op = ctx;
     const json_t *object = now ? now : before;
 
-    if (!now && strcmp(kubejson_text(object, "kind"), "Controller") == 0)
+    if (!now && strcmp(kubejson_text(object, "kind"), "Controller") == 0) {
         opclient_forget(op, kubejson_uid(object));
+        opleader_forget(op, kubejson_uid(object));
+    }
     if (!now)
         free(kubemap_take(&op->errors, kubejson_uid(object)));
     if (!is_ready(op))
@@ -159,6 +169,29 @@ static void take_data(void *ctx, const json_t *before, const json_t *now)
         for (size_t g = 0; g < OPGROUPS; g++)
             for (size_t k = 0; k < OPKIND_MAX_; k++)
                 wake_kind(op, g, (enum opkind)k, kubejson_namespace(object), NULL, NULL);
+}
+
+/* Controllers name claims of users, which nobody of ours owns. */
+static void take_claim(void *ctx, const json_t *before, const json_t *now)
+{
+    struct operator_ *op = ctx;
+
+    take_owned(ctx, before, now);
+    if (!(before && now) && is_ready(op))
+        for (size_t g = 0; g < OPGROUPS; g++)
+            wake_kind(op, g, OPKIND_CONTROLLER, kubejson_namespace(now ? now : before), NULL, NULL);
+}
+
+/* The pods of slurmctld are the StatefulSet's: their labels and addresses concern the Controller. */
+static void take_controller_pod(void *ctx, const json_t *before, const json_t *now)
+{
+    struct operator_ *op = ctx;
+    const json_t *pod = now ? now : before;
+    const char *name = kubejson_label(pod, OPKEY_INSTANCE);
+
+    if (name && is_ready(op))
+        for (size_t g = 0; g < OPGROUPS; g++)
+            wake_kind(op, g, OPKIND_CONTROLLER, kubejson_namespace(pod), "metadata.name", name);
 }
 
 static bool is_same(const json_t *a, const json_t *b, const char *path)
@@ -370,12 +403,18 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o, stru
     if (r == 0)
         r = opkeymaker_new(kubeserver_loop(kube), take_host_keys, op, &op->keymaker);
     for (size_t i = 0; r == 0 && i < OPOWNED_MAX_; i++)
-        r = follow_kind(op, &opowned_kinds[i],
-                        i == OPOWNED_PODS ? "labelSelector=" OPKEY_COMPONENT "%3Dworker" : NULL,
-                        i == OPOWNED_NODES                                ? take_node
-                        : i == OPOWNED_SECRETS || i == OPOWNED_CONFIGMAPS ? take_data
-                                                                          : take_owned,
-                        &op->owned[i]);
+        if (is_followed(op, i))
+            r = follow_kind(op, &opowned_kinds[i],
+                            i == OPOWNED_PODS ? "labelSelector=" OPKEY_COMPONENT "%3Dworker" : NULL,
+                            i == OPOWNED_NODES                                ? take_node
+                            : i == OPOWNED_SECRETS || i == OPOWNED_CONFIGMAPS ? take_data
+                            : i == OPOWNED_CLAIMS                             ? take_claim
+                                                                              : take_owned,
+                            &op->owned[i]);
+    if (r == 0)
+        r = follow_kind(op, &opowned_kinds[OPOWNED_PODS],
+                        "labelSelector=" OPKEY_COMPONENT "%3Dcontroller", take_controller_pod,
+                        &op->controllers);
     for (size_t g = 0; g < OPGROUPS; g++)
         for (size_t k = 0; r == 0 && o->groups[g] && k < OPKIND_MAX_; k++)
             r = follow_kind(op, &opgroups[g].kinds[k], NULL, take_served, &op->served[g][k]);
@@ -391,6 +430,8 @@ int operator_new(struct kubeserver *kube, const struct operator_options *o, stru
 void operator_stop(struct operator_ *op)
 {
     opclient_stop(op);
+    opleader_stop(op);
+    op->controllers = kubeinformer_free(op->controllers);
     for (size_t i = 0; i < OPOWNED_MAX_; i++)
         op->owned[i] = kubeinformer_free(op->owned[i]);
     for (size_t g = 0; g < OPGROUPS; g++)

@@ -13,6 +13,7 @@ struct operator_options {
     const char *slurm_user; /* of the operator's own tokens */
     const json_t *node_conditions; /* an array; NULL: none */
     bool groups[2];                /* which groups of opkinds.h the server has */
+    bool monitors;                 /* it has ServiceMonitors */
 };
 
 struct operator_;

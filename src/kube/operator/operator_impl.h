@@ -22,7 +22,9 @@ struct operator_ {
     struct kubemap settled;  /* uid of an object -> text: what was applied, and what it became */
     struct kubemap ending;   /* uid of a pod that was deleted, not told yet -> int64_t until when */
     struct kubemap errors;   /* uid of a custom resource -> text: what failed last */
-    struct kubemap clients;  /* uid of a Controller -> struct opclient */
+    struct kubeinformer *controllers; /* pods of slurmctld */
+    struct kubemap leaders;           /* uid of a Controller -> struct opleader */
+    struct kubemap clients;           /* uid of a Controller -> struct opclient */
 };
 
 /* A request under way, of the work that waits for its answer. */

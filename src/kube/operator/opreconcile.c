@@ -10,9 +10,11 @@
 #include "kube/api/kubejson.h"
 #include "kube/make/mkcontroller.h"
 #include "kube/make/mklogin.h"
+#include "kube/make/mkmonitor.h"
 #include "kube/make/mkrest.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
+#include "kube/operator/opleader.h"
 #include "kube/make/opconf.h"
 #include "kube/operator/opreconcile.h"
 #include "kube/make/opkeys.h"
@@ -106,6 +108,46 @@ static void apply_when_keyed(struct opwork *w, json_t *all)
     opapply_all(w, all);
 }
 
+/* A folder that one node alone may write is no folder of several slurmctld. */
+static const char *see_shared_claim(const struct opwork *w)
+{
+    const json_t *claim = mkbase_find(&w->f, "PersistentVolumeClaim",
+                                      kubejson_text(w->cr, "spec.persistence.existingClaim"));
+    size_t i;
+    json_t *mode;
+
+    if (opconf_replicas(w->cr) < 2)
+        return NULL;
+    json_array_foreach(kubejson_at(claim, "spec.accessModes"), i, mode)
+    {
+        if (json_is_string(mode) && strcmp(json_string_value(mode), "ReadWriteMany") == 0)
+            return NULL;
+    }
+    return claim ? "spec.persistence.existingClaim: several slurmctld need a claim of "
+                   "ReadWriteMany"
+                 : "spec.persistence.existingClaim: there is no such claim";
+}
+
+static void see_monitor(struct opwork *w, const char *name)
+{
+    const json_t *have = mkbase_find(&w->f, "ServiceMonitor", name);
+    const json_t *owner = kubejson_controller(have);
+    _cleanup_json_ json_t *object = NULL;
+
+    if (!mkmonitor_is_wanted(w->cr)) {
+        if (owner && strcmp(kubejson_text(owner, "uid"), w->uid) == 0 && !kubejson_is_deleted(have))
+            opapply_delete(w, &opowned_kinds[OPOWNED_MONITORS], have);
+    } else if (!w->op->o.monitors) {
+        kubeevents_tell(w->op->events, w->raw, true, "ServiceMonitorMissing",
+                        "spec.metrics.serviceMonitor: the API server has no ServiceMonitors; "
+                        "install their definition, and start the operator again");
+    } else if ((object = mkmonitor_object(&w->f))) {
+        opapply_object(w, object);
+    } else {
+        opapply_fail(w, "out of memory");
+    }
+}
+
 void opreconcile_controller(struct opwork *w)
 {
     const char *missing;
@@ -117,11 +159,18 @@ void opreconcile_controller(struct opwork *w)
         return;
     }
     missing = see_keys(w);
-    if (mkcontroller_objects(&w->f, &all) < 0)
+    missing = missing ? missing : see_shared_claim(w);
+    if (mkcontroller_objects(&w->f, &all) < 0) {
         opapply_fail(w, "out of memory");
-    else
+    } else if (see_shared_claim(w)) { /* no pods without their folder */
+        (void)json_array_remove(all, json_array_size(all) - 1);
+        opapply_all(w, all);
+    } else {
         apply_when_keyed(w, all);
+    }
+    opleader_mark(w);
     (void)snprintf(name, sizeof(name), "%s-controller", kubejson_name(w->cr));
+    see_monitor(w, name);
     if (kubejson_true(w->cr, "spec.external"))
         opwork_say(w, !missing, false, missing ? "KeyMissing" : "External",
                    missing ? missing : "slurmctld runs elsewhere");

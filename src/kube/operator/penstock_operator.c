@@ -89,6 +89,32 @@ static void begin_operator(struct program *p)
             log_info("objects of %s are served", opgroups[g].name);
 }
 
+static void take_monitors(void *ctx, const struct kubereply *reply)
+{
+    struct program *p = ctx;
+
+    if (reply->status != 200 && reply->status != 404) {
+        log_seldom(LOG_ERROR, "the API server: %d %s", reply->status, reply->text);
+        p->asked = 0;
+        kubeprogram_again(&p->k, ASK_US);
+        return;
+    }
+    p->o.monitors =
+        reply->status == 200 && kubeapi_serves(reply->body, &opowned_kinds[OPOWNED_MONITORS]);
+    begin_operator(p);
+}
+
+/* Prometheus' operator may not be installed. */
+static void ask_monitors(struct program *p)
+{
+    const struct kubekind *kind = &opowned_kinds[OPOWNED_MONITORS];
+
+    if (kubeapi_discover(p->k.kube, kind->group, kind->version, take_monitors, p) < 0) {
+        p->asked = 0;
+        kubeprogram_again(&p->k, ASK_US);
+    }
+}
+
 /* Does the server have every kind of the group? */
 static void take_group(void *ctx, const struct kubereply *reply)
 {
@@ -104,7 +130,7 @@ static void take_group(void *ctx, const struct kubereply *reply)
     }
     p->o.groups[p->asked++] = all;
     if (p->asked == OPGROUPS && (p->o.groups[0] || p->o.groups[1])) {
-        begin_operator(p);
+        ask_monitors(p);
         return;
     }
     if (p->asked == OPGROUPS) {

@@ -50,6 +50,7 @@ KINDS = {
     "resourceclaims": ("resource.k8s.io", "v1", "ResourceClaim", True, {"status"}),
     "resourceslices": ("resource.k8s.io", "v1", "ResourceSlice", False, set()),
     "deviceclasses": ("resource.k8s.io", "v1", "DeviceClass", False, set()),
+    "servicemonitors": ("monitoring.coreos.com", "v1", "ServiceMonitor", True, set()),
     "statefulsets": ("apps", "v1", "StatefulSet", True, {"status", "scale"}),
     "validatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration", False, set()),
     "mutatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", False, set()),

@@ -23,13 +23,16 @@
 #include "kube/nodeset/nsprune.h"
 #include "kube/make/mkbase.h"
 #include "kube/make/mkcontroller.h"
+#include "kube/make/mkmonitor.h"
 #include "kube/make/mkrest.h"
+#include "kube/make/mkssh.h"
 #include "kube/make/mkworkers.h"
 #include "kube/make/nodefit.h"
 #include "kube/nodeset/nsdecide.h"
 #include "kube/nodeset/nspod.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
+#include "kube/operator/opleader.h"
 #include "kube/make/opconf.h"
 #include "kube/operator/operator.h"
 #include "kube/make/opkeys.h"
@@ -115,12 +118,67 @@ static void test_objects(void **state)
     compare_golden("accounting", made);
 }
 
+/* Where the operator asks which slurmctld leads comes from a pod's status. */
+static void test_addresses(void **state)
+{
+    static const struct {
+        const char *text, *url;
+    } cases[] = {
+        { "10.1.2.3", "http://10.1.2.3:6817" },
+        { "fd00::1", "http://[fd00::1]:6817" },
+        { "", NULL },
+        { "10.1.2.3:80", NULL },
+        { "10.1.2.3/x", NULL },
+        { "localhost", NULL },
+        { "[fd00::1]", NULL },
+        { "fd00::1%eth0", NULL },
+    };
+    char url[120];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(opleader_is_address(cases[i].text, url, sizeof(url)),
+                         cases[i].url != NULL);
+        if (cases[i].url)
+            assert_string_equal(url, cases[i].url);
+    }
+}
+
+static void test_monitors(void **state)
+{
+    static const struct {
+        const char *spec;
+        bool wanted;
+    } cases[] = {
+        { "{}", false },
+        { "{\"metrics\":{\"enabled\":true}}", false },
+        { "{\"metrics\":{\"serviceMonitor\":{\"enabled\":true}}}", false },
+        { "{\"metrics\":{\"enabled\":true,\"serviceMonitor\":{\"enabled\":true}}}", true },
+    };
+    _cleanup_json_ json_t *world = json_object();
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *c = read_cr("Controller", "c", cases[i].spec), *made = NULL;
+        struct mkbase_facts f = { &opgroups[0], c, c, NULL, NULL, find_object, world };
+
+        assert_int_equal(mkmonitor_is_wanted(c), cases[i].wanted);
+        made = mkmonitor_object(&f);
+        assert_int_equal(json_array_size(kubejson_at(made, "spec.endpoints")), 4);
+    }
+}
+
 static void test_refusals(void **state)
 {
     static const struct {
         const char *kind, *spec, *text;
     } cases[] = {
         { "NodeSet", "{}", "spec.controllerRef.name: required" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"ssh\":{\"enabled\":true}}",
+          "spec.ssh.sssdConfRef: name and key are required with ssh" },
+        { "Controller", "{\"ha\":{\"enabled\":true}}",
+          "spec.ha.enabled: several slurmctld share a folder: persistence.enabled and "
+          "persistence.existingClaim are required" },
         { "NodeSet", "{\"controllerRef\":7}", "spec.controllerRef: an object is wanted" },
         { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":\"x\"}",
           "spec.replicas: a whole number is wanted" },
@@ -828,6 +886,8 @@ int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_objects),
+        cmocka_unit_test(test_addresses),
+        cmocka_unit_test(test_monitors),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_fits),

@@ -74,4 +74,7 @@ securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,
 - apiGroups: [policy]
   resources: [poddisruptionbudgets]
   verbs: [get, list, watch, create, patch]
+- apiGroups: [monitoring.coreos.com]
+  resources: [servicemonitors]
+  verbs: [get, list, watch, create, patch, delete]
 {{- end }}

@@ -1,0 +1,191 @@
+"""penstock-operator: several slurmctld of a Controller, and the ServiceMonitor of one; sshd in workers."""
+
+import base64
+import http.server
+import threading
+
+import pytest
+from conftest import wait_until
+
+from operated import CLUSTER, op, rest  # noqa: F401  the cluster that the fixtures are given
+
+ACTIVE = "controller.slinky.slurm.net/active"
+PORT = 6817  # of slurmctld in pods
+
+
+class Slurmctld:
+    """What answers at a pod's address: /readyz is 204 on the one that leads."""
+
+    def __init__(self, address):
+        self.leads, self.address, outer = False, address, self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self):
+                self.send_response(204 if outer.leads and self.path == "/readyz" else 503)
+                self.send_header("Content-Length", "0")
+                self.end_headers()
+
+            def log_message(self, *_):
+                pass
+        self.server = http.server.ThreadingHTTPServer((address, PORT), Handler)
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def stop(self):
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.fixture
+def pair():
+    """Two addresses of loopback that nobody else has just now."""
+    made = []
+    for i in range(1, 250):
+        try:
+            made.append(Slurmctld(f"127.61.{i}.1"))
+        except OSError:
+            continue
+        if len(made) == 2:
+            break
+    yield made
+    for one in made:
+        one.stop()
+
+
+def controller(op, name="h", **spec):
+    return op.make("controllers", "Controller", name, **{
+        "clusterName": "test", "slurmKeyRef": {"name": "slurm", "key": "slurm.key"}, "jwtKeyRef": {"name": "jwt", "key": "jwt.key"}, **spec})
+
+
+def claim(op, mode):
+    op.api.create("persistentvolumeclaims", {"metadata": {"name": "state", "namespace": "default"}, "spec": {
+        "accessModes": [mode], "resources": {"requests": {"storage": "1Gi"}}}})
+
+
+def pod(op, i, address):
+    """As the controller of StatefulSets and a kubelet do."""
+    op.api.create("pods", {"metadata": {"name": f"h-controller-{i}", "namespace": "default", "labels": {
+        "app.kubernetes.io/name": "slurmctld", "app.kubernetes.io/instance": "h", "app.kubernetes.io/component": "controller"}},
+        "spec": {"containers": [{"name": "slurmctld", "image": "i"}]}})
+    if address:
+        op.api.patch("pods", f"h-controller-{i}", {"status": {"phase": "Running", "podIP": address}}, sub="status")
+
+
+def marked(op):
+    return [p["metadata"]["name"][-1] for p in op.api.all("pods") if p["metadata"].get("labels", {}).get(ACTIVE) == "true"]
+
+
+def message(op, name="h"):
+    return op.condition("Ready", "controllers", name).get("message", "")
+
+
+HA = {"ha": {"enabled": True, "backups": 1}, "persistence": {"enabled": True, "existingClaim": "state"}}
+
+
+def test_what_several_controllers_need(op):
+    controller(op, ha={"enabled": True})
+    wait_until(lambda: "existingClaim are required" in op.condition("Degraded", "controllers", "h").get("message", ""), "it is said")
+    op.api.patch("controllers", "h", {"spec": HA})
+    wait_until(lambda: message(op) == "spec.persistence.existingClaim: there is no such claim", message(op))
+    claim(op, "ReadWriteOnce")
+    wait_until(lambda: "ReadWriteMany" in message(op), message(op))
+    assert op.api.get("services", "h-controller") and not op.api.get("statefulsets", "h-controller")
+    op.api.delete("persistentvolumeclaims", "state")
+    claim(op, "ReadWriteMany")
+    made = wait_until(lambda: op.api.get("statefulsets", "h-controller"), "the pods are wanted")["spec"]
+    assert made["replicas"] == 2 and "volumeClaimTemplates" not in made
+    volumes = {v["name"]: v for v in made["template"]["spec"]["volumes"]}
+    assert volumes["statesave"]["persistentVolumeClaim"] == {"claimName": "state"}
+    conf = op.api.get("configmaps", "h-config")["data"]["slurm.conf"]
+    assert [line for line in conf.splitlines() if line.startswith("SlurmctldHost=")] == [
+        f"SlurmctldHost=h-controller-{i}(h-controller-{i}.h-controller-internal.default)" for i in (0, 1)]
+    assert op.api.get("services", "h-controller")["spec"]["selector"][ACTIVE] == "true"
+    assert ACTIVE not in op.api.get("services", "c-controller")["spec"]["selector"]
+
+
+def test_the_service_follows_the_leader(op, pair):
+    claim(op, "ReadWriteMany")
+    controller(op, **HA)
+    pod(op, 0, None)
+    wait_until(lambda: marked(op) == ["0"], "the first has the mark while nobody answers")
+    op.api.patch("pods", "h-controller-0", {"status": {"phase": "Running", "podIP": pair[0].address}}, sub="status")
+    pod(op, 1, pair[1].address)
+    pair[1].leads = True
+    wait_until(lambda: marked(op) == ["1"], f"the one that leads has it {op.log()}")
+    pair[1].leads = False
+    pair[0].leads = True
+    wait_until(lambda: marked(op) == ["0"], "it moves")
+    pair[0].leads = False  # nobody leads: the mark stays where it is
+    op.kill()
+    op.start()
+    pair[1].leads = True
+    wait_until(lambda: marked(op) == ["1"], "the next is found by another operator")
+    op.api.patch("pods", "h-controller-0", {"metadata": {"labels": {ACTIVE: "true"}}})  # somebody else's word
+    wait_until(lambda: marked(op) == ["1"], "it is taken away")
+    op.api.delete("controllers", "h")
+    wait_until(lambda: not op.api.get("controllers", "h"), "it is gone")
+
+
+def test_an_address_that_is_none(op, pair):
+    """Whoever may write a pod's status cannot have the operator ask elsewhere than at an address."""
+    claim(op, "ReadWriteMany")
+    controller(op, **HA)
+    pod(op, 0, "127.0.0.1:1/@x")
+    pod(op, 1, pair[1].address)
+    pair[1].leads = True
+    wait_until(lambda: marked(op) == ["1"], "the other is asked")
+
+
+# ---- ServiceMonitor
+
+def monitor(op):
+    return op.api.get("servicemonitors", "m-controller")
+
+
+def test_a_service_monitor(op):
+    controller(op, "m", metrics={"enabled": True, "serviceMonitor": {
+        "enabled": True, "labels": {"team": "x", "app.kubernetes.io/name": "no"}, "interval": "30s",
+        "endpoints": [{"path": "/metrics/jobs"}, {"path": "/metrics/penstock", "interval": "5s", "scrapeTimeout": "2s"}]}})
+    made = wait_until(lambda: monitor(op), "it is made")
+    assert made["metadata"]["labels"]["team"] == "x" and made["metadata"]["labels"]["app.kubernetes.io/name"] == "slurmctld"
+    assert made["spec"]["endpoints"] == [
+        {"port": "slurmctld", "path": "/metrics/jobs", "interval": "30s"},
+        {"port": "slurmctld", "path": "/metrics/penstock", "interval": "5s", "scrapeTimeout": "2s"}]
+    wanted = made["spec"]["selector"]["matchLabels"].items()
+    services = [s["metadata"]["name"] for s in op.api.all("services") if wanted <= s["metadata"]["labels"].items()]
+    assert services == ["m-controller"]
+    op.api.patch("controllers", "m", {"spec": {"metrics": {"serviceMonitor": {"endpoints": None, "labels": None}}}})
+    wait_until(lambda: [e["path"] for e in monitor(op)["spec"]["endpoints"]] == [
+        f"/metrics/{p}" for p in ("jobs", "nodes", "partitions", "scheduler")], "the usual ones")
+    op.api.patch("controllers", "m", {"spec": {"metrics": {"serviceMonitor": {"enabled": False}}}})
+    wait_until(lambda: not monitor(op), "it goes")
+
+
+def test_without_the_definition_of_monitors(op):
+    """The operator works, and says what is missing."""
+    op.kill()
+    op.api.missing.add("servicemonitors")
+    op.start()
+    controller(op, "m", metrics={"enabled": True, "serviceMonitor": {"enabled": True}})
+    wait_until(lambda: any(e["reason"] == "ServiceMonitorMissing" for e in op.api.all("events")), "it is said")
+    wait_until(lambda: op.api.get("statefulsets", "m-controller"), "the rest is made")
+    assert not monitor(op)
+
+
+# ---- sshd in workers
+
+def test_ssh_of_workers(op):
+    op.set(replicas=1, ssh={"enabled": True, "sssdConfRef": {"name": "", "key": "sssd.conf"}})
+    wait_until(lambda: "sssdConfRef: name and key" in op.condition("Degraded").get("message", ""), "it is refused")
+    op.change(ssh={"sssdConfRef": {"name": "sssd"}, "extraSshdConfig": "PermitRootLogin no"})
+    op.api.create("secrets", {"metadata": {"name": "sssd", "namespace": "default"}, "data": {
+        "sssd.conf": base64.b64encode(b"[sssd]\n").decode()}})
+    made = wait_until(lambda: op.api.get("pods", "w-0"), f"the worker is made {op.log()}")["spec"]
+    config = wait_until(lambda: op.api.get("configmaps", "w-ssh-config"), "sshd's configuration is made")
+    assert config["data"]["sshd_config"].endswith("Subsystem sftp internal-sftp\nPermitRootLogin no\n") and len(config["data"]) == 1
+    assert [r["kind"] for r in config["metadata"]["ownerReferences"]] == ["NodeSet"]
+    slurmd = next(c for c in made["containers"] if c["name"] == "slurmd")
+    assert {"name": "ssh", "containerPort": 22, "protocol": "TCP"} in slurmd["ports"]
+    mounts = {m["mountPath"]: m for m in slurmd["volumeMounts"]}
+    assert mounts["/etc/ssh/sshd_config"]["subPath"] == "sshd_config" and mounts["/etc/sssd/sssd.conf"]["readOnly"]
+    volumes = {v["name"]: v for v in made["volumes"]}
+    assert volumes["sssd-conf"]["secret"]["defaultMode"] == 0o600 and volumes["ssh-config"]["configMap"]["name"] == "w-ssh-config"
