@@ -72,3 +72,8 @@ jwtKeyRef: {name: {{ $name }}-auth-jwt, key: jwt.key}
 jwksKeyRef: {name: {{ .Values.jwksKeys.configMapRef.name | default (printf "%s-auth-jwks" $name) }}, key: {{ .Values.jwksKeys.configMapRef.key }}}
 {{- end }}
 {{- end }}
+
+{{- /* The reference to sssd.conf. */}}
+{{- define "cluster.sssd" -}}
+{{ if .Values.sssd.secretRef.name }}{{ toJson .Values.sssd.secretRef }}{{ else }}{name: {{ include "cluster.name" . }}-sssd-conf, key: sssd.conf}{{ end }}
+{{- end }}
