@@ -18,6 +18,7 @@ const struct doctorright doctorrights[] = {
     { "own", KINDS, "list,watch", false },
     { "own", KINDS_STATUS, "patch", false },
     { "own", KINDS_FINALIZERS, "update", false },
+    { "own", "nodesets", "patch", false }, /* the finalizer of a reservation */
     { "own", "nodesets/scale", "patch", false },
     { "", "nodes", "list,watch", false },
     { "", "pods", "list,watch,create,patch,delete", false },

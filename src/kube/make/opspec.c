@@ -14,6 +14,8 @@
 #define CLUSTER_NAME_MAX 40u
 #define TEXT_MAX (256u << 10)
 #define PADDING_MAX 10
+#define FLAGS_MOST 16u
+#define SCHEDULE "spec.updateStrategy.scheduledUpdate"
 
 enum rule_type { A_TEXT, A_NUMBER, A_BOOL, AN_OBJECT, A_LIST, A_WORD, A_DURATION, A_COUNT_OR_PART };
 
@@ -74,6 +76,8 @@ static const struct rule rules[] = {
       "|RollingUpdate|OnDelete|ScheduledUpdate|", false },
     { OPKIND_NODESET, "spec.updateStrategy.rollingUpdate.maxUnavailable", A_COUNT_OR_PART,
       "\"25%\"", 1, REPLICAS_MAX, NULL, false },
+    { OPKIND_NODESET, "spec.updateStrategy.scheduledUpdate.flags", A_LIST, NULL, 0, FLAGS_MOST,
+      NULL, false },
     { OPKIND_NODESET, "spec.updateStrategy.scheduledUpdate.duration", A_DURATION, NULL, 60,
       INT64_C(366) * 86400, NULL, false },
     { OPKIND_NODESET, "spec.revisionHistoryLimit", A_NUMBER, "0", 0, 1000, NULL, false },
@@ -409,6 +413,31 @@ static int check_autoscale(const json_t *o, struct err *err)
     return 0;
 }
 
+/* When workers are replaced by a reservation: nssched.h. */
+static int check_schedule(const json_t *o, struct err *err)
+{
+    const json_t *flags = kubejson_at(o, SCHEDULE ".flags");
+    int64_t us;
+    size_t i;
+    json_t *one;
+
+    if (strcmp(kubejson_text(o, "spec.updateStrategy.type"), "ScheduledUpdate") != 0)
+        return 0;
+    if (kubejson_read_stamp(kubejson_text(o, SCHEDULE ".startTime"), &us) < 0)
+        return err_set(err, -EINVAL,
+                       SCHEDULE ".startTime: a time as 2030-01-31T22:00:00Z is wanted");
+    json_array_foreach(flags, i, one)
+    {
+        const char *text = json_string_value(one);
+
+        if (!text || !*text ||
+            text[strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_")])
+            return err_set(err, -EINVAL, SCHEDULE ".flags: '%.40s' is no flag of a reservation",
+                           text ? text : "");
+    }
+    return 0;
+}
+
 static int check_nodeset(const json_t *o, struct err *err)
 {
     const char *host = kubejson_text(o, "spec.template.spec.hostname");
@@ -423,10 +452,8 @@ static int check_nodeset(const json_t *o, struct err *err)
                        "spec.template.spec.hostname: '%.64s': a-z, 0-9 and '-' are wanted", host);
     if (is_open_line(kubejson_text(o, "spec.partition.config")))
         return err_set(err, -EINVAL, "spec.partition.config: one line is wanted");
-    if (strcmp(kubejson_text(o, "spec.updateStrategy.type"), "ScheduledUpdate") == 0)
-        return err_set(err, -EINVAL,
-                       "spec.updateStrategy.type: ScheduledUpdate is not supported by this "
-                       "operator; RollingUpdate or OnDelete are");
+    if (check_schedule(o, err) < 0)
+        return -EINVAL;
     return opspec_check_words(kubejson_text(o, "spec.extraConf"), err);
 }
 

@@ -2,6 +2,7 @@
  *
  * Drain first: a pod that must go is deleted when its node in Slurm is drained, and then only after
  * Slurm was asked again ("ask").  Pods whose containers have not run hold no job. */
+#include "kube/nodeset/nssched.h"
 #include "kube/nodeset/nsdecide.h"
 
 #include <errno.h>
@@ -114,12 +115,28 @@ static void condemn_without_node(struct plan *p)
             p->pods[i].condemned = "scale-in";
 }
 
+/* Old pods that do not work, and those whose nodes the reservation has. */
+static void condemn_scheduled(struct plan *p)
+{
+    for (size_t i = 0; i < p->n; i++) {
+        struct nspod *one = &p->pods[i];
+
+        if (is_kept(one) && !one->current &&
+            (!one->ready || (one->slurm && nssched_has_node(p->v->f->cr, one->slurm))))
+            one->condemned = "update";
+    }
+}
+
 /* Old pods that do not work cost nothing; of those that do as many go as may be missing. */
 static void condemn_old(struct plan *p)
 {
     const json_t *cr = p->v->f->cr;
     int64_t desired = kubejson_int(cr, "spec.replicas", 1), budget, kept = 0;
 
+    if (nssched_is_wanted(cr)) {
+        condemn_scheduled(p);
+        return;
+    }
     if (strcmp(kubejson_text(cr, "spec.updateStrategy.type"), "RollingUpdate") != 0)
         return;
     for (size_t i = 0; i < p->n; i++)

@@ -20,6 +20,7 @@
 #include "kube/operator/opclient.h"
 #include "kube/make/opkeys.h"
 #include "kube/operator/opnodeset.h"
+#include "kube/operator/opschedule.h"
 
 /* ---- the view -------------------------------------------------------------------------------- */
 
@@ -458,6 +459,7 @@ static void work_on_set(struct opwork *w, struct slurmnodes *l, const struct gat
     count_pods(w, &v, revision);
     note_pins(w, &v);
     scale_by_plan(w, l, &v);
+    opschedule_see(w, l, &v);
 }
 
 /* Workers of another Controller: its cluster alone knows whether they are drained. */
@@ -483,6 +485,7 @@ void opnodeset_reconcile(struct opwork *w)
 
     if (kubejson_is_deleted(w->raw)) {
         opwork_say(w, false, true, "Deleted", "the NodeSet is being deleted");
+        opschedule_end(w, w->controller ? opclient_get(op, &w->f) : NULL);
     } else if (!w->controller) {
         opwork_say(w, false, false, "NoController",
                    "spec.controllerRef: there is no such Controller");

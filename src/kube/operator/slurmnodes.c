@@ -505,12 +505,30 @@ static void arm_work(struct slurmnodes *l, int64_t after_us)
     kubeloop_arm(l->loop, &l->work, now_mono_us() + after_us);
 }
 
+int slurmnodes_reservation(struct slurmnodes *l, const char *method, const char *name,
+                           const json_t *body, kubecall_fn *done, void *ctx)
+{
+    _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
+
+    strbuf_add(&path, API "reservation");
+    if (!body)
+        strbuf_addf(&path, "/%s", name);
+    return path.failed ? -ENOMEM : ask_rest(l, method, strbuf_str(&path), body, done, ctx);
+}
+
+void slurmnodes_refresh(struct slurmnodes *l)
+{
+    l->list_wanted = true;
+    arm_work(l, 0);
+}
+
 /* The part of a node's record that is kept. */
 static json_t *cut_node(const json_t *node)
 {
-    static const char *const fields[] = { "name",    "state",     "reason",
-                                          "comment", "topology",  "features",
-                                          "cpus",    "last_busy", "active_features" };
+    static const char *const fields[] = { "name",       "state",     "reason",
+                                          "comment",    "topology",  "features",
+                                          "cpus",       "last_busy", "active_features",
+                                          "reservation" };
     json_t *cut = json_object();
 
     for (size_t i = 0; cut && i < ARRAY_SIZE(fields); i++) {
@@ -587,7 +605,7 @@ static void ask_page(struct slurmnodes *l)
     strbuf_add(&path, l->jobs_next ? API "jobs/?fields=job_id,job_state,nodes,start_time,time_limit"
                                    : API
                           "nodes/?fields=name,state,reason,comment,topology,features,"
-                          "active_features,cpus,last_busy");
+                          "active_features,cpus,last_busy,reservation");
     if (l->jobs_next && l->pending)
         strbuf_add(&path, ",partition,node_count,cpus,shared,array_task_string,features,"
                           "state_reason");

@@ -19,9 +19,8 @@ int slurmnodes_new(struct kubeserver *s, const char *cluster, slurmnodes_changed
 struct slurmnodes *slurmnodes_free(struct slurmnodes *l); /* always NULL */
 /* Is what follows known at present? */
 bool slurmnodes_is_known(const struct slurmnodes *l);
-/* name, state, reason, comment, topology, features, active_features, cpus, last_busy as slurmrestd
- * writes them;
- * NULL: slurmctld has no such node, or nothing is known.  Borrowed until the next turn. */
+/* name, state, reason, comment, topology, features, active_features, cpus, last_busy, reservation as
+ * slurmrestd writes them; NULL: slurmctld has no such node, or nothing is known.  Borrowed until the next turn. */
 const json_t *slurmnodes_get(const struct slurmnodes *l, const char *name);
 /* All nodes, in order of names; none when they are not known. */
 void slurmnodes_walk(const struct slurmnodes *l, void (*fn)(void *ctx, const json_t *node),
@@ -56,5 +55,10 @@ int slurmnodes_change(struct slurmnodes *l, const char *name, const json_t *body
  * or is not to go any more. */
 int slurmnodes_prune(struct slurmnodes *l, const char *name, const char *comment, kubecall_fn *done,
                      void *ctx);
+/* A reservation: GET and DELETE of the name, POST of a body. */
+int slurmnodes_reservation(struct slurmnodes *l, const char *method, const char *name,
+                           const json_t *body, kubecall_fn *done, void *ctx);
+/* Read all nodes anew: something may have changed that is not told. */
+void slurmnodes_refresh(struct slurmnodes *l);
 /* Did slurmctld itself say that it has no such node? */
 bool slurmnodes_says_gone(const struct kubereply *reply);

@@ -3,6 +3,7 @@
 import base64
 import http.server
 import threading
+import time
 
 import pytest
 from conftest import wait_until
@@ -189,3 +190,61 @@ def test_ssh_of_workers(op):
     assert mounts["/etc/ssh/sshd_config"]["subPath"] == "sshd_config" and mounts["/etc/sssd/sssd.conf"]["readOnly"]
     volumes = {v["name"]: v for v in made["volumes"]}
     assert volumes["sssd-conf"]["secret"]["defaultMode"] == 0o600 and volumes["ssh-config"]["configMap"]["name"] == "w-ssh-config"
+
+
+# ---- updates at a time
+
+def resv(op):
+    return (op.rest.get("reservation/SlurmOperatorMaint-w")[1].get("reservations") or [None])[0]
+
+
+def stamp(after_s):
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + after_s))
+
+
+def schedule(after_s, **more):
+    return {"type": "ScheduledUpdate", "scheduledUpdate": {"startTime": stamp(after_s), "duration": "1h", **more}}
+
+
+def held(op):
+    return "nodeset.slinky.slurm.net/reservation" in (op.api.get("nodesets", "w")["metadata"].get("finalizers") or [])
+
+
+def test_what_a_scheduled_update_needs(op):
+    op.set(replicas=0, updateStrategy={"type": "ScheduledUpdate", "scheduledUpdate": {"startTime": "tomorrow"}})
+    wait_until(lambda: "startTime: a time" in op.condition("Degraded").get("message", ""), "it is refused")
+    op.change(updateStrategy=schedule(60, flags=["DAILY", "MAINT\nUsers=x"]))
+    wait_until(lambda: "is no flag of a reservation" in op.condition("Degraded").get("message", ""), "a flag is refused")
+
+
+def test_a_scheduled_update(op):
+    """The reservation is made ahead, with the workers' nodes; they are replaced when it begins, and it goes with the set."""
+    op.set(replicas=2, updateStrategy=schedule(7200, flags=["daily"]))
+    op.ready(2)
+    made = wait_until(lambda: resv(op), f"the reservation is made {op.log()}", 40)
+    assert set(made["flags"]) >= {"MAINT", "IGNORE_JOBS", "DAILY"} and made["users"] == "root" and held(op)
+    assert made["end_time"]["number"] - made["start_time"]["number"] == 3600
+    op.change(replicas=3)
+    wait_until(lambda: resv(op)["node_list"] == "w-[0-2]", f"it has all nodes {resv(op)}", 40)
+    before = {name: op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()}
+    op.change(extraConf="Weight=7")
+    wait_until(lambda: op.status().get("updatedReplicas") == 0, "all are old")
+    assert {name: op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()} == before
+    op.rest.delete("reservation/SlurmOperatorMaint-w")
+    op.change(updateStrategy=schedule(-60, flags=["FORCE_START", "DAILY"]))  # it is time
+    wait_until(lambda: op.status().get("updatedReplicas") == 3 and not set(before.values()) & {
+        op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()}, f"all are new {op.status()} {op.log()}", 90)
+    op.api.delete("nodesets", "w")
+    wait_until(lambda: not op.api.get("nodesets", "w"), f"the set goes {op.log()}", 40)
+    assert resv(op) is None
+
+
+def test_another_strategy_takes_the_reservation_away(op):
+    op.set(replicas=1, updateStrategy=schedule(7200))
+    op.ready(1)
+    wait_until(lambda: resv(op), "the reservation is made", 40)
+    op.api.patch("nodesets", "w", {"metadata": {"finalizers": ["a/b", *op.api.get("nodesets", "w")["metadata"]["finalizers"]]}})
+    op.change(updateStrategy={"type": "OnDelete"})
+    wait_until(lambda: not resv(op) and not held(op), f"it goes {op.log()}", 40)
+    assert op.api.get("nodesets", "w")["metadata"]["finalizers"] == ["a/b"]  # that of somebody else stays
+    op.api.patch("nodesets", "w", {"metadata": {"finalizers": []}})

@@ -21,6 +21,7 @@
 #include "kube/nodeset/nspin.h"
 #include "kube/nodeset/nsplan.h"
 #include "kube/nodeset/nsprune.h"
+#include "kube/nodeset/nssched.h"
 #include "kube/make/mkbase.h"
 #include "kube/make/mkcontroller.h"
 #include "kube/make/mkmonitor.h"
@@ -39,6 +40,7 @@
 #include "kube/make/opkinds.h"
 #include "kube/operator/opnodeset.h"
 #include "kube/operator/opreconcile.h"
+#include "kube/operator/opschedule.h"
 #include "kube/make/opspec.h"
 #include "kube/operator/optoken.h"
 #include "kube/nodeset/slurmstate.h"
@@ -141,6 +143,51 @@ static void test_addresses(void **state)
                          cases[i].url != NULL);
         if (cases[i].url)
             assert_string_equal(url, cases[i].url);
+    }
+}
+
+#define HELD "\"finalizers\":[\"" NSSCHED_FINALIZER "\"],"
+#define AT(start, flags)                                                                           \
+    "\"spec\":{\"updateStrategy\":{\"type\":\"ScheduledUpdate\",\"scheduledUpdate\":{"             \
+    "\"startTime\":\"" start "\",\"duration\":\"1h\",\"flags\":[" flags "]}}}"
+#define EARLY "2026-01-01T09:30:00Z" /* half an hour before now */
+#define LATE "2026-01-01T12:00:00Z"
+#define LATE_S "1767268800"
+#define RESV(start, nodes) "{\"start_time\":{\"number\":" start "},\"node_list\":\"" nodes "\"}"
+
+static void test_schedules(void **state)
+{
+    static const struct {
+        const char *meta, *spec, *have, *nodes;
+        bool wanted;
+        enum nssched_act act;
+    } cases[] = {
+        { "", AT(LATE, ""), NULL, "w-0", true, NSSCHED_HOLD },
+        { HELD, AT(LATE, ""), NULL, "w-0", true, NSSCHED_MAKE },
+        { HELD, AT(LATE, ""), NULL, "", true, NSSCHED_REST }, /* no worker is there */
+        { HELD, AT(LATE, ""), RESV(LATE_S, "w-[0-1]"), "w-[0-1]", true, NSSCHED_REST },
+        { HELD, AT(LATE, ""), RESV(LATE_S, "w-1,w-0"), "w-[0-1]", true, NSSCHED_REST },
+        { HELD, AT(LATE, ""), RESV(LATE_S, "w-0"), "w-[0-1]", true, NSSCHED_NODES },
+        { HELD, AT(LATE, ""), RESV("1767272400", "w-0"), "w-0", true, NSSCHED_MAKE },
+        { HELD, AT(LATE, "\"daily\""), RESV("1767272400", "w-0"), "w-0", true, NSSCHED_REST },
+        { HELD, AT(LATE, ""), RESV("1", "w-0"), "w-0", true, NSSCHED_REST }, /* it is under way */
+        { HELD, AT(EARLY, ""), NULL, "w-0", true, NSSCHED_REST },            /* it was missed */
+        { HELD, AT(EARLY, "\"force_start\""), NULL, "w-0", true, NSSCHED_MAKE },
+        { HELD, AT("2025-01-01T00:00:00Z", "\"FORCE_START\""), NULL, "w-0", true, NSSCHED_REST },
+        { HELD, AT(LATE, ""), RESV(LATE_S, "w-0"), "w-0", false, NSSCHED_DROP },
+        { HELD, AT(LATE, ""), NULL, "w-0", false, NSSCHED_LET_GO },
+        { "", AT(LATE, ""), RESV(LATE_S, "w-0"), "w-0", false, NSSCHED_REST }, /* not ours */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+        _cleanup_json_ json_t *raw = NULL, *have = cases[i].have ? read_text(cases[i].have) : NULL;
+
+        strbuf_addf(&text, "{\"metadata\":{%s\"name\":\"w\"},%s}", cases[i].meta, cases[i].spec);
+        raw = read_text(strbuf_str(&text));
+        assert_int_equal(nssched_decide(raw, cases[i].wanted, have, cases[i].nodes, 1767261600),
+                         cases[i].act);
     }
 }
 
@@ -888,6 +935,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(test_objects),
         cmocka_unit_test(test_addresses),
         cmocka_unit_test(test_monitors),
+        cmocka_unit_test(test_schedules),
         cmocka_unit_test(test_refusals),
         cmocka_unit_test(test_values),
         cmocka_unit_test(test_fits),

@@ -45,7 +45,7 @@ securityContext: {allowPrivilegeEscalation: false, readOnlyRootFilesystem: true,
   resources: [controllers/status, nodesets/status, accountings/status, restapis/status, loginsets/status, tokens/status]
   verbs: [patch]
 - apiGroups: [operator.penstock, slinky.slurm.net]
-  resources: [nodesets/scale]
+  resources: [nodesets, nodesets/scale]
   verbs: [patch]
 - apiGroups: [operator.penstock, slinky.slurm.net]
   resources: [controllers/finalizers, nodesets/finalizers, accountings/finalizers, restapis/finalizers, loginsets/finalizers, tokens/finalizers]
