@@ -10,6 +10,7 @@
 #include "kube/bridge/podidentity.h"
 
 #define NAME_MOST 40u
+#define SELECTOR "managedNamespaceSelector"
 #define SCHEDULER "slurm-bridge-scheduler"
 #define REST "http://slurm-restapi.slurm:6820"
 
@@ -24,6 +25,7 @@ void bridgeconf_done(struct bridgeconf *c)
     json_decref(c->identities);
     json_decref(c->rules);
     json_decref(c->classes);
+    json_decref(c->selector);
     *c = (struct bridgeconf){ 0 };
 }
 
@@ -42,10 +44,11 @@ static int keep_value(const json_t *root, const char *key, const char *dflt, cha
 
 static int check_keys(const json_t *root, struct err *err)
 {
-    static const char *const keys[] = {
-        "schedulerName",      "slurmRestApi", "partition", "mcsLabel",       "managedNamespaces",
-        "identityNamespaces", "identities",   "name",      "priorityClasses"
-    };
+    static const char *const keys[] = { "schedulerName",     "slurmRestApi",
+                                        "partition",         "mcsLabel",
+                                        "managedNamespaces", "identityNamespaces",
+                                        "identities",        "name",
+                                        "priorityClasses",   "managedNamespaceSelector" };
     const char *key;
     json_t *value;
 
@@ -55,10 +58,6 @@ static int check_keys(const json_t *root, struct err *err)
 
         while (i < ARRAY_SIZE(keys) && strcmp(key, keys[i]) != 0)
             i++;
-        if (strcmp(key, "managedNamespaceSelector") == 0)
-            return err_set(err, -EINVAL,
-                           "managedNamespaceSelector is not there: name the namespaces in "
-                           "managedNamespaces");
         if (i == ARRAY_SIZE(keys))
             return err_set(err, -EINVAL, "the key %.60s is unknown", key);
     }
@@ -81,6 +80,71 @@ static int keep_namespaces(const json_t *root, const char *key, json_t **ret, st
         if (json_array_append(*ret, one) < 0)
             return err_nomem(err);
     }
+    return *ret ? 0 : err_nomem(err);
+}
+
+static bool is_texts(const json_t *list)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        if (!json_is_string(one))
+            return false;
+    }
+    return json_array_size(list) > 0;
+}
+
+static int check_expression(const json_t *one, size_t i, struct err *err)
+{
+    const char *operator_ = kubejson_text(one, "operator");
+    const json_t *values = json_object_get(one, "values");
+    bool listed = strcmp(operator_, "In") == 0 || strcmp(operator_, "NotIn") == 0;
+    bool alone = strcmp(operator_, "Exists") == 0 || strcmp(operator_, "DoesNotExist") == 0;
+
+    if (!*kubejson_text(one, "key") || (!listed && !alone))
+        return err_set(err, -EINVAL,
+                       SELECTOR ".matchExpressions: item %zu: key, and operator In, NotIn, Exists "
+                                "or DoesNotExist are wanted",
+                       i + 1);
+    if (listed ? !is_texts(values) : json_array_size(values) > 0)
+        return err_set(err, -EINVAL, SELECTOR ".matchExpressions: item %zu: values do not fit %s",
+                       i + 1, operator_);
+    return 0;
+}
+
+/* A LabelSelector, which the API server applies: an empty one would be every namespace. */
+static int keep_selector(const json_t *root, json_t **ret, struct err *err)
+{
+    const json_t *selector = json_object_get(root, SELECTOR);
+    const json_t *labels = json_object_get(selector, "matchLabels");
+    const json_t *rules = json_object_get(selector, "matchExpressions");
+    const char *key;
+    size_t i;
+    json_t *one;
+
+    if (!selector || json_is_null(selector))
+        return 0;
+    json_object_foreach((json_t *)(uintptr_t)selector, key, one)
+    {
+        if (strcmp(key, "matchLabels") != 0 && strcmp(key, "matchExpressions") != 0)
+            return err_set(err, -EINVAL, SELECTOR ": the key %.60s is unknown", key);
+    }
+    json_object_foreach((json_t *)(uintptr_t)labels, key, one)
+    {
+        if (!json_is_string(one))
+            return err_set(err, -EINVAL, SELECTOR ".matchLabels: %.60s is no text", key);
+    }
+    json_array_foreach(rules, i, one)
+    {
+        if (check_expression(one, i, err) < 0)
+            return -EINVAL;
+    }
+    if ((labels && !json_is_object(labels)) || (rules && !json_is_array(rules)) ||
+        (!json_object_size(labels) && !json_array_size(rules)))
+        return err_set(err, -EINVAL, SELECTOR ": matchLabels or matchExpressions are wanted");
+    *ret = json_deep_copy(selector);
     return *ret ? 0 : err_nomem(err);
 }
 
@@ -150,6 +214,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
     if (r == 0)
         r = keep_namespaces(root, "identityNamespaces", &c.identities, err);
+    if (r == 0)
+        r = keep_selector(root, &c.selector, err);
     if (r == 0)
         r = keep_classes(root, &c.classes, err);
     if (r == 0)

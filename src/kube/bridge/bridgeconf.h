@@ -7,6 +7,7 @@
  * | partition, mcsLabel | of the jobs |
  * | priorityClasses | QOS and partition of pods by their priorityClassName |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
+ * | managedNamespaceSelector | labels of such namespaces, instead of their names |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
  * | identities | what namespaces and service accounts are in Slurm: podidentity.h |
  *
@@ -23,6 +24,7 @@ struct bridgeconf {
     char *scheduler, *rest, *partition, *mcs; /* the last two NULL: none */
     char *name;                               /* "" without the key */
     json_t *namespaces, *identities;          /* arrays of names */
+    json_t *selector;                         /* LabelSelector of namespaces; NULL: none */
     json_t *classes;                          /* array: name, qos, partition of priority classes */
     json_t *rules;                            /* podidentity_read() */
 };

@@ -77,6 +77,37 @@ static void use_pair(struct hookkeeper *k)
     log_info("the certificate of %s is in use", k->dns);
 }
 
+/* Never the cluster's own pods, nor those of the webhook itself, which then could not begin. */
+static json_t *make_selector(const struct hookkeeper *k)
+{
+    json_t *selector = json_deep_copy(k->o.selector), *rules;
+    json_t *rule = json_pack("{s:s, s:s, s:[s, s]}", "key", "kubernetes.io/metadata.name",
+                             "operator", "NotIn", "values", "kube-system", k->o.namespace_);
+
+    rules = json_object_get(selector, "matchExpressions");
+    if (json_is_array(rules)
+            ? json_array_append_new(rules, rule) == 0
+            : json_object_set_new(selector, "matchExpressions", json_pack("[o]", rule)) == 0)
+        return selector;
+    json_decref(selector);
+    return NULL;
+}
+
+static int edit_selector(struct hookkeeper *k, json_t *hook)
+{
+    json_t *want, *have = json_object_get(hook, "namespaceSelector");
+
+    if (!k->o.selector || strcmp(kubejson_text(hook, "clientConfig.service.path"), k->o.path) != 0)
+        return 0;
+    want = make_selector(k);
+    if (have && want && json_equal(have, want)) {
+        json_decref(want);
+        return 0;
+    }
+    k->same = false;
+    return json_object_set_new(hook, "namespaceSelector", want) < 0 ? -ENOMEM : 0;
+}
+
 static int edit_bundle(void *ctx, json_t *object)
 {
     struct hookkeeper *k = ctx;
@@ -89,8 +120,11 @@ static int edit_bundle(void *ctx, json_t *object)
         json_t *client = json_object_get(hook, "clientConfig");
 
         if (strcmp(kubejson_text(client, "service.name"), k->o.service) != 0 ||
-            strcmp(kubejson_text(client, "service.namespace"), k->o.namespace_) != 0 ||
-            strcmp(kubejson_text(client, "caBundle"), k->bundle) == 0)
+            strcmp(kubejson_text(client, "service.namespace"), k->o.namespace_) != 0)
+            continue;
+        if (edit_selector(k, hook) < 0)
+            return -ENOMEM;
+        if (strcmp(kubejson_text(client, "caBundle"), k->bundle) == 0)
             continue;
         k->same = false;
         if (json_object_set_new(client, "caBundle", json_string(k->bundle)) < 0)

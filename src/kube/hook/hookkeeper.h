@@ -3,7 +3,7 @@
  * The pair is in a Secret (tls.crt, tls.key, ca.crt), which the first replica makes and all use.
  * When a third of its life is left a new one is made; ca.crt then has the earlier certificate too,
  * so that replicas with either are believed.  ca.crt becomes the caBundle of those webhooks of the
- * configurations whose service is ours.  One thread: the loop's. */
+ * configurations whose service is ours; one of them is told its namespaces likewise.  One thread: the loop's. */
 #pragma once
 
 #include "kube/api/kubeapi.h"
@@ -14,6 +14,10 @@ struct hookkeeper_options {
     const char *namespace_, *secret, *service;
     const char *configuration; /* of both kinds of webhooks */
     int64_t life_s;            /* 0: HOOKCERT_LIFE_S */
+    /* A LabelSelector: of the namespaces whose pods the webhook at `path` is asked about; NULL: what
+     * the configuration says. */
+    const json_t *selector;
+    const char *path;
     /* Certificate and key (PEM) of connections from now on. */
     void (*use)(void *ctx, const char *cert_pem, const char *key_pem);
     void *ctx;

@@ -22,6 +22,7 @@
 #include "kube/hook/podhook.h"
 #include "version.h"
 
+#define MUTATE_PATH "/mutate--v1-pod"
 #define FILE_MAX (256u << 10)
 #define FILES_US (10 * USEC_PER_SEC)
 
@@ -105,7 +106,7 @@ static bool judge_path(const struct program *p, const char *path, const struct h
     if (path_begins(path, "/validate-operator-penstock-v1beta1-") ||
         path_begins(path, "/validate-slinky-slurm-net-v1beta1-"))
         ophook_judge(r, a);
-    else if (p->bridge.scheduler && strcmp(path, "/mutate--v1-pod") == 0)
+    else if (p->bridge.scheduler && strcmp(path, MUTATE_PATH) == 0)
         podhook_change(&p->bridge, r, a);
     else if (p->bridge.scheduler && strcmp(path, "/validate--v1-pod") == 0)
         podhook_judge(&p->bridge, r, a);
@@ -186,8 +187,13 @@ static void begin_keeper(void *ctx)
     struct program *p = ctx;
 
     p->k.begun = true;
+    if (p->cert_file && p->bridge.selector)
+        log_info("managedNamespaceSelector: with --cert-file it has to be the namespaceSelector of "
+                 "the MutatingWebhookConfiguration");
     if (p->cert_file)
         return;
+    p->keep.selector = p->bridge.selector;
+    p->keep.path = MUTATE_PATH;
     if (hookkeeper_new(p->k.kube, &p->keep, &p->keeper) < 0)
         kubeprogram_fail(&p->k);
 }

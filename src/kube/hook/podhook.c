@@ -53,7 +53,8 @@ static void add_toleration(const struct bridgeconf *c, const json_t *pod, struct
 void podhook_change(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
 {
     const char *scheduler = kubejson_text(r->object, "spec.schedulerName");
-    bool taken = bridgeconf_has(c->namespaces, r->namespace_) &&
+    /* with a selector the API server asks of its namespaces alone */
+    bool taken = (c->selector || bridgeconf_has(c->namespaces, r->namespace_)) &&
                  (!*scheduler || strcmp(scheduler, DEFAULT_SCHEDULER) == 0);
 
     if (!is_create(r) || *r->sub || !json_is_object(kubejson_at(r->object, "spec")) ||

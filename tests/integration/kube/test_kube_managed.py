@@ -3,6 +3,7 @@ pods that Kubernetes' own controllers make."""
 
 import base64
 import os
+from contextlib import contextmanager
 
 import pytest
 from conftest import Daemon, program, wait_until
@@ -44,24 +45,44 @@ def server(tmp_path_factory):
 
 # ---- webhooks
 
-@pytest.fixture
-def webhook(server, tmp_path):
+@contextmanager
+def hooked(server, folder, config):
     """penstock-webhook with the rights of its service account, at the address of its Service."""
     for one in documents("webhook.yaml"):
         if one["kind"].endswith("WebhookConfiguration"):
             server.create(server.path_of(one), one)
-    (tmp_path / "bridge.yaml").write_text(next(d for d in documents("webhook.yaml") if d["kind"] == "ConfigMap")["data"]["bridge.yaml"])
+    (folder / "bridge.yaml").write_text(config)
     daemon = Daemon("penstock-webhook", [
-        program("penstock-webhook"), "-v", "-k", str(server.kubeconfig(tmp_path / "config", WEBHOOK)), "--listen", f"{SERVICE_IP}:443",
-        "-f", str(tmp_path / "bridge.yaml")], tmp_path / "webhook.log", dict(os.environ))
+        program("penstock-webhook"), "-v", "-k", str(server.kubeconfig(folder / "config", WEBHOOK)), "--listen", f"{SERVICE_IP}:443",
+        "-f", str(folder / "bridge.yaml")], folder / "webhook.log", dict(os.environ))
     try:
         yield daemon
     finally:
         for kind in ("validating", "mutating"):
             server.delete(f"{HOOKS}/{kind}webhookconfigurations/penstock-webhook")
-        log = (tmp_path / "webhook.log.stderr").read_text()
+        log = (folder / "webhook.log.stderr").read_text()
         assert (daemon.stop() if daemon.alive() else 0) == 0, log[-3000:]
     assert not refusals(log)
+
+
+@pytest.fixture
+def webhook(server, tmp_path):
+    with hooked(server, tmp_path, next(d for d in documents("webhook.yaml") if d["kind"] == "ConfigMap")["data"]["bridge.yaml"]) as daemon:
+        yield daemon
+
+
+def test_namespaces_by_their_labels(server, tmp_path):
+    """The API server applies the selector that the webhook told it, without a word of ours to the new namespace."""
+    with hooked(server, tmp_path, "managedNamespaceSelector:\n  matchLabels: {slurm: 'yes'}\n"):
+        wait_until(lambda: bundled(server), "the bundles are told", 60)
+        wait_until(lambda: answers(server), "the API server trusts it", 60)
+        for name, labels in (("mine", {"slurm": "yes"}), ("other", {})):
+            server.create("/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name, "labels": labels}})
+
+        def scheduler(namespace):
+            return server.ask("POST", f"/api/v1/namespaces/{namespace}/pods?dryRun=All", pod("p"))["spec"]["schedulerName"]
+        wait_until(lambda: scheduler("mine") == SCHEDULER, "pods of the namespace are changed", 60)
+        assert scheduler("other") == "default-scheduler"
 
 
 def bundled(server):

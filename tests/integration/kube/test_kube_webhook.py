@@ -347,3 +347,22 @@ def test_nobody_else_is_told_our_certificate(hook):
 def test_command_lines(args, text):
     done = subprocess.run([program("penstock-webhook"), *args], capture_output=True, text=True, timeout=20)
     assert done.returncode == 2 and text in done.stderr
+
+
+def test_namespaces_by_their_labels(tmp_path):
+    """The selector is told to the API server, with the namespaces that are never asked about; other webhooks keep theirs."""
+    with ApiServer() as api:
+        hook = Webhook(api, tmp_path)
+        before = [h.get("namespaceSelector") for h in api.get(CONFIGURATIONS[0], "penstock-webhook")["webhooks"]]
+        config = tmp_path / "selector.yaml"
+        config.write_text("managedNamespaces: [a]\nmanagedNamespaceSelector:\n  matchLabels: {slurm: 'yes'}\n"
+                          "  matchExpressions: [{key: team, operator: In, values: [x, y]}]\n")
+        with hook.start("-f", str(config)):
+            hook.ready()
+            told, = api.get(CONFIGURATIONS[1], "penstock-webhook")["webhooks"]
+            assert told["namespaceSelector"] == {"matchLabels": {"slurm": "yes"}, "matchExpressions": [
+                {"key": "team", "operator": "In", "values": ["x", "y"]},
+                {"key": "kubernetes.io/metadata.name", "operator": "NotIn", "values": ["kube-system", "penstock-operator"]}]}
+            assert [h.get("namespaceSelector") for h in api.get(CONFIGURATIONS[0], "penstock-webhook")["webhooks"]] == before
+            pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+            assert "patch" in hook.review("/mutate--v1-pod", pod, namespace="whichever")

@@ -498,6 +498,44 @@ static void test_conf(void **state)
     assert_int_equal(bridgeconf_parse("slurmRestApi: h:1", 17, &c, &err), -EINVAL);
 }
 
+#define SELECTOR "managedNamespaceSelector: "
+
+static void test_selectors(void **state)
+{
+    static const struct {
+        const char *text, *why; /* NULL: it is good */
+    } cases[] = {
+        { SELECTOR "{matchLabels: {a: b}}", NULL },
+        { SELECTOR "{matchExpressions: [{key: a, operator: In, values: [b]}]}", NULL },
+        { SELECTOR "{matchExpressions: [{key: a, operator: Exists}]}", NULL },
+        { SELECTOR "{}", SELECTOR "matchLabels or matchExpressions are wanted" },
+        { SELECTOR "{matchLabels: {}}", SELECTOR "matchLabels or matchExpressions are wanted" },
+        { SELECTOR "{matchLabels: [a]}", SELECTOR "matchLabels or matchExpressions are wanted" },
+        { SELECTOR "{matchLabels: {a: [b]}}",
+          "managedNamespaceSelector.matchLabels: a is no text" },
+        { SELECTOR "{names: [a]}", SELECTOR "the key names is unknown" },
+        { SELECTOR "{matchExpressions: [{key: a, operator: Gt, values: [b]}]}",
+          "managedNamespaceSelector.matchExpressions: item 1: key, and operator In, NotIn, Exists or "
+          "DoesNotExist are wanted" },
+        { SELECTOR "{matchExpressions: [{key: a, operator: In}]}",
+          "managedNamespaceSelector.matchExpressions: item 1: values do not fit In" },
+        { SELECTOR "{matchExpressions: [{key: a, operator: Exists, values: [b]}]}",
+          "managedNamespaceSelector.matchExpressions: item 1: values do not fit Exists" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct bridgeconf c = { 0 };
+        struct err err = { .text = "" };
+
+        assert_int_equal(bridgeconf_parse(cases[i].text, strlen(cases[i].text), &c, &err),
+                         cases[i].why ? -EINVAL : 0);
+        assert_string_equal(err.text, cases[i].why ? cases[i].why : "");
+        assert_int_equal(c.selector != NULL, cases[i].why == NULL);
+        bridgeconf_done(&c);
+    }
+}
+
 static void hear_job(void *ctx, const struct slurmjob *job)
 {
     (void)job;
@@ -935,6 +973,7 @@ int main(void)
         cmocka_unit_test(test_fewer_nodes_than_pods),
         cmocka_unit_test(test_exclusions),
         cmocka_unit_test(test_conf),
+        cmocka_unit_test(test_selectors),
         cmocka_unit_test(test_nobody_there),
     };
 
