@@ -10,10 +10,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/readfile.h"
 #include "base/strbuf.h"
+#include "base/yaml/yamldoc.h"
 #include "conf/conf.h"
 #include "conf/layertree.h"
 
@@ -417,19 +417,11 @@ static int read_root(struct reader *rd, const yaml_node_t *root)
 
 static int load_document(const char *text, size_t len, yaml_document_t *doc, struct err *err)
 {
-    yaml_parser_t parser;
-    int r = 0;
+    struct yamldoc_fault fault;
+    int r = yamldoc_load(text, len, doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return -ENOMEM;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    if (!yaml_parser_load(&parser, doc))
-        r = parser.error == YAML_MEMORY_ERROR
-                ? -ENOMEM
-                : err_set(err, -EINVAL, "line %zu: this is not YAML: %s",
-                          parser.problem_mark.line + 1, parser.problem ? parser.problem : "?");
-    yaml_parser_delete(&parser);
-    return r;
+    return r == -EINVAL ? err_set(err, r, "line %zu: this is not YAML: %s", fault.line, fault.why)
+                        : r;
 }
 
 int resources_parse(const char *text, size_t len, const struct conf *c, struct resources **ret,

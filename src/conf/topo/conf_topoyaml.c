@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
-#include <yaml.h>
 
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "base/yaml/yamldoc.h"
 #include "conf/conf_lex.h"
 #include "conf/topo/conf_topobuild.h"
 #include "conf/topo/conf_topocheck.h"
@@ -529,23 +529,18 @@ static void read_document(struct reader *rd)
 
 int conf_topoyaml_read(struct topo_loader *tl, const struct conf_source *src)
 {
-    yaml_parser_t parser;
     yaml_document_t doc;
     struct reader rd = { .tl = tl, .doc = &doc };
+    struct yamldoc_fault fault;
+    int r = yamldoc_load(src->text, src->len, &doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return -ENOMEM;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)src->text, src->len);
-    if (!yaml_parser_load(&parser, &doc)) {
-        if (parser.error == YAML_MEMORY_ERROR)
-            tl->no_memory = true;
-        else
-            conf_error(&tl->l, tl->file, (unsigned)parser.problem_mark.line + 1, "no YAML: %s",
-                       parser.problem ? parser.problem : "the text cannot be read");
+    if (r == -ENOMEM) {
+        tl->no_memory = true;
+    } else if (r < 0) {
+        conf_error(&tl->l, tl->file, (unsigned)fault.line, "no YAML: %s", fault.why);
     } else {
         read_document(&rd);
         yaml_document_delete(&doc);
     }
-    yaml_parser_delete(&parser);
     return 0;
 }

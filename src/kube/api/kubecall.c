@@ -12,6 +12,7 @@
 #include "kube/api/kubecred.h"
 #include "kube/api/kubejson.h"
 
+#define JWT "SLURM_JWT=" /* as scontrol writes tokens */
 #define TIMEOUT_MS 30000
 #define CONNECT_MS 10000L
 #define IN_FLIGHT 64u
@@ -295,7 +296,7 @@ static void set_headers(struct kubecall *c, const char *token)
 {
     _cleanup_val_(strbuf_done) struct strbuf line = STRBUF_INIT;
 
-    if (!c->header || strncmp(c->header, "Accept:", 7) != 0)
+    if (!c->header || !kubejson_after(c->header, "Accept:"))
         add_header(c, "Accept: application/json");
     if (c->body) {
         strbuf_addf(&line, "Content-Type: %s", c->content_type);
@@ -308,7 +309,7 @@ static void set_headers(struct kubecall *c, const char *token)
         strbuf_reset(&line);
         if (c->s->o.header)
             strbuf_addf(&line, "%s: %s", c->s->o.header,
-                        strncmp(token, "SLURM_JWT=", 10) == 0 ? token + 10 : token);
+                        kubejson_after(token, JWT) ? kubejson_after(token, JWT) : token);
         else
             strbuf_addf(&line, "Authorization: Bearer %s", token);
         add_header(c, strbuf_str(&line));
@@ -324,7 +325,7 @@ static void set_address(struct kubecall *c)
     const struct kubeconfig *config = c->s->config;
 
     strbuf_addf(&url, "%s%s", config->server, c->path);
-    if (config->tls_name && strncmp(config->server, "https://", 8) == 0) {
+    if (config->tls_name && kubejson_after(config->server, "https://")) {
         const char *host = config->server + 8;
         size_t n = *host == '[' ? strcspn(host, "]") + 1 : strcspn(host, ":/");
         const char *rest = host + n;

@@ -121,7 +121,7 @@ static void keep_server(struct reading *rd, const json_t *cluster, struct kubeco
     if (rd->r < 0)
         return;
     if (!c->server ||
-        (strncmp(c->server, "https://", 8) != 0 && strncmp(c->server, "http://", 7) != 0)) {
+        (!kubejson_after(c->server, "https://") && !kubejson_after(c->server, "http://"))) {
         rd->r = err_set(rd->err, -EINVAL, "the cluster has no server that begins with https://");
         return;
     }

@@ -84,6 +84,19 @@ bool kubejson_is_within(const json_t *a, const json_t *b)
     return b && json_equal(a, b);
 }
 
+bool kubejson_has_text(const json_t *list, const char *text)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(list, i, one)
+    {
+        if (json_is_string(one) && strcmp(json_string_value(one), text) == 0)
+            return true;
+    }
+    return false;
+}
+
 const char *kubejson_after(const char *text, const char *prefix)
 {
     size_t n = strlen(prefix);

@@ -45,6 +45,9 @@ const json_t *kubejson_controller(const json_t *object);
 /* Are all values of a in b?  A server adds fields to what it is sent. */
 bool kubejson_is_within(const json_t *a, const json_t *b);
 
+/* Is the text one of the list's?  What is no list, or no text, is none. */
+bool kubejson_has_text(const json_t *list, const char *text);
+
 /* What follows the prefix; NULL: the text does not begin so. */
 const char *kubejson_after(const char *text, const char *prefix);
 

@@ -37,21 +37,6 @@ bool kubematch_tolerates(const json_t *tolerations, const json_t *taint)
     return false;
 }
 
-static bool has_value(const json_t *values, const char *text)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(values, i, one)
-    {
-        const char *value = json_string_value(one);
-
-        if (value && text && strcmp(value, text) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* value: of the node; NULL: it has none. */
 static bool meets_rule(const json_t *rule, const char *value)
 {
@@ -61,9 +46,9 @@ static bool meets_rule(const json_t *rule, const char *value)
     int64_t have, bound;
 
     if (strcmp(op, "In") == 0)
-        return has_value(values, value);
+        return value && kubejson_has_text(values, value);
     if (strcmp(op, "NotIn") == 0)
-        return !has_value(values, value);
+        return !value || !kubejson_has_text(values, value);
     if (strcmp(op, "Exists") == 0)
         return value != NULL;
     if (strcmp(op, "DoesNotExist") == 0)

@@ -4,9 +4,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/timefmt.h"
+#include "base/yaml/yamldoc.h"
 
 #define DEPTH_MAX 32u
 #define VALUES_MAX 100000u /* an alias is a few bytes that stand for many values */
@@ -111,22 +111,16 @@ static json_t *convert_value(struct yaml_walk *w, int index, unsigned depth)
 int kubeyaml_parse(const char *text, size_t len, json_t **ret, struct err *err)
 {
     struct yaml_walk w = { .err = err };
-    yaml_parser_t parser;
+    struct yamldoc_fault fault;
     json_t *value = NULL;
+    int r = yamldoc_load(text, len, &w.doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return err_nomem(err);
+    if (r < 0)
+        return r == -ENOMEM ? err_nomem(err)
+                            : err_set(err, r, "line %zu: %s", fault.line, fault.why);
     (void)err_set(err, -EINVAL, "no YAML");
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    if (!yaml_parser_load(&parser, &w.doc)) {
-        (void)err_set(err, -EINVAL, "line %zu: %s", parser.problem_mark.line + 1,
-                      parser.problem ? parser.problem : "no YAML");
-        yaml_parser_delete(&parser);
-        return -EINVAL;
-    }
     value = yaml_document_get_root_node(&w.doc) ? convert_value(&w, 1, 0) : json_object();
     yaml_document_delete(&w.doc);
-    yaml_parser_delete(&parser);
     if (!value)
         return -EINVAL;
     if (err)

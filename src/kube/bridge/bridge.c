@@ -77,7 +77,7 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     if (!bridgegang_is_ready(b))
         return;
     wake_labelled(b, pod, g->key);
-    bridgegang_wake(b, g->key, now && !before && strncmp(g->key, "pod/", 4) != 0 ? SETTLE_US : 0);
+    bridgegang_wake(b, g->key, now && !before && !kubejson_after(g->key, "pod/") ? SETTLE_US : 0);
 }
 
 /* Of the gangs only those whose job waits have something to change. */

@@ -227,7 +227,7 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
                     NAME_MOST);
     if (r == 0 && !kubejson_name_is_good(c.scheduler))
         r = err_set(err, -EINVAL, "schedulerName %.60s is no name", c.scheduler);
-    if (r == 0 && strncmp(c.rest, "http://", 7) != 0 && strncmp(c.rest, "https://", 8) != 0)
+    if (r == 0 && !kubejson_after(c.rest, "http://") && !kubejson_after(c.rest, "https://"))
         r = err_set(err, -EINVAL, "slurmRestApi does not begin with http:// or https://");
     if (r < 0)
         bridgeconf_done(&c);
@@ -238,13 +238,5 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
 
 bool bridgeconf_has(const json_t *namespaces, const char *name)
 {
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(namespaces, i, one)
-    {
-        if (strcmp(json_string_value(one), name) == 0)
-            return true;
-    }
-    return false;
+    return kubejson_has_text(namespaces, name);
 }

@@ -8,6 +8,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubematch.h"
 #include "kube/api/kubequantity.h"
+#include "kube/claim/devask.h"
 
 #define BOUND "pv.kubernetes.io/bind-completed"
 #define NO_PROVISIONER "kubernetes.io/no-provisioner"
@@ -138,8 +139,8 @@ static int add_claim(const struct podvolume_facts *f, const json_t *pod, const j
 static bool is_counted(const char *resource)
 {
     return strcmp(resource, "nvidia.com/gpu") == 0 || strcmp(resource, "amd.com/gpu") == 0 ||
-           !strchr(resource, '/') || strncmp(resource, "hugepages-", 10) == 0 ||
-           strncmp(resource, "deviceclass.resource.kubernetes.io/", 35) == 0;
+           !strchr(resource, '/') || kubejson_after(resource, "hugepages-") ||
+           kubejson_after(resource, DEVASK_PREFIX);
 }
 
 /* Other devices: as many as the containers ask for together. */
@@ -186,8 +187,8 @@ json_t *podvolume_needs(const struct podvolume_facts *f, const json_t *pod)
 /* One of the terms, every expression of it. */
 static bool meets_topologies(const json_t *topologies, const json_t *node)
 {
-    size_t i, k, n;
-    json_t *term, *rule, *value;
+    size_t i, k;
+    json_t *term, *rule;
 
     json_array_foreach(topologies, i, term)
     {
@@ -196,14 +197,8 @@ static bool meets_topologies(const json_t *topologies, const json_t *node)
         json_array_foreach(json_object_get(term, "matchLabelExpressions"), k, rule)
         {
             const char *have = kubejson_label(node, kubejson_text(rule, "key"));
-            bool one = false;
 
-            json_array_foreach(json_object_get(rule, "values"), n, value)
-            {
-                one = one || (have && json_is_string(value) &&
-                              strcmp(json_string_value(value), have) == 0);
-            }
-            all = all && one;
+            all = all && have && kubejson_has_text(json_object_get(rule, "values"), have);
         }
         if (all)
             return true;

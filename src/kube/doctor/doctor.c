@@ -200,7 +200,8 @@ static void check_nodes(struct doctor *d)
         bool ready = strcmp(kubejson_text(find_condition(node, "Ready"), "status"), "True") == 0;
 
         usable += ready && !kubejson_true(node, "spec.unschedulable");
-        if (strncmp(kubelet, "v1.", 3) == 0 && strtol(kubelet + 3, NULL, 10) < LEAST_MINOR)
+        if (kubejson_after(kubelet, "v1.") &&
+            strtol(kubejson_after(kubelet, "v1."), NULL, 10) < LEAST_MINOR)
             doctorreport_add(d->report, FINDING_FAIL, "nodes",
                              "the kubelet of %s is %s: 1.%d or newer is needed there",
                              kubejson_name(node), kubelet, LEAST_MINOR);

@@ -38,7 +38,7 @@ json_t *mkbase_selector(const char *app, const char *instance)
 /* What tools leave on an object for themselves is not passed on. */
 static bool is_passed_on(const char *key)
 {
-    return strncmp(key, "kubectl.kubernetes.io/", 22) != 0;
+    return !kubejson_after(key, "kubectl.kubernetes.io/");
 }
 
 static int add_texts(json_t *to, const json_t *from)

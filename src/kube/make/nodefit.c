@@ -10,7 +10,7 @@
 /* Taints that say how the node is: workers are told of that by Slurm, and by cordons. */
 static bool is_state_taint(const char *key)
 {
-    return strncmp(key, "node.kubernetes.io/", 19) == 0;
+    return kubejson_after(key, "node.kubernetes.io/");
 }
 
 static bool tolerates_all(const json_t *spec, const json_t *node, bool stays)

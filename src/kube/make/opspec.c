@@ -131,7 +131,7 @@ int64_t opspec_seconds(const char *text)
             return -1;
         errno = 0;
         n = strtoll(text, &end, 10);
-        if (strncmp(end, "ms", 2) == 0)
+        if (kubejson_after(end, "ms"))
             return -1;
         unit = *end == 's' ? 1 : *end == 'm' ? 60 : *end == 'h' ? 3600 : 0;
         if (errno || !unit || n > INT64_C(100000000))

@@ -67,25 +67,12 @@ static bool is_recurring(const json_t *nodeset)
     return false;
 }
 
-static bool has_word(const json_t *list, const char *word)
-{
-    size_t i;
-    json_t *one;
-
-    json_array_foreach(list, i, one)
-    {
-        if (json_is_string(one) && strcmp(json_string_value(one), word) == 0)
-            return true;
-    }
-    return false;
-}
-
 bool nssched_has_node(const json_t *nodeset, const json_t *node)
 {
     char name[NSSCHED_NAME];
 
     nssched_name(nodeset, name);
-    return has_word(json_object_get(node, "state"), "MAINTENANCE") &&
+    return kubejson_has_text(json_object_get(node, "state"), "MAINTENANCE") &&
            strcmp(kubejson_text(node, "reservation"), name) == 0;
 }
 
@@ -116,8 +103,8 @@ char *nssched_nodes(const struct nsview *v)
 
         if (!node || kubejson_is_deleted(pod))
             continue;
-        works = works || has_word(state, "IDLE") || has_word(state, "ALLOCATED") ||
-                has_word(state, "MIXED");
+        works = works || kubejson_has_text(state, "IDLE") ||
+                kubejson_has_text(state, "ALLOCATED") || kubejson_has_text(state, "MIXED");
         if (hostlist_push(names, name) < 0)
             return NULL;
     }
@@ -174,7 +161,7 @@ static json_t *make_flags(const json_t *nodeset)
         for (const char *p = json_string_value(one); p && *p && n + 1 < sizeof(word); p++)
             word[n++] = (char)toupper((unsigned char)*p);
         word[n] = '\0';
-        if (n && !has_word(flags, word))
+        if (n && !kubejson_has_text(flags, word))
             (void)json_array_append_new(flags, json_string(word)); /* or without it */
     }
     return flags;

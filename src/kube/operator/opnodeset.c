@@ -136,7 +136,7 @@ static void tell_removal(struct opwork *w, const json_t *act, const char *text)
     (void)snprintf(whole, sizeof(whole), "Pod %.253s is deleted: %s", kubejson_name(pod), text);
     log_info("%s/%s: %s (%s)", kubejson_namespace(pod), kubejson_name(w->raw), whole, reason);
     kubeevents_tell(w->op->events, w->raw,
-                    strncmp(reason, "Failed", 6) == 0 || strncmp(reason, "Slurm", 5) == 0, reason,
+                    kubejson_after(reason, "Failed") || kubejson_after(reason, "Slurm"), reason,
                     whole);
 }
 

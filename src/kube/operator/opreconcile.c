@@ -113,16 +113,10 @@ static const char *see_shared_claim(const struct opwork *w)
 {
     const json_t *claim = mkbase_find(&w->f, "PersistentVolumeClaim",
                                       kubejson_text(w->cr, "spec.persistence.existingClaim"));
-    size_t i;
-    json_t *mode;
 
-    if (opconf_replicas(w->cr) < 2)
+    if (opconf_replicas(w->cr) < 2 ||
+        kubejson_has_text(kubejson_at(claim, "spec.accessModes"), "ReadWriteMany"))
         return NULL;
-    json_array_foreach(kubejson_at(claim, "spec.accessModes"), i, mode)
-    {
-        if (json_is_string(mode) && strcmp(json_string_value(mode), "ReadWriteMany") == 0)
-            return NULL;
-    }
     return claim ? "spec.persistence.existingClaim: several slurmctld need a claim of "
                    "ReadWriteMany"
                  : "spec.persistence.existingClaim: there is no such claim";

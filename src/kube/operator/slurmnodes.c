@@ -238,7 +238,7 @@ static bool wants_nodes(const json_t *job)
     for (size_t i = 0; i < ARRAY_SIZE(reasons); i++)
         if (strcmp(why, reasons[i]) == 0)
             return true;
-    return strncmp(why, "ReqNodeNotAvail", 15) == 0 || strncmp(why, "Nodes required", 14) == 0;
+    return kubejson_after(why, "ReqNodeNotAvail") || kubejson_after(why, "Nodes required");
 }
 
 static void take_pending(struct slurmnodes *l, const char *id, const json_t *job)

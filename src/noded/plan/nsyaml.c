@@ -10,12 +10,12 @@
 #include <string.h>
 #include <strings.h>
 #include <sys/mount.h>
-#include <yaml.h>
 
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "base/yaml/yamldoc.h"
 
 #define DIRS_MAX 64u
 
@@ -462,18 +462,10 @@ static int check_complete(struct reader *rd)
 /* The first document of the text; errors of syntax name their line. */
 static int load_document(const char *data, size_t len, yaml_document_t *doc, struct err *err)
 {
-    yaml_parser_t parser;
-    int ok;
+    struct yamldoc_fault fault;
+    int r = yamldoc_load(data, len, doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return -ENOMEM;
-    yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);
-    ok = yaml_parser_load(&parser, doc);
-    if (!ok)
-        (void)err_set(err, -EINVAL, "line %zu: %s", parser.problem_mark.line + 1,
-                      parser.problem ? parser.problem : "not YAML");
-    yaml_parser_delete(&parser);
-    return ok ? 0 : -EINVAL;
+    return r == -EINVAL ? err_set(err, r, "line %zu: %s", fault.line, fault.why) : r;
 }
 
 int nsyaml_parse(const char *data, size_t len, const char *node_name, Pst__Namespace **ret_ns,

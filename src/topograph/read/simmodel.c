@@ -8,9 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/hostlist.h"
+#include "base/yaml/yamldoc.h"
 
 #define STEPS_MAX 2000000u
 
@@ -289,21 +289,14 @@ int simmodel_read(const char *text, size_t len, const struct graph_wanted *wante
                   struct err *err)
 {
     struct model m = { .wanted = wanted, .g = g, .err = err };
-    yaml_parser_t parser;
-    int r;
+    struct yamldoc_fault fault;
+    int r = yamldoc_load(text, len, &m.doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return err_nomem(err);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    if (!yaml_parser_load(&parser, &m.doc)) {
-        r = err_set(err, -EINVAL, "line %zu: %s", parser.problem_mark.line + 1,
-                    parser.problem ? parser.problem : "no YAML");
-        yaml_parser_delete(&parser);
-        return r;
-    }
+    if (r < 0)
+        return r == -ENOMEM ? err_nomem(err)
+                            : err_set(err, r, "line %zu: %s", fault.line, fault.why);
     r = read_model(&m);
     free(m.of);
     yaml_document_delete(&m.doc);
-    yaml_parser_delete(&parser);
     return r;
 }

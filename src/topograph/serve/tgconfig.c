@@ -8,10 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <yaml.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "base/yaml/yamldoc.h"
 
 #define DEPTH_MAX 16u
 #define STEPS_MAX 100000u /* an alias is a few bytes that stand for many */
@@ -104,22 +104,15 @@ static json_t *convert_node(struct walk *w, int index, unsigned depth)
 static int load_tree(const char *text, size_t len, json_t **ret, struct err *err)
 {
     struct walk w = { .err = err };
-    yaml_parser_t parser;
-    int r = 0;
+    struct yamldoc_fault fault;
+    int r = yamldoc_load(text, len, &w.doc, &fault);
 
-    if (!yaml_parser_initialize(&parser))
-        return err_nomem(err);
-    yaml_parser_set_input_string(&parser, (const unsigned char *)text, len);
-    if (!yaml_parser_load(&parser, &w.doc)) {
-        r = err_set(err, -EINVAL, "line %zu: %s", parser.problem_mark.line + 1,
-                    parser.problem ? parser.problem : "no YAML");
-    } else {
-        *ret = yaml_document_get_root_node(&w.doc) ? convert_node(&w, 1, 0) : json_object();
-        r = *ret ? 0 : -EINVAL;
-        yaml_document_delete(&w.doc);
-    }
-    yaml_parser_delete(&parser);
-    return r;
+    if (r < 0)
+        return r == -ENOMEM ? err_nomem(err)
+                            : err_set(err, r, "line %zu: %s", fault.line, fault.why);
+    *ret = yaml_document_get_root_node(&w.doc) ? convert_node(&w, 1, 0) : json_object();
+    yaml_document_delete(&w.doc);
+    return *ret ? 0 : -EINVAL;
 }
 
 int tgconfig_duration(const char *text, int64_t *ret_us)
