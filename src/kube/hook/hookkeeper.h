@@ -3,7 +3,8 @@
  * The pair is in a Secret (tls.crt, tls.key, ca.crt), which the first replica makes and all use.
  * When a third of its life is left a new one is made; ca.crt then has the earlier certificate too,
  * so that replicas with either are believed.  ca.crt becomes the caBundle of those webhooks of the
- * configurations whose service is ours; one of them is told its namespaces likewise.  One thread: the loop's. */
+ * configurations whose service is ours; one of them is told its namespaces likewise.  One thread:
+ * the loop's. */
 #pragma once
 
 #include "kube/api/kubeapi.h"

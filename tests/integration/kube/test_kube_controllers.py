@@ -54,7 +54,8 @@ def pair():
 
 def controller(op, name="h", **spec):
     return op.make("controllers", "Controller", name, **{
-        "clusterName": "test", "slurmKeyRef": {"name": "slurm", "key": "slurm.key"}, "jwtKeyRef": {"name": "jwt", "key": "jwt.key"}, **spec})
+        "clusterName": "test", "slurmKeyRef": {"name": "slurm", "key": "slurm.key"},
+        "jwtKeyRef": {"name": "jwt", "key": "jwt.key"}, **spec})
 
 
 def claim(op, mode):
