@@ -15,8 +15,8 @@ struct hookkeeper_options {
     const char *namespace_, *secret, *service;
     const char *configuration; /* of both kinds of webhooks */
     int64_t life_s;            /* 0: HOOKCERT_LIFE_S */
-    /* A LabelSelector: of the namespaces whose pods the webhook at `path` is asked about; NULL: what
-     * the configuration says. */
+    /* A LabelSelector: of the namespaces whose pods the webhook at `path` is asked about; NULL:
+     * what the configuration says. */
     const json_t *selector;
     const char *path;
     /* Certificate and key (PEM) of connections from now on. */

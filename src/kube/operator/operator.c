@@ -179,8 +179,7 @@ static void take_claim(void *ctx, const json_t *before, const json_t *now)
     take_owned(ctx, before, now);
     if (!(before && now) && is_ready(op))
         for (size_t g = 0; g < OPGROUPS; g++)
-            wake_kind(op, g, OPKIND_CONTROLLER, kubejson_namespace(now ? now : before), NULL,
-                      NULL);
+            wake_kind(op, g, OPKIND_CONTROLLER, kubejson_namespace(now ? now : before), NULL, NULL);
 }
 
 /* The pods of slurmctld are the StatefulSet's: their labels and addresses concern the Controller.
