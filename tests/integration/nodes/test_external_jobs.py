@@ -85,6 +85,15 @@ def test_heterogeneous(external, c):
 def test_over_rest(external, c):
     with Restd(c) as rest:
         call = rest.ask
+        # as companions write it, who send each key whether there is something to say or not
+        line = "NodeName={} Sockets=1 CoresPerSocket=2 ThreadsPerCore=1 CPUs=2 RealMemory=500 State=External"
+        for name, gres, conf in (("pod2", "", ""), ("pod3", "gpu:h100:1", "count=1,name=gpu,type=h100,file=/dev/nvidia0")):
+            status, answer = call("POST", "new/node/", {"node_conf": f'{line.format(name)} Gres="{gres}" GresConf="{conf}"'})
+            assert status == 200 and not answer["errors"], answer
+            shown_gres = c.run("scontrol", "show", "node", name).out
+            assert f"Gres={gres or '(null)'}" in shown_gres
+            status, answer = call("DELETE", f"node/{name}")
+            assert status == 200 and not answer["errors"], answer
         status, answer = call("POST", "new/node/", {"node_conf": "NodeName=pod1 CPUs=2 RealMemory=500 State=EXTERNAL"})
         assert status == 200 and not answer["errors"], answer
         status, answer = call("POST", "new/node/", {"node_conf": "NodeName=pod1 State=EXTERNAL"})
