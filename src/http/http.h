@@ -39,7 +39,8 @@ enum http_status {
     HTTP_MEDIA_TYPE = 415,    /* neither JSON nor YAML */
     HTTP_UNPROCESSABLE = 422, /* understood, and refused */
     HTTP_FAILED = 500,
-    HTTP_UNAVAILABLE = 503, /* later */
+    HTTP_UNAVAILABLE = 503,  /* later */
+    HTTP_NOT_BELIEVED = 511, /* a token was shown, and the daemon behind does not believe it */
 };
 
 struct http_path {

@@ -193,6 +193,12 @@ int rest_openapi(const struct rest *rest, bool yaml, char **ret)
 
 /* ---- connections of a call ------------------------------------------------------------------- */
 
+static const char *where_to(enum rest_service service)
+{
+    return service == REST_ACCT ? "Unable to reach the accounting"
+                                : "Unable to reach the controller";
+}
+
 static struct client *take_link(struct rest_call *call, enum rest_service service,
                                 const char *source)
 {
@@ -210,13 +216,13 @@ static struct client *take_link(struct rest_call *call, enum rest_service servic
     r = rest_links_take(call->rest->links, service, &who, link, &err);
     if (r == 0)
         return rest_link_client(*link);
-    rest_error_said(call,
-                    rest_link_refused(r) ? ESLURM_AUTH_CRED_INVALID
-                    : r == -ENOENT       ? ESLURM_DB_CONNECTION
-                                         : EPST_UNREACHABLE,
-                    err.text[0] ? err.text : NULL, source, "%s",
-                    service == REST_ACCT ? "Unable to reach the accounting"
-                                         : "Unable to reach the controller");
+    if (rest_link_refused(
+            r)) /* the number and its sentence are for programs, the why for persons */
+        rest_error(call, SLURM_PROTOCOL_AUTHENTICATION_ERROR, source, "%s%s%s", where_to(service),
+                   err.text[0] ? ": " : "", err.text);
+    else
+        rest_error_said(call, r == -ENOENT ? ESLURM_DB_CONNECTION : EPST_UNREACHABLE,
+                        err.text[0] ? err.text : NULL, source, "%s", where_to(service));
     return NULL;
 }
 

@@ -137,7 +137,8 @@ struct rest_fault {
 void rest_take_fault(struct rest_call *call, struct rest_fault *ret);
 void rest_fault_done(struct rest_fault *fault);
 bool rest_has_error(const struct rest_call *call);
-/* 200 of 0; 404 of unknown jobs; 401 of bad credentials; 422 of what cannot be; else 500. */
+/* 200 of 0; 404 of unknown jobs; 511 of a token that is not believed; 422 of what cannot be; 503 of
+ * daemons that do not answer. */
 unsigned rest_status_of(int number);
 /* The version that the caller has (If-None-Match), 0: none. */
 uint64_t rest_seen_version(const struct rest_call *call);

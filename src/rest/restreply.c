@@ -147,6 +147,8 @@ void rest_failed(struct rest_call *call, struct client *c, int r, const char *so
     int number = r == -EREMOTEIO && c ? client_error(c, &said) : EPST_UNREACHABLE;
     va_list ap;
 
+    if (number == EPST_AUTH || number == ESLURM_AUTH_CRED_INVALID || number == ESLURM_AUTH_EXPIRED)
+        number = SLURM_PROTOCOL_AUTHENTICATION_ERROR; /* whatever was wrong with the token */
     if (number == EPST_UNREACHABLE && c)
         said = client_strerror(c, r);
     else if (number < OWN_NUMBERS)
@@ -205,9 +207,8 @@ unsigned rest_status_of(int number)
         return HTTP_NOT_FOUND;
     case ESLURM_REST_FAIL_PARSING:
         return HTTP_BAD_REQUEST;
-    case ESLURM_AUTH_CRED_INVALID:
-    case ESLURM_AUTH_EXPIRED:
-    case EPST_AUTH:
+    case SLURM_PROTOCOL_AUTHENTICATION_ERROR:
+        return HTTP_NOT_BELIEVED;
     case ESLURM_REST_AUTH_FAIL:
         return HTTP_UNAUTHORIZED;
     case EPST_UNREACHABLE:

@@ -214,32 +214,20 @@ static bool check_items(struct checking *c, const json_t *type, json_t *list)
     return true;
 }
 
-/* One or more words of a list, in any case. */
-static bool check_words(struct checking *c, const json_t *words, const json_t *value)
+/* The word of a list that a text is, in any case; NULL: none. */
+static json_t *listed_word(const json_t *words, const char *text, size_t len)
 {
-    json_t *word, *item;
+    json_t *word;
     size_t i;
 
-    if (json_is_string(value)) {
-        json_array_foreach(words, i, word)
-        {
-            if (strcmp(json_string_value(word), "!") != 0 &&
-                strcasecmp(json_string_value(word), json_string_value(value)) == 0)
-                return true;
-        }
-        rest_error(c->call, ESLURM_REST_FAIL_PARSING, strbuf_str(&c->place),
-                   "Unknown flag \"%.128s\"", json_string_value(value));
-        c->call->status = rest_status_of(ESLURM_REST_INVALID_QUERY);
-        return false;
-    }
-    if (!json_is_array(value))
-        return refuse_value(c, value, "list");
-    json_array_foreach(value, i, item)
+    json_array_foreach(words, i, word)
     {
-        if (!json_is_string(item) || !check_words(c, words, item))
-            return json_is_string(item) ? false : refuse_value(c, item, "string");
+        const char *known = json_string_value(word);
+
+        if (strcmp(known, "!") != 0 && strlen(known) == len && strncasecmp(known, text, len) == 0)
+            return word;
     }
-    return true;
+    return NULL;
 }
 
 /* Put a better value in place of the one that we are at.  Without memory a list or an object cannot
@@ -254,6 +242,56 @@ static bool put_value(struct checking *c, json_t *parent, const char *key, json_
         return true;
     rest_error(c->call, EPST_BUSY, strbuf_str(&c->place), "Out of memory");
     return false;
+}
+
+static bool add_word(struct checking *c, const json_t *words, json_t *list, const char *text,
+                     size_t len)
+{
+    json_t *word = listed_word(words, text, len);
+
+    if (word)
+        return json_array_append(list, word) == 0;
+    rest_error(c->call, ESLURM_REST_FAIL_PARSING, strbuf_str(&c->place), "Unknown flag \"%.*s\"",
+               (int)MIN(len, NAME_BYTES), text);
+    c->call->status = rest_status_of(ESLURM_REST_INVALID_QUERY);
+    return false;
+}
+
+static bool add_words(struct checking *c, const json_t *words, const json_t *value, json_t *list)
+{
+    const char *text = json_string_value(value);
+    json_t *item;
+    size_t i, len;
+
+    for (const char *p = text; p && *p; p += len + (p[len] == ',')) {
+        len = strcspn(p, ",");
+        if (len && !add_word(c, words, list, p, len))
+            return false;
+    }
+    json_array_foreach(value, i, item)
+    {
+        if (!json_is_string(item))
+            return refuse_value(c, item, "string");
+        if (!add_word(c, words, list, json_string_value(item), json_string_length(item)))
+            return false;
+    }
+    return true;
+}
+
+/* Words in a list, or between the commas of a text, become a list of words as the schema has them:
+ * who reads them need not look at their case. */
+static bool check_words(struct checking *c, const json_t *words, json_t *parent, const char *key,
+                        const json_t *value)
+{
+    json_t *list;
+
+    if (!json_is_string(value) && !json_is_array(value))
+        return refuse_value(c, value, "list");
+    list = json_array();
+    if (!list || add_words(c, words, value, list))
+        return put_value(c, parent, key, list);
+    json_decref(list);
+    return rest_has_error(c->call) ? false : put_value(c, parent, key, NULL);
 }
 
 /* A number or truth where a text belongs becomes one. */
@@ -345,6 +383,31 @@ static bool is_negative(const json_t *value)
     return json_is_number(number) && json_number_value(number) < 0;
 }
 
+/* {"PATH": "/bin"} where texts such as "PATH=/bin" are listed is that list. */
+static bool check_pairs(struct checking *c, json_t *parent, const char *key, json_t *object)
+{
+    json_t *list = json_array(), *member;
+    size_t len = c->place.len;
+    bool ok = list != NULL;
+    const char *name;
+    void *next;
+
+    json_object_foreach_safe(object, next, name, member)
+    {
+        strbuf_addf(&c->place, "%.128s/", name);
+        ok = ok && check_text(c, object, name, member);
+        cut_place(c, len);
+        if (ok)
+            ok = json_array_append_new(
+                     list, json_sprintf("%s=%s", name,
+                                        json_string_value(json_object_get(object, name)))) == 0;
+    }
+    if (ok)
+        return put_value(c, parent, key, list);
+    json_decref(list);
+    return rest_has_error(c->call) ? false : put_value(c, parent, key, NULL);
+}
+
 /* Another schema.  A wrapper is also a number, or a text that its field knows to read. */
 static bool check_named(struct checking *c, const char *name, json_t *parent, const char *key,
                         json_t *value)
@@ -357,6 +420,8 @@ static bool check_named(struct checking *c, const char *name, json_t *parent, co
         return refuse_value(c, value, "a number from 0 on");
     if (is_wrapper(name) && (json_is_number(value) || json_is_string(value)))
         return true;
+    if (json_is_object(value) && strcmp(name, "string_array") == 0)
+        return check_pairs(c, parent, key, value);
     if (json_is_object(type))
         c->name = name;
     ok = !type || check_type(c, type, parent, key, value);
@@ -390,7 +455,7 @@ static bool check_type(struct checking *c, const json_t *type, json_t *parent, c
     if (json_is_object(type))
         return check_object(c, type, value);
     if (json_is_array(type))
-        return check_words(c, type, value);
+        return check_words(c, type, parent, key, value);
     text += text[0] == '!';
     if (text[0] == '@')
         return check_named(c, text + 1, parent, key, value);
@@ -412,6 +477,84 @@ bool restschema_check(const struct restschema *schema, struct rest_call *call)
     ok = check_named(&c, body, NULL, NULL, call->body);
     strbuf_done(&c.place);
     return ok;
+}
+
+/* ---- checking a query ------------------------------------------------------------------------ */
+
+/* The entry of a query word: its name, or a list of its name and the words that it takes. */
+static const json_t *query_word(const json_t *words, const char *name)
+{
+    json_t *word;
+    size_t i;
+
+    json_array_foreach(words, i, word)
+    {
+        const char *known = json_string_value(json_is_array(word) ? json_array_get(word, 0) : word);
+
+        if (known && strcmp(known + strspn(known, "*?"), name) == 0) /* required, truths */
+            return word;
+    }
+    return NULL;
+}
+
+/* Words that lists take here and the published document does not name. */
+static bool is_own_word(const char *name)
+{
+    static const char *const own[] = { "fields",      "limit",        "cursor",     "with_assocs",
+                                       "with_coords", "with_deleted", "with_wckeys" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (strcmp(own[i], name) == 0)
+            return true;
+    return false;
+}
+
+static bool refuse_flag(struct rest_call *call, const char *name, const char *flag, size_t len)
+{
+    char place[NAME_BYTES];
+    int n = (int)MIN(len, NAME_BYTES);
+
+    (void)snprintf(place, sizeof(place), "#/%s/", name); /* cut is fine */
+    if (strcmp(name, "flags") == 0)
+        rest_error(call, ESLURM_REST_INVALID_QUERY, place, "Unknown flag \"%.*s\"", n, flag);
+    else
+        rest_error(call, ESLURM_REST_INVALID_QUERY, place, "%.64s: there is no %.*s", name, n,
+                   flag);
+    return false;
+}
+
+/* One word or several with commas, all of them known. */
+static bool check_flags(struct rest_call *call, const struct rest_pair *pair, const json_t *known)
+{
+    const json_t *word;
+    size_t len;
+
+    for (const char *p = pair->value; *p; p += len + (p[len] == ',')) {
+        len = strcspn(p, ",");
+        word = len ? listed_word(known, p, len) : NULL;
+        if (len && (!word || word == json_array_get(known, 0))) /* the first is the name */
+            return refuse_flag(call, pair->name, p, len);
+    }
+    return true;
+}
+
+bool restschema_check_query(const struct restschema *schema, struct rest_call *call)
+{
+    const json_t *op = restschema_find(schema, call->row);
+
+    for (size_t i = 0; op && i < call->n_query; i++) {
+        const struct rest_pair *pair = &call->query[i];
+        const json_t *known = query_word(json_object_get(op, "words"), pair->name);
+        char place[NAME_BYTES];
+
+        if (json_is_array(known) && !check_flags(call, pair, known))
+            return false;
+        if (known || is_own_word(pair->name))
+            continue;
+        (void)snprintf(place, sizeof(place), "#/%s/", pair->name); /* cut is fine */
+        rest_warning(call, place, "Ignoring unknown field \"%.128s\" of type string", pair->name);
+    }
+    return true;
 }
 
 bool restschema_check_item(const struct restschema *schema, struct rest_call *call,

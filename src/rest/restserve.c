@@ -321,7 +321,8 @@ static void make_answer(struct request *q)
     struct rest_call *call = &q->call;
 
     restreply_begin(call, &q->answer, q->yaml);
-    if (choose_fields(call) && restschema_check(call->rest->schema, call))
+    if (choose_fields(call) && restschema_check_query(call->rest->schema, call) &&
+        restschema_check(call->rest->schema, call))
         call->row->answer(call);
     settle_version(call);
     tell_unmet(call);

@@ -11,6 +11,7 @@
     /* Slurm's */                                                                                  \
     X(SLURM_COMMUNICATIONS_CONNECTION_ERROR, 1001, "Communication connection failure")             \
     X(SLURM_COMMUNICATIONS_SEND_ERROR, 1002, "Message send failure")                               \
+    X(SLURM_PROTOCOL_AUTHENTICATION_ERROR, 1007, "Protocol authentication error")                  \
     X(SLURMCTLD_COMMUNICATIONS_SEND_ERROR, 1801,                                                   \
       "Unable to contact slurm controller (send failure)")                                         \
     X(SLURMCTLD_COMMUNICATIONS_BACKOFF, 1804, "Rate limit exceeded, please retry momentarily")     \

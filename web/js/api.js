@@ -15,6 +15,7 @@ export class ApiError extends Error {
 let refused = () => {};
 export const onRefused = fn => { refused = fn; };
 export const refuse = () => refused(); // the token is not believed any more
+export const isRefusal = status => status === 401 || status === 511; // no token, or one that is not believed
 
 /* ---- who asks ---- */
 
@@ -71,7 +72,7 @@ async function read(answer) {
     object = JSON.parse(text);
   } catch { /* a sentence of the server's */ }
   const errors = errorSentences(object?.errors);
-  if (answer.status === 401) refused();
+  if (isRefusal(answer.status)) refused();
   if (errors.length || !answer.ok)
     throw new ApiError(answer.status, errors.length ? errors : [sentence(text.slice(0, 300) || `The server answered with status ${answer.status}`)]);
   return object ?? {};

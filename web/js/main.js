@@ -75,11 +75,11 @@ async function signIn(token) {
   api.keep(token);
   try {
     const [answer] = await Promise.all([api.get(`${api.SLURM}ping/`),
-      api.get(`${api.SLURM}jobs/state/`, { words: { job_id: "1" } }).catch(e => { if (e.status === 401 || e.status === 0) throw e; })]);
+      api.get(`${api.SLURM}jobs/state/`, { words: { job_id: "1" } }).catch(e => { if (api.isRefusal(e.status) || e.status === 0) throw e; })]);
     if (api.token() !== token) return;
     enter(answer.meta?.slurm?.cluster ?? "");
   } catch (e) {
-    signOut(e.status === 401 ? "This token is not good: it is wrong, or its time is over." : e.message);
+    signOut(api.isRefusal(e.status) ? "This token is not good: it is wrong, or its time is over." : e.message);
   }
 }
 

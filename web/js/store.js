@@ -51,7 +51,7 @@ function readList(path, list, kind, words, take) {
       if (message.rows) return take(message.rows);
       waiting.delete(id);
       const sentences = api.errorSentences(message.errors);
-      if (message.status === 401) api.refuse();
+      if (api.isRefusal(message.status)) api.refuse();
       return sentences.length ? reject(new api.ApiError(message.status, sentences)) : resolve();
     });
     readerWorker().postMessage({ id, url: api.address(path, words), headers: api.headers({ Accept: "application/json" }), list, kind });

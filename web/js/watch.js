@@ -40,7 +40,7 @@ export function watch(words, on) {
     control = new AbortController();
     const answer = await fetch(api.address(`${api.OWN}watch`, { ...words, cursor }),
       { headers: api.headers({ Accept: "application/x-ndjson" }), signal: control.signal, cache: "no-store", redirect: "error" });
-    if (answer.status === 401) {
+    if (api.isRefusal(answer.status)) {
       stopped = true;
       return api.refuse();
     }

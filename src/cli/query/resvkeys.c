@@ -170,15 +170,13 @@ static int take_flags(struct resvkeys *k, const char *value, Pst__ListEdit how, 
     return 0;
 }
 
-/* "+a,b" and "-a" in place of += and -=. */
-static int take_nodes(struct resvkeys *k, const char *value, Pst__ListEdit how, struct err *err)
+/* "+a,b" and "-a" in place of += and -=; slurmctld reads "+a,-b" word by word. */
+static int take_nodes(struct resvkeys *k, const char *value, Pst__ListEdit how)
 {
-    if (how == PST__LIST_EDIT__LIST_SET && (*value == '+' || *value == '-')) {
+    if (how == PST__LIST_EDIT__LIST_SET && (*value == '+' || *value == '-') &&
+        !strstr(value, ",+") && !strstr(value, ",-")) {
         how = *value == '+' ? PST__LIST_EDIT__LIST_ADD : PST__LIST_EDIT__LIST_REMOVE;
         value++;
-        if (strpbrk(value, "+-") && (strstr(value, ",+") || strstr(value, ",-")))
-            return err_set(err, -EINVAL, "nodes are added or taken away by one word, not both: %s",
-                           value);
     }
     keep_text(&k->set.nodes, value);
     k->nodes_given = *value != '\0';
@@ -221,12 +219,12 @@ static int take_cores(struct resvkeys *k, const char *value, struct err *err)
 static int take_delay(struct resvkeys *k, const char *word, struct err *err)
 {
     const char *value = strchr(word, '=') + 1; /* the caller found one */
-    uint32_t minutes;
+    uint32_t seconds;
 
-    if (time_limit_parse(value, &minutes, NULL) < 0 || minutes > UINT32_MAX / 60 - 1)
+    if (time_delay_parse(value, &seconds, NULL) < 0)
         return err_set(err, -EINVAL, "Invalid duration %s", word);
     k->set.has_max_start_delay_s = true;
-    k->set.max_start_delay_s = minutes * 60;
+    k->set.max_start_delay_s = seconds;
     return 0;
 }
 
@@ -250,7 +248,7 @@ static int take_value(struct resvkeys *k, const struct row *row, const char *wor
     case K_NODE_CNT:
         return take_counts(k, value, err);
     case K_NODES:
-        return take_nodes(k, value, how, err);
+        return take_nodes(k, value, how);
     case K_CORES:
         return take_cores(k, value, err);
     case K_DELAY:

@@ -347,6 +347,34 @@ static int edit_nodes(struct change *c, const char *text, Pst__ListEdit how)
     return 0;
 }
 
+/* The words of "+a,-b[1-2]" with the sign `how`; a word without one has that of the word before. */
+static int edit_words(struct change *c, const char *text, Pst__ListEdit how)
+{
+    Pst__ListEdit sign = PST__LIST_EDIT__LIST_ADD;
+    int code = 0;
+
+    for (const char *p = text; *p && code == 0; p += *p == ',') {
+        const char *start = p + (*p == '+' || *p == '-');
+        _cleanup_free_ char *word = NULL;
+        unsigned depth = 0;
+
+        if (start > p)
+            sign = *p == '+' ? PST__LIST_EDIT__LIST_ADD : PST__LIST_EDIT__LIST_REMOVE;
+        for (p = start; *p && (*p != ',' || depth); p++) {
+            if (*p == '[')
+                depth++;
+            else if (*p == ']' && depth)
+                depth--;
+        }
+        word = strndup(start, (size_t)(p - start));
+        if (!word)
+            code = SLURM_ERROR;
+        else if (sign == how)
+            code = edit_nodes(c, word, how);
+    }
+    return code;
+}
+
 static int set_nodes(struct change *c, const char *text)
 {
     Pst__ReservationRecord *r = c->rec;
@@ -364,7 +392,12 @@ static int set_nodes(struct change *c, const char *text)
     } else if (strcasecmp(text, "ALL") == 0) {
         flags |= RESV_FLAG(SPEC_NODES) | (flags & RESV_FLAG(PART_NODES) ? 0 : RESV_FLAG(ALL_NODES));
     } else {
-        code = edit_nodes(c, text, how);
+        bool words = how == PST__LIST_EDIT__LIST_SET && (*text == '+' || *text == '-');
+
+        /* what comes first: the last node may be the one that goes */
+        code = words ? edit_words(c, text, PST__LIST_EDIT__LIST_ADD) : edit_nodes(c, text, how);
+        if (words && code == 0)
+            code = edit_words(c, text, PST__LIST_EDIT__LIST_REMOVE);
         flags |= RESV_FLAG(SPEC_NODES);
     }
     if (flags)
@@ -389,6 +422,8 @@ static int set_tres(struct change *c, const char *text)
 
         if (!value || size_count_parse(value + 1, &n, NULL) < 0 || n > UINT32_MAX)
             code = ESLURM_INVALID_TRES;
+        else if (strncmp(w, "cpu=", 4) == 0 && c->old && c->old->n_cores)
+            code = ESLURM_CORE_RESERVATION_UPDATE; /* it is CoreCnt= */
         else if (strncmp(w, "license/", 8) == 0)
             strbuf_addf(&lic, "%s%.*s:%llu", lic.len ? "," : "", (int)(value - w - 8), w + 8,
                         (unsigned long long)n);

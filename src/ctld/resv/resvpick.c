@@ -83,7 +83,8 @@ static bool parse_tres(const Pst__ReservationRecord *rec, struct tres_want *ret)
     _cleanup_free_ char *copy = rec->want_tres ? must(strdup(rec->want_tres)) : NULL;
     char *save = NULL;
 
-    *ret = (struct tres_want){ .nodes = rec->want_nodes, .cores = rec->want_cores };
+    *ret = (struct tres_want){ .nodes = rec->has_want_nodes ? rec->want_nodes : 0,
+                               .cores = rec->has_want_cores ? rec->want_cores : 0 };
     for (char *w = copy ? strtok_r(copy, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
         char *value = strchr(w, '=');
         uint64_t n;

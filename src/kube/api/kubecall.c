@@ -240,7 +240,7 @@ static void end_call(void *ctx, CURLcode result)
         answer_call(c, &reply);
         return;
     }
-    if (status == 401)
+    if (status == 401 || status == 511) /* slurmrestd: what is behind it does not believe us */
         kubecred_forget(c->s->cred);
     reply.status = (int)status;
     reply.retry_after_s = (int)MIN(after, 3600);

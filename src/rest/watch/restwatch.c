@@ -187,7 +187,7 @@ static bool admit_watcher(struct watch_hub *hub, struct rest_call *call, struct 
     struct watch_source *s;
 
     if (wish.token && rest_link_run_out(wish.token))
-        return refuse_call(call, HTTP_UNAUTHORIZED, ESLURM_AUTH_CRED_INVALID, NULL);
+        return refuse_call(call, HTTP_NOT_BELIEVED, SLURM_PROTOCOL_AUTHENTICATION_ERROR, NULL);
     (void)pthread_mutex_lock(&hub->lock);
     s = find_source(&wish);
     if (s) {
@@ -205,8 +205,8 @@ static bool admit_watcher(struct watch_hub *hub, struct rest_call *call, struct 
         watch_wake(hub);
         return true;
     }
-    if (wish.status == HTTP_UNAUTHORIZED)
-        return refuse_call(call, wish.status, ESLURM_AUTH_CRED_INVALID, NULL);
+    if (wish.status == HTTP_NOT_BELIEVED)
+        return refuse_call(call, wish.status, SLURM_PROTOCOL_AUTHENTICATION_ERROR, NULL);
     return refuse_call(call, HTTP_UNAVAILABLE, wish.why[0] ? EPST_UNREACHABLE : EPST_BUSY,
                        wish.why[0] ? wish.why : NULL);
 }

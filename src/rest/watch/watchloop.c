@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "http/http.h"
 #include "rest/watch/watchevent.h"
 #include "rest/watch/watchsource.h"
 
@@ -189,7 +190,8 @@ static void take_items(struct loop *l, struct watcher *w)
 
 static const char *reason_of(const struct watch_source *s)
 {
-    return s->status == 401 ? "the token is no longer believed" : "slurmctld cannot be followed";
+    return s->status == HTTP_NOT_BELIEVED ? "the token is no longer believed"
+                                          : "slurmctld cannot be followed";
 }
 
 /* What is to be said to w now goes to l->out; lock held. */

@@ -434,7 +434,7 @@ static void end_source(struct watch_source *s, int r, const struct err *err)
 {
     (void)pthread_mutex_lock(&s->hub->lock);
     s->state = SOURCE_ENDED;
-    s->status = rest_link_refused(r) || r == -EKEYEXPIRED ? HTTP_UNAUTHORIZED : HTTP_UNAVAILABLE;
+    s->status = rest_link_refused(r) || r == -EKEYEXPIRED ? HTTP_NOT_BELIEVED : HTTP_UNAVAILABLE;
     (void)snprintf(s->why, sizeof(s->why), "%s", /* cut is fine */
                    r == -EKEYEXPIRED                         ? "the token has run out"
                    : r == -ECANCELED || err->text[0] == '\0' ? "slurmctld cannot be followed"

@@ -147,7 +147,7 @@ def test_all_at_once(store, shared):
 def test_as_the_caller(store):
     """The store decides what somebody sees; a token that is none sees nothing."""
     status, _, text = store.raw("GET", DB + "accounts/", headers={"X-SLURM-USER-TOKEN": "bad"})
-    assert status == 401 and json.loads(text)["errors"] and "accounts" not in json.loads(text)
+    assert status == 511 and json.loads(text)["errors"] and "accounts" not in json.loads(text)
     status, answer = store.get(DB + "accounts/", user="bin")
     assert status == 200 and len(answer["accounts"]) == 3
 

@@ -113,10 +113,10 @@ def test_public_keys(shared, configure, tmp_path, kind):
         assert status == 200, answer
         assert owner_of(shared, answer["job_id"]) == "bin"
         assert status_of(rest, issuer.token("bin", kind)) == 200
-        assert status_of(rest, stranger.token("bin", kind)) == 401
-        assert status_of(rest, issuer.token("bin", kind, life=-5)) == 401
-        assert status_of(rest, issuer.token("no-such-user", kind)) == 401
-        assert status_of(rest, issuer.token("bin", kind, claim="email")) == 401
+        assert status_of(rest, stranger.token("bin", kind)) == 511
+        assert status_of(rest, issuer.token("bin", kind, life=-5)) == 511
+        assert status_of(rest, issuer.token("no-such-user", kind)) == 511
+        assert status_of(rest, issuer.token("bin", kind, claim="email")) == 511
     assert metrics_status(shared, issuer.token("root", kind)) == 200
     assert metrics_status(shared, issuer.token("bin", kind)) == 403
     assert metrics_status(shared, stranger.token("root", kind)) == 401
@@ -130,7 +130,7 @@ def test_no_tokens_are_made_with_an_issuer(shared, configure, tmp_path):
     made = shared.run("scontrol", "token", check=False)
     assert made.returncode != 0 and "issuer" in made.stderr
     with Restd(shared) as rest:
-        assert status_of(rest, own) == 401  # the cluster's own key makes none any more
+        assert status_of(rest, own) == 511  # the cluster's own key makes none any more
 
 
 def test_keys_change_without_a_gap(shared, configure, tmp_path):
@@ -139,14 +139,14 @@ def test_keys_change_without_a_gap(shared, configure, tmp_path):
     jwks.write_text(json.dumps({"keys": old.keys()}))
     assert configure(f"jwks={jwks}").returncode == 0
     with Restd(shared) as rest:
-        assert (status_of(rest, old.token("bin")), status_of(rest, new.token("bin"))) == (200, 401)
+        assert (status_of(rest, old.token("bin")), status_of(rest, new.token("bin"))) == (200, 511)
         jwks.write_text(json.dumps({"keys": old.keys() + new.keys()}))
         shared.run("scontrol", "reconfigure")
         assert (status_of(rest, old.token("bin")), status_of(rest, new.token("bin"))) == (200, 200)
         jwks.write_text(json.dumps({"keys": new.keys()}))
         shared.run("scontrol", "reconfigure")
         # another token than before: slurmrestd keeps a connection that was believed for half a minute
-        assert (status_of(rest, old.token("bin", life=700)), status_of(rest, new.token("bin"))) == (401, 200)
+        assert (status_of(rest, old.token("bin", life=700)), status_of(rest, new.token("bin"))) == (511, 200)
 
 
 def test_a_broken_set_changes_nothing(shared, configure, tmp_path):
@@ -170,11 +170,11 @@ def test_claims(shared, configure, tmp_path):
     with Restd(shared) as rest:
         status, answer = submit(rest, issuer.token("bin", claim="preferred"))
         assert status == 200 and owner_of(shared, answer["job_id"]) == "bin"
-        assert status_of(rest, issuer.token("bin")) == 401
+        assert status_of(rest, issuer.token("bin")) == 511
         assert configure(f"jwks={jwks},use_jwt_client_ids_only").returncode == 0
         assert status_of(rest, issuer.token("somebody", **who)) == 200
-        assert status_of(rest, issuer.token("bin")) == 401
-        assert status_of(rest, issuer.token("bin", **{**who, "uid": -1})) == 401
+        assert status_of(rest, issuer.token("bin")) == 511
+        assert status_of(rest, issuer.token("bin", **{**who, "uid": -1})) == 511
 
 
 def test_key_of_a_portal(shared, configure, tmp_path):
@@ -185,7 +185,7 @@ def test_key_of_a_portal(shared, configure, tmp_path):
     with Restd(shared) as rest:
         status, answer = submit(rest, of_key(bytes(range(200)), "bin"))
         assert status == 200 and owner_of(shared, answer["job_id"]) == "bin"
-        assert status_of(rest, of_key(bytes(range(199)), "bin")) == 401
+        assert status_of(rest, of_key(bytes(range(199)), "bin")) == 511
         made = shared.run("scontrol", "token", "username=bin").out.strip().split("=", 1)[1]
         assert status_of(rest, made) == 200
     key.chmod(0o644)

@@ -140,7 +140,7 @@ def test_forms(rest, shared, accept, sse):
     ("user=root&node=n1", {}, 400, "types="),
     ("cursor=%00", {}, 400, None),
     ("", {"accept": "text/html"}, 415, "text/event-stream"),
-    ("", {"X_SLURM_USER_TOKEN": "a.b.c"}, 401, "Invalid authentication credential"),
+    ("", {"X_SLURM_USER_TOKEN": "a.b.c"}, 511, "Protocol authentication error"),
     ("", {"X_SLURM_USER_TOKEN": ""}, 401, None),
 ])
 def test_bad_requests(rest, words, headers, status, text):
@@ -216,7 +216,7 @@ def test_private_data(rest, shared):
 
 def test_acts_for_another(rest, shared):
     with Stream(rest, X_SLURM_USER_NAME="bin") as s, Stream(rest, user="bin", X_SLURM_USER_NAME="daemon") as refused:
-        assert s.status == 200 and refused.status == 401
+        assert s.status == 200 and refused.status == 511
         run_job(shared)
         own = run_job(shared, user="bin")
         s.until_state(own, "JOB_COMPLETED")
