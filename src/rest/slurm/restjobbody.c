@@ -134,7 +134,7 @@ static const struct body_row rows[] = {
     { "kill_warning_delay", B_CODE, 0 },
     { "current_working_directory", B_CODE, 0 },
     { "cpus_per_task", B_NUMBER, JO_CPUS_PER_TASK },
-    { "minimum_cpus", B_NONE, 0 },
+    { "minimum_cpus", B_CODE, 0 },
     { "maximum_cpus", B_NONE, 0 },
     { "nodes", B_TEXT, JO_NODES },
     { "minimum_nodes", B_CODE, 0 },
@@ -747,6 +747,20 @@ static bool read_beside(struct reading *rd)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
+/* CPUs in all, which sbatch has no option for: as NumCPUs= of scontrol. */
+static bool read_least_cpus(struct reading *rd)
+{
+    struct rest_number n = rest_number(field_of(rd, "minimum_cpus"));
+
+    if (!n.set || !n.value)
+        return true;
+    if (n.value > INT32_MAX)
+        return refuse_field(rd, "minimum_cpus", slurm_err_text(ESLURM_TOO_MANY_REQUESTED_CPUS));
+    rd->j->job.has_min_cpus = true;
+    rd->j->job.min_cpus = (uint32_t)n.value;
+    return true;
+}
+
 static bool fill_record(struct reading *rd)
 {
     Pst__JobRecord *job = &rd->j->job;
@@ -795,7 +809,7 @@ bool restjob_read(struct rest_call *call, const json_t *desc, const char *place,
     jobopts_init(&rd.opts, JOBOPTS_SBATCH);
     ok = read_beside(&rd) && read_options(&rd) && read_nodes(&rd) && read_distribution(&rd) &&
          read_switches(&rd) && read_warning_signal(&rd) && read_mail(&rd) && read_shared(&rd) &&
-         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) &&
+         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) && read_least_cpus(&rd) &&
          read_node_list(&rd, "required_nodes", &j->job.req_nodes) &&
          read_node_list(&rd, "excluded_nodes", &j->job.exc_nodes);
     jobopts_done(&rd.opts);

@@ -45,6 +45,7 @@ static const struct restkey job_keys[] = {
     { "mcs_label", "MCSLabel", RESTKEY_TEXT, NULL },
     { "memory_per_cpu", "MinMemoryCPU", RESTKEY_NUMBER, NULL },
     { "memory_per_node", "MinMemoryNode", RESTKEY_NUMBER, NULL },
+    { "minimum_cpus", "NumCPUs", RESTKEY_NUMBER, NULL },
     { "minimum_cpus_per_node", "MinCPUsNode", RESTKEY_NUMBER, NULL },
     { "name", "JobName", RESTKEY_TEXT, NULL },
     { "network", "Network", RESTKEY_TEXT, NULL },

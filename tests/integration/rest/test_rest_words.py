@@ -157,3 +157,26 @@ def test_a_token_that_is_not_believed(rest, c):
         status, _, text = rest.raw("GET", path, headers={"X-SLURM-USER-TOKEN": "a.b.c"})
         assert (status, json.loads(text)["errors"][0]["error_number"]) == (511, 1007), path
         assert rest.raw("GET", path)[0] == 401
+
+
+# ---- CPUs in all ---------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("words, cpus, tasks", [({"minimum_cpus": 3}, 3, 1), ({"minimum_cpus": 4, "tasks": 2}, 4, 2),
+                                                ({"minimum_cpus": 1, "tasks": 3}, 3, 3), ({"minimum_cpus": {"set": True, "number": 2}}, 2, 1)])
+def test_the_least_number_of_cpus(rest, c, words, cpus, tasks):
+    """A job gets as many CPUs as it asks for, though it has fewer tasks."""
+    status, answer = submit(rest, "#!/bin/sh\nsleep 300\n", environment=["PATH=/bin:/usr/bin"], **words)
+    if isinstance(words["minimum_cpus"], dict):  # the published type is a bare number
+        assert status == 422
+        return
+    assert (status, answer["errors"], answer["warnings"]) == (200, [], [])
+    c.wait_state(answer["job_id"], "RUNNING")
+    job = rest.get(f"job/{answer['job_id']}")[1]["jobs"][0]
+    assert (job["cpus"]["number"], job["tasks"]["number"]) == (cpus, tasks)
+    assert f"cpu={cpus}," in job["tres_alloc_str"]
+
+
+def test_another_number_of_cpus(rest, c):
+    job = submit(rest, environment=["PATH=/bin"], minimum_cpus=4, hold=True)[1]["job_id"]
+    assert rest.post(f"job/{job}", {"minimum_cpus": 2})[0] == 200
+    assert "cpu=2," in rest.get(f"job/{job}")[1]["jobs"][0]["tres_req_str"]
