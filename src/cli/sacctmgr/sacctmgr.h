@@ -76,6 +76,8 @@ void smgr_put_qos_list(struct smgr *s, struct strbuf *sb, const uint32_t *ids, s
 int smgr_parse_tres(struct smgr *s, const char *text, Pst__TresCount ***list, size_t *n,
                     struct err *err);
 void smgr_put_qos_flags(struct strbuf *sb, uint32_t flags);
+/* CPUs of the node, or of the cluster. */
+uint64_t smgr_event_cpus(const Pst__AcctEventRecord *e);
 bool smgr_parse_qos_flags(const char *text, uint32_t *ret_flags);
 
 /* ---- sacctmgr_parse.c: words into requests --------------------------------------------------- */
@@ -119,6 +121,8 @@ struct smgr_line {
     enum smgr_mode mode;
     bool ignored;           /* its value was told to be bad, and the rest goes on */
     uint32_t preempt_modes; /* list qos preemptmode=; 0 = any */
+    /* list event: of the CPUs that it took away or the cluster had; 0 = any */
+    uint32_t min_cpus, max_cpus;
     int choose_coords;      /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
     char **server_names;    /* of names such as fluent@lic1 */
     size_t n_server_names;

@@ -250,6 +250,11 @@ static uint64_t tres_of(const char *tres, const char *id)
     return at && (at == tres || at[-1] == ',') ? strtoull(at + strlen(id), NULL, 10) : 0;
 }
 
+uint64_t smgr_event_cpus(const Pst__AcctEventRecord *e)
+{
+    return tres_of(e->tres, "1=");
+}
+
 /* "1=32,2=64000" in names. */
 static void put_tres_text(struct strbuf *sb, const struct smgr_row *r, const char *tres)
 {
@@ -309,7 +314,7 @@ static void put_event(struct strbuf *sb, const struct smgr_row *r, enum col col)
         put_event_state(sb, e, col == C_STATE_RAW);
         break;
     case C_CPU:
-        strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "1="));
+        strbuf_addf(sb, "%llu", (unsigned long long)smgr_event_cpus(e));
         break;
     case C_NODE_COUNT:
         strbuf_addf(sb, "%llu", (unsigned long long)tres_of(e->tres, "4="));

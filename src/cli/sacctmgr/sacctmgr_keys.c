@@ -70,6 +70,8 @@ const struct key smgr_keys[] = {
     { "Nodes", 1, SMGR_EVENT | SMGR_INSTANCE, COND, WORDS, 0, "nodes" },
     { "Reasons", 1, SMGR_EVENT, COND, WORDS, 0, "reasons" },
     { "States", 4, SMGR_EVENT, COND, SPECIAL, S_STATES, NULL },
+    { "MinCPUs", 4, SMGR_EVENT, COND, SPECIAL, S_MIN_CPUS, NULL },
+    { "MaxCPUs", 4, SMGR_EVENT, COND, SPECIAL, S_MAX_CPUS, NULL },
     { "All_Time", 5, SMGR_EVENT, COND, SPECIAL, S_ALL_TIME, NULL },
     { "All_Clusters", 5, SMGR_EVENT, COND, SPECIAL, S_ALL_CLUSTERS, NULL },
     { "CondFlags", 5, SMGR_EVENT, COND, SPECIAL, S_COND_FLAGS, NULL },

@@ -66,6 +66,8 @@ enum special {
     S_COND_FLAGS,
     S_EVENT,
     S_STATES,
+    S_MIN_CPUS,
+    S_MAX_CPUS,
     S_WITH_FED,
     S_FEDERATION,
     S_FED_STATE,

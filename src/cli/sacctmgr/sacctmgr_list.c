@@ -566,6 +566,13 @@ static bool is_by_users(const Pst__AcctCond *where, const Pst__AcctEventRecord *
     return where->n_users == 0;
 }
 
+static bool has_cpus(const struct smgr_line *l, const Pst__AcctEventRecord *e)
+{
+    uint64_t cpus = smgr_event_cpus(e);
+
+    return cpus >= l->min_cpus && (!l->max_cpus || cpus <= l->max_cpus);
+}
+
 static int plain_row(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct output *o = ctx;
@@ -585,7 +592,7 @@ static int plain_row(void *ctx, const ProtobufCMessage *record, const struct que
         break;
     case SMGR_EVENT:
         row.event = (const Pst__AcctEventRecord *)record;
-        if (!is_by_users(o->l->where, row.event))
+        if (!is_by_users(o->l->where, row.event) || !has_cpus(o->l, row.event))
             return 0;
         break;
     case SMGR_INSTANCE:

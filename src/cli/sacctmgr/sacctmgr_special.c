@@ -731,6 +731,12 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
     case S_STATES:
         event_states(l, value);
         return;
+    case S_MIN_CPUS:
+        (void)smgr_number(l, "MinCpus", value, &l->min_cpus); /* told */
+        return;
+    case S_MAX_CPUS:
+        (void)smgr_number(l, "MaxCpus", value, &l->max_cpus); /* told */
+        return;
     default:
         return;
     }

@@ -40,3 +40,14 @@ def test_conditions(told):
     assert "FAIL" in {word.rstrip("*") for word in states("fail")}
     assert states("allocated") == states("future") == set()
     assert "Invalid state: nosuch" in told.refused("sacctmgr", "list", "event", "states=nosuch")
+
+
+def test_cpus(told):
+    """Nodes have four CPUs, the cluster has eight; a number that is none is told, and nothing is listed."""
+    def seen(*where):
+        return {line.split("|")[0] for line in told.run("sacctmgr", "-nP", "list", "event", "start=now-1hour",
+                                                         "format=nodename,cpu", *where).out.splitlines()}
+    assert seen() == seen("mincpus=0") == {"", "node1", "node2"}
+    assert seen("maxcpus=4") == {"node1", "node2"} and seen("mincpus=5") == {""}
+    assert seen("MinCPUs=4", "MaxCPUs=8") == seen() and seen("mincpus=9") == seen("maxcpus=3") == set()
+    assert "Invalid value for MaxCpus (x)" in told.refused("sacctmgr", "list", "event", "maxcpus=x")
