@@ -180,3 +180,14 @@ def test_another_number_of_cpus(rest, c):
     job = submit(rest, environment=["PATH=/bin"], minimum_cpus=4, hold=True)[1]["job_id"]
     assert rest.post(f"job/{job}", {"minimum_cpus": 2})[0] == 200
     assert "cpu=2," in rest.get(f"job/{job}")[1]["jobs"][0]["tres_req_str"]
+
+
+# ---- probes ----------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("path", ["/livez", "/healthz", "/readyz"])
+def test_probes(rest, path):
+    """An orchestrator has no token: 204 and nothing else (external-orchestration.md 7)."""
+    for method in ("GET", "HEAD"):
+        status, headers, text = rest.raw(method, path)
+        assert (status, text) == (204, "") and "Content-Type" not in headers
+    assert rest.raw("POST", path)[0] == rest.raw("GET", path + "/")[0] == 404
