@@ -66,8 +66,8 @@ bool http_request_asks(const struct http_request *r, const char *word)
 
 /* ---- answers --------------------------------------------------------------------------------- */
 
-/* Takes the body.  NULL: out of memory. */
-static struct MHD_Response *response_new(unsigned status, struct strbuf *body)
+/* Takes the body, of a type (NULL: text).  NULL: out of memory. */
+static struct MHD_Response *response_new(unsigned status, const char *type, struct strbuf *body)
 {
     char *text = NULL;
     size_t len = body->len;
@@ -82,15 +82,17 @@ static struct MHD_Response *response_new(unsigned status, struct strbuf *body)
     }
     /* Without these an answer is only less safe in a browser. */
     if (status != HTTP_NO_CONTENT)
-        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE, "text/plain");
+        (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_TYPE,
+                                      type ? type : "text/plain");
     (void)MHD_add_response_header(response, "X-Content-Type-Options", "nosniff");
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
     return response;
 }
 
-static enum MHD_Result send_body(struct MHD_Connection *conn, unsigned status, struct strbuf *body)
+static enum MHD_Result send_body(struct MHD_Connection *conn, unsigned status, const char *type,
+                                 struct strbuf *body)
 {
-    struct MHD_Response *response = response_new(status, body);
+    struct MHD_Response *response = response_new(status, type, body);
     enum MHD_Result sent = response ? MHD_queue_response(conn, status, response) : MHD_NO;
 
     if (response)
@@ -106,7 +108,7 @@ static enum MHD_Result refuse_request(const struct http *h, struct MHD_Connectio
     enum MHD_Result sent;
 
     httppaths_refuse(h->config.name, method, path, reason, &body);
-    sent = send_body(conn, status, &body);
+    sent = send_body(conn, status, NULL, &body);
     strbuf_done(&body);
     return sent;
 }
@@ -116,7 +118,7 @@ static enum MHD_Result send_elsewhere(struct MHD_Connection *conn, const char *p
                                       struct strbuf *where)
 {
     struct strbuf nothing = STRBUF_INIT;
-    struct MHD_Response *response = response_new(HTTP_SEE_OTHER, &nothing);
+    struct MHD_Response *response = response_new(HTTP_SEE_OTHER, NULL, &nothing);
     enum MHD_Result sent = MHD_NO;
 
     strbuf_add(where, path);
@@ -132,7 +134,7 @@ static void keep_response(struct kept *k, const struct http_path *row, struct st
 {
     if (k->response)
         MHD_destroy_response(k->response); /* who reads it has a reference */
-    k->response = response_new(HTTP_OK, body);
+    k->response = response_new(HTTP_OK, row->type, body);
     k->until_mono_us = now_mono_us() + (int64_t)row->keep_ms * 1000;
 }
 
@@ -159,7 +161,7 @@ static enum MHD_Result answer_row(struct http *h, const struct http_path *row,
         if (k->response)
             sent = MHD_queue_response(r->conn, status, k->response);
     } else {
-        sent = send_body(r->conn, status, &body);
+        sent = send_body(r->conn, status, row->type, &body);
     }
     strbuf_done(&body);
     return sent;

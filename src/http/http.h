@@ -19,8 +19,8 @@
 struct http;
 struct http_request;
 
-/* Answer with a status (http_status) and, of 200, the body as text/plain.  From 400 on `err` is
- * the reason, which the caller reads. */
+/* Answer with a status (http_status) and, of 200, the body in the type of the row.  From 400 on
+ * `err` is the reason, which the caller reads. */
 typedef unsigned http_answer_fn(void *ctx, const struct http_request *r, struct strbuf *body,
                                 struct err *err);
 /* May the caller have the answer?  0, or a status from 400 on with its reason. */
@@ -53,6 +53,8 @@ struct http_path {
     /* An answer that is not empty serves all that ask within so long; it must not depend on the
      * request.  0: none does */
     unsigned keep_ms;
+    const char *shown; /* in the index, where it is another word than the path; NULL: the path */
+    const char *type;  /* of the body; NULL: text/plain */
 };
 
 struct http_config {

@@ -1,12 +1,14 @@
 /* httphealth.c - health over HTTP of a daemon that serves nothing else there */
 #include "http/httphealth.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 
-enum { ROW_INDEX, ROW_READY, ROW_LIVE, ROW_HEALTH, ROW_END, ROWS };
+enum { ROW_INDEX, ROW_READY, ROW_LIVE, ROW_HEALTH, ROW_CONF, ROW_END, ROWS };
 #define WORDS_MAX 64u
 
 const char httphealth_live_words[] = "check %s is running";
@@ -18,6 +20,8 @@ struct httphealth {
     struct http *http;
     struct http_path paths[ROWS];
     char live_words[WORDS_MAX], ready_words[WORDS_MAX];
+    pthread_mutex_t lock;
+    char *conf; /* under the lock */
 };
 
 unsigned httphealth_alive(void *ctx, const struct http_request *r, struct strbuf *body,
@@ -53,6 +57,29 @@ static unsigned allow_ready(void *ctx, const struct http_request *r, struct err 
     return http_request_asks(r, "verbose") ? httpaccess_admin(h->access, r, err) : 0;
 }
 
+static unsigned answer_conf(void *ctx, const struct http_request *r, struct strbuf *body,
+                            struct err *err)
+{
+    struct httphealth *h = ctx;
+
+    (void)r;
+    pthread_mutex_lock(&h->lock);
+    strbuf_add(body, h->conf ? h->conf : "");
+    pthread_mutex_unlock(&h->lock);
+    if (body->len)
+        return HTTP_OK;
+    (void)err_set(err, -EAGAIN, "%s cannot tell its configuration now", h->config.name);
+    return HTTP_FAILED;
+}
+
+static unsigned allow_conf(void *ctx, const struct http_request *r, struct err *err)
+{
+    const struct httphealth *h = ctx;
+    _cleanup_free_ char *user = NULL;
+
+    return httpaccess_user(h->access, r, &user, err);
+}
+
 static void make_table(struct httphealth *h)
 {
     const char *name = h->config.name;
@@ -70,13 +97,23 @@ static void make_table(struct httphealth *h)
     };
     h->paths[ROW_HEALTH] = h->paths[ROW_LIVE];
     h->paths[ROW_HEALTH].path = "/healthz";
+    if (!h->config.has_conf)
+        return;
+    /* the index names it first */
+    memmove(&h->paths[ROW_READY + 1], &h->paths[ROW_READY], 3 * sizeof(h->paths[0]));
+    h->paths[ROW_READY] =
+        (struct http_path){ HTTPHEALTH_CONF, .answer = answer_conf, .allow = allow_conf };
 }
 
 int httphealth_new(const struct httphealth_config *config, struct httphealth **ret, struct err *err)
 {
     struct httphealth *h = calloc(1, sizeof(*h));
-    int r = h ? httpaccess_new(&h->access) : -ENOMEM;
+    int r;
 
+    if (!h)
+        return err_nomem(err);
+    (void)pthread_mutex_init(&h->lock, NULL); /* always 0 */
+    r = httpaccess_new(&h->access);
     if (r == 0) {
         struct http_config http = { .name = config->name, .paths = h->paths, .ctx = h };
 
@@ -97,6 +134,17 @@ void httphealth_set(struct httphealth *h, struct auth_tokens *tokens, uid_t slur
     httpaccess_set(h->access, tokens, slurm_uid);
 }
 
+void httphealth_show(struct httphealth *h, const char *json)
+{
+    char *copy = json ? strdup(json) : NULL, *old;
+
+    pthread_mutex_lock(&h->lock);
+    old = h->conf;
+    h->conf = copy;
+    pthread_mutex_unlock(&h->lock);
+    free(old);
+}
+
 void httphealth_switch(struct httphealth *h, bool on)
 {
     http_switch(h->http, on);
@@ -113,6 +161,8 @@ struct httphealth *httphealth_free(struct httphealth *h)
         return NULL;
     h->http = http_free(h->http);
     h->access = httpaccess_free(h->access);
+    (void)pthread_mutex_destroy(&h->lock); /* nobody holds it */
+    free(h->conf);
     free(h);
     return NULL;
 }

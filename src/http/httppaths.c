@@ -20,7 +20,7 @@ void httppaths_list(const struct http_path *paths, const struct http_path *index
     strbuf_addf(body, "%s %s:\n", name, index->title);
     for (const struct http_path *p = paths; p->path; p++)
         if (p->listed && strcmp(p->listed, index->path) == 0)
-            strbuf_addf(body, "  '%s': %s\n", p->path, p->words);
+            strbuf_addf(body, "  '%s': %s\n", p->shown ? p->shown : p->path, p->words);
 }
 
 static void add_printable(struct strbuf *body, const char *text, size_t most)

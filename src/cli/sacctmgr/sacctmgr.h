@@ -123,8 +123,8 @@ struct smgr_line {
     uint32_t preempt_modes; /* list qos preemptmode=; 0 = any */
     /* list event: of the CPUs that it took away or the cluster had; 0 = any */
     uint32_t min_cpus, max_cpus;
-    int choose_coords;      /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
-    char **server_names;    /* of names such as fluent@lic1 */
+    int choose_coords;   /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
+    char **server_names; /* of names such as fluent@lic1 */
     size_t n_server_names;
     bool bad_unit; /* of a count: told, and modify says that it changed nothing */
     bool failed;

@@ -17,7 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/base/ids.h"
 #include "cli/format/json_alloc.h"
-#include "cli/format/json_conf.h"
+#include "conf/json/json_conf.h"
 #include "cli/format/json_job.h"
 #include "cli/query/fedprint.h"
 #include "cli/query/out_filter.h"

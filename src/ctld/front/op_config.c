@@ -1,4 +1,5 @@
-/* op_config.c - op query-config: the configuration as scontrol show config prints it */
+/* op_config.c - op query-config: the configuration as scontrol show config prints it; see
+ * op_config.h */
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
 #include "ctld/front/op_admin.h"
+#include "ctld/front/op_config.h"
 #include "base/must.h"
 #include "conf/resources.h"
 #include "ctld/job/jobfacts.h"
@@ -102,7 +104,8 @@ static void resource_layers(const struct ctld *ctld, Pst__ConfigReply *reply)
     }
 }
 
-static void op_query_config(struct ctld *ctld, struct cmd *cmd)
+void op_config_told(struct ctld *ctld, void (*take)(void *ctx, const Pst__ConfigReply *r),
+                    void *ctx)
 {
     Pst__ConfigReply r = PST__CONFIG_REPLY__INIT;
     struct rows conf = { .ctld = ctld }, cgroup = { .ctld = ctld };
@@ -119,7 +122,7 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
     r.conf_path = (char *)conf_path(ctld->conf); /* not changed by packing */
     remote_licenses(ctld, &r);
     resource_layers(ctld, &r);
-    core_reply(ctld, cmd, 0, 0, &r.base);
+    take(ctx, &r);
     for (size_t i = 0; i < r.n_remote_licenses; i++)
         pst__remote_license__free_unpacked(r.remote_licenses[i], NULL);
     free(r.remote_licenses);
@@ -128,6 +131,25 @@ static void op_query_config(struct ctld *ctld, struct cmd *cmd)
     free(r.layers);
     rows_done(&conf);
     rows_done(&cgroup);
+}
+
+struct asked {
+    struct ctld *ctld;
+    struct cmd *cmd;
+};
+
+static void reply_config(void *ctx, const Pst__ConfigReply *r)
+{
+    const struct asked *a = ctx;
+
+    core_reply(a->ctld, a->cmd, 0, 0, &r->base);
+}
+
+static void op_query_config(struct ctld *ctld, struct cmd *cmd)
+{
+    struct asked asked = { ctld, cmd };
+
+    op_config_told(ctld, reply_config, &asked);
 }
 
 static const struct ctld_op configops_ops[] = {

@@ -12,8 +12,10 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "conf/json/json_conf.h"
 #include "ctld/core/service.h"
 #include "ctld/front/diag.h"
+#include "ctld/front/op_config.h"
 #include "ctld/front/view.h"
 #include "ctld/notify/jobcomp.h"
 #include "ctld/schedlink/schedthread.h"
@@ -242,6 +244,62 @@ static unsigned allow_ready(void *ctx, const struct http_request *r, struct err 
     return http_request_asks(r, "verbose") ? webaccess_admin(w->access, r, err) : 0;
 }
 
+/* The core writes the text into the answer itself: an answer that nobody waits for any more is
+ * freed as it is. */
+#define CONF_BYTES (1u << 20) /* some 10 KiB are usual */
+
+struct conf_answer {
+    size_t len; /* 0: too long, or no memory */
+    char text[CONF_BYTES];
+};
+
+static void take_conf(void *ctx, const Pst__ConfigReply *reply)
+{
+    struct conf_answer *a = ctx;
+    struct strbuf sb = STRBUF_INIT;
+    struct json js;
+
+    json_begin(&js, &sb, JSON_PRETTY);
+    json_conf(&js, reply);
+    json_end(&js);
+    if (!sb.failed && sb.len <= sizeof(a->text)) {
+        memcpy(a->text, sb.buf, sb.len);
+        a->len = sb.len;
+    }
+    strbuf_done(&sb);
+}
+
+/* On the core. */
+static void fill_conf(struct ctld *ctld, void *answer)
+{
+    op_config_told(ctld, take_conf, answer);
+}
+
+static unsigned answer_conf(void *ctx, const struct http_request *r, struct strbuf *body,
+                            struct err *err)
+{
+    const struct web *w = ctx;
+    _cleanup_free_ struct conf_answer *a = NULL;
+
+    (void)r;
+    if (atomic_load(&w->ctld->standby)) {
+        (void)err_set(err, -EAGAIN, "This controller stands by: another one is active");
+        return HTTP_FAILED;
+    }
+    a = webask(w->ctld, sizeof(*a), fill_conf);
+    if (!a || !a->len)
+        return fail_busy(err);
+    strbuf_addn(body, a->text, a->len);
+    return HTTP_OK;
+}
+
+static unsigned allow_conf(void *ctx, const struct http_request *r, struct err *err)
+{
+    const struct web *w = ctx;
+
+    return webaccess_user(w->access, r, err);
+}
+
 #define METRICS(name, page, what)                                                                  \
     {                                                                                              \
         "/metrics/" name, "/metrics", what, NULL, page, allow_metrics, KEEP_MS                     \
@@ -249,6 +307,7 @@ static unsigned allow_ready(void *ctx, const struct http_request *r, struct err 
 
 const struct http_path web_paths[] = {
     { .path = "/", .title = "index of endpoints" },
+    { HTTPHEALTH_CONF, .answer = answer_conf, .allow = allow_conf },
     { "/readyz", "/", "check slurmctld is servicing RPCs", NULL, answer_ready, allow_ready, 0 },
     { "/livez", "/", "check slurmctld is running", NULL, httphealth_alive, NULL, 0 },
     { "/healthz", "/", "check slurmctld is running", NULL, httphealth_alive, NULL, 0 },

@@ -113,6 +113,13 @@ unsigned webaccess_metrics(struct webaccess *w, const struct http_request *r, st
     return HTTP_FORBIDDEN;
 }
 
+unsigned webaccess_user(struct webaccess *w, const struct http_request *r, struct err *err)
+{
+    _cleanup_free_ char *user = NULL;
+
+    return httpaccess_user(w->who, r, &user, err);
+}
+
 unsigned webaccess_admin(struct webaccess *w, const struct http_request *r, struct err *err)
 {
     return httpaccess_admin(w->who, r, err);

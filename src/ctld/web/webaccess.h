@@ -17,4 +17,6 @@ void webaccess_configure(struct webaccess *w, const struct conf *conf, struct au
 /* MetricsType=metrics/openmetrics.  Else the pages are empty. */
 bool webaccess_metrics_on(struct webaccess *w);
 unsigned webaccess_metrics(struct webaccess *w, const struct http_request *r, struct err *err);
+/* Whom a token names: any user of the cluster. */
+unsigned webaccess_user(struct webaccess *w, const struct http_request *r, struct err *err);
 unsigned webaccess_admin(struct webaccess *w, const struct http_request *r, struct err *err);

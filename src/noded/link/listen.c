@@ -20,6 +20,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "http/httphealth.h"
+#include "noded/link/confpage.h"
 #include "noded/jobs/seen.h"
 #include "noded/link/tlsrefuse.h"
 #include "stepd/shared/spool.h"
@@ -541,9 +542,11 @@ static void tell_tokens(struct listener *l, const struct conf *conf)
 static void configure_health(struct listener *l)
 {
     const struct conf *conf = l->d->conf;
+    _cleanup_free_ char *page = confpage_make(conf, now_us());
 
     atomic_store(&l->audit_tls, conf_option(conf, CONF_DEBUG_FLAGS, "AuditTLS", NULL, NULL));
     tell_tokens(l, conf);
+    httphealth_show(l->health, page);
     httphealth_switch(
         l->health, !conf_option(conf, CONF_COMMUNICATION_PARAMETERS, "disable_http", NULL, NULL));
 }
@@ -575,7 +578,9 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
                    .launch_secret = get_launch_secret },
         .ctx = l,
     };
-    struct httphealth_config health = { .name = "slurmd", .ready = is_ready, .ctx = l };
+    struct httphealth_config health = {
+        .name = "slurmd", .ready = is_ready, .ctx = l, .has_conf = true
+    };
     int r;
 
     if (!l)

@@ -2,7 +2,7 @@
 #include "rest/slurm/restconf.h"
 
 #include "api.pb-c.h"
-#include "cli/format/json_conf.h"
+#include "conf/json/json_conf.h"
 #include "rest/rest_impl.h"
 #include "wire/ops.h"
 

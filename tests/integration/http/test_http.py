@@ -44,6 +44,8 @@ def test_index(c):
     status, body = fetch(c.port, "/")
     assert status == 200
     assert body == ("slurmctld index of endpoints:\n"
+                    "  '/{data_parser}/conf': dump slurm configuration\n"
+                    "     ({data_parser} is the version)\n"
                     "  '/readyz': check slurmctld is servicing RPCs\n"
                     "  '/livez': check slurmctld is running\n"
                     "  '/healthz': check slurmctld is running\n"
@@ -51,7 +53,8 @@ def test_index(c):
     status, body = fetch(c.port, "/metrics")
     assert body.startswith("slurmctld index of metrics endpoints:\n  '/metrics/jobs': get job metrics\n")
     status, body = fetch(c.node_ports[0], "/")
-    assert body.startswith("slurmd index of endpoints:\n  '/readyz': check slurmd is servicing RPCs\n")
+    assert body.startswith("slurmd index of endpoints:\n  '/{data_parser}/conf': dump slurm configuration\n"
+                           "     ({data_parser} is the version)\n  '/readyz': check slurmd is servicing RPCs\n")
 
 
 @pytest.mark.parametrize("method, path", [("GET", "/nosuch"), ("GET", "/metrics/"), ("POST", "/metrics"), ("DELETE", "/livez")])

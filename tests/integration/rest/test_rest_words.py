@@ -2,6 +2,8 @@
 are none, and reservations with everything that their descriptions may say."""
 
 import json
+import urllib.error
+import urllib.request
 
 import pytest
 
@@ -191,3 +193,44 @@ def test_probes(rest, path):
         status, headers, text = rest.raw(method, path)
         assert (status, text) == (204, "") and "Content-Type" not in headers
     assert rest.raw("POST", path)[0] == rest.raw("GET", path + "/")[0] == 404
+
+
+# ---- the configuration at the controller's own port ------------------------------------------------------
+
+def ctld(c, path, port=None, **headers):
+    with urllib.request.urlopen(urllib.request.Request(f"http://127.0.0.1:{port or c.port}{path}", headers=headers), timeout=30) as answer:
+        return answer.status, answer.headers["Content-Type"], answer.read().decode()
+
+
+def test_configuration_at_the_controller(rest, c):
+    """/{data_parser}/conf (recording 31, observability.md 1): for users by token, the object of slurmrestd's conf."""
+    index = ctld(c, "/")[2].splitlines()
+    assert index[1:3] == ["  '/{data_parser}/conf': dump slurm configuration", "     ({data_parser} is the version)"]
+    want = rest.get("conf")[1]
+    for headers in ({"X-SLURM-USER-TOKEN": rest.token("bin")}, {"Authorization": "Bearer " + rest.token("root")}):
+        status, kind, text = ctld(c, "/v0.0.45/conf", **headers)
+        told = json.loads(text)
+        assert (status, kind) == (200, "application/json") and told["slurm_conf"] == want["slurm_conf"]
+        assert told["slurm_conf"]["ClusterName"] == "test" and told["slurm_conf"]["Licenses"] == ["lic:5"]
+        assert told["slurm_conf_meta"]["SLURM_CONF"] == str(c.conf)
+
+
+def test_configuration_at_a_node(rest, c):
+    """slurmd tells the file that it goes by."""
+    status, kind, text = ctld(c, "/v0.0.45/conf", c.node_ports[0], **{"X-SLURM-USER-TOKEN": rest.token("bin")})
+    told, want = json.loads(text)["slurm_conf"], rest.get("conf")[1]["slurm_conf"]
+    assert (status, kind) == (200, "application/json") and list(told) == list(want)
+    for key in ("ClusterName", "SlurmctldPort", "Licenses", "SelectType", "DefMemPerCPU", "controllers"):
+        assert told[key] == want[key]
+    with pytest.raises(urllib.error.HTTPError) as error:
+        ctld(c, "/v0.0.45/conf", c.node_ports[0])
+    assert error.value.code == 401
+
+
+@pytest.mark.parametrize("path, token, status", [("/v0.0.45/conf", None, 401), ("/v0.0.45/conf", "a.b.c", 401), ("/v0.0.42/conf", "good", 404),
+                                                 ("/conf", "good", 404), ("/v0.0.45/conf/", "good", 404)])
+def test_no_configuration(rest, c, path, token, status):
+    headers = {"X-SLURM-USER-TOKEN": rest.token("root") if token == "good" else token} if token else {}
+    with pytest.raises(urllib.error.HTTPError) as error:
+        ctld(c, path, **headers)
+    assert error.value.code == status and "slurm_conf" not in error.value.read().decode()

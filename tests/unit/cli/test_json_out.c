@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json/jsonout.h"
 #include "cli/format/fmt_sinfo.h"
 #include "cli/format/json_job.h"
 

@@ -1,5 +1,5 @@
 /* Types of the configuration's keys, and cores of an allocation, as JSON. */
-#include "cli/format/json_conf.h"
+#include "conf/json/json_conf.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,5 +1,5 @@
 /* json_conf.c - the configuration as JSON; see json_conf.h */
-#include "cli/format/json_conf.h"
+#include "conf/json/json_conf.h"
 
 #include <string.h>
 #include <strings.h>

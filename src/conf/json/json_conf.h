@@ -5,7 +5,7 @@
 #pragma once
 
 #include "api.pb-c.h"
-#include "cli/format/json_out.h"
+#include "base/json/jsonout.h"
 
 struct json_conf_key {
     const char *key; /* NULL: the end */
