@@ -164,7 +164,8 @@ def test_a_token_that_is_not_believed(rest, c):
 # ---- CPUs in all ---------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("words, cpus, tasks", [({"minimum_cpus": 3}, 3, 1), ({"minimum_cpus": 4, "tasks": 2}, 4, 2),
-                                                ({"minimum_cpus": 1, "tasks": 3}, 3, 3), ({"minimum_cpus": {"set": True, "number": 2}}, 2, 1)])
+                                                ({"minimum_cpus": 1, "tasks": 3}, 3, 3),
+                                                ({"minimum_cpus": {"set": True, "number": 2}}, 2, 1)])
 def test_the_least_number_of_cpus(rest, c, words, cpus, tasks):
     """A job gets as many CPUs as it asks for, though it has fewer tasks."""
     status, answer = submit(rest, "#!/bin/sh\nsleep 300\n", environment=["PATH=/bin:/usr/bin"], **words)
@@ -227,7 +228,8 @@ def test_configuration_at_a_node(rest, c):
     assert error.value.code == 401
 
 
-@pytest.mark.parametrize("path, token, status", [("/v0.0.45/conf", None, 401), ("/v0.0.45/conf", "a.b.c", 401), ("/v0.0.42/conf", "good", 404),
+@pytest.mark.parametrize("path, token, status", [("/v0.0.45/conf", None, 401), ("/v0.0.45/conf", "a.b.c", 401),
+                                                 ("/v0.0.42/conf", "good", 404),
                                                  ("/conf", "good", 404), ("/v0.0.45/conf/", "good", 404)])
 def test_no_configuration(rest, c, path, token, status):
     headers = {"X-SLURM-USER-TOKEN": rest.token("root") if token == "good" else token} if token else {}

@@ -233,7 +233,7 @@ static void test_errors(void **state)
     assert_string_equal(strstr(got, "\r\n\r\n"), "\r\n\r\n");
     assert_int_equal(rest_status_of(0), 200);
     assert_int_equal(rest_status_of(ESLURM_INVALID_JOB_ID), 404);
-    assert_int_equal(rest_status_of(ESLURM_AUTH_CRED_INVALID), 401);
+    assert_int_equal(rest_status_of(SLURM_PROTOCOL_AUTHENTICATION_ERROR), 511);
     assert_int_equal(rest_status_of(EPST_UNREACHABLE), 503);
     assert_int_equal(rest_status_of(ESLURM_ACCESS_DENIED), 422);
     rest = rest_free(rest);
