@@ -146,7 +146,7 @@ static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
     const struct counter started[] = {
         { "\tTotal backfilled jobs (since last slurm start): ", d->bf_started },
         { "\tTotal backfilled jobs (since last stats cycle start): ", d->bf_started_cycle },
-        { "\tTotal backfilled heterogeneous job components: ", 0 },
+        { "\tTotal backfilled heterogeneous job components: ", d->bf_het_started },
         { "\tTotal cycles: ", d->bf_cycles },
     };
     uint64_t depth = diag_mean(d->bf_depth_total, d->bf_cycles);

@@ -443,6 +443,7 @@ struct sched_decisions { /* owned by the caller, memory inside by sched_decision
     uint32_t spares; /* idle nodes that are kept for expedited jobs */
     /* statistics of the pass */
     uint32_t queue_len, depth, started, bf_started, bf_depth;
+    uint32_t bf_het_started; /* of bf_started: components of heterogeneous jobs */
     enum sched_exit exit;
     bool backfilled;
     bool planned_anew; /* a plan was begun; else the last one was repaired or gone on with */

@@ -100,7 +100,7 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
     const struct counter cycles[] = {
         { "bf_backfilled_jobs", d->bf_started },
         { "bf_last_backfilled_jobs", d->bf_started_cycle },
-        { "bf_backfilled_het_jobs", 0 },
+        { "bf_backfilled_het_jobs", d->bf_het_started },
         { "bf_cycle_counter", d->bf_cycles },
         { "bf_cycle_mean", diag_mean(d->bf_total_us, d->bf_cycles) },
         { "bf_depth_mean", depth },
@@ -136,7 +136,7 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
     json_map_end(js);
     json_counters(js, rest, ARRAY_SIZE(rest));
     json_time(js, "bf_when_last_cycle", d->bf_when_us);
-    json_bool(js, "bf_active", false);
+    json_bool(js, "bf_active", d->bf_active);
 }
 
 /* The number of an operation; 0 for a name that this version does not know. */

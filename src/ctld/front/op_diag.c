@@ -43,6 +43,8 @@ static void fill_sched(Pst__DiagReply *r, const struct sched_stats *s)
     SET(r, queue_len, s->queue_len);
     SET(r, bf_started, s->bf_started_ever);
     SET(r, bf_started_cycle, s->bf_started);
+    SET(r, bf_het_started, s->bf_het_ever);
+    SET(r, bf_active, s->bf_active);
     SET(r, bf_queue_len, s->bf_queue_len);
     SET(r, bf_queue_total, s->bf_queue_total);
     SET(r, exits_depth, s->exits[SCHED_EXIT_DEPTH]);

@@ -239,6 +239,13 @@ static void sample_blocks(struct schedthread *t)
     pthread_mutex_unlock(&t->lock);
 }
 
+static void note_planning(struct schedthread *t, bool active)
+{
+    pthread_mutex_lock(&t->lock);
+    t->stats.bf_active = active;
+    pthread_mutex_unlock(&t->lock);
+}
+
 static void count_pass(struct schedthread *t, const struct decisions_msg *m, bool backfill)
 {
     struct sched_stats *s = &t->stats;
@@ -255,6 +262,7 @@ static void count_pass(struct schedthread *t, const struct decisions_msg *m, boo
         s->bf_depth_total += m->d.bf_depth;
         s->bf_started += m->d.bf_started;
         s->bf_started_ever += m->d.bf_started;
+        s->bf_het_ever += m->d.bf_het_started;
         s->bf_queue_len = m->d.queue_len;
         s->bf_queue_total += m->d.queue_len;
         s->bf_exits[m->d.exit]++;
@@ -283,7 +291,9 @@ void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool rese
     pthread_mutex_lock(&t->lock);
     *ret = t->stats;
     if (reset)
-        t->stats = (struct sched_stats){ .bf_started_ever = t->stats.bf_started_ever };
+        t->stats = (struct sched_stats){ .bf_started_ever = t->stats.bf_started_ever,
+                                         .bf_het_ever = t->stats.bf_het_ever,
+                                         .bf_active = t->stats.bf_active };
     pthread_mutex_unlock(&t->lock);
 }
 
@@ -368,9 +378,11 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
 
     note = note_pass(t);
     m->seen_batch = t->seen_batch;
-    if (backfill)
+    if (backfill) {
+        note_planning(t, true);
         r = backfill_pieces(t, note, &m->d, &more);
-    else
+        note_planning(t, false);
+    } else
         r = sched_pass(t->sched, note->now_us, &m->d, ret_wake_us);
     m->elapsed_us = (uint64_t)(now_mono_us() - t0);
     if (r < 0)

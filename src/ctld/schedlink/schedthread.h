@@ -48,6 +48,8 @@ struct sched_stats {
     uint64_t cycles, cycle_total_us, cycle_last_us, cycle_max_us, depth_total;
     uint64_t bf_cycles, bf_total_us, bf_last_us, bf_max_us, bf_depth_total, bf_queue_total;
     uint64_t bf_started, bf_started_ever; /* the latter since the start alone */
+    uint64_t bf_het_ever;                 /* components of heterogeneous jobs, likewise */
+    bool bf_active;                       /* a plan is being made now */
     uint64_t exits[SCHED_EXITS], bf_exits[SCHED_EXITS];
     uint32_t bf_depth, queue_len, bf_queue_len;
     uint32_t spares; /* idle nodes that are kept for expedited jobs */

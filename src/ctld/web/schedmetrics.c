@@ -6,6 +6,7 @@
 #include "ctld/web/schedmetrics.h"
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "ctld/web/exposition.h"
 
 static uint64_t whole_seconds(int64_t us)
@@ -16,6 +17,18 @@ static uint64_t whole_seconds(int64_t us)
 static uint64_t mean_of(uint64_t total, uint64_t n)
 {
     return n ? total / n : 0;
+}
+
+#define LATENCY_CALLS 1000
+
+/* As sdiag measures it, on this host. */
+static uint64_t clock_latency_us(void)
+{
+    int64_t start = now_mono_us();
+
+    for (int i = 0; i < LATENCY_CALLS; i++)
+        (void)now_us(); /* only its cost matters */
+    return (uint64_t)(now_mono_us() - start);
 }
 
 /* Name behind slurm_, help, value from r. */
@@ -33,6 +46,9 @@ static uint64_t mean_of(uint64_t total, uint64_t n)
       mean_of(r->bf_queue_total, r->bf_cycles))                                                    \
     X("bf_mean_table_sz", "Size of the table of times, on average: there is none", 0)              \
     X("backfilled_jobs", "Jobs that plans started", r->bf_started)                                 \
+    X("backfilled_het_jobs", "Components of heterogeneous jobs that plans started",                \
+      r->bf_het_started)                                                                           \
+    X("bf_active", "Is a plan being made?", r->bf_active)                                          \
     X("bf_cycle_cnt", "Plans", r->bf_cycles)                                                       \
     X("bf_cycle_last", "Microseconds of the last plan", r->bf_last_us)                             \
     X("bf_cycle_max", "Microseconds of the longest plan", r->bf_max_us)                            \
@@ -60,6 +76,7 @@ static uint64_t mean_of(uint64_t total, uint64_t n)
     X("sdiag_jobs_running", "Jobs that run", r->jobs_running)                                      \
     X("sdiag_jobs_started", "Jobs started", r->jobs_started)                                       \
     X("sdiag_jobs_submitted", "Jobs submitted", r->jobs_submitted)                                 \
+    X("sdiag_latency", "Microseconds of 1,000 looks at the clock", clock_latency_us())             \
     X("sdiag_job_states_ts", "When the states were counted", whole_seconds(r->now_us))             \
     X("last_backfilled_jobs", "Jobs that plans started since the last reset", r->bf_started_cycle) \
     X("schedule_cycle_cnt", "Passes of the scheduler", r->cycles)                                  \

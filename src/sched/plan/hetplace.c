@@ -243,6 +243,7 @@ static int start_member(struct sched *s, struct member *m, int64_t now_us, bool 
     resv_charge(s, &j->alloc, &j->held, j->part, j->end_us);
     line_add(s, j);
     out->bf_started++;
+    out->bf_het_started++;
     return 0;
 }
 
@@ -357,9 +358,11 @@ static int start_planned(struct sched *s, struct member *m, int64_t now_us,
     if (r == 0)
         r = prof_hold(s, &j->alloc, &j->held, j, j->part, j->firm, prof_now(s),
                       prof_until(s, prof_now(s), j->time_limit_min));
-    if (r == 0)
-        out->bf_started++;
-    return r;
+    if (r < 0)
+        return r;
+    out->bf_started++;
+    out->bf_het_started++;
+    return 0;
 }
 
 int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_decisions *out,

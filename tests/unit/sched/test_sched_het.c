@@ -84,6 +84,7 @@ static void put_het(struct sched *s, uint32_t leader, uint32_t k, uint32_t n, st
 }
 
 struct outcome {
+    uint32_t planned, planned_het;
     size_t starts;
     uint32_t started[16];
     uint32_t node[16];      /* first node of each start */
@@ -114,6 +115,8 @@ static struct outcome pass(struct sched *s, bool backfill)
     if (backfill)
         assert_int_equal(sched_backfill(s, NOW, &d), 0);
     add(&o, &d);
+    o.planned = d.bf_started;
+    o.planned_het = d.bf_het_started;
     sched_decisions_done(&d);
     return o;
 }
@@ -189,6 +192,29 @@ static void test_backfill_beside(void **state)
     sched_free(s);
 }
 
+/* What a plan starts beside a group that waits is counted: jobs, and components of groups. */
+static void test_counted(void **state)
+{
+    struct sched *s = cluster(true);
+    struct sched_job part = job(0, 4, part_main);
+    struct outcome o;
+
+    (void)state;
+    put(s, job(1, 4, part_gpu));
+    assert_int_equal(pass(s, true).starts, 1);
+    for (uint32_t k = 0; k < 3; k++)
+        put_het(s, 10, k, 4, job(0, 4, part_main));
+    put_het(s, 10, 3, 4, job(0, 1, part_gpu));
+    part.time_limit_min = 9;
+    put_het(s, 30, 0, 2, part);
+    put_het(s, 30, 1, 2, part);
+    o = pass(s, true);
+    assert_int_equal(o.starts, 2);
+    assert_int_equal(o.planned, 2);
+    assert_int_equal(o.planned_het, 2);
+    sched_free(s);
+}
+
 static void test_strict_order(void **state)
 {
     struct sched *s = cluster(false);
@@ -248,8 +274,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_together),        cmocka_unit_test(test_not_at_all),
-        cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_strict_order),
-        cmocka_unit_test(test_impossible),      cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_backfill_beside), cmocka_unit_test(test_counted),
+        cmocka_unit_test(test_strict_order),    cmocka_unit_test(test_impossible),
+        cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
