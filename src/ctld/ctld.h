@@ -186,6 +186,7 @@ struct ctld {
     int64_t past_us;         /* the moment that is shown: `penstock journal at`; 0: the present */
     uint64_t known_lsn;      /* what a standby has applied before the boot goes on; 0: nothing */
     struct cluster_observer observer;
+    struct idlist special; /* for observe_next_special() */
     struct stats stats;
     struct histogram batch_us; /* how long the core took for a batch; the core adds */
 

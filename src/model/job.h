@@ -69,3 +69,11 @@ static inline uint32_t job_restarts(const Pst__JobRecord *r)
 {
     return r->has_restart_count ? r->restart_count : 0;
 }
+/* It waits, and nothing but its record tells of it: a batch job without ties to other jobs, to a
+ * client or to a crontab, which no end or start has touched. */
+static inline bool job_only_waits(const Pst__JobRecord *r)
+{
+    return job_is_pending(r) && r->has_batch && r->batch && !r->state_flags &&
+           !r->kill_on_client_loss && !r->external && !r->dependency && !r->het_job_id &&
+           !r->cron_spec && !r->alloc;
+}

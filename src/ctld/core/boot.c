@@ -183,10 +183,12 @@ int boot_prepare(struct ctld *ctld, struct err *err)
 
 int boot_lead(struct ctld *ctld, bool clear, bool repair, struct err *err)
 {
+    int64_t read_mono_us, told_mono_us;
     int r;
 
     effects_guard(ctld->effects, ctld->reign);
     r = recover_state(ctld, repair, err);
+    read_mono_us = now_mono_us();
     ctld->boot_us = core_now();
     if (r >= 0) /* before anything is committed: they follow the journal */
         r = services_open(ctld, err);
@@ -205,10 +207,15 @@ int boot_lead(struct ctld *ctld, bool clear, bool repair, struct err *err)
         r = count_boot(ctld);
     if (r < 0)
         return err && err->text[0] ? r : err_set(err, r, "cannot start: %s", strerror(-r));
+    told_mono_us = now_mono_us();
     services_recovered(ctld);
+    observe_forget_special(ctld);
     services_batch_end(ctld);
     journal_commit(ctld->journal);
     begin_stats(ctld);
+    log_info("all services were told of it in %lld ms and picked up in %lld ms",
+             (long long)(told_mono_us - read_mono_us) / 1000,
+             (long long)(now_mono_us() - told_mono_us) / 1000);
     return 0;
 }
 
@@ -244,6 +251,7 @@ void boot_end(struct ctld *ctld)
         services_free(ctld);
         ctld->cluster->observer = NULL;
     }
+    observe_forget_special(ctld);
     ctld->cluster = cluster_free(ctld->cluster);
     ctld->keys = auth_keys_free(ctld->keys);
     ctld->tokens = auth_tokens_free(ctld->tokens);

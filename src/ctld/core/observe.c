@@ -3,8 +3,10 @@
 
 #include <stdlib.h>
 
-#include "base/log.h"
+#include "base/must.h"
 #include "ctld/core/service.h"
+
+#define OBSERVE_PIECE 512u /* jobs: what is passed on at once */
 
 static void on_job(void *ctx, struct job *j, Pst__EventKind kind)
 {
@@ -66,53 +68,132 @@ void observe_init(struct ctld *ctld)
     ctld->cluster->observer = &ctld->observer;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    const struct job *x = *(struct job *const *)a, *y = *(struct job *const *)b;
+/* A job and its id, which the map has: to sort jobs, their records are not fetched. */
+struct told {
+    uint32_t id;
+    struct job *job;
+};
 
-    return x->rec->job_id < y->rec->job_id ? -1 : x->rec->job_id > y->rec->job_id;
+/* By the byte of the id at `shift`; from one array to the other.  Order is kept where it is
+ * equal. */
+static void sort_byte(const struct told *from, struct told *to, size_t n, unsigned shift)
+{
+    size_t at[256] = { 0 }, sum = 0;
+
+    for (size_t i = 0; i < n; i++)
+        at[from[i].id >> shift & 0xff]++;
+    for (size_t b = 0; b < ARRAY_SIZE(at); b++) {
+        size_t count = at[b];
+
+        at[b] = sum;
+        sum += count;
+    }
+    for (size_t i = 0; i < n; i++)
+        to[at[from[i].id >> shift & 0xff]++] = from[i];
 }
 
 /* Jobs in the order of their ids: views list jobs in the order in which they are told of them. */
-static struct job **sort_jobs(const struct cluster *c)
+static struct told *sort_jobs(const struct cluster *c)
 {
-    struct job **jobs = malloc((c->jobs.count ? c->jobs.count : 1) * sizeof(*jobs));
+    const struct idmap *m = &c->jobs;
+    struct told *jobs = must(malloc((m->count + 1) * sizeof(*jobs)));
+    struct told *other = must(malloc((m->count + 1) * sizeof(*other)));
     size_t n = 0;
-    void *v;
 
-    if (!jobs) {
-        log_fatal("out of memory while recovering");
-        abort();
+    for (size_t i = 0; i < m->cap; i++)
+        if (m->keys[i] && m->keys[i] != UINT64_MAX)
+            jobs[n++] = (struct told){ (uint32_t)m->keys[i], m->values[i] };
+    for (unsigned shift = 0; shift < 32; shift += 16) { /* two passes: it comes back to `jobs` */
+        sort_byte(jobs, other, n, shift);
+        sort_byte(other, jobs, n, shift + 8);
     }
-    for (size_t pos = 0; (v = cluster_next_job(c, &pos));)
-        jobs[n++] = v;
-    qsort(jobs, n, sizeof(*jobs), by_id);
+    free(other);
     return jobs;
 }
 
-void observe_each(struct cluster *c)
+/* Records come from memory, which takes longer than what is done with one: those ahead are
+ * asked for meanwhile. */
+static void fetch_job(const struct told *jobs, size_t i, size_t n)
+{
+    enum { AHEAD = 8 };
+
+    if (i + 2 * AHEAD < n)
+        __builtin_prefetch(jobs[i + 2 * AHEAD].job);
+    if (i + AHEAD < n) {
+        const char *rec = (const char *)jobs[i + AHEAD].job->rec;
+
+        for (size_t at = 0; at < sizeof(Pst__JobRecord); at += 64)
+            __builtin_prefetch(rec + at);
+    }
+}
+
+void observe_each(struct cluster *c, void (*pause)(void *ctx), void *ctx)
 {
     const struct cluster_observer *o = c->observer;
-    struct job **jobs = sort_jobs(c);
-    void *v;
+    struct told *jobs = sort_jobs(c);
+    size_t n = c->jobs.count;
 
     for (uint32_t i = 0; i < c->nnodes; i++)
         if (c->nodes[i])
             o->node(o->ctx, c->nodes[i], PST__EVENT_KIND__EV_NODE_CONFIG);
     for (size_t i = 0; i < c->nparts; i++)
         o->part(o->ctx, c->parts[i], PST__EVENT_KIND__EV_PART_CONFIG);
-    for (size_t kind = 0; kind < KEPT_KINDS; kind++)
+    for (size_t kind = 0; kind < KEPT_KINDS; kind++) {
+        void *v;
+
         for (size_t pos = 0; (v = idmap_next(&c->kept[kind], &pos));)
             o->kept(o->ctx, v);
-    for (size_t i = 0; i < c->jobs.count; i++) {
-        o->job(o->ctx, jobs[i], PST__EVENT_KIND__EV_UNSPECIFIED);
-        for (struct step *s = jobs[i]->steps; s; s = s->next)
-            o->step(o->ctx, jobs[i], s, PST__EVENT_KIND__EV_UNSPECIFIED);
+    }
+    for (size_t i = 0; i < n; i++) {
+        struct job *j = jobs[i].job;
+
+        if (pause && i % OBSERVE_PIECE == 0)
+            pause(ctx);
+        fetch_job(jobs, i, n);
+        o->job(o->ctx, j, PST__EVENT_KIND__EV_UNSPECIFIED);
+        for (struct step *s = j->steps; s; s = s->next)
+            o->step(o->ctx, j, s, PST__EVENT_KIND__EV_UNSPECIFIED);
     }
     free(jobs);
+    if (pause)
+        pause(ctx);
+}
+
+static void pass_on(void *arg)
+{
+    services_observed(arg);
+}
+
+static void note_special(void *ctx, struct job *j, Pst__EventKind kind)
+{
+    struct ctld *ctld = ctx;
+
+    if (j->steps || !job_only_waits(j->rec))
+        idlist_push(&ctld->special, j->rec->job_id);
+    services_on_job(ctld, j, kind);
 }
 
 void observe_all(struct ctld *ctld)
 {
-    observe_each(ctld->cluster);
+    ctld->special = (struct idlist){ .ids = must(calloc(1, sizeof(uint32_t))), .cap = 1 };
+    ctld->observer.job = note_special;
+    observe_each(ctld->cluster, pass_on, ctld);
+    ctld->observer.job = on_job;
+}
+
+struct job *observe_next_special(const struct ctld *ctld, size_t *pos)
+{
+    struct job *j = NULL;
+
+    if (!ctld->special.ids)
+        return cluster_next_job(ctld->cluster, pos);
+    while (!j && *pos < ctld->special.n)
+        j = cluster_job(ctld->cluster, ctld->special.ids[(*pos)++]);
+    return j;
+}
+
+void observe_forget_special(struct ctld *ctld)
+{
+    free(ctld->special.ids);
+    ctld->special = (struct idlist){ 0 };
 }

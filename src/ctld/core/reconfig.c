@@ -262,17 +262,20 @@ static void fill_part(Pst__PartitionRecord *r, const struct conf_part *p, const 
         r->topology = tx_strdup(p->topology);
 }
 
-/* Fields the configuration owns but does not set now must become absent. */
+/* A field that the configuration owns but does not set now must become absent. */
+static bool clears_unset(const ProtobufCMessage *have, const ProtobufCMessage *want,
+                         uint32_t number)
+{
+    return !field_is_volatile(number) && number != PART_F_STATE && pb_has(have, number) &&
+           !pb_has(want, number);
+}
+
 static void clear_unset(Pst__Transaction *tx, const ProtobufCMessage *have,
                         const ProtobufCMessage *want)
 {
-    for (unsigned i = 0; i < have->descriptor->n_fields; i++) {
-        uint32_t number = have->descriptor->fields[i].id;
-
-        if (!field_is_volatile(number) && number != PART_F_STATE && pb_has(have, number) &&
-            !pb_has(want, number))
-            tx_clear(tx, number);
-    }
+    for (unsigned i = 0; i < have->descriptor->n_fields; i++)
+        if (clears_unset(have, want, have->descriptor->fields[i].id))
+            tx_clear(tx, have->descriptor->fields[i].id);
 }
 
 /* `scontrol reconfigure` puts partitions into the state that the file gives them; a start finds
@@ -299,6 +302,19 @@ static void refresh_nodes(struct ctld *ctld, Pst__Transaction *tx, const struct 
     set->nodes = membership_list(ctld, config, NULL);
 }
 
+/* Has `have` all that `want` says, and nothing else that the configuration owns? */
+static bool same_part(const ProtobufCMessage *have, const ProtobufCMessage *want)
+{
+    ProtobufCMessage *merged = NULL;
+    bool same = pb_dup(have, &merged) == 0 && pb_merge(merged, want) == 0 && pb_equal(merged, have);
+
+    if (merged)
+        protobuf_c_message_free_unpacked(merged, NULL);
+    for (unsigned i = 0; same && i < have->descriptor->n_fields; i++)
+        same = !clears_unset(have, want, have->descriptor->fields[i].id);
+    return same;
+}
+
 static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
 {
     struct cluster *c = ctld->cluster;
@@ -316,8 +332,9 @@ static void sync_parts(struct ctld *ctld, Pst__Transaction *tx, bool asked)
             SET(&want, state, (Pst__PartitionState)cp->state);
         if (!p) {
             (void)pb_merge(&tx_part_put(tx, PST__EVENT_KIND__EV_PART_CONFIG)->base, &want.base);
-        } else {
-            /* Patched whole: cheap, and right also when only node ids changed behind the names. */
+        } else if (asked || !same_part(&p->rec->base, &want.base)) {
+            /* Patched whole: cheap, and right also when only node ids changed behind the names.
+             * After a start all was told of this configuration a moment ago. */
             Pst__PartitionRecord *set =
                 tx_part_patch(tx, PST__EVENT_KIND__EV_PART_CONFIG, cp->name);
 

@@ -98,6 +98,11 @@ int services_observe(struct ctld *ctld, struct err *err)
     return r;
 }
 
+void services_observed(struct ctld *ctld)
+{
+    CALL(ctld, observed, ctld);
+}
+
 void services_recovered(struct ctld *ctld)
 {
     CALL(ctld, recovered, ctld);

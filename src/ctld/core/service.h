@@ -56,6 +56,10 @@ struct ctld_service {
     /* Before the observers are told for the first time of everything there is.  May not
      * commit. */
     int (*observe)(struct ctld *ctld, struct err *err);
+    /* Some of what there is was told to the observers for the first time: pass on what has gathered.
+     * Nodes and partitions are all told before the first job.  Called again and again until all is
+     * told; may not commit. */
+    void (*observed)(struct ctld *ctld);
     /* The cluster is complete: records of the configuration are merged, observers know all.  Pick
      * up what the end of the last controller interrupted.  May commit. */
     void (*recovered)(struct ctld *ctld);
@@ -205,6 +209,7 @@ int services_check(struct ctld *ctld, const struct conf *conf, struct err *err);
 int services_start(struct ctld *ctld, struct err *err);
 int services_open(struct ctld *ctld, struct err *err);
 int services_observe(struct ctld *ctld, struct err *err);
+void services_observed(struct ctld *ctld);
 void services_recovered(struct ctld *ctld);
 void services_reconfigured(struct ctld *ctld);
 void services_quiesce(struct ctld *ctld);

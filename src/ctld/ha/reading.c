@@ -76,7 +76,7 @@ void reading_show(struct ctld *ctld)
                                                 .kept_gone = hide_kept,
                                                 .ctx = ctld };
     ctld->cluster->observer = &ctld->observer;
-    observe_each(ctld->cluster);
+    observe_each(ctld->cluster, NULL, NULL);
     atomic_store(&ctld->private_data, policy_private(ctld->conf));
 }
 

@@ -1,5 +1,6 @@
 /* jobrecover.c - what the end of the last controller interrupted of jobs; see jobrecover.h */
 #include "ctld/job/jobrecover.h"
+#include "ctld/core/observe.h"
 #include "ctld/core/service.h"
 #include "ctld/job/cleaning.h"
 #include "ctld/job/depends.h"
@@ -61,7 +62,7 @@ void jobrecover_all(struct ctld *ctld)
     void *v;
 
     /* What is committed meanwhile changes jobs but makes none, so the walk goes on. */
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
+    for (size_t pos = 0; (v = observe_next_special(ctld, &pos));) {
         struct job *j = v;
 
         mail_recover(ctld, j, core_now());
@@ -75,9 +76,9 @@ void jobrecover_all(struct ctld *ctld)
         restore_start(j);
         steps_recover(ctld, j);
     }
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)
+    for (size_t pos = 0; (v = observe_next_special(ctld, &pos));)
         end_component(ctld, v);
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
+    for (size_t pos = 0; (v = observe_next_special(ctld, &pos));) {
         struct job *j = v;
 
         if (job_holds_resources(j->rec) && job_is_ended(j->rec))

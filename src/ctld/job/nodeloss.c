@@ -128,18 +128,25 @@ void nodeloss_boot_failed(struct ctld *ctld, struct node *n)
  * A job in a partition that is gone could never start or be limited again; one on a node that is
  * gone runs where nobody looks.  Both end as if the node had failed, and are not queued again. */
 
-/* Is any partition of the list "a,b" there? */
-static bool has_partition(const struct ctld *ctld, const char *list)
+static bool is_partition(const struct cluster *c, const char *name, size_t len)
 {
-    _cleanup_free_ char *copy = list ? strdup(list) : NULL;
-    char *save = NULL;
-
-    if (!copy)
-        return true; /* none asked for, or no memory: it stays */
-    for (char *w = strtok_r(copy, ",", &save); w; w = strtok_r(NULL, ",", &save))
-        if (cluster_partition(ctld->cluster, w))
+    for (size_t i = 0; i < c->nparts; i++)
+        if (strncmp(c->parts[i]->rec->name, name, len) == 0 && !c->parts[i]->rec->name[len])
             return true;
     return false;
+}
+
+/* Is any partition of the list "a,b" there?  NULL: none was asked for, so it stays. */
+static bool has_partition(const struct ctld *ctld, const char *list)
+{
+    while (list && *list) {
+        size_t len = strcspn(list, ",");
+
+        if (is_partition(ctld->cluster, list, len))
+            return true;
+        list += len + (list[len] == ',');
+    }
+    return !list;
 }
 
 static void end_without_partition(struct ctld *ctld)

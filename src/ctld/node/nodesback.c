@@ -46,17 +46,18 @@ static void await_nodes(struct ctld *ctld)
     struct nodesback *b = ctld->nodesback;
     const struct cluster *c = ctld->cluster;
 
-    if (bitmap_new(c->nnodes, &b->awaited) < 0)
-        return; /* passes begin at once */
+    if (bitmap_new(c->nnodes, &b->awaited) < 0) {
+        hold_passes(ctld, 0); /* they begin at once */
+        return;
+    }
     for (uint32_t i = 0; i < c->nnodes; i++)
         if (c->nodes[i] && is_awaited(ctld, c->nodes[i])) {
             bitmap_set(b->awaited, i);
             b->n++;
         }
-    if (b->n)
-        hold_passes(ctld, now_mono_us() + BACK_MAX_US);
-    else
+    if (!b->n)
         b->awaited = bitmap_free(b->awaited);
+    hold_passes(ctld, b->n ? now_mono_us() + BACK_MAX_US : 0); /* the thread begins with a hold */
 }
 
 static void settle_node(struct ctld *ctld, const struct node *n, bool gone)

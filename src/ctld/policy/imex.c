@@ -152,14 +152,6 @@ static void follow_job_gone(struct ctld *ctld, struct job *j)
     imex_forget(ctld, j->rec->job_id);
 }
 
-static void recover_channels(struct ctld *ctld)
-{
-    void *v;
-
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));)
-        follow_job(ctld, v, PST__EVENT_KIND__EV_UNSPECIFIED);
-}
-
 static int start_imex(struct ctld *ctld, struct err *err)
 {
     struct imex *x = calloc(1, sizeof(*x));
@@ -191,7 +183,6 @@ const struct ctld_service imex_service = {
     .name = "imex",
     .start = start_imex,
     .free = free_imex,
-    .recovered = recover_channels,
     .on_job = follow_job,
     .on_job_gone = follow_job_gone,
 };

@@ -679,6 +679,13 @@ static void end_batch(struct ctld *ctld)
     schedfeed_flush(ctld);
 }
 
+/* After a start.  Every job is told behind the nodes and partitions, so it is told right. */
+static void pass_observed(struct ctld *ctld)
+{
+    ctld->feed->names_moved = ctld->feed->gates_moved = false;
+    schedfeed_flush(ctld);
+}
+
 static int start_feed(struct ctld *ctld, struct err *err)
 {
     (void)err;
@@ -692,6 +699,7 @@ static void stop_feed(struct ctld *ctld)
 
 const struct ctld_service schedfeed_service = {
     .name = "schedfeed",
+    .observed = pass_observed,
     .recovered = feed_qos,
     .acct_changed = follow_accounts,
     .reconfigured = follow_conf,

@@ -48,7 +48,7 @@ struct schedthread {
     int64_t backfill_not_before_mono_us;
     int64_t pass_due_mono_us;        /* when the next quick pass is to run; INT64_MAX: none is */
     int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
-    int64_t hold_mono_us;            /* no pass before; see nodesback.h */
+    int64_t hold_mono_us;            /* no pass before; INT64_MAX at first; see nodesback.h */
     int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
     struct sched_stats stats;
     int64_t blocks_mono_us;                       /* the next sample of blocks is due */
@@ -494,6 +494,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     feed_fill_params(ctld->conf, &params);
     t->params = params;
     t->backfill = params.backfill;
+    t->hold_mono_us = INT64_MAX; /* until everything is told: nodesback.c ends it */
     r = sched_new(&params, &t->sched);
     if (r >= 0)
         r = licenses_configure(t->sched, licenses_all(ctld));

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "base/must.h"
+#include "ctld/core/observe.h"
 #include "ctld/core/service.h"
 #include "feed/switchfeed.h"
 #include "wire/errors.h"
@@ -124,7 +125,7 @@ static void recover_vnis(struct ctld *ctld)
 {
     struct job *j;
 
-    for (size_t pos = 0; (j = cluster_next_job(ctld->cluster, &pos));) {
+    for (size_t pos = 0; (j = observe_next_special(ctld, &pos));) {
         follow_job(ctld, j, PST__EVENT_KIND__EV_UNSPECIFIED);
         for (struct step *s = j->steps; s; s = s->next)
             if (s->rec->state == PST__STEP_STATE__STEP_RUNNING)

@@ -21,6 +21,7 @@
 #include "ctld/job/depends.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/core/observe.h"
 #include "ctld/core/service.h"
 #include "model/kept.h"
 
@@ -103,7 +104,7 @@ void cron_recover(struct ctld *ctld)
 {
     void *v;
 
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
+    for (size_t pos = 0; (v = observe_next_special(ctld, &pos));) {
         struct job *j = v;
         const Pst__CrontabRecord *tab =
             cron_is(j->rec) ? cluster_crontab(ctld->cluster, j->rec->uid) : NULL;

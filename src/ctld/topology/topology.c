@@ -366,6 +366,7 @@ const struct ctld_service topology_service = {
     .reconfigured = read_again,
     .free = free_service,
     .tick_writing = respell_records,
+    .observed = end_batch, /* the scheduler hears of jobs next */
     .batch_end = end_batch,
     .on_node = see_node,
     .on_node_gone = see_node_gone,
