@@ -15,6 +15,7 @@
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
 #include "model/job.h"
+#include "model/sharing.h"
 #include "model/account/payers.h"
 #include "fields.h"
 
@@ -220,13 +221,13 @@ static void job_attach(struct cluster *c, struct job *j)
     model_tally(c, j->rec, true);
     model_usage_job(c, j->rec, true);
     model_charge(c, j, true);
+    if (j->in_done && (!done || !done_in_place(j))) /* before it comes into another list */
+        done_unlink(c, j);
     if (holds) {
         j->counted = true;
         usage_change(c, j, true);
         active_link(c, j);
     }
-    if (j->in_done && (!done || !done_in_place(j)))
-        done_unlink(c, j);
     if (done && !j->in_done)
         done_link(c, j);
 }
@@ -320,6 +321,13 @@ static int own_record(struct cluster *c, Pst__JobRecord **at, ProtobufCMessage *
     return 0;
 }
 
+static uint32_t cost_of(const Pst__JobRecord *rec)
+{
+    size_t cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
+
+    return (uint32_t)MIN(cost, UINT32_MAX);
+}
+
 /* at: in the event. */
 static int apply_job_put(struct cluster *c, Pst__JobRecord **at, Pst__EventKind kind,
                          struct err *err)
@@ -340,14 +348,15 @@ static int apply_job_put(struct cluster *c, Pst__JobRecord **at, Pst__EventKind 
         return -ENOMEM;
     }
     rec = j->rec = (Pst__JobRecord *)copy;
-    if (idmap_put(&c->jobs, rec->job_id, j) < 0 || array_add(c, j->rec) < 0) {
+    if (model_share(c, j->rec) < 0 || idmap_put(&c->jobs, rec->job_id, j) < 0 ||
+        array_add(c, j->rec) < 0) {
         (void)idmap_remove(&c->jobs, rec->job_id);
-        model_job_free(j);
+        model_job_free(c, j);
         return -ENOMEM;
     }
     model_job_blobs(c, j->rec, +1);
     j->payer = rec->uid;
-    j->cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
+    j->cost = c->small ? 0 : cost_of(rec);
     payers_add(c, j->payer, j->cost);
     job_attach(c, j);
     if (model_name(c, j) < 0 || model_find_put(c, j) < 0)
@@ -410,6 +419,7 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
     bool renamed = names_blobs(p);
     struct blob_names blobs;
     Pst__JobRecord old;
+    uint64_t shared;
     int r;
 
     if (!j)
@@ -425,12 +435,16 @@ static int apply_job_patch(struct cluster *c, const Pst__JobPatch *p, Pst__Event
         model_unname(c, j);
     if (renamed)
         model_blob_names(j->rec, &blobs);
+    shared = model_unshare_patched(c, j->rec, p);
     old = *j->rec; /* shallow: of it, only numbers are read afterwards */
     r = merge_and_clear(&j->rec->base, p->set ? &p->set->base : NULL, p->n_clear, p->clear);
+    if (shared && model_share_some(c, j->rec, shared) < 0) /* whatever was merged */
+        r = -ENOMEM;
     if (r >= 0 && p->array_take)
         r = array_take(&j->rec->array_tasks, p->array_take);
     if (r >= 0)
         r = job_names_changed(c, j, &old, renamed ? &blobs : NULL);
+    model_unname_moved(c, j);
     job_attach(c, j);
     if (r >= 0)
         r = model_name(c, j);
@@ -459,7 +473,7 @@ static int apply_job_purge(struct cluster *c, uint32_t job_id, struct err *err)
     model_job_blobs(c, j->rec, -1);
     payers_sub(c, j->payer, j->cost);
     (void)idmap_remove(&c->jobs, job_id);
-    model_job_free(j);
+    model_job_free(c, j);
     return 0;
 }
 
@@ -788,12 +802,13 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
     return r < 0 ? r : 0;
 }
 
-int cluster_replay(struct cluster *c, Pst__Transaction *tx, struct err *err)
+int cluster_replay(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err)
 {
     int r;
 
     c->replays = true;
+    c->small = payers_cost(len) == 0;
     r = cluster_apply(c, tx, err);
-    c->replays = false;
+    c->replays = c->small = false;
     return r;
 }

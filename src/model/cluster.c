@@ -12,6 +12,7 @@
 #include "base/pb/pbutil.h"
 #include "model/cluster_private.h"
 #include "model/gresuse.h"
+#include "model/sharing.h"
 
 int cluster_new(struct cluster **ret_cluster)
 {
@@ -44,7 +45,7 @@ void model_step_free(struct step *s)
     free(s);
 }
 
-void model_job_free(struct job *j)
+void model_job_free(struct cluster *c, struct job *j)
 {
     if (!j)
         return;
@@ -54,8 +55,10 @@ void model_job_free(struct job *j)
         j->steps = s->next;
         model_step_free(s);
     }
-    if (j->rec)
+    if (j->rec) {
+        model_unshare(c, j->rec);
         pst__job_record__free_unpacked(j->rec, NULL);
+    }
     free(j);
 }
 
@@ -87,12 +90,13 @@ struct cluster *cluster_free(struct cluster *c)
     if (!c)
         return NULL;
     for (size_t pos = 0; (v = cluster_next_job(c, &pos));)
-        model_job_free(v);
+        model_job_free(c, v);
     for (size_t pos = 0; (v = idmap_next(&c->arrays, &pos));) {
         free(((struct idset *)v)->parts);
         free(v);
     }
     idmap_done(&c->jobs);
+    texts_done(&c->texts);
     idmap_done(&c->arrays);
     idmap_done(&c->sluids);
     idmap_done(&c->tasks);

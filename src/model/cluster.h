@@ -18,6 +18,7 @@
 #include "base/pb/pbutil.h"
 #include "model/account/assoc.h"
 #include "model/idmap.h"
+#include "model/texts.h"
 
 #include "event.pb-c.h"
 
@@ -62,24 +63,31 @@ struct array_tally {
 enum named_as { NAMED_NOT, NAMED_PENDING, NAMED_ACTIVE };
 struct job_chain; /* private to model/index.c */
 
+/* There may be millions: neighbours in lists share their place, since a job is in one of them. */
 struct job {
     Pst__JobRecord *rec;
     struct step *steps;
     /* derived */
-    uint32_t payer; /* the user who pays for its record; see payers.h */
-    size_t cost;
-    bool counted;                          /* its allocation is in the nodes' usage */
-    struct job *prev_active, *next_active; /* list of jobs that hold resources */
-    struct job *prev_done, *next_done;     /* list of ended jobs, oldest end first */
-    bool in_active, in_done;
-    /* jobs of this user and name; how it is in it, and its neighbours when pending */
-    struct job_chain *chain;
-    enum named_as named;
-    struct job *prev_named, *next_named;
+    union {
+        struct job *prev_active; /* list of jobs that hold resources: in_active */
+        struct job *prev_done;   /* list of ended jobs, oldest end first: in_done */
+        struct job *prev_named;  /* pending ones of a user and name: NAMED_PENDING */
+    };
+    union {
+        struct job *next_active;
+        struct job *next_done;
+        struct job *next_named;
+    };
+    struct job_chain *chain;      /* jobs of this user and name; NULL with NAMED_NOT */
     uint64_t sluid_key, task_key; /* under which it is found; 0 = it is not */
+    uint32_t payer;               /* the user who pays for its record; see payers.h */
+    uint32_t cost;                /* no record of the journal has so many bytes */
     uint32_t part_of;             /* the array of which it holds tasks, 0 = none */
-    uint32_t charged;             /* derived: jobs it counts as under its association and QOS */
+    uint32_t charged;             /* jobs it counts as under its association and QOS */
     Pst__JobReason waited_for;    /* pending: why it last waited for more than nodes and its turn */
+    bool counted;                 /* its allocation is in the nodes' usage */
+    bool in_active, in_done;
+    uint8_t named; /* enum named_as: how it is in its chain */
 };
 
 struct gresuse;
@@ -149,6 +157,7 @@ struct cluster_observer {
 
 struct cluster {
     Pst__ClusterRecord *rec;
+    struct texts texts;     /* of the records of jobs; see sharing.h */
     struct idmap jobs;      /* id -> struct job */
     struct idmap arrays;    /* array_job_id -> struct idset of job ids */
     struct idmap named;     /* hash of user and name -> struct job_chain, those of one hash */
@@ -177,6 +186,7 @@ struct cluster {
     struct idmap charged_account; /* hash -> struct charged, those of one hash */
     uint64_t charged_gen;         /* generation of the tree that charged_below is of */
     bool replays;                 /* within cluster_replay() */
+    bool small; /* likewise: no record of the transaction costs its user anything */
 };
 
 int cluster_new(struct cluster **ret_cluster);
@@ -186,9 +196,9 @@ struct cluster *cluster_free(struct cluster *c);
  * unknown id, ...) is a damaged log or our own bug: -EUCLEAN, err says which, state undefined
  * afterwards.  -ENOMEM likewise. */
 int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err);
-/* As cluster_apply(), of a transaction that nobody reads afterwards: records of jobs that it puts
- * are taken out of it and not copied.  The caller frees what is left. */
-int cluster_replay(struct cluster *c, Pst__Transaction *tx, struct err *err);
+/* As cluster_apply(), of a transaction of len encoded bytes that nobody reads afterwards: records
+ * of jobs that it puts are taken out of it and not copied.  The caller frees what is left. */
+int cluster_replay(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err);
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id);
 /* Walk over all jobs, as idmap_next(): they may go meanwhile, none may come.  In no order.  What

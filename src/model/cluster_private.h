@@ -15,6 +15,8 @@ struct idset {           /* job ids of one array, in order of creation */
 void model_tally(struct cluster *c, const Pst__JobRecord *r, bool add);
 int model_name(struct cluster *c, struct job *j); /* after a change; -ENOMEM */
 void model_unname(struct cluster *c, struct job *j);
+/* Its record has changed: it leaves the list of those that wait before it comes into another. */
+void model_unname_moved(struct cluster *c, struct job *j);
 /* The job can be found by its SLUID and by its place in an array, as its record is now; -ENOMEM. */
 int model_find_put(struct cluster *c, struct job *j);
 void model_find_remove(struct cluster *c, struct job *j);
@@ -39,7 +41,7 @@ uint64_t model_blobs_hash(const struct cluster *c);
 int model_blobs_dump(const struct cluster *c, cluster_dump_fn *fn, void *ctx);
 
 void model_step_free(struct step *s);
-void model_job_free(struct job *j);
+void model_job_free(struct cluster *c, struct job *j);
 void model_node_free(struct node *n);
 void model_partition_free(struct partition *p);
 

@@ -23,9 +23,16 @@ static uint64_t mix_key(uint64_t x)
     return x;
 }
 
+/* Keys of eight in a row begin in one cache line of keys, and of values: ids are mostly asked for
+ * in their order, and a line comes from memory once for all of them. */
+static size_t first_slot(const struct idmap *m, uint64_t key)
+{
+    return (mix_key(key >> 3) << 3 | (key & 7)) & (m->cap - 1);
+}
+
 static size_t id_slot(const struct idmap *m, uint64_t key)
 {
-    size_t i = mix_key(key) & (m->cap - 1);
+    size_t i = first_slot(m, key);
 
     while (m->keys[i] && m->keys[i] != key)
         i = (i + 1) & (m->cap - 1);

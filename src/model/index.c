@@ -331,7 +331,7 @@ static int link_named(struct cluster *c, struct job *j, enum named_as as)
         return -ENOMEM;
     k->n++;
     j->chain = k;
-    j->named = as;
+    j->named = (uint8_t)as;
     if (as == NAMED_ACTIVE) {
         k->active++;
         return 0;
@@ -360,11 +360,22 @@ void model_unname(struct cluster *c, struct job *j)
         drop_chain(c, k);
 }
 
+static enum named_as named_now(const Pst__JobRecord *r)
+{
+    if (!r->name || job_is_ended(r))
+        return NAMED_NOT;
+    return job_is_pending(r) ? NAMED_PENDING : NAMED_ACTIVE;
+}
+
+void model_unname_moved(struct cluster *c, struct job *j)
+{
+    if (j->named == NAMED_PENDING && named_now(j->rec) != NAMED_PENDING)
+        model_unname(c, j);
+}
+
 int model_name(struct cluster *c, struct job *j)
 {
-    enum named_as as = !j->rec->name || job_is_ended(j->rec) ? NAMED_NOT
-                       : job_is_pending(j->rec)              ? NAMED_PENDING
-                                                             : NAMED_ACTIVE;
+    enum named_as as = named_now(j->rec);
 
     if (as == j->named)
         return 0;

@@ -104,7 +104,7 @@ static int replay_record(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *
     (void)snapshot;
     if (!tx)
         return err_set(&rp->err, -EUCLEAN, "the record is no transaction");
-    r = cluster_replay(rp->cluster, tx, &rp->err);
+    r = cluster_replay(rp->cluster, tx, len, &rp->err);
     pst__transaction__free_unpacked(tx, NULL);
     if (r < 0)
         err_prefix(&rp->err, "lsn %" PRIu64, lsn);

@@ -20,6 +20,7 @@
 struct batch {
     size_t n;
     uint64_t lsn[BATCH];
+    size_t len[BATCH]; /* of the record */
     Pst__Transaction *tx[BATCH];
 };
 
@@ -41,14 +42,14 @@ struct replay {
 
 /* ---- the applier ----------------------------------------------------------------------------- */
 
-static int apply_one(struct replay *rp, uint64_t lsn, Pst__Transaction *tx)
+static int apply_one(struct replay *rp, const struct batch *b, size_t i)
 {
     struct err err = { .text = "" };
-    int r = cluster_replay(rp->cluster, tx, &err);
+    int r = cluster_replay(rp->cluster, b->tx[i], b->len[i], &err);
 
     if (r < 0)
         (void)err_set(&rp->unfit, r, "the journal does not replay: lsn %llu: %s",
-                      (unsigned long long)lsn, err.text);
+                      (unsigned long long)b->lsn[i], err.text);
     return r;
 }
 
@@ -57,7 +58,7 @@ static int apply_batch(struct replay *rp, struct batch *b, int failed)
 {
     for (size_t i = 0; i < b->n; i++) {
         if (failed == 0)
-            failed = apply_one(rp, b->lsn[i], b->tx[i]);
+            failed = apply_one(rp, b, i);
         pst__transaction__free_unpacked(b->tx[i], NULL);
     }
     return failed;
@@ -117,6 +118,7 @@ static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data
                        "the journal does not replay: lsn %llu: the record cannot be decoded",
                        (unsigned long long)lsn);
     b->lsn[rp->fill] = lsn;
+    b->len[rp->fill] = len;
     b->tx[rp->fill++] = tx;
     rp->records++;
     return rp->fill == BATCH ? pass_batch(rp) : 0;

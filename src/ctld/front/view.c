@@ -481,16 +481,18 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     return r;
 }
 
-static bool is_dirty(const struct views *v, const struct dirty *d)
+/* Where the slot number of a record is that was marked and not encoded since; else NULL. */
+static void **find_dirty(const struct views *v, const struct dirty *d)
 {
-    return (uintptr_t)idmap_get(&v->slots[d->kind], d->key) & SLOT_DIRTY;
+    void **at = idmap_place(&v->slots[d->kind], d->key);
+
+    return at && ((uintptr_t)*at & SLOT_DIRTY) ? at : NULL;
 }
 
-/* Takes rec; the record was marked. */
-static void store_record(struct views *v, const struct dirty *d, struct vrec *rec)
+/* Takes rec, whose slot number is at `at`. */
+static void store_record(struct views *v, const struct dirty *d, void **at, struct vrec *rec)
 {
     struct build *b = &v->build[d->kind];
-    void **at = idmap_place(&v->slots[d->kind], d->key);
     uint64_t slot = (uintptr_t)*at & ~SLOT_DIRTY;
 
     if (!slot)
@@ -502,18 +504,19 @@ static void store_record(struct views *v, const struct dirty *d, struct vrec *re
 /* A marked object may be gone since: its ids are looked up anew. */
 static void encode_dirty(struct views *v, const struct cluster *c, const struct dirty *d)
 {
+    void **at = find_dirty(v, d);
     struct job *j;
     struct step *s;
     struct node *n;
     struct partition *p;
     struct kept *k;
 
-    if (!is_dirty(v, d))
+    if (!at)
         return;
     switch (d->kind) {
     case VIEW_JOBS:
         if ((j = cluster_job(c, d->job_id)))
-            store_record(v, d, encode_job(c, j));
+            store_record(v, d, at, encode_job(c, j));
         break;
     case VIEW_STEPS:
         j = cluster_job(c, d->job_id);
@@ -524,12 +527,12 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
             r->id = s->rec->job_id;
             r->array_id = het_group_id(j->rec);
             r->state = s->rec->state;
-            store_record(v, d, r);
+            store_record(v, d, at, r);
         }
         break;
     case VIEW_NODES:
         if ((n = cluster_node(c, d->sub_id)))
-            store_record(v, d, encode_node(v, n));
+            store_record(v, d, at, encode_node(v, n));
         break;
     case VIEW_KEPT:
         k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
@@ -538,12 +541,12 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
 
             r->id = k->id;
             r->state = k->kind;
-            store_record(v, d, r);
+            store_record(v, d, at, r);
         }
         break;
     default:
         if ((p = cluster_partition(c, d->name)))
-            store_record(v, d, encode_part(c, p));
+            store_record(v, d, at, encode_part(c, p));
         break;
     }
 }

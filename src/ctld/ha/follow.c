@@ -61,7 +61,7 @@ static int apply_record(struct cluster *cluster, const uint8_t *data, size_t len
 
     if (!tx)
         return err_set(err, -EUCLEAN, "the record cannot be decoded");
-    r = cluster_replay(cluster, tx, err);
+    r = cluster_replay(cluster, tx, len, err);
     pst__transaction__free_unpacked(tx, NULL);
     return r;
 }

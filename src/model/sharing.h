@@ -1,0 +1,18 @@
+/* sharing.h - fields of jobs' records that are kept once for all jobs; the model's own business
+ *
+ * Invariant: in a record that a struct job owns each of these fields is absent, or its value is
+ * one of cluster.texts.  Whoever changes or frees such a record goes through these functions; other
+ * records, copies among them, own what they point to as ever. */
+#pragma once
+
+#include "model/cluster.h"
+
+/* r becomes a job's: its own values become common ones.  Those that are common already stay.  Gives
+ * 0, or -ENOMEM with some of them absent. */
+int model_share(struct cluster *c, Pst__JobRecord *r);
+/* The way back, before r is freed: they become absent. */
+void model_unshare(struct cluster *c, Pst__JobRecord *r);
+/* Before a patch is merged into r: what it will replace or clear becomes absent.  Gives the fields
+ * that model_share_some() makes common afterwards. */
+uint64_t model_unshare_patched(struct cluster *c, Pst__JobRecord *r, const Pst__JobPatch *p);
+int model_share_some(struct cluster *c, Pst__JobRecord *r, uint64_t which);
