@@ -311,16 +311,6 @@ static bool state_known(const struct cluster *c, const Pst__JobRecord *r)
     return (unsigned)job_state(r) < ARRAY_SIZE(c->njobs_state);
 }
 
-/* The record that the job is to have: a copy, or what is taken out of an event of a replay. */
-static int own_record(struct cluster *c, Pst__JobRecord **at, ProtobufCMessage **ret)
-{
-    if (!c->replays)
-        return pb_dup(&(*at)->base, ret);
-    *ret = &(*at)->base;
-    *at = NULL;
-    return 0;
-}
-
 static uint32_t cost_of(const Pst__JobRecord *rec)
 {
     size_t cost = payers_cost(protobuf_c_message_get_packed_size(&rec->base));
@@ -328,13 +318,10 @@ static uint32_t cost_of(const Pst__JobRecord *rec)
     return (uint32_t)MIN(cost, UINT32_MAX);
 }
 
-/* at: in the event. */
-static int apply_job_put(struct cluster *c, Pst__JobRecord **at, Pst__EventKind kind,
+static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__EventKind kind,
                          struct err *err)
 {
-    const Pst__JobRecord *rec = *at;
     struct job *j;
-    ProtobufCMessage *copy;
 
     if (!rec->has_job_id || !rec->job_id)
         return err_set(err, -EUCLEAN, "job record without an id");
@@ -343,13 +330,12 @@ static int apply_job_put(struct cluster *c, Pst__JobRecord **at, Pst__EventKind 
     if (cluster_job(c, rec->job_id))
         return err_set(err, -EUCLEAN, "job %u: put twice", rec->job_id);
     j = calloc(1, sizeof(*j));
-    if (!j || own_record(c, at, &copy) < 0) {
+    if (!j || model_own(c, rec, &j->rec) < 0) {
         free(j);
         return -ENOMEM;
     }
-    rec = j->rec = (Pst__JobRecord *)copy;
-    if (model_share(c, j->rec) < 0 || idmap_put(&c->jobs, rec->job_id, j) < 0 ||
-        array_add(c, j->rec) < 0) {
+    rec = j->rec;
+    if (idmap_put(&c->jobs, rec->job_id, j) < 0 || array_add(c, j->rec) < 0) {
         (void)idmap_remove(&c->jobs, rec->job_id);
         model_job_free(c, j);
         return -ENOMEM;
@@ -718,13 +704,13 @@ static int apply_part_remove(struct cluster *c, const char *name, struct err *er
 
 /* ---- events ---------------------------------------------------------------------------------- */
 
-static int apply_event(struct cluster *c, Pst__Event *ev, struct err *err)
+static int apply_event(struct cluster *c, const Pst__Event *ev, struct err *err)
 {
     Pst__EventKind kind = ev->has_kind ? ev->kind : PST__EVENT_KIND__EV_UNSPECIFIED;
 
     switch (ev->body_case) {
     case PST__EVENT__BODY_JOB_PUT:
-        return apply_job_put(c, &ev->job_put, kind, err);
+        return apply_job_put(c, ev->job_put, kind, err);
     case PST__EVENT__BODY_JOB_PATCH:
         return apply_job_patch(c, ev->job_patch, kind, err);
     case PST__EVENT__BODY_JOB_PURGE:
@@ -802,13 +788,12 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
     return r < 0 ? r : 0;
 }
 
-int cluster_replay(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err)
+int cluster_replay(struct cluster *c, const Pst__Transaction *tx, size_t len, struct err *err)
 {
     int r;
 
-    c->replays = true;
     c->small = payers_cost(len) == 0;
     r = cluster_apply(c, tx, err);
-    c->replays = c->small = false;
+    c->small = false;
     return r;
 }

@@ -185,8 +185,7 @@ struct cluster {
     struct idmap charged_assoc, charged_below, charged_qos, charged_user;
     struct idmap charged_account; /* hash -> struct charged, those of one hash */
     uint64_t charged_gen;         /* generation of the tree that charged_below is of */
-    bool replays;                 /* within cluster_replay() */
-    bool small; /* likewise: no record of the transaction costs its user anything */
+    bool small; /* within cluster_replay(): no record of the transaction costs its user anything */
 };
 
 int cluster_new(struct cluster **ret_cluster);
@@ -196,9 +195,9 @@ struct cluster *cluster_free(struct cluster *c);
  * unknown id, ...) is a damaged log or our own bug: -EUCLEAN, err says which, state undefined
  * afterwards.  -ENOMEM likewise. */
 int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err);
-/* As cluster_apply(), of a transaction of len encoded bytes that nobody reads afterwards: records
- * of jobs that it puts are taken out of it and not copied.  The caller frees what is left. */
-int cluster_replay(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err);
+/* As cluster_apply(), of a transaction that has len bytes when it is encoded: records of small ones
+ * need not be measured. */
+int cluster_replay(struct cluster *c, const Pst__Transaction *tx, size_t len, struct err *err);
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id);
 /* Walk over all jobs, as idmap_next(): they may go meanwhile, none may come.  In no order.  What

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/pb/pbutil.h"
 #include "fields.h"
 
 /* Those that are likely the same for many jobs of a user, or of all.  What differs from job to job
@@ -120,11 +121,6 @@ int model_share_some(struct cluster *c, Pst__JobRecord *r, uint64_t which)
     return result;
 }
 
-int model_share(struct cluster *c, Pst__JobRecord *r)
-{
-    return model_share_some(c, r, ALL_FIELDS);
-}
-
 static void drop_fields(struct cluster *c, Pst__JobRecord *r, uint64_t which)
 {
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
@@ -149,6 +145,54 @@ static void drop_fields(struct cluster *c, Pst__JobRecord *r, uint64_t which)
 void model_unshare(struct cluster *c, Pst__JobRecord *r)
 {
     drop_fields(c, r, ALL_FIELDS);
+}
+
+/* The fields of `to`, which are absent, get the values that `from` has. */
+static int keep_fields(struct cluster *c, Pst__JobRecord *to, const Pst__JobRecord *from)
+{
+    Pst__JobRecord *src = (Pst__JobRecord *)from; /* read only */
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        const char *text = *text_at(src, i);
+
+        if (text && !(*text_at(to, i) = texts_keep(&c->texts, text, strlen(text))))
+            return -ENOMEM;
+    }
+    for (size_t i = 0; i < 2; i++) {
+        const ProtobufCBinaryData *d = digest_at(src, i);
+
+        if (!*has_digest(src, i))
+            continue;
+        *has_digest(to, i) = true;
+        if (!d->len)
+            continue;
+        digest_at(to, i)->data = (uint8_t *)texts_keep(&c->texts, d->data, d->len);
+        if (!digest_at(to, i)->data)
+            return -ENOMEM;
+        digest_at(to, i)->len = d->len;
+    }
+    return 0;
+}
+
+int model_own(struct cluster *c, const Pst__JobRecord *r, Pst__JobRecord **ret)
+{
+    Pst__JobRecord rest = *r; /* shallow: the fields that are not kept once */
+    ProtobufCMessage *copy;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        *text_at(&rest, i) = NULL;
+    for (size_t i = 0; i < 2; i++) {
+        *digest_at(&rest, i) = (ProtobufCBinaryData){ 0 };
+        *has_digest(&rest, i) = false;
+    }
+    if (pb_dup(&rest.base, &copy) < 0)
+        return -ENOMEM;
+    *ret = (Pst__JobRecord *)copy;
+    if (keep_fields(c, *ret, r) == 0)
+        return 0;
+    model_unshare(c, *ret);
+    protobuf_c_message_free_unpacked(copy, NULL);
+    return -ENOMEM;
 }
 
 static uint64_t field_bit(uint32_t number)

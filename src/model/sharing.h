@@ -7,12 +7,12 @@
 
 #include "model/cluster.h"
 
-/* r becomes a job's: its own values become common ones.  Those that are common already stay.  Gives
- * 0, or -ENOMEM with some of them absent. */
-int model_share(struct cluster *c, Pst__JobRecord *r);
-/* The way back, before r is freed: they become absent. */
+/* A copy of r that is a job's.  -ENOMEM: there is none. */
+int model_own(struct cluster *c, const Pst__JobRecord *r, Pst__JobRecord **ret);
+/* Before a job's record is freed: its common values become absent. */
 void model_unshare(struct cluster *c, Pst__JobRecord *r);
 /* Before a patch is merged into r: what it will replace or clear becomes absent.  Gives the fields
  * that model_share_some() makes common afterwards. */
 uint64_t model_unshare_patched(struct cluster *c, Pst__JobRecord *r, const Pst__JobPatch *p);
+/* -ENOMEM: some are absent then. */
 int model_share_some(struct cluster *c, Pst__JobRecord *r, uint64_t which);

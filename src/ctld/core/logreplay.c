@@ -10,15 +10,17 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/pb/pbutil.h"
 #include "model/cluster.h"
 
 #include "event.pb-c.h"
 
 #define BATCH 256u
-#define RING 16u /* batches; so much is decoded ahead at most */
+#define RING 8u /* batches; so much is decoded ahead at most */
 
 struct batch {
     size_t n;
+    struct pb_arena *arena; /* of the transactions */
     uint64_t lsn[BATCH];
     size_t len[BATCH]; /* of the record */
     Pst__Transaction *tx[BATCH];
@@ -53,14 +55,10 @@ static int apply_one(struct replay *rp, const struct batch *b, size_t i)
     return r;
 }
 
-/* Each transaction is freed, also behind one that does not fit. */
-static int apply_batch(struct replay *rp, struct batch *b, int failed)
+static int apply_batch(struct replay *rp, const struct batch *b, int failed)
 {
-    for (size_t i = 0; i < b->n; i++) {
-        if (failed == 0)
-            failed = apply_one(rp, b, i);
-        pst__transaction__free_unpacked(b->tx[i], NULL);
-    }
+    for (size_t i = 0; i < b->n && failed == 0; i++)
+        failed = apply_one(rp, b, i);
     return failed;
 }
 
@@ -103,6 +101,7 @@ static int pass_batch(struct replay *rp)
         (void)pthread_cond_wait(&rp->changed, &rp->lock);
     failed = rp->failed;
     (void)pthread_mutex_unlock(&rp->lock);
+    pb_arena_reset(rp->ring[rp->filled % RING].arena);
     return failed;
 }
 
@@ -110,7 +109,7 @@ static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data
 {
     struct replay *rp = arg;
     struct batch *b = &rp->ring[rp->filled % RING];
-    Pst__Transaction *tx = pst__transaction__unpack(NULL, len, data);
+    Pst__Transaction *tx = pst__transaction__unpack(pb_arena_allocator(b->arena), len, data);
 
     (void)snapshot;
     if (!tx)
@@ -162,6 +161,15 @@ static int replay_journal(struct replay *rp, const struct journal_config *base,
     return r;
 }
 
+static int make_arenas(struct replay *rp)
+{
+    int r = 0;
+
+    for (size_t i = 0; r >= 0 && i < RING; i++)
+        r = pb_arena_new(&rp->ring[i].arena);
+    return r;
+}
+
 int logreplay_open(const struct journal_config *config, struct cluster *cluster,
                    struct journal **ret_journal, uint64_t *ret_records, struct err *err)
 {
@@ -173,8 +181,11 @@ int logreplay_open(const struct journal_config *config, struct cluster *cluster,
     rp->cluster = cluster;
     (void)pthread_mutex_init(&rp->lock, NULL); /* cannot fail with default attributes */
     (void)pthread_cond_init(&rp->changed, NULL);
-    r = replay_journal(rp, config, ret_journal, err);
+    r = make_arenas(rp);
+    r = r < 0 ? err_nomem(err) : replay_journal(rp, config, ret_journal, err);
     *ret_records = rp->records;
+    for (size_t i = 0; i < RING; i++)
+        pb_arena_free(rp->ring[i].arena);
     (void)pthread_cond_destroy(&rp->changed);
     (void)pthread_mutex_destroy(&rp->lock);
     free(rp);
