@@ -27,7 +27,8 @@
 
 #define SLOT_DIRTY (UINT64_C(1) << 63)
 _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "slot numbers are kept as pointers");
-#define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
+#define PACKED_BYTES 4096u /* of a record, at first */
+#define BACKLOG 2048u      /* marks that may wait for a query: some milliseconds of encoding */
 
 struct dirty {
     enum view_kind kind;
@@ -57,8 +58,9 @@ struct views {
     _Atomic uint64_t shown;   /* value of `changes` at the last publish */
     _Atomic uint64_t published;
     _Atomic int64_t planned_us;
-    bool changed[VIEW_KINDS]; /* since the last publish; core thread */
-    pthread_mutex_t lock;     /* of current */
+    bool changed[VIEW_KINDS];     /* since the last publish; core thread */
+    ProtobufCBufferSimple packed; /* of the record that is encoded; kept for the next */
+    pthread_mutex_t lock;         /* of current */
     struct view *current;
 };
 
@@ -100,6 +102,14 @@ int views_new(struct views **ret)
 
     if (!v)
         return -ENOMEM;
+    v->packed = (ProtobufCBufferSimple){ .base.append = protobuf_c_buffer_simple_append,
+                                         .alloced = PACKED_BYTES,
+                                         .data = malloc(PACKED_BYTES),
+                                         .must_free_data = true };
+    if (!v->packed.data) {
+        free(v);
+        return -ENOMEM;
+    }
     pthread_mutex_init(&v->lock, NULL);
     *ret = v;
     return 0;
@@ -123,6 +133,7 @@ struct views *views_free(struct views *v)
         free(v->dirty[i].name);
     free(v->dirty);
     idmap_done(&v->shown_flags);
+    PROTOBUF_C_BUFFER_SIMPLE_CLEAR(&v->packed);
     pthread_mutex_destroy(&v->lock);
     free(v);
     return NULL;
@@ -383,31 +394,42 @@ static const char *put_text(uint8_t **to, const char *text)
     return (const char *)at;
 }
 
-/* A new record of msg, with `more` bytes behind its data. */
-static struct vrec *encode_with(const ProtobufCMessage *msg, size_t more)
+/* msg encoded, in v's buffer.  One walk over its fields: they are many and mostly absent. */
+static const uint8_t *pack_record(struct views *v, const ProtobufCMessage *msg, size_t *ret_len)
 {
-    size_t len = protobuf_c_message_get_packed_size(msg);
-    _cleanup_free_ uint8_t *packed = must(malloc(len + 1));
-    struct vrec *r = must(calloc(1, sizeof(*r) + len + more));
+    ProtobufCBufferSimple *b = &v->packed;
 
+    b->len = 0;
+    *ret_len = protobuf_c_message_pack_to_buffer(msg, &b->base);
+    if (*ret_len != b->len)
+        must(NULL); /* it could not grow */
+    return b->data;
+}
+
+/* A new record of msg, with `more` bytes behind its data. */
+static struct vrec *encode_with(struct views *v, const ProtobufCMessage *msg, size_t more)
+{
+    size_t len;
+    const uint8_t *packed = pack_record(v, msg, &len);
+    struct vrec *r = must(malloc(sizeof(*r) + len + more));
+
+    *r = (struct vrec){ .len = (uint32_t)len };
     atomic_init(&r->refs, 1);
-    protobuf_c_message_pack(msg, packed);
-    r->len = (uint32_t)len;
     r->shown_len = (uint32_t)secrets_last(msg->descriptor, packed, len, r->data);
     return r;
 }
 
-static struct vrec *encode_record(const ProtobufCMessage *msg)
+static struct vrec *encode_record(struct views *v, const ProtobufCMessage *msg)
 {
-    return encode_with(msg, 0);
+    return encode_with(v, msg, 0);
 }
 
 /* A record of j or of a step of it, with what PrivateData goes by. */
-static struct vrec *encode_of(const ProtobufCMessage *msg, const Pst__JobRecord *j)
+static struct vrec *encode_of(struct views *v, const ProtobufCMessage *msg, const Pst__JobRecord *j)
 {
     size_t more =
         (j->account ? strlen(j->account) + 1 : 0) + (j->mcs_label ? strlen(j->mcs_label) + 1 : 0);
-    struct vrec *r = encode_with(msg, more);
+    struct vrec *r = encode_with(v, msg, more);
     uint8_t *behind = r->data + r->len;
 
     r->uid = j->uid;
@@ -421,9 +443,9 @@ uint64_t view_name_hash(const char *name)
     return XXH3_64bits(name, strlen(name)) | 1;
 }
 
-static struct vrec *encode_job(const struct cluster *c, const struct job *j)
+static struct vrec *encode_job(struct views *v, const struct cluster *c, const struct job *j)
 {
-    struct vrec *r = encode_of(&j->rec->base, j->rec);
+    struct vrec *r = encode_of(v, &j->rec->base, j->rec);
 
     r->id = j->rec->job_id;
     r->array_id = het_group_id(j->rec);
@@ -434,7 +456,7 @@ static struct vrec *encode_job(const struct cluster *c, const struct job *j)
     return r;
 }
 
-static struct vrec *encode_node(const struct views *v, const struct node *n)
+static struct vrec *encode_node(struct views *v, const struct node *n)
 {
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
     uint32_t flags = n->rec->state_flags;
@@ -453,7 +475,7 @@ static struct vrec *encode_node(const struct views *v, const struct node *n)
     /* shown, not part of the state */
     n->rec->state_flags |=
         (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, node_key(n->rec->node_id));
-    r = encode_record(&n->rec->base);
+    r = encode_record(v, &n->rec->base);
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;
     r->id = n->rec->node_id;
@@ -464,7 +486,7 @@ static struct vrec *encode_node(const struct views *v, const struct node *n)
     return r;
 }
 
-static struct vrec *encode_part(const struct cluster *c, const struct partition *p)
+static struct vrec *encode_part(struct views *v, const struct cluster *c, const struct partition *p)
 {
     uint32_t cpus = 0;
     struct vrec *r;
@@ -476,7 +498,7 @@ static struct vrec *encode_part(const struct cluster *c, const struct partition 
     }
     SET(p->rec, total_nodes, bitmap_count(p->nodes));
     SET(p->rec, total_cpus, cpus);
-    r = encode_record(&p->rec->base);
+    r = encode_record(v, &p->rec->base);
     r->name_hash = view_name_hash(p->rec->name);
     return r;
 }
@@ -516,13 +538,13 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     switch (d->kind) {
     case VIEW_JOBS:
         if ((j = cluster_job(c, d->job_id)))
-            store_record(v, d, at, encode_job(c, j));
+            store_record(v, d, at, encode_job(v, c, j));
         break;
     case VIEW_STEPS:
         j = cluster_job(c, d->job_id);
         s = j ? cluster_step(j, d->sub_id) : NULL;
         if (s) {
-            struct vrec *r = encode_of(&s->rec->base, j->rec);
+            struct vrec *r = encode_of(v, &s->rec->base, j->rec);
 
             r->id = s->rec->job_id;
             r->array_id = het_group_id(j->rec);
@@ -537,7 +559,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
     case VIEW_KEPT:
         k = cluster_kept(c, (enum kept_kind)d->job_id, d->sub_id);
         if (k) {
-            struct vrec *r = encode_record(k->rec);
+            struct vrec *r = encode_record(v, k->rec);
 
             r->id = k->id;
             r->state = k->kind;
@@ -546,7 +568,7 @@ static void encode_dirty(struct views *v, const struct cluster *c, const struct 
         break;
     default:
         if ((p = cluster_partition(c, d->name)))
-            store_record(v, d, at, encode_part(c, p));
+            store_record(v, d, at, encode_part(v, c, p));
         break;
     }
 }
