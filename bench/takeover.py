@@ -5,14 +5,16 @@ usage: bench/takeover.py [BUILD] [folder|etcd] [NODES] [JOBS] [KILLS] [LEASE_MS]
 
 Two controllers on one StateSaveLocation, or on three local members of etcd; emulated nodes, two thirds of them busy, and jobs
 that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started again, and gets control
-back, before the next kill.  One JSON object."""
+back, before the next kill.  One JSON object; what each phase took, by the successor's log, and its CPU until then, is on stderr."""
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import time
+from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -43,15 +45,38 @@ def fill(c, jobs, *options):
                    env=c.env, check=True, stdout=subprocess.DEVNULL)
 
 
+PHASES = {"waits for the lease": "taking control", "reads": "recovered .* records", "tells all": "all services were told",
+          "is in control": "in control, term"}
+
+
+def cpu_s(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def phases(c, host, killed, answered):
+    """What the successor did when, in seconds since the kill."""
+    told = {}
+    for line in c.ctld_log(host).splitlines():
+        at = line[1:24]
+        for name, words in PHASES.items():
+            if re.search(words, line) and datetime.fromisoformat(at).timestamp() >= killed:
+                told[name] = round(datetime.fromisoformat(at).timestamp() - killed, 2)
+    return told | {"answers": round(answered - killed, 2)}
+
+
 def kill_once(c):
     """Seconds from the kill to an answer for sbatch."""
     active = c.active_log()
+    successor = next(host for host in c.hosts if host != active)
+    cpu, killed = cpu_s(c.ctlds[successor].pid), time.time()
     began = time.monotonic()
     c.ctlds[active].kill()
     while c.run("sbatch", "-H", "-J", "first", "--wrap", "true", check=False, timeout=120).rc:
         pass  # it gave up after MessageTimeout
     took = time.monotonic() - began
-    print(f"{took:.2f} s", file=sys.stderr, flush=True)
+    cpu = cpu_s(c.ctlds[successor].pid) - cpu
+    print(f"{took:.2f} s, {cpu:.2f} s of CPU; until:", phases(c, successor, killed, killed + took), file=sys.stderr, flush=True)
     c.start_one(active, timeout=120)
     wait_until(lambda: c.active() == c.hosts[0], "the first has control", 120)
     time.sleep(2 * LEASE_MS / 1000)  # the standby reads on; its age is not told to commands

@@ -31,6 +31,8 @@
 #include "feed/limitrecords.h"
 #include "model/array.h"
 
+#define OBSERVED_AHEAD 64u /* lists; a thousand bytes a job are not to gather for all of them */
+
 struct schedfeed {            /* core thread only */
     struct feed *head, *tail; /* changes of the present batch */
     uint64_t batches;         /* handed over */
@@ -684,6 +686,8 @@ static void pass_observed(struct ctld *ctld)
 {
     ctld->feed->names_moved = ctld->feed->gates_moved = false;
     schedfeed_flush(ctld);
+    if (ctld->sched)
+        schedthread_catch_up(ctld->sched, OBSERVED_AHEAD);
 }
 
 static int start_feed(struct ctld *ctld, struct err *err)

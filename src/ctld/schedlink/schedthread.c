@@ -34,6 +34,9 @@ struct schedthread {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     struct feed *head, *tail;
+    /* under lock: lists that were handed over, and those of them that are applied */
+    uint64_t lists_given, lists_applied;
+    pthread_cond_t applied;
     struct sched *sched;
     struct sched_params params; /* as given last */
     bool backfill;              /* SchedulerType */
@@ -199,7 +202,9 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
     return true;
 }
 
-static struct feed *take_feeds(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us)
+/* *ret_given: how many lists there were so far. */
+static struct feed *take_feeds(struct schedthread *t, int64_t wake_us, int64_t wake_mono_us,
+                               uint64_t *ret_given)
 {
     int64_t mono = now_mono_us(), until = wake_mono_us;
     struct feed *list;
@@ -217,6 +222,7 @@ static struct feed *take_feeds(struct schedthread *t, int64_t wake_us, int64_t w
     }
     list = t->head;
     t->head = t->tail = NULL;
+    *ret_given = t->lists_given;
     pthread_mutex_unlock(&t->lock);
     return list;
 }
@@ -433,16 +439,26 @@ static void run_due_pass(struct schedthread *t)
     t->backfill_due = t->backfill && sched_pending(t->sched) > 0;
 }
 
+static void note_applied(struct schedthread *t, uint64_t given)
+{
+    pthread_mutex_lock(&t->lock);
+    t->lists_applied = given;
+    pthread_cond_signal(&t->applied);
+    pthread_mutex_unlock(&t->lock);
+}
+
 static void *run_scheduler(void *arg)
 {
     struct schedthread *t = arg;
+    uint64_t given;
     bool go = true;
 
     t->wake_us = t->renew_us = t->pass_due_mono_us = INT64_MAX;
     while (go) {
         int64_t bf_at = t->backfill_due ? t->backfill_not_before_mono_us : INT64_MAX;
-        struct feed *list = take_feeds(t, MIN(t->wake_us, t->renew_us),
-                                       MAX(MIN(bf_at, t->pass_due_mono_us), t->hold_mono_us));
+        struct feed *list =
+            take_feeds(t, MIN(t->wake_us, t->renew_us),
+                       MAX(MIN(bf_at, t->pass_due_mono_us), t->hold_mono_us), &given);
         bool changed = list != NULL, hurry = false;
 
         if (t->wake_us != INT64_MAX && now_us() >= t->wake_us) {
@@ -463,6 +479,7 @@ static void *run_scheduler(void *arg)
                 t->seen_batch = f->batch;
             feed_free(f);
         }
+        note_applied(t, given);
         if (!go)
             break;
         if (changed)
@@ -504,6 +521,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
         return r;
     }
     pthread_mutex_init(&t->lock, NULL);
+    pthread_cond_init(&t->applied, NULL);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&t->wake, &attr);
@@ -527,8 +545,17 @@ void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *las
     else
         t->head = list;
     t->tail = last;
+    t->lists_given++;
     pthread_mutex_unlock(&t->lock);
     pthread_cond_signal(&t->wake);
+}
+
+void schedthread_catch_up(struct schedthread *t, unsigned lists)
+{
+    pthread_mutex_lock(&t->lock);
+    while (t->lists_given - t->lists_applied > lists)
+        pthread_cond_wait(&t->applied, &t->lock);
+    pthread_mutex_unlock(&t->lock);
 }
 
 struct schedthread *schedthread_stop(struct schedthread *t)
@@ -552,6 +579,7 @@ struct schedthread *schedthread_stop(struct schedthread *t)
     sched_free(t->sched);
     free(t->notes);
     pthread_cond_destroy(&t->wake);
+    pthread_cond_destroy(&t->applied);
     pthread_mutex_destroy(&t->lock);
     free(t);
     return NULL;

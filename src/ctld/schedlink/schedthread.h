@@ -65,4 +65,7 @@ const struct histogram *schedthread_histogram(const struct schedthread *t, bool 
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
 /* Hand over a list of changes (taken). */
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);
+/* Wait until no more than so many lists that were handed over are not applied yet.  For a caller
+ * that hands over much at once, while passes are held: a pass would be waited for, too. */
+void schedthread_catch_up(struct schedthread *t, unsigned lists);
 struct schedthread *schedthread_stop(struct schedthread *t);
