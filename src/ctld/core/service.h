@@ -56,9 +56,9 @@ struct ctld_service {
     /* Before the observers are told for the first time of everything there is.  May not
      * commit. */
     int (*observe)(struct ctld *ctld, struct err *err);
-    /* Some of what there is was told to the observers for the first time: pass on what has gathered.
-     * Nodes and partitions are all told before the first job.  Called again and again until all is
-     * told; may not commit. */
+    /* Some of what there is was told to the observers for the first time: pass on what has
+     * gathered.  Nodes and partitions are all told before the first job.  Called again and again
+     * until all is told; may not commit. */
     void (*observed)(struct ctld *ctld);
     /* The cluster is complete: records of the configuration are merged, observers know all.  Pick
      * up what the end of the last controller interrupted.  May commit. */
