@@ -320,11 +320,14 @@ static int start_without(struct repair *x, struct entry *e)
     return r < 0 ? r : 1;
 }
 
-static bool freed_now(const struct repair *x)
+/* Has a node of p room now that was freed?  Jobs of the others gain nothing by it, however many
+ * they are. */
+static bool freed_now(const struct repair *x, const struct part *p)
 {
     for (uint32_t i = 0; i < x->s->log.nfreed; i++)
-        if (prof_hole(x->s, x->s->log.freed_ids[i], 1, 0, 1, prof_now(x->s) + 1, NULL) !=
-            UINT32_MAX)
+        if (bitmap_test(p->nodes, x->s->log.freed_ids[i]) &&
+            prof_hole(x->s, x->s->log.freed_ids[i], 1, 0, 1, prof_now(x->s) + 1, NULL) !=
+                UINT32_MAX)
             return true;
     return false;
 }
@@ -349,13 +352,15 @@ static int start_others(struct repair *x)
     struct entry *e;
     int r = 1;
 
-    if (!freed_now(x))
+    if (!x->s->log.nfreed)
         return 1;
     cur = calloc(s->nparts + 1, sizeof(struct entry *));
     if (!cur)
         return -ENOMEM;
     for (uint32_t i = 0; i < s->nparts; i++)
-        cur[i] = s->parts[i]->up && !s->parts[i]->paused ? s->parts[i]->head[0] : NULL;
+        cur[i] = s->parts[i]->up && !s->parts[i]->paused && freed_now(x, s->parts[i])
+                     ? s->parts[i]->head[0]
+                     : NULL;
     while (r == 1 && (e = next_of(s, cur)) && plan_looked_at(s, e)) {
         if (max && s->bf.started + x->b->out->bf_started - before >= max) {
             x->b->out->exit = SCHED_EXIT_STARTS;
