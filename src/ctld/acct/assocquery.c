@@ -98,10 +98,17 @@ static const char *cluster_name(const struct wish *w)
     return conf_str(w->ctld->conf, CONF_CLUSTER_NAME);
 }
 
+static int by_user_name(const void *a, const void *b)
+{
+    return strcmp((*(Pst__AssocMgrRecord *const *)a)->user->name,
+                  (*(Pst__AssocMgrRecord *const *)b)->user->name);
+}
+
 static void add_users(const struct wish *w, struct assocquery *q)
 {
     struct assoc_mgr *am = w->ctld->cluster->am;
     const ProtobufCMessage *rec;
+    size_t first = q->n;
 
     for (size_t pos = 0; (rec = am_next(am, AM_USER, &pos));) {
         const Pst__UserRecord *u = (const Pst__UserRecord *)rec;
@@ -117,6 +124,8 @@ static void add_users(const struct wish *w, struct assocquery *q)
         r->default_account = tx_strdup(account);
         r->default_wckey = tx_strdup(wckey);
     }
+    if (q->n > first)
+        qsort(q->list + first, q->n - first, sizeof(Pst__AssocMgrRecord *), by_user_name);
 }
 
 static uint32_t shares_of(const struct assoc *a)
