@@ -232,8 +232,8 @@ def test_a_scheduled_update(op):
     op.change(extraConf="Weight=7")
     wait_until(lambda: op.status().get("updatedReplicas") == 0, "all are old")
     assert {name: op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()} == before
+    op.change(updateStrategy=schedule(-60, flags=["FORCE_START", "DAILY"]))  # it is time, and the next is made so
     op.rest.delete("reservation/SlurmOperatorMaint-w")
-    op.change(updateStrategy=schedule(-60, flags=["FORCE_START", "DAILY"]))  # it is time
     wait_until(lambda: op.status().get("updatedReplicas") == 3 and not set(before.values()) & {
         op.api.get("pods", name)["metadata"]["uid"] for name in op.pods()}, f"all are new {op.status()} {op.log()}", 90)
     op.api.delete("nodesets", "w")
