@@ -97,6 +97,7 @@ class Stage(Cluster):
         names = [n for line in text.splitlines() if line.startswith("NodeName=") and "State=CLOUD" not in line
                  and "State=FUTURE" not in line for n in expand(line.split()[0][len("NodeName="):])]
         super().__init__(folder, nodes=len(names))
+        self.env["TZ"] = transcripts.zone()
         self.node_names = names
         for path in self.source.iterdir():
             if path.name not in ("slurm.conf", "slurmdbd.conf", "setup", "database"):

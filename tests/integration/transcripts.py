@@ -49,15 +49,19 @@ ME = {"user": getpass.getuser(), "group": grp.getgrgid(os.getgid()).gr_name, "ui
 HOST = socket.gethostname().split(".")[0]
 
 
+def zone():
+    """Where recordings are played.  None was recorded in the hour after midnight: the usual range of sreport ends at one
+    o'clock, and has the jobs of the moment then."""
+    return "NOON-12" if time.gmtime().tm_hour == 0 else "UTC"
+
+
 class Demo(Cluster):
     """The cluster of the recordings: four nodes of 2 sockets x 4 cores x 2 threads."""
 
     def __init__(self, folder, more=(), **options):
         self.more = list(more)
         super().__init__(folder, nodes=4, cpus=16, **options)
-        if time.gmtime().tm_hour == 0:
-            # None was recorded then: the usual range of sreport ends at one o'clock, and has the jobs of the moment.
-            self.env["TZ"] = "NOON-12"
+        self.env["TZ"] = zone()
 
     def conf_text(self):
         text = super().conf_text()
