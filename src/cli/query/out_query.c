@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_filter.h"
+#include "wire/ops.h"
 
 #define LONG_ANSWER 1000u /* records */
 #define NICE_STEP 5
@@ -167,4 +168,23 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
     *ret_fields = fields;
     *ret_n = n;
     return 0;
+}
+
+int query_job(struct client *c, uint32_t job_id, const char *names, query_fn *fn, void *ctx)
+{
+    Pst__QueryRequest request = query_to_print();
+    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
+    struct pb_fieldset set = { 0 };
+    int r;
+
+    filter.job_ids = &job_id;
+    filter.n_job_ids = 1;
+    request.jobs = &filter;
+    if (names) {
+        query_need_names(names, &pst__job_record__descriptor, &set);
+        check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
+    }
+    r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, fn, ctx, NULL);
+    free(request.fields);
+    return r;
 }

@@ -44,6 +44,10 @@ void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
 /* The numbers of a set, for QueryRequest.fields.  Caller frees *ret_fields. */
 int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *ret_n);
 
+/* query_run() for one job, or all tasks of an array, with the fields that `names` has as above
+ * (NULL: all). */
+int query_job(struct client *c, uint32_t job_id, const char *names, query_fn *fn, void *ctx);
+
 /* From now on records keep their control characters, for output that escapes them.  Otherwise
  * control characters are cleaned away: a user could put sequences into the name of a job that
  * another user's terminal would obey, or an end of line into what a script reads by line. */

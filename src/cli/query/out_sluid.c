@@ -68,19 +68,8 @@ static int on_task(void *ctx, const ProtobufCMessage *record, const struct query
 int sluids_task_job(struct client *client, uint32_t array_id, uint32_t task, uint32_t *ret_job_id)
 {
     struct sought sought = { .array_id = array_id, .task = task };
-    Pst__QueryRequest request = query_to_print();
-    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
-    struct pb_fieldset set = { 0 };
-    int r;
+    int r = query_job(client, array_id, "job_id array_job_id array_task_id", on_task, &sought);
 
-    filter.job_ids = &array_id;
-    filter.n_job_ids = 1;
-    request.jobs = &filter;
-    query_need_names("job_id array_job_id array_task_id", &pst__job_record__descriptor, &set);
-    check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
-    r = query_run(client, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_task,
-                  &sought, NULL);
-    free(request.fields);
     if (r >= 0)
         *ret_job_id = sought.job_id;
     return r;

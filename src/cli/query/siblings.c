@@ -54,20 +54,9 @@ static int on_record(void *ctx, const ProtobufCMessage *record, const struct que
 /* Which clusters may run the job.  A code of an error, or what the controller says. */
 static int find_viable(struct client *client, uint32_t job_id, char **ret, struct err *err)
 {
-    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
-    Pst__QueryRequest query = query_to_print();
-    struct pb_fieldset set = { 0 };
     struct lookup l = { .found = false };
-    int r;
+    int r = query_job(client, job_id, "job_id fed_siblings_viable", on_record, &l);
 
-    filter.job_ids = &job_id;
-    filter.n_job_ids = 1;
-    query.jobs = &filter;
-    query_need_names("job_id fed_siblings_viable", &pst__job_record__descriptor, &set);
-    check_mem_or_die(query_fields(&set, &query.fields, &query.n_fields));
-    r = query_run(client, OP_QUERY_JOBS, &query.base, &pst__job_record__descriptor, on_record, &l,
-                  NULL);
-    free(query.fields);
     if (r < 0)
         (void)err_set(err, r, "%s", client_strerror(client, r));
     *ret = l.viable;

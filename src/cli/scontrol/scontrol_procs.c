@@ -416,8 +416,6 @@ static int on_end(void *ctx, const ProtobufCMessage *record, const struct query_
 
 void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
 {
-    Pst__QueryRequest request = query_to_print();
-    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct proc p;
     uint64_t pid;
     int64_t end_us = 0;
@@ -433,11 +431,7 @@ void scontrol_pidinfo(struct scontrol *s, int argc, char **argv)
         scontrol_missing(s, stderr, "Failed to locate job for requested pid");
         return;
     }
-    request.jobs = &filter;
-    filter.job_ids = &p.job_id;
-    filter.n_job_ids = 1;
-    r = query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
-                  &pst__job_record__descriptor, on_end, &end_us, NULL);
+    r = query_job(scontrol_client(s, "slurm_load_jobs"), p.job_id, NULL, on_end, &end_us);
     if (r < 0) {
         scontrol_fail(s, "slurm_load_jobs error: %s", client_strerror(s->client, r));
         return;

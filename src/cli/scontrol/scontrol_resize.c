@@ -62,8 +62,6 @@ static bool write_one(struct scontrol *s, const char *path, const struct strbuf 
 
 void scontrol_write_resized(struct scontrol *s, uint32_t job_id)
 {
-    Pst__QueryRequest request = query_to_print();
-    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct strbuf texts[3] = { STRBUF_INIT, STRBUF_INIT, STRBUF_INIT };
     const char *inside = getenv("SLURM_JOB_ID");
     _cleanup_free_ char *sh = xasprintf_or_die("slurm_job_%u_resize.sh", job_id);
@@ -72,11 +70,7 @@ void scontrol_write_resized(struct scontrol *s, uint32_t job_id)
 
     if (!inside || parse_u64(inside, 1, UINT32_MAX, &id) < 0 || id != job_id)
         return;
-    request.jobs = &filter;
-    filter.job_ids = &job_id;
-    filter.n_job_ids = 1;
-    if (query_run(scontrol_client(s, "slurm_load_jobs"), OP_QUERY_JOBS, &request.base,
-                  &pst__job_record__descriptor, on_job, texts, NULL) < 0)
+    if (query_job(scontrol_client(s, "slurm_load_jobs"), job_id, NULL, on_job, texts) < 0)
         scontrol_fail(s, "slurm_load_jobs error: the new size of job %u is not known", job_id);
     else if (write_one(s, sh, texts, false) && write_one(s, csh, texts, true) && !s->quiet)
         (void)printf("To use the new size in this shell:\n"

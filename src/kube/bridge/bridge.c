@@ -189,16 +189,6 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
 
 /* ---- begin and end --------------------------------------------------------------------------- */
 
-static int follow_kind(struct bridge *b, const struct kubekind *kind, const char *selector,
-                       kubeinformer_fn *fn, struct kubeinformer **ret)
-{
-    const struct kubeinformer_options o = {
-        .kind = kind, .selector = selector, .fn = fn, .synced = wake_all, .ctx = b
-    };
-
-    return kubeinformer_new(b->kube, &o, ret);
-}
-
 int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct bridge_options *o,
                struct bridge **ret)
 {
@@ -229,21 +219,21 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
                                                          &b->node_names, &b->node_slices },
                             &b->externals);
     if (r == 0 && o->groups)
-        r = follow_kind(b, &bridge_groups, NULL, take_group, &b->groups);
+        r = bridgekinds_follow(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
-        r = follow_kind(b, &bridge_native, NULL, take_native, &b->native);
+        r = bridgekinds_follow(b, &bridge_native, NULL, take_native, &b->native);
     if (r == 0 && o->jobsets)
-        r = follow_kind(b, &bridge_jobsets, NULL, take_owner, &b->jobsets);
+        r = bridgekinds_follow(b, &bridge_jobsets, NULL, take_owner, &b->jobsets);
     if (r == 0)
-        r = follow_kind(b, &kubekind_nodes, NULL, take_node, &b->nodes);
+        r = bridgekinds_follow(b, &kubekind_nodes, NULL, take_node, &b->nodes);
     if (r == 0)
-        r = follow_kind(b, &kubekind_jobs, NULL, take_owner, &b->jobs);
+        r = bridgekinds_follow(b, &kubekind_jobs, NULL, take_owner, &b->jobs);
     if (r == 0)
         r = bridgevolume_begin(b);
     if (r == 0)
         r = bridgedevice_begin(b);
     if (r == 0)
-        r = follow_kind(b, &kubekind_pods, b->selector, take_pod, &b->pods);
+        r = bridgekinds_follow(b, &kubekind_pods, b->selector, take_pod, &b->pods);
     if (r == 0)
         r = slurmlink_new(slurm, b->o.name, take_slurmjob, wake_all, b, &b->slurm);
     if (r < 0) {

@@ -120,13 +120,6 @@ static void take_class(void *ctx, const json_t *before, const json_t *now)
         kubemap_walk(&b->gangs, wake_gang, b);
 }
 
-static void wake_synced(void *ctx)
-{
-    struct bridge *b = ctx;
-
-    b->synced(b);
-}
-
 int bridgedevice_begin(struct bridge *b)
 {
     const struct {
@@ -140,13 +133,8 @@ int bridgedevice_begin(struct bridge *b)
     };
     int r = 0;
 
-    for (size_t i = 0; b->o.devices && r == 0 && i < ARRAY_SIZE(rows); i++) {
-        const struct kubeinformer_options o = {
-            .kind = rows[i].kind, .fn = rows[i].fn, .synced = wake_synced, .ctx = b
-        };
-
-        r = kubeinformer_new(b->kube, &o, rows[i].ret);
-    }
+    for (size_t i = 0; b->o.devices && r == 0 && i < ARRAY_SIZE(rows); i++)
+        r = bridgekinds_follow(b, rows[i].kind, NULL, rows[i].fn, rows[i].ret);
     return r;
 }
 

@@ -1,6 +1,8 @@
 /* bridgekinds.c - see bridgekinds.h */
 #include "kube/bridge/bridgekinds.h"
 
+#include "kube/bridge/bridge_impl.h"
+
 const struct kubekind bridge_groups = { "scheduling.x-k8s.io", "v1alpha1", "podgroups", "PodGroup",
                                         true };
 const struct kubekind bridge_native = { "scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
@@ -17,3 +19,13 @@ const struct kubekind bridge_device_classes = { "resource.k8s.io", "v1", "device
                                                 "DeviceClass", false };
 const struct kubekind bridge_classes = { "storage.k8s.io", "v1", "storageclasses", "StorageClass",
                                          false };
+
+int bridgekinds_follow(struct bridge *b, const struct kubekind *kind, const char *selector,
+                       kubeinformer_fn *fn, struct kubeinformer **ret)
+{
+    const struct kubeinformer_options o = {
+        .kind = kind, .selector = selector, .fn = fn, .synced = b->synced, .ctx = b
+    };
+
+    return kubeinformer_new(b->kube, &o, ret);
+}

@@ -119,13 +119,6 @@ static void take_class(void *ctx, const json_t *before, const json_t *now)
         kubemap_walk(&b->claim_gangs, wake_claim, b);
 }
 
-static void wake_synced(void *ctx)
-{
-    struct bridge *b = ctx;
-
-    b->synced(b);
-}
-
 int bridgevolume_begin(struct bridge *b)
 {
     const struct {
@@ -139,13 +132,8 @@ int bridgevolume_begin(struct bridge *b)
     };
     int r = 0;
 
-    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++) {
-        const struct kubeinformer_options o = {
-            .kind = rows[i].kind, .fn = rows[i].fn, .synced = wake_synced, .ctx = b
-        };
-
-        r = kubeinformer_new(b->kube, &o, rows[i].ret);
-    }
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
+        r = bridgekinds_follow(b, rows[i].kind, NULL, rows[i].fn, rows[i].ret);
     return r;
 }
 
