@@ -23,6 +23,7 @@
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 #include "version.h"
+#include "wire/tls/tlsctx.h"
 
 static int read_file(const ProtobufCMessageDescriptor *desc, ProtobufCMessage **ret_msg)
 {
@@ -110,8 +111,10 @@ int main(int argc, char **argv)
         return 0;
     }
     if (argc == 2 && is_duty(argv[1]) && is_open(STEP_FD_FILE) && is_open(STEP_FD_SRUN) &&
-        is_open(STEP_FD_CTL))
+        is_open(STEP_FD_CTL)) {
+        tls_be_brief(true);
         return serve_user();
+    }
     if (argc == 4 && strcmp(argv[1], "script") == 0)
         return ask_script(argv[2], argv[3]);
     if (argc == 1 && nsfirst_is(argv[0]))
@@ -138,6 +141,7 @@ int main(int argc, char **argv)
     }
     inherit_no_keys();
     r = read_step_file(&sf);
+    tls_be_brief(r == 0 && !sf->plugstack);
     if (r == 0)
         r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd, plug_ops);
     if (sf)

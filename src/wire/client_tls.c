@@ -65,7 +65,10 @@ ssize_t client_tls_send(struct client *c, const uint8_t *data, size_t len)
 
     while (sent < len) {
         struct tls *t = c->next_tls ? c->next_tls : c->tls;
-        ssize_t n = tls_write(t, data + sent, len - sent);
+        ssize_t n;
+
+        tls_more(t, len - sent > TLS_RECORD_MAX);
+        n = tls_write(t, data + sent, len - sent);
 
         if (n == -EAGAIN && c->next_tls && tls_write_waits_read(t)) {
             struct tls *from;
@@ -100,6 +103,8 @@ int client_tls_begin(struct client *c, const struct client_target *target)
         c->has_stream_key = r == 0;
     } else {
         r = tls_new_client(c->tls_ctx, c->fd, &c->tls);
+        if (r == 0)
+            tls_read_ahead(c->tls);
     }
     return r;
 }

@@ -34,6 +34,7 @@ void cli_init(struct cli *c, const char *name)
 {
     inherit_open_standard();
     (void)signal(SIGCHLD, SIG_DFL); /* ignored, it would hide how our children end */
+    tls_be_brief(true);
     *c = (struct cli){ .program = name };
     program = name;
     verbosity = 0;

@@ -13,6 +13,7 @@
 #include "cli/job/jobopts.h"
 #include "spank/plugstack.h"
 #include "spank/stack.h"
+#include "wire/tls/tlsctx.h"
 
 struct given {
     size_t option;
@@ -173,6 +174,7 @@ void plugins_load(struct cli *c, bool local)
         cli_die(CLI_EXIT_FAILED, "%s", err.text[0] ? err.text : "out of memory");
     if (!plugins.stack)
         return;
+    tls_be_brief(false);
     call_or_die(SPANK_INIT);
     add_rows();
 }

@@ -38,9 +38,10 @@ struct io_spec {
 
 /* An output that may be slow: bytes wait here. */
 struct sink {
-    int fd;       /* -1: closed or failed */
-    bool regular; /* never blocks */
-    bool unread;  /* its reader has gone */
+    int fd;         /* -1: closed or failed */
+    bool regular;   /* never blocks */
+    bool in_pieces; /* the kernel has no writes without waiting for it */
+    bool unread;    /* its reader has gone */
     struct strbuf buf;
     size_t at; /* sent part of buf */
 };

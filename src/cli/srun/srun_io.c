@@ -1,8 +1,8 @@
 /* srun_io.c - the tasks' streams at srun's end; see srun.h
  *
  * Outputs are never switched to non-blocking mode: the descriptors are shared with whoever started
- * us.  A write of at most PIPE_BUF bytes after POLLOUT does not block, so slow readers are served
- * in such pieces. */
+ * us.  Each write says for itself that it does not wait (RWF_NOWAIT).  Where the kernel cannot do
+ * that for a kind of file, pieces are written: PIPE_BUF bytes after POLLOUT do not block. */
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,6 +13,7 @@
 #include <strings.h>
 #include <sys/ioctl.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -51,19 +52,39 @@ static void sink_add(void *ctx, const char *data, size_t n)
         check_mem_or_die(-ENOMEM);
 }
 
-static bool input_ready(const struct sink *k)
+static ssize_t write_piece(const struct sink *k, const char *data, size_t n)
 {
     struct pollfd p = { .fd = k->fd, .events = POLLOUT };
 
-    return k->regular || poll(&p, 1, 0) > 0;
+    if (poll(&p, 1, 0) > 0)
+        return write(k->fd, data, MIN(n, (size_t)PIPE_BUF));
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Without waiting, but for a disk.  As write(2). */
+static ssize_t write_some(struct sink *k)
+{
+    const char *data = k->buf.buf + k->at;
+    size_t left = k->buf.len - k->at;
+    struct iovec v = { .iov_base = (void *)data, .iov_len = left };
+    ssize_t n;
+
+    if (k->regular)
+        return write(k->fd, data, left);
+    if (!k->in_pieces) {
+        n = pwritev2(k->fd, &v, 1, -1, RWF_NOWAIT);
+        k->in_pieces = n < 0 && errno != EAGAIN && errno != EINTR && errno != EPIPE;
+        if (n >= 0 || (!k->in_pieces && errno != EAGAIN))
+            return n;
+    }
+    return write_piece(k, data, left);
 }
 
 void sink_write(struct sink *k)
 {
-    while (sink_pending(k) && input_ready(k)) {
-        size_t left = k->buf.len - k->at;
-        ssize_t n =
-            write(k->fd, k->buf.buf + k->at, k->regular ? left : MIN(left, (size_t)PIPE_BUF));
+    while (sink_pending(k)) {
+        ssize_t n = write_some(k);
 
         if (n < 0 && errno == EINTR)
             continue;

@@ -7,13 +7,20 @@
 #include <pthread.h>
 #include <stdbool.h>
 
+#include "base/cleanup.h"
+
 #define LIBSSL "libssl.so.3"
 #define LIBCRYPTO "libcrypto.so.3"
 
+/* What a brief program leaves out, see ssllib_be_brief(). */
+#define BRIEF                                                                                      \
+    (OPENSSL_INIT_NO_LOAD_CRYPTO_STRINGS | OPENSSL_INIT_NO_ADD_ALL_CIPHERS | OPENSSL_INIT_NO_ATEXIT)
+
 static struct {
     pthread_once_t once;
+    void *ssl;
     struct ssllib fns;
-    bool ok;
+    bool ok, brief;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
 static void load_openssl(void)
@@ -24,6 +31,7 @@ static void load_openssl(void)
 
     if (!ok)
         return;
+    lib.ssl = ssl;
 #define X(fn)                                                                                      \
     lib.fns.fn = (__typeof__(lib.fns.fn))dlsym(ssl, #fn);                                          \
     ok = ok && lib.fns.fn;
@@ -34,7 +42,15 @@ static void load_openssl(void)
     ok = ok && lib.fns.fn;
     SSLLIB_CRYPTO(X)
 #undef X
+    if (ok && lib.brief)
+        ok = lib.fns.OPENSSL_init_crypto(BRIEF, NULL) == 1 &&
+             lib.fns.OPENSSL_init_ssl(BRIEF | OPENSSL_INIT_NO_LOAD_SSL_STRINGS, NULL) == 1;
     lib.ok = ok;
+}
+
+void ssllib_be_brief(bool brief)
+{
+    lib.brief = brief;
 }
 
 int ssllib_load(const struct ssllib **ret_lib, struct err *err)
@@ -50,10 +66,30 @@ const struct ssllib *ssllib_loaded(void)
     return &lib.fns;
 }
 
+/* Again and again is fine; a text that is missing is "reason unknown". */
+static void load_texts(void)
+{
+    static const char *const names[] = { "ERR_load_ERR_strings", "ERR_load_EVP_strings",
+                                         "ERR_load_EC_strings",  "ERR_load_ASN1_strings",
+                                         "ERR_load_PEM_strings", "ERR_load_X509_strings",
+                                         "ERR_load_SSL_strings" };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        int (*load)(void) = (int (*)(void))dlsym(lib.ssl, names[i]); /* libcrypto is below it */
+
+        if (load)
+            (void)load();
+    }
+}
+
 const char *ssllib_reason(const struct ssllib *fns)
 {
     unsigned long e = fns->ERR_peek_last_error();
-    const char *text = e ? fns->ERR_reason_error_string(e) : NULL;
+    const char *text;
+
+    if (lib.brief)
+        load_texts();
+    text = e ? fns->ERR_reason_error_string(e) : NULL;
 
     return text ? text : "reason unknown";
 }

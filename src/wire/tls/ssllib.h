@@ -13,9 +13,12 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 #define SSLLIB_SSL(X)                                                                              \
+    X(OPENSSL_init_ssl)                                                                            \
     X(TLS_method)                                                                                  \
     X(SSL_CTX_new)                                                                                 \
     X(SSL_CTX_free)                                                                                \
@@ -32,6 +35,8 @@
     X(SSL_new)                                                                                     \
     X(SSL_free)                                                                                    \
     X(SSL_set_bio)                                                                                 \
+    X(SSL_set_read_ahead)                                                                          \
+    X(SSL_set_default_read_buffer_len)                                                             \
     X(SSL_certs_clear)                                                                             \
     X(SSL_set_verify)                                                                              \
     X(SSL_set_connect_state)                                                                       \
@@ -57,6 +62,7 @@
     X(SSL_SESSION_set_protocol_version)
 
 #define SSLLIB_CRYPTO(X)                                                                           \
+    X(OPENSSL_init_crypto)                                                                         \
     X(BIO_meth_new)                                                                                \
     X(BIO_meth_free)                                                                               \
     X(BIO_meth_set_read)                                                                           \
@@ -116,6 +122,10 @@ struct ssllib {
     SSLLIB_SSL(X) SSLLIB_CRYPTO(X)
 #undef X
 };
+
+/* As of tls_be_brief().  Left out are ciphers by name, for keys with a password, and cleaning up at
+ * the end; texts of failures are loaded with the first failure, those of the likely places. */
+void ssllib_be_brief(bool brief);
 
 /* Any thread.  -ENOSYS: OpenSSL 3 is not installed, or this program is linked statically; err says
  * so. */

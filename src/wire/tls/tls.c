@@ -12,6 +12,7 @@
 
 #define BINDING_LABEL "EXPORTER-Channel-Binding" /* of RFC 9266 */
 #define SERVER_NAME "penstock"
+#define READ_AHEAD (64u * 1024)
 #define STREAM_ID "stream"
 
 static const unsigned char key_suite[] = { 0x13, 0x01 }; /* TLS_AES_128_GCM_SHA256 */
@@ -161,10 +162,21 @@ int tls_new_client_key(struct tls_ctx *ctx, int fd, const uint8_t *id, size_t n,
     return 0;
 }
 
+void tls_read_ahead(struct tls *t)
+{
+    t->ctx->lib->SSL_set_read_ahead(t->ssl, 1);
+    t->ctx->lib->SSL_set_default_read_buffer_len(t->ssl, READ_AHEAD);
+}
+
 int tls_new_stream_client(struct tls_ctx *ctx, int fd, const uint8_t key[TLS_KEY_SIZE],
                           struct tls **ret_tls)
 {
-    return tls_new_client_key(ctx, fd, (const uint8_t *)STREAM_ID, strlen(STREAM_ID), key, ret_tls);
+    int r =
+        tls_new_client_key(ctx, fd, (const uint8_t *)STREAM_ID, strlen(STREAM_ID), key, ret_tls);
+
+    if (r == 0)
+        tls_read_ahead(*ret_tls);
+    return r;
 }
 
 int tls_new_stream_server(struct tls_ctx *ctx, int fd, const uint8_t key[TLS_KEY_SIZE],
@@ -177,6 +189,7 @@ int tls_new_stream_server(struct tls_ctx *ctx, int fd, const uint8_t key[TLS_KEY
     memcpy((*ret_tls)->key, key, TLS_KEY_SIZE);
     (*ret_tls)->find = find_own;
     (*ret_tls)->find_arg = *ret_tls;
+    tls_read_ahead(*ret_tls);
     ctx->lib->SSL_set_psk_find_session_callback((*ret_tls)->ssl, find_key);
     return 0;
 }
@@ -275,6 +288,11 @@ bool tls_write_waits_read(const struct tls *t)
 bool tls_read_waits_write(const struct tls *t)
 {
     return t->read_waits_write;
+}
+
+void tls_more(struct tls *t, bool more)
+{
+    t->socket.more = more;
 }
 
 int tls_move(struct tls *t, int fd)

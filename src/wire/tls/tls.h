@@ -23,7 +23,8 @@
 
 #define TLS_KEY_SIZE 32u
 #define TLS_BINDING_SIZE 32u
-#define TLS_ID_MAX 128u /* bytes of a key's name */
+#define TLS_RECORD_MAX 16384u /* bytes; RFC 8446 */
+#define TLS_ID_MAX 128u       /* bytes of a key's name */
 
 struct tls;
 
@@ -43,6 +44,9 @@ int tls_new_stream_client(struct tls_ctx *ctx, int fd, const uint8_t key[TLS_KEY
                           struct tls **ret_tls);
 int tls_new_stream_server(struct tls_ctx *ctx, int fd, const uint8_t key[TLS_KEY_SIZE],
                           struct tls **ret_tls);
+/* Read as much from the socket as comes, not record by record: for an end that keeps the
+ * connection.  Its owner reads until -EAGAIN before it waits. */
+void tls_read_ahead(struct tls *t);
 /* Says nothing to the peer: the end of the socket does. */
 struct tls *tls_free(struct tls *t); /* always NULL */
 DEFINE_CLEANUP(struct tls *, tls_free)
@@ -56,6 +60,8 @@ ssize_t tls_write(struct tls *t, const void *buf, size_t n);
 /* The last write that gave -EAGAIN waits for something to read; the last read for room to write. */
 bool tls_write_waits_read(const struct tls *t);
 bool tls_read_waits_write(const struct tls *t);
+/* More will be written at once: the kernel need not send what it has. */
+void tls_more(struct tls *t, bool more);
 /* Go on with a duplicate of the descriptor.  Gives 0. */
 int tls_move(struct tls *t, int fd);
 /* Do not read the socket until `hold` is false again: what comes is another connection's. */

@@ -33,7 +33,7 @@ static int write_socket(BIO *bio, const char *buf, int n)
 
     lib->BIO_clear_flags(bio, BIO_FLAGS_RWS | BIO_FLAGS_SHOULD_RETRY);
     do {
-        put = send(t->fd, buf, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL);
+        put = send(t->fd, buf, (size_t)n, MSG_DONTWAIT | MSG_NOSIGNAL | (t->more ? MSG_MORE : 0));
     } while (put < 0 && errno == EINTR);
     if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS))
         lib->BIO_set_flags(bio, BIO_FLAGS_WRITE | BIO_FLAGS_SHOULD_RETRY);

@@ -12,6 +12,7 @@
 struct tlsbio {
     int fd;
     int failed; /* errno of the socket; 0: nothing failed */
+    bool more;  /* what is written is not the last */
     bool held;  /* it is not read: as if nothing came */
 };
 

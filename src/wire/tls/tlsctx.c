@@ -219,6 +219,11 @@ static int make_context(struct tls_ctx *ctx)
     return 0;
 }
 
+void tls_be_brief(bool brief)
+{
+    ssllib_be_brief(brief);
+}
+
 int tls_ctx_new(const struct tls_config *config, struct tls_ctx **ret_ctx, struct err *err)
 {
     _cleanup_(tls_ctx_unref) struct tls_ctx *ctx = calloc(1, sizeof(*ctx));

@@ -4,6 +4,7 @@
  * one. */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/cleanup.h"
@@ -11,6 +12,11 @@
 #include "base/process/tlsconfig.h"
 
 struct tls_ctx;
+
+/* Before the first context.  A program that lives for one piece of work loads OpenSSL without what
+ * only others need: a quarter less time.  Not for a library, nor a program with plugins, which may
+ * need the rest.  One thread. */
+void tls_be_brief(bool brief);
 
 /* err has one sentence, which names the file.  Errors: -ENOSYS no OpenSSL, -EACCES rights of a
  * file, -EINVAL its contents, what open(2) says. */
