@@ -51,15 +51,9 @@ void strbuf_addn(struct strbuf *sb, const void *data, size_t n)
     sb->buf[sb->len] = '\0';
 }
 
-char *strbuf_room(struct strbuf *sb, size_t n)
+char *strbuf_more(struct strbuf *sb, size_t n)
 {
     return reserve_bytes(sb, n) ? sb->buf + sb->len : NULL;
-}
-
-void strbuf_grew(struct strbuf *sb, size_t n)
-{
-    sb->len += n;
-    sb->buf[sb->len] = '\0';
 }
 
 void strbuf_add(struct strbuf *sb, const char *text)

@@ -27,8 +27,16 @@ void strbuf_addv(struct strbuf *sb, const char *fmt, va_list ap);
 void strbuf_pad(struct strbuf *sb, char c, size_t n);
 /* Room for n more bytes, which the caller fills and then counts with strbuf_grew(sb, at most n):
  * for builders of many small pieces.  NULL when it failed. */
-char *strbuf_room(struct strbuf *sb, size_t n);
-void strbuf_grew(struct strbuf *sb, size_t n);
+char *strbuf_more(struct strbuf *sb, size_t n); /* the same where there is no room yet */
+static inline char *strbuf_room(struct strbuf *sb, size_t n)
+{
+    return n < sb->cap - sb->len && !sb->failed ? sb->buf + sb->len : strbuf_more(sb, n);
+}
+static inline void strbuf_grew(struct strbuf *sb, size_t n)
+{
+    sb->len += n;
+    sb->buf[sb->len] = '\0';
+}
 void strbuf_reset(struct strbuf *sb);             /* keeps the memory */
 const char *strbuf_str(const struct strbuf *sb);  /* "" when empty; borrowed */
 int strbuf_detach(struct strbuf *sb, char **ret); /* caller frees; sb is empty again; -ENOMEM */
