@@ -207,8 +207,10 @@ static int refuse_word(const struct rule *r, const char *text, struct err *err)
 {
     _cleanup_val_(strbuf_done) struct strbuf words = STRBUF_INIT;
 
-    for (const char *p = r->words + 1; *p; p += strcspn(p, "|") + 1)
-        strbuf_addf(&words, "%s%.*s", words.len ? ", " : "", (int)strcspn(p, "|"), p);
+    for (const char *p = r->words + 1; *p; p += strcspn(p, "|") + 1) {
+        strbuf_add(&words, words.len ? ", " : "");
+        strbuf_addn(&words, p, strcspn(p, "|"));
+    }
     return err_set(err, -EINVAL, "%s: '%.60s' is none of %s", r->path, text, strbuf_str(&words));
 }
 
