@@ -269,7 +269,7 @@ static const struct opt rows[] = {
         "also earlier runs of requeued jobs"),
     OPT("efficiency", 0, OPT_OPT, OPT_AND(OPT_TAKE(report, take_efficiency), OPT_GIVEN(efficiency)),
         NULL, NULL, "table|report",
-        "what runs used of what they held; report: a page and advice for each"),
+        "what runs used of what they held; report: a page and advice for each", .ours = true),
     OPT("endtime", 'E', OPT_REQ, OPT_AND(OPT_TAKE(end_us, take_time), OPT_GIVEN(have_end)), NULL,
         NULL, "time", "jobs before this time"),
     OPT("env-vars", 0, OPT_NONE, OPT_FLAG(env_vars), NULL, NULL, NULL,

@@ -30,7 +30,8 @@
 
 struct parser {
     struct option *longs;     /* every option */
-    struct option *incumbent; /* ... without those that the incumbent does not have */
+    struct option *incumbent; /* ... without ours */
+    size_t n_longs, n_incumbent;
     char *shorts;
 };
 
@@ -87,21 +88,6 @@ static char *present_spelling(char *word)
     return word;
 }
 
-/* Options that the incumbent does not have.  They make no abbreviation of its options ambiguous:
- * --out is --output in scripts of many years, whatever we add. */
-static bool is_ours(const char *name)
-{
-    static const char *const names[] = { "changes-only",   "efficiency",     "explain",
-                                         "help-interface", "help-table",     "map",
-                                         "no-snapshot",    "output-summary", "runtime",
-                                         "since",          "watch" };
-
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strcmp(name, names[i]) == 0)
-            return true;
-    return false;
-}
-
 /* The row that this one is another spelling of (--users of --user), else itself.  getopt takes an
  * abbreviation of both when they mean the same. */
 static size_t synonym_of(const struct opt_command *cmd, size_t i)
@@ -144,30 +130,31 @@ static const struct option *table_for(const struct parser *p, const struct opt_c
     return p->longs;
 }
 
-static void keep_incumbent(struct parser *p, size_t n)
+/* There is room. */
+static void add_long(struct parser *p, const struct option *o, bool ours)
 {
-    size_t kept = 0;
-
-    p->incumbent = xmalloc_or_die((n + 1) * sizeof(*p->incumbent));
-    for (size_t i = 0; i < n; i++)
-        if (!is_ours(p->longs[i].name))
-            p->incumbent[kept++] = p->longs[i];
-    p->incumbent[kept] = (struct option){ .name = NULL };
+    p->longs[p->n_longs++] = *o;
+    if (!ours)
+        p->incumbent[p->n_incumbent++] = *o;
 }
 
 static void parser_init(struct parser *p, const struct opt_command *cmd)
 {
-    static const struct option common[] = {
-        { "help", no_argument, NULL, VAL_HELP },
-        { "usage", no_argument, NULL, VAL_USAGE },
-        { "version", no_argument, NULL, VAL_VERSION },
-        { "help-table", no_argument, NULL, VAL_TABLE },
-        { "help-interface", no_argument, NULL, VAL_INTERFACE },
+    static const struct {
+        struct option option;
+        bool ours;
+    } common[] = {
+        { { "help", no_argument, NULL, VAL_HELP }, false },
+        { { "usage", no_argument, NULL, VAL_USAGE }, false },
+        { { "version", no_argument, NULL, VAL_VERSION }, false },
+        { { "help-table", no_argument, NULL, VAL_TABLE }, true },
+        { { "help-interface", no_argument, NULL, VAL_INTERFACE }, true },
     };
     struct strbuf sb = STRBUF_INIT;
-    size_t n = 0, rows = row_count(cmd);
+    size_t rows = row_count(cmd), room = rows + ARRAY_SIZE(common) + 1;
 
-    p->longs = xmalloc_or_die((rows + ARRAY_SIZE(common) + 1) * sizeof(*p->longs));
+    *p = (struct parser){ .longs = xmalloc_or_die(room * sizeof(*p->longs)),
+                          .incumbent = xmalloc_or_die(room * sizeof(*p->incumbent)) };
     strbuf_add(&sb, cmd->permute ? "V" : "+V");
     if (cmd->help_with_h)
         strbuf_addc(&sb, 'h');
@@ -178,13 +165,15 @@ static void parser_init(struct parser *p, const struct opt_command *cmd)
 
         if (!row_applies(cmd, o))
             continue;
-        p->longs[n++] =
-            (struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)synonym_of(cmd, i) };
+        add_long(p,
+                 &(struct option){ o->name, has_arg(o), NULL, VAL_BASE + (int)synonym_of(cmd, i) },
+                 o->ours);
         if (o->letter)
             add_short(&sb, o);
     }
-    memcpy(&p->longs[n], common, sizeof(common));
-    keep_incumbent(p, n + ARRAY_SIZE(common));
+    for (size_t i = 0; i < ARRAY_SIZE(common); i++)
+        add_long(p, &common[i].option, common[i].ours);
+    p->longs[p->n_longs] = p->incumbent[p->n_incumbent] = (struct option){ .name = NULL };
     check_mem_or_die(strbuf_detach(&sb, &p->shorts));
 }
 

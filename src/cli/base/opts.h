@@ -126,6 +126,8 @@ struct opt {
     const char *refused; /* why it is refused, "there are no ..."; NULL = it is taken */
     int id;              /* for opt_command.set: the command's own enum, >= 0 */
     unsigned applies;    /* mask of opt_command.bit; 0 = every command that uses the table */
+    bool ours; /* the incumbent does not have it, and its abbreviations stay what they are:
+                          * --out is --output in scripts of many years, whatever we add */
 };
 
 /* A row: name, letter, argument, one of the binds above, then env, group, metavar, help, refused as

@@ -20,13 +20,15 @@
 #define B JOBOPTS_SBATCH
 #define A JOBOPTS_SALLOC
 #define R JOBOPTS_SRUN
+#define OURS 0x80u
 static const struct opt rows[] = {
 #define O(sym, name_, letter_, arg_, kind_, store_, applies_, env_, group_, metavar_, help_)       \
     { .name = name_,                                                                               \
       .letter = letter_,                                                                           \
       .arg = OPT_##arg_,                                                                           \
       .id = JO_##sym,                                                                              \
-      .applies = applies_,                                                                         \
+      .applies = (applies_) & ~OURS,                                                               \
+      .ours = ((applies_)&OURS) != 0,                                                              \
       .env = env_,                                                                                 \
       .group = group_,                                                                             \
       .metavar = metavar_,                                                                         \
@@ -38,6 +40,7 @@ static const struct opt rows[] = {
 #undef B
 #undef A
 #undef R
+#undef OURS
 
 static const uint8_t kinds[JO_MAX_] = {
 #define O(sym, name_, letter_, arg_, kind_, ...) [JO_##sym] = KIND_##kind_,

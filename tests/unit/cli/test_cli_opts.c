@@ -14,7 +14,7 @@
 #include "cli/base/cli.h"
 #include "cli/base/opts.h"
 
-enum { ID_ALPHA, ID_BETA, ID_FLAG, ID_OTHER, ID_BAD };
+enum { ID_ALPHA, ID_BETA, ID_FLAG, ID_OTHER, ID_BAD, ID_ALPS, ID_FLIGHT };
 
 static const struct opt rows[] = {
     { .name = "alpha",
@@ -46,6 +46,8 @@ static const struct opt rows[] = {
       .applies = 2,
       .help = "elsewhere" },
     { .name = "bad", .arg = OPT_REQ, .id = ID_BAD, .help = NULL },
+    { .name = "alps", .arg = OPT_NONE, .id = ID_ALPS, .ours = true },
+    { .name = "flight", .arg = OPT_NONE, .id = ID_FLIGHT },
 };
 
 struct seen {
@@ -86,6 +88,23 @@ static void test_parse(void **state)
     (void)state;
     assert_int_equal(opts_parse(&command, 8, argv, &s), 6);
     assert_string_equal(s.text, "alpha=1/3;beta=-/3;flag=-/3;alpha=2/3;");
+}
+
+/* An option of ours takes no abbreviation from one of the incumbent's, and has its own. */
+static void test_abbreviations(void **state)
+{
+    char *argv[] = { (char *)"tool", (char *)"--al=1", (char *)"--alp=2", (char *)"--alps", NULL };
+    char *table[] = { (char *)"x", (char *)"--hel", NULL };
+    char *both[] = { (char *)"x", (char *)"--fl", NULL };
+    struct seen s = { "" };
+    int status = 0;
+
+    (void)state;
+    assert_int_equal(opts_parse(&command, 4, argv, &s), 4);
+    assert_string_equal(s.text, "alpha=1/3;alpha=2/3;alps=-/3;");
+    assert_int_equal(opts_parse_line(&command, 2, table, &s, &status), 2); /* --help */
+    assert_true(opts_parse_line(&command, 2, both, &s, &status) < 0);
+    assert_int_equal(status, 255);
 }
 
 static void test_permute(void **state)
@@ -334,17 +353,12 @@ static void test_find(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parse),
-        cmocka_unit_test(test_permute),
-        cmocka_unit_test(test_line),
-        cmocka_unit_test(test_environment),
-        cmocka_unit_test(test_env_names),
-        cmocka_unit_test(test_texts),
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_bound_fields),
-        cmocka_unit_test(test_bound_flags),
-        cmocka_unit_test(test_bound_texts),
-        cmocka_unit_test(test_bound_functions),
+        cmocka_unit_test(test_parse),        cmocka_unit_test(test_abbreviations),
+        cmocka_unit_test(test_permute),      cmocka_unit_test(test_line),
+        cmocka_unit_test(test_environment),  cmocka_unit_test(test_env_names),
+        cmocka_unit_test(test_texts),        cmocka_unit_test(test_find),
+        cmocka_unit_test(test_bound_fields), cmocka_unit_test(test_bound_flags),
+        cmocka_unit_test(test_bound_texts),  cmocka_unit_test(test_bound_functions),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
