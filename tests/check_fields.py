@@ -40,6 +40,7 @@ BAD_TABLES = [
     ("a rule for nobody", "alloc_sid ", "alloc_sid update=pending,", "no rule for a job"),
     ("a key for what is not updated", "alloc_sid ", "alloc_sid key=Sid", "key="),
     ("a number shown as a text", "alloc_sid ", "alloc_sid show=Sid", "show="),
+    ("a number kept once", "alloc_sid ", "alloc_sid common", "common"),
     ("a secret that watchers see", "alloc_sid ", "alloc_sid secret watch", "secret"),
     ("a derived field to be set", "cur_priority", "cur_priority submit=user", "derived"),
     ("text for a script that is a number", "alloc_sid ", "alloc_sid lua=sid:text", "lua=sid:text"),

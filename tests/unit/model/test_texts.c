@@ -4,6 +4,7 @@
 
 #include "model/sharing.h"
 #include "model/texts.h"
+#include "fieldlists.h"
 
 #define TEXTS 3000u
 
@@ -117,6 +118,40 @@ static void test_jobs_share(void **state)
     cluster_free(c);
 }
 
+/* Every field with the word `common` in proto/fields.def. */
+static void test_all_common(void **state)
+{
+    struct cluster *c = new_cluster();
+    Pst__Transaction *tx = tx_new(T0);
+
+    (void)state;
+    for (uint32_t id = 1; id <= 2; id++) {
+        Pst__JobRecord *r = put_job(tx, id);
+
+#define X(member, number) assert_int_equal(pb_set_str(&r->member, #member), 0);
+        JOB_COMMON_TEXTS(X)
+#undef X
+    }
+    apply_ok(c, tx);
+#define X(member, number)                                                                          \
+    assert_string_equal(rec_of(c, 1)->member, #member);                                            \
+    assert_ptr_equal(rec_of(c, 1)->member, rec_of(c, 2)->member);
+    JOB_COMMON_TEXTS(X)
+#undef X
+    tx = tx_new(T0 + SEC);
+    (void)tx_job_patch(tx, EV(JOB_UPDATE), 1);
+#define X(member, number) tx_clear(tx, number);
+    JOB_COMMON_TEXTS(X)
+#undef X
+    apply_ok(c, tx);
+#define X(member, number)                                                                          \
+    assert_null(rec_of(c, 1)->member);                                                             \
+    assert_string_equal(rec_of(c, 2)->member, #member);
+    JOB_COMMON_TEXTS(X)
+#undef X
+    cluster_free(c);
+}
+
 /* Of one job: the other keeps what it has.  The hash is that of a cluster without a history. */
 static void test_patch(void **state)
 {
@@ -191,7 +226,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_once),       cmocka_unit_test(test_gaps),
         cmocka_unit_test(test_jobs_share), cmocka_unit_test(test_patch),
-        cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_lists),      cmocka_unit_test(test_all_common),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
