@@ -1,7 +1,7 @@
 # Penstock.  A thin face over meson and ninja; `make help` lists the goals.
 #
 # Variables: SANITIZE=address,undefined or thread   PREFIX=/usr/local   DESTDIR=   JOBS=   CC=
-#            DURATION=60 (seconds a fuzz target)    TARGETS="ctld dbd" (of fuzz; all without it)    KILLS=100 (chaos)   ARGS= (for penstock demo)
+#            DURATION=60 (seconds a fuzz target)    TARGETS="ctld dbd" (of fuzz; all without it)    KILLS=100 (chaos)   MINUTES=30 (test-portion)   ARGS= (for the program that runs)
 
 SHELL = /bin/bash
 .SHELLFLAGS = -euo pipefail -c
@@ -15,6 +15,7 @@ DESTDIR ?=
 DURATION ?= 60
 TARGETS ?=
 KILLS ?= 100
+MINUTES ?= 30
 ARGS ?=
 JOBS ?=
 BUILD ?= build$(if $(SANITIZE),-$(subst $(comma),-,$(SANITIZE)))
@@ -39,11 +40,17 @@ run: build
 build: configure
 	$(NINJA) -C $(BUILD)
 
-## test: set up, build and run every test
+## test: set up, build and run every test; ARGS="--part 2/8" an eighth of them
 .PHONY: test
 test: configure
 	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
-	tests/run-tests $(BUILD)
+	tests/run-tests $(BUILD) $(ARGS)
+
+## test-portion: as test, for MINUTES (30); the next call goes on, and all are counted; from the beginning without BUILD/results
+.PHONY: test-portion
+test-portion: configure
+	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
+	tests/run-tests $(BUILD) --table $(BUILD)/results --minutes $(MINUTES) $(ARGS)
 
 ## test-clients: run programs that others wrote for Slurm (MPI, ClusterShell, PyPI) on private clusters
 .PHONY: test-clients
@@ -197,17 +204,12 @@ coverage:
 	$(NINJA) -C $(COVERAGE_BUILD) all unit-tests fuzz-targets
 	tools/coverage $(COVERAGE_BUILD) $(ARGS)
 
-## test-sanitizers: checks, unit tests and fuzz inputs with both sets of sanitizers; make test SANITIZE=... runs the rest too
+## test-sanitizers: checks, unit tests and fuzz inputs with both sets of sanitizers; test and test-portion with SANITIZE= run the rest
 .PHONY: test-sanitizers
 test-sanitizers:
 	for set in address,undefined thread; do \
-	    $(MAKE) test-sanitized SANITIZE=$$set; \
+	    $(MAKE) test SANITIZE=$$set ARGS='-s checks -s unit -s fuzz'; \
 	done
-
-.PHONY: test-sanitized
-test-sanitized: configure
-	$(NINJA) -C $(BUILD) all unit-tests fuzz-targets
-	tests/run-tests $(BUILD) -s checks -s unit -s fuzz
 
 ## format: lay the C sources out by .clang-format
 .PHONY: format
@@ -237,4 +239,4 @@ clean:
 help:
 	@echo 'Penstock: a workload manager with the interface of Slurm.  Goals of this Makefile:'
 	@sed -n 's/^## \([a-z-]*\): \(.*\)/  make \1\t\2/p' Makefile | expand -t 20
-	@echo 'Variables: SANITIZE=address,undefined|thread PREFIX= DESTDIR= DURATION= TARGETS= KILLS= JOBS= CC='
+	@echo 'Variables: SANITIZE=address,undefined|thread PREFIX= DESTDIR= DURATION= TARGETS= KILLS= MINUTES= JOBS= CC='

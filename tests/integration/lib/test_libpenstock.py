@@ -24,9 +24,9 @@ def tool(*argv, **more):
 
 
 def exported():
-    """The names that a program can link, with their version."""
+    """The names that a program can link, with their version; without what a sanitizer asks each library for."""
     rows = (line.split() for line in tool("nm", "-D", "--defined-only", "--with-symbol-versions", LIBRARY).splitlines())
-    return sorted(row[2] for row in rows if row[1] != "A")
+    return sorted(row[2] for row in rows if row[1] != "A" and not (SANITIZED and "_default_options@" in row[2]))
 
 
 def test_symbols():
