@@ -53,6 +53,7 @@ static int send_relay(const struct fanout *f, struct client *c, size_t at, size_
 static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__RelayNode *n)
 {
     char *program = launch->n_argv ? launch->argv[0] : NULL;
+    ProtobufCBinaryData own = launch->stream_key; /* none */
     int r;
 
     launch->stream_key = client_stream_key(c);
@@ -66,7 +67,8 @@ static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__Rel
     r = client_send(c, OP_LAUNCH_STEP, 0, client_next_id(c), &launch->base);
     if (program)
         launch->argv[0] = program;
-    launch->has_stream_key = false;
+    launch->stream_key = own; /* that of the connection is not the message's to free */
+    launch->has_stream_key = own.len > 0;
     launch->has_node_index = false;
     launch->task_ids = NULL;
     launch->n_task_ids = 0;
@@ -75,12 +77,14 @@ static int send_launch(Pst__LaunchStep *launch, struct client *c, const Pst__Rel
 
 static int send_bcast(Pst__BcastOpen *bcast, struct client *c)
 {
+    ProtobufCBinaryData own = bcast->stream_key; /* none */
     int r;
 
     bcast->stream_key = client_stream_key(c);
     bcast->has_stream_key = bcast->stream_key.len > 0;
     r = client_send(c, OP_BCAST_OPEN, 0, client_next_id(c), &bcast->base);
-    bcast->has_stream_key = false;
+    bcast->stream_key = own;
+    bcast->has_stream_key = own.len > 0;
     return r;
 }
 

@@ -452,6 +452,7 @@ static void test_straight(void **state)
     /* what differs by node is as it was */
     assert_null(launch.node_name);
     assert_null(launch.task_ids);
+    assert_null(launch.stream_key.data);
     assert_string_equal(argv[0], "common");
     assert_ptr_equal(fanout_find(&f, 30), &f.links[2]);
     assert_false(f.links[2].relay);
@@ -504,7 +505,8 @@ static void test_through_relays(void **state)
     assert_int_equal(fanout_open(&f), 0);
     assert_int_equal(t.lost, 1);
     assert_int_equal(f.n_links, 2);
-    assert_int_equal(t.launched, 1); /* n1, which is left alone of the first piece */
+    assert_int_equal(t.launched, 1);     /* n1, which is left alone of the first piece */
+    assert_null(launch.stream_key.data); /* whoever frees the message would free it */
     wait_requests(&n, 2);
     relay = n.got[0].op == OP_RELAY ? 0 : 1; /* they come in any order */
     assert_int_equal(n.got[1 - relay].op, OP_LAUNCH_STEP);
