@@ -222,8 +222,12 @@ def test_sort(q, letter):
     """Each letter but those of SLUID, account, reason and folder sorts, both ways; equal values keep one order."""
     def order(spec):
         return q.run("squeue", "-t", "all", "-h", "-S", spec, "-o", f"%A={letter}%{letter}").out.splitlines()
-    up, down = order(letter), order(f"-{letter}")
-    assert sorted(up) == sorted(down) and len(up) == len(JOBS)
+
+    def both():
+        up, down = order(letter), order(f"-{letter}")
+        return (up, down) if sorted(up) == sorted(down) else None
+    up, down = wait_until(both, "two listings between two seconds")  # times grow
+    assert len(up) == len(JOBS)
     values = [line.split("=", 1)[1] for line in up]
     runs = [v for i, v in enumerate(values) if i == 0 or values[i - 1] != v]
     assert len(runs) == len(set(values)), "equal values stand together"
