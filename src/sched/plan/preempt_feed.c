@@ -37,7 +37,7 @@ static int qos_row(struct sched *s, const char *name, struct qos_preempt **ret)
 int sched_qos_preempt_put(struct sched *s, const char *name, const struct sched_qos_preempt *q)
 {
     _cleanup_free_ uint32_t *may = calloc(q->nmay + 1, sizeof(*may));
-    struct qos_preempt *row;
+    struct qos_preempt *row = NULL;
     int r = may ? qos_row(s, name, &row) : -ENOMEM;
 
     for (size_t i = 0; r == 0 && i < q->nmay; i++)
