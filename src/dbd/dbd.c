@@ -365,6 +365,7 @@ void dbd_stop(struct dbd *d)
     dbd_rest(d);
     debug_end();
     d->turn = turn_free(d->turn);
+    d->tls = tls_ctx_unref(d->tls);
     d->keys = auth_keys_free(d->keys);
     d->tokens = auth_tokens_free(d->tokens);
     forget_location(d);
