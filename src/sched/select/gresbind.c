@@ -139,6 +139,50 @@ static void by_units(struct sites *st)
     }
 }
 
+/* The one socket that the site's CPUs are of; UINT32_MAX: of several, or all. */
+static uint32_t socket_of(const struct node *n, const struct site *site)
+{
+    uint32_t cpus = n->cores_per_socket * n->threads, socket = UINT32_MAX;
+
+    for (uint32_t cpu = 0; site->cpus && cpus && cpu < n->sockets * cpus; cpu++) {
+        if (!(site->cpus[cpu >> 6] >> (cpu & 63) & 1))
+            continue;
+        if (socket != UINT32_MAX && socket != cpu / cpus)
+            return UINT32_MAX;
+        socket = cpu / cpus;
+    }
+    return socket;
+}
+
+bool gres_fit_sockets(const struct pick *p, uint32_t id, uint32_t req)
+{
+    const struct node *n = &p->s->nodes[id];
+    const struct shape_gres *g = &p->k->gres[req];
+    uint64_t able = 0;
+    struct sites st;
+
+    if (!g->per_socket || !n->near || !collect_sites(p, id, req, &st))
+        return true;
+    for (uint32_t i = 0; i < st.n; i++) {
+        uint32_t socket = socket_of(n, &st.v[i]);
+        uint64_t devices = 0;
+
+        if (socket == UINT32_MAX)
+            return true; /* devices that are of no one socket may serve any */
+        for (uint32_t k = 0; k < st.n; k++) {
+            if (socket_of(n, &st.v[k]) != socket)
+                continue;
+            if (k < i) { /* the socket was looked at */
+                devices = 0;
+                break;
+            }
+            devices += st.v[k].devices;
+        }
+        able += devices >= g->per_socket;
+    }
+    return able >= g->per_node / g->per_socket;
+}
+
 /* ---- how much fits --------------------------------------------------------------------------- */
 
 bool gres_fit_bound(const struct pick *p, uint32_t id, const struct geometry *g, struct fit *f)
@@ -232,14 +276,31 @@ static bool has_devices(const struct pick *p, uint32_t id, uint32_t req)
     return false;
 }
 
+/* Sites that have so many devices come first, otherwise in the same order. */
+static void able_first(struct sites *st, uint64_t devices)
+{
+    uint32_t able = 0;
+
+    for (uint32_t i = 0; i < st->n; i++) {
+        struct site site = st->v[i];
+
+        if (site.devices < devices)
+            continue;
+        memmove(st->v + able + 1, st->v + able, (i - able) * sizeof(*st->v));
+        st->v[able++] = site;
+    }
+}
+
 /* Sites of the devices: one that is enough, else as few as are; 0: none are enough. */
 static uint32_t choose_sites(const struct shape_gres *req, struct sites *st, uint64_t devices,
                              uint32_t need)
 {
     uint32_t first;
 
-    if (req->per_socket) /* so many on each of several */
+    if (req->per_socket) { /* so many on each of several */
+        able_first(st, req->per_socket);
         return (uint32_t)MIN((uint64_t)st->n, (devices + req->per_socket - 1) / req->per_socket);
+    }
     if (find_single_site(st, devices, need))
         return 1;
     first = have_enough_units(st, devices, need);

@@ -95,7 +95,7 @@ static bool fit_request(const struct pick *p, uint32_t id, uint32_t i, uint64_t 
         if (j != i && k->gres[j].type_off != UINT32_MAX && p->gname[j] == p->gname[i])
             typed += k->gres[j].per_node; /* of the same name; served first */
     avail = avail > typed ? avail - typed : 0;
-    if (avail < g->per_node || (g->per_job && !avail))
+    if (avail < g->per_node || (g->per_job && !avail) || !gres_fit_sockets(p, id, i))
         return false;
     if (g->per_job)
         f->gres[i] = (uint32_t)MIN(avail, (uint64_t)UINT32_MAX);

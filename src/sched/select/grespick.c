@@ -350,23 +350,28 @@ static uint64_t asks_by_socket(const struct pick *p, const struct gres_row *row)
     return 0;
 }
 
-/* First the devices that are not more than what is asked of their socket. */
+/* First the devices that are not more than what is asked of their socket, of those sockets before
+ * others that have so many. */
 static void spread_by_socket(const struct pick *p, const struct node *n, const struct gres_row *row,
                              struct cands *c)
 {
     uint64_t most = asks_by_socket(p, row);
     uint32_t taken = 0;
 
-    for (uint32_t i = 0; i < c->n; i++) {
-        uint64_t here = 0;
-        uint32_t d = c->v[i];
+    for (uint32_t pass = 0; pass < 2; pass++) {
+        for (uint32_t i = taken; i < c->n; i++) {
+            uint64_t here = 0, all = 0;
+            uint32_t d = c->v[i];
 
-        for (uint32_t k = 0; k < taken; k++)
-            here += near_alike(n, row, c->v[k], d);
-        if (here >= most)
-            continue;
-        memmove(c->v + taken + 1, c->v + taken, (i - taken) * sizeof(*c->v));
-        c->v[taken++] = d;
+            for (uint32_t k = 0; k < c->n; k++)
+                all += near_alike(n, row, c->v[k], d);
+            for (uint32_t k = 0; k < taken; k++)
+                here += near_alike(n, row, c->v[k], d);
+            if (here >= most || (pass == 0 && all < most))
+                continue;
+            memmove(c->v + taken + 1, c->v + taken, (i - taken) * sizeof(*c->v));
+            c->v[taken++] = d;
+        }
     }
 }
 

@@ -82,6 +82,11 @@ NEAR = [
                             [("node1", "8-9", A + "1(IDX:2)")], [("node1", "10-11", A + "1(IDX:3)")],
                             [("node2", "0-1", A + "1(IDX:0)")]]),
     (["-n8 -m block:block", "--gres=gpu:1"], [[("node1", "0-7", "")], [("node1", "8-9", A + "1(IDX:2)")]]),
+    # So many of each socket: all of one that has them, never some of one and some of another.
+    (["--gpus-per-socket=1 --sockets-per-node=1 -w node1"] + ["--gpus-per-socket=2 --sockets-per-node=1 -w node1"] * 2,
+     [[("node1", "0-1", A + "1(IDX:0)")], [("node1", "8-9", A + "2(IDX:2-3)")], None]),
+    (["--gpus-per-socket=1 --sockets-per-node=2 -w node1"], [[("node1", "0-1", A + "2(IDX:0,2)")]]),
+    (["--gpus-per-socket=3 --sockets-per-node=1 -w node1"], ["never"]),
     # More CPUs than are near: preferred, not required.
     (["--gres=gpu:1 -n10"], [[("node1", "0-9", A + "1(IDX:0)")]]),
     (["--gres=gpu:1 -n10 -N1 --gres-flags=enforce-binding -w node1"], ["never"]),
