@@ -5,11 +5,13 @@
 #include <pwd.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
+#include "cli/format/json_dbdconf.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "version.h"
 
@@ -104,20 +106,197 @@ static void put_key(struct smgr *s, const char *name, enum conf_key key)
     put_line(name, conf_str(cli_conf(&s->cli), key));
 }
 
-/* What slurmdbd goes by, as it tells. */
-static void show_dbd_config(struct smgr *s)
+/* What slurmdbd goes by, as it tells.  NULL: told. */
+static Pst__ConfigReply *ask_config(struct smgr *s)
 {
     struct client *c = smgr_client(s);
-    Pst__ConfigReply *reply = NULL;
-    int r = client_call(c, OP_QUERY_CONFIG, NULL, (ProtobufCMessage **)&reply);
+    ProtobufCMessage *reply = NULL;
+    int r = client_call(c, OP_QUERY_CONFIG, NULL, &reply);
 
-    if (r < 0) {
+    if (r < 0)
         smgr_fail(s, "sacctmgr: error: %s\n", client_strerror(c, r));
+    return PB_AS(config_reply, reply);
+}
+
+enum dbd_form { DBD_PLAIN, DBD_AGE, DBD_SECONDS, DBD_RANGE, DBD_PRIVATE, DBD_USER };
+
+/* Names in the order in which they are listed; those without a value of their own come from here. */
+static const struct {
+    const char *name;
+    enum dbd_form form;
+} dbd_keys[] = {
+    { "AllowNoDefAcct", DBD_PLAIN },
+    { "ArchiveDir", DBD_PLAIN },
+    { "ArchiveEvents", DBD_PLAIN },
+    { "ArchiveJobs", DBD_PLAIN },
+    { "ArchiveJobScript", DBD_PLAIN },
+    { "ArchiveJobEnv", DBD_PLAIN },
+    { "ArchiveResvs", DBD_PLAIN },
+    { "ArchiveScript", DBD_PLAIN },
+    { "ArchiveSteps", DBD_PLAIN },
+    { "ArchiveSuspend", DBD_PLAIN },
+    { "ArchiveTXN", DBD_PLAIN },
+    { "ArchiveUsage", DBD_PLAIN },
+    { "AuthAltTypes", DBD_PLAIN },
+    { "AuthAltParameters", DBD_PLAIN },
+    { "AuthInfo", DBD_PLAIN },
+    { "AuthType", DBD_PLAIN },
+    { "CommitDelay", DBD_PLAIN },
+    { "CommunicationParameters", DBD_PLAIN },
+    { "DbdAddr", DBD_PLAIN },
+    { "DbdBackupHost", DBD_PLAIN },
+    { "DbdHost", DBD_PLAIN },
+    { "DbdPort", DBD_PLAIN },
+    { "DebugFlags", DBD_PLAIN },
+    { "DebugLevel", DBD_PLAIN },
+    { "DebugLevelSyslog", DBD_PLAIN },
+    { "DefaultQOS", DBD_PLAIN },
+    { "DisableCoordDBD", DBD_PLAIN },
+    { "DisableArchiveCommands", DBD_PLAIN },
+    { "DisableRollups", DBD_PLAIN },
+    { "HashPlugin", DBD_PLAIN },
+    { "LogFile", DBD_PLAIN },
+    { "MaxPurgeLimit", DBD_PLAIN },
+    { "MaxQueryTimeRange", DBD_RANGE },
+    { "MessageTimeout", DBD_SECONDS },
+    { "Parameters", DBD_PLAIN },
+    { "PidFile", DBD_PLAIN },
+    { "PluginDir", DBD_PLAIN },
+    { "PrivateData", DBD_PRIVATE },
+    { "PurgeEventAfter", DBD_AGE },
+    { "PurgeJobAfter", DBD_AGE },
+    { "PurgeResvAfter", DBD_AGE },
+    { "PurgeStepAfter", DBD_AGE },
+    { "PurgeSuspendAfter", DBD_AGE },
+    { "PurgeTXNAfter", DBD_AGE },
+    { "PurgeUsageAfter", DBD_AGE },
+    { "PurgeJobScriptAfter", DBD_AGE },
+    { "PurgeJobEnvAfter", DBD_AGE },
+    { "SLURMDBD_CONF", DBD_PLAIN },
+    { "SLURMDBD_VERSION", DBD_PLAIN },
+    { "SlurmUser", DBD_USER },
+    { "StorageBackupHost", DBD_PLAIN },
+    { "StorageHost", DBD_PLAIN },
+    { "StorageLoc", DBD_PLAIN },
+    { "StorageParameters", DBD_PLAIN },
+    { "StoragePassScript", DBD_PLAIN },
+    { "StoragePort", DBD_PLAIN },
+    { "StorageType", DBD_PLAIN },
+    { "StorageUser", DBD_PLAIN },
+    { "TCPTimeout", DBD_SECONDS },
+    { "TLSParameters", DBD_PLAIN },
+    { "TLSType", DBD_PLAIN },
+    { "TrackWCKey", DBD_PLAIN },
+    { "TrackSlurmctldDown", DBD_PLAIN },
+};
+
+/* "12months", "12" or "30days" as "12 months" and "30 days". */
+static void put_age(const char *name, const char *value)
+{
+    size_t digits = value ? strspn(value, "0123456789") : 0;
+    const char *unit = value ? value + digits : "";
+    char text[64];
+
+    if (!digits) {
+        put_line(name, "NONE");
         return;
     }
-    printf("\nSlurmDBD configuration:\n");
+    (void)snprintf(text, sizeof(text), "%.*s %s", (int)MIN(digits, (size_t)20), value,
+                   *unit == 'h' || *unit == 'H'   ? "hours"
+                   : *unit == 'd' || *unit == 'D' ? "days"
+                                                  : "months");
+    put_line(name, text);
+}
+
+static void put_dbd_key(const char *name, enum dbd_form form, const char *value)
+{
+    const struct passwd *pw;
+    char text[300];
+
+    switch (form) {
+    case DBD_AGE:
+        put_age(name, value);
+        return;
+    case DBD_SECONDS:
+        (void)snprintf(text, sizeof(text), "%s secs", value ? value : "0");
+        value = text;
+        break;
+    case DBD_RANGE:
+        value = !value || strcasecmp(value, "infinite") == 0 ? "UNLIMITED" : value;
+        break;
+    case DBD_PRIVATE:
+        value = value && *value ? value : "none";
+        break;
+    case DBD_USER:
+        pw = value ? getpwnam(value) : NULL;
+        if (pw) {
+            (void)snprintf(text, sizeof(text), "%s(%u)", value, pw->pw_uid);
+            value = text;
+        }
+        break;
+    default:
+        break;
+    }
+    put_line(name, value);
+}
+
+static const char *dbd_value(const Pst__ConfigReply *reply, const char *name)
+{
+    if (strcmp(name, "SLURMDBD_CONF") == 0)
+        return reply->conf_path;
+    if (strcmp(name, "SLURMDBD_VERSION") == 0)
+        return SLURM_RELEASE;
     for (size_t i = 0; i < reply->n_entries; i++)
-        put_line(reply->entries[i]->key, reply->entries[i]->value);
+        if (strcmp(reply->entries[i]->key, name) == 0)
+            return reply->entries[i]->value;
+    return NULL;
+}
+
+static bool is_listed(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(dbd_keys); i++)
+        if (strcmp(dbd_keys[i].name, name) == 0)
+            return true;
+    return false;
+}
+
+static void show_dbd_config(struct smgr *s)
+{
+    Pst__ConfigReply *reply = ask_config(s);
+
+    if (!reply)
+        return;
+    printf("\nSlurmDBD configuration:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(dbd_keys); i++)
+        put_dbd_key(dbd_keys[i].name, dbd_keys[i].form, dbd_value(reply, dbd_keys[i].name));
+    for (size_t i = 0; i < reply->n_entries; i++)
+        if (!is_listed(reply->entries[i]->key))
+            put_line(reply->entries[i]->key, reply->entries[i]->value);
+    pst__config_reply__free_unpacked(reply, NULL);
+}
+
+/* As JSON or YAML only slurmdbd's part is told. */
+static void show_json_config(struct smgr *s)
+{
+    struct strbuf out = STRBUF_INIT;
+    Pst__ConfigReply *reply;
+    struct json js;
+
+    if (!cli_acct_is_dbd(&s->cli)) {
+        smgr_fail(s,
+                  "sacctmgr: error: there is no slurmdbd: slurmctld keeps the accounting store\n");
+        return;
+    }
+    reply = ask_config(s);
+    if (!reply)
+        return;
+    json_begin_option(&js, &out, &s->json);
+    json_dbdconf(&js, reply);
+    json_meta(&js, s->argc, s->argv, conf_str(cli_conf(&s->cli), CONF_CLUSTER_NAME),
+              "accounting_storage/slurmdbd");
+    json_end(&js);
+    (void)fwrite(out.buf, 1, out.len, stdout); /* fflush at the end tells */
+    strbuf_done(&out);
     pst__config_reply__free_unpacked(reply, NULL);
 }
 
@@ -128,6 +307,10 @@ void smgr_show_config(struct smgr *s)
     uid_t uid = conf_slurm_uid(conf);
     const struct passwd *pw = getpwuid(uid);
 
+    if (s->json.wanted) {
+        show_json_config(s);
+        return;
+    }
     time_fmt_stamp(now_us(), "Unknown", now_us(), stamp, sizeof(stamp));
     printf("Configuration data as of %s\n", stamp);
     put_key(s, "AccountingStorageBackupHost ", CONF_ACCOUNTING_STORAGE_BACKUP_HOST);

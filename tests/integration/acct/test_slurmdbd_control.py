@@ -64,7 +64,7 @@ def test_configuration(folder):
         head, _, mine = out.partition("\nSlurmDBD configuration:\n")
         assert keys(head)["ClusterName" if "ClusterName" in keys(head) else "AccountingStorageType"]
         found = keys(mine)
-        assert (found["PurgeJobAfter"], found["DbdPort"]) == ("12months", str(s.dbd.port))
+        assert (found["PurgeJobAfter"], found["DbdPort"]) == ("12 months", str(s.dbd.port))
         assert (found["ArchiveJobs"], found["CommitDelay"], found["DbdBackupHost"]) == ("no", "0", "(null)")
         assert "hidden" not in out and found["StoragePass"] == "********"
 

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "cli/format/json_dbdconf.h"
 #include "cli/format/json_store.h"
 #include "rest/db/restdb.h"
 #include "rest/db/restdbdelete.h"
@@ -428,7 +429,7 @@ static void test_purge(void **state)
         struct json js;
 
         json_begin(&js, &sb, JSON_DENSE);
-        restdbinfo_purge(&js, "PurgeJobAfter", rows[i].value, true);
+        json_dbdconf_purge(&js, "PurgeJobAfter", rows[i].value, true);
         json_end(&js);
         assert_non_null(strstr(strbuf_str(&sb), rows[i].text));
         strbuf_done(&sb);
