@@ -384,9 +384,28 @@ static void delete_wckey(struct admin_run *run, uint32_t id, const Pst__AcctCond
     drop_wckey(run, id);
 }
 
+/* Tell the jobs that wait or run with one of the keys: those stay, and so do the others. */
+static void check_wckey_jobs(struct admin_run *run, const Pst__AcctCond *where)
+{
+    size_t n = 0;
+    uint32_t *ids = run_matching(run, AM_WCKEY, wckey_matches, where, &n);
+
+    for (size_t i = 0; i < n && run_ok(run); i++) {
+        const Pst__WckeyRecord *w = am_wckey(run->a->am, ids[i]);
+
+        run->r = rows_open_jobs(
+            run, &(struct open_jobs){ .cluster = w->cluster, .user = w->user, .wckey = w->name });
+    }
+    free(ids);
+    if (run->res->n_lines && run_ok(run))
+        run_fail(run, ESLURM_JOBS_RUNNING_ON_ASSOC, NULL);
+}
+
 void wckey_delete(struct admin_run *run, const Pst__AcctCond *where, const Pst__AcctSet *set)
 {
-    run_each(run, AM_WCKEY, wckey_matches, delete_wckey, where, set);
+    check_wckey_jobs(run, where);
+    if (run_ok(run))
+        run_each(run, AM_WCKEY, wckey_matches, delete_wckey, where, set);
 }
 
 /* ---- remote licences ------------------------------------------------------------------------- */

@@ -259,12 +259,18 @@ static void tell_job(struct admin_run *run, const Pst__JobRecord *j, const char 
         run_line(run, "JobID = %-10u %sQ = %-9s", j->job_id, place, j->qos ? j->qos : "");
 }
 
+/* A job that named no key has its user's default one with a star before it. */
+static bool has_wckey(const Pst__JobRecord *j, const char *wckey)
+{
+    return j->wckey && strcmp(j->wckey + (*j->wckey == '*' && *wckey != '*'), wckey) == 0;
+}
+
 static bool is_chosen(const Pst__JobRecord *j, const struct open_jobs *which)
 {
     return (!which->account || (j->account && strcasecmp(j->account, which->account) == 0)) &&
            (!which->user || (j->user_name && strcmp(j->user_name, which->user) == 0)) &&
            (!which->qos || (j->qos && strcasecmp(j->qos, which->qos) == 0)) &&
-           (!which->wckey || (j->wckey && strcmp(j->wckey, which->wckey) == 0));
+           (!which->wckey || has_wckey(j, which->wckey));
 }
 
 static int tell_row(struct admin_run *run, struct sql_stmt *stmt, const struct open_jobs *which)
@@ -325,7 +331,8 @@ static bool wants_txn(const Pst__AcctCond *w, const Pst__AcctTxnRecord *t)
 
     for (size_t i = 0; i < w->n_actions && !action; i++)
         action = strcasestr(t->action, w->actions[i]) != NULL;
-    return action && cond_has(w->actors, w->n_actors, t->actor) &&
+    return action && cond_has_id(w->ids, w->n_ids, (uint32_t)t->txn_id) &&
+           cond_has(w->actors, w->n_actors, t->actor) &&
            (!w->n_clusters || cond_has(w->clusters, w->n_clusters, t->cluster)) &&
            any_of(w->accounts, w->n_accounts, t->accounts, t->n_accounts) &&
            any_of(w->users, w->n_users, t->users, t->n_users);

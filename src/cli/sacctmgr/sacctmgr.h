@@ -126,7 +126,8 @@ struct smgr_line {
     int choose_coords;   /* list account flags=: 1 with UsersAreCoords, -1 without; 0 = any */
     char **server_names; /* of names such as fluent@lic1 */
     size_t n_server_names;
-    bool bad_unit; /* of a count: told, and modify says that it changed nothing */
+    bool from_file; /* of dump: there is no condition to hint at */
+    bool bad_unit;  /* of a count: told, and modify says that it changed nothing */
     bool failed;
 };
 

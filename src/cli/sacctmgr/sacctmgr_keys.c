@@ -61,7 +61,7 @@ const struct key smgr_keys[] = {
       S_DESCRIPTION, NULL },
     { "Organizations", 1, SMGR_ACCOUNT, COND | SET, SPECIAL, S_ORGANIZATION, NULL },
     { "Actors", 4, SMGR_TXN, COND, WORDS, 0, "actors" },
-    { "Action", 4, SMGR_TXN, COND, WORDS, 0, "actions" },
+    { "Action", 4, SMGR_TXN, COND, SPECIAL, S_ACTION, NULL },
     { "Start", 4, SMGR_EVENT | SMGR_INSTANCE | SMGR_TXN | SMGR_RESERVATION | SMGR_WCKEY, COND,
       SPECIAL, S_START, NULL },
     { "End", 3, SMGR_EVENT | SMGR_INSTANCE | SMGR_TXN | SMGR_RESERVATION | SMGR_WCKEY, COND,

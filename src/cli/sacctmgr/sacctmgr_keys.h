@@ -59,6 +59,7 @@ enum special {
     S_ALLOWED,
     S_LAST_CONSUMED,
     S_IDS,
+    S_ACTION,
     S_START,
     S_END,
     S_ALL_TIME,

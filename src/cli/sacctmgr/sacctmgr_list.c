@@ -86,9 +86,24 @@ static void flush_out(struct output *o, bool always)
     }
 }
 
+/* Of users and associations WCKey is the list of their keys, of keys their name. */
+static void name_wckeys(struct smgr_line *l)
+{
+    for (size_t i = 0; i < l->n_formats && l->entity != SMGR_WCKEY; i++) {
+        char *name = l->formats[i];
+        size_t len = strcspn(name, "%");
+
+        if (len >= 2 && len <= 5 && strncasecmp(name, "WCKey", len) == 0) {
+            l->formats[i] = xasprintf_or_die("WCKeys%s", name + len);
+            free(name);
+        }
+    }
+}
+
 static bool output_begin(struct output *o, struct smgr *s, struct smgr_line *l, const char *columns)
 {
     *o = (struct output){ .s = s, .l = l };
+    name_wckeys(l);
     o->table = l->n_formats ? smgr_table_new(s, l->formats, l->n_formats, l->tree)
                             : smgr_table_default(s, columns, l->tree);
     if (o->table)

@@ -45,6 +45,13 @@ struct load {
 
 /* ---- the file -------------------------------------------------------------------------------- */
 
+static void tell_no_cluster(struct load *l)
+{
+    printf(" Nothing new added.\n");
+    smgr_fail(l->s, " You need to specify a cluster name first with 'Cluster - $NAME' in your "
+                    "file\n");
+}
+
 static bool add_entry(struct load *l, const char *text, unsigned number, const char **parent)
 {
     struct file_entry *e = xmalloc_or_die(sizeof(*e));
@@ -53,7 +60,10 @@ static bool add_entry(struct load *l, const char *text, unsigned number, const c
     e->text = xstrdup_or_die(text);
     e->line = number;
     if (flat_parse(e->text, &e->parsed, &err) < 0) {
-        smgr_fail(l->s, " error: %s:%u: %s\n", l->path, number, err.text);
+        if (!l->cluster && e->parsed.kind == FLAT_NOTHING)
+            tell_no_cluster(l);
+        else
+            smgr_fail(l->s, " error: %s:%u: %s\n", l->path, number, err.text);
         free(e->text);
         free(e);
         return false;
@@ -98,11 +108,14 @@ static bool read_file(struct load *l)
             ok = add_entry(l, line, number, &parent);
         }
     }
-    if (ok && !l->cluster)
-        printf(" Nothing new added.\n");
+    if (ok && ferror(f)) {
+        smgr_fail(l->s, " Unable to read \"%s\": %s\n", l->word, strerror(errno));
+        return false;
+    }
     if (ok && !l->cluster && l->n)
-        smgr_fail(l->s, " You need to specify a cluster name first with 'Cluster - $NAME' in your "
-                        "file\n");
+        tell_no_cluster(l);
+    else if (ok && !l->cluster)
+        printf(" Nothing new added.\n");
     return ok && l->cluster;
 }
 
@@ -298,6 +311,7 @@ static bool put_settings(struct load *l, const struct file_entry *e, enum smgr_e
 {
     if (!smgr_parse(l->s, entity, SMGR_ADD, 0, NULL, line))
         return false;
+    line->from_file = true;
     for (size_t i = 0; i < e->parsed.n && !line->failed; i++) {
         const char *name = e->parsed.options[i].name;
 
@@ -449,6 +463,8 @@ static bool make_user(struct load *l, const struct file_entry *e, struct smgr_li
         row = add_row(l, SMGR_LOADED_USER, op);
         row->unknown = !is_known(l, known);
         row->default_account = option_of(e, "DefaultAccount");
+        if (!row->default_account) /* his first account */
+            row->default_account = e->parent;
         row->default_wckey = option_of(e, "DefaultWCKey");
     }
     if (!is_known(l, known))

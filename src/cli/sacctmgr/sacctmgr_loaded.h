@@ -10,7 +10,7 @@ struct smgr_loaded {
     enum smgr_loaded_kind kind;
     const Pst__AcctOp *op;       /* that makes it; its where has the names */
     bool unknown;                /* no cluster of the store has an account or user of this name */
-    const char *default_account; /* of the user, as the file has it; NULL = not said */
+    const char *default_account; /* of the user; NULL = not said */
     const char *default_wckey;
 };
 

@@ -297,6 +297,35 @@ static void take_event_type(struct smgr_line *l, const char *value)
     l->where->event_type = cluster ? 1 : 2;
 }
 
+/* What the log of changes calls each kind of change. */
+static const char *const txn_verbs[] = { "Add ", "Modify ", "Remove " };
+static const char *const txn_things[] = { "Account Coord", "Accounts", "Associations", "Clusters",
+                                          "Federations",   "Job",      "QOS",          "Resource",
+                                          "TRES",          "Users",    "WCKeys" };
+
+static bool is_action(const char *word)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(txn_verbs); i++)
+        for (size_t k = 0; k < ARRAY_SIZE(txn_things); k++)
+            if (strncasecmp(word, txn_verbs[i], strlen(txn_verbs[i])) == 0 &&
+                strcasecmp(word + strlen(txn_verbs[i]), txn_things[k]) == 0)
+                return true;
+    return false;
+}
+
+static void take_actions(struct smgr_line *l, const char *value)
+{
+    size_t before = l->where->n_actions;
+
+    smgr_add_words(&l->where->actions, &l->where->n_actions, value, false);
+    for (size_t i = before; i < l->where->n_actions && !l->failed; i++) {
+        if (!is_action(l->where->actions[i])) {
+            smgr_fail(l->s, "sacctmgr: error: You gave a bad action '%s'.\n", l->where->actions[i]);
+            l->failed = true;
+        }
+    }
+}
+
 static void take_ids(struct smgr_line *l, const char *value)
 {
     const char *name = l->entity == SMGR_QOS     ? "QOS ID"
@@ -712,6 +741,9 @@ static void special_rest(struct smgr_line *l, enum special what, const char *val
         return;
     case S_IDS:
         take_ids(l, value);
+        return;
+    case S_ACTION:
+        take_actions(l, value);
         return;
     case S_START:
         take_time(l, "Start", value, &l->where->has_start_us, &l->where->start_us);

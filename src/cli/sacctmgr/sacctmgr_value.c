@@ -78,7 +78,7 @@ static void tell_option(struct smgr_line *l, const char *fmt, const char *word)
 void smgr_unknown_option(struct smgr_line *l)
 {
     tell_option(l, " Unknown option: %s\n", l->word ? l->word : "");
-    if (l->entity != SMGR_USER || l->mode != SMGR_ADD)
+    if (!l->from_file && (l->entity != SMGR_USER || l->mode != SMGR_ADD))
         tell_option(l, " Use keyword 'where' to modify condition\n%s", "");
 }
 
