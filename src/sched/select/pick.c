@@ -202,18 +202,19 @@ static int try_alt(struct pick *p, const struct calt *a)
 }
 
 /* How many tasks each node gets CPUs for, in the order of choice: a node leaves one task for each
- * node that is to follow, and a whole core for each of those that must. What then is missing goes
- * where there is room. */
+ * node that is to follow, and a whole core for each of those that must, of a job that is to be
+ * spread for all. What then is missing goes where there is room. */
 static void share_out(struct pick *p)
 {
     struct fitvec *v = &p->s->chosen;
+    uint32_t least = p->k->flags & SHAPE_SPREAD ? MIN(p->prefer, v->n) : p->min;
     uint64_t c = p->k->cpus_per_task, left = p->tasks * c, sum = 0;
 
     for (uint32_t i = 0; i < v->n; i++) {
         struct fit *f = &v->v[i];
         struct geometry g = pick_geometry(p, &p->s->nodes[f->id]);
         uint64_t follow = MAX(p->prefer, 1u) > i + 1 ? p->prefer - i - 1 : 0;
-        uint64_t must = p->min > i + 1 ? p->min - i - 1 : 0;
+        uint64_t must = least > i + 1 ? least - i - 1 : 0;
         uint64_t core = p->k->ntasks_per_core ? MIN(p->k->ntasks_per_core * c, g.usable) : g.usable;
         uint64_t keep = follow * c + (pick_by_cpus(p) ? 0 : must * (core - 1));
         uint64_t want = left > keep ? (left - keep + c - 1) / c : 1;
