@@ -260,9 +260,22 @@ static bool is_listed(const char *name)
     return false;
 }
 
+/* Is slurmdbd there?  What the command itself goes by is told without it, too. */
+static bool dbd_answers(struct smgr *s)
+{
+    struct err err = { .text = "" };
+    int r = s->client ? 0 : cli_connect_any_dbd(&s->cli, &s->client, &err);
+
+    if (r < 0) {
+        (void)fflush(stdout); /* in the order it was said */
+        cli_say_dbd_is_away(&s->cli, r);
+    }
+    return r == 0;
+}
+
 static void show_dbd_config(struct smgr *s)
 {
-    Pst__ConfigReply *reply = ask_config(s);
+    Pst__ConfigReply *reply = dbd_answers(s) ? ask_config(s) : NULL;
 
     if (!reply)
         return;

@@ -552,15 +552,32 @@ static void show_federations(struct smgr *s, struct smgr_line *l)
 
 /* ---- plain lists ----------------------------------------------------------------------------- */
 
+static bool is_chosen_cluster(const struct smgr_line *l, const char *name)
+{
+    for (size_t i = 0; i < l->where->n_clusters; i++)
+        if (strcasecmp(l->where->clusters[i], name) == 0)
+            return true;
+    return l->where->n_clusters == 0;
+}
+
+/* A condition on clusters chooses shares, and every resource is told where these are not shown. */
 static int resource_rows(struct output *o, struct smgr_row *row)
 {
     for (size_t i = 0; o->l->with_clusters && i < row->resource->n_shares; i++) {
         row->share = row->resource->shares[i];
-        put_row(o, row);
+        if (is_chosen_cluster(o->l, row->share->cluster))
+            put_row(o, row);
     }
     if (!o->l->with_clusters)
         put_row(o, row);
     return 0;
+}
+
+static void drop_clusters(Pst__AcctCond *where)
+{
+    for (size_t i = 0; i < where->n_clusters; i++)
+        free(where->clusters[i]);
+    where->n_clusters = 0;
 }
 
 static bool has_preempt_mode(const struct smgr_line *l, const Pst__QosRecord *q)
@@ -767,6 +784,8 @@ static void show_line(struct smgr *s, struct smgr_line *l)
         show_plain(s, l, PST__ACCT_ENTITY__ACCT_WCKEY, "wckey,cluster,user");
         break;
     case SMGR_RESOURCE:
+        if (!l->with_clusters)
+            drop_clusters(l->where);
         show_plain(
             s, l, PST__ACCT_ENTITY__ACCT_RESOURCE,
             l->with_clusters
@@ -807,6 +826,8 @@ static bool wants_partial(struct smgr *s, const struct smgr_line *l)
     if (!(l->entity & (SMGR_USER | SMGR_ACCOUNT)) || l->with_assoc || s->with_assoc ||
         !(w->n_accounts || w->n_qos_ids || w->n_parents || w->n_partitions || w->n_ids ||
           (l->entity == SMGR_ACCOUNT && (w->n_users || w->n_clusters))))
+        return true;
+    if (s->immediate) /* nothing is asked */
         return true;
     printf("You requested options that are only valid when querying with the withassoc option.\n");
     if (smgr_ask(s, "Are you sure you want to continue?"))
