@@ -318,3 +318,25 @@ int conf_shared_read(const struct conf *c, struct conf_shared *ret, struct err *
     *ret = g.s;
     return 0;
 }
+
+static int compare_hosts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+bool conf_shared_hosts(const struct conf *c)
+{
+    size_t n = conf_nodes(c);
+    const char **hosts = calloc(n + 1, sizeof(*hosts));
+    bool shared = false;
+
+    if (!hosts)
+        return false;
+    for (size_t i = 0; i < n; i++)
+        hosts[i] = conf_node(c, i)->hostname;
+    qsort(hosts, n, sizeof(*hosts), compare_hosts);
+    for (size_t i = 1; i < n && !shared; i++)
+        shared = strcmp(hosts[i - 1], hosts[i]) == 0;
+    free(hosts);
+    return shared;
+}

@@ -39,3 +39,6 @@ void conf_shared_done(struct conf_shared *s);
 /* May a file of this name be written below a folder?  Words between single slashes, none of them
  * with a dot in front, printable and without blanks; no keys. */
 bool conf_shared_name_ok(const char *name);
+
+/* Have several nodes one host?  Without memory the answer is no. */
+bool conf_shared_hosts(const struct conf *c);

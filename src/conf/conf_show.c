@@ -3,6 +3,7 @@
  * A table in the order of that output; most rows follow from the key's type and unit, the others
  * have a function.  Pure but for the name of SlurmUser's number. */
 #include "conf/conf_priv.h"
+#include "conf/conf_shared.h"
 
 #include <ctype.h>
 #include <pwd.h>
@@ -282,28 +283,11 @@ static void show_node_count(const struct show *s, const struct show_row *r)
                 (uintmax_t)MAX(conf_num(s->c, r->key), (uint64_t)conf_nodes(s->c)));
 }
 
-static int compare_hosts(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* A row of configurations with several slurmd on one host. */
 static void show_many_slurmds(const struct show *s, const struct show_row *r)
 {
-    size_t n = conf_nodes(s->c);
-    const char **hosts = calloc(n + 1, sizeof(*hosts));
-    bool shared = false;
-
-    if (!hosts)
-        return;
-    for (size_t i = 0; i < n; i++)
-        hosts[i] = conf_node(s->c, i)->hostname;
-    qsort(hosts, n, sizeof(*hosts), compare_hosts);
-    for (size_t i = 1; i < n && !shared; i++)
-        shared = strcmp(hosts[i - 1], hosts[i]) == 0;
-    if (shared)
+    if (conf_shared_hosts(s->c))
         put_row(s, r->label, "yes");
-    free(hosts);
 }
 
 static void show_prolog_flags(const struct show *s, const struct show_row *r)

@@ -322,8 +322,8 @@ static void register_tres(struct admin_run *run, const char *full)
 static bool same_cluster(const Pst__AcctClusterRecord *a, const Pst__AcctClusterRecord *b)
 {
     return a->control_host && b->control_host && strcmp(a->control_host, b->control_host) == 0 &&
-           a->control_port == b->control_port && a->protocol == b->protocol && a->tres && b->tres &&
-           strcmp(a->tres, b->tres) == 0 &&
+           a->control_port == b->control_port && a->protocol == b->protocol &&
+           a->flags == b->flags && a->tres && b->tres && strcmp(a->tres, b->tres) == 0 &&
            (!b->control_addrs ||
             (a->control_addrs && strcmp(a->control_addrs, b->control_addrs) == 0));
 }

@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "model/words/clusterflags.h"
 
 /* ---- tables ---------------------------------------------------------------------------------- */
 
@@ -494,6 +495,10 @@ void json_store_cluster(struct json *js, const Pst__AcctClusterRecord *c,
     json_list(js, "flags");
     if (c->deleted)
         json_str(js, NULL, "DELETED");
+    if (c->flags & CLUSTER_MULTIPLE_SLURMD)
+        json_str(js, NULL, "MULTIPLE_SLURMD");
+    if (c->federation && *c->federation)
+        json_str(js, NULL, "FEDERATION");
     json_list_end(js);
     json_str(js, "name", c->name);
     json_str(js, "nodes", c->nodes);

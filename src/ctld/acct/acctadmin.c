@@ -16,9 +16,11 @@
 #include "base/log.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
+#include "conf/conf_shared.h"
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
 #include "ctld/core/service.h"
+#include "model/words/clusterflags.h"
 
 #define CTLD_ADDRS_MAX 16
 #define ACCT_RPC_VERSION 11520u /* what lists of clusters call the protocol of 26.05 */
@@ -193,6 +195,8 @@ int acctadmin_describe(struct ctld *ctld, struct acctadmin_self *ret)
     ret->cluster.has_control_port = ret->cluster.has_protocol = 1;
     ret->cluster.control_port = conf_ctld_port(ctld->conf);
     ret->cluster.protocol = ACCT_RPC_VERSION;
+    ret->cluster.has_flags = true;
+    ret->cluster.flags = conf_shared_hosts(ctld->conf) ? CLUSTER_MULTIPLE_SLURMD : 0;
     return ret->host && ret->addrs && ret->tres ? 0 : -ENOMEM;
 }
 
