@@ -218,6 +218,7 @@ class Job(Record):
     waited_for: str | None = None
     start_priority: int | None = None
     fed_owner_name: str | None = None
+    cpu_bind: str | None = None
     power_pending: bool | None = None
 
 
@@ -565,6 +566,7 @@ Job.FIELDS = {
     "waited_for": ("waited_for", "text"),
     "start_priority": ("start_priority", "number"),
     "fed_owner_name": ("fed_owner_name", "text"),
+    "cpu_bind": ("cpu_bind", "text"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -293,7 +293,7 @@ static void put_request(struct json *js, const struct job_row *r)
     if (!json_is_before(js, 43))
         json_str(js, "licenses_allocated", j->licenses_alloc ? j->licenses_alloc : "");
     put_mail(js, j);
-    number_or_zero(js, "max_cpus", 0);
+    number_or_zero(js, "max_cpus", j->has_max_cpus ? j->max_cpus : 0);
     number_or_zero(js, "max_nodes", j->alloc ? 0 : job_max_nodes(j));
     json_str(js, "mcs_label", j->mcs_label);
     PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));

@@ -134,7 +134,8 @@ void steps_add_key(const struct ctld *ctld, Pst__StepReply *reply)
     reply->launch_key = (ProtobufCBinaryData){ AUTH_MAC_SIZE, key };
 }
 
-/* How its tasks are bound unless srun was told: as all of its nodes say, else as the partition. */
+/* How its tasks are bound unless srun was told: as the job says, else as all of its nodes, else as
+ * the partition. */
 static const char *default_binding(const struct ctld *ctld, const struct job *j,
                                    const Pst__Alloc *alloc)
 {
@@ -142,6 +143,8 @@ static const char *default_binding(const struct ctld *ctld, const struct job *j,
         j->rec->partition ? cluster_partition(ctld->cluster, j->rec->partition) : NULL;
     const char *said = NULL;
 
+    if (j->rec->cpu_bind && *j->rec->cpu_bind)
+        return j->rec->cpu_bind;
     for (size_t i = 0; alloc && i < alloc->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, alloc->node_ids[i]);
         const char *own = n ? n->rec->cpu_bind : NULL;

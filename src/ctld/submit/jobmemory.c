@@ -120,5 +120,10 @@ int submit_sizes(const Pst__JobRecord *r)
         (r->has_mem_per_cpu_mib && r->mem_per_cpu_mib > MEM_MAX_MIB) ||
         (r->has_mem_per_gpu_mib && r->mem_per_gpu_mib > MEM_MAX_MIB))
         return ESLURM_INVALID_TASK_MEMORY;
+    if (r->has_max_cpus &&
+        (!r->max_cpus || (r->has_min_cpus && r->max_cpus < r->min_cpus) ||
+         (r->has_num_tasks &&
+          r->max_cpus < (uint64_t)r->num_tasks * (r->has_cpus_per_task ? r->cpus_per_task : 1))))
+        return ESLURM_INVALID_CPU_COUNT;
     return 0;
 }

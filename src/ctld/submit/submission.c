@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/bind/cpubind.h"
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
@@ -144,6 +145,22 @@ static bool settle_external(struct submission *s)
     return true;
 }
 
+/* Steps would be refused one by one. */
+static bool check_binding(struct submission *s)
+{
+    struct err err = { .text = "" };
+    struct cpubind b;
+
+    if (!s->rec->cpu_bind || !*s->rec->cpu_bind)
+        return true;
+    if (cpubind_parse(s->rec->cpu_bind, &b, &err) < 0) {
+        (void)snprintf(s->text, sizeof(s->text), "%s", err.text);
+        return submission_fail(s, EPST_BAD_REQUEST);
+    }
+    cpubind_done(&b);
+    return true;
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
@@ -154,6 +171,8 @@ static bool check_sizes(struct submission *s)
         return submission_fail(s, code);
     if (r->has_nice && r->nice < 0 && !policy_is_operator(s->ctld, s->cmd))
         return submission_fail(s, ESLURM_INVALID_NICE);
+    if (r->has_site_factor && r->site_factor && !policy_is_operator(s->ctld, s->cmd))
+        return submission_fail(s, ESLURM_ACCESS_DENIED);
     if (switch_check(s->ctld->conf, r->network, &err) < 0) {
         (void)snprintf(s->text, sizeof(s->text), "%s", err.text);
         return submission_fail(s, ESLURM_NOT_SUPPORTED);
@@ -524,11 +543,12 @@ static bool check_x11(struct submission *s)
 bool submission_check(struct submission *s)
 {
     s->rec->uid = s->cmd->uid;
-    return check_room(s) && site_filters(s) && check_x11(s) && (note_defaults(s), true) &&
-           expand_list(s, &s->rec->req_nodes) && expand_list(s, &s->rec->exc_nodes) &&
-           check_sizes(s) && check_array(s) && check_gres(s) && check_licenses(s) &&
-           (foresee_account(s), true) && check_reservation(s) && submission_check_partitions(s) &&
-           check_account(s) && check_label(s) && default_time(s) &&
+    return check_room(s) && site_filters(s) && check_x11(s) && check_binding(s) &&
+           (note_defaults(s), true) && expand_list(s, &s->rec->req_nodes) &&
+           expand_list(s, &s->rec->exc_nodes) && check_sizes(s) && check_array(s) &&
+           check_gres(s) && check_licenses(s) && (foresee_account(s), true) &&
+           check_reservation(s) && submission_check_partitions(s) && check_account(s) &&
+           check_label(s) && default_time(s) &&
            (jobmemory_default(s->ctld->conf, s->first->rec, s->rec),
             jobmemory_as_cpus(s->ctld->conf, s->first->rec,
                               policy_whole_memory(s->ctld->cluster, s->first, s->rec), s->rec),

@@ -17,7 +17,10 @@
 #include "cli/query/out_users.h"
 #include "cli/job/jobnodes.h"
 #include "cli/job/jobopts.h"
+#include "cli/job/jobtext.h"
 #include "conf/conf.h"
+#include "rest/slurm/restjobsteps.h"
+#include "rest/slurm/restwords.h"
 #include "wire/errors.h"
 
 #define SOURCE "_parse_job"
@@ -58,7 +61,7 @@ static const struct body_row rows[] = {
     { "flags", B_CODE, 0 },
     { "burst_buffer", B_NONE, 0 },
     { "clusters", B_CODE, 0 },
-    { "cluster_constraint", B_NONE, 0 },
+    { "cluster_constraint", B_TEXT, JO_CLUSTER_CONSTRAINT },
     { "comment", B_TEXT, JO_COMMENT },
     { "contiguous", B_FLAG, JO_CONTIGUOUS },
     { "container", B_TEXT, JO_CONTAINER },
@@ -66,8 +69,8 @@ static const struct body_row rows[] = {
     { "container_type", B_NONE, 0 },
     { "core_specification", B_NUMBER, JO_CORE_SPEC },
     { "thread_specification", B_NUMBER, JO_THREAD_SPEC },
-    { "cpu_binding", B_NONE, 0 },
-    { "cpu_binding_flags", B_NONE, 0 },
+    { "cpu_binding", B_CODE, 0 },
+    { "cpu_binding_flags", B_CODE, 0 },
     { "cpu_frequency", B_TEXT, JO_CPU_FREQ },
     { "cpus_per_tres", B_GPU, JO_CPUS_PER_GPU },
     { "crontab", B_CODE, 0 },
@@ -89,8 +92,8 @@ static const struct body_row rows[] = {
     { "mail_type", B_CODE, 0 },
     { "mail_user", B_TEXT, JO_MAIL_USER },
     { "mcs_label", B_TEXT, JO_MCS_LABEL },
-    { "memory_binding", B_NONE, 0 },
-    { "memory_binding_type", B_NONE, 0 },
+    { "memory_binding", B_CODE, 0 },
+    { "memory_binding_type", B_CODE, 0 },
     { "memory_per_tres", B_GPU, JO_MEM_PER_GPU },
     { "memory_update_margin", B_NONE, 0 },
     { "memory_update_delay", B_NONE, 0 },
@@ -100,7 +103,7 @@ static const struct body_row rows[] = {
     { "tasks", B_NUMBER, JO_NTASKS },
     { "oom_kill_step", B_NUMBER, JO_OOM_KILL_STEP },
     { "open_mode", B_TEXT, JO_OPEN_MODE },
-    { "reserve_ports", B_NONE, 0 },
+    { "reserve_ports", B_CODE, 0 },
     { "overcommit", B_FLAG, JO_OVERCOMMIT },
     { "partition", B_TEXT, JO_PARTITION },
     { "distribution_plane_size", B_CODE, 0 },
@@ -115,7 +118,7 @@ static const struct body_row rows[] = {
     { "reservation", B_TEXT, JO_RESERVATION },
     { "script", B_CODE, 0 },
     { "shared", B_CODE, 0 },
-    { "site_factor", B_NONE, 0 },
+    { "site_factor", B_CODE, 0 },
     { "spank_environment", B_NONE, 0 },
     { "step_id", B_NONE, 0 },
     { "distribution", B_CODE, 0 },
@@ -135,7 +138,7 @@ static const struct body_row rows[] = {
     { "current_working_directory", B_CODE, 0 },
     { "cpus_per_task", B_NUMBER, JO_CPUS_PER_TASK },
     { "minimum_cpus", B_CODE, 0 },
-    { "maximum_cpus", B_NONE, 0 },
+    { "maximum_cpus", B_CODE, 0 },
     { "nodes", B_TEXT, JO_NODES },
     { "minimum_nodes", B_CODE, 0 },
     { "maximum_nodes", B_CODE, 0 },
@@ -161,7 +164,7 @@ static const struct body_row rows[] = {
     { "standard_output", B_TEXT, JO_OUTPUT },
     { "wait_for_switch", B_CODE, 0 },
     { "wckey", B_TEXT, JO_WCKEY },
-    { "x11", B_NONE, 0 },
+    { "x11", B_CODE, 0 },
     { "x11_magic_cookie", B_NONE, 0 },
     { "x11_target_host", B_NONE, 0 },
     { "x11_target_port", B_NONE, 0 },
@@ -436,19 +439,6 @@ static bool read_switches(struct reading *rd)
     return set_option(rd, "required_switches", JO_SWITCHES, text);
 }
 
-static bool has_word(const json_t *list, const char *word)
-{
-    json_t *item;
-    size_t i;
-
-    json_array_foreach(list, i, item)
-    {
-        if (json_is_string(item) && strcmp(json_string_value(item), word) == 0)
-            return true;
-    }
-    return json_is_string(list) && strcmp(json_string_value(list), word) == 0;
-}
-
 static bool read_warning_signal(struct reading *rd)
 {
     const json_t *flags = field_of(rd, "kill_warning_flags");
@@ -458,7 +448,7 @@ static bool read_warning_signal(struct reading *rd)
 
     if (!signal)
         return true;
-    strbuf_add(&sb, has_word(flags, "BATCH_JOB") ? "B:" : "");
+    strbuf_add(&sb, restwords_has(flags, "BATCH_JOB") ? "B:" : "");
     put_texts(&sb, signal);
     if (delay.set)
         strbuf_addf(&sb, "@%llu", (unsigned long long)delay.value);
@@ -467,29 +457,9 @@ static bool read_warning_signal(struct reading *rd)
 
 static bool read_mail(struct reading *rd)
 {
-    static const char *const renamed[][2] = {
-        { "TIME=100%", "TIME_LIMIT" },
-        { "TIME=90%", "TIME_LIMIT_90" },
-        { "TIME=80%", "TIME_LIMIT_80" },
-        { "TIME=50%", "TIME_LIMIT_50" },
-        { "INVALID_DEPENDENCY", "INVALID_DEPEND" },
-    };
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
-    _cleanup_free_ char *words = rest_joined(rd->desc, "mail_type");
 
-    for (const char *p = words; p && *p; p += strcspn(p, ","), p += *p == ',') {
-        size_t len = strcspn(p, ","), i = 0;
-
-        while (i < ARRAY_SIZE(renamed) &&
-               (strlen(renamed[i][0]) != len || memcmp(renamed[i][0], p, len) != 0))
-            i++;
-        if (sb.len)
-            strbuf_addc(&sb, ',');
-        if (i < ARRAY_SIZE(renamed))
-            strbuf_add(&sb, renamed[i][1]);
-        else
-            strbuf_addn(&sb, p, len);
-    }
+    restwords_mail(rd->desc, &sb);
     return !sb.len || set_option(rd, "mail_type", JO_MAIL_TYPE, strbuf_str(&sb));
 }
 
@@ -498,12 +468,12 @@ static bool read_shared(struct reading *rd)
     static const char *const words[] = { "user", "mcs", "topo" };
     const json_t *shared = field_of(rd, "shared");
 
-    if (has_word(shared, "oversubscribe"))
+    if (restwords_has(shared, "oversubscribe"))
         return set_option(rd, "shared", JO_OVERSUBSCRIBE, "");
-    if (has_word(shared, "none"))
+    if (restwords_has(shared, "none"))
         return set_option(rd, "shared", JO_EXCLUSIVE, "");
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
-        if (has_word(shared, words[i]))
+        if (restwords_has(shared, words[i]))
             return set_option(rd, "shared", JO_EXCLUSIVE, words[i]);
     return true;
 }
@@ -603,6 +573,10 @@ static bool read_environment(struct reading *rd)
     }
     if (!sb.len && is_external(rd))
         return true;
+    if (sb.len && !restjobsteps_add(rd->call, rd->desc, rd->place, &sb)) {
+        strbuf_done(&sb);
+        return false;
+    }
     if (!sb.len) {
         rest_error(rd->call, ESLURM_ENVIRONMENT_MISSING, "slurm_submit_batch_job()",
                    "Batch job submission failed");
@@ -747,17 +721,69 @@ static bool read_beside(struct reading *rd)
 
 /* ---- all of it ------------------------------------------------------------------------------- */
 
-/* CPUs in all, which sbatch has no option for: as NumCPUs= of scontrol. */
-static bool read_least_cpus(struct reading *rd)
+/* A number of CPUs; 0: none was given. */
+static bool take_cpus(struct reading *rd, const char *field, uint32_t *ret)
 {
-    struct rest_number n = rest_number(field_of(rd, "minimum_cpus"));
+    struct rest_number n = rest_number(field_of(rd, field));
 
-    if (!n.set || !n.value)
-        return true;
-    if (n.value > INT32_MAX)
-        return refuse_field(rd, "minimum_cpus", slurm_err_text(ESLURM_TOO_MANY_REQUESTED_CPUS));
-    rd->j->job.has_min_cpus = true;
-    rd->j->job.min_cpus = (uint32_t)n.value;
+    *ret = n.set && n.value <= INT32_MAX ? (uint32_t)n.value : 0;
+    return !n.set || n.value <= INT32_MAX ||
+           refuse_field(rd, field, slurm_err_text(ESLURM_TOO_MANY_REQUESTED_CPUS));
+}
+
+/* CPUs in all, which sbatch has no option for: as NumCPUs= of scontrol. */
+static bool read_cpus_in_all(struct reading *rd)
+{
+    Pst__JobRecord *job = &rd->j->job;
+
+    if (!take_cpus(rd, "minimum_cpus", &job->min_cpus) ||
+        !take_cpus(rd, "maximum_cpus", &job->max_cpus))
+        return false;
+    job->has_min_cpus = job->min_cpus > 0;
+    job->has_max_cpus = job->max_cpus > 0;
+    return true;
+}
+
+/* 0: none, whoever asks. */
+static bool read_site_factor(struct reading *rd)
+{
+    const json_t *value = field_of(rd, "site_factor");
+    json_int_t n = json_is_integer(value) ? json_integer_value(value) : 0;
+
+    if (n < INT32_MIN || n > INT32_MAX)
+        return refuse_field(rd, "site_factor", "a number of 32 bits is wanted");
+    rd->j->job.has_site_factor = n != 0;
+    rd->j->job.site_factor = (int32_t)n;
+    return true;
+}
+
+static bool read_binding(struct reading *rd)
+{
+    _cleanup_val_(strbuf_done) struct strbuf text = STRBUF_INIT;
+
+    return restjobsteps_binding(rd->call, rd->desc, rd->place, &text) &&
+           (!text.len || pb_set_str(&rd->j->job.cpu_bind, strbuf_str(&text)) == 0 ||
+            refuse_field(rd, "cpu_binding", "out of memory"));
+}
+
+/* The controller refuses it of a job with a script, and without PrologFlags=X11. */
+static bool read_x11(struct reading *rd)
+{
+    static const struct {
+        const char *word;
+        uint32_t bit;
+    } known[] = {
+        { "FORWARD_ALL_NODES", X11_ALL },
+        { "BATCH_NODE", X11_BATCH },
+        { "FIRST_NODE", X11_FIRST },
+        { "LAST_NODE", X11_LAST },
+    };
+    Pst__JobRecord *job = &rd->j->job;
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (restwords_has(field_of(rd, "x11"), known[i].word))
+            job->x11 |= known[i].bit;
+    job->has_x11 = job->x11 != 0;
     return true;
 }
 
@@ -809,7 +835,8 @@ bool restjob_read(struct rest_call *call, const json_t *desc, const char *place,
     jobopts_init(&rd.opts, JOBOPTS_SBATCH);
     ok = read_beside(&rd) && read_options(&rd) && read_nodes(&rd) && read_distribution(&rd) &&
          read_switches(&rd) && read_warning_signal(&rd) && read_mail(&rd) && read_shared(&rd) &&
-         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) && read_least_cpus(&rd) &&
+         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) && read_cpus_in_all(&rd) &&
+         read_site_factor(&rd) && read_x11(&rd) && read_binding(&rd) &&
          read_node_list(&rd, "required_nodes", &j->job.req_nodes) &&
          read_node_list(&rd, "excluded_nodes", &j->job.exc_nodes);
     jobopts_done(&rd.opts);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -14,6 +15,7 @@
 #include "cli/query/out_update.h"
 #include "cli/query/out_users.h"
 #include "rest/slurm/restkeys.h"
+#include "rest/slurm/restwords.h"
 #include "rest/restpath.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -24,43 +26,45 @@
 
 static const struct restkey job_keys[] = {
     { "account", "Account", RESTKEY_TEXT, NULL },
-    { "admin_comment", "AdminComment", RESTKEY_TEXT, NULL },
+    { "admin_comment", "AdminComment", RESTKEY_CLEARS, NULL },
     { "begin_time", "StartTime", RESTKEY_TIME, NULL },
     { "burst_buffer", "BurstBuffer", RESTKEY_TEXT, NULL },
-    { "comment", "Comment", RESTKEY_TEXT, NULL },
-    { "constraints", "Features", RESTKEY_TEXT, NULL },
+    { "cluster_constraint", "ClusterFeatures", RESTKEY_TEXT, NULL },
+    { "clusters", "Clusters", RESTKEY_TEXT, NULL },
+    { "comment", "Comment", RESTKEY_CLEARS, NULL },
+    { "constraints", "Features", RESTKEY_CLEARS, NULL },
     { "contiguous", "Contiguous", RESTKEY_YESNO, NULL },
     { "core_specification", "CoreSpec", RESTKEY_NUMBER, NULL },
     { "cores_per_socket", "ReqCores", RESTKEY_NUMBER, NULL },
     { "cpus_per_task", "CPUsPerTask", RESTKEY_NUMBER, NULL },
+    { "cpus_per_tres", "CpusPerTres", RESTKEY_TEXT, NULL },
     { "current_working_directory", "WorkDir", RESTKEY_TEXT, NULL },
     { "deadline", "Deadline", RESTKEY_TIME, NULL },
     { "delay_boot", "DelayBoot", RESTKEY_NUMBER, NULL },
-    { "dependency", "Dependency", RESTKEY_TEXT, NULL },
+    { "dependency", "Dependency", RESTKEY_CLEARS, NULL },
     { "end_time", "EndTime", RESTKEY_TIME, NULL },
     { "excluded_nodes", "ExcNodeList", RESTKEY_TEXT, NULL },
-    { "extra", "Extra", RESTKEY_TEXT, NULL },
-    { "licenses", "Licenses", RESTKEY_TEXT, NULL },
-    { "mail_user", "MailUser", RESTKEY_TEXT, NULL },
+    { "extra", "Extra", RESTKEY_CLEARS, NULL },
+    { "licenses", "Licenses", RESTKEY_CLEARS, NULL },
+    { "mail_user", "MailUser", RESTKEY_CLEARS, NULL },
     { "mcs_label", "MCSLabel", RESTKEY_TEXT, NULL },
     { "memory_per_cpu", "MinMemoryCPU", RESTKEY_NUMBER, NULL },
     { "memory_per_node", "MinMemoryNode", RESTKEY_NUMBER, NULL },
-    { "minimum_cpus", "NumCPUs", RESTKEY_NUMBER, NULL },
+    { "memory_per_tres", "MemPerTres", RESTKEY_TEXT, NULL },
     { "minimum_cpus_per_node", "MinCPUsNode", RESTKEY_NUMBER, NULL },
     { "name", "JobName", RESTKEY_TEXT, NULL },
     { "network", "Network", RESTKEY_TEXT, NULL },
     { "nice", "Nice", RESTKEY_NUMBER, NULL },
     { "nodes", "NumNodes", RESTKEY_TEXT, NULL },
-    { "minimum_nodes", "NumNodes", RESTKEY_NUMBER, NULL },
     { "partition", "Partition", RESTKEY_TEXT, NULL },
-    { "prefer", "Prefer", RESTKEY_TEXT, NULL },
+    { "prefer", "Prefer", RESTKEY_CLEARS, NULL },
     { "priority", "Priority", RESTKEY_NUMBER, NULL },
     { "qos", "QOS", RESTKEY_TEXT, NULL },
     { "reboot", "Reboot", RESTKEY_YESNO, NULL },
     { "requeue", "Requeue", RESTKEY_SWITCH, NULL },
     { "required_nodes", "ReqNodeList", RESTKEY_TEXT, NULL },
     { "required_switches", "Switches", RESTKEY_NUMBER, NULL },
-    { "reservation", "ReservationName", RESTKEY_TEXT, NULL },
+    { "reservation", "ReservationName", RESTKEY_CLEARS, NULL },
     { "site_factor", "SiteFactor", RESTKEY_NUMBER, NULL },
     { "sockets_per_node", "ReqSockets", RESTKEY_NUMBER, NULL },
     { "standard_error", "StdErr", RESTKEY_TEXT, NULL },
@@ -73,6 +77,7 @@ static const struct restkey job_keys[] = {
     { "threads_per_core", "ReqThreads", RESTKEY_NUMBER, NULL },
     { "time_limit", "TimeLimit", RESTKEY_NUMBER, NULL },
     { "time_minimum", "TimeMin", RESTKEY_NUMBER, NULL },
+    { "tres_bind", "TresBind", RESTKEY_TEXT, NULL },
     { "tres_per_job", "TresPerJob", RESTKEY_TEXT, NULL },
     { "tres_per_node", "TresPerNode", RESTKEY_TEXT, NULL },
     { "tres_per_socket", "TresPerSocket", RESTKEY_TEXT, NULL },
@@ -87,12 +92,146 @@ static int take_word(void *ctx, const char *word, struct err *err)
     return update_set(ctx, UPDATE_JOB, word, now_us(), err);
 }
 
+/* Fields that become a word together, or words of their own. */
+static const char *const other_fields[] = {
+    "array",        "flags",        "hold",          "mail_type",     "shared",
+    "maximum_cpus", "minimum_cpus", "maximum_nodes", "minimum_nodes",
+};
+
 static bool is_known(const char *field)
 {
     for (const struct restkey *row = job_keys; row->field; row++)
         if (strcmp(row->field, field) == 0)
             return true;
-    return strcmp(field, "hold") == 0;
+    for (size_t i = 0; i < ARRAY_SIZE(other_fields); i++)
+        if (strcmp(other_fields[i], field) == 0)
+            return true;
+    return false;
+}
+
+struct changing {
+    struct rest_call *call;
+    struct update *u;
+};
+
+static bool give_one(const struct changing *c, const char *field, const char *key,
+                     const char *value)
+{
+    _cleanup_val_(strbuf_done) struct strbuf word = STRBUF_INIT;
+
+    strbuf_addf(&word, "%s=%s", key, value);
+    return restkeys_give(c->call, strbuf_str(&word), field, take_word, c->u, "_job_post_update");
+}
+
+/* The least and the most.  The most alone: *ret_most, which no word says. */
+static bool give_range(const struct changing *c, const char *least, const char *most,
+                       const char *key, struct rest_number *ret_most)
+{
+    struct rest_number low = rest_number(json_object_get(c->call->body, least));
+    struct rest_number high = rest_number(json_object_get(c->call->body, most));
+    char text[64];
+
+    *ret_most = (struct rest_number){ 0 };
+    if (!low.set || !low.value) {
+        *ret_most = high;
+        return true;
+    }
+    if (high.set && high.value)
+        (void)snprintf(text, sizeof(text), "%llu-%llu", (unsigned long long)low.value,
+                       (unsigned long long)high.value); /* it fits */
+    else
+        (void)snprintf(text, sizeof(text), "%llu", (unsigned long long)low.value);
+    return give_one(c, least, key, text);
+}
+
+static bool take_most(const struct changing *c, const char *field, struct rest_number most,
+                      protobuf_c_boolean *has, uint32_t *ret)
+{
+    if (!most.set || !most.value)
+        return true;
+    if (most.value > INT32_MAX) {
+        rest_error(c->call, ESLURM_REST_INVALID_QUERY, "_job_post_update", "Unable to take %s",
+                   field);
+        return false;
+    }
+    *has = c->u->any = true;
+    *ret = (uint32_t)most.value;
+    return true;
+}
+
+static bool give_ranges(const struct changing *c)
+{
+    struct rest_number cpus, nodes;
+
+    return give_range(c, "minimum_cpus", "maximum_cpus", "NumCPUs", &cpus) &&
+           give_range(c, "minimum_nodes", "maximum_nodes", "NumNodes", &nodes) &&
+           take_most(c, "maximum_cpus", cpus, &c->u->job.has_max_cpus, &c->u->job.max_cpus) &&
+           take_most(c, "maximum_nodes", nodes, &c->u->job.has_max_nodes, &c->u->job.max_nodes);
+}
+
+static bool give_mail(const struct changing *c)
+{
+    _cleanup_val_(strbuf_done) struct strbuf words = STRBUF_INIT;
+
+    restwords_mail(c->call->body, &words);
+    return !words.len || give_one(c, "mail_type", "MailType", strbuf_str(&words));
+}
+
+static bool give_sharing(const struct changing *c)
+{
+    const json_t *shared = json_object_get(c->call->body, "shared");
+
+    if (restwords_has(shared, "oversubscribe"))
+        return give_one(c, "shared", "OverSubscribe", "YES");
+    if (restwords_has(shared, "none"))
+        return give_one(c, "shared", "OverSubscribe", "NO");
+    if (json_array_size(shared) || json_is_string(shared))
+        rest_warning(c->call, "shared",
+                     "shared: only none and oversubscribe have an effect on a "
+                     "job that is there");
+    return true;
+}
+
+/* "%4": how many tasks at a time.  Which tasks there are stays. */
+static bool give_throttle(const struct changing *c)
+{
+    const char *array = rest_text(c->call->body, "array");
+    uint64_t n;
+
+    if (!array || !array[0])
+        return true;
+    if (array[0] == '%' && parse_u64(array + 1, 0, UINT32_MAX - 2, &n) == 0)
+        return give_one(c, "array", "ArrayTaskThrottle", array + 1);
+    rest_warning(c->call, "array",
+                 "array: only %%NUMBER, the tasks at a time, has an effect on a "
+                 "job that is there");
+    return true;
+}
+
+static bool give_flags(const struct changing *c)
+{
+    static const char reset[] = "JOB_ACCRUE_TIME_RESET";
+    json_t *flag;
+    size_t i;
+
+    json_array_foreach(json_object_get(c->call->body, "flags"), i, flag)
+    {
+        const char *word = json_is_string(flag) ? json_string_value(flag) : "";
+
+        if (strcmp(word, reset) != 0)
+            rest_warning(c->call, "flags", "%.64s has no effect on a job that is there", word);
+        else if (!give_one(c, "flags", "ResetAccrueTime", "YES"))
+            return false;
+    }
+    return true;
+}
+
+static bool give_others(struct rest_call *call, struct update *u)
+{
+    const struct changing c = { call, u };
+
+    return give_ranges(&c) && give_mail(&c) && give_sharing(&c) && give_throttle(&c) &&
+           give_flags(&c);
 }
 
 static void tell_unused(struct rest_call *call)
@@ -147,11 +286,16 @@ static void send_update(struct rest_call *call, struct update *u)
 
     if (!c)
         return;
+    if (u->refused) {
+        rest_error(call, u->refused, source, "Job update requested failed");
+        return;
+    }
     request.ids = &id;
     request.n_ids = 1;
     request.set = &u->job;
     request.clear = u->clear;
     request.n_clear = u->n_clear;
+    request.has_reset_accrue = request.reset_accrue = u->reset_accrue;
     r = client_call(c, OP_JOB_UPDATE, &request.base, (ProtobufCMessage **)&reply);
     if (r < 0) {
         rest_failed(call, c, r, source, "Job update requested failed");
@@ -220,7 +364,8 @@ static void post_job(struct rest_call *call)
     }
     update_init(&u);
     tell_unused(call);
-    if (restkeys_apply(call, call->body, job_keys, take_word, &u, "_job_post_update")) {
+    if (restkeys_apply(call, call->body, job_keys, take_word, &u, "_job_post_update") &&
+        give_others(call, &u)) {
         if (u.any)
             send_update(call, &u);
         if (json_is_boolean(hold) && !rest_has_error(call))

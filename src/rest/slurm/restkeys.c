@@ -85,6 +85,7 @@ static void put_value(struct strbuf *sb, enum restkey_kind kind, const json_t *v
 {
     switch (kind) {
     case RESTKEY_TEXT:
+    case RESTKEY_CLEARS:
         put_texts(sb, value);
         break;
     case RESTKEY_NUMBER:
@@ -115,18 +116,18 @@ static const char *without_program(const char *text)
     return strncmp(text, program, strlen(program)) == 0 ? text + strlen(program) : text;
 }
 
-static bool give_word(struct rest_call *call, const char *word, const struct restkey *row,
-                      restkeys_take_fn *take, void *ctx, const char *source)
+bool restkeys_give(struct rest_call *call, const char *word, const char *field,
+                   restkeys_take_fn *take, void *ctx, const char *source)
 {
     struct err err = { .text = "" };
     int r = take(ctx, word, &err);
 
     if (r == -EAGAIN)
-        rest_warning(call, row->field, "%s", without_program(err.text));
+        rest_warning(call, field, "%s", without_program(err.text));
     else if (r < 0)
         rest_error_said(call, ESLURM_REST_INVALID_QUERY,
                         err.text[0] ? without_program(err.text) : NULL, source, "Unable to take %s",
-                        row->field);
+                        field);
     return r >= 0 || r == -EAGAIN;
 }
 
@@ -151,7 +152,9 @@ bool restkeys_apply(struct rest_call *call, const json_t *body, const struct res
         put_value(&word, row->kind, value);
         if (row->unset && strcmp(strbuf_str(&word) + head, row->unset) == 0)
             continue;
-        if (word.len > head && !give_word(call, strbuf_str(&word), row, take, ctx, source))
+        if (word.len == head && (row->kind != RESTKEY_CLEARS || !json_is_string(value)))
+            continue;
+        if (!restkeys_give(call, strbuf_str(&word), row->field, take, ctx, source))
             return false;
     }
     return true;

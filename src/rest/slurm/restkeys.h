@@ -12,6 +12,7 @@
 
 enum restkey_kind {
     RESTKEY_TEXT,   /* a text or list of texts; empty: left out */
+    RESTKEY_CLEARS, /* the same; an empty text takes away what is there */
     RESTKEY_NUMBER, /* a number; infinite: UNLIMITED; unset: left out */
     RESTKEY_YESNO,  /* true or false: YES or NO */
     RESTKEY_SWITCH, /* true or false: 1 or 0 */
@@ -31,6 +32,9 @@ struct restkey {
  * sentence. */
 typedef int restkeys_take_fn(void *ctx, const char *word, struct err *err);
 
+/* Give one word, of `field`.  False: it was refused, and noted as an error of `source`. */
+bool restkeys_give(struct rest_call *call, const char *word, const char *field,
+                   restkeys_take_fn *take, void *ctx, const char *source);
 /* Give each field that is there to take(), as a word.  False: one was refused, and noted as an
  * error of `source`. */
 bool restkeys_apply(struct rest_call *call, const json_t *body, const struct restkey *rows,
