@@ -63,15 +63,12 @@ static int add_listener(struct rest *rest, struct MHD_Daemon *mhd, char *path, s
     return 0;
 }
 
-static int listen_plain(struct rest *rest, const char *address, struct err *err)
+/* path: the socket's file, which goes when the server ends; taken on success.  NULL: none. */
+static int serve_listener(struct rest *rest, int fd, char *path, const char *address,
+                          struct err *err)
 {
-    _cleanup_free_ char *path = NULL;
-    int fd = restlisten(address, &path, err);
-    struct MHD_Daemon *mhd;
+    struct MHD_Daemon *mhd = restserve_start(rest, fd);
 
-    if (fd < 0)
-        return fd;
-    mhd = restserve_start(rest, fd);
     if (!mhd) {
         (void)close(fd); /* nothing was sent */
         return err_set(err, -EAGAIN, "%s: the thread that listens cannot start", address);
@@ -80,8 +77,23 @@ static int listen_plain(struct rest *rest, const char *address, struct err *err)
         MHD_stop_daemon(mhd);
         return err_nomem(err);
     }
-    (void)TAKE_PTR(path);
     return 0;
+}
+
+static int listen_plain(struct rest *rest, const char *address, struct err *err)
+{
+    _cleanup_free_ char *path = NULL;
+    int fd = restlisten(address, &path, err);
+    int r = fd < 0 ? fd : serve_listener(rest, fd, path, address, err);
+
+    if (r == 0)
+        (void)TAKE_PTR(path);
+    return r;
+}
+
+int rest_listen_fd(struct rest *rest, int fd, const char *address, struct err *err)
+{
+    return serve_listener(rest, fd, NULL, address, err);
 }
 
 static bool give_secured(void *ctx, int fd, const struct sockaddr *peer, socklen_t len)

@@ -51,6 +51,9 @@ int rest_new(const struct rest_config *config, struct rest **ret, struct err *er
  * "unix:///PATH").  Errors: -EINVAL no such address, errors of bind(2), -EAGAIN no thread; of
  * https:// also those of its certificate's files. */
 int rest_listen(struct rest *rest, const char *address, struct err *err);
+/* Serve who connects to fd, which listens already and is taken; `address` names it in sentences.
+ * Its file, if it has one, stays.  Errors: -EAGAIN no thread. */
+int rest_listen_fd(struct rest *rest, int fd, const char *address, struct err *err);
 /* Serve one connection: fd is taken. */
 int rest_take(struct rest *rest, int fd, struct err *err);
 /* Wait until the connections of rest_take() have ended, and those that were taken over, at most for

@@ -30,6 +30,9 @@
 #include "version.h"
 
 #define CONNECTIONS_MAX 65536u
+#define THREADS_MAX 65536u
+#define PASSED_FIRST 3 /* SD_LISTEN_FDS_START */
+#define PASSED_MAX 64u
 
 struct options {
     const char *auth, *plugins, *parsers, *user, *group, *conf_path;
@@ -39,6 +42,7 @@ struct options {
     bool print_spec, take;
     char **addresses;
     size_t n_addresses;
+    unsigned passed; /* sockets that systemd opened, from PASSED_FIRST on */
 };
 
 static const char usage[] =
@@ -60,7 +64,7 @@ static const char usage[] =
     "  --take-connections  connections come over standard input, from slurmctld (enable_rest)\n"
     "Environment: SLURMRESTD_LISTEN, SLURMRESTD_SECURITY, SLURMRESTD_AUTH_TYPES,\n"
     "SLURMRESTD_OPENAPI_PLUGINS, SLURMRESTD_DATA_PARSER_PLUGINS, SLURMRESTD_MAX_CONNECTIONS,\n"
-    "SLURMRESTD_DEBUG, SLURM_CONF.  See slurmrestd(8).\n";
+    "SLURMRESTD_DEBUG, SLURM_CONF; LISTEN_FDS of systemd.  See slurmrestd(8).\n";
 
 enum { OPT_CONNECTIONS = 256, OPT_SPEC, OPT_TAKE };
 
@@ -84,6 +88,15 @@ static int refuse_start(const char *fmt, ...)
     va_end(ap);
     (void)fputc('\n', stderr);
     return 1;
+}
+
+static int take_threads(const char *text)
+{
+    uint64_t n;
+
+    if (parse_u64(text, 1, THREADS_MAX, &n) == 0)
+        return -1;
+    return refuse_start("-t %.64s: a number from 1 to %u is wanted", text, THREADS_MAX);
 }
 
 static int take_count(const char *text, const char *what, uint64_t *ret)
@@ -113,7 +126,7 @@ static int take_option(struct options *o, int c)
         o->plugins = optarg;
         return -1;
     case 't':
-        return -1;
+        return take_threads(optarg);
     case 'u':
         o->user = optarg;
         return -1;
@@ -174,9 +187,44 @@ static int take_environment(struct options *o)
     return take_security(o, getenv("SLURMRESTD_SECURITY"));
 }
 
+static bool is_listening(int fd)
+{
+    int on = 0, type = 0;
+    socklen_t len = sizeof(on), type_len = sizeof(type);
+
+    return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &on, &len) == 0 && on &&
+           getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &type_len) == 0 && type == SOCK_STREAM;
+}
+
+/* LISTEN_FDS sockets, which systemd (a .socket unit) opened for this very process. */
+static int take_passed(struct options *o)
+{
+    const char *count = getenv("LISTEN_FDS"), *pid = getenv("LISTEN_PID");
+    uint64_t n, whose;
+
+    if (!count || !pid || parse_u64(pid, 1, INT32_MAX, &whose) < 0 || (pid_t)whose != getpid())
+        return -1;
+    if (parse_u64(count, 1, PASSED_MAX, &n) < 0)
+        return refuse_start("LISTEN_FDS=%.64s: a number from 1 to %u is wanted", count, PASSED_MAX);
+    for (unsigned i = 0; i < n; i++) {
+        if (!is_listening(PASSED_FIRST + (int)i))
+            return refuse_start("LISTEN_FDS=%s: descriptor %u is no socket that listens", count,
+                                PASSED_FIRST + i);
+        if (fcntl(PASSED_FIRST + (int)i, F_SETFD, FD_CLOEXEC) < 0)
+            return refuse_start("descriptor %u: %s", PASSED_FIRST + i, strerror(errno));
+    }
+    o->passed = (unsigned)n;
+    (void)unsetenv("LISTEN_FDS"); /* of nobody that is started from here */
+    (void)unsetenv("LISTEN_PID");
+    return -1;
+}
+
 static int read_options(struct options *o, int argc, char **argv)
 {
     int r = take_environment(o), c;
+
+    if (r < 0)
+        r = take_passed(o);
 
     while (r < 0 && (c = getopt_long(argc, argv, "a:d:f:g:hs:t:u:vV", longs, NULL)) != -1)
         r = take_option(o, c);
@@ -302,12 +350,24 @@ static int listen_at(struct rest *rest, const char *address)
     return -1;
 }
 
+static int listen_passed(struct rest *rest, int fd)
+{
+    struct err err = { .text = "" };
+
+    if (rest_listen_fd(rest, fd, "LISTEN_FDS", &err) < 0)
+        return refuse_start("%s", err.text);
+    log_info("listening on descriptor %d", fd);
+    return -1;
+}
+
 static int listen_all(struct rest *rest, const struct options *o)
 {
     _cleanup_free_ char *list = NULL;
     char *rest_of = NULL;
     int r = -1;
 
+    for (unsigned i = 0; i < o->passed && r < 0; i++)
+        r = listen_passed(rest, PASSED_FIRST + (int)i);
     for (size_t i = 0; i < o->n_addresses && r < 0; i++)
         r = listen_at(rest, o->addresses[i]);
     if (o->n_addresses || !getenv("SLURMRESTD_LISTEN"))
@@ -391,7 +451,7 @@ static int serve_addresses(const struct options *o, struct rest *rest, bool list
 
 static int serve_all(const struct options *o, struct rest_config *config)
 {
-    bool listens = o->n_addresses || getenv("SLURMRESTD_LISTEN");
+    bool listens = o->n_addresses || o->passed || getenv("SLURMRESTD_LISTEN");
     struct watch_hub *hub = NULL;
     struct rest_taking taking;
     struct rest *rest = NULL;
