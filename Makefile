@@ -162,10 +162,10 @@ chaos-cloud: build
 chaos-nodes: build
 	tests/chaos/chaos_nodes.py --build $(BUILD)
 
-## test-idempotency: retry 1,000 submissions over REST while daemons are killed, and count the jobs
+## test-idempotency: retry 3,000 submissions over REST while daemons are killed 1,000 times under them, and count the jobs
 .PHONY: test-idempotency
 test-idempotency: build
-	tests/chaos/chaos_idempotency.py --build $(BUILD)
+	tests/chaos/chaos_idempotency.py --build $(BUILD) --jobs 3000 --kills 1050
 
 ## test-output: 8 GiB of tasks' output through srun, every line looked at
 .PHONY: test-output

@@ -4,8 +4,9 @@
 usage: tests/chaos/chaos_idempotency.py --build BUILD [--jobs N] [--kills N] [--clients N] [--seed N] [--tap]
 
 Clients post jobs, each with an Idempotency-Key, and post again until they are told a number; of those some are posted once
-more.  Meanwhile slurmctld or slurmrestd gets SIGKILL at random moments and is started again.  Then each key has exactly one
-job, the one that was told every time."""
+more.  Meanwhile slurmctld or slurmrestd gets SIGKILL at random moments, each time while a post is under way, and is started
+again.  Then each key has exactly one job, the one that was told every time.  It is counted how many kills cut a post off:
+sent, and never answered with a number."""
 
 import collections
 import http.client
@@ -34,6 +35,8 @@ class Client(threading.Thread):
         self.headers = {"X-SLURM-USER-TOKEN": token, "Content-Type": "application/json"}
         self.told = collections.defaultdict(list)
         self.posts, self.lost, self.given_up = 0, 0, []
+        self.under_way = None  # the number of the post that has been sent and is not answered
+        self.cut = set()  # numbers of posts that were sent, and got no number
 
     def post(self, name):
         """The job's number, None: nobody knows what has become of it."""
@@ -41,6 +44,8 @@ class Client(threading.Thread):
         conn = http.client.HTTPConnection("127.0.0.1", self.rest.port, timeout=20)
         self.posts += 1
         try:
+            conn.connect()
+            self.under_way = self.posts
             conn.request("POST", "/slurm/v0.0.45/job/submit", body, {**self.headers, "Idempotency-Key": f"key of {name}"})
             answer = conn.getresponse()
             text = answer.read()
@@ -49,8 +54,11 @@ class Client(threading.Thread):
         except (OSError, http.client.HTTPException, ValueError):
             pass
         finally:
+            number, self.under_way = self.under_way, None
             conn.close()
         self.lost += 1
+        if number:
+            self.cut.add(number)
         return None
 
     def run(self):
@@ -67,13 +75,26 @@ class Client(threading.Thread):
                     self.told[name].append(again)
 
 
-def kill_again_and_again(cluster, rest, names, left, kills, dice, report):
-    """Hands a share of the names out and kills a moment later.  How often each was killed."""
-    count = collections.Counter()
+def posts_under_way(people):
+    return [(client, number) for client in people if (number := client.under_way)]
+
+
+def wait_for_post(people, left, moment):
+    """Some moment of a post that is under way."""
+    end = time.monotonic() + PATIENCE_S
+    while not posts_under_way(people) and not left.empty() and time.monotonic() < end:
+        time.sleep(0.0002)
+    time.sleep(moment)
+
+
+def kill_again_and_again(cluster, rest, people, names, left, kills, dice, report):
+    """Hands a share of the names out and kills a moment later.  How often each was killed, and how many kills cut a post."""
+    count, hit = collections.Counter(), []
     for i in range(kills):
         for name in names[len(names) * i // kills:len(names) * (i + 1) // kills]:
             left.put(name)
-        time.sleep(dice.uniform(0, 0.008))  # the random moment: a post takes about a millisecond
+        wait_for_post(people, left, dice.uniform(0, 0.008))  # the random moment: a post takes some milliseconds
+        hit.append(posts_under_way(people))
         if dice.random() < 0.6:
             cluster.kill_ctld()
             cluster.start_ctld()
@@ -82,7 +103,8 @@ def kill_again_and_again(cluster, rest, names, left, kills, dice, report):
             rest.daemon.kill()
             rest.start()
             count["slurmrestd"] += 1
-    report(", ".join(f"{n} times {name}" for name, n in count.items()) + " killed")
+    count["cut"] = sum(any(number in client.cut for client, number in posts) for posts in hit)
+    report(", ".join(f"{n} times {name}" for name, n in count.items() if name != "cut") + f" killed; {count['cut']} kills cut a post")
     return count
 
 
@@ -111,7 +133,7 @@ def trial(cluster, rest, jobs, kills, clients, seed, report):
     for c in people:
         c.start()
     try:
-        killed = kill_again_and_again(cluster, rest, names, left, kills, random.Random(seed), report)
+        killed = kill_again_and_again(cluster, rest, people, names, left, kills, random.Random(seed), report)
     finally:
         for _ in people:
             left.put(None)
@@ -131,7 +153,8 @@ def run(args, report):
         with Restd(cluster) as rest:
             killed, wrong = trial(cluster, rest, args.jobs, args.kills, args.clients, args.seed, report)
             yield "each key has one job", wrong
-            yield "both were killed", [] if len(killed) == 2 else [f"only {dict(killed)}"]
+            yield "both were killed", [] if killed["slurmctld"] and killed["slurmrestd"] else [f"only {dict(killed)}"]
+            yield "kills cut posts", [] if killed["cut"] > args.kills / 20 else [f"{killed['cut']} of {args.kills} kills"]
     finally:
         problems = put_away(cluster, folder)
     yield "nothing is left behind", problems
