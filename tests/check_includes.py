@@ -36,7 +36,7 @@ MAY = {
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states
 }
-ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
+ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "clusterflags", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
                                                          "resvwords", "stepuse")} | {"stepd/shared/spool.h"},
         "cxi": {"model/words/slingshot.h"}, "lib": {"model/words/names.h"}, "rest": {"model/words/imexwords.h", "model/words/names.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.

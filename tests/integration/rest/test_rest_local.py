@@ -233,8 +233,8 @@ def activated(shared, listener, fds="1", pid="", args=("-u", "daemon")):
     argv = [program("slurmrestd"), "-f", str(shared.conf), *args]
     script = (f"import os\nos.dup2({listener.fileno()}, 3)\n"
               f"os.environ.update(LISTEN_FDS={fds!r}, LISTEN_PID={pid!r} or str(os.getpid()))\nos.execv({argv[0]!r}, {argv!r})\n")
-    return subprocess.Popen(["/usr/bin/python3", "-c", script], pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                            env=shared.env, text=True)
+    return subprocess.Popen(["/usr/bin/python3", "-c", script], pass_fds=[listener.fileno()], stdin=subprocess.DEVNULL,
+                            stderr=subprocess.PIPE, env=shared.env, text=True)
 
 
 def fetch(address, *headers):

@@ -1,4 +1,4 @@
-/* test_restwords.c - words of the schema as those of commands, and what steps of a script are told */
+/* test_restwords.c - words of the schema as those of commands, and what steps are told */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
