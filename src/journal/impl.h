@@ -45,7 +45,8 @@ struct journal {
     /* Any thread: */
     atomic_uint_fast64_t last, durable;
     atomic_uint_fast64_t log_bytes; /* written since this process opened the log, and replayed */
-    atomic_uint_fast64_t snapshot_bytes; /* log_bytes at the newest snapshot */
+    atomic_uint_fast64_t snapshot_bytes;            /* log_bytes at the newest snapshot */
+    atomic_uint_fast64_t log_files, snapshot_files; /* likewise, of its files */
     atomic_uint_fast64_t syncs, bytes, records, last_sync_us, worst_sync_us, segments;
     struct histogram sync_hist_us;
     atomic_bool snapshot_open; /* one at a time */

@@ -108,7 +108,10 @@ int journal_snapshot_begin(struct journal *j, uint64_t lsn, struct journal_snaps
 int journal_snapshot_put(struct journal_snapshot *s, const uint8_t *data, size_t len);
 int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn); /* frees s */
 void journal_snapshot_abort(struct journal_snapshot *s);                    /* frees s */
+/* The log behind the newest snapshot: what the next start reads.  Each term has files of its own,
+ * so these grow with takeovers also where little is written.  Any thread. */
 uint64_t journal_bytes_since_snapshot(const struct journal *j);
+uint64_t journal_files_since_snapshot(const struct journal *j);
 
 struct journal_stats {
     uint64_t syncs, bytes, records, last_sync_us, worst_sync_us, segments;

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -248,12 +249,45 @@ static int journal_new(const struct journal_config *config, struct journal **ret
     return 0;
 }
 
+/* What is behind the newest snapshot and was not read, since the caller knew it: sizes of files,
+ * which may be a little more than what is in them. */
+static uint64_t unread_bytes(const struct recovery *rc, uint64_t newest)
+{
+    const struct lsn_list *segs = &rc->files.segments;
+    long first = file_list_find(&rc->files, rc->snapshot_lsn + 1);
+    uint64_t bytes = 0;
+
+    for (long i = 0; rc->config->known_lsn && i < first; i++) {
+        char name[FILE_NAME_BYTES];
+        struct stat st;
+
+        segment_name(segs->lsn[i], segs->term[i], name);
+        if (segs->lsn[i] > newest && fstatat(rc->dir_fd, name, &st, 0) == 0)
+            bytes += (uint64_t)st.st_size;
+    }
+    return bytes;
+}
+
+static void count_log(struct journal *j, const struct recovery *rc)
+{
+    const struct lsn_list *snaps = &rc->files.snapshots;
+    const struct lsn_list *lists[] = { &rc->files.segments, &rc->files.stale };
+    size_t good = snaps->n - rc->n_bad;
+    uint64_t newest = good ? snaps->lsn[good - 1] : 0, files = 1;
+
+    for (size_t k = 0; k < ARRAY_SIZE(lists); k++)
+        for (size_t i = 0; i < lists[k]->n; i++)
+            files += lists[k]->lsn[i] > newest;
+    atomic_store(&j->log_files, files);
+    atomic_store(&j->log_bytes, rc->walk.bytes + unread_bytes(rc, newest));
+}
+
 static void journal_publish(struct journal *j, const struct recovery *rc)
 {
     j->marked = rc->walk.marked;
     atomic_store(&j->last, rc->walk.lsn - 1);
     atomic_store(&j->durable, rc->walk.lsn - 1);
-    atomic_store(&j->log_bytes, rc->walk.bytes);
+    count_log(j, rc);
     atomic_store(&j->segments, MAX(rc->files.segments.n, (size_t)1));
 }
 

@@ -54,7 +54,9 @@ static int extend_file(struct segment *s, const struct segment_policy *p, uint64
     return r;
 }
 
-/* Have space for everything below `end`: a whole chunk, or near a full disk just what is needed. */
+/* Have space for everything below `end`: a whole chunk, or near a full disk just what is needed.
+ * Chunks grow with the file: of a controller that was killed soon, and whose term is over, little
+ * stays behind. */
 static int grow_file(struct segment *s, const struct segment_policy *p, uint64_t end)
 {
     uint64_t chunk = MIN(MAX(p->segment_bytes / 4, SEGMENT_CHUNK_MIN), SEGMENT_CHUNK_MAX);
@@ -62,6 +64,7 @@ static int grow_file(struct segment *s, const struct segment_policy *p, uint64_t
 
     if (end <= s->allocated)
         return 0;
+    chunk = MIN(chunk, MAX(SEGMENT_CHUNK_FIRST, round_up(s->allocated, SEGMENT_CHUNK_MIN)));
     r = extend_file(s, p, round_up(end, chunk));
     if (r == -ENOSPC || r == -EFBIG || r == -EDQUOT)
         r = extend_file(s, p, end);

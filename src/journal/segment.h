@@ -10,6 +10,7 @@
 
 #define SEGMENT_CHUNK_MAX (16u << 20)
 #define SEGMENT_CHUNK_MIN (64u << 10)
+#define SEGMENT_CHUNK_FIRST (256u << 10) /* a file is doubled from there on */
 
 struct segment_policy {
     int dir_fd;    /* borrowed */

@@ -21,7 +21,7 @@
 struct journal_snapshot {
     struct journal *journal;
     uint64_t lsn;
-    uint64_t log_bytes; /* of the log when it was begun */
+    uint64_t log_bytes, log_files; /* of the log when it was begun */
     int fd;
     int error;       /* of the first put that failed */
     uint64_t offset; /* written */
@@ -134,6 +134,7 @@ int journal_snapshot_begin(struct journal *j, uint64_t lsn, struct journal_snaps
     s->journal = j;
     s->lsn = lsn;
     s->log_bytes = atomic_load(&j->log_bytes);
+    s->log_files = atomic_load(&j->log_files);
     s->fd = -1;
     r = open_temporary(s);
     if (r < 0) {
@@ -238,6 +239,7 @@ int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn)
         return r;
     }
     atomic_store(&j->snapshot_bytes, s->log_bytes);
+    atomic_store(&j->snapshot_files, s->log_files);
     (void)let_go(j, keep_lsn); /* the snapshot stands; space is given back next time */
     (void)snapshot_free(s);
     return 0;

@@ -118,8 +118,10 @@ static int roll_over(struct journal *j, uint64_t first_lsn)
         return r;
     segment_close(old);
     *old = next;
-    if (!replaces)
+    if (!replaces) {
         atomic_fetch_add(&j->segments, 1);
+        atomic_fetch_add(&j->log_files, 1);
+    }
     return 0;
 }
 
@@ -420,6 +422,11 @@ uint64_t journal_durable(const struct journal *j)
 uint64_t journal_bytes_since_snapshot(const struct journal *j)
 {
     return atomic_load(&j->log_bytes) - atomic_load(&j->snapshot_bytes);
+}
+
+uint64_t journal_files_since_snapshot(const struct journal *j)
+{
+    return atomic_load(&j->log_files) - atomic_load(&j->snapshot_files);
 }
 
 const struct histogram *journal_sync_histogram(const struct journal *j)

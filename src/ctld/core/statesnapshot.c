@@ -20,6 +20,7 @@
 
 /* log since the last snapshot that makes a new one worth while */
 #define SNAPSHOT_BYTES (64u << 20)
+#define SNAPSHOT_FILES 32 /* takeovers, most of them */
 
 struct work {
     struct ctld *ctld;
@@ -254,7 +255,8 @@ void snapshot_join(struct ctld *ctld)
 
 void snapshot_check(struct ctld *ctld)
 {
-    if (!ctld->snapshot->running && journal_bytes_since_snapshot(ctld->journal) > SNAPSHOT_BYTES)
+    if (!ctld->snapshot->running && (journal_bytes_since_snapshot(ctld->journal) > SNAPSHOT_BYTES ||
+                                     journal_files_since_snapshot(ctld->journal) > SNAPSHOT_FILES))
         start_snapshot(ctld);
 }
 

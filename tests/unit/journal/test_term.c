@@ -2,6 +2,7 @@
 #include "journal_util.h"
 
 #include <pthread.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 
 #include "journal/files.h"
@@ -306,6 +307,41 @@ static void test_late_writer(void **state)
     (void)state;
 }
 
+/* Terms whose holders die soon, each known by the next: little space is taken, and the files are
+ * counted until a snapshot is there, so that somebody makes one. */
+static void test_many_terms(void **state)
+{
+    struct journal_snapshot *snap = NULL;
+    struct journal *j;
+    struct stat st;
+    char dir[64], path[128];
+    struct log l;
+
+    (void)close(open_dir(dir));
+    for (uint32_t term = 1; term <= 5; term++) {
+        j = open_term(dir, term, term - 1, &l);
+        assert_int_equal(journal_files_since_snapshot(j), term);
+        assert_int_equal(put(j, "a"), 0);
+        (void)snprintf(path, sizeof(path), "%s/journal/%016x-%08x.log", dir, term, term);
+        assert_int_equal(stat(path, &st), 0); /* what a killed holder leaves */
+        assert_true(st.st_size <= 256 << 10);
+        (void)journal_close(j);
+    }
+    j = open_term(dir, 6, 5, &l);
+    assert_true(journal_bytes_since_snapshot(j) >= 5 * FILE_HEADER_BYTES); /* nothing was read */
+    assert_int_equal(journal_snapshot_begin(j, 5, &snap), 0);
+    assert_int_equal(journal_snapshot_put(snap, (const uint8_t *)"s", 1), 0);
+    assert_int_equal(journal_snapshot_commit(snap, UINT64_MAX), 0);
+    assert_int_equal(journal_files_since_snapshot(j), 0);
+    (void)journal_close(j);
+    j = open_term(dir, 7, 0, &l);
+    assert_string_equal(l.text, "s");
+    assert_int_equal(journal_files_since_snapshot(j), 2); /* of terms 6, which is empty, and 7 */
+    (void)journal_close(j);
+    remove_tree(AT_FDCWD, dir);
+    (void)state;
+}
+
 /* A segment that a late writer makes, and the records that it leaves in its own, are passed over by
  * readers; without a term nobody may go on. */
 static void test_late_segment(void **state)
@@ -348,7 +384,8 @@ int main(void)
         cmocka_unit_test(test_record),       cmocka_unit_test(test_claim),
         cmocka_unit_test(test_race),         cmocka_unit_test(test_lease),
         cmocka_unit_test(test_lease_margin), cmocka_unit_test(test_reign),
-        cmocka_unit_test(test_late_writer),  cmocka_unit_test(test_late_segment),
+        cmocka_unit_test(test_late_writer),  cmocka_unit_test(test_many_terms),
+        cmocka_unit_test(test_late_segment),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
