@@ -648,6 +648,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     SET(&reply, node_id, n->rec->node_id);
     SET(&reply, heartbeat_s, HEARTBEAT_S);
     tell_controller(ctld, &reply);
+    SET(&reply, now_us, core_now());
     if (ctld->silence_ms)
         SET(&reply, silence_ms, ctld->silence_ms);
     nodetopology_fill(ctld, n->rec->node_id, &place);

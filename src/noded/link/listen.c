@@ -39,7 +39,7 @@ DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
 /* at most: beyond it nothing is accepted in any case */
 #define CLOCKS_DIFFER_US (300 * USEC_PER_SEC)
 #define REVOKE_US (600 * USEC_PER_SEC)
-#define FRESH_US USEC_PER_SEC /* a controller's clock that is a little behind */
+#define FRESH_US USEC_PER_SEC /* between a signature and its controller's answer to us */
 #define OUT_LIMIT (4u * WIRE_MIB)
 #define MAX_CONNECTIONS 4096u
 
@@ -70,8 +70,8 @@ struct listener {
     uint8_t launch_secret[32]; /* of this node's key and the controllers' */
     bool has_launch_secret;
     struct seen *seen;
-    /* credentials made earlier are refused, until that time; 0 = none */
-    int64_t since_us, forget_since_mono_us;
+    /* credentials made earlier, by the controller's clock, are refused, until that time; 0 = none */
+    int64_t since_us, began_mono_us, forget_since_mono_us;
     struct httphealth *health;
     atomic_bool audit_tls;
 };
@@ -494,10 +494,18 @@ static int remember_used(struct listener *l, struct err *err)
     (void)snprintf(path, sizeof(path), "%s/credentials", l->d->spool);
     r = seen_open(path, now_us(), &l->seen, &fresh, err);
     if (r == 0 && fresh) {
-        l->since_us = now_us() - FRESH_US;
-        l->forget_since_mono_us = now_mono_us() + credential_life_us(l->d);
+        l->since_us = now_us() - FRESH_US; /* until a controller tells its clock */
+        l->began_mono_us = now_mono_us();
+        l->forget_since_mono_us = l->began_mono_us + credential_life_us(l->d);
     }
     return r;
+}
+
+/* A controller's clock may be behind ours, or behind that of the controller before it. */
+void listen_set_clock(struct listener *l, int64_t controller_us)
+{
+    if (l->since_us)
+        l->since_us = controller_us - (now_mono_us() - l->began_mono_us) - FRESH_US;
 }
 
 /* DebugFlags=AuditTLS */

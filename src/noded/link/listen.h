@@ -7,6 +7,8 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
 int listen_start(struct listener *l);
 void listen_set_keys(struct listener *l, struct auth_keys *keys); /* takes a reference */
 void listen_set_controller(struct listener *l, const uint8_t key[IDKEY_SIZE]);
+/* What the clock of the controller shows now, by which it signs. */
+void listen_set_clock(struct listener *l, int64_t controller_us);
 void listen_set_tls(struct listener *l, struct tls_ctx *tls); /* likewise */
 void listen_close(struct listener *l);
 struct listener *listen_free(struct listener *l);

@@ -593,6 +593,8 @@ static void on_registered(struct reporter *r, const struct flight *f, const stru
             register_node(r);
             return;
         }
+        if (reply->has_now_us)
+            listen_set_clock(r->d->listener, reply->now_us);
         watch_silence(r, reply->has_silence_ms ? reply->silence_ms : 0);
         if (reply->has_heartbeat_s && reply->heartbeat_s)
             beat = reply->heartbeat_s;
