@@ -199,6 +199,30 @@ static void put_own(struct strbuf *sb, const Pst__DiagReply *d)
     put_counters(sb, own, ARRAY_SIZE(own));
 }
 
+/* Of several controllers. */
+static void put_control(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    const struct counter term[] = {
+        { "\tTerm: ", d->term },
+        { "\tLease left (milliseconds): ", d->lease_left_ms },
+        { "\tTakeover took (microseconds): ", d->takeover_us },
+    };
+    const struct counter etcd[] = {
+        { "\tFailed tries: ", d->remote_errors },
+        { "\tSnapshot (bytes): ", d->remote_snapshot_bytes },
+        { "\tLog since then (bytes): ", d->remote_log_bytes },
+    };
+
+    if (d->has_term) {
+        strbuf_add(sb, "\nControl\n");
+        put_counters(sb, term, ARRAY_SIZE(term));
+    }
+    if (d->journal_type) {
+        strbuf_addf(sb, "\nLog in %s\n", d->journal_type);
+        put_counters(sb, etcd, ARRAY_SIZE(etcd));
+    }
+}
+
 static void put_blocks(struct strbuf *sb, const Pst__DiagReply *d)
 {
     const struct counter blocks[] = {
@@ -329,6 +353,7 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
         put_backfill(&out, reply);
         put_rpcs(&out, reply);
         put_own(&out, reply);
+        put_control(&out, reply);
         put_blocks(&out, reply);
     }
     (void)fputs(strbuf_str(&out), stdout);

@@ -59,7 +59,8 @@ static int take_word(struct etcd_config *c, const char *word, size_t n, struct e
         const char *name;
         char *to;
     } texts[] = {
-        { "prefix=", c->prefix }, { "cacert=", c->cacert }, { "cert=", c->cert }, { "key=", c->key }
+        { "prefix=", c->prefix }, { "cacert=", c->cacert }, { "cert=", c->cert },
+        { "key=", c->key },       { "user=", c->user },     { "passwordfile=", c->password_file },
     };
 
     if (n > 10 && strncmp(word, "endpoints=", 10) == 0)
@@ -77,7 +78,7 @@ static int take_word(struct etcd_config *c, const char *word, size_t n, struct e
     }
     return err_set(err, -EINVAL,
                    "JournalParameters: %.*s: known are endpoints=URL;URL, prefix=, cacert=, cert=, "
-                   "key= and nocompact",
+                   "key=, user=, passwordfile= and nocompact",
                    (int)MIN(n, (size_t)128), word);
 }
 
@@ -101,6 +102,8 @@ int etcd_config_parse(const char *text, const char *cluster, struct etcd_config 
                        "JournalType=etcd needs JournalParameters=endpoints=http://HOST:2379");
     if (!c.cert[0] != !c.key[0])
         return err_set(err, -EINVAL, "JournalParameters: cert= and key= go together");
+    if (!c.user[0] != !c.password_file[0])
+        return err_set(err, -EINVAL, "JournalParameters: user= and passwordfile= go together");
     if (!c.prefix[0])
         (void)snprintf(c.prefix, sizeof(c.prefix), "penstock/%.128s", cluster);
     *ret = c;

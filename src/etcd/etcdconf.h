@@ -5,6 +5,7 @@
  *   prefix=TEXT           of all keys, "penstock/CLUSTER" if not given
  *   cacert=PATH           of the authority of the members' certificates
  *   cert=PATH, key=PATH   of this client
+ *   user=NAME, passwordfile=PATH   of an etcd that has users; the file has the password alone
  *   nocompact             leave compaction to etcd's administrator
  * Pure. */
 #pragma once
@@ -22,6 +23,7 @@ struct etcd_config {
     size_t n_endpoints;
     char prefix[ETCD_TEXT_MAX]; /* without a '/' at the end */
     char cacert[ETCD_TEXT_MAX], cert[ETCD_TEXT_MAX], key[ETCD_TEXT_MAX]; /* "": none */
+    char user[ETCD_TEXT_MAX], password_file[ETCD_TEXT_MAX];              /* "": none */
     bool no_compact;
 };
 

@@ -143,6 +143,31 @@ int etcd_read_answer(const char *text, size_t n, struct etcd_answer *ret, struct
     return r;
 }
 
+char *etcd_login_text(const char *user, const char *password)
+{
+    json_t *root = json_pack("{s:s, s:s}", "name", user, "password", password);
+    char *text = root ? json_dumps(root, JSON_COMPACT) : NULL;
+
+    json_decref(root);
+    return text;
+}
+
+int etcd_read_token(const char *text, size_t n, char *out, size_t size)
+{
+    json_error_t why;
+    json_t *root = json_loadb(text, n, 0, &why);
+    const char *token = json_string_value(json_object_get(root, "token"));
+    int r = token && *token && strlen(token) < size ? 0 : -EBADMSG;
+
+    for (const char *p = token; r == 0 && *p; p++)
+        if (*p <= ' ' || *p > '~')
+            r = -EBADMSG;
+    if (r == 0)
+        memcpy(out, token, strlen(token) + 1);
+    json_decref(root);
+    return r;
+}
+
 void etcd_read_error(const char *text, size_t n, char *out, size_t size)
 {
     json_error_t why;

@@ -41,5 +41,9 @@ int etcd_read_base64(const char *text, size_t n, uint8_t **ret, size_t *ret_len)
 
 /* The answer to a range or a transaction (kvs of a range only).  -EBADMSG, -ENOMEM. */
 int etcd_read_answer(const char *text, size_t n, struct etcd_answer *ret, struct err *err);
+/* A request for a token, which the caller frees; NULL: no memory, or no UTF-8. */
+char *etcd_login_text(const char *user, const char *password);
+/* The token of the answer to it.  -EBADMSG: there is none, or none that a header can have. */
+int etcd_read_token(const char *text, size_t n, char *out, size_t size);
 /* The sentence in an answer that is an error; cut, never empty. */
 void etcd_read_error(const char *text, size_t n, char *out, size_t size);

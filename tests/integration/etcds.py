@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import signal
+import ssl
 import subprocess
 import urllib.request
 from base64 import b64encode
@@ -14,12 +15,32 @@ from controllers import Controllers
 
 
 class Etcd:
-    def __init__(self, folder, members=3):
-        self.dir = folder
+    def __init__(self, folder, members=3, addresses=None, on_host=lambda member: [], pki=None):
+        """addresses: of the members, loopback if not given; on_host(member): what stands before its command line; pki: all
+        speak TLS with certificates of this authority (tls/pki.py), and clients must show one."""
+        self.dir, self.on_host, self.pki, self.token = folder, on_host, pki, None
+        self.scheme, self.tls = ("https", self.certificates()) if pki else ("http", None)
         ports = free_ports(2 * members)
         self.ports = list(zip(ports[::2], ports[1::2]))
-        self.endpoints = [f"http://127.0.0.1:{client}" for client, _ in self.ports]
+        self.addresses = addresses or ["127.0.0.1"] * members
+        self.endpoints = [f"{self.scheme}://{address}:{client}" for address, (client, _) in zip(self.addresses, self.ports)]
         self.procs = [None] * members
+
+    def certificates(self):
+        """Of the members, and of who asks here; what Python shows."""
+        self.pki.pair(self.dir, "member", "127.0.0.1", names="IP:127.0.0.1")
+        self.pki.pair(self.dir, "asker")
+        context = ssl.create_default_context(cafile=self.pki.cert)
+        context.load_cert_chain(self.dir / "asker_cert.pem", self.dir / "asker_cert_key.pem")
+        return context
+
+    def options(self):
+        if not self.pki:
+            return ["--bcrypt-cost", "4"]
+        pair = [self.dir / "member_cert.pem", self.dir / "member_cert_key.pem"]
+        return ["--client-cert-auth", "--trusted-ca-file", self.pki.cert, "--cert-file", pair[0], "--key-file", pair[1],
+                "--peer-client-cert-auth", "--peer-trusted-ca-file", self.pki.cert, "--peer-cert-file", pair[0],
+                "--peer-key-file", pair[1]]
 
     def start(self):
         for i in range(len(self.procs)):
@@ -28,27 +49,53 @@ class Etcd:
         return self
 
     def start_one(self, i):
-        client, peer = (f"http://127.0.0.1:{port}" for port in self.ports[i])
-        everyone = ",".join(f"m{k}=http://127.0.0.1:{port}" for k, (_, port) in enumerate(self.ports))
+        client, peer = (f"{self.scheme}://{self.addresses[i]}:{port}" for port in self.ports[i])
+        everyone = ",".join(f"m{k}={self.scheme}://{self.addresses[k]}:{port}" for k, (_, port) in enumerate(self.ports))
         log = open(self.dir / f"m{i}.log", "a")
         self.procs[i] = subprocess.Popen(
-            ["etcd", "--name", f"m{i}", "--data-dir", str(self.dir / f"m{i}"), "--listen-client-urls", client,
+            [*self.on_host(i), "etcd", "--name", f"m{i}", "--data-dir", str(self.dir / f"m{i}"), "--listen-client-urls", client,
              "--advertise-client-urls", client, "--listen-peer-urls", peer, "--initial-advertise-peer-urls", peer,
              "--initial-cluster", everyone, "--heartbeat-interval", "100", "--election-timeout", "500",
-             "--log-outputs", "stderr"], stdout=log, stderr=log)
+             "--log-outputs", "stderr", *self.options()], stdout=log, stderr=log)
         log.close()
 
     def call(self, path, body, timeout=5):
         for url in self.endpoints:
             try:
-                req = urllib.request.Request(url + path, json.dumps(body).encode())
-                with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(req, timeout=timeout) as r:
-                    return json.load(r)
+                return self.ask(url, path, body, timeout)
             except OSError:
                 continue
         return None
 
+    def ask(self, url, path, body, timeout=5):
+        headers = {"Authorization": self.token} if self.token else {}
+        handlers = [urllib.request.ProxyHandler({})] + ([urllib.request.HTTPSHandler(context=self.tls)] if self.tls else [])
+        with urllib.request.build_opener(*handlers).open(
+                urllib.request.Request(url + path, json.dumps(body).encode(), headers), timeout=timeout) as r:
+            return json.load(r)
+
+    def add_users(self, user, password, prefix):
+        """etcd lets in nobody without a password from now on: root, and a user who has the keys of a prefix."""
+        def b64(text):
+            return b64encode(text.encode()).decode()
+        end = prefix[:-1] + chr(ord(prefix[-1]) + 1)
+        for path, body in (("role/add", {"name": "root"}), ("user/add", {"name": "root", "password": "r"}),
+                           ("user/grant", {"user": "root", "role": "root"}), ("role/add", {"name": "keys"}),
+                           ("role/grant", {"name": "keys", "perm": {"permType": "READWRITE", "key": b64(prefix), "range_end": b64(end)}}),
+                           ("user/add", {"name": user, "password": password}), ("user/grant", {"user": user, "role": "keys"}),
+                           ("enable", {})):
+            assert self.call(f"/v3/auth/{path}", body) is not None, path
+        self.log_in()
+
+    def log_in(self):
+        told = self.call("/v3/auth/authenticate", {"name": "root", "password": "r"})
+        self.token = told and told["token"]
+        return self.token
+
     def answers(self):
+        if self.token is not None and not self.log_in():  # tokens end with a member
+            self.token = ""
+            return False
         return self.call("/v3/kv/range", {"key": b64encode(b"x").decode()}) is not None
 
     def count(self, start):
@@ -61,9 +108,7 @@ class Etcd:
     def leader(self):
         for i, url in enumerate(self.endpoints):
             if self.procs[i].poll() is None:
-                with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(
-                        urllib.request.Request(url + "/v3/maintenance/status", b"{}"), timeout=5) as r:
-                    told = json.load(r)
+                told = self.ask(url, "/v3/maintenance/status", {})
                 if told["leader"] == told["header"]["member_id"]:
                     return i
         return None
@@ -88,8 +133,9 @@ class Etcd:
 class EtcdControllers(Controllers):
     """As Controllers, but that each host has state-HOST and no other's."""
 
-    def __init__(self, folder, etcd, **options):
-        self.etcd = etcd
+    def __init__(self, folder, etcd, parameters="", **options):
+        """parameters: more of JournalParameters."""
+        self.etcd, self.parameters = etcd, parameters
         super().__init__(folder, **options)
         for host in self.hosts:
             (self.dir / "etc" / host).mkdir()
@@ -100,7 +146,7 @@ class EtcdControllers(Controllers):
 
     def conf_text(self):
         return (super().conf_text() + "JournalType=etcd\n"
-                f"JournalParameters=endpoints={';'.join(self.etcd.endpoints)},prefix=test\n"
+                f"JournalParameters=endpoints={';'.join(self.etcd.endpoints)},prefix=test{self.parameters}\n"
                 f"AuthInfo=keyfile={self.dir}/etc/slurm.key\n")
 
     def start_one(self, host, *options, timeout=15, env=None):

@@ -8,6 +8,7 @@ import time
 import pytest
 from conftest import SLOW, wait_until
 from etcds import Etcd, EtcdControllers, have_etcd
+from pki import Authority
 
 pytestmark = pytest.mark.skipif(not have_etcd(), reason="etcd (package etcd-server) is not installed")
 
@@ -182,3 +183,71 @@ def test_check_wants_members(make_cluster):
     c = make_cluster(nodes=1, conf="JournalType=etcd\n", start=False)
     done = c.run("slurmctld", "--check", "-f", str(c.conf), check=False)
     assert done.rc == 1 and "JournalType=etcd needs JournalParameters=endpoints=http://HOST:2379" in done.out + done.err
+
+
+# ---- certificates and users ---------------------------------------------------------------------------------------------------
+
+@pytest.fixture
+def tls_etcd(folder):
+    path = folder / "etcd"
+    path.mkdir()
+    e = Etcd(path, pki=Authority(folder / "ca"))
+    try:
+        yield e.start()
+    finally:
+        e.stop()
+
+
+def closed_site(folder, etcd, parameters, **options):
+    path = folder / f"c{len(list(folder.glob('c[0-9]')))}"
+    path.mkdir()
+    return EtcdControllers(path, etcd, parameters=parameters, nodes=1, lease_ms=int(2000 * SLOW), **options)
+
+
+def test_certificates(folder, tls_etcd):
+    """Members that speak TLS and want certificates: a takeover, and who has no certificate, or trusts another authority."""
+    tls_etcd.pki.pair(folder, "slurm")
+    pair = f",cert={folder}/slurm_cert.pem,key={folder}/slurm_cert_key.pem"
+    c = closed_site(folder, tls_etcd, f",cacert={tls_etcd.pki.cert}{pair}").start()
+    first = c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")
+    ran_once(c, first)
+    c.ctlds["ctl1"].kill()
+    c.wait_active("ctl2", 30 * SLOW)
+    second = c.sbatch("--wrap", "echo $SLURM_JOB_ID >> ran")
+    assert second == first + 1
+    ran_once(c, second)
+    assert c.stop() == []
+    for wrong, sentence in ((f",cacert={tls_etcd.pki.cert}", "etcd https://127.0.0.1"),
+                            (f",cacert={Authority(folder / 'other').cert}{pair}", "certificate")):
+        d = closed_site(folder, tls_etcd, wrong, controllers=1)
+        d.start_one("ctl1", timeout=None)
+        wait_until(lambda: "standing by: etcd https://" in d.ctld_log("ctl1"), "it says that etcd cannot be asked", 30 * SLOW)
+        assert sentence in d.ctld_log("ctl1") and "in control, term" not in d.ctld_log("ctl1")
+        assert d.stop() == []
+
+
+def test_users(folder, etcd):
+    """An etcd that knows users: a controller logs in, again when its token is not known any more, and is told when it may not."""
+    etcd.add_users("slurm", 'pass "word"', "test/")
+    password = folder / "password"
+    password.write_text('pass "word"\n')
+    password.chmod(0o600)
+    c = closed_site(folder, etcd, f",user=slurm,passwordfile={password}").start()
+    first = c.sbatch("-H", "--wrap", "true")
+    for i in range(3):  # tokens end with the members that gave them
+        etcd.kill(i)
+        etcd.start_one(i)
+        wait_until(lambda: etcd.procs[i].poll() is None and etcd.answers(), "etcd answers", 60)
+    later = int(wait_until(lambda: c.run("sbatch", "--parsable", "-H", "--wrap", "true", check=False).out, "a job is accepted", 60))
+    assert later > first
+    c.ctlds["ctl1"].kill()
+    c.wait_active("ctl2", 30 * SLOW)
+    ids = [int(i) for i in c.run("squeue", "-h", "-o", "%i").out.split()]
+    assert {first, later} <= set(ids) and len(set(ids)) == len(ids)
+    assert c.stop() == []
+    password.write_text("s3cret-2\n")
+    d = closed_site(folder, etcd, f",user=slurm,passwordfile={password}", controllers=1)
+    d.start_one("ctl1", timeout=None)
+    wait_until(lambda: "invalid user ID or password" in d.ctld_log("ctl1"), "it says so", 30 * SLOW)
+    assert "in control, term" not in d.ctld_log("ctl1") and "s3cret-2" not in d.ctld_log("ctl1")
+    assert d.stop() == []

@@ -17,8 +17,8 @@ class Authority:
                 "-addext", "basicConstraints=critical,CA:TRUE", "-addext", "keyUsage=critical,keyCertSign,cRLSign")
         self.key.chmod(0o600)
 
-    def pair(self, folder, prefix, name=None, expired=False):
-        """PREFIX_cert.pem and PREFIX_cert_key.pem in a folder."""
+    def pair(self, folder, prefix, name=None, expired=False, names=None):
+        """PREFIX_cert.pem and PREFIX_cert_key.pem in a folder; names: as subjectAltName has them."""
         cert, key = folder / f"{prefix}_cert.pem", folder / f"{prefix}_cert_key.pem"
         request = openssl("req", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
                           "-subj", f"/CN={name or prefix}", "-keyout", key)
@@ -26,8 +26,10 @@ class Authority:
             signed = self.ca("-startdate", "20200101000000Z", "-enddate", "20200102000000Z", "-notext",
                              "-in", "/dev/stdin", "-out", cert, input=request)
         else:
+            more = folder / f"{prefix}.ext"
+            more.write_text(f"subjectAltName={names}\n" if names else "")
             signed = openssl("x509", "-req", "-days", "1", "-CA", self.cert, "-CAkey", self.key, "-CAcreateserial",
-                             "-out", cert, input=request)
+                             "-out", cert, "-extfile", more, input=request)
         key.chmod(0o600)
         return signed
 

@@ -117,6 +117,8 @@ static void test_parameters(void **state)
                                        "endpoints=127.0.0.1:2379",
                                        "endpoints=http://a:1,cert=/x",
                                        "endpoints=http://a:1,nonsense",
+                                       "endpoints=http://a:1,user=u",
+                                       "endpoints=http://a:1,passwordfile=/x",
                                        "endpoints=http://a b:1" };
     struct etcd_config c;
     struct err err;
@@ -132,6 +134,26 @@ static void test_parameters(void **state)
     assert_string_equal(c.prefix, "penstock/mine");
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
         assert_int_equal(etcd_config_parse(bad[i], "c", &c, &err), -EINVAL);
+    (void)state;
+}
+
+static void test_login(void **state)
+{
+    static const char *const bad[] = { "",
+                                       "{}",
+                                       "{\"token\":\"\"}",
+                                       "{\"token\":7}",
+                                       "{\"token\":\"a b\"}",
+                                       "{\"token\":\"a\\r\\nX: y\"}",
+                                       "{\"token\":\"0123456789abcdef\"}" };
+    char token[16], *text = etcd_login_text("u", "a\"b\\");
+
+    assert_string_equal(text, "{\"name\":\"u\",\"password\":\"a\\\"b\\\\\"}");
+    free(text);
+    assert_int_equal(etcd_read_token("{\"token\":\"abc.12\"}", 18, token, sizeof(token)), 0);
+    assert_string_equal(token, "abc.12");
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
+        assert_int_equal(etcd_read_token(bad[i], strlen(bad[i]), token, sizeof(token)), -EBADMSG);
     (void)state;
 }
 
@@ -338,10 +360,10 @@ static void test_copy(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_parameters), cmocka_unit_test(test_base64),
-        cmocka_unit_test(test_chunks),     cmocka_unit_test(test_calls),
-        cmocka_unit_test(test_append),     cmocka_unit_test(test_terms),
-        cmocka_unit_test(test_copy),
+        cmocka_unit_test(test_parameters), cmocka_unit_test(test_login),
+        cmocka_unit_test(test_base64),     cmocka_unit_test(test_chunks),
+        cmocka_unit_test(test_calls),      cmocka_unit_test(test_append),
+        cmocka_unit_test(test_terms),      cmocka_unit_test(test_copy),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
