@@ -135,6 +135,12 @@ chaos: build
 chaos-standby: build
 	tests/chaos/chaos_standby.py --build $(BUILD) --kills $(KILLS)
 
+## chaos-hosts: kill, freeze, cut off and fill the hosts of three controllers, with a shared folder and with etcd (root, nft)
+.PHONY: chaos-hosts
+chaos-hosts: build
+	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS)
+	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS) --etcd 1 --lease 1500
+
 ## sim-month: a simulated month of GPU training on 15,000 nodes in blocks, SEEDS times; reports in BUILD/sim-month
 .PHONY: sim-month
 SEEDS ?= 3

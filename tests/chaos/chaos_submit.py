@@ -16,6 +16,8 @@ import tempfile
 import threading
 import time
 
+import pytest
+
 from tapmain import main, put_away
 
 JOBS_PER_KILL = 40
@@ -79,20 +81,23 @@ def check(cluster, clients):
 
 
 def check_accounting(cluster, clients, wait_until):
-    expected = sum(len(c.acknowledged) for c in clients)
+    expected = {(job, tag) for c in clients for tag, job in c.acknowledged.items()}
     rows = []
+
+    def missing():
+        return expected - {(int(job), tag) for job, tag, _ in rows}
 
     def complete():
         nonlocal rows
         rows = cluster.sacct("-X", "-S", "now-1hour", "-o", "JobID,JobName,State")
-        return len(rows) >= expected and all(r[2] == "COMPLETED" for r in rows)
-    wait_until(complete, "accounting has every job as completed", 60)
-    known = {(int(job), tag) for job, tag, _ in rows}
-    for c in clients:
-        for tag, job in c.acknowledged.items():
-            if (job, tag) not in known:
-                yield f"accounting does not know job {job} ({tag})"
-    if len(known) != len(rows):
+        return not missing() and all(r[2] == "COMPLETED" for r in rows)
+    try:
+        wait_until(complete, "accounting has every job as completed", 60)
+    except pytest.fail.Exception as e:
+        yield str(e).split("\n", 1)[0]
+    for job, tag in sorted(missing()):
+        yield f"accounting does not know job {job} ({tag})"
+    if len({(job, tag) for job, tag, _ in rows}) != len(rows):
         yield "accounting has a job twice"
 
 

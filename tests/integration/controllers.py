@@ -19,11 +19,18 @@ class Controllers(Cluster):
         super().__init__(folder, conf=conf, **options)
         for i, host in enumerate(self.hosts):  # a configuration that knows one controller alone
             (self.dir / "etc" / f"{host}.conf").write_text(
-                re.sub(r"^SlurmctldHost=.*\n", "", self.conf_text(), flags=re.M) + f"SlurmctldHost={host}(127.0.0.{i + 1})\n")
+                re.sub(r"^SlurmctldHost=.*\n", "", self.conf_text(), flags=re.M) + f"SlurmctldHost={host}({self.address(i)})\n")
+
+    def address(self, index):
+        return f"127.0.0.{index + 1}"
+
+    def on_host(self, host):
+        """What stands before the command line of a daemon of this host."""
+        return []
 
     def conf_text(self):
         text = re.sub(r"^SlurmctldHost=.*$", "\n".join(
-            f"SlurmctldHost={host}(127.0.0.{i + 1})" for i, host in enumerate(self.hosts)), super().conf_text(), flags=re.M)
+            f"SlurmctldHost={host}({self.address(i)})" for i, host in enumerate(self.hosts)), super().conf_text(), flags=re.M)
         text = text.replace("/run/slurmctld.pid", "/run/slurmctld-%h.pid").replace("/log/slurmctld.log", "/log/slurmctld-%h.log")
         return text + f"SlurmctldLease={self.lease_ms}\nCommunicationParameters=NoCtldInAddrAny\nAuthAltTypes=auth/jwt\n"
 
@@ -35,12 +42,16 @@ class Controllers(Cluster):
         self.ctld = self.ctlds[self.hosts[0]]
 
     def start_one(self, host, *options, timeout=15, env=None):
+        """timeout None: do not wait for its answer."""
         before = self.ctlds.get(host)
         if before:
             self.ended.append(before)
-        daemon = Daemon(f"slurmctld-{host}", [program("slurmctld"), "-D", "-f", str(self.conf), "--host", host, *options],
+        daemon = Daemon(f"slurmctld-{host}",
+                        [*self.on_host(host), program("slurmctld"), "-D", "-f", str(self.conf), "--host", host, *options],
                         self.dir / "log" / f"slurmctld-{host}", {**self.env, **self.daemon_env_change, **(env or {})})
         self.ctlds[host] = daemon
+        if timeout is None:
+            return daemon
         wait_until(lambda: not daemon.alive() or self.pings()[host], f"{host} answers", timeout)
         assert daemon.alive(), self.logs(f"slurmctld-{host}")
         return daemon
