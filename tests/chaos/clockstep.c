@@ -1,8 +1,9 @@
-/* clockstep.c - a host whose clock is set: preloaded into a daemon, it adds to the time of day what a file says
+/* clockstep.c - a host whose clock is set: preloaded into a daemon, it adds to the time of day
+ * what a file says
  *
- * CLOCKSTEP_FILE holds 8 bytes, microseconds, which the test writes at any moment.  CLOCK_REALTIME moves, the monotonic
- * clocks do not: so it is when somebody sets a clock.  Not shown: timers of the kernel that wait for a time of day, and the
- * times of files. */
+ * CLOCKSTEP_FILE holds 8 bytes, microseconds, which the test writes at any moment, in place.
+ * CLOCK_REALTIME moves, the monotonic clocks do not: so it is when somebody sets a clock.  Not
+ * shown: timers of the kernel that wait for a time of day, and the times of files. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>

@@ -70,7 +70,7 @@ struct listener {
     uint8_t launch_secret[32]; /* of this node's key and the controllers' */
     bool has_launch_secret;
     struct seen *seen;
-    /* credentials made earlier, by the controller's clock, are refused, until that time; 0 = none */
+    /* credentials made earlier, by the controller's clock, are refused until that time; 0: none */
     int64_t since_us, began_mono_us, forget_since_mono_us;
     struct httphealth *health;
     atomic_bool audit_tls;
