@@ -32,6 +32,7 @@ HERE = Path(__file__).resolve().parent
 DISK_MIB = 200
 STEP_S = 30  # a set clock stays so near to the others: credentials and tokens live longer
 LOSS = (20, 40)  # percent
+KEPT_FILES = 140
 
 
 # ---- the site ----------------------------------------------------------------------------------------------------------------
@@ -268,6 +269,12 @@ class Blows:
         """One after the other, whoever it is, each started again at once: also while it starts, and while it takes over."""
         for _ in range(self.dice.randint(10, 30)):
             time.sleep(self.dice.uniform(0, 0.25))  # the random moment
+            if self.c.etcd and self.dice.random() < 0.3:
+                i = self.dice.randrange(3)
+                self.c.etcd.kill(i)
+                self.killed["member of etcd in a storm of kills"] += 1
+                self.c.etcd.start_one(i)
+                continue
             victim = self.dice.choice(self.c.hosts)
             self.kill(victim)
             self.killed["controller in a storm of kills"] += 1
@@ -410,7 +417,7 @@ class Round:
         self.dbd = Dbd(self.folder / "dbd", ["StorageType=accounting_storage/sqlite", f"StorageLoc={self.folder}/dbd/acct.db"],
                        self.folder / "c" / "etc" / "slurm.key")
         options = {"nodes": 2, "cpus": 16, "lease_ms": args.lease, "conf":
-                   "MaxJobCount=100000\nMinJobAge=7200\nSlurmctldDebug=info\nSlurmdDebug=info\n"
+                   "MaxJobCount=100000\nMinJobAge=7200\nMessageTimeout=60\nSlurmctldDebug=info\nSlurmdDebug=info\n"
                    f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost={netlab.OURS}\n"
                    f"AccountingStoragePort={self.dbd.port}"}
         if args.etcd:
@@ -482,6 +489,14 @@ class Round:
         yield "one controller acknowledged in each term", list(check_terms(logs, told))
         yield "accounting has every job once", list(check_accounting(c, self.clients, wait_until))
         yield "the copies of the log are equal", list(check_hashes(self.hashes(wait_until)))
+        yield "terms that are over take no space", list(self.space())
+
+    def space(self):
+        """A snapshot is due after 32 files, and what the two newest need is kept."""
+        for path in sorted(set(self.cluster.disks().values())):
+            files = list((path / "journal").glob("*.log"))
+            if len(files) > KEPT_FILES:
+                yield f"{path}: {len(files)} files of the log after {self.cluster.leader()[0]} terms"
 
     def hashes(self, wait_until):
         c, found = self.cluster, {}
