@@ -444,7 +444,7 @@ static int settle_counts(struct jobopts *jo)
     if (c.tasks && c.tasks != tasks)
         set_number(jo, JO_NTASKS, c.tasks);
     if (c.min_nodes && (c.min_nodes != nodes || c.per_node) && job && node)
-        set_number(jo, JO_NODES, c.min_nodes);
+        set_number(jo, JO_NODES, c.min_nodes), jo->derived_nodes = true;
     return 0;
 }
 

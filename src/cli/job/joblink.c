@@ -156,7 +156,6 @@ static bool unavailable_now(Pst__JobReason reason)
     switch (reason) {
     case PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT:
     case PST__JOB_REASON__REASON_PARTITION_CONFIG:
-    case PST__JOB_REASON__REASON_PARTITION_DOWN:
     case PST__JOB_REASON__REASON_PARTITION_INACTIVE:
         return true;
     default:
@@ -172,6 +171,8 @@ static void tell_waiting(struct asking *a, Pst__JobReason reason)
     if (reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
         reason == PST__JOB_REASON__REASON_JOB_HELD_ADMIN)
         cli_info("Job is in held state, pending scheduler release");
+    if (reason == PST__JOB_REASON__REASON_PARTITION_DOWN)
+        cli_info("%s", slurm_err_text(ESLURM_PARTITION_DOWN));
     if (unavailable_now(reason))
         cli_info("Requested partition configuration not available now");
     if (reason == PST__JOB_REASON__REASON_REQ_NODE_NOT_AVAIL ||

@@ -30,6 +30,7 @@ struct jobopts {
     enum jobopts_cmd cmd;
     int verbose;           /* -v count, -1 = --quiet */
     bool in_allocation;    /* srun: a step of an existing job */
+    bool derived_nodes;    /* --nodes follows from counts of GPUs: nobody gave it */
     bool old_separator;    /* the component was begun with the word of earlier releases */
     char *value[JO_MAX_];  /* owned; "" for a flag or an omitted argument; NULL = not given */
     uint8_t from[JO_MAX_]; /* 1 + enum opt_source, 0 = not given */

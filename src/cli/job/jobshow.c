@@ -257,7 +257,8 @@ void jobshow_defined(const struct jobopts *jo)
     size_t n = 0;
 
     for (size_t i = 0; i < cmd->n; i++) {
-        if (jo->from[cmd->rows[i].id] && (cmd->rows[i].applies & jo->cmd))
+        if (jo->from[cmd->rows[i].id] && (cmd->rows[i].applies & jo->cmd) &&
+            (cmd->rows[i].id != JO_NODES || !jo->derived_nodes))
             given[n++] = &cmd->rows[i];
     }
     qsort(given, n, sizeof(given[0]), by_name);

@@ -484,7 +484,7 @@ static int check_numbers(enum jobvalue_kind kind, const struct opt *o, const cha
     case KIND_COUNT:
         return check_number(o, arg, 1, INT32_MAX, err);
     case KIND_TREEWIDTH:
-        return strcasecmp(arg, "off") == 0 ? 0 : check_number(o, arg, 1, 65533, err);
+        return strcasecmp(arg, "off") == 0 ? 0 : check_number(o, arg, 0, 65533, err);
     case KIND_BIT:
         return check_bit(o, arg, err);
     case KIND_COUNT0:

@@ -221,6 +221,29 @@ static bool of_cluster(const struct proc *p, const struct conf *conf, const char
     return !folder_of(p->daemon, folder) || is_spool_of(conf, p->node, folder);
 }
 
+static bool has_step(const struct procs *t, const struct proc *like, const char *node)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (t->list[i].job_id == like->job_id && strcmp(t->list[i].step, like->step) == 0 &&
+            strcmp(t->list[i].node, node) == 0)
+            return true;
+    return false;
+}
+
+/* Only root reads of which node a step daemon is.  For others it belongs to a node where the job
+ * has processes of its own and no such step yet. */
+static void place_daemons(struct procs *t)
+{
+    for (size_t i = 0; i < t->n; i++) {
+        struct proc *p = &t->list[i];
+
+        for (size_t k = 0; k < t->n && p->pid < 0 && !p->node[0]; k++)
+            if (t->list[k].job_id == p->job_id && t->list[k].node[0] &&
+                !has_step(t, p, t->list[k].node))
+                memcpy(p->node, t->list[k].node, sizeof(p->node));
+    }
+}
+
 static void procs_load(struct procs *t, const struct conf *conf, const char *cluster)
 {
     DIR *dir = opendir("/proc");
@@ -240,8 +263,11 @@ static void procs_load(struct procs *t, const struct conf *conf, const char *clu
     }
     if (dir)
         (void)closedir(dir);
-    if (t->n)
-        qsort(t->list, t->n, sizeof(*t->list), compare_procs);
+    if (!t->n)
+        return;
+    qsort(t->list, t->n, sizeof(*t->list), compare_procs);
+    place_daemons(t);
+    qsort(t->list, t->n, sizeof(*t->list), compare_procs);
 }
 
 /* ---- JSON ------------------------------------------------------------------------------------ */

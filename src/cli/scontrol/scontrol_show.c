@@ -273,10 +273,15 @@ static int show_one_step(void *ctx, const ProtobufCMessage *record, const struct
     const struct step_job *job = step_jobs_find(&w->jobs, s->job_id);
     struct step_row row = { .step = s, .now_us = info->now_us, .cluster = w->cluster };
 
+    uint32_t array; /* a het job's number stands for its first component alone */
+
     if (!job)
         job = &none;
+    array = w->ids.n && w->ids.ids[0].has_het ? job->group_id
+            : job->array_job_id               ? job->array_job_id
+                                              : s->job_id;
     if (names_job_state_terminal((unsigned)s->state) ||
-        !filter_ids_match_step(&w->ids, s->job_id, job->group_id, job->has_task, job->array_task_id,
+        !filter_ids_match_step(&w->ids, s->job_id, array, job->has_task, job->array_task_id,
                                s->step_id))
         return 0;
     row.array_job_id = job->array_job_id;
@@ -314,6 +319,7 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_step_job, w,
                   info);
     step_jobs_sort(&w->jobs);
+    w->known = w->jobs.n > 0;
     free(request.fields);
     request.fields = NULL;
     request.n_fields = 0;
@@ -360,6 +366,9 @@ static void show_steps(struct scontrol *s, const char *name)
         end_json(&w, false, info.now_us);
     } else if (r < 0 && r != -EREMOTEIO) {
         failed_query(&w, "slurm_get_job_steps", r);
+    } else if (!w.known && name) {
+        scontrol_fail(s, "scontrol: error: scontrol_print_step: slurm_get_job_steps(%s) failed: %s",
+                      name, slurm_err_text(ESLURM_INVALID_JOB_ID));
     } else if (!w.shown && name) {
         if (!s->quiet)
             strbuf_addf(&w.out, "Job step %s%s not found\n", name, strchr(name, '.') ? "" : ".");

@@ -492,6 +492,23 @@ static int judge_places(const struct feasible *f, struct search *s)
     return judge_counts(s);
 }
 
+uint64_t feasible_cpus_within(const struct cluster *c, const struct partition *p)
+{
+    uint64_t sum = 0;
+
+    BITMAP_FOREACH (p->nodes, id) {
+        uint32_t cpus = c->nodes[id] ? c->nodes[id]->rec->cpus : 0;
+
+        sum += p->rec->max_cpus_per_node ? MIN(cpus, p->rec->max_cpus_per_node) : cpus;
+    }
+    return sum;
+}
+
+static uint64_t least_cpus(const struct demand *d)
+{
+    return MAX(d->tasks, (uint64_t)d->nodes) * d->cpt;
+}
+
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint)
 {
@@ -517,8 +534,10 @@ int feasible_check(struct feasible *f, const struct cluster *c, const struct par
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     s.avoid = avoid && avoid->nbits == p->nodes->nbits ? avoid : NULL;
     code = judge_places(f, &s);
-    /* A task that is larger than that fits nowhere: selection refuses it (recording 57). */
-    if (code == 0 && p->rec->has_max_cpus_per_node && s.d.cpt <= p->rec->max_cpus_per_node) {
+    /* A task that is larger than that fits nowhere: selection refuses it (recording 57), unless the
+     * partition gives fewer CPUs in all than the job takes (recording 40). */
+    if (code == 0 && p->rec->has_max_cpus_per_node &&
+        (s.d.cpt <= p->rec->max_cpus_per_node || least_cpus(&s.d) > feasible_cpus_within(c, p))) {
         const char *hint = s.hint;
 
         s.d.cpus_max = p->rec->max_cpus_per_node;

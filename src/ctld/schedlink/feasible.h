@@ -21,6 +21,9 @@ uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struc
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint);
 
+/* CPUs that p gives to jobs in all: of each node at most its MaxCPUsPerNode. */
+uint64_t feasible_cpus_within(const struct cluster *c, const struct partition *p);
+
 /* For what feasible_check() finds nothing against: could selection place it on the idle and healthy
  * cluster? */
 bool feasible_exactly(struct feasible *f, const struct ctld *ctld, const struct partition *p,

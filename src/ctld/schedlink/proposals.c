@@ -31,18 +31,6 @@
 #include "ctld/schedlink/schedthread.h"
 #include "model/resv_use.h"
 
-static uint64_t cpus_within(const struct cluster *c, const struct partition *p)
-{
-    uint64_t sum = 0;
-
-    BITMAP_FOREACH (p->nodes, id) {
-        uint32_t cpus = c->nodes[id] ? c->nodes[id]->rec->cpus : 0;
-
-        sum += p->rec->max_cpus_per_node ? MIN(cpus, p->rec->max_cpus_per_node) : cpus;
-    }
-    return sum;
-}
-
 /* More than its (first) partition has in all, of CPUs or else of nodes: that is said rather than
  * that its constraints are bad. */
 static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r)
@@ -57,7 +45,7 @@ static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r
                   ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
         return PST__JOB_REASON__REASON_BAD_CONSTRAINTS;
     cpus *= r->has_num_tasks ? r->num_tasks : r->has_min_nodes ? r->min_nodes : 1;
-    return cpus > cpus_within(ctld->cluster, p) ? PST__JOB_REASON__REASON_PARTITION_CONFIG
+    return cpus > feasible_cpus_within(ctld->cluster, p) ? PST__JOB_REASON__REASON_PARTITION_CONFIG
                                                 : PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT;
 }
 

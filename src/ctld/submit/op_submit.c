@@ -209,6 +209,8 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
         free(list);
         return;
     }
+    for (size_t k = 0; k < req->n_components; k++) /* they start together, or not at all */
+        first->hold = first->hold || (req->components[k]->has_hold && req->components[k]->hold);
     for (uint32_t k = 0; k < n && !bad; k++) {
         Pst__HetComponent *c = k ? req->components[k - 1] : NULL;
 
@@ -217,7 +219,6 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
         list[k].het_count = n;
         if (c) {
             list[k].rec = TAKE_PTR(c->job);
-            list[k].hold = c->has_hold && c->hold;
         } else {
             first->rec = NULL;
             leads_external = list[k].rec && job_is_external(list[k].rec);

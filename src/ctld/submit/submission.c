@@ -395,6 +395,8 @@ static void foresee_reason(struct submission *s)
     if (s->later || (p->has_max_nodes && MAX(r->min_nodes, r->max_nodes) > p->max_nodes) ||
         (p->has_min_nodes && r->has_max_nodes && r->max_nodes && r->max_nodes < p->min_nodes))
         SET(s->rec, pend_reason, PST__JOB_REASON__REASON_PARTITION_CONFIG);
+    else if (p->state == PST__PARTITION_STATE__PART_DOWN && !strchr(r->partition, ','))
+        SET(s->rec, pend_reason, PST__JOB_REASON__REASON_PARTITION_DOWN);
 }
 
 static bool check_limits(struct submission *s)
