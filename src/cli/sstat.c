@@ -35,6 +35,7 @@ struct sstat {
     struct opt_fields format;
     const char *clusters;
     bool all, noheader, noconvert, helpformat;
+    bool by_node; /* a line for each node of a step */
     struct strbuf out;
 
     const struct ids *id; /* that is looked up */
@@ -46,8 +47,11 @@ struct sstat {
 
 static int take_pid_format(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
+    struct sstat *s = at;
+
     (void)opt, (void)arg, (void)err;
-    opt_fields_add(at, SSTAT_PIDS, OPT_FROM_ARGV);
+    s->by_node = true;
+    opt_fields_add(&s->format, SSTAT_PIDS, OPT_FROM_ARGV);
     return 0;
 }
 
@@ -69,7 +73,7 @@ static const struct opt rows[] = {
         "a | after each value"),
     OPT("parsable2", 'P', OPT_NONE, OPT_CHOICE(fmt.style, SACCT_PARSABLE2), NULL, NULL, NULL,
         "a | between values"),
-    OPT("pidformat", 'i', OPT_NONE, OPT_TAKE(format, take_pid_format), NULL, NULL, NULL,
+    OPT("pidformat", 'i', OPT_NONE, OPT_TAKE_ALL(take_pid_format), NULL, NULL, NULL,
         "the nodes of each step and its processes"),
     OPT("steps", 0, OPT_REQ, OPT_TAKE(ids, filter_take_ids)),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), NULL, NULL, NULL, "say what is done"),
@@ -227,6 +231,32 @@ static void tell_denied(const Pst__StepRecord *step, const char *id)
     cli_error("problem getting step_layout for StepId=%s: %s", id, why);
 }
 
+static void put_row(struct sstat *s, struct sacct_row *row, Pst__StepRecord *step, struct answer *a)
+{
+    if (step->usage)
+        pst__step_usage__free_unpacked(step->usage, NULL);
+    step->usage = TAKE_PTR(a->usage);
+    row->now_us = now_us();
+    row->pids = a->pids;
+    row->n_pids = a->n_pids;
+    sacct_fmt_row(&s->fmt, row, &s->out);
+    free(a->pids);
+    *a = (struct answer){ 0 };
+}
+
+/* The same with what one node answered, as if the step had no other. */
+static void put_node(struct sstat *s, struct sacct_row *row, Pst__StepRecord *step, char *node,
+                     struct answer *a)
+{
+    char *all = step->alloc ? step->alloc->nodes : NULL;
+
+    if (step->alloc)
+        step->alloc->nodes = node;
+    put_row(s, row, step, a);
+    if (step->alloc)
+        step->alloc->nodes = all;
+}
+
 static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *step)
 {
     Pst__AccessRequest req = PST__ACCESS_REQUEST__INIT;
@@ -251,19 +281,16 @@ static void print_step(struct sstat *s, Pst__JobRecord *job, Pst__StepRecord *st
         cli_error("couldn't get statistics of step %s: %s", id, client_strerror(s->client, r));
         return;
     }
-    for (size_t i = 0; i < reply->n_nodes; i++)
-        ask_node(s, reply->nodes[i], reply, &a);
-    if (step->usage)
-        pst__step_usage__free_unpacked(step->usage, NULL);
-    step->usage = a.usage;
     acct.job = job;
     acct.steps = &step;
     acct.n_steps = 1;
-    row.now_us = now_us();
-    row.pids = a.pids;
-    row.n_pids = a.n_pids;
-    sacct_fmt_row(&s->fmt, &row, &s->out);
-    free(a.pids);
+    for (size_t i = 0; i < reply->n_nodes; i++) {
+        ask_node(s, reply->nodes[i], reply, &a);
+        if (s->by_node)
+            put_node(s, &row, step, reply->nodes[i]->name, &a);
+    }
+    if (!s->by_node)
+        put_row(s, &row, step, &a);
     pst__step_reply__free_unpacked(reply, NULL);
 }
 
