@@ -460,6 +460,20 @@ static void send_step(struct scontrol *s, struct update *u, const struct ids *id
     pst__job_action_reply__free_unpacked(reply, NULL);
 }
 
+/* A step has a time limit, and nothing else that changes. */
+static bool only_limits(struct scontrol *s, int argc, char **argv, const char *step)
+{
+    const char *value;
+
+    for (int i = 0; i < argc; i++)
+        if (argv[i] != step && !update_names(argv[i], "TimeLimit", 5, &value)) {
+            scontrol_fail(s, "Update of this parameter is not supported: %s\nRequest aborted",
+                          argv[i]);
+            return false;
+        }
+    return true;
+}
+
 static void update_steps(struct scontrol *s, int argc, char **argv, const char *word,
                          const char *name)
 {
@@ -471,7 +485,8 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
     update_init(&u);
     if (ids_parse(name, &id, NULL) < 0) {
         scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
-    } else if (read_values(s, &u, UPDATE_JOB, word, argc, argv)) {
+    } else if (only_limits(s, argc, argv, word) &&
+               read_values(s, &u, UPDATE_JOB, word, argc, argv)) {
         r = find_steps(s, &l);
         if (r < 0 && r != -EREMOTEIO)
             scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));

@@ -140,7 +140,8 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
                : full                 ? ESLURM_INVALID_JOB_ID
                                       : ESLURM_ALREADY_DONE;
     if (ref->has_step) {
-        if (!cluster_step(j, ref->step))
+        if (!cluster_step(j, ref->step) ||
+            cluster_step(j, ref->step)->rec->state >= PST__STEP_STATE__STEP_COMPLETED)
             return ESLURM_INVALID_JOB_ID;
         if (cluster_step(j, ref->step)->rec->state == PST__STEP_STATE__STEP_PENDING)
             return signal == SIGKILL || signal == SIGTERM
