@@ -45,8 +45,9 @@ static Pst__JobReason exceeded_reason(struct ctld *ctld, const Pst__JobRecord *r
                   ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE)
         return PST__JOB_REASON__REASON_BAD_CONSTRAINTS;
     cpus *= r->has_num_tasks ? r->num_tasks : r->has_min_nodes ? r->min_nodes : 1;
-    return cpus > feasible_cpus_within(ctld->cluster, p) ? PST__JOB_REASON__REASON_PARTITION_CONFIG
-                                                : PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT;
+    return cpus > feasible_cpus_within(ctld->cluster, p)
+               ? PST__JOB_REASON__REASON_PARTITION_CONFIG
+               : PST__JOB_REASON__REASON_PARTITION_NODE_LIMIT;
 }
 
 /* The schema and the scheduler number limits alike. */
