@@ -443,8 +443,10 @@ static int settle_counts(struct jobopts *jo)
     }
     if (c.tasks && c.tasks != tasks)
         set_number(jo, JO_NTASKS, c.tasks);
-    if (c.min_nodes && (c.min_nodes != nodes || c.per_node) && job && node)
-        set_number(jo, JO_NODES, c.min_nodes), jo->derived_nodes = true;
+    if (c.min_nodes && (c.min_nodes != nodes || c.per_node) && job && node) {
+        set_number(jo, JO_NODES, c.min_nodes);
+        jo->derived_nodes = true;
+    }
     return 0;
 }
 
