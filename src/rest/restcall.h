@@ -55,6 +55,14 @@ struct rest_pair {
     char *name, *value; /* without escapes; value is "" when there is none */
 };
 
+/* What goes before the text of an answer.  A long answer is sent while its maker still changes the
+ * call, so the sender looks at this alone. */
+struct rest_head {
+    unsigned status;
+    uint64_t edition; /* 0: it names none */
+    bool is_set;
+};
+
 struct rest_call {
     struct rest *rest;
     const struct rest_row *row;
@@ -69,6 +77,7 @@ struct rest_call {
     struct rest_notes *notes;   /* rest_error(), rest_warning() */
     struct rest_caller *caller; /* whose connection and token */
     struct rest_out *out;       /* where flushed bytes go */
+    struct rest_head head;      /* of a long answer: as it was before the first piece */
     /* What is answered, as a number that differs when it does; 0: it is made of the bytes.  See
      * restfresh.h.  A handler sets it before its first flush. */
     uint64_t edition;

@@ -186,12 +186,21 @@ static const char *type_of(const struct request *q)
     return q->yaml ? "application/x-yaml" : "application/json";
 }
 
+static struct rest_head head_of(const struct rest_call *call)
+{
+    bool good =
+        (call->status == HTTP_OK || call->status == HTTP_NOT_MODIFIED) && !rest_has_error(call);
+
+    return (struct rest_head){ .status = call->status,
+                               .edition = good ? call->edition : 0,
+                               .is_set = true };
+}
+
 /* What answers have beside their type.  A header that does not fit is left out: the answer is sent
  * again then, or not kept. */
-static struct MHD_Response *with_headers(const struct request *q, struct MHD_Response *response,
-                                         bool packed)
+static struct MHD_Response *with_headers(const struct rest_head *head,
+                                         struct MHD_Response *response, bool packed)
 {
-    const struct rest_call *call = &q->call;
     char tag[RESTFRESH_TAG];
 
     if (!response)
@@ -199,9 +208,8 @@ static struct MHD_Response *with_headers(const struct request *q, struct MHD_Res
     (void)MHD_add_response_header(response, MHD_HTTP_HEADER_VARY, "Accept, Accept-Encoding");
     if (packed)
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONTENT_ENCODING, "gzip");
-    if (call->edition && (call->status == HTTP_OK || call->status == HTTP_NOT_MODIFIED) &&
-        !rest_has_error(call)) {
-        restfresh_tag(call->edition, tag);
+    if (head->edition) {
+        restfresh_tag(head->edition, tag);
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_ETAG, tag);
     }
     return response;
@@ -225,18 +233,20 @@ static bool pack_answer(struct request *q)
 static enum MHD_Result send_answer(struct request *q, struct MHD_Connection *conn)
 {
     bool packed = q->call.status != HTTP_NOT_MODIFIED && pack_answer(q);
+    struct rest_head head = head_of(&q->call);
     size_t len = q->answer.len;
     char *text = NULL;
 
-    if (q->call.status == HTTP_NOT_MODIFIED) {
+    if (head.status == HTTP_NOT_MODIFIED) {
         strbuf_reset(&q->answer);
         len = 0;
     }
     if (strbuf_detach(&q->answer, &text) < 0)
         return MHD_NO;
     return queue_and_drop(
-        conn, q->call.status, type_of(q),
-        with_headers(q, MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE), packed));
+        conn, head.status, type_of(q),
+        with_headers(&head, MHD_create_response_from_buffer(len, text, MHD_RESPMEM_MUST_FREE),
+                     packed));
 }
 
 /* ---- making an answer ------------------------------------------------------------------------ */
@@ -336,6 +346,8 @@ int rest_flush(struct rest_call *call)
 
     if (!call->out || call->js.out->len < PIECE_BYTES)
         return 0;
+    if (!call->head.is_set)
+        call->head = head_of(call);
     r = restout_put(call->out, call->js.out);
     call->gone = call->gone || r < 0;
     return r;
@@ -407,8 +419,8 @@ static enum MHD_Result answer_long(struct request *q, struct MHD_Connection *con
         q->gz = NULL; /* it is sent as it is */
     response =
         MHD_create_response_from_callback(MHD_SIZE_UNKNOWN, SENT_AT_ONCE, read_piece, q, NULL);
-    return queue_and_drop(conn, q->call.status, type_of(q),
-                          with_headers(q, response, q->gz != NULL));
+    return queue_and_drop(conn, q->call.head.status, type_of(q),
+                          with_headers(&q->call.head, response, q->gz != NULL));
 }
 
 static int parse_body(struct request *q, struct MHD_Connection *conn, struct err *err)
