@@ -35,8 +35,9 @@ struct remote {
     bool use_munge;
     struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
-    pthread_mutex_t lock; /* of client, for interrupt() */
     struct client *client;
+    pthread_mutex_t lock; /* of fd */
+    int fd; /* the client's, for interrupt(): the rest of it is the thread's; -1: none */
     /* the batch */
     Pst__DbdRecord *records;
     size_t n, cap, bytes;
@@ -58,11 +59,11 @@ static void batch_reset(struct remote *s)
 
 static void set_client(struct remote *s, struct client *client)
 {
-    struct client *old;
+    struct client *old = s->client;
 
-    pthread_mutex_lock(&s->lock);
-    old = s->client;
     s->client = client;
+    pthread_mutex_lock(&s->lock);
+    s->fd = client ? client_fd(client) : -1;
     pthread_mutex_unlock(&s->lock);
     (void)client_free(old); /* always NULL */
 }
@@ -279,8 +280,8 @@ static void remote_interrupt(struct acctsink *sink)
     struct remote *s = remote_of(sink);
 
     pthread_mutex_lock(&s->lock);
-    if (s->client && client_fd(s->client) >= 0)
-        (void)shutdown(client_fd(s->client), SHUT_RDWR); /* the call under way fails */
+    if (s->fd >= 0)
+        (void)shutdown(s->fd, SHUT_RDWR); /* the call under way fails */
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -353,6 +354,7 @@ int acctsink_slurmdbd(const struct conf *conf, const char *uuid, struct acctsink
     if (!s)
         return -ENOMEM;
     pthread_mutex_init(&s->lock, NULL);
+    s->fd = -1;
     s->base.ops = &remote_ops;
     s->base.keep = ACCT_KEEP_ALL;
     r = copy_conf(s, conf, uuid);

@@ -20,8 +20,8 @@ struct certask {
     uint8_t controller_key[IDKEY_SIZE];
     uid_t slurm_uid;
     char *node, *token, *csr;
-    pthread_mutex_t lock;  /* of the two below */
-    struct client *client; /* while it waits for the answer */
+    pthread_mutex_t lock; /* of the two below */
+    int fd;               /* of the connection, while it waits for the answer; else -1 */
     bool cancelled;
     char *certificate; /* the answer */
     int result;
@@ -73,6 +73,7 @@ int certask_new(const struct noded *d, struct tls_ctx *tls, const char *token, c
 
     if (!a)
         return -ENOMEM;
+    a->fd = -1;
     (void)pthread_mutex_init(&a->lock, NULL); /* cannot fail without attributes */
     a->result = -ECANCELED;
     if (!copy_hosts(a, d->conf) || !copy_text(&a->cluster, conf_str(d->conf, CONF_CLUSTER_NAME)) ||
@@ -118,7 +119,7 @@ static bool note_client(struct certask *a, struct client *c)
     bool wanted;
 
     pthread_mutex_lock(&a->lock);
-    a->client = c;
+    a->fd = c ? client_fd(c) : -1;
     wanted = !a->cancelled;
     pthread_mutex_unlock(&a->lock);
     return wanted;
@@ -128,8 +129,8 @@ void certask_cancel(struct certask *a)
 {
     pthread_mutex_lock(&a->lock);
     a->cancelled = true;
-    if (a->client && client_fd(a->client) >= 0)
-        (void)shutdown(client_fd(a->client), SHUT_RDWR); /* it may have been closed there */
+    if (a->fd >= 0)
+        (void)shutdown(a->fd, SHUT_RDWR); /* it may have been closed there */
     pthread_mutex_unlock(&a->lock);
 }
 
