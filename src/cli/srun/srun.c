@@ -123,6 +123,11 @@ static void check_part(struct srun *s, struct srun_part *p)
         cli_print_fatal("--relative option invalid for job allocation request");
         status = CLI_EXIT_FAILED;
     }
+    if (status == 0 && jobopts_has(&p->opts, JO_WAIT_FOR_CHILDREN) &&
+        !strstr(conf_str(cli_conf(&s->cli), CONF_PROCTRACK_TYPE), "cgroup")) {
+        cli_print_fatal("--wait-for-children only compatible with proctrack/cgroup plugin");
+        status = CLI_EXIT_FAILED;
+    }
     if (status == 0 && jobopts_num(&p->opts, JO_THREADS, 0) > THREADS_ADVISED)
         cli_error("Thread value --threads=%s exceeds recommended limit of %u",
                   jobopts_get(&p->opts, JO_THREADS), THREADS_ADVISED);
