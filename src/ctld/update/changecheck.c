@@ -14,6 +14,7 @@
 #include "ctld/resv/resv.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld/update/changecopy.h"
+#include "ctld/update/changeimply.h"
 #include "model/depend.h"
 #include "model/words/reqtres.h"
 #include "fields.h"
@@ -200,6 +201,16 @@ static bool nodes_elsewhere(const struct job_change *c, const Pst__JobRecord *se
            (p->nodes->nbits != want->nbits || !bitmap_subset(want, p->nodes));
 }
 
+/* Is the size of a job that waits changed, by which limits of one job count? */
+static bool resizes_waiting(const Pst__JobRecord *r, const Pst__JobRecord *set)
+{
+    return job_is_pending(r) &&
+           (set->has_num_tasks || set->has_cpus_per_task || set->has_min_cpus ||
+            set->has_pn_min_cpus || set->has_min_nodes || set->has_mem_per_cpu_mib ||
+            set->has_mem_per_node_mib || set->tres_per_job || set->tres_per_node ||
+            set->tres_per_socket || set->tres_per_task || set->licenses);
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct job_change *c, const struct job *j, const Pst__JobRecord *set)
 {
@@ -224,10 +235,12 @@ static int values_check(const struct job_change *c, const struct job *j, const P
         return ESLURM_ACCESS_DENIED;
     if (set->licenses && *set->licenses && !licenses_exist(c->ctld, set->licenses))
         return ESLURM_INVALID_LICENSES;
-    if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min) {
-        Pst__JobRecord *copy = NULL;
+    if (set->account || set->qos || set->wckey || set->partition || set->has_time_limit_min ||
+        resizes_waiting(r, set)) {
+        Pst__JobRecord *copy = NULL, as = *set; /* shallow */
 
-        code = change_reassociate(c, r, set, &copy);
+        change_more_cpus(j, &as);
+        code = change_reassociate(c, r, &as, &copy);
         if (code == 0 && (set->partition || set->account || set->qos))
             code = partitions_check(c, copy, set->partition != NULL);
         if (copy)

@@ -12,6 +12,21 @@
 #include "conf/conf_mcs.h"
 #include "fields.h"
 
+/* Does the change say how much memory, or of how many nodes?  (Not as MinMemoryCPU=0, which asks
+ * for all and is shown as before.) */
+bool change_sizes_memory(const Pst__JobRecord *set)
+{
+    return set->has_mem_per_node_mib || (set->has_mem_per_cpu_mib && set->mem_per_cpu_mib) ||
+           set->has_min_nodes;
+}
+
+void change_forget_memory(Pst__JobRecord *job, const Pst__JobRecord *set)
+{
+    job->has_mem_per_node_mib = job->has_mem_per_node_mib && !set->has_mem_per_cpu_mib;
+    job->has_mem_per_cpu_mib = job->has_mem_per_cpu_mib && !set->has_mem_per_node_mib;
+    job->has_req_mem_mib = job->has_req_mem_mib && !change_sizes_memory(set);
+}
+
 /* *ret_copy: the job with what is set, and with the association and QOS that this gives it; the
  * caller frees. */
 int change_reassociate(const struct job_change *c, const Pst__JobRecord *r,
@@ -30,6 +45,7 @@ int change_reassociate(const struct job_change *c, const Pst__JobRecord *r,
     job = *ret_copy = (Pst__JobRecord *)copy;
     if (set->qos && pb_set_str(&job->qos_req, NULL) < 0)
         return SLURM_ERROR;
+    change_forget_memory(job, set);
     if (pb_merge(copy, &set->base) < 0 ||
         !(name = strndup(job->partition, strcspn(job->partition, ","))))
         return SLURM_ERROR;

@@ -15,3 +15,7 @@ int change_relabel(const struct job_change *c, const Pst__JobRecord *r, const Ps
 
 /* Does the request change the label?  A label that is the account goes with it. */
 bool change_labels(const struct job_change *c, const Pst__JobRecord *set);
+
+bool change_sizes_memory(const Pst__JobRecord *set);
+/* What the job asked for of memory that the change says anew. */
+void change_forget_memory(Pst__JobRecord *job, const Pst__JobRecord *set);

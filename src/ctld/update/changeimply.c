@@ -29,7 +29,7 @@ static void hold_licenses(const struct job_change *c, Pst__Transaction *tx, cons
 }
 
 /* More nodes, and more CPUs on each, are more CPUs in all. */
-static void more_cpus(const struct job *j, Pst__JobRecord *set)
+void change_more_cpus(const struct job *j, Pst__JobRecord *set)
 {
     Pst__JobRecord job = *j->rec; /* shallow */
     uint64_t cpus;
@@ -47,14 +47,6 @@ static void more_cpus(const struct job *j, Pst__JobRecord *set)
         SET(set, min_cpus, (uint32_t)cpus);
 }
 
-/* Does the change say how much memory, or of how many nodes?  (Not as MinMemoryCPU=0, which asks
- * for all and is shown as before.) */
-static bool sizes_memory(const Pst__JobRecord *set)
-{
-    return set->has_mem_per_node_mib || (set->has_mem_per_cpu_mib && set->mem_per_cpu_mib) ||
-           set->has_min_nodes;
-}
-
 /* What a job that waits asks for then, as ReqTRES shows it. */
 static void note_asked(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
                        Pst__JobRecord *set)
@@ -66,15 +58,13 @@ static void note_asked(const struct job_change *c, Pst__Transaction *tx, const s
     if (!job_is_pending(j->rec) || pb_dup(&j->rec->base, &copy) < 0)
         return; /* out of memory: it shows what it showed */
     job = (Pst__JobRecord *)copy;
-    job->has_mem_per_node_mib = job->has_mem_per_node_mib && !set->has_mem_per_cpu_mib;
-    job->has_mem_per_cpu_mib = job->has_mem_per_cpu_mib && !set->has_mem_per_node_mib;
-    job->has_req_mem_mib = job->has_req_mem_mib && !sizes_memory(set);
+    change_forget_memory(job, set);
     if (pb_merge(copy, &set->base) == 0 && job->partition &&
         (name = strndup(job->partition, strcspn(job->partition, ",")))) {
         policy_note_asked(c->ctld, cluster_partition(c->ctld->cluster, name), job);
         if (job->req_billing != j->rec->req_billing)
             SET(set, req_billing, job->req_billing);
-        if (sizes_memory(set))
+        if (change_sizes_memory(set))
             SET(set, req_mem_mib, job->req_mem_mib);
         if (!job->req_gres && j->rec->req_gres)
             tx_clear(tx, JOB_F_REQ_GRES);
@@ -248,7 +238,7 @@ void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct
         SET(set, asked_cpus_per_task, r->has_cpus_per_task ? r->cpus_per_task : 0);
     if (!job_is_pending(r))
         hold_licenses(c, tx, r, set);
-    more_cpus(j, set);
+    change_more_cpus(j, set);
     note_asked(c, tx, j, set);
     if (set->has_mem_per_cpu_mib && !set->mem_per_cpu_mib) { /* all of the node */
         set->has_mem_per_cpu_mib = false;

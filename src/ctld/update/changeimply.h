@@ -7,3 +7,6 @@
  * it was asked for. */
 void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
                   Pst__JobRecord *set);
+
+/* More nodes of a job that waits, and more CPUs on each, are more CPUs in all: into set. */
+void change_more_cpus(const struct job *j, Pst__JobRecord *set);
