@@ -1,5 +1,5 @@
-/* json_dbdconf.h - what slurmdbd goes by as an object of the REST schema: sacctmgr --json show config
- * and /slurmdb/conf
+/* json_dbdconf.h - what slurmdbd goes by as an object of the REST schema: of sacctmgr --json show
+ * config and of /slurmdb/conf
  *
  * Pure. */
 #pragma once

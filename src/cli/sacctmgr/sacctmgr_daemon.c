@@ -120,7 +120,7 @@ static Pst__ConfigReply *ask_config(struct smgr *s)
 
 enum dbd_form { DBD_PLAIN, DBD_AGE, DBD_SECONDS, DBD_RANGE, DBD_PRIVATE, DBD_USER };
 
-/* Names in the order in which they are listed; those without a value of their own come from here. */
+/* Names in the order in which they are listed. */
 static const struct {
     const char *name;
     enum dbd_form form;
