@@ -124,7 +124,7 @@ def test_restart_keeps_everything(tree):
     assert "parent" in before and "physics" not in before
     actions = [row[0] for row in rows(tree, "list", "transactions", "format=action")]
     assert actions.count("Remove Accounts") == 1 and "Modify Associations" in actions
-    assert rows(tree, "list", "transactions", "user=alice", "action=add user", "format=where") == [["alice"]]
+    assert rows(tree, "list", "transactions", "user=alice", "action=add users", "format=where") == [["alice"]]
 
 
 def test_jobs_hold_their_account(tree):
