@@ -437,6 +437,15 @@ static int task_pty(struct step *s, struct task *t, int fds[3])
     return 0;
 }
 
+/* A step without srun has its own lines in the file where its tasks tell of errors. */
+static void keep_notices(struct step *s, int err_fd)
+{
+    struct stat st;
+
+    if (!s->srun && s->err_fd < 0 && fstat(err_fd, &st) == 0 && S_ISREG(st.st_mode))
+        s->err_fd = dup_fd(err_fd); /* < 0: they are told to nobody */
+}
+
 static int task_streams(struct step *s, struct streams *st, struct task *t, int fds[3])
 {
     const Pst__LaunchStep *l = s->launch;
@@ -452,7 +461,10 @@ static int task_streams(struct step *s, struct streams *st, struct task *t, int 
     if (fds[1] < 0)
         return fds[1];
     fds[2] = merge ? dup_fd(fds[1]) : out_stream(s, st, t, 2, l->std_err);
-    return fds[2] < 0 ? fds[2] : 0;
+    if (fds[2] < 0)
+        return fds[2];
+    keep_notices(s, fds[2]);
+    return 0;
 }
 
 char *const *launch_paths(struct step *s, const char *program, const struct envlist *env,
