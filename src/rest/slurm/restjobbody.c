@@ -228,6 +228,8 @@ static bool set_option(struct reading *rd, const char *field, enum jobopt id, co
 
     if (!row || (jobopts_kind(id) != 1 && asks_for_list(value)))
         return refuse_field(rd, field, NULL);
+    if (row->arg == OPT_REQ && !value[0]) /* its parser relies on a value */
+        return refuse_field(rd, field, "a value is wanted");
     return jobopts_set(&rd->opts, row, value[0] ? value : NULL, OPT_FROM_ARGV, &err) == 0 ||
            refuse_field(rd, field, err.text);
 }
@@ -448,6 +450,10 @@ static bool read_warning_signal(struct reading *rd)
 
     if (!signal)
         return true;
+    put_texts(&sb, signal);
+    if (!sb.len) /* as of every other empty text: nothing is asked for */
+        return true;
+    strbuf_reset(&sb);
     strbuf_add(&sb, restwords_has(flags, "BATCH_JOB") ? "B:" : "");
     put_texts(&sb, signal);
     if (delay.set)

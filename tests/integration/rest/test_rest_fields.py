@@ -1,5 +1,6 @@
 """Fields of a submission and of a change that mean an option of a command, or a key of scontrol: what becomes of each."""
 
+import json
 import os
 import re
 import socket
@@ -7,7 +8,7 @@ import socket
 import pytest
 
 from conftest import Cluster, program
-from restd import Restd, V
+from restd import Restd, V, published
 from test_rest_words import submit
 
 CLUSTER = {"nodes": 3, "cpus": 4, "conf": "AuthAltTypes=auth/jwt\nPrologFlags=X11\nLicenses=lic:5\nGresTypes=gpu", "node_options": "Gres=gpu:2"}
@@ -99,6 +100,26 @@ def test_values_that_are_none(rest, c, words, field):
     status, answer = submit(rest, environment=PATH, **words)
     assert status == 422 and field in str(answer["errors"]), answer
     assert c.run("squeue", "-h").out == ""
+
+
+@pytest.mark.parametrize("value", ["", [], {}, None, "\t", " ", "0", True, [""]])
+def test_a_value_that_says_nothing_in_each_field(rest, c, value):
+    """Strangers too may send it, with a token that nobody believes: slurmrestd answers, and is there."""
+    pid = rest.daemon.pid
+    for field in published()["components"]["schemas"]["v0.0.45_job_desc_msg"]["properties"]:
+        body = {"script": "#!/bin/sh\n", "job": {"current_working_directory": "/tmp", "environment": PATH, field: value}}
+        for path in ("job/submit", "job/1"):
+            status, _, text = rest.raw("POST", f"/slurm/{V}/{path}", json.dumps(body if path == "job/submit" else {field: value}), {
+                "X-SLURM-USER-TOKEN": "a.b.c", "Content-Type": "application/json"})
+            assert status in (422, 511), (field, path, status, text)
+    assert rest.daemon.alive() and rest.daemon.pid == pid
+
+
+def test_an_empty_signal_asks_for_none(rest, c):
+    job = held(rest, kill_warning_signal="", kill_warning_flags=["BATCH_JOB"])
+    assert "Signal" not in shown(c, job)
+    job = held(rest, kill_warning_signal="USR1", kill_warning_flags=["BATCH_JOB"], kill_warning_delay=30)
+    assert rest.get(f"job/{job}")[0] == 200
 
 
 def test_most_cpus(rest, c):
