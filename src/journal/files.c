@@ -14,6 +14,7 @@
 
 #define LSN_DIGITS 16
 #define TERM_DIGITS 8
+#define RELOCK_TRIES 8
 
 void segment_name(uint64_t lsn, uint32_t term, char out[static FILE_NAME_BYTES])
 {
@@ -120,11 +121,29 @@ int journal_dir_lock(int dir_fd, const char *dir, int *ret_fd, struct err *err)
     return 0;
 }
 
+bool journal_dir_is_free(int dir_fd)
+{
+    _cleanup_close_ int fd = openat(dir_fd, "lock", O_RDWR | O_CLOEXEC);
+    struct flock fl = { .l_type = F_WRLCK, .l_whence = SEEK_SET };
+
+    if (fd < 0)
+        return errno == ENOENT;
+    return fcntl(fd, F_OFD_GETLK, &fl) == 0 && fl.l_type == F_UNLCK;
+}
+
 int journal_dir_relock(int dir_fd, const char *dir, int *ret_fd, struct err *err)
 {
-    if (unlinkat(dir_fd, "lock", 0) < 0 && errno != ENOENT)
-        return err_set(err, -errno, "journal: cannot replace %s/%s/lock: %m", dir, JOURNAL_SUBDIR);
-    return journal_dir_lock(dir_fd, dir, ret_fd, err);
+    int r = -EBUSY;
+
+    for (int i = 0; i < RELOCK_TRIES && r == -EBUSY; i++) {
+        if (unlinkat(dir_fd, "lock", 0) < 0 && errno != ENOENT)
+            return err_set(err, -errno, "journal: cannot replace %s/%s/lock: %m", dir,
+                           JOURNAL_SUBDIR);
+        r = journal_dir_lock(dir_fd, dir, ret_fd, err);
+    }
+    if (r == 0 && err)
+        err->text[0] = '\0'; /* of a try before */
+    return r;
 }
 
 static int lsn_list_add(struct lsn_list *l, uint64_t lsn, uint32_t term)

@@ -43,7 +43,10 @@ enum file_kind file_name_parse(const char *name, uint64_t *ret_lsn, uint32_t *re
 int journal_dir_open(const char *dir, bool create, int *ret_fd, struct err *err);
 /* Take the lock file; held until *ret_fd is closed.  -EBUSY: another process has it. */
 int journal_dir_lock(int dir_fd, const char *dir, int *ret_fd, struct err *err);
-/* Take a lock file of our own in its place: that of a writer whose term is over stays with it. */
+/* Has nobody the lock file?  It is not touched: who takes it meanwhile must not find it taken. */
+bool journal_dir_is_free(int dir_fd);
+/* Take a lock file of our own in its place: that of a writer whose term is over stays with it.
+ * One that another such writer has just made is replaced as well: the later term counts. */
 int journal_dir_relock(int dir_fd, const char *dir, int *ret_fd, struct err *err);
 /* Read the directory; the caller frees with file_list_done(). */
 int file_list_read(int dir_fd, struct file_list *ret_list);

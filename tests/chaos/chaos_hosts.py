@@ -198,6 +198,12 @@ class Blows:
     def start(self, host, *options):
         self.c.start_one(host, *options, timeout=None, env=self.env)
 
+    def revive(self):
+        """As a service manager does; why it ended is looked at in the end."""
+        for host in self.c.hosts:
+            if not self.c.ctlds[host].alive():
+                self.start(host)
+
     def kill(self, host):
         self.c.ctlds[host].kill()
 
@@ -399,6 +405,12 @@ def kinds(args, names):
     return {k: w for k, w in weights.items() if not names or k in names}
 
 
+def fatal_lines(logs):
+    """A controller that is started on a full disk says so and ends."""
+    for host, text in logs.items():
+        yield from (f"{host}: {line}" for line in text.splitlines() if "fatal:" in line and "No space left" not in line)
+
+
 # ---- a round -----------------------------------------------------------------------------------------------------------------
 
 class Round:
@@ -453,6 +465,7 @@ class Round:
                 blows.until(lambda: self.cluster.leader()[1], "somebody leads")
                 blows.until_acknowledged(time.monotonic())
                 time.sleep(dice.uniform(0, 0.2))  # the random moment
+                blows.revive()
                 kind = dice.choices(list(weights), list(weights.values()))[0]
                 done.append(kind)
                 getattr(blows, kind)(*self.cluster.leader())
@@ -489,6 +502,7 @@ class Round:
         yield "one controller acknowledged in each term", list(check_terms(logs, told))
         yield "accounting has every job once", list(check_accounting(c, self.clients, wait_until))
         yield "the copies of the log are equal", list(check_hashes(self.hashes(wait_until)))
+        yield "no controller ended by itself", list(fatal_lines(logs))
         yield "terms that are over take no space", list(self.space())
 
     def space(self):

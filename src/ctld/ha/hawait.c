@@ -30,15 +30,6 @@
 
 /* ---- looking ----------------------------------------------------------------------------- */
 
-static bool lock_is_free(const struct ha *ha)
-{
-    const char *dir = conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION);
-    _cleanup_close_ int fd = -1; /* closing it gives the lock back */
-    struct err err = { .text = "" };
-
-    return journal_dir_lock(ha->dir_fd, dir, &fd, &err) == 0;
-}
-
 /* The newest term as it is now, into ha->view. */
 static void look_at_term(struct ha *ha)
 {
@@ -59,7 +50,7 @@ static void look_at_term(struct ha *ha)
     if (r < 0 && r != -ENOENT && !rec.term)
         rec.term = v->record.term;
     v->record = rec;
-    v->lock_free = ha->etcd ? haetcd_has_copy(ha) : lock_is_free(ha);
+    v->lock_free = ha->etcd ? haetcd_has_copy(ha) : journal_dir_is_free(ha->dir_fd);
     lease_watch_see(&v->watch, &v->record, term_clock_us());
     if (atomic_exchange(&ha->term, rec.term) != rec.term && v->readable)
         log_info("standing by: %s has term %u", rec.host, rec.term);

@@ -307,6 +307,52 @@ static void test_late_writer(void **state)
     (void)state;
 }
 
+struct watched {
+    int dir_fd;
+    atomic_bool over;
+};
+
+/* Others look whether the lock is free while it is taken, again and again. */
+static void *look_at_lock(void *arg)
+{
+    struct watched *w = arg;
+
+    while (!atomic_load(&w->over))
+        (void)journal_dir_is_free(w->dir_fd);
+    return NULL;
+}
+
+static void test_lock_is_watched(void **state)
+{
+    struct watched w = { .over = false };
+    struct err err = { .text = "" };
+    pthread_t watcher;
+    char dir[64];
+    int fd, older;
+
+    w.dir_fd = open_dir(dir);
+    assert_true(journal_dir_is_free(w.dir_fd));
+    assert_int_equal(faccessat(w.dir_fd, "lock", F_OK, 0), -1); /* nor is it made */
+    assert_int_equal(journal_dir_lock(w.dir_fd, dir, &older, &err), 0);
+    assert_false(journal_dir_is_free(w.dir_fd));
+    assert_int_equal(journal_dir_relock(w.dir_fd, dir, &fd, &err), 0); /* a later term's */
+    (void)close(older);
+    assert_false(journal_dir_is_free(w.dir_fd));
+    (void)close(fd);
+    assert_true(journal_dir_is_free(w.dir_fd));
+    assert_int_equal(pthread_create(&watcher, NULL, look_at_lock, &w), 0);
+    for (int i = 0; i < 2000; i++) {
+        if (journal_dir_lock(w.dir_fd, dir, &fd, &err) < 0)
+            fail_msg("%d: %s", i, err.text);
+        (void)close(fd);
+    }
+    atomic_store(&w.over, true);
+    (void)pthread_join(watcher, NULL);
+    (void)close(w.dir_fd);
+    remove_tree(AT_FDCWD, dir);
+    (void)state;
+}
+
 /* Terms whose holders die soon, each known by the next: little space is taken, and the files are
  * counted until a snapshot is there, so that somebody makes one. */
 static void test_many_terms(void **state)
@@ -381,10 +427,15 @@ static void test_late_segment(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_record),       cmocka_unit_test(test_claim),
-        cmocka_unit_test(test_race),         cmocka_unit_test(test_lease),
-        cmocka_unit_test(test_lease_margin), cmocka_unit_test(test_reign),
-        cmocka_unit_test(test_late_writer),  cmocka_unit_test(test_many_terms),
+        cmocka_unit_test(test_record),
+        cmocka_unit_test(test_claim),
+        cmocka_unit_test(test_race),
+        cmocka_unit_test(test_lease),
+        cmocka_unit_test(test_lease_margin),
+        cmocka_unit_test(test_reign),
+        cmocka_unit_test(test_late_writer),
+        cmocka_unit_test(test_many_terms),
+        cmocka_unit_test(test_lock_is_watched),
         cmocka_unit_test(test_late_segment),
     };
 
