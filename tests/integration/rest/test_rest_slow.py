@@ -5,13 +5,13 @@ import time
 
 import pytest
 
-from conftest import wait_until
+from conftest import SANITIZED, SLOW, wait_until
 from restd import Restd
 
 BATCHES, BATCH = 3, 2000  # with their comments more than sockets take, so that a reader's turn goes on (src/ctld/front/query.c)
 JOBS = BATCHES * BATCH
 READERS = 80
-WAIT_S = 20  # one turn after the other took 40
+WAIT_S = 20 * SLOW  # one turn after the other took 40
 MIB_EACH = 2
 JOB = {"script": "#!/bin/sh\ntrue\n", "hold": True, "current_working_directory": "/tmp", "environment": ["PATH=/bin"],
        "comment": "x" * 3000}
@@ -19,7 +19,8 @@ JOB = {"script": "#!/bin/sh\ntrue\n", "hold": True, "current_working_directory":
 
 @pytest.fixture
 def rest(make_cluster):
-    with Restd(make_cluster(nodes=1, conf="AuthAltTypes=auth/jwt"), "--max-connections", str(READERS + 20)) as r:
+    cluster = make_cluster(nodes=1, conf=f"AuthAltTypes=auth/jwt\nMessageTimeout={10 * SLOW:.0f}")
+    with Restd(cluster, "--max-connections", str(READERS + 20)) as r:
         for _ in range(BATCHES):
             status, answer = r.post("/penstock/v1/jobs/submit", {"jobs": [JOB] * BATCH})
             assert status == 200 and answer["submitted"] == BATCH
@@ -52,7 +53,7 @@ def test_slow_readers(rest):
         for reader in readers:
             assert reader.recv(12) == b"HTTP/1.1 200"
         grown = {name: rss_mib(pid) - before[name] for name, pid in daemons.items()}
-        assert all(mib < MIB_EACH * READERS for mib in grown.values()), grown
+        assert SANITIZED or all(mib < MIB_EACH * READERS for mib in grown.values()), grown  # a sanitizer keeps what was freed
     finally:
         for reader in readers:
             reader.close()
