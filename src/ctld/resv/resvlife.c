@@ -239,7 +239,7 @@ static bool is_used(const struct ctld *ctld, const Pst__ReservationRecord *r)
     return false;
 }
 
-/* True: it was ended for want of use. */
+/* True: r is no more.  It was ended for want of use, or another record has its place. */
 static bool purge_idle(struct ctld *ctld, const Pst__ReservationRecord *r, int64_t now_us)
 {
     bool used = is_used(ctld, r);
@@ -262,7 +262,7 @@ static bool purge_idle(struct ctld *ctld, const Pst__ReservationRecord *r, int64
     tx_resv_put(tx, PST__EVENT_KIND__EV_RESV_UPDATE, set);
     (void)core_commit(ctld, tx); /* disk full: later */
     pst__reservation_record__free_unpacked(set, NULL);
-    return false;
+    return true;
 }
 
 /* ---- nodes that are replaced ----------------------------------------------------------------- */
