@@ -7,10 +7,12 @@ import hmac
 import http.client
 import json
 import subprocess
+import threading
 import time
 
 import pytest
 
+from conftest import wait_until
 from restd import Restd, V
 
 CLUSTER = {"nodes": 1, "conf": "AuthAltTypes=auth/jwt\nMetricsType=metrics/openmetrics\nPrivateData=jobs"}
@@ -147,6 +149,61 @@ def test_keys_change_without_a_gap(shared, configure, tmp_path):
         shared.run("scontrol", "reconfigure")
         # another token than before: slurmrestd keeps a connection that was believed for half a minute
         assert (status_of(rest, old.token("bin", life=700)), status_of(rest, new.token("bin"))) == (511, 200)
+
+
+class Portal:
+    """Submissions as fast as four callers can, each with the token that is current when it begins."""
+
+    def __init__(self, rest, token):
+        self.rest, self.token, self.ends, self.done = rest, token, [], threading.Event()
+        self.last = [None] * 4
+        self.threads = [threading.Thread(target=self.submit, args=(i,)) for i in range(len(self.last))]
+        for t in self.threads:
+            t.start()
+
+    def submit(self, which):
+        while not self.done.is_set():
+            token = self.token
+            self.ends.append((token, submit(self.rest, token)[0]))
+            self.last[which] = token
+
+    def use(self, token):
+        """From now on this one; back when no submission with another one is on its way."""
+        self.token = token
+        wait_until(lambda: set(self.last) == {token}, "the new token is used by all", 60)
+
+    def end(self):
+        self.done.set()
+        for t in self.threads:
+            t.join()
+        return self.ends
+
+
+def test_keys_change_under_load(shared, configure, tmp_path):
+    """An issuer's new keys come and its old ones go while a portal submits and a step runs: no submission fails."""
+    old, new = Issuer(tmp_path, "before"), Issuer(tmp_path, "after")
+    jwks = shared.dir / "etc" / "jwks.json"
+    jwks.write_text(json.dumps({"keys": old.keys()}))
+    assert configure(f"jwks={jwks}").returncode == 0
+    step = shared.popen("srun", "--overlap", "-n1", "--mem=1", "sleep", "600")
+    job = wait_until(lambda: shared.run("squeue", "-h", "-s", "-o", "%i").out.strip(), "the step runs")
+    with Restd(shared) as rest:
+        load = Portal(rest, old.token("bin"))
+        try:
+            for keys, token in ((old.keys() + new.keys(), new.token("bin")), (new.keys(), new.token("bin", "ES256"))):
+                wait_until(lambda n=len(load.ends): len(load.ends) >= n + 25, "the load goes on", 60)
+                jwks.write_text(json.dumps({"keys": keys}))
+                shared.run("scontrol", "reconfigure")
+                load.use(token)
+            assert status_of(rest, old.token("bin", life=701)) == 511
+            assert job in shared.run("squeue", "-h", "-s", "-o", "%i").out
+        finally:
+            ends = load.end()
+    assert [e for e in ends if e[1] != 200] == []
+    assert len(ends) >= 66 and len({token for token, _ in ends}) == 3
+    shared.run("scancel", job.partition(".")[0])
+    step.wait(60)
+    shared.run("scancel", "-u", "bin", check=False)
 
 
 def test_a_broken_set_changes_nothing(shared, configure, tmp_path):
