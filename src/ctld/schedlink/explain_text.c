@@ -359,7 +359,7 @@ static const char *missing_text(struct explain_made *m, const struct explain_uni
         else if (u->holders[i])
             strbuf_addf(&sb, "held by job %s", job_name(m, u->holders[i]));
         else
-            strbuf_add(&sb, "not for this job");
+            strbuf_add(&sb, u->kept[i] ? "kept for expedited jobs" : "not for this job");
     }
     if (u->nmissing > EXPLAIN_MISSING)
         strbuf_addf(&sb, " and %u more are missing", u->nmissing - EXPLAIN_MISSING);

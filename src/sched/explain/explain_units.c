@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "sched/explain/explain_try.h"
 #include "sched/explain/sched_explain.h"
+#include "sched/rules/spares.h"
 #include "sched/select/pick.h"
 #include "sched/state/classes.h"
 #include "sched/state/holders.h"
@@ -32,9 +33,10 @@ static uint32_t holder_of(const struct sched *s, uint32_t id)
 }
 
 /* Nodes of the partition in base blocks [first, end) that are of no use now. */
-static void list_missing(const struct ex *x, const struct part *p, uint32_t first, uint32_t end,
+static void list_missing(const struct ex *x, const struct pick *now, uint32_t first, uint32_t end,
                          const struct bitmap *open, struct explain_unit *u)
 {
+    const struct part *p = now->part;
     const struct topo_spec *spec = topo_get_spec(p->topo);
 
     for (uint32_t i = first; i < end; i++) {
@@ -47,6 +49,7 @@ static void list_missing(const struct ex *x, const struct part *p, uint32_t firs
                 u->missing[u->nmissing] = id;
                 u->holders[u->nmissing] = holder_of(x->s, id);
                 u->down[u->nmissing] = !bitmap_test(x->s->up, id);
+                u->kept[u->nmissing] = spares_hold(now, id);
             }
             u->nmissing++;
         }
@@ -61,11 +64,11 @@ static void copy_name(char *to, const char *name)
     to[len] = '\0';
 }
 
-static void note_unit(const struct ex *x, const struct part *p, uint32_t first, uint32_t end,
+static void note_unit(const struct ex *x, const struct pick *now, uint32_t first, uint32_t end,
                       uint32_t wanted, uint32_t open_n, const struct bitmap *open,
                       struct explain_part *out)
 {
-    const struct topo_spec *spec = topo_get_spec(p->topo);
+    const struct topo_spec *spec = topo_get_spec(now->part->topo);
     uint32_t at = 0;
 
     while (at < out->nunits && out->units[at].free >= open_n)
@@ -78,7 +81,7 @@ static void note_unit(const struct ex *x, const struct part *p, uint32_t first, 
     out->units[at] = (struct explain_unit){ .free = open_n, .wanted = wanted };
     copy_name(out->units[at].first, spec->units[first].name);
     copy_name(out->units[at].last, spec->units[end - 1].name);
-    list_missing(x, p, first, end, open, &out->units[at]);
+    list_missing(x, now, first, end, open, &out->units[at]);
 }
 
 void ex_look_at_units(struct ex *x, struct entry *e, const struct bitmap *open,
@@ -106,6 +109,6 @@ void ex_look_at_units(struct ex *x, struct entry *e, const struct bitmap *open,
         for (uint32_t i = first; i < end; i++)
             n += topo_unit_count(topo_get_bits(p->topo), i, open->words, open->nwords);
         if (n < nodes)
-            note_unit(x, p, first, end, nodes, n, open, out);
+            note_unit(x, &now, first, end, nodes, n, open, out);
     }
 }

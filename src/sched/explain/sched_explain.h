@@ -56,6 +56,7 @@ struct explain_unit { /* a block or ring that is too small for the job, or a seg
     uint32_t free, wanted;
     uint32_t missing[EXPLAIN_MISSING], holders[EXPLAIN_MISSING]; /* nodes; the job on each, or 0 */
     bool down[EXPLAIN_MISSING];                                  /* not up */
+    bool kept[EXPLAIN_MISSING];                                  /* for expedited jobs */
     uint32_t nmissing;                                           /* in all */
 };
 

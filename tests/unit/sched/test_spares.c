@@ -239,6 +239,43 @@ static void test_explained(void **state)
     sched_free(s);
 }
 
+/* A block that a spare makes too small says so. */
+static void test_explained_blocks(void **state)
+{
+    struct sched *s = cluster(1, false);
+    struct sched_explanation x = { 0 };
+    const struct sched_job j = { .id = 1,
+                                 .partitions = part_low,
+                                 .npartitions = 1,
+                                 .submit_us = NOW,
+                                 .eligible_us = NOW,
+                                 .time_limit_min = 10,
+                                 .min_nodes = 4,
+                                 .max_nodes = 4,
+                                 .exclusive = true,
+                                 .cpus_per_task = 1 };
+
+    (void)state;
+    put_blocks(s);
+    put_node(s, 0, false);
+    assert_int_equal(sched_job_put(s, &j), 0);
+    expect_starts(s, "");
+    assert_int_equal(sched_explain(s, &j, NULL, 0, NOW, &x), 0);
+    assert_int_equal(x.parts[0].nunits, 2);
+    for (uint32_t i = 0; i < 2; i++) {
+        const struct explain_unit *u = &x.parts[0].units[i];
+        bool first = u->first[1] == '1';
+
+        assert_int_equal(u->nmissing, first ? 2 : 1);
+        for (uint32_t k = 0; k < u->nmissing; k++) {
+            assert_int_equal(u->kept[k], u->missing[k] == 3 || u->missing[k] == 7);
+            assert_int_equal(u->down[k], u->missing[k] == 0);
+        }
+    }
+    sched_explanation_done(&x);
+    sched_free(s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -248,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_spares_of_a_partition),
         cmocka_unit_test(test_spares_of_blocks),
         cmocka_unit_test(test_explained),
+        cmocka_unit_test(test_explained_blocks),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
