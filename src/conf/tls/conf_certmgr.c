@@ -11,6 +11,7 @@
 #include "conf/tls/conf_tls.h"
 
 #define PERIOD_MIN 1440u
+#define PERIOD_MAX 525600u
 
 static const struct {
     const char *word;
@@ -45,8 +46,29 @@ int conf_certmgr_script(const struct conf *c, enum certmgr_script which, char **
     return *ret_path || !(value && len) ? 0 : -ENOMEM;
 }
 
+/* 1 with *ret; 0: not given; -EINVAL: no number of minutes of a year. */
+static int read_period(const struct conf *c, int64_t *ret)
+{
+    size_t len = 0;
+    const char *value =
+        wordlist_option(conf_str(c, CONF_CERTMGR_PARAMETERS), "certificate_renewal_period", &len);
+    char text[16] = "";
+
+    if (!value)
+        return 0;
+    if (len >= sizeof(text))
+        return -EINVAL;
+    memcpy(text, value, len);
+    return parse_i64(text, 1, PERIOD_MAX, ret) < 0 ? -EINVAL : 1;
+}
+
 int conf_certmgr_check(const struct conf *c, bool node, struct err *err)
 {
+    if (read_period(c, &(int64_t){ 0 }) < 0)
+        return err_set(err, -EINVAL,
+                       "CertmgrParameters: certificate_renewal_period wants a number of minutes "
+                       "from 1 to %u",
+                       PERIOD_MAX);
     for (unsigned i = 0; i < CERTMGR_SCRIPT_MAX_; i++) {
         _cleanup_free_ char *path = NULL;
 
@@ -73,14 +95,7 @@ bool conf_certmgr_single_use(const struct conf *c)
 
 unsigned conf_certmgr_period_min(const struct conf *c)
 {
-    size_t len = 0;
-    const char *value =
-        wordlist_option(conf_str(c, CONF_CERTMGR_PARAMETERS), "certificate_renewal_period", &len);
-    char text[16] = "";
     int64_t n;
 
-    if (!value || len >= sizeof(text))
-        return PERIOD_MIN;
-    memcpy(text, value, len);
-    return parse_i64(text, 1, 525600, &n) < 0 ? PERIOD_MIN : (unsigned)n;
+    return read_period(c, &n) == 1 ? (unsigned)n : PERIOD_MIN;
 }

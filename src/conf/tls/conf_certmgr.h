@@ -20,7 +20,8 @@ bool conf_use_certmgr(const struct conf *c);
 int conf_certmgr_script(const struct conf *c, enum certmgr_script which, char **ret_path);
 /* "sign_csr_script" */
 const char *conf_certmgr_word(enum certmgr_script which);
-/* Can this side of the cluster do its part?  -EINVAL: a script is missing or no absolute path. */
+/* Can this side of the cluster do its part?  -EINVAL: a script is missing or no absolute path, or
+ * certificate_renewal_period is no number of minutes. */
 int conf_certmgr_check(const struct conf *c, bool node, struct err *err);
 /* A CertToken= counts for one certificate. */
 bool conf_certmgr_single_use(const struct conf *c);

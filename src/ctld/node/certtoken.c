@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/cleanup.h"
 #include "base/digest.h"
@@ -44,6 +45,46 @@ static int digest_token(const char *salt, const char *token, struct digest *ret)
     r = digest_of(both, (size_t)n, ret);
     explicit_bzero(both, (size_t)n);
     return r;
+}
+
+/* The next word CertToken= of the line; NULL: there is none.  Words in quotes are passed over. */
+static char *find_word(char *line)
+{
+    static const char key[] = "CertToken=";
+    bool begins = true, quoted = false;
+
+    for (char *p = line; *p; p++) {
+        if (begins && !quoted && strncasecmp(p, key, sizeof(key) - 1) == 0)
+            return p;
+        if (*p == '"')
+            quoted = !quoted;
+        begins = *p == ' ' || *p == '\t';
+    }
+    return NULL;
+}
+
+int certtoken_take(char *line, char **ret_token)
+{
+    char *word = find_word(line), *value, *end, *token;
+
+    if (!word)
+        return 0;
+    value = strchr(word, '=') + 1;
+    end = *value == '"' ? strchr(value + 1, '"') : value + strcspn(value, " \t");
+    if (!end)
+        return -EINVAL;
+    value += *value == '"';
+    token = strndup(value, (size_t)(end - value));
+    if (!token)
+        return -ENOMEM;
+    end += *end == '"';
+    memmove(word, end, strlen(end) + 1);
+    if (!certtoken_is_sound(token) || find_word(line)) {
+        free(token);
+        return -EINVAL;
+    }
+    *ret_token = token;
+    return 1;
 }
 
 int certtoken_seal(const char *token, char ret_sealed[CERTTOKEN_SIZE])

@@ -21,6 +21,7 @@
 #include "ctld/core/nodeids.h"
 #include "ctld/core/noderecord.h"
 #include "ctld/core/service.h"
+#include "ctld/node/certtoken.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/resv/resv.h"
 #include "ctld/topology/topoclaim.h"
@@ -61,8 +62,10 @@ static int check_new(const struct ctld *ctld, const struct conf *nodes, char *te
 }
 
 /* 0 or an ESLURM code. */
-static int put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_node *n)
+static int put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_node *n,
+                    const char *token)
 {
+    char sealed[CERTTOKEN_SIZE];
     Pst__NodeRecord *r = tx_node_put(tx, PST__EVENT_KIND__EV_NODE_CONFIG);
 
     noderecord_fill(r, n, conf_str(ctld->conf, CONF_GRES_TYPES));
@@ -70,6 +73,8 @@ static int put_node(struct ctld *ctld, Pst__Transaction *tx, const struct conf_n
     r->name = tx_strdup(n->name);
     SET(r, node_id, nodeids_take(ctld));
     SET(r, state_flags, r->state_flags | NODE_FLAG_BIT(DYNAMIC_NORM));
+    if (token && (certtoken_seal(token, sealed) < 0 || pb_set_str(&r->cert_token, sealed) < 0))
+        return SLURM_ERROR;
     return topoclaim_new(ctld, r, n);
 }
 
@@ -99,9 +104,18 @@ static void op_node_create(struct ctld *ctld, struct cmd *cmd)
     const Pst__NodeCreateRequest *req = PB_AS(node_create_request, cmd->msg);
     _cleanup_(conf_free) struct conf *nodes = NULL;
     Pst__Transaction *tx;
+    _cleanup_free_ char *line = strdup(req->line ? req->line : ""), *token = NULL;
     char text[512] = "";
-    int code = read_line(ctld, req->line ? req->line : "", &nodes, text, sizeof(text));
+    int code;
 
+    if (!line)
+        must(NULL);
+    if (certtoken_take(line, &token) < 0) {
+        core_error(ctld, cmd, EPST_BAD_REQUEST,
+                   "CertToken is a line of 1 to 1024 characters that does not begin with -");
+        return;
+    }
+    code = read_line(ctld, line, &nodes, text, sizeof(text));
     if (code == 0)
         code = check_new(ctld, nodes, text, sizeof(text));
     if (code != 0) {
@@ -110,7 +124,7 @@ static void op_node_create(struct ctld *ctld, struct cmd *cmd)
     }
     tx = tx_new(core_now());
     for (size_t i = 0; code == 0 && i < conf_nodes(nodes); i++)
-        code = put_node(ctld, tx, conf_node(nodes, i));
+        code = put_node(ctld, tx, conf_node(nodes, i), token);
     if (code != 0) {
         tx_free(tx);
         topology_forget(ctld);

@@ -164,6 +164,20 @@ def test_cert_token(make_cluster, site):
         c.refused("scontrol", "update", "NodeName=node1", f"CertToken={bad}")
 
 
+def test_token_of_a_node_that_is_made(make_cluster, site):
+    """scontrol create takes CertToken=, and nothing tells it again, not even a refusal."""
+    c = make_cluster(nodes=1, conf=site.conf() + "MaxNodeCount=8\n", start=False)
+    site.pki.install(c.conf.parent, "ctld")
+    c.start_ctld()
+    line = ["NodeName=new1", "CPUs=1", "RealMemory=100", "State=FUTURE"]
+    for bad in ("-x", "y" * 2000, ""):
+        c.refused("scontrol", "create", *line, f"CertToken={bad}")
+    assert "secret" not in c.refused("scontrol", "create", *line, "CertToken=secret-of-node1", "Nonsense=1")
+    assert c.run("scontrol", "create", *line, "CertToken=secret-of-node1").out == ""
+    nowhere(c, "secret-of-node1")
+    c.run("scontrol", "delete", "NodeName=new1")
+
+
 def test_single_use_token(make_cluster, site):
     c = make(make_cluster, site, "single_use_tokens", without=("validate_node_script",))
     c.run("scontrol", "update", "NodeName=node1", "CertToken=secret-of-node1")

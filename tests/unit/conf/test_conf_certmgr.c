@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "conf/tls/conf_certmgr.h"
 
+#define PERIOD "certificate_renewal_period wants a number of minutes from 1 to 525600"
 #define ON "TLSType=tls/s2n\nCertmgrType=certmgr/script\nCertmgrParameters="
 
 static void test_on(void **state)
@@ -67,6 +68,12 @@ static void test_check(void **state)
         { ON "sign_csr_script=a/b,generate_csr_script=/a,get_node_cert_key_script=c",
           "sign_csr_script wants an absolute path, not \"a/b\"",
           "get_node_cert_key_script wants an absolute path" },
+        { ON "sign_csr_script=/a,certificate_renewal_period=soon", PERIOD, PERIOD },
+        { ON "sign_csr_script=/a,certificate_renewal_period=0", PERIOD, PERIOD },
+        { ON "sign_csr_script=/a,certificate_renewal_period=525601", PERIOD, PERIOD },
+        { ON "sign_csr_script=/a,certificate_renewal_period=12345678901234567", PERIOD, PERIOD },
+        { ON "sign_csr_script=/a,certificate_renewal_period=", PERIOD, PERIOD },
+        { ON "sign_csr_script=/a,certificate_renewal_period=525600", NULL, "generate_csr" },
     };
 
     (void)state;

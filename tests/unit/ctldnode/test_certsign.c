@@ -111,12 +111,43 @@ static void test_seal(void **state)
     assert_false(certtoken_fits("0:0", "secret"));
 }
 
+static void test_take(void **state)
+{
+    static const struct {
+        const char *line, *token, *left; /* token NULL: none; "": refused */
+    } cases[] = {
+        { "NodeName=a CPUs=2", NULL, "NodeName=a CPUs=2" },
+        { "NodeName=a CertToken=abc CPUs=2", "abc", "NodeName=a  CPUs=2" },
+        { "certtoken=abc NodeName=a", "abc", " NodeName=a" },
+        { "NodeName=a CertToken=\"two words\"", "two words", "NodeName=a " },
+        { "NodeName=a Comment=\"x CertToken=abc\"", NULL,
+          "NodeName=a Comment=\"x CertToken=abc\"" },
+        { "NodeName=a MyCertToken=abc", NULL, "NodeName=a MyCertToken=abc" },
+        { "NodeName=a CertToken=", "", NULL },
+        { "NodeName=a CertToken=-x", "", NULL },
+        { "NodeName=a CertToken=\"abc", "", NULL },
+        { "NodeName=a CertToken=a CertToken=b", "", NULL },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        _cleanup_free_ char *line = strdup(cases[i].line), *token = NULL;
+        int want = !cases[i].token ? 0 : *cases[i].token ? 1 : -EINVAL;
+
+        assert_int_equal(certtoken_take(line, &token), want);
+        if (want == 1)
+            assert_string_equal(token, cases[i].token);
+        if (want >= 0)
+            assert_string_equal(line, cases[i].left);
+    }
+}
+
 int main(void)
 {
-    static const struct CMUnitTest tests[] = { cmocka_unit_test(test_check),
-                                               cmocka_unit_test(test_own_certificate),
-                                               cmocka_unit_test(test_sound),
-                                               cmocka_unit_test(test_seal) };
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_check), cmocka_unit_test(test_own_certificate),
+        cmocka_unit_test(test_sound), cmocka_unit_test(test_seal), cmocka_unit_test(test_take)
+    };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
