@@ -217,7 +217,8 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     if (!still_vouched(f, c, frame) || !admit_frame(f, c, frame))
         return;
     if (conn_ident(c) && atomic_load(&f->client_ids))
-        users_learn(f->users, conn_peer(c)->uid, conn_ident(c)->name);
+        users_learn(f->users, conn_peer(c)->uid, conn_ident(c)->name, conn_ident(c)->gids,
+                    conn_ident(c)->n_gids);
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
     if (!row)

@@ -21,7 +21,11 @@
 struct entry {
     int64_t made_mono_us;
     char *name, *groups;
-    char *told; /* by another host; NULL: none did */
+    /* by another host; NULL: none did */
+    char *told, *told_groups;
+    gid_t *told_gids;
+    size_t ntold;
+    int64_t told_mono_us;
 };
 
 struct users {
@@ -47,6 +51,8 @@ static void entry_free(struct entry *e)
     free(e->name);
     free(e->groups);
     free(e->told);
+    free(e->told_groups);
+    free(e->told_gids);
     free(e);
 }
 
@@ -107,8 +113,13 @@ static struct entry *replace_entry(struct users *u, uid_t uid, struct entry *e, 
         entry_free(fresh);
         return e;
     }
-    if (e)
+    if (e) {
         fresh->told = TAKE_PTR(e->told);
+        fresh->told_groups = TAKE_PTR(e->told_groups);
+        fresh->told_gids = TAKE_PTR(e->told_gids);
+        fresh->ntold = e->ntold;
+        fresh->told_mono_us = e->told_mono_us;
+    }
     entry_free(e);
     return fresh;
 }
@@ -127,19 +138,68 @@ static struct entry *find_entry(struct users *u, uid_t uid)
     return replace_entry(u, uid, idmap_get(&u->entries, (uint64_t)uid + 1), fresh);
 }
 
-void users_learn(struct users *u, uid_t uid, const char *name)
+/* "physics,7001": the names that this host has for the groups, else their numbers. */
+static char *told_names(const gid_t *gids, size_t n)
 {
+    struct strbuf sb = STRBUF_INIT;
+    char *text = NULL;
+
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_free_ char *name = NULL;
+
+        if (groups_name(gids[i], &name) == 0)
+            strbuf_addf(&sb, "%s%s", i ? "," : "", name);
+        else
+            strbuf_addf(&sb, "%s%ju", i ? "," : "", (uintmax_t)gids[i]);
+    }
+    (void)strbuf_detach(&sb, &text); /* -ENOMEM: no groups */
+    return text;
+}
+
+/* Is that known of him, and not for long? */
+static bool was_told(const struct entry *e, const char *name, const gid_t *gids, size_t n)
+{
+    return e->told && strcmp(e->told, name) == 0 && e->ntold == n &&
+           (n == 0 || memcmp(e->told_gids, gids, n * sizeof(*gids)) == 0) &&
+           now_mono_us() - e->told_mono_us <= LIFE_US;
+}
+
+static void keep_told(struct entry *e, const char *name, const gid_t *gids, size_t n, char **groups)
+{
+    char *told = strdup(name);
+    gid_t *copy = malloc((n + 1) * sizeof(*copy));
+
+    if (!told || !copy) { /* he has what he had */
+        free(told);
+        free(copy);
+        return;
+    }
+    if (n)
+        memcpy(copy, gids, n * sizeof(*copy));
+    free(e->told);
+    free(e->told_gids);
+    free(e->told_groups);
+    e->told = told;
+    e->told_gids = copy;
+    e->ntold = n;
+    e->told_groups = TAKE_PTR(*groups);
+    e->told_mono_us = now_mono_us();
+}
+
+void users_learn(struct users *u, uid_t uid, const char *name, const gid_t *gids, size_t n)
+{
+    _cleanup_free_ char *groups = NULL;
     struct entry *e;
 
     pthread_mutex_lock(&u->lock);
     e = find_entry(u, uid);
-    if (e && !e->name && (!e->told || strcmp(e->told, name) != 0)) {
-        char *told = strdup(name);
-
-        if (told) { /* else he has no name, as before */
-            free(e->told);
-            e->told = told;
-        }
+    if (e && !e->name && !was_told(e, name, gids, n)) {
+        pthread_mutex_unlock(&u->lock); /* the name service may be slow */
+        groups = told_names(gids, n);
+        pthread_mutex_lock(&u->lock);
+        e = idmap_get(&u->entries, (uint64_t)uid + 1);
+        if (e)
+            keep_told(e, name, gids, n, &groups);
     }
     pthread_mutex_unlock(&u->lock);
 }
@@ -147,13 +207,14 @@ void users_learn(struct users *u, uid_t uid, const char *name)
 void users_lookup(struct users *u, uid_t uid, char **ret_name, char **ret_groups)
 {
     const struct entry *e;
-    const char *name;
+    const char *name, *groups;
 
     *ret_name = *ret_groups = NULL;
     pthread_mutex_lock(&u->lock);
     e = find_entry(u, uid);
     name = e && e->name ? e->name : e ? e->told : NULL;
     *ret_name = name ? strdup(name) : NULL;
-    *ret_groups = e && e->groups ? strdup(e->groups) : NULL;
+    groups = !e ? NULL : e->name ? e->groups : e->told_groups;
+    *ret_groups = groups ? strdup(groups) : NULL;
     pthread_mutex_unlock(&u->lock);
 }

@@ -70,6 +70,29 @@ def test_a_user_whom_only_his_own_host_knows(site):
     assert (c.work / "blob-there").stat().st_uid == UID
 
 
+def test_partitions_for_groups(site):
+    """AllowGroups: groups that the login host tells count by their numbers here, where no name service knows them; a node's
+    word, and that of a host about a user whom the controller knows, counts for nothing."""
+    c = site.c
+    c.run("scontrol", "create", "PartitionName=afield", "Nodes=ALL", f"AllowGroups={OTHER_GROUP}")
+    c.run("scontrol", "create", "PartitionName=named", "Nodes=ALL", "AllowGroups=afield,adm")
+    c.run("scontrol", "create", "PartitionName=own", "Nodes=ALL", f"AllowGroups=adm,{UID}")
+    for part, right in (("afield", True), ("named", False), ("own", True)):
+        done = site.far("sbatch", "--parsable", "-p", part, "-H", "-o/dev/null", "--wrap", "true")
+        assert (done.returncode == 0) == right, (part, done.stderr)
+        if not right:
+            assert "User's group not permitted to use this partition" in done.stderr
+    # a job that is there may go where it could have been submitted
+    held = site.far("sbatch", "--parsable", "-H", "-o/dev/null", "--wrap", "true").stdout.strip()
+    assert site.far("scontrol", "update", f"JobId={held}", "Partition=afield").returncode == 0
+    assert site.far("scontrol", "update", f"JobId={held}", "Partition=named").returncode != 0
+    # a user of whom nothing was told
+    done = site.far("sbatch", "-p", "afield", "-H", "-o/dev/null", "--wrap", "true", uid=UID + 1)
+    assert done.returncode != 0
+    shown = c.run("scontrol", "show", "job", held).out
+    assert f"UserId={NAME}({UID}) GroupId={UID}({UID})" in shown
+
+
 def test_getent_shows_what_steps_run_with(site):
     """scontrol getent: root sees what the login host told, others nothing; words that name no node."""
     c = site.c
