@@ -17,6 +17,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/policy/policy_tres.h"
 #include "ctld/schedlink/feasible.h"
+#include "ctld/topology/topology.h"
 
 static bool group_allowed(const char *allow, const char *groups)
 {
@@ -81,12 +82,30 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
     return policy_partition(ctld, r, job);
 }
 
+/* TopoMaxSizeUnroll: where blocks are the cluster's topology and the partition's, each size of a
+ * range of nodes is tried; a range that is too wide for that is refused. */
+static bool range_too_wide(const struct ctld *ctld, const struct partition *p,
+                           const Pst__JobRecord *r)
+{
+    const struct topologies *all = topology_now(ctld);
+    const struct topo *own = all ? topologies_named(all, p->rec->topology) : NULL,
+                      *first = all ? topologies_named(all, NULL) : NULL;
+    uint32_t least = MAX(r->min_nodes, 1u);
+    int64_t n;
+
+    return r->has_max_nodes && r->max_nodes > least && !r->node_counts && own && first &&
+           topo_get_spec(own)->kind == TOPO_BLOCK && topo_get_spec(first)->kind == TOPO_BLOCK &&
+           conf_option_i64(ctld->conf, CONF_TOPOLOGY_PARAM, "TopoMaxSizeUnroll", &n) && n > 0 &&
+           r->max_nodes - least >= n;
+}
+
 int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
                     bool *ret_later, const char **ret_hint)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
-    int code = bootfeatures_contradict(ctld, r)
-                   ? ESLURM_INVALID_FEATURE
+    int code = bootfeatures_contradict(ctld, r) ? ESLURM_INVALID_FEATURE
+               : range_too_wide(ctld, p, r)
+                   ? ESLURM_INVALID_NODE_COUNT
                    : feasible_check(ctld->feasible, ctld->cluster, p, r,
                                     select && strcasestr(select, "Memory"), ret_hint);
 

@@ -244,5 +244,6 @@ def test_a_range_unrolled(make_cluster):
     e.hold("n01", "n05", "n09")
     e.same("the largest that is free", e.nodes("-N2-4"), "n[02-04]")
     e.clear()
-    e.has("too wide", e.ask("sbatch", "-N2-6", "--wrap", "true"), "[1]")
+    e.has("too wide", e.ask("sbatch", "-N2-6", "--wrap", "true"), "Node count specification invalid")
+    e.has("as wide as can be", e.ask("sbatch", "-H", "-N3-6", "--wrap", "true"), "Submitted")
     e.end()
