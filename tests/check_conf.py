@@ -58,6 +58,7 @@ HANDED_OUT = {
     # The lists of nodes of partitions and DownNodes lines, in which the names of node sets are resolved.
     "NODESET_": {"FEATURE": "nodes", "NODES": "nodes", "NODE_SET": "nodes"},
     "DOWN_": {"DOWN_NODES": "state", "REASON": "reason", "STATE": "state"},
+    "POWER_": {"LOCATION": "at_node", "POWER_ACTION": "conf_power_program", "PROGRAM": "conf_power_program"},
     "GRES_": {
         "AUTO_DETECT": "autodetect", "CORES": "cores", "COUNT": "count", "CPUS": "cores", "FILE": "file", "FLAGS": "flags",
         "LINKS": "links", "MULTIPLE_FILES": "file", "NAME": "name", "NODE_NAME": "node_names", "TYPE": "type",

@@ -58,7 +58,7 @@ PURE = {
 # room includes what stands before it.  What does not hold yet is in tests/golden/house/includes.txt.
 ROOMS = {
     "base": ["sink", "", "bind", "gres", "json", "pb", "process", "yaml"],
-    "conf": ["", "json", "topo", "tls"],
+    "conf": ["", "json", "topo", "tls", "cloud"],
     "spank": ["slurm", ""],
     "wire": ["tls", "auth", "", "x11", "server"],
     "model": ["words", "", "account"],

@@ -293,6 +293,7 @@ class Node(Record):
     changeable_features: str | None = None
     boot_features: str | None = None
     topology_said: str | None = None
+    power_action: str | None = None
     power_at: datetime | None = None
     power_until_at: datetime | None = None
     power_done: bool | None = None
@@ -641,6 +642,7 @@ Node.FIELDS = {
     "changeable_features": ("changeable_features", "text"),
     "boot_features": ("boot_features", "text"),
     "topology_said": ("topology_said", "text"),
+    "power_action": ("power_action", "text"),
     "power_at": ("power_us", "time"),
     "power_until_at": ("power_until_us", "time"),
     "power_done": ("power_done", "bool"),

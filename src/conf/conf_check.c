@@ -199,5 +199,6 @@ void conf_check(struct conf_loader *l)
     check_exit_codes(l);
     check_hosts(l);
     check_node_gres(l);
+    conf_power_check(l);
     conf_row_audit(l, CONF_TBL_KEY, l->c->vals);
 }

@@ -108,8 +108,7 @@ static int thing_line(struct conf_loader *l, enum conf_table_id table, const str
     case CONF_TBL_DOWN:
         return down_line(l, &row);
     default:
-        conf_row_audit(l, table, vals);
-        return 0;
+        return conf_power_line(l, &row);
     }
 }
 
@@ -491,6 +490,7 @@ struct conf *conf_free(struct conf *c)
     free(c->parts);
     free(c->nodesets);
     free(c->gres);
+    conf_powers_free(c);
     c->pool = conf_pool_free(c->pool);
     free(c);
     errno = saved;

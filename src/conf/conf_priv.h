@@ -84,7 +84,9 @@ struct conf {
     struct conf_val gather_vals[GAK_MAX_];
     struct conf_rows namespaces, helpers;
     struct conf_val oci_vals[OK_MAX_];
-    bool has_oci; /* there is an oci.conf */
+    bool has_oci;              /* there is an oci.conf */
+    struct conf_power *powers; /* conf_power.c */
+    size_t npowers, powers_cap;
 
     _Atomic uint64_t slurm_uid; /* 1 << 32 | uid once known */
 };
@@ -173,6 +175,10 @@ void conf_cgroup_fill(struct conf *c);
 int conf_gather_load(struct conf_loader *l);  /* acct_gather.conf */
 int conf_helpers_load(struct conf_loader *l); /* helpers.conf, with node_features/helpers */
 int conf_oci_load(struct conf_loader *l);     /* oci.conf */
+/* conf_power.c: a PowerAction line; the keys that may name one. */
+int conf_power_line(struct conf_loader *l, const struct conf_row *row);
+void conf_power_check(struct conf_loader *l);
+void conf_powers_free(struct conf *c);
 int conf_namespace_load(
     struct conf_loader
         *l); /* job_container.conf, when NamespaceType or JobContainerType needs the file */

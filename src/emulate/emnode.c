@@ -259,15 +259,11 @@ static const struct {
     unsigned op;
     int (*fn)(struct emnode *n, ProtobufCMessage *msg);
 } orders[] = {
-    { OP_LAUNCH_BATCH, launch_job },
-    { OP_PREPARE_JOB, prepare_job },
-    { OP_SIGNAL_STEPS, signal_steps },
-    { OP_TERMINATE_JOB, terminate_job },
-    { OP_NODE_SHUTDOWN, shut_down },
-    { OP_NODE_REBOOT_NOW, reboot_node },
-    { OP_NODE_RECONFIGURE, take_without_effect },
-    { OP_NODE_HEALTH, take_without_effect },
-    { OP_NODE_DEBUG, take_without_effect },
+    { OP_LAUNCH_BATCH, launch_job },           { OP_PREPARE_JOB, prepare_job },
+    { OP_SIGNAL_STEPS, signal_steps },         { OP_TERMINATE_JOB, terminate_job },
+    { OP_NODE_SHUTDOWN, shut_down },           { OP_NODE_REBOOT_NOW, reboot_node },
+    { OP_NODE_ACTION, take_without_effect },   { OP_NODE_RECONFIGURE, take_without_effect },
+    { OP_NODE_HEALTH, take_without_effect },   { OP_NODE_DEBUG, take_without_effect },
     { OP_NODE_TOPOLOGY, take_without_effect },
 };
 

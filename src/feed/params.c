@@ -119,6 +119,15 @@ static uint32_t unrolled_sizes(const struct conf *conf)
                : 0;
 }
 
+/* SlurmctldParameters=max_powered_nodes; 0 and none = no limit. */
+static uint32_t most_powered(const struct conf *conf)
+{
+    uint64_t n = 0;
+
+    (void)conf_option_u64(conf, CONF_SLURMCTLD_PARAMETERS, "max_powered_nodes", &n);
+    return (uint32_t)MIN(n, (uint64_t)UINT32_MAX);
+}
+
 void feed_fill_params(const struct conf *conf, struct sched_params *ret)
 {
     const char *select = conf_str(conf, CONF_SELECT_TYPE_PARAMETERS);
@@ -136,6 +145,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .min_interval_us = option_u32(conf, "sched_min_interval", 0),
         .defer = find_option(conf, "defer"),
         .topo_unroll = unrolled_sizes(conf),
+        .max_powered = most_powered(conf),
         .bf_window_min = option_u32(conf, "bf_window", 1440),
         .bf_resolution_s = option_u32(conf, "bf_resolution", 60),
         .bf_max_job_test = option_u32(conf, "bf_max_job_test", 0),

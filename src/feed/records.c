@@ -547,6 +547,8 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     s->mem_mib = r->real_memory_mib > r->mem_spec_mib ? r->real_memory_mib - r->mem_spec_mib : 0;
     s->weight = MIN(r->has_weight ? r->weight : 1, POWER_WEIGHT - 1) + power_rank(r) * POWER_WEIGHT;
     s->spec_bits = node_spec(f, r);
+    s->off = r->state == PST__NODE_STATE__NODE_FUTURE ||
+             (r->state_flags & NODE_BIT(POWERED_DOWN) && !(r->state_flags & NODE_BIT(POWER_UP)));
     s->external = r->state_flags & 1u << PST__NODE_FLAG__NODE_FLAG_EXTERNAL;
     s->schedulable = feed_node_serves(r, linked);
     s->features = own_str(f, r->active_features ? r->active_features : r->features);

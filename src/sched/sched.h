@@ -127,6 +127,7 @@ struct sched_params {
     /* block topology as the default one: jobs of a range of nodes narrower than this are tried with
      * every size, the largest first, and those of a wider range never start; 0 = off */
     uint32_t topo_unroll;
+    uint32_t max_powered; /* nodes that may have power at a time; 0 = no limit */
     struct sched_preempt preempt;
 };
 
@@ -170,6 +171,7 @@ struct sched_node {
     uint32_t weight;
     bool schedulable;          /* up, responding, not draining */
     bool external;             /* without a slurmd: only external jobs run here */
+    bool off;                  /* without power: a start powers it up */
     const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */
     const char *features;      /* comma list, may be NULL */
     const char *boot_features; /* those it would have after a boot, likewise */

@@ -382,6 +382,7 @@ static const struct pb_cap rows[] = {
     REP("Limits", "max_tres_per_account", SHORT, 1024),
     REP("Limits", "max_tres_run_mins_per_user", SHORT, 1024),
     REP("Limits", "max_tres_run_mins_per_account", SHORT, 1024),
+    ALL("NodeActionNow", SHORT),
     ALL("NodeAddr", SHORT),
     ALL("NodeClaimReply", SHORT),
     STR("NodeClaimReply", "node_line", TEXT),

@@ -115,6 +115,7 @@
     X(OP_NODE_CONFIGURE, 90, "node-configure", node_configure, empty, 16 * WIRE_MIB)               \
     X(OP_NODE_HEALTH, 86, "node-health", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_NODE_REBOOT_NOW, 87, "node-reboot-now", node_reboot_now, empty, 4 * WIRE_KIB)             \
+    X(OP_NODE_ACTION, 94, "node-action", node_action_now, empty, 4 * WIRE_KIB)                     \
     X(OP_NODE_TOPOLOGY, 113, "node-topology", node_topology, empty, 16 * WIRE_KIB)                 \
     X(OP_NODE_DEBUG, 89, "node-debug", debug_request, empty, 4 * WIRE_KIB)                         \
     X(OP_LAUNCH_ASYNC, 88, "launch-async", launch_step, empty, 16 * WIRE_MIB)

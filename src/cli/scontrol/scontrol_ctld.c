@@ -397,7 +397,8 @@ void scontrol_fsdampeningfactor(struct scontrol *s, int argc, char **argv)
 
 /* ---- power ------------------------------------------------------------------------------- */
 
-static void send_power(struct scontrol *s, Pst__NodeAction action, char *nodes, char *reason)
+static void send_power(struct scontrol *s, Pst__NodeAction action, char *nodes, char *program,
+                       char *reason)
 {
     Pst__NodeUpdateRequest request = PST__NODE_UPDATE_REQUEST__INIT;
     Pst__NodeRecord set = PST__NODE_RECORD__INIT;
@@ -408,6 +409,7 @@ static void send_power(struct scontrol *s, Pst__NodeAction action, char *nodes, 
     request.has_action = true;
     request.action = action;
     request.set = &set;
+    request.power_action = program;
     r = client_call(scontrol_client(s, "scontrol_power_nodes"), OP_NODE_UPDATE, &request.base,
                     NULL);
     if (r < 0)
@@ -418,7 +420,7 @@ void scontrol_power(struct scontrol *s, int argc, char **argv)
 {
     Pst__NodeAction action = PST__NODE_ACTION__NODE_ACT_POWER_UP;
     bool down = argc > 0 && strcasecmp(argv[0], "down") == 0;
-    char *reason = NULL;
+    char *reason = NULL, *program = NULL;
     int i = 1;
 
     if (argc > 0 && !down && strcasecmp(argv[0], "up") != 0) {
@@ -438,16 +440,19 @@ void scontrol_power(struct scontrol *s, int argc, char **argv)
         return;
     }
     for (int k = i + 1; k < argc; k++) {
-        if (strncasecmp(argv[k], "reason=", 7) != 0) {
+        if (strncasecmp(argv[k], "reason=", 7) == 0) {
+            reason = argv[k] + 7;
+        } else if (strncasecmp(argv[k], "action=", 7) == 0 && argv[k][7]) {
+            program = argv[k] + 7;
+        } else {
             scontrol_fail(s, "unexpected argument: '%s'", argv[k]);
             return;
         }
-        reason = argv[k] + 7;
     }
     if (reason && !down)
         scontrol_fail(s, "Reason only allowed for scontrol power down operation");
     else
-        send_power(s, action, argv[i], reason);
+        send_power(s, action, argv[i], program, reason);
 }
 
 /* ---- the configuration as a file --------------------------------------------------------- */

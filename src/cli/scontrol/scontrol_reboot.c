@@ -43,13 +43,12 @@ static bool take_word(struct scontrol *s, Pst__NodeRebootRequest *req, char *wor
     if (strcasecmp(word, "asap") == 0) {
         req->has_asap = req->asap = true;
     } else if (strcasecmp(word, "force") == 0) {
-        scontrol_fail(s, "scontrol: error: reboot FORCE is not available: a node reboots when its "
-                         "jobs have ended; cancel them and use ASAP");
-        return false;
+        req->has_force = req->force = true;
     } else if (strncasecmp(word, "action=", 7) == 0) {
-        scontrol_fail(s, "scontrol: error: reboot action= is not available: the nodes run "
-                         "RebootProgram of slurm.conf");
-        return false;
+        req->action = word + 7;
+        if (!word[7])
+            scontrol_fail(s, "missing action");
+        return word[7] != '\0';
     } else if (strncasecmp(word, "nextstate=", 10) == 0) {
         req->next_state = (char *)next_state(word + 10); /* not changed by packing */
         if (!req->next_state)

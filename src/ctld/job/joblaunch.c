@@ -12,6 +12,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 #include "ctld/policy/bootwait.h"
+#include "ctld/notify/powerprog.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
 #include "ctld/notify/programs.h"
@@ -239,14 +240,15 @@ void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node
 /* ---- reboots --------------------------------------------------------------------------------- */
 
 /* RebootProgram on the controller's host: for nodes whose power is in other hands than slurmd's. */
-static void reboot_here(struct ctld *ctld, const struct node *n, uint64_t lsn, const char *features)
+static void reboot_here(struct ctld *ctld, const struct power_program *program,
+                        const struct node *n, uint64_t lsn, const char *features)
 {
     struct program *p = program_new(ctld, "RebootProgram");
 
     p->lsn = lsn;
     p->run_id = (uint64_t)core_now();
     p->limit_us = (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT) * USEC_PER_SEC;
-    program_path(p, conf_str(ctld->conf, CONF_REBOOT_PROGRAM));
+    powerprog_fill(p, program);
     program_arg(p, n->rec->name);
     if (features && *features)
         program_arg(p, features);
@@ -258,10 +260,21 @@ static void reboot_here(struct ctld *ctld, const struct node *n, uint64_t lsn, c
 
 void launch_reboot(struct ctld *ctld, const struct node *n, uint64_t lsn, const char *features)
 {
+    bool controller =
+        conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "reboot_from_controller", NULL, NULL);
     Pst__NodeRebootNow m = PST__NODE_REBOOT_NOW__INIT;
+    Pst__NodeActionNow a = PST__NODE_ACTION_NOW__INIT;
+    struct power_program program;
 
-    if (conf_option(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "reboot_from_controller", NULL, NULL)) {
-        reboot_here(ctld, n, lsn, features);
+    if (!powerprog_of(ctld, CONF_REBOOT_PROGRAM, n->rec, &program))
+        return; /* not configured any more: it is given up in time */
+    if (program.action ? !program.at_node : controller) {
+        reboot_here(ctld, &program, n, lsn, features);
+        return;
+    }
+    if (program.action && n->rec->power_action) {
+        a.action = (char *)program.action; /* nobody writes to it */
+        (void)node_send(ctld, n, lsn, OP_NODE_ACTION, &a.base);
         return;
     }
     m.features = (char *)features; /* nobody writes to it */

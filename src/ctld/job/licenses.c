@@ -115,6 +115,54 @@ bool licenses_exist_resv(const struct ctld *ctld, const char *text)
     return licenses_valid_resv(&w, text);
 }
 
+/* The only remote licence of that name, without its server; false: there is none, or several. */
+static bool find_remote(const struct ctld *ctld, const char *name, size_t len,
+                        struct remote_license *ret)
+{
+    struct remote_license l;
+    unsigned found = 0;
+
+    for (size_t pos = 0; licenses_next_remote(ctld, &pos, &l);)
+        if (strncmp(l.name, name, len) == 0 && l.name[len] == '@') {
+            *ret = l;
+            found++;
+        }
+    return found == 1;
+}
+
+/* Does it stand for a remote licence?  What this cluster has of that name itself comes first. */
+static bool is_shortened(const struct ctld *ctld, const struct license_text *l,
+                         struct remote_license *ret)
+{
+    _cleanup_free_ char *name = must(strndup(l->name, l->full_len));
+
+    return !strpbrk(name, "@(") && !resources_find(ctld->resources, l->name, l->name_len) &&
+           license_text_sum(conf_str(ctld->conf, CONF_LICENSES), name) == 0 &&
+           find_remote(ctld, l->name, l->name_len, ret);
+}
+
+char *licenses_complete(const struct ctld *ctld, const char *text)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const char *rest = text, *done = text;
+    struct remote_license remote;
+    struct license_text l;
+    bool changed = false;
+    char *ret = NULL;
+
+    if (!text || !conf_option(ctld->conf, CONF_LICENSE_PARAMETERS, "RemoteFuzzyMatch", NULL, NULL))
+        return NULL;
+    while (license_text_next(&rest, &l)) {
+        if (!is_shortened(ctld, &l, &remote))
+            continue;
+        strbuf_addf(&sb, "%.*s%s", (int)(l.name - done), done, remote.name);
+        done = l.name + l.name_len;
+        changed = true;
+    }
+    strbuf_add(&sb, done);
+    return changed && strbuf_detach(&sb, &ret) == 0 ? ret : NULL;
+}
+
 static const struct resource_layer *default_layer(const struct resource *r)
 {
     return &r->layers[r->mode == 3 ? r->nlayers - 1 : 0];

@@ -18,6 +18,10 @@ void licenses_hold(const struct ctld *ctld, Pst__Transaction *tx, const Pst__Job
 /* May jobs ask for this, and reservations, which may name layers, keep it? */
 bool licenses_exist(const struct ctld *ctld, const char *text);
 bool licenses_exist_resv(const struct ctld *ctld, const char *text);
+/* LicenseParameters=RemoteFuzzyMatch: the request with "@server" put behind names that this cluster
+ * has of one server alone, where it has no licence of its own of that name.  The caller frees;
+ * NULL: it is as it was. */
+char *licenses_complete(const struct ctld *ctld, const char *text);
 /* The licence, or layer, that an item of a reservation is about: "matlab", "port(n[01-12])"; of a
  * resource without a layer the first one.  The caller frees. */
 struct license_text;

@@ -15,6 +15,7 @@
 #include "base/safetext.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
+#include "conf/cloud/conf_regmem.h"
 #include "conf/tls/conf_tls.h"
 #include "ctld/node/bootsteps.h"
 #include "ctld/node/dynreg.h"
@@ -36,6 +37,7 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/job/prologs.h"
 #include "ctld/node/powernode.h"
+#include "ctld/node/powerorder.h"
 #include "ctld/node/powersave.h"
 #include "ctld/node/reboot.h"
 #include "ctld/step/steps.h"
@@ -149,8 +151,9 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
     Pst__NodeRecord *set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_REGISTER, old->node_id);
     uint32_t flags = old->state_flags & ~FLAG(NOT_RESPONDING);
     char buf[160];
-    const char *low =
-        reg->gres_problem ? reg->gres_problem : nodespec_too_small(reg, old, buf, sizeof(buf));
+    double mem_pct = conf_reg_mem_pct(ctld->conf, old->state_flags & FLAG(CLOUD));
+    const char *low = reg->gres_problem ? reg->gres_problem
+                                        : nodespec_too_small(reg, old, mem_pct, buf, sizeof(buf));
     bool powered = power_reg_judge(old, reg) == POWER_REG_UP;
     bool forget = false, rebooted = false, lacks;
     enum topoclaim_reason place;
@@ -215,6 +218,8 @@ static uint64_t register_node(struct ctld *ctld, struct node *n, const Pst__Node
         tx_clear(tx, NODE_F_NEXT_STATE);
         tx_clear(tx, NODE_F_REBOOT_US);
         tx_clear(tx, NODE_F_REBOOT_ASAP);
+        if (old->power_action && !powered)
+            tx_clear(tx, NODE_F_POWER_ACTION);
     }
     SET(set, state_flags, flags);
     if (ends_resume(old, set))
@@ -623,6 +628,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     power = power_reg_judge(n->rec, reg->node);
     if (power == POWER_REG_REFUSED) {
         power_still_on(ctld, n);
+        powerorder_again(ctld, n, cmd->conn);
         core_error(ctld, cmd, ESLURM_INVALID_NODE_STATE, "the node is powered down");
         return;
     }
@@ -697,6 +703,12 @@ static int start_links(struct ctld *ctld, struct err *err)
     return nodelinks_new(&ctld->links);
 }
 
+static int check_links(struct ctld *ctld, const struct conf *conf, struct err *err)
+{
+    (void)ctld;
+    return conf_reg_mem_check(conf, err);
+}
+
 static void give_back_links(struct ctld *ctld)
 {
     ctld->links = nodelinks_free(ctld->links);
@@ -711,6 +723,7 @@ static const struct ctld_op link_ops[] = {
 const struct ctld_service links_service = {
     .name = "links",
     .ops = link_ops,
+    .check = check_links,
     .reconfigured = tell_reconfigured,
     .start = start_links,
     .stop = give_back_links,

@@ -19,6 +19,7 @@
 #include "ctld/node/nodekeys.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/powernode.h"
+#include "ctld/notify/powerprog.h"
 #include "ctld/node/powersave.h"
 #include "ctld/node/reboot.h"
 #include "ctld/topology/topology.h"
@@ -302,13 +303,15 @@ static int patch_node(struct ctld *ctld, const Pst__NodeUpdateRequest *req, stru
         return code;
     SET(set, state, state);
     SET(set, state_flags, flags);
-    power_act_fill(tx, req->action, n, set);
+    power_act_fill(tx, req->action, req->power_action, n, set);
     set_reason(tx, n, set, conn_peer(cmd->conn)->uid);
     set_resume(tx, req, n, set);
     if (returns_to_service(req->action) && n->rec->has_reboot_us) {
         tx_clear(tx, NODE_F_NEXT_STATE);
         tx_clear(tx, NODE_F_REBOOT_US);
         tx_clear(tx, NODE_F_REBOOT_ASAP);
+        if (n->rec->power_action)
+            tx_clear(tx, NODE_F_POWER_ACTION);
     }
     for (size_t i = 0; i < req->n_clear; i++) {
         if (!node_field(req->clear[i]))
@@ -364,6 +367,17 @@ static bool changes_features(const Pst__NodeUpdateRequest *req)
     return changes;
 }
 
+/* A request about power where there is none, or with a PowerAction that is not for it. */
+static bool power_refuses(const struct ctld *ctld, const Pst__NodeUpdateRequest *req)
+{
+    bool up = req->action == PST__NODE_ACTION__NODE_ACT_POWER_UP;
+    enum conf_key key = up ? CONF_RESUME_PROGRAM : CONF_SUSPEND_PROGRAM;
+
+    if (!req->has_action || !power_is_action(req->action))
+        return req->power_action;
+    return !power_is_on(ctld) || powerprog_check(ctld, key, req->power_action) != 0;
+}
+
 static void op_node_update(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__NodeUpdateRequest *req = PB_AS(node_update_request, cmd->msg);
@@ -373,7 +387,7 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     int code = 0, refused = 0; /* what some nodes refuse, the others do */
     size_t done = 0;
 
-    if (req->has_action && power_is_action(req->action) && !power_is_on(ctld)) {
+    if (power_refuses(ctld, req)) {
         core_error(ctld, cmd, ESLURM_INVALID_POWER_ACTION, NULL);
         return;
     }
@@ -398,6 +412,11 @@ static void op_node_update(struct ctld *ctld, struct cmd *cmd)
     if (req->set && req->set->cert_token && !certtoken_is_sound(req->set->cert_token)) {
         core_error(ctld, cmd, EPST_BAD_REQUEST,
                    "CertToken is a line of 1 to 1024 characters that does not begin with -");
+        return;
+    }
+    if (req->has_action && req->action == PST__NODE_ACTION__NODE_ACT_POWER_UP &&
+        power_exceeds(ctld, hl)) {
+        core_error(ctld, cmd, ESLURM_MAX_POWERED_NODES, NULL);
         return;
     }
     tx = tx_new(core_now());

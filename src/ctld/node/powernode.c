@@ -47,9 +47,38 @@ int power_act(const struct ctld *ctld, Pst__NodeAction a, const struct node *n,
     return 0;
 }
 
-void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const struct node *n,
-                    Pst__NodeRecord *set)
+/* It has power, or soon will; nodes without a slurmd are nobody's to switch. */
+static bool has_power(const struct node *n)
 {
+    uint32_t flags = n->rec->state_flags;
+
+    return !(flags & NODE_BIT(EXTERNAL)) && n->rec->state != PST__NODE_STATE__NODE_FUTURE &&
+           (!(flags & NODE_BIT(POWERED_DOWN)) || flags & NODE_BIT(POWER_UP));
+}
+
+bool power_exceeds(const struct ctld *ctld, const struct hostlist *names)
+{
+    const struct cluster *c = ctld->cluster;
+    uint64_t most = 0, count = 0, more = 0;
+
+    (void)conf_option_u64(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "max_powered_nodes", &most);
+    for (size_t i = 0; most && i < hostlist_count(names); i++) {
+        const struct node *n = cluster_node_named(c, hostlist_nth(names, i));
+
+        more += n && n->rec->state_flags & NODE_BIT(POWERED_DOWN) && !has_power(n);
+    }
+    for (uint32_t i = 0; more && i < c->nnodes; i++)
+        count += c->nodes[i] && has_power(c->nodes[i]);
+    return more && count + more > most;
+}
+
+void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const char *action,
+                    const struct node *n, Pst__NodeRecord *set)
+{
+    if (power_is_action(a) && action && *action)
+        (void)pb_set_str(&set->power_action, action); /* -ENOMEM: the usual program */
+    else if (power_is_action(a) && n->rec->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
     if (drains_node(a) && !(n->rec->state_flags & NODE_BIT(DRAIN)))
         SET(set, power_asap, true);
     else if (a == PST__NODE_ACTION__NODE_ACT_POWER_UP && n->rec->has_power_asap)
@@ -92,6 +121,8 @@ uint32_t power_reg_fill(const struct ctld *ctld, Pst__Transaction *tx, const Pst
         (void)pb_set_str(&set->hostname, reg->hostname);
     tx_clear(tx, NODE_F_POWER_UNTIL_US);
     tx_clear(tx, NODE_F_POWER_DONE);
+    if (old->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
     tx_clear(tx, NODE_F_REBOOT_US); /* of --reboot */
     return old->state_flags & ~(NODE_POWER_BITS | NODE_BIT(POWER_UP) | NODE_BIT(NOT_RESPONDING));
 }

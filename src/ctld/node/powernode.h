@@ -3,6 +3,7 @@
  * Core thread; nothing commits. */
 #pragma once
 
+#include "base/hostlist.h"
 #include "ctld/ctld.h"
 
 /* What the registration of a node means for its power. */
@@ -22,6 +23,8 @@ uint32_t power_reg_fill(const struct ctld *ctld, Pst__Transaction *tx, const Pst
 bool power_is_action(Pst__NodeAction a);
 int power_act(const struct ctld *ctld, Pst__NodeAction a, const struct node *n,
               Pst__NodeState *state, uint32_t *flags);
-/* The rest of its patch: who drained it. */
-void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const struct node *n,
-                    Pst__NodeRecord *set);
+/* Would powering up these nodes give power to more than max_powered_nodes allows? */
+bool power_exceeds(const struct ctld *ctld, const struct hostlist *names);
+/* The rest of its patch: who drained it, and the PowerAction that is named (NULL: none). */
+void power_act_fill(Pst__Transaction *tx, Pst__NodeAction a, const char *action,
+                    const struct node *n, Pst__NodeRecord *set);

@@ -24,8 +24,10 @@
 #include "ctld/node/nodelink.h"
 #include "ctld/node/bootsteps.h"
 #include "ctld/node/powerplan.h"
+#include "ctld/node/powerorder.h"
 #include "ctld/node/powersettings.h"
 #include "ctld/node/resumefile.h"
+#include "ctld/notify/powerprog.h"
 #include "ctld/notify/programs.h"
 #include "ctld/topology/topoclaim.h"
 #include "fields.h"
@@ -114,7 +116,7 @@ static char *names_of(const struct cluster *c, const struct bitmap *nodes)
 static void note_done(struct ctld *ctld, const struct program *p, uint32_t way)
 {
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
-    const char *names = program_arg_nth(p, 0);
+    const char *names = powerprog_nodes(p);
     struct batch b;
 
     if (!names || hostlist_parse(names, &hl, NULL) < 0)
@@ -137,7 +139,7 @@ static void program_over(struct ctld *ctld, const struct program *p, uint32_t wa
     if (p->status == 0)
         note_done(ctld, p, way);
     else
-        log_error("%s %s: %s", p->what, program_arg_nth(p, 0),
+        log_error("%s %s: %s", p->what, powerprog_nodes(p),
                   program_status_text(p, text, sizeof(text)));
 }
 
@@ -157,7 +159,7 @@ static void fail_over(struct ctld *ctld, const struct program *p)
     _cleanup_(hostlist_free) struct hostlist *hl = NULL;
     struct batch b;
 
-    if (hostlist_parse(program_arg_nth(p, 0), &hl, NULL) < 0)
+    if (hostlist_parse(powerprog_nodes(p), &hl, NULL) < 0)
         return;
     batch_begin(&b, ctld, core_now());
     for (size_t i = 0; i < hostlist_count(hl); i++) {
@@ -172,8 +174,9 @@ static void fail_over(struct ctld *ctld, const struct program *p)
     batch_done(&b);
 }
 
-static void run_program(struct ctld *ctld, enum conf_key key, const char *what, const char *names,
-                        uint64_t lsn, int64_t limit_s, program_done_fn *done, const char *json)
+static void run_program(struct ctld *ctld, const struct power_program *program, const char *what,
+                        const char *names, uint64_t lsn, int64_t limit_s, program_done_fn *done,
+                        const char *json)
 {
     struct program *p = program_new(ctld, what);
     char path[512];
@@ -182,7 +185,7 @@ static void run_program(struct ctld *ctld, enum conf_key key, const char *what, 
     p->run_id = (uint64_t)core_now();
     p->limit_us = limit_s * USEC_PER_SEC;
     p->done = done;
-    program_path(p, conf_str(ctld->conf, key));
+    powerprog_fill(p, program);
     program_arg(p, names);
     program_env(p, "SLURM_CLUSTER_NAME", ctld->cluster->rec->name);
     program_env(p, "SLURM_CONF", ctld->conf_path);
@@ -196,36 +199,73 @@ static void run_program(struct ctld *ctld, enum conf_key key, const char *what, 
     programs_add_take(ctld->programs, p);
 }
 
+/* What a group of nodes gets. */
+struct way {
+    struct ctld *ctld;
+    uint64_t lsn;
+    int64_t limit_s;
+};
+
+static void suspend_group(void *ctx, const struct power_program *program,
+                          const struct bitmap *nodes)
+{
+    const struct way *w = ctx;
+    _cleanup_free_ char *names = names_of(w->ctld->cluster, nodes);
+
+    log_info("power: SuspendProgram%s%s for %s", program->action ? " " : "",
+             program->action ? program->action : "", names);
+    if (program->at_node)
+        powerorder_send(w->ctld, program->action, nodes, w->lsn);
+    else
+        run_program(w->ctld, program, "SuspendProgram", names, w->lsn, w->limit_s, suspend_over,
+                    NULL);
+}
+
 static void run_suspend(struct ctld *ctld, const struct bitmap *nodes, uint64_t lsn,
                         int64_t limit_s)
 {
-    _cleanup_free_ char *names = names_of(ctld->cluster, nodes);
+    struct way w = { .ctld = ctld, .lsn = lsn, .limit_s = limit_s };
 
-    log_info("power: SuspendProgram for %s", names);
-    run_program(ctld, CONF_SUSPEND_PROGRAM, "SuspendProgram", names, lsn, limit_s, suspend_over,
-                NULL);
+    powerprog_each(ctld, CONF_SUSPEND_PROGRAM, nodes, suspend_group, &w);
+}
+
+static void resume_group(void *ctx, const struct power_program *program, const struct bitmap *nodes)
+{
+    const struct way *w = ctx;
+    _cleanup_free_ char *names = names_of(w->ctld->cluster, nodes), *json = NULL;
+
+    log_info("power: ResumeProgram%s%s for %s", program->action ? " " : "",
+             program->action ? program->action : "", names);
+    if (resumefile_text(w->ctld->cluster, names, nodes, &json) < 0)
+        must(NULL);
+    run_program(w->ctld, program, "ResumeProgram", names, w->lsn, w->limit_s, resume_over, json);
 }
 
 static void run_resume(struct ctld *ctld, const struct bitmap *nodes, uint64_t lsn, int64_t limit_s)
 {
-    _cleanup_free_ char *names = names_of(ctld->cluster, nodes), *json = NULL;
+    struct way w = { .ctld = ctld, .lsn = lsn, .limit_s = limit_s };
 
-    log_info("power: ResumeProgram for %s", names);
-    if (resumefile_text(ctld->cluster, names, nodes, &json) < 0)
-        must(NULL);
-    run_program(ctld, CONF_RESUME_PROGRAM, "ResumeProgram", names, lsn, limit_s, resume_over, json);
+    powerprog_each(ctld, CONF_RESUME_PROGRAM, nodes, resume_group, &w);
 }
 
 static void run_fail(struct ctld *ctld, const struct bitmap *nodes, uint64_t lsn)
 {
-    const char *program = conf_str(ctld->conf, CONF_RESUME_FAIL_PROGRAM);
+    struct power_program program;
     _cleanup_free_ char *names = NULL;
 
-    if (!program || !*program || bitmap_empty(nodes))
+    if (bitmap_empty(nodes) ||
+        !conf_power_program(ctld->conf, CONF_RESUME_FAIL_PROGRAM, NULL, &program))
         return;
     names = names_of(ctld->cluster, nodes);
-    run_program(ctld, CONF_RESUME_FAIL_PROGRAM, "ResumeFailProgram", names, lsn,
+    run_program(ctld, &program, "ResumeFailProgram", names, lsn,
                 (int64_t)conf_num(ctld->conf, CONF_RESUME_TIMEOUT), fail_over, NULL);
+}
+
+/* What an operator named was for the change that is over. */
+static void forget_action(Pst__Transaction *tx, const Pst__NodeRecord *r)
+{
+    if (r->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
 }
 
 /* ---- what has run out of time ---------------------------------------------------------------- */
@@ -273,6 +313,7 @@ static void end_power_down(struct batch *b, const struct node *n)
     set = patch_power(b, n, still_on ? flags : flags | NODE_BIT(POWERED_DOWN));
     SET(set, power_us, b->now);
     tx_clear(b->tx, NODE_F_POWER_UNTIL_US);
+    forget_action(b->tx, r);
     if (r->has_power_done)
         tx_clear(b->tx, NODE_F_POWER_DONE);
     if (still_on) {
@@ -326,6 +367,7 @@ static void fail_power_up(struct batch *b, const struct node *n)
     SET(set, reason_us, b->now);
     SET(set, reason_uid, conf_slurm_uid(b->ctld->conf));
     SET(set, power_us, b->now);
+    forget_action(b->tx, r);
     if (r->has_power_done)
         tx_clear(b->tx, NODE_F_POWER_DONE);
     if (r->state_flags & NODE_BIT(CLOUD))
@@ -427,8 +469,10 @@ static void find_resumes(struct batch *b)
             continue;
         if (r->state_flags & NODE_BIT(POWERED_DOWN))
             bitmap_set(b->nodes, i);
-        else if (!(r->state_flags & NODE_BIT(POWERING_DOWN)))
+        else if (!(r->state_flags & NODE_BIT(POWERING_DOWN))) {
             (void)patch_power(b, c->nodes[i], r->state_flags & ~NODE_BIT(POWER_UP));
+            forget_action(b->tx, r);
+        }
     }
 }
 

@@ -16,6 +16,8 @@
 #include "ctld/job/lifecycle.h"
 #include "ctld/core/membership.h"
 #include "ctld/core/noderecord.h"
+#include "ctld/job/nodeloss.h"
+#include "ctld/notify/powerprog.h"
 #include "ctld/core/service.h"
 #include "ctld/topology/topoexpand.h"
 #include "fields.h"
@@ -46,6 +48,8 @@ static int cancel_reboot(Pst__Transaction *tx, const struct node *n)
     SET(set, state_flags, r->state_flags & ~(FLAG(REBOOT_REQUESTED) | (undrain ? FLAG(DRAIN) : 0)));
     tx_clear(tx, NODE_F_NEXT_STATE);
     tx_clear(tx, NODE_F_REBOOT_ASAP);
+    if (r->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
     if (undrain || !(r->state_flags & FLAG(DRAIN))) {
         tx_clear(tx, NODE_F_REASON);
         tx_clear(tx, NODE_F_REASON_UID);
@@ -58,7 +62,7 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
                           const Pst__NodeRebootRequest *req, uid_t uid)
 {
     const Pst__NodeRecord *r = n->rec;
-    bool asap = req->has_asap && req->asap;
+    bool force = req->has_force && req->force, asap = force || (req->has_asap && req->asap);
     bool drains = asap && !(r->state_flags & FLAG(DRAIN));
     Pst__NodeRecord *set;
 
@@ -69,11 +73,16 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
     SET(set, state_flags, r->state_flags | FLAG(REBOOT_REQUESTED) | (asap ? FLAG(DRAIN) : 0));
     set_reason(set,
                req->reason && *req->reason ? req->reason
+               : force                     ? "Reboot FORCE"
                : asap                      ? "Reboot ASAP"
                                            : "reboot requested",
                uid);
     if (drains)
         SET(set, reboot_asap, true);
+    if (req->action && *req->action)
+        (void)pb_set_str(&set->power_action, req->action); /* -ENOMEM: RebootProgram */
+    else if (r->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
     if (req->next_state)
         (void)pb_set_str(&set->next_state, req->next_state); /* -ENOMEM: as it was before */
     else if (drains)
@@ -86,13 +95,16 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
 static int check_request(struct ctld *ctld, const Pst__NodeRebootRequest *req,
                          const char **ret_text)
 {
-    const char *program = conf_str(ctld->conf, CONF_REBOOT_PROGRAM);
+    struct power_program program;
 
     *ret_text = NULL;
     if (req->next_state && strcmp(req->next_state, "RESUME") != 0 &&
         strcmp(req->next_state, "DOWN") != 0)
         return ESLURM_INVALID_NODE_STATE;
-    if (!(req->has_cancel && req->cancel) && (!program || !*program)) {
+    if (powerprog_check(ctld, CONF_REBOOT_PROGRAM, req->action) != 0)
+        return ESLURM_INVALID_POWER_ACTION;
+    if (!(req->has_cancel && req->cancel) &&
+        !conf_power_program(ctld->conf, CONF_REBOOT_PROGRAM, req->action, &program)) {
         *ret_text = "RebootProgram is not set in slurm.conf";
         return ESLURM_DISABLED;
     }
@@ -153,6 +165,17 @@ void reboot_cancel(struct ctld *ctld, struct cmd *cmd, const char *nodes)
     }
 }
 
+/* Of the nodes that reboot whatever runs there. */
+static void end_jobs(struct ctld *ctld, const struct hostlist *hl)
+{
+    for (size_t i = 0; i < hostlist_count(hl); i++) {
+        struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
+
+        if (n && n->jobs && n->rec->state_flags & FLAG(REBOOT_REQUESTED))
+            nodeloss_end_jobs(ctld, n, "rebooted by an operator");
+    }
+}
+
 /* Reboots are issued by a pass that follows, so that one can be thought better of. */
 static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
 {
@@ -193,6 +216,8 @@ static void op_node_reboot(struct ctld *ctld, struct cmd *cmd)
         core_disk_full(ctld, cmd);
         return;
     }
+    if (req->has_force && req->force)
+        end_jobs(ctld, hl);
     if (skipped.len) {
         strbuf_add(&skipped, " due to current node state.");
         core_error(ctld, cmd, ESLURM_REBOOT_IN_PROGRESS, strbuf_str(&skipped));
@@ -234,6 +259,8 @@ static void give_up(struct ctld *ctld, struct node *n, int64_t now)
     tx_clear(tx, NODE_F_NEXT_STATE);
     tx_clear(tx, NODE_F_REBOOT_US);
     tx_clear(tx, NODE_F_REBOOT_ASAP);
+    if (n->rec->power_action)
+        tx_clear(tx, NODE_F_POWER_ACTION);
     if (core_commit(ctld, tx))
         log_error("node %s: did not come back from its reboot", n->rec->name);
 }

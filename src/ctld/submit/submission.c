@@ -210,7 +210,13 @@ static bool check_gres(struct submission *s)
 /* Names that exist, in counts that exist. */
 static bool check_licenses(struct submission *s)
 {
+    char *full = licenses_complete(s->ctld, s->rec->licenses);
     int code;
+
+    if (full) {
+        free(s->rec->licenses);
+        s->rec->licenses = full;
+    }
 
     if (s->rec->licenses && !*s->rec->licenses)
         (void)pb_set_str(&s->rec->licenses, NULL); /* cannot fail: it frees */

@@ -13,6 +13,7 @@
 #include "ctld/job/hetgroup.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/job/jobwalk.h"
+#include "ctld/job/licenses.h"
 #include "ctld/job/resize.h"
 #include "ctld/policy/policy.h"
 #include "ctld/submit/crontimes.h"
@@ -328,6 +329,17 @@ static bool take_user(struct ctld *ctld, struct cmd *cmd)
     return true;
 }
 
+/* Licenses= may leave the server out. */
+static void complete_licenses(const struct ctld *ctld, Pst__JobUpdateRequest *req)
+{
+    char *full = req->set ? licenses_complete(ctld, req->set->licenses) : NULL;
+
+    if (full) {
+        free(req->set->licenses);
+        req->set->licenses = full;
+    }
+}
+
 void op_job_update(struct ctld *ctld, struct cmd *cmd)
 {
     struct update *u;
@@ -335,6 +347,7 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
 
     if (!take_user(ctld, cmd))
         return;
+    complete_licenses(ctld, PB_AS(job_update_request, cmd->msg));
     u = calloc(1, sizeof(*u));
     own = malloc(sizeof(*own));
     if (!u || !own) {

@@ -44,12 +44,13 @@ uint32_t nodespec_effective(const Pst__NodeRecord *n)
     return n->cpus - bitmap_count(kept);
 }
 
-const char *nodespec_too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
-                               size_t size)
+const char *nodespec_too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want,
+                               double mem_pct, char *buf, size_t size)
 {
-    if (have->has_real_memory_mib && have->real_memory_mib < want->real_memory_mib) {
-        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < 100.00%% of configured:%llu)",
-                       (unsigned long long)have->real_memory_mib,
+    if (have->has_real_memory_mib &&
+        (double)have->real_memory_mib * 100 < (double)want->real_memory_mib * mem_pct) {
+        (void)snprintf(buf, size, "Low RealMemory (reported:%llu < %.2f%% of configured:%llu)",
+                       (unsigned long long)have->real_memory_mib, mem_pct,
                        (unsigned long long)want->real_memory_mib);
         return buf;
     }

@@ -8,6 +8,7 @@
 int nodespec_cpus(const Pst__NodeRecord *n, struct bitmap **ret);
 /* CPUs that jobs can get. */
 uint32_t nodespec_effective(const Pst__NodeRecord *n);
-/* A sentence why a machine is not what is wanted of the node, in buf; NULL: it is. */
-const char *nodespec_too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want, char *buf,
-                               size_t size);
+/* A sentence why a machine is not what is wanted of the node, in buf; NULL: it is.  mem_pct: so
+ * much of RealMemory is enough. */
+const char *nodespec_too_small(const Pst__NodeRecord *have, const Pst__NodeRecord *want,
+                               double mem_pct, char *buf, size_t size);

@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/statvfs.h>
 #include <sys/sysinfo.h>
 #include <sys/utsname.h>
@@ -19,6 +20,7 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
+#include "conf/cloud/conf_regmem.h"
 #include "model/words/nodespec.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/spool.h"
@@ -268,8 +270,9 @@ static uint64_t tmp_disk_mib(const struct noded *d)
 }
 
 /* The controller drains such a node, with the same words. */
-static void say_small(const struct conf_node *n, const struct machine *m)
+static void say_small(const struct conf *c, const struct conf_node *n, const struct machine *m)
 {
+    double mem_pct = conf_reg_mem_pct(c, n->state && strcasecmp(n->state, "CLOUD") == 0);
     Pst__NodeRecord have = PST__NODE_RECORD__INIT, want = PST__NODE_RECORD__INIT;
     char buf[160];
 
@@ -285,7 +288,7 @@ static void say_small(const struct conf_node *n, const struct machine *m)
     want.threads_per_core = n->threads_per_core;
     want.cpus = n->cpus;
     want.real_memory_mib = n->real_memory_mib;
-    if (nodespec_too_small(&have, &want, buf, sizeof(buf)))
+    if (nodespec_too_small(&have, &want, mem_pct, buf, sizeof(buf)))
         log_error("this machine is smaller than node %s is described: %s", n->name, buf);
 }
 
@@ -304,7 +307,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
         m.sockets = n->sockets;
     if (d->gres->problem)
         log_error("%s", d->gres->problem);
-    say_small(n, &m);
+    say_small(d->conf, n, &m);
     rec->has_port = rec->has_boards = rec->has_sockets = rec->has_cores_per_socket = true;
     rec->has_threads_per_core = rec->has_cpus = rec->has_real_memory_mib = rec->has_tmp_disk_mib =
         true;

@@ -107,6 +107,11 @@ static int op_reboot(struct noded *d, ProtobufCMessage *msg, struct err *err)
     return 0;
 }
 
+static int op_action(struct noded *d, ProtobufCMessage *msg, struct err *err)
+{
+    return siteprog_power(d, PB_AS(node_action_now, msg)->action, err);
+}
+
 static int op_reconfigure(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
     (void)msg;
@@ -163,6 +168,7 @@ static const struct {
     { OP_NODE_RECONFIGURE, op_reconfigure }, { OP_NODE_HEALTH, op_health },
     { OP_NODE_REBOOT_NOW, op_reboot },       { OP_NODE_DEBUG, op_debug },
     { OP_NODE_TOPOLOGY, op_topology },       { OP_NODE_CONFIGURE, op_configure },
+    { OP_NODE_ACTION, op_action },
 };
 
 static int run_op(struct noded *d, const struct frame *frame, struct err *err)

@@ -44,6 +44,7 @@
 #include "sched/state/queue.h"
 #include "sched/state/sched_obj.h"
 #include "sched/base/tally.h"
+#include "sched/select/powerroom.h"
 
 /* ---- what is known of a class ---------------------------------------------------------------- */
 
@@ -85,8 +86,11 @@ static int start_in_plan(struct bf *b, struct pick *p, struct entry *e, struct s
                          uint32_t limit, uint32_t until)
 {
     struct job *j = e->job;
-    int r = decide_start(p, e, alloc, b->now_us, limit, b->out);
+    int r;
 
+    if (powerroom_lacks(b->s, alloc, NULL))
+        return 0;
+    r = decide_start(p, e, alloc, b->now_us, limit, b->out);
     if (r == 0)
         r = prof_hold(b->s, &j->alloc, &j->held, j, j->part, j->firm, prof_now(b->s), until);
     if (r < 0)

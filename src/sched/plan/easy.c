@@ -27,6 +27,7 @@
 #include "sched/select/hreswhy.h"
 #include "sched/select/joblayout.h"
 #include "sched/select/pick.h"
+#include "sched/select/powerroom.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
 #include "sched/state/endtime.h"
@@ -104,7 +105,11 @@ static int start_beside_resvs(struct bf *b, struct pick *p, struct entry *e,
                               struct sched_alloc *alloc, uint32_t limit)
 {
     struct job *j = e->job;
-    int r = line_room(b->s);
+    int r;
+
+    if (powerroom_lacks(b->s, alloc, NULL))
+        return 0;
+    r = line_room(b->s);
 
     if (r == 0)
         r = decide_start(p, e, alloc, b->now_us, limit, b->out);

@@ -31,6 +31,7 @@
 #include "sched/select/advwhy.h"
 #include "sched/select/joblayout.h"
 #include "sched/select/pick.h"
+#include "sched/select/powerroom.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
 #include "sched/state/endtime.h"
@@ -247,6 +248,17 @@ static int start_member(struct sched *s, struct member *m, int64_t now_us, bool 
     return 0;
 }
 
+/* Together its components would power up more nodes than there may be. */
+static bool lacks_power(const struct sched *s, const struct group *g)
+{
+    uint32_t more = 0;
+
+    for (uint32_t i = 0; i < g->n; i++)
+        if (powerroom_lacks(s, &g->members[i].alloc, &more))
+            return true;
+    return false;
+}
+
 int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
             struct sched_decisions *out, enum sched_why *ret_why)
 {
@@ -265,6 +277,10 @@ int het_try(struct sched *s, struct entry *e, int64_t now_us, bool backfill,
         bitmap_or(g.minus, s->withheld);
     if (r == 1)
         r = place_all(s, &g, e->job, now_us, ret_why);
+    if (r == 1 && lacks_power(s, &g)) {
+        *ret_why = SCHED_WHY_RESOURCES;
+        r = 0;
+    }
     if (r == 0 && leader) {
         leader->het->walk = s->walk_run;
         leader->het->why = *ret_why;
@@ -384,6 +400,10 @@ int het_plan(struct sched *s, struct entry *e, int64_t now_us, struct sched_deci
     if (r <= 0)
         return r;
     r = place_at(s, &g, e->job, now_us, slot, ret_why);
+    if (r == 1 && lacks_power(s, &g)) {
+        *ret_why = SCHED_WHY_RESOURCES;
+        r = 0;
+    }
     if (r == 1) {
         for (uint32_t i = 0; r >= 0 && i < g.n; i++)
             r = start_planned(s, &g.members[i], now_us, out);

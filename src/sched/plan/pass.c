@@ -30,6 +30,7 @@
 #include "sched/select/hreswhy.h"
 #include "sched/select/joblayout.h"
 #include "sched/select/pick.h"
+#include "sched/select/powerroom.h"
 #include "sched/state/alloc.h"
 #include "sched/state/classes.h"
 #include "sched/state/jobs.h"
@@ -61,6 +62,8 @@ static int try_start(struct sched *s, struct entry *e, int64_t now_us, struct sc
         if (r == 1)
             r = layout(&p, &alloc);
         else if (r == 0)
+            r = -EAGAIN;
+        if (r == 0 && powerroom_lacks(s, &alloc, NULL))
             r = -EAGAIN;
         if (r == 0)
             r = decide_start(&p, e, &alloc, now_us, e->job->time_limit_min, out);

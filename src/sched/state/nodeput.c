@@ -182,6 +182,7 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
     n->weight = in->weight;
     n->schedulable = in->schedulable;
     n->external = in->external;
+    n->off = in->off;
     n->exists = true;
     r = cbits_init(&n->busy, n->cpus);
     if (r == 0)
@@ -204,7 +205,7 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
 
 static bool same_config(const struct node *a, const struct node *b)
 {
-    return a->exists && a->external == b->external && a->weight == b->weight &&
+    return a->exists && a->external == b->external && a->off == b->off && a->weight == b->weight &&
            a->nfeatures == b->nfeatures &&
            (!a->nfeatures ||
             !memcmp(a->features, b->features, a->nfeatures * sizeof(*a->features))) &&

@@ -17,6 +17,7 @@ struct sched_alloc_node;
 struct node {
     bool exists, schedulable;
     bool external; /* only external jobs run here */
+    bool off;      /* without power */
     uint32_t cpus, nwords, sockets, cores_per_socket, threads, raw_threads, weight;
     uint64_t *spec;     /* CPUs kept from jobs, whole cores, also in busy and firm; or NULL */
     uint64_t *gpu_cpus; /* for jobs with GPUs alone, whole cores; or NULL */

@@ -93,6 +93,26 @@ def test_requeue_releases(c):
     wait_until(lambda: c.job(job)["LicensesAlloc"] == "(null)", "the requeued job holds none")
 
 
+def test_remote_without_its_server(make_cluster):
+    """LicenseParameters=RemoteFuzzyMatch: a name that one server alone has needs no @server; our own licence comes first."""
+    c = make_cluster(nodes=1, conf="Licenses=matlab:2\nLicenseParameters=RemoteFuzzyMatch")
+    for name, server in (("fluent", "lic1"), ("ansys", "lic1"), ("ansys", "lic2"), ("matlab", "lic1")):
+        c.run("sacctmgr", "-i", "add", "resource", name, f"server={server}", "count=10", "cluster=test", "allowed=100")
+    wait_until(lambda: show(c).count("Remote=yes") == 4, "they are known")
+    job = c.sbatch("-n1", "-L", "matlab,fluent:3", wrap="sleep 1000")
+    c.wait_state(job, "RUNNING")
+    assert c.job(job)["Licenses"] == "matlab,fluent@lic1:3"
+    assert c.job(job)["LicensesAlloc"] == "matlab:1;fluent@lic1:3"
+    assert "LicenseName=matlab\n    Total=2 Used=1 " in show(c)
+    assert "Invalid license" in c.refused("sbatch", "-L", "ansys", "--wrap", "true")
+    assert "Invalid license" in c.refused("sbatch", "-L", "fluen", "--wrap", "true")
+    assert "Invalid license" in c.refused("sbatch", "-L", "fluent:11", "--wrap", "true")
+    either = c.sbatch("-H", "-n1", "-L", "fluent:9|ansys@lic2:2", wrap="true")
+    assert c.job(either)["Licenses"] == "fluent@lic1:9|ansys@lic2:2"
+    c.run("scontrol", "update", f"JobId={either}", "Licenses=fluent=2;matlab")
+    assert c.job(either)["Licenses"] == "fluent@lic1=2;matlab"
+
+
 def test_remote(make_cluster):
     """What another server has and this cluster may use a part of; sacctmgr changes it while jobs wait."""
     c = make_cluster(nodes=1, conf="Licenses=matlab:2\nSchedulerParameters=bf_interval=1")

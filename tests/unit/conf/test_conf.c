@@ -271,9 +271,9 @@ static const struct {
       "slurm.conf:4: warning: q takes the place of default partition p\n" },
     { "PartitionName=p DefaultTime=60 MaxTime=30\n",
       "slurm.conf:3: warning: DefaultTime=60 exceeds MaxTime, which is used\n" },
-    { "PowerAction=off Program=\"/bin/false now\"\n",
-      "slurm.conf:3: warning: key PowerAction is accepted without effect\n"
-      "slurm.conf:3: warning: key Program is accepted without effect\n" },
+    { "SuspendProgram=off\n",
+      "slurm.conf:3: warning: SuspendProgram=off is neither an absolute path nor the name of a "
+      "PowerAction\n" },
 };
 
 static void test_warned(void **state)

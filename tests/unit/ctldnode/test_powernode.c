@@ -112,8 +112,10 @@ static void test_jobs(void **state)
     apply_ok(c, tx);
     add_job(c, 7);
     start_job(c, 7, make_alloc(0, 2, 2, 100), T0);
+    tx = tx_new(T0);
+    tx_job_patch(tx, EV(JOB_UPDATE), 7)->partition = tx_strdup("p"); /* texts of jobs are shared */
+    apply_ok(c, tx);
     r = cluster_job(c, 7)->rec;
-    assert_int_equal(pb_set_str(&r->partition, "p"), 0);
     assert_int_equal(pb_set_str(&r->alloc->nodes, "n[0-1]"), 0);
     assert_true(bootwait_any_awaited(c, r->alloc));
     assert_true(bootwait_needed(&ctld, r, r->alloc, &until));
@@ -147,12 +149,57 @@ static void test_jobs(void **state)
     conf_free(ctld.conf);
 }
 
+static bool exceeds(struct ctld *ctld, const char *names)
+{
+    _cleanup_(hostlist_free) struct hostlist *hl = NULL;
+
+    assert_int_equal(hostlist_parse(names, &hl, NULL), 0);
+    return power_exceeds(ctld, hl);
+}
+
+static void set_flags(struct cluster *c, uint32_t id, uint32_t flags)
+{
+    Pst__Transaction *tx = tx_new(T0);
+
+    SET(tx_node_patch(tx, EV(NODE_POWER), id), state_flags, flags);
+    apply_ok(c, tx);
+}
+
+/* max_powered_nodes, and what an operator asks for. */
+static void test_limit(void **state)
+{
+    struct ctld ctld = { .conf = read_conf(PROGRAMS "SlurmctldParameters=max_powered_nodes=2\n"),
+                         .cluster = new_cluster() };
+    struct cluster *c = ctld.cluster;
+
+    (void)state;
+    add_nodes(c, 4, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        set_flags(c, i, NODE_BIT(POWERED_DOWN)); /* n3 is up */
+    assert_false(exceeds(&ctld, "n3"));
+    assert_false(exceeds(&ctld, "n0"));
+    assert_false(exceeds(&ctld, "n[0,3]"));
+    assert_true(exceeds(&ctld, "n[0-1]"));
+    assert_false(exceeds(&ctld, "nobody"));
+    set_flags(c, 1, NODE_BIT(POWERED_DOWN) | NODE_BIT(POWER_UP)); /* asked for */
+    assert_false(exceeds(&ctld, "n1"));
+    assert_true(exceeds(&ctld, "n0"));
+    set_flags(c, 3, NODE_BIT(EXTERNAL));
+    assert_false(exceeds(&ctld, "n0"));
+    conf_free(ctld.conf);
+    ctld.conf = read_conf(PROGRAMS);
+    assert_false(exceeds(&ctld, "n[0-3]"));
+    cluster_free(c);
+    conf_free(ctld.conf);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_registration),
         cmocka_unit_test(test_operators),
         cmocka_unit_test(test_jobs),
+        cmocka_unit_test(test_limit),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -47,11 +47,50 @@ static void test_lists(void **state)
     assert_kept(0, "nonsense", NULL, 16);
 }
 
+static void test_too_small(void **state)
+{
+    static const struct {
+        uint64_t mem;
+        double pct;
+        uint32_t cpus;
+        const char *want;
+    } cases[] = {
+        { 1000, 100, 4, NULL },
+        { 1200, 100, 4, NULL },
+        { 999, 100, 4, "Low RealMemory (reported:999 < 100.00% of configured:1000)" },
+        { 900, 90, 4, NULL },
+        { 899, 90, 4, "Low RealMemory (reported:899 < 90.00% of configured:1000)" },
+        { 994, 99.5, 4, "Low RealMemory (reported:994 < 99.50% of configured:1000)" },
+        { 995, 99.5, 4, NULL },
+        { 0, 0, 4, NULL },
+        { 1000, 100, 3, "Low CPUs" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        Pst__NodeRecord have = PST__NODE_RECORD__INIT, want = PST__NODE_RECORD__INIT;
+        char buf[160];
+        const char *got;
+
+        have.has_real_memory_mib = have.has_cpus = true;
+        have.real_memory_mib = cases[i].mem;
+        have.cpus = cases[i].cpus;
+        want.real_memory_mib = 1000;
+        want.cpus = 4;
+        got = nodespec_too_small(&have, &want, cases[i].pct, buf, sizeof(buf));
+        if (cases[i].want)
+            assert_string_equal(got, cases[i].want);
+        else
+            assert_null(got);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_counts),
         cmocka_unit_test(test_lists),
+        cmocka_unit_test(test_too_small),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
