@@ -39,7 +39,8 @@ static int read_text(const struct conf_loader *l, const char *name, char **ret_t
         copy = malloc(t->len + 1);
         if (!copy)
             return -ENOMEM;
-        memcpy(copy, t->text, t->len);
+        if (t->len) /* an empty file of a bundle has no text */
+            memcpy(copy, t->text, t->len);
         copy[t->len] = '\0';
         *ret_text = copy;
         *ret_len = t->len;
