@@ -332,6 +332,30 @@ static int query_steps(struct showing *w, Pst__JobFilter *filter, struct query_i
     return r;
 }
 
+static int note_a_step(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
+{
+    bool *any = ctx;
+
+    (void)record;
+    (void)info;
+    *any = true;
+    return 0;
+}
+
+/* Of a job that is not known Slurm says so only while there are steps: without any it looks for
+ * none. */
+static bool has_any_step(struct showing *w)
+{
+    struct client *c = scontrol_client(w->s, "slurm_get_job_steps");
+    Pst__QueryRequest request = query_to_print();
+    struct query_info info = { 0 };
+    bool any = false;
+
+    return query_run(c, OP_QUERY_STEPS, &request.base, &pst__step_record__descriptor, note_a_step,
+                     &any, &info) >= 0 &&
+           any;
+}
+
 /* A number followed by no step, or by one in a form that steps have; else it is an SLUID. */
 static bool names_steps(const char *name)
 {
@@ -366,7 +390,7 @@ static void show_steps(struct scontrol *s, const char *name)
         end_json(&w, false, info.now_us);
     } else if (r < 0 && r != -EREMOTEIO) {
         failed_query(&w, "slurm_get_job_steps", r);
-    } else if (!w.known && name) {
+    } else if (!w.known && name && has_any_step(&w)) {
         scontrol_fail(s, "scontrol: error: scontrol_print_step: slurm_get_job_steps(%s) failed: %s",
                       name, slurm_err_text(ESLURM_INVALID_JOB_ID));
     } else if (!w.shown && name) {
