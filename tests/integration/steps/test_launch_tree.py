@@ -158,7 +158,8 @@ def test_treewidth(c):
         assert relays(c), "four nodes are more than two"
         assert end_with(few, "x\n")[0] == 0
         wait_until(lambda: not relays(c), "those of the step before have ended")
-    for word in ("0", "x", "65534", "-1"):
+    assert c.run("srun", "--treewidth=0", "true").rc == 0, "0 is as if nothing was said"
+    for word in ("x", "65534", "-1"):
         assert "treewidth" in c.refused("srun", f"--treewidth={word}", "true")
 
 
