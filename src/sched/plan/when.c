@@ -13,6 +13,7 @@
 #include "sched/profile/prof_slots.h"
 #include "sched/rules/partlimits.h"
 #include "sched/rules/prio.h"
+#include "sched/rules/spares.h"
 #include "sched/sched.h"
 #include "sched/select/pick.h"
 #include "sched/state/alloc.h"
@@ -118,6 +119,11 @@ int sched_when(struct sched *s, const struct sched_job *job, int64_t now_us,
         return r;
     backfill_drop(s); /* a plan under way begins anew */
     queue_enter(s, now_us);
+    r = spares_refresh(s);
+    if (r < 0) {
+        job_free(s, j);
+        return r;
+    }
     if (s->params.conservative) {
         r = conservative_ahead(&b, NULL, &now);
     } else {

@@ -227,3 +227,14 @@ def test_blocks(make_cluster):
     assert not found["starts_now"] and [c["jobs"] for c in found["choices"]][0] in ([str(runs["node1"])], [str(runs["node3"])])
     assert {tuple(c["jobs"]): c["nodes"] for c in found["choices"]}.items() <= {
         (str(runs["node1"]),): "node[1-2]", (str(runs["node3"]),): "node[3-4]"}.items()
+
+
+def test_spares(make_cluster):
+    """A node that is kept for expedited jobs is no room for others."""
+    cluster = make_cluster(nodes=3, cpus=2, conf="SchedulerParameters=expedite_spares=1\n")
+    waits = cluster.sbatch("-N3", "--exclusive", "-t", "5", wrap="true")
+    wait_until(lambda: cluster.run("squeue", "-h", "-o", "%r", "-j", waits).stdout.strip() == "Resources", "it was looked at")
+    said = json.loads(sim(cluster, "--json", "--defrag", str(waits)).stdout)
+    assert (said["starts_now"], said["choices"]) == (False, [])
+    test_only = cluster.run("sbatch", "--test-only", "-N3", "--exclusive", "-t", "5", "--wrap=true", check=False)
+    assert "to start at" not in test_only.stderr, test_only.stderr

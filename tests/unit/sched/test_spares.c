@@ -276,6 +276,31 @@ static void test_explained_blocks(void **state)
     sched_free(s);
 }
 
+/* Asked before any pass: a job that needs a spare does not start now, one that needs none does. */
+static void test_asked_first(void **state)
+{
+    for (unsigned i = 0; i < 4; i++) {
+        struct sched *s = cluster(2, i & 1);
+        struct sched_job j = { .id = 1,
+                               .partitions = part_low,
+                               .npartitions = 1,
+                               .submit_us = NOW,
+                               .eligible_us = NOW,
+                               .time_limit_min = 10,
+                               .min_nodes = i & 2 ? 7 : 6,
+                               .max_nodes = i & 2 ? 7 : 6,
+                               .cpus_per_task = 1,
+                               .exclusive = true };
+        struct sched_decision d = { 0 };
+
+        assert_int_equal(sched_when(s, &j, NOW, &d), 0);
+        assert_true((d.expected_us == NOW) == (j.min_nodes == 6));
+        sched_decision_done(&d);
+        sched_free(s);
+    }
+    (void)state;
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -284,6 +309,7 @@ int main(void)
         cmocka_unit_test(test_healthy_nodes),
         cmocka_unit_test(test_spares_of_a_partition),
         cmocka_unit_test(test_spares_of_blocks),
+        cmocka_unit_test(test_asked_first),
         cmocka_unit_test(test_explained),
         cmocka_unit_test(test_explained_blocks),
     };
