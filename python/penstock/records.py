@@ -219,6 +219,7 @@ class Job(Record):
     start_priority: int | None = None
     fed_owner_name: str | None = None
     cpu_bind: str | None = None
+    groups: str | None = None
     power_pending: bool | None = None
 
 
@@ -568,6 +569,7 @@ Job.FIELDS = {
     "start_priority": ("start_priority", "number"),
     "fed_owner_name": ("fed_owner_name", "text"),
     "cpu_bind": ("cpu_bind", "text"),
+    "groups": ("groups", "text"),
     "power_pending": ("power_pending", "bool"),
 }
 

@@ -298,7 +298,8 @@ static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *
     for (size_t i = 0; i < s->n_partitions; i++)
         if (strcmp(s->partitions[i], p->name) == 0)
             return true;
-    return !s->partition_given && (s->all || !p->hidden || (geteuid() == 0 && !s->hide));
+    return !s->partition_given &&
+           (s->all || !filter_partition_hidden(p) || (geteuid() == 0 && !s->hide));
 }
 
 static uint64_t hash_text(const char *text, size_t len)

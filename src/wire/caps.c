@@ -295,6 +295,7 @@ static const struct pb_cap rows[] = {
     REP("JobOnNode", "het_jobs", WHOLE, 128),
     ALL("JobRecord", SHORT),
     STR("JobRecord", "client_ident", 8 * KIB),
+    STR("JobRecord", "groups", 2 * MIB),
     STR("JobRecord", "partition", TEXT),
     REP("JobRecord", "imex_channels", 256 * KIB, NODES),
     STR("JobRecord", "node_counts", 16 * KIB),

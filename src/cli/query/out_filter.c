@@ -6,8 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/groups.h"
+#include "base/wordlist.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_users.h"
 #include "model/words/names.h"
@@ -285,4 +288,27 @@ int filter_each_task(const char *set, int (*fn)(void *ctx, uint32_t task), void 
         p += *p == ',';
     }
     return 0;
+}
+
+static bool group_listed(const char *list, gid_t gid)
+{
+    _cleanup_free_ char *name = NULL;
+
+    return groups_name(gid, &name) == 0 && wordlist_has_nocase(list, name);
+}
+
+bool filter_partition_hidden(const Pst__PartitionRecord *p)
+{
+    _cleanup_free_ gid_t *gids = NULL;
+    bool hidden = p->hidden || (p->allow_groups && geteuid() != 0);
+    int n;
+
+    if (p->hidden || !hidden || group_listed(p->allow_groups, getegid()))
+        return p->hidden;
+    n = getgroups(0, NULL);
+    gids = xmalloc_or_die((size_t)(n > 0 ? n : 1) * sizeof(*gids));
+    n = getgroups(n > 0 ? n : 1, gids);
+    for (int i = 0; i < n && hidden; i++)
+        hidden = !group_listed(p->allow_groups, gids[i]);
+    return hidden;
 }

@@ -35,6 +35,10 @@ bool filter_state_match(const struct filter_states *s, unsigned state, uint32_t 
 /* The words in lower case, to offer: "pending,running,...". */
 const char *filter_state_words(void);
 
+/* Is the partition shown to nobody who does not ask for all: hidden, or for groups that whoever
+ * runs the command is in none of? */
+bool filter_partition_hidden(const Pst__PartitionRecord *p);
+
 /* Ids as given: jobs, tasks, steps. */
 struct filter_ids {
     struct ids *ids;

@@ -539,7 +539,7 @@ static int ask_partitions(struct showing *w)
         _cleanup_free_ char *tres = NULL;
 
         if ((w->name && strcmp(w->name, p->name) != 0) ||
-            (p->hidden && !s->all && (s->hide || geteuid() != 0)))
+            (!s->all && (s->hide || geteuid() != 0) && filter_partition_hidden(p)))
             continue;
         check_mem_or_die(out_part_tres(&t, &t.parts[i], &rules, &tres));
         if (s->json.wanted)

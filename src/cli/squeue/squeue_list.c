@@ -266,7 +266,7 @@ static int on_partition(void *ctx, const ProtobufCMessage *record, const struct 
     const Pst__PartitionRecord *p = (const Pst__PartitionRecord *)record;
 
     (void)info;
-    if (p->hidden && p->name)
+    if (p->name && filter_partition_hidden(p))
         argwords_add(&q->hidden, &q->n_hidden, p->name);
     return 0;
 }
@@ -283,7 +283,7 @@ void squeue_load_hidden(struct squeue *q)
     q->n_hidden = 0;
     if (q->all || (q->jobs_given && !q->hide))
         return;
-    query_need_names("name hidden", &pst__partition_record__descriptor, &set);
+    query_need_names("name hidden allow_groups", &pst__partition_record__descriptor, &set);
     check_mem_or_die(query_fields(&set, &request.fields, &request.n_fields));
     r = query_run(q->client, OP_QUERY_PARTITIONS, &request.base, &pst__partition_record__descriptor,
                   on_partition, q, NULL);

@@ -44,8 +44,11 @@ int jobs_find(struct ctld *ctld, const char *id, struct job_ref *ret);
 int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct partition *p,
                    const Pst__JobRecord *job);
 
+/* Has a list of groups one of AllowGroups? */
+bool submit_group_allowed(const char *allow, const char *groups);
+
 /* Is code of submit_lets_in() or policy_partition() nothing against a job that waits until the
- * partition takes its account and QOS (EnforcePartLimits=NO)? */
+ * partition takes its account, QOS and user (EnforcePartLimits=NO)? */
 bool submit_may_wait_outside(const struct ctld *ctld, int code);
 /* feasible_check() for this configuration.  ESLURM_REQUESTED_PART_CONFIG_UNAVAILABLE only with
  * EnforcePartLimits:

@@ -68,7 +68,7 @@ static void list_partitions(struct ctld *ctld, const struct cmd *cmd, const Pst_
     struct cmd owner = *cmd;
 
     owner.uid = r->uid;
-    owner.group_name = r->group_name;
+    owner.group_name = r->groups ? r->groups : r->group_name;
     for (size_t i = 0; i < ctld->cluster->nparts; i++) {
         const struct partition *p = ctld->cluster->parts[i];
 

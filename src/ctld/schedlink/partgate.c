@@ -9,6 +9,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/rights.h"
 #include "ctld/front/view.h"
+#include "ctld/job/jobfacts.h"
 #include "ctld/policy/policy.h"
 #include "wire/errors.h"
 
@@ -20,6 +21,9 @@ static int gate_code(const struct ctld *ctld, const struct partition *p, const P
         return ESLURM_ACCESS_DENIED;
     if (rec->has_req_resv && rec->req_resv && !r->reservation)
         return ESLURM_ACCESS_DENIED;
+    if (rec->allow_groups && r->groups && !core_is_admin(ctld, r->uid) &&
+        !submit_group_allowed(rec->allow_groups, r->groups))
+        return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
     return policy_partition(ctld, rec, r);
 }
 
@@ -63,18 +67,23 @@ size_t partgate_filter(const struct ctld *ctld, const Pst__JobRecord *r, const c
     return kept;
 }
 
-/* What the first partition has against the QOS, in words; NULL when it is something else. */
-static char *qos_text(const struct ctld *ctld, const Pst__JobRecord *r)
+/* What the first partition has against the user or the QOS, in words; NULL when it is something
+ * else. */
+static char *shut_text(const struct ctld *ctld, const Pst__JobRecord *r)
 {
     const char *list = r->partition ? r->partition : "";
     const struct partition *p = next_partition(ctld, &list);
     const char *qos = r->qos ? r->qos : "(null)";
     char *text = NULL;
-    int n;
+    int code = p ? gate_code(ctld, p, r) : 0, n;
 
-    if (!p || gate_code(ctld, p, r) != ESLURM_INVALID_QOS)
+    if (code == ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP)
+        n = asprintf(&text,
+                     "uid %u not in group permitted to use this partition (%s). groups allowed: %s",
+                     r->uid, p->rec->name, p->rec->allow_groups);
+    else if (code != ESLURM_INVALID_QOS)
         return NULL;
-    if (p->rec->allow_qos)
+    else if (p->rec->allow_qos)
         n = asprintf(&text, "Job's QOS not permitted to use this partition (%s allows %s not %s)",
                      p->rec->name, p->rec->allow_qos, qos);
     else
@@ -85,7 +94,7 @@ static char *qos_text(const struct ctld *ctld, const Pst__JobRecord *r)
 
 void partgate_note(struct ctld *ctld, struct job *j)
 {
-    _cleanup_free_ char *text = qos_text(ctld, j->rec);
+    _cleanup_free_ char *text = shut_text(ctld, j->rec);
 
     SET(j->rec, pend_reason, PST__JOB_REASON__REASON_PARTITION_CONFIG);
     (void)pb_set_str(&j->rec->pend_text, text); /* -ENOMEM: the word stands alone */

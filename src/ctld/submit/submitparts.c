@@ -19,7 +19,7 @@
 #include "ctld/schedlink/feasible.h"
 #include "ctld/topology/topology.h"
 
-static bool group_allowed(const char *allow, const char *groups)
+bool submit_group_allowed(const char *allow, const char *groups)
 {
     for (const char *p = groups; p && *p;) {
         size_t n = strcspn(p, ",");
@@ -75,7 +75,7 @@ int submit_lets_in(const struct ctld *ctld, const struct cmd *cmd, const struct 
         return ESLURM_USER_ID_MISSING;
     if (r->has_req_resv && r->req_resv && !job->reservation)
         return ESLURM_ACCESS_DENIED;
-    if (r->allow_groups && !admin && !group_allowed(r->allow_groups, cmd->group_name))
+    if (r->allow_groups && !admin && !submit_group_allowed(r->allow_groups, cmd->group_name))
         return ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP;
     if (r->alloc_nodes && *r->alloc_nodes && !host_allowed(r->alloc_nodes, cmd))
         return ESLURM_ACCESS_DENIED;
@@ -137,7 +137,8 @@ uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
 bool submit_may_wait_outside(const struct ctld *ctld, int code)
 {
     return partrules_enforced(ctld->conf) == PART_ENFORCE_NO &&
-           (code == ESLURM_INVALID_ACCOUNT || code == ESLURM_INVALID_QOS);
+           (code == ESLURM_INVALID_ACCOUNT || code == ESLURM_INVALID_QOS ||
+            code == ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP);
 }
 
 static bool asks_only(const struct submission *s)

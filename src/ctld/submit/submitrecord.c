@@ -15,6 +15,7 @@
 #include "fields.h"
 
 #define BLOB_AGAIN_US (1800 * USEC_PER_SEC)
+#define GROUPS_MAX (2u * 1024 * 1024) /* as wire/caps.c has it */
 
 struct bloblog { /* when a script or environment was logged; by the first bytes of its name */
     struct blob_logged {
@@ -90,6 +91,25 @@ static void set_group(const struct submission *s)
     r->group_name[strcspn(r->group_name, ",")] = '\0';
 }
 
+/* Partitions that are for some groups look at them until the job starts.  Whole names: of more
+ * than a record may hold the last ones are left out, which lets nobody in. */
+static void set_groups(const struct submission *s)
+{
+    const struct cluster *c = s->ctld->cluster;
+    const char *groups = s->cmd->group_name;
+
+    for (size_t i = 0; i < c->nparts && !s->rec->groups; i++)
+        if (c->parts[i]->rec->allow_groups)
+            s->rec->groups = tx_strdup(groups ? groups : "");
+    if (s->rec->groups && strlen(s->rec->groups) >= GROUPS_MAX) {
+        char *cut;
+
+        s->rec->groups[GROUPS_MAX] = '\0';
+        cut = strrchr(s->rec->groups, ',');
+        *(cut ? cut : s->rec->groups) = '\0';
+    }
+}
+
 /* use_client_ids: nodes need no user database for it.  What root submits for another, root's host
  * has not told of. */
 static void set_ident(const struct submission *s)
@@ -119,6 +139,7 @@ static void fill_identity(struct submission *s, uint32_t job_id)
     if (!r->user_name && s->cmd->user_name)
         r->user_name = tx_strdup(s->cmd->user_name);
     set_group(s);
+    set_groups(s);
     set_ident(s);
     SET(r, state, JOB_STATE(PENDING));
     if (!r->has_submit_us) /* a sibling's is the origin's */

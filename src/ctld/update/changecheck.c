@@ -118,6 +118,8 @@ static int partitions_check(const struct job_change *c, const Pst__JobRecord *r,
         if (!p || too_many)
             return ESLURM_INVALID_PARTITION_NAME;
         code = moves ? submit_lets_in(c->ctld, c->cmd, p, r) : policy_partition(c->ctld, p->rec, r);
+        if (code == ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP && !r->groups)
+            return code; /* nothing would keep it out when it starts */
         if (code != 0 && !submit_may_wait_outside(c->ctld, code))
             return code;
     }

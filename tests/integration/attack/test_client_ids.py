@@ -78,16 +78,19 @@ def test_partitions_for_groups(site):
     c.run("scontrol", "create", "PartitionName=named", "Nodes=ALL", "AllowGroups=afield,adm")
     c.run("scontrol", "create", "PartitionName=own", "Nodes=ALL", f"AllowGroups=adm,{UID}")
     for part, right in (("afield", True), ("named", False), ("own", True)):
-        done = site.far("sbatch", "--parsable", "-p", part, "-H", "-o/dev/null", "--wrap", "true")
+        done = site.far("sbatch", "--test-only", "-p", part, "-o/dev/null", "--wrap", "true")
         assert (done.returncode == 0) == right, (part, done.stderr)
         if not right:
             assert "User's group not permitted to use this partition" in done.stderr
-    # a job that is there may go where it could have been submitted
+    # a job that is there may go there, and waits where no group of its user is let in
     held = site.far("sbatch", "--parsable", "-H", "-o/dev/null", "--wrap", "true").stdout.strip()
     assert site.far("scontrol", "update", f"JobId={held}", "Partition=afield").returncode == 0
-    assert site.far("scontrol", "update", f"JobId={held}", "Partition=named").returncode != 0
+    assert site.far("scontrol", "update", f"JobId={held}", "Partition=named").returncode == 0
+    assert site.far("scontrol", "release", held).returncode == 0
+    why = f"PENDING uid {UID} not in group permitted to use this partition (named). groups allowed: afield,adm"
+    wait_until(lambda: c.run("squeue", "-h", "-a", "-j", held, "-o%T %r").out.strip() == why, "it waits")
     # a user of whom nothing was told
-    done = site.far("sbatch", "-p", "afield", "-H", "-o/dev/null", "--wrap", "true", uid=UID + 1)
+    done = site.far("sbatch", "--test-only", "-p", "afield", "-o/dev/null", "--wrap", "true", uid=UID + 1)
     assert done.returncode != 0
     shown = c.run("scontrol", "show", "job", held).out
     assert f"UserId={NAME}({UID}) GroupId={UID}({UID})" in shown

@@ -2,7 +2,9 @@
 and what scontrol tells of it."""
 
 import getpass
+import json
 import os
+import pwd
 import subprocess
 
 import pytest
@@ -165,11 +167,35 @@ def test_partition_lists(site, lists, asks, refused):
 
 @needs_root
 def test_allow_groups(site):
+    """A job waits until one of its user's groups is let in, where limits of partitions are not enforced."""
     c = site("PartitionName=closed Nodes=ALL AllowGroups=nosuchgroup,nogroup\nPartitionName=shut Nodes=ALL AllowGroups=nosuchgroup")
     assert as_nobody(c, "sbatch", "-H", "-o/dev/null", "-pclosed", "--wrap", "true").returncode == 0
+    done = as_nobody(c, "sbatch", "--parsable", "-o/dev/null", "-pshut", "--wrap", "true")
+    assert done.returncode == 0, done.stderr
+    job, uid = done.stdout.strip(), pwd.getpwnam("nobody").pw_uid
+    why = f"uid {uid} not in group permitted to use this partition (shut). groups allowed: nosuchgroup"
+    wait_until(lambda: c.run("squeue", "-h", "-a", "-j", job, "-o%T %r").out.strip() == f"PENDING {why}", "it waits")
+    # which groups it has is shown to nobody; a partition that shuts him out is not shown to him either
+    assert "groups" not in json.loads(c.run("squeue", "--json", "-j", job).out)["jobs"][0]
+    assert as_nobody(c, "squeue", "-h", "-o%i").stdout.split().count(job) == 0
+    assert as_nobody(c, "squeue", "-h", "-a", "-o%i").stdout.split().count(job) == 1
+    assert "shut" not in as_nobody(c, "sinfo", "-h", "-o%R").stdout.split()
+    assert "closed" in as_nobody(c, "sinfo", "-h", "-o%R").stdout.split()
+    assert as_nobody(c, "sbatch", "--test-only", "-pshut", "--wrap", "true").returncode == 1
+    # the groups stay with the job when the controller starts again
+    c.kill_ctld()
+    c.start_ctld()
+    wait_until(lambda: why in c.run("squeue", "-h", "-a", "-j", job, "-o%T %r").out, "it still waits")
+    c.run("scontrol", "update", "partitionname=shut", "allowgroups=nosuchgroup,nogroup")
+    c.wait_end(job)
+    assert c.run("sbatch", "-H", "-pshut", "--wrap", "true").rc == 0  # root may
+
+
+@needs_root
+def test_allow_groups_enforced(site):
+    c = site("EnforcePartLimits=ALL\nPartitionName=shut Nodes=ALL AllowGroups=nosuchgroup")
     done = as_nobody(c, "sbatch", "-H", "-o/dev/null", "-pshut", "--wrap", "true")
     assert done.returncode == 1 and "group" in done.stderr, done.stderr
-    assert c.run("sbatch", "-H", "-pshut", "--wrap", "true").rc == 0  # root may
 
 
 @needs_root

@@ -102,7 +102,6 @@ static void test_updates_by_users(void **state)
         { "'set':{'time_unlimited':true},'clear':[99]", ESLURM_ACCESS_DENIED },
         { "'clear':[99]", ESLURM_ACCESS_DENIED },
         { "'set':{'partition':'rootonly'}", ESLURM_ACCESS_DENIED },
-        { "'set':{'partition':'main,groups'}", ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP },
         { "'set':{'partition':'main,good'}", 0 }, /* it waits until good takes its account */
         { "'set':{'partition':'open'}", 0 },
         { "'set':{'reboot':true}", ESLURM_ACCESS_DENIED },

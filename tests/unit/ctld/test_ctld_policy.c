@@ -83,7 +83,6 @@ static void test_refused_to_users(void **state)
 {
     static const struct refusal rows[] = {
         { "{'job':{'partition':'rootonly'}}", ESLURM_ACCESS_DENIED, NULL },
-        { "{'job':{'partition':'groups'}}", ESLURM_JOB_MISSING_REQUIRED_PARTITION_GROUP, NULL },
         { "{'job':{'nice':-1}}", ESLURM_INVALID_NICE, NULL },
         { "{'job':{},'uid':0}", ESLURM_ACCESS_DENIED, NULL },
         { "{'job':{},'gid':0}", ESLURM_ACCESS_DENIED, NULL },
@@ -133,6 +132,9 @@ static void test_partition_lists(void **state)
     assert_int_equal(
         submit_as(&shared, stranger, "{'job':{'partition':'rootonly,main,groups'}}", &id), 0);
     assert_job(&shared, id, "'partition':'main'");
+    /* none of his groups is let in: it waits */
+    assert_int_equal(submit_as(&shared, stranger, "{'job':{'partition':'groups'}}", &id), 0);
+    assert_job(&shared, id, "'pend_reason':'REASON_PARTITION_CONFIG'");
     id = submit(&shared, "{'job':{'partition':'rootonly,groups'}}"); /* administrators may */
     assert_job(&shared, id, "'partition':'rootonly,groups'");
 }
