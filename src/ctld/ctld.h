@@ -42,6 +42,7 @@ struct snapshot;
 struct triggers;
 struct shutdown;
 struct tuning;
+struct signins;
 struct watch;
 struct web;
 struct front;
@@ -161,6 +162,7 @@ struct ctld {
     struct snapshot *snapshot;
     struct triggers *triggers;
     struct tuning *tuning;
+    struct signins *signins; /* words for browsers; front/signin.h */
     struct asking *asking;
     struct confserve *confserve;   /* files for hosts without; see front/confserve.h */
     struct submitkeys *submitkeys; /* idempotency keys */

@@ -1,7 +1,7 @@
 /* dashboard.c - the private cluster's dashboard; see dashboard.h
  *
  * slurmctld serves it at its own port (SlurmctldParameters=enable_rest).  What is left to do here
- * is to wait for it, and to have a token made. */
+ * is to wait for it, and to have the user signed in. */
 #include "penstock/dashboard.h"
 
 #include <arpa/inet.h>
@@ -56,7 +56,8 @@ static int wait_answer(uint16_t port, struct err *err)
     return 0;
 }
 
-static int fetch_token(const struct conf *conf, char **ret, struct err *err)
+/* The local socket, where the kernel says whose word it is. */
+static int fetch_word(const struct conf *conf, char **ret, struct err *err)
 {
     Pst__TokenRequest request = PST__TOKEN_REQUEST__INIT;
     ProtobufCMessage *reply = NULL;
@@ -65,16 +66,18 @@ static int fetch_token(const struct conf *conf, char **ret, struct err *err)
 
     if (r < 0)
         return r;
-    request.has_lifespan_s = true;
-    request.lifespan_s = DASHBOARD_TOKEN_S;
+    request.has_lifespan_s = request.has_as_word = request.as_word = true;
+    request.lifespan_s = DASHBOARD_SESSION_S;
     r = client_call(client, OP_TOKEN, &request.base, &reply);
     if (r < 0) {
-        err_set(err, r, "the controller makes no token: %s", client_strerror(client, r));
+        err_set(err, r, "the controller signs nobody in: %s", client_strerror(client, r));
     } else {
         const Pst__TokenReply *answer = PB_AS(token_reply, reply);
 
-        *ret = strdup(answer->token ? answer->token : "");
-        r = *ret ? 0 : err_nomem(err);
+        *ret = answer->word ? strdup(answer->word) : NULL;
+        r = *ret           ? 0
+            : answer->word ? err_nomem(err)
+                           : err_set(err, -EPROTO, "the controller is older: it makes no words");
         protobuf_c_message_free_unpacked(reply, NULL);
     }
     client_free(client);
@@ -93,18 +96,18 @@ static const char *missing_word(const struct conf *conf)
 
 int dashboard_up(const struct conf *conf, char **ret_address, struct err *err)
 {
-    _cleanup_free_ char *token = NULL;
+    _cleanup_free_ char *word = NULL;
     uint16_t port = conf_ctld_port(conf);
     int r;
 
     if (missing_word(conf))
         return err_set(err, -ENOTSUP, "its slurm.conf has no %s", missing_word(conf));
-    r = fetch_token(conf, &token, err);
-    if (r == 0)
-        r = wait_answer(port, err);
+    r = wait_answer(port, err);
+    if (r == 0) /* last: its minute begins */
+        r = fetch_word(conf, &word, err);
     if (r < 0)
         return r;
-    if (asprintf(ret_address, "http://127.0.0.1:%u/ui/#token=%s", port, token) < 0)
+    if (asprintf(ret_address, "http://127.0.0.1:%u/ui/#word=%s", port, word) < 0)
         return err_nomem(err);
     return 0;
 }

@@ -3,10 +3,11 @@
 
 #include "penstock/penstock.h"
 
-#define DASHBOARD_TOKEN_S 3600u
+#define DASHBOARD_SESSION_S 28800u /* of the token that the page gets */
 
-/* The address at which a browser is signed in: a token of DASHBOARD_TOKEN_S seconds stands behind
- * its '#', which browsers send nobody.  The cluster runs.  Caller frees.  Errors: -ENOTSUP the
+/* The address at which a browser is signed in as the user at our end of slurmctld's local socket: a
+ * word stands behind its '#', which browsers send nobody.  It is good once, for a minute, and the
+ * page changes it for a token that nobody else sees.  Caller frees.  Errors: -ENOTSUP the
  * cluster's slurm.conf has no AuthAltTypes=auth/jwt or enable_rest; -ETIMEDOUT it is not served; as
- * client_call(): no token. */
+ * client_call(): no word. */
 int dashboard_up(const struct conf *conf, char **ret_address, struct err *err);

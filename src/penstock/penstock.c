@@ -34,6 +34,8 @@ static const struct command {
     { "up", cmd_up, "up [--nodes N] [--cpus C] [--emulate M] [--dir DIR]",
       "start a private cluster of N nodes on this machine, without root; M more in one process" },
     { "status", cmd_status, "status [--dir DIR]", "say whether it runs, with its nodes and jobs" },
+    { "ui", cmd_ui, "ui [--dir DIR]",
+      "print an address at which a browser is signed in as you: once, within a minute" },
     { "env", cmd_env, "env [--dir DIR]", "print the shell lines that make commands use it" },
     { "shell", cmd_shell, "shell [--dir DIR]", "start a shell that uses it" },
     { "down", cmd_down, "down [--keep-jobs] [--dir DIR]", "cancel its jobs and stop it" },

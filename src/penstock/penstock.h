@@ -25,6 +25,7 @@ int cmd_up(int argc, char **argv);
 int cmd_down(int argc, char **argv);
 int cmd_status(int argc, char **argv);
 int cmd_env(int argc, char **argv);
+int cmd_ui(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
 int cmd_demo(int argc, char **argv);
 int cmd_journal(int argc, char **argv);

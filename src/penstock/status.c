@@ -1,5 +1,5 @@
-/* status.c - penstock status, env, shell, demo and ping: small commands over an instance */
-#include "penstock/penstock.h"
+/* status.c - penstock status, ui, env, shell, demo and ping: small commands over an instance */
+#include "penstock/dashboard.h"
 
 #include <errno.h>
 #include <getopt.h>
@@ -74,6 +74,27 @@ int cmd_status(int argc, char **argv)
     if (r < 0 && running.n)
         say("%s", err.text);
     return r == 0 ? STATUS_OK : STATUS_FAILED;
+}
+
+int cmd_ui(int argc, char **argv)
+{
+    struct instance in;
+    struct conf *conf = NULL;
+    _cleanup_free_ char *address = NULL;
+    struct err err = { .text = "" };
+    int r = parse_dir(argc, argv, &in);
+
+    if (r)
+        return r;
+    if (instance_load(&in, &conf, &err) < 0)
+        return say_error("%s", err.text);
+    r = dashboard_up(conf, &address, &err);
+    conf_free(conf);
+    if (r < 0)
+        return say_error("there is no dashboard: %s", err.text);
+    (void)printf("%s\n", address);
+    say("the address is good once, within a minute");
+    return STATUS_OK;
 }
 
 /* Folders of the commands and daemons before the PATH we have. */

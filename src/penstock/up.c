@@ -327,8 +327,10 @@ static void print_dashboard(const struct conf *conf)
     if (dashboard_up(conf, &address, &err) < 0)
         say("there is no dashboard: %s", err.text);
     else
-        (void)printf("Look at it in a browser (the address signs you in for an hour):\n  %s\n\n",
-                     address);
+        (void)printf(
+            "Look at it in a browser (the address is good once, within a minute; `penstock ui`\n"
+            "prints another):\n  %s\n\n",
+            address);
 }
 
 static void print_usage(const struct instance *in, const struct conf *conf, const char *dir_option)

@@ -97,6 +97,11 @@ static bool is_local(const struct rest *rest, struct MHD_Connection *conn, int f
     return strcmp(caller->name, "nobody") != 0;
 }
 
+void restauth_nobody(struct MHD_Connection *conn, struct rest_caller *caller)
+{
+    tell_source(socket_of(conn), caller->source, sizeof(caller->source));
+}
+
 bool restauth_caller(struct rest *rest, struct MHD_Connection *conn, struct rest_caller *caller)
 {
     int fd = socket_of(conn);

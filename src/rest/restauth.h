@@ -12,3 +12,5 @@
 
 /* False: nobody is known to ask.  Strings in the caller are borrowed from the request. */
 bool restauth_caller(struct rest *rest, struct MHD_Connection *conn, struct rest_caller *caller);
+/* Of a row that is open to anybody: no token is read, and no name. */
+void restauth_nobody(struct MHD_Connection *conn, struct rest_caller *caller);

@@ -47,6 +47,9 @@ struct rest_row {
     /* The answer may be long: it is sent while it is made.  The handler calls rest_flush() behind
      * each record. */
     bool streams;
+    /* Anybody may ask, by what the body proves.  rest_ctld() is then for our own user, so such a
+     * handler asks for nothing but what the body says. */
+    bool open;
 };
 
 /* ---- the request ----------------------------------------------------------------------------- */

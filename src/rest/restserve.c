@@ -270,6 +270,10 @@ static bool may_be_long(struct request *q, size_t len)
 
     if (len <= BODY_OF_ANYBODY || q->believed || q->stranger)
         return !q->stranger;
+    if (call->row->open) {
+        q->too_large = true;
+        return false;
+    }
     q->believed = call->rest->believes(call, q->path.plugin == REST_SLURMDB);
     q->stranger = !q->believed;
     give_links(call); /* the rest may take its time */
@@ -538,7 +542,9 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
         (q->path.plugin != REST_PENSTOCK &&
          !(rest->config.versions & UINT64_C(1) << q->path.version)))
         return send_text(q, conn, HTTP_NOT_FOUND, slurm_err_text(ESLURM_REST_UNKNOWN_URL));
-    if (!restauth_caller(rest, conn, &q->caller))
+    if (q->path.row->open)
+        restauth_nobody(conn, &q->caller);
+    else if (!restauth_caller(rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
     q->yaml = accept && !names_json(accept) && names_yaml(accept);
     if (accept && !q->yaml && !names_json(accept))

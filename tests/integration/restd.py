@@ -9,9 +9,11 @@ import functools
 import http.client
 import json
 import os
+import pwd
 import subprocess
 
 from conftest import Daemon, free_ports, let_in, program, wait_until
+from rawwire import ERROR, Peer, messages
 
 V = "v0.0.45"
 MANY, FEW = 400, 50  # of long lists the ends are looked at
@@ -86,6 +88,23 @@ class Restd:
 
     def delete(self, path, **options):
         return self.ask("DELETE", path, **options)
+
+
+def token_reply(c, who, **request):
+    """What slurmctld's local socket answers to a user."""
+    pb = messages()
+    who = pwd.getpwnam(who)
+    with Peer.local(c.port, who.pw_uid, who.pw_gid) as peer:
+        peer.hello()
+        flags, answer = peer.call("token", pb.TokenRequest(**request))
+    return (None, answer) if flags & ERROR else (answer, None)
+
+
+def word_of(c, user, **request):
+    """A word that signs a browser in as the user, once."""
+    reply, _ = token_reply(c, user, as_word=True, **request)
+    assert reply.token == ""  # the token waits for whoever brings the word
+    return reply.word
 
 
 def run_once(cluster, text, *options, env=None):

@@ -78,6 +78,11 @@ async function read(answer) {
   return object ?? {};
 }
 
+/* The token of a word of `penstock ui`, which is good once. */
+export async function exchange(word) {
+  return (await post(`${OWN}signin`, { word })).token;
+}
+
 export const get = (path, options) => ask("GET", path, options);
 export const post = (path, body, options) => ask("POST", path, { ...options, body });
 export const remove = (path, options) => ask("DELETE", path, options);

@@ -83,12 +83,28 @@ async function signIn(token) {
   }
 }
 
-/* A token behind the address's # came from `penstock up`: it is taken out of the address and the history at once. */
-function tokenOfAddress() {
-  const match = /^#token=(.+)$/.exec(location.hash);
-  if (!match) return;
+/* What stands behind the address's # is taken out of the address and the history before anything else.  `penstock ui` prints a
+   word that is good once; a token is what somebody made himself. */
+function signInByAddress() {
+  const match = /^#(token|word)=(.+)$/.exec(location.hash);
+  if (!match) return false;
   history.replaceState(null, "", `${location.pathname}#/queue`);
-  api.keep(decodeURIComponent(match[1]));
+  const given = decodeURIComponent(match[2]);
+  if (match[1] === "token") signIn(given);
+  else signInByWord(given);
+  return true;
+}
+
+async function signInByWord(word) {
+  let token;
+  try {
+    token = await api.exchange(word);
+  } catch (e) {
+    signOut(e.status === 0 || e.status === 503 ? e.message : "This address was used already, or its minute is over: penstock ui prints another.");
+    return;
+  }
+  if (main) signOut(""); // somebody else was here
+  await signIn(token);
 }
 
 /* ---- pages ---- */
@@ -145,13 +161,11 @@ function enter(cluster) {
 
 api.onRefused(() => { if (main) signOut("Your token is not good any more. Sign in again."); });
 window.addEventListener("hashchange", () => {
-  if (location.hash.startsWith("#token=")) {
-    tokenOfAddress();
-    signIn(api.token());
-  } else if (main) show();
+  if (!signInByAddress() && main) show();
 });
 installKeys(NAV, () => main);
 setTheme(localStorage.getItem("penstock-theme") ?? "auto");
-tokenOfAddress();
-if (api.token()) signIn(api.token());
-else signInPage("");
+if (!signInByAddress()) {
+  if (api.token()) signIn(api.token());
+  else signInPage("");
+}

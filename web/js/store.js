@@ -34,12 +34,13 @@ function tell(word) {
 let worker = null, lastId = 0;
 const waiting = new Map();
 
+/* The one script that the policy of the page lets be started.  A page may make it once: signing out ends the worker alone. */
+const READER = new URL("./reader.js", import.meta.url).href;
+const policy = window.trustedTypes?.createPolicy("reader", { createScriptURL: () => READER });
+
 function readerWorker() {
   if (worker) return worker;
-  /* The one script that the policy of the page lets be started. */
-  const url = new URL("./reader.js", import.meta.url).href;
-  const policy = window.trustedTypes?.createPolicy("reader", { createScriptURL: () => url });
-  worker = new Worker(policy ? policy.createScriptURL("") : url, { type: "module" });
+  worker = new Worker(policy ? policy.createScriptURL("") : READER, { type: "module" });
   worker.onmessage = ({ data }) => waiting.get(data.id)?.(data);
   return worker;
 }

@@ -17,6 +17,7 @@
 #include "base/timefmt.h"
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
+#include "ctld/front/signin.h"
 #include "ctld/node/nodelink.h"
 
 static void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
@@ -29,6 +30,49 @@ static void op_reconfigure(struct ctld *ctld, struct cmd *cmd)
         core_ok(ctld, cmd, ctld->applied_lsn);
 }
 
+/* ---- tokens ---------------------------------------------------------------------------------- */
+
+static void send_token(struct ctld *ctld, struct cmd *cmd, char *token)
+{
+    Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
+
+    r.token = token;
+    core_reply(ctld, cmd, 0, 0, &r.base);
+    explicit_bzero(token, strlen(token));
+    free(token);
+}
+
+/* The word is the proof: slurmrestd asks for a browser that nobody knows yet. */
+static void exchange_word(struct ctld *ctld, struct cmd *cmd, const char *word)
+{
+    char *token = signins_take(ctld->signins, word, now_mono_us());
+
+    if (token)
+        send_token(ctld, cmd, token);
+    else
+        core_error(ctld, cmd, ESLURM_AUTH_EXPIRED,
+                   "this word was used already, or its minute is over");
+}
+
+static void send_word(struct ctld *ctld, struct cmd *cmd, char *token)
+{
+    Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
+    char word[SIGNIN_WORD + 1];
+    int kept = signins_put(ctld->signins, conn_peer(cmd->conn)->uid, token, now_mono_us(), word);
+
+    explicit_bzero(token, strlen(token));
+    free(token);
+    if (kept < 0) {
+        core_error(ctld, cmd, SLURM_ERROR,
+                   kept == -ENOSPC ? "too many sign in just now: try again in a minute"
+                                   : "a word to sign in with cannot be made");
+        return;
+    }
+    r.word = word;
+    core_reply(ctld, cmd, 0, 0, &r.base);
+    explicit_bzero(word, sizeof(word));
+}
+
 static void op_token(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__TokenRequest *req = PB_AS(token_request, cmd->msg);
@@ -36,12 +80,15 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
                     : req->has_lifespan_s              ? req->lifespan_s
                                                        : 1800;
     uint64_t max;
-    char own[64], buf[4096];
+    char own[64], buf[4096], *token = NULL;
     struct passwd pw, *found = NULL;
-    Pst__TokenReply r = PST__TOKEN_REPLY__INIT;
     bool admin = core_is_admin(ctld, conn_peer(cmd->conn)->uid);
     int made;
 
+    if (req->word) {
+        exchange_word(ctld, cmd, req->word);
+        return;
+    }
     if (!admin &&
         conf_option(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "disable_token_creation", NULL, NULL)) {
         core_error(ctld, cmd, ESLURM_DISABLED, "tokens are not made here (disable_token_creation)");
@@ -59,7 +106,7 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
     }
     if (!admin && conf_option_u64(ctld->conf, CONF_AUTH_ALT_PARAMETERS, "max_token_lifespan", &max))
         life = MIN(life, max);
-    made = auth_tokens_make(ctld->tokens, req->user ? req->user : own, core_now(), life, &r.token);
+    made = auth_tokens_make(ctld->tokens, req->user ? req->user : own, core_now(), life, &token);
     if (made < 0) {
         core_error(ctld, cmd, made == -EPERM ? ESLURM_DISABLED : SLURM_ERROR,
                    made == -EPERM    ? "tokens are made by the issuer whose keys jwks= names"
@@ -67,8 +114,10 @@ static void op_token(struct ctld *ctld, struct cmd *cmd)
                                      : "a token cannot be made for this name");
         return;
     }
-    core_reply(ctld, cmd, 0, 0, &r.base);
-    free(r.token);
+    if (req->has_as_word && req->as_word)
+        send_word(ctld, cmd, token);
+    else
+        send_token(ctld, cmd, token);
 }
 
 /* ---- what scontrol sets in the running controller ------------------------------------------ */
@@ -253,7 +302,7 @@ static int start_tuning(struct ctld *ctld, struct err *err)
 {
     (void)err;
     ctld->tuning = calloc(1, sizeof(*ctld->tuning));
-    return ctld->tuning ? 0 : -ENOMEM;
+    return ctld->tuning ? signins_new(&ctld->signins) : -ENOMEM;
 }
 
 static void after_reconfigure(struct ctld *ctld)
@@ -267,6 +316,7 @@ static void free_tuning(struct ctld *ctld)
         forget_all(ctld->tuning);
     free(ctld->tuning);
     ctld->tuning = NULL;
+    ctld->signins = signins_free(ctld->signins);
 }
 
 static const struct ctld_op admin_ops[] = {

@@ -20,6 +20,7 @@
 #include "rest/slurm/restplan.h"
 #include "rest/slurm/restresources.h"
 #include "rest/slurm/restresvchange.h"
+#include "rest/slurm/restsignin.h"
 #include "rest/slurm/restsubmit.h"
 #include "rest/slurm/resttopology.h"
 #include "rest/slurm/restutil.h"
@@ -42,6 +43,7 @@ const struct rest_row *const restrows[] = {
     rest_resv_change_rows,
     rest_resource_rows,
     rest_topology_rows,
+    rest_signin_rows,
     rest_dbdelete_rows,
     rest_dbget_rows,
     rest_dbinfo_rows,

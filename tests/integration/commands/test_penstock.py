@@ -134,8 +134,18 @@ def test_how_many_are_emulated(private, many):
 
 
 def dashboard(said):
-    """The address that `up` prints, without its token, and the token."""
-    return re.search(r"(http://127\.0\.0\.1:\d+)/ui/#token=(\S+)", said).groups()
+    """The address that `up` and `ui` print, without its word, and the word."""
+    return re.search(r"(http://127\.0\.0\.1:\d+)/ui/#word=([0-9a-f]{32})\n", said).groups()
+
+
+def exchange(address, word):
+    """(status, answer)"""
+    ask = urllib.request.Request(f"{address}/penstock/v1/signin", json.dumps({"word": word}).encode(), {"Content-Type": "application/json"})
+    try:
+        with urllib.request.urlopen(ask) as answer:
+            return answer.status, json.load(answer)
+    except urllib.error.HTTPError as e:
+        return e.code, json.load(e)
 
 
 def listeners(port):
@@ -145,21 +155,31 @@ def listeners(port):
 
 
 def test_up_has_a_dashboard(private):
-    address, token = dashboard(penstock("up", "--nodes=1", "--dir", private).stdout)
+    address, word = dashboard(penstock("up", "--nodes=1", "--dir", private).stdout)
     with urllib.request.urlopen(f"{address}/ui/") as answer:
         assert b"<title>Penstock</title>" in answer.read() and "default-src 'none'" in answer.headers["Content-Security-Policy"]
+    status, answer = exchange(address, word)
+    token = answer["token"]
+    assert status == 200
+    status, answer = exchange(address, word)  # once
+    assert status == 422 and answer["errors"][0]["error_number"] == 6001 and "token" not in answer
     ask = urllib.request.Request(f"{address}/slurm/v0.0.45/nodes/", headers={"X-SLURM-USER-TOKEN": token})
     assert [n["name"] for n in json.load(urllib.request.urlopen(ask))["nodes"]] == ["node1"]
     with pytest.raises(urllib.error.HTTPError):  # being on this machine is no right
         urllib.request.urlopen(f"{address}/slurm/v0.0.45/nodes/")
-    again, _ = dashboard(penstock("up", "--dir", private).stdout)
-    assert again == address
+    again, other = dashboard(penstock("up", "--dir", private).stdout)
+    assert again == address and other != word
+    done = penstock("ui", "--dir", private)
+    assert dashboard(done.stdout)[0] == address and "once, within a minute" in done.stderr
+    assert {exchange(address, w)[0] for w in (other, dashboard(done.stdout)[1])} == {200}
     port = int(address.rpartition(":")[2])
     assert listeners(port) == {"0100007F"}  # 127.0.0.1 alone
     penstock("down", "--dir", private)
     assert not processes_of(private)
     with pytest.raises(OSError):
         urllib.request.urlopen(f"{address}/ui/")
+    done = penstock("ui", "--dir", private, check=False)
+    assert done.returncode == 1 and done.stdout == "" and "there is no dashboard: " in done.stderr
 
 
 def test_up_without_tokens(private):

@@ -11,6 +11,7 @@ import browser
 from browser import Browser
 from conftest import BUILD, HERE, SLOW, wait_until
 from dashboard import PAGES, address, served, show, sign_in, use_theme
+from restd import word_of
 
 HOSTILE = '<img src=x onerror="document.title=1;window.hit=1">'
 SHOTS = BUILD / "screenshots"
@@ -381,6 +382,31 @@ def test_token_that_runs_out(b, rest):
     b.wait("h1", "Queue")
     b.wait("[role=alert]", "Sign in again", timeout=20)
     assert b.run("return sessionStorage.length") == 0
+    b.log()
+
+
+def test_word_of_the_address(b, rest):
+    """What `penstock ui` prints signs in once; the word is in no history, and the token in the session alone."""
+    word = word_of(rest.c, "bin")
+    b.go("about:blank")
+    b.go(f"{address(rest)}#word={word}")
+    b.wait("h1", "Queue")
+    b.wait(".who", "bin")
+    assert b.run("return location.hash") == "#/queue"
+    token = b.run("return sessionStorage.getItem('penstock-token')")
+    assert token.startswith("eyJ") and b.run("return sessionStorage.length") == 1
+    b.go("about:blank")
+    b.go(f"{address(rest)}#word={word}")
+    b.wait("[role=alert]", "This address was used already")
+    assert b.run("return sessionStorage.length") == 0
+    sign_in(b, rest, "daemon")
+    b.run("location.hash = arguments[0]", f"#word={word_of(rest.c, 'bin')}")  # somebody else, in the same tab
+    b.wait(".who", "bin")
+    b.press("Sign out")
+    b.fill("Token", rest.token("daemon"))  # ... and by hand
+    b.press("Sign in")
+    b.wait(".who", "daemon")
+    b.wait(".live", "Live")
     b.log()
 
 

@@ -11,6 +11,7 @@
 
 #include "rest/restpath.h"
 #include "rest/slurm/restplan.h"
+#include "rest/slurm/restsignin.h"
 #include "rest/restd/restrows.h"
 
 static void answer(struct rest_call *call)
@@ -159,14 +160,20 @@ static void test_plan_paths(void **state)
     assert_int_equal(restpath_find(restrows, "GET", "/slurm/v0.0.45/job/7/explain", &p), -ENOENT);
 }
 
+/* Whoever has not said who he is may ask for one thing alone. */
+static void test_open_rows(void **state)
+{
+    for (size_t i = 0; restrows[i]; i++)
+        for (const struct rest_row *row = restrows[i]; row->method; row++)
+            assert_int_equal(row->open, row == &rest_signin_rows[0]);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_find),
-        cmocka_unit_test(test_not_there),
-        cmocka_unit_test(test_bad_words),
-        cmocka_unit_test(test_query),
-        cmocka_unit_test(test_rows_are_reached),
+        cmocka_unit_test(test_find),       cmocka_unit_test(test_open_rows),
+        cmocka_unit_test(test_not_there),  cmocka_unit_test(test_bad_words),
+        cmocka_unit_test(test_query),      cmocka_unit_test(test_rows_are_reached),
         cmocka_unit_test(test_plan_paths),
     };
 
