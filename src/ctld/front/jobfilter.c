@@ -203,7 +203,11 @@ static bool on_nodes(const struct jobfilter *f, const Pst__JobRecord *r)
 
 bool jobfilter_id(const struct jobfilter *f, uint32_t job_id, uint32_t group_id)
 {
-    return !f || !f->req->n_job_ids || idmap_get(&f->ids, (uint64_t)job_id + 1) ||
+    if (!f || !f->req->n_job_ids)
+        return true;
+    if (f->req->n_job_ids == 1) /* most requests; asked for each record of a chunk */
+        return f->sorted[0] == job_id || (group_id && f->sorted[0] == group_id);
+    return idmap_get(&f->ids, (uint64_t)job_id + 1) ||
            (group_id && idmap_get(&f->ids, (uint64_t)group_id + 1));
 }
 
@@ -213,6 +217,8 @@ bool jobfilter_range(const struct jobfilter *f, uint32_t low, uint32_t high)
 
     if (!to)
         return true;
+    if (f->sorted[0] > high || f->sorted[to - 1] < low)
+        return false;
     while (from < to) { /* the first id that is not below low */
         size_t mid = from + (to - from) / 2;
 
