@@ -61,6 +61,6 @@ struct rest_notes {
 };
 
 /* The answer's outer object opens; meta, errors and warnings are written and it closes. */
-void restreply_begin(struct rest_call *call, struct strbuf *sb, bool yaml);
+void restreply_begin(struct rest_call *call, struct strbuf *sb, enum json_style style);
 void restreply_end(struct rest_call *call);
 void restreply_done(struct rest_call *call); /* frees notes and query */

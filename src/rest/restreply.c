@@ -229,9 +229,9 @@ void rest_unchanged(struct rest_call *call)
 
 /* ---- the frame ------------------------------------------------------------------------------- */
 
-void restreply_begin(struct rest_call *call, struct strbuf *sb, bool yaml)
+void restreply_begin(struct rest_call *call, struct strbuf *sb, enum json_style style)
 {
-    json_begin(&call->js, sb, yaml ? JSON_YAML : JSON_PRETTY);
+    json_begin(&call->js, sb, style);
     call->js.bare_end = true;
     call->js.version = call->version;
 }

@@ -49,6 +49,7 @@ struct request {
     size_t rest_sent;     /* of what stayed in `answer` */
     pthread_t maker;
     bool yaml;
+    bool dense; /* JSON without blanks and lines */
     bool too_large;
     bool believed,
         stranger; /* of a large body: a daemon was asked whether it believes the caller */
@@ -127,6 +128,23 @@ static bool names_json(const char *header)
            names_type(header, "application/*");
 }
 
+/* "application/json;indent=0": without blanks and lines. */
+static bool wants_dense(const char *header)
+{
+    static const char word[] = "indent=0";
+    const char *p = header ? strcasestr(header, "application/json") : NULL;
+
+    if (!p)
+        return false;
+    p += strlen("application/json");
+    p += strspn(p, " \t");
+    if (*p != ';')
+        return false;
+    p++;
+    p += strspn(p, " \t");
+    return strncasecmp(p, word, strlen(word)) == 0 && strchr(",; \t", p[strlen(word)]);
+}
+
 static bool names_yaml(const char *header)
 {
     return names_type(header, "application/x-yaml") || names_type(header, "application/yaml") ||
@@ -179,6 +197,11 @@ static enum MHD_Result refuse_two_lengths(struct request *q, struct MHD_Connecti
     if (response) /* without it the connection ends as well: the body is not read */
         (void)MHD_add_response_header(response, MHD_HTTP_HEADER_CONNECTION, "close");
     return queue_and_drop(conn, HTTP_BAD_REQUEST, "text/plain", response);
+}
+
+static enum json_style style_of(const struct request *q)
+{
+    return q->yaml ? JSON_YAML : q->dense ? JSON_DENSE : JSON_PRETTY;
 }
 
 static const char *type_of(const struct request *q)
@@ -334,7 +357,7 @@ static void make_answer(struct request *q)
 {
     struct rest_call *call = &q->call;
 
-    restreply_begin(call, &q->answer, q->yaml);
+    restreply_begin(call, &q->answer, style_of(q));
     if (choose_fields(call) && restschema_check_query(call->rest->schema, call) &&
         restschema_check(call->rest->schema, call))
         call->row->answer(call);
@@ -476,7 +499,7 @@ static enum MHD_Result answer_request(struct request *q, struct MHD_Connection *
     int r;
 
     if (q->stranger) { /* why is noted */
-        restreply_begin(&q->call, &q->answer, q->yaml);
+        restreply_begin(&q->call, &q->answer, style_of(q));
         restreply_end(&q->call);
         return send_answer(q, conn);
     }
@@ -547,6 +570,7 @@ static enum MHD_Result begin_request(struct request *q, struct MHD_Connection *c
     else if (!restauth_caller(rest, conn, &q->caller))
         return send_text(q, conn, HTTP_UNAUTHORIZED, slurm_err_text(ESLURM_REST_AUTH_FAIL));
     q->yaml = accept && !names_json(accept) && names_yaml(accept);
+    q->dense = !q->yaml && wants_dense(accept);
     if (accept && !q->yaml && !names_json(accept))
         return send_text(q, conn, HTTP_MEDIA_TYPE,
                          "HTTP Accept header content type is unknown or unsupported");
@@ -608,7 +632,7 @@ static enum MHD_Result take_connection(struct request *q, struct MHD_Connection 
 
     if (taking->take(taking->ctx, &q->call))
         return MHD_NO; /* the library closes what it holds for one */
-    restreply_begin(&q->call, &q->answer, false);
+    restreply_begin(&q->call, &q->answer, JSON_PRETTY);
     restreply_end(&q->call);
     return send_answer(q, conn);
 }

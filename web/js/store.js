@@ -55,7 +55,7 @@ function readList(path, list, kind, words, take) {
       if (api.isRefusal(message.status)) api.refuse();
       return sentences.length ? reject(new api.ApiError(message.status, sentences)) : resolve();
     });
-    readerWorker().postMessage({ id, url: api.address(path, words), headers: api.headers({ Accept: "application/json" }), list, kind });
+    readerWorker().postMessage({ id, url: api.address(path, words), headers: api.headers({ Accept: "application/json;indent=0" }), list, kind });
   });
 }
 

@@ -236,3 +236,17 @@ def test_no_configuration(rest, c, path, token, status):
     with pytest.raises(urllib.error.HTTPError) as error:
         ctld(c, path, **headers)
     assert error.value.code == status and "slurm_conf" not in error.value.read().decode()
+
+
+@pytest.mark.parametrize("accept, dense", [("application/json;indent=0", True), ("text/html, Application/JSON ; indent=0, */*", True),
+                                           ("application/json", False), ("application/json;indent=00", False),
+                                           ("application/json;indent=4", False), ("*/*;indent=0", False),
+                                           ("application/x-yaml, application/json;", False)])
+def test_without_blanks(rest, accept, dense):
+    """indent=0: the same answer on one line, short and long."""
+    for path in (f"/slurm/{V}/ping/", f"/slurm/{V}/nodes/", f"/slurm/{V}/jobs/"):
+        plain, packed = (rest.raw("GET", path, headers={"X-SLURM-USER-TOKEN": rest.token("root"), "Accept": a})
+                         for a in ("application/json", accept))
+        assert plain[0] == packed[0] == 200 and packed[1]["Content-Type"] == "application/json"
+        assert ("\n" not in packed[2].strip()) == dense and (len(packed[2]) < 0.9 * len(plain[2])) == dense
+        assert json.loads(packed[2]).keys() == json.loads(plain[2]).keys()
