@@ -23,6 +23,7 @@ MAY = {
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "sackd": {"base", "conf", "configless", "daemon"},
     "pmi": {"base", "wire"}, "oci": BASE, "cxi": BASE,
+    "nss": set(),  # loaded into any program
     "pam": {"base", "conf", "stepd"},  # looks into the spool and asks a step daemon
     "lua": BASE, "rest": BASE | {"conf", "wire", "http", "session", "cli"}, "daemon": BASE | {"conf", "wire"},
     "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
@@ -31,7 +32,7 @@ MAY = {
     "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest"},
     "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
-    "noded": FLOOR2 | {"curl", "configless", "stepd", "spank", "daemon", "http"},  # slurmd and the step daemon share the spool's files
+    "noded": FLOOR2 | {"nss", "curl", "configless", "stepd", "spank", "daemon", "http"},  # slurmd and the step daemon share the spool's files
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states

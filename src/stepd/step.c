@@ -28,6 +28,7 @@
 #include "stepd/shared/ctl.h"
 #include "stepd/use/gather.h"
 #include "stepd/nicservice.h"
+#include "stepd/nssserve.h"
 #include "stepd/task/gpu.h"
 #include "stepd/task/memory.h"
 #include "stepd/task/mpi.h"
@@ -357,6 +358,7 @@ static int step_init(struct step *s, const Pst__StepFile *sf, int ctl_fd, int sr
         .conns = { ctl_fd, [1 ... STEP_CONNS - 1] = -1 },
         .sig_fd = -1,
         .listen_fd = -1,
+        .nss_fd = -1,
         .out_fd = -1,
         .err_fd = -1,
         .ns_fd = -1,
@@ -608,6 +610,7 @@ static int poll_once(struct step *s)
     fds[n++] = (struct pollfd){ .fd = s->cg.watch_fd, .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = follow_fd(s), .events = POLLIN };
     fds[n++] = (struct pollfd){ .fd = s->aid.fd, .events = POLLIN };
+    fds[n++] = (struct pollfd){ .fd = s->nss_fd, .events = POLLIN };
     attach_at = n;
     n += attach_poll_fill(s, fds + n);
     x_at = n;
@@ -625,6 +628,8 @@ static int poll_once(struct step *s)
     if (fds[mpi_at + 1].revents)
         stepcg_look(s);
     s->aid.ready = s->aid.ready || fds[mpi_at + 3].revents;
+    if (fds[mpi_at + 4].revents)
+        nssserve_tell(s);
     if (fds[0].revents)
         on_signals(s);
     for (int i = 0; i < STEP_CONNS; i++)
@@ -649,6 +654,7 @@ static void step_done(struct step *s)
     for (size_t i = 0; i < s->n_tasks; i++)
         io_close_task(s, &s->tasks[i]);
     s->srun = client_free(s->srun);
+    nssserve_done(s);
     mpi_stop(s);
     bind_done(s);
     memory_done(s);
@@ -684,7 +690,8 @@ int step_run(const Pst__StepFile *sf, int ctl_fd, int srun_fd, int ns_fd, int ns
     r = ctl_listen("sock", &s.listen_fd);
     if (r < 0)
         step_fail(&s, "Could not make the control socket: %s", strerror(-r));
-    s.fds_room = 6 + STEP_CONNS + STEP_ATTACHED + xdisplay_poll_room(&s) + io_poll_room(&s);
+    nssserve_start(&s);
+    s.fds_room = 7 + STEP_CONNS + STEP_ATTACHED + xdisplay_poll_room(&s) + io_poll_room(&s);
     s.fds = calloc(s.fds_room, sizeof(*s.fds));
     if (!s.fds)
         return -ENOMEM;

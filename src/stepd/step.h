@@ -172,6 +172,7 @@ struct step {
     struct cgroup cg;   /* holds all its processes; kind CGROUP_NONE: a walk of /proc finds them */
 
     int sig_fd, listen_fd;
+    int nss_fd; /* nssserve.h; -1 none */
     int conns[STEP_CONNS];
     struct pollfd *fds; /* room for all that is served */
     size_t fds_room;

@@ -31,6 +31,7 @@
 #include "noded/plan/nodefreq.h"
 #include "noded/plan/nodeimex.h"
 #include "noded/plan/nodens.h"
+#include "noded/plan/nssentry.h"
 #include "noded/plan/ociconf.h"
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
@@ -283,6 +284,7 @@ static void start_or_wait(struct noded *d, struct nstep *step, Pst__StepFile *sf
         give_up(d, step, sf, srun_fd, err.text);
         return;
     }
+    nssentry_plan(d, sf);
     if (job->prolog == SCRIPT_NOT_RUN && scripts_any(d, false) && !first)
         start_prolog(d, job);
     if ((job->prolog == SCRIPT_RUNS && !first) ||

@@ -1,0 +1,133 @@
+/* nssentry.c - see nssentry.h */
+#include "noded/plan/nssentry.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/groups.h"
+#include "base/log.h"
+#include "base/pb/pbutil.h"
+#include "base/strbuf.h"
+#include "nss/nsstext.h"
+#include "stepd/shared/spool.h"
+
+#define ENTRY_BYTES 16384u /* of a user's line */
+
+/* A field without what would end it: such a text is left out, and the rest is told. */
+static const char *field_text(const char *text)
+{
+    for (const char *p = text; p && *p; p++)
+        if ((unsigned char)*p < ' ' || *p == 127 || *p == ':')
+            return "";
+    return text ? text : "";
+}
+
+static const char *path_text(const char *text)
+{
+    return text && *text == '/' ? field_text(text) : "";
+}
+
+/* By its number where it has no name that could be told. */
+static int put_group(struct strbuf *sb, gid_t gid)
+{
+    _cleanup_free_ char *name = NULL;
+    int r = groups_name(gid, &name);
+
+    if (r < 0 && r != -ENOENT)
+        return r;
+    if (name && nsstext_name(name))
+        strbuf_addf(sb, "%s:%u\n", name, gid);
+    else
+        strbuf_addf(sb, "%u:%u\n", gid, gid);
+    return 0;
+}
+
+static int put_list(struct strbuf *sb, const uint32_t *gids, size_t n)
+{
+    int r = 0;
+
+    for (size_t i = 0; r == 0 && i < n; i++)
+        r = put_group(sb, gids[i]);
+    return r;
+}
+
+static int put_groups(struct strbuf *sb, const Pst__JobOnNode *on, const char *user)
+{
+    const Pst__ClientIdent *id = on->job->client_ident;
+    _cleanup_free_ gid_t *found = NULL;
+    size_t n;
+    int r;
+
+    if (on->n_gids)
+        return put_list(sb, on->gids, on->n_gids);
+    if (id && id->n_gids)
+        return put_list(sb, id->gids, id->n_gids);
+    r = groups_of(user, on->job->gid, &found, &n, NULL);
+    return r < 0 ? r : put_list(sb, found, n);
+}
+
+int nssentry_put(struct strbuf *sb, const Pst__JobOnNode *on)
+{
+    const Pst__JobRecord *j = on->job;
+    const Pst__ClientIdent *id = j->client_ident;
+    struct passwd pw = { 0 }, *found = NULL;
+    char buf[ENTRY_BYTES];
+    const char *name;
+    int r;
+
+    if (!j->uid)
+        return -ENODATA;
+    if (!id && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) != 0)
+        found = NULL; /* as when nobody knows him */
+    name = j->user_name ? j->user_name : id ? id->name : found ? pw.pw_name : NULL;
+    if (!name || !nsstext_name(name) || strcmp(name, "root") == 0)
+        return -ENODATA;
+    strbuf_add(sb, NSSTEXT_HEAD);
+    strbuf_addf(sb, "%s:%u:%u:", name, j->uid, j->gid);
+    strbuf_addf(sb, "%s:", field_text(id ? id->gecos : found ? pw.pw_gecos : NULL));
+    strbuf_addf(sb, "%s:", path_text(id ? id->home : found ? pw.pw_dir : NULL));
+    strbuf_addf(sb, "%s\n", path_text(id ? id->shell : found ? pw.pw_shell : NULL));
+    r = put_groups(sb, on, name);
+    return r < 0 ? r : sb->failed ? -ENOMEM : sb->len > NSSTEXT_MAX ? -E2BIG : 0;
+}
+
+static int make_folder(const struct noded *d, const Pst__JobOnNode *on)
+{
+    char dir[SPOOL_PATH_MAX], path[SPOOL_PATH_MAX + 8];
+
+    spool_job_dir(d->spool, on->job->job_id, on->run_id, dir, sizeof(dir));
+    (void)snprintf(path, sizeof(path), "%s/nss", dir);
+    if (mkdir(path, 0755) < 0 && errno != EEXIST)
+        return -errno;
+    return chmod(path, 0755) < 0 ? -errno : 0; /* whatever the umask */
+}
+
+void nssentry_plan(const struct noded *d, Pst__StepFile *sf)
+{
+    _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const char *value;
+    size_t len;
+    int r;
+
+    if (!conf_option(d->conf, CONF_LAUNCH_PARAMETERS, "enable_nss_slurm", &value, &len) ||
+        sf->nss_text.len || !sf->job->job->uid)
+        return;
+    r = nssentry_put(&sb, sf->job);
+    if (r == 0)
+        r = make_folder(d, sf->job);
+    if (r == 0 && !(sf->nss_text.data = malloc(sb.len)))
+        r = -ENOMEM;
+    if (r < 0) {
+        log_error("no answers for nss_slurm: %s job=%u uid=%u", strerror(-r), sf->job->job->job_id,
+                 sf->job->job->uid);
+        return;
+    }
+    memcpy(sf->nss_text.data, sb.buf, sb.len);
+    sf->nss_text.len = sb.len;
+    sf->has_nss_text = true;
+}
