@@ -210,12 +210,16 @@ class Sites:
         self.list = [make_cluster(nodes=1, start=False, conf=more, **options) for _ in names]
         for c, name in zip(self.list, names):
             c.write_conf(c.conf_text().replace("ClusterName=test", f"ClusterName={name}"))
+        self.prepare()
         self.dbd.start()
         for c in self.list:
             c.start()
         one = self.list[0]
         wait_until(lambda: len([line for line in one.run("sacctmgr", "-nP", "list", "cluster", "format=cluster,controlport").out.split()
                                 if not line.endswith("|0")]) == len(names), "all clusters are registered")
+
+    def prepare(self):
+        """Before any daemon starts."""
 
     def stop(self):
         for c in self.list:
