@@ -32,7 +32,8 @@ MAY = {
     "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
     "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest"},
     "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
-    "noded": FLOOR2 | {"nss", "curl", "configless", "stepd", "spank", "daemon", "http"},  # slurmd and the step daemon share the spool's files
+    # slurmd and the step daemon share the spool's files
+    "noded": FLOOR2 | {"nss", "curl", "configless", "stepd", "spank", "daemon", "http"},
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states

@@ -1,4 +1,4 @@
-/* nss_slurm.h - libnss_slurm.so.2: users and groups of the jobs of this host, for glibc's name service
+/* nss_slurm.h - libnss_slurm.so.2: users and groups of this host's jobs, for glibc's name service
  *
  * glibc calls these by their names; nsswitch.conf(5) has the word "slurm" for them.  They return
  * NSS_STATUS_NOTFOUND for whom no job here knows, and NSS_STATUS_UNAVAIL when a step daemon was too

@@ -110,12 +110,13 @@ static int make_folder(const struct noded *d, const Pst__JobOnNode *on)
 void nssentry_plan(const struct noded *d, Pst__StepFile *sf)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+    const Pst__JobRecord *job = sf->job->job;
     const char *value;
     size_t len;
     int r;
 
     if (!conf_option(d->conf, CONF_LAUNCH_PARAMETERS, "enable_nss_slurm", &value, &len) ||
-        sf->nss_text.len || !sf->job->job->uid)
+        sf->nss_text.len || !job->uid)
         return;
     r = nssentry_put(&sb, sf->job);
     if (r == 0)
@@ -123,8 +124,8 @@ void nssentry_plan(const struct noded *d, Pst__StepFile *sf)
     if (r == 0 && !(sf->nss_text.data = malloc(sb.len)))
         r = -ENOMEM;
     if (r < 0) {
-        log_error("no answers for nss_slurm: %s job=%u uid=%u", strerror(-r), sf->job->job->job_id,
-                 sf->job->job->uid);
+        log_error("no answers for nss_slurm: %s job=%u uid=%u", strerror(-r), job->job_id,
+                  job->uid);
         return;
     }
     memcpy(sf->nss_text.data, sb.buf, sb.len);

@@ -3,7 +3,7 @@
  *   <spool>/job<ID>.<RUN>/job            encoded JobOnNode, mode 600
  *   <spool>/job<ID>.<RUN>/epilogued      empty: the epilog has run
  *   <spool>/job<ID>.<RUN>/clean          empty: nothing of the job is left but to say so
- *   <spool>/job<ID>.<RUN>/nss/<step>     socket: who the user is (LaunchParameters=enable_nss_slurm)
+ *   <spool>/job<ID>.<RUN>/nss/<step>     socket: who the user is, see stepd/nssserve.h
  *   <spool>/job<ID>.<RUN>/<step>/        "batch", "interactive", "extern" or "step<N>"
  *       slurm_script                     batch only, the user's, mode 700
  *       trace                            encoded StepTrace, once the tasks run

@@ -8,6 +8,9 @@ from test_configless import put
 from test_tls import CONF, token
 
 
+PER_STAGE = 34  # submissions while an authority changes: 100 in all
+
+
 def serial(cluster, port):
     """Of the certificate that a daemon shows now."""
     import hashlib
@@ -26,19 +29,21 @@ def test_new_authority_under_load(make_cluster, tmp_path):
     old.install(etc)
     cluster.start()
     env = token(cluster)
-    failed, done, ending = [], [], threading.Event()
+    failed, submitted, done, ending = [], [], [], threading.Event()
+    long = cluster.popen("srun", "-n1", "--mem=1", "sleep", "600")
+    step = wait_until(lambda: cluster.run("squeue", "-h", "-s", "-o", "%i").out.strip(), "the step runs")
 
     def submit():
         while not ending.is_set():
             r = cluster.run("sbatch", "--wrap", "true", "-o", "/dev/null", env=env, check=False)
-            (done if r.rc == 0 else failed).append(r.err)
+            (submitted if r.rc == 0 else failed).append(r.err)
 
     def launch():
         while not ending.is_set():
             r = cluster.run("srun", "-n1", "echo", "here", check=False)
             (done if r.out == "here\n" else failed).append(r.err)
 
-    threads = [threading.Thread(target=f) for f in (submit, launch)]
+    threads = [threading.Thread(target=f) for f in (submit, submit, launch)]
     for t in threads:
         t.start()
     try:
@@ -46,7 +51,7 @@ def test_new_authority_under_load(make_cluster, tmp_path):
                   lambda: [new.pair(etc, p) for p in ("ctld", "slurmd")],
                   lambda: put(etc / "ca_cert.pem", new.cert.read_text(), 0o644)]
         for stage in stages:
-            before, have = serial(cluster, cluster.port), len(done)
+            before, have, jobs = serial(cluster, cluster.port), len(done), len(submitted)
             stage()
             cluster.run("scontrol", "reconfigure")
             for name in cluster.node_names:
@@ -54,12 +59,16 @@ def test_new_authority_under_load(make_cluster, tmp_path):
                            .count("configuration read again") > stages.index(stage), f"{name} has read it again")
             assert (serial(cluster, cluster.port) != before) == (stage is stages[1])
             assert (serial(cluster, cluster.node_ports[0]) != before)
-            wait_until(lambda h=have: len(done) >= h + 6, "the load goes on", 30)
+            wait_until(lambda h=have, j=jobs: len(done) >= h + 6 and len(submitted) >= j + PER_STAGE, "the load goes on", 60)
+        assert step in cluster.run("squeue", "-h", "-s", "-o", "%i").out.split()
     finally:
         ending.set()
         for t in threads:
             t.join()
     assert not failed, failed
+    assert len(submitted) >= 100
+    cluster.run("scancel", step.partition(".")[0])
+    long.wait(60)
     # the nodes' connections are made anew with what is there now
     cluster.restart_ctld()
     cluster.wait_nodes(state="idle") if not cluster.run("squeue", "-h").out else None
