@@ -38,11 +38,13 @@ class External(Cluster):
 
 
 def measure(cluster):
-    rates = {}
+    rates, cpu = {}, cluster.cpu_s()
     for row in cluster.load("-x", "-P", "pods"):
         rates[row["what"]] = row["per_s"]
         emit(bench="external", what=row["what"], nodes=cluster.nodes, jobs=row["acked"], per_s=row["per_s"],
              ctld_mib=rss_kib(cluster.pid()) / 1024)
+    emit(bench="external", what="all kinds", nodes=cluster.nodes, jobs=cluster.jobs,
+         ctld_cpu_us_each=(cluster.cpu_s() - cpu) * 1e6 / (len(rates) * cluster.jobs))
     [held] = cluster.load()
     emit(bench="external", what="held jobs with a script", nodes=cluster.nodes, jobs=held["acked"], per_s=held["per_s"])
     emit(bench="external", what="slowest kind to held jobs", ratio=min(rates.values()) / held["per_s"])

@@ -1,7 +1,7 @@
 /* nssask.c - see nssask.h
  *
  * readdir() would allocate, so folders are read with getdents64().  The caller may have a file
- * limit, a sandbox or a full table of descriptors: whatever fails ends this job's part, not more. */
+ * limit, a sandbox or a full table of descriptors: whatever fails ends this job's part, no more. */
 #include "nss/nssask.h"
 
 #include <dirent.h>

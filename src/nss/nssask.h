@@ -1,7 +1,7 @@
 /* nssask.h - ask the step daemons of this host who the users of its jobs are
  *
- * A step daemon listens on <spool>/job<ID>.<RUN>/nss/<STEP>, to which its user and root can connect.
- * It sends its text (nsstext.h) and closes.
+ * A step daemon listens on <spool>/job<ID>.<RUN>/nss/<STEP>, to which its user and root can
+ * connect.  It sends its text (nsstext.h) and closes.
  *
  * Needs libc alone.  Memory is one mapping a call, which is gone afterwards.  A call takes
  * NSSASK_MS at most, whatever other processes do.  Any number of threads may call. */

@@ -1,8 +1,8 @@
 /* nssconf.h - nss_slurm.conf: where this host's slurmd keeps its jobs
  *
  * Lines "NodeName=" and "SlurmdSpoolDir=", upper and lower case alike; "#" begins a comment.
- * Without the file, or without a line, the node has the name of the host up to its first dot, and the folder
- * is /var/spool/slurmd.  Needs libc alone and allocates nothing. */
+ * Without the file, or without a line, the node has the name of the host up to its first dot, and
+ * the folder is /var/spool/slurmd.  Needs libc alone and allocates nothing. */
 #pragma once
 
 #include <stdbool.h>

@@ -37,7 +37,8 @@ class Host(Far):
         c = self.c
         assert c.slurmds["node1"].stop() == 0
         c.slurmds["node1"] = Daemon("slurmd-node1", ["unshare", "-m", "sh", "-c", INSIDE, str(self.etc), program("slurmd"),
-                                                     "-D", "-N", "node1", "-f", str(self.conf)], c.dir / "log" / "slurmd-node1", c.daemon_env("slurmd-node1"))
+                                                     "-D", "-N", "node1", "-f", str(self.conf)],
+                                         c.dir / "log" / "slurmd-node1", c.daemon_env("slurmd-node1"))
         c.wait_nodes()
 
     def here(self, *words, uid=UID, env=None):
