@@ -16,8 +16,8 @@ struct nss_conf {
     char spool[1024]; /* absolute; %n and %h are replaced */
 };
 
-/* text[len] is writable, too; it is cut to pieces.  False: a line is neither of these, or a value is
- * too long or no absolute path. */
+/* text[len] is writable, too; it is cut to pieces.  False: a line is neither of these, or a value
+ * is too long or no absolute path. */
 bool nssconf_parse(char *text, size_t len, const char *host, struct nss_conf *ret);
 /* The same of a file, which may be missing. */
 bool nssconf_read(const char *path, struct nss_conf *ret);

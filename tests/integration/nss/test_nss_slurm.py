@@ -55,7 +55,8 @@ class Host(Far):
 @pytest.fixture
 def host(make_cluster, request):
     options = getattr(request, "param", "LaunchParameters=enable_nss_slurm\n")
-    c = make_cluster(start=False, nodes=1, conf="PinNodeKeys=yes\nSlurmctldParameters=enable_configless\nAuthInfo=use_client_ids\n" + options)
+    options = "PinNodeKeys=yes\nSlurmctldParameters=enable_configless\nAuthInfo=use_client_ids\n" + options
+    c = make_cluster(start=False, nodes=1, conf=options)
     for path in (c.dir.parent, c.dir):
         path.chmod(0o755)
     made = Host(c)
