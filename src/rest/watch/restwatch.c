@@ -185,6 +185,7 @@ static bool admit_watcher(struct watch_hub *hub, struct rest_call *call, struct 
         .hub = hub, .token = rest_token(call), .name = rest_acting_for(call), .words = &w->words
     };
     struct watch_source *s;
+    bool taken = false;
 
     if (wish.token && rest_link_run_out(wish.token))
         return refuse_call(call, HTTP_NOT_BELIEVED, SLURM_PROTOCOL_AUTHENTICATION_ERROR, NULL);
@@ -196,12 +197,13 @@ static bool admit_watcher(struct watch_hub *hub, struct rest_call *call, struct 
         if (w->fd >= 0) {
             set_up_socket(w->fd);
             watchloop_add(hub, w);
+            taken = true;
         } else {
             watchsource_leave(s);
         }
     }
     (void)pthread_mutex_unlock(&hub->lock);
-    if (s && w->fd >= 0) {
+    if (taken) { /* he is the loop's now, which may have removed him already */
         watch_wake(hub);
         return true;
     }
