@@ -174,8 +174,8 @@ def test_events_of_daemons(c, event, res, name):
 def test_slurmdbd_goes_and_comes(folder, make_cluster):
     dbd = Dbd(folder / "dbd", storage_of("sqlite", folder), folder / "c0" / "etc" / "slurm.key")
     c = make_cluster(start=False, conf=conf_of(dbd))
+    dbd.start()  # first: a controller that came before it would tell of its coming, perhaps when the triggers are set already
     c.start()
-    dbd.start()
     try:
         c.wait_sacct(c.sbatch(wrap="true"), "COMPLETED")
         failed, told_failed = program(c, "failed")
