@@ -94,7 +94,7 @@ def test_scontrol_words(c):
 
 
 @pytest.mark.parametrize("line, words", [
-    ("penstock u", {"up"}), ("penstock up --n", {"--nodes"}), ("penstock journal ver", {"verify"}),
+    ("penstock u", {"ui", "up"}), ("penstock up --n", {"--nodes"}), ("penstock journal ver", {"verify"}),
     ("slurmctld --ch", {"--check"}), ("slurmd --sys", {"--systemd"}),
 ])
 def test_daemons_and_penstock(c, line, words):
