@@ -10,6 +10,7 @@ import http.client
 import json
 import os
 import pwd
+import socket
 import subprocess
 
 from conftest import Daemon, free_ports, let_in, program, wait_until
@@ -18,6 +19,12 @@ from rawwire import ERROR, Peer, messages
 V = "v0.0.45"
 MANY, FEW = 400, 50  # of long lists the ends are looked at
 MAY_BE_NULL = {"job_resources", "results"}  # so recorded
+
+
+def is_listening(path):
+    """At a UNIX socket: its name is there before anybody listens."""
+    with socket.socket(socket.AF_UNIX) as sock:
+        return sock.connect_ex(str(path)) == 0
 
 
 class Restd:

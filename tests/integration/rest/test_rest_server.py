@@ -5,7 +5,7 @@ import socket
 
 import pytest
 
-from restd import Restd, V, run_once
+from restd import Restd, V, run_once, is_listening
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nLicenses=matlab:10,ansys:4"}
 URL = ("Unable to find requested URL endpoint. Please query the '/openapi/v3' endpoint or visit "
@@ -233,7 +233,7 @@ def test_unix_socket(shared):
     """rest_auth/local: the user at the other end; nobody else's."""
     path = shared.dir / "rest.sock"
     r = Restd(shared, address=f"unix:{path}", user=None, env={"SLURMRESTD_SECURITY": "disable_user_check"})
-    r.listens = lambda: path.exists()
+    r.listens = lambda: is_listening(path)
     with r:
         with socket.socket(socket.AF_UNIX) as sock:
             sock.connect(str(path))

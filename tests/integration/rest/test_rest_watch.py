@@ -11,7 +11,7 @@ import urllib.request
 import pytest
 
 from conftest import program, wait_until
-from restd import Restd
+from restd import Restd, is_listening
 
 CLUSTER = {"nodes": 2, "conf": "AuthAltTypes=auth/jwt\nPrivateData=jobs\nMetricsType=metrics/openmetrics\n"}
 PATH = "/penstock/v1/watch"
@@ -385,7 +385,7 @@ def test_over_a_unix_socket(shared):
     """rest_auth/local: the watcher is the user at the other end."""
     path = shared.dir / "watch.sock"
     r = Restd(shared, address=f"unix:{path}", user=None, env={"SLURMRESTD_SECURITY": "disable_user_check"})
-    r.listens = lambda: path.exists()
+    r.listens = lambda: is_listening(path)
     with r, socket.socket(socket.AF_UNIX) as sock:
         sock.settimeout(60)
         sock.connect(str(path))
