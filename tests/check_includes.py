@@ -39,7 +39,7 @@ MAY = {
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states
 }
 ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "clusterflags", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
-                                                         "resvwords", "stepuse")} | {"stepd/shared/spool.h"},
+                                                         "resvwords", "stepuse")} | {"stepd/shared/spool.h", "stepd/shared/jobuser.h"},
         "cxi": {"model/words/slingshot.h"}, "lib": {"model/words/names.h"}, "rest": {"model/words/imexwords.h", "model/words/names.h"}}
 # Messages of the schema are everyone's but base's; a folder's own schema is its own.
 SCHEMA = {"job.pb-c.h", "node.pb-c.h", "event.pb-c.h", "api.pb-c.h", "watch.pb-c.h",

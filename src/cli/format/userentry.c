@@ -2,21 +2,14 @@
 #include "cli/format/userentry.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/groups.h"
+#include "stepd/shared/jobuser.h"
 #include "stepd/shared/spool.h"
-
-#define ENTRY_BYTES 16384u /* of a user's line */
-
-static const char *text_or(const char *text, const char *other)
-{
-    return text ? text : other;
-}
 
 static int put_group(struct strbuf *sb, gid_t gid, const char *user)
 {
@@ -33,51 +26,20 @@ static int put_group(struct strbuf *sb, gid_t gid, const char *user)
     return 0;
 }
 
-static int put_groups(struct strbuf *sb, const uint32_t *gids, size_t n, const char *user)
-{
-    int r = 0;
-
-    strbuf_add(sb, "Groups:\n");
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = put_group(sb, gids[i], user);
-    strbuf_addc(sb, '\n');
-    return r;
-}
-
-/* Those of the request, of his host, or of the name service: the first that there are. */
-static int put_all_groups(struct strbuf *sb, const Pst__JobOnNode *on, const char *user)
-{
-    const Pst__ClientIdent *id = on->job->client_ident;
-    _cleanup_free_ gid_t *found = NULL;
-    size_t n;
-    int r;
-
-    if (on->n_gids)
-        return put_groups(sb, on->gids, on->n_gids, user);
-    if (id && id->n_gids)
-        return put_groups(sb, id->gids, id->n_gids, user);
-    r = groups_of(user, on->job->gid, &found, &n, NULL);
-    return r < 0 ? r : put_groups(sb, found, n, user);
-}
-
 int userentry_put(struct strbuf *sb, const Pst__JobOnNode *on)
 {
-    const Pst__JobRecord *j = on->job;
-    const Pst__ClientIdent *id = j->client_ident;
-    char buf[ENTRY_BYTES], number[16];
-    struct passwd pw, none = { .pw_name = number }, *found = NULL;
-    const char *name;
+    struct job_user u;
+    int r = jobuser_find(on, &u);
 
-    (void)snprintf(number, sizeof(number), "%u", j->uid);
-    if (!id && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) != 0)
-        found = NULL; /* as when nobody knows him */
-    found = found ? found : &none;
-    name = text_or(j->user_name, text_or(id ? id->name : NULL, found->pw_name));
-    strbuf_addf(sb, "User:\n%s:x:%u:%u:%s:%s:%s\n", name, j->uid, j->gid,
-                text_or(id ? id->gecos : found->pw_gecos, ""),
-                text_or(id ? id->home : found->pw_dir, ""),
-                text_or(id ? id->shell : found->pw_shell, ""));
-    return put_all_groups(sb, on, name);
+    if (r < 0)
+        return r;
+    strbuf_addf(sb, "User:\n%s:x:%u:%u:%s:%s:%s\nGroups:\n", u.name, on->job->uid, on->job->gid,
+                u.gecos, u.home, u.shell);
+    for (size_t i = 0; r == 0 && i < u.ngids; i++)
+        r = put_group(sb, u.gids[i], u.name);
+    strbuf_addc(sb, '\n');
+    jobuser_done(&u);
+    return r;
 }
 
 /* ---- the steps of a node ------------------------------------------------------------------- */

@@ -2,7 +2,6 @@
 #include "noded/plan/nssentry.h"
 
 #include <errno.h>
-#include <pwd.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,9 +13,8 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "nss/nsstext.h"
+#include "stepd/shared/jobuser.h"
 #include "stepd/shared/spool.h"
-
-#define ENTRY_BYTES 16384u /* of a user's line */
 
 /* A field without what would end it: such a text is left out, and the rest is told. */
 static const char *field_text(const char *text)
@@ -47,52 +45,21 @@ static int put_group(struct strbuf *sb, gid_t gid)
     return 0;
 }
 
-static int put_list(struct strbuf *sb, const uint32_t *gids, size_t n)
-{
-    int r = 0;
-
-    for (size_t i = 0; r == 0 && i < n; i++)
-        r = put_group(sb, gids[i]);
-    return r;
-}
-
-static int put_groups(struct strbuf *sb, const Pst__JobOnNode *on, const char *user)
-{
-    const Pst__ClientIdent *id = on->job->client_ident;
-    _cleanup_free_ gid_t *found = NULL;
-    size_t n;
-    int r;
-
-    if (on->n_gids)
-        return put_list(sb, on->gids, on->n_gids);
-    if (id && id->n_gids)
-        return put_list(sb, id->gids, id->n_gids);
-    r = groups_of(user, on->job->gid, &found, &n, NULL);
-    return r < 0 ? r : put_list(sb, found, n);
-}
-
 int nssentry_put(struct strbuf *sb, const Pst__JobOnNode *on)
 {
-    const Pst__JobRecord *j = on->job;
-    const Pst__ClientIdent *id = j->client_ident;
-    struct passwd pw = { 0 }, *found = NULL;
-    char buf[ENTRY_BYTES];
-    const char *name;
-    int r;
+    struct job_user u;
+    int r = on->job->uid ? jobuser_find(on, &u) : -ENODATA;
 
-    if (!j->uid)
-        return -ENODATA;
-    if (!id && getpwuid_r(j->uid, &pw, buf, sizeof(buf), &found) != 0)
-        found = NULL; /* as when nobody knows him */
-    name = j->user_name ? j->user_name : id ? id->name : found ? pw.pw_name : NULL;
-    if (!name || !nsstext_name(name) || strcmp(name, "root") == 0)
-        return -ENODATA;
-    strbuf_add(sb, NSSTEXT_HEAD);
-    strbuf_addf(sb, "%s:%u:%u:", name, j->uid, j->gid);
-    strbuf_addf(sb, "%s:", field_text(id ? id->gecos : found ? pw.pw_gecos : NULL));
-    strbuf_addf(sb, "%s:", path_text(id ? id->home : found ? pw.pw_dir : NULL));
-    strbuf_addf(sb, "%s\n", path_text(id ? id->shell : found ? pw.pw_shell : NULL));
-    r = put_groups(sb, on, name);
+    if (r < 0)
+        return r;
+    if (!u.named || !nsstext_name(u.name) || strcmp(u.name, "root") == 0)
+        r = -ENODATA;
+    if (r == 0)
+        strbuf_addf(sb, "%s%s:%u:%u:%s:%s:%s\n", NSSTEXT_HEAD, u.name, on->job->uid, on->job->gid,
+                    field_text(u.gecos), path_text(u.home), path_text(u.shell));
+    for (size_t i = 0; r == 0 && i < u.ngids; i++)
+        r = put_group(sb, u.gids[i]);
+    jobuser_done(&u);
     return r < 0 ? r : sb->failed ? -ENOMEM : sb->len > NSSTEXT_MAX ? -E2BIG : 0;
 }
 
