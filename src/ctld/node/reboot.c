@@ -25,7 +25,6 @@
 #define FLAG(x) (1u << PST__NODE_FLAG__NODE_FLAG_##x)
 #define REASON_MAX 512
 
-/* Field numbers of NodeRecord. */
 static void set_reason(Pst__NodeRecord *set, const char *text, uid_t uid)
 {
     (void)pb_set_str(&set->reason, text); /* -ENOMEM: keeps the old one */
@@ -66,7 +65,8 @@ static int request_reboot(Pst__Transaction *tx, const struct node *n,
     bool drains = asap && !(r->state_flags & FLAG(DRAIN));
     Pst__NodeRecord *set;
 
-    if (r->state_flags & (FLAG(REBOOT_ISSUED) | FLAG(REBOOT_REQUESTED)) ||
+    if (r->state_flags & (FLAG(REBOOT_ISSUED) | FLAG(REBOOT_REQUESTED) | FLAG(POWERED_DOWN) |
+                          FLAG(POWERING_DOWN) | FLAG(POWER_DOWN)) ||
         r->state == PST__NODE_STATE__NODE_FUTURE || noderecord_is_external(r))
         return ESLURM_INVALID_NODE_STATE_TRANSITION;
     set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, r->node_id);

@@ -67,6 +67,8 @@ def test_what_is_refused(cloud):  # noqa: F811
     assert (r.rc, r.err.strip()) == (1, "scontrol_reboot_nodes error:Invalid power action")
     r = c.run("scontrol", "reboot", "cl1", "action=", check=False)
     assert (r.rc, r.err.strip()) == (1, "missing action")
+    r = c.run("scontrol", "reboot", "cl1", "action=here", check=False)  # it is off, and an action that it waits for stays its own
+    assert r.rc == 0 and "Skipping reboot of nodes cl1 due to current node state." in r.err
     assert c.short("cl1") == "idle~" and calls(c) == []
     # a configuration that cannot be changes nothing
     text = c.conf.read_text()
