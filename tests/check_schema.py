@@ -7,8 +7,10 @@ test_golden compares the lock with the schema that was compiled.  A field that g
 its number could then be given to another field, and old journals and old peers would be misread.  So:
 - each field of proto/*.proto is in the lock, with its number and its type;
 - each field and value of the lock is in proto/*.proto, or its number is `reserved` there;
-- each line that the lock ever had in the history of the repository is still there, or its number is `reserved`."""
+- each line that the lock ever had in the history of the repository is still there, or its number is `reserved`;
+- what a log may hold is that of the level which its files name, once the level's release was made (tests/golden/log_levels.txt)."""
 
+import hashlib
 import re
 import subprocess
 from pathlib import Path
@@ -17,6 +19,7 @@ from tap import Tap
 
 ROOT = Path(__file__).resolve().parent.parent
 LOCK = "tests/golden/schema.txt"
+LEVELS = "tests/golden/log_levels.txt"
 LINE = re.compile(r"(?:enum )?pst\.(\w+)\.(\w+) = (-?\d+)(?: (?:optional|repeated|required|none) (?:message |enum )?(?:pst\.)?(\w+))?")
 RESERVED = re.compile(r"reserved pst\.(\w+)\.\w+ = (\d+)\b")
 
@@ -67,6 +70,33 @@ def history():
     return {line[1:] for line in done.stdout.splitlines() if re.match(r"[-+](?:pst|enum|op)\b", line)}
 
 
+def log_lines(lock):
+    """The lines of the lock that a Transaction, which is a record of the log, reaches."""
+    by_type, found, next_types = {}, [], ["Transaction"]
+    for line in lock:
+        m = LINE.match(line)
+        if m:
+            by_type.setdefault(m.group(1), []).append((line, m.group(4)))
+    for type_ in next_types:
+        for line, below in by_type.get(type_, ()):
+            found.append(line)
+            if below in by_type and below not in next_types:
+                next_types.append(below)
+    return sorted(found)
+
+
+def wrong_levels(lock):
+    rows = [line.split() for line in (ROOT / LEVELS).read_text().splitlines() if not line.startswith("#")]
+    level = re.search(r"#define LOG_LEVEL (\d+)u", (ROOT / "src/journal/format.h").read_text())[1]
+    digest = hashlib.sha256("\n".join(log_lines(lock)).encode()).hexdigest()
+    if [int(row[0]) for row in rows] != list(range(1, len(rows) + 1)) or rows[-1][0] != level:
+        yield f"{LEVELS} has a row for each level up to LOG_LEVEL, which is {level}"
+    if "open" in [row[2] for row in rows[:-1]]:
+        yield f"{LEVELS}: only the last row may be open"
+    if rows[-1][2] not in ("open", digest):
+        yield f"a released log has other fields: raise LOG_LEVEL and add a row to {LEVELS}; the digest is now {digest}"
+
+
 def main():
     tap = Tap()
     schema = Schema()
@@ -83,6 +113,7 @@ def main():
               [f"{LOCK} had: {line}; put the line back, or reserve the number in proto/*.proto"
                for line in sorted((ever or set()) - set(lock))
                if not (answers_now(lock, line) or asks_now(lock, line) if line.startswith("op ") else reserved(schema, line))])
+    tap.check("the log has the level of its fields", list(wrong_levels(lock)))
     tap.end()
 
 

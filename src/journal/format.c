@@ -8,29 +8,40 @@
 #include <string.h>
 #include <xxhash.h>
 
+#define LEVEL_SHIFT 16
+#define FORMAT_MASK 0xffffu
+
 void file_header_encode(uint32_t magic, uint64_t cluster_id, uint64_t lsn,
                         uint8_t out[static FILE_HEADER_BYTES])
 {
     put_u32(out, magic);
-    put_u32(out + 4, FORMAT_VERSION);
+    put_u32(out + 4, FORMAT_VERSION | LOG_LEVEL << LEVEL_SHIFT);
     put_u64(out + 8, cluster_id);
     put_u64(out + 16, lsn);
     put_u64(out + 24, XXH3_64bits(out, 24));
 }
 
 int file_header_decode(const uint8_t in[static FILE_HEADER_BYTES], uint32_t magic,
-                       uint64_t *ret_cluster_id, uint64_t *ret_lsn, const char **ret_reason)
+                       struct file_header *ret, const char **ret_reason)
 {
+    uint32_t version = get_u32(in + 4);
+
     if (get_u32(in) != magic || get_u64(in + 24) != XXH3_64bits(in, 24)) {
         *ret_reason = "the file header is damaged";
         return -EBADMSG;
     }
-    if (get_u32(in + 4) != FORMAT_VERSION) {
+    if ((version & FORMAT_MASK) != FORMAT_VERSION) {
         *ret_reason = "the file has a format version this program does not know";
         return -EPROTONOSUPPORT;
     }
-    *ret_cluster_id = get_u64(in + 8);
-    *ret_lsn = get_u64(in + 16);
+    ret->level = (uint16_t)(version >> LEVEL_SHIFT);
+    ret->cluster_id = get_u64(in + 8);
+    ret->lsn = get_u64(in + 16);
+    if (ret->level > LOG_LEVEL) {
+        *ret_reason = "a newer release wrote it: start that release again, or go back with "
+                      "`penstock journal downgrade`";
+        return -ENOTSUP;
+    }
     return 0;
 }
 

@@ -43,6 +43,7 @@ struct journal_config {
     uint64_t reserve_bytes; /* the log leaves this much free on the disk, for snapshots */
     size_t batch_bytes;     /* append buffer limit before journal_append blocks; 0 = 64 MiB */
     bool read_only;         /* no lock, nothing is cut or written; append gives -EROFS */
+    bool any_level;         /* with read_only: files of a newer release are read, too */
     uint64_t cluster_id;    /* written into new files; a file of another is damage; 0 = any */
     /* The writer's term (term.h).  Not 0: the log goes on in a new segment of this term, whatever
      * an earlier writer, which may still run, does to the old ones; its lock does not count. */
@@ -75,7 +76,7 @@ struct journal_config {
  * the middle of the last write) is cut off and logged; damage before the tail is refused with
  * -EUCLEAN and a sentence naming file, offset, lsn and the repair command (`penstock journal repair
  * DIR`). A negative return of on_record stops with that error. Errors: -EUCLEAN, -EBUSY another
- * process holds the lock, -ENOSPC, ... */
+ * process holds the lock, -ENOTSUP a newer release wrote the log, -ENOSPC, ... */
 typedef int journal_record_fn(void *ctx, uint64_t lsn, bool snapshot, const uint8_t *data,
                               size_t len);
 int journal_open(const struct journal_config *config, journal_record_fn *on_record,

@@ -28,17 +28,20 @@ static bool is_damage(int r)
 }
 
 static int check_header(int fd, uint32_t magic, uint64_t lsn, const struct walk_opts *opts,
-                        char *reason)
+                        uint16_t *ret_level, char *reason)
 {
     const char *why = "";
-    uint64_t cluster = 0, found = 0;
-    int r = stream_read_header(fd, magic, &cluster, &found, &why);
+    struct file_header head = { 0 };
+    int r = stream_read_header(fd, magic, &head, &why);
 
-    if (r == 0 && found != lsn) {
+    if (r == -ENOTSUP && opts->any_level)
+        r = 0;
+    *ret_level = head.level;
+    if (r == 0 && head.lsn != lsn) {
         why = "the file header is another file's: it names a different record number";
         r = -EBADMSG;
     }
-    if (r == 0 && opts->cluster_id && cluster != opts->cluster_id) {
+    if (r == 0 && opts->cluster_id && head.cluster_id != opts->cluster_id) {
         why = "the file belongs to another cluster";
         r = -EBADMSG;
     }
@@ -118,7 +121,7 @@ int walk_segment_fd(int fd, uint64_t first_lsn, uint64_t next_first, uint64_t st
     *w = (struct walk){
         .segment = first_lsn, .lsn = first_lsn, .bytes = w->bytes, .records = w->records
     };
-    r = check_header(fd, SEGMENT_MAGIC, first_lsn, opts, w->reason);
+    r = check_header(fd, SEGMENT_MAGIC, first_lsn, opts, &w->level, w->reason);
     if (is_damage(r)) {
         w->state = WALK_DAMAGE;
         return 0;
@@ -198,7 +201,8 @@ int walk_snapshot_fd(int fd, uint64_t lsn, const struct walk_opts *opts, journal
                      void *ctx, uint64_t *ret_puts, char *reason)
 {
     _cleanup_val_(stream_done) struct stream s;
-    int r = check_header(fd, SNAPSHOT_MAGIC, lsn, opts, reason);
+    uint16_t level;
+    int r = check_header(fd, SNAPSHOT_MAGIC, lsn, opts, &level, reason);
 
     stream_init(&s, fd, FILE_HEADER_BYTES);
     if (r == 0)

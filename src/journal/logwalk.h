@@ -21,6 +21,7 @@ struct walk {
     uint64_t offset; /* there, behind the last sound record */
     uint64_t lsn;    /* the next record: one past the last sound one */
     uint64_t torn;   /* bytes of the unfinished write */
+    uint16_t level;  /* of that file (format.h) */
     bool marked;     /* the last thing read is a mark: the log was closed properly */
     uint64_t bytes;  /* of the records given to fn */
     uint64_t records;
@@ -32,11 +33,13 @@ struct walk {
 struct walk_opts {
     uint64_t cluster_id; /* 0 = any */
     uint64_t proven_lsn; /* a snapshot stands for this lsn, so the log up to here was on disk */
+    bool any_level;      /* files of a newer release, too */
 };
 
 /* Read segment number `index` of l: records from `start` on go to fn (may be NULL), those before
  * are only checked.  Ends where the next segment begins.  *w is set whenever the result is 0.
- * Errors: what fn returns, -ENOMEM, -EPROTONOSUPPORT; w->reason then says why (or is ""). */
+ * Errors: what fn returns, -ENOMEM, -EPROTONOSUPPORT, -ENOTSUP (format.h); w->reason then says
+ * why (or is ""). */
 int walk_segment(int dir_fd, const struct file_list *l, size_t index, uint64_t start,
                  const struct walk_opts *opts, journal_record_fn *fn, void *ctx, struct walk *w);
 

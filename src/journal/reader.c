@@ -50,7 +50,7 @@ static int switch_to(struct journal_reader *r, uint64_t first, uint32_t term, ui
 {
     _cleanup_close_ int fd = -1;
     const char *reason = "";
-    uint64_t cluster, found;
+    struct file_header head = { 0 };
     int rc = segment_open_read(r->dir_fd, first, term, &fd);
 
     if (rc < 0) /* let go between the listing and now */
@@ -66,11 +66,13 @@ static int switch_to(struct journal_reader *r, uint64_t first, uint32_t term, ui
     r->until = until;
     r->lsn = first;
     stream_init(&r->stream, r->fd, FILE_HEADER_BYTES);
-    rc = stream_read_header(r->fd, SEGMENT_MAGIC, &cluster, &found, &reason);
-    if (rc == 0 && found != first) {
+    rc = stream_read_header(r->fd, SEGMENT_MAGIC, &head, &reason);
+    if (rc == 0 && head.lsn != first) {
         rc = -EBADMSG;
         reason = "the file header names a different record number";
     }
+    if (rc == -ENOTSUP || rc == -EPROTONOSUPPORT)
+        return err_set(err, rc, "journal: cannot read the log in %s: %s", r->dir, reason);
     return rc == -EBADMSG ? report_damage(r, reason, err) : rc;
 }
 

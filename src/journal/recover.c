@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "journal/files.h"
+#include "journal/format.h"
 #include "journal/impl.h"
 #include "journal/logwalk.h"
 
@@ -185,6 +186,18 @@ static int begin_term(struct recovery *rc, struct journal *j)
     return segment_create(&j->policy, rc->walk.lsn, &j->segment);
 }
 
+/* The records of this release go to a file that says so: one of an older release ends here. */
+static int begin_level(struct recovery *rc, struct journal *j)
+{
+    struct segment old;
+    int r = segment_reopen(&j->policy, rc->walk.segment, 0, rc->walk.offset, &old);
+
+    if (r < 0)
+        return r;
+    segment_close(&old);
+    return segment_create(&j->policy, rc->walk.lsn, &j->segment);
+}
+
 /* The log is sound: make the disk agree with what was read, and find the place to append. */
 static int open_end(struct recovery *rc, struct journal *j)
 {
@@ -196,10 +209,12 @@ static int open_end(struct recovery *rc, struct journal *j)
     file_list_remove_temporary(rc->dir_fd, &rc->files);
     if (j->config.term)
         r = begin_term(rc, j);
+    else if (!rc->files.segments.n)
+        r = segment_create(&j->policy, 1, &j->segment);
+    else if (rc->walk.level < LOG_LEVEL)
+        r = begin_level(rc, j);
     else
-        r = rc->files.segments.n
-                ? segment_reopen(&j->policy, rc->walk.segment, 0, rc->walk.offset, &j->segment)
-                : segment_create(&j->policy, 1, &j->segment);
+        r = segment_reopen(&j->policy, rc->walk.segment, 0, rc->walk.offset, &j->segment);
     if (r == 0 && fsync(rc->dir_fd) < 0)
         r = -errno;
     if (r < 0)
@@ -310,7 +325,7 @@ static int recover_log(struct journal *j, journal_record_fn *fn, void *ctx, stru
         .config = &j->config,
         .dir_fd = j->dir_fd,
         .err = err,
-        .opts = { .cluster_id = j->config.cluster_id },
+        .opts = { .cluster_id = j->config.cluster_id, .any_level = j->config.any_level },
     };
     int r = file_list_read(j->dir_fd, &rc.files);
 

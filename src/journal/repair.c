@@ -498,14 +498,16 @@ static void learn_cluster(struct repair *rp)
     for (size_t i = 0; i < segs->n + snaps->n; i++) {
         bool seg = i < segs->n;
         _cleanup_close_ int fd = -1;
+        struct file_header head;
         const char *reason;
-        uint64_t lsn;
         int r = seg ? segment_open_read(rp->dir_fd, segs->lsn[i], segs->term[i], &fd)
                     : snapshot_open_read(rp->dir_fd, snaps->lsn[i - segs->n], &fd);
 
-        if (r == 0 && stream_read_header(fd, seg ? SEGMENT_MAGIC : SNAPSHOT_MAGIC, &rp->cluster_id,
-                                         &lsn, &reason) == 0)
-            return;
+        if (r < 0 ||
+            stream_read_header(fd, seg ? SEGMENT_MAGIC : SNAPSHOT_MAGIC, &head, &reason) < 0)
+            continue;
+        rp->cluster_id = head.cluster_id;
+        return;
     }
 }
 
@@ -545,7 +547,8 @@ int journal_repair(const char *dir, void (*report)(void *ctx, const char *line),
     }
     if (r < 0)
         return err_set(err, r, "journal: repair of %s/%s stopped: %s", dir, JOURNAL_SUBDIR,
-                       strerrordesc_np(-r));
+                       r == -ENOTSUP ? "a newer release wrote this log: repair it with that release"
+                                     : strerrordesc_np(-r));
     if (rp.away_fd >= 0)
         say_step(&rp, "repaired; what was changed is kept in %s/%s/%s", dir, JOURNAL_SUBDIR,
                  rp.away);

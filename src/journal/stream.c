@@ -237,8 +237,7 @@ int stream_judge_tail(int fd, uint64_t offset, uint64_t lsn, struct tail *ret_ta
     return 0;
 }
 
-int stream_read_header(int fd, uint32_t magic, uint64_t *ret_cluster_id, uint64_t *ret_lsn,
-                       const char **ret_reason)
+int stream_read_header(int fd, uint32_t magic, struct file_header *ret, const char **ret_reason)
 {
     uint8_t head[FILE_HEADER_BYTES];
     long n = pread_full(fd, head, sizeof(head), 0);
@@ -251,5 +250,5 @@ int stream_read_header(int fd, uint32_t magic, uint64_t *ret_cluster_id, uint64_
         *ret_reason = "the file header is cut short";
         return -EBADMSG;
     }
-    return file_header_decode(head, magic, ret_cluster_id, ret_lsn, ret_reason);
+    return file_header_decode(head, magic, ret, ret_reason);
 }

@@ -42,8 +42,7 @@ struct tail {
 int stream_judge_tail(int fd, uint64_t offset, uint64_t lsn, struct tail *ret_tail);
 
 /* Check the 32-byte header of a segment or snapshot.  Errors: as file_header_decode, I/O. */
-int stream_read_header(int fd, uint32_t magic, uint64_t *ret_cluster_id, uint64_t *ret_lsn,
-                       const char **ret_reason);
+int stream_read_header(int fd, uint32_t magic, struct file_header *ret, const char **ret_reason);
 
 /* pread(2) until n bytes or the end of the file; bytes read, or negative errno. */
 long pread_full(int fd, void *buf, size_t n, uint64_t offset);

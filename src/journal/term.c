@@ -3,6 +3,7 @@
  * Owns nothing between calls.  Any thread.  A file is opened for each call: over a network file
  * system that is what asks the server anew. */
 #include "journal/term.h"
+#include "journal/format.h"
 #include "journal/lebytes.h"
 
 #include <dirent.h>
@@ -42,6 +43,7 @@ void term_encode(const struct term_record *t, uint8_t out[static TERM_BYTES])
     put_u64(out + 24, t->renewal);
     put_u64(out + 32, t->durable);
     put_u32(out + 40, t->port);
+    put_u32(out + 44, LOG_LEVEL);
     memcpy(out + HOST_AT, t->host, strnlen(t->host, TERM_HOST_BYTES - 1));
     memcpy(out + ADDR_AT, t->addr, strnlen(t->addr, TERM_ADDR_BYTES - 1));
     memcpy(out + SUCCESSOR_AT, t->successor, strnlen(t->successor, TERM_HOST_BYTES - 1));
@@ -72,13 +74,14 @@ int term_decode(const uint8_t in[static TERM_BYTES], struct term_record *ret)
         .renewal = get_u64(in + 24),
         .durable = get_u64(in + 32),
         .port = (uint16_t)get_u32(in + 40),
+        .level = (uint16_t)get_u32(in + 44),
     };
 
     if (get_u32(in) != TERM_MAGIC || get_u64(in + HASH_AT) != XXH3_64bits(in, HASH_AT))
         return -EBADMSG;
     if (get_u32(in + 4) != TERM_VERSION)
         return -EPROTONOSUPPORT;
-    if (!t.term || get_u32(in + 40) > UINT16_MAX ||
+    if (!t.term || get_u32(in + 40) > UINT16_MAX || get_u32(in + 44) > UINT16_MAX ||
         !take_text(in + HOST_AT, TERM_HOST_BYTES, t.host) ||
         !take_text(in + ADDR_AT, TERM_ADDR_BYTES, t.addr) ||
         !take_text(in + SUCCESSOR_AT, TERM_HOST_BYTES, t.successor))

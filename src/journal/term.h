@@ -27,6 +27,7 @@ struct term_record {
     uint64_t renewal;  /* counts */
     uint64_t durable;  /* the log is on disk up to this lsn */
     uint16_t port;
+    uint16_t level; /* of the log that its writer writes (format.h); set by term_encode() */
     char host[TERM_HOST_BYTES], addr[TERM_ADDR_BYTES];
     char successor[TERM_HOST_BYTES]; /* released for this controller, "": for nobody */
 };

@@ -42,7 +42,7 @@ static const struct command {
     { "demo", cmd_demo, "demo [--keep] [--nodes N] [--cpus C] [--dir DIR]",
       "bring a cluster up, run a small workflow on it, take it down" },
     { "journal", cmd_journal,
-      "journal at TIME|LSN -- COMMAND | audit [FILTERS] | dump|verify|repair|hash DIR",
+      "journal at TIME|LSN -- COMMAND | audit [FILTERS] | dump|verify|repair|downgrade|hash DIR",
       "the cluster as it was, and who changed it; look into a journal, or repair it" },
     { "backup", cmd_backup, "backup [--state DIR] FOLDER",
       "copy log, accounting and keys of a controller, also while it runs" },

@@ -33,7 +33,8 @@ struct ha {
     struct term_record before; /* the term before ours */
     int64_t turn_us;           /* when ours came: term_clock_us() */
     int64_t asked_us;          /* when the active controller was last asked for control */
-    bool complained;           /* of a log that cannot be applied */
+    int64_t newer_us; /* since when the log is known to be that of a newer release; 0: it is not */
+    bool complained;  /* of a log that cannot be applied */
     struct backups *backups;
     /* any thread */
     atomic_bool standby, give_up;

@@ -20,12 +20,14 @@
 #include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "journal/files.h"
+#include "journal/format.h"
 #include "etcd/etcdterm.h"
 #include "wire/client.h"
 
 #define LOOKS 10 /* in a lease */
 #define LOOK_MIN_US 20000
 #define LOOK_MAX_US 250000
+#define NEWER_AGAIN_US (30 * USEC_PER_SEC)
 #define ASK_US (2 * USEC_PER_SEC) /* between two requests for control, and to wait for an answer */
 
 /* ---- looking ----------------------------------------------------------------------------- */
@@ -215,23 +217,51 @@ static int64_t look_us(const struct ha *ha)
                (int64_t)LOOK_MIN_US);
 }
 
+/* A newer release has written the log.  This one can neither follow nor lead: it looks on, and
+ * begins anew now and then, with the newer program once that is installed. */
+static int look_on(struct ha *ha, struct err *err)
+{
+    const struct term_record *rec = &ha->view.record;
+    int64_t now = term_clock_us();
+
+    (void)err_set(err, -ENOTSUP,
+                  "the log is that of a newer release, with which %s took term %u: update this "
+                  "host as well, or go back with `penstock journal downgrade`",
+                  rec->host, rec->term);
+    if (!ha->newer_us) {
+        ha->newer_us = now;
+        log_error("standing by without the log: %s", err->text);
+    }
+    return now - ha->newer_us < NEWER_AGAIN_US ? -EAGAIN : -ENOTSUP;
+}
+
+/* Take the term, if it is our turn; else follow the log.  -EAGAIN: go on waiting. */
+static int take_turn(struct ha *ha, struct err *err)
+{
+    enum turn turn = turn_decide(&ha->view, term_clock_us());
+    int r;
+
+    if (turn == TURN_OURS && (r = take_term(ha, err)) != -EAGAIN)
+        return r;
+    follow_log(ha);
+    if (turn == TURN_ASK || (turn != TURN_OURS && is_asked(ha)))
+        ask_active(ha);
+    return -EAGAIN;
+}
+
 int ha_await_term(struct ctld *ctld, struct err *err)
 {
     struct ha *ha = ctld->ha;
-    int r = -EAGAIN;
+    int r;
 
-    while (r == -EAGAIN) {
-        enum turn turn;
-
+    for (;;) {
         if (atomic_load(&ctld->stopping))
             return -ECANCELED;
         look_at_term(ha);
-        turn = turn_decide(&ha->view, term_clock_us());
-        if (turn == TURN_OURS && (r = take_term(ha, err)) != -EAGAIN)
+        r = ha->view.readable && ha->view.record.level > LOG_LEVEL ? look_on(ha, err)
+                                                                   : take_turn(ha, err);
+        if (r != -EAGAIN)
             break;
-        follow_log(ha);
-        if (turn == TURN_ASK || (turn != TURN_OURS && is_asked(ha)))
-            ask_active(ha);
         if (!reading_serve(ctld, now_mono_us() + look_us(ha)))
             return -ECANCELED;
     }

@@ -112,7 +112,7 @@ COMMANDS = [
     ("penstock down --dir={d}/none", 1, "there is no cluster in"),
     ("penstock status --dir=", 1, "--dir needs the name of a folder"),
     ("penstock env --dir={d}/none", 1, "there is no cluster in"),
-    ("penstock journal", 2, "journal needs at, audit, dump, verify, repair or hash"),
+    ("penstock journal", 2, "journal needs at, audit, dump, verify, repair, downgrade or hash"),
     ("penstock journal nosuch {d}", 2, "no such action: nosuch"),
     ("penstock journal dump {d}", 1, "there is no journal in it"),
     ("penstock journal dump --from=x {d}", 2, "--from: x is not a sequence number"),

@@ -6,6 +6,7 @@
 #include <sys/wait.h>
 
 #include "journal/files.h"
+#include "journal/format.h"
 #include "journal/reign.h"
 #include "journal/segment.h"
 
@@ -18,6 +19,7 @@ static const struct term_record sample = { .term = 7,
                                            .renewal = 99,
                                            .durable = 1234567890123,
                                            .port = 6817,
+                                           .level = LOG_LEVEL,
                                            .host = "ctl1",
                                            .addr = "10.0.0.1",
                                            .successor = "ctl2" };
