@@ -135,6 +135,11 @@ chaos: build
 chaos-standby: build
 	tests/chaos/chaos_standby.py --build $(BUILD) --kills $(KILLS)
 
+## test-upgrade: from the build folder OLD to this one, daemon by daemon, while jobs run and clients submit
+.PHONY: test-upgrade
+test-upgrade: build
+	tests/chaos/rolling_upgrade.py --build $(BUILD) --old $(OLD)
+
 ## chaos-hosts: kill, freeze, cut off and fill the hosts of three controllers, with a shared folder and with etcd (root, nft)
 .PHONY: chaos-hosts
 chaos-hosts: build

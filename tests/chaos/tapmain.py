@@ -25,11 +25,11 @@ def put_away(cluster, folder):
 
 
 def main(doc, run, **defaults):
-    """run(args, report) yields (name, problems) for each check.  Every default is an option, a number."""
+    """run(args, report) yields (name, problems) for each check.  Every default is an option of its type."""
     parser = argparse.ArgumentParser(description=doc.split("\n")[0])
     parser.add_argument("--build", required=True)
     for name, value in defaults.items():
-        parser.add_argument(f"--{name}", type=int, default=value)
+        parser.add_argument(f"--{name}", type=type(value), default=value)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 31))
     parser.add_argument("--tap", action="store_true")
     args = parser.parse_args()
