@@ -26,6 +26,7 @@
 #include "wire/errors.h"
 #include "wire/auth/hello.h"
 
+#define MOVES_MAX 3 /* of a call, from one controller to the next */
 #define IN_CHUNK (64u * WIRE_KIB)
 #define IN_KEEP (256u * WIRE_KIB) /* a larger buffer is given back when it is empty */
 
@@ -531,6 +532,13 @@ int client_recv(struct client *c, int timeout_ms, struct frame *ret_frame)
 
 /* ---- calls ----------------------------------------------------------------------------------- */
 
+/* The controller's last word (server_set_farewell()): what it has not answered was not carried
+ * out.  Accounting, which it hands on, is not included. */
+static bool is_farewell(const struct frame *f)
+{
+    return f->id == 0 && (f->flags & FRAME_REPLY) && (f->flags & FRAME_ERROR);
+}
+
 /* Next frame of the reply to request id, which was an op. */
 static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadline,
                       struct frame *ret_frame)
@@ -542,6 +550,9 @@ static int recv_reply(struct client *c, unsigned op, uint32_t id, int64_t deadli
             return -ETIMEDOUT;
         if (r < 0)
             return r;
+        if (is_farewell(ret_frame))
+            return access_role(ACCESS_DBD, op) == ACCESS_NONE ? client_take_error(c, ret_frame)
+                                                              : fail_connection(c, -EPIPE);
         if (ret_frame->id != id || !(ret_frame->flags & FRAME_REPLY))
             continue;
         if (ret_frame->flags & FRAME_ERROR)
@@ -571,8 +582,30 @@ void client_set_timeout(struct client *c, int timeout_ms)
     c->timeout_ms = timeout_ms;
 }
 
-int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
-                ProtobufCMessage **ret_reply)
+void client_set_again(struct client *c, client_again_fn *fn, void *ctx)
+{
+    c->again = fn;
+    c->again_ctx = ctx;
+}
+
+/* Did the controller leave the request to another one, and is that one reached? */
+static bool is_moved(struct client *c)
+{
+    struct client *fresh = NULL, old;
+
+    if (!c->again || c->error_code != ESLURM_IN_STANDBY_MODE || c->again(c->again_ctx, &fresh) < 0)
+        return false;
+    client_set_again(fresh, c->again, c->again_ctx);
+    client_set_timeout(fresh, c->timeout_ms);
+    old = *c;
+    *c = *fresh;
+    *fresh = old;
+    (void)client_free(fresh); /* always NULL */
+    return true;
+}
+
+static int call_once(struct client *c, unsigned op, const ProtobufCMessage *request,
+                     ProtobufCMessage **ret_reply)
 {
     int64_t deadline = client_deadline(c->timeout_ms);
     uint32_t id = client_next_id(c);
@@ -589,8 +622,18 @@ int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
     return r == -ENOMEM || r == 0 ? r : -EPROTO;
 }
 
-int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request,
-                  client_stream_fn *fn, void *ctx)
+int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
+                ProtobufCMessage **ret_reply)
+{
+    int r = call_once(c, op, request, ret_reply);
+
+    for (int i = 0; r == -EREMOTEIO && i < MOVES_MAX && is_moved(c); i++)
+        r = call_once(c, op, request, ret_reply);
+    return r;
+}
+
+static int stream_once(struct client *c, unsigned op, const ProtobufCMessage *request,
+                       client_stream_fn *fn, void *ctx, bool *ret_begun)
 {
     uint32_t id = client_next_id(c);
     struct frame f;
@@ -598,12 +641,24 @@ int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request
 
     while (r == 0) {
         r = recv_reply(c, op, id, client_deadline(c->timeout_ms), &f);
+        *ret_begun |= r == 0;
         if (r == 0)
             r = fn(ctx, &f);
         if (r >= 0 && !(f.flags & FRAME_MORE))
             return 0;
         r = MIN(r, 0);
     }
+    return r;
+}
+
+int client_stream(struct client *c, unsigned op, const ProtobufCMessage *request,
+                  client_stream_fn *fn, void *ctx)
+{
+    bool begun = false;
+    int r = stream_once(c, op, request, fn, ctx, &begun);
+
+    for (int i = 0; r == -EREMOTEIO && !begun && i < MOVES_MAX && is_moved(c); i++)
+        r = stream_once(c, op, request, fn, ctx, &begun);
     return r;
 }
 

@@ -100,6 +100,12 @@ ProtobufCBinaryData client_stream_key(struct client *c);
  * may be NULL. */
 int client_call(struct client *c, unsigned op, const ProtobufCMessage *request,
                 ProtobufCMessage **ret_reply);
+/* How to reach the controller that leads now; *ret_client as client_connect() gives it. */
+typedef int client_again_fn(void *ctx, struct client **ret_client);
+/* Of several controllers: a call that is answered by "not in control any more" was not carried
+ * out, so it is sent again over a connection that fn makes, in place of this one.  ctx outlives
+ * the client. */
+void client_set_again(struct client *c, client_again_fn *fn, void *ctx);
 /* From now on a call may take so long, instead of client_target's. */
 void client_set_timeout(struct client *c, int timeout_ms);
 /* As client_call, with each frame of a streamed reply given to fn; fn returning < 0 ends it.  The

@@ -39,6 +39,8 @@ struct client {
     uint8_t *asked;
     size_t asked_len;
     uint32_t asked_id;
+    client_again_fn *again; /* NULL: there is no other controller */
+    void *again_ctx;
 };
 
 /* A client without a socket.  -ENOMEM. */

@@ -425,6 +425,11 @@ uint16_t server_port(const struct server *s)
     return s->config.port;
 }
 
+void server_set_farewell(struct server *s, int code)
+{
+    (void)s, (void)code;
+}
+
 void server_stop(struct server *s)
 {
     (void)s;

@@ -321,6 +321,18 @@ static int connect_standby(struct cli *c, const struct dial *d, struct client **
     return 0;
 }
 
+/* A client_again_fn: the controller gave up control before it took the request. */
+static int connect_again(void *ctx, struct client **ret_client)
+{
+    struct cli *c = ctx;
+    struct cli_patience patience = { 0 };
+    struct dial d = dial_of(c);
+    struct err err = { .text = "" }; /* what the call said stands */
+
+    d.cluster = NULL;
+    return dial_ctld(&d, on_waiting, &patience, ret_client, &err);
+}
+
 int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
 {
     struct cli_patience patience = { 0 };
@@ -331,6 +343,8 @@ int cli_connect(struct cli *c, struct client **ret_client, struct err *err)
     if (c->shows && !c->cluster && conf_ctld_host(d.conf, 1, NULL))
         d.patience_ms = MIN(d.timeout_ms, STANDBY_AFTER_MS);
     r = dial_ctld(&d, on_waiting, &patience, ret_client, err);
+    if (r == 0 && !c->cluster && conf_ctld_host(d.conf, 1, NULL))
+        client_set_again(*ret_client, connect_again, c);
     return d.patience_ms && dial_may_come_back(r) && connect_standby(c, &d, ret_client) == 0 ? 0
                                                                                              : r;
 }

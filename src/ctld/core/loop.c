@@ -143,6 +143,22 @@ bool core_run_reading(struct ctld *ctld, int64_t until_mono_us)
     return go;
 }
 
+/* Nothing more is carried out: who waits is told, and may ask the controller that goes on. */
+static void refuse_left(struct ctld *ctld, struct cmd *own)
+{
+    struct cmd *cmd;
+
+    for (cmd = own; cmd; cmd = cmd->next)
+        if (cmd->kind == CMD_REQUEST)
+            core_error(ctld, cmd, ctld->ha ? ESLURM_IN_STANDBY_MODE : EPST_SHUTTING_DOWN, NULL);
+    cmd_free_list(own);
+    while ((cmd = core_queue_next(ctld->queue))) {
+        if (cmd->kind == CMD_REQUEST)
+            core_error(ctld, cmd, ctld->ha ? ESLURM_IN_STANDBY_MODE : EPST_SHUTTING_DOWN, NULL);
+        cmd_free(cmd);
+    }
+}
+
 void core_run(struct ctld *ctld)
 {
     int64_t next_tick = now_mono_us();
@@ -158,8 +174,9 @@ void core_run(struct ctld *ctld)
             own = cmd->next;
             go = run_and_free(ctld, cmd);
         }
-        cmd_free_list(own);
         run_users(ctld, now_mono_us() + (go ? TURN_US : STOP_US));
+        if (!go)
+            refuse_left(ctld, own);
         if (t0 >= next_tick) {
             services_tick(ctld);
             next_tick = t0 + SERVICE_TICK_US;

@@ -208,10 +208,9 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
         return;
     }
     if (atomic_load(&f->ctld->stopping)) {
-        if (f->ctld->ha)
-            conn_close(c); /* another one goes on: who asks tries that */
-        else
-            (void)conn_error(c, frame->op, frame->id, EPST_SHUTTING_DOWN, NULL);
+        /* of several another one goes on: who asks tries that */
+        (void)conn_error(c, frame->op, frame->id,
+                         f->ctld->ha ? ESLURM_IN_STANDBY_MODE : EPST_SHUTTING_DOWN, NULL);
         return;
     }
     if (!still_vouched(f, c, frame) || !admit_frame(f, c, frame))
@@ -385,6 +384,8 @@ static void reconfigure_front(struct ctld *ctld)
 
 static void stop_front(struct ctld *ctld)
 {
+    if (ctld->front && ctld->front->server && ctld->ha && !atomic_load(&ctld->standby))
+        server_set_farewell(ctld->front->server, ESLURM_IN_STANDBY_MODE);
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
     if (ctld->front)

@@ -408,8 +408,11 @@ static void begin_stop(struct worker *w)
     for (unsigned i = 0; i < SERVER_LISTENERS; i++)
         if (w->listen[i].data)
             uv_close((uv_handle_t *)&w->listen[i], NULL);
-    for (struct conn *c = w->conns; c; c = c->next)
+    for (struct conn *c = w->conns; c; c = c->next) {
+        if (w->server->farewell && c->state == CONN_OPEN && !c->speaks_http)
+            (void)conn_error(c, OP_PING, 0, w->server->farewell, NULL); /* else it closes alone */
         link_finish(&c->link, NULL);
+    }
     (void)uv_timer_start(&w->tick, on_tick, 0, STOP_TICK_MS); /* fails when closing only */
 }
 
@@ -636,6 +639,11 @@ static void tell_worker(struct worker *w, enum mail_kind kind)
 void server_open_local(struct server *s)
 {
     tell_worker(&s->workers[0], MAIL_LOCAL);
+}
+
+void server_set_farewell(struct server *s, int code)
+{
+    s->farewell = code; /* read by the workers when server_stop() tells them */
 }
 
 void server_stop(struct server *s)

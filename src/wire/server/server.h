@@ -132,6 +132,9 @@ void server_open_local(struct server *s);
  * is TLS does not change. */
 void server_set_tls(struct server *s, struct tls_ctx *tls);
 uint16_t server_port(const struct server *s); /* as bound */
+/* What server_stop() says last on each connection, an Error with the id 0: requests that have no
+ * answer by then were not carried out.  The caller sees to it that this is so. */
+void server_set_farewell(struct server *s, int code);
 /* Send what is queued (half a second at most), close everything, join the threads.  Not from a
  * hook. */
 void server_stop(struct server *s);

@@ -31,6 +31,7 @@ struct server {
     uint16_t port;
     struct worker *workers;
     struct quota *quota;
+    int farewell; /* server_set_farewell(); 0: none */
     bool stopped;
     atomic_uint n_conns;
     atomic_uint_fast64_t next_conn_id;

@@ -271,3 +271,35 @@ def test_a_standby_answers_queries_with_their_age(make):
     c.start_one("ctl1")
     c.wait_active("ctl1")
     assert c.run("squeue", "-h", "-o", "%i").err == ""
+
+
+def test_takeover_refuses_nobody(make):
+    """Control goes to and fro in order while clients submit: what the one leaves to the other is asked again, and taken once."""
+    c = make(controllers=3)
+    stop, said, lock = threading.Event(), [], threading.Lock()
+
+    def submit(number):
+        count = 0
+        while not stop.is_set():
+            tag = f"t{number}-{count}"
+            done = c.run("sbatch", "--parsable", "--hold", "-J", tag, "--wrap", "true", check=False)
+            with lock:
+                said.append((tag, done.rc, done.out.strip(), done.err))
+            count += 1
+    threads = [threading.Thread(target=submit, args=(n,)) for n in range(4)]
+    for t in threads:
+        t.start()
+    try:
+        for index, host in [(1, "ctl2"), (2, "ctl3")] * 3:
+            done = len(said)
+            wait_until(lambda: len(said) > done + 8, "jobs are submitted")
+            c.run("scontrol", "takeover", str(index))
+            wait_until(lambda: c.active_log() == host, f"{host} leads", 30)
+            wait_until(lambda: all(c.pings().values()), "the others stand by", 30)
+    finally:
+        stop.set()
+        for t in threads:
+            t.join()
+    assert not [line for line in said if line[1] != 0]
+    listed = dict(line.split("|") for line in c.run("squeue", "-h", "-o", "%j|%i").out.splitlines())
+    assert listed == {tag: job for tag, _, job, _ in said}

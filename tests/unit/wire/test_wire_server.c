@@ -317,12 +317,112 @@ static void test_audit(void **state)
     stop(&f);
 }
 
+/* ---- the last word --------------------------------------------------------------------------- */
+
+/* A server that takes requests and answers none, and its end once it has one. */
+struct silent {
+    struct fixture f;
+    atomic_uint heard;
+    unsigned await;
+};
+
+static void hear_request(void *ctx, struct conn *c, const struct frame *frame)
+{
+    struct fixture *f = ctx;
+
+    (void)c, (void)frame;
+    atomic_fetch_add(&((struct silent *)f)->heard, 1); /* the first member */
+}
+
+static bool has_heard(void *arg)
+{
+    struct silent *s = arg;
+
+    return atomic_load(&s->heard) >= s->await;
+}
+
+static void *end_server(void *arg)
+{
+    struct silent *s = arg;
+
+    assert_true(wait_until(has_heard, s));
+    server_stop(s->f.server);
+    return NULL;
+}
+
+static int dial_next(void *ctx, struct client **ret_client)
+{
+    struct client_target t = target_of(ctx, false);
+
+    *ret_client = dial(&t);
+    return 0;
+}
+
+static int take_frame(void *ctx, const struct frame *frame)
+{
+    (void)frame;
+    ++*(unsigned *)ctx;
+    return 0;
+}
+
+/* Ask a server for `op` that ends with the request; the answer is the next server's, when there
+ * is one. */
+static int ask_ending(unsigned op, bool farewell, struct fixture *next, unsigned *ret_frames)
+{
+    struct silent s = { .await = 1 };
+    struct server_config config = default_config(&s.f);
+    _cleanup_(client_free) struct client *c = NULL;
+    Pst__QueryRequest query = PST__QUERY_REQUEST__INIT;
+    struct client_target t;
+    pthread_t thread;
+    int r;
+
+    query.names = (char *)"3";
+    config.hooks.on_request = hear_request;
+    start(&s.f, &config);
+    if (farewell)
+        server_set_farewell(s.f.server, ESLURM_IN_STANDBY_MODE);
+    t = target_of(&s.f, false);
+    c = dial(&t);
+    if (next)
+        client_set_again(c, dial_next, next);
+    assert_int_equal(pthread_create(&thread, NULL, end_server, &s), 0);
+    *ret_frames = 0;
+    r = op == OP_QUERY_JOBS ? client_stream(c, op, &query.base, take_frame, ret_frames)
+                            : client_call(c, op, NULL, NULL);
+    (void)pthread_join(thread, NULL);
+    if (r == -EREMOTEIO)
+        r = client_error(c, NULL);
+    stop(&s.f);
+    return r;
+}
+
+/* A controller that leaves says so: what it took and did not answer is asked of the next one. */
+static void test_farewell(void **state)
+{
+    struct fixture next;
+    unsigned frames;
+
+    (void)state;
+    start(&next, NULL);
+    assert_int_equal(ask_ending(OP_JOB_SUBMIT, false, &next, &frames), -EPIPE);
+    assert_int_equal(ask_ending(OP_JOB_SUBMIT, true, NULL, &frames), ESLURM_IN_STANDBY_MODE);
+    assert_int_equal(ask_ending(OP_JOB_SUBMIT, true, &next, &frames),
+                     ESLURM_INVALID_PARTITION_NAME); /* that one's answer */
+    assert_int_equal(ask_ending(OP_QUERY_JOBS, true, &next, &frames), 0);
+    assert_int_equal(frames, 3);
+    /* accounting may go on with what it was handed */
+    assert_int_equal(ask_ending(OP_ACCT_ADMIN, true, &next, &frames), -EPIPE);
+    stop(&next);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_addresses),         cmocka_unit_test(test_local_later),
         cmocka_unit_test(test_local_taken),       cmocka_unit_test(test_shared),
         cmocka_unit_test(test_other_certificate), cmocka_unit_test(test_audit),
+        cmocka_unit_test(test_farewell),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
