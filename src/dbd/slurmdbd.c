@@ -244,7 +244,7 @@ static int serve_store(void *ctx, int ready_fd, struct err *err)
     daemonize_pid_file(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
     daemonize_serve(ready_fd);
     wait_for_end(d, &h->o);
-    (void)unlink(conf_dbd_str(d->conf, CONF_DBD_PID_FILE)); /* may never have been made */
+    daemonize_pid_remove(conf_dbd_str(d->conf, CONF_DBD_PID_FILE));
     return 0;
 }
 

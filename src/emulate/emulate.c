@@ -250,7 +250,7 @@ static void release_nodes(void *ctx)
         e->all[i] = emnode_free(e->all[i]);
     free(e->all);
     if (e->has_pid_file)
-        (void)unlink(e->pid_file); /* it may not have been written */
+        daemonize_pid_remove(e->pid_file); /* it may not have been written */
     conf_free(e->conf);
 }
 

@@ -692,7 +692,7 @@ static void run_loop(struct noded *d)
     while (!d->stopping)
         (void)uv_run(&d->loop, UV_RUN_DEFAULT); /* tells only whether handles are left */
     daemonize_notify("STOPPING=1");
-    (void)unlink(d->pid_file); /* may be gone */
+    daemonize_pid_remove(d->pid_file); /* may be gone */
     jobs_each(&d->jobs, drop_job, d);
     constrain_end(d);
     d->scripts = scripts_free(d->scripts);

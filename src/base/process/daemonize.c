@@ -16,6 +16,8 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 
+#define PID_BYTES 24 /* a number, a line's end */
+
 int daemonize_detach(int *ret_ready_fd, struct err *err)
 {
     int fds[2];
@@ -129,12 +131,22 @@ void daemonize_notify(const char *text)
         log_error("cannot notify the service manager: %s", strerror(errno));
 }
 
+/* In place: a reader never finds an empty file, and the folder need not be ours. */
 void daemonize_pid_file(const char *path)
 {
-    FILE *f = fopen(path, "we");
+    char text[PID_BYTES];
+    int len = snprintf(text, sizeof(text), "%ld\n", (long)getpid()); /* fits */
+    _cleanup_close_ int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
 
-    if (f)
-        (void)fprintf(f, "%ld\n", (long)getpid());
-    if (!f || fclose(f) != 0)
+    if (fd < 0 || pwrite(fd, text, (size_t)len, 0) != len || ftruncate(fd, len) < 0)
         log_error("cannot write the pid file %s: %s", path, strerror(errno));
+}
+
+void daemonize_pid_remove(const char *path)
+{
+    char text[PID_BYTES] = "";
+    _cleanup_close_ int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd >= 0 && read(fd, text, sizeof(text) - 1) > 0 && strtol(text, NULL, 10) == (long)getpid())
+        (void)unlink(path); /* the next start writes it anew */
 }

@@ -30,3 +30,6 @@ void daemonize_limits(void);
 void daemonize_notify(const char *text);
 /* Our number in a file of its own.  A failure is logged: it is not worth refusing to serve. */
 void daemonize_pid_file(const char *path);
+/* Remove that file, unless another process has written its own number into it meanwhile: the
+ * daemon that takes our place may be there before we have ended. */
+void daemonize_pid_remove(const char *path);

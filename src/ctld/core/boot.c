@@ -231,7 +231,7 @@ int boot_pid_file(struct ctld *ctld, bool make)
     if (make)
         daemonize_pid_file(path);
     else
-        (void)unlink(path); /* may never have been made */
+        daemonize_pid_remove(path); /* may never have been made */
     return 0;
 }
 

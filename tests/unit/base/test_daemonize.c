@@ -204,6 +204,39 @@ static int limits(void)
                : 1;
 }
 
+static void write_file(const char *text)
+{
+    FILE *f = fopen(file, "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+/* The number of a longer one is written over; a successor's stays when we end. */
+static void test_pid_file_of_two(void **state)
+{
+    char text[64] = "", want[64];
+    FILE *f;
+
+    (void)state;
+    write_file("12345678901\nrest\n");
+    daemonize_pid_file(file);
+    f = fopen(file, "r");
+    assert_non_null(f);
+    assert_true(fread(text, 1, sizeof(text) - 1, f) > 0);
+    assert_int_equal(fclose(f), 0);
+    (void)snprintf(want, sizeof(want), "%ld\n", (long)getpid());
+    assert_string_equal(text, want);
+    write_file("1\n");
+    daemonize_pid_remove(file);
+    assert_int_equal(access(file, F_OK), 0);
+    daemonize_pid_file(file);
+    daemonize_pid_remove(file);
+    assert_int_equal(access(file, F_OK), -1);
+    daemonize_pid_remove(file); /* gone: nothing to do */
+}
+
 static void test_limits(void **state)
 {
     (void)state;
@@ -217,6 +250,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_work_in, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_notify, make_dir, drop_dir),
         cmocka_unit_test_setup_teardown(test_pid_file, make_dir, drop_dir),
+        cmocka_unit_test_setup_teardown(test_pid_file_of_two, make_dir, drop_dir),
         cmocka_unit_test(test_limits),
     };
 
