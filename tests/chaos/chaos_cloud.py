@@ -6,8 +6,8 @@ usage: tests/chaos/chaos_cloud.py --build BUILD [--nodes N] [--jobs N] [--kills 
 N nodes of State=CLOUD, a slurmd each while they are up.  ResumeProgram and SuspendProgram draw for each call what they do: well;
 not for some of the nodes; too late for others; an exit code; no end; SIGKILL for themselves.  slurmctld gets SIGKILL at random
 and is started again; slurmds of nodes that are up get SIGKILL.  An operator resumes nodes that are down.  Then the programs are well
-again, and: each job has completed, once; none began on a node without slurmd; each node is powered down, as is shown, and nothing of
-it runs; the journal is sound."""
+again, and: each job has completed, once; none began on a node without slurmd but one that was just killed; each node is powered down,
+as is shown, and nothing of it runs; the journal is sound."""
 
 import os
 import random
@@ -17,11 +17,12 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from pathlib import Path
 
 from tapmain import main, put_away
 
 PATIENCE_S = 600
-RESUME_S, SUSPEND_S, IDLE_S = 20, 5, 4
+RESUME_S, SUSPEND_S, IDLE_S, SLURMD_TIMEOUT_S = 20, 5, 4, 15
 WELL = "well"
 
 # What a call draws.  The file `well` ends all mischief.
@@ -51,7 +52,7 @@ for node in $("$here/hosts" "$1"); do
     esac
     [ "$end" = die ] && [ $((RANDOM % 3)) = 0 ] && kill -9 $$
 done
-[ "$end" = hang ] && exec sleep 1000
+[ "$end" = hang ] && { echo $$ >> "$here/hung"; exec sleep 1000; }
 [ "$end" = fail ] && exit 3
 exit 0
 """
@@ -64,14 +65,14 @@ for node in $("$here/hosts" "$1"); do
     [ "$what" = none ] || "$here/really-suspend" "$node"
     [ "$end" = die ] && [ $((RANDOM % 3)) = 0 ] && kill -9 $$
 done
-[ "$end" = hang ] && exec sleep 1000
+[ "$end" = hang ] && { echo $$ >> "$here/hung"; exec sleep 1000; }
 [ "$end" = fail ] && exit 3
 exit 0
 """
 # A job tells of its run, and whether each of its nodes has a slurmd at that moment.
 JOB = r"""
 for n in $(scontrol show hostnames); do
-    kill -0 "$(cat RUN/slurmd-$n.pid)" 2> /dev/null || echo "$SLURM_JOB_ID dead $n" >> LOG
+    kill -0 "$(cat RUN/slurmd-$n.pid)" 2> /dev/null || echo "$SLURM_JOB_ID dead $n $EPOCHREALTIME" >> LOG
 done
 echo "$SLURM_JOB_ID began $SLURM_RESTART_COUNT" >> LOG
 sleep 0.5
@@ -115,11 +116,13 @@ def daemon_of(cluster, node):
         return 0
 
 
-def kill_node(cluster, dice):
+def kill_node(cluster, dice, deaths):
     up = [n for n in cluster.clouds if daemon_of(cluster, n)]
     if up:
+        node = dice.choice(up)
+        deaths.append((node, time.time()))
         try:
-            os.kill(daemon_of(cluster, dice.choice(up)), signal.SIGKILL)
+            os.kill(daemon_of(cluster, node), signal.SIGKILL)
         except (ProcessLookupError, PermissionError):
             pass  # it has just ended; 0 would be ourselves
     return bool(up)
@@ -139,8 +142,8 @@ def submit(cluster, dice, script):
 
 
 def trouble(cluster, dice, args, script):
-    """The time of mischief.  The ids of the jobs, and how often what happened."""
-    jobs, counts = [], Counter()
+    """The time of mischief.  The ids of the jobs, how often what happened, and which node was killed when."""
+    jobs, counts, deaths = [], Counter(), []
     events = ["kill"] * args.kills + ["death"] * args.deaths + ["jobs"] * (args.jobs // 10)
     dice.shuffle(events)
     for event in events:
@@ -150,12 +153,12 @@ def trouble(cluster, dice, args, script):
             cluster.kill_ctld()
             time.sleep(dice.random())
             cluster.start_ctld(timeout=60)
-        elif not kill_node(cluster, dice):
+        elif not kill_node(cluster, dice, deaths):
             continue
         counts[event] += 1
         counts["resumed by hand"] += resume_down(cluster)
         time.sleep(dice.random() * 2)
-    return jobs, counts
+    return jobs, counts, deaths
 
 
 def settle(cluster):
@@ -173,7 +176,26 @@ def settle(cluster):
     wait_for(is_off, "every node is powered down, and is", cluster)
 
 
-def check_jobs(cluster, jobs, log):
+def lately_killed(node, when, deaths):
+    """Was its slurmd killed so shortly before that the controller may count it as there?"""
+    return any(node == name and 0 <= when - killed <= SLURMD_TIMEOUT_S for name, killed in deaths)
+
+
+def end_hung(cluster):
+    """Programs that hang and whose controller was killed: nobody ends them but an operator.  Gives how many there were."""
+    hung = cluster.programs / "hung"
+    ended = 0
+    for pid in map(int, hung.read_text().split() if hung.exists() else ()):
+        try:
+            if "sleep" in Path(f"/proc/{pid}/cmdline").read_text() and str(cluster.dir) in Path(f"/proc/{pid}/environ").read_text():
+                os.kill(pid, signal.SIGKILL)
+                ended += 1
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # the controller has ended it
+    return ended
+
+
+def check_jobs(cluster, jobs, log, deaths):
     ended = dict(line.split("|") for line in cluster.run("sacct", "-n", "-X", "-a", "-P", "-o", "JobID,State").out.splitlines())
     wrong = [f"job {j}: {ended.get(str(j), 'lost')}" for j in jobs if ended.get(str(j)) != "COMPLETED"]
     yield "each job has completed", wrong
@@ -186,7 +208,8 @@ def check_jobs(cluster, jobs, log):
     yield "each run to the end is known to accounting, one of them as completed", [
         f"job {j}: {runs[j]} ended, {known[j]} known, {completed[j]} completed"
         for j in map(str, jobs) if completed[j] != 1 or not 1 <= runs[j] <= known[j]]
-    yield "no job began on a node without slurmd", [" ".join(words) for words in lines if words[1] == "dead"]
+    yield "no job began on a node without slurmd", [
+        " ".join(words) for words in lines if words[1] == "dead" and not lately_killed(words[2], float(words[3]), deaths)]
 
 
 def trial(cluster, args, report):
@@ -199,7 +222,7 @@ def trial(cluster, args, report):
     make_programs(cluster, program)
     cluster.start()
     began = time.monotonic()
-    jobs, counts = trouble(cluster, dice, args, script)
+    jobs, counts, deaths = trouble(cluster, dice, args, script)
     report(f"{time.monotonic() - began:.0f} s of trouble: " + ", ".join(f"{n} {what}" for what, n in sorted(counts.items())))
     began = time.monotonic()
     settle(cluster)
@@ -207,21 +230,22 @@ def trial(cluster, args, report):
     report(f"{time.monotonic() - began:.0f} s to settle; drawn: " + ", ".join(f"{what}: {n}" for what, n in sorted(drawn.items())))
     restarts = sum(1 for line in log.read_text().splitlines() if re.search(r"began [1-9]", line))
     report(f"{len(jobs)} jobs, {restarts} runs after a requeue")
-    yield from check_jobs(cluster, jobs, log)
+    yield from check_jobs(cluster, jobs, log, deaths)
     verified = cluster.run("penstock", "journal", "verify", str(cluster.dir / "state"), check=False)
     yield "the journal is sound", [] if verified.rc == 0 else [verified.out + verified.err]
 
 
 def run(args, report):
-    from pathlib import Path
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "integration" / "nodes"))
     from test_power import Cloud
     folder = tempfile.mkdtemp(prefix="penstock-chaos-")
-    conf = "ResumeRate=0\nSuspendRate=0\nSlurmdTimeout=15\nMaxJobCount=50000\nMinJobAge=3600"
+    conf = f"ResumeRate=0\nSuspendRate=0\nSlurmdTimeout={SLURMD_TIMEOUT_S}\nMaxJobCount=50000\nMinJobAge=3600"
     times = f"SuspendTimeout={SUSPEND_S}\nResumeTimeout={RESUME_S}"
     cluster = Cloud(folder, clouds=args.nodes, suspend_time=str(IDLE_S), times=times, conf=conf)
     try:
         yield from trial(cluster, args, report)
+        ended = end_hung(cluster)
+        yield "no more programs hang than controllers were killed", [f"{ended} hang"] if ended > args.kills else []
     finally:
         (cluster.programs / WELL).touch()
         cluster.end_clouds()
