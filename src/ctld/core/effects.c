@@ -28,6 +28,7 @@ struct effects {
     uint64_t durable;
     struct reign *reign; /* NULL: whatever is durable may leave */
     atomic_size_t pending;
+    atomic_bool withheld; /* an answer was dropped since the reign was over */
 };
 
 int effects_new(struct effects **ret)
@@ -43,10 +44,12 @@ int effects_new(struct effects **ret)
 
 static void effect_done(struct effects *e, struct effect *f, bool send)
 {
-    if (send)
+    if (send) {
         conn_send_take(f->conn, f->buf, f->len);
-    else
+    } else {
         free(f->buf);
+        atomic_store(&e->withheld, true);
+    }
     conn_unref(f->conn);
     free(f);
     atomic_fetch_sub_explicit(&e->pending, 1, memory_order_relaxed);
@@ -126,6 +129,11 @@ void effects_release(struct effects *e, uint64_t lsn)
 size_t effects_pending(const struct effects *e)
 {
     return atomic_load_explicit(&e->pending, memory_order_relaxed);
+}
+
+bool effects_unsaid(const struct effects *e)
+{
+    return atomic_load(&e->withheld) || effects_pending(e);
 }
 
 /* ---- the service ----------------------------------------------------------------------------- */

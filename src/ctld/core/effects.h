@@ -4,6 +4,7 @@
  * releases: an answer costs no extra thread hop. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -21,3 +22,6 @@ void effects_guard(struct effects *e, struct reign *reign);
 /* Any thread: everything up to lsn is durable. */
 void effects_release(struct effects *e, uint64_t lsn);
 size_t effects_pending(const struct effects *e);
+/* Did an answer not leave, or waits one still?  What it would have said may have been done.  Any
+ * thread. */
+bool effects_unsaid(const struct effects *e);

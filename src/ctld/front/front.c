@@ -20,6 +20,7 @@
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"
 #include "ctld/front/userstat.h"
+#include "ctld/core/effects.h"
 #include "ctld/core/service.h"
 
 #define IO_THREADS 2u
@@ -384,7 +385,8 @@ static void reconfigure_front(struct ctld *ctld)
 
 static void stop_front(struct ctld *ctld)
 {
-    if (ctld->front && ctld->front->server && ctld->ha && !atomic_load(&ctld->standby))
+    if (ctld->front && ctld->front->server && ctld->ha && !atomic_load(&ctld->standby) &&
+        !effects_unsaid(ctld->effects))
         server_set_farewell(ctld->front->server, ESLURM_IN_STANDBY_MODE);
     if (ctld->front && ctld->front->server)
         server_stop(ctld->front->server);
