@@ -163,6 +163,18 @@ static void job_place(struct strbuf *sb, const struct job_row *r, const struct s
     }
 }
 
+/* The least number of nodes that a job waits for is followed by the most, unless neither nodes nor
+ * tasks were named; while such a job is held, it has the most as well. */
+static bool shows_most_nodes(const Pst__JobRecord *j)
+{
+    bool held = j->has_priority && !j->priority;
+
+    if (j->node_counts)
+        return false;
+    return (j->has_max_nodes && j->max_nodes) || (j->has_num_tasks && j->num_tasks) ||
+           (held && !j->has_max_nodes);
+}
+
 static void job_size(struct strbuf *sb, const struct job_row *r, const struct show_opts *o)
 {
     const Pst__JobRecord *j = r->job;
@@ -172,8 +184,7 @@ static void job_size(struct strbuf *sb, const struct job_row *r, const struct sh
         strbuf_addf(sb, "NumNodes=%s", j->node_counts);
     else
         strbuf_addf(sb, "NumNodes=%u", job_nodes(j));
-    if (job_is_pending(r) && !j->node_counts &&
-        ((j->has_max_nodes && j->max_nodes) || j->num_tasks > job_nodes(j)))
+    if (job_is_pending(r) && shows_most_nodes(j))
         strbuf_addf(sb, "-%u", job_max_nodes(j));
     strbuf_addf(sb, " NumCPUs=%u", job_cpus(j));
     if (job_is_pending(r) && j->has_max_cpus && j->max_cpus > job_cpus(j))

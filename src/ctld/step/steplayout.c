@@ -20,6 +20,7 @@
 #include "ctld/job/nodefeatures.h"
 #include "ctld/step/stepcpus.h"
 #include "model/tx.h"
+#include "model/words/alloccpus.h"
 #include "wire/errors.h"
 
 #define TASKS_MAX (1u << 20) /* of a step: --overcommit has no other limit against a slip */
@@ -29,8 +30,10 @@ struct slot { /* one node of the job */
     const Pst__AllocGroup *group;
     struct bitmap *free_cpus; /* of the job's CPUs, not held by other steps */
     uint32_t total;           /* the job's CPUs here */
-    uint64_t free_mem;        /* MiB of the job's memory that no step has for itself */
-    uint32_t cap;             /* tasks that fit */
+    uint32_t threads;         /* of a core, and how many of them tasks may use */
+    uint32_t used_threads;
+    uint64_t free_mem; /* MiB of the job's memory that no step has for itself */
+    uint32_t cap;      /* tasks that fit */
     uint32_t tasks;
 };
 
@@ -57,6 +60,34 @@ static void layout_done(struct layout *l)
         bitmap_free(l->slots[i].free_cpus);
     free(l->slots);
     hostlist_free(l->want);
+}
+
+/* A job of fewer threads a core holds its cores whole, and so does each of its steps; the other
+ * threads run nothing. */
+static void count_threads(struct slot *s)
+{
+    const Pst__AllocGroup *g = s->group;
+    uint32_t cores;
+
+    s->threads = MAX(g->threads_per_core, 1u); /* absent: 0 */
+    s->used_threads = s->threads;
+    cores = g->cpus / s->threads;
+    if (cores && g->has_task_cpus && g->task_cpus < g->cpus)
+        s->used_threads = MAX(g->task_cpus / cores, 1u);
+}
+
+/* Of so many of the job's CPUs here, those that tasks may use. */
+static uint32_t usable_cpus(const struct slot *s, uint32_t cpus)
+{
+    return s->used_threads == s->threads ? cpus : cpus / s->threads * s->used_threads;
+}
+
+/* The CPUs of the whole cores that hold so many usable ones. */
+static uint64_t held_cpus(const struct slot *s, uint64_t usable)
+{
+    if (s->used_threads == s->threads)
+        return usable;
+    return (usable + s->used_threads - 1) / s->used_threads * s->threads;
 }
 
 static struct bitmap *cpus_of(const Pst__AllocGroup *g, uint32_t nbits)
@@ -129,6 +160,7 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
                                           .total = g->cpus,
                                           .free_mem = g->mem_mib,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
+        count_threads(&l->slots[l->n - 1]);
     }
     order_slots(l);
     if (want && !l->by_rank && l->n < hostlist_count(l->want))
@@ -194,7 +226,7 @@ static void set_capacities(struct layout *l, bool whole)
 
         if (!l->exact && !whole && cpus < s->total)
             cpus = 0; /* it wants the node's share for itself */
-        s->cap = cpus / l->cpt;
+        s->cap = usable_cpus(s, cpus) / l->cpt;
         if (l->overcommit && cpus)
             s->cap = UINT32_MAX;
         s->cap = MIN(s->cap, cap_by_memory(l, s, whole));
@@ -374,10 +406,13 @@ static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t co
     uint64_t cores = (uint64_t)n->sockets * n->cores_per_socket;
     struct stepcpus_node node = { n->sockets, n->cores_per_socket,
                                   cores ? s->free_cpus->nbits / (uint32_t)cores : 0 };
+    uint64_t cpt = (uint64_t)l->cpt * s->threads;
     struct bitmap *take = NULL;
     char *text = NULL;
 
-    if (stepcpus_pick(s->free_cpus, &node, l->spec->distribution, l->cpt, count, &take) < 0 ||
+    cpt = MIN((cpt + s->used_threads - 1) / s->used_threads, (uint64_t)UINT32_MAX);
+    if (stepcpus_pick(s->free_cpus, &node, l->spec->distribution, (uint32_t)cpt, count, &take) <
+            0 ||
         (l->exact && stepcpus_widen(s->free_cpus, &node, take) < 0) ||
         bitmap_format(take, &text) < 0)
         must(NULL);
@@ -389,7 +424,8 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
 {
     Pst__AllocGroup *g = must(malloc(sizeof(*g)));
     uint32_t free_cpus = bitmap_count(s->free_cpus);
-    uint32_t cpus = l->exact ? (uint32_t)MIN((uint64_t)s->tasks * l->cpt, free_cpus) : free_cpus;
+    uint64_t want = held_cpus(s, (uint64_t)s->tasks * l->cpt);
+    uint32_t cpus = l->exact ? (uint32_t)MIN(want, (uint64_t)free_cpus) : free_cpus;
 
     pst__alloc_group__init(g);
     SET(g, nodes, 1);
@@ -399,7 +435,7 @@ static Pst__AllocGroup *group_new(const struct layout *l, struct slot *s)
     if (l->spec->has_mem_per_node_mib && l->spec->mem_per_node_mib)
         SET(g, mem_mib, l->spec->mem_per_node_mib);
     else if (l->spec->has_mem_per_cpu_mib && l->spec->mem_per_cpu_mib)
-        SET(g, mem_mib, l->spec->mem_per_cpu_mib * cpus);
+        SET(g, mem_mib, l->spec->mem_per_cpu_mib * usable_cpus(s, cpus));
     else
         SET(g, mem_mib, s->group->mem_mib);
     return g;
@@ -468,6 +504,17 @@ static bool lacks_memory(struct layout *l)
     return deal_tasks(l);
 }
 
+/* The CPUs of the whole job that tasks may use. */
+static uint64_t all_usable(const struct layout *l)
+{
+    const Pst__Alloc *a = l->job->rec->alloc;
+    uint64_t sum = 0;
+
+    for (size_t i = 0; i < a->n_groups; i++)
+        sum += (uint64_t)a->groups[i]->nodes * alloc_task_cpus(a->groups[i]);
+    return sum;
+}
+
 static int solve_layout(struct layout *l)
 {
     _cleanup_(bitmap_free) struct bitmap *want = NULL, *avoid = NULL, *admitted = NULL;
@@ -498,7 +545,7 @@ static int solve_layout(struct layout *l)
     set_capacities(l, true); /* would it fit alone? */
     if (deal_tasks(l))
         return ESLURM_NODES_BUSY;
-    return (uint64_t)l->ntasks * l->cpt > l->job->rec->alloc->total_cpus || lacks_memory(l)
+    return (uint64_t)l->ntasks * l->cpt > all_usable(l) || lacks_memory(l)
                ? ESLURM_TOO_MANY_REQUESTED_CPUS
                : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }

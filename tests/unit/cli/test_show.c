@@ -186,6 +186,45 @@ static void test_job_pending(void **state)
     assert_non_null(strstr(strbuf_str(&sb), " MailUser=alice MailType=END,FAIL\n"));
 }
 
+/* The least number of nodes of a waiting job, and the most that it may get: of one that names neither
+ * nodes nor tasks the most is shown while it is held. */
+static void test_node_counts(void **state)
+{
+    static const struct {
+        uint32_t min, max, tasks;
+        bool held;
+        const char *shown;
+    } cases[] = {
+        { 0, 0, 0, false, " NumNodes=1 " },   { 0, 0, 0, true, " NumNodes=1-1 " },
+        { 0, 0, 1, false, " NumNodes=1-1 " }, { 0, 0, 3, false, " NumNodes=1-3 " },
+        { 1, 1, 3, false, " NumNodes=1-1 " }, { 1, 3, 0, true, " NumNodes=1-3 " },
+        { 2, 2, 2, false, " NumNodes=2-2 " },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        Pst__JobRecord j;
+        Pst__Alloc alloc;
+        Pst__AllocGroup group, *groups[1];
+        struct job_row r = { .job = &j, .now_us = T0 };
+        _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+
+        make_job(&j, &alloc, &group, groups);
+        j.state = PST__JOB_STATE__JOB_PENDING;
+        j.alloc = NULL;
+        j.has_priority = true;
+        j.priority = cases[i].held ? 0 : 5;
+        j.min_nodes = cases[i].min;
+        j.has_min_nodes = cases[i].min > 0;
+        j.max_nodes = cases[i].max;
+        j.has_max_nodes = cases[i].max > 0;
+        j.num_tasks = cases[i].tasks;
+        j.has_num_tasks = cases[i].tasks > 0;
+        show_job(&sb, &r, &(struct show_opts){ .oneliner = true });
+        assert_non_null(strstr(strbuf_str(&sb), cases[i].shown));
+    }
+}
+
 static void test_job_gres(void **state)
 {
     Pst__JobRecord j;
@@ -365,9 +404,10 @@ static void test_partition(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_job),      cmocka_unit_test(test_job_pending),
-        cmocka_unit_test(test_job_gres), cmocka_unit_test(test_step),
-        cmocka_unit_test(test_node),     cmocka_unit_test(test_partition),
+        cmocka_unit_test(test_job),         cmocka_unit_test(test_job_pending),
+        cmocka_unit_test(test_job_gres),    cmocka_unit_test(test_step),
+        cmocka_unit_test(test_node),        cmocka_unit_test(test_partition),
+        cmocka_unit_test(test_node_counts),
     };
 
     (void)setenv("TZ", "UTC", 1);
