@@ -11,6 +11,7 @@
 #include "base/timefmt.h"
 #include "cli/job/jobtext.h"
 #include "cli/srun/srun.h"
+#include "cli/srun/srun_sender.h"
 #include "cli/job/tasks.h"
 
 static const int handled[] = { SIGINT,  SIGQUIT, SIGTERM, SIGHUP,  SIGUSR1,
@@ -126,8 +127,10 @@ static void on_resize(struct srun *s)
     srun_nodes_send(s, has_task_0, OP_STEP_SIGNAL, &msg.base);
 }
 
-static void on_signal(struct srun *s, int sig)
+static void on_signal(struct srun *s, const struct signalfd_siginfo *info)
 {
+    int sig = (int)info->ssi_signo;
+
     if (s->ignored >> (sig & 63) & 1)
         return;
     switch (sig) {
@@ -152,7 +155,8 @@ static void on_signal(struct srun *s, int sig)
         on_resize(s);
         break;
     default:
-        srun_send_signal(s, (unsigned)sig, false);
+        if (!srun_sent_to_script(info))
+            srun_send_signal(s, (unsigned)sig, false);
         break;
     }
 }
@@ -161,17 +165,16 @@ static void on_signal(struct srun *s, int sig)
  * first. */
 void srun_sig_read(struct srun *s)
 {
-    struct signalfd_siginfo info;
-    bool term = false;
+    struct signalfd_siginfo info, term = { 0 };
 
     while (read(s->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info)) {
         if (info.ssi_signo == SIGTERM)
-            term = true;
+            term = info;
         else
-            on_signal(s, (int)info.ssi_signo);
+            on_signal(s, &info);
     }
-    if (term)
-        on_signal(s, SIGTERM);
+    if (term.ssi_signo)
+        on_signal(s, &term);
 }
 
 static void wait_expired(struct srun *s)

@@ -76,8 +76,9 @@ void step_signal(struct step *s, int sig, bool leader_only)
         return;
     }
     for (size_t i = 0; i < s->n_tasks; i++) {
+        /* queued: srun in the script's place passes on what does not reach its step otherwise */
         if (s->tasks[i].pid > 0 && !s->tasks[i].exited)
-            (void)kill(s->tasks[i].pid, sig); /* as above */
+            (void)sigqueue(s->tasks[i].pid, sig, (union sigval){ .sival_int = 0 });
     }
 }
 

@@ -411,8 +411,25 @@ def test_signals_reach_the_right_processes(c):
     said(c, job, "step")
     assert c.out(job).count("batch") == 1
     c.run("scancel", "-f", "-s", "USR1", job)  # both
-    # srun, a child of the script, gets it too and may pass it on once more
     wait_until(lambda: c.out(job).count("batch") == 2 and c.out(job).count("step") >= 2, "both got it")
+
+
+def test_a_signal_to_all_reaches_each_task_once(c):
+    """srun, a child of the script, gets it too; what it would pass on comes before what the script sends it then."""
+    job = c.sbatch("-n1", script="srun bash -c \"trap 'echo step' USR1; trap 'echo last' USR2; echo on; while :; do sleep 0.02; done\" &\n"
+                   "trap 'kill -USR2 %1' USR1\nwhile :; do wait; done")
+    said(c, job, "on")
+    c.run("scancel", "--full", "-s", "USR1", job)
+    said(c, job, "last")
+    said(c, job, "step")
+    assert c.out(job).count("step") == 1
+
+
+def test_a_signal_to_the_script_reaches_the_step_of_srun_in_its_place(c):
+    job = c.sbatch("-n1", script="exec srun bash -c \"trap 'echo got it; exit 3' USR1; echo on; while :; do sleep 0.02; done\"")
+    said(c, job, "on")
+    c.run("scancel", "--batch", "-s", "USR1", job)
+    assert c.wait_end(job)["ExitCode"] == "3:0" and "got it" in c.out(job)
 
 
 def test_cancel_of_one_step(c):
