@@ -99,10 +99,13 @@ static bool looked_for_nodes(int code)
 static void refuse_jobs(struct submission *s)
 {
     struct strbuf *text = &s->messages;
-    uint32_t looked = s->het_offset + looked_for_nodes(s->code);
+    uint32_t looked = s->het_offset + looked_for_nodes(s->code), id = 0;
 
-    for (uint32_t k = 0; k < looked; k++) /* the components before had an id each */
-        jobs_use_up_id(s->ctld);
+    for (uint32_t k = 0; k < looked; k++) { /* the components before had an id each */
+        uint32_t used = jobs_use_up_id(s->ctld);
+
+        id = id ? id : used;
+    }
     if (text->len)
         strbuf_addc(text, '\n');
     if (s->hint && !s->text[0] && !(s->req->has_test_only && s->req->test_only))
@@ -111,7 +114,10 @@ static void refuse_jobs(struct submission *s)
         strbuf_add(text, s->text);
     else if (text->len)
         strbuf_add(text, slurm_err_text(s->code));
-    core_error(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL);
+    if (id)
+        core_refuse_job(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL, id);
+    else
+        core_error(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL);
 }
 
 void submission_done(struct submission *s)

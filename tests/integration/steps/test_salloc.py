@@ -168,6 +168,17 @@ def test_begin_and_immediate(c):
     wait_until(lambda: c.run("squeue", "-h", "-o", "%j").out == "blocker\n", "no job is left")
 
 
+def test_never_at_once(c):
+    """A request that no node can ever serve was a job for a moment: salloc tells its number when it was not to wait."""
+    before = c.sbatch("-H", wrap="true")
+    err = c.refused("salloc", "-I", "-n64", "-x", "node1", "true")
+    assert err == ("salloc: error: Job submit/allocate failed: Requested node configuration is not available\n"
+                   f"salloc: Job allocation {before + 1} has been revoked.\n")
+    assert "revoked" not in c.refused("salloc", "-n64", "-x", "node1", "true")
+    assert "revoked" not in c.refused("srun", "-I", "-n64", "-x", "node1", "true")
+    assert c.sbatch("-H", wrap="true") == before + 4
+
+
 def test_chdir(c):
     assert c.run("salloc", "-D", "/usr", "pwd").out == "/usr\n"
 
