@@ -243,20 +243,25 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     Pst__Transaction *tx;
     Pst__JobRecord *set;
     struct job *j = ref->job;
+    Pst__JobReason reason;
 
+    by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
+    reason =
+        by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER : PST__JOB_REASON__REASON_JOB_HELD_ADMIN;
+    if (ref->tasks && job_is_held(j->rec) && j->rec->held_by_user == by_user &&
+        j->rec->reason == reason)
+        return 0; /* tasks of an array that is held alike: they stay in its record */
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
     if (job_is_ended(j->rec))
         return ESLURM_JOB_FINISHED;
-    by_user = by_user || !policy_may_manage(a->ctld, a->cmd, j->rec);
     if (job_is_held(j->rec) && !policy_may_manage(a->ctld, a->cmd, j->rec))
         return 0; /* it would make an administrator's hold the user's to release */
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_HOLD, j->rec->job_id);
     SET(set, priority, 0);
     SET(set, held_by_user, by_user);
-    SET(set, reason,
-        by_user ? PST__JOB_REASON__REASON_JOB_HELD_USER : PST__JOB_REASON__REASON_JOB_HELD_ADMIN);
+    SET(set, reason, reason);
     return note_commit(a, core_commit(a->ctld, tx));
 }
 

@@ -107,6 +107,16 @@ def test_hold_and_release_of_one_task(c):
     assert sorted(p.name for p in c.work.glob("slurm-*")) == [f"slurm-{job}_{i}.out" for i in range(4)]
 
 
+def test_hold_of_what_is_held_changes_nothing(c):
+    """A task of an array that is held stays in its record; the first change that makes it differ takes it out."""
+    job = c.sbatch("-H", "--array=7,9-10", wrap="true")
+    c.run("scontrol", "uhold", f"{job}_7")
+    assert ids(c, job) == [f"{job}_[7,9-10]"]
+    c.run("scontrol", "update", f"JobId={job}_7", "Name=seven")
+    assert sorted(ids(c, job)) == [f"{job}_7", f"{job}_[9-10]"]
+    c.run("scancel", job)
+
+
 def test_cancel_of_tasks(c):
     job = c.sbatch("-H", "--array=0-9", wrap="true")
     c.run("scancel", f"{job}_[5-6]")
