@@ -150,7 +150,7 @@ static bool has_window(const Pst__AcctFilter *w)
     return w->has_start_us || w->has_end_us;
 }
 
-/* "now" as a client's clock tells it, perhaps in whole seconds, must include what was just done. */
+/* "now" by a client's clock, which may be late, must include what was just done. */
 static void set_window(struct filter *f, int64_t now_us)
 {
     const Pst__AcctFilter *w = f->want;

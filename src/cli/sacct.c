@@ -160,14 +160,32 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     return 0;
 }
 
-static int take_time(void *at, const struct opt *opt, const char *arg, struct err *err)
+static int parse_time(const char *arg, int64_t now, int64_t *ret)
 {
-    (void)opt, (void)err;
-    if (time_when_parse(arg, now_us(), false, at, NULL) < 0) {
+    if (time_when_parse(arg, now, false, ret, NULL) < 0) {
         (void)fprintf(stderr, "Invalid time specification (pos=0): %s\n", arg);
         return CLI_EXIT_FAILED;
     }
     return 0;
+}
+
+static int take_time(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    (void)opt, (void)err;
+    return parse_time(arg, now_us(), at);
+}
+
+/* Times are given in whole seconds: a window that ends in the present one ends now, and has what
+ * was done before in that second. */
+static int take_end(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    int64_t now = now_us(), *end = at;
+    int r = parse_time(arg, now, end);
+
+    (void)opt, (void)err;
+    if (r == 0 && *end <= now && now - *end < USEC_PER_SEC)
+        *end = now;
+    return r;
 }
 
 static int take_unit(void *at, const struct opt *opt, const char *arg, struct err *err)
@@ -270,7 +288,7 @@ static const struct opt rows[] = {
     OPT("efficiency", 0, OPT_OPT, OPT_AND(OPT_TAKE(report, take_efficiency), OPT_GIVEN(efficiency)),
         NULL, NULL, "table|report",
         "what runs used of what they held; report: a page and advice for each", .ours = true),
-    OPT("endtime", 'E', OPT_REQ, OPT_AND(OPT_TAKE(end_us, take_time), OPT_GIVEN(have_end)), NULL,
+    OPT("endtime", 'E', OPT_REQ, OPT_AND(OPT_TAKE(end_us, take_end), OPT_GIVEN(have_end)), NULL,
         NULL, "time", "jobs before this time"),
     OPT("env-vars", 0, OPT_NONE, OPT_FLAG(env_vars), NULL, NULL, NULL,
         "print the environments of --jobs"),

@@ -3,8 +3,13 @@
 import getpass
 import os
 import re
+import signal
+import subprocess
+import time
 
 import pytest
+
+from conftest import wait_until
 
 CLUSTER = {"nodes": 2, "conf": "AccountingStoreFlags=job_comment,job_extra"}
 # name, width of its column (negative: on the left)
@@ -118,3 +123,17 @@ def test_length_of_task_lists(q):
     for length, tasks in (("8", "1,3,..."), ("0", "1,3,5,7,9")):
         assert q.run("sacct", "-X", "-n", "-P", "-o", "jobid", "-j", job, env={"SLURM_BITSTR_LEN": length}).out == f"{job}_[{tasks}]\n"
     q.run("scancel", job)
+
+
+def test_a_window_until_now_has_what_was_done_before(c):
+    """However late the controller comes to the question: `now` is the instant, not the begin of its second."""
+    wait_until(lambda: time.time() % 1 < 0.3, "a second is young")
+    job = c.sbatch(wrap="true")
+    os.kill(c.ctld.pid, signal.SIGSTOP)
+    try:
+        asked = c.popen("sacct", "-X", "-n", "-P", "-E", "now", "-o", "jobidraw", stdout=subprocess.PIPE)
+        late = time.time() + 2.5
+        wait_until(lambda: time.time() > late, "the controller is late")
+    finally:
+        os.kill(c.ctld.pid, signal.SIGCONT)
+    assert str(job) in asked.communicate()[0].split()
