@@ -53,6 +53,7 @@ struct feedlimits;
 struct minutes;
 struct swaiter;
 struct passnotes;
+struct plannednodes;
 struct mails;
 struct hooks;
 struct owners;
@@ -146,6 +147,7 @@ struct ctld {
     struct feedlimits *feedlimits;
     struct minutes *minutes;
     struct passnotes *passnotes;
+    struct plannednodes *plannednodes;
     struct powersave *powersave;
     struct programs *programs;
     struct mails *mails;

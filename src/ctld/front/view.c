@@ -297,10 +297,12 @@ void views_mark_node(struct views *v, struct node *n)
                                    .sub_id = n->rec->node_id });
 }
 
-void views_show_flags(struct views *v, struct node *n, uint32_t flags)
+void views_show_flags(struct views *v, struct node *n, uint32_t which, uint32_t flags)
 {
     uint64_t key = node_key(n->rec->node_id);
+    uint32_t shown = (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, key);
 
+    flags |= shown & ~which;
     if (!flags)
         (void)idmap_remove(&v->shown_flags, key); /* most have none */
     else if (idmap_put(&v->shown_flags, key, (void *)(uintptr_t)flags) < 0)

@@ -79,8 +79,9 @@ struct views *views_free(struct views *v);
 
 void views_mark_job(struct views *v, struct job *j);
 void views_mark_step(struct views *v, struct job *j, struct step *s);
-/* Flags that n shows beside those of its state: of the reservation it is in. */
-void views_show_flags(struct views *v, struct node *n, uint32_t flags);
+/* Of the flags `which`, n shows these beside those of its state: of the reservation it is in, or of
+ * the plan. */
+void views_show_flags(struct views *v, struct node *n, uint32_t which, uint32_t flags);
 void views_mark_node(struct views *v, struct node *n);
 void views_mark_part(struct views *v, struct partition *p);
 void views_mark_kept(struct views *v, struct kept *k);

@@ -379,6 +379,9 @@ static uint32_t *node_flags_of(struct resvs *v, uint32_t node_id)
     return &v->node_flags[node_id];
 }
 
+#define MARK_MAINT (1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE)
+#define MARK_RESERVED (1u << PST__NODE_FLAG__NODE_FLAG_RESERVED)
+
 static void mark_node(struct ctld *ctld, struct node *n, uint32_t flags, const char *name)
 {
     uint32_t *shown = node_flags_of(ctld->resvs, n->rec->node_id);
@@ -388,12 +391,12 @@ static void mark_node(struct ctld *ctld, struct node *n, uint32_t flags, const c
         return;
     *shown = flags;
     (void)pb_set_str(&n->rec->reservation, name); /* -ENOMEM: not shown */
-    views_show_flags(ctld->views, n, flags);
+    views_show_flags(ctld->views, n, MARK_MAINT | MARK_RESERVED, flags);
 }
 
 static void mark_nodes(struct ctld *ctld, int64_t now_us)
 {
-    const uint32_t maint = 1u << PST__NODE_FLAG__NODE_FLAG_MAINTENANCE;
+    const uint32_t maint = MARK_MAINT;
     const struct cluster *c = ctld->cluster;
     uint32_t *flags = calloc(c->nnodes + 1, sizeof(*flags));
     const char **names = calloc(c->nnodes + 1, sizeof(*names));
@@ -408,8 +411,7 @@ static void mark_nodes(struct ctld *ctld, int64_t now_us)
         BITMAP_FOREACH (nodes, id) {
             if (flags[id] & maint)
                 continue; /* maintenance is what matters most */
-            flags[id] =
-                resv_has(r, RESV_FLAG(MAINT)) ? maint : 1u << PST__NODE_FLAG__NODE_FLAG_RESERVED;
+            flags[id] = resv_has(r, RESV_FLAG(MAINT)) ? maint : MARK_RESERVED;
             names[id] = r->name;
         }
     }

@@ -27,6 +27,7 @@
 #include "ctld/schedlink/gangturns.h"
 #include "ctld/schedlink/makeroom.h"
 #include "ctld/schedlink/passnotes.h"
+#include "ctld/schedlink/plannednodes.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "model/resv_use.h"
@@ -221,6 +222,7 @@ static void note_expected(struct ctld *ctld, struct unavailable *u, struct job *
     SET(r, last_sched_eval_us, core_now());
     r->has_expected_start_us = d->expected_us > 0;
     r->expected_start_us = d->expected_us;
+    plannednodes_note(ctld, j, d->expected_nodes, d->nexpected);
     (void)pb_set_str(&r->sched_nodes, NULL);
     if (d->nexpected) {
         const char **names = must(calloc(d->nexpected, sizeof(*names)));

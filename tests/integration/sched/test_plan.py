@@ -88,3 +88,28 @@ def test_bf_interval_minus_one_is_no_backfill(make_cluster):
     assert c.state(small) == "PENDING"
     c.run("scancel", wide)
     c.wait_state(small, "RUNNING")
+
+
+def test_nodes_that_the_plan_keeps_show_it(c):
+    """A free node that waits for a job is `planned`, one with jobs has a minus, until the job starts, goes, or is held."""
+    def shown():
+        return dict(line.split() for line in c.run("sinfo", "-N", "-h", "-o", "%N %t").out.splitlines())
+
+    runs = c.sbatch("-w", "node1", "-n1", "-t10", wrap="sleep 100")
+    c.wait_state(runs, "RUNNING")
+    assert shown() == {"node1": "mix", "node2": "idle"}
+    wide = c.sbatch("-N2", "--exclusive", "-t10", wrap="while [ ! -e go ]; do sleep 0.05; done")
+    wait_until(lambda: shown() == {"node1": "mix-", "node2": "plnd"}, "both nodes are planned")
+    assert c.run("scontrol", "show", "node", "node2").out.count("State=IDLE+PLANNED ") == 1
+    assert c.run("sinfo", "-h", "-t", "planned", "-o", "%N").out.split() == ["node[1-2]"]
+    c.run("scontrol", "hold", wide)
+    assert shown() == {"node1": "mix", "node2": "idle"}
+    c.run("scontrol", "release", wide)
+    wait_until(lambda: shown() == {"node1": "mix-", "node2": "plnd"}, "both nodes are planned again")
+    c.run("scancel", runs)
+    c.wait_state(wide, "RUNNING")
+    assert shown() == {"node1": "alloc", "node2": "alloc"}
+    last = c.sbatch("-N1", "--exclusive", "-t10", wrap="true")
+    wait_until(lambda: "PLANNED" in c.run("scontrol", "show", "node").out, "a node is planned")
+    c.run("scancel", last)
+    assert "PLANNED" not in c.run("scontrol", "show", "node").out
