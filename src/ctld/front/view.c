@@ -297,12 +297,16 @@ void views_mark_node(struct views *v, struct node *n)
                                    .sub_id = n->rec->node_id });
 }
 
+uint32_t views_shown_flags(const struct views *v, const struct node *n)
+{
+    return (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, node_key(n->rec->node_id));
+}
+
 void views_show_flags(struct views *v, struct node *n, uint32_t which, uint32_t flags)
 {
     uint64_t key = node_key(n->rec->node_id);
-    uint32_t shown = (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, key);
 
-    flags |= shown & ~which;
+    flags |= views_shown_flags(v, n) & ~which;
     if (!flags)
         (void)idmap_remove(&v->shown_flags, key); /* most have none */
     else if (idmap_put(&v->shown_flags, key, (void *)(uintptr_t)flags) < 0)
@@ -475,8 +479,7 @@ static struct vrec *encode_node(struct views *v, const struct node *n)
     gresuse_text(n->gres_used, n->rec, &gres);
     n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
     /* shown, not part of the state */
-    n->rec->state_flags |=
-        (uint32_t)(uintptr_t)idmap_get(&v->shown_flags, node_key(n->rec->node_id));
+    n->rec->state_flags |= views_shown_flags(v, n);
     r = encode_record(v, &n->rec->base);
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;

@@ -82,6 +82,7 @@ void views_mark_step(struct views *v, struct job *j, struct step *s);
 /* Of the flags `which`, n shows these beside those of its state: of the reservation it is in, or of
  * the plan. */
 void views_show_flags(struct views *v, struct node *n, uint32_t which, uint32_t flags);
+uint32_t views_shown_flags(const struct views *v, const struct node *n);
 void views_mark_node(struct views *v, struct node *n);
 void views_mark_part(struct views *v, struct partition *p);
 void views_mark_kept(struct views *v, struct kept *k);

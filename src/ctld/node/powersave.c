@@ -19,6 +19,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/core/service.h"
+#include "ctld/front/view.h"
 #include "ctld/policy/bootwait.h"
 #include "ctld/job/nodeloss.h"
 #include "ctld/node/nodelink.h"
@@ -530,6 +531,17 @@ static bool asked_down(const struct node *n)
            !(n->rec->state_flags & CHANGING);
 }
 
+/* SuspendExcStates may name what a node shows beside its state: that it is reserved, in maintenance
+ * or planned for. */
+static void except_shown(const struct ctld *ctld, struct power_except *except)
+{
+    const struct cluster *c = ctld->cluster;
+
+    for (uint32_t i = 0; except->flags && i < c->nnodes; i++)
+        if (c->nodes[i] && views_shown_flags(ctld->views, c->nodes[i]) & except->flags)
+            bitmap_set(except->never, i);
+}
+
 static void find_suspends(struct batch *b)
 {
     struct ctld *ctld = b->ctld;
@@ -542,6 +554,7 @@ static void find_suspends(struct batch *b)
                            power_except_text(ctld, CONF_SUSPEND_EXC_PARTS),
                            power_except_text(ctld, CONF_SUSPEND_EXC_STATES), &except, NULL) < 0)
         return; /* out of memory, as the texts were checked: the next pass */
+    except_shown(ctld, except);
     policy.except = except;
     if (power_choose(c, &policy, b->now, b->nodes) < 0)
         bitmap_zero(b->nodes);

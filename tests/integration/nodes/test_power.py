@@ -381,3 +381,16 @@ def test_reboot_for_a_job(cloud):
     c.wait_short("cl1", "down")
     assert "Reason=reboot timed out [" in c.run("scontrol", "show", "node", "cl1").out
     assert c.wait_state(job, "PENDING")["Restarts"] == "1"
+
+
+def test_states_that_keep_power(cloud):
+    """SuspendExcStates may name what a node shows of reservations and of the plan."""
+    c = cloud(clouds=3, suspend_time="3", conf="SuspendExcStates=RESERVED")
+    c.run("scontrol", "create", "reservation", "reservationname=kept", "starttime=now", "duration=60", "users=root", "nodes=cl1")
+    c.run("scontrol", "power", "up", "cl[1-3]")
+    for node in c.clouds:
+        c.wait_short(node, "resv" if node == "cl1" else "idle")
+    c.wait_short("cl3", "idle~")  # the same passes look at all nodes, lowest first
+    assert c.short("cl1") == "resv"
+    c.run("scontrol", "delete", "reservationname=kept")
+    c.wait_short("cl1", "idle~")
