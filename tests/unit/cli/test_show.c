@@ -186,8 +186,8 @@ static void test_job_pending(void **state)
     assert_non_null(strstr(strbuf_str(&sb), " MailUser=alice MailType=END,FAIL\n"));
 }
 
-/* The least number of nodes of a waiting job, and the most that it may get: of one that names neither
- * nodes nor tasks the most is shown while it is held. */
+/* The least number of nodes of a waiting job, and the most that it may get: of one that names
+ * neither nodes nor tasks the most is shown while it is held. */
 static void test_node_counts(void **state)
 {
     static const struct {
