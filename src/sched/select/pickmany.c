@@ -1,7 +1,8 @@
 /* pickmany.c - several nodes for a job.
  *
  * The job takes what is next to the nodes it must have, first those behind them; then runs of
- * adjacent nodes: the smallest that holds it, else the largest and on.  When
+ * adjacent nodes: the smallest that holds it, else the largest and on; in a run from its first node,
+ * for devices from the node that has most.  When
  * a limit on nodes leaves the job short, those that hold most are taken, so that a job is refused
  * only if no set of nodes would do (apart from several limits at once that trade against each
  * other). Least-loaded order (LLN) replaces the runs by the nodes with most free CPUs. */
@@ -231,6 +232,21 @@ static int order_near(struct pick *p, struct run *runs, uint32_t *nruns, struct 
     return r;
 }
 
+/* Where in a run a job begins: at its first node; for devices that no node has enough of, at the
+ * first of those that have most. */
+static uint32_t run_begin(const struct pick *p, const struct run *run)
+{
+    const struct fit *v = p->s->fits.v + run->at;
+    uint32_t best = 0;
+
+    if (!p->cls->shape->npj || p->min > 1 || p->s->chosen.n)
+        return 0;
+    for (uint32_t i = 1; i < run->len; i++)
+        if (v[i].gres[0] > v[best].gres[0])
+            best = i;
+    return best;
+}
+
 /* Copy the runs to s->sorted, best first, until the job has enough. */
 static int order_runs(struct pick *p, struct run *runs, uint32_t nruns, struct sum *sum)
 {
@@ -251,8 +267,8 @@ static int order_runs(struct pick *p, struct run *runs, uint32_t nruns, struct s
         }
         if (best == UINT32_MAX)
             best = largest;
-        for (uint32_t i = 0; i < runs[best].len; i++)
-            if (sort_in(p, runs[best].at + i, sum) < 0)
+        for (uint32_t i = 0, from = run_begin(p, &runs[best]); i < runs[best].len; i++)
+            if (sort_in(p, runs[best].at + (from + i) % runs[best].len, sum) < 0)
                 return -ENOMEM;
         memmove(&runs[best], &runs[best + 1], (--nruns - best) * sizeof(*runs));
     }

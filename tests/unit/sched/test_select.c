@@ -43,6 +43,7 @@ static const struct example {
     struct sched_params params; /* beside the usual */
     uint64_t spec;              /* CPUs of node 0 kept from jobs */
     bool by_cpu;                /* CR_CPU */
+    bool three;                 /* node 1 has GPUs too */
 } examples[] = {
     /* recorded: memory, threads and geometry */
     { "transcript 27, job 7: -n3", "n0[0-1,8-9]t3m400", { JOB(.num_tasks = 3) } },
@@ -141,6 +142,14 @@ static const struct example {
     { "transcript 28, job 29: --gpus-per-node=1 -N2",
       "n2[0-1]t1m200 gpu0; n3[0-1]t1m200 gpu0",
       { JOB(.num_tasks = 2, .min_nodes = 2, .max_nodes = 2, GPU(.per_node = 1)) } },
+    { "recording 58: --gpus=3 begins where most are left, not at the first node",
+      "n1[0-1]t1m200 gpu0 | n2[0-1]t1m200 gpu0-1; n3[0-1]t1m200 gpu0",
+      { JOB(GPU(.per_job = 1)), JOB(.num_tasks = 0, GPU(.per_job = 3)) },
+      .three = true },
+    { "recording 55: --gpus=5 of free nodes begins at the first",
+      "n1[0-1]t1m200 gpu0-1; n2[0-1]t1m200 gpu0-1; n3[0-1]t1m200 gpu0",
+      { JOB(.num_tasks = 0, GPU(.per_job = 5)) },
+      .three = true },
     { "-O -n40: as many CPUs as one task a node needs",
       "n0[0-1]t40m200",
       { JOB(.num_tasks = 40, .overcommit = true) } },
@@ -232,7 +241,7 @@ static struct sched *cluster(const struct example *e)
                                       .spec_bits = i == 0 && e->spec ? &e->spec : NULL,
                                       .features = i < 2 ? "plain" : "gpu",
                                       .gres = gpus,
-                                      .ngres = i < 2 ? 0 : 1 };
+                                      .ngres = i < (e->three ? 1 : 2) ? 0 : 1 };
 
         assert_int_equal(sched_node_put(s, &n), 0);
     }
