@@ -1,11 +1,11 @@
 /* pickmany.c - several nodes for a job.
  *
  * The job takes what is next to the nodes it must have, first those behind them; then runs of
- * adjacent nodes: the smallest that holds it, else the largest and on; in a run from its first node,
- * for devices from the node that has most.  When
- * a limit on nodes leaves the job short, those that hold most are taken, so that a job is refused
- * only if no set of nodes would do (apart from several limits at once that trade against each
- * other). Least-loaded order (LLN) replaces the runs by the nodes with most free CPUs. */
+ * adjacent nodes: the smallest that holds it, else the largest and on.  It begins at a run's first
+ * node, or for devices at the node with most of them.  When a limit on nodes leaves the job short,
+ * those that hold most are taken, so that a job is refused only if no set of nodes would do (apart
+ * from several limits at once that trade against each other). Least-loaded order (LLN) replaces the
+ * runs by the nodes with most free CPUs. */
 #include "sched/select/pickmany.h"
 
 #include <errno.h>
