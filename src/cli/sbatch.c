@@ -192,9 +192,9 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
             cli_die(status, "%s", err.text);
     }
     envlist_export(&env, environ, jobopts_get(&s->opts, JO_EXPORT));
+    envlist_add_options(&env, &s->opts);
     if (tells_login(jobopts_get(&s->opts, JO_EXPORT)))
         envlist_set(&env, "SLURM_GET_USER_ENV", "1");
-    envlist_add_options(&env, &s->opts);
     add_membind(&env, jobopts_get(&s->opts, JO_MEM_BIND));
     submit_env(&s->cli, &env);
     envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));

@@ -60,7 +60,7 @@ import people
 import transcripts
 import typed
 from accounting import Dbd, storage_of
-from conftest import ROOT, SLOW, Cluster, free_ports, wait_until
+from conftest import BUILD, ROOT, SLOW, Cluster, free_ports, wait_until
 from restd import Restd
 
 GOLDEN = ROOT / "tests" / "golden"
@@ -92,7 +92,7 @@ class Stage(Cluster):
 
     def __init__(self, folder, name, more=()):
         self.name, self.source, self.more, self.dbd, self.rest = name, CLUSTERS / name, list(more), None, None
-        self.ids = {"dir": str(folder)}
+        self.ids = {"dir": str(folder), "bin": str(BUILD / "src" / "cli")}
         text = (self.source / "slurm.conf").read_text()
         names = [n for line in text.splitlines() if line.startswith("NodeName=") and "State=CLOUD" not in line
                  and "State=FUTURE" not in line for n in expand(line.split()[0][len("NodeName="):])]
