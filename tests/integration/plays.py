@@ -35,7 +35,7 @@ Directives stand before the command that they are for, or take effect where they
     @skip REASON             the next command is not run
 
 A command that only looks (squeue, scontrol show, ...) is asked again until it answers as recorded, for PATIENCE
-seconds: states follow within moments.  PENSTOCK_PATIENCE changes that.
+seconds: states follow within moments.  One that removes a file afterwards ("; rm ") is asked once.  PENSTOCK_PATIENCE changes that.
 
 A cluster's folder holds slurm.conf (the keys that depend on the machine are added, NodeName lines get addresses),
 other files of /etc/slurm, and `setup`, which root runs in bash once the nodes are idle.  "# slurmdbd" in slurm.conf
@@ -420,7 +420,7 @@ def ask(c, play, entry):
             ours += f"\nafter {took:.1f} s"
         if recorded == ours:
             return None
-        if not LOOKS.match(command) or time.monotonic() > deadline:
+        if not LOOKS.match(command) or "; rm " in command or time.monotonic() > deadline:
             break
         time.sleep(0.1)  # between two questions
     diff = difflib.unified_diff(recorded.split("\n"), ours.split("\n"), "recorded", "ours", "", "", 1, "")

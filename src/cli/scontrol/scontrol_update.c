@@ -84,24 +84,29 @@ static void fail_update(struct scontrol *s, const struct update *u, const Pst__J
     scontrol_fail_result(s, r);
 }
 
+static void print_result(struct scontrol *s, const struct update *u, const Pst__JobActionResult *r,
+                         const char *name)
+{
+    if (name && r->code == ESLURM_INVALID_JOB_ID && !r->job_id)
+        fail_name(s, u, name);
+    else if (r->code)
+        fail_update(s, u, r);
+    else if (u->job.has_min_nodes || u->job.req_nodes)
+        scontrol_write_resized(s, r->job_id);
+    if (!r->code)
+        submit_print_messages(r->text);
+}
+
 static void print_results(struct scontrol *s, const struct update *u,
                           const Pst__JobActionReply *reply, const char *name)
 {
     for (size_t i = 0, n; i < reply->n_results; i += n) {
-        const Pst__JobActionResult *r = reply->results[i];
-
         n = arrayanswer_run(reply->results + i, reply->n_results - i);
         if (n > 0 && scontrol_fail_tasks(s, reply->results + i, n, false))
             continue;
-        n = 1;
-        if (name && r->code == ESLURM_INVALID_JOB_ID && !r->job_id)
-            fail_name(s, u, name);
-        else if (r->code)
-            fail_update(s, u, r);
-        else if (u->job.has_min_nodes || u->job.req_nodes)
-            scontrol_write_resized(s, r->job_id);
-        if (!r->code)
-            submit_print_messages(r->text);
+        n += n == 0; /* of an array whose tasks all did, or of no array */
+        for (size_t k = i; k < i + n; k++)
+            print_result(s, u, reply->results[k], name);
     }
 }
 
