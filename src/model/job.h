@@ -61,6 +61,11 @@ static inline bool job_is_held(const Pst__JobRecord *r)
 {
     return r->has_priority && r->priority == 0;
 }
+/* Its run is over, and once its nodes are clean it waits in the queue again. */
+static inline bool job_comes_back(const Pst__JobRecord *r)
+{
+    return job_is_ended(r) && job_has_flag(r, JOB_FLAG(REQUEUED));
+}
 static inline bool job_is_array(const Pst__JobRecord *r)
 {
     return r->array_tasks != NULL;

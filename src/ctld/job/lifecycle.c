@@ -74,6 +74,14 @@ static void keep_reason(Pst__JobRecord *set, const Pst__JobRecord *r)
                                       : "ReqNodeNotAvail, May be reserved for other job");
 }
 
+/* The user's hold of a task of an array, given while it ran, is over with the run.  Other jobs stay
+ * held, and so does what an administrator held. */
+static bool hold_ends(const Pst__JobRecord *r)
+{
+    return r->has_array_job_id && r->has_held_by_user && r->held_by_user &&
+           !job_comes_back(r); /* that hold was given after the run */
+}
+
 /* What the end changes in the record. */
 static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                      const struct job_end *end, bool clean)
@@ -115,6 +123,12 @@ static void fill_end(struct ctld *ctld, Pst__Transaction *tx, const struct job *
         SET(set, batch_failures, end->batch_failures);
     if (clean)
         SET(set, released, true);
+    if (end->requeue && hold_ends(j->rec)) {
+        tx_clear(tx, JOB_F_PRIORITY);
+        tx_clear(tx, JOB_F_HELD_BY_USER);
+        if (!end->reason)
+            tx_clear(tx, JOB_F_REASON);
+    }
     if (!end->requeue)
         count_end(ctld, tx, end->state);
     else
@@ -339,13 +353,6 @@ static bool delay_from_end(const Pst__JobRecord *r)
 {
     return job_has_flag(r, JOB_FLAG(REQUEUED)) && !cron_is(r) && r->has_begin_us && r->has_end_us &&
            r->begin_us > r->end_us;
-}
-
-/* The user's hold of a task of an array, given while it ran, is over with the run.  Other jobs stay
- * held, and so does what an administrator held. */
-static bool hold_ends(const Pst__JobRecord *r)
-{
-    return r->has_array_job_id && r->has_held_by_user && r->held_by_user;
 }
 
 static void fill_requeue(struct ctld *ctld, Pst__Transaction *tx, const struct job *j, bool hold,

@@ -253,7 +253,7 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
         return 0; /* tasks of an array that is held alike: they stay in its record */
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
-    if (job_is_ended(j->rec))
+    if (job_is_ended(j->rec) && !job_comes_back(j->rec))
         return ESLURM_JOB_FINISHED;
     if (job_is_held(j->rec) && !policy_may_manage(a->ctld, a->cmd, j->rec))
         return 0; /* it would make an administrator's hold the user's to release */
@@ -265,10 +265,17 @@ static int do_hold(struct action *a, const struct job_ref *ref, bool by_user)
     return note_commit(a, core_commit(a->ctld, tx));
 }
 
+/* Will it be held when it is back in the queue, by the command that requeued it? */
+static bool held_at_return(const Pst__JobRecord *r)
+{
+    return job_comes_back(r) && !job_is_held(r) &&
+           (job_has_flag(r, JOB_FLAG(REQUEUE_HOLD)) || job_has_flag(r, JOB_FLAG(SPECIAL_EXIT)));
+}
+
 /* May the owner lift it?  His own, and those that came with a requeue. */
 static bool users_hold(const Pst__JobRecord *r)
 {
-    return (r->has_held_by_user && r->held_by_user) ||
+    return (r->has_held_by_user && r->held_by_user) || held_at_return(r) ||
            (r->has_reason && (r->reason == PST__JOB_REASON__REASON_JOB_HELD_USER ||
                               r->reason == PST__JOB_REASON__REASON_LAUNCH_FAILED_REQUEUED_HELD ||
                               r->reason == PST__JOB_REASON__REASON_USER_ENV_REQUEUED_HELD ||
@@ -295,9 +302,9 @@ static int do_release(struct action *a, const struct job_ref *ref)
 
     if (!(j = job_ref_own(a->ctld, ref)))
         return SLURM_ERROR;
-    if (job_is_ended(j->rec))
+    if (job_is_ended(j->rec) && !job_comes_back(j->rec))
         return ESLURM_JOB_FINISHED;
-    if (!job_is_held(j->rec) && !(j->rec->has_priority && j->rec->priority == 0))
+    if (!job_is_held(j->rec) && !held_at_return(j->rec))
         return 0;
     if (!admin && !users_hold(j->rec))
         return ESLURM_ACCESS_DENIED;

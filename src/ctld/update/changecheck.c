@@ -28,12 +28,10 @@ static int rule_check(const struct job_change *c, const struct job *j, uint32_t 
     if (!row || row->update == FIELD_UPDATE_NEVER)
         return ESLURM_NOT_SUPPORTED;
     if (row->update != FIELD_UPDATE_ALWAYS && job_is_ended(j->rec))
-        return ESLURM_JOB_FINISHED;
+        return job_comes_back(j->rec) ? ESLURM_TRANSITION_STATE_NO_UPDATE : ESLURM_JOB_FINISHED;
     if (field == JOB_F_DEADLINE_US && c->req->set && c->req->set->has_deadline_us &&
         c->req->set->deadline_us < core_now())
         return ESLURM_INVALID_TIME_VALUE;
-    if (row->by == FIELD_BY_OPERATOR && !policy_is_operator(c->ctld, c->cmd))
-        return ESLURM_ACCESS_DENIED;
     /* Where a job writes, it writes as its owner: an operator or coordinator would have his
      * rights. */
     if (field == JOB_F_LICENSES && !job_is_pending(j->rec) && !policy_is_operator(c->ctld, c->cmd))
@@ -42,6 +40,8 @@ static int rule_check(const struct job_change *c, const struct job *j, uint32_t 
         return ESLURM_ACCESS_DENIED;
     if (row->update == FIELD_UPDATE_PENDING && !job_is_pending(j->rec))
         return ESLURM_JOB_NOT_PENDING;
+    if (row->by == FIELD_BY_OPERATOR && !policy_is_operator(c->ctld, c->cmd))
+        return ESLURM_ACCESS_DENIED;
     return 0;
 }
 
