@@ -102,9 +102,13 @@ static void put_files(const struct out *o, const Pst__JobRecord *j)
 
 static void put_times(const struct out *o, const Pst__JobRecord *j)
 {
-    put_num(o, "SLURM_JOB_START_TIME", (uint64_t)(j->start_us / USEC));
+    /* a job that never ran began when it ended, as squeue has it */
+    put_num(o, "SLURM_JOB_START_TIME",
+            (uint64_t)((j->start_us || !j->has_end_us ? j->start_us : j->end_us) / USEC));
     if (j->has_end_us)
         put_num(o, "SLURM_JOB_END_TIME", (uint64_t)(j->end_us / USEC));
+    else if (!j->start_us)
+        put_num(o, "SLURM_JOB_END_TIME", 0);
     else if (j->has_time_limit_min)
         put_num(o, "SLURM_JOB_END_TIME",
                 (uint64_t)(j->start_us / USEC + (int64_t)j->time_limit_min * 60));

@@ -294,6 +294,8 @@ static void take_entry(struct reader *rd, const char *line)
 
     if (r == -EDOM)
         cli_error("bad step value");
+    else if (r < 0 && *line == '@')
+        cli_error("invalid @ line");
     if (r == 0) {
         const char *command = end + strspn(end, " \t");
 

@@ -71,7 +71,7 @@ static void find_user(struct scrontab *s, const char *name)
     const struct passwd *pw = name ? getpwnam(name) : getpwuid(getuid());
 
     if (!pw)
-        cli_fatal("Invalid user: %s", name ? name : "you have no name");
+        cli_fatal("Could not find user %s", name ? name : "of this command");
     s->other = name && pw->pw_uid != getuid();
     s->user = *pw;
     s->user.pw_name = xstrdup_or_die(pw->pw_name);

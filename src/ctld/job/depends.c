@@ -217,6 +217,18 @@ void depends_refresh(struct ctld *ctld, uint32_t job_id)
     refresh_job(ctld, job_id, 0);
 }
 
+void depends_submitted(struct ctld *ctld, uint32_t job_id)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+
+    if (!j)
+        return;
+    depends_watch(ctld, j);
+    if (j->rec->has_reason && j->rec->reason == PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED)
+        mail_invalid_depend(ctld, j); /* known with the submission */
+    refresh_job(ctld, job_id, 0);
+}
+
 /* Drop from a list the jobs that do not wait any more. */
 static void prune_list(struct ctld *ctld, struct idlist *l)
 {

@@ -6,6 +6,9 @@
 
 /* Enter a pending job with a dependency (submission, update, recovery). */
 void depends_watch(struct ctld *ctld, const struct job *j);
+/* A new job was accepted: enter it, evaluate it, and send the mail that its dependency is never
+ * met, if that was known already. */
+void depends_submitted(struct ctld *ctld, uint32_t job_id);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
 /* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that

@@ -99,6 +99,8 @@ void hooks_env(const struct ctld *ctld, const struct job *j, struct program *p)
     jobenv_job(r, ctld->cluster->rec->name, NULL, put_variable, p);
     if (!r->account)
         program_env(p, "SLURM_JOB_ACCOUNT", "(null)");
+    if (!r->alloc)
+        program_env(p, "SLURM_JOB_NODELIST", "(null)");
     if (r->name)
         program_env_line(p, "SLURM_JOB_NAME", r->name);
     if (r->group_name)

@@ -64,6 +64,12 @@ static bool is_part(const Pst__JobRecord *r)
     return r->has_array_job_id && r->has_array_task_id && !asks_mail(r, MAIL_ARRAY_TASKS);
 }
 
+/* Is a mail about this record one about its array? */
+static bool tells_array(const Pst__JobRecord *r)
+{
+    return is_part(r) || (job_is_array(r) && !asks_mail(r, MAIL_ARRAY_TASKS));
+}
+
 static void add_outcome(struct outcome *o, const Pst__JobRecord *r, bool first)
 {
     int status = r->has_exit_status ? (int)r->exit_status : 0;
@@ -146,6 +152,8 @@ static void add_time(const Pst__JobRecord *r, uint32_t bit, struct program *p, c
     char text[32];
 
     buf[0] = '\0';
+    if (bit == MAIL_BEGIN && !r->start_us)
+        return; /* the record of an array, of which a task began */
     if (bit == MAIL_BEGIN) {
         int64_t from = r->has_requeue_us ? r->requeue_us : r->submit_us;
 
@@ -247,12 +255,12 @@ static void add_summary(const struct job *j, struct program *p)
     free(run.steps);
 }
 
-/* summary: how the tasks ended, when the mail is about the whole array. */
+/* The job is one, a task or an array's own record.  summary: how the tasks ended, when the mail is about the whole array. */
 static void send_mail(struct ctld *ctld, struct job *j, uint32_t bit, const struct outcome *summary)
 {
     const Pst__JobRecord *r = j->rec;
     const char *prog = conf_str(ctld->conf, CONF_MAIL_PROG);
-    bool part = is_part(r), ended = bit & (MAIL_END | MAIL_FAIL);
+    bool part = tells_array(r), ended = bit & (MAIL_END | MAIL_FAIL);
     char start[SUBJECT_MAX / 2], when[64], how[128] = "", subject[SUBJECT_MAX];
     struct outcome own;
     struct program *p;
@@ -293,6 +301,15 @@ static bool good_end(Pst__JobState state)
     return state == JOB_STATE(COMPLETED) || state == JOB_STATE(CANCELLED);
 }
 
+/* The record that stands for the whole array, in a mail about it: that of the array's own number,
+ * which holds the tasks that have not begun, or is the last task of them.  j where it is gone. */
+static struct job *summary_job(struct ctld *ctld, struct job *j)
+{
+    struct job *array = is_part(j->rec) ? cluster_job(ctld->cluster, j->rec->array_job_id) : NULL;
+
+    return array && array->rec->array_job_id == j->rec->array_job_id ? array : j;
+}
+
 static void on_end(struct ctld *ctld, struct job *j)
 {
     struct outcome o;
@@ -306,7 +323,7 @@ static void on_end(struct ctld *ctld, struct job *j)
     good = good_end(o.state) && !o.mixed && (o.max_code == 0 || o.state == JOB_STATE(CANCELLED));
     bit = !good && asks_mail(j->rec, MAIL_FAIL) ? MAIL_FAIL : MAIL_END;
     if (asks_mail(j->rec, bit))
-        send_mail(ctld, j, bit, part ? &o : NULL);
+        send_mail(ctld, summary_job(ctld, j), bit, part ? &o : NULL);
 }
 
 /* ---- marks of the time limit ----------------------------------------------------------------- */
@@ -357,7 +374,7 @@ void mail_job(struct ctld *ctld, struct job *j, Pst__EventKind kind)
     if (kind == PST__EVENT_KIND__EV_JOB_START) {
         mail_forget(ctld, j);
         if (asks_mail(r, MAIL_BEGIN) && (!is_part(r) || array_begins(ctld, j)))
-            send_mail(ctld, j, MAIL_BEGIN, NULL);
+            send_mail(ctld, summary_job(ctld, j), MAIL_BEGIN, NULL);
     } else if (kind == PST__EVENT_KIND__EV_JOB_END && job_is_ended(r)) {
         if (job_has_flag(r, JOB_FLAG(REQUEUED))) {
             if (asks_mail(r, MAIL_REQUEUE))

@@ -84,8 +84,7 @@ static void accept_jobs(struct submission *s, uint32_t n)
         return;
     }
     answer_submission(s, cluster_job(ctld->cluster, id), lsn);
-    depends_watch(ctld, cluster_job(ctld->cluster, id));
-    depends_refresh(ctld, id); /* it may be settled already: never, or for some tasks */
+    depends_submitted(ctld, id); /* it may be settled already: never, or for some tasks */
 }
 
 /* No node is as the job asks, or the reservation is none for it: looking has used up an id. */

@@ -199,7 +199,7 @@ def test_users(both):  # noqa: F811
     as_user(c, "scancel", job)
     assert "#DISABLED: @daily" in c.run("scrontab", "-u", "nobody", "-l").out
     c.run("scrontab", "-u", "nobody", "-r")
-    assert "Invalid user: nosuchuser" in c.refused("scrontab", "-u", "nosuchuser", "-l")
+    assert "Could not find user nosuchuser" in c.refused("scrontab", "-u", "nosuchuser", "-l")
 
 
 def test_a_snapshot_holds_crontabs_and_triggers(c):

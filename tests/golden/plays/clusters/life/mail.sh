@@ -1,4 +1,4 @@
 #!/bin/bash
 cat >/dev/null
-out=$(for word in "$@"; do printf '<%s>' "$word"; done; echo; env | grep '^SLURM_JOB' | sort | sed 's/^/  /')
+out=$(for word in "$@"; do printf '<%s>' "$word"; done; echo; env | grep '^SLURM_' | sort | sed 's/^/  /')
 echo "$out" >>"$(dirname "$0")/mail"
