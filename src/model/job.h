@@ -6,6 +6,7 @@
 
 #include "job.pb-c.h"
 
+#define JOB_TEXT_TIME_LIMIT "DUE TO TIME LIMIT" /* why a job or step is ended, as it is told */
 #define JOB_FLAG(x) (1u << PST__JOB_FLAG__JOB_FLAG_##x)
 #define JOB_STATE(x) PST__JOB_STATE__JOB_##x
 #define EXCLUSIVE_NODE 1 /* JobRecord.exclusive */

@@ -136,6 +136,7 @@ struct aid {   /* a process that the start of the tasks waits for; see await.c *
 
 enum kill_stage {
     KILL_NONE,
+    KILL_SPARED,    /* a script whose steps are asked to end; after kill_wait_s it is asked, too */
     KILL_TERM_SENT, /* waiting kill_wait_s */
     KILL_ALL,       /* SIGKILL until no process is left */
 };
@@ -280,6 +281,9 @@ void step_signal(struct step *s, int sig, bool leader_only);
  * once.  reason is for the job's notice; NULL: "DUE to SIGNAL ...". */
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s);
+/* The job's time is over, and steps of it run on this node: they are asked to end, and what the
+ * script does after them it may do for kill_wait_s.  Then it is asked to end, and killed. */
+void step_spare(struct step *s, const char *reason, uint32_t kill_wait_s);
 void step_suspend(struct step *s, bool on);
 /* The task is over. */
 void step_task_ended(struct step *s, struct task *t, int status);

@@ -78,7 +78,7 @@ static void check_limits(struct ctld *ctld, int64_t now)
         (void)lifecycle_end(ctld, j,
                             &(struct job_end){ .state = JOB_STATE(TIMEOUT),
                                                .reason = PST__JOB_REASON__REASON_TIME_LIMIT,
-                                               .kill_text = "DUE TO TIME LIMIT" });
+                                               .kill_text = JOB_TEXT_TIME_LIMIT });
     }
 }
 

@@ -160,7 +160,7 @@ static void end_inactive(struct ctld *ctld, struct job *j)
     (void)lifecycle_end(ctld, j,
                         &(struct job_end){ .state = JOB_STATE(TIMEOUT),
                                            .reason = PST__JOB_REASON__REASON_INACTIVE_LIMIT,
-                                           .kill_text = "DUE TO TIME LIMIT" }); /* full: later */
+                                           .kill_text = JOB_TEXT_TIME_LIMIT }); /* full: later */
 }
 
 void owners_tick(struct ctld *ctld, int64_t now_us)

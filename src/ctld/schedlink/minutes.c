@@ -125,7 +125,7 @@ static void end_jobs(struct ctld *ctld)
         (void)lifecycle_end(ctld, j,
                             &(struct job_end){ .state = JOB_STATE(TIMEOUT),
                                                .reason = PST__JOB_REASON__REASON_TIME_LIMIT,
-                                               .kill_text = "DUE TO TIME LIMIT" });
+                                               .kill_text = JOB_TEXT_TIME_LIMIT });
     }
 }
 

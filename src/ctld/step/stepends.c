@@ -176,7 +176,7 @@ static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t 
     } else {
         SET(&sig, terminate, true);
         SET(&sig, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
-        sig.reason = (char *)"DUE TO TIME LIMIT"; /* not changed by packing */
+        sig.reason = (char *)JOB_TEXT_TIME_LIMIT; /* not changed by packing */
     }
     launch_signal(ctld, j, ctld->applied_lsn, &sig);
 }

@@ -17,6 +17,7 @@
 #include "base/pb/pbutil.h"
 #include "base/sluid.h"
 #include "base/timefmt.h"
+#include "model/job.h"
 #include "noded/link/listen.h"
 #include "noded/link/nodereport.h"
 #include "noded/plan/nodens.h"
@@ -387,6 +388,18 @@ static bool has_others(const struct njob *job)
     return false;
 }
 
+/* At the end of its time a job's steps are asked to end first: a script goes on after them, and
+ * saves what they have left.  Where the job has no step here, the script is asked at once. */
+static bool spares_script(const struct njob *job, const Pst__TerminateJob *m)
+{
+    if (m->now || !m->reason || strcmp(m->reason, JOB_TEXT_TIME_LIMIT) != 0)
+        return false;
+    for (const struct nstep *s = job->steps; s; s = s->next)
+        if (s->step_id != STEP_ID_BATCH && s->step_id != STEP_ID_EXTERN && s->phase != STEP_ENDED)
+            return true;
+    return false;
+}
+
 void steps_terminate_job(struct noded *d, struct njob *job, const Pst__TerminateJob *m)
 {
     Pst__StepOrder o = PST__STEP_ORDER__INIT;
@@ -413,6 +426,14 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     o.has_kill_wait_s = m->has_kill_wait_s;
     o.kill_wait_s = m->kill_wait_s;
     batch = job_find_step(job, STEP_ID_BATCH);
+    if (batch && spares_script(job, m)) {
+        job_unhold(job);
+        order_others(d, job, &o);
+        o.has_leader_only = o.leader_only = true; /* of an end: the script is asked last */
+        send_order(d, batch, &o);
+        steps_advance_job(d, job);
+        return;
+    }
     if (batch)
         send_order(d, batch, &o);
     if (!batch || batch->phase != STEP_RUNS || batch->ctl_fd < 0 || !has_others(job) ||

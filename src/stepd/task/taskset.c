@@ -24,6 +24,10 @@
 #include "stepd/task/taskepilog.h"
 
 #define SWEEP_FIRST_US 2000
+/* A script that was spared at first is asked to end a second before its steps are killed, so that
+ * it does not go on when they are, and killed a second after them: its sruns tell of their end. */
+#define SPARED_LEAD_S 1u
+#define SPARED_TERM_S 2u
 #define SWEEP_MAX_US 1000000
 
 static void to_groups(struct step *s, int sig)
@@ -82,6 +86,14 @@ void step_signal(struct step *s, int sig, bool leader_only)
     }
 }
 
+static void ask_to_end(struct step *s, uint32_t kill_wait_s)
+{
+    s->stage = KILL_TERM_SENT;
+    s->deadline_mono_us = now_mono_us() + (int64_t)kill_wait_s * USEC_PER_SEC;
+    to_groups(s, SIGCONT);
+    to_groups(s, SIGTERM);
+}
+
 void step_terminate(struct step *s, const char *reason, int shown_signal, bool now,
                     uint32_t kill_wait_s)
 {
@@ -97,12 +109,23 @@ void step_terminate(struct step *s, const char *reason, int shown_signal, bool n
         (void)stepcg_signal(s, SIGKILL); /* step_timers() repeats it */
         return;
     }
-    if (s->stage != KILL_NONE)
+    if (s->stage != KILL_NONE && s->stage != KILL_SPARED)
         return;
-    s->stage = KILL_TERM_SENT;
-    s->deadline_mono_us = now_mono_us() + (int64_t)kill_wait_s * USEC_PER_SEC;
+    ask_to_end(s, kill_wait_s);
+}
+
+void step_spare(struct step *s, const char *reason, uint32_t kill_wait_s)
+{
+    if (s->swept || s->n_running == 0 || s->stage != KILL_NONE) {
+        step_terminate(s, reason, SIGTERM, false, kill_wait_s);
+        return;
+    }
+    write_cancelled(s, reason, SIGTERM);
+    s->suspend_mono_us = 0;
+    s->stage = KILL_SPARED;
+    s->deadline_mono_us =
+        now_mono_us() + (int64_t)(kill_wait_s - MIN(kill_wait_s, SPARED_LEAD_S)) * USEC_PER_SEC;
     to_groups(s, SIGCONT);
-    to_groups(s, SIGTERM);
 }
 
 void step_suspend(struct step *s, bool on)
@@ -280,7 +303,7 @@ static void sweep_processes(struct step *s, int64_t now_mono)
  * they have as long as the script had. */
 static bool script_ends(const struct step *s, int64_t now_mono)
 {
-    return s->step_id == STEP_ID_BATCH && s->stage == KILL_TERM_SENT &&
+    return s->step_id == STEP_ID_BATCH && (s->stage == KILL_TERM_SENT || s->stage == KILL_SPARED) &&
            now_mono < s->deadline_mono_us && s->tasks[0].pid > 0 && kill(-s->tasks[0].pid, 0) == 0;
 }
 
@@ -309,6 +332,8 @@ void step_timers(struct step *s, int64_t now_mono)
     }
     if (s->stage == KILL_TERM_SENT && now_mono >= s->deadline_mono_us)
         s->stage = KILL_ALL;
+    if (s->stage == KILL_SPARED && now_mono >= s->deadline_mono_us)
+        ask_to_end(s, SPARED_TERM_S);
     if (s->stage == KILL_ALL && now_mono >= s->deadline_mono_us)
         sweep_processes(s, now_mono);
 }
