@@ -174,7 +174,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
             extern_signal(s, (int)o->signal);
         return;
     }
-    if (o->terminate && o->leader_only && !o->now)
+    if (o->terminate && o->spare && !o->now)
         step_spare(s, o->reason, o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
     else if (o->terminate)
         step_terminate(s, o->reason, o->now ? SIGKILL : SIGTERM, o->now,

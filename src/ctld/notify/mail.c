@@ -255,7 +255,8 @@ static void add_summary(const struct job *j, struct program *p)
     free(run.steps);
 }
 
-/* The job is one, a task or an array's own record.  summary: how the tasks ended, when the mail is about the whole array. */
+/* The job is one, a task or an array's own record.  summary: how the tasks ended, when the mail is
+ * about the whole array. */
 static void send_mail(struct ctld *ctld, struct job *j, uint32_t bit, const struct outcome *summary)
 {
     const Pst__JobRecord *r = j->rec;

@@ -429,7 +429,7 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     if (batch && spares_script(job, m)) {
         job_unhold(job);
         order_others(d, job, &o);
-        o.has_leader_only = o.leader_only = true; /* of an end: the script is asked last */
+        o.has_spare = o.spare = true; /* the script is asked last */
         send_order(d, batch, &o);
         steps_advance_job(d, job);
         return;
