@@ -426,16 +426,11 @@ void steps_terminate_job(struct noded *d, struct njob *job, const Pst__Terminate
     o.has_kill_wait_s = m->has_kill_wait_s;
     o.kill_wait_s = m->kill_wait_s;
     batch = job_find_step(job, STEP_ID_BATCH);
-    if (batch && spares_script(job, m)) {
-        job_unhold(job);
-        order_others(d, job, &o);
-        o.has_spare = o.spare = true; /* the script is asked last */
+    if (batch) {
+        o.has_spare = o.spare = spares_script(job, m);
         send_order(d, batch, &o);
-        steps_advance_job(d, job);
-        return;
+        o.has_spare = o.spare = false;
     }
-    if (batch)
-        send_order(d, batch, &o);
     if (!batch || batch->phase != STEP_RUNS || batch->ctl_fd < 0 || !has_others(job) ||
         !hold_others(d, job, &o)) {
         job_unhold(job);
