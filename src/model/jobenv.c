@@ -90,10 +90,12 @@ static void put_path(const struct out *o, const char *name, const char *path, co
 static void put_files(const struct out *o, const Pst__JobRecord *j)
 {
     put_variable(o, "SLURM_JOB_WORK_DIR", j->work_dir);
+    if (!j->batch)
+        return; /* the streams are those of the command */
     put_variable(o, "SLURM_JOB_STDIN", j->std_in && *j->std_in ? j->std_in : "/dev/null");
     if (j->std_out)
         put_path(o, "SLURM_JOB_STDOUT", j->std_out, j->work_dir);
-    else if (j->batch)
+    else
         put_variable(o, "SLURM_JOB_STDOUT",
                      j->has_array_task_id ? "slurm-%A_%a.out" : "slurm-%j.out");
     if (j->std_err)

@@ -33,6 +33,8 @@ Directives stand before the command that they are for, or take effect where they
     @everywhere, @masks      the same two for all commands of the file
     @differs REASON          the next command is run but not compared, for this reason
     @skip REASON             the next command is not run
+    @rootdir USER            commands of root run in this user's home, where they were recorded (whole file)
+    @unset NAME              users' commands lack this variable of the tests' own (whole file)
 
 A command that only looks (squeue, scontrol show, ...) is asked again until it answers as recorded, for PATIENCE
 seconds: states follow within moments.  One that removes a file afterwards ("; rm ") is asked once.  PENSTOCK_PATIENCE changes that.
@@ -92,6 +94,7 @@ class Stage(Cluster):
 
     def __init__(self, folder, name, more=()):
         self.name, self.source, self.more, self.dbd, self.rest = name, CLUSTERS / name, list(more), None, None
+        self.homes, self.unset = people.HOMES, ()
         self.ids = {"dir": str(folder), "bin": str(BUILD / "src" / "cli")}
         text = (self.source / "slurm.conf").read_text()
         names = [n for line in text.splitlines() if line.startswith("NodeName=") and "State=CLOUD" not in line
@@ -170,11 +173,14 @@ class Stage(Cluster):
         people.remove_homes()
         return problems
 
+    def own_env(self):
+        return {name: value for name, value in self.env.items() if not name.startswith(("PYTEST", *self.unset))}
+
     def bash(self, command, user="alice", text="", timeout=LIMIT_S):
         """Run it as the user; (stdout, stderr, status), with status 124 when it does not end."""
         options, env = people.as_user(user)
-        cwd = people.HOMES.get(user, self.work)
-        own = {name: value for name, value in self.env.items() if not name.startswith("PYTEST")}
+        cwd = self.homes.get(user, self.work)
+        own = self.own_env()
         process = subprocess.Popen(["bash", "-c", command], cwd=cwd, env={**own, **env}, text=True,
                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    errors="replace", start_new_session=True, **options)
@@ -190,8 +196,7 @@ class Stage(Cluster):
     def act_on(self, command, user, word, acts):
         """The same for a command that is typed at or gets signals."""
         options, env = people.as_user(user)
-        own = {name: value for name, value in self.env.items() if not name.startswith("PYTEST")}
-        options |= {"cwd": people.HOMES.get(user, self.work), "env": {**own, **env}}
+        options |= {"cwd": self.homes.get(user, self.work), "env": {**self.own_env(), **env}}
         if word == "keys":
             shown, rc = typed.at_terminal(command, acts, LIMIT_S * SLOW, **options)
             return subprocess.CompletedProcess(command, rc, shown, "")
@@ -256,6 +261,7 @@ class Play:
 
     def __init__(self, path):
         self.path, self.cluster, self.conf, self.rows = path, "demo", [], []
+        self.homes, self.unset = people.HOMES, ()
         self.everywhere, self.waiting, self.entry, self.lines = [], [], None, None
         for number, line in enumerate(path.read_text().split("\n"), 1):
             try:
@@ -330,6 +336,10 @@ class Play:
             assert not self.waiting, f"nothing follows @{self.waiting[0][0]}"
             ident, _, words = rest.partition(" ")
             self.rows.append((ident, words, []))
+        elif word == "rootdir":
+            self.homes = {**people.HOMES, "root": people.HOMES[rest]}
+        elif word == "unset":
+            self.unset += (rest,)
         elif word in ("everywhere", "masks"):
             self.everywhere.append((word, tuple(rest.split(" => ")[1:])))
         elif word in ("script", "file"):
@@ -430,6 +440,7 @@ def ask(c, play, entry):
 def perform(c, play, entries):
     """The differences of a row's or a recording's commands."""
     found = []
+    c.homes, c.unset = play.homes, play.unset
     for entry in entries:
         prepare(c, entry)
         if not entry.skip:

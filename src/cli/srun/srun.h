@@ -13,6 +13,7 @@
 #include "base/strbuf.h"
 #include "cli/base/cli.h"
 #include "cli/job/jobopts.h"
+#include "cli/job/jobenvlist.h"
 #include "cli/job/joblink.h"
 #include "cli/job/label.h"
 #include "wire/fanout.h"
@@ -162,6 +163,9 @@ void srun_layout(struct srun *s);
  * owns. */
 void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req);
 void srun_free_request(Pst__LaunchStep *req);
+void srun_add_settings(struct srun *s, const struct srun_part *p, struct envlist *env);
+/* --slurmd-debug; false: not given. */
+bool srun_debug_level(const struct jobopts *jo, uint32_t *ret);
 
 /* srun_exit.c */
 void srun_exit_hold(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg);

@@ -1,7 +1,8 @@
 /* srun_hook.c - SrunProlog and SrunEpilog, or --prolog and --epilog, beside the step; see srun.h
  *
- * They run here, as the user, with srun's own environment and what is known of job and step.  What
- * belongs to one task or one node (SLURM_PROCID, SLURMD_NODENAME ...) they have not. */
+ * They run here, as the user, with srun's own environment, what it passes on to the tasks and what
+ * is known of job and step.  What belongs to one task or one node (SLURM_PROCID, SLURMD_NODENAME
+ * ...) they have only where srun has it. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -13,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/job/allocenv.h"
+#include "cli/job/submit.h"
 #include "cli/srun/srun.h"
 
 extern char **environ;
@@ -78,12 +80,38 @@ static void add_step(struct srun *s, const Pst__StepRecord *step, struct envlist
     if (eq) {
         envlist_setf(env, "SLURM_DISTRIBUTION", "%.*s", (int)(eq - dist), dist);
         envlist_set(env, "SLURM_DIST_PLANESIZE", eq + 1);
-    } else if (dist || s->own_job) {
+    } else if (dist || !s->own_job) { /* in a job of batch or salloc it is said which one it is */
         envlist_set(env, "SLURM_DISTRIBUTION",
                     dist                       ? dist
                     : s->n_tasks <= s->n_nodes ? "cyclic"
                                                : "block");
     }
+}
+
+/* What the tasks have as settings is here as variables. */
+static void add_limits(struct srun *s, const struct srun_part *p, struct envlist *env)
+{
+    size_t n;
+    Pst__Rlimit **limits = submit_rlimits(&s->cli, &p->opts, &n);
+
+    for (size_t i = 0; i < n; i++) {
+        _cleanup_free_ char *name = xasprintf_or_die("SLURM_RLIMIT_%s", limits[i]->name);
+
+        envlist_setf(env, name, "%llu", (unsigned long long)limits[i]->soft);
+    }
+    submit_free_rlimits(limits, n);
+}
+
+static void add_own(struct srun *s, const struct srun_part *p, struct envlist *env)
+{
+    uint32_t level = 2;
+    const char *mpi = srun_mpi_type(s);
+
+    srun_add_settings(s, p, env);
+    (void)srun_debug_level(&p->opts, &level); /* not given: as step daemons do */
+    envlist_setf(env, "SLURMD_DEBUG", "%u", level);
+    envlist_set(env, "SLURM_MPI_TYPE", mpi ? mpi : "none");
+    add_limits(s, p, env);
 }
 
 /* NULL: none is wanted, or it cannot be run, which does not stop the step. */
@@ -129,6 +157,7 @@ int srun_hook(struct srun *s, enum jobopt id)
         return 0;
     argv = hook_argv(s, path);
     envlist_export(&env, environ, NULL);
+    add_own(s, &s->parts[0], &env);
     if (s->job)
         add_job(s, s->job, &env);
     add_step(s, s->parts[0].reply->step, &env);

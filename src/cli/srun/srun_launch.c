@@ -104,33 +104,40 @@ void srun_layout(struct srun *s)
 
 /* ---- environment ----------------------------------------------------------------------------- */
 
-static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinaryData *ret)
+/* What this command adds to an environment that it had or passes on. */
+void srun_add_settings(struct srun *s, const struct srun_part *p, struct envlist *env)
 {
-    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
     mode_t mask = umask(0);
 
     (void)umask(mask); /* reading it means setting it */
-    srun_take_component(s, p);
-    envlist_export(&env, environ, jobopts_get(&p->opts, JO_EXPORT));
-    envlist_add_options(&env, &p->opts);
+    envlist_add_options(env, &p->opts);
     if (jobopts_has(&s->opts, JO_PRESERVE_ENV) && getenv("SLURM_NTASKS")) /* -n has replaced it */
-        envlist_set(&env, "SLURM_NTASKS", getenv("SLURM_NTASKS"));
+        envlist_set(env, "SLURM_NTASKS", getenv("SLURM_NTASKS"));
     if (s->own_job)
-        submit_env(&s->cli, &env);
+        submit_env(&s->cli, env);
     if (s->own_job && s->het_reply)
-        allocenv_add_het(&env, s->het_reply->het_jobs, s->het_reply->n_het_jobs);
-    if (!envlist_get(&env, "SLURM_UMASK"))
-        envlist_setf(&env, "SLURM_UMASK", "%04o", (unsigned)mask);
-    if (!envlist_get(&env, "SLURM_PRIO_PROCESS"))
-        envlist_setf(&env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
+        allocenv_add_het(env, s->het_reply->het_jobs, s->het_reply->n_het_jobs);
+    if (!envlist_get(env, "SLURM_UMASK"))
+        envlist_setf(env, "SLURM_UMASK", "%04o", (unsigned)mask);
+    if (!envlist_get(env, "SLURM_PRIO_PROCESS"))
+        envlist_setf(env, "SLURM_PRIO_PROCESS", "%d", getpriority(PRIO_PROCESS, 0));
     if (envlist_exports_all(jobopts_get(&p->opts, JO_EXPORT))) { /* srun's own are among all */
-        envlist_setf(&env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
-        allocenv_add_launchers(&env, cli_conf(&s->cli));
+        envlist_setf(env, "SRUN_DEBUG", "%d", SRUN_DEBUG_BASE + s->cli.verbose);
+        allocenv_add_launchers(env, cli_conf(&s->cli));
     }
     if (jobopts_has(&s->opts, JO_LABEL))
-        envlist_set(&env, "SLURM_LABELIO", "1");
+        envlist_set(env, "SLURM_LABELIO", "1");
     if (jobopts_has(&p->opts, JO_CPU_BIND))
-        envlist_set(&env, "SLURM_CPU_BIND", jobopts_get(&p->opts, JO_CPU_BIND));
+        envlist_set(env, "SLURM_CPU_BIND", jobopts_get(&p->opts, JO_CPU_BIND));
+}
+
+static void pack_environment(struct srun *s, struct srun_part *p, ProtobufCBinaryData *ret)
+{
+    _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
+
+    srun_take_component(s, p);
+    envlist_export(&env, environ, jobopts_get(&p->opts, JO_EXPORT));
+    srun_add_settings(s, p, &env);
     plugins_add_env(&env);
     envlist_pack(&env, ret);
 }
@@ -234,15 +241,15 @@ static int parse_umask(const char *text, mode_t *ret)
     return 0;
 }
 
-static void fill_debug(const struct jobopts *jo, Pst__LaunchStep *req)
+bool srun_debug_level(const struct jobopts *jo, uint32_t *ret)
 {
     enum log_level level;
 
     if (!jobopts_has(jo, JO_SLURMD_DEBUG) ||
         log_level_parse(jobopts_get(jo, JO_SLURMD_DEBUG), &level) < 0) /* was checked */
-        return;
-    req->has_slurmd_debug = true;
-    req->slurmd_debug = (uint32_t)level;
+        return false;
+    *ret = (uint32_t)level;
+    return true;
 }
 
 /* What is equal for all nodes of a part. */
@@ -281,7 +288,7 @@ void srun_fill_request(struct srun *s, struct srun_part *p, Pst__LaunchStep *req
     req->mem_bind = (char *)jobopts_get(&p->opts, JO_MEM_BIND);
     req->has_preserve_env = req->preserve_env = jobopts_has(&s->opts, JO_PRESERVE_ENV);
     req->cpu_freq = (char *)jobopts_get(&p->opts, JO_CPU_FREQ);
-    fill_debug(&p->opts, req);
+    req->has_slurmd_debug = srun_debug_level(&p->opts, &req->slurmd_debug);
     req->multi_prog = p->multi_prog;
     req->container = (char *)jobopts_get(&p->opts, JO_CONTAINER);
     req->container_id = (char *)jobopts_get(&p->opts, JO_CONTAINER_ID);

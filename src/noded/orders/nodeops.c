@@ -60,10 +60,12 @@ static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *e
 
 static int op_terminate_job(struct noded *d, ProtobufCMessage *msg, struct err *err)
 {
-    const Pst__TerminateJob *m = PB_AS(terminate_job, msg);
+    Pst__TerminateJob *m = PB_AS(terminate_job, msg);
     struct njob *job = jobs_find(&d->jobs, m->job_id, m->run_id);
 
     (void)err;
+    if (!job)
+        job = launch_for_epilog(d, m);
     if (job) {
         steps_terminate_job(d, job, m);
     } else {

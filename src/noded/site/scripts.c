@@ -17,6 +17,7 @@
 #include "base/log.h"
 #include "base/process/daemonize.h"
 #include "base/process/spawnprog.h"
+#include "noded/hw/nodegres.h"
 #include "noded/link/nodereport.h"
 #include "noded/site/nodeplugins.h"
 #include "stepd/env/env.h"
@@ -274,6 +275,20 @@ static void begin_run(struct noded *d, struct run *r)
     run_next(d, r);
 }
 
+static void add_gpus(struct noded *d, const struct njob *job, struct envlist *env)
+{
+    Pst__StepFile *gpus = malloc(sizeof(*gpus));
+
+    if (gpus)
+        pst__step_file__init(gpus);
+    if (!gpus || gres_step_gpus(d->gres, gpus) < 0)
+        env->failed = true;
+    else
+        env_script_gpus(gpus, job->on, env);
+    if (gpus)
+        pst__step_file__free_unpacked(gpus, NULL);
+}
+
 void scripts_start(struct noded *d, struct njob *job, bool epilog)
 {
     struct run *r = calloc(1, sizeof(*r));
@@ -296,6 +311,7 @@ void scripts_start(struct noded *d, struct njob *job, bool epilog)
     else
         job->prolog = SCRIPT_RUNS;
     env_script(job->on, epilog ? "epilog_slurmd" : "prolog_slurmd", conf_path(d->conf), &r->env);
+    add_gpus(d, job, &r->env);
     if (epilog)
         env_script_end(job->on->job->has_exit_status ? job->on->job->exit_status
                                                      : job->batch_status,

@@ -511,6 +511,21 @@ int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err)
     return 0;
 }
 
+/* The end is the first that this node hears of the job: nothing ran here, but the site's Epilog is
+ * for every node of a job (recording 64). */
+struct njob *launch_for_epilog(struct noded *d, Pst__TerminateJob *msg)
+{
+    struct njob *job = NULL;
+    struct err err = { .text = "" };
+
+    if (!scripts_any(d, true) || !msg->job || check_on(d, msg->job, &err) < 0 ||
+        msg->job->job->job_id != msg->job_id || msg->job->run_id != msg->run_id)
+        return NULL;
+    if (get_job(d, &msg->job, &job, &err) < 0)
+        log_error("no Epilog of a job that ran nothing here: %s job=%u", err.text, msg->job_id);
+    return job;
+}
+
 /* ---- steps of srun --------------------------------------------------------------------------- */
 
 static long node_position(const char *nodes, const char *name)

@@ -16,6 +16,9 @@ void launch_x11(struct noded *d, const Pst__AttachStep *attach, Pst__StepCredent
  * known. */
 int launch_async(struct noded *d, Pst__LaunchStep *msg, struct err *err);
 int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err);
+/* A job that ends and ran nothing here, known from now on where there is an Epilog; takes msg->job.
+ * NULL: there is nothing to do. */
+struct njob *launch_for_epilog(struct noded *d, Pst__TerminateJob *msg);
 /* Do the job's prolog and epilog run in its extern step, by the configuration?  The step itself may
  * decide otherwise. */
 bool launch_in_job(const struct noded *d, const struct njob *job);

@@ -197,7 +197,7 @@ static void set_channel(struct envlist *el, const Pst__StepFile *sf)
         envlist_setu(el, "NVIDIA_IMEX_CHANNELS", sf->imex_channel);
 }
 
-static void set_tmpdir(struct envlist *el)
+void env_tmpdir(struct envlist *el)
 {
     const char *tmp = envlist_get(el, "TMPDIR");
 
@@ -263,7 +263,6 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el)
     gpu_env(sf, on->gres, on->n_gres, "SLURM_JOB_GPUS", el);
     set_channel(el, sf);
     set_topology(el, sf);
-    set_tmpdir(el);
     set_user(el, sf);
     envlist_set(el, "SLURM_JOB_NAME", j->name);
     envlist_set(el, "SLURM_JOB_NODELIST", j->alloc ? j->alloc->nodes : on->node_name);
@@ -411,7 +410,6 @@ void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launc
     set_gtids(el, launch);
     set_channel(el, sf);
     set_topology(el, sf);
-    set_tmpdir(el);
     set_display(el, sf);
     envlist_default(el, "HOME", sf->home);
     envlist_default(el, "SHELL", sf->shell);

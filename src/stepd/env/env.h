@@ -27,9 +27,13 @@ void env_batch(const Pst__StepFile *sf, const char *host, struct envlist *el);
 void env_step(const Pst__StepFile *sf, const char *launcher_addr, uint16_t launcher_port,
               struct envlist *el);
 void env_task_rank(const Pst__LaunchStep *launch, uint32_t local_index, struct envlist *el);
+/* A folder for temporary files that exists.  Last of all: a prolog may name or make one. */
+void env_tmpdir(struct envlist *el);
 /* Prolog and Epilog of slurmd.  context: "prolog_slurmd" or "epilog_slurmd". */
 void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_path,
                 struct envlist *el);
+/* The job's GPUs; gpus: those of the node. */
+void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct envlist *el);
 /* The end of the job, for the epilog. */
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el);
 

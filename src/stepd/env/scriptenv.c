@@ -4,6 +4,7 @@
  * the controller's scripts see as well comes from model/jobenv.c.  Pure. */
 #include "model/jobenv.h"
 #include "stepd/env/env.h"
+#include "stepd/task/gpu.h"
 
 static void put_variable(void *ctx, const char *name, const char *value)
 {
@@ -15,7 +16,6 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
 {
     const Pst__JobRecord *j = on->job;
     const char *nodes = j->alloc && j->alloc->nodes ? j->alloc->nodes : on->node_name;
-    uint32_t count = env_alloc_nodes(j->alloc);
 
     jobenv_job(j, on->cluster_name, on->cpus_per_node, put_variable, el);
     envlist_set(el, "SLURM_SCRIPT_CONTEXT", context);
@@ -30,9 +30,38 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
     /* srun's credential knows no more than the name */
     envlist_set(el, "SLURM_JOB_NODELIST", nodes);
     envlist_set(el, "SLURM_NODELIST", nodes);
-    envlist_setu(el, "SLURM_JOB_NTASKS", j->has_num_tasks ? j->num_tasks : count);
+    if (j->has_num_tasks)
+        envlist_setu(el, "SLURM_JOB_NTASKS", j->num_tasks);
     envlist_setu(el, "SLURM_JOB_CORE_SPEC_COUNT", j->core_spec);
     envlist_set(el, "SLURM_JOB_CORE_SPEC_TYPE", j->spec_threads ? "threads" : "cores");
+}
+
+/* What the job holds on this node; srun's credential has it of all nodes only. */
+static Pst__GresAlloc *const *held_gres(const Pst__JobOnNode *on, size_t *ret_n)
+{
+    const Pst__Alloc *alloc = on->job->alloc;
+    uint32_t index = on->node_index;
+
+    for (size_t i = 0; !on->n_gres && alloc && i < alloc->n_groups; i++) {
+        if (index < alloc->groups[i]->nodes) {
+            *ret_n = alloc->groups[i]->n_gres;
+            return alloc->groups[i]->gres;
+        }
+        index -= alloc->groups[i]->nodes;
+    }
+    *ret_n = on->n_gres;
+    return on->gres;
+}
+
+void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct envlist *el)
+{
+    size_t n;
+    Pst__GresAlloc *const *gres = held_gres(on, &n);
+
+    gpu_env(gpus, gres, n, "SLURM_JOB_GPUS", el);
+    envlist_unset(el, "SLURM_GPUS_ON_NODE"); /* counts are for what runs of the job */
+    envlist_unset(el, "SLURM_SHARDS_ON_NODE");
+    envlist_unset(el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 }
 
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el)

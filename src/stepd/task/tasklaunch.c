@@ -213,6 +213,7 @@ static void run_program(struct step *s, struct task *t, struct child *c, struct 
     struct oci_start o;
     int r;
 
+    env_tmpdir(env);
     if (!oci_wanted(s)) {
         run_child(s, t, c, env, name);
         return;

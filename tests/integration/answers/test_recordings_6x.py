@@ -5,6 +5,9 @@ import pytest
 
 import plays
 
+# Rows of the page of a job's life that stand in a recording as a whole:
+# 64a: life-4.2
+
 
 @pytest.mark.parametrize("path", plays.recordings("6*"))
 def test_recording(path):

@@ -221,7 +221,7 @@ def test_environment_of_srun_hooks(make_cluster, hooks):
                 "SLURM_JOB_NAME": "x", "SLURM_JOB_PARTITION": c.job(job)["Partition"],
                 "SLURM_JOB_NODELIST": "node[1-2]", "SLURM_JOB_NUM_NODES": "2", "SLURM_STEP_ID": "0",
                 "SLURM_NTASKS": "3", "SLURM_NNODES": "2", "SLURM_TASKS_PER_NODE": "2,1",
-                "SLURM_DISTRIBUTION": "block", "SLURM_STEP_NODELIST": "node[1-2]",
+                "SLURM_UMASK": "0022", "SLURM_MPI_TYPE": "none", "SLURM_STEP_NODELIST": "node[1-2]",
                 "SLURM_SUBMIT_DIR": str(c.work)}
         assert {key: env.get(key) for key in want} == want
         assert re.fullmatch(r"\d+(\(x2\)|,\d+)", env["SLURM_JOB_CPUS_PER_NODE"])

@@ -210,6 +210,8 @@ static void test_env_batch(void **state)
         "SLURM_STEP_ID=-5\nSLURM_SUBMIT_DIR=/home/alice\nSLURM_SUBMIT_HOST=login1\n"
         "SLURM_TASKS_PER_NODE=5,1\nSLURM_TOPOLOGY_ADDR=node1\nSLURM_TOPOLOGY_ADDR_PATTERN=node\n"
         "SLURM_TRES_PER_TASK=cpu=2\n");
+    assert_string_equal(envlist_get(&el, "TMPDIR"), "/dev/null/none"); /* a prolog may make it */
+    env_tmpdir(&el);
     assert_string_equal(envlist_get(&el, "TMPDIR"), "/tmp");
     assert_string_equal(envlist_get(&el, "ENVIRONMENT"), "BATCH");
     assert_string_equal(envlist_get(&el, "HOSTNAME"), "node1");

@@ -1,5 +1,5 @@
 #!/bin/bash
 home=~alice
-{ echo "== pro args=$# uid=$(id -u) gid=$(id -g) groups=$(id -G) cwd=$PWD umask=$(umask) stdin=$(readlink /proc/self/fd/0)"; env | grep -v "^\(PWD\|SHLVL\|_\|OLDPWD\)="; } >>"$home/log/pro"
+{ echo "== pro args=$# uid=$(id -u) gid=$(id -g) groups=$(id -G) cwd=$PWD umask=$(umask) stdin=$(readlink /proc/self/fd/0)"; env | grep -E "^(SLURM|CUDA_|GPU_|(HOME|PATH|SHELL|USER|TMPDIR)=)"; } >>"$home/log/pro"
 [ ! -x "$home/hook.pro" ] || . "$home/hook.pro"
 exit 0
