@@ -87,7 +87,8 @@ static const struct librow_made job_made[] = {
     { 0 },
 };
 static const struct librow_made node_made[] = {
-    { "shown_state", "state state_flags cpus alloc_cpus", false, put_node_state },
+    { "shown_state", "state state_flags cpus alloc_cpus jobs_running jobs_completing", false,
+      put_node_state },
     { 0 },
 };
 static const struct librow_made part_made[] = { { 0 } };

@@ -389,11 +389,10 @@ int multiprog_argv(const char *map, uint32_t rank, char *const *extra, size_t n_
 char **multiprog_free(char **argv);
 
 /* taskscript.c: TaskProlog and TaskEpilog, run as the user */
-/* Run a task prolog to its end and apply what it prints to env; `print` lines go to print_fd, what
- * it writes to its standard error to err_fd (-1: nowhere).  Returns as taskscript_output() does. */
-int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd,
-                      int err_fd);
-/* Start a task epilog; err_fd as above. */
+/* Run a task prolog to its end and apply what it prints to env; `print` lines go to print_fd.
+ * Returns as taskscript_output() does. */
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd);
+/* Start a task epilog; err_fd: its standard error, -1: nowhere. */
 int taskscript_epilog(struct step *s, const char *path, struct envlist *env, int err_fd,
                       pid_t *ret_pid);
 #define SCRIPT_SIGNALLED 256 /* and the number of the signal */

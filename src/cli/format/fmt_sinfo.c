@@ -29,8 +29,7 @@ static void count_node(struct sinfo_row *row, const Pst__NodeRecord *n)
     uint32_t free_cpus = n->cpus > n->alloc_cpus ? n->cpus - n->alloc_cpus : 0;
 
     row->nodes = 1;
-    if (names_node_allocated(&state) || names_node_mixed(&state) ||
-        (n->state_flags & NF(COMPLETING)))
+    if (names_node_allocated(&state) || names_node_mixed(&state) || (state.flags & NF(COMPLETING)))
         row->nodes_alloc = 1;
     else if (usable)
         row->nodes_idle = 1;

@@ -118,8 +118,8 @@ int cluster_nodes_load(struct client *c, const struct pb_fieldset *fields,
     if (fields) {
         set = *fields;
         query_need_names(
-            "name state state_flags cpus alloc_cpus hostname addr sockets cores_per_socket "
-            "threads_per_core real_memory_mib",
+            "name state state_flags cpus alloc_cpus jobs_running jobs_completing hostname addr "
+            "sockets cores_per_socket threads_per_core real_memory_mib",
             &pst__node_record__descriptor, &set);
     }
     return load_cluster(c, fields ? &set : NULL, &(struct newer){ 0, 0 }, ret);

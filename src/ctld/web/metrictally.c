@@ -124,10 +124,10 @@ void metrictally_values(const Pst__NodeRecord *node, struct node_values *ret)
 
     *ret = (struct node_values){ .v = {
                                      [NODE_VALUE_CPUS] = node->cpus,
-                                     [NODE_VALUE_CPUS_ALLOC] = n.alloc_cpus,
+                                     [NODE_VALUE_CPUS_ALLOC] = node->alloc_cpus,
                                      [NODE_VALUE_CPUS_EFCTV] = n.cpus,
                                      [NODE_VALUE_CPUS_IDLE] =
-                                         n.cpus > n.alloc_cpus ? n.cpus - n.alloc_cpus : 0,
+                                         n.cpus > node->alloc_cpus ? n.cpus - node->alloc_cpus : 0,
                                      [NODE_VALUE_GPUS] =
                                          node->gres ? gres_text_count(node->gres, "gpu", NULL, NULL)
                                                     : 0,

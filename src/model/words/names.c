@@ -442,11 +442,14 @@ _Static_assert(ARRAY_SIZE(node_flags) == NAMES_NODE_FLAGS, "every node flag need
 
 struct names_node names_node_of(const Pst__NodeRecord *node)
 {
+    bool completing = node->jobs_completing > 0;
+
+    /* What ended jobs hold until they are cleaned up is no use of the node. */
     return (struct names_node){
         .state = (unsigned)node->state,
-        .flags = node->state_flags,
+        .flags = node->state_flags | (completing ? NF(COMPLETING) : 0),
         .cpus = node->cpus,
-        .alloc_cpus = node->alloc_cpus,
+        .alloc_cpus = completing && !node->jobs_running ? 0 : node->alloc_cpus,
     };
 }
 

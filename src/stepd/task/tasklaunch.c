@@ -244,7 +244,7 @@ static int run_prolog(struct step *s, const char *path, const char *who, const c
                       struct envlist *env, const int fds[3])
 {
     bool relative = path[0] != '/';
-    int r = relative ? -EINVAL : taskscript_prolog(s, path, env, fds[1], fds[2]);
+    int r = relative ? -EINVAL : taskscript_prolog(s, path, env, fds[1]);
 
     if (r == 0 || r == -ECANCELED)
         return r;

@@ -155,8 +155,7 @@ int taskscript_output(struct step *s, const char *path, char *const *argv, int e
     return WIFEXITED(status) ? WEXITSTATUS(status) : SCRIPT_SIGNALLED + WTERMSIG(status);
 }
 
-int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd,
-                      int err_fd)
+int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int print_fd)
 {
     _cleanup_free_ char *text = NULL;
     char *save = NULL;
@@ -164,7 +163,7 @@ int taskscript_prolog(struct step *s, const char *path, struct envlist *env, int
     int r;
 
     envlist_set(env, "SLURM_SCRIPT_CONTEXT", "prolog_task");
-    r = taskscript_output(s, path, NULL, err_fd, env, &text, &len);
+    r = taskscript_output(s, path, NULL, -1, env, &text, &len); /* its lines alone are for users */
     if (r < 0)
         return r;
     for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save))
