@@ -278,14 +278,14 @@ static bool lacks_step(const Pst__JobActionResult *r)
 /* Steps of a job of somebody else: told of the job, by its number. */
 static bool is_strangers_step(const Pst__JobActionResult *r)
 {
-    return r->id && is_step(r->id) && r->code == ESLURM_USER_ID_MISSING;
+    return r->id && is_step(r->id) && r->code == ESLURM_ACCESS_DENIED;
 }
 
 static void tell_strangers_step(struct scancel *s, const char *id)
 {
     cli_error("Kill job error on job step id %.*s: %s", (int)strcspn(id, "."), id,
-              slurm_err_text(ESLURM_USER_ID_MISSING));
-    s->status = ESLURM_USER_ID_MISSING % 256;
+              slurm_err_text(ESLURM_ACCESS_DENIED));
+    s->status = ESLURM_ACCESS_DENIED % 256;
 }
 
 static void tell_no_step(struct scancel *s, const char *id)

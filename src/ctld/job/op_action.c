@@ -667,7 +667,7 @@ static int not_his(const struct action *a, const struct job_ref *ref)
     case PST__JOB_VERB__VERB_NOTIFY:
         return ESLURM_USER_ID_MISSING;
     default:
-        return ref->has_step ? ESLURM_USER_ID_MISSING : ESLURM_ACCESS_DENIED;
+        return ESLURM_ACCESS_DENIED;
     }
 }
 
