@@ -169,6 +169,34 @@ void gpu_env(const Pst__StepFile *sf, Pst__GresAlloc *const *gres, size_t n, con
     gpu_put(sf, list, found, NULL, el);
 }
 
+/* What the job holds on this node; srun's credential has it of all nodes only. */
+static Pst__GresAlloc *const *held_gres(const Pst__JobOnNode *on, size_t *ret_n)
+{
+    const Pst__Alloc *alloc = on->job->alloc;
+    uint32_t index = on->node_index;
+
+    for (size_t i = 0; !on->n_gres && alloc && i < alloc->n_groups; i++) {
+        if (index < alloc->groups[i]->nodes) {
+            *ret_n = alloc->groups[i]->n_gres;
+            return alloc->groups[i]->gres;
+        }
+        index -= alloc->groups[i]->nodes;
+    }
+    *ret_n = on->n_gres;
+    return on->gres;
+}
+
+void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct envlist *el)
+{
+    size_t n;
+    Pst__GresAlloc *const *gres = held_gres(on, &n);
+
+    gpu_env(gpus, gres, n, "SLURM_JOB_GPUS", el);
+    envlist_unset(el, "SLURM_GPUS_ON_NODE"); /* counts are for what runs of the job */
+    envlist_unset(el, "SLURM_SHARDS_ON_NODE");
+    envlist_unset(el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
+}
+
 size_t gpu_files(const Pst__StepFile *sf, const char ***ret_paths)
 {
     const Pst__Gpu *list[GPUS_MAX];

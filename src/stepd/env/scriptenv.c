@@ -4,7 +4,6 @@
  * the controller's scripts see as well comes from model/jobenv.c.  Pure. */
 #include "model/jobenv.h"
 #include "stepd/env/env.h"
-#include "stepd/task/gpu.h"
 
 static void put_variable(void *ctx, const char *name, const char *value)
 {
@@ -34,34 +33,6 @@ void env_script(const Pst__JobOnNode *on, const char *context, const char *conf_
         envlist_setu(el, "SLURM_JOB_NTASKS", j->num_tasks);
     envlist_setu(el, "SLURM_JOB_CORE_SPEC_COUNT", j->core_spec);
     envlist_set(el, "SLURM_JOB_CORE_SPEC_TYPE", j->spec_threads ? "threads" : "cores");
-}
-
-/* What the job holds on this node; srun's credential has it of all nodes only. */
-static Pst__GresAlloc *const *held_gres(const Pst__JobOnNode *on, size_t *ret_n)
-{
-    const Pst__Alloc *alloc = on->job->alloc;
-    uint32_t index = on->node_index;
-
-    for (size_t i = 0; !on->n_gres && alloc && i < alloc->n_groups; i++) {
-        if (index < alloc->groups[i]->nodes) {
-            *ret_n = alloc->groups[i]->n_gres;
-            return alloc->groups[i]->gres;
-        }
-        index -= alloc->groups[i]->nodes;
-    }
-    *ret_n = on->n_gres;
-    return on->gres;
-}
-
-void env_script_gpus(const Pst__StepFile *gpus, const Pst__JobOnNode *on, struct envlist *el)
-{
-    size_t n;
-    Pst__GresAlloc *const *gres = held_gres(on, &n);
-
-    gpu_env(gpus, gres, n, "SLURM_JOB_GPUS", el);
-    envlist_unset(el, "SLURM_GPUS_ON_NODE"); /* counts are for what runs of the job */
-    envlist_unset(el, "SLURM_SHARDS_ON_NODE");
-    envlist_unset(el, "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE");
 }
 
 void env_script_end(uint32_t exit_status, uint32_t derived, struct envlist *el)

@@ -200,6 +200,7 @@ static void test_job_environment(void **state)
     Pst__JobRecord job = PST__JOB_RECORD__INIT;
 
     (void)state;
+    job.has_batch = job.batch = true;
     job.account = (char *)"a\nPATH=/tmp";
     job.comment = (char *)"c\nLD_PRELOAD=/tmp/x.so";
     job.spank_job_env = plugins;
