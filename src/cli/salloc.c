@@ -390,8 +390,11 @@ static int allocate_and_run(struct salloc *s)
     submit_choose_cluster(&s->cli, &found, &req);
     change_dir(s);
     status = joblink_allocate(&s->link, &req, FAILED_WHAT, true, &grant);
-    if (status != 0)
+    if (status != 0) {
+        if (s->link.refused_id && !jobopts_has(&s->opts, JO_NO_SHELL))
+            cli_info("Job allocation %u has been revoked.", s->link.refused_id);
         return status;
+    }
     clifilter_post_submit(&s->cli, 0, s->link.job_id, CLIFILTER_NO_STEP);
     ring_bell(s, since_mono_us);
     for (size_t i = 0; i < MAX(grant->n_het_jobs, 1u); i++)

@@ -71,7 +71,7 @@ PATIENCE = float(os.environ.get("PENSTOCK_PATIENCE", "6"))
 LIMIT_S = 40
 HOST = socket.gethostname().split(".")[0]
 PROMPT = re.compile(r"(\$|#|[a-z]+\$) (.*)")
-LOOKS = re.compile(r"(\w+=\S* )*(squeue|sinfo|sacct|sprio|sshare|sstat|sreport|cat|ls|test|grep|wc|head|tail|sort|echo"
+LOOKS = re.compile(r"(?!.*\bsbatch )(\w+=\S* )*(squeue|sinfo|sacct|sprio|sshare|sstat|sreport|cat|ls|test|grep|wc|head|tail|sort|echo"
                    r"|scontrol (-\w+ )*(show|listpids|ping)|sacctmgr (-\w+ )*(show|list))\b")
 OWN_KEYS = ("SlurmctldHost", "SlurmctldPort", "SlurmUser", "SlurmdUser", "StateSaveLocation", "SlurmdSpoolDir",
             "SlurmctldPidFile", "SlurmdPidFile", "SlurmctldLogFile", "SlurmdLogFile", "SlurmctldDebug", "SlurmdDebug")

@@ -90,9 +90,9 @@ static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDes
         if (!(ret_frame->flags & FRAME_ERROR))
             return 1;
         l->err_code = ((Pst__Error *)*ret_msg)->code;
-        l->err_job_id = ((Pst__Error *)*ret_msg)->job_id;
         (void)snprintf(l->err_text, sizeof(l->err_text), "%s",
                        ((Pst__Error *)*ret_msg)->text ? ((Pst__Error *)*ret_msg)->text : "");
+        l->refused_id = ((Pst__Error *)*ret_msg)->job_id;
         free_msg(*ret_msg);
         *ret_msg = NULL;
         return -EREMOTEIO;
@@ -314,18 +314,6 @@ static int resume_waiting(struct asking *a)
     return 0;
 }
 
-/* An immediate request that no node could ever serve was a job for a moment, which salloc tells. */
-static int refused_status(const struct asking *a)
-{
-    if (!a->immediate)
-        return cli_error_status();
-    if (a->l->err_code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE)
-        return cli_immediate_status();
-    if (a->salloc && a->l->err_job_id)
-        cli_info("Job allocation %u has been revoked.", a->l->err_job_id);
-    return cli_error_status();
-}
-
 static int wait_granted(struct asking *a)
 {
     struct joblink *l = a->l;
@@ -350,7 +338,9 @@ static int wait_granted(struct asking *a)
 
             submit_print_code(busy ? "Unable to allocate resources" : a->what, l->err_code,
                               l->err_text);
-            return refused_status(a);
+            return a->immediate && l->err_code != ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE
+                       ? cli_immediate_status()
+                       : cli_error_status();
         } else if (r == -EPIPE) {
             r = resume_waiting(a);
             if (r != 0)

@@ -26,7 +26,7 @@ struct joblink {
     struct cli_patience patience; /* while the connection is lost */
     int err_code;                 /* of the last refusal */
     char err_text[ERR_TEXT_MAX];
-    uint32_t err_job_id; /* the number that the refused submission used up; 0 = none */
+    uint32_t refused_id; /* the number that it has used up, 0 = none */
 };
 
 void joblink_init(struct joblink *l, struct cli *cli, int sig_fd);

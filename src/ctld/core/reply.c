@@ -27,22 +27,18 @@ void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn)
 
 void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text)
 {
+    core_error_job(ctld, cmd, code, text, 0);
+}
+
+void core_error_job(struct ctld *ctld, const struct cmd *cmd, int code, const char *text,
+                    uint32_t job_id)
+{
     Pst__Error e = PST__ERROR__INIT;
 
     e.has_code = 1;
     e.code = code;
     e.text = (char *)text; /* not changed by packing */
-    core_reply(ctld, cmd, 0, FRAME_ERROR, &e.base);
-}
-
-void core_refuse_job(struct ctld *ctld, const struct cmd *cmd, int code, const char *text,
-                     uint32_t job_id)
-{
-    Pst__Error e = PST__ERROR__INIT;
-
-    e.has_code = e.has_job_id = 1;
-    e.code = code;
-    e.text = (char *)text; /* not changed by packing */
+    e.has_job_id = job_id != 0;
     e.job_id = job_id;
     core_reply(ctld, cmd, 0, FRAME_ERROR, &e.base);
 }

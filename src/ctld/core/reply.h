@@ -11,7 +11,7 @@ void core_reply(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn, uint32_t
 void core_ok(struct ctld *ctld, const struct cmd *cmd, uint64_t lsn); /* Empty */
 /* text NULL: the words of the code. */
 void core_error(struct ctld *ctld, const struct cmd *cmd, int code, const char *text);
-/* ... of a submission that has used up a number. */
-void core_refuse_job(struct ctld *ctld, const struct cmd *cmd, int code, const char *text,
-                     uint32_t job_id);
+/* The same for a submission that has used up a job's number; 0: it has not. */
+void core_error_job(struct ctld *ctld, const struct cmd *cmd, int code, const char *text,
+                    uint32_t job_id);
 void core_disk_full(struct ctld *ctld, const struct cmd *cmd);

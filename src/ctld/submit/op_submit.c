@@ -113,10 +113,7 @@ static void refuse_jobs(struct submission *s)
         strbuf_add(text, s->text);
     else if (text->len)
         strbuf_add(text, slurm_err_text(s->code));
-    if (id)
-        core_refuse_job(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL, id);
-    else
-        core_error(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL);
+    core_error_job(s->ctld, s->cmd, s->code, text->len ? text->buf : NULL, id);
 }
 
 void submission_done(struct submission *s)

@@ -19,6 +19,8 @@
 #include "ctld/schedlink/feasible.h"
 #include "ctld/topology/topology.h"
 
+#define SHOWN_AGAIN_MAX 64u /* names of partitions of a job, with those named again */
+
 bool submit_group_allowed(const char *allow, const char *groups)
 {
     for (const char *p = groups; p && *p;) {
@@ -187,10 +189,18 @@ static struct partition *stand_in(const struct ctld *ctld, struct partition *p)
 struct part_choice {
     struct strbuf kept, outside; /* those that let the user in; those that may do so later */
     struct partition *first_outside;
-    bool possible;    /* it could run in one of kept */
-    int worst;        /* what is against the first one that it cannot run in */
-    const char *hint; /* ... in more words */
+    bool possible;     /* it could run in one of kept */
+    int worst;         /* what is against the first one that it cannot run in */
+    const char *hint;  /* ... in more words */
+    size_t listed;     /* names in kept and outside */
+    struct idmap seen; /* struct partition * -> the list that its name is in; none: this map */
 };
+
+static void list_partition(struct part_choice *c, struct strbuf *list, const struct partition *p)
+{
+    strbuf_addf(list, "%s%s", list->len ? "," : "", p->rec->name);
+    c->listed++;
+}
 
 static void consider_partition(struct submission *s, struct partition *p, struct part_choice *c)
 {
@@ -199,8 +209,10 @@ static void consider_partition(struct submission *s, struct partition *p, struct
     bool outside = submit_may_wait_outside(s->ctld, code) && !asks_only(s);
     struct strbuf *list = outside ? &c->outside : &c->kept;
 
+    /* out of memory: it is looked at again when it is named again */
+    (void)idmap_put(&c->seen, (uintptr_t)p, code == 0 || outside ? (void *)list : &c->seen);
     if (code == 0 || outside) {
-        strbuf_addf(list, "%s%s", list->len ? "," : "", p->rec->name);
+        list_partition(c, list, p);
         if (!outside && !s->first)
             s->first = p;
         code = check_fit(s, p, &hint);
@@ -215,12 +227,15 @@ static void consider_partition(struct submission *s, struct partition *p, struct
     }
 }
 
-static bool named_twice(struct idmap *seen, struct partition *p)
+/* A partition that is named again is shown again, as it was asked for.  It is not looked at again:
+ * the scheduler takes it once.  A list that is long already stays as it is. */
+static bool named_again(struct part_choice *c, const struct partition *p)
 {
-    if (idmap_get(seen, (uintptr_t)p))
-        return true;
-    (void)idmap_put(seen, (uintptr_t)p, p); /* out of memory: it is looked at twice */
-    return false;
+    void *list = idmap_get(&c->seen, (uintptr_t)p);
+
+    if (list && list != &c->seen && c->listed < SHOWN_AGAIN_MAX)
+        list_partition(c, list, p);
+    return list != NULL;
 }
 
 /* The default partition is that of a job that names none. */
@@ -239,7 +254,6 @@ static bool settle_default(struct submission *s)
 static bool consider_all(struct submission *s, struct part_choice *c)
 {
     _cleanup_free_ char *copy = strdup(s->rec->partition);
-    struct idmap seen = { 0 };
     char *save = NULL;
     bool known = true;
 
@@ -251,10 +265,10 @@ static bool consider_all(struct submission *s, struct part_choice *c)
         if (!p)
             (void)snprintf(s->text, sizeof(s->text), "invalid partition specified: %s\n%s", w,
                            slurm_err_text(ESLURM_INVALID_PARTITION_NAME));
-        else if (!named_twice(&seen, p = stand_in(s->ctld, p)))
+        else if (!named_again(c, p = stand_in(s->ctld, p)))
             consider_partition(s, p, c);
     }
-    idmap_done(&seen);
+    idmap_done(&c->seen);
     return known || submission_fail(s, ESLURM_INVALID_PARTITION_NAME);
 }
 
