@@ -294,3 +294,14 @@ def test_immediate_visibility_in_accounting(cluster):
     job = cluster.sbatch("-H", wrap="true")
     rows = wait_until(lambda: cluster.sacct("-X", "-j", str(job), "-o", "JobID,State"), "sacct knows it")
     assert rows == [[str(job), "PENDING"]]
+
+
+def test_a_partition_named_again_and_again(cluster):
+    """It is shown as it was asked for, unless the list is long, and the job starts once."""
+    name = cluster.run("sinfo", "-h", "-o", "%R").out.split()[0]
+    job = cluster.sbatch("-H", "-p", ",".join([name] * 5000), wrap="true")
+    shown = cluster.job(job)["Partition"].split(",")
+    assert set(shown) == {name} and 1 < len(shown) <= 64
+    cluster.run("scontrol", "release", str(job))
+    ended = cluster.wait_end(job)
+    assert (ended["JobState"], ended["Partition"], ended["Restarts"]) == ("COMPLETED", name, "0")

@@ -147,6 +147,20 @@ def test_inactive_limit(make_cluster):
     assert c.wait_end(job)["Reason"] == "InactiveLimit"
 
 
+def test_a_request_that_no_node_can_meet_uses_up_a_number(c):
+    refused = "salloc: error: Job submit/allocate failed: Requested node configuration is not available\n"
+    before = c.sbatch("-H", wrap="true")
+    done = c.run("salloc", "-c999", "true", check=False)
+    assert (done.rc, done.err.endswith(f"{refused}salloc: Job allocation {before + 1} has been revoked.\n")) == (1, True)
+    done = c.run("salloc", "--no-shell", "-c999", check=False)
+    assert (done.rc, done.err.endswith(refused)) == (1, True)
+    done = c.run("salloc", "-p", "nosuch", "true", check=False)
+    assert (done.rc, "revoked" in done.err) == (1, False)
+    after = c.sbatch("-H", wrap="true")
+    assert after == before + 3
+    c.run("scancel", str(before), str(after))
+
+
 @pytest.mark.parametrize("option", [[], ["-K"], ["--kill-command=USR1"]])
 def test_revoked_while_the_command_runs(c, option):
     """It is told; with --kill-command it gets a signal, too."""
