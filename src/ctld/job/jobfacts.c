@@ -74,12 +74,11 @@ uint32_t jobs_fresh_id(const struct ctld *ctld)
     return id | bits;
 }
 
-uint32_t jobs_use_up_id(struct ctld *ctld)
+void jobs_use_up_id(struct ctld *ctld)
 {
-    uint32_t id = jobs_fresh_id(ctld), to = jobs_next_id(ctld, id);
+    uint32_t to = jobs_next_id(ctld, jobs_fresh_id(ctld));
 
     ctld->passed_ids = (struct passed_ids){ .from = ctld->cluster->rec->next_job_id, .to = to };
-    return id;
 }
 
 static uint64_t cluster_cpus(const struct cluster *c)

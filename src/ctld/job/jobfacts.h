@@ -14,7 +14,7 @@ uint32_t jobs_next_id(const struct ctld *ctld, uint32_t id);
  * got as far as a place for its job uses one up, also when there was none: scripts count on the
  * number that `--test-only` tells to grow. */
 uint32_t jobs_fresh_id(const struct ctld *ctld);
-uint32_t jobs_use_up_id(struct ctld *ctld);
+void jobs_use_up_id(struct ctld *ctld);
 uint32_t jobs_array_running(struct ctld *ctld, uint32_t array_job_id);
 /* Effective limits of a partition. */
 bool jobs_in_partition(const Pst__JobRecord *r, const char *partition); /* of its comma list */

@@ -95,16 +95,17 @@ static bool looked_for_nodes(int code)
            code == ESLURM_RESERVATION_INVALID;
 }
 
+/* A refusal may have used up an id, which is told where nodes were looked for: what was to be an
+ * allocation is revoked then. */
 static void refuse_jobs(struct submission *s)
 {
     struct strbuf *text = &s->messages;
-    uint32_t looked = s->het_offset + looked_for_nodes(s->code), id = 0;
+    bool looked = looked_for_nodes(s->code);
+    uint32_t used = s->het_offset + (looked || s->numbered);
+    uint32_t id = looked ? jobs_fresh_id(s->ctld) : 0;
 
-    for (uint32_t k = 0; k < looked; k++) { /* the components before had an id each */
-        uint32_t used = jobs_use_up_id(s->ctld);
-
-        id = id ? id : used;
-    }
+    for (uint32_t k = 0; k < used; k++) /* the components before had an id each */
+        jobs_use_up_id(s->ctld);
     if (text->len)
         strbuf_addc(text, '\n');
     if (s->hint && !s->text[0] && !(s->req->has_test_only && s->req->test_only))

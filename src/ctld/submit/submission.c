@@ -272,6 +272,13 @@ static bool check_array(struct submission *s)
     return true;
 }
 
+/* What a job waits for and by when it must end is looked at when it has its number. */
+static bool refuse_numbered(struct submission *s, int code)
+{
+    s->numbered = true;
+    return submission_fail(s, code);
+}
+
 static bool check_dependency(struct submission *s, uint32_t job_id)
 {
     struct depends d;
@@ -287,9 +294,9 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
         return true;
     }
     if (strncasecmp(s->rec->dependency, "expand:", strlen("expand:")) == 0)
-        return submission_fail(s, ESLURM_NOT_SUPPORTED);
+        return refuse_numbered(s, ESLURM_NOT_SUPPORTED);
     if (depends_parse(s->rec->dependency, &d, NULL) < 0)
-        return submission_fail(s, ESLURM_DEPENDENCY);
+        return refuse_numbered(s, ESLURM_DEPENDENCY);
     depends_uniq(&d);
     r = depends_check(&d, s->ctld->cluster, job_id, depends_depth(s->ctld));
     if (r == 0 && (s->hold || job_is_held(s->rec)) && strcasestr(s->rec->dependency, "singleton")) {
@@ -312,7 +319,7 @@ static bool check_dependency(struct submission *s, uint32_t job_id)
     }
     depends_done(&d);
     return r == 0 ||
-           submission_fail(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
+           refuse_numbered(s, r == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY);
 }
 
 /* Account and QOS as far as partitions ask for them; what is wrong with them is said when the
@@ -432,12 +439,12 @@ static bool check_deadline(struct submission *s)
         return true;
     left = r->deadline_us - start;
     if (left <= 0)
-        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+        return refuse_numbered(s, ESLURM_INVALID_TIME_LIMIT);
     if (r->has_time_min_min)
         return r->time_min_min * minute <= left ||
-               submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
+               refuse_numbered(s, ESLURM_INVALID_TIME_MIN_LIMIT);
     return !r->has_time_limit_min || r->time_limit_min * minute <= left ||
-           submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
+           refuse_numbered(s, ESLURM_INVALID_TIME_LIMIT);
 }
 
 static bool check_priority(struct submission *s)

@@ -25,6 +25,7 @@ struct submission {
     struct partition *first;
     bool replaces; /* another record of the same number goes: with it what it names */
     bool later;    /* it asks for more than a partition has now */
+    bool numbered; /* refused when it had its number, which is used up */
     uint32_t array_count;
     uint32_t het_offset, het_count; /* component; het_count 0 = not heterogeneous */
     int code;
