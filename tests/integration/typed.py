@@ -2,6 +2,7 @@
 
     after 2 s '^C', after 0.3 s 'exit\\n'     what is typed at the command's terminal: ^C is one key
     after 2 s SIGTERM                        sent to the command's process group
+    after 2 s SIGTERM alone                  ... to its first process
 
 Each pause counts from the one before, the first from the command's start."""
 
@@ -13,13 +14,13 @@ import subprocess
 import time
 
 DEFAULT = ["env", "--default-signal"]  # whoever runs the tests in the background ignores SIGINT
-ACT = re.compile(r"after ([\d.]+) s (?:'([^']*)'|(SIG[A-Z0-9]+))(?:, |$)")
+ACT = re.compile(r"after ([\d.]+) s (?:'([^']*)'|(SIG[A-Z0-9]+)( alone)?)(?:, |$)")
 
 
 def parse(text):
-    """[(pause in seconds, bytes to type or None, signal or None)]."""
-    acts = [(float(pause), None if name else keys_of(keys), getattr(signal, name) if name else None)
-            for pause, keys, name in ACT.findall(text)]
+    """[(pause in seconds, bytes to type or None, signal or None, whether it is for the first process alone)]."""
+    acts = [(float(pause), None if name else keys_of(keys), getattr(signal, name) if name else None, bool(alone))
+            for pause, keys, name, alone in ACT.findall(text)]
     assert acts and ACT.sub("", text) == "", f"no list of keys or signals: {text}"
     return acts
 
@@ -57,7 +58,7 @@ def at_terminal(command, acts, timeout_s, **options):
                                **options)
     os.close(slave)
     shown, ended = b"", False
-    for pause, keys, _ in acts:
+    for pause, keys, *_ in acts:
         piece, ended = gather(master, time.monotonic() + pause)
         shown += piece
         if not ended:
@@ -78,11 +79,11 @@ def signalled(command, acts, timeout_s, **options):
     """Run it by bash without a terminal; (stdout, stderr, status), 124 when it does not end."""
     process = subprocess.Popen([*DEFAULT, "bash", "-c", command], text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, errors="replace", start_new_session=True, **options)
-    for pause, _, number in acts:
+    for pause, _, number, alone in acts:
         try:
             process.wait(pause)
         except subprocess.TimeoutExpired:
-            os.killpg(process.pid, number)
+            (os.kill if alone else os.killpg)(process.pid, number)
     try:
         out, err = process.communicate(timeout=timeout_s)
         rc = status(process.returncode)

@@ -315,6 +315,14 @@ static void show_nodes(uint32_t job_id, const Pst__Alloc *alloc)
     strbuf_done(&sb);
 }
 
+static void show_job(const Pst__JobRecord *job)
+{
+    if (!job->alloc)
+        return;
+    cli_verbose(1, "Nodes %s are ready for job", job->alloc->nodes);
+    show_nodes(job->job_id, job->alloc);
+}
+
 /* An allocation of our own, with the step in the same request. */
 static int allocate_job(struct srun *s, Pst__StepSpec *spec)
 {
@@ -340,10 +348,10 @@ static int allocate_job(struct srun *s, Pst__StepSpec *spec)
         return status;
     s->job_id = s->link.job_id;
     cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
-    if (s->grant->job && s->grant->job->alloc) {
-        cli_verbose(1, "Nodes %s are ready for job", s->grant->job->alloc->nodes);
-        show_nodes(s->job_id, s->grant->job->alloc);
-    }
+    for (size_t i = 0; i < s->grant->n_het_jobs; i++)
+        show_job(s->grant->het_jobs[i]);
+    if (s->grant->job && !s->grant->n_het_jobs)
+        show_job(s->grant->job);
     if (s->grant->step) {
         take_reply(s, s->grant->step);
         return 0;
@@ -503,7 +511,7 @@ int main(int argc, char **argv)
     status = create_step(&s);
     if (status == 0 && (s.reply || s.het_reply)) {
         run_tasks(&s);
-        status = s.interrupted ? 128 + SIGINT : s.exit_code;
+        status = s.interrupted && !s.exit_code ? 128 + SIGINT : s.exit_code;
         if (s.own_job && !s.link.ended)
             (void)joblink_complete(&s.link, s.worst_status); /* it said what went wrong */
     }

@@ -70,6 +70,8 @@ struct srun_part {
     uint32_t offset;                          /* of the component */
     Pst__StepReply *reply;                    /* borrowed from srun, unless parts share a job */
     uint32_t first_rank, n_tasks, first_node; /* of the step */
+    bool aborting;
+    int64_t abort_mono_us; /* aborting: nodes that are not done by then are given up; 0 = not */
 };
 
 enum task_state { TASK_STARTING, TASK_RUNNING, TASK_EXITED, TASK_FAILED };
@@ -117,15 +119,15 @@ struct srun {
     int sig_fd;
     sigset_t old_mask;
     uint64_t ignored;          /* 1 << signal: not passed on */
-    bool interrupted;          /* Ctrl-C ended the step: that is the exit code */
+    bool interrupted;          /* Ctrl-C ended the step: its user knows what he killed */
     int64_t interrupt_mono_us; /* of the last Ctrl-C, 0 = none */
     int64_t continued_mono_us; /* when SIGCONT came last */
     int64_t first_exit_mono_us, last_exit_mono_us; /* of its tasks; 0 = not yet */
     uint32_t n_exited;                             /* tasks that were told to have ended */
-    int64_t tell_mono_us;  /* when the held lines are due, 0 = there are none */
-    int64_t wait_us;       /* --wait; 0 = for ever */
-    int64_t abort_mono_us; /* aborting: nodes that are not done by then are given up; 0 = not */
-    bool wait_told, aborting, terminating;
+    int64_t tell_mono_us; /* when the held lines are due, 0 = there are none */
+    int64_t wait_us;      /* --wait; 0 = for ever */
+    bool wait_told, terminating;
+    bool aborting;         /* a part of it, or all */
     bool killed;           /* a task died of SIGKILL or SIGTERM */
     int exit_code;         /* so far */
     uint32_t worst_status; /* wait(2) status that goes with it */
@@ -198,7 +200,8 @@ void srun_mpi_message(struct srun *s, struct srun_node *n, const Pst__StepMpi *m
 void srun_io_open(struct srun *s); /* exits when a file cannot be opened */
 void srun_io_close(struct srun *s);
 void srun_io_data(struct srun *s, const Pst__StepIo *io);
-void srun_io_flush(struct srun *s);      /* wait until all is written */
+void srun_io_notice(struct srun *s, const char *text); /* a line of a node itself */
+void srun_io_flush(struct srun *s);                    /* wait until all is written */
 bool srun_io_full(const struct srun *s); /* outputs lag behind: read no more from nodes */
 bool srun_io_wants_input(const struct srun *s);
 void srun_io_read_input(struct srun *s);
@@ -219,9 +222,9 @@ void srun_timers(struct srun *s, int *ret_ms);
 void srun_loop(struct srun *s);
 
 /* srun_stop.c */
-void srun_send_signal(struct srun *s, unsigned sig, bool terminate);
+void srun_send_signal(struct srun *s, struct srun_part *part, unsigned sig, bool terminate);
 /* "Job step aborted": nodes that are not done when KillWait has passed are given up. */
-void srun_abort(struct srun *s);
+void srun_abort(struct srun *s, struct srun_part *part); /* NULL: every part */
 /* "Terminating StepId=": CONT, TERM, KillWait, KILL everywhere */
 void srun_terminate(struct srun *s);
 /* Nodes lo..hi are not reached, or not any more; for struct fanout. */
@@ -238,6 +241,9 @@ int srun_node_send(struct srun *s, const struct srun_node *n, unsigned op,
 typedef bool srun_choose_fn(const struct srun *s, const struct srun_node *n);
 void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
                      const ProtobufCMessage *msg);
+/* ... to those of one part */
+void srun_part_send(struct srun *s, const struct srun_part *part, unsigned op,
+                    const ProtobufCMessage *msg);
 /* No frames come from the node any more. */
 void srun_node_done(struct srun *s, struct srun_node *n);
 /* Names of all nodes of all parts, folded; the caller frees. */

@@ -352,6 +352,30 @@ void srun_io_data(struct srun *s, const Pst__StepIo *io)
 }
 
 /* The node whose slice of ranks has the task that reads our input; NULL = all of them read. */
+/* A node's own line goes where the tasks' standard error goes: people look for it in that file. */
+void srun_io_notice(struct srun *s, const char *text)
+{
+    size_t n = strlen(text);
+    struct sink *k = s->sink_err.fd >= 0 ? &s->sink_err : &s->sink_out;
+
+    switch (s->err.mode) {
+    case IO_FILE:
+        sink_add(k, text, n);
+        if (n > 0 && text[n - 1] != '\n')
+            sink_add(k, "\n", 1);
+        srun_io_flush(s);
+        break;
+    case IO_NONE:
+        break;
+    case IO_STREAM:
+    case IO_TASK:
+    case IO_PATTERN:
+        srun_io_flush(s);
+        (void)fprintf(stderr, "%s%s", text, n > 0 && text[n - 1] == '\n' ? "" : "\n");
+        break;
+    }
+}
+
 static bool reads_input(const struct srun *s, const struct srun_node *n)
 {
     uint32_t task = s->pty ? 0 : s->in.task;

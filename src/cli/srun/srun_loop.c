@@ -49,17 +49,18 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
     }
     if (s->in_eof)
         srun_io_send_eof(s, n);
-    if (s->terminating || s->aborting) /* it came up after the decision */
-        srun_send_signal(s, s->aborting ? SIGKILL : 0, !s->aborting);
+    if (s->terminating || n->part->aborting) /* it came up after the decision */
+        srun_send_signal(s, n->part, n->part->aborting ? SIGKILL : 0, !n->part->aborting);
 }
 
 /* Does this end of a task end the others? */
-static bool first_bad_exit(const struct srun *s, const Pst__StepTaskExit *msg)
+static bool first_bad_exit(const struct srun *s, const struct srun_node *n,
+                           const Pst__StepTaskExit *msg)
 {
     bool ends = msg->status != 0 && s->kill_on_bad_exit;
 
     ends = ends || (msg->has_end_step && msg->end_step);
-    return ends && !s->terminating && !s->aborting;
+    return ends && !s->terminating && !n->part->aborting;
 }
 
 static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTaskExit *msg)
@@ -82,7 +83,7 @@ static void on_task_exit(struct srun *s, struct srun_node *n, const Pst__StepTas
     if (WIFSIGNALED((int)msg->status) &&
         (WTERMSIG((int)msg->status) == SIGKILL || WTERMSIG((int)msg->status) == SIGTERM))
         s->killed = true;
-    if (first_bad_exit(s, msg)) {
+    if (first_bad_exit(s, n, msg)) {
         srun_exit_tell(s);
         srun_terminate(s);
     }
@@ -96,19 +97,18 @@ static bool tells_of_a_kill(const char *text)
            strstr(text, " DUE to SIGNAL Killed");
 }
 
-static void on_text(struct srun *s, const Pst__StepMessage *msg)
+static void on_text(struct srun *s, struct srun_node *node, const Pst__StepMessage *msg)
 {
     const char *text = msg->text;
     size_t n = text ? strlen(text) : 0;
 
     if (msg->cancelled)
-        srun_abort(s);
+        srun_abort(s, node->part);
 
     if (n > 0) {
         if (!s->terminating && tells_of_a_kill(text))
-            srun_abort(s);
-        srun_io_flush(s);
-        (void)fprintf(stderr, "%s%s", text, text[n - 1] == '\n' ? "" : "\n");
+            srun_abort(s, node->part);
+        srun_io_notice(s, text);
     }
 }
 
@@ -133,7 +133,7 @@ static void dispatch_frame(struct srun *s, struct srun_node *n, unsigned op, Pro
         on_task_exit(s, n, PB_AS(step_task_exit, msg));
         break;
     case OP_STEP_MESSAGE:
-        on_text(s, PB_AS(step_message, msg));
+        on_text(s, n, PB_AS(step_message, msg));
         break;
     case OP_STEP_MPI:
         srun_mpi_message(s, n, PB_AS(step_mpi, msg));
@@ -280,7 +280,7 @@ static void check_readers(struct srun *s)
             return; /* it would miss the signal */
     }
     s->sink_out.unread = s->sink_err.unread = false;
-    srun_send_signal(s, SIGKILL, false);
+    srun_send_signal(s, NULL, SIGKILL, false);
 }
 
 static void one_turn(struct srun *s, struct pollfd *fds)
@@ -298,9 +298,9 @@ static void one_turn(struct srun *s, struct pollfd *fds)
     drain_links(s);
     /* After the nodes: one that refuses the step tells us before the job that it ends by that. */
     if (joblink_process(&s->link) && s->n_done < s->n_nodes) {
-        srun_abort(s);
+        srun_abort(s, NULL);
         if (s->own_job)
-            srun_send_signal(s, 0, true); /* the nodes know as well; this costs nothing */
+            srun_send_signal(s, NULL, 0, true); /* the nodes know as well; this costs nothing */
     }
     check_readers(s);
 }

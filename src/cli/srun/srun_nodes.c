@@ -82,6 +82,16 @@ void srun_nodes_send(struct srun *s, srun_choose_fn *chosen, unsigned op,
                 link_send(s, &s->fans[i].links[k], chosen, op, msg);
 }
 
+void srun_part_send(struct srun *s, const struct srun_part *part, unsigned op,
+                    const ProtobufCMessage *msg)
+{
+    struct fanout *fan = s->fans ? &s->fans[part - s->parts] : NULL;
+
+    for (size_t k = 0; fan && k < fan->n_links; k++)
+        if (fan->links[k].client)
+            link_send(s, &fan->links[k], NULL, op, msg);
+}
+
 char *srun_all_nodes(const struct srun *s)
 {
     _cleanup_(hostlist_free) struct hostlist *all = NULL;

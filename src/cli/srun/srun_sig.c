@@ -57,8 +57,8 @@ static void force_end(struct srun *s, int sig)
                     now_mono_us() - s->continued_mono_us < USEC_PER_SEC;
 
     cli_info("forcing job termination");
-    srun_abort(s);
-    srun_send_signal(s, with_job ? 0 : SIGKILL, true);
+    srun_abort(s, NULL);
+    srun_send_signal(s, NULL, with_job ? 0 : SIGKILL, true);
 }
 
 /* ---- states of tasks ------------------------------------------------------------------------- */
@@ -94,12 +94,13 @@ static void on_interrupt(struct srun *s)
 
     if (jobopts_has(&s->opts, JO_DISABLE_STATUS) && !quit) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
-        srun_send_signal(s, SIGINT, false);
+        srun_send_signal(s, NULL, SIGINT, false);
         return;
     }
     if (quit || (s->interrupt_mono_us && now - s->interrupt_mono_us < USEC_PER_SEC)) {
         cli_info("sending Ctrl-C to StepId=%u.%u", s->job_id, s->step_id);
         s->interrupted = true;
+        srun_send_signal(s, NULL, SIGINT, false); /* what tasks end of that do not ignore it */
         force_end(s, SIGINT);
         return;
     }
@@ -156,7 +157,7 @@ static void on_signal(struct srun *s, const struct signalfd_siginfo *info)
         break;
     default:
         if (!srun_sent_to_script(info))
-            srun_send_signal(s, (unsigned)sig, false);
+            srun_send_signal(s, NULL, (unsigned)sig, false);
         break;
     }
 }
@@ -183,21 +184,42 @@ static void wait_expired(struct srun *s)
     cli_info("First task exited %llds ago", (long long)(s->wait_us / USEC_PER_SEC));
     srun_task_states(s);
     cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
-    srun_abort(s);
-    srun_send_signal(s, SIGKILL, false);
+    srun_abort(s, NULL);
+    srun_send_signal(s, NULL, SIGKILL, false);
 }
 
 /* A node may be lost without an error.  Do not wait for it when the step should have ended. */
-static void give_up(struct srun *s)
+static void give_up(struct srun *s, struct srun_part *part)
 {
+    bool told = false;
+
     if (srun_io_full(s)) { /* the reader of our output is slow, not the node */
-        s->abort_mono_us = now_mono_us() + USEC_PER_SEC;
+        part->abort_mono_us = now_mono_us() + USEC_PER_SEC;
         return;
     }
-    s->abort_mono_us = 0;
-    cli_error("Timed out waiting for job step to complete");
-    for (size_t i = 0; i < s->n_nodes; i++)
+    part->abort_mono_us = 0;
+    for (size_t i = 0; i < s->n_nodes; i++) {
+        if (s->nodes[i].part != part || s->nodes[i].done)
+            continue;
+        if (!told)
+            cli_error("Timed out waiting for job step to complete");
+        told = true;
         srun_node_failed(s, &s->nodes[i], "no answer");
+    }
+}
+
+/* The part that is given up first, NULL: none */
+static struct srun_part *part_due(struct srun *s)
+{
+    struct srun_part *first = NULL;
+
+    for (size_t i = 0; i < s->n_parts; i++) {
+        struct srun_part *part = &s->parts[i];
+
+        if (part->abort_mono_us && (!first || part->abort_mono_us < first->abort_mono_us))
+            first = part;
+    }
+    return first;
 }
 
 /* All tasks have ended; what they left behind holds their streams open. */
@@ -224,6 +246,7 @@ static int64_t streams_due_us(struct srun *s)
 void srun_timers(struct srun *s, int *ret_ms)
 {
     int64_t left_us, due_us = 0, streams_us = s->aborting ? 0 : streams_due_us(s);
+    struct srun_part *part = part_due(s);
 
     *ret_ms = -1;
     if (streams_us && now_mono_us() >= streams_us) {
@@ -231,19 +254,19 @@ void srun_timers(struct srun *s, int *ret_ms)
         *ret_ms = 0;
         return;
     }
-    if (s->aborting)
-        due_us = s->abort_mono_us;
+    if (part)
+        due_us = part->abort_mono_us;
     else if (streams_us)
         due_us = streams_us; /* no task is left that --wait could end */
-    else if (s->wait_us && s->first_exit_mono_us && !s->wait_told)
+    else if (s->wait_us && !s->aborting && s->first_exit_mono_us && !s->wait_told)
         due_us = s->first_exit_mono_us + s->wait_us;
     if (!due_us)
         return;
     left_us = due_us - now_mono_us();
     if (left_us > 0)
         *ret_ms = (int)(left_us / 1000) + 1;
-    else if (s->aborting)
-        give_up(s);
+    else if (part)
+        give_up(s, part);
     else
         wait_expired(s);
 }

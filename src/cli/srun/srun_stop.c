@@ -8,22 +8,34 @@
 
 #define KILL_GRACE_S 2 /* beyond KillWait, for the step to finish */
 
-void srun_send_signal(struct srun *s, unsigned sig, bool terminate)
+void srun_send_signal(struct srun *s, struct srun_part *part, unsigned sig, bool terminate)
 {
     Pst__StepSignal msg = PST__STEP_SIGNAL__INIT;
 
     msg.signal = sig;
     msg.has_signal = sig != 0;
     msg.terminate = msg.has_terminate = terminate;
-    srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
+    if (part)
+        srun_part_send(s, part, OP_STEP_SIGNAL, &msg.base);
+    else
+        srun_nodes_send(s, NULL, OP_STEP_SIGNAL, &msg.base);
 }
 
-void srun_abort(struct srun *s)
+/* Is a node of this part not done? */
+static bool part_runs(const struct srun *s, const struct srun_part *part)
 {
-    if (s->aborting)
+    for (size_t i = 0; i < s->n_nodes; i++)
+        if (s->nodes[i].part == part && !s->nodes[i].done)
+            return true;
+    return false;
+}
+
+static void abort_part(struct srun *s, struct srun_part *part)
+{
+    if (part->aborting)
         return;
-    s->aborting = true;
-    s->abort_mono_us =
+    s->aborting = part->aborting = true;
+    part->abort_mono_us =
         now_mono_us() + (int64_t)(conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S +
                                   conf_num(cli_conf(&s->cli), CONF_MESSAGE_TIMEOUT)) *
                             USEC_PER_SEC;
@@ -31,13 +43,33 @@ void srun_abort(struct srun *s)
              (unsigned)conf_num(cli_conf(&s->cli), CONF_KILL_WAIT) + KILL_GRACE_S);
 }
 
+void srun_abort(struct srun *s, struct srun_part *part)
+{
+    if (part) {
+        abort_part(s, part);
+        return;
+    }
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (s->n_parts == 1 || part_runs(s, &s->parts[i]))
+            abort_part(s, &s->parts[i]);
+}
+
+/* Does a part go on that nothing aborts? */
+static bool goes_on(const struct srun *s)
+{
+    for (size_t i = 0; i < s->n_parts; i++)
+        if (!s->parts[i].aborting && part_runs(s, &s->parts[i]))
+            return true;
+    return false;
+}
+
 void srun_terminate(struct srun *s)
 {
-    if (s->terminating || s->aborting || s->n_done >= s->n_nodes)
+    if (s->terminating || !goes_on(s))
         return;
     s->terminating = true;
     cli_info("Terminating StepId=%u.%u", s->job_id, s->step_id);
-    srun_send_signal(s, 0, true);
+    srun_send_signal(s, NULL, 0, true);
 }
 
 /* A node's Prolog failed: the node takes no step of this job.  The controller ends the job. */
@@ -91,9 +123,9 @@ void srun_node_failed(struct srun *s, struct srun_node *n, const char *why)
     if (!n->started)
         s->launch_failed = true;
     srun_node_done(s, n);
-    if (prolog && !s->terminating && !s->aborting && s->n_done < s->n_nodes) {
+    if (prolog && !s->terminating && goes_on(s)) {
         s->terminating = true; /* it was said that the step is aborted */
-        srun_send_signal(s, 0, true);
+        srun_send_signal(s, NULL, 0, true);
     } else if (!jobopts_has(&s->opts, JO_NO_KILL) || s->launch_failed) {
         srun_terminate(s);
     }
