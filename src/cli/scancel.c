@@ -482,6 +482,12 @@ static bool report_unknown_set(struct scancel *s, const Pst__JobActionResult *r)
     return unknown != NULL;
 }
 
+/* Was a step asked for that is there, or that a job lacks? */
+static bool found_step(const Pst__JobActionResult *r)
+{
+    return r->id && is_step(r->id) && (!is_over(r->code) || lacks_step(r));
+}
+
 static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
 {
     char number[16];
@@ -491,7 +497,7 @@ static void report_results(struct scancel *s, const Pst__JobActionReply *reply)
         const Pst__JobActionResult *r = reply->results[i];
 
         matched = matched || !is_over(r->code);
-        if (looks_first(s) && !is_over(r->code))
+        if (looks_first(s) ? !is_over(r->code) : found_step(r))
             tell_deed(s, result_id(r, number));
     }
     for (size_t i = 0, n; i < reply->n_results; i += n) {
@@ -536,7 +542,8 @@ static void send_request(struct scancel *s)
     int r;
 
     for (size_t i = 0; !looks_first(s) && i < s->request.n_ids; i++)
-        tell_deed(s, s->request.ids[i]);
+        if (!is_step(s->request.ids[i])) /* steps are looked for first */
+            tell_deed(s, s->request.ids[i]);
     jobcalls_choose_kill(&s->request);
     if (s->filter.given)
         s->request.filter = &s->filter.request;

@@ -40,6 +40,7 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
 {
     Pst__JobActionReply *reply = NULL;
     const char *last = NULL;
+    bool last_is_good;
     int r;
 
     v->request.filter = v->filter.n_names ? &v->filter : NULL;
@@ -73,8 +74,11 @@ static void send_verb(struct scontrol *s, struct verb_request *v)
         else
             scontrol_fail_result(s, result);
     }
+    /* Programs know this line without a reason when the last of several jobs was well. */
+    last_is_good = r >= 0 && reply->n_results > 0 && !reply->results[reply->n_results - 1]->code;
     if (last && v->after)
-        scontrol_missing(s, stderr, "%s error:%s", v->after, last);
+        scontrol_missing(s, stderr, "%s error%s%s", v->after, last_is_good ? "" : ":",
+                         last_is_good ? "" : last);
     if (r >= 0)
         pst__job_action_reply__free_unpacked(reply, NULL);
 }

@@ -339,6 +339,15 @@ static bool names_component(const char *id)
            strcspn(id + digits + 1, ".") == strspn(id + digits + 1, "0123456789");
 }
 
+/* Does anything run here for the node?  NULL: for any */
+static bool has_steps_of(const struct procs *t, const char *node)
+{
+    for (size_t i = 0; i < t->n; i++)
+        if (!node || strcmp(t->list[i].node, node) == 0)
+            return true;
+    return false;
+}
+
 void scontrol_listpids(struct scontrol *s, int argc, char **argv)
 {
     const char *node = argc > 1 ? argv[1] : NULL, *dot = argc ? strchr(argv[0], '.') : NULL;
@@ -382,8 +391,8 @@ void scontrol_listpids(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "StepId=%s does not exist on node %s.", argv[0], node ? node : "(null)");
     else if (!shown && id)
         scontrol_fail(s,
-                      t.n ? "There are no steps for job %s on node %s."
-                          : "JobId=%s does not exist on node %s.",
+                      has_steps_of(&t, node) ? "There are no steps for job %s on node %s."
+                                             : "JobId=%s does not exist on node %s.",
                       job, node ? node : "(null)");
     else if (!shown)
         scontrol_fail(s, "No job steps exist on this node.");

@@ -495,8 +495,10 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
         r = find_steps(s, &l);
         if (r < 0 && r != -EREMOTEIO)
             scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
-        else if (!l.n)
+        else if (!l.n && (r < 0 || (id.has_step && u.has_limit_change)))
             scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+        else if (!l.n && id.has_step) /* the controller says whether it is his to change */
+            send_step(s, &u, &id, id.step_id, 0);
         for (size_t i = 0; i < l.n; i++)
             send_step(s, &u, &id, l.steps[i].step_id, l.steps[i].minutes);
     }

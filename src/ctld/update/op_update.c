@@ -127,13 +127,16 @@ static void throttle_ended(struct update *u, uint32_t job_id)
         u->lsn = lsn;
 }
 
-/* What a stranger is told: of an end first, when the stranger may see the state of the job. */
-static int stranger_code(const struct update *u, const struct job *j)
+/* What a stranger is told: of an end first, when the stranger may see the state of the job.  A step
+ * is not his, over or not. */
+static int stranger_code(const struct update *u, const struct job_ref *ref)
 {
+    const struct job *j = ref->job;
     unsigned hidden = policy_hidden(u->ctld, cmd_rights_uid(u->cmd), u->cmd->caller);
 
-    return job_is_ended(j->rec) && !(hidden & PRIVATE_JOBS) ? ESLURM_JOB_FINISHED
-                                                            : ESLURM_USER_ID_MISSING;
+    return !ref->has_step && job_is_ended(j->rec) && !(hidden & PRIVATE_JOBS)
+               ? ESLURM_JOB_FINISHED
+               : ESLURM_USER_ID_MISSING;
 }
 
 static void update_job(struct update *u, const struct job_ref *ref)
@@ -152,7 +155,7 @@ static void update_job(struct update *u, const struct job_ref *ref)
         return;
     }
     if (cmd_rights_uid(u->cmd) != j->rec->uid && !policy_may_manage(u->ctld, u->cmd, j->rec)) {
-        add_result(u, stranger_code(u, j), j->rec->job_id);
+        add_result(u, stranger_code(u, ref), j->rec->job_id);
         return;
     }
     if (!fedset_decides(u->ctld, j->rec, &cluster)) {
