@@ -231,8 +231,8 @@ static int do_signal(struct action *a, const struct job_ref *ref)
     uint32_t sig = a->req->has_signal ? a->req->signal : SIGTERM;
     bool whole = !ref->has_step && !(a->req->has_batch_only && a->req->batch_only);
 
-    if (job_is_pending(ref->job->rec))
-        return sig == SIGKILL || sig == SIGTERM ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
+    if (job_is_pending(ref->job->rec)) /* SIGTERM asks processes, and there are none */
+        return sig == SIGKILL ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
     if (sig == SIGKILL && whole) /* of steps and script alike: the end of the job */
         return do_cancel(a, ref);
     return signal_steps(a, ref->job, ref, sig);
