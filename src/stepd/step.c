@@ -158,7 +158,10 @@ static void adopt_sender(struct step *s, int i, const Pst__StepOrder *o)
 
 static void on_order(struct step *s, int i, const Pst__StepOrder *o)
 {
-    s->from_outside = s->from_outside || o->terminate || (o->has_signal && o->signal == SIGKILL);
+    /* A cancel says why; SIGKILL alone is a signal like others, of which nothing is told. */
+    bool cancels = o->has_signal && o->signal == SIGKILL && o->reason && *o->reason;
+
+    s->from_outside = s->from_outside || o->terminate || cancels;
     if (o->adopt) {
         adopt_sender(s, i, o);
         return;
@@ -181,7 +184,7 @@ static void on_order(struct step *s, int i, const Pst__StepOrder *o)
                        o->has_kill_wait_s ? o->kill_wait_s : s->sf->kill_wait_s);
     else if (o->suspend || o->resume)
         step_suspend(s, o->suspend);
-    else if (o->has_signal && o->signal == SIGKILL && !o->leader_only)
+    else if (cancels && !o->leader_only)
         step_terminate(s, o->reason, SIGKILL, true, 0);
     else if (o->has_signal && o->signal > 0 && o->signal < 65)
         step_signal(s, (int)o->signal, o->leader_only);

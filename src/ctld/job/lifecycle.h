@@ -55,6 +55,7 @@ void launch_prepare(struct ctld *ctld, struct job *j, uint64_t lsn);
 void launch_prepare_on(struct ctld *ctld, struct job *j, size_t position, uint64_t lsn);
 void launch_terminate(struct ctld *ctld, struct job *j, const struct node *n, size_t position,
                       uint64_t lsn, const char *text);
+#define STEP_CANCEL_TEXT "DUE to SIGNAL Killed" /* with SIGKILL to a step: it is cancelled */
 void launch_signal(struct ctld *ctld, struct job *j, uint64_t lsn, const Pst__SignalSteps *sig);
 /* Have n reboot once lsn is durable, with these features (NULL: as it is): slurmd is told, or with
  * SlurmctldParameters=reboot_from_controller RebootProgram runs here.  What is lost is given up

@@ -154,6 +154,8 @@ static int signal_steps(struct action *a, struct job *j, const struct job_ref *r
         SET(&sig, batch_script_only, batch_script);
     }
     SET(&sig, signal, signal);
+    if (ref->has_step && signal == SIGKILL && a->req->verb == PST__JOB_VERB__VERB_CANCEL)
+        sig.reason = (char *)STEP_CANCEL_TEXT; /* not changed by packing */
     launch_signal(a->ctld, j, a->ctld->applied_lsn, &sig);
     if (ref->has_step && signal == SIGKILL)
         /* its launch may still be on the way to the nodes */

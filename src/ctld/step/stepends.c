@@ -173,6 +173,8 @@ static void step_tick(struct ctld *ctld, struct job *j, struct step *s, int64_t 
     sig.n_step_ids = 1;
     if (s->killed) {
         SET(&sig, signal, SIGKILL);
+        if (s->rec->has_cancel_uid)
+            sig.reason = (char *)STEP_CANCEL_TEXT; /* not changed by packing */
     } else {
         SET(&sig, terminate, true);
         SET(&sig, kill_wait_s, (uint32_t)conf_num(ctld->conf, CONF_KILL_WAIT));
