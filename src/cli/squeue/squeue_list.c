@@ -195,12 +195,6 @@ static int emit_named_tasks(struct squeue *q, struct task_walk *w)
     return r;
 }
 
-/* Tasks that each wait for one of another array are jobs of their own to users. */
-static bool waits_task_by_task(const Pst__JobRecord *j)
-{
-    return j->dependency && strstr(j->dependency, "aftercorr:");
-}
-
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct squeue *q = ctx;
@@ -230,10 +224,9 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     }
     w.only_named =
         q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
-    if (w.only_named && !q->array && !q->only_state && !waits_task_by_task(j))
+    if (w.only_named && !q->array && !q->only_state)
         return emit_named_tasks(q, &w);
-    if (q->array || w.only_named || (q->only_state && q->json.wanted) ||
-        (waits_task_by_task(j) && !q->json.wanted && !q->only_state))
+    if (q->array || w.only_named || (q->only_state && q->json.wanted))
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
     return 0;
@@ -422,8 +415,7 @@ static void list_jobs(struct squeue *q, struct query_info *info)
     fmt_needs(&q->fmt, &pst__job_record__descriptor, &set);
     fmt_sort_needs(&q->order, &pst__job_record__descriptor, &set);
     query_need_names(
-        "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags "
-        "dependency",
+        "job_id array_job_id array_task_id array_tasks het_job_id het_offset state state_flags",
         &pst__job_record__descriptor, &set);
     if (q->federated && !q->view.sibling)
         query_need_names("fed_origin fed_owner", &pst__job_record__descriptor, &set);
