@@ -272,7 +272,7 @@ static bool check_array(struct submission *s)
     return true;
 }
 
-/* What a job waits for and by when it must end is looked at when it has its number. */
+/* What a job waits for is looked at when it has its number. */
 static bool refuse_numbered(struct submission *s, int code)
 {
     s->numbered = true;
@@ -439,12 +439,12 @@ static bool check_deadline(struct submission *s)
         return true;
     left = r->deadline_us - start;
     if (left <= 0)
-        return refuse_numbered(s, ESLURM_INVALID_TIME_LIMIT);
+        return submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
     if (r->has_time_min_min)
         return r->time_min_min * minute <= left ||
-               refuse_numbered(s, ESLURM_INVALID_TIME_MIN_LIMIT);
+               submission_fail(s, ESLURM_INVALID_TIME_MIN_LIMIT);
     return !r->has_time_limit_min || r->time_limit_min * minute <= left ||
-           refuse_numbered(s, ESLURM_INVALID_TIME_LIMIT);
+           submission_fail(s, ESLURM_INVALID_TIME_LIMIT);
 }
 
 static bool check_priority(struct submission *s)
