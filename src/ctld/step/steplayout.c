@@ -45,7 +45,9 @@ struct layout {
     size_t n;
     uint32_t cpt; /* CPUs per task */
     uint32_t ntasks;
-    size_t nodes;          /* nodes the step uses */
+    size_t nodes;          /* nodes the step uses, when they have room */
+    size_t least;          /* it needs so many: fewer than `nodes` with --nodes=MIN-MAX */
+    uint32_t each;         /* tasks a node, when no count of tasks was asked for; 0: one was */
     struct hostlist *want; /* --nodelist */
     struct err *err;
     /* --distribution=arbitrary: the node of each task; NULL: another one */
@@ -311,8 +313,7 @@ static char *by_rank_text(struct layout *l)
 /* Deal the tasks out; false when they do not fit. */
 static bool deal_tasks(struct layout *l)
 {
-    uint32_t each = l->overcommit ? 1 : tasks_per_turn(l->spec->distribution), left = l->ntasks,
-             empty;
+    uint32_t each = l->overcommit ? 1 : tasks_per_turn(l->spec->distribution), left, empty;
     size_t used = 0;
 
     if (l->by_rank)
@@ -324,8 +325,11 @@ static bool deal_tasks(struct layout *l)
         else
             l->slots[i].cap = 0;
     }
-    if (used < l->nodes)
+    if (used < l->least)
         return false;
+    if (l->each) /* set_counts() has seen that it is no more with all nodes */
+        l->ntasks = (uint32_t)used * l->each;
+    left = l->ntasks;
     empty = (uint32_t)MIN(used, left); /* nodes that need a task yet */
     while (left) {
         uint32_t before = left;
@@ -373,20 +377,24 @@ static int set_counts(struct layout *l)
     uint64_t tasks;
 
     if (l->by_rank) {
-        l->nodes = l->n;
+        l->least = l->nodes = l->n;
         l->ntasks = (uint32_t)hostlist_count(l->by_rank);
         return l->ntasks && l->ntasks <= TASKS_MAX &&
                        (!s->has_num_tasks || s->num_tasks == l->ntasks)
                    ? 0
                    : ESLURM_BAD_TASK_COUNT;
     }
-    l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
-    if (s->has_num_tasks && s->num_tasks)
+    l->least = l->nodes = s->has_min_nodes && s->min_nodes ? s->min_nodes : 0;
+    if (l->nodes && s->has_max_nodes && s->max_nodes > s->min_nodes) /* as many as it may have */
+        l->nodes = MAX(l->least, MIN(l->n, s->max_nodes));
+    if (s->has_num_tasks && s->num_tasks) {
         tasks = s->num_tasks;
-    else if (s->has_ntasks_per_node && s->ntasks_per_node)
-        tasks = (uint64_t)(l->nodes ? l->nodes : l->n) * s->ntasks_per_node;
-    else
-        tasks = l->nodes ? l->nodes : l->n;
+        if (l->nodes > tasks)
+            l->nodes = MAX(l->least, (size_t)tasks);
+    } else {
+        l->each = s->has_ntasks_per_node && s->ntasks_per_node ? s->ntasks_per_node : 1;
+        tasks = (uint64_t)(l->nodes ? l->nodes : l->n) * l->each;
+    }
     if (tasks > TASKS_MAX)
         return ESLURM_BAD_TASK_COUNT;
     l->ntasks = (uint32_t)tasks;
@@ -395,8 +403,10 @@ static int set_counts(struct layout *l)
         l->nodes = MIN(l->n, l->ntasks);
         if (s->has_max_nodes && s->max_nodes)
             l->nodes = MIN(l->nodes, s->max_nodes);
+        l->least = l->nodes;
+        l->each = 0;
     }
-    return l->nodes > l->n ? refuse_count(l, l->nodes) : 0;
+    return l->least > l->n ? refuse_count(l, l->least) : 0;
 }
 
 static char *take_cpus(const struct layout *l, const struct slot *s, uint32_t count)

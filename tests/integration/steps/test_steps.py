@@ -118,6 +118,42 @@ def test_steps_of_a_job(cluster):
     assert states[f"{job}.batch"] == ["COMPLETED", "0:0"]
 
 
+PLACES = "echo $SLURM_PROCID $SLURMD_NODENAME $SLURM_STEP_TASKS_PER_NODE"
+
+
+def test_a_range_of_nodes_is_used_as_far_as_it_goes(cluster):
+    """scheduling.md, 2: -N MIN-MAX prefers MAX, and tasks default to nodes; so for the step of srun's own job, which
+    sbatch and salloc give MAX nodes.  Tasks that MIN nodes have no room for are not refused."""
+    def places(*argv):
+        return sorted(cluster.run(*argv, "bash", "-c", PLACES).out.splitlines())
+
+    assert places("srun", "-N2-3") == [f"{i} node{i + 1} 1(x3)" for i in range(3)]
+    assert places("srun", "-N1-9") == [f"{i} node{i + 1} 1(x3)" for i in range(3)]
+    assert places("srun", "-N1-3", "--use-min-nodes") == ["0 node1 1"]
+    assert places("srun", "-N1-3", "-n4") == ["0 node1 2,1(x2)", "1 node1 2,1(x2)", "2 node2 2,1(x2)", "3 node3 2,1(x2)"]
+    within = ("salloc", "-Q", "-N3", "-n6", "--exclusive", "srun")
+    assert places(*within, "-N1-2") == [f"{i} node{i // 3 + 1} 3(x2)" for i in range(6)]
+    assert places(*within, "-N1-3", "-n2") == ["0 node1 1(x2)", "1 node2 1(x2)"]
+
+
+def test_a_range_of_nodes_takes_those_that_are_free(cluster):
+    """MIN nodes are enough: a step does not wait for those that another step has."""
+    job = cluster.sbatch("-N2", "-n2", script="srun -N1 -n1 bash -c 'touch began; while [ ! -e done ]; do sleep 0.05; done' &\n"
+                         "while [ ! -e began ]; do sleep 0.05; done\n"
+                         "unset SLURM_NTASKS SLURM_NPROCS\n"
+                         f"srun -N1-2 bash -c '{PLACES}' || echo refused\ntouch done\nwait")
+    cluster.wait_end(job)
+    assert cluster.out(job) == "0 node2 1\n"
+
+
+def test_ntasks_of_a_script_may_be_changed_by_one_variable(cluster):
+    """environment.md, 2, rule 1: SLURM_NTASKS becomes -n.  SLURM_NPROCS, which the script has too, is its old name: it
+    counts where the other is missing."""
+    job = cluster.sbatch("-N1", "-n3", script="SLURM_NTASKS=1 srun echo one\nunset SLURM_NTASKS\nSLURM_NPROCS=2 srun echo two")
+    cluster.wait_end(job)
+    assert cluster.out(job) == "one\ntwo\ntwo\n"
+
+
 def test_tasks_share_processors_of_a_batch_job(cluster):
     """SLURM_MEM_PER_CPU of the script bounds the step's processors, not how many tasks share them."""
     job = cluster.sbatch("-n1", "--mem-per-cpu=100", wrap="srun -O -n3 -l echo one; srun -n2 true || echo refused")
