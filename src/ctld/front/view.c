@@ -462,6 +462,16 @@ static struct vrec *encode_job(struct views *v, const struct cluster *c, const s
     return r;
 }
 
+/* A node whose CPUs are all taken has no room that a plan could keep. */
+static uint32_t visible_flags(const struct views *v, const struct node *n)
+{
+    uint32_t flags = views_shown_flags(v, n);
+
+    if (n->rec->alloc_cpus >= n->rec->cpus)
+        flags &= ~(1u << PST__NODE_FLAG__NODE_FLAG_PLANNED);
+    return flags;
+}
+
 static struct vrec *encode_node(struct views *v, const struct node *n)
 {
     _cleanup_val_(strbuf_done) struct strbuf gres = STRBUF_INIT;
@@ -479,7 +489,7 @@ static struct vrec *encode_node(struct views *v, const struct node *n)
     gresuse_text(n->gres_used, n->rec, &gres);
     n->rec->alloc_gres = gres.len ? (char *)strbuf_str(&gres) : NULL;
     /* shown, not part of the state */
-    n->rec->state_flags |= views_shown_flags(v, n);
+    n->rec->state_flags |= visible_flags(v, n);
     r = encode_record(v, &n->rec->base);
     n->rec->mcs_label = NULL;
     n->rec->alloc_gres = NULL;
