@@ -351,7 +351,6 @@ void srun_io_data(struct srun *s, const Pst__StepIo *io)
     sink_write(&s->sink_err);
 }
 
-/* The node whose slice of ranks has the task that reads our input; NULL = all of them read. */
 /* A node's own line goes where the tasks' standard error goes: people look for it in that file. */
 void srun_io_notice(struct srun *s, const char *text)
 {
@@ -376,6 +375,7 @@ void srun_io_notice(struct srun *s, const char *text)
     }
 }
 
+/* Has the node the task that reads our input?  In most modes all of them read. */
 static bool reads_input(const struct srun *s, const struct srun_node *n)
 {
     uint32_t task = s->pty ? 0 : s->in.task;
