@@ -21,6 +21,9 @@
 #include "ctld/update/jobchange.h"
 #include "fields.h"
 
+/* so long after its end a job that comes back is waited for */
+#define RETURN_US (10 * USEC_PER_SEC)
+
 struct update {
     struct ctld *ctld;
     struct cmd *cmd; /* owned */
@@ -343,6 +346,23 @@ static void complete_licenses(const struct ctld *ctld, Pst__JobUpdateRequest *re
     }
 }
 
+/* A job that was just requeued is back in the queue once its nodes are clean, which is soon: the
+ * command asks again until then, so that a script may change what it has requeued. */
+static bool is_back_soon(const struct ctld *ctld, const Pst__JobUpdateRequest *req)
+{
+    struct job_ref ref;
+    struct jobwalk walk;
+    bool soon;
+
+    if (req->n_ids != 1)
+        return false;
+    jobwalk_init(&walk, ctld->cluster, req->ids, 1);
+    soon = jobwalk_next(&walk, &ref) == JOBWALK_JOB && job_comes_back(ref.job->rec) &&
+           core_now() - ref.job->rec->end_us < RETURN_US;
+    jobwalk_done(&walk);
+    return soon;
+}
+
 void op_job_update(struct ctld *ctld, struct cmd *cmd)
 {
     struct update *u;
@@ -350,6 +370,10 @@ void op_job_update(struct ctld *ctld, struct cmd *cmd)
 
     if (!take_user(ctld, cmd))
         return;
+    if (is_back_soon(ctld, PB_AS(job_update_request, cmd->msg))) {
+        core_error(ctld, cmd, SLURMCTLD_COMMUNICATIONS_BACKOFF, NULL);
+        return;
+    }
     complete_licenses(ctld, PB_AS(job_update_request, cmd->msg));
     u = calloc(1, sizeof(*u));
     own = malloc(sizeof(*own));

@@ -1,6 +1,7 @@
 """Holding, releasing, requeueing, suspending; changes to jobs; RequeueExit."""
 
 import re
+import subprocess
 import time
 
 import pytest
@@ -275,3 +276,24 @@ def test_a_deadline_that_cannot_be_met(c):
     fine = c.sbatch("-H", "--deadline=now+5minutes", "-t", "2", wrap="true")
     assert c.wait_end(late, timeout=30)["JobState"] == "DEADLINE"
     assert c.state(fine) == "PENDING"
+
+
+def test_what_was_just_requeued_may_be_changed(make_cluster, folder):
+    """The job's node is still being cleaned: hold and release act at once, other changes once it is back in the queue."""
+    gate, epilog = folder / "gate", folder / "epilog.sh"
+    epilog.write_text(f"#!/bin/sh\nuntil [ -e {gate} ]; do sleep 0.05; done\n")
+    epilog.chmod(0o755)
+    c = make_cluster(nodes=1, conf=f"Epilog={epilog}")
+    job = c.sbatch(wrap="sleep 100")
+    c.wait_state(job, "RUNNING")
+    c.run("scontrol", "requeuehold", str(job))
+    wait_until(lambda: "CG" in c.run("squeue", "-h", "-j", str(job), "-o", "%t").out, "its node is cleaned")
+    c.run("scontrol", "hold", str(job))
+    changing = c.popen("scontrol", "update", f"jobid={job}", "timelimit=7", "comment=changed", stderr=subprocess.PIPE)
+    with pytest.raises(subprocess.TimeoutExpired):
+        changing.wait(0.5)
+    gate.touch()
+    _, err = changing.communicate(timeout=30)
+    assert (changing.returncode, err) == (0, "")
+    assert (c.job(job)["TimeLimit"], c.job(job)["Comment"]) == ("00:07:00", "changed")
+    assert c.state(job) == "PENDING"
