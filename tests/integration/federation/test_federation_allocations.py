@@ -46,7 +46,8 @@ def test_srun_waits_in_all(fed):
     c.start_ctld()
     fed.wait_joined(a)
     fed.wait_joined(c)
-    assert p.poll() is None and queue(c, "-n", "waits", "-o", "%T") == ["PENDING"]
+    assert p.poll() is None, p.communicate()
+    assert queue(c, "-n", "waits", "-o", "%T") == ["PENDING"]
     assert queue(a, "-n", "waits", "-O", "SiblingsViable:20") == ["aa,cc"]
     c.run("scancel", fillers[2])
     out, err = p.communicate(timeout=60)

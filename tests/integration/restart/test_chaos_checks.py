@@ -177,11 +177,11 @@ def test_nodes():
     assert chaos_nodes.check_jobs([("1_0", "COMPLETED"), ("1_1", "FAILED")], 2)
 
 
-def cloud_problems(folder, ended, rows, log):
+def cloud_problems(folder, ended, rows, log, deaths=()):
     path = folder / "log"
     path.write_text("".join(f"{line}\n" for line in log))
     cluster = Cluster(folder, {"sacct": ended, "sacct -D": rows})
-    return [problem for _, problems in chaos_cloud.check_jobs(cluster, [1, 2], path) for problem in problems]
+    return [problem for _, problems in chaos_cloud.check_jobs(cluster, [1, 2], path, deaths) for problem in problems]
 
 
 def test_cloud(tmp_path):
@@ -194,7 +194,9 @@ def test_cloud(tmp_path):
     assert cloud_problems(tmp_path, good[:1], good[:1], log), "lost"
     assert cloud_problems(tmp_path, good, good, log[:2]), "never run"
     assert cloud_problems(tmp_path, ["1|COMPLETED", "2|FAILED"], good, log)
-    assert cloud_problems(tmp_path, good, good, ["1 dead", *log])
+    assert cloud_problems(tmp_path, good, good, ["1 dead cl1 100.5", *log])
+    assert cloud_problems(tmp_path, good, good, ["1 dead cl1 100.5", *log], [("cl2", 99.0), ("cl1", 101.0)]), "killed later"
+    assert cloud_problems(tmp_path, good, good, ["1 dead cl1 100.5", *log], [("cl1", 99.0)]) == [], "killed a moment before"
 
 
 # ---- jobs that lose nodes ----------------------------------------------------------------------------------------------------
