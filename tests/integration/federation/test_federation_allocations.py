@@ -40,6 +40,7 @@ def test_srun_waits_in_all(fed):
     fillers = fed.fill(a, b, c)
     p = begin(a, "srun", "-J", "waits", "--cluster-constraint=!x", "sh", "-c", "echo $SLURM_CLUSTER_NAME; exit 3")
     wait_until(lambda: queue(c, "-n", "waits", "-o", "%T") == ["PENDING"], "cc has a copy")
+    assert "queued and waiting for resources" in p.stderr.readline()  # before that it does not know its number
     a.kill_ctld()
     c.kill_ctld()
     a.start_ctld()

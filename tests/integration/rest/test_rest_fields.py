@@ -172,8 +172,8 @@ def change(rest, job, **words):
 
 @pytest.mark.parametrize("words, before, after", [
     ({"minimum_cpus": 2, "maximum_cpus": 6}, "NumCPUs=1 ", "NumCPUs=2-6 "),
-    ({"minimum_nodes": 1, "maximum_nodes": 3}, "NumNodes=1 ", "NumNodes=1-3 "),
-    ({"maximum_nodes": 2}, "NumNodes=1 ", "NumNodes=1-2 "),
+    ({"minimum_nodes": 1, "maximum_nodes": 3}, "NumNodes=1-1 ", "NumNodes=1-3 "),
+    ({"maximum_nodes": 2}, "NumNodes=1-1 ", "NumNodes=1-2 "),
     ({"mail_type": ["END", "TIME=80%"]}, "JobId=", "MailType=END,TIME_LIMIT_80"),
     ({"mail_type": "FAIL", "mail_user": "ann@x.org"}, "JobId=", "MailUser=ann@x.org MailType=FAIL"),
     ({"shared": ["oversubscribe"]}, "OverSubscribe=NO", "OverSubscribe=YES"),
