@@ -319,10 +319,11 @@ bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms)
     return reached;
 }
 
-void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame)
+void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame,
+                        uint64_t shown_lsn)
 {
     if (t && t->serve)
-        serve_request(t->serve, conn, frame, atomic_load(&t->durable));
+        serve_request(t->serve, conn, frame, MAX(shown_lsn, atomic_load(&t->durable)));
     else
         (void)conn_error(conn, frame->op, frame->id, t ? EPST_BAD_REQUEST : ESLURM_DISABLED,
                          t ? "Accounting is with slurmdbd: ask there"

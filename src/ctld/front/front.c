@@ -20,6 +20,7 @@
 #include "ctld/front/ratelimit.h"
 #include "ctld/front/users.h"
 #include "ctld/front/userstat.h"
+#include "ctld/front/view.h"
 #include "ctld/core/effects.h"
 #include "ctld/core/service.h"
 
@@ -222,7 +223,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     if (private_takes(f, c, frame))
         return; /* the core says whose records he may see */
     if (!row)
-        acctthread_request(f->ctld->acct, c, frame);
+        acctthread_request(f->ctld->acct, c, frame, views_shown_lsn(f->ctld->views));
     else if (row->front)
         row->front(f->ctld, c, frame);
     else

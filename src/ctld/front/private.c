@@ -11,6 +11,7 @@
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/prioquery.h"
 #include "ctld/front/users.h"
+#include "ctld/front/view.h"
 #include "ctld/watch/watch.h"
 #include "watch.pb-c.h"
 
@@ -194,7 +195,7 @@ static void go_on(struct private_query *q)
     if (q->frame.op == OP_QUERY_PRIORITY)
         prioquery_start(q->front, q->conn, &q->frame, &q->view);
     else if (q->frame.op != OP_WATCH)
-        acctthread_request(ctld->acct, q->conn, &q->frame);
+        acctthread_request(ctld->acct, q->conn, &q->frame, views_shown_lsn(ctld->views));
     else if (conn_run(q->conn, watch_on_its_thread, q) == 0)
         return;
     query_free(q);

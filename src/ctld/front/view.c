@@ -82,6 +82,15 @@ static void chunk_unref(struct view_chunk *c)
     free(c);
 }
 
+uint64_t views_shown_lsn(struct views *v)
+{
+    struct view *view = views_get(v);
+    uint64_t lsn = view ? view->lsn : 0;
+
+    (void)view_unref(view); /* always NULL */
+    return lsn;
+}
+
 struct view *view_unref(struct view *view)
 {
     if (!view || atomic_fetch_sub_explicit(&view->refs, 1, memory_order_acq_rel) != 1)

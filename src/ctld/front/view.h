@@ -109,3 +109,4 @@ int64_t views_planned_us(const struct views *v);
 struct view *views_get_fresh(struct views *v);
 struct view *views_get(struct views *v);    /* the current one, fresh or not */
 struct view *view_unref(struct view *view); /* always NULL */
+uint64_t views_shown_lsn(struct views *v);  /* what the current one shows */

@@ -34,7 +34,7 @@ static void on_request(void *ctx, struct conn *c, const struct frame *frame)
     struct site *s = ctx;
 
     assert_int_equal(frame->op, OP_QUERY_ACCT);
-    acctthread_request(atomic_load(&s->acct), c, frame);
+    acctthread_request(atomic_load(&s->acct), c, frame, 0);
 }
 
 static void on_close(void *ctx, struct conn *c)
