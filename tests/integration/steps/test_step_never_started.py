@@ -12,8 +12,8 @@ def steps(c, job):
 
 
 def test_srun_killed_before_the_launch(c):
-    job = c.sbatch("-N2", wrap="sleep 1000")
-    c.wait_state(job, "RUNNING")
+    job = c.sbatch("-N2", wrap="touch on; sleep 1000")
+    wait_until(lambda: (c.work / "on").exists(), "the script runs")  # a job that did not get so far is requeued
     for slurmd in c.slurmds.values():
         slurmd.kill()
     srun = c.popen(program("srun"), f"--jobid={job}", "--overlap", "-N2", "true")
