@@ -43,8 +43,8 @@ uint64_t acctthread_cursor(const struct acctthread *t);
 /* Block until the cursor has reached lsn; false: not within timeout_ms, or it ends. Any thread. */
 bool acctthread_wait(struct acctthread *t, uint64_t lsn, int timeout_ms);
 /* Answer a request of the store's (serve_has), once everything that was durable when this was
- * called, and what users were shown of the log (up to shown_lsn), is stored.  Never blocks.  t NULL:
- * there is no accounting.  Any thread. */
+ * called, and what users were shown of the log (up to shown_lsn), is stored.  Never blocks.
+ * t NULL: there is no accounting.  Any thread. */
 void acctthread_request(struct acctthread *t, struct conn *conn, const struct frame *frame,
                         uint64_t shown_lsn);
 /* Store what is at hand, stop; queries that wait are told.  Always NULL. */
