@@ -11,7 +11,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -21,13 +20,12 @@
 #include "journal/term.h"
 
 #define LINE_BYTES 256
-#define AWAY_BYTES 64
 #define BUFFER_BYTES (1u << 20)
 
 struct downgrade {
     const char *dir;
     int dir_fd, away_fd;
-    char away[AWAY_BYTES];
+    char away[AWAY_NAME_BYTES];
     struct file_list files;
     journal_rewrite_fn *fn;
     void *ctx;
@@ -206,32 +204,15 @@ static int rewrite_file(struct downgrade *dg, size_t i, struct rewriting *rw)
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-static int make_away(struct downgrade *dg)
-{
-    time_t now = time(NULL);
-    char stamp[20] = "";
-    struct tm tm;
-
-    if (dg->away_fd >= 0)
-        return 0;
-    if (!gmtime_r(&now, &tm) || !strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm))
-        return -EOVERFLOW;
-    (void)snprintf(dg->away, sizeof(dg->away), "newer-%s", stamp); /* fits */
-    if (mkdirat(dg->dir_fd, dg->away, 0700) < 0 && errno != EEXIST)
-        return -errno;
-    dg->away_fd = openat(dg->dir_fd, dg->away, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return dg->away_fd < 0 ? -errno : 0;
-}
-
 static int swap_file(struct rewriting *rw)
 {
     struct downgrade *dg = rw->dg;
     char line[LINE_BYTES];
-    int r = make_away(dg);
+    int r = journal_away_open(dg->dir_fd, "newer", dg->away, &dg->away_fd);
 
     if (r < 0)
         return r;
-    if (linkat(dg->dir_fd, rw->name, dg->away_fd, rw->name, 0) < 0 && errno != EEXIST)
+    if (linkat(dg->dir_fd, rw->name, dg->away_fd, rw->name, 0) < 0)
         return -errno;
     if (fsync(dg->away_fd) < 0 || renameat(dg->dir_fd, rw->tmp, dg->dir_fd, rw->name) < 0)
         return -errno;

@@ -7,9 +7,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define LSN_DIGITS 16
@@ -352,4 +354,28 @@ int snapshot_open_read(int dir_fd, uint64_t lsn, int *ret_fd)
         return -errno;
     *ret_fd = fd;
     return 0;
+}
+
+/* ---- files that are put aside ---------------------------------------------------------------- */
+
+int journal_away_open(int dir_fd, const char *prefix, char name[static AWAY_NAME_BYTES], int *fd)
+{
+    time_t now = time(NULL);
+    char stamp[20] = "";
+    struct tm tm;
+
+    if (*fd >= 0)
+        return 0;
+    if (!gmtime_r(&now, &tm) || !strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm))
+        return -EOVERFLOW;
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(name, AWAY_NAME_BYTES, i ? "%s-%s-%d" : "%s-%s", prefix, stamp, i);
+        if (mkdirat(dir_fd, name, 0700) == 0) {
+            *fd = openat(dir_fd, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+            return *fd < 0 ? -errno : 0;
+        }
+        if (errno != EEXIST)
+            return -errno;
+    }
+    return -EEXIST;
 }

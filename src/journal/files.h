@@ -56,5 +56,10 @@ long file_list_find(const struct file_list *l, uint64_t lsn);
 /* Remove what an interrupted process left half made. */
 void file_list_remove_temporary(int dir_fd, const struct file_list *l);
 
+#define AWAY_NAME_BYTES 48
+/* Make <prefix>-<UTC time>/ for files that are put aside, with a number behind when there is one of
+ * this second, unless *fd is open already.  name: what it is called.  The caller closes *fd. */
+int journal_away_open(int dir_fd, const char *prefix, char name[static AWAY_NAME_BYTES], int *fd);
+
 int segment_open_read(int dir_fd, uint64_t lsn, uint32_t term, int *ret_fd);
 int snapshot_open_read(int dir_fd, uint64_t lsn, int *ret_fd);

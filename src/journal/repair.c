@@ -15,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "journal/files.h"
@@ -25,14 +24,13 @@
 
 #define LINE_BYTES 512
 #define COPY_BYTES (256u << 10)
-#define AWAY_BYTES 48
 #define ROUNDS_MAX 64 /* each mends one place */
 
 struct repair {
     const char *dir;
     int dir_fd;
     int away_fd; /* damaged-<time>/, made when first needed */
-    char away[AWAY_BYTES];
+    char away[AWAY_NAME_BYTES];
     struct file_list files;
     uint64_t snapshot_lsn; /* S, 0 = none */
     uint64_t cluster_id;   /* for files made here: that of a sound one */
@@ -61,27 +59,9 @@ static void say_step(const struct repair *rp, const char *fmt, ...)
     rp->report(rp->ctx, line);
 }
 
-/* Make damaged-<time>/, with a number behind when there was a repair this second. */
 static int open_away(struct repair *rp)
 {
-    time_t now = time(NULL);
-    char stamp[20] = "";
-    struct tm tm;
-
-    if (rp->away_fd >= 0)
-        return 0;
-    if (!gmtime_r(&now, &tm) || !strftime(stamp, sizeof(stamp), "%Y%m%dT%H%M%SZ", &tm))
-        return -EOVERFLOW;
-    for (int i = 0; i < 100; i++) {
-        (void)snprintf(rp->away, sizeof(rp->away), i ? "damaged-%s-%d" : "damaged-%s", stamp, i);
-        if (mkdirat(rp->dir_fd, rp->away, 0700) == 0) {
-            rp->away_fd = openat(rp->dir_fd, rp->away, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-            return rp->away_fd < 0 ? -errno : 0;
-        }
-        if (errno != EEXIST)
-            return -errno;
-    }
-    return -EEXIST;
+    return journal_away_open(rp->dir_fd, "damaged", rp->away, &rp->away_fd);
 }
 
 static int sync_dirs(const struct repair *rp)

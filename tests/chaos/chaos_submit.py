@@ -101,12 +101,17 @@ def check_accounting(cluster, clients, wait_until):
         yield "accounting has a job twice"
 
 
-def check_replay(cluster, wait_until):
+def quiet_hash(cluster, wait_until):
+    """The hash of a state that does not change any more."""
     def settled():
         first = cluster.run("penstock", "ping", "--hash").stdout
         time.sleep(0.2)  # nothing may happen meanwhile
         return first if first == cluster.run("penstock", "ping", "--hash").stdout else None
-    live = wait_until(settled, "the controller is quiet", 30)
+    return wait_until(settled, "the controller is quiet", 30)
+
+
+def check_replay(cluster, wait_until):
+    live = quiet_hash(cluster, wait_until)
     status = cluster.ctld.stop()
     if status != 0:
         yield f"slurmctld ended with {status}"

@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 
 from chaos_standby import Client, longest_gap
-from chaos_submit import check
+from chaos_submit import check, quiet_hash
 from tapmain import main, put_away
 
 MESSAGE_TIMEOUT_S = 10
@@ -98,11 +98,7 @@ def check_long(cluster, batch, srun, wait_until):
 
 def check_hash(cluster, wait_until):
     """After the end of both controllers, the last one in control last."""
-    def settled():
-        first = cluster.run("penstock", "ping", "--hash").stdout
-        time.sleep(0.2)  # nothing may happen meanwhile
-        return first if first == cluster.run("penstock", "ping", "--hash").stdout else None
-    live = wait_until(settled, "the controller is quiet", 30)
+    live = quiet_hash(cluster, wait_until)
     for host in sorted(cluster.hosts, key=lambda h: h == cluster.active_log()):
         cluster.ctlds[host].kill()
     replayed = cluster.run("penstock", "journal", "hash", str(cluster.dir / "state")).stdout
