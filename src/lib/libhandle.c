@@ -259,7 +259,7 @@ int penstock_connect(penstock *p)
 bool lib_code_is_passing(int code)
 {
     return code == EPST_BUSY || code == EPST_SHUTTING_DOWN ||
-           code == SLURMCTLD_COMMUNICATIONS_BACKOFF;
+           code == SLURMCTLD_COMMUNICATIONS_BACKOFF || code == ESLURM_IN_STANDBY_MODE;
 }
 
 int lib_call(struct penstock *p, unsigned op, const ProtobufCMessage *request, bool again,
@@ -270,7 +270,7 @@ int lib_call(struct penstock *p, unsigned op, const ProtobufCMessage *request, b
 
     for (bool lost = false; r >= 0; lost = true) {
         struct client *c = NULL;
-        bool passing;
+        bool passing, left;
 
         r = lib_take_client(p, false, &c);
         if (r < 0)
@@ -280,9 +280,14 @@ int lib_call(struct penstock *p, unsigned op, const ProtobufCMessage *request, b
             *ret_again = lost;
         passing = r == -EREMOTEIO ? lib_code_is_passing(client_error(c, NULL))
                                   : again && dial_may_come_back(r);
+        /* its controller has given up control, and took nothing: the next one is dialled */
+        left = r == -EREMOTEIO && client_error(c, NULL) == ESLURM_IN_STANDBY_MODE;
         if (r < 0)
             r = lib_fail_client(p, c, r);
-        lib_give_client(p, c);
+        if (left)
+            (void)client_free(c); /* always NULL */
+        else
+            lib_give_client(p, c);
         if (r >= 0 || !passing || now_mono_us() >= deadline)
             return r;
         (void)poll(NULL, 0, PAUSE_MS); /* a pause; an early wake-up is harmless */

@@ -215,6 +215,7 @@ unsigned rest_status_of(int number)
     case EPST_TIMEOUT:
     case EPST_BUSY:
     case EPST_SHUTTING_DOWN:
+    case ESLURM_IN_STANDBY_MODE:
     case EPST_DISK_FULL:
         return HTTP_UNAVAILABLE;
     default:

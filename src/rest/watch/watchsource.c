@@ -174,7 +174,8 @@ static bool is_stopping(struct watch_source *s)
 /* Errors that go by: it is tried again. */
 static bool is_passing(int code)
 {
-    return code == EPST_BUSY || code == EPST_SHUTTING_DOWN || code == EPST_DEADLINE;
+    return code == EPST_BUSY || code == EPST_SHUTTING_DOWN || code == EPST_DEADLINE ||
+           code == ESLURM_IN_STANDBY_MODE;
 }
 
 static int refusal_of(const struct frame *frame, struct err *err)
