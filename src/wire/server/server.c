@@ -44,6 +44,8 @@
 #define STOP_TICK_MS 20u
 #define TICK_MAX_MS 1000u
 #define LOCAL_AGAIN_MS 10000u
+#define BUSY_MS 2000u
+#define BUSY_TICK_MS 50u
 
 __thread struct worker *this_worker;
 
@@ -146,13 +148,27 @@ static void tell_holder(uint16_t port)
         port, who, LOCAL_AGAIN_MS / 1000);
 }
 
+/* A daemon that was killed while it started a child leaves its port to that child until the child's
+ * exec, so the one that takes its place tries for a moment before it gives up. */
+static int listen_tcp(const struct server_config *config)
+{
+    int r = -EADDRINUSE;
+
+    for (unsigned waited = 0; r == -EADDRINUSE && waited <= BUSY_MS; waited += BUSY_TICK_MS) {
+        if (waited > 0)
+            (void)usleep(BUSY_TICK_MS * 1000u); /* a signal makes it shorter */
+        r = config->bind_addr ? tcp_named(config->bind_addr, config->port) : tcp_any(config->port);
+    }
+    return r;
+}
+
 static int listen_all(struct server *s, struct err *err)
 {
     const struct server_config *config = &s->config;
     int r;
 
     if (config->port || config->any_port) {
-        r = config->bind_addr ? tcp_named(config->bind_addr, config->port) : tcp_any(config->port);
+        r = listen_tcp(config);
         if (r < 0)
             return err_set(err, r, "cannot listen on %s port %u: %s",
                            config->bind_addr ? config->bind_addr : "any address,", config->port,

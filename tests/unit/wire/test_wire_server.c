@@ -66,6 +66,62 @@ static void test_addresses(void **state)
     }
 }
 
+/* A child of the daemon before holds the port until it is told to go. */
+static pid_t hold_port(uint16_t port, int *ret_go)
+{
+    struct sockaddr_in sa = { .sin_family = AF_INET, .sin_port = htons(port) };
+    int go[2], fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0), one = 1;
+    pid_t pid;
+    char c;
+
+    assert_int_equal(pipe(go), 0);
+    assert_int_equal(setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)), 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&sa, sizeof(sa)), 0);
+    assert_int_equal(listen(fd, 1), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)close(go[1]);
+        _exit(read(go[0], &c, 1) < 0);
+    }
+    (void)close(fd);
+    (void)close(go[0]);
+    *ret_go = go[1];
+    return pid;
+}
+
+static void test_port_let_go(void **state)
+{
+    struct fixture f;
+    struct server_config config;
+    struct server *s = NULL;
+    struct err err = { .text = "" };
+    pid_t pid;
+    int go;
+
+    (void)state;
+    start(&f, NULL);
+    config = default_config(&f);
+    config.any_port = false;
+    {
+        struct sockaddr_in any = { .sin_family = AF_INET };
+        socklen_t len = sizeof(any);
+        int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+        assert_int_equal(bind(fd, (struct sockaddr *)&any, len), 0);
+        assert_int_equal(getsockname(fd, (struct sockaddr *)&any, &len), 0);
+        config.port = ntohs(any.sin_port);
+        (void)close(fd);
+    }
+    pid = hold_port(config.port, &go);
+    assert_int_equal(write(go, "g", 1), 1); /* it goes while the server tries */
+    assert_int_equal(server_new(&config, &s, &err), 0);
+    s = server_free(s);
+    (void)close(go);
+    assert_int_equal(waitpid(pid, NULL, 0), pid);
+    stop(&f);
+}
+
 /* ---- the local socket ------------------------------------------------------------------------ */
 
 static bool local_answers(void *arg)
@@ -419,10 +475,10 @@ static void test_farewell(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_addresses),         cmocka_unit_test(test_local_later),
-        cmocka_unit_test(test_local_taken),       cmocka_unit_test(test_shared),
-        cmocka_unit_test(test_other_certificate), cmocka_unit_test(test_audit),
-        cmocka_unit_test(test_farewell),
+        cmocka_unit_test(test_addresses),   cmocka_unit_test(test_port_let_go),
+        cmocka_unit_test(test_local_later), cmocka_unit_test(test_local_taken),
+        cmocka_unit_test(test_shared),      cmocka_unit_test(test_other_certificate),
+        cmocka_unit_test(test_audit),       cmocka_unit_test(test_farewell),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
