@@ -42,20 +42,37 @@ static void free_msg(ProtobufCMessage *msg)
         protobuf_c_message_free_unpacked(msg, NULL);
 }
 
-/* Wait for input or a signal.  1 input, 0 time is up, -EINTR. */
-static int wait_input(struct joblink *l, int timeout_ms)
+/* Take a signal that came: true when it ends a wait (l->signo).  A process that goes on, after `fg`
+ * or after its job was suspended, and a window of another size end none. */
+static bool take_signal(struct joblink *l)
+{
+    struct signalfd_siginfo info = { 0 };
+
+    if (read(l->sig_fd, &info, sizeof(info)) != (ssize_t)sizeof(info) ||
+        info.ssi_signo == SIGCONT || info.ssi_signo == SIGWINCH)
+        return false;
+    l->signo = (int)info.ssi_signo;
+    return true;
+}
+
+/* Wait for input on fd (-1: none) or a signal.  1 input, 0 time is up, -EINTR. */
+static int wait_fd(struct joblink *l, int fd, int timeout_ms)
 {
     struct pollfd fds[2] = {
-        { .fd = l->client ? client_fd(l->client) : -1, .events = POLLIN },
+        { .fd = fd, .events = POLLIN },
         { .fd = l->sig_fd, .events = POLLIN },
     };
-    int n = poll(fds, 2, timeout_ms);
 
-    if (n < 0)
-        return errno == EINTR ? 0 : -errno;
-    if (fds[1].revents)
-        return -EINTR;
-    return n > 0 ? 1 : 0;
+    for (;;) {
+        int n = poll(fds, 2, timeout_ms);
+
+        if (n < 0)
+            return errno == EINTR ? 0 : -errno;
+        if (fds[1].revents && take_signal(l))
+            return -EINTR;
+        if (n == 0 || fds[0].revents)
+            return n > 0 ? 1 : 0;
+    }
 }
 
 /* The message of an answer.  Waiting requests are answered with JobStatus whatever their op. */
@@ -76,7 +93,7 @@ static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDes
         int r = client_recv(l->client, 0, ret_frame);
 
         if (r == 0) {
-            r = wait_input(l, timeout_ms);
+            r = wait_fd(l, client_fd(l->client), timeout_ms);
             if (r <= 0)
                 return r;
             continue;
@@ -99,14 +116,6 @@ static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDes
     }
 }
 
-/* A pause that signals cut short: 0 or -EINTR. */
-static int pause_or_signal(struct joblink *l, int ms)
-{
-    struct pollfd p = { .fd = l->sig_fd, .events = POLLIN };
-
-    return poll(&p, 1, ms) > 0 ? -EINTR : 0;
-}
-
 /* Connect again, for as long as it takes.  0, -EINTR, or what will not get better. */
 static int reconnect_link(struct joblink *l)
 {
@@ -120,7 +129,7 @@ static int reconnect_link(struct joblink *l)
         if (r == 0 || !cli_may_come_back(r))
             return r;
         cli_still_trying(&patience, err.text);
-        r = pause_or_signal(l, RETRY_MS);
+        r = wait_fd(l, -1, RETRY_MS);
         if (r < 0)
             return r;
     }
@@ -283,12 +292,9 @@ static int take_frame(struct asking *a, const struct frame *frame, ProtobufCMess
 
 static int wait_interrupted(struct asking *a)
 {
-    struct signalfd_siginfo info = { 0 };
-    bool silent; /* SIGINT from no terminal */
+    /* SIGINT from no terminal */
+    bool silent = a->salloc && a->l->signo == SIGINT && !isatty(STDIN_FILENO);
 
-    silent = a->salloc && a->l->sig_fd >= 0 &&
-             read(a->l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info) &&
-             info.ssi_signo == SIGINT && !isatty(STDIN_FILENO);
     joblink_cancel(a->l);
     if (a->salloc)
         cli_info("Job aborted due to signal");
@@ -464,10 +470,7 @@ static int step_lost(struct joblink *l, const struct step_ask *ask)
 
 static void tell_step_cancelled(struct joblink *l, uint32_t job_id)
 {
-    struct signalfd_siginfo info = { 0 };
-
-    if (read(l->sig_fd, &info, sizeof(info)) == (ssize_t)sizeof(info))
-        cli_info("Cancelled pending job step with signal %u", info.ssi_signo);
+    cli_info("Cancelled pending job step with signal %d", l->signo);
     cli_error("Unable to create step for job %u: %s", job_id, slurm_err_text(ESLURM_ALREADY_DONE));
 }
 

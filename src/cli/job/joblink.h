@@ -16,6 +16,7 @@ struct joblink {
     struct client *client;     /* NULL while the controller is away */
     struct clusters elsewhere; /* of a federation: the cluster that started the job, asked since */
     int sig_fd;                /* signalfd that interrupts waits, -1 = none */
+    int signo;                 /* the signal that ended a wait, 0 = none did */
     uint32_t job_id;           /* 0 until known */
     uint32_t wait_id;          /* the request that answers are expected for, 0 = none */
     bool streaming;            /* its answers have not ended */

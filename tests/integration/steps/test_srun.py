@@ -405,6 +405,22 @@ def test_queued_then_allocated(c):
     assert re.fullmatch(r"srun: job \d+ has been allocated resources\n", err)
 
 
+@pytest.mark.parametrize("sig", [signal.SIGCONT, signal.SIGWINCH])
+@pytest.mark.parametrize("command", ["srun", "salloc", "step"])
+def test_it_goes_on_waiting(c, command, sig):
+    """A window of another size, `fg`, or a job that was suspended while its srun waited: the wait is not over."""
+    blocker = c.sbatch("-N4", "--exclusive", wrap="srun -N4 sleep 1000")
+    wait_until(lambda: f"{blocker}.0" in c.run("squeue", "-s", "-h", "-o", "%i").out, "the nodes are busy")
+    argv = {"srun": ["srun"], "salloc": ["salloc"], "step": ["srun", "-v", f"--jobid={blocker}", "-N1", "-n1"]}[command]
+    p = c.popen(*argv, "echo", "hi", stdout=-1, stderr=-1)
+    while not re.search(r"queued and waiting for resources|step creation temporarily disabled", p.stderr.readline()):
+        assert p.poll() is None
+    p.send_signal(sig)
+    c.run("scancel", f"{blocker}.0" if command == "step" else blocker)
+    out, err = p.communicate(timeout=30)
+    assert (out, p.returncode) == ("hi\n", 0), err
+
+
 # ---- steps in a job --------------------------------------------------------------------------------
 
 def test_steps_in_a_batch_job(c):
