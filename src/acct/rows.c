@@ -22,6 +22,7 @@
 #define CHUNK 64u
 #define CHUNK_MAX_BYTES (4u << 20)
 #define FIELD_HEADER_MAX 12u /* tag and length */
+#define TIMES_MAX 20u        /* two varints */
 #define SELECT_COLUMNS 5u
 
 /* A run while the selection is made. */
@@ -30,10 +31,17 @@ struct pick {
     uint32_t job_id;
 };
 
+/* What a run consists of, in the order in which a chunk is read. */
+enum kind { KIND_JOB, KIND_STEP, KIND_SUSPENSION };
+
+static const unsigned field_of[] = { [KIND_JOB] = ACCT_JOB_F_JOB,
+                                     [KIND_STEP] = ACCT_JOB_F_STEPS,
+                                     [KIND_SUSPENSION] = ACCT_JOB_F_SUSPENSIONS };
+
 struct piece {
     int64_t run;
     size_t at, len;
-    uint8_t tag;
+    enum kind kind;
 };
 
 struct source_name {
@@ -43,7 +51,7 @@ struct source_name {
 
 struct acct_rows {
     struct sql *db;
-    struct sql_stmt *job, *steps;
+    struct sql_stmt *job, *steps, *suspensions;
     bool allocations_only;
     struct pb_fieldset job_fields, step_fields; /* what of the records is told */
     struct source_name *sources;
@@ -293,6 +301,9 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
         r = prepare_chunk(rows, "SELECT run, record FROM jobs", "run", &rows->job);
     if (r == 0)
         r = prepare_chunk(rows, "SELECT run, record FROM steps", "run, step", &rows->steps);
+    if (r == 0)
+        r = prepare_chunk(rows, "SELECT run, start_us, end_us FROM suspensions", "run, start_us",
+                          &rows->suspensions);
     if (r < 0)
         return query_failed(rows, r, err);
     *ret_rows = TAKE_PTR(rows);
@@ -301,10 +312,10 @@ int acct_rows_open(const char *path, const Pst__AcctFilter *filter, int64_t now_
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const void *data, size_t len)
+static int add_piece(struct acct_rows *rows, int64_t run, enum kind kind, const void *data,
+                     size_t len)
 {
-    const struct pb_fieldset *fields =
-        tag == ACCT_JOB_F_JOB ? &rows->job_fields : &rows->step_fields;
+    const struct pb_fieldset *fields = kind == KIND_JOB ? &rows->job_fields : &rows->step_fields;
     int r = grow_array(&rows->pieces, rows->npieces, &rows->pieces_cap, sizeof(*rows->pieces));
     long shown;
 
@@ -319,17 +330,43 @@ static int add_piece(struct acct_rows *rows, int64_t run, uint8_t tag, const voi
         rows->data = bigger;
         rows->data_cap = cap;
     }
-    shown = pb_project(data, len, fields, rows->data + rows->data_len);
-    len = shown > 0 ? (size_t)shown : 0; /* < 0: not what we wrote */
+    if (kind == KIND_SUSPENSION) {
+        memcpy(rows->data + rows->data_len, data, len);
+    } else {
+        shown = pb_project(data, len, fields, rows->data + rows->data_len);
+        len = shown > 0 ? (size_t)shown : 0; /* < 0: not what we wrote */
+    }
     rows->pieces[rows->npieces++] =
-        (struct piece){ .run = run, .at = rows->data_len, .len = len, .tag = tag };
+        (struct piece){ .run = run, .at = rows->data_len, .len = len, .kind = kind };
     rows->data_len += len;
     return 0;
 }
 
-/* What a statement finds for the chunk.  -EMSGSIZE: too much to hold. */
-static int read_pieces(struct acct_rows *rows, struct sql_stmt *stmt, uint8_t tag)
+static size_t put_varint(uint8_t *to, uint64_t v)
 {
+    size_t n = 0;
+
+    for (; v > 0x7f; v >>= 7)
+        to[n++] = (uint8_t)(v | 0x80);
+    to[n++] = (uint8_t)v;
+    return n;
+}
+
+/* A row's record; of a suspension, its times as a packed field has them. */
+static const void *row_data(struct sql_stmt *stmt, enum kind kind, uint8_t times[TIMES_MAX],
+                            size_t *ret_len)
+{
+    if (kind != KIND_SUSPENSION)
+        return sql_blob(stmt, 1, ret_len);
+    *ret_len = put_varint(times, (uint64_t)sql_int(stmt, 1));
+    *ret_len += put_varint(times + *ret_len, (uint64_t)sql_int(stmt, 2));
+    return times;
+}
+
+/* What a statement finds for the chunk.  -EMSGSIZE: too much to hold. */
+static int read_pieces(struct acct_rows *rows, struct sql_stmt *stmt, enum kind kind)
+{
+    uint8_t times[TIMES_MAX];
     size_t limit = rows->chunk_end - rows->next > 1 ? CHUNK_MAX_BYTES : ACCT_JOB_MAX_BYTES;
     int r;
 
@@ -337,13 +374,13 @@ static int read_pieces(struct acct_rows *rows, struct sql_stmt *stmt, uint8_t ta
         sql_bind(stmt, i, rows->runs[MIN(rows->next + i, rows->chunk_end - 1)]);
     while ((r = sql_step(stmt)) == 1) {
         size_t len;
-        const void *data = sql_blob(stmt, 1, &len);
+        const void *data = row_data(stmt, kind, times, &len);
 
         if (rows->data_len + len > limit) {
             sql_reset(stmt);
             return -EMSGSIZE;
         }
-        r = add_piece(rows, sql_int(stmt, 0), tag, data, len);
+        r = add_piece(rows, sql_int(stmt, 0), kind, data, len);
         if (r < 0) {
             sql_reset(stmt);
             return r;
@@ -362,9 +399,11 @@ static int read_chunk(struct acct_rows *rows)
     r = sql_begin_read(rows->db);
     if (r < 0)
         return r;
-    r = read_pieces(rows, rows->job, ACCT_JOB_F_JOB);
+    r = read_pieces(rows, rows->job, KIND_JOB);
     if (r == 0 && !rows->allocations_only)
-        r = read_pieces(rows, rows->steps, ACCT_JOB_F_STEPS);
+        r = read_pieces(rows, rows->steps, KIND_STEP);
+    if (r == 0 && !rows->allocations_only)
+        r = read_pieces(rows, rows->suspensions, KIND_SUSPENSION);
     if (r == 0 || r == -EMSGSIZE) {
         int ended = sql_commit(rows->db);
 
@@ -385,23 +424,15 @@ static int read_chunk(struct acct_rows *rows)
 /* Append a length-delimited field; there is room. */
 static void add_field(struct acct_rows *rows, unsigned number, const void *data, size_t len)
 {
-    unsigned tag = number << 3 | 2;
-
-    if (tag > 0x7f)
-        rows->buf[rows->len++] = (uint8_t)(tag | 0x80);
-    rows->buf[rows->len++] = (uint8_t)(tag > 0x7f ? tag >> 7 : tag);
-    for (size_t v = len;; v >>= 7) {
-        rows->buf[rows->len++] = (uint8_t)((v & 0x7f) | (v > 0x7f ? 0x80 : 0));
-        if (v <= 0x7f)
-            break;
-    }
+    rows->len += put_varint(rows->buf + rows->len, number << 3 | 2);
+    rows->len += put_varint(rows->buf + rows->len, len);
     if (len)
         memcpy(rows->buf + rows->len, data, len);
     rows->len += len;
 }
 
-/* The first piece of a run with that tag: each statement's are in order. */
-static const struct piece *find_pieces(const struct acct_rows *rows, int64_t run, uint8_t tag)
+/* The first piece of a run of that kind: each statement's are in order. */
+static const struct piece *find_pieces(const struct acct_rows *rows, int64_t run, enum kind kind)
 {
     size_t lo = 0, hi = rows->npieces;
 
@@ -409,12 +440,12 @@ static const struct piece *find_pieces(const struct acct_rows *rows, int64_t run
         size_t mid = (lo + hi) / 2;
         const struct piece *p = &rows->pieces[mid];
 
-        if (p->tag < tag || (p->tag == tag && p->run < run))
+        if (p->kind < kind || (p->kind == kind && p->run < run))
             lo = mid + 1;
         else
             hi = mid;
     }
-    return lo < rows->npieces && rows->pieces[lo].run == run && rows->pieces[lo].tag == tag
+    return lo < rows->npieces && rows->pieces[lo].run == run && rows->pieces[lo].kind == kind
                ? &rows->pieces[lo]
                : NULL;
 }
@@ -427,20 +458,22 @@ static const char *source_of(const struct acct_rows *rows, int64_t run)
     return "";
 }
 
+static bool is_of(const struct acct_rows *rows, const struct piece *p, int64_t run, enum kind kind)
+{
+    return p && p < rows->pieces + rows->npieces && p->run == run && p->kind == kind;
+}
+
 /* 1 when the run is there; its AcctJob is in buf. */
 static int put_together(struct acct_rows *rows, int64_t run)
 {
-    const struct piece *end = rows->pieces + rows->npieces;
-    const struct piece *job = find_pieces(rows, run, ACCT_JOB_F_JOB), *steps;
     const char *cluster = source_of(rows, run);
     size_t need = strlen(cluster) + FIELD_HEADER_MAX;
 
-    if (!job)
+    if (!find_pieces(rows, run, KIND_JOB))
         return 0;
-    steps = find_pieces(rows, run, ACCT_JOB_F_STEPS);
-    need += job->len + FIELD_HEADER_MAX;
-    for (const struct piece *p = steps; p && p < end && p->run == run; p++)
-        need += p->len + FIELD_HEADER_MAX;
+    for (enum kind kind = KIND_JOB; kind <= KIND_SUSPENSION; kind++)
+        for (const struct piece *p = find_pieces(rows, run, kind); is_of(rows, p, run, kind); p++)
+            need += p->len + FIELD_HEADER_MAX;
     if (need > rows->buf_cap) {
         uint8_t *bigger = realloc(rows->buf, need * 2);
 
@@ -450,11 +483,11 @@ static int put_together(struct acct_rows *rows, int64_t run)
         rows->buf_cap = need * 2;
     }
     rows->len = 0;
-    add_field(rows, ACCT_JOB_F_JOB, rows->data + job->at, job->len);
-    for (const struct piece *p = steps; p && p < end && p->run == run; p++)
-        if (rows->len + p->len + FIELD_HEADER_MAX <
-            ACCT_JOB_MAX_BYTES - strlen(cluster) - FIELD_HEADER_MAX)
-            add_field(rows, ACCT_JOB_F_STEPS, rows->data + p->at, p->len);
+    for (enum kind kind = KIND_JOB; kind <= KIND_SUSPENSION; kind++)
+        for (const struct piece *p = find_pieces(rows, run, kind); is_of(rows, p, run, kind); p++)
+            if (kind == KIND_JOB || rows->len + p->len + FIELD_HEADER_MAX <
+                                        ACCT_JOB_MAX_BYTES - strlen(cluster) - FIELD_HEADER_MAX)
+                add_field(rows, field_of[kind], rows->data + p->at, p->len);
     if (cluster[0])
         add_field(rows, ACCT_JOB_F_CLUSTER, cluster, strlen(cluster));
     return 1;

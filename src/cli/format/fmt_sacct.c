@@ -66,11 +66,33 @@ uint32_t sacct_exit_status(const struct sacct_row *r)
     }
 }
 
+/* How long the job of a step was suspended while the step ran. */
+static int64_t step_suspended_us(const struct sacct_row *r)
+{
+    const Pst__StepRecord *s = r->step;
+    int64_t end = names_job_state_terminal((unsigned)s->state) && s->end_us ? s->end_us : r->now_us;
+    int64_t sum = 0;
+
+    for (size_t i = 0; i + 1 < r->acct->n_suspensions; i += 2) {
+        int64_t from = MAX(r->acct->suspensions[i], s->start_us);
+
+        sum += MAX(MIN(r->acct->suspensions[i + 1], end) - from, 0);
+    }
+    return s->start_us > 0 ? sum : 0;
+}
+
+int64_t sacct_suspended_s(const struct sacct_row *r)
+{
+    return (r->step ? step_suspended_us(r) : r->acct->job->suspended_us) / USEC_PER_SEC;
+}
+
 int64_t sacct_elapsed_s(const struct sacct_row *r)
 {
     struct job_row row = job_row_of(r);
 
-    return r->step ? step_elapsed_s(r->step, r->now_us) : job_elapsed_s(&row);
+    if (!r->step)
+        return job_elapsed_s(&row);
+    return MAX(step_elapsed_s(r->step, r->now_us) - sacct_suspended_s(r), 0);
 }
 
 uint32_t sacct_cpus(const struct sacct_row *r)
@@ -266,7 +288,6 @@ static uint64_t planned_cpu_s(const struct sacct_row *r)
 
 JOB_FIELD(put_planned_cpu, put_hms(sb, (int64_t)planned_cpu_s(r)); (void)j)
 JOB_FIELD(put_planned_cpu_raw, put_u64(sb, planned_cpu_s(r)); (void)j)
-JOB_FIELD(put_suspended, put_hms(sb, j->suspended_us / USEC_PER_SEC))
 
 static void put_time_limit(struct strbuf *sb, const struct sacct_row *r)
 {
@@ -332,6 +353,7 @@ static void put_alloc_tres(struct strbuf *sb, const struct sacct_row *r)
 }
 
 BOTH_FIELD(put_cluster, put_text(sb, r->cluster), put_text(sb, r->cluster))
+BOTH_FIELD(put_suspended, put_hms(sb, sacct_suspended_s(r)), put_hms(sb, sacct_suspended_s(r)))
 BOTH_FIELD(put_elapsed, put_hms(sb, sacct_elapsed_s(r)), put_hms(sb, sacct_elapsed_s(r)))
 BOTH_FIELD(put_elapsed_raw, put_u64(sb, (uint64_t)sacct_elapsed_s(r)),
            put_u64(sb, (uint64_t)sacct_elapsed_s(r)))

@@ -94,6 +94,8 @@ void sacct_fmt_help(const struct sacct_table *t, struct strbuf *out);
 
 /* Words and values that JSON shows too. */
 uint32_t sacct_exit_status(const struct sacct_row *r);
+/* Of a step: how long its job was suspended while it ran. */
+int64_t sacct_suspended_s(const struct sacct_row *r);
 int64_t sacct_elapsed_s(const struct sacct_row *r);
 /* From when the job could have started until it did, or was cancelled instead. */
 int64_t sacct_planned_s(const struct sacct_row *r);

@@ -127,7 +127,7 @@ static void step_time(struct json *js, const struct sacct_row *r)
     json_int(js, "elapsed", sacct_elapsed_s(r));
     json_time(js, "end", names_job_state_terminal((unsigned)s->state) ? s->end_us : 0);
     json_time(js, "start", s->start_us);
-    json_int(js, "suspended", 0);
+    json_int(js, "suspended", sacct_suspended_s(r));
     put_cpu(js, "system", sys_us);
     json_number(js, "limit", s->has_time_limit_min, !s->has_time_limit_min, s->time_limit_min);
     put_cpu(js, "total", user_us + sys_us);

@@ -50,15 +50,40 @@ static void test_late(void **state)
     assert_int_equal(used(w, "a", 1, "cpu", 3 * HOUR, DAY), 0);
 }
 
+/* Who asks for steps is told when their job stood still. */
+static void assert_suspensions(struct world *w, bool allocations_only, const int64_t *want,
+                               size_t n)
+{
+    Pst__AcctFilter f = PST__ACCT_FILTER__INIT;
+    struct answer a;
+
+    SET(&f, allocations_only, allocations_only);
+    a = ask(w->db, &f, (MONTH + DAY) * SEC);
+    assert_int_equal(a.n, 2);
+    assert_int_equal(a.jobs[0]->n_suspensions, n);
+    for (size_t i = 0; i < n; i++)
+        assert_int_equal(a.jobs[0]->suspensions[i],
+                         want[i] == INT64_MAX ? INT64_MAX : (MONTH + want[i]) * SEC);
+    assert_int_equal(a.jobs[1]->n_suspensions, 0);
+    answer_done(&a);
+}
+
 static void test_suspended(void **state)
 {
     struct world *w = *state;
+    const int64_t periods[] = { 600, HOUR + 600, HOUR + 1000, INT64_MAX };
 
     make_nodes(w);
     queue_job(w, 1, 0, "a", 1, "cpu=2");
+    queue_job(w, 2, 2 * DAY, "a", 1, "cpu=2");
     start_job(w, 1, 0, "cpu=2");
     change_state(w, 1, 600, JOB_STATE(SUSPENDED));
     change_state(w, 1, HOUR + 600, JOB_STATE(RUNNING));
+    change_state(w, 1, HOUR + 1000, JOB_STATE(SUSPENDED));
+    fed(w, HOUR + 1000);
+    assert_suspensions(w, false, periods, 4);
+    assert_suspensions(w, true, NULL, 0);
+    change_state(w, 1, HOUR + 1000, JOB_STATE(RUNNING));
     end_job(w, 1, 2 * HOUR, 2 * HOUR);
     fed(w, 2 * HOUR + 1);
     assert_int_equal(used(w, "a", 1, "cpu", 0, HOUR), 2 * 600);

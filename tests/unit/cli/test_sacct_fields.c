@@ -127,6 +127,26 @@ static void test_header(void **state)
     sacct_fmt_done(&f);
 }
 
+/* A step is charged for the time in which its job ran; one that came later for all of its own. */
+static void test_suspended(void **state)
+{
+    int64_t periods[] = { T0 + USEC_PER_SEC, T0 + 3 * USEC_PER_SEC, T0 + 6 * USEC_PER_SEC,
+                          INT64_MAX };
+
+    (void)state;
+    expect("elapsedraw,cputimeraw,suspended", SACCT_PARSABLE2, &step, "7|14|00:00:00\n");
+    sample.suspensions = periods;
+    sample.n_suspensions = ARRAY_SIZE(periods);
+    job.suspended_us = 3 * USEC_PER_SEC;
+    expect("elapsedraw,cputimeraw,suspended", SACCT_PARSABLE2, &step, "4|8|00:00:03\n");
+    expect("elapsedraw,cputimeraw,suspended", SACCT_PARSABLE2, NULL, "4|8|00:00:03\n");
+    step.start_us = T0 + 2 * USEC_PER_SEC;
+    expect("elapsedraw,cputimeraw,suspended", SACCT_PARSABLE2, &step, "3|6|00:00:02\n");
+    step.end_us = T0 + 5 * USEC_PER_SEC;
+    step.start_us = T0 + 4 * USEC_PER_SEC;
+    expect("elapsedraw,cputimeraw,suspended", SACCT_PARSABLE2, &step, "1|2|00:00:00\n");
+}
+
 static void test_values(void **state)
 {
     (void)state;
@@ -250,6 +270,7 @@ int main(void)
         cmocka_unit_test_setup(test_default, make),
         cmocka_unit_test(test_header),
         cmocka_unit_test_setup(test_values, make),
+        cmocka_unit_test_setup(test_suspended, make),
         cmocka_unit_test_setup(test_states, make),
         cmocka_unit_test_setup(test_widths_of_nothing, make),
         cmocka_unit_test_setup(test_units, make),
