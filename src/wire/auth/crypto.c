@@ -4,11 +4,13 @@
  * so any thread may call.  The prototypes are libsodium's public interface; declaring them here
  * keeps its headers (and the link) out of commands.  libsodium and not libcrypto: srun proves
  * itself to every node, and libcrypto takes 3.5 ms of CPU to begin with, libsodium a tenth of
- * one. */
+ * one.  A daemon has libcrypto anyway, whose SHA-256 uses the processor's own instructions: there
+ * it makes the tags of frames, for a fifth to a tenth of libsodium's time. */
 #include "wire/auth/crypto.h"
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <openssl/sha.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,8 +35,24 @@ static struct {
     int (*public_to_curve)(unsigned char *curve, const unsigned char *pk);
     int (*secret_to_curve)(unsigned char *curve, const unsigned char *sk);
     int (*multiply)(unsigned char *q, const unsigned char *n, const unsigned char *p);
-    bool ok, signs;
+    int (*sha_init)(SHA256_CTX *ctx);
+    int (*sha_update)(SHA256_CTX *ctx, const void *data, size_t len);
+    int (*sha_final)(unsigned char *md, SHA256_CTX *ctx);
+    bool ok, signs, fast;
 } lib = { .once = PTHREAD_ONCE_INIT };
+
+/* libcrypto where the program has it; its handle is kept. */
+static void find_fast(void)
+{
+    void *handle = dlopen("libcrypto.so.3", RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+
+    if (!handle)
+        return;
+    lib.sha_init = (__typeof__(lib.sha_init))dlsym(handle, "SHA256_Init");
+    lib.sha_update = (__typeof__(lib.sha_update))dlsym(handle, "SHA256_Update");
+    lib.sha_final = (__typeof__(lib.sha_final))dlsym(handle, "SHA256_Final");
+    lib.fast = lib.sha_init && lib.sha_update && lib.sha_final;
+}
 
 static void load_sodium(void)
 {
@@ -61,6 +79,7 @@ static void load_sodium(void)
 #undef FIND
     lib.signs = lib.ok && lib.pair && lib.sign && lib.verify && lib.public_to_curve &&
                 lib.secret_to_curve && lib.multiply;
+    find_fast();
 }
 
 static bool is_loaded(void)
@@ -82,10 +101,30 @@ int crypto_hmac(const uint8_t *key, size_t key_len, const void *data, size_t len
     return 0;
 }
 
+/* HMAC of RFC 2104 over libcrypto's SHA-256: the hash of (key ^ outer) and of the hash of
+ * (key ^ inner) and the message. */
+#define HMAC_BLOCK 64u
+#define HMAC_INNER 0x36
+#define HMAC_OUTER 0x5c
+
 struct crypto_mac {
+    bool fast;
     union state keyed; /* as init() left it: each message begins with a copy */
     union state st;
+    SHA256_CTX inner, outer, now; /* the same of libcrypto: both behind the key's block */
 };
+
+static void begin_half(SHA256_CTX *half, const uint8_t key[CRYPTO_SHA256_SIZE], uint8_t pad)
+{
+    uint8_t block[HMAC_BLOCK];
+
+    memset(block, pad, sizeof(block));
+    for (size_t i = 0; i < CRYPTO_SHA256_SIZE; i++)
+        block[i] ^= key[i];
+    (void)lib.sha_init(half); /* always 1, as the others of SHA-256 */
+    (void)lib.sha_update(half, block, sizeof(block));
+    explicit_bzero(block, sizeof(block));
+}
 
 int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **ret_mac)
 {
@@ -96,7 +135,13 @@ int crypto_mac_new(const uint8_t key[CRYPTO_SHA256_SIZE], struct crypto_mac **re
     mac = malloc(sizeof(*mac));
     if (!mac)
         return -ENOMEM;
-    (void)lib.init(&mac->keyed, key, CRYPTO_SHA256_SIZE); /* always 0 */
+    mac->fast = lib.fast;
+    if (mac->fast) {
+        begin_half(&mac->inner, key, HMAC_INNER);
+        begin_half(&mac->outer, key, HMAC_OUTER);
+    } else {
+        (void)lib.init(&mac->keyed, key, CRYPTO_SHA256_SIZE); /* always 0 */
+    }
     *ret_mac = mac;
     return 0;
 }
@@ -114,18 +159,34 @@ struct crypto_mac *crypto_mac_free(struct crypto_mac *mac)
 
 void crypto_mac_begin(struct crypto_mac *mac)
 {
-    mac->st = mac->keyed;
+    if (mac->fast)
+        mac->now = mac->inner;
+    else
+        mac->st = mac->keyed;
 }
 
 void crypto_mac_add(struct crypto_mac *mac, const void *data, size_t len)
 {
-    if (len)
+    if (!len)
+        return;
+    if (mac->fast)
+        (void)lib.sha_update(&mac->now, data, len);
+    else
         (void)lib.update(&mac->st, data, len); /* always 0 */
 }
 
 void crypto_mac_end(struct crypto_mac *mac, uint8_t out[CRYPTO_SHA256_SIZE])
 {
-    (void)lib.final(&mac->st, out); /* always 0 */
+    uint8_t inner[CRYPTO_SHA256_SIZE];
+
+    if (!mac->fast) {
+        (void)lib.final(&mac->st, out); /* always 0 */
+        return;
+    }
+    (void)lib.sha_final(inner, &mac->now);
+    mac->now = mac->outer;
+    (void)lib.sha_update(&mac->now, inner, sizeof(inner));
+    (void)lib.sha_final(out, &mac->now);
 }
 
 static bool can_sign(void)
