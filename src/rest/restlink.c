@@ -28,6 +28,7 @@ struct rest_link {
     struct client *client;
     enum rest_service service;
     int64_t made_us, used_us; /* monotonic */
+    int64_t over_us;          /* when the token runs out */
     char *token, *name;       /* NULL: none */
 };
 
@@ -106,16 +107,16 @@ static struct rest_link *remove_kept(struct rest_links *links, size_t at)
     return link;
 }
 
-/* A kept connection was believed when it was made: a token that has run out since is to be refused
- * by the daemon. */
-static bool has_run_out(const char *token)
+bool rest_link_run_out(const char *token)
 {
     return token && jwt_is_over(token, now_us());
 }
 
-bool rest_link_run_out(const char *token)
+/* A kept connection was believed when it was made: a token that has run out since is to be refused
+ * by the daemon. */
+static bool is_usable(const struct rest_link *link)
 {
-    return has_run_out(token);
+    return now_us() < link->over_us && !has_ended(link);
 }
 
 static struct rest_link *take_kept(struct rest_links *links, enum rest_service service,
@@ -124,17 +125,14 @@ static struct rest_link *take_kept(struct rest_links *links, enum rest_service s
     int64_t now_us = now_mono_us();
     struct rest_link *found = NULL;
 
-    if (has_run_out(who->token))
-        return NULL;
     (void)pthread_mutex_lock(&links->lock);
     for (size_t i = links->n_kept; i-- && !found;)
         if (is_old(links->kept[i], now_us))
             (void)rest_link_free(remove_kept(links, i)); /* always NULL */
         else if (speaks_for(links->kept[i], service, who))
-            found = has_ended(links->kept[i]) ? rest_link_free(remove_kept(links, i))
-                                              : remove_kept(links, i);
+            found = remove_kept(links, i);
     (void)pthread_mutex_unlock(&links->lock);
-    return found;
+    return found && !is_usable(found) ? rest_link_free(found) : found;
 }
 
 static struct client_target target_of(const struct conf *conf, const struct rest_identity *who)
@@ -248,6 +246,7 @@ int rest_links_take(struct rest_links *links, enum rest_service service,
     if (r < 0)
         return r;
     link->made_us = now_mono_us();
+    link->over_us = who->token ? jwt_end_us(who->token) : INT64_MAX;
     *ret = TAKE_PTR(link);
     return 0;
 }

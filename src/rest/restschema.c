@@ -466,12 +466,12 @@ static bool check_type(struct checking *c, const json_t *type, json_t *parent, c
 
 bool restschema_check(const struct restschema *schema, struct rest_call *call)
 {
-    const json_t *op = restschema_find(schema, call->row);
+    const json_t *op = call->body ? restschema_find(schema, call->row) : NULL;
     const char *body = op ? json_string_value(json_object_get(op, "body")) : NULL;
     struct checking c = { .schema = schema, .call = call, .name = "" };
     bool ok;
 
-    if (!body || !call->body)
+    if (!body)
         return true;
     strbuf_add(&c.place, "#/");
     ok = check_named(&c, body, NULL, NULL, call->body);
@@ -540,7 +540,7 @@ static bool check_flags(struct rest_call *call, const struct rest_pair *pair, co
 
 bool restschema_check_query(const struct restschema *schema, struct rest_call *call)
 {
-    const json_t *op = restschema_find(schema, call->row);
+    const json_t *op = call->n_query ? restschema_find(schema, call->row) : NULL;
 
     for (size_t i = 0; op && i < call->n_query; i++) {
         const struct rest_pair *pair = &call->query[i];

@@ -527,11 +527,12 @@ static struct request *request_new(struct rest *rest, struct MHD_Connection *con
 
     if (!q)
         return NULL;
-    q->call.notes = calloc(1, sizeof(*q->call.notes));
+    q->call.notes = malloc(sizeof(*q->call.notes)); /* large: what is not used is not touched */
     if (!q->call.notes) {
         free(q);
         return NULL;
     }
+    q->call.notes->n_errors = q->call.notes->n_warnings = 0;
     q->call.rest = rest;
     q->call.status = HTTP_OK;
     q->call.caller = &q->caller;

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/safetext.h"
+#include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/query/out_filter.h"
@@ -32,6 +33,7 @@ struct stream {
     bool yielded;
     struct pb_arena *frame_arena;
     struct pb_arena *arena;
+    struct strbuf *later; /* records, each with its length before it; NULL: given as they come */
 };
 
 ProtobufCMessage *query_unpack(struct pb_arena *arena, const ProtobufCMessageDescriptor *desc,
@@ -74,6 +76,25 @@ static void yield_to_others(struct stream *s)
         return; /* goes on as it is */
 }
 
+static int give_record(struct stream *s, const uint8_t *data, size_t len)
+{
+    const ProtobufCMessage *msg;
+
+    pb_arena_reset(s->arena);
+    msg = query_unpack(s->arena, s->desc, data, len);
+    if (!msg)
+        return -EBADMSG;
+    s->info.records++;
+    return s->fn(s->ctx, msg, &s->info);
+}
+
+static int keep_record(struct stream *s, const ProtobufCBinaryData *record)
+{
+    strbuf_addn(s->later, &record->len, sizeof(record->len));
+    strbuf_addn(s->later, record->data, record->len);
+    return s->later->failed ? -ENOMEM : 0;
+}
+
 static int on_frame(void *ctx, const struct frame *frame)
 {
     struct stream *s = ctx;
@@ -96,39 +117,67 @@ static int on_frame(void *ctx, const struct frame *frame)
     if (batch->has_next_at)
         s->info.next_at = batch->next_at;
     s->info.unchanged = s->info.unchanged || (batch->has_unchanged && batch->unchanged);
-    for (size_t i = 0; i < batch->n_records && r >= 0; i++) {
-        const ProtobufCMessage *msg;
-
-        pb_arena_reset(s->arena);
-        msg = query_unpack(s->arena, s->desc, batch->records[i].data, batch->records[i].len);
-        if (!msg)
-            return -EBADMSG;
-        s->info.records++;
-        r = s->fn(s->ctx, msg, &s->info);
-    }
+    for (size_t i = 0; i < batch->n_records && r >= 0; i++)
+        r = s->later ? keep_record(s, &batch->records[i])
+                     : give_record(s, batch->records[i].data, batch->records[i].len);
     yield_to_others(s);
     return r < 0 ? r : 0;
 }
 
-int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
-              const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
-              struct query_info *ret_info)
+/* What was kept for the end of the answer. */
+static int give_kept(struct stream *s)
+{
+    size_t len;
+    int r = 0;
+
+    for (size_t at = 0; r >= 0 && at < s->later->len; at += len) {
+        memcpy(&len, s->later->buf + at, sizeof(len));
+        at += sizeof(len);
+        r = give_record(s, (const uint8_t *)s->later->buf + at, len);
+    }
+    return r < 0 ? r : 0;
+}
+
+static int run_stream(struct client *c, unsigned op, const ProtobufCMessage *request,
+                      struct stream *s, struct query_info *ret_info)
 {
     _cleanup_(pb_arena_free) struct pb_arena *frame_arena = NULL;
     _cleanup_(pb_arena_free) struct pb_arena *arena = NULL;
-    struct stream s = { .desc = desc, .fn = fn, .ctx = ctx, .info.now_us = now_us() };
     int r = pb_arena_new(&frame_arena);
 
     if (r >= 0)
         r = pb_arena_new(&arena);
     if (r < 0)
         return r;
-    s.frame_arena = frame_arena;
-    s.arena = arena;
-    r = client_stream(c, op, request, on_frame, &s);
+    s->frame_arena = frame_arena;
+    s->arena = arena;
+    r = client_stream(c, op, request, on_frame, s);
+    if (r == 0 && s->later)
+        r = give_kept(s);
     if (ret_info)
-        *ret_info = s.info;
+        *ret_info = s->info;
     return r;
+}
+
+int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
+              const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
+              struct query_info *ret_info)
+{
+    struct stream s = { .desc = desc, .fn = fn, .ctx = ctx, .info.now_us = now_us() };
+
+    return run_stream(c, op, request, &s, ret_info);
+}
+
+int query_run_later(struct client *c, unsigned op, const ProtobufCMessage *request,
+                    const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
+                    struct query_info *ret_info)
+{
+    _cleanup_val_(strbuf_done) struct strbuf later = STRBUF_INIT;
+    struct stream s = {
+        .desc = desc, .fn = fn, .ctx = ctx, .info.now_us = now_us(), .later = &later
+    };
+
+    return run_stream(c, op, request, &s, ret_info);
 }
 
 void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,
@@ -162,9 +211,9 @@ int query_fields(const struct pb_fieldset *set, uint32_t **ret_fields, size_t *r
     if (!fields)
         return -ENOMEM;
     n = 0;
-    for (uint32_t i = 0; i < ARRAY_SIZE(set->bits) * 64; i++)
-        if (set->bits[i / 64] >> (i % 64) & 1)
-            fields[n++] = i;
+    for (uint32_t i = 0; i < ARRAY_SIZE(set->bits); i++)
+        for (uint64_t left = set->bits[i]; left; left &= left - 1)
+            fields[n++] = i * 64 + (uint32_t)__builtin_ctzll(left);
     *ret_fields = fields;
     *ret_n = n;
     return 0;

@@ -37,6 +37,11 @@ int query_run(struct client *c, unsigned op, const ProtobufCMessage *request,
               const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
               struct query_info *ret_info);
 
+/* The same when the answer is whole, which is in memory then: fn may ask more of c. */
+int query_run_later(struct client *c, unsigned op, const ProtobufCMessage *request,
+                    const ProtobufCMessageDescriptor *desc, query_fn *fn, void *ctx,
+                    struct query_info *ret_info);
+
 /* Add the fields of desc that a text names ("job_id state"; words between blanks, known ones) to
  * set. */
 void query_need_names(const char *names, const ProtobufCMessageDescriptor *desc,

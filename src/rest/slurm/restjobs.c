@@ -26,6 +26,10 @@ struct listing {
     job_emit_fn *emit;     /* NULL: which ones there are is all that is asked */
     struct filter_ids ids; /* none: every job */
     struct job_row row;
+    Pst__JobFilter filter;
+    struct client *client;
+    struct step_use *use; /* loaded with the first job that has nodes */
+    bool has_use;
     bool whole;     /* all jobs that he may see: what slurmctld says of them is their version */
     bool all_tasks; /* each task of an array stands for itself */
     size_t shown;
@@ -54,11 +58,27 @@ static int on_task(void *ctx, uint32_t task)
     return put_job(l);
 }
 
+/* A job that waits has no steps: nothing is asked about it. */
+static int load_use(struct listing *l, const Pst__JobRecord *j)
+{
+    int r;
+
+    if (l->has_use || !j->alloc || l->emit != json_job)
+        return 0;
+    r = step_use_load(l->client, &l->filter, &l->use);
+    l->has_use = r == 0;
+    l->row.use = l->use;
+    return r;
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct listing *l = ctx;
     const Pst__JobRecord *j = (const Pst__JobRecord *)record;
+    int r = load_use(l, j);
 
+    if (r < 0)
+        return r;
     if (l->whole)
         l->call->edition = info->version;
     l->row.job = j;
@@ -89,29 +109,31 @@ static void ask_page(const struct listing *l, Pst__QueryRequest *request)
 static int query_jobs(struct listing *l, const char *source, struct query_info *info)
 {
     Pst__QueryRequest request = PST__QUERY_REQUEST__INIT;
-    Pst__JobFilter filter = PST__JOB_FILTER__INIT;
-    struct client *c = rest_ctld(l->call, source);
-    struct step_use *use = NULL;
-    int r;
+    int r = 0;
 
-    if (!c)
+    l->client = rest_ctld(l->call, source);
+    if (!l->client)
         return -EREMOTEIO;
-    filter_ids_numbers(&l->ids, &filter.job_ids, &filter.n_job_ids);
-    request.jobs = &filter;
+    pst__job_filter__init(&l->filter);
+    filter_ids_numbers(&l->ids, &l->filter.job_ids, &l->filter.n_job_ids);
+    request.jobs = &l->filter;
     ask_page(l, &request);
-    r = l->emit == json_job ? step_use_load(c, &filter, &use) : 0;
-    l->row.use = use;
+    if (l->whole && l->emit == json_job) { /* sent while it comes: steps are known before */
+        r = step_use_load(l->client, &l->filter, &l->use);
+        l->has_use = true;
+        l->row.use = l->use;
+    }
     if (r == 0)
-        r = query_run(c, OP_QUERY_JOBS, &request.base, &pst__job_record__descriptor, on_job, l,
-                      info);
-    l->row.use = step_use_free(use);
-    filter_done(&filter);
+        r = (l->whole ? query_run : query_run_later)(l->client, OP_QUERY_JOBS, &request.base,
+                                                     &pst__job_record__descriptor, on_job, l, info);
+    l->row.use = l->use = step_use_free(l->use);
+    filter_done(&l->filter);
     if (r == 0 && info && info->unchanged)
         rest_unchanged(l->call);
     if (r == 0 && info && l->whole)
         l->call->edition = info->version;
     if (r < 0 && r != -EPIPE)
-        rest_failed(l->call, c, r, source, "Unable to query jobs");
+        rest_failed(l->call, l->client, r, source, "Unable to query jobs");
     return r;
 }
 

@@ -235,15 +235,30 @@ int jwt_read_claims(const char *token, size_t shown, int64_t now_us, const struc
     return 0;
 }
 
-bool jwt_is_over(const char *token, int64_t now_us)
+/* What the token claims, NULL: it is none.  json_decref() it. */
+static json_t *claims_of(const char *token)
 {
     const char *dot1 = memchr(token, '.', strnlen(token, JWT_MAX)), *dot2;
-    json_auto_t *claims = NULL;
 
     dot2 = dot1 ? memchr(dot1 + 1, '.', strnlen(dot1 + 1, JWT_MAX)) : NULL;
-    if (dot2)
-        claims = decode_json(dot1 + 1, (size_t)(dot2 - dot1 - 1));
+    return dot2 ? decode_json(dot1 + 1, (size_t)(dot2 - dot1 - 1)) : NULL;
+}
+
+bool jwt_is_over(const char *token, int64_t now_us)
+{
+    json_auto_t *claims = claims_of(token);
+
     return !claims || check_times(claims, now_us, NULL) < 0;
+}
+
+int64_t jwt_end_us(const char *token)
+{
+    json_auto_t *claims = claims_of(token);
+    double exp_s = json_number_value(json_object_get(claims, "exp")); /* 0: it is no number */
+
+    if (!(exp_s > 0))
+        return 0;
+    return exp_s < (double)FOREVER_S ? (int64_t)(exp_s * (double)USEC_PER_S) : INT64_MAX;
 }
 
 bool jwt_is_shared(const char *token)

@@ -56,6 +56,8 @@ void jwt_append(char *token, const uint8_t mac[AUTH_MAC_SIZE]);
 ssize_t jwt_base64(const char *text, size_t len, uint8_t *out);
 /* Has the token run out, or is it none?  Tells nothing about its signature. */
 bool jwt_is_over(const char *token, int64_t now_us);
+/* When it runs out; 0: it is none, or does not say.  Tells nothing about its signature. */
+int64_t jwt_end_us(const char *token);
 /* Is its signature a secret that both ends can make? */
 bool jwt_is_shared(const char *token);
 /* Are both the same text, or both NULL?  Does not tell by its time how much of a token is right. */

@@ -137,6 +137,11 @@ static void test_lifespan(void **state)
     assert_int_equal(auth_tokens_verify(t, token, strlen(token), 100 * NOW_US, &user, NULL), 0);
     free(user.name);
     assert_false(jwt_is_over(token, 100 * NOW_US));
+    assert_int_equal(jwt_end_us(token), INT64_MAX);
+    assert_int_equal(jwt_end_us("no.token.it-is"), 0);
+    free(token);
+    assert_int_equal(auth_tokens_make(t, "root", NOW_US, 60, &token), 0);
+    assert_int_equal(jwt_end_us(token), NOW_US / 1000000 * 1000000 + 60000000);
     assert_int_equal(auth_tokens_make(t, "", NOW_US, 1, &(char *){ NULL }), -EINVAL);
     assert_int_equal(auth_tokens_make(t, "\xff\xfe", NOW_US, 1, &(char *){ NULL }), -EINVAL);
 }
