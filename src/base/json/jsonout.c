@@ -72,6 +72,10 @@ static char *put_high(char *to, const char *s, size_t len, size_t *ret_n)
 static char *put_quoted(char *to, const char *s, size_t len)
 {
     *to++ = '"';
+    if (!len) { /* half of all texts */
+        *to++ = '"';
+        return to;
+    }
     for (size_t i = 0;;) {
         size_t n = copy_plain(to, s + i, len - i);
 
@@ -90,14 +94,29 @@ static char *put_quoted(char *to, const char *s, size_t len)
     return to;
 }
 
-#define KEY_PLAIN_MAX 64u
+/* What memcpy() does, without a call: keys are short. */
+static inline char *copy_short(char *to, const char *s, size_t n)
+{
+    if (n >= 16) {
+        for (size_t i = 0; i + 16 <= n; i += 16)
+            memcpy(to + i, s + i, 16); /* a size that is known costs no call */
+        memcpy(to + n - 16, s + n - 16, 16);
+    } else if (n >= 8) {
+        memcpy(to, s, 8);
+        memcpy(to + n - 8, s + n - 8, 8);
+    } else {
+        for (size_t i = 0; i < n; i++)
+            to[i] = s[i];
+    }
+    return to + n;
+}
 
-static char *quote_plain(char *to, const char *s, size_t len)
+static inline char *quote_plain(char *to, const char *s, size_t len)
 {
     *to++ = '"';
-    memcpy(to, s, len);
-    to[len] = '"';
-    return to + len + 1;
+    to = copy_short(to, s, len);
+    *to++ = '"';
+    return to;
 }
 
 static void put_json_string(struct strbuf *sb, const char *s, size_t len)
@@ -155,36 +174,33 @@ static int indent_of(const struct json *js)
 #define LEAD_ROOM                                                                                  \
     (2 * JSON_DEPTH_MAX + INDENT_AT_ONCE + 8) /* of what is before a value, less the key */
 
-/* n blanks; INDENT_AT_ONCE bytes more may be written. */
-static char *put_blanks(char *to, size_t n)
+/* Newline and n blanks, behind a comma when wanted; INDENT_AT_ONCE bytes more may be written. */
+static inline char *put_line(char *to, size_t n, bool comma)
 {
-    static const char blanks[INDENT_AT_ONCE + 1] = "                                ";
+    static const char text[] = ",\n                                ";
 
-    memcpy(to, blanks, INDENT_AT_ONCE); /* a size that is known costs no call */
-    if (n > INDENT_AT_ONCE)
-        memset(to + INDENT_AT_ONCE, ' ', n - INDENT_AT_ONCE);
+    memcpy(to, text + !comma, INDENT_AT_ONCE + 1);
+    to += comma + 1;
+    if (n > INDENT_AT_ONCE - 1)
+        memset(to, ' ', n);
     return to + n;
 }
 
 /* Newline and indent of a line in an object `depth` deep; nothing in the compact style. */
-static char *put_break(char *to, const struct json *js, size_t depth)
+static inline char *put_break(char *to, const struct json *js, size_t depth)
 {
-    if (js->style != JSON_PRETTY)
-        return to;
-    *to++ = '\n';
-    return put_blanks(to, depth * 2);
+    return js->style == JSON_PRETTY ? put_line(to, depth * 2, false) : to;
 }
 
-/* Comma, newline, indent and key; len is the key's. */
-static char *put_lead(char *p, const struct json *js, const char *key, size_t len, bool comma)
+/* Comma, newline, indent and key. */
+static inline char *put_lead(char *p, const struct json *js, struct json_key key, bool comma)
 {
-    if (comma)
+    if (js->depth && js->style == JSON_PRETTY)
+        p = put_line(p, (size_t)js->depth * 2, comma);
+    else if (comma)
         *p++ = ',';
-    if (js->depth)
-        p = put_break(p, js, (size_t)js->depth);
-    if (key) {
-        p = len < KEY_PLAIN_MAX && !memchr(key, '/', len) ? quote_plain(p, key, len)
-                                                          : put_quoted(p, key, len);
+    if (key.text) {
+        p = key.plain ? quote_plain(p, key.text, key.len) : put_quoted(p, key.text, key.len);
         *p++ = ':';
         if (js->style == JSON_PRETTY)
             *p++ = ' ';
@@ -261,10 +277,12 @@ const char *json_choice_unmet(const struct json *js, size_t i, size_t *ret_len)
 }
 
 /* Is the member the first of its object or list?  Notes whether it is written at all. */
-static bool count_member(struct json *js, const char *key)
+static inline bool count_member(struct json *js, const char *key)
 {
     unsigned n;
 
+    if (!js->chosen && !js->dropping)
+        return js->count[js->depth]++ == 0;
     end_dropped(js);
     n = js->count[js->depth];
     if (is_chosen(js, key)) {
@@ -278,13 +296,12 @@ static bool count_member(struct json *js, const char *key)
 
 /* Everything up to the value in JSON, and room for a value of `room` bytes at what it gives, which
  * end_json() counts.  NULL: out of memory. */
-static char *begin_json(struct json *js, const char *key, size_t room)
+static inline char *begin_json(struct json *js, struct json_key key, size_t room)
 {
-    bool first = count_member(js, key);
-    size_t len = key ? strlen(key) : 0;
-    char *to = strbuf_room(js->out, ESCAPE_MAX * len + LEAD_ROOM + room);
+    bool first = count_member(js, key.text);
+    char *to = strbuf_room(js->out, ESCAPE_MAX * key.len + LEAD_ROOM + room);
 
-    return to ? put_lead(to, js, key, len, !first) : NULL;
+    return to ? put_lead(to, js, key, !first) : NULL;
 }
 
 /* The value ends at `end`. */
@@ -293,27 +310,25 @@ static void end_json(struct json *js, const char *end)
     strbuf_grew(js->out, (size_t)(end - (js->out->buf + js->out->len)));
 }
 
-static void begin_yaml(struct json *js, const char *key)
+static void begin_yaml(struct json *js, struct json_key key)
 {
-    (void)count_member(js, key); /* the first is written as the others */
+    (void)count_member(js, key.text); /* the first is written as the others */
     strbuf_pad(js->out, ' ', (size_t)indent_of(js));
     if (js->in_list[js->depth])
         strbuf_add(js->out, "- ");
-    if (key) {
-        put_yaml_string(js->out, key, strlen(key));
+    if (key.text) {
+        put_yaml_string(js->out, key.text, key.len);
         strbuf_add(js->out, ": ");
     }
 }
 
 /* A value in JSON whose text is known. */
-static void put_word(struct json *js, const char *key, const char *word, size_t len)
+static void put_word(struct json *js, struct json_key key, const char *word, size_t len)
 {
     char *to = begin_json(js, key, len);
 
-    if (!to)
-        return;
-    memcpy(to, word, len);
-    end_json(js, to + len);
+    if (to)
+        end_json(js, copy_short(to, word, len));
 }
 
 static void open_level(struct json *js, bool list)
@@ -352,7 +367,7 @@ struct strbuf *json_scratch(struct json *js)
     return &js->scratch;
 }
 
-static void open_container(struct json *js, const char *key, bool list)
+static void open_container(struct json *js, struct json_key key, bool list)
 {
     if (js->style == JSON_YAML) {
         begin_yaml(js, key);
@@ -392,7 +407,7 @@ static void close_container(struct json *js, bool list)
     end_json(js, to);
 }
 
-void json_map(struct json *js, const char *key)
+void json_key_map(struct json *js, struct json_key key)
 {
     open_container(js, key, false);
 }
@@ -402,7 +417,7 @@ void json_map_end(struct json *js)
     close_container(js, false);
 }
 
-void json_list(struct json *js, const char *key)
+void json_key_list(struct json *js, struct json_key key)
 {
     open_container(js, key, true);
 }
@@ -435,7 +450,7 @@ static char *put_digits(char *to, uint64_t n)
     return put_text(to, p, (size_t)(digits + sizeof(digits) - p));
 }
 
-void json_str_n(struct json *js, const char *key, const char *value, size_t len)
+void json_key_str(struct json *js, struct json_key key, const char *value, size_t len)
 {
     char *to;
 
@@ -450,12 +465,7 @@ void json_str_n(struct json *js, const char *key, const char *value, size_t len)
         end_json(js, put_quoted(to, value, len));
 }
 
-void json_str(struct json *js, const char *key, const char *value)
-{
-    json_str_n(js, key, value ? value : "", value ? strlen(value) : 0);
-}
-
-void json_int(struct json *js, const char *key, int64_t value)
+void json_key_int(struct json *js, struct json_key key, int64_t value)
 {
     uint64_t n = value < 0 ? 0 - (uint64_t)value : (uint64_t)value;
     char *to;
@@ -475,7 +485,7 @@ void json_int(struct json *js, const char *key, int64_t value)
 }
 
 /* A value that is a word in both notations; tag is YAML's. */
-static void put_constant(struct json *js, const char *key, const char *tag, const char *word)
+static void put_constant(struct json *js, struct json_key key, const char *tag, const char *word)
 {
     if (js->style == JSON_YAML) {
         begin_yaml(js, key);
@@ -487,7 +497,7 @@ static void put_constant(struct json *js, const char *key, const char *tag, cons
     }
 }
 
-void json_bool(struct json *js, const char *key, bool value)
+void json_key_bool(struct json *js, struct json_key key, bool value)
 {
     put_constant(js, key, "!!bool ", value ? "true" : "false");
 }
@@ -515,23 +525,20 @@ void json_double(struct json *js, const char *key, double value)
         format_shortest(buf, sizeof(buf), value);
     if (!strpbrk(buf, ".en"))
         (void)strncat(buf, ".0", sizeof(buf) - strlen(buf) - 1);
-    put_constant(js, key, "!!float ", buf);
+    put_constant(js, json_key_of(key), "!!float ", buf);
 }
 
 void json_nil(struct json *js, const char *key)
 {
-    put_constant(js, key, "!!null ", "null");
+    put_constant(js, json_key_of(key), "!!null ", "null");
 }
 
-/* The object of json_number() in one go: half of all lines of a job are in such objects. */
-static void put_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+/* Everything up to the digits. */
+static char *put_number_head(char *p, const struct json *js, bool set, bool infinite)
 {
     size_t depth = (size_t)js->depth;
     bool pretty = js->style == JSON_PRETTY;
-    char *p = begin_json(js, key, 4 * (2 * depth + 3) + INDENT_AT_ONCE + 96);
 
-    if (!p)
-        return;
     *p++ = '{';
     p = put_break(p, js, depth + 1);
     p = pretty ? PUT_TEXT(p, "\"set\": ") : PUT_TEXT(p, "\"set\":");
@@ -540,7 +547,32 @@ static void put_number(struct json *js, const char *key, bool set, bool infinite
     p = pretty ? PUT_TEXT(p, "\"infinite\": ") : PUT_TEXT(p, "\"infinite\":");
     p = infinite ? PUT_TEXT(p, "true,") : PUT_TEXT(p, "false,");
     p = put_break(p, js, depth + 1);
-    p = pretty ? PUT_TEXT(p, "\"number\": ") : PUT_TEXT(p, "\"number\":");
+    return pretty ? PUT_TEXT(p, "\"number\": ") : PUT_TEXT(p, "\"number\":");
+}
+
+/* The same from what was made for this depth before: half of all lines of a job are in such
+ * objects. */
+static char *copy_number_head(char *p, struct json *js, bool set)
+{
+    struct json_head *head = &js->heads[js->depth][set];
+
+    if (!head->len)
+        head->len = (unsigned char)(put_number_head(head->text, js, set, false) - head->text);
+    memcpy(p, head->text, sizeof(head->text)); /* a size that is known costs no call */
+    return p + head->len;
+}
+
+/* The object of json_number() in one go. */
+static void put_number(struct json *js, struct json_key key, bool set, bool infinite,
+                       uint64_t value)
+{
+    size_t depth = (size_t)js->depth;
+    char *p = begin_json(js, key, 4 * (2 * depth + 3) + INDENT_AT_ONCE + JSON_HEAD_MAX);
+
+    if (!p)
+        return;
+    p = depth < JSON_HEAD_DEPTHS && !infinite ? copy_number_head(p, js, set)
+                                              : put_number_head(p, js, set, infinite);
     if (set && (int64_t)value < 0) {
         *p++ = '-';
         value = 0 - value;
@@ -551,22 +583,22 @@ static void put_number(struct json *js, const char *key, bool set, bool infinite
     end_json(js, p);
 }
 
-void json_number(struct json *js, const char *key, bool set, bool infinite, uint64_t value)
+void json_key_number(struct json *js, struct json_key key, bool set, bool infinite, uint64_t value)
 {
     if (js->plain_null) {
         if (infinite)
-            json_str(js, key, "Infinity");
+            json_key_str(js, key, "Infinity", strlen("Infinity"));
         else if (!set)
-            json_nil(js, key);
+            put_constant(js, key, "!!null ", "null");
         else
-            json_int(js, key, (int64_t)value);
+            json_key_int(js, key, (int64_t)value);
         return;
     }
     if (js->style != JSON_YAML) {
         put_number(js, key, set, infinite, value);
         return;
     }
-    json_map(js, key);
+    json_key_map(js, key);
     json_bool(js, "set", set);
     json_bool(js, "infinite", infinite);
     json_int(js, "number", set ? (int64_t)value : 0);
@@ -590,11 +622,6 @@ void json_fraction(struct json *js, const char *key, bool set, double value)
         json_double(js, "number", set && !infinite ? value : 0);
         json_map_end(js);
     }
-}
-
-void json_time(struct json *js, const char *key, int64_t us)
-{
-    json_set(js, key, us > 0 ? (uint64_t)(us / USEC_PER_SEC) : 0);
 }
 
 void json_words(struct json *js, const char *key, const char *list)
