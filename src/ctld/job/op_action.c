@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/timefmt.h"
 #include "ctld/ctld.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/gangturns.h"
@@ -45,6 +46,7 @@ struct action {
     int64_t topped;   /* jobs that it moved */
     size_t first;     /* result of the id at hand */
     bool left_out;    /* by the filter: a live job of the id at hand */
+    bool others;      /* of the array of the id at hand, which is to mean one job */
     /* all jobs when there is a filter alone, and how far the walk is */
     uint32_t *ids;
     size_t n_ids, next;
@@ -231,10 +233,11 @@ static int do_cancel(struct action *a, const struct job_ref *ref)
 static int do_signal(struct action *a, const struct job_ref *ref)
 {
     uint32_t sig = a->req->has_signal ? a->req->signal : SIGTERM;
-    bool whole = !ref->has_step && !(a->req->has_batch_only && a->req->batch_only);
+    bool steps = a->req->has_steps_only && a->req->steps_only;
+    bool whole = !ref->has_step && !steps && !(a->req->has_batch_only && a->req->batch_only);
 
     if (job_is_pending(ref->job->rec)) /* SIGTERM asks processes, and there are none */
-        return sig == SIGKILL ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
+        return sig == SIGKILL && !steps ? do_cancel(a, ref) : ESLURM_JOB_PENDING;
     if (sig == SIGKILL && whole) /* of steps and script alike: the end of the job */
         return do_cancel(a, ref);
     return signal_steps(a, ref->job, ref, sig);
@@ -544,7 +547,8 @@ static int act_on_job(struct action *a, const struct job_ref *ref)
 
 static bool kills_job(const struct action *a, const struct job_ref *ref)
 {
-    bool all = !(a->req->has_batch_only && a->req->batch_only);
+    bool all = !(a->req->has_batch_only && a->req->batch_only) &&
+               !(a->req->has_steps_only && a->req->steps_only);
 
     return !ref->has_step && (a->req->verb == PST__JOB_VERB__VERB_CANCEL ||
                               (a->req->verb == PST__JOB_VERB__VERB_SIGNAL && all &&
@@ -746,12 +750,25 @@ static bool refer_to_other(struct action *a, const struct job_ref *ref)
     return true;
 }
 
+/* A number of an array that was to mean one job: the others of the array are no part of it. */
+static bool is_other_task(const struct action *a, const Pst__JobRecord *r)
+{
+    uint64_t number;
+
+    return a->req->has_one_task && a->req->one_task && a->id &&
+           parse_u64(a->id, 1, UINT32_MAX, &number) == 0 && number != r->job_id;
+}
+
 static void on_ref(struct action *a, const struct job_ref *ref)
 {
     uint32_t id = ref->job->rec->job_id;
     _cleanup_free_ char *text = array_text(a, ref->job->rec);
     size_t before = a->n;
 
+    if (is_other_task(a, ref->job->rec)) {
+        a->others = true;
+        return;
+    }
     free(a->tasks);
     a->tasks = a->id ? job_ref_tasks(ref) : NULL; /* before a task becomes a job */
     if (!jobfilter_match(a->filter, ref->job->rec)) {
@@ -866,6 +883,8 @@ static void end_id(struct action *a)
 {
     size_t kept = a->first;
 
+    if (a->others && a->n == a->first)
+        add_result(a, ESLURM_INVALID_JOB_ID, NULL, 0);
     if (a->left_out && a->id && !strchr(a->id, '_')) {
         for (size_t i = a->first; i < a->n; i++)
             if (a->results[i]->code == ESLURM_ALREADY_DONE)
@@ -875,7 +894,7 @@ static void end_id(struct action *a)
         a->n = kept;
     }
     a->first = a->n;
-    a->left_out = false;
+    a->left_out = a->others = false;
 }
 
 /* A part of the ids; false: there are more. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -380,23 +381,36 @@ static void post_job(struct rest_call *call)
 
 /* ---- cancel and signal ----------------------------------------------------------------------- */
 
+/* A job that filters chose has no name but its number. */
+static void put_kill_id(struct json *js, const Pst__JobActionResult *r)
+{
+    char number[16];
+
+    (void)snprintf(number, sizeof(number), "%u", r->job_id); /* it fits */
+    json_str(js, "step_id", r->id ? r->id : number);
+    json_number(js, "job_id", r->job_id, false, r->job_id);
+}
+
 static void put_kill_result(struct json *js, const Pst__JobActionResult *r)
 {
+    const char *why = r->code ? slurm_err_text(r->code) : "";
+
     json_map(js, NULL);
     json_map(js, "error");
     json_str(js, "string", slurm_err_text(r->code));
     json_int(js, "code", r->code);
-    json_str(js, "message", r->text && r->text[0] ? r->text : slurm_err_text(r->code));
+    json_str(js, "message", r->text && r->text[0] ? r->text : why);
     json_map_end(js);
-    json_str(js, "step_id", r->id);
-    json_number(js, "job_id", r->job_id, false, r->job_id);
+    put_kill_id(js, r);
     json_map(js, "federation");
     json_str(js, "sibling", r->cluster);
     json_map_end(js);
     json_map_end(js);
 }
 
-static void send_kill(struct rest_call *call, Pst__JobActionRequest *request, const char *source)
+/* verbose: what went well is told too. */
+static void send_kill(struct rest_call *call, Pst__JobActionRequest *request, bool verbose,
+                      const char *source)
 {
     struct client *c = rest_ctld(call, source);
     Pst__JobActionReply *reply = NULL;
@@ -411,10 +425,80 @@ static void send_kill(struct rest_call *call, Pst__JobActionRequest *request, co
     }
     json_list(&call->js, "status");
     for (size_t i = 0; i < reply->n_results; i++)
-        if (reply->results[i]->code)
+        if (reply->results[i]->code || verbose)
             put_kill_result(&call->js, reply->results[i]);
     json_list_end(&call->js);
     pst__job_action_reply__free_unpacked(reply, NULL);
+}
+
+/* ---- flags of a cancel or signal ------------------------------------------------------------- */
+
+struct kill_flag {
+    const char *name;
+    size_t has, is; /* members of the request; 0: of none */
+    const char *refusal;
+    bool idle; /* there is nothing that it could do here */
+};
+
+#define KILL_MEMBER(member)                                                                        \
+    offsetof(Pst__JobActionRequest, has_##member), offsetof(Pst__JobActionRequest, member)
+
+static const struct kill_flag kill_flags[] = {
+    { "BATCH_JOB", KILL_MEMBER(batch_only), NULL, false },
+    { "ARRAY_TASK", KILL_MEMBER(one_task), NULL, false },
+    { "FULL_STEPS_ONLY", KILL_MEMBER(steps_only), NULL, false },
+    { "FULL_JOB", KILL_MEMBER(full), NULL, false },
+    { "CRON_JOBS", KILL_MEMBER(cron), NULL, false },
+    { "VERBOSE", 0, 0, NULL, false }, /* of the answer */
+    { "HURRY", 0, 0, NULL, true },
+    { "FEDERATION_REQUEUE", 0, 0, "a requeue of jobs is asked for by job/{job_id}/requeue", false },
+    { "OUT_OF_MEMORY", 0, 0, "slurmctld alone says that a job ran out of memory", false },
+    { "NO_SIBLING_JOBS", 0, 0, "a job of a federation ends on all its clusters", false },
+    { "RESERVATION_JOB", 0, 0, "slurmctld alone ends jobs with their reservation", false },
+    { "WARNING_SENT", 0, 0, "slurmctld alone notes that the warning was sent", false },
+};
+
+typedef bool kill_asked_fn(const struct rest_call *call, const char *flag);
+
+/* What a flag asks for and cannot be done must not be done otherwise. */
+static bool take_kill_flags(struct rest_call *call, Pst__JobActionRequest *request,
+                            kill_asked_fn *is_asked, const char *source)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(kill_flags); i++) {
+        const struct kill_flag *f = &kill_flags[i];
+
+        if (!is_asked(call, f->name))
+            continue;
+        if (f->refusal) {
+            rest_error(call, ESLURM_NOT_SUPPORTED, source, "flags=%s: %s", f->name, f->refusal);
+            return false;
+        }
+        if (f->idle)
+            rest_warning(call, "flags", "%s has no effect: no burst buffer is staged out", f->name);
+        if (f->has) {
+            *(protobuf_c_boolean *)((char *)request + f->has) = true;
+            *(protobuf_c_boolean *)((char *)request + f->is) = true;
+        }
+    }
+    if (request->steps_only && (request->batch_only || request->full)) {
+        rest_error(call, ESLURM_REST_INVALID_QUERY, source,
+                   "flags: FULL_STEPS_ONLY leaves out the script, which BATCH_JOB and FULL_JOB "
+                   "signal");
+        return false;
+    }
+    return true;
+}
+
+static bool query_has_flag(const struct rest_call *call, const char *flag)
+{
+    return rest_query_flag(call, "flags", flag);
+}
+
+static bool body_has_flag(const struct rest_call *call, const char *flag)
+{
+    _cleanup_free_ char *words = rest_joined(call->body, "flags");
+
+    return words && restpath_in_list(words, flag);
 }
 
 /* A signal other than KILL, or to the script alone, is sent; else the jobs are cancelled. */
@@ -422,7 +506,7 @@ static bool take_signal(struct rest_call *call, const char *name, Pst__JobAction
                         const char *source)
 {
     unsigned number = name && name[0] ? jobtext_signal_number(name) : 0;
-    bool whole = !request->batch_only && !request->full;
+    bool whole = !request->batch_only && !request->full && !request->steps_only;
 
     if (name && name[0] && !number) {
         rest_error(call, ESLURM_REST_INVALID_QUERY, source, "signal=%.32s: no such signal", name);
@@ -432,7 +516,7 @@ static bool take_signal(struct rest_call *call, const char *name, Pst__JobAction
     request->verb = PST__JOB_VERB__VERB_CANCEL;
     if (!whole || (number && number != SIGKILL)) {
         request->verb = PST__JOB_VERB__VERB_SIGNAL;
-        number = number ? number : SIGTERM;
+        number = number ? number : request->steps_only ? SIGKILL : SIGTERM;
     }
     request->has_signal = number != 0;
     request->signal = number;
@@ -449,13 +533,11 @@ static void delete_job(struct rest_call *call)
                    id);
         return;
     }
-    request.has_batch_only = request.batch_only = rest_query_flag(call, "flags", "BATCH_JOB");
-    request.has_full = request.full = rest_query_flag(call, "flags", "FULL_JOB");
-    request.has_cron = request.cron = rest_query_flag(call, "flags", "CRON_JOBS");
     request.ids = &id;
     request.n_ids = 1;
-    if (take_signal(call, rest_query(call, "signal"), &request, "_handle_job_delete"))
-        send_kill(call, &request, "slurm_kill_job2()");
+    if (take_kill_flags(call, &request, query_has_flag, "_handle_job_delete") &&
+        take_signal(call, rest_query(call, "signal"), &request, "_handle_job_delete"))
+        send_kill(call, &request, query_has_flag(call, "VERBOSE"), "slurm_kill_job2()");
 }
 
 struct id_list {
@@ -597,23 +679,14 @@ static bool filter_chooses(const Pst__JobFilter *f)
            f->n_reservations || f->n_uids || f->n_states;
 }
 
-static bool has_flag(const struct rest_call *call, const char *flag)
-{
-    _cleanup_free_ char *words = rest_joined(call->body, "flags");
-
-    return words && restpath_in_list(words, flag);
-}
-
 static void delete_jobs(struct rest_call *call)
 {
     Pst__JobActionRequest request = PST__JOB_ACTION_REQUEST__INIT;
     Pst__JobFilter filter = PST__JOB_FILTER__INIT;
     struct id_list ids = { 0 };
 
-    request.has_batch_only = request.batch_only = has_flag(call, "BATCH_JOB");
-    request.has_full = request.full = has_flag(call, "FULL_JOB");
-    request.has_cron = request.cron = has_flag(call, "CRON_JOBS");
-    if (read_ids(call, &ids, "_handle_jobs_delete") && read_filter(call, &filter)) {
+    if (take_kill_flags(call, &request, body_has_flag, "_handle_jobs_delete") &&
+        read_ids(call, &ids, "_handle_jobs_delete") && read_filter(call, &filter)) {
         request.ids = ids.ids;
         request.n_ids = ids.n;
         if (filter_chooses(&filter))
@@ -623,7 +696,7 @@ static void delete_jobs(struct rest_call *call)
                        "Jobs to cancel are wanted: a list of jobs, or what chooses them");
         else if (take_signal(call, rest_text(call->body, "signal"), &request,
                              "_handle_jobs_delete"))
-            send_kill(call, &request, "slurm_kill_jobs()");
+            send_kill(call, &request, body_has_flag(call, "VERBOSE"), "slurm_kill_jobs()");
     }
     id_list_done(&ids);
     filter_done(&filter);
@@ -694,8 +767,8 @@ static void post_requeue(struct rest_call *call)
     struct id_list ids = { 0 };
 
     if (read_ids(call, &ids, "_handle_jobs_requeue") && ids.n)
-        requeue_jobs(call, ids.ids, ids.n, has_flag(call, "Incomplete"), has_flag(call, "Hold"),
-                     has_flag(call, "SpecialExit"));
+        requeue_jobs(call, ids.ids, ids.n, body_has_flag(call, "Incomplete"),
+                     body_has_flag(call, "Hold"), body_has_flag(call, "SpecialExit"));
     else if (!rest_has_error(call))
         rest_error(call, ESLURM_REST_INVALID_QUERY, "_handle_jobs_requeue",
                    "jobs: a list of jobs is wanted");
