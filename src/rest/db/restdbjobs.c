@@ -17,6 +17,7 @@
 #include "conf/conf.h"
 #include "rest/db/restdb.h"
 #include "rest/db/restdbread.h"
+#include "rest/db/restdbprio.h"
 #include "rest/db/restdbset.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
@@ -27,6 +28,7 @@
 struct jobsget {
     struct rest_call *call;
     struct jobfilter filter;
+    struct restdbprio priorities;
     Pst__AcctFilter request;
     char **reservations, **ids; /* names, and numbers as text */
     size_t n_reservations, n_ids;
@@ -48,7 +50,7 @@ static void refuse_user(const char *word)
 
 static struct jobsget jobsget_of(struct rest_call *call)
 {
-    struct jobsget g = { .call = call };
+    struct jobsget g = { .call = call, .priorities.call = call };
 
     pst__acct_filter__init(&g.request);
     jobfilter_init(&g.filter, refuse_user);
@@ -68,6 +70,7 @@ static void jobsget_done(struct jobsget *g)
     free_words(g->reservations, g->n_reservations);
     free_words(g->ids, g->n_ids);
     restdb_keep_done(&g->kept, &g->n_kept);
+    restdbprio_done(&g->priorities);
     jobfilter_done(&g->filter);
 }
 
@@ -262,6 +265,8 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
     if (!a->job || !is_wanted(g, a->job))
         return 0;
     acct_sort_steps(a);
+    if (!a->cluster || strcmp(a->cluster, own) == 0)
+        restdbprio_fill(&g->priorities, a->job);
     if (g->truncate)
         acct_truncate(a, g->request.has_start_us ? g->request.start_us : 0,
                       g->request.has_end_us ? g->request.end_us : info->now_us);

@@ -270,3 +270,33 @@ def test_instances(store, shared):
     check(store, store.get("/openapi/v3")[1], DB + "instances/")
     for question in ("node_list=n[", "time_start=x"):
         assert store.get(f"{DB}instances/?{question}")[0] == 422, question
+
+
+def test_priority_of_jobs_that_wait(make_cluster):
+    """The scheduler's newest, for one job and for many; of a hold it is 0, and a number given by hand is itself."""
+    c = make_cluster(nodes=1, cpus=16, conf="AuthAltTypes=auth/jwt\nPriorityType=priority/multifactor\nPriorityWeightJobSize=100000")
+    c.run("scontrol", "update", "PartitionName=main", "State=DOWN")
+    jobs = [c.sbatch("-n", str(n), "-J", "waits", wrap="true") for n in range(1, 13)]
+    given, held = (c.sbatch("-J", "waits", *words, wrap="true") for words in ((), ("-H",)))
+    c.run("scontrol", "update", f"JobId={given}", "Priority=77")
+    for job in (*jobs, given, held):
+        c.wait_sacct(job, "PENDING")
+
+    def queue():
+        lines = c.run("squeue", "-h", "-n", "waits", "-o", "%i %Q").out.splitlines()
+        return {job: int(priority) for job, priority in map(str.split, lines)}
+
+    def stored(path):
+        return {str(job["job_id"]): job["priority"]["number"] for job in rest.get(DB + path)[1]["jobs"]}
+
+    with Restd(c) as rest:
+        wait_until(lambda: len({queue()[str(job)] for job in jobs}) == 12, "each has a number of its own")
+        now = queue()
+        assert now.pop(str(held)) == 0 and now[str(given)] == 77
+        assert stored("jobs/?job_name=waits") == now
+        assert stored(f"job/{held}") == {str(held): 0}
+        for job in (jobs[0], jobs[11], given):
+            assert stored(f"job/{job}") == {str(job): now[str(job)]}
+        c.run("scancel", str(jobs[0]))
+        c.wait_sacct(jobs[0], "CANCELLED")
+        assert stored(f"job/{jobs[0]}") == {str(jobs[0]): 0}
