@@ -125,6 +125,11 @@ static int send_job(struct batch *b, struct client *c, size_t i)
         fail_item(item, ESLURM_REST_INVALID_QUERY, NULL, "A job needs a \"script\"");
         return 0;
     }
+    if (job.immediate) {
+        fail_item(item, ESLURM_NOT_SUPPORTED, NULL,
+                  "immediate is for a job that is submitted alone");
+        return 0;
+    }
     restjob_fill(&job, &req);
     req.has_script = script != NULL;
     if (script)

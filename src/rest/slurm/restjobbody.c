@@ -25,6 +25,7 @@
 
 #define SOURCE "_parse_job"
 #define ENVIRONMENT_MAX 65536u /* variables */
+#define SPANK_MAX 256u         /* as many as a job may have */
 #define UMASK_DEFAULT 0022u
 
 enum body_kind {
@@ -85,7 +86,7 @@ static const struct body_row rows[] = {
     { "constraints", B_TEXT, JO_CONSTRAINT },
     { "group_id", B_CODE, 0 },
     { "hetjob_group", B_NONE, 0 },
-    { "immediate", B_NONE, 0 },
+    { "immediate", B_CODE, 0 },
     { "job_id", B_NONE, 0 },
     { "kill_on_node_fail", B_CODE, 0 },
     { "licenses", B_TEXT, JO_LICENSES },
@@ -119,7 +120,7 @@ static const struct body_row rows[] = {
     { "script", B_CODE, 0 },
     { "shared", B_CODE, 0 },
     { "site_factor", B_CODE, 0 },
-    { "spank_environment", B_NONE, 0 },
+    { "spank_environment", B_CODE, 0 },
     { "step_id", B_NONE, 0 },
     { "distribution", B_CODE, 0 },
     { "time_limit", B_MINUTES, JO_TIME },
@@ -503,6 +504,7 @@ static bool read_choices(struct reading *rd)
         ok = set_option(rd, "nice", JO_NICE, text);
     }
     rd->j->hold = is_true(field_of(rd, "hold"));
+    rd->j->immediate = is_true(field_of(rd, "immediate"));
     return ok;
 }
 
@@ -616,6 +618,32 @@ static bool copy_argv(struct reading *rd)
     return true;
 }
 
+/* What SPANK plugins of a command would have set: Prolog and Epilog see it as SPANK_NAME. */
+static bool copy_spank(struct reading *rd)
+{
+    const json_t *list = field_of(rd, "spank_environment");
+    Pst__JobRecord *job = &rd->j->job;
+    size_t n = json_array_size(list), i;
+    json_t *item;
+
+    if (!n)
+        return true;
+    if (n > SPANK_MAX)
+        return refuse_field(rd, "spank_environment", "too many variables");
+    job->spank_job_env = calloc(n, sizeof(*job->spank_job_env));
+    json_array_foreach(list, i, item)
+    {
+        const char *text = json_is_string(item) ? json_string_value(item) : "";
+
+        if (!job->spank_job_env || !strchr(text, '=') || text[0] == '=')
+            return refuse_field(rd, "spank_environment", "each variable is a text NAME=value");
+        job->spank_job_env[job->n_spank_job_env] = strdup(text);
+        if (!job->spank_job_env[job->n_spank_job_env++])
+            return refuse_field(rd, "spank_environment", "out of memory");
+    }
+    return true;
+}
+
 static bool add_rlimit(Pst__JobRecord *job, const char *name, struct rest_number n)
 {
     Pst__Rlimit *limit = malloc(sizeof(*limit));
@@ -722,7 +750,8 @@ static bool read_beside(struct reading *rd)
         return refuse_field(rd, "admin_comment", "out of memory");
     return read_id(rd, "user_id", user_id_of, "there is no such user", &j->has_uid, &j->uid) &&
            read_id(rd, "group_id", group_id_of, "there is no such group", &j->has_gid, &j->gid) &&
-           read_directory(rd) && read_environment(rd) && copy_argv(rd) && read_rlimits(rd);
+           read_directory(rd) && read_environment(rd) && copy_argv(rd) && copy_spank(rd) &&
+           read_rlimits(rd);
 }
 
 /* ---- all of it ------------------------------------------------------------------------------- */

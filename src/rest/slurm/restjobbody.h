@@ -18,6 +18,7 @@ struct restjob {
     size_t environment_len;
     char *array; /* NULL: none */
     bool hold;
+    bool immediate; /* only when it starts at once: the caller looks whether it does */
     bool has_uid, has_gid;
     uint32_t uid, gid;
 };

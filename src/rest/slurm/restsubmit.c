@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/timefmt.h"
 #include "rest/slurm/restidem.h"
 #include "rest/slurm/restjobbody.h"
 #include "wire/errors.h"
@@ -122,6 +123,63 @@ static void send_request(struct rest_call *call, const Pst__SubmitRequest *req, 
     pst__submit_reply__free_unpacked(reply, NULL);
 }
 
+/* ---- immediate ------------------------------------------------------------------------------- */
+
+static bool refuse_immediate(struct rest_call *call, int number, const char *source,
+                             const char *why)
+{
+    rest_error_said(call, number, why, source, FAILED);
+    return false;
+}
+
+/* Would it start now, by the plan that slurmctld makes for the same request? */
+static bool starts_at_once(struct rest_call *call, const Pst__SubmitRequest *asked,
+                           const char *source)
+{
+    Pst__SubmitRequest req = *asked;
+    struct client *c = rest_ctld(call, source);
+    Pst__SubmitReply *reply = NULL;
+    bool now;
+    int r;
+
+    if (!c)
+        return false;
+    req.has_test_only = req.test_only = true;
+    req.has_want_plan = req.want_plan = true;
+    r = client_call(c, OP_JOB_SUBMIT, &req.base, (ProtobufCMessage **)&reply);
+    if (r < 0) {
+        rest_failed(call, c, r, source, FAILED);
+        return false;
+    }
+    now =
+        reply->has_start_us && reply->plan && reply->start_us < reply->plan->now_us + USEC_PER_SEC;
+    pst__submit_reply__free_unpacked(reply, NULL);
+    return now || refuse_immediate(call, ESLURM_CAN_NOT_START_IMMEDIATELY, source, NULL);
+}
+
+/* A job with "immediate" is submitted when it can start.  A submission that is sent again would be
+ * held against the job that the first one made. */
+static bool keeps_immediate(struct rest_call *call, const struct submission *s,
+                            const Pst__SubmitRequest *req, const char *source)
+{
+    bool immediate = false;
+
+    for (size_t i = 0; i < s->n; i++)
+        immediate = immediate || s->items[i].job.immediate;
+    if (!immediate)
+        return true;
+    if (s->n > 1)
+        return refuse_immediate(call, ESLURM_NOT_SUPPORTED, source,
+                                "immediate is for one job: when a heterogeneous job would start "
+                                "cannot be foretold");
+    if (req->idempotency_key)
+        return refuse_immediate(call, ESLURM_NOT_SUPPORTED, source,
+                                "immediate and Idempotency-Key exclude each other");
+    if (req->hold)
+        return refuse_immediate(call, ESLURM_CAN_NOT_START_IMMEDIATELY, source, NULL);
+    return starts_at_once(call, req, source);
+}
+
 const char *rest_find_script(const struct rest_call *call)
 {
     const char *script = rest_text(call->body, "script");
@@ -163,7 +221,8 @@ static void post_submit(struct rest_call *call)
     if (script)
         req.script =
             (ProtobufCBinaryData){ strlen(script), (uint8_t *)(uintptr_t)script }; /* only read */
-    send_request(call, &req, "slurm_submit_batch_job()", !is_external(s));
+    if (keeps_immediate(call, s, &req, "slurm_submit_batch_job()"))
+        send_request(call, &req, "slurm_submit_batch_job()", !is_external(s));
 }
 
 /* An allocation without a script, which is not waited for. */
@@ -183,7 +242,8 @@ static void post_allocate(struct rest_call *call)
     fill_request(s, &req);
     if (!restidem_fill(call, &s->idem, call->row->path, call->body, &req))
         return;
-    send_request(call, &req, "slurm_allocate_resources()", false);
+    if (keeps_immediate(call, s, &req, "slurm_allocate_resources()"))
+        send_request(call, &req, "slurm_allocate_resources()", false);
 }
 
 const struct rest_row rest_submit_rows[] = {

@@ -117,9 +117,9 @@ def test_same_as_sbatch(rest, shared, fields, options):
 
 
 def test_what_has_no_effect_is_told(rest, shared):
-    job, answer = submit(rest, hold=True, selinux_context="x", spank_environment=["A=b"], burst_buffer="x")
+    job, answer = submit(rest, hold=True, selinux_context="x", memory_update_delay=5, burst_buffer="x")
     said = [w["description"] for w in answer["warnings"]]
-    for field in ("selinux_context", "spank_environment", "burst_buffer"):
+    for field in ("selinux_context", "memory_update_delay", "burst_buffer"):
         assert f"#/job/{field}/ has no effect here" in said
     shared.run("scancel", str(job))
 
