@@ -299,7 +299,7 @@ static inline bool count_member(struct json *js, const char *key)
 static inline char *begin_json(struct json *js, struct json_key key, size_t room)
 {
     bool first = count_member(js, key.text);
-    char *to = strbuf_room(js->out, ESCAPE_MAX * key.len + LEAD_ROOM + room);
+    char *to = strbuf_room(js->out, (size_t)ESCAPE_MAX * key.len + LEAD_ROOM + room);
 
     return to ? put_lead(to, js, key, !first) : NULL;
 }

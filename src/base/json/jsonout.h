@@ -71,17 +71,17 @@ static inline bool json_is_empty(const struct json *js)
     return !js->count[js->depth];
 }
 
-/* A key, and what the compiler knows of one that is a literal. */
+/* A key, and what the compiler knows of one that is a literal.  Two words: it goes in registers. */
 struct json_key {
     const char *text; /* NULL in lists */
-    size_t len;
+    uint32_t len;
     bool plain; /* nothing in it is escaped */
 };
 static inline struct json_key json_key_of(const char *text)
 {
     size_t len = text ? strlen(text) : 0;
 
-    return (struct json_key){ text, len, !text || (len < 64 && !memchr(text, '/', len)) };
+    return (struct json_key){ text, (uint32_t)len, !text || (len < 64 && !memchr(text, '/', len)) };
 }
 
 void json_key_map(struct json *js, struct json_key key);
