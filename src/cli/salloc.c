@@ -389,7 +389,7 @@ static int allocate_and_run(struct salloc *s)
     build_request(s, &req, &job);
     submit_choose_cluster(&s->cli, &found, &req);
     change_dir(s);
-    status = joblink_allocate(&s->link, &req, FAILED_WHAT, true, &grant);
+    status = joblink_allocate(&s->link, &req, FAILED_WHAT, &grant);
     if (status != 0) {
         if (s->link.refused_id && !jobopts_has(&s->opts, JO_NO_SHELL))
             cli_info("Job allocation %u has been revoked.", s->link.refused_id);

@@ -360,7 +360,8 @@ NUMBER(num_nice, j->nice)
 #define N_TIME "state start_us end_us suspend_us suspended_us expected_start_us begin_us"
 #define N_LIMIT "time_limit_min time_unlimited"
 #define N_STATE "state state_flags"
-#define N_REASON "state state_flags reason reason_text pend_reason pend_text priority held_by_user"
+#define N_REASON                                                                                   \
+    "state state_flags reason reason_text pend_reason pend_text priority held_by_user node_prologs"
 #define N_TASKS "alloc num_tasks min_nodes max_nodes ntasks_per_node"
 #define N_CPUS N_TASKS " cpus_per_task min_cpus overcommit"
 #define N_PRIO "priority cur_priority"

@@ -381,9 +381,9 @@ static void put_files(struct json *js, const struct job_row *r)
     const Pst__JobRecord *j = r->job;
 
     json_str(js, "state_description", j->reason_text ? j->reason_text : job_pend_text(j));
-    json_str(
-        js, "state_reason",
-        names_reason((unsigned)(j->reason || !job_is_pending(r) ? j->reason : j->pend_reason)));
+    json_str(js, "state_reason",
+             names_reason(j->reason || !job_is_pending(r) ? job_reason_number(j)
+                                                          : (unsigned)j->pend_reason));
     json_str(js, "standard_input", job_file_pattern(j, JOB_STDIN));
     json_str(js, "standard_output", job_file_pattern(j, JOB_STDOUT));
     json_str(js, "standard_error", job_file_pattern(j, JOB_STDERR));

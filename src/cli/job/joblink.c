@@ -152,11 +152,10 @@ static int send_wait(struct joblink *l, bool until_started)
 struct asking {
     struct joblink *l;
     const char *what;
-    bool salloc, until_ready;
+    bool salloc;
     bool immediate; /* with --immediate */
     bool at_once;   /* it will not wait: nothing to tell */
     bool told;      /* that we wait */
-    bool told_configuration;
     Pst__JobStatus *grant;
     char waits_for[128]; /* what the topology lacks; empty = not said */
 };
@@ -200,11 +199,12 @@ static bool state_terminal(Pst__JobState state)
     return state >= PST__JOB_STATE__JOB_COMPLETED;
 }
 
-/* The job ended before it was granted.  A message of the controller has said why. */
+/* The job ended before it was granted, or before its nodes were ready.  A message of the controller
+ * may have said why. */
 static int never_granted(struct asking *a, const Pst__JobStatus *st)
 {
-    if (st->message && *st->message) {
-        if (a->salloc)
+    if (a->grant || (st->message && *st->message)) {
+        if (a->salloc || a->grant)
             cli_error("Job allocation %u has been revoked", a->l->job_id);
         return cli_error_status();
     }
@@ -214,6 +214,15 @@ static int never_granted(struct asking *a, const Pst__JobStatus *st)
         cli_info("Job allocation %u has been revoked.", a->l->job_id);
     submit_print_code(a->what, ESLURM_ALREADY_DONE, NULL);
     return cli_error_status();
+}
+
+/* Prologs run on the nodes.  srun says so only when it is asked to be talkative. */
+static void tell_configuring(struct asking *a)
+{
+    if (a->salloc)
+        cli_info("Waiting for resource configuration");
+    else
+        cli_verbose(1, "Waiting for resource configuration");
 }
 
 static void take_grant(struct asking *a, Pst__JobStatus *st)
@@ -234,16 +243,17 @@ static void take_grant(struct asking *a, Pst__JobStatus *st)
         a->grant = st;
         if (a->told)
             cli_info("job %u has been allocated resources", a->l->job_id);
-        if (a->salloc) {
-            cli_verbose(1, "JobId=%u returned by the controller", a->l->job_id);
+        cli_verbose(1, "JobId=%u returned by the controller", a->l->job_id);
+        if (a->salloc)
             cli_info("Granted job allocation %u", a->l->job_id);
-        }
+        if (!st->launched)
+            tell_configuring(a);
     }
 }
 
 static bool complete_grant(const struct asking *a, bool more)
 {
-    return a->grant && (!more || !a->until_ready || a->grant->launched);
+    return a->grant && (!more || a->grant->launched);
 }
 
 /* Another cluster of the federation runs the job: it is asked from now on. */
@@ -326,17 +336,13 @@ static int wait_granted(struct asking *a)
     Pst__JobReason reason = PST__JOB_REASON__REASON_NONE;
 
     for (;;) {
-        int timeout_ms = a->told && (!a->grant || a->told_configuration) ? -1 : GRACE_MS;
+        int timeout_ms = a->told || a->grant ? -1 : GRACE_MS;
         ProtobufCMessage *msg = NULL;
         struct frame frame;
         int r = next_answer(l, l->wait_id, &pst__job_status__descriptor, timeout_ms, &frame, &msg);
 
         if (r == 0 && l->job_id && !a->grant) {
             tell_waiting(a, reason);
-        } else if (r == 0 && a->grant) {
-            if (a->salloc && !a->told_configuration)
-                cli_info("Waiting for resource configuration");
-            a->told = a->told_configuration = true;
         } else if (r == -EINTR) {
             return wait_interrupted(a);
         } else if (r == -EREMOTEIO) {
@@ -363,14 +369,13 @@ static int wait_granted(struct asking *a)
     }
 }
 
-int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *what, bool until_ready,
+int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *what,
                      Pst__JobStatus **ret_grant)
 {
     struct asking a = {
         .l = l,
         .what = what,
         .salloc = strcmp(l->cli->program, "salloc") == 0,
-        .until_ready = until_ready,
         .immediate = req->has_immediate_s,
         .at_once = req->has_immediate_s && req->immediate_s <= 1,
     };

@@ -206,6 +206,14 @@ const char *job_pend_text(const Pst__JobRecord *j)
     return "ReqNodeNotAvail, May be reserved for other job";
 }
 
+unsigned job_reason_number(const Pst__JobRecord *j)
+{
+    if (j->reason == PST__JOB_REASON__REASON_NONE && j->state == PST__JOB_STATE__JOB_RUNNING &&
+        j->node_prologs && !(j->state_flags & 1u << PST__JOB_FLAG__JOB_FLAG_CONFIGURING))
+        return PST__JOB_REASON__REASON_PROLOG;
+    return (unsigned)j->reason;
+}
+
 const char *job_reason(const struct job_row *r)
 {
     const Pst__JobRecord *j = r->job;
@@ -213,7 +221,7 @@ const char *job_reason(const struct job_row *r)
     if (j->reason_text)
         return j->reason_text;
     if (j->reason != PST__JOB_REASON__REASON_NONE || !job_is_pending(r))
-        return names_reason((unsigned)j->reason);
+        return names_reason(job_reason_number(j));
     if (job_pend_text(j))
         return job_pend_text(j);
     if (j->has_priority && j->priority == 0)

@@ -45,6 +45,9 @@ bool job_is_copy(const struct job_row *r);
 bool job_is_terminal(const struct job_row *r);
 /* The reason's sentence: free text before word. */
 const char *job_reason(const struct job_row *r);
+/* Its reason without what it waits for in the queue; that of a job whose nodes still run prologs is
+ * Prolog. */
+unsigned job_reason_number(const Pst__JobRecord *j);
 /* Why it waits, or, once it has started, last waited for more than nodes and its turn.  A deadline
  * is why a job ended. */
 const char *job_waited_for(const struct job_row *r);

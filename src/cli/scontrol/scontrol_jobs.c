@@ -281,9 +281,7 @@ static int job_ready(const struct frame *frame)
     if (names_job_state_terminal((unsigned)status->state) ||
         status->state == PST__JOB_STATE__JOB_PENDING)
         r = -ECHILD;
-    else if (status->launched ||
-             (status->state == PST__JOB_STATE__JOB_RUNNING &&
-              !(status->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_CONFIGURING))))
+    else if (status->launched)
         r = 1;
     pst__job_status__free_unpacked(status, NULL);
     return r;

@@ -343,11 +343,10 @@ static int allocate_job(struct srun *s, Pst__StepSpec *spec)
     }
     req.step = s->n_parts > 1 ? NULL : spec;
     s->own_job = true;
-    status = joblink_allocate(&s->link, &req, ALLOC_WHAT, false, &s->grant);
+    status = joblink_allocate(&s->link, &req, ALLOC_WHAT, &s->grant);
     if (status != 0)
         return status;
     s->job_id = s->link.job_id;
-    cli_verbose(1, "JobId=%u returned by the controller", s->job_id);
     for (size_t i = 0; i < s->grant->n_het_jobs; i++)
         show_job(s->grant->het_jobs[i]);
     if (s->grant->job && !s->grant->n_het_jobs)

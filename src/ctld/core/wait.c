@@ -11,6 +11,7 @@
 #include "ctld/front/asking.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/owners.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
@@ -182,8 +183,9 @@ static void fill_status(const struct job *j, Pst__JobStatus *s)
         SET(s, exit_status, j->rec->exit_status);
 }
 
-/* The grant: the allocation, where its nodes are, and the step asked for with it. */
-static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint64_t lsn)
+/* The grant: the allocation, where its nodes are, and the step asked for with it.  The step is made
+ * when the nodes are ready. */
+static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint64_t lsn, bool ready)
 {
     Pst__JobStatus s = PST__JOB_STATUS__INIT;
     Pst__JobRecord *parts[HET_COMPONENTS_MAX];
@@ -199,8 +201,8 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
         if (part)
             parts[s.n_het_jobs++] = part->rec;
     }
-    SET(&s, launched, true);
-    if (w->step) {
+    SET(&s, launched, ready);
+    if (w->step && ready) {
         uint64_t step_lsn = steps_create_granted(ctld, j, w->step, w->reply.conn, &step);
 
         lsn = MAX(lsn, step_lsn);
@@ -210,7 +212,8 @@ static void send_grant(struct ctld *ctld, struct waiter *w, struct job *j, uint6
     s.n_nodes = steps_node_addrs(ctld, j->rec->alloc, NULL, &s.nodes);
     core_reply(ctld, &w->reply, lsn, FRAME_MORE, &s.base);
     message_told(w);
-    w->granted = true;
+    w->told = true;
+    w->granted = ready;
     for (size_t i = 0; i < s.n_nodes; i++)
         pst__node_addr__free_unpacked(s.nodes[i], NULL);
     free(s.nodes);
@@ -226,6 +229,8 @@ static void send_plain(struct ctld *ctld, struct waiter *w, const struct job *j,
     s.message = w->message;
     core_reply(ctld, &w->reply, lsn, flags, &s.base);
     message_told(w);
+    if (job_is_pending(j->rec))
+        w->told = false; /* queued again */
 }
 
 /* Another cluster of the federation runs it: there its client goes on. */
@@ -271,6 +276,13 @@ static void end_array(struct ctld *ctld, const struct job *j, uint64_t lsn)
     }
 }
 
+/* May the client know of the allocation?  That its nodes still run prologs is told with it. */
+static bool may_grant(struct ctld *ctld, const struct job *j)
+{
+    return !job_is_pending(j->rec) && !job_waits_for_prolog(j->rec) &&
+           !bootwait_holds_grant(ctld, j);
+}
+
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
 {
     struct waiter *w = idmap_get(&ctld->job_waiters, j->rec->job_id), *next;
@@ -291,9 +303,11 @@ void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)
         } else if (w->until_started && runner) {
             send_elsewhere(ctld, w, j, lsn, runner);
             wait_remove(ctld, w);
-        } else if (w->until_started && !w->granted && !job_is_pending(j->rec) &&
-                   !job_waits_for_prolog(j->rec) && !prologs_hold_grant(ctld, j)) {
-            send_grant(ctld, w, j, lsn);
+        } else if (w->until_started && !w->granted && may_grant(ctld, j)) {
+            bool ready = !prologs_hold_ready(ctld, j);
+
+            if (ready || !w->told)
+                send_grant(ctld, w, j, lsn, ready);
         } else if (w->until_started && !w->granted) {
             send_plain(ctld, w, j, lsn, FRAME_MORE);
         }
@@ -362,7 +376,7 @@ void wait_tick(struct ctld *ctld, int64_t now_us)
         struct job *j;
         bool at_once;
 
-        if (!w->give_up_us || w->granted || now_us < w->give_up_us)
+        if (!w->give_up_us || w->told || now_us < w->give_up_us)
             continue;
         j = cluster_job(ctld->cluster, w->job_id);
         at_once = w->at_once;

@@ -1,7 +1,7 @@
 /* wait.h - requests that are answered later: for an allocation, or for the end of a job
  *
- * A waiter gets JobStatus frames: pending at once, the grant when the job starts, the end as the
- * last frame. */
+ * A waiter gets JobStatus frames: pending at once, the grant when the job starts, the grant again
+ * when its nodes are ready if they were not, the end as the last frame. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -13,7 +13,8 @@ struct waiter {
     uint32_t job_id;
     bool until_started;     /* answer the grant; else only the end */
     bool array;             /* job_id is an array: its end is that of its last task */
-    bool granted;           /* grant frame sent */
+    bool told;              /* grant frame sent; the nodes were not ready then */
+    bool granted;           /* grant frame sent, and the nodes are ready */
     Pst__JobRecord *record; /* test_only: sent with the answer; owned */
     bool test_only;         /* the scheduler's answer is awaited (ticket) */
     uint32_t test_id;       /* test_only: the id that is told */

@@ -7,7 +7,6 @@
 #include "base/bitmap.h"
 #include "base/log.h"
 #include "base/must.h"
-#include "ctld/policy/bootwait.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/core/service.h"
 
@@ -107,9 +106,9 @@ static bool any_awaits(const struct ctld *ctld, const struct job *j)
     return job_awaits_node_prologs(j->rec);
 }
 
-bool prologs_hold_grant(const struct ctld *ctld, const struct job *j)
+bool prologs_hold_ready(const struct ctld *ctld, const struct job *j)
 {
-    return bootwait_holds_grant(ctld, j) || (any_awaits(ctld, j) && !has_flag(ctld, "NoHold"));
+    return any_awaits(ctld, j) && !has_flag(ctld, "NoHold");
 }
 
 bool prologs_defer_batch(const struct ctld *ctld)

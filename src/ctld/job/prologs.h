@@ -1,6 +1,7 @@
 /* prologs.h - PrologFlags=Alloc: an allocation is ready when the prologs of all its nodes are done
  *
- * Core thread.  From its start until then a job is CONFIGURING and its record says node_prologs.
+ * Core thread.  From its start until then the job's record says node_prologs, and users see the
+ * reason Prolog.  The job is RUNNING: its time counts.
  * The journal does not keep which nodes have answered: after a restart of either side they are
  * asked again, and a node that is done answers at once. */
 #pragma once
@@ -29,9 +30,8 @@ static inline bool job_awaits_node_prologs(const Pst__JobRecord *r)
     return r->has_node_prologs && r->node_prologs;
 }
 
-/* Must the client that asked for the allocation wait, for nodes that boot or for prologs?  For
- * prologs not with NoHold. */
-bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
+/* Must the client that was granted the allocation wait for prologs?  Not with NoHold. */
+bool prologs_hold_ready(const struct ctld *ctld, const struct job *j);
 /* Must the script wait for more than its own node (DeferBatch)?  Of a heterogeneous job all
  * components count, here and there. */
 bool prologs_hold_batch(const struct ctld *ctld, const struct job *j);

@@ -14,6 +14,7 @@ static void end_configuring(struct ctld *ctld, struct job *j)
     struct job *leader;
     uint64_t lsn;
 
+    /* A job that an older release started is CONFIGURING until now. */
     SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id), state_flags,
         j->rec->state_flags &
             ~(job_waits_for_boot(j->rec) ? 0 : JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));

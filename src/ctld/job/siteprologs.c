@@ -35,7 +35,7 @@ static void launch_after_prolog(struct ctld *ctld, struct job *j, bool well)
     }
     tx = tx_new(core_now());
     set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
-    if (!job_awaits_node_prologs(j->rec) && !job_waits_for_boot(j->rec))
+    if (!job_waits_for_boot(j->rec))
         SET(set, state_flags,
             j->rec->state_flags & ~(JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING)));
     tx_clear(tx, JOB_F_PROLOG_PENDING);

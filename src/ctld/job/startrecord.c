@@ -133,8 +133,7 @@ static void fill_start(Pst__JobRecord *set, const struct job *j, const struct sc
         begin = now;
     SET(set, state, JOB_STATE(RUNNING));
     SET(set, state_flags,
-        (prolog || nodes || boot ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING))
-                                 : 0) |
+        (prolog || boot ? JOB_FLAG(CONFIGURING) | (old->state_flags & JOB_FLAG(EXPEDITING)) : 0) |
             (boot ? JOB_FLAG(POWER_UP_NODE) : 0));
     if (boot)
         SET(set, power_pending, true);

@@ -24,7 +24,7 @@ static uint64_t end_wait(struct ctld *ctld, const struct job *j)
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_BOOTED, r->job_id);
     uint32_t flags = r->state_flags & ~JOB_FLAG(POWER_UP_NODE);
 
-    if (!job_waits_for_prolog(r) && !job_awaits_node_prologs(r))
+    if (!job_waits_for_prolog(r))
         flags &= ~(JOB_FLAG(CONFIGURING) | JOB_FLAG(EXPEDITING));
     SET(set, state_flags, flags);
     SET(set, start_us, now);

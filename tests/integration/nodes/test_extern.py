@@ -177,7 +177,7 @@ def test_prolog(make_cluster, folder):
     prolog.chmod(0o755)
     c = make_cluster(nodes=1, conf=f"{CONTAIN}\nProlog={prolog}")
     job = c.sbatch(wrap="true")
-    c.wait_state(job, "CONFIGURING")
+    wait_until(lambda: c.job(job)["Reason"] == "Prolog", "its node runs the prolog")
     assert not daemons(c, job)
     gate.write_text("0")
     assert ended(c, job)[f"{job}.extern"] == ["COMPLETED", "0:0"]

@@ -1,4 +1,5 @@
 """PrologFlags: when prologs run and what waits for them (Alloc, NoHold, DeferBatch), and where (RunInJob)."""
+import json
 import os
 import re
 import signal
@@ -29,12 +30,19 @@ def gates(folder):
     return g
 
 
-def test_an_allocation_is_granted_after_all_prologs(make_cluster, gates):
+def shown(c, *args):
+    """Number, state and reason of each job."""
+    return [tuple(line.split(" ", 2)) for line in c.run("squeue", "-h", "-o", "%i %T %r", *args).out.splitlines()]
+
+
+def test_an_allocation_is_ready_after_all_prologs(make_cluster, gates):
+    """It is granted at once; the command waits until the nodes are ready."""
     c = make_cluster(nodes=2, conf=f"Prolog={gates.path}\nPrologFlags=Alloc")
     alloc = c.popen("salloc", "-N2", "--exclusive", "bash", "-c", "echo $SLURM_JOB_ID granted", stdout=-1, stderr=-1)
     wait_until(lambda: gates.started() == ["node1", "node2"], "both prologs run")
-    job = c.run("squeue", "-h", "-o", "%i %t").out.split()
-    assert job[1] == "CF"
+    (job, *state), = shown(c)
+    assert state == ["RUNNING", "Prolog"]
+    assert json.loads(c.run("squeue", "--json").out)["jobs"][0]["state_reason"] == "Prolog"
     gates.open("node1")
     # Both sides forget who has answered, and ask again.
     c.restart_ctld()
@@ -42,10 +50,50 @@ def test_an_allocation_is_granted_after_all_prologs(make_cluster, gates):
     c.ended.append(c.slurmds["node1"])
     c.start_slurmd("node1")
     c.wait_nodes("allocated")
-    assert alloc.poll() is None and c.run("squeue", "-h", "-o", "%t").out.split() == ["CF"]
+    waits = c.popen("scontrol", "wait_job", job, stdout=-1, stderr=-1)
+    assert alloc.poll() is None and shown(c) == [(str(job), "RUNNING", "Prolog")]
+    assert waits.poll() is None
     gates.open("node2")
     out, err = alloc.communicate(timeout=60)
-    assert out == f"{job[0]} granted\n", err
+    assert out == f"{job} granted\n", err
+    said = [f"Granted job allocation {job}", "Waiting for resource configuration", "Nodes node[1-2] are ready for job",
+            f"Relinquishing job allocation {job}"]
+    assert [line for line in err.splitlines() if "ontroller" not in line] == [f"salloc: {text}" for text in said]
+    assert waits.communicate(timeout=60)[1] == f"scontrol: Nodes are ready for job {job}\n"
+
+
+def test_srun_waits_for_prologs_in_silence(make_cluster, gates):
+    c = make_cluster(nodes=2, conf=f"Prolog={gates.path}\nPrologFlags=Alloc")
+    run = c.popen("srun", "-N2", "echo", "hi", stdout=-1, stderr=-1)
+    wait_until(lambda: gates.started() == ["node1", "node2"], "both prologs run")
+    (job, *state), = shown(c)
+    assert state == ["RUNNING", "Prolog"]
+    gates.open("node1")
+    assert c.run("squeue", "-s", "-h", "-j", job).out == ""
+    gates.open("node2")
+    assert run.communicate(timeout=60) == ("hi\nhi\n", "") and run.returncode == 0
+
+
+def test_cancelled_before_the_nodes_are_ready(make_cluster, gates):
+    c = make_cluster(nodes=1, conf=f"Prolog={gates.path}\nPrologFlags=Alloc")
+    alloc = c.popen("salloc", "echo", "never", stdout=-1, stderr=-1)
+    wait_until(lambda: gates.started() == ["node1"], "the prolog runs")
+    job = shown(c)[0][0]
+    c.run("scancel", job)
+    out, err = alloc.communicate(timeout=60)
+    assert out == "" and alloc.returncode == 1
+    assert err.splitlines()[:2] == [f"salloc: Granted job allocation {job}", "salloc: Waiting for resource configuration"]
+    assert err.splitlines()[-1] == f"salloc: error: Job allocation {job} has been revoked"
+    gates.open("node1")
+    c.wait_end(job)
+
+
+def test_nobody_waits_with_no_hold(make_cluster, gates):
+    c = make_cluster(nodes=1, conf=f"Prolog={gates.path}\nPrologFlags=NoHold")
+    done = c.run("salloc", "squeue", "-h", "-o", "%T %r")
+    assert done.out == "RUNNING Prolog\n" and "Waiting" not in done.err
+    gates.open("node1")
+    c.wait_nodes("idle")
 
 
 @pytest.mark.parametrize("flags", ["Alloc", "DeferBatch"])
@@ -54,7 +102,7 @@ def test_who_a_script_waits_for(make_cluster, gates, flags):
     c = make_cluster(nodes=2, conf=f"Prolog={gates.path}\nPrologFlags={flags}")
     job = c.sbatch("-N2", "-w", "node[1-2]", wrap="echo ran")
     wait_until(lambda: gates.started() == ["node1", "node2"], "both prologs run")
-    c.wait_state(job, "CONFIGURING")
+    assert shown(c) == [(str(job), "RUNNING", "Prolog")]
     gates.open("node1")
     if flags == "Alloc":
         wait_until(lambda: (c.work / f"slurm-{job}.out").exists() and c.out(job) == "ran\n", "the script runs")
@@ -63,7 +111,7 @@ def test_who_a_script_waits_for(make_cluster, gates, flags):
         return
     c.restart_ctld()
     wait_until(lambda: list(c.dir.glob(f"spool/node1/job{job}.*")), "the node has the job")
-    assert not list(c.dir.glob(f"spool/node1/job{job}.*/batch")) and c.state(job) == "CONFIGURING"
+    assert not list(c.dir.glob(f"spool/node1/job{job}.*/batch")) and shown(c) == [(str(job), "RUNNING", "Prolog")]
     gates.open("node2")
     assert c.wait_end(job)["JobState"] == "COMPLETED"
     assert c.out(job) == "ran\n"
@@ -76,7 +124,7 @@ def test_deferred_heterogeneous_job(make_cluster, gates):
     job = c.sbatch("-n1", "-w", "node1", ":", "-n1", "-w", "node2", wrap="echo ran")
     wait_until(lambda: gates.started() == ["node1", "node2"], "both prologs run")
     gates.open("node1")
-    wait_until(lambda: c.job(job)["JobState"] == "RUNNING", "the leader's node is ready")
+    wait_until(lambda: sorted(state[2] for state in shown(c)) == ["None", "Prolog"], "the leader's node is ready")
     assert not list(c.dir.glob(f"spool/node1/job{job}.*/batch"))
     gates.open("node2")
     c.wait_end(job)

@@ -152,7 +152,8 @@ echo end $SLURM_JOB_ID >> {hooks.dir}/calls
     c = make_cluster(nodes=1, conf=f"Prolog={hooks.dir}/log\nPrologFlags={flags}")
     jobs = [c.sbatch("-n1", "--mem=1", wrap="echo ran") for _ in range(3)]
     for job in jobs:
-        c.wait_state(job, "CONFIGURING")
+        wait_until(lambda: c.job(job)["Reason"] == "Prolog", "the nodes run the prolog")
+        assert c.job(job)["JobState"] == "RUNNING"
 
     def seen():
         path = hooks.dir / "calls"
