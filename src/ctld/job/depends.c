@@ -76,7 +76,8 @@ void depends_watch(struct ctld *ctld, const struct job *j)
 {
     struct depends d;
 
-    if (!j->rec->dependency || depends_parse(j->rec->dependency, &d, NULL) < 0)
+    if (!j->rec->dependency || het_is_follower(j->rec) ||
+        depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     for (size_t i = 0; i < d.n; i++) {
         if (d.items[i].delay_min)
@@ -161,6 +162,34 @@ static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
     depends_done(&d);
 }
 
+/* From when on a job could run that waits for no other any more. */
+static void note_eligible(const Pst__JobRecord *r, Pst__JobRecord *set)
+{
+    if (!r->has_eligible_us && !job_is_held(r))
+        SET(set, eligible_us, MAX(core_now(), r->has_begin_us ? r->begin_us : 0));
+}
+
+void depends_tell_components(struct ctld *ctld, Pst__Transaction *tx, const struct job *leader,
+                             const char *text)
+{
+    uint32_t n = het_is_leader(leader->rec) ? leader->rec->het_count : 0;
+
+    for (uint32_t k = 1; k < n; k++) {
+        const struct job *part = het_component(ctld->cluster, leader->rec, k);
+        Pst__JobRecord *set;
+
+        if (!part || !job_is_pending(part->rec))
+            continue;
+        set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, part->rec->job_id);
+        if (text) {
+            set->dependency = tx_strdup(text);
+        } else {
+            tx_clear(tx, JOB_F_DEPENDENCY);
+            note_eligible(part->rec, set);
+        }
+    }
+}
+
 static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 {
     struct job *j;
@@ -173,7 +202,7 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 
     split_array(ctld, job_id, ended);
     j = cluster_job(ctld->cluster, job_id);
-    if (!j || !job_is_pending(j->rec) || !j->rec->dependency ||
+    if (!j || !job_is_pending(j->rec) || !j->rec->dependency || het_is_follower(j->rec) ||
         depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     res = depends_eval(&d, ctld->cluster, j, core_now(), &changed, &until);
@@ -190,8 +219,8 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, job_id);
         if (res == DEPEND_MET) {
             tx_clear(tx, JOB_F_DEPENDENCY);
-            if (!j->rec->has_eligible_us && !job_is_held(j->rec))
-                SET(set, eligible_us, MAX(core_now(), j->rec->has_begin_us ? j->rec->begin_us : 0));
+            note_eligible(j->rec, set);
+            depends_tell_components(ctld, tx, j, NULL);
         } else {
             _cleanup_free_ char *text = NULL;
 
@@ -201,6 +230,8 @@ static void refresh_job(struct ctld *ctld, uint32_t job_id, uint32_t ended)
                 SET(set, reason, PST__JOB_REASON__REASON_DEPENDENCY_NEVER_SATISFIED);
                 mail_invalid_depend(ctld, j);
             }
+            if (text)
+                depends_tell_components(ctld, tx, j, text);
         }
         (void)core_commit(ctld, tx); /* disk full: asked again at the next change */
     }

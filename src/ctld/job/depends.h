@@ -11,6 +11,11 @@ void depends_watch(struct ctld *ctld, const struct job *j);
 void depends_submitted(struct ctld *ctld, uint32_t job_id);
 /* Evaluate one job now; commits a change of its text when there is one. */
 void depends_refresh(struct ctld *ctld, uint32_t job_id);
+/* Have the components behind this leader show its dependency, in the transaction that changes it;
+ * NULL: it waits for no job any more.  Theirs is a copy that is never evaluated.  The patches of
+ * theirs come last in tx. */
+void depends_tell_components(struct ctld *ctld, Pst__Transaction *tx, const struct job *leader,
+                             const char *text);
 /* Something happened to a job: started, ended.  Refreshes those that wait for it, and those that
  * wait for a job that this ends, and so on: before it returns, unless it is called while it
  * works already or that is more than a turn's work, which goes on in later turns of the core. */

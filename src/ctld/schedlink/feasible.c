@@ -189,6 +189,37 @@ static bool gres_within(const struct feasible *f, const struct partition *p, con
     return true;
 }
 
+/* Nodes that devices of one kind fill at least; 0: no node of the partition has any. */
+static uint32_t gres_fill(const struct feasible *f, const struct partition *p,
+                          const struct gres_text *need)
+{
+    uint64_t most = 0;
+
+    for (size_t i = 0; i < f->n; i++)
+        if (f->classes[i].nodes->nbits == p->nodes->nbits &&
+            bitmap_overlaps(f->classes[i].nodes, p->nodes))
+            most = MAX(most, gres_on(f->classes[i].like, need));
+    return most ? (uint32_t)MIN((need->count + most - 1) / most, UINT32_MAX) : 0;
+}
+
+uint32_t feasible_gres_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
+                             const char *want)
+{
+    _cleanup_free_ char *wants = strdup(want);
+    uint32_t least = 0;
+    char *save = NULL;
+
+    if (!f->valid)
+        build_classes(f, c);
+    for (char *w = wants ? strtok_r(wants, ",", &save) : NULL; w; w = strtok_r(NULL, ",", &save)) {
+        struct gres_text need;
+
+        if (gres_text_parse(w, &need))
+            least = MAX(least, gres_fill(f, p, &need));
+    }
+    return least;
+}
+
 /* Tasks that fit on an empty node of this make; 0 = the node is of no use. */
 static uint32_t class_tasks(const Pst__NodeRecord *n, const Pst__JobRecord *r,
                             const struct demand *d, const char **hint)

@@ -181,7 +181,7 @@ static bool check_component(struct submission *s, const struct submission *first
 {
     submission_keep_fields(s->rec, cmd_is_admin(s->ctld, s->cmd));
     if (s->het_offset) {
-        /* cannot fail: it frees; the leader waits for all */
+        /* cannot fail: it frees; the leader waits for all, and its components show that */
         (void)pb_set_str(&s->rec->dependency, NULL);
         if (s->rec->has_batch && s->rec->batch && !s->rec->work_dir && first->rec->work_dir)
             s->rec->work_dir = tx_strdup(first->rec->work_dir);
@@ -232,7 +232,10 @@ static void submit_het(struct submission *first, Pst__SubmitRequest *req)
             fail_external(&list[k]);
         if (!list[k].rec || list[k].code || !check_component(&list[k], &list[0])) {
             bad = &list[k];
-        } else if (k && list[k].messages.len) { /* the first is the one that is answered */
+        } else if (k && list[0].rec->dependency) {
+            list[k].rec->dependency = tx_strdup(list[0].rec->dependency);
+        }
+        if (!bad && k && list[k].messages.len) { /* the first is the one that is answered */
             strbuf_addf(&list[0].messages, "%s%s", list[0].messages.len ? "\n" : "",
                         list[k].messages.buf);
         }

@@ -133,6 +133,11 @@ uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
                                           select && strcasestr(select, "Memory"))
                          : 0;
 
+    if (r->tres_per_job && p) {
+        uint32_t devices = feasible_gres_nodes(ctld->feasible, ctld->cluster, p, r->tres_per_job);
+
+        least = MAX(least, devices);
+    }
     return least > (r->has_min_nodes ? r->min_nodes : 1) ? least : 0;
 }
 

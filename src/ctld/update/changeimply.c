@@ -105,7 +105,7 @@ static char *stored_dependency(const char *text)
     return out;
 }
 
-/* What squeue shows as the size of a job whose tasks need more nodes than it asked for. */
+/* What squeue shows as the size of a job whose tasks or devices need more nodes than it asked for. */
 static void least_nodes(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
                         Pst__JobRecord *set)
 {
@@ -114,7 +114,8 @@ static void least_nodes(const struct job_change *c, Pst__Transaction *tx, const 
     _cleanup_free_ char *name = NULL;
     uint32_t least;
 
-    if (!(set->has_num_tasks || set->has_cpus_per_task || set->has_min_nodes || set->partition) ||
+    if (!(set->has_num_tasks || set->has_cpus_per_task || set->has_min_nodes || set->partition ||
+          set->tres_per_job) ||
         pb_dup(&j->rec->base, &copy) < 0)
         return;
     r = (Pst__JobRecord *)copy;

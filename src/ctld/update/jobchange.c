@@ -88,6 +88,14 @@ static void forget_defaults(const Pst__JobRecord *job, Pst__JobRecord *set)
         SET(set, defaults_used, job->defaults_used & ~named);
 }
 
+bool change_clears_dependency(const Pst__JobUpdateRequest *req)
+{
+    for (size_t i = 0; i < req->n_clear; i++)
+        if (req->clear[i] == JOB_F_DEPENDENCY)
+            return true;
+    return req->set && req->set->dependency && !*req->set->dependency;
+}
+
 /* What is set and cleared, and what follows, as one transaction. */
 static int commit_change(const struct job_change *c, struct job *j, uint64_t *ret_lsn)
 {
@@ -107,6 +115,8 @@ static int commit_change(const struct job_change *c, struct job *j, uint64_t *re
     change_imply(c, tx, j, set);
     if (c->req->has_reset_accrue && c->req->reset_accrue && j->rec->has_accrue_us)
         SET(set, accrue_us, core_now());
+    if (set->dependency || change_clears_dependency(c->req))
+        depends_tell_components(c->ctld, tx, j, set->dependency);
     lsn = core_commit(c->ctld, tx);
     if (!lsn)
         return EPST_DISK_FULL;

@@ -13,6 +13,9 @@ struct job_change {
     const Pst__JobUpdateRequest *req; /* what is set and cleared */
 };
 
+/* Does it take away what the job waits for? */
+bool change_clears_dependency(const Pst__JobUpdateRequest *req);
+
 /* *ret_lsn: of the commit, written on success only.  The job may be another object afterwards. */
 int change_apply(const struct job_change *c, struct job *j, uint64_t *ret_lsn);
 

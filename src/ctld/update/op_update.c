@@ -202,10 +202,11 @@ static void update_job(struct update *u, const struct job_ref *ref)
 static void on_ref(struct update *u, const struct job_ref *ref)
 {
     const Pst__JobRecord *r = ref->job->rec;
-    bool all = het_is_leader(r) && !ref->component && !(u->req->set && u->req->set->dependency);
+    bool waits = (u->req->set && u->req->set->dependency) || change_clears_dependency(u->req);
+    bool all = het_is_leader(r) && !ref->component && !waits;
     uint32_t leader = r->job_id, n = all ? r->het_count : 1;
 
-    if (het_is_follower(r) && u->req->set && u->req->set->dependency) {
+    if (het_is_follower(r) && waits) {
         add_result(u, ESLURM_NOT_HET_JOB_LEADER, r->job_id);
         return;
     }

@@ -129,13 +129,39 @@ def test_update_and_hold(c):
     c.run("scancel", job)
 
 
+def shown(c, job):
+    """The dependency of each component."""
+    return re.findall(r"Dependency=(\S+)", c.run("scontrol", "show", "job", job).out)
+
+
 def test_dependencies(c):
     """What waits for the leader waits for all; the job waits as its first component does."""
     first = submit(c, "-n1", ":", "-n2", "--hold", "--wrap", "true")
     after = submit(c, "-d", f"afterok:{first}", "-n1", ":", "-n1", "--wrap", "true")
     assert rows(c, "-j", str(after)) == {f"{after}+0": ["PD", "(Dependency)"], f"{after}+1": ["PD", "(Dependency)"]}
+    assert shown(c, after) == [f"afterok:{first}(unfulfilled)"] * 2
+    c.restart_ctld()
+    assert shown(c, after) == [f"afterok:{first}(unfulfilled)"] * 2
     c.run("scontrol", "release", first)
     wait_states(c, after, ["COMPLETED"] * 2)
+    assert shown(c, after) == ["(null)"] * 2
+
+
+def test_components_follow_a_changed_dependency(c):
+    """All of them show what the first waits for, and wait for nothing of their own."""
+    first = c.sbatch("--hold", wrap="true")
+    after = submit(c, "-d", f"afterok:{first}", "-J", "one", "-n1", ":", "-n1", "-J", "one", "--wrap", "sleep 60")
+    c.run("scontrol", "update", f"jobid={after}", f"dependency=afterany:{first}")
+    assert shown(c, after) == [f"afterany:{first}(unfulfilled)"] * 2
+    assert c.run("scontrol", "update", f"jobid={after}+1", "dependency=", check=False).rc == 1
+    # Components share a name, and do not wait for each other: what is left is the other job.
+    c.run("scontrol", "update", f"jobid={after}", f"dependency=singleton,afterany:{first}")
+    assert shown(c, after) == [f"afterany:{first}(unfulfilled)"] * 2
+    c.run("scontrol", "update", f"jobid={after}", "dependency=")
+    assert shown(c, after) == ["(null)"] * 2
+    wait_states(c, after, ["RUNNING"] * 2)
+    assert "EligibleTime=Unknown" not in c.run("scontrol", "show", "job", after).out
+    c.run("scancel", after, first)
 
 
 def test_requeue(c):

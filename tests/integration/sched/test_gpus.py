@@ -158,3 +158,15 @@ def test_restart(g):
     assert held(g, more[1])[0][2] == "shard:3(0/4,3/4,0/4,0/4)"
     assert [g.state(j) for j in (more[0], more[2])] == ["PENDING", "PENDING"]
     g.clear()
+
+
+@pytest.mark.parametrize("asked,nodes", [("4", "1"), ("5", "2"), ("a100:9", "3"), ("v100:2", "1")])
+def test_nodes_that_devices_need(g, asked, nodes):
+    """A job that waits shows how many nodes its devices fill at least, also after it was changed."""
+    job = g.sbatch("--hold", f"--gpus={asked}", wrap="true")
+    other = g.sbatch("--hold", "--gpus=1", wrap="true")
+    g.run("scontrol", "update", f"jobid={other}", f"tresperjob=gres/gpu:{asked}", check=False)
+    assert g.run("squeue", "-h", "-j", job, "-o", "%D").out.split() == [nodes]
+    assert g.run("squeue", "-h", "-j", other, "-o", "%D").out.split() == [nodes]
+    assert g.job(job)["NumNodes"].split("-")[0] == nodes
+    g.run("scancel", job, other)
