@@ -220,6 +220,10 @@ class Job(Record):
     fed_owner_name: str | None = None
     cpu_bind: str | None = None
     groups: str | None = None
+    resize_at: datetime | None = None
+    part_id: int | None = None
+    part_sluid: str | None = None
+    part_suspended_at: datetime | None = None
     power_pending: bool | None = None
 
 
@@ -570,6 +574,10 @@ Job.FIELDS = {
     "fed_owner_name": ("fed_owner_name", "text"),
     "cpu_bind": ("cpu_bind", "text"),
     "groups": ("groups", "text"),
+    "resize_at": ("resize_us", "time"),
+    "part_id": ("part_id", "number"),
+    "part_sluid": ("part_sluid", "text"),
+    "part_suspended_at": ("part_suspended_us", "time"),
     "power_pending": ("power_pending", "bool"),
 }
 

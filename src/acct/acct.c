@@ -345,6 +345,32 @@ int acct_came_back(struct acct *a, int64_t gone_us, int64_t back_us)
 
 /* ---- jobs ------------------------------------------------------------------------------------ */
 
+/* The row of a record, or of the one that a patch makes of it; 0: the patch names none. */
+static int64_t row_of(const struct store *s, const Pst__JobRecord *rec)
+{
+    return rec->has_part_id ? s->base + (int64_t)rec->part_id
+           : rec->has_db_id ? s->base + (int64_t)rec->db_id
+                            : 0;
+}
+
+/* The record of a job that has changed its size tells of the time since then. */
+static void begin_part(Pst__JobRecord *rec)
+{
+    if (!rec->has_part_id || !rec->has_resize_us)
+        return;
+    rec->has_start_us = true;
+    rec->start_us = rec->resize_us;
+}
+
+/* set: what rec was just given. */
+static void count_part(Pst__JobRecord *rec, const Pst__JobRecord *set)
+{
+    if (set->has_part_id)
+        begin_part(rec);
+    if (rec->has_part_suspended_us && (set->has_suspended_us || set->has_part_id))
+        rec->suspended_us = MAX(rec->suspended_us - rec->part_suspended_us, 0);
+}
+
 /* What every stored record fulfils: nothing volatile, and an end when it is over. */
 static void tidy_record(Pst__JobRecord *rec, int64_t time_us)
 {
@@ -408,11 +434,12 @@ static int job_put(struct acct *a, const Pst__JobRecord *rec, int64_t time_us)
     r = pb_dup(&own.base, &copy);
     if (r < 0)
         return r;
-    r = cache_add(&s->cache, rec->job_id, CACHE_JOB, s->base + (int64_t)rec->db_id, copy, &e);
+    r = cache_add(&s->cache, rec->job_id, CACHE_JOB, row_of(s, rec), copy, &e);
     if (r < 0) {
         protobuf_c_message_free_unpacked(copy, NULL);
         return r;
     }
+    count_part((Pst__JobRecord *)copy, (const Pst__JobRecord *)copy);
     tidy_record((Pst__JobRecord *)copy, time_us);
     cache_mark(&s->cache, e);
     return 0;
@@ -424,8 +451,9 @@ static bool stays_cancelled(const Pst__JobRecord *rec)
     return rec->has_cancel_uid && !job_has_flag(rec, JOB_FLAG(REQUEUED));
 }
 
-/* The run in e is over, its job is queued again: leave the row as it shall be shown. */
-static int close_run(struct acct *a, struct entry *e, int64_t time_us)
+/* The run in e is over, its job is queued again; or it goes on with another size.  Leave the row as
+ * it shall be shown. */
+static int close_run(struct acct *a, struct entry *e, bool resized, int64_t time_us)
 {
     const Pst__JobRecord *old = (const Pst__JobRecord *)e->rec;
     ProtobufCMessage *copy;
@@ -441,7 +469,12 @@ static int close_run(struct acct *a, struct entry *e, int64_t time_us)
     }
     rec->has_state_flags = true;
     rec->state_flags = 0;
-    if (!job_is_ended(rec) || (job_state(rec) == JOB_STATE(CANCELLED) && !stays_cancelled(old))) {
+    if (resized) {
+        rec->has_state = true;
+        rec->state = JOB_STATE(COMPLETED);
+        rec->state_flags = JOB_FLAG(RESIZING);
+    } else if (!job_is_ended(rec) ||
+               (job_state(rec) == JOB_STATE(CANCELLED) && !stays_cancelled(old))) {
         rec->has_state = true;
         rec->state = JOB_STATE(CANCELLED);
         rec->state_flags = JOB_FLAG(REQUEUED);
@@ -480,17 +513,18 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
     int r = store_job(s, p->job_id, &e);
     bool was_suspended, is_suspended;
     Pst__JobRecord set;
-    int64_t run;
+    int64_t run, next;
 
     if (r < 0 || !e)
         return r;
     run = e->run;
+    next = p->set ? row_of(s, p->set) : 0;
     was_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
-    if (p->set && p->set->has_db_id && s->base + (int64_t)p->set->db_id != e->run) {
-        r = close_run(a, e, time_us);
+    if (next && next != run) {
+        r = close_run(a, e, p->set->has_part_id, time_us);
         if (r < 0)
             return r;
-        e->run = s->base + (int64_t)p->set->db_id;
+        e->run = next;
         e->stored = false;
     }
     if (p->set)
@@ -501,10 +535,16 @@ static int job_patch(struct acct *a, const Pst__JobPatch *p, int64_t time_us)
     r = p->array_take ? array_take(&((Pst__JobRecord *)e->rec)->array_tasks, p->array_take) : 0;
     if (r < 0)
         return r;
+    if (p->set)
+        count_part((Pst__JobRecord *)e->rec, p->set);
     tidy_record((Pst__JobRecord *)e->rec, time_us);
     cache_mark(&s->cache, e);
     is_suspended = job_state((const Pst__JobRecord *)e->rec) == JOB_STATE(SUSPENDED);
-    return was_suspended == is_suspended ? 0 : note_suspension(a, run, is_suspended, time_us);
+    if (next && next != run && p->set->has_part_id)
+        r = store_move_steps(s, run, next); /* e may be gone now */
+    if (r < 0 || was_suspended == is_suspended)
+        return r;
+    return note_suspension(a, run, is_suspended, time_us);
 }
 
 /* The controller forgets jobs that are over.  One that is not was thrown away (slurmctld -c), and
@@ -531,6 +571,17 @@ static int job_purge(struct acct *a, uint32_t job_id, int64_t time_us)
 
 /* ---- steps ----------------------------------------------------------------------------------- */
 
+/* The row that has the steps of this run of the job. */
+static int64_t row_of_steps(const struct store *s, const struct entry *job,
+                            const Pst__StepRecord *step)
+{
+    const Pst__JobRecord *rec = (const Pst__JobRecord *)job->rec;
+
+    return !step || !step->has_job_db_id || (rec->has_part_id && step->job_db_id == rec->db_id)
+               ? job->run
+               : s->base + (int64_t)step->job_db_id;
+}
+
 static int step_put(struct acct *a, const Pst__StepRecord *rec)
 {
     Pst__StepRecord own = *rec;
@@ -542,7 +593,7 @@ static int step_put(struct acct *a, const Pst__StepRecord *rec)
 
     if (r < 0 || !job)
         return r;
-    run = rec->has_job_db_id ? s->base + (int64_t)rec->job_db_id : job->run;
+    run = row_of_steps(s, job, rec);
     if (!(a->keep & ACCT_STDIO))
         own.std_in = own.std_out = own.std_err = NULL;
     own.has_async_launch = own.has_async_spec = 0;
@@ -574,7 +625,7 @@ static int step_patch(struct acct *a, const Pst__StepPatch *p)
 
     if (r < 0 || !job)
         return r;
-    run = p->set && p->set->has_job_db_id ? s->base + (int64_t)p->set->job_db_id : job->run;
+    run = row_of_steps(s, job, p->set);
     r = store_step(s, run, p->step_id, &e);
     if (r == 0 && !e)
         r = store_step_any_run(s, p->job_id, p->step_id, &e); /* job may be gone from the cache */

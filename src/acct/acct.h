@@ -28,6 +28,8 @@ struct acct;
 
 /* Value of AcctFilter.states that selects runs closed by a requeue; base states select the rest. */
 #define ACCT_STATE_REQUEUED (32u + PST__JOB_FLAG__JOB_FLAG_REQUEUED)
+/* Likewise the records of jobs that went on with another size. */
+#define ACCT_STATE_RESIZING (32u + PST__JOB_FLAG__JOB_FLAG_RESIZING)
 /* An encoded AcctJob stays below this, so that it fits a frame; steps beyond are left out. */
 #define ACCT_JOB_MAX_BYTES (15u << 20)
 

@@ -116,6 +116,15 @@ void cache_drop(struct cache *c, struct entry *e)
     free(e);
 }
 
+void cache_drop_steps(struct cache *c, int64_t run)
+{
+    for (struct entry *e = c->oldest, *next; e; e = next) {
+        next = e->newer;
+        if (e->step != CACHE_JOB && e->run == run)
+            cache_drop(c, e);
+    }
+}
+
 void cache_evict(struct cache *c, size_t max)
 {
     while (c->n > max)

@@ -41,5 +41,6 @@ int cache_add(struct cache *c, uint64_t id, int64_t step, int64_t run, ProtobufC
 void cache_mark(struct cache *c, struct entry *e); /* dirty */
 /* Take the next dirty entry off the list, clean from now on; NULL: none is left. */
 struct entry *cache_next_dirty(struct cache *c);
-void cache_drop(struct cache *c, struct entry *e); /* must be clean */
-void cache_evict(struct cache *c, size_t max);     /* least used first; all must be clean */
+void cache_drop(struct cache *c, struct entry *e);   /* must be clean */
+void cache_drop_steps(struct cache *c, int64_t run); /* those of the run; they must be clean */
+void cache_evict(struct cache *c, size_t max);       /* least used first; all must be clean */

@@ -41,6 +41,7 @@ static const char *const sql[STORE_STMTS_] = {
     [STORE_SAVE_STEP] = STEP_HEAD STEP_ROW,
     [STORE_SAVE_STEPS] = STEP_HEAD MANY(STEP_ROW),
     [STORE_LOAD_STEP] = "SELECT run, record FROM steps WHERE run=? AND step=?",
+    [STORE_MOVE_STEPS] = "UPDATE steps SET run=? WHERE run=?",
     [STORE_FIND_STEP] =
         "SELECT s.run, s.record FROM jobs j JOIN steps s ON s.run=j.run AND s.step=?"
         " WHERE j.job_id=? AND j.run>? AND j.run<? ORDER BY j.run DESC LIMIT 1",
@@ -210,11 +211,14 @@ static void bind_optional(struct sql_stmt *stmt, unsigned at, bool present, int6
         sql_bind_null(stmt, at);
 }
 
-/* A run that is only over because it went back to the queue. */
+/* A run that is only over because it went back to the queue, a part that is over because the job went
+ * on with another size. */
 static uint32_t shown_state(const Pst__JobRecord *rec)
 {
     if (job_state(rec) == JOB_STATE(CANCELLED) && job_has_flag(rec, JOB_FLAG(REQUEUED)))
         return ACCT_STATE_REQUEUED;
+    if (job_has_flag(rec, JOB_FLAG(RESIZING)))
+        return ACCT_STATE_RESIZING;
     return job_state(rec);
 }
 
@@ -394,4 +398,17 @@ int store_flush(struct store *s)
     finish_entries(s, w.jobs, w.njobs);
     finish_entries(s, w.steps, w.nsteps);
     return r;
+}
+
+int store_move_steps(struct store *s, int64_t from, int64_t to)
+{
+    struct sql_stmt *stmt = s->stmts[STORE_MOVE_STEPS];
+    int r = store_flush(s);
+
+    if (r < 0)
+        return r;
+    cache_drop_steps(&s->cache, from);
+    sql_bind(stmt, 0, to);
+    sql_bind(stmt, 1, from);
+    return sql_run(stmt);
 }

@@ -14,6 +14,7 @@ enum store_stmt {
     STORE_SAVE_STEP,
     STORE_LOAD_STEP,
     STORE_FIND_STEP,
+    STORE_MOVE_STEPS,
     STORE_INSERT_JOBS, /* STORE_MANY rows at once: a server's answer costs a way there and back */
     STORE_SAVE_STEPS,
     STORE_STMTS_,
@@ -30,8 +31,8 @@ struct store {
     struct sql *db;
     struct sql_stmt *stmts[STORE_STMTS_];
     struct cache cache;
-    int64_t base;        /* row id of a run = base + JobRecord.db_id */
-    int64_t end;         /* rows of this source are below */
+    int64_t base; /* row id of a run = base + JobRecord.db_id, of a later part of it + part_id */
+    int64_t end;  /* rows of this source are below */
     int64_t earliest_us; /* the earliest instant at which usage changed, of what was saved since it
                             was set */
     struct encoded slots[STORE_MANY]; /* records as their statement has them */
@@ -50,4 +51,6 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id,
                        struct entry **ret_entry);
 /* Write a job's record to the row of e's run as it shall stay, whatever becomes of e. */
 int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec);
+/* Have the steps of one row belong to another row, where the job goes on.  Writes everything dirty. */
+int store_move_steps(struct store *s, int64_t from, int64_t to);
 int store_flush(struct store *s); /* write everything dirty */

@@ -492,7 +492,7 @@ static void make_filter(struct sacct *s)
         filter_add_number(&jf->request.uids, &jf->request.n_uids, getuid());
     if (jf->have_states && !jf->states.all && !jf->states.flags)
         jobfilter_ask_states(jf);
-    if (jf->states.flags & 1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED) /* these are earlier runs */
+    if (jobfilter_wants_earlier(jf))
         s->request.has_duplicates = s->request.duplicates = true;
     if (jf->request.n_qos)
         check_qos(s);

@@ -46,6 +46,8 @@ const char *sacct_job_state(const Pst__JobRecord *j)
 {
     if (j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED))
         return "REQUEUED";
+    if (j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_RESIZING))
+        return "RESIZING";
     if (j->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_REVOKED))
         return "REVOKED";
     return names_job_state((unsigned)j->state);
@@ -202,7 +204,8 @@ JOB_TEXT(put_constraints, j->features)
 static void put_db_index(struct strbuf *sb, const struct sacct_row *r)
 {
     const Pst__JobRecord *j = r->acct->job;
-    uint64_t id = j->sluid ? sluid_parse(j->sluid) : 0;
+    const char *text = sacct_job_sluid(j);
+    uint64_t id = text ? sluid_parse(text) : 0;
 
     put_u64(sb, id ? id : j->db_id);
 }
@@ -362,7 +365,8 @@ BOTH_FIELD(put_req_cpus,
            put_u64(sb, MAX(MAX(j->num_tasks, 1u) * MAX(j->cpus_per_task, 1u), j->min_cpus)),
            put_u64(sb, sacct_cpus(r)))
 BOTH_FIELD(put_req_nodes, put_u64(sb, j->min_nodes ? j->min_nodes : 1), put_u64(sb, step_nodes(s)))
-BOTH_FIELD(put_sluid, put_text(sb, j->sluid), put_text(sb, j->sluid))
+BOTH_FIELD(put_sluid, put_text(sb, sacct_job_sluid(j)), put_text(sb, sacct_job_sluid(j)))
+BOTH_FIELD(put_original_sluid, put_text(sb, j->sluid), put_text(sb, j->sluid))
 BOTH_FIELD(put_container, put_text(sb, j->container), put_text(sb, s->container))
 BOTH_FIELD(put_submit_line, put_text(sb, j->submit_line), put_text(sb, s->submit_line))
 BOTH_FIELD(put_submit, put_stamp(sb, j->submit_us, "Unknown", r->now_us),
@@ -646,7 +650,7 @@ const struct sacct_field sacct_fields[] = {
     { "NNodes", 8, put_nnodes },
     { "NodeList", 15, put_nodelist },
     { "NTasks", 8, put_ntasks },
-    { "OriginalSLUID", 14, put_sluid },
+    { "OriginalSLUID", 14, put_original_sluid },
     { "OverSubscribe", 14, put_oversubscribe },
     { "Partition", 10, put_partition },
     { "Planned", 10, put_planned },

@@ -103,3 +103,8 @@ uint32_t sacct_cpus(const struct sacct_row *r);
 /* CPU time of a step, or of all steps. */
 void sacct_cpu_us(const struct sacct_row *r, uint64_t *ret_user_us, uint64_t *ret_sys_us);
 const char *sacct_job_state(const Pst__JobRecord *j);
+/* The SLUID of the record: that of the run until the job changes its size.  NULL: none. */
+static inline const char *sacct_job_sluid(const Pst__JobRecord *j)
+{
+    return j->part_sluid ? j->part_sluid : j->sluid;
+}

@@ -52,12 +52,6 @@ static void get_none(struct strbuf *sb, const void *row)
     strbuf_add(sb, "(null)");
 }
 
-static void get_na(struct strbuf *sb, const void *row)
-{
-    (void)row;
-    strbuf_add(sb, "N/A");
-}
-
 static void get_cron(struct strbuf *sb, const void *row)
 {
     strbuf_add(sb, ((const struct job_row *)row)->job->cron_spec ? "Yes" : "No");
@@ -121,6 +115,7 @@ static void get_zero(struct strbuf *sb, const void *row)
 
 GET_TEXT(get_account, j->account, "(null)")
 GET_TIME(get_accrue, job_accrue_us(r))
+GET_TIME(get_resize, j->resize_us)
 GET_TEXT(get_admin_comment, j->admin_comment, "(null)")
 GET_TEXT(get_alloc_host, j->alloc_host, "(null)")
 GET_NUM(get_alloc_sid, j->alloc_sid)
@@ -466,7 +461,7 @@ static const struct fmt_field job_rows[] = {
     { 0, false, "ReqSwitch", "REQ_SWITCH", get_req_switch, NULL, "switches" },
     { 0, false, "Requeue", "REQUEUE", get_requeue, NULL, "requeue" },
     { 'v', false, "Reservation", "RESERVATION", get_reservation, NULL, "reservation" },
-    { 0, false, "ResizeTime", "RESIZE_TIME", get_na, NULL, NULL },
+    { 0, false, "ResizeTime", "RESIZE_TIME", get_resize, NULL, "resize_us" },
     { 0, false, "RestartCnt", "RESTART_COUNT", get_restarts, NULL, "restart_count" },
     { 'Y', false, "SchedNodes", "SCHEDNODES", get_sched_nodes, NULL, "sched_nodes",
       .whole_header = true },

@@ -289,7 +289,7 @@ static void job_head(struct json *js, const struct sacct_row *r)
     json_str(js, "constraints", j->features);
     json_str(js, "container", j->container);
     if (!json_is_before(js, 45))
-        json_str(js, "sluid", j->sluid);
+        json_str(js, "sluid", sacct_job_sluid(j));
     json_exit_code(js, "derived_exit_code", j->derived_exit_status);
     job_time(js, r);
     if (!json_is_before(js, 45))

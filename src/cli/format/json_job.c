@@ -344,7 +344,7 @@ static void put_request(struct json *js, const struct job_row *r)
     json_str(js, "required_nodes", j->req_nodes);
     json_int(js, "required_switches", j->switches);
     json_bool(js, "requeue", j->requeue);
-    number_or_zero(js, "resize_time", 0);
+    number_or_zero(js, "resize_time", (uint64_t)(j->resize_us / USEC_PER_SEC));
     json_int(js, "restart_cnt", j->restart_count);
     json_str(js, "resv_name", j->reservation);
     json_str(js, "scheduled_nodes", j->sched_nodes);

@@ -118,6 +118,10 @@ static void job_times(struct strbuf *sb, const struct job_row *r, const struct s
     put_time(sb, " EligibleTime=", job_eligible_us(r), "Unknown", now);
     next_line(sb, o);
     put_time(sb, "AccrueTime=", job_accrue_us(r), "Unknown", now);
+    if (j->resize_us) {
+        next_line(sb, o);
+        put_time(sb, "ResizeTime=", j->resize_us, "Unknown", now);
+    }
     next_line(sb, o);
     put_time(sb, "StartTime=", job_start_us(r), "Unknown", now);
     put_time(sb, " EndTime=", job_end_us(r), "Unknown", now);

@@ -125,6 +125,12 @@ void jobfilter_ask_states(struct jobfilter *f)
             filter_add_number(&f->request.states, &f->request.n_states, i);
 }
 
+bool jobfilter_wants_earlier(const struct jobfilter *f)
+{
+    return f->states.flags &
+           (1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED | 1u << PST__JOB_FLAG__JOB_FLAG_RESIZING);
+}
+
 /* The lists that both kinds of request have. */
 #define COMMON_LISTS(X) X(job_ids) X(uids) X(states) X(partitions) X(names) X(accounts) X(qos)
 

@@ -67,6 +67,8 @@ void jobfilter_done(struct jobfilter *f);
 void jobfilter_ask_me(struct jobfilter *f);
 void jobfilter_ask_ids(struct jobfilter *f);
 void jobfilter_ask_states(struct jobfilter *f);
+/* Of accounting: does it ask for records that are not the last of their job? */
+bool jobfilter_wants_earlier(const struct jobfilter *f);
 /* The same request for the accounting store.  The lists stay f's: jobfilter_return() before
  * ret is freed. */
 void jobfilter_lend(const struct jobfilter *f, Pst__AcctFilter *ret);

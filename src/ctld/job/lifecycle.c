@@ -302,20 +302,39 @@ static Pst__JobReason held_reason(const Pst__JobRecord *r, bool by_requeue)
     return PST__JOB_REASON__REASON_JOB_HELD_USER;
 }
 
-void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec)
+/* The next number of a record in accounting, and its SLUID: a transaction may take several. */
+static uint64_t take_numbers(struct ctld *ctld, Pst__Transaction *tx, char text[SLUID_TEXT_SIZE])
 {
     const Pst__ClusterRecord *now = ctld->cluster->rec;
     Pst__ClusterRecord *set = tx_cluster(tx);
-    /* A transaction may begin several runs. */
     uint64_t db_id = set->has_next_db_id ? set->next_db_id : now->next_db_id;
     uint64_t last = set->has_last_sluid ? set->last_sluid : now->last_sluid;
     uint64_t id = sluid_next(last, now->sluid_cluster, core_now());
-    char text[SLUID_TEXT_SIZE];
 
-    SET(rec, db_id, db_id);
-    (void)pb_set_str(&rec->sluid, sluid_text(id, text)); /* -ENOMEM: a run without one */
+    (void)sluid_text(id, text);
     SET(set, next_db_id, db_id + 1);
     SET(set, last_sluid, id);
+    return db_id;
+}
+
+void lifecycle_new_run(struct ctld *ctld, Pst__Transaction *tx, Pst__JobRecord *rec)
+{
+    char text[SLUID_TEXT_SIZE];
+
+    SET(rec, db_id, take_numbers(ctld, tx, text));
+    (void)pb_set_str(&rec->sluid, text); /* -ENOMEM: a run without one */
+}
+
+void lifecycle_new_part(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
+                        Pst__JobRecord *set)
+{
+    char text[SLUID_TEXT_SIZE];
+
+    SET(set, part_id, take_numbers(ctld, tx, text));
+    (void)pb_set_str(&set->part_sluid, text); /* -ENOMEM: it has that of the run */
+    SET(set, resize_us, core_now());
+    if (j->rec->has_suspended_us)
+        SET(set, part_suspended_us, j->rec->suspended_us);
 }
 
 /* The exit code of the script holds the job, not a command. */

@@ -149,6 +149,7 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
                                            ctld->cluster, j->rec->batch_features, set->alloc)]);
     if (host && pb_set_str(&set->batch_host, host->rec->name) < 0)
         (void)must(NULL);
+    lifecycle_new_part(ctld, tx, j, set);
     lsn = core_commit(ctld, tx);
     if (lsn) {
         j = cluster_job(ctld->cluster, id);

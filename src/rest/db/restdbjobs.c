@@ -323,7 +323,7 @@ static void put_jobs(struct jobsget *g)
     jobfilter_ask_ids(f);
     if (f->have_states && !f->states.all && !f->states.flags)
         jobfilter_ask_states(f);
-    if (f->states.flags & 1u << PST__JOB_FLAG__JOB_FLAG_REQUEUED) /* these are earlier runs */
+    if (jobfilter_wants_earlier(f))
         g->request.has_duplicates = g->request.duplicates = true;
     jobfilter_lend(f, &g->request);
     json_list(&g->call->js, "jobs");

@@ -33,6 +33,30 @@ def test_shrinks(c):
     assert c.wait_end(job)["JobState"] == "CANCELLED"
 
 
+def test_a_record_for_each_size(c):
+    """Accounting has what the job held until it was resized, and counts from then on what it has since."""
+    job = start(c)
+    for nodes in "2", "1":
+        c.run("scontrol", "update", f"jobid={job}", f"numnodes={nodes}")
+    assert re.search(r"^   ResizeTime=20", c.run("scontrol", "show", "job", job).out, re.M)
+    assert re.match("20", c.run("squeue", "-h", "-j", job, "-O", "ResizeTime").out)
+    c.run("scancel", job)
+    c.wait_end(job)
+
+    def rows(*options):
+        fields = "jobid,state,nnodes,nodelist,start,end,sluid,originalsluid,alloctres"
+        return [line.split("|") for line in c.run("sacct", "-n", "-P", "-j", job, "-o", fields, *options).out.splitlines()]
+    wait_until(lambda: len(rows("-D", "-X")) == 3 and "CANCELLED" in rows("-D", "-X")[2][1], "the end is stored")
+    sizes = rows("-D", "-X")
+    assert [(row[1].split()[0], row[2], row[3]) for row in sizes] == [
+        ("RESIZING", "3", "node[1-3]"), ("RESIZING", "2", "node[1-2]"), ("CANCELLED", "1", "node1")]
+    assert [row[5] for row in sizes[:2]] == [row[4] for row in sizes[1:]], "each begins where the one before ends"
+    assert len({row[6] for row in sizes}) == 3 and {row[7] for row in sizes} == {sizes[0][6]}
+    assert ["node=%s" % n in row[8] for n, row in zip("321", sizes)] == [True] * 3
+    assert [row[0] for row in rows()] == [f"{job}", f"{job}.batch", f"{job}.0"]
+    assert [row[2] for row in rows("-X", "-s", "RESIZING", "-S", "now-1hour", "-E", "now+1minute")] == ["3", "2"]
+
+
 def test_disable_job_shrink(c):
     job = start(c)
     c.write_conf(c.conf_text() + "SchedulerParameters=disable_job_shrink,requeue_delay=2\n")

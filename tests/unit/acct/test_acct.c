@@ -1,7 +1,9 @@
 /* test_acct.c - the accounting store: what becomes of jobs, arrays, requeues and steps; crashes,
  * failures, and the schema */
 #include "acct_util.h"
+#include "base/must.h"
 #include "blob_util.h"
+#include "fields.h"
 
 #include <signal.h>
 #include <sqlite3.h>
@@ -298,6 +300,148 @@ static void test_late_step(void **state)
     assert_int_equal(a.n, 2);
     assert_int_equal(a.jobs[0]->steps[0]->state, STEP_IS(CANCELLED));
     assert_int_equal(a.jobs[1]->n_steps, 0);
+}
+
+/* The job goes on with these nodes, in a row of its own. */
+static Pst__Transaction *resize(uint32_t id, uint64_t part, int64_t at, const char *nodes,
+                                int64_t suspended_us)
+{
+    Pst__Transaction *tx = tx_new(T0 + at * SEC);
+    Pst__JobRecord *set = tx_job_patch(tx, EV(JOB_UPDATE), id);
+
+    set->alloc = must(malloc(sizeof(*set->alloc)));
+    pst__alloc__init(set->alloc);
+    set->alloc->nodes = tx_strdup(nodes);
+    SET(set, resize_us, tx->time_us);
+    SET(set, part_id, part);
+    set->part_sluid = tx_strdup("s00000000000P0");
+    if (suspended_us)
+        SET(set, part_suspended_us, suspended_us);
+    return tx;
+}
+
+/* Each size that a job had has a row; its steps are those of the last.  live: the records stay in
+ * memory meanwhile. */
+static void resize_case(struct world *w, bool live)
+{
+    static const struct {
+        uint32_t state, flags;
+        int64_t start, end;
+        const char *nodes;
+        size_t steps;
+    } rows[] = {
+        { JOB_STATE(COMPLETED), JOB_FLAG(RESIZING), 5, 20, "n[1-3]", 0 },
+        { JOB_STATE(COMPLETED), JOB_FLAG(RESIZING), 20, 30, "n[1-2]", 0 },
+        { JOB_STATE(FAILED), 0, 30, 50, "n1", 2 },
+    };
+    static const uint32_t resizing[] = { ACCT_STATE_RESIZING },
+                          completed[] = { JOB_STATE(COMPLETED) };
+    _cleanup_val_(answer_done) struct answer a = { 0 };
+    Pst__AcctFilter f = PST__ACCT_FILTER__INIT;
+    Pst__Transaction *tx;
+
+    feed(w, submit(7, 3, 0));
+    feed(w, start(7, 3, 5, "n[1-3]"));
+    tx = resize(7, 4, 20, "n[1-2]", 2 * SEC);
+    SET(tx->events[0]->job_patch->set, suspended_us, 2 * SEC);
+    feed(w, tx);
+    if (!live)
+        w->acct = acct_close(w->acct);
+    tx = tx_new(T0 + 25 * SEC);
+    put_batch_step(tx, 7, 3);
+    tx->events[0]->step_put->step_id = 0; /* a step of the run that begins now */
+    SET(tx_job_patch(tx, EV(UNSPECIFIED), 7), suspended_us, 3 * SEC);
+    feed(w, tx);
+    feed(w, resize(7, 5, 30, "n1", 3 * SEC));
+    if (!live)
+        w->acct = acct_close(w->acct);
+    tx = end(7, 50, JOB_STATE(FAILED), 0);
+    end_step(tx, 7, STEP_BATCH, STEP_IS(FAILED));
+    feed(w, tx);
+
+    a = ask_all(w->db);
+    assert_int_equal(a.n, ARRAY_SIZE(rows));
+    for (size_t i = 0; i < a.n; i++) {
+        const Pst__JobRecord *j = a.jobs[i]->job;
+
+        assert_int_equal(j->db_id, 3);
+        assert_int_equal(j->state, rows[i].state);
+        assert_int_equal(j->state_flags, rows[i].flags);
+        assert_int_equal(j->start_us, T0 + rows[i].start * SEC);
+        assert_int_equal(j->end_us, T0 + rows[i].end * SEC);
+        assert_string_equal(j->alloc->nodes, rows[i].nodes);
+        assert_int_equal(a.jobs[i]->n_steps, rows[i].steps);
+    }
+    assert_null(a.jobs[0]->job->part_sluid);
+    assert_int_equal(a.jobs[1]->job->suspended_us,
+                     1 * SEC); /* of the three, those before are not its */
+    assert_int_equal(a.jobs[2]->job->suspended_us, 0);
+    assert_int_equal(a.jobs[2]->steps[0]->state, STEP_IS(FAILED));
+    answer_done(&a);
+
+    a = ask(w->db, &f, T0 + 60 * SEC); /* without duplicates */
+    assert_int_equal(a.n, 1);
+    assert_string_equal(a.jobs[0]->job->alloc->nodes, "n1");
+    answer_done(&a);
+    SET(&f, duplicates, true);
+    f.states = (uint32_t *)resizing;
+    f.n_states = 1;
+    a = ask(w->db, &f, T0 + 60 * SEC);
+    assert_int_equal(a.n, 2);
+    answer_done(&a);
+    f.states = (uint32_t *)completed;
+    a = ask(w->db, &f, T0 + 60 * SEC);
+    assert_int_equal(a.n, 0);
+}
+
+static void test_new_size(void **state)
+{
+    resize_case(*state, true);
+}
+
+static void test_new_size_unloaded(void **state)
+{
+    resize_case(*state, false);
+}
+
+/* A run that was queued again after its job had changed its size; and a record that comes whole. */
+static void test_size_and_requeue(void **state)
+{
+    _cleanup_val_(answer_done) struct answer a = { 0 };
+    struct world *w = *state;
+    Pst__Transaction *tx;
+    Pst__JobRecord *j;
+
+    feed(w, submit(7, 3, 0));
+    feed(w, start(7, 3, 5, "n[1-2]"));
+    feed(w, resize(7, 4, 20, "n1", 0));
+    tx = requeue(7, 5, 30);
+    tx_clear(tx, JOB_F_PART_ID);
+    tx_clear(tx, JOB_F_PART_SLUID);
+    tx_clear(tx, JOB_F_RESIZE_US);
+    feed(w, tx);
+    feed(w, start(7, 5, 40, "n[4-5]"));
+    tx = tx_new(T0 + 60 * SEC);
+    j = put_job(tx, 8, 6, "job");
+    SET(j, submit_us, T0 + 1 * SEC);
+    fill_start(j, T0 + 2 * SEC, "n9");
+    SET(j, part_id, 9);
+    SET(j, resize_us, T0 + 8 * SEC);
+    feed(w, tx);
+
+    a = ask_all(w->db);
+    assert_int_equal(a.n, 4);
+    for (size_t i = 0; i < a.n; i++) {
+        j = a.jobs[i]->job;
+        if (j->job_id == 8)
+            assert_int_equal(j->start_us, T0 + 8 * SEC);
+        else if (job_has_flag(j, JOB_FLAG(RESIZING)))
+            assert_int_equal(j->end_us, T0 + 20 * SEC);
+        else if (job_has_flag(j, JOB_FLAG(REQUEUED)))
+            assert_int_equal(j->start_us, T0 + 20 * SEC);
+        else
+            assert_int_equal(j->start_us, T0 + 40 * SEC);
+    }
 }
 
 static void test_job_id_again(void **state)
@@ -713,16 +857,28 @@ int main(void)
 {
 #define TEST(fn) cmocka_unit_test_setup_teardown(fn, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        TEST(test_lifecycle),    TEST(test_after_the_end),
-        TEST(test_purge_closes), TEST(test_unknown_is_skipped),
-        TEST(test_array),        TEST(test_steps),
-        TEST(test_requeue),      TEST(test_late_step),
-        TEST(test_job_id_again), TEST(test_new_journal),
-        TEST(test_again),        TEST(test_killed),
-        TEST(test_no_room),      TEST(test_locked),
-        TEST(test_schema),       TEST(test_cluster_name),
-        TEST(test_migrate),      TEST(test_sources),
+        TEST(test_lifecycle),
+        TEST(test_after_the_end),
+        TEST(test_purge_closes),
+        TEST(test_unknown_is_skipped),
+        TEST(test_array),
+        TEST(test_steps),
+        TEST(test_requeue),
+        TEST(test_late_step),
+        TEST(test_job_id_again),
+        TEST(test_new_journal),
+        TEST(test_again),
+        TEST(test_killed),
+        TEST(test_no_room),
+        TEST(test_locked),
+        TEST(test_schema),
+        TEST(test_cluster_name),
+        TEST(test_migrate),
+        TEST(test_sources),
         TEST(test_replaced),
+        TEST(test_new_size),
+        TEST(test_new_size_unloaded),
+        TEST(test_size_and_requeue),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
