@@ -486,6 +486,11 @@ struct child {
     int join[CGROUP_CTRLS], n_join;
     bool born_inside;
     struct child_outcome *outcome;
+    /* child_reserve()'s: */
+    pid_t seat;      /* the process that waits; 0 none */
+    unsigned number; /* as it sees itself */
+    int seat_fds[2]; /* ours and its end of a socket pair */
+    uint32_t shares; /* not 0 while it runs in our memory */
 };
 struct child_outcome { /* written by the child */
     int stage, err;
@@ -501,6 +506,11 @@ enum child_stage {
  * builds without optimization, or with sanitizers.  Pages that nobody touches cost nothing. */
 #define CHILD_STACK (256u * 1024u)
 int child_start(struct child *c, pid_t *ret_pid);
+/* Make the process now and let it wait: child_start() makes it become the program.  c stays where it
+ * is, streams, `give` and the cgroup are settled; the rest may change until then.  Ends with
+ * child_release(), started or not.  0 or a negative errno: child_start() makes a process then. */
+int child_reserve(struct child *c);
+void child_release(struct child *c);
 /* The steps of a child's way to its program.  0 or a negative errno; no allocation. */
 /* session, cgroups, terminal, limits, CPUs, the job's namespaces */
 int child_join(const struct child *c);

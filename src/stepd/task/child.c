@@ -6,10 +6,15 @@
  *
  * With cgroups of version 2 it is born in its cgroup: moving there takes a lock across the
  * machine, which costs milliseconds.  The C library has no such call, so it cannot share our
- * stack and gets a copy of our few pages; how far it came is then told in a shared one. */
+ * stack and gets a copy of our few pages; how far it came is then told in a shared one.
+ *
+ * A process may be made before it is known what it becomes (child_reserve()): TaskProlog is told its
+ * number.  It waits in our memory for a byte, and while it then goes on we stand still as for
+ * vfork(). */
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
@@ -18,6 +23,7 @@
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -295,25 +301,133 @@ static pid_t make_process(struct child *c, char *stack)
     return pid;
 }
 
-int child_start(struct child *c, pid_t *ret_pid)
+static int open_cgroups(struct child *c)
 {
     const struct cgroup *cg = &c->step->cg;
     uint32_t place = c->task ? c->task->rank : CGROUP_SPECIAL;
+    int r = cgroup_task(cg, place, NULL, 0);
+
+    if (r == 0)
+        r = c->n_join = cgroup_task_open(cg, place, c->join);
+    return r;
+}
+
+static void close_cgroups(struct child *c)
+{
+    for (int i = 0; i < c->n_join; i++)
+        (void)close(c->join[i]); /* the child has its own */
+    c->n_join = 0;
+}
+
+/* ---- a process that waits for its program ---------------------------------------------------- */
+
+/* Runs beside us in our memory: its own stack and kernel calls are all it touches until it is told
+ * to go on, and then we stand still.  It is as privileged as we are until then, so that no user can
+ * send it a signal. */
+static int wait_for_program(void *arg)
+{
+    struct child *c = arg;
+    int fd = c->seat_fds[1];
+    unsigned number = (unsigned)syscall(SYS_getpid);
+    char go;
+
+    (void)syscall(SYS_close, c->seat_fds[0]); /* else it would not see that we are gone */
+    if (syscall(SYS_write, fd, &number, sizeof(number)) != (long)sizeof(number) ||
+        syscall(SYS_read, fd, &go, sizeof(go)) != (long)sizeof(go))
+        return 127;
+    return child_main(c);
+}
+
+/* Until it has its program, or has ended: the kernel clears the word then. */
+static void wait_unshared(struct child *c)
+{
+    uint32_t tid;
+
+    while ((tid = __atomic_load_n(&c->shares, __ATOMIC_ACQUIRE)))
+        (void)syscall(SYS_futex, &c->shares, FUTEX_WAIT, tid, NULL, NULL, 0);
+}
+
+int child_reserve(struct child *c)
+{
+    static char *stack; /* one such process at a time */
+    const int flags = CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
+    ssize_t n;
+    pid_t pid;
+    int r;
+
+    if (!stack)
+        stack = make_stack();
+    if (!stack)
+        return -ENOMEM;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->seat_fds) < 0)
+        return -errno;
+    r = open_cgroups(c);
+    pid = r < 0 ? r
+                : clone(wait_for_program, stack + CHILD_STACK, flags, c, &c->shares, NULL,
+                        &c->shares);
+    if (pid < 0) {
+        r = r < 0 ? r : -errno;
+        close_cgroups(c);
+        (void)close(c->seat_fds[0]);
+        (void)close(c->seat_fds[1]);
+        return r;
+    }
+    c->seat = pid;
+    do
+        n = recv(c->seat_fds[0], &c->number, sizeof(c->number), MSG_WAITALL);
+    while (n < 0 && errno == EINTR);
+    (void)close(c->seat_fds[1]);
+    if (n == (ssize_t)sizeof(c->number))
+        return 0;
+    child_release(c); /* somebody ended it */
+    return -ECHILD;
+}
+
+void child_release(struct child *c)
+{
+    if (!c->seat)
+        return;
+    (void)close(c->seat_fds[0]);     /* it ends */
+    (void)waitpid(c->seat, NULL, 0); /* -ECHILD: the loop has collected it */
+    wait_unshared(c);
+    c->seat = 0;
+    close_cgroups(c);
+}
+
+/* Let it go on to its program.  0: it is not there any more. */
+static pid_t use_seat(struct child *c)
+{
+    pid_t pid = c->seat;
+
+    if (!pid)
+        return 0;
+    if (waitpid(pid, NULL, WNOHANG) != 0 || send(c->seat_fds[0], "", 1, MSG_NOSIGNAL) != 1)
+        pid = 0; /* what is left of it is for child_release() */
+    else
+        wait_unshared(c);
+    if (pid) {
+        (void)close(c->seat_fds[0]);
+        c->seat = 0;
+    }
+    return pid;
+}
+
+int child_start(struct child *c, pid_t *ret_pid)
+{
     char *stack;
     pid_t pid = 0;
     int r = failpoint("stepd-start") ? -EAGAIN : shared_pages(&stack, &c->outcome);
 
-    if (r == 0)
-        r = cgroup_task(cg, place, NULL, 0);
-    if (r == 0)
-        r = c->n_join = cgroup_task_open(cg, place, c->join);
+    if (r == 0 && !c->seat)
+        r = open_cgroups(c);
     if (r >= 0) {
         *c->outcome = (struct child_outcome){ .err = 0 };
-        pid = make_process(c, stack);
+        pid = use_seat(c);
+        if (!pid)
+            pid = make_process(c, stack);
         r = MIN(pid, 0);
     }
-    for (int i = 0; i < c->n_join; i++)
-        (void)close(c->join[i]); /* the child has its own */
+    close_cgroups(c);
     c->stage = r < 0 ? CHILD_SETUP : c->outcome->stage;
     c->err = r < 0 ? r : c->outcome->err;
     c->mem_err = r < 0 ? 0 : c->outcome->mem_err;

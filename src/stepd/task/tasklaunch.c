@@ -262,6 +262,18 @@ static int run_prolog(struct step *s, const char *path, const char *who, const c
     return r;
 }
 
+/* TaskProlog is told the number that its task will have.  Containers and plugins make processes of
+ * their own later: they go without. */
+static void reserve_number(struct step *s, struct envlist *env, struct child *c)
+{
+    const char *site = s->sf->task_prolog, *users = s->launch ? s->launch->task_prolog : NULL;
+
+    if (!((site && *site) || (users && *users)) || oci_wanted(s) || s->plug)
+        return;
+    if (child_reserve(c) == 0)
+        envlist_setu(env, "SLURM_TASK_PID", c->number);
+}
+
 /* The site's, then the user's.  False: the task is not to run. */
 static bool task_prolog(struct step *s, struct envlist *env, struct task *t, const int fds[3])
 {
@@ -323,8 +335,7 @@ static void launch_batch(struct step *s)
         step_fail(s, "Out of memory");
         return;
     }
-    if (batch_streams(s, fds) == 0 && plugins_begin(s) &&
-        task_prolog(s, &s->env, &s->tasks[0], fds)) {
+    if (batch_streams(s, fds) == 0 && plugins_begin(s)) {
         char *paths[] = { script, NULL };
         struct child c = { .step = s,
                            .task = &s->tasks[0],
@@ -334,12 +345,16 @@ static void launch_batch(struct step *s)
                            .any_dir = true,
                            .limits = true };
 
-        bind_task(s, 0, &c);
-        if (!oci_wanted(s))
-            /* after the output is open: its place is relative to the one asked for */
-            check_work_dir(s);
         memcpy(c.fds, fds, sizeof(fds));
-        run_program(s, &s->tasks[0], &c, &s->env, script);
+        reserve_number(s, &s->env, &c);
+        if (task_prolog(s, &s->env, &s->tasks[0], fds)) {
+            bind_task(s, 0, &c);
+            if (!oci_wanted(s))
+                /* after the output is open: its place is relative to the one asked for */
+                check_work_dir(s);
+            run_program(s, &s->tasks[0], &c, &s->env, script);
+        }
+        child_release(&c);
     }
     for (int i = 0; i < 3; i++)
         if (fds[i] >= 0 && (i != 2 || fds[2] != fds[1]))
@@ -564,6 +579,8 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
         find_libs(c.argv[0], &env);
     mpi_task(s, (size_t)(t - s->tasks), &env, &c);
     r = task_streams(s, st, t, c.fds);
+    if (r == 0)
+        reserve_number(s, &env, &c);
     if (r < 0) {
         if (!s->error)
             step_fail(s, "Could not set up the streams of task %u: %s", t->rank, strerror(-r));
@@ -584,6 +601,7 @@ static void launch_task(struct step *s, struct streams *st, struct task *t, char
             gpu_tell(s, (size_t)(t - s->tasks), c.fds[2]);
         }
     }
+    child_release(&c);
     for (int i = 0; i < 3; i++)
         if (c.fds[i] >= 0)
             (void)close(c.fds[i]);
