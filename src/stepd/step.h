@@ -506,8 +506,8 @@ enum child_stage {
  * builds without optimization, or with sanitizers.  Pages that nobody touches cost nothing. */
 #define CHILD_STACK (256u * 1024u)
 int child_start(struct child *c, pid_t *ret_pid);
-/* Make the process now and let it wait: child_start() makes it become the program.  c stays where it
- * is, streams, `give` and the cgroup are settled; the rest may change until then.  Ends with
+/* Make the process now and let it wait: child_start() makes it become the program.  c stays where
+ * it is, streams, `give` and the cgroup are settled; the rest may change until then.  Ends with
  * child_release(), started or not.  0 or a negative errno: child_start() makes a process then. */
 int child_reserve(struct child *c);
 void child_release(struct child *c);

@@ -11,7 +11,6 @@
 #include "ctld/front/asking.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
-#include "ctld/policy/bootwait.h"
 #include "ctld/job/owners.h"
 #include "ctld/job/prologs.h"
 #include "ctld/step/steps.h"
@@ -279,8 +278,7 @@ static void end_array(struct ctld *ctld, const struct job *j, uint64_t lsn)
 /* May the client know of the allocation?  That its nodes still run prologs is told with it. */
 static bool may_grant(struct ctld *ctld, const struct job *j)
 {
-    return !job_is_pending(j->rec) && !job_waits_for_prolog(j->rec) &&
-           !bootwait_holds_grant(ctld, j);
+    return !job_is_pending(j->rec) && !job_waits_for_prolog(j->rec) && !prologs_hold_grant(ctld, j);
 }
 
 void wait_notify(struct ctld *ctld, struct job *j, uint64_t lsn)

@@ -8,6 +8,7 @@
 #include "base/log.h"
 #include "base/must.h"
 #include "ctld/job/hetgroup.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/core/service.h"
 
 struct prologs {
@@ -104,6 +105,11 @@ static bool any_awaits(const struct ctld *ctld, const struct job *j)
             return true;
     }
     return job_awaits_node_prologs(j->rec);
+}
+
+bool prologs_hold_grant(const struct ctld *ctld, const struct job *j)
+{
+    return bootwait_holds_grant(ctld, j);
 }
 
 bool prologs_hold_ready(const struct ctld *ctld, const struct job *j)

@@ -30,6 +30,8 @@ static inline bool job_awaits_node_prologs(const Pst__JobRecord *r)
     return r->has_node_prologs && r->node_prologs;
 }
 
+/* Must the client that asked for the allocation wait for nodes that boot? */
+bool prologs_hold_grant(const struct ctld *ctld, const struct job *j);
 /* Must the client that was granted the allocation wait for prologs?  Not with NoHold. */
 bool prologs_hold_ready(const struct ctld *ctld, const struct job *j);
 /* Must the script wait for more than its own node (DeferBatch)?  Of a heterogeneous job all

@@ -105,7 +105,8 @@ static char *stored_dependency(const char *text)
     return out;
 }
 
-/* What squeue shows as the size of a job whose tasks or devices need more nodes than it asked for. */
+/* What squeue shows as the size of a job whose tasks or devices need more nodes than it asked
+ * for. */
 static void least_nodes(const struct job_change *c, Pst__Transaction *tx, const struct job *j,
                         Pst__JobRecord *set)
 {

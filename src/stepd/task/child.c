@@ -8,8 +8,8 @@
  * machine, which costs milliseconds.  The C library has no such call, so it cannot share our
  * stack and gets a copy of our few pages; how far it came is then told in a shared one.
  *
- * A process may be made before it is known what it becomes (child_reserve()): TaskProlog is told its
- * number.  It waits in our memory for a byte, and while it then goes on we stand still as for
+ * A process may be made before it is known what it becomes (child_reserve()): TaskProlog is told
+ * its number.  It waits in our memory for a byte, and while it then goes on we stand still as for
  * vfork(). */
 #include <errno.h>
 #include <fcntl.h>
