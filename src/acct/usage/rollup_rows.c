@@ -197,7 +197,8 @@ static int add_run(struct roll *w, const struct run *run)
     int64_t end = end_of(rec), start = rec->start_us / USEC_PER_SEC;
     int r = 0;
 
-    if (rec->has_eligible_us && rec->req_tres)
+    /* that a job waited is told by its first record, which is older than its changes of size */
+    if (rec->has_eligible_us && rec->req_tres && !rec->has_part_id)
         r = add_time(w, rec->req_tres, rec->eligible_us / USEC_PER_SEC, started ? start : end,
                      SIZE_MAX, false);
     return r < 0 || !started ? r : add_held(w, rec, start, end, false);

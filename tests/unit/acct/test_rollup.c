@@ -91,6 +91,29 @@ static void test_suspended(void **state)
     assert_cluster(w, 0, HOUR, "cpu", 2 * 600, 0, 0, 0, 16 * HOUR - 2 * 600, 0);
 }
 
+/* A job that gives CPUs back is counted with what it held at each time, and has not waited since. */
+static void test_new_size(void **state)
+{
+    struct world *w = *state;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+
+    make_nodes(w);
+    queue_job(w, 1, HOUR / 2, "a", 1, "cpu=8");
+    start_job(w, 1, HOUR, "cpu=8");
+    tx = tx_new((MONTH + HOUR + 1800) * SEC);
+    set = tx_job_patch(tx, EV(JOB_UPDATE), 1);
+    (void)pb_set_str(&set->alloc_tres, "cpu=4");
+    SET(set, part_id, 2);
+    SET(set, resize_us, tx->time_us);
+    feed(w, tx);
+    end_job(w, 1, 2 * HOUR, 2 * HOUR);
+    fed(w, 2 * HOUR + 1);
+    assert_int_equal(used(w, "a", 1, "cpu", 0, 2 * HOUR), 12 * 1800);
+    assert_cluster(w, 0, HOUR, "cpu", 0, 0, 0, 8 * 1800, 16 * HOUR - 8 * 1800, 0);
+    assert_cluster(w, HOUR, 2 * HOUR, "cpu", 12 * 1800, 0, 0, 0, 16 * HOUR - 12 * 1800, 0);
+}
+
 static void test_nodes(void **state)
 {
     struct world *w = *state;
@@ -328,10 +351,10 @@ int main(void)
 {
 #define TEST(name) cmocka_unit_test_setup_teardown(name, world_setup, world_teardown)
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_text), TEST(test_hours),   TEST(test_late),
-        TEST(test_suspended),        TEST(test_nodes),   TEST(test_sizes),
-        TEST(test_random),           TEST(test_archive), TEST(test_parents),
-        TEST(test_no_controller),
+        cmocka_unit_test(test_text), TEST(test_hours),    TEST(test_late),
+        TEST(test_suspended),        TEST(test_nodes),    TEST(test_sizes),
+        TEST(test_random),           TEST(test_archive),  TEST(test_parents),
+        TEST(test_no_controller),    TEST(test_new_size),
     };
 
     (void)setenv("TZ", "UTC", 1);
