@@ -211,8 +211,8 @@ static void bind_optional(struct sql_stmt *stmt, unsigned at, bool present, int6
         sql_bind_null(stmt, at);
 }
 
-/* A run that is only over because it went back to the queue, a part that is over because the job went
- * on with another size. */
+/* A run that is only over because it went back to the queue, a part that is over because the job
+ * went on with another size. */
 static uint32_t shown_state(const Pst__JobRecord *rec)
 {
     if (job_state(rec) == JOB_STATE(CANCELLED) && job_has_flag(rec, JOB_FLAG(REQUEUED)))

@@ -51,6 +51,7 @@ int store_step_any_run(struct store *s, uint32_t job_id, uint32_t step_id,
                        struct entry **ret_entry);
 /* Write a job's record to the row of e's run as it shall stay, whatever becomes of e. */
 int store_save_job(struct store *s, struct entry *e, const Pst__JobRecord *rec);
-/* Have the steps of one row belong to another row, where the job goes on.  Writes everything dirty. */
+/* Have the steps of one row belong to another row, where the job goes on.  Writes everything
+ * dirty. */
 int store_move_steps(struct store *s, int64_t from, int64_t to);
 int store_flush(struct store *s); /* write everything dirty */

@@ -55,7 +55,8 @@ bool submit_may_wait_outside(const struct ctld *ctld, int code);
  * else *ret_later is set and the job may wait for a larger partition. */
 int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
                     bool *ret_later, const char **ret_hint);
-/* Nodes that the tasks, or the devices of the whole job, fill at least, when that is more than were asked for; else 0. */
+/* Nodes that the tasks, or the devices of the whole job, fill at least, when that is more than were
+ * asked for; else 0. */
 uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,
                             const Pst__JobRecord *r);
 int submit_sizes(const Pst__JobRecord *r);

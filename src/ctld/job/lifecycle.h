@@ -64,7 +64,7 @@ void launch_reboot(struct ctld *ctld, const struct node *n, uint64_t lsn, const 
 void launch_suspend(struct ctld *ctld, struct job *j, uint64_t lsn, bool suspend); /* or resume */
 void launch_suspend_on(struct ctld *ctld, const struct job *j, const struct node *n, uint64_t lsn,
                        bool suspend);
-/* rec is the patch of a running job that changes its size: a record of its own in accounting begins.
+/* set is the patch of a running job that changes its size: another record in accounting begins.
  * Call it when nothing of the job is cleared any more in tx. */
 void lifecycle_new_part(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
                         Pst__JobRecord *set);

@@ -16,8 +16,8 @@ void feasible_place_anew(struct feasible *f); /* topologies changed */
 uint32_t feasible_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
                         const Pst__JobRecord *r, bool memory_counts);
 
-/* How many nodes the devices of a text such as "gres/gpu:5" fill at least, be there so many or not; 0
- * when it cannot be said. */
+/* How many nodes the devices of a text such as "gres/gpu:5" fill at least, be there so many or not;
+ * 0 when it cannot be said. */
 uint32_t feasible_gres_nodes(struct feasible *f, const struct cluster *c, const struct partition *p,
                              const char *want);
 

@@ -91,7 +91,8 @@ static void test_suspended(void **state)
     assert_cluster(w, 0, HOUR, "cpu", 2 * 600, 0, 0, 0, 16 * HOUR - 2 * 600, 0);
 }
 
-/* A job that gives CPUs back is counted with what it held at each time, and has not waited since. */
+/* A job that gives CPUs back is counted with what it held at each time, and has not waited
+ * since. */
 static void test_new_size(void **state)
 {
     struct world *w = *state;
