@@ -34,8 +34,8 @@ void joblink_init(struct joblink *l, struct cli *cli, int sig_fd);
 void joblink_done(struct joblink *l);
 
 /* Submit and wait until granted and until the nodes are ready (prologs ran), with the messages
- * users know.  req->wait_alloc is set here; a step asked for in it comes with the grant.  what: "Job
- * submit/allocate failed" and the like.
+ * users know.  req->wait_alloc is set here; a step asked for in it comes with the grant.  what:
+ * "Job submit/allocate failed" and the like.
  * Returns 0 with the grant (the caller frees it), or the exit status with the message printed. */
 int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *what,
                      Pst__JobStatus **ret_grant);
