@@ -19,6 +19,7 @@
 #include "base/timefmt.h"
 #include "wire/auth/auth_impl.h"
 #include "wire/auth/crypto.h"
+#include "wire/auth/keymode.h"
 #include "wire/auth/keyset.h"
 
 #define KEY_FILE_MAX 16384u
@@ -58,7 +59,7 @@ static int read_key_file(const char *path, char *buf, size_t size, size_t *ret_l
         return err_set(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return err_set(err, -EINVAL, "%s: not a regular file", path);
-    if (st.st_mode & 077)
+    if (!keymode_is_private(&st, geteuid(), getegid()))
         return err_set(err, -EPERM, "%s: mode is %03o, must be 600 (no access for group or others)",
                        path, st.st_mode & 0777u);
     while (len < size - 1) {

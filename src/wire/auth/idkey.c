@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "wire/auth/crypto.h"
+#include "wire/auth/keymode.h"
 
 #define SEED_SIZE 32u
 #define FILE_MAX 256u
@@ -99,7 +100,7 @@ static int read_line(const char *path, const char *word, bool secret, uint8_t re
         return err_set(err, -errno, "%s: %s", path, strerror(errno));
     if (!S_ISREG(st.st_mode))
         return err_set(err, -EINVAL, "%s: not a regular file", path);
-    if (secret && st.st_mode & 077)
+    if (secret && !keymode_is_private(&st, geteuid(), getegid()))
         return err_set(err, -EPERM, "%s: mode is %03o, must be 600 (no access for group or others)",
                        path, st.st_mode & 0777u);
     n = read(fd, text, FILE_MAX);

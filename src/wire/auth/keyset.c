@@ -12,8 +12,9 @@
 #include "base/timefmt.h"
 #include "wire/auth/crypto.h"
 
-#define BYTES_MIN 16u /* of a key */
-#define K_MAX 4096u   /* characters of a key in base64 */
+#define BYTES_MIN 16u   /* of a key */
+#define PHRASE_MIN 200u /* a line `name:hex` is shorter */
+#define K_MAX 4096u     /* characters of a key in base64 */
 #define LENGTH_LABEL "PSTK cluster key 1"
 #define NAME_LABEL "PSTK key name 1"
 
@@ -34,9 +35,35 @@ static bool is_object(const char *text, size_t len)
     return i < len && text[i] == '{';
 }
 
+/* Is there a line that says something, and none that could be `name:hex`? */
+static bool has_no_names(const char *text, size_t len)
+{
+    bool said = false;
+
+    for (size_t i = 0; i < len; i++) {
+        bool first = i == 0 || text[i - 1] == '\n';
+
+        if (text[i] == ':')
+            return false;
+        said = said || (first && text[i] != '#' && !isspace((unsigned char)text[i]));
+    }
+    return said;
+}
+
+/* Text that is all one key, as charts and passwords make them: one line that is longer than any
+ * `name:hex`, or lines without a name. */
+static bool is_phrase(const char *text, size_t len)
+{
+    if (is_object(text, len) && memmem(text, len, "\"keys\"", 6))
+        return false;
+    if (len > PHRASE_MIN && !memchr(text, '\n', len))
+        return true;
+    return len >= BYTES_MIN && !is_object(text, len) && has_no_names(text, len);
+}
+
 bool keyset_is(const char *text, size_t len)
 {
-    return !is_text(text, len) || is_object(text, len);
+    return !is_text(text, len) || is_phrase(text, len) || is_object(text, len);
 }
 
 /* ---- secrets --------------------------------------------------------------------------------- */
@@ -224,7 +251,7 @@ int keyset_parse(const char *text, size_t len, int64_t now_us, struct auth_keys 
     int r;
 
     keys->n = 0;
-    if (!is_text(text, len))
+    if (!is_text(text, len) || is_phrase(text, len))
         return take_bytes(text, len, keys, err);
     set = json_loadb(text, len, JSON_REJECT_DUPLICATES, &bad);
     if (!set)

@@ -6,7 +6,8 @@
  *                 base64 or base64url; use="default" signs, else the first; exp in seconds, from
  * which
  *                 on a key neither signs nor verifies
- *   other bytes   one key of all of them (slurm.key); 16 at least, one of them no text
+ *   other bytes   one key of all of them (slurm.key); 16 at least.  Text is one, too, when no line
+ *                 has a name, or when it is one line that is longer than a name and a key
  *
  * A key of another length than 32 bytes becomes one by HMAC-SHA256. */
 #pragma once

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "wire/auth/auth.h"
+#include "wire/auth/keymode.h"
 
 #include "munged.h"
 
@@ -99,6 +100,32 @@ static void test_load_refusals(void **state)
     assert_int_equal(unlink(path), 0);
     assert_int_equal(auth_keys_load(path, &(struct auth_keys *){ NULL }, NULL), -ENOENT);
     assert_int_equal(auth_keys_load(dir, &(struct auth_keys *){ NULL }, NULL), -EINVAL);
+}
+
+/* A Secret's file in a pod is root's, and the user's by the group alone. */
+static void test_modes_of_files(void **state)
+{
+    static const struct {
+        mode_t mode;
+        uid_t owner;
+        gid_t group;
+        bool ours; /* for user 401 of group 401 */
+    } cases[] = {
+        { 0600, 401, 401, true }, { 0640, 401, 401, false }, { 0604, 401, 401, false },
+        { 0600, 0, 0, true },     { 0650, 0, 401, true },    { 0440, 0, 401, true },
+        { 0640, 0, 0, false },    { 0640, 7, 401, false },   { 0660, 0, 401, false },
+        { 0644, 0, 401, false },  { 0641, 0, 401, false },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct stat st = { .st_mode = S_IFREG | cases[i].mode,
+                           .st_uid = cases[i].owner,
+                           .st_gid = cases[i].group };
+
+        assert_int_equal(keymode_is_private(&st, 401, 401), cases[i].ours);
+        assert_int_equal(keymode_is_private(&st, 0, 0), (cases[i].mode & 077) == 0);
+    }
 }
 
 static void test_too_many_keys(void **state)
@@ -274,11 +301,17 @@ static void test_munge_missing_daemon(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load_refusals), cmocka_unit_test(test_too_many_keys),
-        cmocka_unit_test(test_create),        cmocka_unit_test(test_sign_known),
-        cmocka_unit_test(test_rotation),      cmocka_unit_test(test_tamper),
-        cmocka_unit_test(test_derive),        cmocka_unit_test(test_random),
-        cmocka_unit_test(test_munge),         cmocka_unit_test(test_munge_missing_daemon),
+        cmocka_unit_test(test_load_refusals),
+        cmocka_unit_test(test_modes_of_files),
+        cmocka_unit_test(test_too_many_keys),
+        cmocka_unit_test(test_create),
+        cmocka_unit_test(test_sign_known),
+        cmocka_unit_test(test_rotation),
+        cmocka_unit_test(test_tamper),
+        cmocka_unit_test(test_derive),
+        cmocka_unit_test(test_random),
+        cmocka_unit_test(test_munge),
+        cmocka_unit_test(test_munge_missing_daemon),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "base/cleanup.h"
 #include "wire/auth/idkey.h"
 #include "wire/auth/keyset.h"
 #include "wire/auth/vouch.h"
@@ -194,6 +195,37 @@ static void test_any_bytes(void **state)
     assert_memory_not_equal(one.keys[0].secret, other.keys[0].secret, AUTH_KEY_SIZE);
 }
 
+/* As `randAscii 1024` of a chart, a password, and the output of base64 make them. */
+static void test_text_that_is_a_key(void **state)
+{
+    static const struct {
+        const char *text;
+        bool whole;
+    } cases[] = {
+        { "kkkkkkkkkkkkkkkkkkkkkkkkkkkkkkkk", true }, { "gP0xk+8jT1N3\nQp4y/8b1Wz==\n", true },
+        { "gP0xk+8jT1N3\n# a comment\n", true },      { "# only a comment, a long one\n", false },
+        { "name:00\n# and a long comment\n", false }, { "short", false },
+        { "an:other of many characters", false },
+    };
+    char chart[1024];
+    struct auth_keys keys = { .n = 0 };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(keyset_is(cases[i].text, strlen(cases[i].text)), cases[i].whole);
+        if (cases[i].whole)
+            assert_int_equal(
+                keyset_parse(cases[i].text, strlen(cases[i].text), NOW_US, &keys, NULL), 0);
+    }
+    for (int first = ' '; first <= '~'; first++) {
+        memset(chart, ':', sizeof(chart));
+        chart[0] = (char)first;
+        assert_true(keyset_is(chart, sizeof(chart)));
+        assert_int_equal(keyset_parse(chart, sizeof(chart), NOW_US, &keys, NULL), 0);
+        assert_int_equal(keys.n, 1);
+    }
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -202,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_what_nobody_vouches_for),
         cmocka_unit_test(test_set),
         cmocka_unit_test(test_any_bytes),
+        cmocka_unit_test(test_text_that_is_a_key),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
