@@ -119,9 +119,10 @@ uid_t conf_slurm_uid(const struct conf *c);
 /* SlurmdUser, likewise, but looked up each time: for the start of a daemon. */
 uid_t conf_slurmd_uid(const struct conf *c);
 uint16_t conf_ctld_port(const struct conf *c);
-/* i-th SlurmctldHost: name and address (address = name when not given); NULL past the end. */
+/* i-th SlurmctldHost: name and its own address (= name when not given); NULL past the end. */
 const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr);
-/* Their addresses, at most max; how many. */
+/* Where the one that leads is found, at most max; how many: SlurmctldAddr, and then the hosts' own
+ * when there are several; without SlurmctldAddr these alone. */
 size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max);
 /* Where a program or script of the configuration is: a name without a folder is beside slurm.conf.
  * The caller frees *ret_path.  -ENOMEM. */

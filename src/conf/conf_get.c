@@ -178,12 +178,11 @@ const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr
 {
     for (size_t j = 0; j < c->nmulti; j++) {
         const struct conf_multi *m = &c->multi[j];
-        const char *common = conf_str(c, CONF_SLURMCTLD_ADDR);
 
         if (m->key != CONF_SLURMCTLD_HOST || i-- > 0)
             continue;
         if (ret_addr)
-            *ret_addr = common ? common : (m->addr ? m->addr : m->val.text);
+            *ret_addr = m->addr ? m->addr : m->val.text;
         return m->val.text;
     }
     return NULL;
@@ -191,10 +190,14 @@ const char *conf_ctld_host(const struct conf *c, size_t i, const char **ret_addr
 
 size_t conf_ctld_addrs(const struct conf *c, const char **ret_addrs, size_t max)
 {
+    const char *common = conf_str(c, CONF_SLURMCTLD_ADDR), *addr;
     size_t n = 0;
 
-    while (n < max && conf_ctld_host(c, n, &ret_addrs[n]))
-        n++;
+    if (common && max)
+        ret_addrs[n++] = common;
+    for (size_t i = 0; n < max && conf_ctld_host(c, i, &addr); i++)
+        if (!common || (strcmp(addr, common) != 0 && conf_ctld_host(c, 1, NULL)))
+            ret_addrs[n++] = addr;
     return n;
 }
 

@@ -197,14 +197,34 @@ static int make_dirs(const struct ctld *ctld, struct err *err)
     return 0;
 }
 
+/* Where JournalParameters=identity= says that the controllers' key is; "": nowhere.  That file is
+ * never made here: two controllers would make two. */
+static int find_identity(const struct conf *conf, struct etcd_config *etcd, struct err *err)
+{
+    int r = 0;
+
+    etcd->identity[0] = '\0';
+    if (strcasecmp(conf_str(conf, CONF_JOURNAL_TYPE), "etcd") == 0)
+        r = etcd_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS),
+                              conf_str(conf, CONF_CLUSTER_NAME), etcd, err);
+    if (r == 0 && etcd->identity[0] && access(etcd->identity, F_OK) < 0)
+        return err_set(err, -errno, "JournalParameters: identity=%s: %s", etcd->identity,
+                       strerror(errno));
+    return r;
+}
+
 /* The key that only the controllers have, and its public half, which nodes may be given. */
 static int load_identity(struct ctld *ctld, struct err *err)
 {
     const char *dir = conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION);
     _cleanup_free_ char *secret = NULL, *public = NULL;
-    int r;
+    struct etcd_config etcd;
+    int r = find_identity(ctld->conf, &etcd, err);
 
-    if (asprintf(&secret, "%s/slurmctld.key", dir) < 0 ||
+    if (r < 0)
+        return r;
+    if ((etcd.identity[0] ? asprintf(&secret, "%s", etcd.identity)
+                          : asprintf(&secret, "%s/slurmctld.key", dir)) < 0 ||
         asprintf(&public, "%s/slurmctld.pub", dir) < 0)
         return err_nomem(err);
     r = idkey_open(secret, conf_slurm_uid(ctld->conf), &ctld->identity, err);

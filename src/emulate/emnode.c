@@ -390,12 +390,12 @@ static int make_dialer(struct emnode *n)
     static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
     const struct conf *c = n->host->conf;
     struct client_target targets[CONTROLLERS_MAX];
-    size_t count = 0;
-    const char *addr;
+    const char *addrs[CONTROLLERS_MAX];
+    size_t count = conf_ctld_addrs(c, addrs, ARRAY_SIZE(addrs));
 
-    while (count < ARRAY_SIZE(targets) && conf_ctld_host(c, count, &addr)) {
-        targets[count] = dmntarget_controller(c, "slurmd");
-        targets[count++].host = addr;
+    for (size_t i = 0; i < count; i++) {
+        targets[i] = dmntarget_controller(c, "slurmd");
+        targets[i].host = addrs[i];
     }
     return dialer_new(n->host->loop, targets, count, conf_slurm_uid(c), &hooks, n, &n->dialer);
 }

@@ -59,8 +59,10 @@ static int take_word(struct etcd_config *c, const char *word, size_t n, struct e
         const char *name;
         char *to;
     } texts[] = {
-        { "prefix=", c->prefix }, { "cacert=", c->cacert }, { "cert=", c->cert },
-        { "key=", c->key },       { "user=", c->user },     { "passwordfile=", c->password_file },
+        { "prefix=", c->prefix },     { "cacert=", c->cacert },
+        { "cert=", c->cert },         { "key=", c->key },
+        { "user=", c->user },         { "passwordfile=", c->password_file },
+        { "identity=", c->identity },
     };
 
     if (n > 10 && strncmp(word, "endpoints=", 10) == 0)
@@ -78,7 +80,7 @@ static int take_word(struct etcd_config *c, const char *word, size_t n, struct e
     }
     return err_set(err, -EINVAL,
                    "JournalParameters: %.*s: known are endpoints=URL;URL, prefix=, cacert=, cert=, "
-                   "key=, user=, passwordfile= and nocompact",
+                   "key=, user=, passwordfile=, identity= and nocompact",
                    (int)MIN(n, (size_t)128), word);
 }
 
@@ -104,6 +106,9 @@ int etcd_config_parse(const char *text, const char *cluster, struct etcd_config 
         return err_set(err, -EINVAL, "JournalParameters: cert= and key= go together");
     if (!c.user[0] != !c.password_file[0])
         return err_set(err, -EINVAL, "JournalParameters: user= and passwordfile= go together");
+    if (c.identity[0] && c.identity[0] != '/')
+        return err_set(err, -EINVAL, "JournalParameters: identity=%s: a path from / on is wanted",
+                       c.identity);
     if (!c.prefix[0])
         (void)snprintf(c.prefix, sizeof(c.prefix), "penstock/%.128s", cluster);
     *ret = c;

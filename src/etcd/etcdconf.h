@@ -6,6 +6,8 @@
  *   cacert=PATH           of the authority of the members' certificates
  *   cert=PATH, key=PATH   of this client
  *   user=NAME, passwordfile=PATH   of an etcd that has users; the file has the password alone
+ *   identity=PATH         of the controllers' pair of keys, which is there on each of them; without
+ *                         it the pair is slurmctld.key in StateSaveLocation
  *   nocompact             leave compaction to etcd's administrator
  * Pure. */
 #pragma once
@@ -24,6 +26,7 @@ struct etcd_config {
     char prefix[ETCD_TEXT_MAX]; /* without a '/' at the end */
     char cacert[ETCD_TEXT_MAX], cert[ETCD_TEXT_MAX], key[ETCD_TEXT_MAX]; /* "": none */
     char user[ETCD_TEXT_MAX], password_file[ETCD_TEXT_MAX];              /* "": none */
+    char identity[ETCD_TEXT_MAX];                                        /* "": our own */
     bool no_compact;
 };
 

@@ -319,8 +319,8 @@ int etcdlog_check_identity(struct etcdlog *l, const char *public_hex, struct err
     free(kv.value);
     return same ? 0
                 : err_set(err, -EKEYREJECTED,
-                          "slurmctld.key in StateSaveLocation is not that of the controllers "
-                          "before: copy it from one of them");
+                          "slurmctld.key in StateSaveLocation (or JournalParameters=identity=) is "
+                          "not that of the controllers before: copy it from one of them");
 }
 
 const struct journal_remote *etcdlog_remote(const struct etcdlog *l)

@@ -27,9 +27,9 @@ struct service {
 
 static const char *ctld_host(struct smgr *s)
 {
-    const char *addr = NULL, *host = conf_ctld_host(cli_conf(&s->cli), 0, &addr);
+    const char *addr = NULL;
 
-    return addr ? addr : host ? host : "localhost";
+    return conf_ctld_addrs(cli_conf(&s->cli), &addr, 1) ? addr : "localhost";
 }
 
 static void ask_daemon(struct smgr *s, struct service *v, unsigned which)

@@ -153,13 +153,12 @@ static unsigned private_data(const struct conf *conf)
 static char *control_host(const struct conf *conf)
 {
     const char *addr = NULL;
-    const char *host = conf_ctld_host(conf, 0, &addr);
     struct addrinfo hints = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM };
     struct addrinfo *found = NULL;
     char text[NI_MAXHOST];
 
-    if (!addr)
-        addr = host ? host : "localhost";
+    if (conf_ctld_addrs(conf, &addr, 1) == 0)
+        addr = "localhost";
     if (getaddrinfo(addr, NULL, &hints, &found) != 0)
         return strdup(addr);
     if (getnameinfo(found->ai_addr, found->ai_addrlen, text, sizeof(text), NULL, 0,

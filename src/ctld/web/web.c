@@ -366,9 +366,9 @@ static void free_web(struct ctld *ctld)
 static void note_first(struct web *w)
 {
     const struct conf *conf = w->ctld->conf;
-    const char *addr = NULL, *name = conf_ctld_host(conf, 0, &addr);
+    const char *addr = NULL, *name = conf_ctld_host(conf, 0, NULL);
 
-    if (name && strcasecmp(name, w->ctld->host) != 0)
+    if (name && strcasecmp(name, w->ctld->host) != 0 && conf_ctld_addrs(conf, &addr, 1) == 1)
         (void)snprintf(w->elsewhere, sizeof(w->elsewhere),
                        strchr(addr, ':') ? "http://[%s]:%u" : "http://%s:%u", addr,
                        conf_ctld_port(conf));

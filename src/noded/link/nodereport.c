@@ -695,14 +695,14 @@ static int make_dialer(struct reporter *r)
     static const struct dialer_hooks hooks = { on_up, on_down, on_request, on_reply };
     const struct conf *c = r->d->conf;
     struct client_target targets[8];
-    size_t n = 0;
-    const char *addr;
+    const char *addrs[ARRAY_SIZE(targets)];
+    size_t n = conf_ctld_addrs(c, addrs, ARRAY_SIZE(addrs));
 
-    while (n < ARRAY_SIZE(targets) && conf_ctld_host(c, n, &addr)) {
-        struct client_target *t = &targets[n++];
+    for (size_t i = 0; i < n; i++) {
+        struct client_target *t = &targets[i];
 
         *t = dmntarget_controller(c, "slurmd");
-        t->host = addr;
+        t->host = addrs[i];
         t->tls = r->d->tls;
         t->identity = r->d->identity;
         t->controller_key = nodekey_controller(r->d);

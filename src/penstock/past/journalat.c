@@ -90,7 +90,7 @@ static int check_conf(struct past *p)
     if (conf_load(p->conf, CONF_CLIENT, &p->own, NULL, &err) < 0)
         return say_error("%s", err.text);
     if (conf_ctld_port(p->own) != p->port || conf_ctld_host(p->own, 1, NULL) ||
-        !conf_ctld_host(p->own, 0, &addr) || strcmp(addr, "127.0.0.1") != 0)
+        conf_ctld_addrs(p->own, &addr, 1) == 0 || strcmp(addr, "127.0.0.1") != 0)
         return say_error("%s: a file that it includes names SlurmctldHost or SlurmctldPort: they "
                          "must stand in slurm.conf itself",
                          p->conf_path);

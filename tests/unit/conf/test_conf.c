@@ -338,6 +338,8 @@ static void test_dialect(void **state)
     assert_string_equal(conf_ctld_host(c, 1, &addr), "ctl2");
     assert_string_equal(addr, "ctl2");
     assert_null(conf_ctld_host(c, 2, &addr));
+    assert_int_equal(conf_ctld_addrs(c, &addr, 1), 1);
+    assert_string_equal(addr, "10.0.0.1");
     assert_int_equal(conf_ctld_port(c), 7000);
     conf_ports(c, CONF_SLURMCTLD_PORT, &first, &last);
     assert_int_equal(last, 7003);
@@ -625,6 +627,29 @@ static void test_sisters(void **state)
     }
 }
 
+/* A Service of those that lead: first for commands and nodes, and nobody's own address. */
+static void test_common_address(void **state)
+{
+    struct conf *c = loaded("ClusterName=x\nSlurmctldHost=a(10.0.0.1)\nSlurmctldHost=b\n"
+                            "SlurmctldAddr=b\nNodeName=n1\n",
+                            0);
+    struct conf *one =
+        loaded("ClusterName=x\nSlurmctldHost=a\nSlurmctldAddr=vip\nNodeName=n1\n", 0);
+    const char *addrs[4];
+
+    (void)state;
+    assert_string_equal(conf_ctld_host(c, 0, &addrs[0]), "a");
+    assert_string_equal(addrs[0], "10.0.0.1");
+    assert_int_equal(conf_ctld_addrs(c, addrs, 4), 2); /* b once */
+    assert_string_equal(addrs[0], "b");
+    assert_string_equal(addrs[1], "10.0.0.1");
+    assert_int_equal(conf_ctld_addrs(c, addrs, 1), 1);
+    assert_int_equal(conf_ctld_addrs(one, addrs, 4), 1); /* the host itself may be behind it */
+    assert_string_equal(addrs[0], "vip");
+    conf_free(c);
+    conf_free(one);
+}
+
 static void test_gres_cgroup(void **state)
 {
     static const char gres[] =
@@ -726,13 +751,21 @@ static void test_words_before(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_words_before),  cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_bad),           cmocka_unit_test(test_user_numbers),
-        cmocka_unit_test(test_warned),        cmocka_unit_test(test_missing),
-        cmocka_unit_test(test_dialect),       cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_client),        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_limits),        cmocka_unit_test(test_expand),
-        cmocka_unit_test(test_include_depth), cmocka_unit_test(test_sisters),
+        cmocka_unit_test(test_words_before),
+        cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_bad),
+        cmocka_unit_test(test_user_numbers),
+        cmocka_unit_test(test_warned),
+        cmocka_unit_test(test_missing),
+        cmocka_unit_test(test_dialect),
+        cmocka_unit_test(test_nodes),
+        cmocka_unit_test(test_client),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_expand),
+        cmocka_unit_test(test_include_depth),
+        cmocka_unit_test(test_sisters),
+        cmocka_unit_test(test_common_address),
         cmocka_unit_test(test_gres_cgroup),
     };
 

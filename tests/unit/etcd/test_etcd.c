@@ -119,6 +119,7 @@ static void test_parameters(void **state)
                                        "endpoints=http://a:1,nonsense",
                                        "endpoints=http://a:1,user=u",
                                        "endpoints=http://a:1,passwordfile=/x",
+                                       "endpoints=http://a:1,identity=key",
                                        "endpoints=http://a b:1" };
     struct etcd_config c;
     struct err err;
