@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkha.h"
 #include "kube/make/mkmonitor.h"
 #include "kube/make/opconf.h"
 #include "kube/make/opkeys.h"
@@ -119,6 +120,10 @@ static json_t *make_volumes(const struct mkbase_facts *f, const char *config)
         json_decref(list);
         return NULL;
     }
+    if (list && mkha_add_volumes(f, list) < 0) {
+        json_decref(list);
+        return NULL;
+    }
     return list;
 }
 
@@ -131,22 +136,26 @@ static json_t *make_probe(const char *path, const char *port)
 static json_t *make_slurmctld(const struct mkbase_facts *f)
 {
     char cluster[64], state[128];
+    json_t *built;
 
     opconf_cluster_name(f->cr, cluster, sizeof(cluster));
     (void)snprintf(state, sizeof(state), "/var/spool/slurmctld/%s", cluster);
-    return mkbase_container(
-        f, "slurmctld",
-        json_pack("{s:s, s:[{s:s, s:i, s:s}], s:o, s:o, s:o, s:{s:b, s:i, s:i},"
-                  " s:[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}",
-                  "name", APP, "ports", "name", APP, "containerPort", OPCONF_CTLD_PORT, "protocol",
-                  "TCP", "startupProbe", make_probe("/livez", APP), "livenessProbe",
-                  make_probe("/livez", APP), "readinessProbe",
-                  make_probe(opconf_replicas(f->cr) > 1 ? "/livez" : "/readyz", APP),
-                  "securityContext", "runAsNonRoot", 1, "runAsUser", SLURM_ID, "runAsGroup",
-                  SLURM_ID, "volumeMounts", "name", "slurm-etc", "mountPath", "/etc/slurm",
-                  "readOnly", 1, "name", "run", "mountPath", "/run", "name", "statesave",
-                  "mountPath", state, "name", "slurm-authsocket", "mountPath", "/run/slurmctld",
-                  "name", "slurm-logfile", "mountPath", "/var/log/slurm"));
+    built = json_pack("{s:s, s:[{s:s, s:i, s:s}], s:o, s:o, s:o, s:{s:b, s:i, s:i},"
+                      " s:[{s:s, s:s, s:b}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}, {s:s, s:s}]}",
+                      "name", APP, "ports", "name", APP, "containerPort", OPCONF_CTLD_PORT,
+                      "protocol", "TCP", "startupProbe", make_probe("/livez", APP), "livenessProbe",
+                      make_probe("/livez", APP), "readinessProbe",
+                      make_probe(opconf_replicas(f->cr) > 1 ? "/livez" : "/readyz", APP),
+                      "securityContext", "runAsNonRoot", 1, "runAsUser", SLURM_ID, "runAsGroup",
+                      SLURM_ID, "volumeMounts", "name", "slurm-etc", "mountPath", "/etc/slurm",
+                      "readOnly", 1, "name", "run", "mountPath", "/run", "name", "statesave",
+                      "mountPath", state, "name", "slurm-authsocket", "mountPath", "/run/slurmctld",
+                      "name", "slurm-logfile", "mountPath", "/var/log/slurm");
+    if (built && mkha_add_mounts(f, built) < 0) {
+        json_decref(built);
+        return NULL;
+    }
+    return mkbase_container(f, "slurmctld", built);
 }
 
 /* Files change below a link of the kubelet: contents are compared, and the link is not. */
@@ -258,6 +267,12 @@ static json_t *make_set(const struct mkbase_facts *f, const char *name, const ch
                      "revisionHistoryLimit", 0, "serviceName", internal, "selector", "matchLabels",
                      mkbase_selector(APP, kubejson_name(f->cr)), "template",
                      mkbase_template(f, meta, make_pod_spec(f, config_name)));
+    /* A standby is made again whatever the others do: none waits for one that cannot start. */
+    if (spec && mkha_in_etcd(f->cr) &&
+        json_object_set_new(spec, "podManagementPolicy", json_string("Parallel")) < 0) {
+        json_decref(spec);
+        spec = NULL;
+    }
     if (!spec || !set || json_object_set(set, "spec", spec) < 0 ||
         (claims && json_object_set_new(spec, "volumeClaimTemplates", make_claim(f)) < 0)) {
         json_decref(set);
@@ -301,6 +316,7 @@ int mkcontroller_objects(const struct mkbase_facts *f, json_t **ret)
         }
         if (mkbase_push(all, make_internal(f, internal)) < 0 ||
             mkbase_push(all, make_service(f, service, selector)) < 0 ||
+            (mkha_in_etcd(f->cr) && mkbase_push(all, mkha_budget(f, service)) < 0) ||
             mkbase_push(all, make_set(f, service, internal, config, json_array_get(all, 0))) < 0)
             return -ENOMEM;
     }

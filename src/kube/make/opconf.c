@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkha.h"
 #include "kube/make/opspec.h"
 
 #define OPTIONS_MAX 256u
@@ -314,6 +315,7 @@ void opconf_write_slurm(const struct mkbase_facts *f, struct strbuf *out)
                 cluster, OPCONF_NODE_PORT);
     write_auth(f->cr, out);
     strbuf_add(out, "SlurmctldParameters=enable_configless,reconfig_on_restart\n");
+    mkha_write_conf(f, out);
     if (kubejson_true(f->cr, "spec.metrics.enabled"))
         strbuf_add(out, "MetricsType=metrics/openmetrics\n");
     write_accounting(f, out);

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkha.h"
 
 #define REPLICAS_MAX 100000
 #define CLUSTER_NAME_MAX 40u
@@ -36,6 +37,11 @@ static const struct rule rules[] = {
     { OPKIND_CONTROLLER, "spec.externalConfig", AN_OBJECT, NULL, 0, 0, NULL, false },
     { OPKIND_CONTROLLER, "spec.ha.enabled", A_BOOL, NULL, 0, 0, NULL, false },
     { OPKIND_CONTROLLER, "spec.ha.backups", A_NUMBER, NULL, 1, 9, NULL, false },
+    { OPKIND_CONTROLLER, "spec.ha.etcd", AN_OBJECT, NULL, 0, 0, NULL, false },
+    { OPKIND_CONTROLLER, "spec.ha.etcd.endpoints", A_LIST, NULL, 1, 8, NULL, false },
+    { OPKIND_CONTROLLER, "spec.ha.etcd.prefix", A_TEXT, NULL, 0, 200, NULL, false },
+    { OPKIND_CONTROLLER, "spec.ha.etcd.user", A_TEXT, NULL, 0, 128, NULL, false },
+    { OPKIND_CONTROLLER, "spec.ha.etcd.secretRef.name", A_TEXT, NULL, 0, 253, NULL, false },
     { OPKIND_CONTROLLER, "spec.inplaceReconfigure", A_BOOL, NULL, 0, 0, NULL, false },
     { OPKIND_CONTROLLER, "spec.persistence.enabled", A_BOOL, "true", 0, 0, NULL, false },
     { OPKIND_CONTROLLER, "spec.persistence.existingClaim", A_TEXT, NULL, 0, 253, NULL, false },
@@ -363,12 +369,8 @@ static int check_controller(const json_t *o, struct err *err)
         return err_set(err, -EINVAL, "spec.clusterName: letters, digits, '_', '-' and '.' alone");
     if (*name && strspn(name, ".") == strlen(name)) /* it names a folder */
         return err_set(err, -EINVAL, "spec.clusterName: more than dots is wanted");
-    if (kubejson_true(o, "spec.ha.enabled") &&
-        (kubejson_true(o, "spec.external") || !kubejson_true(o, "spec.persistence.enabled") ||
-         !*kubejson_text(o, "spec.persistence.existingClaim")))
-        return err_set(err, -EINVAL,
-                       "spec.ha.enabled: several slurmctld share a folder: persistence.enabled and "
-                       "persistence.existingClaim are required");
+    if (mkha_check(o, err) < 0)
+        return -EINVAL;
     return check_keys(o, err);
 }
 
@@ -550,5 +552,5 @@ int opspec_check_change(const json_t *before, const json_t *now, struct err *err
         if (strcmp(kind, fixed[i].kind) == 0 && a != b && !(a && b && json_equal(a, b)))
             return err_set(err, -EPERM, "%s: cannot be changed", fixed[i].path);
     }
-    return 0;
+    return strcmp(kind, "Controller") == 0 ? mkha_check_change(before, now, err) : 0;
 }

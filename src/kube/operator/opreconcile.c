@@ -9,6 +9,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/make/mkcontroller.h"
+#include "kube/make/mkha.h"
 #include "kube/make/mklogin.h"
 #include "kube/make/mkmonitor.h"
 #include "kube/make/mkrest.h"
@@ -58,6 +59,21 @@ static void make_key(struct opwork *w, const struct mkbase_ref *ref)
     opapply_create(w, secret);
 }
 
+/* The pair of keys of controllers without a folder that all have: made once, as keys are. */
+static void make_identity(struct opwork *w)
+{
+    char name[300];
+    _cleanup_json_ json_t *secret = NULL;
+
+    if (!mkha_in_etcd(w->cr) || mkbase_find(&w->f, "Secret", mkha_identity_name(w->cr, name)))
+        return;
+    secret = mkha_identity(&w->f);
+    if (secret)
+        opapply_create(w, secret);
+    else
+        opapply_fail(w, "the controllers' pair of keys cannot be made");
+}
+
 /* NULL: every key is there, or made. */
 static const char *see_keys(struct opwork *w)
 {
@@ -95,6 +111,14 @@ static void say_workload(struct opwork *w, const char *kind, const char *name, c
         opwork_say(w, ready, !ready, ready ? "AsDesired" : "PodsNotReady", text);
 }
 
+static bool have_identity(const struct opwork *w)
+{
+    char name[300];
+
+    return !mkha_in_etcd(w->cr) ||
+           mkbase_find(&w->f, "Secret", mkha_identity_name(w->cr, name)) != NULL;
+}
+
 /* Daemons wait for their keys, so that they are not replaced when the keys come: the last object is
  * left out. */
 static void apply_when_keyed(struct opwork *w, json_t *all)
@@ -102,18 +126,21 @@ static void apply_when_keyed(struct opwork *w, json_t *all)
     struct mkbase_keys keys;
 
     mkbase_keys(w->cr, &keys);
-    if (!kubejson_true(w->cr, "spec.external") && (!mkbase_find(&w->f, "Secret", keys.slurm.name) ||
-                                                   !mkbase_find(&w->f, "Secret", keys.jwt.name)))
+    if (!kubejson_true(w->cr, "spec.external") &&
+        (!mkbase_find(&w->f, "Secret", keys.slurm.name) ||
+         !mkbase_find(&w->f, "Secret", keys.jwt.name) || !have_identity(w)))
         (void)json_array_remove(all, json_array_size(all) - 1);
     opapply_all(w, all);
 }
 
 /* A folder that one node alone may write is no folder of several slurmctld. */
-static const char *see_shared_claim(const struct opwork *w)
+static const char *see_shared_log(const struct opwork *w)
 {
     const json_t *claim = mkbase_find(&w->f, "PersistentVolumeClaim",
                                       kubejson_text(w->cr, "spec.persistence.existingClaim"));
 
+    if (mkha_in_etcd(w->cr))
+        return mkha_missing(&w->f);
     if (opconf_replicas(w->cr) < 2 ||
         kubejson_has_text(kubejson_at(claim, "spec.accessModes"), "ReadWriteMany"))
         return NULL;
@@ -153,10 +180,11 @@ void opreconcile_controller(struct opwork *w)
         return;
     }
     missing = see_keys(w);
-    missing = missing ? missing : see_shared_claim(w);
+    make_identity(w);
+    missing = missing ? missing : see_shared_log(w);
     if (mkcontroller_objects(&w->f, &all) < 0) {
         opapply_fail(w, "out of memory");
-    } else if (see_shared_claim(w)) { /* no pods without their folder */
+    } else if (see_shared_log(w)) { /* no pods without their log */
         (void)json_array_remove(all, json_array_size(all) - 1);
         opapply_all(w, all);
     } else {

@@ -63,10 +63,11 @@ static void compare_golden(const char *name, const json_t *made)
 
 static void test_objects(void **state)
 {
-    _cleanup_json_ json_t *world =
-        read_text("{\"ConfigMap/pro\":{\"data\":{\"b.sh\":\"x\",\"a.sh\":\"y\"}},"
-                  "\"Accounting/db\":{\"spec\":{\"external\":false}},"
-                  "\"Secret/key\":{\"data\":{\"k\":\"YQ==\"}}}");
+    _cleanup_json_ json_t *world = read_text(
+        "{\"ConfigMap/pro\":{\"data\":{\"b.sh\":\"x\",\"a.sh\":\"y\"}},"
+        "\"Accounting/db\":{\"spec\":{\"external\":false}},"
+        "\"Secret/tls\":{\"data\":{\"ca.crt\":\"YQ==\",\"tls.crt\":\"YQ==\",\"tls.key\":\"YQ==\"}},"
+        "\"Secret/key\":{\"data\":{\"k\":\"YQ==\"}}}");
     _cleanup_json_ json_t *c = read_cr(
         "Controller", "c",
         "{\"clusterName\":\"blue\",\"slurmKeyRef\":{\"name\":\"key\",\"key\":\"k\"},"
@@ -79,6 +80,11 @@ static void test_objects(void **state)
         "[{\"name\":\"side\",\"image\":\"s\"}]}},\"service\":{\"port\":7000,\"spec\":{\"externalIPs\":"
         "[\"1.2.3.4\"],\"type\":\"LoadBalancer\"}},"
         "\"extraConf\":\"SlurmctldParameters=idle_on_node_suspend,reconfig_on_restart\\n#x\"}");
+    _cleanup_json_ json_t *several =
+        read_cr("Controller", "c",
+                "{\"ha\":{\"enabled\":true,\"backups\":2,\"etcd\":{\"endpoints\":"
+                "[\"https://e0:2379\",\"https://e1:2379\"],\"secretRef\":{\"name\":\"tls\"}}},"
+                "\"persistence\":{\"enabled\":false}}");
     _cleanup_json_ json_t *set =
         read_cr("NodeSet", "gpu",
                 "{\"controllerRef\":{\"name\":\"c\"},\"extraConf\":\"gres=gpu:8 Feature=h100\","
@@ -102,6 +108,10 @@ static void test_objects(void **state)
     (void)state;
     assert_int_equal(mkcontroller_objects(&f, &made), 0);
     compare_golden("controller", made);
+    json_decref(made);
+    f.cr = several;
+    assert_int_equal(mkcontroller_objects(&f, &made), 0);
+    compare_golden("controller-etcd", made);
     json_decref(made);
     f.cr = set;
     pod = mkworkers_pod(&f, 7, NULL);
@@ -224,8 +234,17 @@ static void test_refusals(void **state)
         { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"ssh\":{\"enabled\":true}}",
           "spec.ssh.sssdConfRef: name and key are required with ssh" },
         { "Controller", "{\"ha\":{\"enabled\":true}}",
-          "spec.ha.enabled: several slurmctld share a folder: persistence.enabled and "
-          "persistence.existingClaim are required" },
+          "spec.ha.enabled: several slurmctld share a folder or their log is in etcd: "
+          "persistence.enabled and persistence.existingClaim are required, or spec.ha.etcd" },
+        { "Controller",
+          "{\"ha\":{\"enabled\":true,\"etcd\":{\"endpoints\":[\"http://a\"]}},"
+          "\"persistence\":{\"existingClaim\":\"x\"}}",
+          "spec.persistence.existingClaim: with spec.ha.etcd each slurmctld has a folder of its "
+          "own" },
+        { "Controller", "{\"ha\":{\"enabled\":true,\"etcd\":{\"endpoints\":[]}}}",
+          "spec.ha.etcd.endpoints: 0 is not between 1 and 8" },
+        { "Controller", "{\"external\":true,\"ha\":{\"enabled\":true}}",
+          "spec.ha.enabled: not with external" },
         { "NodeSet", "{\"controllerRef\":7}", "spec.controllerRef: an object is wanted" },
         { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":\"x\"}",
           "spec.replicas: a whole number is wanted" },
