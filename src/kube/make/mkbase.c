@@ -386,3 +386,12 @@ json_t *mkbase_source(const char *kind, const struct mkbase_ref *ref, const char
                      strcmp(kind, "Secret") == 0 ? "secret" : "configMap", "name", ref->name,
                      "items", "key", ref->key, "path", path);
 }
+
+size_t mkbase_value_length(const char *text)
+{
+    size_t n = 0;
+
+    while ((unsigned char)text[n] > ' ' && text[n] != 0x7f && !strchr("#\"\\", text[n]))
+        n++;
+    return n;
+}

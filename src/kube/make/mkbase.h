@@ -75,3 +75,6 @@ json_t *mkbase_base64(const void *data, size_t len);
 json_t *mkbase_source(const char *kind, const struct mkbase_ref *ref, const char *path);
 /* Append, or free: 0 or -ENOMEM (item NULL, too). */
 int mkbase_push(json_t *array, json_t *item);
+/* How many characters, from the first, can be a value of slurm.conf without quotes: none is blank,
+ * control character, '#', '"' or '\\'. */
+size_t mkbase_value_length(const char *text);

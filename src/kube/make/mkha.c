@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/make/opspec.h"
 
 #define ETCD "spec.ha.etcd"
 #define URL_MOST 200u
@@ -37,7 +36,7 @@ static bool is_endpoint(const json_t *value)
                                                         : 0;
 
     return scheme && strlen(text) <= URL_MOST && text[scheme] &&
-           text[opspec_value_length(text)] == '\0' && !strpbrk(text + scheme, ",;/@?");
+           text[mkbase_value_length(text)] == '\0' && !strpbrk(text + scheme, ",;/@?");
 }
 
 static bool is_prefix(const char *text)
@@ -66,7 +65,7 @@ static int check_etcd(const json_t *o, struct err *err)
     if (!is_prefix(kubejson_text(o, ETCD ".prefix")))
         return err_set(err, -EINVAL,
                        ETCD ".prefix: letters, digits, '_', '.', '-' and '/' alone, no '/' first");
-    if (strpbrk(user, ",") || user[opspec_value_length(user)])
+    if (strpbrk(user, ",") || user[mkbase_value_length(user)])
         return err_set(err, -EINVAL, ETCD ".user: no blanks, ',', '#', '\"' and '\\'");
     if (*user && !*kubejson_text(o, ETCD ".secretRef.name"))
         return err_set(err, -EINVAL,

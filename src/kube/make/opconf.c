@@ -10,7 +10,6 @@
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
 #include "kube/make/mkha.h"
-#include "kube/make/opspec.h"
 
 #define OPTIONS_MAX 256u
 
@@ -183,7 +182,7 @@ static void write_host(const json_t *cr, const char *key, struct strbuf *out)
     const char *host = kubejson_text(cr, "spec.externalConfig.host");
 
     strbuf_addf(out, "%s=", key);
-    strbuf_addn(out, host, opspec_value_length(host));
+    strbuf_addn(out, host, mkbase_value_length(host));
     strbuf_addc(out, '\n');
 }
 

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/strbuf.h"
 #include "kube/api/kubejson.h"
+#include "kube/make/mkbase.h"
 #include "kube/make/mkha.h"
 
 #define REPLICAS_MAX 100000
@@ -313,21 +314,12 @@ int opspec_check_words(const char *text, struct err *err)
     return 0;
 }
 
-size_t opspec_value_length(const char *text)
-{
-    size_t n = 0;
-
-    while ((unsigned char)text[n] > ' ' && text[n] != 0x7f && !strchr("#\"\\", text[n]))
-        n++;
-    return n;
-}
-
 /* Is the member, if it is there, text that can be a value of slurm.conf? */
 static bool is_value(const json_t *o, const char *path)
 {
     const char *text = kubejson_text(o, path);
 
-    return text[opspec_value_length(text)] == '\0';
+    return text[mkbase_value_length(text)] == '\0';
 }
 
 static int check_keys(const json_t *o, struct err *err)

@@ -18,6 +18,3 @@ int64_t opspec_budget(const json_t *value, int64_t total);
 int64_t opspec_seconds(const char *text);
 /* "Key=Value Key=Value": each word has a key and a value.  Errors: -EINVAL (err). */
 int opspec_check_words(const char *text, struct err *err);
-/* How many characters, from the first, can be a value of slurm.conf without quotes: none is blank,
- * control character, '#', '"' or '\\'. */
-size_t opspec_value_length(const char *text);

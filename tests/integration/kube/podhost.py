@@ -331,8 +331,8 @@ class PodHost:
         mine = {p["metadata"]["name"]: p for p in pods if p["metadata"]["name"].startswith(f"{meta['name']}-")}
         ready = [p for p in mine.values() if is_ready(p) and not p["metadata"].get("deletionTimestamp")]
         names = [f"{meta['name']}-{i}" for i in range(spec["replicas"])]
-        status = {"replicas": len(mine), "readyReplicas": len(ready), "observedGeneration": meta.get("generation", 1), "updatedReplicas": sum(
-            p["metadata"]["labels"].get("controller-revision-hash") == revision for p in mine.values())}
+        new = sum(p["metadata"]["labels"].get("controller-revision-hash") == revision for p in mine.values())
+        status = {"replicas": len(mine), "readyReplicas": len(ready), "updatedReplicas": new, "observedGeneration": meta.get("generation", 1)}
         if any(made.get("status", {}).get(k) != v for k, v in status.items()):
             self.api.patch("statefulsets", meta["name"], {"status": status}, sub="status")
             return True
