@@ -271,7 +271,6 @@ static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, con
     {
         char name[PODVOLUME_NAME];
         const json_t *claim;
-        _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
 
         if (!podvolume_claim(pod, volume, name))
             continue;

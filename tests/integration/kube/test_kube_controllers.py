@@ -137,6 +137,27 @@ def test_an_address_that_is_none(op, pair):
     wait_until(lambda: marked(op) == ["1"], "the other is asked")
 
 
+# ---- configuration
+
+def test_aicr_1737_files_that_change_reach_slurmctld(op):
+    """A ConfigMap of configFileRefs is part of what replaces the pod where files are not read in place; the same text again is not."""
+    op.api.create("configmaps", {"metadata": {"name": "topo", "namespace": "default"}, "data": {"topology.yaml": "a"}})
+    for name, in_place in (("r", False), ("i", True)):
+        op.make("controllers", "Controller", name, clusterName="t", slurmKeyRef={"name": "slurm", "key": "slurm.key"}, jwtKeyRef={
+            "name": "jwt", "key": "jwt.key"}, configFileRefs=[{"name": "topo"}], inplaceReconfigure=in_place)
+
+    def template(name):
+        made = op.api.get("statefulsets", f"{name}-controller")
+        return made and made["spec"]["template"]
+    first = wait_until(lambda: template("r") and template("i") and {n: template(n) for n in "ri"}, f"both are made {op.log()}")
+    op.api.patch("configmaps", "topo", {"metadata": {"annotations": {"helm": "2"}}})
+    op.api.patch("configmaps", "topo", {"data": {"topology.yaml": "b"}})
+    wait_until(lambda: template("r") != first["r"], "the pod is replaced")
+    changed = template("r")
+    assert changed["spec"] == first["r"]["spec"] and template("i") == first["i"]
+    assert [c["name"] for c in first["i"]["spec"]["initContainers"]] == ["logfile", "reconfigure"]
+
+
 # ---- ServiceMonitor
 
 def monitor(op):

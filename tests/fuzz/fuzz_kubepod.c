@@ -1,0 +1,97 @@
+/* fuzz_kubepod.c - pods, nodes and slices of strangers, with their annotations, as the bridge reads
+ * them: a sentence, or a job and a node line that say no more than they may
+ *
+ * {"pods":[...], "root":{...}, "node":{...}, "slices":[...], "comment":"..."}; all may be missing. */
+#include <assert.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "kube/api/kubejson.h"
+#include "kube/bridge/jobmake.h"
+#include "kube/bridge/nodeshape.h"
+#include "kube/bridge/podread.h"
+#include "kube/claim/devask.h"
+#include "kube/claim/devnode.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void read_pod(const json_t *pod, const json_t *node)
+{
+    struct podread_wants wants;
+    struct err err = { .text = "" };
+    _cleanup_val_(strbuf_done) struct strbuf gang = STRBUF_INIT;
+    _cleanup_json_ json_t *asks = NULL;
+
+    (void)podread_is_over(pod); /* of any pod these say something */
+    (void)podread_is_bound(pod);
+    (void)podread_is_waiting(pod);
+    (void)podread_rank(pod);
+    (void)podread_refusal(pod);
+    (void)podread_fits(pod, node, "s");
+    assert(podread_wants(pod, &wants, &err) == 0 || err.text[0]);
+    podread_gang(pod, true, true, &gang);
+    assert(gang.failed || strbuf_str(&gang)[0]);
+    if (devask_read(pod, &asks, &err) == 0)
+        assert(devask_cpus(asks) >= 0);
+}
+
+/* What a pod's author wrote stays in its field: the comment that says whose the job is is ours. */
+static void make_job(const json_t *pods, const json_t *root)
+{
+    struct jobmake m = { .bridge = "b",
+                         .gang = "pod/7",
+                         .pods = pods,
+                         .root = root,
+                         .name = "n",
+                         .partition = "p",
+                         .mcs = "kubernetes" };
+    struct err err = { .text = "" };
+    _cleanup_json_ json_t *body = NULL, *comment = NULL;
+
+    if (jobmake_body(&m, &body, &err) < 0) {
+        assert(!body && err.text[0]);
+        return;
+    }
+    comment = jobmake_read_comment(kubejson_text(body, "job.admin_comment"), "b");
+    assert(comment && strcmp(kubejson_text(comment, "gang"), m.gang) == 0);
+    assert(!kubejson_at(body, "job.script") && !kubejson_at(body, "script"));
+}
+
+static void make_node(const json_t *node, const json_t *slices)
+{
+    struct nodeshape s = NODESHAPE_INIT;
+    struct err err = { .text = "" };
+    _cleanup_json_ json_t *body = NULL, *cores = devnode_cores(slices);
+    const char *line;
+
+    (void)cores;
+    if (nodeshape_is_wanted(node) && nodeshape_read(node, slices, NODESHAPE_MARK, &s, &err) < 0)
+        assert(err.text[0]);
+    else if (nodeshape_is_wanted(node)) {
+        body = nodeshape_body(NODESHAPE_CREATE, nodeshape_name(node), &s);
+        line = kubejson_text(body, "node_conf");
+        assert(!strpbrk(line, "\r\n") && !strpbrk(strbuf_str(&s.features), " \t\"\\#"));
+        assert(nodeshape_is_word(nodeshape_name(node), strlen(nodeshape_name(node))));
+    }
+    nodeshape_done(&s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    struct err err = { .text = "" };
+    json_t *all = NULL, *pods, *pod;
+    size_t i;
+
+    if (kubejson_parse((const char *)data, size, &all, &err) < 0)
+        return 0;
+    pods = json_object_get(all, "pods");
+    json_array_foreach(pods, i, pod) read_pod(pod, json_object_get(all, "node"));
+    if (json_array_size(pods))
+        make_job(pods, json_object_get(all, "root"));
+    make_node(json_object_get(all, "node"), json_object_get(all, "slices"));
+    json_decref(jobmake_read_comment(kubejson_text(all, "comment"), ""));
+    json_decref(all);
+    return 0;
+}
