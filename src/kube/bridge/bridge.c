@@ -216,7 +216,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         r = bridgenodes_new(slurm,
                             &(struct bridgenodes_facts){ b->o.name, &b->nodes,
                                                          o->devices ? &b->slices : NULL,
-                                                         &b->node_names, &b->node_slices },
+                                                         &b->node_names, &b->node_slices, kube,
+                                                         o->taint ? o->scheduler : NULL },
                             &b->externals);
     if (r == 0 && o->groups)
         r = bridgekinds_follow(b, &bridge_groups, NULL, take_group, &b->groups);

@@ -19,6 +19,7 @@ struct bridge_options {
     const json_t *identities; /* namespaces whose user-id and group-id are believed; NULL: none */
     const json_t *classes;    /* bridgeconf.classes; NULL: none */
     const json_t *rules;      /* podidentity_read(); NULL: none */
+    bool taint;               /* nodes that both worlds have get BRIDGE_TAINT */
     bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
     bool devices;                 /* ... bridge_slices */
 };

@@ -48,7 +48,8 @@ static int check_keys(const json_t *root, struct err *err)
                                         "partition",         "mcsLabel",
                                         "managedNamespaces", "identityNamespaces",
                                         "identities",        "name",
-                                        "priorityClasses",   "managedNamespaceSelector" };
+                                        "priorityClasses",   "managedNamespaceSelector",
+                                        "managedNodeTaint" };
     const char *key;
     json_t *value;
 
@@ -62,6 +63,16 @@ static int check_keys(const json_t *root, struct err *err)
             return err_set(err, -EINVAL, "the key %.60s is unknown", key);
     }
     return 0;
+}
+
+static int keep_flag(const json_t *root, const char *key, bool *ret, struct err *err)
+{
+    const json_t *value = json_object_get(root, key);
+
+    *ret = json_is_true(value);
+    return !value || json_is_null(value) || json_is_boolean(value)
+               ? 0
+               : err_set(err, -EINVAL, "%s is neither true nor false", key);
 }
 
 static int keep_namespaces(const json_t *root, const char *key, json_t **ret, struct err *err)
@@ -210,6 +221,8 @@ int bridgeconf_parse(const char *text, size_t len, struct bridgeconf *ret, struc
         r = keep_value(root, "mcsLabel", NULL, &c.mcs, err);
     if (r == 0)
         r = keep_value(root, "name", "", &c.name, err);
+    if (r == 0)
+        r = keep_flag(root, "managedNodeTaint", &c.taint, err);
     if (r == 0)
         r = keep_namespaces(root, "managedNamespaces", &c.namespaces, err);
     if (r == 0)

@@ -8,6 +8,7 @@
  * | priorityClasses | QOS and partition of pods by their priorityClassName |
  * | managedNamespaces | whose pods get our schedulerName, by penstock-webhook |
  * | managedNamespaceSelector | labels of such namespaces, instead of their names |
+ * | managedNodeTaint | nodes that Slurm has, too, get the taint of our schedulerName (false) |
  * | identityNamespaces | whose annotations user-id and group-id are believed |
  * | identities | what namespaces and service accounts are in Slurm: podidentity.h |
  *
@@ -27,6 +28,7 @@ struct bridgeconf {
     json_t *selector;                         /* LabelSelector of namespaces; NULL: none */
     json_t *classes;                          /* array: name, qos, partition of priority classes */
     json_t *rules;                            /* podidentity_read() */
+    bool taint;
 };
 
 /* Errors: -EINVAL (err says what; an unknown key too), -ENOMEM. */

@@ -12,10 +12,12 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/timefmt.h"
+#include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequeue.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/nodeshape.h"
+#include "kube/bridge/nodetaint.h"
 
 #define API "/slurm/v0.0.45/"
 #define AT_ONCE 8u
@@ -112,6 +114,9 @@ static void take_done(void *ctx, const struct kubereply *reply)
     }
     if (w->act != NODESHAPE_TOPOLOGY)              /* which slurmctld may write in other words */
         (void)kubequeue_add(w->l->queue, w->name); /* is that all? */
+    if (w->l->f.scheduler && !w->l->seen &&
+        (w->act == NODESHAPE_CREATE || w->act == NODESHAPE_DELETE)) /* its taint */
+        kubeloop_arm(w->l->loop, &w->l->again, now_mono_us() + LOOK_AGAIN_US);
     end_work(w, true);
 }
 
@@ -226,6 +231,31 @@ static void add_missing(void *ctx, const json_t *node)
         compare_node(l, nodeshape_name(node), NULL);
 }
 
+static void take_taint(void *ctx, const struct kubereply *reply)
+{
+    (void)ctx; /* another look follows, whatever was answered */
+    if (reply->status != 200 && reply->status != 404 && reply->status != 409)
+        log_seldom(LOG_ERROR, "the taint of a node: API server: %d %.300s", reply->status,
+                   reply->text);
+}
+
+/* Slurm's list is whole: what is not in it is not Slurm's. */
+static void see_taint(void *ctx, const json_t *node)
+{
+    struct bridgenodes *l = ctx;
+    const struct kubeapi_target t = { &kubekind_nodes, "", kubejson_name(node), NULL };
+    bool managed = json_object_get(l->seen, nodeshape_name(node)) != NULL;
+    _cleanup_json_ json_t *patch = NULL;
+
+    if (!nodetaint_differs(node, l->f.scheduler, managed))
+        return;
+    patch = nodetaint_change(node, l->f.scheduler, managed);
+    if (patch &&
+        kubeapi_patch(l->f.kube, &t, KUBEAPI_MERGE, patch, NULL, false, take_taint, NULL) == 0)
+        log_info("node %s %s the taint of %s", kubejson_name(node), managed ? "gets" : "loses",
+                 l->f.scheduler);
+}
+
 static void end_list(struct bridgenodes *l, int64_t again_us)
 {
     json_decref(l->seen);
@@ -259,8 +289,11 @@ static void take_page(void *ctx, const struct kubereply *reply)
         ask_page(l);
         return;
     }
-    if (!*more) /* else there was no memory, and what was not seen may be there */
+    if (!*more) { /* else there was no memory, and what was not seen may be there */
         kubeinformer_walk(*l->f.nodes, add_missing, l);
+        if (l->f.scheduler)
+            kubeinformer_walk(*l->f.nodes, see_taint, l);
+    }
     end_list(l, BRIDGENODES_AGAIN_US);
 }
 

@@ -20,8 +20,10 @@ struct bridgenodes_facts {
     struct kubeinformer *const *slices; /* of their devices; NULL: the server has none */
     const struct kubemap *names;        /* of Slurm to those of Kubernetes, where they differ */
     const struct kubemap *node_slices;  /* of Kubernetes to json_t: ResourceSlices */
+    struct kubeserver *kube;
+    const char *scheduler; /* whose taint nodes of both worlds have; NULL: none is set */
 };
-/* All facts stay the caller's; slurm is freed before bridgenodes_free().  -ENOMEM. */
+/* All facts stay the caller's; slurm and kube are freed before bridgenodes_free().  -ENOMEM. */
 int bridgenodes_new(struct kubeserver *slurm, const struct bridgenodes_facts *f,
                     struct bridgenodes **ret);
 struct bridgenodes *bridgenodes_free(struct bridgenodes *l); /* always NULL */

@@ -15,20 +15,35 @@
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
+#include "kube/bridge/nodetaint.h"
 #include "kube/bridge/podread.h"
+
+/* Label and finalizer; and the toleration, which a pod has not that no webhook has seen. */
+static json_t *make_mark(const struct bridge *b, const json_t *pod, const struct slurmjob *job)
+{
+    char id[16];
+    json_t *patch, *list = NULL;
+
+    (void)snprintf(id, sizeof(id), "%u", job->id);
+    patch = json_pack("{s:{s:{s:s}, s:[s]}}", "metadata", "labels", BRIDGE_LABEL_JOB, id,
+                      "finalizers", BRIDGE_FINALIZER);
+    if (b->o.taint && !nodetaint_tolerates(pod, b->o.scheduler))
+        list = json_pack("{s:o}", "tolerations", nodetaint_tolerations(pod, b->o.scheduler));
+    if (list && json_object_set_new(patch, "spec", list) < 0) {
+        json_decref(patch);
+        return NULL;
+    }
+    return patch;
+}
 
 void bridgeplace_mark(struct gang *g, const json_t *pods, const struct slurmjob *job)
 {
-    char id[16];
     size_t i;
     json_t *pod;
 
-    (void)snprintf(id, sizeof(id), "%u", job->id);
     json_array_foreach(pods, i, pod) if (podgang_has_pod(job, pod) && podread_is_waiting(pod) &&
                                          !podgang_is_marked(job, pod))
-        bridgeact_patch(g, pod, NULL,
-                        json_pack("{s:{s:{s:s}, s:[s]}}", "metadata", "labels", BRIDGE_LABEL_JOB,
-                                  id, "finalizers", BRIDGE_FINALIZER));
+        bridgeact_patch(g, pod, NULL, make_mark(g->b, pod, job));
 }
 
 void bridgeplace_release(struct gang *g, const struct podgang_view *v)

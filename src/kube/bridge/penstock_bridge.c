@@ -102,6 +102,7 @@ static void begin_bridge(struct program *p)
         .identities = p->conf.identities,
         .classes = p->conf.classes,
         .rules = p->conf.rules,
+        .taint = p->conf.taint,
         .groups = p->served[0],
         .native = p->served[1],
         .jobsets = p->served[2],

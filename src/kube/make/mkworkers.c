@@ -500,8 +500,11 @@ json_t *mkworkers_claims(const struct mkbase_facts *f, const json_t *pod)
         if (meta && !owned)
             (void)json_object_del(meta, "ownerReferences");
         claim = mkbase_object(OPOWNED_CLAIMS, meta);
-        if (!claim || json_object_set(claim, "spec", json_object_get(one, "spec")) < 0 ||
-            json_array_append_new(list, claim) < 0) {
+        if (claim && json_object_set(claim, "spec", json_object_get(one, "spec")) < 0) {
+            json_decref(claim);
+            claim = NULL;
+        }
+        if (json_array_append_new(list, claim) < 0) { /* claim NULL, too */
             json_decref(list);
             return NULL;
         }

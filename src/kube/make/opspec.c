@@ -434,6 +434,23 @@ static int check_schedule(const json_t *o, struct err *err)
     return 0;
 }
 
+static int check_claims(const json_t *o, struct err *err)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(kubejson_at(o, "spec.volumeClaimTemplates"), i, one)
+    {
+        if (!kubejson_name_is_good(kubejson_name(one)) ||
+            !json_is_object(json_object_get(one, "spec")))
+            return err_set(err, -EINVAL,
+                           "spec.volumeClaimTemplates: item %zu: metadata.name and spec are "
+                           "required",
+                           i + 1);
+    }
+    return 0;
+}
+
 static int check_nodeset(const json_t *o, struct err *err)
 {
     const char *host = kubejson_text(o, "spec.template.spec.hostname");
@@ -448,7 +465,7 @@ static int check_nodeset(const json_t *o, struct err *err)
                        "spec.template.spec.hostname: '%.64s': a-z, 0-9 and '-' are wanted", host);
     if (is_open_line(kubejson_text(o, "spec.partition.config")))
         return err_set(err, -EINVAL, "spec.partition.config: one line is wanted");
-    if (check_schedule(o, err) < 0)
+    if (check_schedule(o, err) < 0 || check_claims(o, err) < 0)
         return -EINVAL;
     return opspec_check_words(kubejson_text(o, "spec.extraConf"), err);
 }

@@ -236,6 +236,8 @@ static void test_refusals(void **state)
         { "Controller", "{\"ha\":{\"enabled\":true}}",
           "spec.ha.enabled: several slurmctld share a folder or their log is in etcd: "
           "persistence.enabled and persistence.existingClaim are required, or spec.ha.etcd" },
+        { "NodeSet", "{\"controllerRef\":{\"name\":\"c\"},\"volumeClaimTemplates\":[{}]}",
+          "spec.volumeClaimTemplates: item 1: metadata.name and spec are required" },
         { "Controller",
           "{\"ha\":{\"enabled\":true,\"etcd\":{\"endpoints\":[\"http://a\"]}},"
           "\"persistence\":{\"existingClaim\":\"x\"}}",
