@@ -797,9 +797,11 @@ static void test_claims_go_first(void **state)
     struct world w;
 
     (void)state;
-    begin_world(&w, "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":0,\"volumeClaimTemplates\":"
-                    "[{\"metadata\":{\"name\":\"d\"}}],\"persistentVolumeClaimRetentionPolicy\":"
-                    "{\"whenScaled\":\"Delete\"}}");
+    begin_world(
+        &w,
+        "{\"controllerRef\":{\"name\":\"c\"},\"replicas\":0,\"volumeClaimTemplates\":"
+        "[{\"metadata\":{\"name\":\"d\"},\"spec\":{}}],\"persistentVolumeClaimRetentionPolicy\":"
+        "{\"whenScaled\":\"Delete\"}}");
     add_worker(&w, 0, "[\"IDLE\",\"DRAIN\"]", reason);
     (void)json_object_set_new(json_object_get(json_array_get(w.pods, 0), "metadata"), "uid",
                               json_string("p"));
