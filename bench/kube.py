@@ -5,10 +5,14 @@ usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build 
        bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
 
 One JSON object a line.  bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and pods
-alone on the idle cluster; CPU is the bridge's own.  operator: a NodeSet whose pods are started and whose nodes are told by this program,
+alone on the idle cluster; CPU is the bridge's own.  "server" is the API server by itself: as many pods marked and bound by a client that decides
+nothing, at the same moment; of_server is the bridge's rate in parts of that one, and queue_costs the bridge's CPU in parts of that at the
+first length of the queue: two ratios that say the same on another machine.  operator: a NodeSet whose pods are started and whose nodes are told by this program,
 then ten seconds in which nothing changes."""
 
+import http.client
 import json
+import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -28,6 +32,7 @@ from apiserver import ApiServer  # noqa: E402  found by the line above
 GANG = 8
 LWS = "leaderworkerset.sigs.k8s.io/"
 ALONE = 40
+ASKERS = 4
 QUIET_S = 10
 
 
@@ -103,7 +108,47 @@ def empty(cluster, api):
     wait("the pods go", 300, lambda: not api.all("pods"))
 
 
-def measure_gangs(cluster, api, pid, gangs, queued):
+def bind_some(url, names, ready):
+    """What must be asked for each pod: a label and a finalizer, and its binding."""
+    link = http.client.HTTPConnection(url.split("//")[1])
+    ready.wait()
+    for name, node in names:
+        for method, path, kind, body in (
+                ("PATCH", "", "application/strategic-merge-patch+json", {"metadata": {"labels": {"j": "1"}, "finalizers": ["a/b"]}}),
+                ("POST", "/binding", "application/json", {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}})):
+            link.request(method, f"/api/v1/namespaces/default/pods/{name}{path}", json.dumps(body), {"Content-Type": kind})
+            answer = link.getresponse()
+            assert answer.status < 300, answer.read()
+            answer.read()
+    link.close()
+
+
+def measure_server(api, pods):
+    """Pods a second that the API server binds for whoever asks."""
+    names = [(f"s{i}", f"ext{i + 1}") for i in range(pods)]
+    for name, _ in names:
+        one = pod(name, {}, {})
+        one["spec"]["schedulerName"] = "nobody"
+        api.create("pods", one)
+    apart = multiprocessing.get_context("spawn")  # this process has threads
+    ready = apart.Barrier(ASKERS + 1)
+    askers = [apart.Process(target=bind_some, args=(api.url, names[k::ASKERS], ready)) for k in range(ASKERS)]
+    for one in askers:
+        one.start()
+    ready.wait()
+    t0 = time.monotonic()
+    for one in askers:
+        one.join()
+    seconds = time.monotonic() - t0
+    assert all(one.exitcode == 0 for one in askers)
+    for name, _ in names:
+        api.patch("pods", name, {"metadata": {"finalizers": None}})
+        api.delete("pods", name, gracePeriodSeconds=0)
+    return pods / seconds
+
+
+def measure_gangs(cluster, api, pid, gangs, queued, first):
+    server = measure_server(api, gangs * GANG)
     cpu, t0, asked = cpu_s(pid), time.monotonic(), api.requests
     for g in range(gangs):
         for i in range(GANG):
@@ -111,9 +156,11 @@ def measure_gangs(cluster, api, pid, gangs, queued):
                                                  LWS + "worker-index": str(i)}, {LWS + "size": str(GANG)}))
     wait("all pods are bound", 600, lambda: bound(api) == gangs * GANG)
     seconds, pods = time.monotonic() - t0, gangs * GANG
+    each = (cpu_s(pid) - cpu) * 1e3 / pods
     emit(bench="kube", what=f"pods in gangs of {GANG}", nodes=cluster.nodes, queued=queued, pods=pods, per_s=pods / seconds,
-         bridge_cpu_ms_each=(cpu_s(pid) - cpu) * 1e3 / pods, requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
+         server_per_s=server, of_server=pods / seconds / server, bridge_cpu_ms_each=each, queue_costs=each / (first or each), requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
     empty(cluster, api)
+    return first or each
 
 
 def measure_alone(cluster, api, queued):
@@ -136,13 +183,13 @@ def measure_bridge(build, nodes, gangs, queues):
             for i in range(1, nodes + 1):
                 api.create("nodes", {"metadata": {"name": f"ext{i}"}})
             with cluster.bridge(api, f"http://127.0.0.1:{rest.port}", rest.token) as bridge:
-                before = 0
+                before, first = 0, 0
                 for queued in queues:
                     if queued > before:
                         cluster.run("sbatch", "-H", "-a", f"1-{queued - before}", "--wrap", "true")
                         before = queued
                     measure_alone(cluster, api, queued)
-                    measure_gangs(cluster, api, bridge.process.pid, gangs, queued)
+                    first = measure_gangs(cluster, api, bridge.process.pid, gangs, queued, first)
     finally:
         cluster.close()
 

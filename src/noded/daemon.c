@@ -28,6 +28,7 @@
 #include "noded/hw/profsend.h"
 #include "noded/hw/selfline.h"
 #include "noded/hw/watts.h"
+#include "noded/site/gpumap.h"
 #include "noded/steps/userproc.h"
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"
@@ -599,6 +600,7 @@ static int prepare_daemon(struct noded *d, struct err *err)
     hung_begin(d);
     nodeimex_begin(d);
     recover_spool(d);
+    gpumap_begin(d);
     userproc_recover(d);
     constrain_sweep(d);
     ns_clean_strays(d);

@@ -23,6 +23,7 @@
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodekey.h"
 #include "noded/link/reportbuild.h"
+#include "noded/site/gpumap.h"
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
 #include "wire/server/dialer.h"
@@ -151,6 +152,7 @@ static void drop_job(struct noded *d, struct njob *job)
     (void)spool_remove_job(d->spool, job->job_id,
                            job->run_id); /* a leftover is dropped at the next start */
     jobs_remove(&d->jobs, job);
+    gpumap_update(d);
 }
 
 static void acked_end(struct noded *d, struct njob *job, uint32_t step_id)

@@ -33,6 +33,7 @@
 #include "noded/plan/nodens.h"
 #include "noded/plan/nssentry.h"
 #include "noded/plan/ociconf.h"
+#include "noded/site/gpumap.h"
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
 #include "noded/steps/stepwatch.h"
@@ -394,6 +395,7 @@ static int get_job(struct noded *d, Pst__JobOnNode **on, struct njob **ret_job, 
             return err_set(err, r, "cannot keep the job in %s: %s", dir, strerror(-r));
         }
         *on = NULL;
+        gpumap_update(d);
     }
     *ret_job = job;
     return 0;
