@@ -28,7 +28,7 @@
 #include "noded/hw/profsend.h"
 #include "noded/hw/selfline.h"
 #include "noded/hw/watts.h"
-#include "noded/site/gpumap.h"
+#include "noded/plan/gpumap.h"
 #include "noded/steps/userproc.h"
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"

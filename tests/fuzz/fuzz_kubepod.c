@@ -1,7 +1,7 @@
 /* fuzz_kubepod.c - pods, nodes and slices of strangers, with their annotations, as the bridge reads
  * them: a sentence, or a job and a node line that say no more than they may
  *
- * {"pods":[...], "root":{...}, "node":{...}, "slices":[...], "comment":"..."}; all may be missing. */
+ * {"pods":[...], "root":{...}, "node":{...}, "slices":[...], "comment":"..."}; all may miss. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>

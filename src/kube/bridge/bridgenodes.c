@@ -17,7 +17,7 @@
 #include "kube/api/kubequeue.h"
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/nodeshape.h"
-#include "kube/bridge/nodetaint.h"
+#include "kube/bridge/podread.h"
 
 #define API "/slurm/v0.0.45/"
 #define AT_ONCE 8u
@@ -247,9 +247,9 @@ static void see_taint(void *ctx, const json_t *node)
     bool managed = json_object_get(l->seen, nodeshape_name(node)) != NULL;
     _cleanup_json_ json_t *patch = NULL;
 
-    if (!nodetaint_differs(node, l->f.scheduler, managed))
+    if (!podread_taint_differs(node, l->f.scheduler, managed))
         return;
-    patch = nodetaint_change(node, l->f.scheduler, managed);
+    patch = podread_taint_change(node, l->f.scheduler, managed);
     if (patch &&
         kubeapi_patch(l->f.kube, &t, KUBEAPI_MERGE, patch, NULL, false, take_taint, NULL) == 0)
         log_info("node %s %s the taint of %s", kubejson_name(node), managed ? "gets" : "loses",

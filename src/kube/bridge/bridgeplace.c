@@ -15,7 +15,6 @@
 #include "kube/bridge/bridgekeys.h"
 #include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
-#include "kube/bridge/nodetaint.h"
 #include "kube/bridge/podread.h"
 
 /* Label and finalizer; and the toleration, which a pod has not that no webhook has seen. */
@@ -27,8 +26,8 @@ static json_t *make_mark(const struct bridge *b, const json_t *pod, const struct
     (void)snprintf(id, sizeof(id), "%u", job->id);
     patch = json_pack("{s:{s:{s:s}, s:[s]}}", "metadata", "labels", BRIDGE_LABEL_JOB, id,
                       "finalizers", BRIDGE_FINALIZER);
-    if (b->o.taint && !nodetaint_tolerates(pod, b->o.scheduler))
-        list = json_pack("{s:o}", "tolerations", nodetaint_tolerations(pod, b->o.scheduler));
+    if (b->o.taint && !podread_tolerates_own(pod, b->o.scheduler))
+        list = json_pack("{s:o}", "tolerations", podread_tolerations(pod, b->o.scheduler));
     if (list && json_object_set_new(patch, "spec", list) < 0) {
         json_decref(patch);
         return NULL;

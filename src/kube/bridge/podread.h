@@ -39,3 +39,16 @@ const char *podread_refusal(const json_t *pod);
 /* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler:
  * the value of our own taint, which every pod of ours tolerates. */
 bool podread_fits(const json_t *pod, const json_t *node, const char *scheduler);
+
+/* BRIDGE_TAINT=SCHEDULER:NoExecute of nodes that both Kubernetes and Slurm have keeps pods away
+ * that no job of Slurm places. */
+/* Does the pod tolerate the taint of this scheduler's name? */
+bool podread_tolerates_own(const json_t *pod, const char *scheduler);
+/* The pod's tolerations, and that of the taint; NULL: no memory. */
+json_t *podread_tolerations(const json_t *pod, const char *scheduler);
+/* Is a change of the node's taints needed, so that it has the taint, or has it not?  Those of other
+ * keys and values stay. */
+bool podread_taint_differs(const json_t *node, const char *scheduler, bool managed);
+/* The change, as a merge patch that holds for the version of the node that was seen alone; NULL: no
+ * memory. */
+json_t *podread_taint_change(const json_t *node, const char *scheduler, bool managed);

@@ -23,7 +23,7 @@
 #include "noded/link/nodeconf.h"
 #include "noded/link/nodekey.h"
 #include "noded/link/reportbuild.h"
-#include "noded/site/gpumap.h"
+#include "noded/plan/gpumap.h"
 #include "stepd/shared/spool.h"
 #include "wire/errors.h"
 #include "wire/server/dialer.h"

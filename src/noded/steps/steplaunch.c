@@ -33,7 +33,7 @@
 #include "noded/plan/nodens.h"
 #include "noded/plan/nssentry.h"
 #include "noded/plan/ociconf.h"
-#include "noded/site/gpumap.h"
+#include "noded/plan/gpumap.h"
 #include "noded/site/nodeplugins.h"
 #include "noded/site/scripts.h"
 #include "noded/steps/stepwatch.h"

@@ -332,7 +332,8 @@ class PodHost:
         ready = [p for p in mine.values() if is_ready(p) and not p["metadata"].get("deletionTimestamp")]
         names = [f"{meta['name']}-{i}" for i in range(spec["replicas"])]
         new = sum(p["metadata"]["labels"].get("controller-revision-hash") == revision for p in mine.values())
-        status = {"replicas": len(mine), "readyReplicas": len(ready), "updatedReplicas": new, "observedGeneration": meta.get("generation", 1)}
+        status = {"replicas": len(mine), "readyReplicas": len(ready), "updatedReplicas": new,
+                  "observedGeneration": meta.get("generation", 1)}
         if any(made.get("status", {}).get(k) != v for k, v in status.items()):
             self.api.patch("statefulsets", meta["name"], {"status": status}, sub="status")
             return True

@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/nodetaint.h"
+#include "kube/bridge/podread.h"
 
 /* Ours is put in and taken away; those of others stay where they are. */
 static void test_taints_of_managed_nodes(void **state)
@@ -23,19 +23,19 @@ static void test_taints_of_managed_nodes(void **state)
     _cleanup_json_ json_t *put = NULL, *back = NULL, *list = NULL, *bare = json_object();
 
     (void)state;
-    assert_true(nodetaint_differs(node, "s", true) && !nodetaint_differs(node, "s", false));
-    assert_true(nodetaint_differs(bare, "s", true) && !nodetaint_differs(bare, "s", false));
-    put = nodetaint_change(node, "s", true);
+    assert_true(podread_taint_differs(node, "s", true) && !podread_taint_differs(node, "s", false));
+    assert_true(podread_taint_differs(bare, "s", true) && !podread_taint_differs(bare, "s", false));
+    put = podread_taint_change(node, "s", true);
     assert_string_equal(kubejson_text(put, "metadata.resourceVersion"), "7");
     assert_int_equal(json_array_size(kubejson_at(put, "spec.taints")), 3);
-    assert_true(!nodetaint_differs(put, "s", true) && nodetaint_differs(put, "s", false));
-    back = nodetaint_change(put, "s", false);
+    assert_true(!podread_taint_differs(put, "s", true) && podread_taint_differs(put, "s", false));
+    back = podread_taint_change(put, "s", false);
     assert_true(json_equal(kubejson_at(back, "spec.taints"), kubejson_at(node, "spec.taints")));
-    assert_false(nodetaint_tolerates(pod, "s"));
-    list = nodetaint_tolerations(pod, "s");
+    assert_false(podread_tolerates_own(pod, "s"));
+    list = podread_tolerations(pod, "s");
     assert_int_equal(json_array_size(list), 2);
     (void)json_object_set(kubejson_at(pod, "spec"), "tolerations", list);
-    assert_true(nodetaint_tolerates(pod, "s") && !nodetaint_tolerates(pod, "other"));
+    assert_true(podread_tolerates_own(pod, "s") && !podread_tolerates_own(pod, "other"));
 }
 
 int main(void)

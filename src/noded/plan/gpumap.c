@@ -1,5 +1,5 @@
 /* gpumap.c - see gpumap.h */
-#include "noded/site/gpumap.h"
+#include "noded/plan/gpumap.h"
 
 #include "noded/noded.h"
 
