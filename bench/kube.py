@@ -4,11 +4,11 @@
 usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build bridge 5000 50 100 15000
        bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
 
-One JSON object a line.  bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and pods
-alone on the idle cluster; CPU is the bridge's own.  "server" is the API server by itself: as many pods marked and bound by a client that
-decides nothing, at the same moment; of_server is the bridge's rate in parts of that one, and queue_costs the bridge's CPU in parts of that at the
-first length of the queue: two ratios that say the same on another machine.  operator: a NodeSet whose pods are started and whose nodes are told by this program,
-then ten seconds in which nothing changes."""
+One JSON object a line. bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and
+pods alone on the idle cluster; CPU is the bridge's own. "server" is the API server by itself: as many pods marked and bound by a
+client that decides nothing, at the same moment; of_server is the bridge's rate in parts of that one, and queue_costs the bridge's
+CPU in parts of that at the first length of the queue: two ratios that say the same on another machine. operator: a NodeSet whose
+pods are started and whose nodes are told by this program, then ten seconds in which nothing changes."""
 
 import http.client
 import json
