@@ -158,7 +158,8 @@ def measure_gangs(cluster, api, pid, gangs, queued, first):
     seconds, pods = time.monotonic() - t0, gangs * GANG
     each = (cpu_s(pid) - cpu) * 1e3 / pods
     emit(bench="kube", what=f"pods in gangs of {GANG}", nodes=cluster.nodes, queued=queued, pods=pods, per_s=pods / seconds,
-         server_per_s=server, of_server=pods / seconds / server, bridge_cpu_ms_each=each, queue_costs=each / (first or each), requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
+         server_per_s=server, of_server=pods / seconds / server, bridge_cpu_ms_each=each, queue_costs=each / (first or each),
+         requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
     empty(cluster, api)
     return first or each
 
