@@ -280,7 +280,8 @@ int etcdlog_new(const struct etcd_config *config, uint32_t term, unsigned try_ms
         return err_nomem(err);
     etcd_holder_text(term, l->holder);
     l->compacts = !config->no_compact;
-    l->remote = (struct journal_remote){ append_batch, keep_snapshot, l };
+    l->remote =
+        (struct journal_remote){ .append = append_batch, .snapshot = keep_snapshot, .ctx = l };
     l->chunk = malloc(ETCD_VALUE_MAX);
     r = l->chunk ? etcd_new(config, try_ms, &l->writer, err) : err_nomem(err);
     if (r == 0)

@@ -23,16 +23,21 @@
 
 struct journal;
 
-/* A place beyond this host's disk in which the log becomes durable first.  The files are then
- * a copy that readers use, of nothing but what that place has.  data is as in a segment: records
- * one behind another, in order, the first of lsn first_lsn.
- * append, from the writer thread: 0 when it is durable there.  It is called again with the same
- * batch until it gives 0; what of it was taken before must not be taken twice.  -EOWNERDEAD: the
- * term is over.
+/* A place beyond this host's disk in which the log becomes durable.  data is as in a segment:
+ * records one behind another, in order, the first of lsn first_lsn.
+ * Either the place comes first, and the files are a copy that readers use, of nothing but what that
+ * place has: append, from the writer thread: 0 when it is durable there.  It is called again with
+ * the same batch until it gives 0; what of it was taken before must not be taken twice.
+ * -EOWNERDEAD: the term is over.
+ * Or both go at once (append NULL): offer, from the writer thread, before the batch is written
+ * here, does not wait and copies what it needs; settle, behind the sync of the batch, waits a moment
+ * for it: 0 when it is durable there up to last_lsn, -EAGAIN not yet, -EOWNERDEAD.
  * snapshot, from the thread of journal_snapshot_commit: keep the file `fd`, the snapshot of lsn,
  * and let go of what nobody needs below keep_lsn. */
 struct journal_remote {
     int (*append)(void *ctx, uint64_t first_lsn, const uint8_t *data, size_t len);
+    void (*offer)(void *ctx, uint64_t first_lsn, uint32_t records, const uint8_t *data, size_t len);
+    int (*settle)(void *ctx, uint64_t last_lsn);
     int (*snapshot)(void *ctx, uint64_t lsn, int fd, uint64_t keep_lsn);
     void *ctx;
 };

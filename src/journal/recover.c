@@ -367,7 +367,7 @@ int journal_open(const struct journal_config *config, journal_record_fn *on_reco
             .cluster_id = config->cluster_id,
             .segment_bytes = j->config.segment_bytes,
             .reserve_bytes = config->reserve_bytes,
-            .unsynced = config->remote != NULL,
+            .unsynced = config->remote && config->remote->append,
         };
         r = recover_log(j, on_record, record_ctx, err);
     }

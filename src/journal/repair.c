@@ -59,8 +59,20 @@ static void say_step(const struct repair *rp, const char *fmt, ...)
     rp->report(rp->ctx, line);
 }
 
+/* Before anything is changed: the log is not what other controllers know by its id any more. */
+static int forget_id(const struct repair *rp)
+{
+    if (unlinkat(rp->dir_fd, JOURNAL_ID_NAME, 0) < 0)
+        return errno == ENOENT ? 0 : -errno;
+    return fsync(rp->dir_fd) < 0 ? -errno : 0;
+}
+
 static int open_away(struct repair *rp)
 {
+    int r = rp->away_fd < 0 ? forget_id(rp) : 0;
+
+    if (r < 0)
+        return r;
     return journal_away_open(rp->dir_fd, "damaged", rp->away, &rp->away_fd);
 }
 

@@ -158,19 +158,20 @@ int journal_snapshot_put(struct journal_snapshot *s, const uint8_t *data, size_t
 
 /* Remove snapshots but the two newest, and segments nobody needs, oldest first, so that a crash in
  * between leaves no gap.  Failures only cost space: the next snapshot tries again. */
-static int let_go(struct journal *j, uint64_t keep_lsn)
+int journal_dir_let_go(int dir_fd, uint64_t keep_lsn, size_t *ret_segments)
 {
     _cleanup_val_(file_list_done) struct file_list l = { 0 };
-    int r = file_list_read(j->dir_fd, &l);
+    int r = file_list_read(dir_fd, &l);
     uint64_t need = l.snapshots.n >= 2 ? l.snapshots.lsn[l.snapshots.n - 2] + 1 : 0;
     char name[FILE_NAME_BYTES];
 
+    *ret_segments = 0;
     if (r < 0)
         return r;
     need = MIN(need, keep_lsn);
     for (size_t i = 0; i + 2 < l.snapshots.n; i++) {
         snapshot_name(l.snapshots.lsn[i], name);
-        (void)unlinkat(j->dir_fd, name, 0);
+        (void)unlinkat(dir_fd, name, 0);
         failpoint_crash("journal.crash.let_go");
     }
     for (size_t i = 0; i < l.n_others && l.snapshots.n >= 2; i++) {
@@ -178,17 +179,17 @@ static int let_go(struct journal *j, uint64_t keep_lsn)
         uint32_t term;
 
         if (file_name_parse(l.others[i], &lsn, &term) == FILE_BAD)
-            (void)unlinkat(j->dir_fd, l.others[i], 0);
+            (void)unlinkat(dir_fd, l.others[i], 0);
     }
     for (size_t i = 0; i < l.stale.n && l.stale.lsn[i] < need; i++) {
         segment_name(l.stale.lsn[i], l.stale.term[i], name);
-        (void)unlinkat(j->dir_fd, name, 0);
+        (void)unlinkat(dir_fd, name, 0);
     }
     for (size_t i = 0; i + 1 < l.segments.n && l.segments.lsn[i + 1] <= need; i++) {
         segment_name(l.segments.lsn[i], l.segments.term[i], name);
-        if (unlinkat(j->dir_fd, name, 0) < 0)
+        if (unlinkat(dir_fd, name, 0) < 0)
             return -errno;
-        atomic_fetch_sub(&j->segments, 1);
+        ++*ret_segments;
         failpoint_crash("journal.crash.let_go");
     }
     return 0;
@@ -230,6 +231,7 @@ static int send_away(struct journal_snapshot *s, uint64_t keep_lsn)
 int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn)
 {
     struct journal *j = s->journal;
+    size_t gone;
     int r = finish_file(s);
 
     if (r == 0)
@@ -240,7 +242,8 @@ int journal_snapshot_commit(struct journal_snapshot *s, uint64_t keep_lsn)
     }
     atomic_store(&j->snapshot_bytes, s->log_bytes);
     atomic_store(&j->snapshot_files, s->log_files);
-    (void)let_go(j, keep_lsn); /* the snapshot stands; space is given back next time */
+    (void)journal_dir_let_go(j->dir_fd, keep_lsn, &gone); /* else space is given back next time */
+    atomic_fetch_sub(&j->segments, gone);
     (void)snapshot_free(s);
     return 0;
 }

@@ -21,6 +21,7 @@
 
 #define RETRY_SECONDS 1
 #define RETRY_REMOTE_NS 50000000L
+#define SETTLES_AT_END 10
 #define BATCH_CAP_MIN (64u << 10)
 
 static void lock_journal(struct journal *j)
@@ -153,9 +154,12 @@ static int send_batch(struct journal *j, const struct batch *b)
 {
     const struct journal_remote *remote = j->config.remote;
     int64_t start = now_mono_us();
-    int r = remote ? remote->append(remote->ctx, b->first_lsn, b->data, b->len) : 0;
+    int r;
 
-    if (r == 0 && remote)
+    if (!remote || !remote->append)
+        return 0;
+    r = remote->append(remote->ctx, b->first_lsn, b->data, b->len);
+    if (r == 0)
         note_sync(j, (uint64_t)(now_mono_us() - start));
     return r;
 }
@@ -192,12 +196,13 @@ static void set_full(struct journal *j, int error)
 /* Wait for the next try; false when the journal is being closed. */
 static bool wait_for_retry(struct journal *j)
 {
+    bool far = j->config.remote && j->config.remote->append;
     struct timespec until;
     bool stop;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &until); /* cannot fail */
-    until.tv_sec += j->config.remote ? 0 : RETRY_SECONDS;
-    until.tv_nsec += j->config.remote ? RETRY_REMOTE_NS : 0;
+    until.tv_sec += far ? 0 : RETRY_SECONDS;
+    until.tv_nsec += far ? RETRY_REMOTE_NS : 0;
     if (until.tv_nsec >= 1000000000L) {
         until.tv_sec++;
         until.tv_nsec -= 1000000000L;
@@ -208,6 +213,36 @@ static bool wait_for_retry(struct journal *j)
     stop = j->stop;
     unlock_journal(j);
     return !stop;
+}
+
+/* On this disk it is; wait until it is where it has to be besides.  When the journal is being
+ * closed that is tried a few times more. */
+static int settle_batch(struct journal *j, const struct batch *b, int64_t start_us)
+{
+    const struct journal_remote *remote = j->config.remote;
+    int left = SETTLES_AT_END, r;
+
+    if (!remote || !remote->settle)
+        return 0;
+    while ((r = remote->settle(remote->ctx, b->first_lsn + b->records - 1)) == -EAGAIN) {
+        lock_journal(j);
+        if (j->stop)
+            left--;
+        unlock_journal(j);
+        if (left <= 0)
+            return -ECANCELED;
+    }
+    if (r == 0)
+        note_sync(j, (uint64_t)(now_mono_us() - start_us));
+    return r;
+}
+
+static void offer_batch(struct journal *j, const struct batch *b)
+{
+    const struct journal_remote *remote = j->config.remote;
+
+    if (remote && remote->offer)
+        remote->offer(remote->ctx, b->first_lsn, b->records, b->data, b->len);
 }
 
 /* Write b, however long it takes.  Gives up, with the error, only when the journal is being
@@ -267,6 +302,7 @@ static int drain_buffer(struct journal *j)
 {
     for (;;) {
         struct batch *b;
+        int64_t start_us;
         int r;
 
         lock_journal(j);
@@ -274,7 +310,14 @@ static int drain_buffer(struct journal *j)
         unlock_journal(j);
         if (!b)
             return 0;
-        r = is_ours(j) ? write_until_done(j, b) : -EOWNERDEAD;
+        start_us = now_mono_us();
+        r = is_ours(j) ? 0 : -EOWNERDEAD;
+        if (r == 0)
+            offer_batch(j, b);
+        if (r == 0)
+            r = write_until_done(j, b);
+        if (r == 0)
+            r = settle_batch(j, b, start_us);
         if (r == 0 && !is_ours(j))
             r = -EOWNERDEAD;
         if (r < 0)
