@@ -29,8 +29,8 @@ MAY = {
     "kube": BASE | {"daemon"},  # reaches the cluster as slurmrestd's client
     "topograph": BASE,  # pure but for its room serve
     "spank": BASE, "http": {"base", "wire"},
-    "ctld": FLOOR2 | {"curl", "etcd", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
-    "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest"},
+    "ctld": FLOOR2 | {"curl", "etcd", "stream", "configless", "feed", "acctd", "lua", "daemon", "http"}, "stepd": FLOOR2 | {"spank"},
+    "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest", "stream", "daemon"},
     "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
     # slurmd and the step daemon share the spool's files
     "noded": FLOOR2 | {"nss", "curl", "configless", "stepd", "spank", "daemon", "http"},

@@ -199,6 +199,24 @@ static void put_own(struct strbuf *sb, const Pst__DiagReply *d)
     put_counters(sb, own, ARRAY_SIZE(own));
 }
 
+/* Standbys that the log is sent to. */
+static void put_stream(struct strbuf *sb, const Pst__DiagReply *d)
+{
+    strbuf_addf(sb, "\nLog sent to standbys\n\tWitness: %s\n\tFailed tries: %llu\n",
+                d->witness_answers ? "answers" : "does not answer",
+                (unsigned long long)d->remote_errors);
+    for (size_t i = 0; i < d->n_stream_peers; i++) {
+        const Pst__StreamPeer *p = d->stream_peers[i];
+
+        strbuf_addf(sb, "\t%s: %s, lag %llu bytes, %llu ms%s%s\n", p->host ? p->host : "?",
+                    p->in_sync   ? "in sync"
+                    : p->follows ? "follows"
+                                 : "does not follow",
+                    (unsigned long long)p->lag_bytes, (unsigned long long)p->lag_us / 1000,
+                    p->why ? ": " : "", p->why ? p->why : "");
+    }
+}
+
 /* Of several controllers. */
 static void put_control(struct strbuf *sb, const Pst__DiagReply *d)
 {
@@ -217,7 +235,9 @@ static void put_control(struct strbuf *sb, const Pst__DiagReply *d)
         strbuf_add(sb, "\nControl\n");
         put_counters(sb, term, ARRAY_SIZE(term));
     }
-    if (d->journal_type) {
+    if (d->journal_type && d->has_witness_answers) {
+        put_stream(sb, d);
+    } else if (d->journal_type) {
         strbuf_addf(sb, "\nLog in %s\n", d->journal_type);
         put_counters(sb, etcd, ARRAY_SIZE(etcd));
     }

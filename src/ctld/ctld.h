@@ -183,6 +183,7 @@ struct ctld {
     struct ha *ha;       /* several controllers, or terms that are left of them; else NULL */
     struct reign *reign; /* the term in which this controller writes; NULL: there are no terms */
     uint32_t term;       /* its number, else 0 */
+    struct streamlog *_Atomic streamlog; /* those that it is sent to; NULL: to nobody */
     struct etcdlog *etcdlog; /* where its log is; NULL: in StateSaveLocation */
     uint64_t takeover_us;    /* how long it took to come into control */
     uint32_t silence_ms;     /* how long nodes bear to hear nothing; 0: there is one controller */

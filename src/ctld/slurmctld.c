@@ -34,6 +34,7 @@
 #include "daemon/daemon.h"
 #include "daemon/dmntokens.h"
 #include "etcd/etcdconf.h"
+#include "stream/streamconf.h"
 #include "version.h"
 #include "wire/auth/idkey.h"
 
@@ -161,11 +162,14 @@ static int check_secrets(const struct conf *conf, struct err *err)
 }
 
 /* --check: the files beside slurm.conf that the controller alone reads. */
-/* JournalType=etcd needs to know where the members are. */
+/* JournalType=etcd needs to know where the members are, stream where the witness is. */
 static int check_journal(const struct conf *conf, struct err *err)
 {
+    struct stream_config stream;
     struct etcd_config etcd;
 
+    if (strcasecmp(conf_str(conf, CONF_JOURNAL_TYPE), "stream") == 0)
+        return stream_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS), &stream, err);
     if (strcasecmp(conf_str(conf, CONF_JOURNAL_TYPE), "etcd") != 0)
         return 0;
     return etcd_config_parse(conf_str(conf, CONF_JOURNAL_PARAMETERS),

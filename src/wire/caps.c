@@ -575,6 +575,12 @@ static const struct pb_cap rows[] = {
     ALL("StepUsage", SHORT),
     REP("StepUsage", "uses", SHORT, 16),
     ALL("StepsWaitRequest", SHORT),
+    ALL("StreamMember", SHORT),
+    ALL("StreamPeer", SHORT),
+    ALL("StreamReply", SHORT),
+    ALL("StreamRequest", SHORT),
+    STR("StreamRequest", "data", 2 * MIB),
+    PACK("StreamRequest", "history", 256),
     ALL("SubmitReply", TEXT),
     STR("SubmitReply", "nodes", HOSTS),
     SUB("SubmitReply", "record"),
@@ -655,6 +661,10 @@ static const struct pb_cap rows[] = {
     STR("WatchRequest", "nodes", HOSTS),
     REP("WatchRequest", "partitions", SHORT, 16384),
     ALL("WckeyRecord", SHORT),
+    ALL("WitnessReply", SHORT),
+    REP("WitnessReply", "in_sync", SHORT, 8),
+    ALL("WitnessRequest", SHORT),
+    REP("WitnessRequest", "in_sync", SHORT, 8),
 };
 
 const struct pb_caps wire_caps = {

@@ -92,6 +92,8 @@
     X(OP_RECONFIGURE, 52, "reconfigure", empty, empty, 4 * WIRE_KIB)                               \
     X(OP_SHUTDOWN, 53, "shutdown", shutdown_request, shutdown_reply, 4 * WIRE_KIB)                 \
     X(OP_TAKEOVER, 67, "takeover", takeover_request, takeover_reply, 4 * WIRE_KIB)                 \
+    X(OP_STREAM, 18, "stream", stream_request, stream_reply, 4 * WIRE_MIB)                         \
+    X(OP_WITNESS, 19, "witness", witness_request, witness_reply, 16 * WIRE_KIB)                    \
     X(OP_TOKEN, 54, "token", token_request, token_reply, 4 * WIRE_KIB)                             \
     X(OP_DEBUG, 55, "debug", debug_request, empty, 4 * WIRE_KIB)                                   \
     X(OP_RESV_UPDATE, 57, "reservation-update", resv_request, resv_reply, 4 * WIRE_MIB)            \

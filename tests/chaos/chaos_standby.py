@@ -1,12 +1,15 @@
 #!/usr/bin/python3
 """Kill, freeze and depose the active one of three controllers under load, and count the jobs afterwards.
 
-usage: tests/chaos/chaos_standby.py --build BUILD [--kills N] [--clients N] [--lease MS] [--deaf 1] [--seed N] [--tap]
+usage: tests/chaos/chaos_standby.py --build BUILD [--kills N] [--clients N] [--lease MS] [--type file|stream] [--deaf 1] [--seed N] [--tap]
 
 Clients submit jobs while the active controller gets SIGKILL, is frozen for longer than its lease, or has to give up control
 for scontrol takeover; the dead are started again.  Then: every job that was acknowledged exists exactly once, and every
 job that exists ran exactly once.  The time from each blow to the next acknowledged submission is measured.  With --deaf 1
-controllers do not notice that their term is over: the check must find that."""
+controllers do not notice that their term is over: the check must find that.
+
+With --type stream each controller has a disk of its own and there is a witness; blows fall on a standby, on the witness, on
+all controllers at once and on a disk as well."""
 
 import os
 import random
@@ -19,6 +22,8 @@ from chaos_submit import check
 from tapmain import main
 
 BLOWS = ("kill", "freeze", "takeover")
+# of the others only with a log that is sent
+BLOWS_OF_STREAM = (*BLOWS, "standby", "sleepy", "witness", "all", "disk")
 
 
 class Client(threading.Thread):
@@ -43,6 +48,32 @@ class Client(threading.Thread):
             else:
                 self.refused.append((tag, done.stderr.strip()))
             self.stop.wait(0.02)
+
+
+def strike_stream(cluster, blow, host, dice):
+    """A blow after which the same controller may lead on; mended here."""
+    began = time.monotonic()
+    other = dice.choice([h for h in cluster.hosts if h != host])
+    if blow in ("standby", "disk"):
+        cluster.ctlds[other].kill()
+        if blow == "disk":
+            cluster.wipe(other)
+        time.sleep(dice.uniform(0, 2))
+        cluster.start_one(other, "--standby")
+    elif blow == "sleepy":
+        cluster.freeze(other)
+        time.sleep(dice.uniform(0, 3))
+        cluster.thaw(other)
+    elif blow == "witness":
+        cluster.witness.kill()
+        time.sleep(dice.uniform(0, 3))
+        cluster.start_witness()
+    else:
+        for h in dice.sample(cluster.hosts, len(cluster.hosts)):
+            cluster.ctlds[h].kill()
+        for h in dice.sample(cluster.hosts, len(cluster.hosts)):
+            cluster.start_one(h, "--standby", timeout=None)
+    return began
 
 
 def strike(cluster, blow, host, dice):
@@ -82,11 +113,19 @@ def longest_gap(clients, began, ended, wait_until):
 
 def blow_by_blow(cluster, clients, args, dice, report, wait_until):
     env = {"PENSTOCK_FAILPOINT": "journal.term.ignored:1+"} if args.deaf else None
-    took = {blow: [] for blow in BLOWS}
+    blows = BLOWS_OF_STREAM if args.type == "stream" else BLOWS
+    took = {blow: [] for blow in blows}
     for i in range(args.kills):
         host = wait_until(cluster.active, "somebody leads", 60)
+        blow = "freeze" if args.deaf else dice.choice(blows)
+        if args.type == "stream":  # else nobody may be able to go on, which is no failure
+            wait_until(lambda: len(cluster.record()[2]) > 1 or host != cluster.active_log(), "another is in sync", 90)
+            host = wait_until(cluster.active, "somebody leads", 60)
         time.sleep(dice.uniform(0.1, 0.6))  # the random moment
-        blow = "freeze" if args.deaf else dice.choice(BLOWS)
+        if blow not in BLOWS:
+            moment = strike_stream(cluster, blow, host, dice)
+            took[blow].append(longest_gap(clients, moment, time.monotonic(), wait_until))
+            continue
         moment = strike(cluster, blow, host, dice)
         # until another leads: what a dying process acknowledged last does not count
         if blow != "takeover":
@@ -108,9 +147,11 @@ def run(args, report):
     """(name, problems) of each check."""
     from conftest import wait_until
     from controllers import Controllers
+    from streams import StreamControllers
     folder = tempfile.mkdtemp(prefix="penstock-chaos-")
-    cluster = Controllers(folder, controllers=3, nodes=3, cpus=8, lease_ms=args.lease,
-                          conf="MaxJobCount=100000\nMinJobAge=7200")
+    cluster = (StreamControllers if args.type == "stream" else Controllers)(
+        folder, controllers=3, nodes=3, cpus=8, lease_ms=args.lease,
+        conf="MaxJobCount=100000\nMinJobAge=7200")
     if args.deaf:
         cluster.daemon_env_change["PENSTOCK_FAILPOINT"] = "journal.term.ignored:1+"
     stop, dice = threading.Event(), random.Random(args.seed)
@@ -139,4 +180,4 @@ def run(args, report):
 
 
 if __name__ == "__main__":
-    raise SystemExit(main(__doc__, run, kills=50, clients=4, lease=1500, deaf=0))
+    raise SystemExit(main(__doc__, run, kills=50, clients=4, lease=1500, deaf=0, type="file"))

@@ -24,6 +24,7 @@
 #include "ctld/core/service.h"
 #include "etcd/etcdlog.h"
 #include "journal/reign.h"
+#include "stream/streamlog.h"
 #include "wire/auth/idkey.h"
 
 #define DISK_RESERVE (32u << 20)
@@ -61,6 +62,13 @@ static bool still_ours(void *arg)
     return reign_holds(ctld->reign);
 }
 
+static const struct journal_remote *remote_of(const struct ctld *ctld)
+{
+    if (ctld->streamlog)
+        return streamlog_remote(ctld->streamlog);
+    return ctld->etcdlog ? etcdlog_remote(ctld->etcdlog) : NULL;
+}
+
 static void report_line(void *arg, const char *line)
 {
     (void)arg;
@@ -94,7 +102,7 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
                                      .reserve_bytes = DISK_RESERVE,
                                      .on_durable = on_durable,
                                      .on_full = on_full,
-                                     .remote = ctld->etcdlog ? etcdlog_remote(ctld->etcdlog) : NULL,
+                                     .remote = remote_of(ctld),
                                      .still_ours = ctld->reign ? still_ours : NULL,
                                      .term = ctld->term,
                                      .ctx = ctld };
@@ -103,7 +111,9 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
     int r = 0;
 
     if (repair && config.remote)
-        log_info("-i does nothing: the log is in etcd, and the folder has a copy of it");
+        log_info("-i does nothing: the log is %s",
+                 ctld->etcdlog ? "in etcd, and the folder has a copy of it"
+                               : "also with other controllers; one that is damaged is copied");
     else if (repair)
         r = journal_repair(config.dir, report_line, NULL, err);
     if (r == -ENOENT)
@@ -116,7 +126,9 @@ static int recover_state(struct ctld *ctld, bool repair, struct err *err)
     log_info("recovered %llu records, %zu jobs, lsn %llu, in %lld ms", (unsigned long long)records,
              ctld->cluster->jobs.count, (unsigned long long)ctld->applied_lsn,
              (long long)(now_mono_us() - t0) / 1000);
-    return journal_start(ctld->journal);
+    if (ctld->streamlog)
+        r = streamlog_start(ctld->streamlog, journal_last(ctld->journal), err);
+    return r < 0 ? r : journal_start(ctld->journal);
 }
 
 /* -c: the state is empty from here on; the log keeps what was. */

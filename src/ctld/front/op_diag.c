@@ -13,6 +13,7 @@
 #include "ctld/schedlink/schedthread.h"
 #include "etcd/etcdlog.h"
 #include "journal/reign.h"
+#include "stream/streamlog.h"
 
 static void op_ping(struct ctld *ctld, struct cmd *cmd)
 {
@@ -156,6 +157,36 @@ void diag_fill(struct ctld *ctld, bool reset, Pst__DiagReply *r)
         SET(r, acct_lag, journal_durable(ctld->journal) - acctthread_cursor(ctld->acct));
 }
 
+/* Those that the log is sent to. */
+struct stream_told {
+    struct streamlog_stats stats;
+    Pst__StreamPeer peers[PACT_SET_MAX], *list[PACT_SET_MAX];
+};
+
+static void fill_stream(const struct ctld *ctld, struct stream_told *t, Pst__DiagReply *r)
+{
+    streamlog_get_stats(ctld->streamlog, &t->stats);
+    r->journal_type = (char *)"stream"; /* not changed by packing */
+    SET(r, remote_errors, t->stats.witness_errors);
+    SET(r, witness_answers, t->stats.witness_answers);
+    for (size_t i = 0; i < t->stats.n; i++) {
+        struct streamlog_peer *from = &t->stats.peers[i];
+        Pst__StreamPeer *p = &t->peers[i];
+
+        pst__stream_peer__init(p);
+        p->host = from->host;
+        SET(p, in_sync, from->in_sync);
+        SET(p, follows, from->follows);
+        SET(p, lag_bytes, from->lag_bytes);
+        SET(p, lag_us, from->lag_us);
+        if (!from->follows && from->why[0])
+            p->why = from->why;
+        t->list[i] = p;
+    }
+    r->n_stream_peers = t->stats.n;
+    r->stream_peers = t->list;
+}
+
 static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
 {
     const Pst__DiagRequest *req = PB_AS(diag_request, cmd->msg);
@@ -163,6 +194,7 @@ static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     Pst__RpcStat stats[OP_MAX_], *list[OP_MAX_];
     _cleanup_free_ Pst__UserStat **users = NULL;
+    struct stream_told told;
     ssize_t n_users;
 
     if (reset && !cmd_is_admin(ctld, cmd)) {
@@ -175,6 +207,8 @@ static void op_query_diag(struct ctld *ctld, struct cmd *cmd)
         return;
     }
     diag_fill(ctld, reset, &r);
+    if (ctld->streamlog)
+        fill_stream(ctld, &told, &r);
     r.n_rpcs = rpc_fill(ctld->front->rpcs, stats, list, reset);
     r.rpcs = list;
     r.n_users = (size_t)n_users;

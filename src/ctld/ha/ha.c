@@ -16,10 +16,12 @@
 #include "ctld/ha/backups.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/haetcd.h"
+#include "ctld/ha/hastream.h"
 #include "ctld/ha/past.h"
 #include "ctld/ha/roles.h"
 #include "ctld/notify/triggers.h"
 #include "journal/files.h"
+#include "stream/streamlog.h"
 #include "wire/client.h"
 
 #define LEASE_MIN_MS 300u /* below it a busy disk would cost the term */
@@ -27,6 +29,7 @@
 #define SILENCE_MIN_MS 1000u
 #define NOBODY_LEADS                                                                               \
     "etcd does not answer, or most of its members are gone: nobody can be in control"
+#define NO_WITNESS "the witness does not answer: no standby can take control"
 
 /* ---- the site's programs --------------------------------------------------------------------- */
 
@@ -110,8 +113,10 @@ void ha_fill_ping(const struct ctld *ctld, Pst__PingReply *r)
     if (!standby)
         return;
     SET(r, lsn, applied);
-    if (atomic_load(&ha->unknown))
-        r->standby_why = (char *)NOBODY_LEADS; /* not changed by packing */
+    if (atomic_load(&ha->unknown)) /* not changed by packing */
+        r->standby_why = (char *)(ha->stream ? NO_WITNESS : NOBODY_LEADS);
+    if (ha->stream)
+        SET(r, in_sync, atomic_load(&ha->in_sync));
     SET(r, lag, durable > applied ? durable - applied : 0);
     if (atomic_load(&ctld->reading) && atomic_load(&ha->current_us))
         SET(r, age_us, MAX(term_clock_us() - atomic_load(&ha->current_us), 0));
@@ -163,13 +168,16 @@ static void answer_standby(struct ctld *ctld, struct conn *c, const struct frame
         past_answer(ctld, c, frame);
     } else if (frame->op == OP_TAKEOVER) {
         take_request(ctld->ha, c, frame);
+    } else if (frame->op == OP_STREAM) {
+        hastream_answer(ctld, c, frame);
     } else if (frame->op == OP_PING) {
         note_consent(ctld, c, frame);
         ha_fill_ping(ctld, &r);
         (void)conn_reply(c, frame->op, frame->id, 0, &r.base);
     } else {
         (void)conn_error(c, frame->op, frame->id, ESLURM_IN_STANDBY_MODE,
-                         atomic_load(&ctld->ha->unknown) ? NOBODY_LEADS : NULL);
+                         atomic_load(&ctld->ha->unknown) && !ctld->ha->stream ? NOBODY_LEADS
+                                                                              : NULL);
     }
 }
 
@@ -188,6 +196,11 @@ static void op_takeover(struct ctld *ctld, struct cmd *cmd)
     }
     if (!ha || !name || req->index == ha->view.index) {
         core_error(ctld, cmd, ESLURM_INVALID_NODE_NAME, "no other controller has this index");
+        return;
+    }
+    if (ctld->streamlog && !streamlog_in_sync(ctld->streamlog, name)) {
+        core_error(ctld, cmd, SLURM_ERROR,
+                   "that controller is not in sync: it cannot take control now");
         return;
     }
     log_info("giving up control for %s, asked by uid %u", name, conn_peer(cmd->conn)->uid);
@@ -210,6 +223,7 @@ static struct ha *ha_free(struct ha *ha)
     if (ha->asker)
         (void)conn_unref(ha->asker);
     haetcd_end(ha);
+    hastream_end(ha);
     if (ha->dir_fd >= 0)
         (void)close(ha->dir_fd); /* was only a handle */
     conf_free(ha->old_conf);
@@ -248,6 +262,7 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
     struct ha *ha;
     size_t index;
     bool in_etcd = strcasecmp(conf_str(ctld->conf, CONF_JOURNAL_TYPE), "etcd") == 0;
+    bool in_stream = strcasecmp(conf_str(ctld->conf, CONF_JOURNAL_TYPE), "stream") == 0;
     int r = ha_new(ctld, options, &ha);
 
     if (r < 0)
@@ -255,7 +270,8 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
     ha->count = roles_count(ctld->conf);
     r = journal_dir_open(conf_str(ctld->conf, CONF_STATE_SAVE_LOCATION), true, &ha->dir_fd, err);
     ha->store = term_files(ha->dir_fd);
-    if (r == 0 && ha->count == 1 && !in_etcd && term_newest(ha->dir_fd, &rec) == -ENOENT) {
+    if (r == 0 && ha->count == 1 && !in_etcd && !in_stream &&
+        term_newest(ha->dir_fd, &rec) == -ENOENT) {
         (void)ha_free(ha); /* one controller, as ever: its lock is enough */
         return 0;
     }
@@ -273,8 +289,9 @@ int ha_begin(struct ctld *ctld, const struct ha_options *options, struct err *er
         (struct turn_view){ .host = ha->host,
                             .index = (uint32_t)index,
                             .claims = !options->stand_by,
-                            .lease_ms = ha->count > 1 || in_etcd ? lease_of(ctld->conf) : 0 };
-    r = in_etcd ? haetcd_begin(ha, err) : 0;
+                            .lease_ms =
+                                ha->count > 1 || in_etcd || in_stream ? lease_of(ctld->conf) : 0 };
+    r = in_etcd ? haetcd_begin(ha, err) : in_stream ? hastream_begin(ha, err) : 0;
     if (r < 0) {
         (void)ha_free(ha);
         return r;

@@ -13,6 +13,7 @@
 struct backups;
 struct etcd_config;
 struct etcdterm;
+struct hastream;
 struct mirror;
 
 struct ha {
@@ -23,14 +24,17 @@ struct ha {
     struct term_store store;  /* where the terms' records are */
     struct etcd_config *etcd; /* NULL: in the folder, as is the log; the next three too */
     struct etcdterm *terms;
-    struct mirror *mirror; /* our folder's copy of the log, while standing by */
-    struct err why;        /* what was last told of it */
-    int lock_fd;           /* of the journal while it is looked whether it is free, else -1 */
-    struct turn_view view; /* while standing by; the main thread's */
+    struct mirror *mirror;   /* our folder's copy of the log, while standing by */
+    struct hastream *stream; /* NULL: no controller sends its log to others */
+    bool restart_follow;     /* the log was replaced: it is applied from its snapshot on */
+    struct err why;          /* what was last told of it */
+    int lock_fd;             /* of the journal while it is looked whether it is free, else -1 */
+    struct turn_view view;   /* while standing by; the main thread's */
     char host[TERM_HOST_BYTES], addr[TERM_ADDR_BYTES];
     struct follow *follow;
     struct conf *old_conf;     /* until the services have heard of the new one */
     struct term_record before; /* the term before ours */
+    uint32_t claimed;          /* the term that was claimed last */
     int64_t turn_us;           /* when ours came: term_clock_us() */
     int64_t asked_us;          /* when the active controller was last asked for control */
     int64_t newer_us; /* since when the log is known to be that of a newer release; 0: it is not */
@@ -38,7 +42,8 @@ struct ha {
     struct backups *backups;
     /* any thread */
     atomic_bool standby, give_up;
-    atomic_bool unknown; /* etcd does not say who leads */
+    atomic_bool unknown; /* etcd, or the witness, does not say who leads */
+    atomic_bool in_sync; /* by the witness, with a log that is sent */
     atomic_uint term;
     atomic_uint_fast64_t durable, applied;
     /* When the record was seen that called durable what is applied: term_clock_us(); 0: never. */

@@ -41,7 +41,7 @@ static enum turn turn_after_end(const struct turn_view *v, int64_t now_us)
 
 enum turn turn_decide(const struct turn_view *v, int64_t now_us)
 {
-    if (v->unknown)
+    if (v->unknown || v->barred)
         return TURN_WAIT;
     if (!v->any)
         return v->lock_free ? TURN_OURS : TURN_WAIT;

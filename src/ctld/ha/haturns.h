@@ -17,6 +17,7 @@ enum turn {
 
 struct turn_view {
     bool unknown;   /* nobody can say who leads: the records cannot be reached */
+    bool barred;    /* this controller's log may lack what was acknowledged: never its turn */
     bool any;       /* there is a record */
     bool readable;  /* and it can be read; else only its term is known */
     bool lock_free; /* no process of this host holds the journal's lock */

@@ -17,6 +17,7 @@
 #include "ctld/core/service.h"
 #include "ctld/ha/ha_impl.h"
 #include "ctld/ha/haetcd.h"
+#include "ctld/ha/hastream.h"
 #include "ctld/ha/reading.h"
 #include "ctld/ha/reexec.h"
 #include "journal/files.h"
@@ -41,7 +42,14 @@ static void look_at_term(struct ha *ha)
 
     v->unknown = r == -EHOSTUNREACH;
     if (atomic_exchange(&ha->unknown, v->unknown) != v->unknown)
-        log_info("standing by: %s", v->unknown ? etcdterm_why(ha->terms) : "etcd answers");
+        log_info("standing by: %s", v->unknown
+                                        ? (ha->stream ? hastream_why(ha) : etcdterm_why(ha->terms))
+                                    : ha->stream ? "the witness answers"
+                                                 : "etcd answers");
+    if (v->unknown && ha->stream) { /* its log is taken all the same */
+        v->lock_free = hastream_has_log(ha);
+        hastream_look(ha);
+    }
     if (v->unknown)
         return; /* what was seen before still counts */
     v->any = r != -ENOENT;
@@ -52,12 +60,32 @@ static void look_at_term(struct ha *ha)
     if (r < 0 && r != -ENOENT && !rec.term)
         rec.term = v->record.term;
     v->record = rec;
-    v->lock_free = ha->etcd ? haetcd_has_copy(ha) : journal_dir_is_free(ha->dir_fd);
+    v->lock_free = ha->stream ? hastream_has_log(ha)
+                   : ha->etcd ? haetcd_has_copy(ha)
+                              : journal_dir_is_free(ha->dir_fd);
     lease_watch_see(&v->watch, &v->record, term_clock_us());
+    if (ha->stream)
+        hastream_look(ha);
     if (atomic_exchange(&ha->term, rec.term) != rec.term && v->readable)
         log_info("standing by: %s has term %u", rec.host, rec.term);
     if (v->readable)
         atomic_store(&ha->durable, rec.durable);
+}
+
+/* A copy has taken the place of the log that was followed. */
+static void restart_follow(struct ha *ha)
+{
+    struct follow *fresh = NULL;
+
+    if (!ha->restart_follow ||
+        follow_new(conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION), &fresh) < 0)
+        return;
+    ha->restart_follow = false;
+    reading_end(ha->ctld);
+    (void)follow_free(ha->follow); /* always NULL */
+    ha->follow = fresh;
+    atomic_store(&ha->current_us, 0);
+    atomic_store(&ha->applied, 0);
 }
 
 static void follow_log(struct ha *ha)
@@ -65,14 +93,20 @@ static void follow_log(struct ha *ha)
     const struct term_record *rec = &ha->view.record;
     struct err err = { .text = "" };
     uint64_t durable = rec->durable;
+    uint32_t term = rec->term;
 
     if (ha->etcd && !ha->view.unknown) {
         durable = haetcd_pull(ha);
         atomic_store(&ha->durable, MAX(durable, rec->durable));
     }
-    if (!ha->view.readable || !ha->follow)
+    if (ha->stream) {
+        durable = hastream_committed(ha, &term);
+        atomic_store(&ha->durable, MAX(durable, rec->durable));
+        restart_follow(ha);
+    }
+    if ((!ha->view.readable && !ha->stream) || !ha->follow || !durable)
         return;
-    if (follow_to(ha->follow, &ha->ctld->cluster, rec->term, durable, &err) < 0) {
+    if (follow_to(ha->follow, &ha->ctld->cluster, term, durable, &err) < 0) {
         if (!ha->complained)
             log_error("standing by: %s; it is read from the beginning at a takeover", err.text);
         ha->complained = true;
@@ -85,7 +119,7 @@ static void follow_log(struct ha *ha)
     if (!ha->ctld->cluster->observer) /* a new one: the log was read from a snapshot on */
         reading_show(ha->ctld);
     reading_moved(ha->ctld, follow_applied(ha->follow));
-    if (follow_applied(ha->follow) >= rec->durable)
+    if (follow_applied(ha->follow) >= (ha->stream ? durable : rec->durable))
         atomic_store(&ha->current_us, ha->view.watch.seen_us);
 }
 
@@ -117,7 +151,8 @@ static int claim_term(struct ha *ha)
     struct term_record *t = &config.record;
 
     ha->before = ha->view.record;
-    t->term = ha->view.record.term + 1;
+    t->term = ha->stream ? hastream_claim(ha) : ha->view.record.term + 1;
+    ha->claimed = t->term;
     t->lease_ms = ha->view.lease_ms;
     t->index = ha->view.index;
     t->port = conf_ctld_port(ha->ctld->conf);
@@ -162,20 +197,24 @@ static int take_term(struct ha *ha, struct err *err)
 {
     int r = claim_term(ha);
 
+    if (r < 0 && ha->stream)
+        hastream_unclaim(ha);
     if (r < 0)
         return r == -EEXIST || r == -EHOSTUNREACH
                    ? -EAGAIN
                    : err_set(err, r, "no term can be claimed in %s: %s",
                              conf_str(ha->ctld->conf, CONF_STATE_SAVE_LOCATION),
                              strerrordesc_np(-r));
-    ha->ctld->term = ha->before.term + 1;
+    ha->ctld->term = ha->claimed;
     atomic_store(&ha->term, ha->ctld->term);
-    r = ha->etcd ? haetcd_take(ha, err) : 0;
+    r = ha->stream ? hastream_take(ha, err) : ha->etcd ? haetcd_take(ha, err) : 0;
     if (r < 0) {
         ha->ctld->reign = reign_end(ha->ctld->reign, NULL);
         return r;
     }
     reading_end(ha->ctld);
+    if (ha->stream)
+        restart_follow(ha);
     ha->ctld->known_lsn = follow_applied(ha->follow);
     ha->follow = follow_free(ha->follow);
     log_info("taking control: term %u, after %s; %llu records are known", ha->ctld->term,

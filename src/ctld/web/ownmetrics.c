@@ -74,6 +74,20 @@ void ownmetrics_write(const struct own_figures *f, struct strbuf *sb)
         exposition_gauge(sb, "penstock_etcd_log_bytes", "The log put into etcd since that snapshot",
                          r->remote_log_bytes);
     }
+    if (f->stream.sends) {
+        exposition_gauge(sb, "penstock_stream_witness_answers", "Does the witness answer?",
+                         f->stream.witness_answers);
+        exposition_gauge(sb, "penstock_stream_followers", "Controllers that follow this one's log",
+                         f->stream.followers);
+        exposition_gauge(sb, "penstock_stream_in_sync",
+                         "Of them those that have everything that was acknowledged",
+                         f->stream.in_sync);
+        exposition_gauge(sb, "penstock_stream_lag_bytes",
+                         "What the slowest that follows has yet to take of the log",
+                         f->stream.lag_bytes);
+        exposition_gauge(sb, "penstock_stream_lag_microseconds",
+                         "Since when it has not had everything", f->stream.lag_us);
+    }
     exposition_gauge(sb, "penstock_watchers", "Connections that follow changes", f->watchers);
     exposition_gauge(sb, "penstock_watch_lag_records",
                      "Records of the log that the slowest watcher has yet to take", f->watch_lag);

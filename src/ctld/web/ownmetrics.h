@@ -8,6 +8,12 @@
 struct histogram;
 struct startwaits;
 
+struct own_stream {
+    bool sends; /* the log goes to other controllers: */
+    bool witness_answers;
+    uint64_t followers, in_sync, lag_bytes, lag_us; /* the longest of those that follow */
+};
+
 struct own_figures { /* all borrowed */
     const Pst__DiagReply *diag;
     const struct histogram *sync, *batch, *pass, *plan; /* microseconds */
@@ -16,6 +22,7 @@ struct own_figures { /* all borrowed */
     unsigned watchers;
     uint64_t watch_lag; /* records that the slowest watcher has yet to take */
     uint64_t journal_records;
+    struct own_stream stream;
     bool has_jobcomp; /* JobCompType is set: */
     uint64_t jobcomp_lag;
 };

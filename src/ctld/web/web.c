@@ -28,6 +28,7 @@
 #include "ctld/web/startwaits.h"
 #include "ctld/web/webaccess.h"
 #include "ctld/web/webask.h"
+#include "stream/streamlog.h"
 
 #define KEEP_MS 1000u /* a page of metrics serves all that ask within so long */
 
@@ -91,6 +92,25 @@ static unsigned answer_view(struct web *w, struct strbuf *body, struct err *err,
     return HTTP_OK;
 }
 
+static void fill_stream(struct streamlog *log, struct own_stream *f)
+{
+    struct streamlog_stats s;
+
+    streamlog_get_stats(log, &s);
+    f->sends = true;
+    f->witness_answers = s.witness_answers;
+    for (size_t i = 0; i < s.n; i++) {
+        const struct streamlog_peer *p = &s.peers[i];
+
+        f->followers += p->follows;
+        f->in_sync += p->in_sync;
+        if (p->follows) {
+            f->lag_bytes = MAX(f->lag_bytes, p->lag_bytes);
+            f->lag_us = MAX(f->lag_us, p->lag_us);
+        }
+    }
+}
+
 static void fill_figures(struct ctld *ctld, void *answer)
 {
     Pst__DiagReply *r = answer;
@@ -151,6 +171,7 @@ struct own_answer {
     Pst__DiagReply diag;
     bool has_jobcomp;
     uint64_t jobcomp_lag;
+    struct own_stream stream;
 };
 
 /* On the core, which alone knows whether there is job completion. */
@@ -159,6 +180,8 @@ static void fill_own(struct ctld *ctld, void *answer)
     struct own_answer *a = answer;
 
     fill_figures(ctld, &a->diag);
+    if (ctld->streamlog)
+        fill_stream(ctld->streamlog, &a->stream);
     a->has_jobcomp = ctld->jobcomp != NULL;
     a->jobcomp_lag = a->has_jobcomp ? jobcomp_lag(ctld->jobcomp) : 0;
 }
@@ -171,6 +194,7 @@ static void write_own(const struct web *w, const struct own_answer *a, struct st
         .diag = &a->diag,
         .has_jobcomp = a->has_jobcomp,
         .jobcomp_lag = a->jobcomp_lag,
+        .stream = a->stream,
         .sync = journal_sync_histogram(w->ctld->journal),
         .batch = &w->ctld->batch_us,
         .pass = schedthread_histogram(w->ctld->sched, false),

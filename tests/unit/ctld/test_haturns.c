@@ -57,6 +57,9 @@ static void test_own_death(void **state)
     assert_int_equal(turn_decide(&v, 2), TURN_WAIT); /* a process of our name holds the lock */
     v.lock_free = true;
     assert_int_equal(turn_decide(&v, 2), TURN_OURS);
+    v.barred = true; /* its log may lack something: it never leads */
+    assert_int_equal(turn_decide(&v, 2), TURN_WAIT);
+    v.barred = false;
     (void)state;
 }
 
