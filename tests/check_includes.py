@@ -70,7 +70,7 @@ ROOMS = {
     "ctld": ["core", "topology", "policy", "acct", "notify", "job", "watch", "front", "step", "schedlink", "submit", "node",
              "resv", "update", "fed", "web", "ha", ""],
     "kube": ["", "api", "make", "nodeset", "operator", "claim", "bridge", "doctor", "hook"],
-    "penstock": ["", "past"],
+    "penstock": ["", "past", "witness"],
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],

@@ -184,12 +184,12 @@ struct ctld {
     struct reign *reign; /* the term in which this controller writes; NULL: there are no terms */
     uint32_t term;       /* its number, else 0 */
     struct streamlog *_Atomic streamlog; /* those that it is sent to; NULL: to nobody */
-    struct etcdlog *etcdlog; /* where its log is; NULL: in StateSaveLocation */
-    uint64_t takeover_us;    /* how long it took to come into control */
-    uint32_t silence_ms;     /* how long nodes bear to hear nothing; 0: there is one controller */
-    struct origin origin;    /* of what the core carries out: noted with each commit */
-    int64_t past_us;         /* the moment that is shown: `penstock journal at`; 0: the present */
-    uint64_t known_lsn;      /* what a standby has applied before the boot goes on; 0: nothing */
+    struct etcdlog *etcdlog;             /* where its log is; NULL: in StateSaveLocation */
+    uint64_t takeover_us;                /* how long it took to come into control */
+    uint32_t silence_ms;  /* how long nodes bear to hear nothing; 0: there is one controller */
+    struct origin origin; /* of what the core carries out: noted with each commit */
+    int64_t past_us;      /* the moment that is shown: `penstock journal at`; 0: the present */
+    uint64_t known_lsn;   /* what a standby has applied before the boot goes on; 0: nothing */
     struct cluster_observer observer;
     struct idlist special; /* for observe_next_special() */
     struct stats stats;

@@ -30,8 +30,8 @@ struct journal;
  * the same batch until it gives 0; what of it was taken before must not be taken twice.
  * -EOWNERDEAD: the term is over.
  * Or both go at once (append NULL): offer, from the writer thread, before the batch is written
- * here, does not wait and copies what it needs; settle, behind the sync of the batch, waits a moment
- * for it: 0 when it is durable there up to last_lsn, -EAGAIN not yet, -EOWNERDEAD.
+ * here, does not wait and copies what it needs; settle, behind the sync of the batch, waits a
+ * moment for it: 0 when it is durable there up to last_lsn, -EAGAIN not yet, -EOWNERDEAD.
  * snapshot, from the thread of journal_snapshot_commit: keep the file `fd`, the snapshot of lsn,
  * and let go of what nobody needs below keep_lsn. */
 struct journal_remote {

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "penstock/topograph.h"
+#include "penstock/witness/witnesscmd.h"
 #include "version.h"
 
 /* The program penstock-kube, since only programs of src/kube link libcurl. */
@@ -56,7 +57,8 @@ static const struct command {
       "look a Kubernetes cluster over, and say what is wrong", true },
     { "report", cmd_report, "report [--json] JOB...",
       "what jobs used of what they held, and what to ask for next time" },
-    { "witness", cmd_witness, "witness [-f FILE] --state DIR [--listen ADDRESS] [--new HOST | --check]",
+    { "witness", cmd_witness,
+      "witness [-f FILE] --state DIR [--listen ADDRESS] [--new HOST | --check]",
       "say which of several controllers may lead, where they send their log to one another", true },
     { "ping", cmd_ping, NULL, NULL, true },
 };

@@ -35,7 +35,6 @@ int cmd_backup(int argc, char **argv);        /* past/backup.c */
 int cmd_restore(int argc, char **argv);       /* past/restore.c */
 int cmd_sim(int argc, char **argv);
 int cmd_report(int argc, char **argv);
-int cmd_witness(int argc, char **argv);     /* witness.c */
 int cmd_ping(int argc, char **argv);
 
 /* ---- messages.c: `penstock: text` on stderr -------------------------------------------------- */

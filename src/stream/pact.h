@@ -141,9 +141,9 @@ struct pact_tail {
 };
 
 /* A controller of that term wants to send.  0: from *ret_lsn + 1 on, and what is behind *ret_lsn in
- * our log is to be cut; `promised` has changed and is to be on the disk before it is answered, as is
- * the cut.  Errors: -ESTALE its term is over, -ENODATA the logs have nothing in common, a snapshot
- * is needed, -EUCLEAN it lacks what was acknowledged. */
+ * our log is to be cut.  Before it is answered `promised`, which has changed, is to be on the disk,
+ * as is the cut.  Errors: -ESTALE its term is over, -ENODATA the logs have nothing in common, a
+ * snapshot is needed, -EUCLEAN it lacks what was acknowledged. */
 int pact_tail_hello(struct pact_tail *t, uint32_t term, const struct pact_history *active,
                     const struct pact_history *ours, uint64_t *ret_lsn);
 /* The log was replaced by a snapshot of record lsn, under another id.  -ESTALE: none was asked for,

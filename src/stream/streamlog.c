@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,6 +13,7 @@
 #include "base/timefmt.h"
 #include "journal/files.h"
 #include "stream/streamlog_impl.h"
+#include "stream/streampeer.h"
 
 #define SETTLE_US 200000 /* then the writer looks whether it is to end */
 #define KEEP_US 50000    /* between two looks at the set */
@@ -28,19 +28,6 @@ static void lock_log(struct streamlog *l)
 static void unlock_log(struct streamlog *l)
 {
     (void)pthread_mutex_unlock(&l->lock);
-}
-
-static void wait_cond(struct streamlog *l, pthread_cond_t *cond, int64_t until_mono_us)
-{
-    struct timespec until = { .tv_sec = until_mono_us / USEC_PER_SEC,
-                              .tv_nsec = until_mono_us % USEC_PER_SEC * 1000 };
-
-    (void)pthread_cond_timedwait(cond, &l->lock, &until); /* the caller looks again */
-}
-
-void streamlog_wait(struct streamlog *l, int64_t until_mono_us)
-{
-    wait_cond(l, &l->changed, until_mono_us);
 }
 
 /* ---- the journal's writer -------------------------------------------------------------------- */
@@ -184,7 +171,7 @@ static void *keeper_main(void *arg)
 
         lock_log(l);
         while (!l->stop && now_mono_us() < until)
-            wait_cond(l, &l->keep, until);
+            streamlog_wait_cond(l, &l->keep, until);
         stop = l->stop;
         unlock_log(l);
         if (!stop)

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <pthread.h>
+#include <time.h>
 
+#include "base/timefmt.h"
 #include "stream/streamid.h"
 #include "stream/streamlog.h"
 #include "stream/witcall.h"
@@ -57,6 +59,18 @@ struct streamlog {
     bool witness_answers;
 };
 
-void *stream_peer_main(void *peer); /* streampeer.c */
-/* Wait for `changed` up to a moment of CLOCK_MONOTONIC; with the lock. */
-void streamlog_wait(struct streamlog *l, int64_t until_mono_us);
+/* Wait up to a moment of CLOCK_MONOTONIC; with the lock.  The caller looks again at what it waits
+ * for. */
+static inline void streamlog_wait_cond(struct streamlog *l, pthread_cond_t *cond,
+                                       int64_t until_mono_us)
+{
+    struct timespec until = { .tv_sec = until_mono_us / USEC_PER_SEC,
+                              .tv_nsec = until_mono_us % USEC_PER_SEC * 1000 };
+
+    (void)pthread_cond_timedwait(cond, &l->lock, &until); /* the time is over: as good */
+}
+
+static inline void streamlog_wait(struct streamlog *l, int64_t until_mono_us)
+{
+    streamlog_wait_cond(l, &l->changed, until_mono_us);
+}

@@ -1,8 +1,10 @@
-/* streampeer.c - one standby, from the active controller's side: a thread that sends
+/* streampeer.c - see streampeer.h.
  *
  * A request at a time, each with its answer.  The newest batch comes from memory, what is behind it
  * from the files, and parts of a snapshot go between them.  A connection begins with hello; the
  * answer tells where to go on. */
+#include "stream/streampeer.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-/* streamrec.h - bytes of records on their way: checking them, and cutting them into pieces.  Pure */
+/* streamrec.h - bytes of records on their way: checking them, cutting them into pieces.  Pure */
 #pragma once
 
 #include <stddef.h>

@@ -19,8 +19,8 @@ struct streamtail_config {
     const char *dir;  /* StateSaveLocation */
     const char *host; /* our SlurmctldHost line */
     streamtail_answer_fn *answer;
-    /* The public key that all controllers have, 32 bytes: who has another one is not followed.  NULL:
-     * none. */
+    /* The public key that all controllers have, 32 bytes: who has another one is not followed.
+     * NULL: none. */
     const uint8_t *identity;
 };
 

@@ -1,6 +1,6 @@
 /* witcall.h - asking the witness
  *
- * Keeps its connection.  One thread at a time per object.  Each call takes try_ms at most, twice. */
+ * Keeps its connection.  One thread at a time per object.  A call takes try_ms at most, twice. */
 #pragma once
 
 #include "stream/pactwire.h"

@@ -209,6 +209,7 @@ static const struct pb_cap rows[] = {
     ALL("DiagReply", SHORT),
     REP("DiagReply", "rpcs", SHORT, 1024),
     REP("DiagReply", "users", SHORT, 65536),
+    REP("DiagReply", "stream_peers", SHORT, 8),
     ALL("DiagRequest", SHORT),
     ALL("Empty", SHORT),
     ALL("Error", TEXT),

@@ -1,6 +1,8 @@
-/* witness.c - penstock witness: who may lead, of controllers that send their log to one another
+/* witnesscmd.c - see witnesscmd.h.
  *
  * The work is in src/stream (witserve.h); here are options, the configuration, and the end. */
+#include "penstock/witness/witnesscmd.h"
+
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
