@@ -22,9 +22,9 @@ struct own_figures { /* all borrowed */
     unsigned watchers;
     uint64_t watch_lag; /* records that the slowest watcher has yet to take */
     uint64_t journal_records;
-    struct own_stream stream;
     bool has_jobcomp; /* JobCompType is set: */
     uint64_t jobcomp_lag;
+    struct own_stream stream;
 };
 
 /* Names with the prefix penstock_.  Any thread. */

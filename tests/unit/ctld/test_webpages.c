@@ -165,7 +165,9 @@ static void test_own(void **state)
 {
     Pst__DiagReply r = PST__DIAG_REPLY__INIT;
     struct histogram h = { 0 };
-    struct own_figures f = { &r, &h, &h, &h, &h, NULL, 2500, 3, 77, 12, false, 5 };
+    struct own_figures f = {
+        &r, &h, &h, &h, &h, NULL, 2500, 3, 77, 12, false, 5, { true, true, 2, 1, 300, 4000 }
+    };
     struct strbuf sb = STRBUF_INIT;
 
     assert_int_equal(startwaits_new(&f.waits), 0);
@@ -174,6 +176,8 @@ static void test_own(void **state)
     ownmetrics_write(&f, &sb);
     expect_line(&sb, "penstock_journal_sync_seconds_count 1");
     expect_line(&sb, "penstock_job_wait_seconds_sum{partition=\"main\"} 0.000070");
+    expect_line(&sb, "penstock_stream_in_sync 1");
+    expect_line(&sb, "penstock_stream_lag_bytes 300");
     expect_line(&sb, "penstock_view_age_milliseconds 2");
     assert_null(strstr(strbuf_str(&sb), "penstock_topology"));
     expect_line(&sb, "penstock_journal_records 12");
