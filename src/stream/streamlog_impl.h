@@ -26,7 +26,7 @@ struct stream_peer {
     char why[STREAMLOG_WHY_BYTES];
     /* the thread's */
     uint64_t session, next, pushed_lsn;
-    int64_t sent_us;
+    int64_t sent_us, again_us;
     uint8_t *buf; /* records that were read from files */
     size_t buf_cap;
     int part_fd; /* of the snapshot that is sent, else -1 */

@@ -30,7 +30,9 @@
 #define CONNECT_MS 1500
 #define CALL_MS 5000
 #define AGAIN_US 300000 /* between two attempts */
-#define BEAT_PART 8     /* of a lease */
+#define AGAIN_MAX_US 10000000
+#define WELL_US 30000000 /* a session that goes well for so long makes up for those before */
+#define BEAT_PART 8      /* of a lease */
 #define BEAT_MIN_US 50000
 #define BEAT_MAX_US 250000
 #define TELL_US 20000 /* what is acknowledged is told so late at most */
@@ -573,10 +575,20 @@ static void end_session(struct stream_peer *p, const struct err *why)
         log_info("%s does not follow the log: %s", p->host, why->text);
 }
 
+/* One that joins, and then does not take what it is sent (its disk is full, it stands still), would
+ * make batches wait again and again: it is asked less and less often. */
+static void choose_rest(struct stream_peer *p, int r, int64_t began_us)
+{
+    if (now_mono_us() - began_us > WELL_US)
+        p->again_us = AGAIN_US;
+    else if (r == -ESTALE || r == -ETIMEDOUT)
+        p->again_us = MIN(2 * p->again_us, (int64_t)AGAIN_MAX_US);
+}
+
 /* False: the end. */
 static bool rest_peer(struct stream_peer *p)
 {
-    int64_t until = now_mono_us() + AGAIN_US;
+    int64_t until = now_mono_us() + p->again_us;
     bool go_on;
 
     lock_log(p->l);
@@ -592,14 +604,19 @@ void *stream_peer_main(void *arg)
     struct stream_peer *p = arg;
 
     (void)pthread_setname_np(pthread_self(), "standby");
+    p->again_us = AGAIN_US;
     do {
         struct err err = { .text = "" };
         int r = connect_peer(p, &err);
 
         if (r == 0)
             r = begin_session(p, &err);
-        if (r == 0)
+        if (r == 0) {
+            int64_t began_us = now_mono_us();
+
             r = serve_session(p, &err);
+            choose_rest(p, r, began_us);
+        }
         end_session(p, &err);
     } while (rest_peer(p));
     free(p->buf);

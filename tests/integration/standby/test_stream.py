@@ -197,6 +197,42 @@ def test_scontrol_takeover(make):
     assert re.search(r"giving up control for ctl2", c.ctld_log("ctl1"))
 
 
+def test_log_of_one_controller_goes_on(make):
+    """A folder that was a single controller's, or was shared, keeps its log; the others get it."""
+    c = make(controllers=1)
+    jobs = [c.sbatch("-H", "--wrap", "true") for _ in range(5)]
+    c.ctlds["ctl1"].stop()
+    (c.journal("ctl1") / "stream.id").unlink()  # as a log that no other controller has seen
+    c.witness.stop()
+    (c.dir / "witness" / "witness").unlink()
+    c.run("penstock", "witness", "-f", str(c.conf), "--state", str(c.dir / "witness"), "--new", "ctl1")
+    c.start_witness()
+    c.start_one("ctl1")
+    c.wait_active("ctl1", 30 * SLOW)
+    assert queued(c) == jobs and c.record()[0] > 1  # a later term than those of the log
+
+
+def test_told_by_sdiag(make):
+    c = make()
+    wait_until(lambda: re.search(r"Log sent to standbys\n\tWitness: answers\n\tFailed tries: 0\n\tctl2: in sync, lag \d+ bytes",
+                                 c.run("sdiag").out), "sdiag tells of ctl2", 20 * SLOW)
+    c.ctlds["ctl2"].kill()
+    c.wait_in_sync("ctl1")
+    assert re.search(r"\tctl2: does not follow, lag \d+ bytes, \d+ ms: .", c.run("sdiag").out)
+
+
+def test_another_key_does_not_follow(make):
+    c = make()
+    c.ctlds["ctl2"].kill()
+    c.wait_in_sync("ctl1")
+    (c.dir / "state-ctl2" / "slurmctld.key").unlink()
+    c.copy_key = lambda host: None
+    c.start_one("ctl2")
+    wait_until(lambda: "slurmctld.key of ctl2 is another" in c.run("sdiag").out, "sdiag says why", 20 * SLOW)
+    assert c.record()[2] == ["ctl1"]
+    accepted(c)
+
+
 def test_witness_command(make, folder):
     c = make()
     state = ["-f", str(c.conf), "--state", str(c.dir / "witness")]

@@ -1,4 +1,4 @@
-/* test_streamparts.c - the witness's file and answers, records on their way, and a standby's files */
+/* test_streamparts.c - the witness's file and answers, records on their way, a standby's files */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
