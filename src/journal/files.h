@@ -54,10 +54,6 @@ int file_list_read(int dir_fd, struct file_list *ret_list);
 void file_list_done(struct file_list *l);
 /* Index of the segment that would hold lsn: the last that starts at or below it; -1 none. */
 long file_list_find(const struct file_list *l, uint64_t lsn);
-/* Remove all but the two newest snapshots, and the segments that neither the older of them nor who
- * reads from keep_lsn on needs; of one snapshot alone every segment stays.  *ret_segments is their
- * number, also on failure. */
-int journal_dir_let_go(int dir_fd, uint64_t keep_lsn, size_t *ret_segments);
 /* Remove what an interrupted process left half made. */
 void file_list_remove_temporary(int dir_fd, const struct file_list *l);
 

@@ -16,6 +16,7 @@
 #include "base/log.h"
 #include "journal/files.h"
 #include "journal/journal.h"
+#include "journal/letgo.h"
 #include "journal/logwalk.h"
 
 #define SEGMENT_BYTES (64u << 20) /* then a new file */

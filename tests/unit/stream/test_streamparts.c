@@ -17,6 +17,7 @@
 #include "base/cleanup.h"
 #include "journal/format.h"
 #include "journal/journal.h"
+#include "journal/letgo.h"
 #include "stream/streamconf.h"
 #include "stream/streamid.h"
 #include "stream/streamrec.h"
@@ -358,6 +359,46 @@ static void test_replace(void **state)
     (void)state;
 }
 
+/* The bytes of a snapshot of record lsn. */
+static size_t make_snapshot(uint8_t *out, uint64_t lsn)
+{
+    size_t len = FILE_HEADER_BYTES;
+
+    file_header_encode(SNAPSHOT_MAGIC, 0, lsn, out);
+    record_encode(out + len, RECORD_PUT, 0, 1, (const uint8_t *)"x", 1);
+    len += record_bytes(1);
+    record_encode(out + len, RECORD_TRAILER, 0, 2, NULL, 0);
+    return len + record_bytes(0);
+}
+
+/* Snapshots of the log itself make its files superfluous, but those that somebody reads. */
+static void test_publish(void **state)
+{
+    char *dir = make_folder();
+    struct tailfiles f;
+    struct err err = { .text = "" };
+    uint8_t snap[512];
+    size_t gone = 9;
+
+    assert_int_equal(tailfiles_open(dir, &f, &err), 0);
+    for (uint32_t term = 1; term <= 4; term++) {
+        size_t len;
+
+        append(&f, term, 3); /* a file for each term */
+        len = make_snapshot(snap, f.last);
+        assert_int_equal(tailfiles_part(&f, f.last, 0, len, snap, len, &err), 1);
+        assert_int_equal(tailfiles_publish(&f, 4, &err), 0);
+    }
+    assert_int_equal(f.snapshot_lsn, 12);
+    assert_int_equal(f.history.v[0].term, 2); /* record 4 is read yet */
+    assert_int_equal(journal_dir_let_go(f.dir_fd, UINT64_MAX, &gone), 0);
+    assert_int_equal(gone, 2); /* the snapshot of record 9 needs those from 10 on */
+    tailfiles_close(&f);
+    assert_int_equal(last_of(dir), 12);
+    drop_folder(dir);
+    (void)state;
+}
+
 static void report_line(void *ctx, const char *line)
 {
     (void)ctx;
@@ -438,6 +479,7 @@ int main(void)
         cmocka_unit_test(test_records),
         cmocka_unit_test(test_cut),
         cmocka_unit_test(test_replace),
+        cmocka_unit_test(test_publish),
         cmocka_unit_test(test_damage_is_no_member),
         cmocka_unit_test(test_id),
     };
