@@ -2,6 +2,7 @@
 
 import os
 import re
+import socket
 import time
 
 import pytest
@@ -231,6 +232,22 @@ def test_another_key_does_not_follow(make):
     wait_until(lambda: "slurmctld.key of ctl2 is another" in c.run("sdiag").out, "sdiag says why", 20 * SLOW)
     assert c.record()[2] == ["ctl1"]
     accepted(c)
+
+
+def test_encrypted(make):
+    """Controllers and the witness speak TLS to one another where all daemons do."""
+    c = make(conf="TLSType=tls/auto")
+    job = c.sbatch("-H", "--wrap", "true")
+    c.ctlds["ctl1"].kill()
+    c.wait_active("ctl2", 30 * SLOW)
+    assert queued(c) == [job]
+    with socket.create_connection(("127.0.0.100", c.witness_port), timeout=10) as plain:
+        plain.sendall(b"\0" * 64)
+        try:
+            said = plain.recv(4096)
+        except ConnectionResetError:
+            said = b""
+        assert b"PSTK" not in said  # to who does not, the witness says nothing
 
 
 def test_witness_command(make, folder):
