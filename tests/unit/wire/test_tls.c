@@ -65,7 +65,7 @@ static void shake_hands(struct ends *e, ssize_t *ret_client, ssize_t *ret_server
 
 static void test_own_pair(void **state)
 {
-    _cleanup_(tls_ctx_unref) struct tls_ctx *server = context(true, true),
+    _cleanup_(tls_ctx_unref) struct tls_ctx *server = context(false, true),
                                             *client = context(true, false);
     uint8_t here[TLS_BINDING_SIZE], there[TLS_BINDING_SIZE];
     char byte, name[8], many[50000] = { 1 };
@@ -96,6 +96,62 @@ static void test_own_pair(void **state)
     close_ends(&e);
 }
 
+static int find_a(void *arg, const uint8_t *id, size_t n, uint8_t ret_key[TLS_KEY_SIZE])
+{
+    (void)arg;
+    if (n != 1 || id[0] != 'a')
+        return -ENOKEY;
+    memset(ret_key, 7, TLS_KEY_SIZE);
+    return 0;
+}
+
+/* tls/auto at both ends: no certificate is shown, and two connections have nothing in common. */
+static void test_nobody(void **state)
+{
+    _cleanup_(tls_ctx_unref) struct tls_ctx *server = context(true, true),
+                                            *client = context(true, false);
+    uint8_t here[2][TLS_BINDING_SIZE], there[TLS_BINDING_SIZE];
+    char name[8];
+    ssize_t a, b;
+    struct ends e;
+
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        open_ends(&e);
+        assert_int_equal(tls_new_client(client, e.fd[0], &e.client), 0);
+        assert_int_equal(tls_new_server(server, e.fd[1], i ? NULL : find_a, NULL, &e.server), 0);
+        shake_hands(&e, &a, &b);
+        assert_int_equal(a, 1);
+        assert_int_equal(b, 1);
+        assert_false(tls_peer_name(e.client, name, sizeof(name)));
+        assert_false(tls_peer_name(e.server, name, sizeof(name)));
+        assert_int_equal(tls_binding(e.client, here[i]), 0);
+        assert_int_equal(tls_binding(e.server, there), 0);
+        assert_memory_equal(here[i], there, sizeof(there));
+        close_ends(&e);
+    }
+    assert_memory_not_equal(here[0], here[1], sizeof(here[0]));
+}
+
+/* What everybody knows opens no stream, whatever the context is. */
+static void test_nobody_has_no_stream(void **state)
+{
+    _cleanup_(tls_ctx_unref) struct tls_ctx *server = context(true, false),
+                                            *client = context(true, false);
+    const uint8_t key[TLS_KEY_SIZE] = { 1 };
+    ssize_t a, b;
+    struct ends e;
+
+    (void)state;
+    open_ends(&e);
+    assert_int_equal(tls_new_client(client, e.fd[0], &e.client), 0);
+    assert_int_equal(tls_new_stream_server(server, e.fd[1], key, &e.server), 0);
+    shake_hands(&e, &a, &b);
+    assert_int_equal(b, -EPROTO);
+    assert_int_not_equal(a, 1);
+    close_ends(&e);
+}
+
 static void test_unknown_server(void **state)
 {
     _cleanup_(tls_ctx_unref) struct tls_ctx *server = context(true, true),
@@ -114,15 +170,6 @@ static void test_unknown_server(void **state)
     assert_non_null(strstr(tls_why(e.server), "unknown ca"));
     assert_int_equal(tls_write(e.client, "x", 1), -EPROTO); /* and stays so */
     close_ends(&e);
-}
-
-static int find_a(void *arg, const uint8_t *id, size_t n, uint8_t ret_key[TLS_KEY_SIZE])
-{
-    (void)arg;
-    if (n != 1 || id[0] != 'a')
-        return -ENOKEY;
-    memset(ret_key, 7, TLS_KEY_SIZE);
-    return 0;
 }
 
 /* A server with the key of "a" (sevens), a client that names `id` and has a key of `byte`s. */
@@ -274,6 +321,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_own_pair),
+        cmocka_unit_test(test_nobody),
+        cmocka_unit_test(test_nobody_has_no_stream),
         cmocka_unit_test(test_unknown_server),
         cmocka_unit_test(test_keys),
         cmocka_unit_test(test_stream_keys),
