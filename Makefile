@@ -163,6 +163,11 @@ chaos-expedite: build
 chaos-steps: build
 	tests/chaos/chaos_steps.py --build $(BUILD)
 
+## chaos-rotation: change the authority, the keys of auth/slurm and an issuer's keys under 100 submissions a second and steps that run
+.PHONY: chaos-rotation
+chaos-rotation: build
+	tests/chaos/chaos_rotation.py --build $(BUILD)
+
 ## chaos-cloud: 200 cloud nodes whose programs fail, hang, come late and kill themselves while jobs run and daemons are killed
 .PHONY: chaos-cloud
 chaos-cloud: build

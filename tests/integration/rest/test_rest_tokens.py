@@ -83,9 +83,9 @@ def status_of(rest, token, path=f"/slurm/{V}/jobs/"):
     return rest.raw("GET", path, headers={"X-SLURM-USER-TOKEN": token})[0]
 
 
-def submit(rest, token):
+def submit(rest, token, **more):
     body = {"job": {"name": "tok", "current_working_directory": "/tmp", "environment": ["PATH=/bin:/usr/bin"],
-                    "standard_output": "/dev/null"}, "script": "#!/bin/sh\nid -un\n"}
+                    "standard_output": "/dev/null", **more}, "script": "#!/bin/sh\nid -un\n"}
     status, _, text = rest.raw("POST", f"/slurm/{V}/job/submit", json.dumps(body),
                                {"X-SLURM-USER-TOKEN": token, "Content-Type": "application/json"})
     return status, json.loads(text)
