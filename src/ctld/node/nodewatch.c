@@ -42,6 +42,15 @@ static void heard_again(struct ctld *ctld, struct node *n)
     (void)core_commit(ctld, tx); /* as above */
 }
 
+/* Power saving has the node, or takes it at once: its silence is no news.  A node that is to be
+ * powered down when its jobs are over may be lost before. */
+static bool has_power_owner(const struct node *n)
+{
+    const uint32_t wanted = 1u << PST__NODE_FLAG__NODE_FLAG_POWER_DOWN;
+
+    return n->rec->state_flags & NODE_POWER_BITS || (n->rec->state_flags & wanted && n->jobs == 0);
+}
+
 static void check_nodes(struct ctld *ctld, int64_t now)
 {
     const uint32_t reboot = 1u << PST__NODE_FLAG__NODE_FLAG_REBOOT_REQUESTED |
@@ -69,7 +78,7 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             !(n->rec->state_flags & NODE_POWER_BITS))
             heard_again(ctld, n);
         if (!n || noderecord_is_external(n->rec) || node_is_linked(ctld, n) ||
-            n->rec->state != PST__NODE_STATE__NODE_IDLE || n->rec->state_flags & NODE_POWER_BITS)
+            n->rec->state != PST__NODE_STATE__NODE_IDLE || has_power_owner(n))
             continue;
         away = now - MAX(node_link_lost_us(ctld, n), ctld->boot_us);
         if (away < soft)
