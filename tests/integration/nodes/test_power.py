@@ -22,7 +22,7 @@ class Cloud(Cluster):
     """Cloud nodes cl1..n, whose daemons come and go with the programs in `programs`."""
 
     def __init__(self, folder, clouds=3, suspend_time="INFINITE", times=TIMES, conf="", node="", nodes=0, partition="",
-                 addr="127.0.0.1"):
+                 addr="127.0.0.1", containers="no"):
         self.addr = addr
         self.clouds, self.cloud_node = [f"cl{i + 1}" for i in range(clouds)], node
         self.programs = Path(folder) / "programs"
@@ -31,7 +31,7 @@ class Cloud(Cluster):
         self.node_names, self.cloud_ports = self.node_names[:nodes], self.node_ports[nodes:]
         shutil.copytree(ROOT / "examples" / "cloud", self.programs)
         (self.programs / "settings").write_text(
-            f"SLURMD={program('slurmd')}\nSCONTROL={program('scontrol')}\n")
+            f"SLURMD={program('slurmd')}\nSCONTROL={program('scontrol')}\nCONTAINERS={containers}\n")
         self.write_conf()
 
     def conf_text(self):
