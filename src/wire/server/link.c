@@ -458,8 +458,12 @@ static void consume_input(struct link *l, size_t n)
 static ssize_t send_record(struct link *l)
 {
     uint8_t record[RECORD_MAX];
+    const struct link_out *head = &l->out[l->out_head];
     size_t len = 0, off = l->out_off;
 
+    tls_more(l->tls, tls_is_up(l->tls) && link_out_bytes(l) > sizeof(record));
+    if (head->len - off >= sizeof(record)) /* long output is copied by nobody but the library */
+        return tls_write(l->tls, head->buf + off, sizeof(record));
     for (uint32_t i = 0; i < l->out_n && len < sizeof(record); i++, off = 0) {
         const struct link_out *o = &l->out[(l->out_head + i) & (l->out_cap - 1)];
         size_t part = MIN(o->len - off, sizeof(record) - len);

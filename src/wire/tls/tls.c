@@ -287,11 +287,18 @@ static ssize_t judge_result(struct tls *t, int n, bool *ret_other_way, int own_w
     return -EPROTO;
 }
 
+/* The library judges by what it finds there.  Looking is cheaper than clearing what is clear. */
+static void forget_errors(const struct ssllib *lib)
+{
+    if (lib->ERR_peek_last_error() != 0)
+        lib->ERR_clear_error();
+}
+
 ssize_t tls_read(struct tls *t, void *buf, size_t n)
 {
     if (t->failed)
         return -EPROTO;
-    t->ctx->lib->ERR_clear_error();
+    forget_errors(t->ctx->lib);
     return judge_result(t, t->ctx->lib->SSL_read(t->ssl, buf, (int)MIN(n, (size_t)INT_MAX)),
                         &t->read_waits_write, SSL_ERROR_WANT_READ);
 }
@@ -300,7 +307,7 @@ ssize_t tls_peek(struct tls *t, void *buf, size_t n)
 {
     if (t->failed)
         return -EPROTO;
-    t->ctx->lib->ERR_clear_error();
+    forget_errors(t->ctx->lib);
     return judge_result(t, t->ctx->lib->SSL_peek(t->ssl, buf, (int)MIN(n, (size_t)INT_MAX)),
                         &t->read_waits_write, SSL_ERROR_WANT_READ);
 }
@@ -309,7 +316,7 @@ ssize_t tls_write(struct tls *t, const void *buf, size_t n)
 {
     if (t->failed)
         return -EPROTO;
-    t->ctx->lib->ERR_clear_error();
+    forget_errors(t->ctx->lib);
     return judge_result(t, t->ctx->lib->SSL_write(t->ssl, buf, (int)MIN(n, (size_t)INT_MAX)),
                         &t->write_waits_read, SSL_ERROR_WANT_WRITE);
 }
