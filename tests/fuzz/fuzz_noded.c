@@ -562,9 +562,10 @@ static void command(struct run *run)
 {
     static const Pst__CredPurpose purposes[] = {
         PST__CRED_PURPOSE__CRED_LAUNCH, PST__CRED_PURPOSE__CRED_ATTACH,
-        PST__CRED_PURPOSE__CRED_STAT,   PST__CRED_PURPOSE__CRED_BCAST,
-        PST__CRED_PURPOSE__CRED_LAUNCH,
+        PST__CRED_PURPOSE__CRED_STAT,   PST__CRED_PURPOSE__CRED_OUTPUT,
+        PST__CRED_PURPOSE__CRED_BCAST,  PST__CRED_PURPOSE__CRED_LAUNCH,
     };
+    _Static_assert(ARRAY_SIZE(purposes) == ARRAY_SIZE(asked), "each has its purpose");
     _cleanup_val_(strbuf_done) struct strbuf body = STRBUF_INIT, cred = STRBUF_INIT,
                                              inner = STRBUF_INIT;
     struct script *s = &run->play.script;
