@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/groups.h"
+#include "base/pb/pbunknown.h"
 #include "base/safetext.h"
 
 #define ENTRY_BYTES 16384u /* of a user's line */
@@ -45,6 +46,9 @@ int ident_read(const uint8_t *data, size_t len, Pst__ClientIdent **ret)
 
     if (!id)
         return -EINVAL;
+    /* It becomes part of a job's record. The library takes fields with the number 0, whose packed
+     * form it refuses: the log could be read no more. */
+    (void)pb_drop_unknown(&id->base, NULL, NULL); /* how many matters to nobody */
     if (ident_fault(id)) {
         pst__client_ident__free_unpacked(id, NULL);
         return -EINVAL;

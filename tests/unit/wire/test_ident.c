@@ -68,6 +68,11 @@ static void test_read(void **state)
     assert_int_equal(got->n_gids, 2);
     pst__client_ident__free_unpacked(got, NULL);
     got = NULL;
+    memcpy(buf + n, "\x80\x00\x01", 3); /* a field of number 0, which packs as nobody reads it */
+    assert_int_equal(ident_read(buf, n + 3, &got), 0);
+    assert_int_equal(pst__client_ident__get_packed_size(got), n);
+    pst__client_ident__free_unpacked(got, NULL);
+    got = NULL;
     assert_int_equal(ident_read(buf, n - 1, &got), -EINVAL);
     assert_int_equal(ident_read(buf, 0, &got), -EINVAL);
     assert_int_equal(ident_read(buf, IDENT_BYTES_MAX + 1, &got), -EINVAL);
