@@ -7,10 +7,13 @@ kept     acknowledged submissions a second over kept TCP connections
 sbatch   milliseconds of one sbatch process that comes over TCP with a token
 srun     milliseconds of a step of one task
 stream   MiB a second of one step's output, as srun writes it
+count    millions of instructions of that sbatch process, once (where there is valgrind): the same on a busy machine
 Prints a JSON object for each, with the medians and the ratio of TLS to plain."""
 
 import json
 import os
+import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -50,6 +53,11 @@ class Side:
     def sbatch(self):
         return 1000 / 20 * timed(lambda: [self.c.run("sbatch", "-H", "--wrap", "true", env=self.env) for _ in range(20)])
 
+    def count(self):
+        argv = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null", program("sbatch"), "-H", "--wrap", "true"]
+        r = subprocess.run(argv, env=self.c.env | self.env, check=True, capture_output=True, text=True)
+        return int(re.search(r"Collected : (\d+)", r.stderr)[1]) / 1e6
+
     def srun(self):
         return 1000 / 10 * timed(lambda: [self.c.run("srun", "-n1", "true") for _ in range(10)])
 
@@ -62,9 +70,9 @@ def main():
     with tempfile.TemporaryDirectory(prefix="bench-tls.") as folder:
         sides = {kind: Side(Path(folder) / kind.replace("/", "-"), kind) for kind in ("tls/none", "tls/auto")}
         try:
-            for what in ("kept", "sbatch", "srun", "stream"):
+            for what in ("kept", "sbatch", "srun", "stream", *(["count"] if shutil.which("valgrind") else [])):
                 got = {kind: [] for kind in sides}
-                for _ in range(ROUNDS):
+                for _ in range(1 if what == "count" else ROUNDS):
                     for kind, side in sides.items():
                         got[kind].append(getattr(side, what)())
                 plain, tls = (statistics.median(got[kind]) for kind in sides)
