@@ -5,10 +5,11 @@ usage: tests/chaos/chaos_rotation.py --build BUILD [--rounds N] [--rate N] [--se
 
 A cluster with certificates of an authority (tls/openssl), named keys of auth/slurm (slurm.jwks) and an identity provider's
 keys (jwks=) has submissions by two ways at once: sbatch over TCP, encrypted, on a host that has its identity vouched for, and
-a portal's tokens through slurmrestd.  A step of two nodes prints numbered lines all the time.  Each round changes the three in random order, each as docs/tls.md and docs/security.md say: the new one is made
-known, then used, then the old one is taken away.  After each of these a step is launched, and sstat asks the old step.
-Then: no submission failed, there were at least --rate of them a second, no step failed, no line of the first one is
-missing, and each job that was said to be submitted is there, once."""
+a portal's tokens through slurmrestd.  A step of two nodes prints numbered lines all the time.  Each round changes the three in
+random order, each as docs/tls.md and docs/security.md say: the new one is made known, then used, then the old one is taken
+away.  After each of these a step is launched, and sstat asks the old step.  Then: no submission failed, there were at least
+--rate of them a second, no step failed, no line of the first one is missing, and each job that was said to be submitted is
+there, once."""
 
 import collections
 import json

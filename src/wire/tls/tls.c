@@ -28,8 +28,7 @@ struct tls {
     SSL *ssl;
     struct tlsbio socket;
     bool write_waits_read, read_waits_write, failed;
-    bool
-        takes_nobody; /* a server of tls/auto, and never one of a stream, whose key says who it is */
+    bool takes_nobody; /* a server of tls/auto; never one of a stream: its key says who it is */
     tls_find_key *find;
     void *find_arg;
     uint8_t id[TLS_ID_MAX], key[TLS_KEY_SIZE]; /* of a client with a key */
