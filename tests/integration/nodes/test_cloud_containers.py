@@ -102,20 +102,20 @@ def test_programs_run_again(containers):
 def test_a_container_is_lost(containers):
     """Everything in it goes at once, as with a machine; the job runs again on the node made anew."""
     c = containers(clouds=1, conf="SlurmdTimeout=2").start()
-    runs = c.work / "runs"
-    job = c.sbatch("--requeue", wrap=f"readlink /proc/self/ns/pid >> {runs}; [ -e {c.dir}/once ] || exec sleep 617")
+    runs, sleep = c.work / "runs", f"617.{os.getpid()}"
+    job = c.sbatch("--requeue", wrap=f"hostname >> {runs}; [ -e {c.dir}/once ] || exec sleep {sleep}")
     wait_until(runs.exists, "the job runs")
     holder = c.holder("cl1")
-    inside = [p for p in map(int, filter(str.isdigit, os.listdir("/proc"))) if b"617" in command_of(p)]
-    assert inside
+    inside = wait_until(lambda: [p for p in map(int, filter(str.isdigit, os.listdir("/proc")))
+                                 if command_of(p) == f"sleep\0{sleep}\0".encode()], "its program runs")
     (c.dir / "once").touch()
     os.kill(holder, signal.SIGKILL)
     wait_until(lambda: not any(alive(p) for p in inside), "what ran there is gone")
     c.wait_short("cl1", "down*", 60)
     c.run("scontrol", "power", "down", "force", "cl1")  # and up again for the job that waits
     assert c.wait_end(job, timeout=60)["JobState"] == "COMPLETED"
-    first, second = runs.read_text().split()
-    assert first != second
+    assert runs.read_text() == "cl1\n" * 2
+    assert c.holder("cl1") not in (None, holder)
 
 
 def command_of(pid):
