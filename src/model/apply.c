@@ -318,6 +318,16 @@ static uint32_t cost_of(const Pst__JobRecord *rec)
     return (uint32_t)MIN(cost, UINT32_MAX);
 }
 
+/* A record for a job: a copy of `rec`, or that itself.  On failure j->rec may be set. */
+static int own_record(struct cluster *c, struct job *j, const Pst__JobRecord *rec)
+{
+    if (!c->taking)
+        return model_own(c, rec, &j->rec);
+    c->taken++;
+    j->rec = (Pst__JobRecord *)(uintptr_t)rec; /* the transaction is not const then */
+    return model_adopt(c, j->rec);
+}
+
 static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__EventKind kind,
                          struct err *err)
 {
@@ -330,8 +340,8 @@ static int apply_job_put(struct cluster *c, const Pst__JobRecord *rec, Pst__Even
     if (cluster_job(c, rec->job_id))
         return err_set(err, -EUCLEAN, "job %u: put twice", rec->job_id);
     j = calloc(1, sizeof(*j));
-    if (!j || model_own(c, rec, &j->rec) < 0) {
-        free(j);
+    if (!j || own_record(c, j, rec) < 0) {
+        model_job_free(c, j);
         return -ENOMEM;
     }
     rec = j->rec;
@@ -795,5 +805,23 @@ int cluster_replay(struct cluster *c, const Pst__Transaction *tx, size_t len, st
     c->small = payers_cost(len) == 0;
     r = cluster_apply(c, tx, err);
     c->small = false;
+    return r;
+}
+
+int cluster_replay_taking(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err)
+{
+    int r;
+
+    c->taking = true;
+    c->taken = 0;
+    r = cluster_replay(c, tx, len, err);
+    c->taking = false;
+    for (size_t i = 0; c->taken && i < tx->n_events; i++) {
+        if (tx->events[i]->body_case != PST__EVENT__BODY_JOB_PUT)
+            continue;
+        tx->events[i]->body_case = PST__EVENT__BODY__NOT_SET;
+        tx->events[i]->job_put = NULL;
+        c->taken--;
+    }
     return r;
 }

@@ -185,7 +185,9 @@ struct cluster {
     struct idmap charged_assoc, charged_below, charged_qos, charged_user;
     struct idmap charged_account; /* hash -> struct charged, those of one hash */
     uint64_t charged_gen;         /* generation of the tree that charged_below is of */
-    bool small; /* within cluster_replay(): no record of the transaction costs its user anything */
+    bool small;  /* within cluster_replay(): no record of the transaction costs its user anything */
+    bool taking; /* within cluster_replay_taking() */
+    uint32_t taken; /* records of jobs that are the cluster's since it began */
 };
 
 int cluster_new(struct cluster **ret_cluster);
@@ -198,6 +200,13 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
 /* As cluster_apply(), of a transaction that has len bytes when it is encoded: records of small ones
  * need not be measured. */
 int cluster_replay(struct cluster *c, const Pst__Transaction *tx, size_t len, struct err *err);
+
+/* As cluster_replay(), but the records of new jobs are not copied: they become the cluster's, and
+ * are no longer in tx afterwards.  They are malloc's, but for what they have in the fields that
+ * cluster_common_fields() names, which is copied.  After an error some may be there still. */
+int cluster_replay_taking(struct cluster *c, Pst__Transaction *tx, size_t len, struct err *err);
+enum { COMMON_FIELDS_MAX = 64 };
+size_t cluster_common_fields(uint32_t *numbers); /* of JobRecord; gives how many there are */
 
 struct job *cluster_job(const struct cluster *c, uint32_t job_id);
 /* Walk over all jobs, as idmap_next(): they may go meanwhile, none may come.  In no order.  What

@@ -29,7 +29,7 @@ static const struct {
 };
 #define DIGESTS ARRAY_SIZE(fields) /* the bits behind those of texts */
 #define ALL_FIELDS UINT64_MAX
-_Static_assert(DIGESTS + ARRAY_SIZE(digests) <= 64, "a bit each");
+_Static_assert(DIGESTS + ARRAY_SIZE(digests) <= COMMON_FIELDS_MAX, "a bit each");
 
 static char **text_at(Pst__JobRecord *r, size_t i)
 {
@@ -159,6 +159,44 @@ int model_own(struct cluster *c, const Pst__JobRecord *r, Pst__JobRecord **ret)
     model_unshare(c, *ret);
     protobuf_c_message_free_unpacked(copy, NULL);
     return -ENOMEM;
+}
+
+int model_adopt(struct cluster *c, Pst__JobRecord *r)
+{
+    int result = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        char **at = text_at(r, i);
+
+        if (!*at)
+            continue;
+        *at = texts_keep(&c->texts, *at, strlen(*at));
+        result = *at ? result : -ENOMEM;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(digests); i++) {
+        ProtobufCBinaryData *d = digest_at(r, i);
+
+        if (!*has_digest(r, i) || !d->len)
+            continue;
+        d->data = (uint8_t *)texts_keep(&c->texts, d->data, d->len);
+        if (d->data)
+            continue;
+        *d = (ProtobufCBinaryData){ 0 };
+        *has_digest(r, i) = false;
+        result = -ENOMEM;
+    }
+    return result;
+}
+
+size_t cluster_common_fields(uint32_t *numbers)
+{
+    size_t n = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        numbers[n++] = fields[i].number;
+    for (size_t i = 0; i < ARRAY_SIZE(digests); i++)
+        numbers[n++] = digests[i].number;
+    return n;
 }
 
 static uint64_t field_bit(uint32_t number)

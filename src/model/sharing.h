@@ -9,6 +9,9 @@
 
 /* A copy of r that is a job's.  -ENOMEM: there is none. */
 int model_own(struct cluster *c, const Pst__JobRecord *r, Pst__JobRecord **ret);
+/* r becomes a job's as it is: malloc's, but for its common values, which are copied and are not
+ * freed.  -ENOMEM: some of these are absent then; it is a job's nevertheless. */
+int model_adopt(struct cluster *c, Pst__JobRecord *r);
 /* Before a job's record is freed: its common values become absent. */
 void model_unshare(struct cluster *c, Pst__JobRecord *r);
 /* Before a patch is merged into r: what it will replace or clear becomes absent.  Gives the fields

@@ -2,7 +2,8 @@
  *
  * Batches of decoded transactions go from the reader to the applier through a ring under `lock`.
  * The cluster is the applier's until it was joined, which is before the journal changes anything
- * on the disk. */
+ * on the disk.  Records of new jobs are made by the reader in memory of their own: the applier gives
+ * them to the cluster as they are. */
 #include "ctld/core/logreplay.h"
 
 #include <errno.h>
@@ -10,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/pb/pbcodec.h"
 #include "base/pb/pbutil.h"
 #include "model/cluster.h"
 
@@ -24,12 +26,14 @@ struct batch {
     uint64_t lsn[BATCH];
     size_t len[BATCH]; /* of the record */
     Pst__Transaction *tx[BATCH];
+    bool owned[BATCH]; /* records of new jobs in it are malloc's */
 };
 
 struct replay {
     struct cluster *cluster;
     uint64_t records;
     struct batch ring[RING];
+    struct pb_codec *codec;   /* the reader's; the applier only frees by it */
     struct err unread, unfit; /* of the reader; of the applier, to be read when it was joined */
     pthread_t thread;
     bool runs;
@@ -44,10 +48,21 @@ struct replay {
 
 /* ---- the applier ----------------------------------------------------------------------------- */
 
+/* Records of new jobs that the cluster has not taken. */
+static void drop_owned(const struct replay *rp, const struct batch *b, size_t i)
+{
+    Pst__Transaction *tx = b->tx[i];
+
+    for (size_t k = 0; b->owned[i] && k < tx->n_events; k++)
+        if (tx->events[k]->body_case == PST__EVENT__BODY_JOB_PUT)
+            pb_codec_disown(rp->codec, &tx->events[k]->job_put->base);
+}
+
 static int apply_one(struct replay *rp, const struct batch *b, size_t i)
 {
     struct err err = { .text = "" };
-    int r = cluster_replay(rp->cluster, b->tx[i], b->len[i], &err);
+    int r = b->owned[i] ? cluster_replay_taking(rp->cluster, b->tx[i], b->len[i], &err)
+                        : cluster_replay(rp->cluster, b->tx[i], b->len[i], &err);
 
     if (r < 0)
         (void)err_set(&rp->unfit, r, "the journal does not replay: lsn %llu: %s",
@@ -57,8 +72,11 @@ static int apply_one(struct replay *rp, const struct batch *b, size_t i)
 
 static int apply_batch(struct replay *rp, const struct batch *b, int failed)
 {
-    for (size_t i = 0; i < b->n && failed == 0; i++)
-        failed = apply_one(rp, b, i);
+    for (size_t i = 0; i < b->n; i++) {
+        if (failed == 0)
+            failed = apply_one(rp, b, i);
+        drop_owned(rp, b, i);
+    }
     return failed;
 }
 
@@ -109,7 +127,9 @@ static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data
 {
     struct replay *rp = arg;
     struct batch *b = &rp->ring[rp->filled % RING];
-    Pst__Transaction *tx = pst__transaction__unpack(pb_arena_allocator(b->arena), len, data);
+    bool owned = false;
+    Pst__Transaction *tx = (Pst__Transaction *)pb_codec_unpack(
+        rp->codec, pb_arena_allocator(b->arena), data, len, &owned);
 
     (void)snapshot;
     if (!tx)
@@ -118,6 +138,7 @@ static int on_record(void *arg, uint64_t lsn, bool snapshot, const uint8_t *data
                        (unsigned long long)lsn);
     b->lsn[rp->fill] = lsn;
     b->len[rp->fill] = len;
+    b->owned[rp->fill] = owned;
     b->tx[rp->fill++] = tx;
     rp->records++;
     return rp->fill == BATCH ? pass_batch(rp) : 0;
@@ -161,9 +182,21 @@ static int replay_journal(struct replay *rp, const struct journal_config *base,
     return r;
 }
 
-static int make_arenas(struct replay *rp)
+static int make_codec(struct pb_codec **ret)
 {
-    int r = 0;
+    uint32_t common[COMMON_FIELDS_MAX];
+    int r = pb_codec_new(&pst__transaction__descriptor, ret);
+
+    if (r < 0)
+        return r;
+    pb_codec_own(*ret, &pst__event__descriptor, PST__EVENT__BODY_JOB_PUT);
+    pb_codec_lend(*ret, &pst__job_record__descriptor, common, cluster_common_fields(common));
+    return 0;
+}
+
+static int make_memory(struct replay *rp)
+{
+    int r = make_codec(&rp->codec);
 
     for (size_t i = 0; r >= 0 && i < RING; i++)
         r = pb_arena_new(&rp->ring[i].arena);
@@ -181,11 +214,12 @@ int logreplay_open(const struct journal_config *config, struct cluster *cluster,
     rp->cluster = cluster;
     (void)pthread_mutex_init(&rp->lock, NULL); /* cannot fail with default attributes */
     (void)pthread_cond_init(&rp->changed, NULL);
-    r = make_arenas(rp);
+    r = make_memory(rp);
     r = r < 0 ? err_nomem(err) : replay_journal(rp, config, ret_journal, err);
     *ret_records = rp->records;
     for (size_t i = 0; i < RING; i++)
         pb_arena_free(rp->ring[i].arena);
+    (void)pb_codec_free(rp->codec); /* always NULL */
     (void)pthread_cond_destroy(&rp->changed);
     (void)pthread_mutex_destroy(&rp->lock);
     free(rp);
