@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "event.pb-c.h"
 #include "fieldlists.h"
 #include "job.pb-c.h"
 #include "node.pb-c.h"
@@ -30,22 +31,11 @@ void secrets_all_others(const ProtobufCMessageDescriptor *desc, struct pb_fields
             pb_fieldset_remove(ret_shown, rows[i].fields[k]);
 }
 
-size_t secrets_last(const ProtobufCMessageDescriptor *desc, const uint8_t *in, size_t len,
-                    uint8_t *out)
+int secrets_codec(struct pb_codec **ret_codec)
 {
-    struct pb_fieldset shown, hidden;
-    long n;
+    int r = pb_codec_new(&pst__event__descriptor, ret_codec);
 
-    secrets_all_others(desc, &shown);
-    n = pb_project(in, len, &shown, out);
-    if (n < 0) {
-        memcpy(out, in, len);
-        return 0;
-    }
-    if ((size_t)n == len)
-        return len;
-    for (size_t i = 0; i < ARRAY_SIZE(hidden.bits); i++)
-        hidden.bits[i] = ~shown.bits[i];
-    (void)pb_project(in, len, &hidden, out + n); /* walked already */
-    return (size_t)n;
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
+        pb_codec_last(*ret_codec, rows[i].desc, rows[i].fields, rows[i].n);
+    return r;
 }

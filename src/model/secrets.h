@@ -5,12 +5,11 @@
  * know.  Code that answers queries keeps them back with these functions.  Pure. */
 #pragma once
 
+#include "base/pb/pbcodec.h"
 #include "base/pb/pbutil.h"
 
 /* All fields of records of this type but those that no query tells. */
 void secrets_all_others(const ProtobufCMessageDescriptor *desc, struct pb_fieldset *ret_shown);
-/* Copy an encoded record of this type to out (len bytes) with its secret fields last: the same
- * record, whose first bytes are what a query tells.  Gives the number of these first bytes; 0 when
- * the bytes are no record. */
-size_t secrets_last(const ProtobufCMessageDescriptor *desc, const uint8_t *in, size_t len,
-                    uint8_t *out);
+/* A codec for whatever an event holds that packs records with their secret fields last: the bytes
+ * before them are what a query tells.  -ENOMEM. */
+int secrets_codec(struct pb_codec **ret_codec);

@@ -27,8 +27,7 @@
 
 #define SLOT_DIRTY (UINT64_C(1) << 63)
 _Static_assert(sizeof(uintptr_t) == sizeof(uint64_t), "slot numbers are kept as pointers");
-#define PACKED_BYTES 4096u /* of a record, at first */
-#define BACKLOG 2048u      /* marks that may wait for a query: some milliseconds of encoding */
+#define BACKLOG 2048u /* marks that may wait for a query: some milliseconds of encoding */
 
 struct dirty {
     enum view_kind kind;
@@ -58,9 +57,9 @@ struct views {
     _Atomic uint64_t shown;   /* value of `changes` at the last publish */
     _Atomic uint64_t published;
     _Atomic int64_t planned_us;
-    bool changed[VIEW_KINDS];     /* since the last publish; core thread */
-    ProtobufCBufferSimple packed; /* of the record that is encoded; kept for the next */
-    pthread_mutex_t lock;         /* of current */
+    bool changed[VIEW_KINDS]; /* since the last publish; core thread */
+    struct pb_codec *codec;   /* core thread */
+    pthread_mutex_t lock;     /* of current */
     struct view *current;
 };
 
@@ -111,11 +110,7 @@ int views_new(struct views **ret)
 
     if (!v)
         return -ENOMEM;
-    v->packed = (ProtobufCBufferSimple){ .base.append = protobuf_c_buffer_simple_append,
-                                         .alloced = PACKED_BYTES,
-                                         .data = malloc(PACKED_BYTES),
-                                         .must_free_data = true };
-    if (!v->packed.data) {
+    if (secrets_codec(&v->codec) < 0) {
         free(v);
         return -ENOMEM;
     }
@@ -142,7 +137,7 @@ struct views *views_free(struct views *v)
         free(v->dirty[i].name);
     free(v->dirty);
     idmap_done(&v->shown_flags);
-    PROTOBUF_C_BUFFER_SIMPLE_CLEAR(&v->packed);
+    (void)pb_codec_free(v->codec); /* always NULL */
     pthread_mutex_destroy(&v->lock);
     free(v);
     return NULL;
@@ -409,28 +404,16 @@ static const char *put_text(uint8_t **to, const char *text)
     return (const char *)at;
 }
 
-/* msg encoded, in v's buffer.  One walk over its fields: they are many and mostly absent. */
-static const uint8_t *pack_record(struct views *v, const ProtobufCMessage *msg, size_t *ret_len)
-{
-    ProtobufCBufferSimple *b = &v->packed;
-
-    b->len = 0;
-    *ret_len = protobuf_c_message_pack_to_buffer(msg, &b->base);
-    if (*ret_len != b->len)
-        must(NULL); /* it could not grow */
-    return b->data;
-}
-
 /* A new record of msg, with `more` bytes behind its data. */
 static struct vrec *encode_with(struct views *v, const ProtobufCMessage *msg, size_t more)
 {
-    size_t len;
-    const uint8_t *packed = pack_record(v, msg, &len);
-    struct vrec *r = must(malloc(sizeof(*r) + len + more));
+    size_t len, shown;
+    const uint8_t *packed = pb_codec_pack(v->codec, msg, &len, &shown);
+    struct vrec *r = must(packed ? malloc(sizeof(*r) + len + more) : NULL);
 
-    *r = (struct vrec){ .len = (uint32_t)len };
+    *r = (struct vrec){ .len = (uint32_t)len, .shown_len = (uint32_t)shown };
     atomic_init(&r->refs, 1);
-    r->shown_len = (uint32_t)secrets_last(msg->descriptor, packed, len, r->data);
+    memcpy(r->data, packed, len);
     return r;
 }
 
