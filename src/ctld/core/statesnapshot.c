@@ -1,8 +1,8 @@
 /* statesnapshot.c - snapshots; see statesnapshot.h.
  *
  * A view is the complete state at one lsn in encoded form, so writing it out needs neither the
- * core nor a fork: records are put one by one as the events that rebuild them, without their
- * volatile fields. */
+ * core nor a fork: the bytes of records are put one by one as the events that rebuild them, without
+ * their volatile fields. */
 #include "ctld/core/statesnapshot.h"
 
 #include <errno.h>
@@ -21,11 +21,16 @@
 /* log since the last snapshot that makes a new one worth while */
 #define SNAPSHOT_BYTES (64u << 20)
 #define SNAPSHOT_FILES 32 /* takeovers, most of them */
+#define HEAD_BYTES 16     /* tag and length of a message take no more */
 
 struct work {
     struct ctld *ctld;
     struct view *view;
     struct journal_snapshot *snap;
+    uint32_t events_number; /* of Transaction.events */
+    uint8_t *buf;           /* of put_record() */
+    size_t cap;
+    struct pb_fieldset kept; /* the fields that are not volatile */
 };
 
 struct snapshot {
@@ -53,32 +58,55 @@ static int put_event(struct work *w, Pst__Event *ev)
     return r;
 }
 
-/* Unpack a record, drop what is volatile, put it as the event of its kind. */
-static int put_record(struct work *w, const struct vrec *rec,
-                      const ProtobufCMessageDescriptor *desc, Pst__Event__BodyCase body)
+/* Tag and length of a field that is a message, before its bytes.  Gives how long they are. */
+static size_t put_field_head(uint8_t *to, uint32_t number, size_t len)
 {
-    ProtobufCMessage *msg = protobuf_c_message_unpack(desc, NULL, rec->len, rec->data);
-    Pst__Event ev = PST__EVENT__INIT;
-    int r;
+    uint8_t *begin = to;
+    uint64_t words[] = { (uint64_t)number << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, len };
 
-    if (!msg)
-        return -ENOMEM;
-    record_drop_volatile(msg);
-    ev.body_case = body;
-    ev.job_put = (Pst__JobRecord *)msg; /* the members of the union are all pointers */
-    r = put_event(w, &ev);
-    protobuf_c_message_free_unpacked(msg, NULL);
-    return r;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        for (; words[i] >= 0x80; words[i] >>= 7)
+            *to++ = (uint8_t)(words[i] | 0x80);
+        *to++ = (uint8_t)words[i];
+    }
+    return (size_t)(to - begin);
 }
 
-static int put_table(struct work *w, enum view_kind kind, const ProtobufCMessageDescriptor *desc,
-                     Pst__Event__BodyCase body)
+/* The record without what is volatile, as the event of its kind, alone in its transaction: bytes
+ * are copied, and nothing is decoded. */
+static int put_record(struct work *w, const struct vrec *rec, Pst__Event__BodyCase body)
+{
+    uint8_t event[HEAD_BYTES], body_head[HEAD_BYTES];
+    size_t n_body, n_event, heads = 2 * HEAD_BYTES;
+    uint8_t *at;
+    long len;
+
+    if (w->cap < rec->len + heads) {
+        size_t cap = 2 * rec->len + heads;
+        uint8_t *bigger = realloc(w->buf, cap);
+
+        if (!bigger)
+            return -ENOMEM;
+        w->buf = bigger;
+        w->cap = cap;
+    }
+    len = pb_project(rec->data, rec->len, &w->kept, w->buf + heads);
+    if (len < 0)
+        return (int)len;
+    n_body = put_field_head(body_head, (uint32_t)body, (size_t)len);
+    n_event = put_field_head(event, w->events_number, n_body + (size_t)len);
+    at = w->buf + heads - n_body - n_event;
+    memcpy(mempcpy(at, event, n_event), body_head, n_body);
+    return journal_snapshot_put(w->snap, at, n_event + n_body + (size_t)len);
+}
+
+static int put_table(struct work *w, enum view_kind kind, Pst__Event__BodyCase body)
 {
     const struct view_table *t = &w->view->tables[kind];
 
     for (size_t i = 0; i < t->nchunks; i++) {
         for (size_t k = 0; k < VIEW_CHUNK; k++) {
-            int r = t->chunks[i]->slots[k] ? put_record(w, t->chunks[i]->slots[k], desc, body) : 0;
+            int r = t->chunks[i]->slots[k] ? put_record(w, t->chunks[i]->slots[k], body) : 0;
 
             if (r < 0)
                 return r;
@@ -165,6 +193,18 @@ static int put_kept(struct work *w)
     return r;
 }
 
+/* What put_record() goes by. */
+static void choose_fields(struct work *w)
+{
+    const ProtobufCFieldDescriptor *events =
+        protobuf_c_message_descriptor_get_field_by_name(&pst__transaction__descriptor, "events");
+
+    w->events_number = events->id;
+    memset(w->kept.bits, 0xff, sizeof(w->kept.bits));
+    for (uint32_t i = FIELD_VOLATILE; i <= FIELD_VOLATILE_LAST; i++)
+        pb_fieldset_remove(&w->kept, i);
+}
+
 static int write_all(struct work *w)
 {
     int r = journal_wait_durable(w->ctld->journal, w->view->lsn);
@@ -173,17 +213,18 @@ static int write_all(struct work *w)
         r = journal_snapshot_begin(w->ctld->journal, w->view->lsn, &w->snap);
     if (r < 0)
         return r;
+    choose_fields(w);
     r = put_cluster(w);
     if (r >= 0)
         r = put_blobs(w);
     if (r >= 0)
-        r = put_table(w, VIEW_NODES, &pst__node_record__descriptor, PST__EVENT__BODY_NODE_PUT);
+        r = put_table(w, VIEW_NODES, PST__EVENT__BODY_NODE_PUT);
     if (r >= 0)
-        r = put_table(w, VIEW_PARTS, &pst__partition_record__descriptor, PST__EVENT__BODY_PART_PUT);
+        r = put_table(w, VIEW_PARTS, PST__EVENT__BODY_PART_PUT);
     if (r >= 0)
-        r = put_table(w, VIEW_JOBS, &pst__job_record__descriptor, PST__EVENT__BODY_JOB_PUT);
+        r = put_table(w, VIEW_JOBS, PST__EVENT__BODY_JOB_PUT);
     if (r >= 0)
-        r = put_table(w, VIEW_STEPS, &pst__step_record__descriptor, PST__EVENT__BODY_STEP_PUT);
+        r = put_table(w, VIEW_STEPS, PST__EVENT__BODY_STEP_PUT);
     if (r >= 0)
         r = put_kept(w);
     if (r < 0) {
@@ -213,6 +254,7 @@ static void *run_snapshot(void *arg)
     else
         log_verbose("snapshot at lsn %llu", (unsigned long long)w->view->lsn);
     view_unref(w->view);
+    free(w->buf);
     free(w);
     if (done) {
         done->kind = CMD_CALL;
