@@ -10,11 +10,18 @@
 uint32_t strtab_hash(const void *data, size_t len)
 {
     const unsigned char *p = data;
-    uint64_t h = UINT64_C(14695981039346656037);
+    uint64_t h = UINT64_C(0x9e3779b97f4a7c15) ^ len, w;
 
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ p[i]) * UINT64_C(1099511628211);
-    return (uint32_t)(h ^ (h >> 32));
+    for (; len >= sizeof(w); p += sizeof(w), len -= sizeof(w)) {
+        memcpy(&w, p, sizeof(w));
+        h = (h ^ w) * UINT64_C(0xff51afd7ed558ccd);
+        h ^= h >> 32;
+    }
+    w = 0;
+    memcpy(&w, p, len);
+    h = (h ^ w) * UINT64_C(0xc4ceb9fe1a85ec53);
+    h = (h ^ h >> 29) * UINT64_C(0xff51afd7ed558ccd);
+    return (uint32_t)(h >> 32);
 }
 
 static uint32_t *find_slot(const struct strtab *t, const char *text, size_t len)
