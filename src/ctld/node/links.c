@@ -50,7 +50,6 @@
 #include "ctld/core/service.h"
 #include "fields.h"
 
-#define HEARTBEAT_S 30u
 #define STEP_GRACE_US (30 * USEC_PER_SEC) /* a step may still be on its way to the node */
 
 /* ---- registration ---------------------------------------------------------------------------- */
@@ -358,6 +357,7 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
                    "the node has not registered on this connection");
         return;
     }
+    node_link_heard(ctld, n);
     for (size_t i = 0; i < rep->n_launched; i++)
         async_launched(ctld, n, rep->launched[i]);
     for (size_t i = 0; i < rep->n_launched; i++)
@@ -652,7 +652,7 @@ static void op_node_register(struct ctld *ctld, struct cmd *cmd)
     else if (!node_is_awaited(n->rec))
         bootsteps_node_up(ctld, n);
     SET(&reply, node_id, n->rec->node_id);
-    SET(&reply, heartbeat_s, HEARTBEAT_S);
+    SET(&reply, heartbeat_s, node_link_expect(ctld, n));
     tell_controller(ctld, &reply);
     SET(&reply, now_us, core_now());
     if (ctld->silence_ms)

@@ -16,6 +16,8 @@
 struct nodelink {       /* of one node */
     struct conn *conn;  /* held; NULL = the node is not connected ... */
     int64_t lost_us;    /* ... since then; 0 = it never was */
+    int64_t heard_us;   /* of the monotonic clock: the node's last word */
+    uint32_t beat_s;    /* it has been asked to say something so often; 0: not yet */
     bool deferred;      /* it is to register again once no job holds it */
     bool has_files;     /* it has its configuration from us ... */
     struct digest conf; /* ... and runs with this one */
@@ -26,7 +28,13 @@ struct nodelinks {
     struct nodelink *of;  /* by node id */
     uint32_t n;
     struct nodejobs jobs;
+    int64_t judged_us, awake_us; /* of the monotonic clock: see node_links_wake() */
 };
+
+#define SILENCE_US (10 * USEC_PER_SEC) /* at least: a busy host is not dead */
+#define BEAT_MAX_S 30u
+#define BEATS 3u                    /* that may be missed */
+#define SLEEP_US (3 * USEC_PER_SEC) /* between two judgements: this process stood still */
 
 int nodelinks_new(struct nodelinks **ret)
 {
@@ -106,6 +114,54 @@ void node_link_closed(struct ctld *ctld, struct conn *conn)
     log_verbose("node %s: connection lost", n->rec->name);
     services_on_node_unlinked(ctld, n);
 }
+
+/* ---- silence --------------------------------------------------------------------------------- */
+
+uint32_t node_link_expect(struct ctld *ctld, const struct node *n)
+{
+    struct nodelink *l = link_of(ctld, n);
+    uint64_t timeout_s = conf_num(ctld->conf, CONF_SLURMD_TIMEOUT);
+
+    l->beat_s = timeout_s ? (uint32_t)MIN(MAX(timeout_s / 4, 1u), BEAT_MAX_S) : BEAT_MAX_S;
+    l->heard_us = now_mono_us();
+    return l->beat_s;
+}
+
+void node_link_heard(struct ctld *ctld, const struct node *n)
+{
+    link_of(ctld, n)->heard_us = now_mono_us();
+}
+
+void node_links_wake(struct ctld *ctld)
+{
+    struct nodelinks *links = ctld->links;
+    int64_t now = now_mono_us();
+
+    if (now - links->judged_us > SLEEP_US)
+        links->awake_us = now;
+    links->judged_us = now;
+}
+
+void node_link_judge(struct ctld *ctld, struct node *n)
+{
+    struct nodelink *l = link_of(ctld, n);
+    int64_t silent_us = now_mono_us() - MAX(l->heard_us, ctld->links->awake_us);
+    struct conn *conn = l->conn;
+
+    if (!conn || !l->beat_s || silent_us <= MAX(SILENCE_US, BEATS * l->beat_s * USEC_PER_SEC))
+        return;
+    log_error("node %s: has said nothing for %lld s, so its connection is closed", n->rec->name,
+              (long long)(silent_us / USEC_PER_SEC));
+    (void)idmap_remove(&ctld->links->by_conn, conn_id(conn));
+    l->conn = NULL;
+    l->beat_s = 0;
+    l->lost_us = core_now() - silent_us;
+    conn_close(conn);
+    conn_unref(conn);
+    services_on_node_unlinked(ctld, n);
+}
+
+/* ---- what it runs with ----------------------------------------------------------------------- */
 
 void node_link_set_files(struct ctld *ctld, const struct node *n, const ProtobufCBinaryData *digest)
 {

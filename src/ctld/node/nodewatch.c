@@ -62,6 +62,7 @@ static void check_nodes(struct ctld *ctld, int64_t now)
     if (timeout)
         soft = MIN(soft, timeout / 2); /* nodes are seen to be silent before they are down */
 
+    node_links_wake(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
         struct node *n = ctld->cluster->nodes[i];
         Pst__Transaction *tx;
@@ -74,6 +75,8 @@ static void check_nodes(struct ctld *ctld, int64_t now)
             resume_node(ctld, n);
         if (n && node_is_linked(ctld, n))
             node_link_redial(ctld, n);
+        if (n)
+            node_link_judge(ctld, n);
         if (n && node_is_linked(ctld, n) && n->rec->state_flags & silent &&
             !(n->rec->state_flags & NODE_POWER_BITS))
             heard_again(ctld, n);

@@ -1,8 +1,10 @@
 """Nodes and partitions as an administrator changes them; reconfiguring; nodes that are lost and come back."""
 
 import re
+import signal
 import socket
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -180,6 +182,35 @@ def test_return_to_service(make_cluster, value, back):
         assert "registered with the controller" in wait_until(lambda: c.logs("slurmd-node2"), "it has a log")
         update(c, "node2", "state=resume")
         c.wait_nodes()
+
+
+def test_a_frozen_daemon(make_cluster):
+    """The kernel of a host that does no work keeps its connections: silence alone tells, and nothing else is lost by it."""
+    c = make_cluster(nodes=2, conf="SlurmdTimeout=10\nReturnToService=2")
+    stays = c.sbatch("-w", "node2", wrap="sleep 300")
+    c.wait_state(stays, "RUNNING")
+    frozen = c.slurmds["node1"].process
+    frozen.send_signal(signal.SIGSTOP)
+    try:
+        wait_until(lambda: state(c) == "down* down*", "the node is down", 60)
+        assert "node1: has said nothing for" in c.logs("slurmctld") and "node2: has said nothing" not in c.logs("slurmctld")
+        assert node(c)["Reason"].startswith("Not responding")
+        assert c.job(stays)["JobState"] == "RUNNING"
+    finally:
+        frozen.send_signal(signal.SIGCONT)
+    wait_until(lambda: state(c, "node1") == "idle idle", "the node is back", 60)
+    assert c.run("srun", "-w", "node1", "hostname").rc == 0
+
+
+def test_a_frozen_controller(make_cluster):
+    """A controller that stood still itself blames no node for what it did not hear."""
+    c = make_cluster(nodes=2, conf="SlurmdTimeout=8\nReturnToService=0")
+    c.ctld.process.send_signal(signal.SIGSTOP)
+    stood_still = time.monotonic() + 25  # more than the silence that a node may keep
+    wait_until(lambda: time.monotonic() > stood_still, "it stood still for long enough", 60)
+    c.ctld.process.send_signal(signal.SIGCONT)
+    assert c.run("srun", "-N2", "hostname").rc == 0
+    assert "has said nothing" not in c.logs("slurmctld")
 
 
 def test_a_dead_daemon(make_cluster):
