@@ -150,7 +150,7 @@ static void ring_drop(struct watch *hub)
     struct watch_batch *b = hub->ring[hub->tail % WATCH_RING];
 
     hub->base = b->last;
-    hub->ring_bytes -= b->body->len;
+    hub->ring_bytes -= watch_batch_size(b);
     hub->tail++;
     watch_batch_unref(b);
 }
@@ -158,10 +158,10 @@ static void ring_drop(struct watch *hub)
 static void ring_add(struct watch *hub, struct watch_batch *b)
 {
     while (hub->head - hub->tail == WATCH_RING ||
-           (hub->head > hub->tail && hub->ring_bytes + b->body->len > WATCH_RING_BYTES))
+           (hub->head > hub->tail && hub->ring_bytes + watch_batch_size(b) > WATCH_RING_BYTES))
         ring_drop(hub);
     hub->ring[hub->head++ % WATCH_RING] = b;
-    hub->ring_bytes += b->body->len;
+    hub->ring_bytes += watch_batch_size(b);
 }
 
 /* The next batch for w, held; NULL: none yet, or *ret_lost. */

@@ -11,7 +11,7 @@
 
 #define WATCH_BATCH_BYTES (128u * 1024)
 #define WATCH_RING 4096u              /* batches */
-#define WATCH_RING_BYTES (32u << 20)  /* of their bodies */
+#define WATCH_RING_BYTES (32u << 20)  /* of memory */
 #define WATCH_OUT_BYTES (512u * 1024) /* queued to one watcher; more waits for its socket */
 #define WATCH_GROUPS 16u              /* I/O threads */
 
@@ -103,6 +103,7 @@ struct watch_batch *watch_batch_new(uint64_t first);
 void watch_batch_unref(struct watch_batch *b);
 int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t states);
 int watch_batch_seal(struct watch_batch *b, uint64_t last); /* makes body */
+size_t watch_batch_size(const struct watch_batch *b);       /* bytes of memory, when sealed */
 /* What a watcher behind pos gets of b: *ret is held, NULL = nothing. */
 int watch_batch_cut(struct watch_batch *b, const struct watch_filter *f, struct watch_pos pos,
                     struct shared_bytes **ret);

@@ -247,6 +247,21 @@ static size_t put_cursor(uint8_t *to, uint64_t lsn)
     return 1 + put_varint(to + 1, lsn);
 }
 
+/* What nobody will add to any more takes no more than it has: most batches are small. */
+static void *shrink_array(void *p, size_t *cap, size_t need, size_t size)
+{
+    void *smaller = need < *cap ? realloc(p, MAX(need, (size_t)1) * size) : NULL;
+
+    if (smaller)
+        *cap = MAX(need, (size_t)1);
+    return smaller ? smaller : p;
+}
+
+size_t watch_batch_size(const struct watch_batch *b)
+{
+    return sizeof(*b) + b->cap * sizeof(*b->items) + b->text_cap + b->body->len;
+}
+
 int watch_batch_seal(struct watch_batch *b, uint64_t last)
 {
     b->last = last;
@@ -258,6 +273,8 @@ int watch_batch_seal(struct watch_batch *b, uint64_t last)
     b->body->len = b->len + put_cursor(b->body->data + b->len, last);
     free(b->bytes);
     b->bytes = NULL;
+    b->items = shrink_array(b->items, &b->cap, b->n, sizeof(*b->items));
+    b->text = shrink_array(b->text, &b->text_cap, b->text_len, 1);
     return 0;
 }
 
