@@ -39,17 +39,23 @@ class Cluster:
     def penstock(self, *argv, check=True):
         return self.run(str(self.build / "src" / "penstock" / "penstock"), *argv, "--dir", str(self.dir), check=check)
 
-    def up(self):
-        """Twice: the limits of slurm.conf are for millions of jobs then."""
+    def up(self, lines="", flow=0):
+        """Twice: the limits of slurm.conf are for millions of jobs then, these lines are in it, and the last nodes are a partition."""
         self.penstock("up", "--nodes=2", "--emulate=1")
         self.penstock("down")
         conf = self.dir / "etc" / "slurm.conf"
         text = conf.read_text().replace("emu[1-1]", f"emu[1-{self.nodes}]").replace("Port=[40000-40000]", f"Port=[40000-{39999 + self.nodes}]")
-        conf.write_text(text + "MaxJobCount=5000000\nMaxArraySize=1000001\n")
+        if flow:
+            text = text.replace(f"emulated Nodes=emu[1-{self.nodes}]", f"emulated Nodes=emu[1-{self.nodes - flow}]")
+            lines += f"PartitionName=flow Nodes=emu[{self.nodes - flow + 1}-{self.nodes}] MaxTime=INFINITE\n"
+        conf.write_text(text + "MaxJobCount=5000000\nMaxArraySize=1000001\n" + lines)
         self.penstock("up")
 
     def pid(self, name="slurmctld"):
         return int((self.dir / "run" / f"{name}.pid").read_text())
+
+    def emulator(self):
+        return self.pid("emulate")
 
     def cpu_s(self):
         fields = Path(f"/proc/{self.pid()}/stat").read_text().rpartition(")")[2].split()
