@@ -100,7 +100,8 @@ class Table:
         for what, value in rest.items():
             self.rows.setdefault(what, {})[name] = f"{value:.2f}" if value < 10 else f"{value:.0f}"
         emit(bench="mixed", what=name, nodes=self.cluster.nodes, jobs=self.jobs, seconds=span, turns=turns, storm=(told or ["failed"])[0],
-             p50_ms={k: percentile(v, 0.5) * 1e3 for k, v in took.items()}, p99_ms={k: percentile(v, 0.99) * 1e3 for k, v in took.items()}, **rest)
+             p50_ms={k: percentile(v, 0.5) * 1e3 for k, v in took.items()},
+             p99_ms={k: percentile(v, 0.99) * 1e3 for k, v in took.items()}, **rest)
 
     def show(self):
         print(f"| {self.cluster.nodes} nodes, {self.jobs} jobs wait | " + " | ".join(self.columns) + " |")

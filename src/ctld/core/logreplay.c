@@ -2,8 +2,8 @@
  *
  * Batches of decoded transactions go from the reader to the applier through a ring under `lock`.
  * The cluster is the applier's until it was joined, which is before the journal changes anything
- * on the disk.  Records of new jobs are made by the reader in memory of their own: the applier gives
- * them to the cluster as they are. */
+ * on the disk.  Records of new jobs are made by the reader in memory of their own: the applier
+ * gives them to the cluster as they are. */
 #include "ctld/core/logreplay.h"
 
 #include <errno.h>

@@ -11,9 +11,9 @@ bool node_is_linked(const struct ctld *ctld, const struct node *n);
 /* Since when the node's connection is gone; 0 = it is there, or never was. */
 int64_t node_link_lost_us(const struct ctld *ctld, const struct node *n);
 void node_link_closed(struct ctld *ctld, struct conn *conn);
-/* A node whose host stands still, or is behind a switch that is gone, keeps its connection for hours:
- * nothing is sent over it.  So each says something every few seconds.  How many, of a node that has
- * just registered: */
+/* A node whose host stands still, or is behind a switch that is gone, keeps its connection for
+ * hours: nothing is sent over it.  So each says something every few seconds.  How many, of a node
+ * that has just registered: */
 uint32_t node_link_expect(struct ctld *ctld, const struct node *n);
 void node_link_heard(struct ctld *ctld, const struct node *n); /* it has said something */
 /* Before a round of judgements, every second: silence counts from here on if this process stood
