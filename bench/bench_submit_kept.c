@@ -108,7 +108,7 @@ static void make_request(struct load *l)
     l->req.hold = l->req.has_hold = !l->released;
     l->req.script = (ProtobufCBinaryData){ (size_t)len, (uint8_t *)l->script };
     l->job.partition = l->partition;
-    l->job.array_tasks = l->array;
+    l->req.array = l->array;
     l->req.environment = (ProtobufCBinaryData){ sizeof(env), env };
     l->req.has_script = l->req.has_environment = true;
     l->job.batch = l->job.has_batch = true;
