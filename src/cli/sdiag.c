@@ -12,19 +12,20 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/format/json_diag.h"
+#include "cli/format/msgname.h"
 #include "cli/base/opts.h"
 #include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
 #include "wire/ops.h"
 
-enum order { ORDER_COUNT, ORDER_NAME, ORDER_TIME, ORDER_AVERAGE };
+enum order { ORDER_COUNT, ORDER_ID, ORDER_TIME, ORDER_AVERAGE };
 
 struct sdiag {
     struct cli cli;
     struct json_option json;
     const char *clusters;
-    bool reset;
+    bool reset, verbose;
     enum order order;
 };
 
@@ -38,14 +39,14 @@ static const struct opt rows[] = {
     OPT("no-trunc", 0, OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
         "taken for compatibility: nothing is cut"),
     OPT("reset", 'r', OPT_NONE, OPT_FLAG(reset), NULL, NULL, NULL, "set the counters to zero"),
-    OPT("sort-by-id", 'i', OPT_NONE, OPT_CHOICE(order, ORDER_NAME), NULL, NULL, NULL,
-        "requests by name"),
+    OPT("sort-by-id", 'i', OPT_NONE, OPT_CHOICE(order, ORDER_ID), NULL, NULL, NULL,
+        "requests by number, users by uid"),
     OPT("sort-by-time", 't', OPT_NONE, OPT_CHOICE(order, ORDER_TIME), NULL, NULL, NULL,
         "requests by total time"),
     OPT("sort-by-time2", 'T', OPT_NONE, OPT_CHOICE(order, ORDER_AVERAGE), NULL, NULL, NULL,
         "requests by average time"),
-    OPT("verbose", 'v', OPT_NONE, OPT_NOTHING, NULL, NULL, NULL,
-        "taken for compatibility: there is no more to say"),
+    OPT("verbose", 'v', OPT_NONE, OPT_FLAG(verbose), NULL, NULL, NULL,
+        "also of the journal, the core, control and blocks"),
     OPT("yaml", 0, OPT_OPT, OPT_TAKE(json, json_take_yaml), NULL, NULL, "version", "print YAML"),
 };
 
@@ -73,14 +74,15 @@ static void put_date(struct strbuf *sb, const char *label, int64_t us)
 }
 
 struct counter {
-    const char *label;
+    const char *label; /* NULL: of nothing yet, no line */
     uint64_t value;
 };
 
 static void put_counters(struct strbuf *sb, const struct counter *c, size_t n)
 {
     for (size_t i = 0; i < n; i++)
-        strbuf_addf(sb, "%s%llu\n", c[i].label, (unsigned long long)c[i].value);
+        if (c[i].label)
+            strbuf_addf(sb, "%s%llu\n", c[i].label, (unsigned long long)c[i].value);
 }
 
 static void put_head(struct strbuf *sb, const Pst__DiagReply *d)
@@ -114,17 +116,19 @@ static void put_head(struct strbuf *sb, const Pst__DiagReply *d)
 
 static void put_scheduler(struct strbuf *sb, const Pst__DiagReply *d)
 {
+    bool ran = d->cycles, minutes = d->now_us - d->since_us >= 60 * USEC_PER_SEC;
     const struct counter main_cycle[] = {
         { "\tLast cycle:   ", d->cycle_last_us },
         { "\tMax cycle:    ", d->cycle_max_us },
         { "\tTotal cycles: ", d->cycles },
-        { "\tMean cycle:   ", diag_mean(d->cycle_total_us, d->cycles) },
-        { "\tMean depth cycle:  ", diag_mean(d->cycle_depth_total, d->cycles) },
-        { "\tCycles per minute: ", diag_cycles_per_minute(d) },
+        { ran ? "\tMean cycle:   " : NULL, diag_mean(d->cycle_total_us, d->cycles) },
+        { ran ? "\tMean depth cycle:  " : NULL, diag_mean(d->cycle_depth_total, d->cycles) },
+        { minutes ? "\tCycles per minute: " : NULL, diag_cycles_per_minute(d) },
         { "\tLast queue length: ", d->queue_len },
     };
+    uint64_t ends = d->cycles - d->exits_depth - d->exits_starts;
     const struct counter main_exit[] = {
-        { "\tEnd of job queue:", d->cycles - d->exits_depth - d->exits_starts },
+        { ends < 10 ? "\tEnd of job queue: " : "\tEnd of job queue:", ends }, /* two columns */
         { "\tHit default_queue_depth: ", d->exits_depth },
         { "\tHit sched_max_job_start: ", d->exits_starts },
         { "\tBlocked on licenses: ", 0 }, /* such a job stops nobody; there are no such limits: */
@@ -150,18 +154,19 @@ static void put_backfill(struct strbuf *sb, const Pst__DiagReply *d)
         { "\tTotal cycles: ", d->bf_cycles },
     };
     uint64_t depth = diag_mean(d->bf_depth_total, d->bf_cycles);
+    bool ran = d->bf_cycles;
     const struct counter cycle[] = {
         { "\tLast cycle: ", d->bf_last_us },
         { "\tMax cycle:  ", d->bf_max_us },
-        { "\tMean cycle: ", diag_mean(d->bf_total_us, d->bf_cycles) },
+        { ran ? "\tMean cycle: " : NULL, diag_mean(d->bf_total_us, d->bf_cycles) },
         { "\tLast depth cycle: ", d->bf_depth },
         { "\tLast depth cycle (try sched): ", d->bf_depth },
-        { "\tDepth Mean: ", depth },
-        { "\tDepth Mean (try depth): ", depth },
+        { ran ? "\tDepth Mean: " : NULL, depth },
+        { ran ? "\tDepth Mean (try depth): " : NULL, depth },
         { "\tLast queue length: ", d->bf_queue_len },
-        { "\tQueue length mean: ", diag_mean(d->bf_queue_total, d->bf_cycles) },
+        { ran ? "\tQueue length mean: " : NULL, diag_mean(d->bf_queue_total, d->bf_cycles) },
         { "\tLast table size: ", 0 },
-        { "\tMean table size: ", 0 },
+        { ran ? "\tMean table size: " : NULL, 0 },
     };
     const struct counter exits[] = {
         { "\tEnd of job queue: ", d->bf_cycles - d->bf_exits_depth - d->bf_exits_starts },
@@ -283,8 +288,11 @@ static int compare_rpcs(const void *pa, const void *pb, void *arg)
     const Pst__RpcStat *a = *(Pst__RpcStat *const *)pa, *b = *(Pst__RpcStat *const *)pb;
     enum order order = *(const enum order *)arg;
 
-    if (order == ORDER_NAME)
-        return strcmp(a->name ? a->name : "", b->name ? b->name : "");
+    if (order == ORDER_ID) {
+        unsigned na = msgname_of(a->name).number, nb = msgname_of(b->name).number;
+
+        return (na > nb) - (na < nb);
+    }
     return compare_costs(order, (struct cost){ a->count, a->total_us },
                          (struct cost){ b->count, b->total_us });
 }
@@ -293,9 +301,9 @@ static int compare_users(const void *pa, const void *pb, void *arg)
 {
     const Pst__UserStat *a = *(Pst__UserStat *const *)pa, *b = *(Pst__UserStat *const *)pb;
     enum order order = *(const enum order *)arg;
-    int by_cost = order == ORDER_NAME ? 0
-                                      : compare_costs(order, (struct cost){ a->count, a->total_us },
-                                                      (struct cost){ b->count, b->total_us });
+    int by_cost = order == ORDER_ID ? 0
+                                    : compare_costs(order, (struct cost){ a->count, a->total_us },
+                                                    (struct cost){ b->count, b->total_us });
 
     return by_cost ? by_cost : (a->uid > b->uid) - (a->uid < b->uid);
 }
@@ -307,9 +315,10 @@ static void put_rpcs(struct strbuf *sb, const Pst__DiagReply *d)
     strbuf_add(sb, "\nRemote Procedure Call statistics by message type\n");
     for (size_t i = 0; i < d->n_rpcs; i++) {
         const Pst__RpcStat *r = d->rpcs[i];
+        struct msgname name = msgname_of(r->name);
 
-        strbuf_addf(sb, "\t%-40s(%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n",
-                    r->name ? r->name : "", 0, (unsigned long long)r->count,
+        strbuf_addf(sb, "\t%-40s(%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n", name.name,
+                    name.number, (unsigned long long)r->count,
                     (unsigned long long)diag_mean(r->total_us, r->count),
                     (unsigned long long)r->total_us);
     }
@@ -372,9 +381,11 @@ static int print_statistics(struct sdiag *d, int argc, char **argv)
         put_scheduler(&out, reply);
         put_backfill(&out, reply);
         put_rpcs(&out, reply);
-        put_own(&out, reply);
-        put_control(&out, reply);
-        put_blocks(&out, reply);
+        if (d->verbose) {
+            put_own(&out, reply);
+            put_control(&out, reply);
+            put_blocks(&out, reply);
+        }
     }
     (void)fputs(strbuf_str(&out), stdout);
     pst__diag_reply__free_unpacked(reply, NULL);

@@ -1,13 +1,12 @@
 /* json_diag.c - the controller's statistics as JSON; see json_diag.h */
 #include "cli/format/json_diag.h"
 
-#include <string.h>
 #include <sys/time.h>
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
+#include "cli/format/msgname.h"
 #include "cli/query/out_users.h"
-#include "wire/ops.h"
 
 #define LATENCY_CALLS 1000
 
@@ -139,24 +138,6 @@ static void json_backfill(struct json *js, const Pst__DiagReply *d)
     json_bool(js, "bf_active", d->bf_active);
 }
 
-/* The number of an operation; 0 for a name that this version does not know. */
-static int64_t op_number(const char *name)
-{
-    static const struct {
-        const char *name;
-        unsigned number;
-    } ops[] = {
-#define ROW(symbol, op_id, op_name, ...) { op_name, op_id },
-        WIRE_OPS(ROW)
-#undef ROW
-    };
-
-    for (size_t i = 0; name && i < ARRAY_SIZE(ops); i++)
-        if (strcmp(ops[i].name, name) == 0)
-            return ops[i].number;
-    return 0;
-}
-
 static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
 {
     json_int(js, "total_time", (int64_t)total_us);
@@ -166,9 +147,11 @@ static void json_cost(struct json *js, uint64_t count, uint64_t total_us)
 /* No call is queued or dropped here: a connection waits its turn. */
 static void json_rpc(struct json *js, const Pst__RpcStat *rpc)
 {
+    struct msgname name = msgname_of(rpc->name);
+
     json_map(js, NULL);
-    json_int(js, "type_id", op_number(rpc->name));
-    json_str(js, "message_type", rpc->name);
+    json_int(js, "type_id", name.number);
+    json_str(js, "message_type", name.name);
     json_int(js, "count", (int64_t)rpc->count);
     json_int(js, "queued", 0);
     json_int(js, "dropped", 0);

@@ -12,6 +12,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
+#include "cli/format/msgname.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "version.h"
 
@@ -414,9 +415,10 @@ void smgr_show_stats(struct smgr *s)
     printf("\nRemote Procedure Call statistics by message type\n");
     for (size_t i = 0; i < d->n_rpcs; i++) {
         const Pst__RpcStat *r = d->rpcs[i];
+        struct msgname name = msgname_of_dbd(r->name);
 
-        printf("\t%-24s (%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n",
-               r->name ? r->name : "", 0u, (unsigned long long)r->count,
+        printf("\t%-24s (%5u) count:%-6llu ave_time:%-6llu total_time:%llu\n", name.name,
+               name.number, (unsigned long long)r->count,
                (unsigned long long)(r->count ? r->total_us / r->count : 0),
                (unsigned long long)r->total_us);
     }

@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
+#include "cli/format/msgname.h"
 #include "conf/conf.h"
 #include "rest/slurm/restctld.h"
 #include "wire/errors.h"
@@ -70,7 +71,7 @@ static void put_statistics(struct json *js, const Pst__DiagReply *d)
     json_list(js, "RPCs");
     for (size_t i = 0; i < d->n_rpcs; i++) {
         json_map(js, NULL);
-        json_str(js, "rpc", d->rpcs[i]->name);
+        json_str(js, "rpc", msgname_of_dbd(d->rpcs[i]->name).name);
         put_times(js, d->rpcs[i]->count, d->rpcs[i]->total_us);
         json_map_end(js);
     }
