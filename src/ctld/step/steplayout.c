@@ -35,6 +35,7 @@ struct slot { /* one node of the job */
     uint64_t free_mem; /* MiB of the job's memory that no step has for itself */
     uint32_t cap;      /* tasks that fit */
     uint32_t tasks;
+    bool named; /* in --nodelist */
 };
 
 struct layout {
@@ -49,6 +50,7 @@ struct layout {
     size_t least;          /* it needs so many: fewer than `nodes` with --nodes=MIN-MAX */
     uint32_t each;         /* tasks a node, when no count of tasks was asked for; 0: one was */
     struct hostlist *want; /* --nodelist */
+    size_t named;          /* slots of it */
     struct err *err;
     /* --distribution=arbitrary: the node of each task; NULL: another one */
     const struct hostlist *by_rank;
@@ -139,6 +141,12 @@ static void order_slots(struct layout *l)
         qsort_r(l->slots, l->n, sizeof(*l->slots), compare_slots, a->node_ranks);
 }
 
+/* --nodelist names fewer nodes than the step needs: other nodes of the job make up the number. */
+static bool takes_others(const struct layout *l)
+{
+    return !l->by_rank && l->spec->has_min_nodes && l->spec->min_nodes > hostlist_count(l->want);
+}
+
 /* Nodes the request lets in: --nodelist, --exclude, --constraint, --relative. */
 static int pick_nodes(struct layout *l, const struct bitmap *want, const struct bitmap *avoid,
                       const struct bitmap *admitted)
@@ -152,20 +160,23 @@ static int pick_nodes(struct layout *l, const struct bitmap *want, const struct 
     for (size_t i = first; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(l->cluster, a->node_ids[i]);
         const Pst__AllocGroup *g = alloc_group(a, i);
+        bool named = n && want && bitmap_test(want, n->rec->node_id);
 
         if (!n || (avoid && bitmap_test(avoid, n->rec->node_id)) ||
-            (want && !bitmap_test(want, n->rec->node_id)) ||
+            (want && !named && !takes_others(l)) ||
             (admitted && !bitmap_test(admitted, n->rec->node_id)))
             continue;
         l->slots[l->n++] = (struct slot){ .position = i,
                                           .group = g,
                                           .total = g->cpus,
+                                          .named = named,
                                           .free_mem = g->mem_mib,
                                           .free_cpus = cpus_of(g, MAX(n->rec->cpus, g->cpus)) };
         count_threads(&l->slots[l->n - 1]);
+        l->named += named;
     }
     order_slots(l);
-    if (want && !l->by_rank && l->n < hostlist_count(l->want))
+    if (want && !l->by_rank && l->named < hostlist_count(l->want))
         return ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
     return l->n ? 0 : ESLURM_REQUESTED_NODE_CONFIG_UNAVAILABLE;
 }
@@ -310,21 +321,38 @@ static char *by_rank_text(struct layout *l)
     return text;
 }
 
+/* The nodes with room, as many as asked for, those of --nodelist before others; unused ones get
+ * cap 0.  Returns how many are used: 0 when one of --nodelist has no room beside others. */
+static size_t choose_slots(struct layout *l)
+{
+    bool others = l->named && l->named < l->n;
+    size_t room = others ? l->nodes - l->named : l->nodes, used = 0;
+
+    for (size_t i = 0; i < l->n; i++) {
+        struct slot *s = &l->slots[i];
+        bool kept = others && s->named;
+
+        if (kept && !s->cap)
+            return 0;
+        if (s->cap && (kept || room)) {
+            room -= !kept;
+            used++;
+        } else {
+            s->cap = 0;
+        }
+    }
+    return used;
+}
+
 /* Deal the tasks out; false when they do not fit. */
 static bool deal_tasks(struct layout *l)
 {
     uint32_t each = l->overcommit ? 1 : tasks_per_turn(l->spec->distribution), left, empty;
-    size_t used = 0;
+    size_t used;
 
     if (l->by_rank)
         return deal_by_rank(l);
-    /* The nodes with room, as many as asked for; unused ones get cap 0. */
-    for (size_t i = 0; i < l->n; i++) {
-        if (l->slots[i].cap && used < l->nodes)
-            used++;
-        else
-            l->slots[i].cap = 0;
-    }
+    used = choose_slots(l);
     if (used < l->least)
         return false;
     if (l->each) /* set_counts() has seen that it is no more with all nodes */
