@@ -101,6 +101,8 @@ int main(int argc, char **argv)
         if (cli_connect(&s.cli, &client, &err) < 0)
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
         r = jobcalls_wait_steps(client, id, deadline, &err);
+        if (r == -ENOTSUP)
+            cli_die(EXIT_ERROR, "JobId=%s does not have stepmgr enabled", id);
         if (r == -EBADR)
             cli_die(EXIT_ERROR, "cannot load JobId=%s: %s", id, err.text);
         if (r < 0 && r != -ETIME && !cli_may_come_back(r))

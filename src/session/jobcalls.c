@@ -72,12 +72,14 @@ int jobcalls_wait_end(struct client *c, uint32_t job_id, int64_t deadline_mono_u
 static int take_refusal(const struct frame *frame, struct err *err)
 {
     Pst__Error *e;
+    int r;
 
     if (FRAME_UNPACK(error, frame, &e, NULL) < 0)
         return -EPROTO;
-    (void)err_set(err, -EBADR, "%s", e->text ? e->text : slurm_err_text(e->code));
+    r = e->code == ESLURM_NOT_SUPPORTED ? -ENOTSUP : -EBADR;
+    (void)err_set(err, r, "%s", e->text ? e->text : slurm_err_text(e->code));
     pst__error__free_unpacked(e, NULL);
-    return -EBADR;
+    return r;
 }
 
 int jobcalls_wait_steps(struct client *c, const char *id, int64_t deadline_mono_us, struct err *err)

@@ -18,8 +18,8 @@ int jobcalls_wait_end(struct client *c, uint32_t job_id, int64_t deadline_mono_u
                       uint32_t *ret_status);
 
 /* Wait until the job has no running step and no queued one.  id: 12, 12_3 or a SLUID.  Errors:
- * -EBADR the controller refuses it, with its sentence in err; -ETIME; else the connection is
- * lost. */
+ * -ENOTSUP the job has no step manager; -EBADR the controller refuses it, with its sentence in
+ * err; -ETIME; else the connection is lost. */
 int jobcalls_wait_steps(struct client *c, const char *id, int64_t deadline_mono_us,
                         struct err *err);
 

@@ -38,7 +38,7 @@ static int find_target(struct ctld *ctld, const struct cmd *cmd, const char *id,
     *ret_step = NULL;
     if (r != 0)
         return r;
-    if (purpose == PST__CRED_PURPOSE__CRED_ATTACH && job_holds_resources(ref.job->rec) &&
+    if (purpose == PST__CRED_PURPOSE__CRED_ATTACH && !job_is_pending(ref.job->rec) &&
         !step_has_streams(&ref))
         return ESLURM_INVALID_JOB_ID;
     /* Figures are for administrators too; input of a step and files are the owner's. */

@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/policy/policy.h"
 
 struct swaiter { /* an answered-later request of swait */
     struct swaiter *next;
@@ -32,15 +33,21 @@ void op_steps_wait(struct ctld *ctld, struct cmd *cmd)
     const Pst__StepsWaitRequest *req = PB_AS(steps_wait_request, cmd->msg);
     struct job_ref ref = { 0 };
     struct swaiter *w;
+    bool may_wait, hidden;
     int r = req->id ? jobs_find(ctld, req->id, &ref) : ESLURM_INVALID_JOB_ID;
     struct job *j = ref.job;
 
+    may_wait = r == 0 && (conn_peer(cmd->conn)->uid == j->rec->uid || cmd_is_admin(ctld, cmd));
+    /* What `show job` tells to everybody is no secret. */
+    hidden = atomic_load(&ctld->private_data) & PRIVATE_JOBS;
     if (r != 0) {
         core_error(ctld, cmd, r, NULL);
-    } else if (conn_peer(cmd->conn)->uid != j->rec->uid && !cmd_is_admin(ctld, cmd)) {
+    } else if (!may_wait && hidden) {
         core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
     } else if (!j->rec->has_stepmgr || !j->rec->stepmgr) {
         core_error(ctld, cmd, ESLURM_NOT_SUPPORTED, "the job was not submitted with --stepmgr");
+    } else if (!may_wait) {
+        core_error(ctld, cmd, ESLURM_ACCESS_DENIED, NULL);
     } else if (has_drained(j)) {
         core_ok(ctld, cmd, ctld->applied_lsn);
     } else {
