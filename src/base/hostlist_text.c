@@ -2,7 +2,8 @@
  *
  * Reading copies an item piece by piece into one name buffer: literals as they stand, brackets
  * number by number, the last bracket turning fastest.  The recursion is one level a bracket,
- * HOST_DIMS_MAX at most. Folding takes names in list order: neighbours of equal prefix share a
+ * HOST_DIMS_MAX at most.  With three brackets and more, the last one turns fastest too, then the
+ * first, and the last but one slowest, as in Slurm: the order of nodes and ranks follows.  Folding takes names in list order: neighbours of equal prefix share a
  * bracket, numbers that follow each other at the first one's width share a range.  Only digits at
  * the very end of a name count. */
 #include <errno.h>
@@ -157,6 +158,76 @@ static int expand_brackets(struct expansion *x, const char *p, size_t len)
     return add_name(x, len);
 }
 
+struct bracket {
+    const char *open, *close; /* the text between them */
+    uint64_t value;           /* the number in turn, and its digits */
+    size_t width;
+};
+
+/* The name that the numbers in turn make. */
+static int add_composed(struct expansion *x, const struct bracket *b)
+{
+    size_t len = 0;
+
+    for (const char *p = x->item; p < x->end; p++) {
+        size_t n = 1;
+
+        if (*p == '[') {
+            n = put_number(x->name + len, sizeof(x->name) - len, b->value, b->width);
+            p = b->close;
+            b++;
+        } else if (!hostlist_name_byte(*p)) {
+            return bad_item(x, *p == ']' ? "unbalanced bracket" : "invalid character");
+        } else if (len < sizeof(x->name)) {
+            x->name[len] = *p;
+        } else {
+            n = 0;
+        }
+        if (n == 0)
+            return too_long(x);
+        len += n;
+    }
+    return add_name(x, len);
+}
+
+/* Turn the bracket of this rank, 0 being the slowest, and those behind it. */
+static int turn_brackets(struct expansion *x, struct bracket *all, unsigned n, unsigned rank)
+{
+    struct bracket *b;
+
+    if (rank == n)
+        return add_composed(x, all);
+    b = &all[rank + 1 == n ? rank : n - 2 - rank];
+    for (const char *p = b->open;;) {
+        const char *comma = memchr(p, ',', (size_t)(b->close - p));
+        struct range range;
+        int r = read_range(x, p, comma ? comma : b->close, &range);
+
+        b->width = range.width;
+        for (b->value = range.lo; r == 0 && b->value <= range.hi; b->value++)
+            r = turn_brackets(x, all, n, rank + 1);
+        if (r < 0 || !comma)
+            return r;
+        p = comma + 1;
+    }
+}
+
+static int expand_item(struct expansion *x)
+{
+    struct bracket all[HOST_DIMS_MAX];
+    unsigned n = 0;
+
+    for (const char *p = x->item; (p = memchr(p, '[', (size_t)(x->end - p))); n++) {
+        const char *close = memchr(p, ']', (size_t)(x->end - p));
+
+        if (n == HOST_DIMS_MAX || !close)
+            return expand_brackets(x, x->item, 0); /* it says what is wrong */
+        all[n] = (struct bracket){ .open = p + 1, .close = close };
+        p = close;
+    }
+    return n < 3 ? expand_brackets(x, x->item, 0) : turn_brackets(x, all, n, 0);
+}
+
 static bool is_separator(char c)
 {
     return c == ',' || c == ' ' || c == '\t' || c == '\n';
@@ -203,7 +274,7 @@ int hostlist_push_list(struct hostlist *hl, const char *text, struct err *err)
         }
         x.item = p;
         x.end = item_end(p);
-        r = expand_brackets(&x, p, 0);
+        r = expand_item(&x);
         if (r < 0) {
             hostlist_cut(hl, before);
             return r;

@@ -500,20 +500,45 @@ static const struct cluster_part *part_of_row(const struct sinfo *s, const struc
     return &s->data[c].parts[p];
 }
 
+/* Places of the rows in the order that the table has, too.  The caller frees. */
+static size_t *order_rows(const struct sinfo *s)
+{
+    _cleanup_val_(strbuf_done) struct strbuf numbers = STRBUF_INIT;
+    size_t *order = xmalloc_or_die((s->table.n + 1) * sizeof(*order));
+    struct fmt_lines *lines;
+    char *p;
+
+    check_mem_or_die(fmt_lines_new(&s->order, &lines));
+    for (size_t i = 0; i < s->table.n; i++) {
+        size_t start = numbers.len;
+
+        strbuf_addf(&numbers, "%zu ", i);
+        check_mem_or_die(fmt_lines_add(lines, &numbers, start, &s->table.rows[i], i));
+    }
+    check_mem_or_die(fmt_lines_flush(lines, &numbers));
+    fmt_lines_free(lines);
+    p = (char *)(uintptr_t)strbuf_str(&numbers); /* read only */
+    for (size_t i = 0; i < s->table.n; i++)
+        order[i] = strtoul(p, &p, 10); /* our own text */
+    return order;
+}
+
 static void print_json(struct sinfo *s, int argc, char **argv)
 {
     const struct conf *conf = cli_conf(&s->cli);
     struct tres_rules rules = tres_rules_of(conf);
+    _cleanup_free_ size_t *order = order_rows(s);
 
     json_begin_option(&s->js, &s->out, &s->json);
     json_list(&s->js, "sinfo");
     for (size_t i = 0; i < s->table.n; i++) {
+        const struct sinfo_row *row = &s->table.rows[order[i]];
         const struct cluster_nodes *data;
-        const struct cluster_part *part = part_of_row(s, &s->table.rows[i], &data);
+        const struct cluster_part *part = part_of_row(s, row, &data);
         _cleanup_free_ char *tres = NULL;
 
         check_mem_or_die(out_part_tres(data, part, &rules, &tres));
-        json_sinfo(&s->js, &s->table.rows[i], tres);
+        json_sinfo(&s->js, row, tres);
         flush_out(s);
     }
     json_list_end(&s->js);

@@ -60,7 +60,7 @@ static void job_identity(struct strbuf *sb, const struct job_row *r, const struc
     next_line(sb, o);
     strbuf_addf(sb, "Priority=%u Nice=%d Account=%s QOS=%s", job_priority(r), j->nice,
                 text_or(j->account, "(null)"), text_or(j->qos, "(null)"));
-    if (j->wckey)
+    if (j->wckey && o->wckeys)
         strbuf_addf(sb, " WCKey=%s", j->wckey);
 }
 
@@ -506,6 +506,8 @@ void show_step(struct strbuf *sb, const struct step_row *r, const struct show_op
         put_hms(sb, (int64_t)s->time_limit_min * 60);
     else
         strbuf_add(sb, "UNLIMITED");
+    if (o->details)
+        optional_line(sb, o, "SLUID", r->sluid);
     next_line(sb, o);
     strbuf_addf(sb, "State=%s Partition=%s NodeList=%s", names_step_state((unsigned)s->state),
                 text_or(r->partition ? r->partition : s->partition, "(null)"), step_nodelist(s));

@@ -12,6 +12,7 @@ struct show_opts {
     bool oneliner;
     bool details;
     bool power_saving; /* partitions have what they say of it */
+    bool wckeys;       /* they are tracked: jobs have them */
 };
 
 void show_job(struct strbuf *sb, const struct job_row *r, const struct show_opts *o);

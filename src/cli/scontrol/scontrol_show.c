@@ -232,6 +232,7 @@ static void show_jobs(struct scontrol *s, const char *name)
     bool zero = name && (!*name || strcmp(name, "0") == 0); /* all jobs, of which one must be */
     int r;
 
+    s->show.wckeys = conf_bool(cli_conf(&s->cli), CONF_TRACK_WCKEY);
     find_federation(&w);
     if (!take_one_job(&w, zero ? NULL : name)) {
         clusters_done(&s->cli, &w.fed);

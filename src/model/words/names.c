@@ -637,7 +637,8 @@ static unsigned base_number(const struct names_node *n)
 
 unsigned names_node_rank(const struct names_node *n)
 {
-    static const uint32_t special = NF(DRAIN) | NF(FAIL) | NF(MAINTENANCE) | NF(INVALID_REG);
+    static const uint32_t special =
+        NF(DRAIN) | NF(FAIL) | NF(MAINTENANCE) | NF(RESERVED) | NF(INVALID_REG);
 
     return base_number(n) + (n->flags & special ? 16 : 0);
 }

@@ -60,6 +60,11 @@ static const struct {
     { "n[0]", "n0" },
     { "n[999999999999999998-999999999999999999]", "n999999999999999998 n999999999999999999" },
     { "[1-2][3-4]", "13 14 23 24" },
+    { "r[0-1]u[0-1]n[0-1]", "r0u0n0 r0u0n1 r1u0n0 r1u0n1 r0u1n0 r0u1n1 r1u1n0 r1u1n1" },
+    { "a[1-2][3][04,6-7]z,y", "a1304z a136z a137z a2304z a236z a237z y" },
+    { "[1-2]b[1-2]c[1-2]d[1-2]e", "1b1c1d1e 1b1c1d2e 2b1c1d1e 2b1c1d2e 1b2c1d1e 1b2c1d2e 2b2c1d1e "
+                                  "2b2c1d2e 1b1c2d1e 1b1c2d2e 2b1c2d1e 2b1c2d2e 1b2c2d1e 1b2c2d2e "
+                                  "2b2c2d1e 2b2c2d2e" },
 };
 
 static void test_expand(void **state)
@@ -96,6 +101,10 @@ static const struct {
     { "n\x01", -EINVAL, "invalid character in 'n\x01'" },
     { "n[1-2][1-2][1-2][1-2][1-2][1-2][1-2][1-2][1-2]", -E2BIG,
       "more than 8 brackets in one name" },
+    { "n[1][2]x[3", -EINVAL, "unbalanced bracket in 'n[1][2]x[3'" },
+    { "n[1][2][3]]", -EINVAL, "unbalanced bracket in 'n[1][2][3]]'" },
+    { "n[1][a][3]", -EINVAL, "Invalid range: `a'" },
+    { "[1-200][1-200][1-200]", -E2BIG, "host list holds more than 1048576 names" },
     { "[1-2000][1-2000]", -E2BIG, "host list holds more than 1048576 names" },
 };
 
