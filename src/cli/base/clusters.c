@@ -55,7 +55,8 @@ static void drop_all(struct clusters *cl)
 struct lookup {
     struct clusters *found;
     const char *list, *own;
-    char *known; /* names of all clusters, with commas between */
+    char *known;      /* names of all clusters, with commas between */
+    bool no_database; /* there is no accounting */
 };
 
 static void take_record(struct lookup *l, const Pst__AcctClusterRecord *rec)
@@ -117,7 +118,8 @@ static bool ask_database(struct cli *c, struct lookup *l)
     if (r < 0) {
         cli_error("Problem talking to database");
         cli_error("There is a problem talking to the database: %s.  Only local cluster "
-                  "communication is available, remove --cluster from your command",
+                  "communication is available, remove --cluster from your command line or contact "
+                  "your admin to resolve the problem.",
                   err.text[0] ? err.text : strerror(-r));
     }
     return r == 0;
@@ -139,10 +141,14 @@ static bool check_words(const struct lookup *l)
         if (found)
             continue;
         good = false;
+        if (l->no_database)
+            continue;
         if (!l->known || !wordlist_has_nocase(l->known, words[i]))
             cli_error("No cluster '%.200s' known by database.", words[i]);
     }
     argwords_free(words, n);
+    if ((!good || !l->found->n) && l->no_database)
+        cli_error("Problem talking to database");
     if (!good || !l->found->n)
         tell_unreachable(l->list);
     return good && l->found->n;
@@ -166,7 +172,11 @@ static bool names_own_alone(const char *list, const char *own)
 bool clusters_find(struct cli *c, const char *list, struct clusters *ret)
 {
     const char *own = conf_str(cli_conf(c), CONF_CLUSTER_NAME);
-    struct lookup l = { .found = ret, .list = list, .own = own };
+    const char *type = conf_str(cli_conf(c), CONF_ACCOUNTING_STORAGE_TYPE);
+    struct lookup l = { .found = ret,
+                        .list = list,
+                        .own = own,
+                        .no_database = type && strcasecmp(type, "accounting_storage/none") == 0 };
     bool good = true;
 
     *ret = (struct clusters){ 0 };
