@@ -3,9 +3,11 @@
  * Reading copies an item piece by piece into one name buffer: literals as they stand, brackets
  * number by number, the last bracket turning fastest.  The recursion is one level a bracket,
  * HOST_DIMS_MAX at most.  With three brackets and more, the last one turns fastest too, then the
- * first, and the last but one slowest, as in Slurm: the order of nodes and ranks follows.  Folding takes names in list order: neighbours of equal prefix share a
- * bracket, numbers that follow each other at the first one's width share a range.  Only digits at
- * the very end of a name count. */
+ * first, and the last but one slowest, as in Slurm: the order of nodes and ranks follows.
+ *
+ * Folding takes names in list order: neighbours of equal prefix share a bracket, numbers that
+ * follow each other at the first one's width share a range.  Only digits at the very end of a name
+ * count. */
 #include <errno.h>
 #include <string.h>
 

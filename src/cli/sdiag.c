@@ -12,7 +12,7 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/format/json_diag.h"
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 #include "cli/base/opts.h"
 #include "cli/base/clusters.h"
 #include "cli/query/out_query.h"

@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 #include "cli/query/out_users.h"
 
 #define LATENCY_CALLS 1000

@@ -12,7 +12,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "version.h"
 

@@ -12,7 +12,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 #include "conf/conf.h"
 #include "rest/slurm/restctld.h"
 #include "wire/errors.h"

@@ -1,5 +1,5 @@
 /* msgname.c - see msgname.h */
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 
 #include <stddef.h>
 #include <string.h>

@@ -1,5 +1,5 @@
 /* What Slurm calls the requests that the daemons count. */
-#include "cli/format/msgname.h"
+#include "wire/msgname.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
