@@ -12,11 +12,11 @@
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
 #include "cli/format/json_diag.h"
-#include "wire/msgname.h"
 #include "cli/base/opts.h"
 #include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_users.h"
+#include "wire/msgname.h"
 #include "wire/ops.h"
 
 enum order { ORDER_COUNT, ORDER_ID, ORDER_TIME, ORDER_AVERAGE };

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/timefmt.h"
-#include "wire/msgname.h"
 #include "cli/query/out_users.h"
+#include "wire/msgname.h"
 
 #define LATENCY_CALLS 1000
 

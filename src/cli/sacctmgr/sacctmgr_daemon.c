@@ -12,9 +12,9 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
-#include "wire/msgname.h"
 #include "cli/sacctmgr/sacctmgr.h"
 #include "version.h"
+#include "wire/msgname.h"
 
 /* ---- ping ------------------------------------------------------------------------------------ */
 

@@ -12,10 +12,10 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "cli/format/json_dbdconf.h"
-#include "wire/msgname.h"
 #include "conf/conf.h"
 #include "rest/slurm/restctld.h"
 #include "wire/errors.h"
+#include "wire/msgname.h"
 #include "wire/ops.h"
 
 static bool has_slurmdbd(const struct rest_call *call)
