@@ -115,6 +115,7 @@ static const struct pb_cap rows[] = {
     ALL("AcctJob", SHORT),
     SUB("AcctJob", "job"),
     REP("AcctJob", "steps", WHOLE, 100000),
+    PACK("AcctJob", "suspensions", 200000),
     ALL("AcctJobSet", TEXT),
     ALL("AcctListRequest", SHORT),
     SUB("AcctListRequest", "where"),

@@ -1,5 +1,6 @@
 #!/usr/bin/python3
-"""Write the first inputs of the targets that read scripts (script.h): corpus/{ctld,dbd,noded,hello,client}.
+"""Write the first inputs of the targets that read scripts (script.h): corpus/{ctld,dbd,noded,hello,client}; and of
+pbcodec, records of the log.
 
 usage: tests/fuzz/make_corpus.py [FOLDER]
 
@@ -65,6 +66,10 @@ def write(folder, name, data):
 
 def main():
     to = Path(sys.argv[1]) if len(sys.argv) > 1 else HERE / "corpus"
+    record = golden("Transaction")
+    write(to / "pbcodec", "record", record)
+    write(to / "pbcodec", "cut", record[:len(record) // 2])
+    write(to / "pbcodec", "twice", record + record)
     for conf in range(3):
         write(to / "ctld", f"life-{conf}", ctld_life(conf))
     for number, (name, message) in enumerate(operations()):
