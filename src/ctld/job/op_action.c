@@ -481,11 +481,10 @@ static int do_top(struct action *a, const struct job_ref *ref)
 {
     const struct job *j = ref->job;
 
-    if (job_is_ended(j->rec))
+    if (!job_is_pending(j->rec))
         return ESLURM_JOB_NOT_PENDING;
     if (job_is_held(j->rec))
         return ESLURM_JOB_HELD;
-    /* Of a job that runs it counts once the job is requeued. */
     if (policy_is_operator(a->ctld, a->cmd))
         return top_of_all(a, j);
     if (!conf_option(a->ctld->conf, CONF_SCHEDULER_PARAMETERS, "enable_user_top", NULL, NULL))

@@ -234,7 +234,7 @@ def test_controller_killed(cloud):
     c.start_ctld()
     for node in ("cl1", "cl2"):
         c.wait_short(node, "idle~")
-        assert not (c.dir / f"run/slurmd-{node}.pid").exists()
+        wait_until(lambda: not (c.dir / f"run/slurmd-{node}.pid").exists(), f"slurmd of {node} is ended")
     assert c.run("penstock", "journal", "verify", str(c.dir / "state"), check=False).rc == 0
 
 
