@@ -409,7 +409,7 @@ def test_queued_then_allocated(c):
 @pytest.mark.parametrize("command", ["srun", "salloc", "step"])
 def test_it_goes_on_waiting(c, command, sig):
     """A window of another size, `fg`, or a job that was suspended while its srun waited: the wait is not over."""
-    blocker = c.sbatch("-N4", "--exclusive", wrap="srun -N4 sleep 1000")
+    blocker = c.sbatch("-N4", "--exclusive", wrap="srun -N4 sleep 1000; sleep 1000")
     wait_until(lambda: f"{blocker}.0" in c.run("squeue", "-s", "-h", "-o", "%i").out, "the nodes are busy")
     argv = {"srun": ["srun"], "salloc": ["salloc"], "step": ["srun", "-v", f"--jobid={blocker}", "-N1", "-n1"]}[command]
     p = c.popen(*argv, "echo", "hi", stdout=-1, stderr=-1)
