@@ -44,8 +44,8 @@
 #define STOP_TICK_MS 20u
 #define TICK_MAX_MS 1000u
 #define LOCAL_AGAIN_MS 10000u
-#define BUSY_MS 2000u
-#define BUSY_TICK_MS 50u
+#define BUSY_MS 500u
+#define BUSY_TICK_MS 20u
 
 __thread struct worker *this_worker;
 

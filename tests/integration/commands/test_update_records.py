@@ -2,7 +2,7 @@
 
 import pytest
 
-CLUSTER = {"nodes": 2, "cpus": 8, "node_options": "Features=f1 TmpDisk=1000"}
+CLUSTER = {"nodes": 2, "cpus": 8, "conf": "TrackWCKey=yes", "node_options": "Features=f1 TmpDisk=1000"}
 
 # what is set, what the record then holds
 JOB = [

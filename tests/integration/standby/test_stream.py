@@ -216,10 +216,10 @@ def test_log_of_one_controller_goes_on(make):
 def test_told_by_sdiag(make):
     c = make()
     wait_until(lambda: re.search(r"Log sent to standbys\n\tWitness: answers\n\tFailed tries: 0\n\tctl2: in sync, lag \d+ bytes",
-                                 c.run("sdiag").out), "sdiag tells of ctl2", 20 * SLOW)
+                                 c.run("sdiag", "-v").out), "sdiag tells of ctl2", 20 * SLOW)
     c.ctlds["ctl2"].kill()
     c.wait_in_sync("ctl1")
-    assert re.search(r"\tctl2: does not follow, lag \d+ bytes, \d+ ms: .", c.run("sdiag").out)
+    assert re.search(r"\tctl2: does not follow, lag \d+ bytes, \d+ ms: .", c.run("sdiag", "-v").out)
 
 
 def test_another_key_does_not_follow(make):
@@ -229,7 +229,7 @@ def test_another_key_does_not_follow(make):
     (c.dir / "state-ctl2" / "slurmctld.key").unlink()
     c.copy_key = lambda host: None
     c.start_one("ctl2")
-    wait_until(lambda: "slurmctld.key of ctl2 is another" in c.run("sdiag").out, "sdiag says why", 20 * SLOW)
+    wait_until(lambda: "slurmctld.key of ctl2 is another" in c.run("sdiag", "-v").out, "sdiag says why", 20 * SLOW)
     assert c.record()[2] == ["ctl1"]
     accepted(c)
 
