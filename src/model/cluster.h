@@ -231,6 +231,8 @@ struct job *cluster_array_task(const struct cluster *c, uint32_t array_job_id, u
 size_t cluster_array_parts(const struct cluster *c, uint32_t array_job_id,
                            const uint32_t **ret_ids);
 struct job *cluster_job_by_sluid(const struct cluster *c, uint64_t sluid); /* O(1) */
+/* How many jobs of this user and name have started and not ended.  O(1) */
+uint32_t cluster_named_active(const struct cluster *c, uint32_t uid, const char *name);
 /* The pending job with the smallest id among those of this user and name (NULL = none), and how
  * many of them have started and not ended.  O(1), but O(those pending) after one came that has
  * not the largest id: a job that was requeued, or one of a snapshot. */

@@ -383,6 +383,13 @@ int model_name(struct cluster *c, struct job *j)
     return as == NAMED_NOT ? 0 : link_named(c, j, as);
 }
 
+uint32_t cluster_named_active(const struct cluster *c, uint32_t uid, const char *name)
+{
+    const struct job_chain *k = find_chain(c, name_key(uid, name), uid, name);
+
+    return k ? k->active : 0;
+}
+
 const struct job *cluster_named_first(const struct cluster *c, uint32_t uid, const char *name,
                                       uint32_t *ret_active)
 {

@@ -321,11 +321,14 @@ static void end_target(struct ctld *ctld)
 /* The first of those with the same user and name can go, if it has waited for this one. */
 static void changed_name(struct ctld *ctld, const Pst__JobRecord *r)
 {
+    const struct job *first;
     uint32_t active;
-    const struct job *first =
-        r->name ? cluster_named_first(ctld->cluster, r->uid, r->name, &active) : NULL;
 
-    if (first && !active && first->rec->dependency && strstr(first->rec->dependency, "singleton"))
+    /* asked before the others are put in order: a thousand lost jobs would do so one by one */
+    if (!r->name || cluster_named_active(ctld->cluster, r->uid, r->name))
+        return;
+    first = cluster_named_first(ctld->cluster, r->uid, r->name, &active);
+    if (first && first->rec->dependency && strstr(first->rec->dependency, "singleton"))
         depends_refresh(ctld, first->rec->job_id);
 }
 

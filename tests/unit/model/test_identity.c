@@ -61,6 +61,9 @@ static void test_jobs_by_name(void **state)
     assert_int_equal(active, 0);
     assert_null(cluster_named_first(c, 0, one, &active));
     assert_int_equal(active, 1);
+    assert_int_equal(cluster_named_active(c, 0, one), 1);
+    assert_int_equal(cluster_named_active(c, 0, two), 0);
+    assert_int_equal(cluster_named_active(c, 1, one), 0);
     purge_job(c, 2);
     assert_int_equal(cluster_named_first(c, 0, two, &active)->rec->job_id, 3);
     purge_job(c, 1);
