@@ -16,13 +16,14 @@
 
 #include "acct/sql/db.h"
 #include "acct/filter.h"
+#include "base/pb/pbvarint.h"
 #include "model/secrets.h"
 #include "fields.h"
 
 #define CHUNK 64u
 #define CHUNK_MAX_BYTES (4u << 20)
 #define FIELD_HEADER_MAX 12u /* tag and length */
-#define TIMES_MAX 20u        /* two varints */
+#define TIMES_MAX (2 * PB_VARINT_MAX)
 #define SELECT_COLUMNS 5u
 
 /* A run while the selection is made. */
@@ -342,24 +343,14 @@ static int add_piece(struct acct_rows *rows, int64_t run, enum kind kind, const 
     return 0;
 }
 
-static size_t put_varint(uint8_t *to, uint64_t v)
-{
-    size_t n = 0;
-
-    for (; v > 0x7f; v >>= 7)
-        to[n++] = (uint8_t)(v | 0x80);
-    to[n++] = (uint8_t)v;
-    return n;
-}
-
 /* A row's record; of a suspension, its times as a packed field has them. */
 static const void *row_data(struct sql_stmt *stmt, enum kind kind, uint8_t times[TIMES_MAX],
                             size_t *ret_len)
 {
     if (kind != KIND_SUSPENSION)
         return sql_blob(stmt, 1, ret_len);
-    *ret_len = put_varint(times, (uint64_t)sql_int(stmt, 1));
-    *ret_len += put_varint(times + *ret_len, (uint64_t)sql_int(stmt, 2));
+    *ret_len = pb_put_varint(times, (uint64_t)sql_int(stmt, 1));
+    *ret_len += pb_put_varint(times + *ret_len, (uint64_t)sql_int(stmt, 2));
     return times;
 }
 
@@ -424,8 +415,8 @@ static int read_chunk(struct acct_rows *rows)
 /* Append a length-delimited field; there is room. */
 static void add_field(struct acct_rows *rows, unsigned number, const void *data, size_t len)
 {
-    rows->len += put_varint(rows->buf + rows->len, number << 3 | 2);
-    rows->len += put_varint(rows->buf + rows->len, len);
+    rows->len += pb_put_varint(rows->buf + rows->len, number << 3 | 2);
+    rows->len += pb_put_varint(rows->buf + rows->len, len);
     if (len)
         memcpy(rows->buf + rows->len, data, len);
     rows->len += len;

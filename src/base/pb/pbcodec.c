@@ -13,8 +13,8 @@
 #include <string.h>
 
 #include "base/pb/pbutil_impl.h"
+#include "base/pb/pbvarint.h"
 
-#define VARINT_BYTES 10u
 #define NUMBERS_MAX (1u << 14) /* so that a tag has at most three bytes */
 #define FIELDS_MAX 1024u
 
@@ -81,19 +81,9 @@ static uint8_t wire_of(ProtobufCType type)
     }
 }
 
-static size_t put_varint(uint8_t *to, uint64_t v)
-{
-    size_t n = 0;
-
-    for (; v >= 0x80; v >>= 7)
-        to[n++] = (uint8_t)(v | 0x80);
-    to[n++] = (uint8_t)v;
-    return n;
-}
-
 static void fill_row(struct row *row, const ProtobufCFieldDescriptor *f)
 {
-    uint8_t tag[VARINT_BYTES];
+    uint8_t tag[PB_VARINT_MAX];
 
     *row = (struct row){ .offset = (uint16_t)f->offset,
                          .quantifier = (uint16_t)f->quantifier_offset,
@@ -105,7 +95,7 @@ static void fill_row(struct row *row, const ProtobufCFieldDescriptor *f)
                     : pb_is_oneof(f)                      ? BY_CASE
                     : pb_is_pointer(f)                    ? BY_POINTER
                                                           : BY_FLAG;
-    row->tag_len = (uint8_t)put_varint(
+    row->tag_len = (uint8_t)pb_put_varint(
         tag, (uint64_t)f->id << 3 |
                  (row->packed ? (uint64_t)PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED : row->wire));
     memcpy(row->tag, tag, sizeof(row->tag));
@@ -297,7 +287,7 @@ static size_t write_number(uint8_t *to, const void *at, const struct row *row)
     uint32_t w = htole32((uint32_t)v);
 
     if (row->wire == PROTOBUF_C_WIRE_TYPE_VARINT)
-        return put_varint(to, v);
+        return pb_put_varint(to, v);
     v = htole64(v);
     if (row->wire == PROTOBUF_C_WIRE_TYPE_32BIT)
         return (size_t)((uint8_t *)mempcpy(to, &w, sizeof(w)) - to);
@@ -306,11 +296,11 @@ static size_t write_number(uint8_t *to, const void *at, const struct row *row)
 
 static bool put_bytes(struct pb_codec *codec, const struct row *row, const void *data, size_t len)
 {
-    if (!make_room(codec, row->tag_len + VARINT_BYTES + len))
+    if (!make_room(codec, row->tag_len + PB_VARINT_MAX + len))
         return false;
     memcpy(codec->packed + codec->len, row->tag, sizeof(row->tag));
     codec->len += row->tag_len;
-    codec->len += put_varint(codec->packed + codec->len, len);
+    codec->len += pb_put_varint(codec->packed + codec->len, len);
     if (len)
         memcpy(codec->packed + codec->len, data, len);
     codec->len += len;
@@ -322,10 +312,10 @@ static bool put_message(struct pb_codec *codec, const struct row *row, const Pro
 {
     size_t len = msg ? protobuf_c_message_get_packed_size(msg) : 0;
 
-    if (!put_bytes(codec, row, NULL, 0) || !make_room(codec, VARINT_BYTES + len))
+    if (!put_bytes(codec, row, NULL, 0) || !make_room(codec, PB_VARINT_MAX + len))
         return false;
     codec->len--; /* the length 0 */
-    codec->len += put_varint(codec->packed + codec->len, len);
+    codec->len += pb_put_varint(codec->packed + codec->len, len);
     if (msg)
         codec->len += protobuf_c_message_pack(msg, codec->packed + codec->len);
     return true;
@@ -345,7 +335,7 @@ static bool put_value(struct pb_codec *codec, const struct row *row, const void 
     case PROTOBUF_C_TYPE_MESSAGE:
         return put_message(codec, row, *(const ProtobufCMessage *const *)at);
     default:
-        if (!make_room(codec, sizeof(row->tag) + VARINT_BYTES))
+        if (!make_room(codec, sizeof(row->tag) + PB_VARINT_MAX))
             return false;
         memcpy(codec->packed + codec->len, row->tag, sizeof(row->tag));
         codec->len += row->tag_len;
@@ -358,14 +348,14 @@ static bool put_packed(struct pb_codec *codec, const struct row *row, const uint
                        size_t n)
 {
     size_t size = pb_value_size((ProtobufCType)row->type), bytes = 0;
-    uint8_t one[VARINT_BYTES];
+    uint8_t one[PB_VARINT_MAX];
 
     for (size_t i = 0; i < n; i++)
         bytes += write_number(one, array + i * size, row);
-    if (!put_bytes(codec, row, NULL, 0) || !make_room(codec, VARINT_BYTES + bytes))
+    if (!put_bytes(codec, row, NULL, 0) || !make_room(codec, PB_VARINT_MAX + bytes))
         return false;
     codec->len--; /* the length 0 */
-    codec->len += put_varint(codec->packed + codec->len, bytes);
+    codec->len += pb_put_varint(codec->packed + codec->len, bytes);
     for (size_t i = 0; i < n; i++)
         codec->len += write_number(codec->packed + codec->len, array + i * size, row);
     return true;
@@ -429,10 +419,10 @@ static bool put_unknown(struct pb_codec *codec, const ProtobufCMessage *msg)
     for (unsigned i = 0; i < msg->n_unknown_fields; i++) {
         const ProtobufCMessageUnknownField *u = &msg->unknown_fields[i];
 
-        if (!make_room(codec, VARINT_BYTES + u->len))
+        if (!make_room(codec, PB_VARINT_MAX + u->len))
             return false;
-        codec->len +=
-            put_varint(codec->packed + codec->len, (uint64_t)u->tag << 3 | (uint64_t)u->wire_type);
+        codec->len += pb_put_varint(codec->packed + codec->len,
+                                    (uint64_t)u->tag << 3 | (uint64_t)u->wire_type);
         memcpy(codec->packed + codec->len, u->data, u->len);
         codec->len += u->len;
     }
@@ -484,8 +474,8 @@ static size_t get_varint(const uint8_t *data, const uint8_t *end, uint64_t *ret)
         *ret = *data;
         return 1;
     }
-    for (size_t n = 0; n < VARINT_BYTES && data + n < end; n++) {
-        if (n == VARINT_BYTES - 1 && data[n] > 1)
+    for (size_t n = 0; n < PB_VARINT_MAX && data + n < end; n++) {
+        if (n == PB_VARINT_MAX - 1 && data[n] > 1)
             return 0; /* more than 64 bits */
         v |= (uint64_t)(data[n] & 0x7f) << (7 * n);
         if (data[n] < 0x80) {

@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/pb/pbutil.h"
+#include "base/pb/pbvarint.h"
 #include "ctld/front/view.h"
 #include "ctld/core/service.h"
 #include "model/idmap.h"
@@ -61,15 +62,9 @@ static int put_event(struct work *w, Pst__Event *ev)
 /* Tag and length of a field that is a message, before its bytes.  Gives how long they are. */
 static size_t put_field_head(uint8_t *to, uint32_t number, size_t len)
 {
-    uint8_t *begin = to;
-    uint64_t words[] = { (uint64_t)number << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED, len };
+    size_t n = pb_put_varint(to, (uint64_t)number << 3 | PROTOBUF_C_WIRE_TYPE_LENGTH_PREFIXED);
 
-    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
-        for (; words[i] >= 0x80; words[i] >>= 7)
-            *to++ = (uint8_t)(words[i] | 0x80);
-        *to++ = (uint8_t)words[i];
-    }
-    return (size_t)(to - begin);
+    return n + pb_put_varint(to + n, len);
 }
 
 /* The record without what is volatile, as the event of its kind, alone in its transaction: bytes

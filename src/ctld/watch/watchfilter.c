@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/pb/pbutil.h"
+#include "base/pb/pbvarint.h"
 #include "ctld/watch/watch_impl.h"
 #include "fields.h"
 
@@ -207,16 +208,6 @@ static int add_text(struct watch_batch *b, const char *text, uint32_t *ret_at)
     return 0;
 }
 
-static size_t put_varint(uint8_t *to, uint64_t v)
-{
-    size_t n = 0;
-
-    for (; v >= 0x80; v >>= 7)
-        to[n++] = (uint8_t)(v | 0x80);
-    to[n++] = (uint8_t)v;
-    return n;
-}
-
 int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t states)
 {
     size_t size = pst__watch_change__get_packed_size(c);
@@ -233,7 +224,7 @@ int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t s
         add_text(b, c->name, &it.name) < 0 || add_text(b, c->partition, &it.partition) < 0)
         return -ENOMEM;
     b->bytes[b->len++] = WATCH_BATCH_F_CHANGES << 3 | 2;
-    b->len += put_varint(b->bytes + b->len, size);
+    b->len += pb_put_varint(b->bytes + b->len, size);
     b->len += pst__watch_change__pack(c, b->bytes + b->len);
     it.len = b->len - it.at;
     b->items[b->n++] = it;
@@ -244,7 +235,7 @@ int watch_batch_add(struct watch_batch *b, const Pst__WatchChange *c, uint32_t s
 static size_t put_cursor(uint8_t *to, uint64_t lsn)
 {
     to[0] = WATCH_BATCH_F_CURSOR_LSN << 3;
-    return 1 + put_varint(to + 1, lsn);
+    return 1 + pb_put_varint(to + 1, lsn);
 }
 
 /* What nobody will add to any more takes no more than it has: most batches are small. */
