@@ -30,10 +30,21 @@
 #include "model/hetjob.h"
 #include "model/job.h"
 #include "model/words/nodespec.h"
+#include "sched/base/extra.h"
 
 static char *own_str(struct feed *f, const char *text)
 {
     return text ? feed_own(f, strdup(text)) : NULL;
+}
+
+/* A job may be older than the configuration by which its text is a request. */
+static const char *wanted_extra(const struct conf *conf, const Pst__JobRecord *r)
+{
+    _cleanup_(extra_free) struct extra_request *q = NULL;
+
+    if (!r->extra || !feed_extra_is_request(conf) || extra_parse(r->extra, &q, NULL) < 0)
+        return NULL;
+    return r->extra;
 }
 
 static void alloc_done(struct sched_alloc *a)
@@ -204,6 +215,11 @@ bool feed_time_is_soft(const struct conf *conf, const Pst__JobRecord *r)
 {
     return r->has_time_min_min && r->time_min_min && r->has_time_limit_min &&
            conf_option(conf, CONF_SCHEDULER_PARAMETERS, "time_min_as_soft_limit", NULL, NULL);
+}
+
+bool feed_extra_is_request(const struct conf *conf)
+{
+    return conf_option(conf, CONF_SCHEDULER_PARAMETERS, "extra_constraints", NULL, NULL);
 }
 
 int64_t feed_end_us(const struct conf *conf, const Pst__JobRecord *r)
@@ -378,6 +394,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
     fill_distribution(s, r->distribution);
     s->features = own_str(f, r->features);
     s->prefer = own_str(f, r->prefer);
+    s->extra = own_str(f, wanted_extra(conf, r));
     if (r->req_nodes)
         s->nreq = node_ids(f, c, r->req_nodes, &s->req_nodes);
     if (r->exc_nodes)
@@ -554,6 +571,7 @@ struct feed *feed_of_node(const Pst__NodeRecord *r, bool linked)
     s->features = own_str(f, r->active_features ? r->active_features : r->features);
     if (!power_rank(r) && !(r->state_flags & NODE_BIT(POWERING_UP)))
         s->boot_features = own_str(f, r->changeable_features);
+    s->extra = own_str(f, r->extra);
     if (r->gres) {
         f->res = noderes_new(r);
         s->gres = f->res->rows;

@@ -132,6 +132,8 @@ void feed_fill_others(struct feed *f, const char *others); /* a comma list */
 /* With SchedulerParameters=time_min_as_soft_limit a job is planned as if it needed no longer than
  * its --time-min, and may go on until its limit. */
 bool feed_time_is_soft(const struct conf *conf, const Pst__JobRecord *r);
+/* SchedulerParameters=extra_constraints: a job's --extra asks about the extra of nodes. */
+bool feed_extra_is_request(const struct conf *conf);
 /* When a job that holds resources is thought to end, INT64_MAX = never. */
 int64_t feed_end_us(const struct conf *conf, const Pst__JobRecord *r);
 /* Of a job that holds resources. */

@@ -175,6 +175,7 @@ struct sched_node {
     const uint64_t *spec_bits; /* CPUs kept from jobs, (cpus + 63) / 64 words, or NULL for none */
     const char *features;      /* comma list, may be NULL */
     const char *boot_features; /* those it would have after a boot, likewise */
+    const char *extra;         /* what jobs' extra asks about: a JSON object, else none */
     const struct sched_gres_spec *gres;
     size_t ngres;
     const uint64_t *gpu_bits; /* CPUs for jobs with GPUs alone, as spec_bits; NULL for none */
@@ -305,6 +306,7 @@ struct sched_job {
     const char *label;
     /* constraint expression: nodes that also satisfy it come first; NULL = none */
     const char *prefer;
+    const char *extra;  /* a request about the nodes' extra, see base/extra.h; NULL = none */
     bool use_min_nodes; /* of a range of nodes rather few */
     bool pack;          /* fill a node with tasks before the next */
     enum sched_dist socket_dist;

@@ -279,6 +279,7 @@ static void count_causes(struct explain_made *m, const struct explain_part *x,
 
     add_count(m, p, "excluded", x->causes[EXPLAIN_EXCLUDED], NULL);
     add_count(m, p, "without the features", x->causes[EXPLAIN_FEATURES], NULL);
+    add_count(m, p, "without the extra", x->causes[EXPLAIN_EXTRA], NULL);
     add_count(m, p, "with too few CPUs", x->causes[EXPLAIN_CPUS], NULL);
     add_count(m, p, "with too little memory", x->causes[EXPLAIN_MEMORY], NULL);
     add_count(m, p, "without the GRES", x->causes[EXPLAIN_GRES], NULL);

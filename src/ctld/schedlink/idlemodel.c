@@ -155,6 +155,7 @@ bool idlemodel_places(struct idlemodel *m, const struct ctld *ctld, const struct
     f->job.nresvs = 0;
     f->job.resv_only = false;
     f->job.label = NULL;
+    f->job.extra = NULL; /* what nodes tell may be otherwise by then */
     ok = sched_feasible(m->sched, &f->job, &why);
     m->lacks_topology = !ok && why == SCHED_WHY_TOPOLOGY;
     feed_release(f);

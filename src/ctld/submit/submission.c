@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "ctld/job/expedite.h"
 #include "ctld/job/jobfacts.h"
+#include "ctld/submit/jobextra.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld/submit/jobmemory.h"
 #include "ctld/submit/jobsubmit.h"
@@ -161,6 +162,17 @@ static bool check_binding(struct submission *s)
     return true;
 }
 
+static bool check_extra(struct submission *s)
+{
+    struct err err = { .text = "" };
+    int code = jobextra_check(s->ctld->conf, s->rec->extra, &err);
+
+    if (code == 0)
+        return true;
+    (void)snprintf(s->text, sizeof(s->text), "%s", err.text);
+    return submission_fail(s, code);
+}
+
 static bool check_sizes(struct submission *s)
 {
     const Pst__JobRecord *r = s->rec;
@@ -179,7 +191,7 @@ static bool check_sizes(struct submission *s)
     }
     if (r->has_expedited && r->expedited && !expedite_is_enabled(s->ctld))
         return submission_fail(s, ESLURM_NOT_SUPPORTED);
-    if (!check_bytes(s))
+    if (!check_bytes(s) || !check_extra(s))
         return false;
     settle_placement(s);
     settle_features(s->rec);

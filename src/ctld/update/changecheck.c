@@ -12,6 +12,7 @@
 #include "ctld/job/licenses.h"
 #include "ctld/policy/policy.h"
 #include "ctld/resv/resv.h"
+#include "ctld/submit/jobextra.h"
 #include "ctld/submit/jobgres.h"
 #include "ctld/update/changecopy.h"
 #include "ctld/update/changeimply.h"
@@ -280,7 +281,8 @@ static int values_check(const struct job_change *c, const struct job *j, const P
         if (r2 < 0)
             return r2 == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY;
     }
-    return label_check(c, r, set);
+    code = jobextra_check(c->ctld->conf, set->extra, NULL);
+    return code != 0 ? code : label_check(c, r, set);
 }
 
 /* Could the job, changed, still run where it wants to? */

@@ -18,6 +18,7 @@
 #include "sched/select/nodeview.h"
 #include "sched/state/classes.h"
 #include "sched/base/constraint.h"
+#include "sched/base/extra.h"
 #include "sched/state/endtime.h"
 #include "sched/state/fits.h"
 #include "sched/state/holders.h"
@@ -97,6 +98,8 @@ static enum explain_cause cause_of(const struct ex *x, const struct entry *e,
         return EXPLAIN_EXCLUDED;
     if (!bitmap_test(have, id))
         return EXPLAIN_FEATURES;
+    if (e->cls->shape->extra && !extra_admits(e->cls->shape->extra, x->s->nodes[id].extra))
+        return EXPLAIN_EXTRA;
     if (!admits_node(&p, id))
         return missing_hardware(&p, id);
     if (!bitmap_test(x->s->up, id))

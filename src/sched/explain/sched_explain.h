@@ -11,6 +11,7 @@
 enum explain_cause { /* of a node; the first that holds */
                      EXPLAIN_EXCLUDED,
                      EXPLAIN_FEATURES,
+                     EXPLAIN_EXTRA,
                      EXPLAIN_CPUS, /* CPUs, sockets or threads, even when idle */
                      EXPLAIN_MEMORY,
                      EXPLAIN_GRES,

@@ -38,7 +38,8 @@ static bool is_plain(const struct shape_key *k)
            !k->threads_per_core && k->pn_min_cpus <= 1 && !k->min_sockets &&
            !k->min_cores_per_socket && !k->core_spec && !k->cpus_per_gpu && !k->tasks_per_gpu &&
            !k->mem_per_gpu_mib && !k->nlics && !k->nreq && !k->nexc && !k->ngres &&
-           k->features_off == UINT32_MAX && k->prefer_off == UINT32_MAX;
+           k->features_off == UINT32_MAX && k->prefer_off == UINT32_MAX &&
+           !(k->flags & SHAPE_EXTRA);
 }
 
 static struct first first_of(const struct shape_key *k, uint32_t minutes)

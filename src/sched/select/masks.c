@@ -13,6 +13,7 @@
 #include "sched/select/nodeview.h"
 #include "sched/state/classes.h"
 #include "sched/base/constraint.h"
+#include "sched/base/extra.h"
 #include "sched/state/kinds.h"
 #include "sched/state/nodes.h"
 #include "sched/state/parts.h"
@@ -36,6 +37,15 @@ uint32_t kinds_admitted(const struct pick *p, struct bitmap *mask)
             bitmap_set(s->dup, id);
     bitmap_and(mask, s->dup);
     return most;
+}
+
+void mask_extra(const struct sched *s, const struct shape *sh, struct bitmap *mask)
+{
+    if (!sh->extra)
+        return;
+    BITMAP_FOREACH (mask, id)
+        if (!extra_admits(sh->extra, s->nodes[id].extra))
+            bitmap_clear(mask, id);
 }
 
 /* ---- classes --------------------------------------------------------------------------------- */
@@ -85,6 +95,7 @@ static int make_alt(struct sched *s, const struct class *c, uint32_t at, struct 
         r = constraint_mask(f, alt, lookup_of(a), s, a->elig);
     if (r < 0)
         return r;
+    mask_extra(s, sh, a->elig);
     if (!(sh->key.flags & SHAPE_EXTERNAL))
         bitmap_andnot(a->elig, s->external);
     if (sh->key.nreq != shape_must(sh)) {
@@ -117,7 +128,8 @@ int class_masks(struct sched *s, struct class *c)
 
     n *= c->shape->key.flags & SHAPE_BOOT ? 2 : 1;
     n += c->shape->prefer ? constraint_alts(c->shape->prefer) : 0;
-    if (c->alts && c->mask_gen == s->config_gen + 1)
+    if (c->alts && c->mask_gen == s->config_gen + 1 &&
+        (!c->shape->extra || c->extra_gen == s->extra_gen))
         return 0;
     class_drop_masks(s, c);
     if (s->nmasked >= MASKED_MAX)
@@ -135,6 +147,7 @@ int class_masks(struct sched *s, struct class *c)
         class_drop_masks(s, c);
     else
         c->mask_gen = s->config_gen + 1;
+    c->extra_gen = s->extra_gen;
     c->cursor_grow = c->fail_grow = 0; /* they speak of the nodes and weights before */
     return r;
 }

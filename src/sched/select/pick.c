@@ -366,7 +366,8 @@ enum sched_why pick_verdict(struct pick *p)
     } else {
         idle.any_state = true;
         if (pick_nodes(&idle) != 1)
-            c->verdict = SCHED_WHY_BAD_CONSTRAINTS;
+            c->verdict = c->shape->extra ? SCHED_WHY_RESOURCES /* what nodes tell changes */
+                                         : SCHED_WHY_BAD_CONSTRAINTS;
         else
             c->verdict = required_down(p) || others_up(&idle) ? SCHED_WHY_NODE_NOT_AVAIL
                                                               : SCHED_WHY_NODES_UNAVAILABLE;

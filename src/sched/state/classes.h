@@ -30,6 +30,7 @@ struct class
     uint32_t nalts;
     uint32_t most_tasks;  /* any node holds at most so many of its tasks; with alts */
     uint64_t mask_gen;    /* sched.config_gen the alts are made from */
+    uint64_t extra_gen;   /* sched.extra_gen, likewise */
     uint64_t verdict_gen; /* sched.up_gen + 1 the verdict is for, 0 = none */
     enum sched_why verdict;
     uint64_t fail_grow;      /* part.grow + 1 at which it did not fit, 0 = none */

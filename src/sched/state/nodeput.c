@@ -3,6 +3,7 @@
  * A node whose description did not change is not touched.  A node that is built anew takes back
  * what running jobs hold on it, and keeps its memberships in partitions. */
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/base/cbits.h"
+#include "sched/base/extra.h"
 #include "sched/state/gresrow.h"
 #include "sched/state/holders.h"
 #include "sched/state/jobs.h"
@@ -200,6 +202,7 @@ static int node_build(struct sched *s, const struct sched_node *in, struct node 
         r = parse_features(s, in->boot_features, true, n);
     if (r == 0)
         r = build_gres(s, in, n);
+    n->extra = extra_data(in->extra);
     return r;
 }
 
@@ -334,6 +337,23 @@ static int replace_node(struct sched *s, uint32_t id, struct node *fresh)
     return 0;
 }
 
+static bool same_extra(const json_t *a, const json_t *b)
+{
+    return a == b || (a && b && json_equal(a, b));
+}
+
+/* Extra may follow a node's load: the classes that do not ask for it keep their masks. */
+static void renew_extra(struct sched *s, uint32_t id, struct node *fresh)
+{
+    struct node *n = &s->nodes[id];
+
+    json_decref(n->extra);
+    n->extra = TAKE_PTR(fresh->extra);
+    s->extra_gen++;
+    note_changed(s, id);
+    planlog_other(s);
+}
+
 int sched_node_put(struct sched *s, const struct sched_node *in)
 {
     struct node fresh = { 0 };
@@ -349,6 +369,8 @@ int sched_node_put(struct sched *s, const struct sched_node *in)
         r = replace_node(s, in->id, &fresh);
         new_config = r == 0;
     }
+    if (r == 0 && !new_config && !same_extra(s->nodes[in->id].extra, fresh.extra))
+        renew_extra(s, in->id, &fresh);
     node_clear(&fresh);
     if (r < 0)
         return r;

@@ -6,6 +6,7 @@
 #include "sched/state/nodes.h"
 
 #include <errno.h>
+#include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -289,6 +290,8 @@ void node_clear(struct node *n)
     free(n->features);
     free(n->spec);
     free(n->gpu_cpus);
+    json_decref(n->extra);
+    n->extra = NULL;
     n->spec = n->gpu_cpus = NULL;
     n->shares = n->near = false;
     n->gres = NULL;

@@ -10,6 +10,7 @@
 
 struct gres_row;
 struct job;
+struct json_t;
 struct sched;
 struct sched_alloc_gres;
 struct sched_alloc_node;
@@ -33,6 +34,7 @@ struct node {
     uint32_t nrun;           /* jobs holding CPUs */
     struct cbits busy, firm; /* held CPUs; held by jobs that do not share */
     uint32_t *features, nfeatures;
+    struct json_t *extra; /* NULL = none; see sched/base/extra.h */
     struct gres_row *gres;
     uint32_t ngres;
     uint32_t *parts, nparts, cap_parts;

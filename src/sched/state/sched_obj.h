@@ -58,6 +58,7 @@ struct sched {
     uint32_t ntopos;
     uint32_t max_job_factor;
     uint64_t config_gen, up_gen;
+    uint64_t extra_gen; /* of the nodes' extra alone; config_gen of the rest of them */
 
     struct job **jobs; /* open addressing by id */
     uint32_t njobs, job_slots, njob_used;

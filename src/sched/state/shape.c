@@ -13,6 +13,7 @@
 #include "sched/sched.h"
 #include "sched/state/bounds.h"
 #include "sched/base/constraint.h"
+#include "sched/base/extra.h"
 #include "sched/state/lics.h"
 #include "sched/state/sched_obj.h"
 #include "sched/base/strtab.h"
@@ -24,6 +25,7 @@ void shape_free(struct shape *sh)
         free(sh->text);
         constraint_free(sh->features);
         constraint_free(sh->prefer);
+        extra_free(sh->extra);
         free(sh);
     }
 }
@@ -42,7 +44,7 @@ static uint32_t add_text(struct shape *sh, const char *text)
 
 static int alloc_text(struct shape *sh, const struct sched_job *job)
 {
-    const char *const exprs[] = { job->features, job->prefer };
+    const char *const exprs[] = { job->features, job->prefer, job->extra };
     size_t len = 1;
 
     for (size_t i = 0; i < ARRAY_SIZE(exprs); i++) {
@@ -141,7 +143,7 @@ static void fill_key(const struct sched *s, struct shape *sh, const struct sched
         (job->any_part_size ? SHAPE_ANY_PART_SIZE : 0u) |
         (job->spec_threads ? SHAPE_SPEC_THREADS : 0u) | (job->expedite ? SHAPE_EXPEDITE : 0u) |
         (job->exclusive_topo ? SHAPE_EXCLUSIVE_TOPO : 0u) | (job->external ? SHAPE_EXTERNAL : 0u) |
-        (job->may_boot && job->features ? SHAPE_BOOT : 0u);
+        (job->may_boot && job->features ? SHAPE_BOOT : 0u) | (job->extra ? SHAPE_EXTRA : 0u);
     k->segment_size = job->segment_size;
     k->switches = job->switches;
     if (k->segment_size)
@@ -232,6 +234,7 @@ static int shape_build(const struct sched *s, const struct sched_job *job,
     sh->key.prefer_off = UINT32_MAX;
     if (job->prefer && job->prefer[0])
         sh->key.prefer_off = add_text(sh, job->prefer);
+    add_text(sh, job->extra);
     *ret = sh;
     return 0;
 }
@@ -264,6 +267,15 @@ static int grow_shapes(struct sched *s)
     return 0;
 }
 
+static const char *last_text(const struct shape *sh)
+{
+    uint32_t at = sh->ntext - 1;
+
+    while (at && sh->text[at - 1])
+        at--;
+    return sh->text + at;
+}
+
 /* The shape like sh that there is, or sh itself; takes sh. */
 static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
 {
@@ -286,6 +298,8 @@ static int intern_shape(struct sched *s, struct shape *sh, struct shape **ret)
         r = constraint_parse(sh->text + sh->key.features_off, &sh->features, NULL);
     if (r == 0 && sh->key.prefer_off != UINT32_MAX)
         r = constraint_parse(sh->text + sh->key.prefer_off, &sh->prefer, NULL);
+    if (r == 0 && sh->key.flags & SHAPE_EXTRA)
+        r = extra_parse(last_text(sh), &sh->extra, NULL);
     if (r < 0) {
         shape_free(sh);
         return r;

@@ -39,7 +39,8 @@ struct shape {
     uint32_t hash, refs;
     struct shape *hash_next;
     struct constraint *features, *prefer;
-    uint32_t npj; /* requests with per_job; they come first in key.gres */
+    struct extra_request *extra; /* with SHAPE_EXTRA: of the last string of text */
+    uint32_t npj;                /* requests with per_job; they come first in key.gres */
 };
 
 enum {
@@ -65,6 +66,7 @@ enum {
     SHAPE_ANY_PART_SIZE = 1 << 20, /* the numbers of nodes of its partition do not hold for it */
     SHAPE_EXPEDITE = 1 << 22,      /* spare nodes are for it */
     SHAPE_BOOT = 1 << 25,          /* may_boot */
+    SHAPE_EXTRA = 1 << 26,         /* asks about the extra of nodes */
 };
 
 void shape_free(struct shape *sh);
