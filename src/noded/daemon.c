@@ -484,7 +484,7 @@ int noded_print(const struct noded_options *opt, bool gres)
         print_failure(&err);
     else if (gres)
         gres_print(stdout, d.gres);
-    status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf);
+    status = r < 0 ? 1 : gres ? 0 : hw_print(d.conf, machine_socket_of(d.conf, opt->parameters));
     d.nodeconf = nodeconf_free(d.nodeconf);
     gres_rows_free(d.gres);
     d.conf = conf_free(d.conf);

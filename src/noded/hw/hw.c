@@ -22,52 +22,19 @@
 #include "base/timefmt.h"
 #include "conf/cloud/conf_regmem.h"
 #include "model/words/nodespec.h"
+#include "noded/hw/machine.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/spool.h"
 #include "version.h"
 
 #include <hwloc.h> /* last: it brings MIN and MAX of its own */
 
-struct machine {
-    uint32_t cpus, sockets, cores_per_socket, threads_per_core;
-    uint64_t memory_mib;
-};
+static int fill_processors(enum machine_socket socket, Pst__Processors *p);
 
-static uint32_t count_objects(hwloc_topology_t topo, hwloc_obj_type_t type)
+static enum machine_socket socket_of(const struct noded *d)
 {
-    int n = hwloc_get_nbobjs_by_type(topo, type);
-
-    return n > 0 ? (uint32_t)n : 1;
+    return machine_socket_of(d->conf, NULL); /* --parameters are among the configuration's */
 }
-
-static int look_at_machine(struct machine *m)
-{
-    struct sysinfo si;
-    hwloc_topology_t topo;
-    uint32_t cores;
-
-    if (hwloc_topology_init(&topo) < 0)
-        return -ENOMEM;
-    /* Cores of one thread each add no structure, and packages of one machine: they are counted
-     * all the same. */
-    if (hwloc_topology_set_all_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0 ||
-        hwloc_topology_set_type_filter(topo, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-        hwloc_topology_set_type_filter(topo, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
-        hwloc_topology_load(topo) < 0) {
-        hwloc_topology_destroy(topo);
-        return -EIO;
-    }
-    m->cpus = count_objects(topo, HWLOC_OBJ_PU);
-    m->sockets = count_objects(topo, HWLOC_OBJ_PACKAGE);
-    cores = count_objects(topo, HWLOC_OBJ_CORE);
-    hwloc_topology_destroy(topo);
-    m->cores_per_socket = MAX(1u, cores / m->sockets);
-    m->threads_per_core = MAX(1u, m->cpus / cores);
-    m->memory_mib = sysinfo(&si) == 0 ? (uint64_t)si.totalram * si.mem_unit >> 20 : 1;
-    return 0;
-}
-
-static int fill_processors(Pst__Processors *p);
 
 char *hw_root(const struct conf *conf)
 {
@@ -90,7 +57,7 @@ int hw_gres(const struct noded *d, struct gres_rows **ret)
 
     if (!root)
         return -ENOMEM;
-    if (how != GPUS_OFF && !hw_configured_only(d) && fill_processors(&p) == 0)
+    if (how != GPUS_OFF && !hw_configured_only(d) && fill_processors(socket_of(d), &p) == 0)
         map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
     r = gres_rows_new(d->conf, d->node, how, root, &map, ret);
     free(p.os_ids);
@@ -111,10 +78,10 @@ void hw_put_gpus(const struct gpu_found *found, int n, struct strbuf *gres)
     }
 }
 
-int hw_put_machine(struct strbuf *sb, unsigned what)
+int hw_put_machine(struct strbuf *sb, enum machine_socket socket, unsigned what)
 {
     struct machine m;
-    int r = look_at_machine(&m);
+    int r = machine_look(socket, &m);
 
     if (r < 0)
         return r;
@@ -126,11 +93,11 @@ int hw_put_machine(struct strbuf *sb, unsigned what)
     return 0;
 }
 
-int hw_claim_record(const char *host, Pst__NodeRecord **ret_record)
+int hw_claim_record(const char *host, enum machine_socket socket, Pst__NodeRecord **ret_record)
 {
     Pst__NodeRecord *rec = malloc(sizeof(*rec));
     struct machine m;
-    int r = rec ? look_at_machine(&m) : -ENOMEM;
+    int r = rec ? machine_look(socket, &m) : -ENOMEM;
 
     if (r < 0) {
         free(rec);
@@ -153,7 +120,7 @@ int hw_claim_record(const char *host, Pst__NodeRecord **ret_record)
     return 0;
 }
 
-int hw_print(const struct conf *conf)
+int hw_print(const struct conf *conf, enum machine_socket socket)
 {
     _cleanup_free_ char *root = hw_root(conf);
     _cleanup_free_ struct gpu_found *found = NULL;
@@ -163,7 +130,7 @@ int hw_print(const struct conf *conf)
     struct machine m;
     struct sysinfo si = { 0 };
     char host[256] = "localhost";
-    int r = look_at_machine(&m);
+    int r = machine_look(socket, &m);
 
     if (r < 0) {
         (void)fprintf(stderr, "slurmd: error: cannot read the machine's topology: %s\n",
@@ -299,7 +266,7 @@ static int fill_numbers(const struct noded *d, Pst__NodeRecord *rec)
                          n->real_memory_mib };
     struct sysinfo si;
     bool shared = hw_configured_only(d);
-    int r = shared ? 0 : look_at_machine(&m);
+    int r = shared ? 0 : machine_look(socket_of(d), &m);
 
     if (r < 0)
         return r;
@@ -418,11 +385,11 @@ static void bind_defaults(const struct conf *conf, Pst__Processors *p)
 
 /* A machine whose sockets or cores are unlike each other has no such numbers; nothing is bound
  * there. */
-static int fill_processors(Pst__Processors *p)
+static int fill_processors(enum machine_socket socket, Pst__Processors *p)
 {
     struct machine m;
     hwloc_topology_t topo;
-    int r = look_at_machine(&m);
+    int r = machine_look(socket, &m);
 
     if (r < 0)
         return r;
@@ -436,7 +403,7 @@ static int fill_processors(Pst__Processors *p)
         return -ENOMEM;
     r = hwloc_topology_load(topo) < 0 ? -EIO : 0;
     if (r == 0) {
-        p->ldoms = count_objects(topo, HWLOC_OBJ_NUMANODE);
+        p->ldoms = (uint32_t)MAX(1, hwloc_get_nbobjs_by_type(topo, HWLOC_OBJ_NUMANODE));
         r = os_ids(topo, p);
         if (r == 0)
             r = numa_domains(topo, p);
@@ -473,7 +440,7 @@ Pst__Processors *hw_processors(const struct noded *d)
     if (!p)
         return NULL;
     pst__processors__init(p);
-    r = fill_processors(p);
+    r = fill_processors(socket_of(d), p);
     if (r == 0) {
         bind_defaults(d->conf, p);
         return p;

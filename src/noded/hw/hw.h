@@ -1,22 +1,23 @@
 /* hw.h - this machine: its processors, memory and devices */
 #pragma once
 
+#include "noded/hw/machine.h"
 #include "noded/noded.h"
 
 struct strbuf;
 
 /* Print the hardware for slurmd -C.  conf says where to look for GPUs; NULL: on this machine. */
-int hw_print(const struct conf *conf);
+int hw_print(const struct conf *conf, enum machine_socket socket);
 enum hw_put { /* what of a NodeName line */
               HW_PUT_GEOMETRY = 1,
               HW_PUT_MEMORY = 2,
 };
 /* Add what this machine has, as keys of a NodeName line with a blank before each; "gpu:a:2,gpu:b:1"
  * of these GPUs.  -EIO, -ENOMEM. */
-int hw_put_machine(struct strbuf *sb, unsigned what);
+int hw_put_machine(struct strbuf *sb, enum machine_socket socket, unsigned what);
 void hw_put_gpus(const struct gpu_found *found, int n, struct strbuf *gres);
 /* What this machine has, with the name of the host; the caller frees.  -EIO, -ENOMEM. */
-int hw_claim_record(const char *host, Pst__NodeRecord **ret_record);
+int hw_claim_record(const char *host, enum machine_socket socket, Pst__NodeRecord **ret_record);
 /* The folder that stands for "/" where devices are looked for: SlurmdParameters=devices_root.
  * Caller frees; NULL: no memory. */
 char *hw_root(const struct conf *conf);

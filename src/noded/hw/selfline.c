@@ -73,7 +73,7 @@ int selfline_make(const struct conf *conf, const char *name, const char *host, c
         want |= HW_PUT_GEOMETRY;
     if (!conf_nodeline_names(given, "RealMemory"))
         want |= HW_PUT_MEMORY;
-    if (want && hw_put_machine(&sb, want) < 0)
+    if (want && hw_put_machine(&sb, machine_socket_of(conf, NULL), want) < 0)
         return err_set(err, -EIO, "cannot read the machine's topology");
     if (!conf_nodeline_names(given, "Gres"))
         r = add_gpus(conf, name, &sb);

@@ -75,7 +75,7 @@ int claim_node(const struct conf *conf, const char *host, const char *feature, s
         r = tls_ctx_load(&config, &tls, err);
     if (r < 0)
         return r;
-    r = hw_claim_record(host, &req.node);
+    r = hw_claim_record(host, machine_socket_of(conf, NULL), &req.node);
     if (r < 0)
         return err_set(err, r, "cannot read the machine's topology");
     req.feature = (char *)(uintptr_t)feature; /* only read */

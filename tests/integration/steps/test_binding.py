@@ -192,3 +192,44 @@ def test_two_domains(tmp_path):
     finally:
         problems = c.stop()
     assert problems == []
+
+
+EPYC = "pack:2 [numa(memory=1GB)] group:2 l3:2 core:2 pu:2"
+
+
+@pytest.mark.parametrize("made_up, word, shape", [
+    (EPYC, None, "CPUs=32 Boards=1 SocketsPerBoard=2 CoresPerSocket=8"),
+    ("pack:2 numa:2(memory=1GB) l3:2 core:2 pu:2", "l3cache_as_socket", "CPUs=32 Boards=1 SocketsPerBoard=8 CoresPerSocket=2"),
+    ("pack:2 numa:2(memory=1GB) l3:2 core:2 pu:2", "numa_node_as_socket", "CPUs=32 Boards=1 SocketsPerBoard=4 CoresPerSocket=4"),
+    ("pack:2 l3:1 core:2 pu:1", "L3Cache_as_socket", "CPUs=4 Boards=1 SocketsPerBoard=2 CoresPerSocket=2"),
+    ("pack:2 core:2 pu:1", "l3cache_as_socket", "CPUs=4 Boards=1 SocketsPerBoard=2 CoresPerSocket=2"),
+])
+def test_what_counts_as_a_socket(machine, made_up, word, shape):
+    """A cache of the third level, or a NUMA node; packages where there are none."""
+    option = ["--parameters", word] if word else []
+    out = machine.run("slurmd", "-C", *option, env={"HWLOC_SYNTHETIC": made_up, "HWLOC_THISSYSTEM": "1"}).out
+    assert shape in out
+
+
+@pytest.mark.parametrize("where", ["line", "cluster"])
+def test_a_node_of_caches(tmp_path, where):
+    """The node registers what its configuration says of it, caches as sockets, and steps are bound to these."""
+    c = Cluster(tmp_path, nodes=1)
+    made_up = {"HWLOC_SYNTHETIC": "pack:1 l3:2 core:1 pu:1", "HWLOC_THISSYSTEM": "1"}
+    c.daemon_env_change.update(made_up)
+    line = (f"NodeName={HOST} NodeAddr=127.0.0.1 Port={c.node_ports[0]} "
+            "CPUs=2 Sockets=2 CoresPerSocket=1 ThreadsPerCore=1 RealMemory=1000 ")
+    words = "l3cache_as_socket"
+    text = re.sub(r"^NodeName=.*$", line + (f"Parameters={words} " if where == "line" else "") + "State=UNKNOWN", c.conf_text(), flags=re.M)
+    text = text.replace("SlurmdParameters=config_overrides\n", f"SlurmdParameters={words}\n" if where == "cluster" else "")
+    c.write_conf(text.replace("TaskPlugin=task/none", "TaskPlugin=task/affinity"))
+    c.node_names = [HOST]
+    try:
+        c.start()
+        shown = c.run("scontrol", "show", "node", HOST).out
+        assert "CoresPerSocket=1" in shown and "Sockets=2" in shown and "State=IDLE" in shown
+        err = c.run("srun", "-n2", "--cpu-bind=verbose,sockets", "true").err
+        assert sorted(re.findall(r"mask (0x\d) set", err)) == ["0x1", "0x2"], err
+    finally:
+        problems = c.stop()
+    assert problems == []
