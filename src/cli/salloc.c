@@ -20,6 +20,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/process/findprog.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/job/allocenv.h"
@@ -161,36 +162,6 @@ static void ring_bell(const struct salloc *s, int64_t since_mono_us)
 
 /* ---- the command ----------------------------------------------------------------------------- */
 
-static bool is_runnable(const char *path)
-{
-    struct stat st;
-
-    return access(path, X_OK) == 0 && stat(path, &st) == 0 && !S_ISDIR(st.st_mode);
-}
-
-/* PATH first, then the current directory.  The caller frees; NULL = not found. */
-static char *find_command(const char *name)
-{
-    const char *list = getenv("PATH");
-    char cwd[PATH_MAX];
-
-    if (strchr(name, '/'))
-        return is_runnable(name) ? xstrdup_or_die(name) : NULL;
-    while (list && *list) {
-        size_t n = strcspn(list, ":");
-        char *path = xasprintf_or_die("%.*s/%s", (int)n, list, name);
-
-        if (n > 0 && is_runnable(path))
-            return path;
-        free(path);
-        list += n;
-        list += *list == ':';
-    }
-    if (is_runnable(name) && getcwd(cwd, sizeof(cwd)))
-        return xasprintf_or_die("%s/%s", cwd, name);
-    return NULL;
-}
-
 static void build_environment(struct salloc *s, const Pst__JobStatus *grant, struct envlist *env)
 {
     envlist_export(env, environ, NULL);
@@ -235,7 +206,7 @@ static int spawn_command(struct salloc *s, const char *path, char **env)
 static int start_command(struct salloc *s, const Pst__JobStatus *grant)
 {
     _cleanup_val_(envlist_done) struct envlist env = ENVLIST_INIT;
-    _cleanup_free_ char *path = find_command(s->command[0]);
+    _cleanup_free_ char *path = findprog(s->command[0]);
     int r;
 
     if (!path) {

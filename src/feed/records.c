@@ -366,6 +366,7 @@ void feed_fill_job(struct feed *f, const struct conf *conf, const struct cluster
 {
     struct sched_job *s = &f->job;
 
+    f->has_script = r->has_batch && r->batch;
     s->id = r->job_id;
     s->uid = r->uid;
     s->priority = r->has_priority ? r->priority : 0;

@@ -84,6 +84,7 @@ struct feed {
     uint32_t job_id, node_id, priority;
     int64_t start_us, end_us;
     bool exclusive, exclusive_user, exclusive_topo, one_run;
+    bool has_script; /* JOB: a batch job */
     uint32_t uid, assoc_id, qos_id;
     const char *label; /* RUNNING: sched_job.label */
     uint64_t ticket;

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
+#include "base/process/findprog.h"
 #include "base/safetext.h"
 #include "base/timefmt.h"
 #include "cli/job/gresopts.h"
@@ -104,6 +105,23 @@ static void count_map_tasks(struct srun_part *p)
                       OPT_FROM_ARGV, NULL); /* a number */
 }
 
+/* SLURM_TEST_EXEC, LaunchParameters=test_exec: the program must be one on this host too. */
+static int test_command(struct srun *s, const struct srun_part *p)
+{
+    const char *name = p->argv[p->first];
+    _cleanup_free_ char *path = NULL;
+
+    if (p->multi_prog ||
+        !(getenv("SLURM_TEST_EXEC") ||
+          conf_option(cli_conf(&s->cli), CONF_LAUNCH_PARAMETERS, "test_exec", NULL, NULL)))
+        return 0;
+    path = findprog(name);
+    if (path)
+        return 0;
+    cli_print_fatal("Can not execute %s", name);
+    return CLI_EXIT_FAILED;
+}
+
 static void check_part(struct srun *s, struct srun_part *p)
 {
     int status;
@@ -119,6 +137,8 @@ static void check_part(struct srun *s, struct srun_part *p)
             exit(status);
     }
     status = gresopts_check(&p->opts);
+    if (status == 0)
+        status = test_command(s, p);
     if (status == 0 && jobopts_has(&p->opts, JO_RELATIVE) && !p->opts.in_allocation) {
         cli_print_fatal("--relative option invalid for job allocation request");
         status = CLI_EXIT_FAILED;

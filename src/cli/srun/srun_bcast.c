@@ -10,28 +10,10 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/process/findprog.h"
 #include "cli/job/bcastsend.h"
 #include "cli/srun/srun.h"
 #include "cli/job/submit.h"
-
-/* The file a command name means; NULL when there is none.  The caller frees. */
-static char *find_program(const char *name)
-{
-    const char *path = getenv("PATH");
-
-    if (strchr(name, '/'))
-        return xstrdup_or_die(name);
-    while (path && *path) {
-        size_t len = strcspn(path, ":");
-        char *file = xasprintf_or_die("%.*s/%s", len ? (int)len : 1, len ? path : ".", name);
-
-        if (access(file, X_OK) == 0)
-            return file;
-        free(file);
-        path += len + (path[len] == ':');
-    }
-    return NULL;
-}
 
 static void choose_target(struct srun *s)
 {
@@ -78,14 +60,15 @@ static void choose_ways(struct srun *s, struct bcast *b)
 
 int srun_bcast(struct srun *s)
 {
-    _cleanup_free_ char *source = find_program(s->argv[s->first]);
+    const char *name = s->argv[s->first];
+    _cleanup_free_ char *source = strchr(name, '/') ? xstrdup_or_die(name) : findprog(name);
     char id[32];
     struct bcast b = { .cli = &s->cli, .source = source, .force = true };
     Pst__StepReply *granted;
     int status;
 
     if (!source) {
-        cli_error("Can't open `%s`: %s", s->argv[s->first], strerror(ENOENT));
+        cli_error("Can't open `%s`: %s", name, strerror(ENOENT));
         return CLI_EXIT_FAILED;
     }
     choose_ways(s, &b);

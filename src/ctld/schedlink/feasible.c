@@ -523,6 +523,13 @@ static int judge_places(const struct feasible *f, struct search *s)
     return judge_counts(s);
 }
 
+bool feasible_features_known(struct feasible *f, const struct cluster *c, const char *expr)
+{
+    if (!f->valid)
+        build_classes(f, c);
+    return features_known(f, expr);
+}
+
 uint64_t feasible_cpus_within(const struct cluster *c, const struct partition *p)
 {
     uint64_t sum = 0;

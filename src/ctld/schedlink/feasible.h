@@ -26,6 +26,9 @@ uint32_t feasible_gres_nodes(struct feasible *f, const struct cluster *c, const 
 int feasible_check(struct feasible *f, const struct cluster *c, const struct partition *p,
                    const Pst__JobRecord *r, bool memory_counts, const char **ret_hint);
 
+/* Is each name of a constraint expression a feature of some node? */
+bool feasible_features_known(struct feasible *f, const struct cluster *c, const char *expr);
+
 /* CPUs that p gives to jobs in all: of each node at most its MaxCPUsPerNode. */
 uint64_t feasible_cpus_within(const struct cluster *c, const struct partition *p);
 

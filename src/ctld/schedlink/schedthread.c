@@ -25,7 +25,7 @@
 #define BACKFILL_TURN_US 100000
 /* a backfill of t is followed by at least t * this without one */
 #define BACKFILL_SHARE 8
-/* SchedulerParameters=defer: a pass for new jobs alone waits so long for more of them */
+/* SchedulerParameters=defer, defer_batch: a pass for new jobs alone waits so long for more of them */
 #define DEFER_US (3 * USEC_PER_SEC)
 
 struct schedthread {
@@ -412,18 +412,21 @@ static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us)
     }
 }
 
-/* With SchedulerParameters=defer: is a change of this kind a reason for a pass at once?  A new job
- * is not, nor is a question. */
-static bool hurries_pass(enum feed_kind kind)
+/* With SchedulerParameters=defer, defer_batch: is this change a reason for a pass at once?  A new
+ * job is not, nor is a question. */
+static bool hurries_pass(const struct sched_params *params, const struct feed *f)
 {
-    return kind != FEED_JOB && kind != FEED_PRICE && kind != FEED_TOLD && kind != FEED_ASK;
+    if (f->kind == FEED_JOB)
+        return !params->defer && !f->has_script;
+    return f->kind != FEED_PRICE && f->kind != FEED_TOLD && f->kind != FEED_ASK;
 }
 
 /* Something changed: say when the quick pass for it runs.  A later change may bring the pass
  * forward, never put it off. */
 static void plan_pass(struct schedthread *t, bool hurry)
 {
-    int64_t at = now_mono_us() + (t->params.defer && !hurry ? DEFER_US : 0);
+    int64_t at =
+        now_mono_us() + ((t->params.defer || t->params.defer_batch) && !hurry ? DEFER_US : 0);
 
     t->pass_due_mono_us = MIN(t->pass_due_mono_us, MAX(at, t->pass_not_before_mono_us));
 }
@@ -470,7 +473,7 @@ static void *run_scheduler(void *arg)
             struct feed *f = list;
 
             list = f->next;
-            hurry = hurry || hurries_pass(f->kind);
+            hurry = hurry || hurries_pass(&t->params, f);
             if (go)
                 go = apply_feed(t, f);
             if (f->lsn)

@@ -79,6 +79,13 @@ void op_het_step_create(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, r, NULL);
         return;
     }
+    if (req->n_components > 1 &&
+        conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS, "disable_hetjob_steps", NULL, NULL)) {
+        core_error(ctld, cmd, ESLURM_NOT_SUPPORTED,
+                   "this cluster has no steps over several components of a heterogeneous job "
+                   "(SchedulerParameters=disable_hetjob_steps)");
+        return;
+    }
     r = steps_queue_waits(ctld, req->job_id)
             ? ESLURM_NODES_BUSY
             : steps_create_components(ctld, req, cmd->conn, &parts, &lsn);

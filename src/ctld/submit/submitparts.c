@@ -18,6 +18,7 @@
 #include "ctld/policy/policy_tres.h"
 #include "ctld/schedlink/feasible.h"
 #include "ctld/topology/topology.h"
+#include "sched/base/constraint.h"
 
 #define SHOWN_AGAIN_MAX 64u /* names of partitions of a job, with those named again */
 
@@ -101,10 +102,34 @@ static bool range_too_wide(const struct ctld *ctld, const struct partition *p,
            r->max_nodes - least >= n;
 }
 
-int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r,
+static bool is_forgiven(const struct ctld *ctld, const char *option, const char *expr)
+{
+    _cleanup_(constraint_free) struct constraint *f = NULL;
+
+    return expr && *expr &&
+           conf_option(ctld->conf, CONF_SCHEDULER_PARAMETERS, option, NULL, NULL) &&
+           constraint_parse(expr, &f, NULL) == 0 &&
+           !feasible_features_known(ctld->feasible, ctld->cluster, expr);
+}
+
+/* Features that no node has are no mistake where the site says that nodes with them may come.
+ * Shallow. */
+static Pst__JobRecord forgive_features(const struct ctld *ctld, const Pst__JobRecord *r)
+{
+    Pst__JobRecord as = *r;
+
+    if (is_forgiven(ctld, "ignore_constraint_validation", r->features))
+        as.features = NULL;
+    if (is_forgiven(ctld, "ignore_prefer_validation", r->prefer))
+        as.prefer = NULL;
+    return as;
+}
+
+int submit_feasible(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *asked,
                     bool *ret_later, const char **ret_hint)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    const Pst__JobRecord forgiven = forgive_features(ctld, asked), *r = &forgiven;
     int code = bootfeatures_contradict(ctld, r) ? ESLURM_INVALID_FEATURE
                : range_too_wide(ctld, p, r)
                    ? ESLURM_INVALID_NODE_COUNT
@@ -120,8 +145,10 @@ static bool submit_placeable(const struct ctld *ctld, const struct partition *p,
                              const Pst__JobRecord *r)
 {
     const char *select = conf_str(ctld->conf, CONF_SELECT_TYPE_PARAMETERS);
+    const Pst__JobRecord forgiven = forgive_features(ctld, r);
 
-    return feasible_exactly(ctld->feasible, ctld, p, r, select && strcasestr(select, "Memory"));
+    return feasible_exactly(ctld->feasible, ctld, p, &forgiven,
+                            select && strcasestr(select, "Memory"));
 }
 
 uint32_t submit_least_nodes(const struct ctld *ctld, const struct partition *p,

@@ -55,3 +55,36 @@ def test_max_array_tasks(make_cluster):
     c.sbatch("-H", "--array=0,500,900", wrap="true")
     err = c.refused("sbatch", "-H", "--array=1-4", "--wrap", "true")
     assert err == "sbatch: error: Batch job submission failed: Invalid job array specification\n"
+
+
+def test_defer_batch(make_cluster):
+    """As defer, of batch jobs alone: a waiting salloc has its nodes at once."""
+    c = start_with(make_cluster, ",defer_batch")
+    assert waited(c, c.sbatch(wrap="sleep 100")) >= 2
+    began = time.monotonic()
+    c.run("salloc", "true")
+    assert time.monotonic() - began < 2
+
+
+@pytest.mark.parametrize("option, word", [("-C", "constraint"), ("--prefer", "prefer")])
+def test_features_that_nodes_may_bring(make_cluster, option, word):
+    """ignore_constraint_validation, ignore_prefer_validation: a feature that no node has is no mistake."""
+    c = start_with(make_cluster, "")
+    assert "Invalid" in c.refused("sbatch", option, "later&new", "--wrap", "true")
+    c.write_conf(c.conf.read_text().replace("SchedulerParameters=", f"SchedulerParameters=ignore_{word}_validation,"))
+    c.run("scontrol", "reconfigure")
+    job = c.sbatch(option, "later&new", wrap="true")
+    assert "Invalid" in c.refused("sbatch", option, "later&&(", "--wrap", "true")
+    if word == "constraint":
+        wait_until(lambda: c.job(job)["Reason"] == "BadConstraints", "no node has it")
+        c.run("scontrol", "update", "NodeName=node2", "AvailableFeatures=later,new", "ActiveFeatures=later,new")
+        assert c.wait_state(job, "COMPLETED")["NodeList"] == "node2"
+    else:
+        c.wait_state(job, "COMPLETED")
+
+
+def test_disable_hetjob_steps(make_cluster):
+    c = start_with(make_cluster, ",disable_hetjob_steps")
+    job = c.sbatch("-N1", ":", "-N1", script="srun --het-group=0,1 true; srun --het-group=1 echo one of them")
+    c.wait_end(job)
+    assert "disable_hetjob_steps" in c.out(job) and "one of them" in c.out(job)

@@ -629,3 +629,15 @@ def test_jobid_of_an_array_task(c):
         f"srun: error: Unable to confirm allocation for job {array}_3: Invalid job id specified\n"
     c.run("scancel", array)
     c.clear()
+
+
+@pytest.mark.parametrize("how", ["env", "conf"])
+def test_a_program_that_is_not_here(make_cluster, how):
+    """SLURM_TEST_EXEC, LaunchParameters=test_exec: srun looks for the program before anything else; words as Slurm 22.05 has them."""
+    c = make_cluster(nodes=1, conf="LaunchParameters=test_exec" if how == "conf" else "")
+    env = {"SLURM_TEST_EXEC": "1"} if how == "env" else None
+    before = c.run("squeue", "-h", "-t", "all").out
+    for name in ("nosuchprogram", "/etc/passwd", "/tmp"):
+        assert c.refused("srun", "-n1", name, env=env) == f"srun: fatal: Can not execute {name}\n"
+    assert c.run("squeue", "-h", "-t", "all").out == before
+    assert c.run("srun", "-n1", "echo", "here", env=env).out == "here\n"
