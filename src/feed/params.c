@@ -143,6 +143,7 @@ void feed_fill_params(const struct conf *conf, struct sched_params *ret)
         .bf_max_job_array_resv =
             option_u32(conf, "bf_max_job_array_resv", DEFAULT_BF_MAX_JOB_ARRAY_RESV),
         .min_interval_us = option_u32(conf, "sched_min_interval", 0),
+        .assoc_limit_stop = find_option(conf, "assoc_limit_stop"),
         .defer = find_option(conf, "defer"),
         .defer_batch = find_option(conf, "defer_batch"),
         .topo_unroll = unrolled_sizes(conf),

@@ -84,6 +84,9 @@ struct sched_params {
     uint32_t bf_window_min;         /* how far to plan, minutes */
     uint32_t bf_max_job_test;       /* jobs looked at per backfill, 0 = all */
     uint32_t default_queue_depth;   /* jobs tried per partition in order, 0 = all */
+    /* a job that a limit of its account, user or QOS holds for now holds all those of its partition
+     * that come after it */
+    bool assoc_limit_stop;
     bool lln;
     /* CR_CORE_DEFAULT_DIST_BLOCK: fill a socket before the next unless a job says otherwise */
     bool dist_block;

@@ -77,7 +77,7 @@ bool plan_may_be_kept(const struct sched *s)
     uint32_t least = s->params.plan_keep ? s->params.plan_keep : PLAN_KEEP;
 
     if (!pl || s->log.lost || pl->nplaces < least || s->uids || s->labels || s->nclaims ||
-        prof_fixed(s) || advs_any(s))
+        prof_fixed(s) || advs_any(s) || s->params.assoc_limit_stop)
         return false;
     for (uint32_t i = 0; i < s->nparts; i++)
         if (s->parts[i]->oversubscribe > 1)

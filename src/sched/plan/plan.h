@@ -17,7 +17,8 @@
  *
  * Plans of few places (plan_keep) and what the profile cannot take back - shared CPUs, nodes
  * shared by user, reserved licences, claims of preemption - and all while there are advance
- * reservations, whose windows are no part of it, are made anew at every change. */
+ * reservations, whose windows are no part of it, or with assoc_limit_stop, are made anew at every
+ * change. */
 #pragma once
 
 #include <stdbool.h>

@@ -31,7 +31,7 @@ void walk_begin(struct sched *s)
 
         p->cur = p->head[0];
         p->active = p->up && !p->paused;
-        p->blocked = false;
+        p->blocked = p->stopped = false;
         p->tried = 0;
     }
     bitmap_zero(s->withheld);
@@ -108,6 +108,10 @@ void walk_refuse(struct sched *s, struct entry *e, enum sched_why why)
         (why == SCHED_WHY_LIMIT &&
          !limit_is_own(e->limit))) { /* stays in the queue and holds up no other entry */
         p->cur = e->next[0];
+        if (why == SCHED_WHY_LIMIT && s->params.assoc_limit_stop) {
+            p->stopped = true; /* but here it does */
+            p->active = false;
+        }
         return;
     }
     if (!waits_for_nodes(s, e, why)) {
@@ -169,9 +173,9 @@ static enum sched_why job_why(const struct sched *s, struct job *j, uint32_t *re
         if (e->state == ENTRY_QUEUED) {
             if (!p->up)
                 e->why = part_closed_why(p);
-            else if (p->blocked && e != p->block && e->why != SCHED_WHY_LICENSES &&
-                     e->why != SCHED_WHY_CHANNELS && e->why != SCHED_WHY_LIMIT &&
-                     !adv_is_why(e->why) && !e->cls->shape->key.resv)
+            else if ((p->stopped || (p->blocked && e != p->block)) &&
+                     e->why != SCHED_WHY_LICENSES && e->why != SCHED_WHY_CHANNELS &&
+                     e->why != SCHED_WHY_LIMIT && !adv_is_why(e->why) && !e->cls->shape->key.resv)
                 e->why = SCHED_WHY_PRIORITY;
             else if (e->why == SCHED_WHY_PART_DOWN || e->why == SCHED_WHY_PART_INACTIVE)
                 e->why = SCHED_WHY_NONE;

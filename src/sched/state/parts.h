@@ -44,6 +44,7 @@ struct part {
     /* of the pass under way */
     struct entry *cur;
     bool active, blocked;
+    bool stopped; /* at a job that a limit holds: assoc_limit_stop */
     uint32_t tried;
     uint32_t planned, looked_at; /* of the plan under way: places, jobs */
 };

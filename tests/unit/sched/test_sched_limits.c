@@ -382,6 +382,44 @@ static void test_switched_off(void **state)
     sched_free(s);
 }
 
+/* assoc_limit_stop: whoever comes after a job that a limit holds waits for his turn, by whichever
+ * way of planning; a job that could never start holds nobody. */
+static void test_stop(void **state)
+{
+    (void)state;
+    for (unsigned way = 0; way < 4; way++) {
+        bool stop = way & 1;
+        struct sched_params params = { .select_memory = true,
+                                       .backfill = true,
+                                       .conservative = way >> 1,
+                                       .bf_window_min = 1440,
+                                       .assoc_limit_stop = stop };
+        struct sched *s = cluster(false);
+        struct sched_limits jobs = one_number(SCHED_MAX_JOBS, 1),
+                            wall = one_number(SCHED_MAX_WALL, 9);
+
+        sched_params_set(s, &params);
+        set_assoc(s, ALICE, &jobs);
+        put(s, job(1));
+        assert_int_equal(said(s, 1, NOW), 1);
+        put(s, job(2));
+        put(s, others(3));
+        assert_int_equal(said(s, 3, NOW), stop ? 0 : 1);
+        assert_int_equal(said(s, 3, NOW), 0); /* nor at the next look */
+        sched_job_remove(s, 1);
+        assert_int_equal(said(s, stop ? 3 : 2, NOW), 1);
+        sched_free(s);
+
+        s = cluster(false);
+        sched_params_set(s, &params);
+        set_assoc(s, ALICE, &wall);
+        put(s, job(1));
+        put(s, others(2));
+        assert_int_equal(said(s, 2, NOW), 1);
+        sched_free(s);
+    }
+}
+
 /* What an operator gave counts for nothing. */
 static void test_set_by_operator(void **state)
 {
@@ -905,6 +943,7 @@ int main(void)
         cmocka_unit_test(test_numbers),
         cmocka_unit_test(test_precedence),
         cmocka_unit_test(test_switched_off),
+        cmocka_unit_test(test_stop),
         cmocka_unit_test(test_set_by_operator),
         cmocka_unit_test(test_safe),
         cmocka_unit_test(test_safe_wall),
