@@ -57,7 +57,7 @@ def test_a_rank_that_talks_nonsense_harms_nobody(c):
 
 
 def test_service_killed_ends_the_step(c):
-    script = 'if [ $PMI_RANK = 0 ]; then pkill -KILL -f "slurmstepd-pmi2" -P $PPID; fi; sleep 60'
+    script = 'if [ $PMI_RANK = 0 ]; then until pkill -KILL -f "slurmstepd-pmi2" -P $PPID; do sleep 0.1; done; fi; sleep 60'
     done = c.run("srun", "--mpi=pmi2", "-N1", "-n2", "bash", "-c", script, check=False, timeout=30)
     assert done.rc != 0 and "MPI: the pmi2 service on node1 has ended" in done.err
 
