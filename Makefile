@@ -140,11 +140,12 @@ chaos-standby: build
 test-upgrade: build
 	tests/chaos/rolling_upgrade.py --build $(BUILD) --old $(OLD)
 
-## chaos-hosts: kill, freeze, cut off and fill the hosts of three controllers, with a shared folder and with etcd (root, nft)
+## chaos-hosts: kill, freeze, cut off and fill the hosts of three controllers, with a shared folder, with etcd, and with logs of their own (root, nft)
 .PHONY: chaos-hosts
 chaos-hosts: build
 	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS)
-	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS) --etcd 1 --lease 1500
+	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS) --type etcd --lease 1500
+	tests/chaos/chaos_hosts.py --build $(BUILD) --blows $(KILLS) --type stream
 
 ## sim-month: a simulated month of GPU training on 15,000 nodes in blocks, SEEDS times; reports in BUILD/sim-month
 .PHONY: sim-month

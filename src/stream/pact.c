@@ -222,7 +222,7 @@ uint64_t pact_commit(struct pact *p)
 {
     uint64_t lsn = p->synced;
 
-    if (p->over)
+    if (p->over && p->fault != FAULT_WAITS_NOT)
         return p->committed;
     for (uint32_t i = 0; i < p->n && p->fault != FAULT_WAITS_NOT; i++)
         if (pact_requires(p, i))

@@ -104,8 +104,9 @@ struct pact {
     uint64_t synced;    /* the log is on our disk up to here */
     uint64_t committed; /* and on those of all of the set */
     bool over;          /* another has a later term: nothing may be acknowledged */
-    /* A test plants a fault: 1 batches wait for nobody, 2 a member is added before it has all, 3 a
-     * change whose answer was lost is forgotten, 4 who is to leave is not waited for any more. */
+    /* A test plants a fault: 1 batches wait for nobody, and the end of the term is not seen, 2 a
+     * member is added before it has all, 3 a change whose answer was lost is forgotten, 4 who is to
+     * leave is not waited for any more. */
     int fault;
 };
 

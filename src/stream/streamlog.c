@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "journal/files.h"
@@ -334,6 +335,8 @@ int streamlog_start(struct streamlog *l, uint64_t last, struct err *err)
         return r;
     lock_log(l);
     pact_begin(&l->pact, &l->config.record, last);
+    if (failpoint("stream.alone")) /* the planted fault that a check of histories has to find */
+        l->pact.fault = 1;
     l->begin = last + 1;
     l->push_lsn = newest_snapshot(l);
     l->begun = true;

@@ -1,14 +1,15 @@
 #!/usr/bin/python3
 """What befalls hosts: kills, sleep, lost packets, full disks and set clocks under three controllers, and the checks afterwards.
 
-usage: tests/chaos/chaos_hosts.py --build BUILD [--etcd 1] [--blows N] [--round N] [--seconds N] [--clients N] [--lease MS]
-           [--seed N] [--tap]
+usage: tests/chaos/chaos_hosts.py --build BUILD [--type file|etcd|stream] [--blows N] [--round N] [--seconds N] [--clients N]
+           [--lease MS] [--seed N] [--tap]
 
-Controllers, members of etcd, nodes and commands have network namespaces of their own (netlab.py); with --etcd 1 the log is in
-three members of etcd and each controller has its own folder, else they share one.  Blows come in rounds, each with a new
+Controllers, members of etcd, the witness, nodes and commands have network namespaces of their own (netlab.py).  The log is in one
+folder of all controllers, in three members of etcd, or is sent; in the last two each controller has a disk of its own.  Blows come in rounds, each with a new
 cluster: clients submit jobs, some of which run steps; then every acknowledged job exists once, ran once and is in accounting,
 all copies of the log have the same hash, and of each term one controller has acknowledged (history.py).  CHAOS_ONLY=kind,kind
-chooses kinds.  --deaf 1: controllers with a shared folder do not notice the end of their term, which the checks must find."""
+chooses kinds.  --deaf 1: controllers with a shared folder do not notice the end of their term, and with a log that is sent one
+acknowledges alone; the checks must find that."""
 
 import collections
 import os
@@ -38,10 +39,12 @@ KEPT_FILES = 140
 # ---- the site ----------------------------------------------------------------------------------------------------------------
 
 class Site:
-    """Mixed into Controllers or EtcdControllers: hosts in namespaces, a small disk each, clocks that can be set."""
+    """Mixed into Controllers and its kin: hosts in namespaces, a small disk each, clocks that can be set."""
 
-    def __init__(self, folder, hosts, nodes_host, **options):
-        self.lab, self.nodes_host = hosts, nodes_host
+    def __init__(self, folder, hosts, nodes_host, witness_host=None, **options):
+        self.lab, self.nodes_host, self.witness_host = hosts, nodes_host, witness_host
+        if witness_host:
+            self.witness_address = witness_host.address
         self.steps = {}
         super().__init__(folder, controllers=len(hosts), **options)
         (self.work / "out").mkdir()
@@ -73,6 +76,9 @@ class Site:
         return super().start_one(host, *options, timeout=timeout, env={
             "RUNTIME_DIRECTORY": f"{self.dir}/run/{host}", "LD_PRELOAD": str(self.clock), "CLOCKSTEP_FILE": str(self.steps[host]),
             **(env or {})})
+
+    def on_witness(self):
+        return self.witness_host.before
 
     def start_slurmd(self, name, *options):
         from conftest import Daemon, program
@@ -125,18 +131,25 @@ class Site:
         return problems
 
 
-def site_class(in_etcd):
+def site_class(kind):
     from controllers import Controllers
     from etcds import EtcdControllers
+    from streams import StreamControllers
 
     class Shared(Site, Controllers):
         def disks(self):
             return dict.fromkeys(self.hosts, self.dir / "state")
 
-    class InEtcd(Site, EtcdControllers):
+    class OwnDisks(Site):
         def disks(self):
             return {host: self.dir / f"state-{host}" for host in self.hosts}
-    return InEtcd if in_etcd else Shared
+
+    class InEtcd(OwnDisks, EtcdControllers):
+        pass
+
+    class Sent(OwnDisks, StreamControllers):
+        pass
+    return {"file": Shared, "etcd": InEtcd, "stream": Sent}[kind]
 
 
 class Client(threading.Thread):
@@ -300,7 +313,7 @@ class Blows:
 
     def cut_active(self, term, host):
         """From everybody; with a shared folder the lease goes on, and nothing but commands and nodes is missed."""
-        self.cut(host, None, "active controller from all", term, bool(self.c.etcd))
+        self.cut(host, None, "active controller from all", term, self.c.etcd or self.c.witness_host)
 
     def cut_standby(self, term, host):
         self.cut(self.dice.choice(self.others(host)), None, "standby from all", term, False)
@@ -316,7 +329,8 @@ class Blows:
 
     def lose_packets(self, term, host):
         """Everywhere, for a few leases."""
-        everywhere = [*self.c.lab, self.c.nodes_host, *(self.c.etcd.lab if self.c.etcd else [])]
+        everywhere = [*self.c.lab, self.c.nodes_host, *(self.c.etcd.lab if self.c.etcd else []),
+                      *([self.c.witness_host] if self.c.witness_host else [])]
         percent = self.dice.randint(*LOSS)
         for h in everywhere:
             h.lose(percent)
@@ -389,18 +403,73 @@ class Blows:
         time.sleep(self.lease_s * self.dice.uniform(0.5, 2))  # the fault's own time
         proc.send_signal(signal.SIGCONT)
 
+    # the witness, and logs of controllers' own
+
+    def kill_witness(self, term, host):
+        self.c.witness.kill()
+        self.killed["witness"] += 1
+        time.sleep(self.dice.uniform(0, 2 * self.lease_s))  # the fault's own time
+        self.c.start_witness()
+
+    def kill_witness_and_active(self, term, host):
+        """Nobody can take control until the witness is back."""
+        self.c.witness.kill()
+        self.kill(host)
+        self.killed["witness and active controller at once (processes)"] += 2
+        time.sleep(self.dice.uniform(0, 2 * self.lease_s))  # the fault's own time
+        self.c.start_witness()
+        self.until_another(term)
+        self.start(host, "--standby")
+
+    def freeze_witness(self, term, host):
+        os.kill(self.c.witness.pid, signal.SIGSTOP)
+        self.killed["witness stopped"] += 1
+        time.sleep(self.lease_s * self.dice.uniform(0.5, 2.5))  # the fault's own time
+        os.kill(self.c.witness.pid, signal.SIGCONT)
+
+    def freeze_standby(self, term, host):
+        """Batches wait for it, and then go on without it."""
+        victim = self.dice.choice(self.others(host))
+        self.c.freeze(victim)
+        self.killed["standby controller stopped"] += 1
+        time.sleep(self.lease_s * self.dice.uniform(0.5, 4))  # the fault's own time
+        self.c.thaw(victim)
+
+    def lose_disk(self, term, host):
+        victim = self.dice.choice(self.others(host))
+        self.kill(victim)
+        self.c.wipe(victim)
+        self.killed["standby controller, with its disk"] += 1
+        self.start(victim, "--standby")
+
+    def cut_witness(self, term, host):
+        self.cut_off(self.c.witness_host, None, "witness from all")
+
+    def cut_from_witness(self, term, host):
+        """The active controller leads on, as long as who is in sync answers."""
+        self.cut_off(self.c.witness_host, [self.host(host)], "active controller from the witness")
+
+    def cut_off(self, whom, others, kind):
+        whom.lose(100, others)
+        self.killed[f"partition: {kind}"] += 1
+        time.sleep(self.lease_s * self.dice.uniform(0.5, 3))  # the fault's own time
+        whom.heal()
+
 
 OF_ALL = {"kill_active": 8, "kill_active_restarted": 8, "kill_active_twice": 4, "takeover": 2, "freeze_active": 3,
           "freeze_active_shortly": 2, "kill_standby": 6, "kill_all": 5, "cut_active": 1, "cut_standby": 1,
           "cut_controllers": 1, "cut_nodes": 1, "lose_packets": 1, "fill_active": 1, "fill_standby": 1, "set_clock": 2, "storm": 5}
 OF_ETCD = {"kill_member": 5, "kill_members": 1, "cut_member": 1, "cut_from_etcd": 2, "freeze_member": 1, "cut_active": 2}
 
+OF_STREAM = {"kill_witness": 3, "kill_witness_and_active": 2, "freeze_witness": 1, "freeze_standby": 3, "lose_disk": 3, "cut_witness": 1,
+             "cut_from_witness": 2, "cut_active": 2, "cut_controllers": 2}
+
 
 def kinds(args, names):
-    weights = {**OF_ALL, **OF_ETCD} if args.etcd else dict(OF_ALL)
+    weights = {**OF_ALL, **{"etcd": OF_ETCD, "stream": OF_STREAM}.get(args.type, {})}
     if args.deaf:
         weights = {"freeze_active": 1}
-    if not args.etcd:
+    if args.type == "file":
         weights.pop("fill_standby", None)  # it has the folder of the active one
     return {k: w for k, w in weights.items() if not names or k in names}
 
@@ -425,22 +494,21 @@ class Round:
         args, etcd = self.args, None
         for name in ("etcd", "c", "dbd"):
             (self.folder / name).mkdir()
-        controllers, members, nodes = self.hosts
+        controllers, members, witness, nodes = self.hosts
         self.dbd = Dbd(self.folder / "dbd", ["StorageType=accounting_storage/sqlite", f"StorageLoc={self.folder}/dbd/acct.db"],
                        self.folder / "c" / "etc" / "slurm.key")
         options = {"nodes": 2, "cpus": 16, "lease_ms": args.lease, "conf":
                    "MaxJobCount=100000\nMinJobAge=7200\nMessageTimeout=60\nSlurmctldDebug=info\nSlurmdDebug=info\n"
                    f"AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost={netlab.OURS}\n"
                    f"AccountingStoragePort={self.dbd.port}"}
-        if args.etcd:
+        if members:
             etcd = Etcd(self.folder / "etcd", addresses=[m.address for m in members], on_host=lambda i: members[i].before)
             etcd.lab = members
             etcd.start()
-            self.cluster = site_class(True)(self.folder / "c", controllers, nodes, etcd=etcd, **options)
-        else:
-            self.cluster = site_class(False)(self.folder / "c", controllers, nodes, **options)
+            options["etcd"] = etcd
+        self.cluster = site_class(args.type)(self.folder / "c", controllers, nodes, *witness, **options)
         self.cluster.etcd = etcd
-        self.env = {"PENSTOCK_FAILPOINT": "journal.term.ignored:1+"} if args.deaf else {}
+        self.env = {"PENSTOCK_FAILPOINT": "journal.term.ignored:1+,stream.alone:1+"} if args.deaf else {}
         self.cluster.daemon_env_change.update(self.env)
         self.cluster.start_ctld()
         self.dbd.start()
@@ -547,7 +615,8 @@ def run(args, report):
     """(name, problems) of each check of each round."""
     names = set(filter(None, os.environ.get("CHAOS_ONLY", "").split(",")))
     hosts = ([netlab.Host(f"ctl{i + 1}", i + 1) for i in range(args.controllers)],
-             [netlab.Host(f"etcd{i + 1}", 11 + i) for i in range(3 if args.etcd else 0)], netlab.Host("nodes", 21))
+             [netlab.Host(f"etcd{i + 1}", 11 + i) for i in range(3 if args.type == "etcd" else 0)],
+             [netlab.Host("witness", 31)] if args.type == "stream" else [], netlab.Host("nodes", 21))
     dice, totals = random.Random(args.seed), collections.Counter()
     left = 1 if args.deaf else args.blows
     blows = left
@@ -566,7 +635,7 @@ def run(args, report):
             except BaseException as e:
                 one.failed = True
                 yield f"round {rounds}: it goes on", str(e).split("\n")[:3] or [repr(e)]
-            for h in [*hosts[0], *hosts[1], hosts[2]]:
+            for h in [*hosts[0], *hosts[1], *hosts[2], hosts[3]]:
                 h.heal()
             problems = one.close()
             one.failed |= bool(problems)
@@ -581,4 +650,4 @@ if __name__ == "__main__":
         print(f"1..0 # SKIP {WHY}")
         raise SystemExit(0)
     netlab.enter()
-    raise SystemExit(main(__doc__, run, blows=60, round=60, seconds=0, clients=8, controllers=3, lease=400, etcd=0, deaf=0))
+    raise SystemExit(main(__doc__, run, blows=60, round=60, seconds=0, clients=8, controllers=3, lease=400, type="file", deaf=0))

@@ -13,7 +13,9 @@ class NoEtcd:
 
 
 class StreamControllers(EtcdControllers):
-    """As EtcdControllers: each host has state-HOST and no other's.  The witness is on 127.0.0.100."""
+    """As EtcdControllers: each host has state-HOST and no other's."""
+
+    witness_address = "127.0.0.100"
 
     def __init__(self, folder, patience_ms=1000, **options):
         self.patience_ms, self.witness, self.witness_port = patience_ms, None, free_ports(1)[0]
@@ -22,7 +24,7 @@ class StreamControllers(EtcdControllers):
     def conf_text(self):
         text = re.sub(r"^Journal.*\n", "", super().conf_text(), flags=re.M)
         return text + ("JournalType=stream\n"
-                       f"JournalParameters=witness=127.0.0.100:{self.witness_port},patience={self.patience_ms}\n")
+                       f"JournalParameters=witness={self.witness_address}:{self.witness_port},patience={self.patience_ms}\n")
 
     def start_ctld(self, *options, timeout=15):
         if not (self.dir / "witness").exists():
@@ -35,11 +37,16 @@ class StreamControllers(EtcdControllers):
             self.start_one(host, *options, timeout=timeout)
         self.ctld = self.ctlds[self.hosts[0]]
 
+    def on_witness(self):
+        """What stands before its command line."""
+        return []
+
     def start_witness(self):
         if self.witness:
             self.ended.append(self.witness)
-        self.witness = Daemon("witness", [program("penstock"), "witness", "-f", str(self.conf), "--state", str(self.dir / "witness"),
-                                          "--listen", f"127.0.0.100:{self.witness_port}"],
+        self.witness = Daemon("witness", [*self.on_witness(), program("penstock"), "witness", "-f", str(self.conf),
+                                          "--state", str(self.dir / "witness"), "--listen",
+                                          f"{self.witness_address}:{self.witness_port}"],
                               self.dir / "log" / "witness", self.env)
         wait_until(lambda: not self.witness.alive() or "answers at port" in self.witness_log(), "the witness answers")
         assert self.witness.alive(), self.witness_log()
