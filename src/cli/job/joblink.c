@@ -84,8 +84,26 @@ static int unpack_status(const struct frame *frame, const ProtobufCMessageDescri
     return frame_unpack_body(frame, desc, ret_msg, NULL);
 }
 
+/* Is this the last word of a controller that has given up control, or ends?  The request, or with
+ * id 0 whatever it has not answered, was not carried out.  A submission waits for another one that
+ * leads, and for no restart. */
+static bool gave_up_control(const struct joblink *l, const struct frame *frame, uint32_t id)
+{
+    ProtobufCMessage *msg = NULL;
+    int code;
+
+    if (!(frame->flags & FRAME_REPLY) || !(frame->flags & FRAME_ERROR) ||
+        (frame->id != 0 && frame->id != id))
+        return false;
+    if (frame_unpack(frame, &pst__error__descriptor, &msg, NULL) < 0)
+        return false;
+    code = ((Pst__Error *)msg)->code;
+    free_msg(msg);
+    return code == ESLURM_IN_STANDBY_MODE || (code == EPST_SHUTTING_DOWN && l->job_id);
+}
+
 /* Next frame that answers request id.  1 with the message (caller frees), 0 time is up, -EINTR,
- * -EPIPE connection lost, -EREMOTEIO refused (err_code, err_text). */
+ * -EPIPE connection lost (moved: nothing was done), -EREMOTEIO refused (err_code, err_text). */
 static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDescriptor *desc,
                        int timeout_ms, struct frame *ret_frame, ProtobufCMessage **ret_msg)
 {
@@ -99,6 +117,9 @@ static int next_answer(struct joblink *l, uint32_t id, const ProtobufCMessageDes
             continue;
         }
         if (r < 0)
+            return -EPIPE;
+        l->moved = gave_up_control(l, ret_frame, id);
+        if (l->moved)
             return -EPIPE;
         if (ret_frame->id != id || !(ret_frame->flags & FRAME_REPLY))
             continue;
@@ -151,6 +172,7 @@ static int send_wait(struct joblink *l, bool until_started)
 
 struct asking {
     struct joblink *l;
+    const Pst__SubmitRequest *req;
     const char *what;
     bool salloc;
     bool immediate; /* with --immediate */
@@ -313,14 +335,27 @@ static int wait_interrupted(struct asking *a)
     return CLI_EXIT_FAILED;
 }
 
+/* On the new connection.  A submission whose fate nobody knows is not repeated: only the user can
+ * tell. */
+static int ask_again(struct asking *a)
+{
+    struct joblink *l = a->l;
+
+    if (l->job_id)
+        return send_wait(l, true);
+    if (!l->moved)
+        return -EPIPE;
+    l->wait_id = client_next_id(l->client);
+    return client_send(l->client, OP_JOB_SUBMIT, 0, l->wait_id, &a->req->base);
+}
+
 /* The connection broke while we wait.  0 = waiting again, else the exit status. */
 static int resume_waiting(struct asking *a)
 {
     int r = reconnect_link(a->l);
 
     if (r == 0)
-        r = a->l->job_id ? send_wait(a->l, true)
-                         : -EPIPE; /* submitted or not? only the user can tell */
+        r = ask_again(a);
     if (r == -EINTR)
         return wait_interrupted(a);
     if (r < 0) {
@@ -374,6 +409,7 @@ int joblink_allocate(struct joblink *l, Pst__SubmitRequest *req, const char *wha
 {
     struct asking a = {
         .l = l,
+        .req = req,
         .what = what,
         .salloc = strcmp(l->cli->program, "salloc") == 0,
         .immediate = req->has_immediate_s,
@@ -616,7 +652,7 @@ bool joblink_process(struct joblink *l)
 
         if (r == 0)
             return false;
-        if (r < 0) {
+        if (r < 0 || gave_up_control(l, &frame, l->wait_id)) {
             l->client = client_free(l->client);
             l->retry_mono_us = now_mono_us();
             return false;

@@ -20,6 +20,7 @@ struct joblink {
     uint32_t job_id;           /* 0 until known */
     uint32_t wait_id;          /* the request that answers are expected for, 0 = none */
     bool streaming;            /* its answers have not ended */
+    bool moved;                /* the connection was lost, and the request was not carried out */
     bool attached;             /* we own the allocation */
     bool ended;                /* the job is over */
     bool cancelled;            /* ... because it was cancelled */

@@ -72,6 +72,8 @@ static void set_client(struct acctfollow *f, struct client *client)
     old = f->client;
     f->client = client;
     f->fd = client ? client_fd(client) : -1;
+    if (f->fd >= 0 && f->stopping)
+        (void)shutdown(f->fd, SHUT_RDWR); /* the end was asked for while it was made */
     pthread_mutex_unlock(&f->lock);
     (void)client_free(old); /* always NULL */
 }

@@ -24,6 +24,7 @@
 #include "wire/tls/tls.h"
 
 #define TIMEOUT_MS 60000
+#define CONNECT_MS 5000 /* nothing ends it before: whoever ends the thread waits for it */
 #define BATCH_BYTES (4u << 20)
 
 struct remote {
@@ -36,7 +37,8 @@ struct remote {
     struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
     struct client *client;
-    pthread_mutex_t lock; /* of fd */
+    pthread_mutex_t lock; /* of fd and interrupted */
+    bool interrupted;
     int fd; /* the client's, for interrupt(): the rest of it is the thread's; -1: none */
     /* the batch */
     Pst__DbdRecord *records;
@@ -64,6 +66,8 @@ static void set_client(struct remote *s, struct client *client)
     s->client = client;
     pthread_mutex_lock(&s->lock);
     s->fd = client ? client_fd(client) : -1;
+    if (s->fd >= 0 && s->interrupted)
+        (void)shutdown(s->fd, SHUT_RDWR); /* the end was asked for while it was made */
     pthread_mutex_unlock(&s->lock);
     (void)client_free(old); /* always NULL */
 }
@@ -101,7 +105,7 @@ static int connect_any(struct remote *s, struct client **ret, struct err *err)
             .key_file = s->key_file,
             .use_munge = s->use_munge,
             .munge_socket = s->munge_socket,
-            .timeout_ms = TIMEOUT_MS,
+            .timeout_ms = CONNECT_MS,
             .program = "slurmctld",
             .service = "slurmdbd",
             .tls = tls,
@@ -153,6 +157,7 @@ static int remote_open(struct acctsink *sink, uint64_t journal_end, struct err *
     r = connect_any(s, &client, err);
     if (r < 0)
         return r;
+    client_set_timeout(client, TIMEOUT_MS);
     set_client(s, client);
     r = register_cluster(s, journal_end, err);
     if (r < 0)
@@ -280,6 +285,7 @@ static void remote_interrupt(struct acctsink *sink)
     struct remote *s = remote_of(sink);
 
     pthread_mutex_lock(&s->lock);
+    s->interrupted = true; /* by who ends the thread: it stays so */
     if (s->fd >= 0)
         (void)shutdown(s->fd, SHUT_RDWR); /* the call under way fails */
     pthread_mutex_unlock(&s->lock);

@@ -9,6 +9,7 @@
 #include "ctld/core/loop.h"
 
 #include "base/cleanup.h"
+#include "base/failpoint.h"
 #include "base/timefmt.h"
 #include "ctld/core/corequeue.h"
 #include "ctld/core/reconfig.h"
@@ -16,6 +17,13 @@
 
 #define TURN_US 10000              /* what users have of a batch */
 #define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
+
+/* A test moves control away just before a request of srun's. */
+static bool is_moved(const struct cmd *cmd)
+{
+    return (cmd->op == OP_JOB_SUBMIT || cmd->op == OP_STEP_CREATE) &&
+           failpoint("ctld.request.moved");
+}
 
 static void run_request(struct ctld *ctld, struct cmd *cmd)
 {
@@ -40,7 +48,7 @@ static void run_request(struct ctld *ctld, struct cmd *cmd)
         core_error(ctld, cmd, EPST_BAD_REQUEST, err.text);
         return;
     }
-    if (!(row->flags & OPF_SHOWS) && atomic_load(&ctld->standby)) {
+    if (!(row->flags & OPF_SHOWS) && (atomic_load(&ctld->standby) || is_moved(cmd))) {
         core_error(ctld, cmd, ESLURM_IN_STANDBY_MODE, NULL); /* it came before control went */
         return;
     }

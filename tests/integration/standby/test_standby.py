@@ -303,3 +303,19 @@ def test_takeover_refuses_nobody(make):
     assert not [line for line in said if line[1] != 0]
     listed = dict(line.split("|") for line in c.run("squeue", "-h", "-o", "%j|%i").out.splitlines())
     assert listed == {tag: job for tag, _, job, _ in said}
+
+
+@pytest.mark.parametrize("request_number, argv", [
+    (1, ["srun", "-n1", "sh", "-c", "echo $SLURM_JOB_ID >> ran"]),
+    (2, ["sbatch", "-W", "--wrap", "srun sh -c 'echo $SLURM_JOB_ID >> ran'"])], ids=["allocation", "step"])
+def test_request_moves_with_control(folder, request_number, argv):
+    """What a controller has left to the next one is asked for again, and done once."""
+    c = Controllers(folder, lease_ms=int(1500 * SLOW))
+    c.daemon_env_change["PENSTOCK_FAILPOINT"] = f"ctld.request.moved:{request_number}"
+    try:
+        c.start()
+        c.run(*argv)
+        assert len((c.work / "ran").read_text().split()) == 1
+    finally:
+        problems = c.stop()
+    assert not problems, problems
