@@ -204,6 +204,13 @@ static void put_own(struct strbuf *sb, const Pst__DiagReply *d)
     put_counters(sb, own, ARRAY_SIZE(own));
 }
 
+/* Logs that were put aside on a controller's disk. */
+static void put_aside(struct strbuf *sb, uint32_t n, uint64_t bytes)
+{
+    if (n)
+        strbuf_addf(sb, ", %u logs put aside (%llu bytes)", n, (unsigned long long)bytes);
+}
+
 /* Standbys that the log is sent to. */
 static void put_stream(struct strbuf *sb, const Pst__DiagReply *d)
 {
@@ -213,13 +220,16 @@ static void put_stream(struct strbuf *sb, const Pst__DiagReply *d)
     for (size_t i = 0; i < d->n_stream_peers; i++) {
         const Pst__StreamPeer *p = d->stream_peers[i];
 
-        strbuf_addf(sb, "\t%s: %s, lag %llu bytes, %llu ms%s%s\n", p->host ? p->host : "?",
+        strbuf_addf(sb, "\t%s: %s, lag %llu bytes, %llu ms", p->host ? p->host : "?",
                     p->in_sync   ? "in sync"
                     : p->follows ? "follows"
                                  : "does not follow",
-                    (unsigned long long)p->lag_bytes, (unsigned long long)p->lag_us / 1000,
-                    p->why ? ": " : "", p->why ? p->why : "");
+                    (unsigned long long)p->lag_bytes, (unsigned long long)p->lag_us / 1000);
+        put_aside(sb, p->aside, p->aside_bytes);
+        strbuf_addf(sb, "%s%s\n", p->why ? ": " : "", p->why ? p->why : "");
     }
+    strbuf_addf(sb, "\tLogs put aside here: %u (%llu bytes)\n", d->aside,
+                (unsigned long long)d->aside_bytes);
 }
 
 /* Of several controllers. */

@@ -157,6 +157,15 @@ int instance_connect(const struct conf *conf, int timeout_ms, struct client **re
     return dial_ctld_once(&d, ret_client, err);
 }
 
+int instance_connect_host(const struct conf *conf, size_t index, int timeout_ms,
+                          struct client **ret_client, struct err *err)
+{
+    _cleanup_(tls_ctx_unref) struct tls_ctx *tls = NULL;
+    struct dial d = { .conf = conf, .program = "penstock", .timeout_ms = timeout_ms, .tls = &tls };
+
+    return dial_ctld_host(&d, index, ret_client, err);
+}
+
 /* ---- where ---------------------------------------------------------------------------------- */
 
 static bool is_folder(const char *path)

@@ -60,7 +60,8 @@ static const struct command {
     { "witness", cmd_witness,
       "witness [-f FILE] --state DIR [--listen ADDRESS] [--new HOST | --check]",
       "say which of several controllers may lead, where they send their log to one another", true },
-    { "ping", cmd_ping, NULL, NULL, true },
+    { "ping", cmd_ping, "ping [--all] [-f FILE]",
+      "say how far the log of the controller, or of each, has come" },
 };
 
 static void print_folder(FILE *f)

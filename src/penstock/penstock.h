@@ -66,6 +66,9 @@ int instance_load(const struct instance *in, struct conf **ret_conf, struct err 
 /* Connect to its controller.  Errors: as client_connect(). */
 int instance_connect(const struct conf *conf, int timeout_ms, struct client **ret_client,
                      struct err *err);
+/* To the controller of that line of SlurmctldHost, active or not. */
+int instance_connect_host(const struct conf *conf, size_t index, int timeout_ms,
+                          struct client **ret_client, struct err *err);
 /* A program of this prefix or build tree by name.  Errors: -ENOENT. */
 int program_find(const char *name, char *buf, size_t size, struct err *err);
 /* Where the program's file is, without the name: what PATH needs. */

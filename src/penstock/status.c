@@ -13,10 +13,12 @@
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "conf/conf.h"
+#include "session/pingtext.h"
 #include "wire/client.h"
 #include "wire/ops.h"
 
 #define CALL_MS 5000
+#define PING_MS 2000 /* to each of several controllers */
 
 /* Only --dir. */
 static int parse_dir(int argc, char **argv, struct instance *in)
@@ -184,12 +186,41 @@ int cmd_demo(int argc, char **argv)
 }
 
 /* With --hash: the lsn and the hash of the live state, to compare with `penstock journal hash`. */
+/* What each controller says of itself; fails when none leads. */
+static int ping_all(const struct conf *conf)
+{
+    Pst__PingRequest req = PST__PING_REQUEST__INIT;
+    bool led = false;
+    const char *host;
+
+    for (size_t i = 0; (host = conf_ctld_host(conf, i, NULL)); i++) {
+        _cleanup_val_(strbuf_done) struct strbuf said = STRBUF_INIT;
+        struct client *client = NULL;
+        ProtobufCMessage *reply = NULL;
+        struct err err = { .text = "" };
+        int r = instance_connect_host(conf, i, PING_MS, &client, &err);
+
+        if (r >= 0)
+            r = client_call(client, OP_PING, &req.base, &reply);
+        if (r >= 0) {
+            ping_text(PB_AS(ping_reply, reply), &said);
+            led = led || !PB_AS(ping_reply, reply)->standby;
+            protobuf_c_message_free_unpacked(reply, NULL);
+        }
+        (void)printf("%s: %s\n", host, r >= 0 ? strbuf_str(&said) : "does not answer");
+        client_free(client);
+    }
+    return led ? STATUS_OK : STATUS_FAILED;
+}
+
 int cmd_ping(int argc, char **argv)
 {
     static const struct option longs[] = { { "hash", no_argument, NULL, 'h' },
                                            { "conf", required_argument, NULL, 'f' },
+                                           { "all", no_argument, NULL, 'a' },
                                            { NULL, 0, NULL, 0 } };
     const char *path = conf_default_path();
+    bool all = false;
     Pst__PingRequest req = PST__PING_REQUEST__INIT;
     ProtobufCMessage *reply = NULL;
     struct conf *conf = NULL;
@@ -197,15 +228,24 @@ int cmd_ping(int argc, char **argv)
     struct err err = { .text = "" };
     int c, r;
 
-    while ((c = getopt_long(argc, argv, "hf:", longs, NULL)) != -1) {
+    while ((c = getopt_long(argc, argv, "haf:", longs, NULL)) != -1) {
         if (c == 'h')
             req.has_want_hash = req.want_hash = 1;
         else if (c == 'f')
             path = optarg;
+        else if (c == 'a')
+            all = true;
         else
             return bad_option();
     }
+    if (optind < argc)
+        return usage_error("unexpected argument: %s", argv[optind]);
     r = conf_load(path, CONF_CLIENT, &conf, NULL, &err);
+    if (r == 0 && all) {
+        r = ping_all(conf);
+        conf_free(conf);
+        return r;
+    }
     if (r == 0)
         r = instance_connect(conf, CALL_MS, &client, &err);
     conf_free(conf);

@@ -235,6 +235,7 @@ void streamlog_get_stats(struct streamlog *l, struct streamlog_stats *ret)
     lock_log(l);
     ret->witness_errors = l->witness_errors;
     ret->witness_answers = l->witness_answers;
+    ret->aside = l->aside;
     for (size_t i = 0; i < l->n_peers; i++) {
         const struct stream_peer *p = &l->peers[i];
         struct streamlog_peer *out = &ret->peers[i];
@@ -244,6 +245,7 @@ void streamlog_get_stats(struct streamlog *l, struct streamlog_stats *ret)
         (void)snprintf(out->host, sizeof(out->host), "%s", p->host);
         out->in_sync = v && v->in_sync;
         out->follows = p->index >= 0;
+        out->aside = p->aside;
         if (behind && p->current_us) {
             out->lag_bytes = l->bytes - p->acked_bytes;
             out->lag_us = (uint64_t)MAX(now - p->current_us, INT64_C(0));
@@ -339,6 +341,7 @@ int streamlog_start(struct streamlog *l, uint64_t last, struct err *err)
         l->pact.fault = 1;
     l->begin = last + 1;
     l->push_lsn = newest_snapshot(l);
+    aside_trim(l->dir_fd, &l->aside); /* nothing more is put aside while this controller leads */
     l->begun = true;
     unlock_log(l);
     r = -pthread_create(&l->keeper, NULL, keeper_main, l);

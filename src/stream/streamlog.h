@@ -12,6 +12,7 @@
 #include "stream/pact.h"
 #include "stream/streamconf.h"
 #include "stream/streamlink.h"
+#include "stream/tailaside.h"
 
 #define STREAM_IDENTITY_BYTES 32u
 #define STREAMLOG_WHY_BYTES 128u
@@ -52,11 +53,13 @@ struct streamlog_peer {
     char host[PACT_HOST_BYTES];
     bool in_sync, follows;
     uint64_t lag_bytes, lag_us;
+    struct aside aside;            /* as it told last */
     char why[STREAMLOG_WHY_BYTES]; /* it does not follow */
 };
 struct streamlog_stats {
     uint64_t witness_errors;
     bool witness_answers;
+    struct aside aside; /* on our disk */
     size_t n;
     struct streamlog_peer peers[PACT_SET_MAX];
 };

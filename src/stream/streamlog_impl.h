@@ -22,6 +22,7 @@ struct stream_peer {
     int index;             /* in pact; -1: it does not follow */
     uint64_t acked_bytes;  /* of l->bytes, when it last had everything */
     int64_t current_us;    /* when that was; 0: never */
+    struct aside aside;    /* as it told last */
     uint64_t told;         /* what it was told to be acknowledged */
     char why[STREAMLOG_WHY_BYTES];
     /* the thread's */
@@ -57,6 +58,7 @@ struct streamlog {
     uint64_t push_lsn, push_keep;
     uint64_t witness_errors;
     bool witness_answers;
+    struct aside aside;
 };
 
 /* Wait up to a moment of CLOCK_MONOTONIC; with the lock.  The caller looks again at what it waits

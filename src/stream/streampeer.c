@@ -416,6 +416,7 @@ static int note_match(struct stream_peer *p, const Pst__StreamReply *reply, stru
     p->next = reply->last + 1;
     p->pushed_lsn = reply->snapshot;
     lock_log(l);
+    p->aside = (struct aside){ reply->aside, reply->aside_bytes };
     index = pact_matched(&l->pact, &who, reply->last, term_clock_us());
     p->index = index;
     if (index >= 0) {

@@ -343,6 +343,8 @@ static void tell_outcome(struct streamtail *t, const struct waiting *w, int r, s
     SET(&reply, verdict, verdict_of(r));
     SET(&reply, last, t->files.last);
     SET(&reply, snapshot, t->files.snapshot_lsn);
+    SET(&reply, aside, t->files.aside.folders);
+    SET(&reply, aside_bytes, t->files.aside.bytes);
     if (r < 0 && err->text[0])
         reply.why = err->text;
     t->answer(w->conn, w->id, &reply);

@@ -22,8 +22,6 @@
 #define SEGMENT_BYTES (64u << 20) /* then a new file */
 #define RESERVE_BYTES (16u << 20)
 #define PART_NAME "stream.part"
-#define AWAY_CUT "unacknowledged"
-#define AWAY_REPLACED "replaced"
 
 static int tell_files(const struct tailfiles *f, int r, struct err *err)
 {
@@ -81,15 +79,15 @@ static int put_all_aside(struct tailfiles *f, struct err *err)
     segment_close(&f->segment);
     for (size_t i = l.stale.n; i-- > 0 && r == 0;) {
         segment_name(l.stale.lsn[i], l.stale.term[i], name);
-        r = move_file(f, name, AWAY_REPLACED, away, &fd);
+        r = move_file(f, name, ASIDE_REPLACED, away, &fd);
     }
     for (size_t i = l.segments.n; i-- > 0 && r == 0;) {
         segment_name(l.segments.lsn[i], l.segments.term[i], name);
-        r = move_file(f, name, AWAY_REPLACED, away, &fd);
+        r = move_file(f, name, ASIDE_REPLACED, away, &fd);
     }
     for (size_t i = l.snapshots.n; i-- > 0 && r == 0;) {
         snapshot_name(l.snapshots.lsn[i], name);
-        r = move_file(f, name, AWAY_REPLACED, away, &fd);
+        r = move_file(f, name, ASIDE_REPLACED, away, &fd);
     }
     if (r == 0 && fsync(f->dir_fd) < 0)
         r = -errno;
@@ -97,11 +95,12 @@ static int put_all_aside(struct tailfiles *f, struct err *err)
         log_info("the log that was here is now in %s/" JOURNAL_SUBDIR "/%s", f->dir, away);
     f->last = f->snapshot_lsn = 0;
     f->history.n = 0;
+    aside_trim(f->dir_fd, &f->aside);
     return tell_files(f, r, err);
 }
 
 /* The files that have records behind lsn get a second name in a folder aside. */
-static int link_aside(const struct tailfiles *f, uint64_t lsn)
+static int link_aside(struct tailfiles *f, uint64_t lsn)
 {
     _cleanup_val_(file_list_done) struct file_list l = { 0 };
     _cleanup_close_ int fd = -1;
@@ -111,7 +110,7 @@ static int link_aside(const struct tailfiles *f, uint64_t lsn)
     for (size_t i = 0; i < l.segments.n && r == 0; i++) {
         if (i + 1 < l.segments.n && l.segments.lsn[i + 1] <= lsn + 1)
             continue;
-        r = journal_away_open(f->dir_fd, AWAY_CUT, away, &fd);
+        r = journal_away_open(f->dir_fd, ASIDE_CUT, away, &fd);
         segment_name(l.segments.lsn[i], l.segments.term[i], name);
         if (r == 0 && linkat(f->dir_fd, name, fd, name, 0) < 0)
             r = -errno;
@@ -120,6 +119,7 @@ static int link_aside(const struct tailfiles *f, uint64_t lsn)
         log_info("records from %" PRIu64 " on, which nobody has acknowledged, are kept in "
                  "%s/" JOURNAL_SUBDIR "/%s",
                  lsn + 1, f->dir, away);
+    aside_trim(f->dir_fd, &f->aside);
     return r;
 }
 
@@ -175,6 +175,8 @@ int tailfiles_open(const char *dir, struct tailfiles *f, struct err *err)
         r = journal_dir_lock(f->dir_fd, dir, &f->lock_fd, err);
     if (r == 0)
         r = streamid_load(f->dir_fd, &f->id, err);
+    if (r == 0)
+        aside_trim(f->dir_fd, &f->aside);
     if (r == 0)
         r = read_log(f, err);
     if (r < 0)

@@ -9,6 +9,7 @@
 #include "journal/segment.h"
 #include "stream/pact.h"
 #include "stream/streamid.h"
+#include "stream/tailaside.h"
 
 struct tailfiles {
     char *dir; /* StateSaveLocation */
@@ -20,6 +21,7 @@ struct tailfiles {
     struct streamid id;
     int part_fd; /* of a snapshot that is coming, else -1 */
     uint64_t part_lsn, part_end;
+    struct aside aside; /* what was put aside, and is kept */
 };
 
 /* Open, lock, read.  Errors: streamtail_open(). */

@@ -16,6 +16,7 @@
 #include "cli/base/argwords.h"
 #include "cli/query/out_nodes.h"
 #include "cli/scontrol/scontrol.h"
+#include "session/pingtext.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -38,6 +39,7 @@ struct ping {
     const char *host;
     bool up;
     int64_t latency_us;
+    struct strbuf said; /* with --details */
 };
 
 static void json_pings(struct scontrol *s, const struct ping *pings, size_t n)
@@ -65,7 +67,7 @@ static void json_pings(struct scontrol *s, const struct ping *pings, size_t n)
     (void)fputs(strbuf_str(&out), stdout);
 }
 
-static void print_pings(const struct ping *pings, size_t n)
+static void print_pings(const struct scontrol *s, const struct ping *pings, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         char number[16] = "";
@@ -74,6 +76,8 @@ static void print_pings(const struct ping *pings, size_t n)
             (void)snprintf(number, sizeof(number), "%zu", i); /* fits */
         (void)printf("Slurmctld(%s%s) at %s is %s\n", i ? "backup" : "primary", i ? number : "",
                      pings[i].host, pings[i].up ? "UP" : "DOWN");
+        if (s->show.details && pings[i].up)
+            (void)printf("   %s\n", strbuf_str(&pings[i].said));
     }
 }
 
@@ -81,14 +85,19 @@ static void print_pings(const struct ping *pings, size_t n)
 static struct ping ping_one(struct scontrol *s, const char *host, size_t index, bool alone)
 {
     Pst__PingRequest request = PST__PING_REQUEST__INIT;
-    struct ping p = { .host = host };
+    struct ping p = { .host = host, .said = STRBUF_INIT };
+    ProtobufCMessage *answer = NULL;
     struct client *c = NULL;
     struct err err = { .text = "" };
     int64_t start = now_mono_us();
     int r = alone ? cli_connect_once(&s->cli, &c, &err)
                   : cli_connect_host(&s->cli, index, PING_TIMEOUT_MS, &c, &err);
 
-    p.up = r >= 0 && client_call(c, OP_PING, &request.base, NULL) >= 0;
+    p.up = r >= 0 && client_call(c, OP_PING, &request.base, &answer) >= 0;
+    if (p.up) {
+        ping_text(PB_AS(ping_reply, answer), &p.said);
+        protobuf_c_message_free_unpacked(answer, NULL);
+    }
     client_free(c);
     p.latency_us = now_mono_us() - start;
     return p;
@@ -115,7 +124,9 @@ void scontrol_ping(struct scontrol *s, int argc, char **argv)
     if (s->json.wanted)
         json_pings(s, pings, n);
     else
-        print_pings(pings, n);
+        print_pings(s, pings, n);
+    for (size_t i = 0; i < n; i++)
+        strbuf_done(&pings[i].said);
     if (!up)
         s->status = CLI_EXIT_FAILED;
 }

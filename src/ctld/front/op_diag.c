@@ -169,6 +169,8 @@ static void fill_stream(const struct ctld *ctld, struct stream_told *t, Pst__Dia
     r->journal_type = (char *)"stream"; /* not changed by packing */
     SET(r, remote_errors, t->stats.witness_errors);
     SET(r, witness_answers, t->stats.witness_answers);
+    SET(r, aside, t->stats.aside.folders);
+    SET(r, aside_bytes, t->stats.aside.bytes);
     for (size_t i = 0; i < t->stats.n; i++) {
         struct streamlog_peer *from = &t->stats.peers[i];
         Pst__StreamPeer *p = &t->peers[i];
@@ -179,6 +181,8 @@ static void fill_stream(const struct ctld *ctld, struct stream_told *t, Pst__Dia
         SET(p, follows, from->follows);
         SET(p, lag_bytes, from->lag_bytes);
         SET(p, lag_us, from->lag_us);
+        SET(p, aside, from->aside.folders);
+        SET(p, aside_bytes, from->aside.bytes);
         if (!from->follows && from->why[0])
             p->why = from->why;
         t->list[i] = p;

@@ -222,6 +222,41 @@ def test_told_by_sdiag(make):
     assert re.search(r"\tctl2: does not follow, lag \d+ bytes, \d+ ms: .", c.run("sdiag", "-v").out)
 
 
+def test_told_by_ping(make):
+    """Who leads and who is in sync; the lines that programs read stay as they are."""
+    c = make()
+    active, other = (r"active, term 1, record \d+", r"stands by, term 1, record \d+, \d+ behind, in sync")
+    wait_until(lambda: re.fullmatch(rf"ctl1: {active}\nctl2: {other}\n", c.run("penstock", "ping", "--all", check=False).out),
+               "ping tells of both", 20 * SLOW)
+    up = [f"Slurmctld({rank}) at {host} is UP\n" for rank, host in (("primary", "ctl1"), ("backup", "ctl2"))]
+    assert c.run("scontrol", "ping").out == "".join(up)
+    assert re.fullmatch(rf"{re.escape(up[0])}   {active}\n{re.escape(up[1])}   {other}\n", c.run("scontrol", "-d", "ping").out)
+    c.freeze("ctl1")
+    c.ctlds["ctl2"].kill()
+    done = c.run("penstock", "ping", "--all", check=False)
+    assert done.rc == 1 and done.out == "ctl1: does not answer\nctl2: does not answer\n"
+    c.thaw("ctl1")
+    c.start_one("ctl2")
+
+
+def test_oldest_of_what_was_put_aside_goes(make):
+    c = make()
+    kept = c.sbatch("-H", "--wrap", "true")
+    for i in range(9):  # as nine returns of a controller would leave them
+        (c.journal("ctl2") / f"unacknowledged-2026010{i + 1}T000000Z").mkdir()
+    c.ctlds["ctl2"].kill()
+    c.wait_in_sync("ctl1")
+    (c.journal("ctl2") / "stream.id").unlink()  # as another log: it is replaced
+    c.start_one("ctl2")
+    c.wait_in_sync("ctl1", "ctl2")
+    aside = sorted(p.name for p in c.journal("ctl2").glob("unacknowledged-*"))
+    assert aside == [f"unacknowledged-2026010{i + 1}T000000Z" for i in range(1, 9)]
+    assert len(list(c.journal("ctl2").glob("replaced-*"))) == 1
+    wait_until(lambda: re.search(r"\tctl2: in sync, .*, 9 logs put aside \(\d+ bytes\)\n\tLogs put aside here: 0 \(0 bytes\)\n",
+                                 c.run("sdiag", "-v").out), "sdiag counts them", 20 * SLOW)
+    assert queued(c) == [kept]
+
+
 def test_another_key_does_not_follow(make):
     c = make()
     c.ctlds["ctl2"].kill()
