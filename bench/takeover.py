@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """How long nobody can submit when the active controller dies: from SIGKILL to the first acknowledged submission.
 
-usage: bench/takeover.py [BUILD] [folder|etcd] [NODES] [JOBS] [KILLS] [LEASE_MS]
+usage: bench/takeover.py [BUILD] [folder|etcd|stream] [NODES] [JOBS] [KILLS] [LEASE_MS]
 
-Two controllers on one StateSaveLocation, or on three local members of etcd; emulated nodes, two thirds of them busy, and jobs
-that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started again, and gets control
+Two controllers on one StateSaveLocation, on three local members of etcd, or with a log each and a witness; emulated nodes, two
+thirds of them busy, and jobs that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started again, and gets control
 back, before the next kill.  One JSON object; what each phase took, by the successor's log, and its CPU until then, is on stderr."""
 
 import json
@@ -26,6 +26,7 @@ from benchlib import percentile  # noqa: E402
 from conftest import free_ports, wait_until  # noqa: E402
 from controllers import Controllers  # noqa: E402
 from etcds import Etcd, EtcdControllers  # noqa: E402
+from streams import StreamControllers  # noqa: E402
 
 WHERE = WORDS[1] or "folder"
 NODES, JOBS, KILLS, LEASE_MS = (int(WORDS[2 + i] or n) for i, n in enumerate((15000, 100000, 20, 1000)))
@@ -79,6 +80,8 @@ def kill_once(c):
     print(f"{took:.2f} s, {cpu:.2f} s of CPU; until:", phases(c, successor, killed, killed + took), file=sys.stderr, flush=True)
     c.start_one(active, timeout=120)
     wait_until(lambda: c.active() == c.hosts[0], "the first has control", 120)
+    if WHERE == "stream":
+        c.wait_in_sync(*c.hosts, timeout=120)
     time.sleep(2 * LEASE_MS / 1000)  # the standby reads on; its age is not told to commands
     return took
 
@@ -109,7 +112,9 @@ def main():
             (Path(folder) / name).mkdir()
         if WHERE == "etcd":
             etcd = Etcd(Path(folder) / "etcd").start()
-        c = EtcdControllers(Path(folder) / "cluster", etcd, **options) if etcd else Controllers(Path(folder) / "cluster", **options)
+        where = Path(folder) / "cluster"
+        c = (EtcdControllers(where, etcd, **options) if etcd else
+             (StreamControllers if WHERE == "stream" else Controllers)(where, **options))
         try:
             measure(c.start())
         finally:

@@ -2,9 +2,10 @@
  *
  * A loop over commands.  What was posted while it worked is taken as one batch; the journal is
  * told once a batch, so that one sync serves them all.  The controller's own commands, root's
- * and the nodes' come first, in order of arrival. Every other user has a lane of the queue: the
- * lanes take turns, one command each, and a batch gives them TURN_US, so that a flood of commands
- * of one user does not keep others waiting for longer.  Design: docs/architecture.md, "one
+ * and the nodes' come first, in order of arrival, for OWN_US of a batch. Every other user has a
+ * lane of the queue: the lanes take turns, one command each, and a batch gives them TURN_US, so
+ * that a flood of commands of one user, or of nodes that dial in all at once, does not keep others
+ * waiting for longer.  Design: docs/architecture.md, "one
  * writer". */
 #include "ctld/core/loop.h"
 
@@ -15,7 +16,8 @@
 #include "ctld/core/reconfig.h"
 #include "ctld/core/service.h"
 
-#define TURN_US 10000              /* what users have of a batch */
+#define TURN_US 10000 /* what users have of a batch */
+#define OWN_US 20000  /* what the own, root's and the nodes' commands have of a batch */
 #define STOP_US (5 * USEC_PER_SEC) /* what is asked for before the end is answered */
 
 /* A test moves control away just before a request of srun's. */
@@ -170,13 +172,16 @@ static void refuse_left(struct ctld *ctld, struct cmd *own)
 void core_run(struct ctld *ctld)
 {
     int64_t next_tick = now_mono_us();
+    struct cmd *own = NULL;
     bool go = true;
 
     while (go) {
-        struct cmd *own = core_queue_take(ctld->queue, next_tick);
-        int64_t t0 = now_mono_us();
+        int64_t t0;
 
-        while (own && go) {
+        if (!own)
+            own = core_queue_take(ctld->queue, next_tick);
+        t0 = now_mono_us();
+        while (own && go && now_mono_us() - t0 < OWN_US) { /* users wait while all nodes dial in */
             struct cmd *cmd = own;
 
             own = cmd->next;

@@ -16,17 +16,18 @@ static int64_t stagger_us(const struct turn_view *v)
     return v->index > 1 ? (int64_t)(v->index - 1) * each : 0;
 }
 
-static bool has_run_out(const struct turn_view *v, int64_t now_us)
+int64_t turn_left_us(const struct turn_view *v, int64_t now_us)
 {
     struct term_record r = v->record;
-    int64_t left;
 
     if (!v->readable || !r.lease_ms)
         r.lease_ms = v->lease_ms; /* what its writer had is not known, or it has ended */
-    if (!r.lease_ms)
-        return true;
-    left = lease_watch_left_us(&v->watch, &r, now_us);
-    return left <= -stagger_us(v);
+    return r.lease_ms ? lease_watch_left_us(&v->watch, &r, now_us) + stagger_us(v) : 0;
+}
+
+static bool has_run_out(const struct turn_view *v, int64_t now_us)
+{
+    return turn_left_us(v, now_us) <= 0;
 }
 
 static enum turn turn_after_end(const struct turn_view *v, int64_t now_us)

@@ -30,4 +30,7 @@ struct turn_view {
     bool claims;       /* started by somebody, not deposed: the first in the list leads */
 };
 
+/* How long the lease of that record lasts for us, who wait for those before us: 0 or less, it has
+ * run out. */
+int64_t turn_left_us(const struct turn_view *v, int64_t now_us);
 enum turn turn_decide(const struct turn_view *v, int64_t now_us);

@@ -250,10 +250,14 @@ static bool is_asked(struct ha *ha)
     return asked;
 }
 
+/* Until the next look, which is not later than the end of the lease. */
 static int64_t look_us(const struct ha *ha)
 {
-    return MAX(MIN((int64_t)ha->view.lease_ms * 1000 / LOOKS, (int64_t)LOOK_MAX_US),
-               (int64_t)LOOK_MIN_US);
+    int64_t us = MAX(MIN((int64_t)ha->view.lease_ms * 1000 / LOOKS, (int64_t)LOOK_MAX_US),
+                     (int64_t)LOOK_MIN_US);
+    int64_t left = turn_left_us(&ha->view, term_clock_us());
+
+    return left > 0 ? MIN(us, left) : us;
 }
 
 /* A newer release has written the log.  This one can neither follow nor lead: it looks on, and

@@ -28,8 +28,10 @@ static void test_waits_for_the_lease(void **state)
     struct turn_view v = view_of(1, 0, 0);
 
     assert_int_equal(turn_decide(&v, 1), TURN_WAIT);
+    assert_int_equal(turn_left_us(&v, 1), 4 * S);
     assert_int_equal(turn_decide(&v, 4 * S), TURN_WAIT);
-    assert_int_equal(turn_decide(&v, 4 * S + 2), TURN_OURS);
+    assert_int_equal(turn_left_us(&v, 4 * S + 1), 0); /* there the next look is */
+    assert_int_equal(turn_decide(&v, 4 * S + 1), TURN_OURS);
     v.record.renewal++;
     lease_watch_see(&v.watch, &v.record, 4 * S + 2);
     assert_int_equal(turn_decide(&v, 4 * S + 3), TURN_WAIT);
