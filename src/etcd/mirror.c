@@ -18,7 +18,6 @@
 #define CHUNKS 8u                 /* of one request */
 #define SEGMENT_BYTES (64u << 20) /* then a new file */
 #define SNAPSHOT_TURNS 64u        /* between two looks for a newer snapshot */
-#define ID_FILE "etcd.id"
 #define ID_BYTES 16u
 
 /* ---- opening --------------------------------------------------------------------------------- */
@@ -100,7 +99,7 @@ uint64_t mirror_last(const struct mirror *m)
 
 static bool read_id(const struct mirror *m, char out[static ID_BYTES])
 {
-    _cleanup_close_ int fd = openat(m->dir_fd, ID_FILE, O_RDONLY | O_CLOEXEC);
+    _cleanup_close_ int fd = openat(m->dir_fd, JOURNAL_COPY_NAME, O_RDONLY | O_CLOEXEC);
 
     return fd >= 0 && pread(fd, out, ID_BYTES, 0) == (ssize_t)ID_BYTES;
 }
@@ -108,10 +107,11 @@ static bool read_id(const struct mirror *m, char out[static ID_BYTES])
 static int write_id(const struct mirror *m, const uint8_t *id, struct err *err)
 {
     _cleanup_close_ int fd =
-        openat(m->dir_fd, ID_FILE, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+        openat(m->dir_fd, JOURNAL_COPY_NAME, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
     if (fd < 0 || pwrite(fd, id, ID_BYTES, 0) != (ssize_t)ID_BYTES || fsync(fd) < 0)
-        return err_set(err, -EIO, "%s/%s/" ID_FILE " cannot be written", m->dir, JOURNAL_SUBDIR);
+        return err_set(err, -EIO, "%s/%s/" JOURNAL_COPY_NAME " cannot be written", m->dir,
+                       JOURNAL_SUBDIR);
     return 0;
 }
 

@@ -280,6 +280,11 @@ int journal_downgrade(const char *dir, journal_rewrite_fn *fn, void *ctx,
     if (r < 0)
         return r;
     dg.dir_fd = dir_fd;
+    if (faccessat(dir_fd, JOURNAL_COPY_NAME, F_OK, 0) == 0)
+        return err_set(err, -ENOTSUP,
+                       "journal: %s/%s is a copy of a log in etcd, which cannot be taken back: go "
+                       "on with the newer release, or restore a backup",
+                       dir, JOURNAL_SUBDIR);
     r = file_list_read(dir_fd, &dg.files);
     if (r < 0)
         return err_set(err, r, "journal: cannot list %s/%s: %s", dir, JOURNAL_SUBDIR,

@@ -14,6 +14,7 @@
 
 #define JOURNAL_SUBDIR "journal"
 #define JOURNAL_ID_NAME "stream.id" /* which log it is to other controllers (stream/streamid.h) */
+#define JOURNAL_COPY_NAME "etcd.id" /* the folder is a copy of that log in etcd */
 #define FILE_NAME_BYTES 40
 #define FILES_MAX (1u << 20) /* directory entries looked at */
 

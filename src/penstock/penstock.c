@@ -58,7 +58,7 @@ static const struct command {
     { "report", cmd_report, "report [--json] JOB...",
       "what jobs used of what they held, and what to ask for next time" },
     { "witness", cmd_witness,
-      "witness [-f FILE] --state DIR [--listen ADDRESS] [--new HOST | --check]",
+      "witness [-f FILE] --state DIR [--listen ADDRESS] [--new HOST | --check | --downgrade]",
       "say which of several controllers may lead, where they send their log to one another", true },
     { "ping", cmd_ping, "ping [--all] [-f FILE]",
       "say how far the log of the controller, or of each, has come" },

@@ -15,6 +15,8 @@
 #include "conf/conf.h"
 #include "conf/tls/conf_tls.h"
 #include "daemon/daemon.h"
+#include "journal/format.h"
+#include "journal/term.h"
 #include "penstock/penstock.h"
 #include "stream/streamconf.h"
 #include "stream/witfile.h"
@@ -26,7 +28,7 @@
 
 struct options {
     const char *conf, *state, *listen, *begin;
-    bool check;
+    bool check, downgrade;
 };
 
 /* ---- options ------------------------------------------------------------------------------- */
@@ -36,7 +38,7 @@ static void print_help(void)
     (void)puts(
         "Usage: penstock witness [-f FILE] --state DIR [--listen ADDRESS]\n"
         "       penstock witness [-f FILE] --state DIR --new HOST\n"
-        "       penstock witness [-f FILE] --state DIR --check\n\n"
+        "       penstock witness [-f FILE] --state DIR --check | --downgrade\n\n"
         "Say which of several controllers may lead, where they send their log to one another\n"
         "(JournalType=stream).  Runs in the foreground, on a host of its own.\n\n"
         "  -f FILE            slurm.conf\n"
@@ -44,19 +46,22 @@ static void print_help(void)
         "  --listen ADDRESS   HOST:PORT, [ADDRESS]:PORT or :PORT; default: any address, and the\n"
         "                     port of JournalParameters=witness=\n"
         "  --new HOST         make the record; this SlurmctldHost, and no other, may lead first\n"
-        "  --check            read the configuration and the record, and say what it is\n\n"
+        "  --check            read the configuration and the record, and say what it is\n"
+        "  --downgrade        let controllers of this release go on, after a newer one: first\n"
+        "                     `penstock journal downgrade` for each of them\n\n"
         "Manual: penstock(1)");
 }
 
 /* -1: go on; else the exit status. */
 static int parse_options(int argc, char **argv, struct options *o)
 {
-    enum { OPT_STATE = 256, OPT_LISTEN, OPT_NEW, OPT_CHECK };
+    enum { OPT_STATE = 256, OPT_LISTEN, OPT_NEW, OPT_CHECK, OPT_DOWNGRADE };
     static const struct option longs[] = {
         { "state", required_argument, NULL, OPT_STATE },
         { "listen", required_argument, NULL, OPT_LISTEN },
         { "new", required_argument, NULL, OPT_NEW },
         { "check", no_argument, NULL, OPT_CHECK },
+        { "downgrade", no_argument, NULL, OPT_DOWNGRADE },
         { "help", no_argument, NULL, 'h' },
         { NULL, 0, NULL, 0 },
     };
@@ -80,6 +85,9 @@ static int parse_options(int argc, char **argv, struct options *o)
         case OPT_CHECK:
             o->check = true;
             break;
+        case OPT_DOWNGRADE:
+            o->downgrade = true;
+            break;
         case 'h':
             print_help();
             return STATUS_OK;
@@ -93,6 +101,8 @@ static int parse_options(int argc, char **argv, struct options *o)
         return usage_error("witness: --state DIR is needed");
     if (o->begin && (o->check || o->listen))
         return usage_error("witness: --new goes alone");
+    if (o->downgrade && (o->begin || o->check || o->listen))
+        return usage_error("witness: --downgrade goes alone");
     return -1;
 }
 
@@ -106,6 +116,21 @@ static bool is_controller(const struct conf *conf, const char *host)
         if (strcasecmp(name, host) == 0)
             return true;
     return false;
+}
+
+/* The witness runs as SlurmUser. */
+static int give_to_slurm_user(const struct options *o, const struct conf *conf)
+{
+    _cleanup_free_ char *path = NULL;
+    uid_t uid = conf_slurm_uid(conf);
+
+    if (geteuid() != 0)
+        return STATUS_OK;
+    if (asprintf(&path, "%s/" WITFILE_NAME, o->state) < 0)
+        return say_nomem();
+    if (chown(o->state, uid, (gid_t)-1) < 0 || chown(path, uid, (gid_t)-1) < 0)
+        return say_error("witness: %s: %s", o->state, strerror(errno));
+    return STATUS_OK;
 }
 
 static int make_record(const struct options *o, const struct conf *conf)
@@ -130,18 +155,34 @@ static int make_record(const struct options *o, const struct conf *conf)
     r = witfile_store(o->state, cluster, &s, &err);
     if (r < 0)
         return say_error("witness: %s", err.text);
-    if (geteuid() == 0) { /* the witness runs as SlurmUser */
-        _cleanup_free_ char *path = NULL;
-        uid_t uid = conf_slurm_uid(conf);
-
-        if (asprintf(&path, "%s/" WITFILE_NAME, o->state) < 0)
-            return say_nomem();
-        if (chown(o->state, uid, (gid_t)-1) < 0 || chown(path, uid, (gid_t)-1) < 0)
-            return say_error("witness: %s: %s", o->state, strerror(errno));
-    }
+    r = give_to_slurm_user(o, conf);
+    if (r != STATUS_OK)
+        return r;
     (void)printf("%s may lead first\n",
                  s.record.in_sync.v[0].host); /* stdout errors show at exit */
     return STATUS_OK;
+}
+
+/* The record tells the level of the newest term's log, and controllers of a release that knows less
+ * keep away from it. */
+static int lower_level(const struct options *o, const struct conf *conf)
+{
+    const char *cluster = conf_str(conf, CONF_CLUSTER_NAME);
+    struct err err = { .text = "" };
+    struct witness_state s;
+    struct term_record t;
+
+    if (witfile_load(o->state, cluster, &s, &err) < 0)
+        return say_error("witness: %s", err.text);
+    if (!s.has_lease || term_decode(s.lease, &t) < 0 || t.level <= LOG_LEVEL) {
+        (void)puts("no newer release has written this record; nothing was changed");
+        return STATUS_OK;
+    }
+    term_encode(&t, s.lease); /* with the level of this release */
+    if (witfile_store(o->state, cluster, &s, &err) < 0)
+        return say_error("witness: %s", err.text);
+    (void)printf("controllers of this release may go on after term %u\n", t.term);
+    return give_to_slurm_user(o, conf);
 }
 
 static int show_record(const struct options *o, const struct conf *conf)
@@ -263,6 +304,8 @@ int cmd_witness(int argc, char **argv)
         r = make_record(&o, conf);
     } else if (o.check) {
         r = show_record(&o, conf);
+    } else if (o.downgrade) {
+        r = lower_level(&o, conf);
     } else {
         daemon_block_signals();                           /* before any thread is there */
         (void)log_open("witness", NULL, LOG_INFO, false); /* to standard error: cannot fail */

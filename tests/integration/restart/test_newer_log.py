@@ -7,9 +7,12 @@ import re
 import struct
 import subprocess
 
-from conftest import ROOT, program, wait_until
+import pytest
+from conftest import ROOT, SLOW, program, wait_until
 from controllers import Controllers
+from etcds import Etcd, EtcdControllers, have_etcd
 from rawwire import messages
+from streams import StreamControllers
 from test_old_state import append_record, hashes
 
 FIELD, EVENT = 4090, 4091  # numbers that no release has
@@ -57,20 +60,28 @@ def newer_records(c, job):
     return (bytes_field(2, event), bytes_field(2, bytes_field(EVENT, b"a new kind")))       # 2: events of a Transaction
 
 
-def journal_of(c):
-    return c.dir / "state" / "journal"
+def journal_of(c, state="state"):
+    return c.dir / state / "journal"
 
 
-def play_newer(c, *payloads):
+def play_newer(c, *payloads, state="state"):
     """The log as a newer release leaves it, ended by a kill."""
     for payload in payloads:
-        append_record(max(journal_of(c).glob("*.log")), payload)
-    for path in [*journal_of(c).glob("*.log"), *journal_of(c).glob("*.snap")]:
+        append_record(max(journal_of(c, state).glob("*.log")), payload)
+    for path in [*journal_of(c, state).glob("*.log"), *journal_of(c, state).glob("*.snap")]:
         set_level(path, own_level() + 1)
 
 
-def journal(c, *argv, check=True):
-    done = subprocess.run([program("penstock"), "journal", *argv, str(c.dir / "state")], env=c.env, capture_output=True, text=True)
+def newer_term(data):
+    """The record of a term, as the newer release writes it."""
+    data = bytearray(data)
+    struct.pack_into("<I", data, 44, own_level() + 1)
+    struct.pack_into("<Q", data, len(data) - 8, hash_of(bytes(data[:-8])))
+    return bytes(data)
+
+
+def journal(c, *argv, check=True, state="state"):
+    done = subprocess.run([program("penstock"), "journal", *argv, str(c.dir / state)], env=c.env, capture_output=True, text=True)
     assert not check or done.returncode == 0, done
     return done
 
@@ -160,10 +171,7 @@ def test_standby_of_an_older_release_stands_aside(folder):
             c.ctlds[host].kill()
         play_newer(c)
         newest = max(journal_of(c).glob("*.term"))
-        data = bytearray(newest.read_bytes())
-        struct.pack_into("<I", data, 44, own_level() + 1)
-        struct.pack_into("<Q", data, len(data) - 8, hash_of(bytes(data[:-8])))
-        newest.write_bytes(data)
+        newest.write_bytes(newer_term(newest.read_bytes()))
         daemon = c.start_one("ctl2", timeout=None)
         wait_until(lambda: "standing by without the log: the log is that of a newer release, with which ctl1 took term 1: "
                    "update this host as well" in c.ctld_log("ctl2"), "the older release says why")
@@ -177,4 +185,71 @@ def test_standby_of_an_older_release_stands_aside(folder):
         assert c.job(job)["JobState"] == "PENDING"
     finally:
         problems = c.stop()
+    assert not problems, problems
+
+
+def stop_newer(c, job):
+    """All controllers end, and the witness; what each has on its disk is the newer release's."""
+    wait_until(lambda: re.search(r"ctl2: stands by, .*, 0 behind, in sync", c.run("penstock", "ping", "--all", check=False).out),
+               "ctl2 has everything", 20 * SLOW)
+    for host in c.hosts:
+        c.ctlds[host].kill()
+    c.witness.stop()
+    for host in c.hosts:
+        play_newer(c, *newer_records(c, job), state=f"state-{host}")
+    path = c.dir / "witness" / "witness"
+    data = bytearray(path.read_bytes())
+    data[744:1256] = newer_term(data[744:1256])  # of the lease
+    struct.pack_into("<Q", data, 1272, hash_of(bytes(data[:1272])))
+    path.write_bytes(data)
+
+
+def test_log_that_is_sent_is_taken_back(folder):
+    """Each controller's log, and the witness's record; a controller with an empty disk gets a copy."""
+    c = StreamControllers(folder, nodes=1, controllers=3, lease_ms=int(1500 * SLOW)).start()
+    try:
+        c.wait_in_sync(*c.hosts)
+        job = c.sbatch("--hold", "--wrap", "true")
+        stop_newer(c, job)
+        for host in ("ctl1", "ctl2"):
+            assert "is written again" in journal(c, "downgrade", state=f"state-{host}").stdout
+        c.wipe("ctl3")
+        c.start_witness()
+        daemon = c.start_one("ctl1", timeout=None)
+        wait_until(lambda: "standing by without the log: the log is that of a newer release" in c.ctld_log("ctl1"), "ctl1 says why")
+        daemon.stop()
+        c.witness.stop()
+        lower = ["penstock", "witness", "-f", str(c.conf), "--state", str(c.dir / "witness"), "--downgrade"]
+        assert c.run(*lower).out == "controllers of this release may go on after term 1\n"
+        assert "nothing was changed" in c.run(*lower).out
+        c.start_witness()
+        for host in c.hosts:
+            c.start_one(host)
+        c.wait_active("ctl1", 30 * SLOW)
+        c.wait_in_sync(*c.hosts)
+        assert c.job(job)["Comment"] == "from the newer release"
+        c.ctlds["ctl1"].kill()
+        c.wait_active("ctl2", 30 * SLOW)
+        assert c.job(job)["Comment"] == "from the newer release"
+        assert not list(journal_of(c, "state-ctl2").glob("replaced-*"))  # it had the same log
+    finally:
+        problems = c.stop()
+    assert not problems, problems
+
+
+@pytest.mark.skipif(not have_etcd(), reason="etcd is not installed")
+def test_copy_of_a_log_in_etcd_is_not_taken_back(folder):
+    (folder / "etcd").mkdir()
+    (folder / "cluster").mkdir()
+    etcd = Etcd(folder / "etcd", members=1).start()
+    try:
+        c = EtcdControllers(folder / "cluster", etcd, nodes=1, controllers=1).start()
+        problems = c.stop()
+        play_newer(c, state="state-ctl1")
+        before = {p.name: p.read_bytes() for p in journal_of(c, "state-ctl1").iterdir() if p.is_file()}
+        done = journal(c, "downgrade", check=False, state="state-ctl1")
+        assert done.returncode == 1 and "is a copy of a log in etcd, which cannot be taken back" in done.stderr, done
+        assert {p.name: p.read_bytes() for p in journal_of(c, "state-ctl1").iterdir() if p.is_file()} == before
+    finally:
+        etcd.stop()
     assert not problems, problems
