@@ -4,8 +4,9 @@
 usage: bench/takeover.py [BUILD] [folder|etcd|stream] [NODES] [JOBS] [KILLS] [LEASE_MS]
 
 Two controllers on one StateSaveLocation, on three local members of etcd, or with a log each and a witness; emulated nodes, two
-thirds of them busy, and jobs that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started again, and gets control
-back, before the next kill.  One JSON object; what each phase took, by the successor's log, and its CPU until then, is on stderr."""
+thirds of them busy, and jobs that wait.  sbatch is started with the kill and tries by itself.  The killed controller is started
+again, and gets control back, before the next kill.  One JSON object; what each phase took, by the successor's log, and its CPU
+until then, is on stderr."""
 
 import json
 import os

@@ -5,5 +5,6 @@
 
 #include "base/strbuf.h"
 
-/* "active, term 3, record 1234", or "stands by, term 3, record 1230, 4 behind, in sync".  Texts in r are cleaned. */
+/* "active, term 3, record 1234", or "stands by, term 3, record 1230, 4 behind, in sync".  Texts in
+ * r are cleaned. */
 void ping_text(Pst__PingReply *r, struct strbuf *sb);

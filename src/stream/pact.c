@@ -200,6 +200,12 @@ void pact_acked(struct pact *p, uint32_t peer, uint64_t lsn, int64_t now_us)
     v->acked = MAX(v->acked, lsn);
 }
 
+void pact_heard(struct pact *p, uint32_t peer, int64_t now_us)
+{
+    if (p->v[peer].matched)
+        p->v[peer].heard_us = now_us;
+}
+
 void pact_synced(struct pact *p, uint64_t lsn)
 {
     p->synced = MAX(p->synced, lsn);

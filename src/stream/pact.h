@@ -117,6 +117,8 @@ void pact_begin(struct pact *p, const struct pact_record *record, uint64_t last)
 int pact_matched(struct pact *p, const struct pact_member *who, uint64_t acked, int64_t now_us);
 void pact_lost(struct pact *p, uint32_t peer); /* it does not follow at present */
 void pact_acked(struct pact *p, uint32_t peer, uint64_t lsn, int64_t now_us);
+/* It has taken a part of what it has yet to have on its disk. */
+void pact_heard(struct pact *p, uint32_t peer, int64_t now_us);
 void pact_synced(struct pact *p, uint64_t lsn);
 /* It gets the newest batches: it may be waited for from now on, to get into the set. */
 void pact_near(struct pact *p, uint32_t peer);

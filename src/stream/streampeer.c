@@ -116,6 +116,17 @@ static void note_ack(struct stream_peer *p, uint64_t last)
     unlock_log(l);
 }
 
+/* It has taken a piece of a batch: who takes a long one is not silent. */
+static void note_piece(struct stream_peer *p)
+{
+    struct streamlog *l = p->l;
+
+    lock_log(l);
+    if (p->index >= 0)
+        pact_heard(&l->pact, (uint32_t)p->index, term_clock_us());
+    unlock_log(l);
+}
+
 /* ---- records --------------------------------------------------------------------------------- */
 
 /* Which terms our records have. */
@@ -157,6 +168,8 @@ static int send_batch(struct stream_peer *p, const uint8_t *data, size_t len, ui
             last = reply->last;
             pst__stream_reply__free_unpacked(reply, NULL);
         }
+        if (r == 0 && at < len)
+            note_piece(p);
     }
     if (r < 0)
         return r;

@@ -5,9 +5,10 @@ usage: tests/chaos/chaos_hosts.py --build BUILD [--type file|etcd|stream] [--blo
            [--lease MS] [--seed N] [--tap]
 
 Controllers, members of etcd, the witness, nodes and commands have network namespaces of their own (netlab.py).  The log is in one
-folder of all controllers, in three members of etcd, or is sent; in the last two each controller has a disk of its own.  Blows come in rounds, each with a new
-cluster: clients submit jobs, some of which run steps; then every acknowledged job exists once, ran once and is in accounting,
-all copies of the log have the same hash, and of each term one controller has acknowledged (history.py).  CHAOS_ONLY=kind,kind
+folder of all controllers, in three members of etcd, or is sent; in the last two each controller has a disk of its own.  Blows
+come in rounds, each with a new cluster: clients submit jobs, some of which run steps; then every acknowledged job exists once,
+ran once and is in accounting, all copies of the log have the same hash, and of each term one controller has acknowledged
+(history.py).  CHAOS_ONLY=kind,kind
 chooses kinds.  --deaf 1: controllers with a shared folder do not notice the end of their term, and with a log that is sent one
 acknowledges alone; the checks must find that."""
 

@@ -297,6 +297,7 @@ static void test_acknowledged_is_on_both(void **state)
     struct streamlog_stats stats;
     uint64_t lsn;
 
+    w->stream.patience_ms = 60000; /* however slow the disk is: it is not to leave */
     lead_on(w);
     lsn = append_records(w, 5, 100);
     assert_int_equal(journal_wait_durable(w->journal, lsn), 0); /* alone in sync */
