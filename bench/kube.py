@@ -1,18 +1,17 @@
 #!/usr/bin/python3
-"""penstock-bridge and penstock-operator beside an API server of the tests, whose own time is in every rate.
+"""penstock-bridge and penstock-operator beside an API server of the bench.
 
-usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build bridge 5000 50 100 15000
+usage: bench/kube.py [BUILD] bridge [NODES] [GANGS] [QUEUED ...]     e.g. build bridge 5000 500 100 15000
        bench/kube.py [BUILD] operator [WORKERS]                      e.g. build operator 5000
 
 One JSON object a line. bridge: gangs of 8 pods on external nodes of a real slurmctld, behind so many tasks of a held array, and
-pods alone on the idle cluster; CPU is the bridge's own. "server" is the API server by itself: as many pods marked and bound by a
-client that decides nothing, at the same moment; of_server is the bridge's rate in parts of that one, and queue_costs the bridge's
-CPU in parts of that at the first length of the queue: two ratios that say the same on another machine. operator: a NodeSet whose
-pods are started and whose nodes are told by this program, then ten seconds in which nothing changes."""
+pods alone on the idle cluster. The API server is bench_kubeapi, which keeps pods in memory: a real one takes longer. cpu_ms_each
+is the CPU that a pod costs in each of the four programs, and says what the rate is bound by; queue_costs is the bridge's own in
+parts of that at the first length of the queue. operator: a NodeSet whose pods are started and whose nodes are told by this
+program, then ten seconds in which nothing changes; the API server is the tests', in Python."""
 
 import http.client
 import json
-import multiprocessing
 import subprocess
 import sys
 import tempfile
@@ -32,7 +31,6 @@ from apiserver import ApiServer  # noqa: E402  found by the line above
 GANG = 8
 LWS = "leaderworkerset.sigs.k8s.io/"
 ALONE = 40
-ASKERS = 4
 QUIET_S = 10
 
 
@@ -94,82 +92,73 @@ def pod(name, labels, notes):
                 {"name": "c", "image": "i", "resources": {"requests": {"cpu": "1", "memory": "64Mi"}}}]}}
 
 
-def bound(api):
-    with api.store.lock:
-        return sum(p == "pods" and bool(o["spec"].get("nodeName")) for (p, _, _), o in api.store.objects.items())
+class PodServer:
+    """bench_kubeapi, and what the bench asks of it."""
+
+    def __init__(self, build):
+        self.process = subprocess.Popen([str(build / "bench" / "bench_kubeapi"), "serve"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        text=True)
+        self.port = int(self.process.stdout.readline())
+
+    def __enter__(self):
+        self.link = http.client.HTTPConnection("127.0.0.1", self.port)
+        return self
+
+    def __exit__(self, *_):
+        self.link.close()
+        self.process.stdin.close()
+        self.process.wait()
+
+    def ask(self, method, path, body=None):
+        self.link.request(method, path, json.dumps(body) if body else None)
+        answer = self.link.getresponse()
+        text = answer.read()
+        assert answer.status < 300, (method, path, text)
+        return json.loads(text)
+
+    def pods(self, name="", method="GET", body=None):
+        return self.ask(method, f"/api/v1/namespaces/default/pods{name and '/'}{name}", body)
+
+    def stats(self):
+        return self.ask("GET", "/stats")
+
+    def kubeconfig(self, path):
+        path.write_text(json.dumps({
+            "apiVersion": "v1", "kind": "Config", "current-context": "bench",
+            "contexts": [{"name": "bench", "context": {"cluster": "bench", "user": "bench"}}],
+            "clusters": [{"name": "bench", "cluster": {"server": f"http://127.0.0.1:{self.port}"}}],
+            "users": [{"name": "bench", "user": {"token": "none"}}]}))
 
 
 def empty(cluster, api):
-    for one in api.all("pods"):
-        api.patch("pods", one["metadata"]["name"], {"status": {"phase": "Succeeded"}}, sub="status")
+    for one in api.pods()["items"]:
+        api.pods(one["metadata"]["name"], "PATCH", {"status": {"phase": "Succeeded"}})
     wait("the jobs end", 300, lambda: not cluster.run("squeue", "-h", "-p", "pods", "-t", "R"))
-    for one in api.all("pods"):
-        api.delete("pods", one["metadata"]["name"], gracePeriodSeconds=0)
-    wait("the pods go", 300, lambda: not api.all("pods"))
+    for one in api.pods()["items"]:
+        api.pods(one["metadata"]["name"], "DELETE")
+    wait("the pods go", 300, lambda: not api.stats()["pods"])
 
 
-def bind_some(url, names, ready):
-    """What must be asked for each pod: a label and a finalizer, and its binding."""
-    link = http.client.HTTPConnection(url.split("//")[1])
-    ready.wait()
-    for name, node in names:
-        for method, path, kind, body in (
-                ("PATCH", "", "application/strategic-merge-patch+json", {"metadata": {"labels": {"j": "1"}, "finalizers": ["a/b"]}}),
-                ("POST", "/binding", "application/json", {"metadata": {"name": name}, "target": {"kind": "Node", "name": node}})):
-            link.request(method, f"/api/v1/namespaces/default/pods/{name}{path}", json.dumps(body), {"Content-Type": kind})
-            answer = link.getresponse()
-            assert answer.status < 300, answer.read()
-            answer.read()
-    link.close()
-
-
-def measure_server(api, pods):
-    """Pods a second that the API server binds for whoever asks."""
-    names = [(f"s{i}", f"ext{i + 1}") for i in range(pods)]
-    for name, _ in names:
-        one = pod(name, {}, {})
-        one["spec"]["schedulerName"] = "nobody"
-        api.create("pods", one)
-    apart = multiprocessing.get_context("spawn")  # this process has threads
-    ready = apart.Barrier(ASKERS + 1)
-    askers = [apart.Process(target=bind_some, args=(api.url, names[k::ASKERS], ready)) for k in range(ASKERS)]
-    for one in askers:
-        one.start()
-    ready.wait()
+def measure_gangs(cluster, api, pids, gangs, queued, first):
+    pods, cpu, asked = gangs * GANG, {name: cpu_s(pid) for name, pid in pids.items()}, api.stats()["requests"]
     t0 = time.monotonic()
-    for one in askers:
-        one.join()
+    api.ask("POST", "/fill", {"name": "g", "count": pods, "size": GANG, "pod": pod("g", {}, {})})
+    wait("all pods are bound", 600, lambda: api.stats()["bound"] == pods)
     seconds = time.monotonic() - t0
-    assert all(one.exitcode == 0 for one in askers)
-    for name, _ in names:
-        api.patch("pods", name, {"metadata": {"finalizers": None}})
-        api.delete("pods", name, gracePeriodSeconds=0)
-    return pods / seconds
-
-
-def measure_gangs(cluster, api, pid, gangs, queued, first):
-    server = measure_server(api, gangs * GANG)
-    cpu, t0, asked = cpu_s(pid), time.monotonic(), api.requests
-    for g in range(gangs):
-        for i in range(GANG):
-            api.create("pods", pod(f"g{g}-{i}", {LWS + "group-key": f"g{g}", LWS + "name": f"g{g}", LWS + "group-index": "0",
-                                                 LWS + "worker-index": str(i)}, {LWS + "size": str(GANG)}))
-    wait("all pods are bound", 600, lambda: bound(api) == gangs * GANG)
-    seconds, pods = time.monotonic() - t0, gangs * GANG
-    each = (cpu_s(pid) - cpu) * 1e3 / pods
+    each = {name: round((cpu_s(pid) - cpu[name]) * 1e3 / pods, 4) for name, pid in pids.items()}
     emit(bench="kube", what=f"pods in gangs of {GANG}", nodes=cluster.nodes, queued=queued, pods=pods, per_s=pods / seconds,
-         server_per_s=server, of_server=pods / seconds / server, bridge_cpu_ms_each=each, queue_costs=each / (first or each),
-         requests_each=(api.requests - asked) / pods, bridge_mib=rss_kib(pid) / 1024)
+         cpu_ms_each=each, queue_costs=each["bridge"] / (first or each["bridge"]), requests_each=(api.stats()["requests"] - asked) / pods,
+         bridge_mib=rss_kib(pids["bridge"]) / 1024)
     empty(cluster, api)
-    return first or each
+    return first or each["bridge"]
 
 
 def measure_alone(cluster, api, queued):
     took = []
     for i in range(ALONE):
         t0 = time.monotonic()
-        api.create("pods", pod(f"a{i}", {}, {}))
-        wait("it is bound", 60, lambda: (api.get("pods", f"a{i}") or {"spec": {}})["spec"].get("nodeName"))
+        api.pods("", "POST", pod(f"a{i}", {}, {}))
+        wait("it is bound", 60, lambda: api.pods(f"a{i}")["spec"].get("nodeName"))
         took.append((time.monotonic() - t0) * 1e3)
     emit(bench="kube", what="a pod alone, from its creation to its binding, ms", nodes=cluster.nodes, queued=queued,
          p50=percentile(took, 0.5), p95=percentile(took, 0.95))
@@ -180,17 +169,19 @@ def measure_bridge(build, nodes, gangs, queues):
     cluster = Bridged(build, nodes)
     try:
         cluster.up()
-        with ApiServer() as api, Server(cluster, str(cluster.build / "src/rest/slurmrestd")) as rest:
+        with PodServer(cluster.build) as api, Server(cluster, str(cluster.build / "src/rest/slurmrestd")) as rest:
             for i in range(1, nodes + 1):
-                api.create("nodes", {"metadata": {"name": f"ext{i}"}})
+                api.ask("POST", "/api/v1/nodes", {"metadata": {"name": f"ext{i}"}})
             with cluster.bridge(api, f"http://127.0.0.1:{rest.port}", rest.token) as bridge:
+                pids = {"bridge": bridge.process.pid, "API server": api.process.pid, "slurmctld": cluster.pid(),
+                        "slurmrestd": rest.process.pid}
                 before, first = 0, 0
                 for queued in queues:
                     if queued > before:
                         cluster.run("sbatch", "-H", "-a", f"1-{queued - before}", "--wrap", "true")
                         before = queued
                     measure_alone(cluster, api, queued)
-                    first = measure_gangs(cluster, api, bridge.process.pid, gangs, queued, first)
+                    first = measure_gangs(cluster, api, pids, gangs, queued, first)
     finally:
         cluster.close()
 
