@@ -69,6 +69,7 @@ static int ask_server(struct kubeserver *s, const struct kubeapi_target *t, cons
                               .body = a->body,
                               .content_type = a->content_type,
                               .lane = lane_of(t),
+                              .unread = t->unread,
                               .done = done,
                               .ctx = ctx,
                           },
@@ -138,7 +139,7 @@ int kubeapi_delete(struct kubeserver *s, const struct kubeapi_target *t, const c
 int kubeapi_bind(struct kubeserver *s, const char *namespace_, const char *pod, const char *uid,
                  const char *node, const json_t *annotations, kubecall_fn *done, void *ctx)
 {
-    const struct kubeapi_target t = { &kubekind_pods, namespace_, pod, "binding" };
+    const struct kubeapi_target t = { &kubekind_pods, namespace_, pod, "binding", true };
     _cleanup_json_ json_t *binding = json_pack(
         "{s:s, s:s, s:{s:s, s:s, s:s, s:O*}, s:{s:s, s:s, s:s}}", "apiVersion", "v1", "kind",
         "Binding", "metadata", "name", pod, "namespace", namespace_, "uid", uid, "annotations",

@@ -23,6 +23,7 @@ struct kubeapi_target {
     const char *namespace_; /* NULL or "": of a kind without, or a list of all */
     const char *name;       /* NULL: the collection */
     const char *sub;        /* "status", "scale"; NULL: the object itself */
+    bool unread;            /* done reads no body of an answer of 2xx (kubecall.h) */
 };
 
 enum kubeapi_patch {
@@ -50,7 +51,7 @@ int kubeapi_patch(struct kubeserver *s, const struct kubeapi_target *t, enum kub
 int kubeapi_delete(struct kubeserver *s, const struct kubeapi_target *t, const char *uid,
                    const char *version, int grace_s, kubecall_fn *done, void *ctx);
 /* Put a pod on a node, if it is still the pod with this uid.  annotations (may be NULL) are added
- * to the pod. */
+ * to the pod.  done reads no body of an answer of 2xx. */
 int kubeapi_bind(struct kubeserver *s, const char *namespace_, const char *pod, const char *uid,
                  const char *node, const json_t *annotations, kubecall_fn *done, void *ctx);
 /* 429: a disruption budget forbids it for now. */

@@ -33,7 +33,7 @@ struct kubecall {
     kubecall_line_fn *line;
     kubecall_fn *done;
     void *ctx;
-    bool stream, ended_by_line;
+    bool stream, ended_by_line, unread;
 };
 
 struct lane {
@@ -51,6 +51,7 @@ struct kubeserver {
     size_t waiting;
     double tokens;
     int64_t filled_us;
+    int64_t held_mono_us; /* Retry-After: lane 0 alone goes before */
     unsigned long sent;
     struct kubetimer timer;
 };
@@ -224,6 +225,29 @@ static size_t take_bytes(char *data, size_t one, size_t n, void *ctx)
     return n * one;
 }
 
+/* An answer that nobody reads.  What is cut or from somebody else is still seen: an object ends as
+ * it begins. */
+static bool is_framed(const struct strbuf *in)
+{
+    size_t len = in->len;
+
+    while (len && strchr(" \t\r\n", in->buf[len - 1]))
+        len--;
+    return len >= 2 && in->buf[0] == '{' && in->buf[len - 1] == '}';
+}
+
+static void hold_server(const struct kubecall *c, const struct kubereply *reply)
+{
+    size_t len = strlen(c->path), tail = strlen("/eviction");
+    int64_t until = now_mono_us() + MIN(reply->retry_after_s, KUBECALL_HELD_S) * USEC_PER_SEC;
+
+    if (reply->status != 429 && reply->status != 503)
+        return;
+    if (len > tail && strcmp(c->path + len - tail, "/eviction") == 0)
+        return;
+    c->s->held_mono_us = MAX(c->s->held_mono_us, until);
+}
+
 static void end_call(void *ctx, CURLcode result)
 {
     struct kubecall *c = ctx;
@@ -244,6 +268,11 @@ static void end_call(void *ctx, CURLcode result)
         kubecred_forget(c->s->cred);
     reply.status = (int)status;
     reply.retry_after_s = (int)MIN(after, 3600);
+    hold_server(c, &reply);
+    if (c->unread && status >= 200 && status < 300 && is_framed(&c->in)) {
+        answer_call(c, &reply);
+        return;
+    }
     if (c->in.len && !(c->stream && status == 200) &&
         kubejson_parse(c->in.buf, c->in.len, &body, &err) < 0 && status < 300)
         reply.status = 0;
@@ -458,8 +487,15 @@ static void send_waiting(void *ctx)
 {
     struct kubeserver *s = ctx;
 
-    while (s->waiting && may_send(s))
+    while (s->waiting) {
+        if (now_mono_us() < s->held_mono_us && !s->lanes[KUBECALL_URGENT].first) {
+            kubeloop_arm(s->loop, &s->timer, s->held_mono_us);
+            return;
+        }
+        if (!may_send(s))
+            return;
         place_call(take_next(s));
+    }
 }
 
 int kubecall_start(struct kubeserver *s, const struct kubecall_spec *spec,
@@ -479,6 +515,7 @@ int kubecall_start(struct kubeserver *s, const struct kubecall_spec *spec,
     c->timeout_ms = spec->timeout_ms;
     c->line = spec->line;
     c->stream = spec->line != NULL;
+    c->unread = spec->unread;
     c->done = spec->done;
     c->ctx = spec->ctx;
     if (!c->method || !c->path || !c->content_type || (spec->body && !c->body) ||

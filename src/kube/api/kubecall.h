@@ -5,7 +5,9 @@
  * timed out, or the answer is no JSON.  Such an answer is never a no.
  *
  * Requests wait for the rate limit in lanes that are served in turns, so that one namespace cannot
- * keep the others waiting; lane 0 goes first.  Streams do not count.
+ * keep the others waiting; lane 0 goes first.  Streams do not count.  A server that answers 429 or
+ * 503 with Retry-After is left alone so long, at most KUBECALL_HELD_S, except for lane 0.  Not so
+ * after an eviction: there a disruption budget says it, for one pod.
  *
  * One thread: the loop's. */
 #pragma once
@@ -20,6 +22,7 @@
 
 #define KUBECALL_ANSWER_MAX (32u << 20) /* bytes of an answer */
 #define KUBECALL_LINE_MAX (4u << 20)    /* bytes of one line of a stream */
+#define KUBECALL_HELD_S 30              /* of Retry-After */
 #define KUBECALL_LANES 16u
 #define KUBECALL_URGENT 0u
 #define KUBECALL_TOLD 15u /* beside the lanes of namespaces */
@@ -56,6 +59,7 @@ struct kubecall_spec {
     unsigned lane;            /* less than KUBECALL_LANES */
     int timeout_ms;           /* 0: 30 s; of a stream: silence that ends it */
     kubecall_line_fn *line;   /* a stream, whose answer is lines; NULL: one answer */
+    bool unread;              /* done reads no body of an answer of 2xx: it is not parsed */
     kubecall_fn *done;
     void *ctx;
 };

@@ -164,7 +164,8 @@ static void take_changed(void *ctx, const struct kubereply *reply)
 
 static struct kubeapi_target target_of(const struct told *t, const char *name)
 {
-    return (struct kubeapi_target){ &kubekind_events, kubejson_namespace(t->event), name, NULL };
+    return (struct kubeapi_target){ &kubekind_events, kubejson_namespace(t->event), name, NULL,
+                                    true };
 }
 
 static void send_event(struct told *t)

@@ -187,15 +187,16 @@ static void keep_version(struct kubeinformer *i, const char *version)
 static int name_kind(const struct kubeinformer *i, json_t *object)
 {
     const struct kubekind *k = i->o.kind;
+    const json_t *kind = json_object_get(object, "kind"),
+                 *version = json_object_get(object, "apiVersion");
     char api[128];
 
     (void)snprintf(api, sizeof(api), "%s%s%s", k->group, *k->group ? "/" : "", k->version);
-    if ((json_object_get(object, "kind") && strcmp(kubejson_text(object, "kind"), k->kind) != 0) ||
-        (json_object_get(object, "apiVersion") &&
-         strcmp(kubejson_text(object, "apiVersion"), api) != 0))
+    if ((kind && strcmp(kubejson_text(kind, ""), k->kind) != 0) ||
+        (version && strcmp(kubejson_text(version, ""), api) != 0))
         return -EINVAL;
-    if (json_object_set_new(object, "kind", json_string(k->kind)) < 0 ||
-        json_object_set_new(object, "apiVersion", json_string(api)) < 0)
+    if ((!kind && json_object_set_new(object, "kind", json_string(k->kind)) < 0) ||
+        (!version && json_object_set_new(object, "apiVersion", json_string(api)) < 0))
         return -ENOMEM;
     return 0;
 }

@@ -39,7 +39,7 @@ void bridgeact_count(struct gang *g, int r)
 void bridgeact_patch(struct gang *g, const json_t *pod, const char *sub, json_t *patch_taken)
 {
     const struct kubeapi_target t = { &kubekind_pods, kubejson_namespace(pod), kubejson_name(pod),
-                                      sub };
+                                      sub, true };
     _cleanup_json_ json_t *patch = patch_taken;
     json_t *meta = patch ? json_object_get(patch, "metadata") : NULL;
 

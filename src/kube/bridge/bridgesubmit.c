@@ -21,6 +21,7 @@
 #include "kube/bridge/podread.h"
 
 #define OWNER_US INT64_C(500000)
+#define ASK_US USEC_PER_SEC
 #define OWNER_WAITS 10u /* then the pods are orphans, and have options of their own */
 
 static void take_submitted(void *ctx, const struct kubereply *reply)
@@ -34,8 +35,8 @@ static void take_submitted(void *ctx, const struct kubereply *reply)
     g->requests--;
     if (reply->status == 200 && id > 0 && id <= UINT32_MAX) {
         g->job_id = g->job_id ? g->job_id : (uint32_t)id;
-        if (!slurmlink_job(g->b->slurm, g->job_id))
-            (void)slurmlink_ask(g->b->slurm, g->job_id); /* its stream tells it too */
+        if (!slurmlink_job(g->b->slurm, g->job_id)) /* the stream tells it, or it is asked for */
+            bridgegang_wake(g->b, g->key, ASK_US);
     } else {
         g->failed = true; /* sent again with the same key */
         log_limited(LOG_ERROR, "%s: no job was made: %d %s", g->key, reply->status,

@@ -808,6 +808,7 @@ class ApiServer:
         self.username, self.minor, self.clock = "tester", "33", None
         self.faults, self.counts, self.requests = [], {}, 0
         self.asked = set()        # (verb, group, resource) of all requests
+        self.times = None         # a list: when each request came
         self.generation, self.hard_cut, self.garble, self.bookmarks = 0, False, 0, True
         self.slow = threading.Event()
         self.http = Server(("127.0.0.1", port), Handler)
@@ -834,6 +835,8 @@ class ApiServer:
     def count(self, method, path):
         with self.store.lock:
             self.requests += 1
+            if self.times is not None:
+                self.times.append(time.monotonic())
             key = f"{method} {'watch' if 'watch=true' in path else urlsplit(path).path.rsplit('/', 1)[-1]}"
             self.counts[key] = self.counts.get(key, 0) + 1
 

@@ -302,6 +302,15 @@ def test_ended_while_the_bridge_was_away(bridge, external):
     external.wait_state(job, "CANCELLED")
 
 
+def test_answers_of_somebody_else(bridge):
+    """Marks and bindings are answered 200 by what is no API server: nothing was done, and all is asked again."""
+    bridge.api.fault("json", method="PATCH", path="/pods", times=2)
+    bridge.api.fault("json", method="POST", path="/binding", times=2)
+    names = list(lws(bridge, 2))
+    bridge.bound(*names)
+    assert not bridge.api.faults and len({bridge.job(n) for n in names}) == 1
+
+
 def end_whole(bridge, gangs):
     """The kubelet's part: a gang that is bound as a whole runs, and ends."""
     for gang in gangs:

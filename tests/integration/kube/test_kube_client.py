@@ -147,6 +147,14 @@ def test_a_refused_token(api, start):
     probe.wait("synced", "0")
 
 
+def test_a_server_that_asks_to_be_left_alone(api, start):
+    """Retry-After: nothing is asked before, though a failed list is tried again after a tenth of a second."""
+    api.times = []
+    api.fault("429", method="GET", path="/pods")
+    start("watch").wait("synced", "0")
+    assert api.times[1] - api.times[0] >= 0.99  # the server said one second
+
+
 def test_changes_at_once(api, start):
     """Twenty writers of one field: conflicts are tried again, and each counts."""
     api.create("pods", pod("a", annotations={"x/other": "kept"}))
