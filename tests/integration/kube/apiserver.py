@@ -192,11 +192,14 @@ class Store:
         self.compacted = 0    # nothing up to here is in the log
         self.owners = {}      # key -> {path: manager}
         self.admission = []   # functions (plural, object) that may raise Refusal or change the object
+        self.observers = []   # functions (type, plural, object) that are told of each change before anybody else
 
     def note(self, kind, plural, obj):
         self.version += 1
         obj["metadata"]["resourceVersion"] = str(self.version)
         self.log.append((self.version, plural, kind, copy.deepcopy(obj)))
+        for observe in self.observers:
+            observe(kind, plural, obj)
         self.lock.notify_all()
 
     def since(self, version):
