@@ -114,12 +114,15 @@ def test_a_wrong_token(tmp_path):
 
 
 @pytest.mark.parametrize("args,status,text", [
-    ([], 2, "a command is wanted: doctor"),
-    (["docter"], 2, "'doctor' is the only command"),
-    (["doctor", "more"], 2, "'doctor' is the only command"),
+    ([], 2, "a command is wanted: doctor, wait-pods JOB"),
+    (["docter"], 2, "the commands are doctor, and wait-pods with a job's number"),
+    (["doctor", "more"], 2, "the commands are doctor, and wait-pods with a job's number"),
     (["doctor", "--namespace", "../x"], 2, "--namespace: '../x' is no name of Kubernetes"),
     (["doctor", "-k", "/nowhere/kubeconfig"], 1, "/nowhere/kubeconfig: No such file or directory"),
     (["doctor", "--nonsense"], 2, "Usage: penstock kube doctor"),
+    (["wait-pods"], 2, "wait-pods with a job's number"),
+    (["wait-pods", "7x"], 2, "wait-pods with a job's number"),
+    (["wait-pods", "--limit", "0", "7"], 2, "--limit: '0' is no number of 1 to 86400"),
 ])
 def test_command_lines(args, status, text):
     done = run_kube(*args)
@@ -140,3 +143,32 @@ def test_a_cluster_that_runs(op):
     op.api.patch("secrets", "t-jwt-root", {"data": {"SLURM_JWT": base64.b64encode(b"SLURM_JWT=no").decode()}})
     _, report = doctor(op.folder / "kubeconfig")
     assert found(report, "tokens", "failure") == ["Secret default/t-jwt-root has no token at key SLURM_JWT: the Token's status says why"]
+
+
+def make_bound(api, phase):
+    api.create("pods", {"metadata": {"name": "a", "namespace": "default", "labels": {"scheduler.slinky.slurm.net/slurm-jobid": "7"}},
+                        "spec": {"containers": [{"name": "c", "image": "i"}]}})
+    api.store.bind("default", "a", {"target": {"kind": "Node", "name": "k1"}})
+    api.patch("pods", "a", {"status": {"phase": phase}}, sub="status")
+
+
+def test_pods_that_are_waited_for(tmp_path):
+    """It ends with the last pod of the job, not while nobody answers, and not for ever."""
+    with ApiServer() as server:
+        config = server.kubeconfig(tmp_path / "config")
+        assert run_kube("wait-pods", "-k", config, "7").returncode == 0
+        make_bound(server, "Running")
+        late = run_kube("wait-pods", "-k", config, "--limit", "1", "7")
+        assert late.returncode == 1 and "pods of job 7 are there yet" in late.stderr
+        assert run_kube("wait-pods", "-k", config, "--limit", "1", "77").returncode == 0
+        server.delete("pods", "a")
+        waiting = subprocess.Popen([program("penstock"), "kube", "wait-pods", "-k", str(config), "7"])
+        before = server.requests
+        wait_until(lambda: server.requests >= before + 2, "it has asked twice")
+        assert waiting.poll() is None  # its containers have not ended
+        server.fault("500", "GET", "/pods")
+        server.fault("json", "GET", "/pods")
+        wait_until(lambda: not server.faults, "it is not answered")
+        assert waiting.poll() is None
+        server.patch("pods", "a", {"status": {"phase": "Failed"}}, sub="status")
+        assert waiting.wait(30) == 0

@@ -5,8 +5,8 @@ import random
 import threading
 
 import pytest
-from conftest import wait_until
-from test_kube_bridge import OPTION, Bridge, rest  # noqa: F401  names of fixtures
+from conftest import ROOT, program, wait_until
+from test_kube_bridge import JOB, OPTION, Bridge, rest  # noqa: F401  names of fixtures
 
 from apiserver import Refusal
 from pooloracle import PoolOracle
@@ -20,6 +20,13 @@ ROUNDS = int(os.environ.get("PENSTOCK_POOL", "30"))
 
 @pytest.fixture(scope="module")
 def external(shared):
+    """The cluster, with the EpilogSlurmctld that we deploy."""
+    text = (ROOT / "deploy/kubernetes/epilogslurmctld.sh").read_text()
+    script = shared.dir / "epilog"
+    script.write_text(text.replace("exec penstock kube", f"exec {program('penstock-kube')}").replace("/etc/slurm", str(shared.dir)))
+    script.chmod(0o755)
+    shared.conf.write_text(shared.conf.read_text() + f"EpilogSlurmctld={script}\n")
+    shared.run("scontrol", "reconfigure")
     return shared
 
 
@@ -28,6 +35,7 @@ def pool(external, rest, tmp_path):  # noqa: F811
     with PoolOracle(dict.fromkeys(NODES, 4)) as oracle, Bridge(external, rest, tmp_path) as b:
         for node in NODES:
             b.api.create("nodes", {"metadata": {"name": node}})
+        b.api.kubeconfig(external.dir / "kubeconfig")
         oracle.follow(b.api)
         yield oracle, b
 
@@ -76,7 +84,8 @@ def test_the_oracle_sees_what_is_wrong(pool, external):
 
 
 def test_a_shared_pool(pool, external):
-    """Gangs and scripts of random sizes, pods deleted, scripts cancelled, the bridge killed: at no event a node has too much."""
+    """Gangs and scripts of random sizes, pods deleted, scripts and jobs of pods cancelled, the bridge killed: at no event a node has too
+    much."""
     oracle, b = pool
     rng, gangs, scripts = random.Random(5), [], []
     with Kubelets(b, 6):
@@ -90,6 +99,8 @@ def test_a_shared_pool(pool, external):
                 external.run("scancel", rng.choice(scripts), check=False)
             if rng.random() < 0.2:
                 remove(b, rng.choice(gangs))
+            if rng.random() < 0.2 and (bound := [pod["metadata"]["labels"] for pod in b.api.all("pods") if pod["spec"].get("nodeName")]):
+                external.run("scancel", rng.choice(bound)[JOB], check=False)
             if rng.random() < 0.1:
                 b.kill()
                 b.start()
@@ -103,8 +114,8 @@ def test_a_shared_pool(pool, external):
 def make_gang(b, i, size, cpu, notes):
     lead = "leaderworkerset.sigs.k8s.io/"
     for k in range(size):
-        yield b.pod(f"p{i}-{k}", {lead + "group-key": f"p{i}", lead + "name": f"p{i}", lead + "group-index": "0", lead + "worker-index": str(k)},
-                    {lead + "size": str(size), **notes}, cpu=cpu)
+        labels = {lead + "group-key": f"p{i}", lead + "name": f"p{i}", lead + "group-index": "0", lead + "worker-index": str(k)}
+        yield b.pod(f"p{i}-{k}", labels, {lead + "size": str(size), **notes}, cpu=cpu)
 
 
 def remove(b, names):

@@ -18,6 +18,7 @@
 #include "kube/doctor/doctorask.h"
 #include "kube/doctor/doctorreport.h"
 #include "kube/doctor/doctorrights.h"
+#include "kube/doctor/podswait.h"
 
 static void test_versions(void **state)
 {
@@ -150,12 +151,43 @@ static void test_away(void **state)
     doctorreport_done(&r);
 }
 
+/* What is not known is not "nothing is there". */
+static void test_waited_pods(void **state)
+{
+    static const struct {
+        const char *text;
+        int r;
+        size_t there, coming;
+    } cases[] = {
+        { "{\"items\":[]}", 0, 0, 0 },
+        { "{\"metadata\":{\"resourceVersion\":\"7\"},\"items\":null}", 0, 0, 0 },
+        { "{\"items\":null}", -EINVAL, 0, 0 },
+        { "{\"kind\":\"Status\"}", -EINVAL, 0, 0 },
+        { "{\"items\":[{\"spec\":{\"nodeName\":\"n\"}},{\"spec\":{}}]}", 0, 1, 1 },
+        { "{\"items\":[{\"spec\":{\"nodeName\":\"n\"},\"status\":{\"phase\":\"Failed\"}}]}", 0, 0,
+          0 },
+        { "{\"items\":[{\"metadata\":{\"deletionTimestamp\":\"2026-01-01T00:00:00Z\"},"
+          "\"spec\":{\"nodeName\":\"n\"},\"status\":{\"phase\":\"Running\"}}]}",
+          0, 1, 0 },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        _cleanup_json_ json_t *list = read_text(cases[i].text);
+        struct podswait_counts n = { 0 };
+
+        assert_int_equal(podswait_count(list, &n), cases[i].r);
+        assert_int_equal(n.there, cases[i].there);
+        assert_int_equal(n.coming, cases[i].coming);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_versions), cmocka_unit_test(test_objects),
         cmocka_unit_test(test_report),   cmocka_unit_test(test_words),
-        cmocka_unit_test(test_away),
+        cmocka_unit_test(test_away),     cmocka_unit_test(test_waited_pods),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
