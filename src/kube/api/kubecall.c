@@ -409,6 +409,8 @@ static int send_call(struct kubecall *c, struct err *err)
         (void)curl_easy_setopt(c->easy, CURLOPT_USERNAME, config->user);
         (void)curl_easy_setopt(c->easy, CURLOPT_PASSWORD, config->password);
     }
+    if (config->proxy)
+        (void)curl_easy_setopt(c->easy, CURLOPT_PROXY, config->proxy);
     set_address(c);
     set_times(c);
     set_trust(config, c->easy, cert, key);

@@ -18,9 +18,9 @@
 void kubeconfig_done(struct kubeconfig *c)
 {
     char *const secrets[] = { c->token, c->password, c->key_pem };
-    char *const texts[] = { c->server,   c->ca_file,  c->ca_pem,     c->tls_name, c->cert_file,
-                            c->key_file, c->cert_pem, c->key_pem,    c->token,    c->token_file,
-                            c->user,     c->password, c->namespace_, c->exec_dir };
+    char *const texts[] = { c->server,     c->ca_file,  c->ca_pem,   c->tls_name,   c->proxy,
+                            c->cert_file,  c->key_file, c->cert_pem, c->key_pem,    c->token,
+                            c->token_file, c->user,     c->password, c->namespace_, c->exec_dir };
 
     for (size_t i = 0; i < ARRAY_SIZE(secrets); i++)
         if (secrets[i])
@@ -130,6 +130,7 @@ static void keep_server(struct reading *rd, const json_t *cluster, struct kubeco
     keep_path(rd, cluster, "certificate-authority", &c->ca_file);
     keep_data(rd, cluster, "certificate-authority-data", &c->ca_pem);
     keep_text(rd, cluster, "tls-server-name", &c->tls_name);
+    keep_text(rd, cluster, "proxy-url", &c->proxy);
     c->insecure = kubejson_true(cluster, "insecure-skip-tls-verify");
 }
 

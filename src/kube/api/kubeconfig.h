@@ -17,6 +17,7 @@ struct kubeconfig {
     char *ca_file, *ca_pem;     /* NULL: the system's */
     bool insecure;              /* the server's certificate is not looked at */
     char *tls_name;             /* the name that the certificate must have; NULL: the host's */
+    char *proxy;                /* http://, https:// or socks5://; NULL: as the environment says */
     char *cert_file, *key_file; /* NULL: none */
     char *cert_pem, *key_pem;   /* NULL: none */
     char *token, *token_file;   /* NULL: none; the file is read again */

@@ -1,8 +1,11 @@
 """The client of an API server, against apiserver.py and its faults: no change is missed, told twice or made up."""
 
+import json
 import os
 import subprocess
 import threading
+import urllib.request
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from conftest import BUILD, HERE, ROOT, wait_until
@@ -163,6 +166,44 @@ def test_changes_at_once(api, start):
     wait_until(lambda: len(probe.lines) == 5, "five answers")
     assert [words[0] for words in probe.lines] == ["200"] * 5, probe.lines
     assert api.get("pods", "a")["metadata"]["annotations"] == {"x/other": "kept", "x/n": "5"}
+
+
+class Forwarder(BaseHTTPRequestHandler):
+    """A proxy of plain HTTP: a request names the whole address."""
+
+    def log_message(self, *_):
+        pass
+
+    def do_GET(self):
+        self.server.asked.append(self.path)
+        if "watch=true" in self.path:
+            return  # the connection ends, and the list is made anew
+        request = urllib.request.Request(self.path.replace("http://api.invalid", self.server.behind),
+                                         headers={"Authorization": self.headers["Authorization"]})
+        with urllib.request.build_opener(urllib.request.ProxyHandler({})).open(request) as answer:
+            data = answer.read()
+        self.send_response(200)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def test_a_proxy(api, probe_program, tmp_path):
+    """proxy-url of the kubeconfig: the server's own name need not be known here."""
+    api.create("pods", pod("a"))
+    with ThreadingHTTPServer(("127.0.0.1", 0), Forwarder) as proxy:
+        proxy.asked, proxy.behind, proxy.daemon_threads = [], api.url, True
+        threading.Thread(target=proxy.serve_forever, args=(0.05,), daemon=True).start()
+        config = json.loads(api.kubeconfig(tmp_path / "config").read_text())
+        config["clusters"][0]["cluster"].update({"server": "http://api.invalid", "proxy-url": f"http://127.0.0.1:{proxy.server_address[1]}"})
+        (tmp_path / "config").write_text(json.dumps(config))
+        probe = Probe(probe_program, tmp_path / "config", "watch")
+        try:
+            probe.wait("synced", "1")
+        finally:
+            probe.stop()
+            proxy.shutdown()
+        assert proxy.asked[0].startswith("http://api.invalid/api/v1/pods")
 
 
 def test_one_leader(api, start):
