@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
+#include "wire/tls/sslfew.h"
 
 #define LIBSSL "libssl.so.3"
 #define LIBCRYPTO "libcrypto.so.3"
@@ -20,6 +21,7 @@ static struct {
     pthread_once_t once;
     void *ssl;
     struct ssllib fns;
+    OSSL_LIB_CTX *context; /* lives as long as the process */
     bool ok, brief;
 } lib = { .once = PTHREAD_ONCE_INIT };
 
@@ -45,6 +47,8 @@ static void load_openssl(void)
     if (ok && lib.brief)
         ok = lib.fns.OPENSSL_init_crypto(BRIEF, NULL) == 1 &&
              lib.fns.OPENSSL_init_ssl(BRIEF | OPENSSL_INIT_NO_LOAD_SSL_STRINGS, NULL) == 1;
+    if (ok && lib.brief)
+        lib.context = sslfew_context(&lib.fns);
     lib.ok = ok;
 }
 
@@ -64,6 +68,11 @@ int ssllib_load(const struct ssllib **ret_lib, struct err *err)
 const struct ssllib *ssllib_loaded(void)
 {
     return &lib.fns;
+}
+
+OSSL_LIB_CTX *ssllib_context(void)
+{
+    return lib.context;
 }
 
 /* Again and again is fine; a text that is missing is "reason unknown". */

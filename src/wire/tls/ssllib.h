@@ -5,10 +5,13 @@
  * of the process. */
 #pragma once
 
+#define OPENSSL_SUPPRESS_DEPRECATED /* RAND_METHOD, see sslfew.c */
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/evp.h>
 #include <openssl/pem.h>
+#include <openssl/provider.h>
+#include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
@@ -20,7 +23,7 @@
 #define SSLLIB_SSL(X)                                                                              \
     X(OPENSSL_init_ssl)                                                                            \
     X(TLS_method)                                                                                  \
-    X(SSL_CTX_new)                                                                                 \
+    X(SSL_CTX_new_ex)                                                                              \
     X(SSL_CTX_free)                                                                                \
     X(SSL_CTX_ctrl)                                                                                \
     X(SSL_CTX_set_ciphersuites)                                                                    \
@@ -113,6 +116,16 @@
     X(EVP_PKEY_Q_keygen)                                                                           \
     X(EVP_PKEY_free)                                                                               \
     X(EVP_sha256)                                                                                  \
+    X(OSSL_LIB_CTX_new)                                                                            \
+    X(OSSL_PROVIDER_add_builtin)                                                                   \
+    X(OSSL_PROVIDER_load)                                                                          \
+    X(OSSL_PROVIDER_do_all)                                                                        \
+    X(OSSL_PROVIDER_get0_name)                                                                     \
+    X(OSSL_PROVIDER_get0_provider_ctx)                                                             \
+    X(OSSL_PROVIDER_query_operation)                                                               \
+    X(OSSL_PROVIDER_get_capabilities)                                                              \
+    X(EVP_default_properties_is_fips_enabled)                                                      \
+    X(RAND_set_rand_method)                                                                        \
     X(ERR_peek_last_error)                                                                         \
     X(ERR_clear_error)                                                                             \
     X(ERR_reason_error_string)
@@ -123,8 +136,9 @@ struct ssllib {
 #undef X
 };
 
-/* As of tls_be_brief().  Left out are ciphers by name, for keys with a password, and cleaning up at
- * the end; texts of failures are loaded with the first failure, those of the likely places. */
+/* As of tls_be_brief().  Left out are ciphers by name, for keys with a password, ciphers that TLS
+ * 1.3 has no use for, and cleaning up at the end; texts of failures are loaded with the first
+ * failure, those of the likely places. */
 void ssllib_be_brief(bool brief);
 
 /* Any thread.  -ENOSYS: OpenSSL 3 is not installed, or this program is linked statically; err says
@@ -132,5 +146,7 @@ void ssllib_be_brief(bool brief);
 int ssllib_load(const struct ssllib **ret_lib, struct err *err);
 /* Once it was loaded: for functions that the library calls back. */
 const struct ssllib *ssllib_loaded(void);
+/* For what belongs to TLS: NULL, the library's usual context, or one with less in it. */
+OSSL_LIB_CTX *ssllib_context(void);
 /* Why the last call of the library failed, in its words. */
 const char *ssllib_reason(const struct ssllib *lib);

@@ -202,7 +202,7 @@ static int make_context(struct tls_ctx *ctx)
 {
     const struct ssllib *lib = ctx->lib;
 
-    ctx->ssl = lib->SSL_CTX_new(lib->TLS_method());
+    ctx->ssl = lib->SSL_CTX_new_ex(ssllib_context(), NULL, lib->TLS_method());
     ctx->bio = tlsbio_method(lib);
     if (!ctx->ssl || !ctx->bio)
         return -ENOMEM;
