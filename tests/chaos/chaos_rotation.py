@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 """Change every key that a cluster has while it is used, and ask what failed: nothing may.
 
-usage: tests/chaos/chaos_rotation.py --build BUILD [--rounds N] [--rate N] [--seed N] [--tap]
+usage: tests/chaos/chaos_rotation.py --build BUILD [--rounds N] [--rate N] [--abrupt 1] [--seed N] [--tap]
 
 A cluster with certificates of an authority (tls/openssl), named keys of auth/slurm (slurm.jwks) and an identity provider's
-keys (jwks=) has submissions by two ways at once: sbatch over TCP, encrypted, on a host that has its identity vouched for, and
-a portal's tokens through slurmrestd.  A step of two nodes prints numbered lines all the time.  Each round changes the three in
-random order, each as docs/tls.md and docs/security.md say: the new one is made known, then used, then the old one is taken
-away.  After each of these a step is launched, and sstat asks the old step.  Then: no submission failed, there were at least
+keys (jwks=) has submissions by three ways at once: sbatch over TCP, encrypted, on a host that has its identity vouched for,
+the same on a host that has the keys in a file, and a portal's tokens through slurmrestd. A step of two nodes prints numbered
+lines all the time. Each round changes the three in random order, each as docs/tls.md and docs/security.md say: the new one is
+made known, then used, then the old one is taken away. Files of keys change on one host after the other, with submissions in
+between. After each of these a step is launched, and sstat asks the old step. Then: no submission failed, there were at least
 --rate of them a second, no step failed, no line of the first one is missing, and each job that was said to be submitted is
-there, once."""
+there, once.
+
+--abrupt 1 replaces the key of auth/slurm at once, which no cluster survives without a failure: then this test must fail."""
 
 import collections
 import json
@@ -24,20 +27,22 @@ from pathlib import Path
 
 from tapmain import main, put_away
 
-COMMANDS, PORTALS = 4, 2
+COMMANDS, KEYED, PORTALS = 3, 1, 2
+BETWEEN_HOSTS = 10  # submissions by the host with the keys
 NODES = 2
 USER = "bin"  # of the portal
 LIFE_S = 600  # of its tokens
 
 
 class Load:
-    """Submissions without a pause, by COMMANDS times sbatch and PORTALS callers of slurmrestd."""
+    """Submissions without a pause, by COMMANDS and KEYED times sbatch and PORTALS callers of slurmrestd."""
 
-    def __init__(self, env, rest, token):
-        self.env, self.rest, self.token = env, rest, token
+    def __init__(self, env, vouched, rest, token):
+        self.env, self.vouched, self.rest, self.token = env, vouched, rest, token
         self.jobs, self.failed, self.ways, self.over = [], [], collections.Counter(), threading.Event()
         self.begun = time.monotonic()
-        self.threads = [threading.Thread(target=self.repeat, args=(f,)) for f in [self.sbatch] * COMMANDS + [self.post] * PORTALS]
+        self.threads = [threading.Thread(target=self.repeat, args=(f,)) for f in
+                        [self.sbatch] * COMMANDS + [self.keyed] * KEYED + [self.post] * PORTALS]
         for t in self.threads:
             t.start()
 
@@ -48,10 +53,14 @@ class Load:
                 self.ways[submit.__name__] += 1
             except (ValueError, KeyError, OSError) as e:
                 self.failed.append(f"{submit.__name__}: {e}")
+                self.ways[f"{submit.__name__} failed"] += 1
 
     def sbatch(self):
+        return self.keyed(self.vouched)
+
+    def keyed(self, more={}):
         from conftest import program
-        done = subprocess.run([program("sbatch"), "--parsable", "-H", "-o/dev/null", "--wrap", "true"], env=self.env, cwd="/",
+        done = subprocess.run([program("sbatch"), "--parsable", "-H", "-o/dev/null", "--wrap", "true"], env=self.env | more, cwd="/",
                               text=True, capture_output=True)
         if done.returncode != 0:
             raise ValueError(done.stderr)
@@ -63,6 +72,9 @@ class Load:
         if status != 200:
             raise ValueError(f"status {status}: {answer}")
         return int(answer["job_id"])
+
+    def tried(self, way):
+        return self.ways[way] + self.ways[f"{way} failed"]
 
     def end(self):
         """Submissions a second."""
@@ -96,11 +108,11 @@ class Lines:
 class Keys:
     """What the cluster, its nodes and the host of the commands know, and how it changes."""
 
-    def __init__(self, cluster, folder, login):
-        self.c, self.folder, self.login, self.made = cluster, folder, login, 0
+    def __init__(self, cluster, folder, login, abrupt):
+        self.c, self.folder, self.login, self.abrupt, self.made = cluster, folder, login, abrupt, 0
         self.etc = cluster.conf.parent
         self.name, self.authority, self.issuer = self.fresh_name(), self.fresh_authority(), self.fresh_issuer()
-        self.write_keys(self.name)
+        self.write_keys(None, self.name)
         self.write_trust(self.authority)
         self.authority.install(self.etc, "ctld", "slurmd")
         self.write_issuers(self.issuer)
@@ -121,11 +133,17 @@ class Keys:
         from test_rest_tokens import Issuer
         return Issuer(self.folder, f"issuer{self.next()}")
 
-    def write_keys(self, *names, signs=None):
+    def write_keys(self, load, *names, signs=None):
+        """On the login host first; it submits with the new file before the cluster has it."""
+        from conftest import wait_until
         from test_configless import put
         from test_key_rotation import key
-        keys = [key(n, **({"use": "default"} if n == signs else {})) for n in names]
-        put(self.etc / "slurm.jwks", json.dumps({"keys": keys}), 0o600)
+        text = json.dumps({"keys": [key(n, **({"use": "default"} if n == signs else {})) for n in names]})
+        put(self.login / "slurm.jwks", text, 0o600)
+        if load:
+            have = load.tried("keyed")
+            wait_until(lambda: load.tried("keyed") >= have + BETWEEN_HOSTS, "the host with the keys submits", 120)
+        put(self.etc / "slurm.jwks", text, 0o600)
 
     def write_trust(self, *authorities):
         from test_configless import put
@@ -138,9 +156,12 @@ class Keys:
 
     def change_keys(self, load):
         old, new = self.name, self.fresh_name()
-        yield "auth/slurm: known", lambda: self.write_keys(old, new, signs=old)
-        yield "auth/slurm: used", lambda: self.write_keys(old, new, signs=new)
-        yield "auth/slurm: alone", lambda: self.write_keys(new)
+        if self.abrupt:
+            yield "auth/slurm: at once", lambda: self.write_keys(load, new)
+        else:
+            yield "auth/slurm: known", lambda: self.write_keys(load, old, new, signs=old)
+            yield "auth/slurm: used", lambda: self.write_keys(load, old, new, signs=new)
+            yield "auth/slurm: alone", lambda: self.write_keys(load, new)
         self.name = new
 
     def change_authority(self, load):
@@ -208,20 +229,21 @@ def trial(cluster, args, report, keys, rest, login):
     lines = Lines(cluster)
     step = wait_until(lambda: cluster.run("squeue", "-h", "-s", "-o", "%i").out.strip(), "the step runs")
     wait_until(lambda: lines.out.read_text().count("\n") > 4 * NODES, "lines come")
-    load = Load(cluster.env | {"SLURM_CONF": str(login / "slurm.conf"), **cluster.sack("slurmctld")}, rest,
+    load = Load(cluster.env | {"SLURM_CONF": str(login / "slurm.conf")}, cluster.sack("slurmctld"), rest,
                 keys.issuer.token(USER, "RS256", LIFE_S))
-    wrong = []
+    wrong, changes = [], 0
     try:
         for n in range(args.rounds):
             for change in dice.sample([keys.change_keys, keys.change_authority, keys.change_issuer], 3):
                 for name, put in change(load):
+                    changes += 1
                     found = list(stage(cluster, load, step, put))
                     wrong += [f"round {n}, {name}: {w}" for w in found]
     finally:
         rate = load.end()
-    report(f"{load.ways['sbatch']} submissions by sbatch and {load.ways['post']} by the portal in {args.rounds * 9} changes, "
-           f"{rate:.0f} a second")
-    yield "no submission fails", load.failed + [f"none by {way}" for way in ("sbatch", "post") if not load.ways[way]]
+    report(f"submissions in {changes} changes: {load.ways['sbatch']} by sbatch that is vouched for, {load.ways['keyed']} with the "
+           f"key, {load.ways['post']} by the portal; {rate:.0f} a second")
+    yield "no submission fails", load.failed + [f"none by {way}" for way in ("sbatch", "keyed", "post") if not load.ways[way]]
     yield f"at least {args.rate} submissions a second", [] if rate >= args.rate else [f"{rate:.1f}"]
     yield "steps are launched and asked", wrong
     yield "a step that runs loses no line", list(lines.problems())
@@ -240,7 +262,7 @@ def run(args, report):
     forward = Forward(cluster.port)
     try:
         login = login_host(cluster, forward)
-        keys = Keys(cluster, folder, login)
+        keys = Keys(cluster, folder, login, args.abrupt)
         cluster.start()
         with Restd(cluster) as rest:
             yield from trial(cluster, args, report, keys, rest, login)
@@ -251,4 +273,4 @@ def run(args, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, run, rounds=3, rate=100))
+    sys.exit(main(__doc__, run, rounds=3, rate=100, abrupt=0))
