@@ -1,6 +1,7 @@
 /* ssllib.c - see ssllib.h
  *
- * Owns the table, filled once under pthread_once, so any thread may call. */
+ * Owns the table, filled once under pthread_once, so any thread may call, and the context of a
+ * brief program. */
 #include "wire/tls/ssllib.h"
 
 #include <dlfcn.h>
@@ -8,7 +9,6 @@
 #include <stdbool.h>
 
 #include "base/cleanup.h"
-#include "wire/tls/sslfew.h"
 
 #define LIBSSL "libssl.so.3"
 #define LIBCRYPTO "libcrypto.so.3"
@@ -21,9 +21,11 @@ static struct {
     pthread_once_t once;
     void *ssl;
     struct ssllib fns;
-    OSSL_LIB_CTX *context; /* lives as long as the process */
     bool ok, brief;
-} lib = { .once = PTHREAD_ONCE_INIT };
+    pthread_mutex_t lock;  /* of what follows */
+    OSSL_LIB_CTX *context; /* lives as long as the process */
+    bool asked;
+} lib = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 static void load_openssl(void)
 {
@@ -47,8 +49,6 @@ static void load_openssl(void)
     if (ok && lib.brief)
         ok = lib.fns.OPENSSL_init_crypto(BRIEF, NULL) == 1 &&
              lib.fns.OPENSSL_init_ssl(BRIEF | OPENSSL_INIT_NO_LOAD_SSL_STRINGS, NULL) == 1;
-    if (ok && lib.brief)
-        lib.context = sslfew_context(&lib.fns);
     lib.ok = ok;
 }
 
@@ -70,9 +70,17 @@ const struct ssllib *ssllib_loaded(void)
     return &lib.fns;
 }
 
-OSSL_LIB_CTX *ssllib_context(void)
+OSSL_LIB_CTX *ssllib_context(OSSL_LIB_CTX *(*make)(struct ssllib *lib))
 {
-    return lib.context;
+    OSSL_LIB_CTX *context;
+
+    (void)pthread_mutex_lock(&lib.lock); /* fails for a broken mutex only, as the next */
+    if (lib.brief && !lib.asked)
+        lib.context = make(&lib.fns);
+    lib.asked = true;
+    context = lib.context;
+    (void)pthread_mutex_unlock(&lib.lock);
+    return context;
 }
 
 /* Again and again is fine; a text that is missing is "reason unknown". */

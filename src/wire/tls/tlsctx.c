@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
+#include "wire/tls/sslfew.h"
 #include "wire/tls/tls_impl.h"
 #include "wire/tls/tlsbio.h"
 #include "wire/tls/tlspair.h"
@@ -202,7 +203,7 @@ static int make_context(struct tls_ctx *ctx)
 {
     const struct ssllib *lib = ctx->lib;
 
-    ctx->ssl = lib->SSL_CTX_new_ex(ssllib_context(), NULL, lib->TLS_method());
+    ctx->ssl = lib->SSL_CTX_new_ex(ssllib_context(sslfew_context), NULL, lib->TLS_method());
     ctx->bio = tlsbio_method(lib);
     if (!ctx->ssl || !ctx->bio)
         return -ENOMEM;

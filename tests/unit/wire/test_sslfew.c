@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "wire/tls/sslfew.h"
 #include "wire/tls/ssllib.h"
 #include "wire/tls/tls.h"
 #include "wire/tls/tlsctx.h"
@@ -71,7 +72,8 @@ static int run_child(bool brief, bool want_context)
     r = shake_hands(true);
     if (r == FINE)
         r = shake_hands(false);
-    return r == FINE && (ssllib_context() != NULL) != want_context ? WRONG_CONTEXT : r;
+    return r == FINE && (ssllib_context(sslfew_context) != NULL) != want_context ? WRONG_CONTEXT
+                                                                                 : r;
 }
 
 /* conf: what stands in openssl.cnf; NULL: what the host has. */
