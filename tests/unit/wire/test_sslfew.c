@@ -116,10 +116,11 @@ static void test_choice_of_the_site(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
+    static const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_brief),
         cmocka_unit_test(test_choice_of_the_site),
     };
 
-    return cmocka_run_group_tests_name("sslfew", tests, NULL, NULL);
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return cmocka_run_group_tests(tests, NULL, NULL);
 }
