@@ -27,8 +27,8 @@ static void test_types(void **state)
         "\"PrivateData\":[\"jobs\"]",
         "\"DefMemPerCPU\":{\"set\":true,\"infinite\":false,\"number\":100}",
         "\"MaxMemPerCPU\":{\"set\":false,\"infinite\":true,\"number\":0}",
-        "\"controllers\":[{\"address\":\"10.0.0.1\",\"machine\":\"a\"},"
-        "{\"address\":\"b\",\"machine\":\"b\"}]",
+        ("\"controllers\":[{\"address\":\"10.0.0.1\",\"machine\":\"a\"},"
+         "{\"address\":\"b\",\"machine\":\"b\"}]"),
         "\"JobDefaults\":[{\"type\":[\"DefCpuPerGPU\"],\"value\":2}]",
         "\"SrunPortRange\":{\"minimum\":100,\"maximum\":200,\"set\":true}",
         "\"slurm_conf_meta\":{",

@@ -100,8 +100,8 @@ static void test_slices(void **state)
     static const char *const devices[] = {
         "[{\"name\":\"gpu-10\",\"attributes\":{\"type\":{\"string\":\"gpu\"}}}]",
         "[{\"name\":\"gpu-0\"},{\"name\":\"\"},7]",
-        "[{\"name\":\"gpu-2\",\"attributes\":{\"gpu.x/type\":{\"string\":\"gpu\"}}},"
-        "{\"name\":\"gpu-2-mig\",\"attributes\":{\"type\":{\"string\":\"mig\"}}}]",
+        ("[{\"name\":\"gpu-2\",\"attributes\":{\"gpu.x/type\":{\"string\":\"gpu\"}}},"
+         "{\"name\":\"gpu-2-mig\",\"attributes\":{\"type\":{\"string\":\"mig\"}}}]"),
     };
 
     (void)state;
