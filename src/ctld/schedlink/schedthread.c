@@ -36,6 +36,7 @@ struct schedthread {
     struct feed *head, *tail;
     /* under lock: lists that were handed over, and those of them that are applied */
     uint64_t lists_given, lists_applied;
+    bool stopped; /* under lock: nobody takes what is handed over */
     pthread_cond_t applied;
     struct sched *sched;
     struct sched_params params; /* as given last */
@@ -540,17 +541,34 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     return 0;
 }
 
+static void drop_list(struct feed *list)
+{
+    while (list) {
+        struct feed *f = list;
+
+        list = f->next;
+        feed_free(f);
+    }
+}
+
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last)
 {
+    bool stopped;
+
     pthread_mutex_lock(&t->lock);
-    if (t->tail)
-        t->tail->next = list;
-    else
-        t->head = list;
-    t->tail = last;
-    t->lists_given++;
+    stopped = t->stopped;
+    if (!stopped) {
+        if (t->tail)
+            t->tail->next = list;
+        else
+            t->head = list;
+        t->tail = last;
+        t->lists_given++;
+        pthread_cond_signal(&t->wake); /* with the lock: behind it, t may be free already */
+    }
     pthread_mutex_unlock(&t->lock);
-    pthread_cond_signal(&t->wake);
+    if (stopped)
+        drop_list(list);
 }
 
 void schedthread_catch_up(struct schedthread *t, unsigned lists)
@@ -561,24 +579,31 @@ void schedthread_catch_up(struct schedthread *t, unsigned lists)
     pthread_mutex_unlock(&t->lock);
 }
 
-struct schedthread *schedthread_stop(struct schedthread *t)
+void schedthread_stop(struct schedthread *t)
 {
-    struct feed *stop;
+    struct feed *stop, *left;
 
     if (!t)
-        return NULL;
+        return;
     stop = calloc(1, sizeof(*stop));
     if (!stop)
         abort(); /* ending anyway */
     stop->kind = FEED_STOP;
     schedthread_feed(t, stop, stop);
     pthread_join(t->thread, NULL);
-    while (t->head) {
-        struct feed *f = t->head;
+    pthread_mutex_lock(&t->lock);
+    t->stopped = true;
+    left = t->head;
+    t->head = t->tail = NULL;
+    t->lists_applied = t->lists_given; /* nobody waits for them */
+    pthread_mutex_unlock(&t->lock);
+    drop_list(left);
+}
 
-        t->head = f->next;
-        feed_free(f);
-    }
+struct schedthread *schedthread_free(struct schedthread *t)
+{
+    if (!t)
+        return NULL;
     sched_free(t->sched);
     free(t->notes);
     pthread_cond_destroy(&t->wake);
@@ -598,11 +623,17 @@ static int start_thread(struct ctld *ctld, struct err *err)
 
 static void stop_thread(struct ctld *ctld)
 {
-    ctld->sched = schedthread_stop(ctld->sched);
+    schedthread_stop(ctld->sched);
+}
+
+static void free_thread(struct ctld *ctld)
+{
+    ctld->sched = schedthread_free(ctld->sched);
 }
 
 const struct ctld_service schedthread_service = {
     .name = "schedthread",
     .observe = start_thread,
     .quiesce = stop_thread,
+    .free = free_thread,
 };

@@ -63,9 +63,11 @@ struct sched_stats {
  * thread. */
 const struct histogram *schedthread_histogram(const struct schedthread *t, bool plan);
 void schedthread_stats(struct schedthread *t, struct sched_stats *ret, bool reset);
-/* Hand over a list of changes (taken). */
+/* Hand over a list of changes (taken); any thread until schedthread_free().  Behind
+ * schedthread_stop() they are dropped: threads that serve connections end later than this one. */
 void schedthread_feed(struct schedthread *t, struct feed *list, struct feed *last);
 /* Wait until no more than so many lists that were handed over are not applied yet.  For a caller
  * that hands over much at once, while passes are held: a pass would be waited for, too. */
 void schedthread_catch_up(struct schedthread *t, unsigned lists);
-struct schedthread *schedthread_stop(struct schedthread *t);
+void schedthread_stop(struct schedthread *t);
+struct schedthread *schedthread_free(struct schedthread *t);
