@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from conftest import BUILD, wait_until
+from conftest import BUILD, SLOW, wait_until
 
 CLUSTER = {"nodes": 2}
 
@@ -33,7 +33,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 
 
 def sim(*args, stdin=None):
-    return subprocess.run(SIM + list(args), input=stdin, capture_output=True, text=True, timeout=120)
+    return subprocess.run(SIM + list(args), input=stdin, capture_output=True, text=True, timeout=120 * SLOW)
 
 
 def report(*args, stdin=None):
