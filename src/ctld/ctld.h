@@ -138,7 +138,7 @@ struct ctld {
     struct jobcomp *jobcomp;        /* NULL: no JobCompType */
     struct acctadmin *acct_admin;   /* when the accounting store is embedded */
     struct acctfollow *acct_follow; /* when slurmdbd has the accounting store */
-    struct watch *watch;
+    struct watch *_Atomic watch;    /* connections of a standby end while it is made */
     struct front *front;
     struct web *web;
     struct feasible *feasible;
@@ -195,9 +195,9 @@ struct ctld {
     struct stats stats;
     struct histogram batch_us; /* how long the core took for a batch; the core adds */
 
-    char host[256]; /* short name */
-    int64_t boot_us;
-    uint64_t applied_lsn; /* of the last commit */
+    char host[256];          /* short name */
+    _Atomic int64_t boot_us; /* a standby, which answers, sets it anew when it leads */
+    uint64_t applied_lsn;    /* of the last commit */
     atomic_bool disk_full;
     atomic_bool stopping;
     atomic_bool standby;      /* this controller does not lead: requests go to on_standby() */

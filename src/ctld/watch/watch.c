@@ -712,8 +712,12 @@ int watch_new(struct ctld *ctld, struct watch **ret)
 
 static int open_watch(struct ctld *ctld, struct err *err)
 {
+    struct watch *hub = NULL;
+    int r = watch_new(ctld, &hub);
+
     (void)err;
-    return watch_new(ctld, &ctld->watch);
+    ctld->watch = hub;
+    return r;
 }
 
 static void quiesce_watch(struct ctld *ctld)
@@ -741,8 +745,10 @@ static const struct ctld_op watch_ops[] = { { OP_WATCH, .front = answer_request 
 
 static void forget_watchers(struct ctld *ctld, struct conn *conn)
 {
-    if (ctld->watch)
-        watch_conn_closed(ctld->watch, conn);
+    struct watch *hub = ctld->watch;
+
+    if (hub)
+        watch_conn_closed(hub, conn);
 }
 
 const struct ctld_service watch_service = {

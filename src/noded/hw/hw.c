@@ -29,7 +29,7 @@
 
 #include <hwloc.h> /* last: it brings MIN and MAX of its own */
 
-static int fill_processors(enum machine_socket socket, Pst__Processors *p);
+static Pst__Processors *find_processors(enum machine_socket socket, int *ret_why);
 
 static enum machine_socket socket_of(const struct noded *d)
 {
@@ -52,15 +52,18 @@ int hw_gres(const struct noded *d, struct gres_rows **ret)
     enum gpus_how how =
         d->node_line ? gres_how_dynamic(d->conf, d->name) : gres_how(d->conf, d->name);
     struct cpu_map map = { .n = d->node->cpus, .threads = d->node->threads_per_core };
-    Pst__Processors p = PST__PROCESSORS__INIT;
+    Pst__Processors *p = NULL;
     int r;
 
     if (!root)
         return -ENOMEM;
-    if (how != GPUS_OFF && !hw_configured_only(d) && fill_processors(socket_of(d), &p) == 0)
-        map = (struct cpu_map){ p.os_ids, p.n_os_ids, p.threads };
+    if (how != GPUS_OFF && !hw_configured_only(d))
+        p = find_processors(socket_of(d), &r); /* a machine without: by the numbers of its configuration */
+    if (p)
+        map = (struct cpu_map){ p->os_ids, p->n_os_ids, p->threads };
     r = gres_rows_new(d->conf, d->node, how, root, &map, ret);
-    free(p.os_ids);
+    if (p)
+        pst__processors__free_unpacked(p, NULL);
     return r;
 }
 
@@ -412,6 +415,23 @@ static int fill_processors(enum machine_socket socket, Pst__Processors *p)
     return r;
 }
 
+/* NULL: why is a negative errno. */
+static Pst__Processors *find_processors(enum machine_socket socket, int *ret_why)
+{
+    Pst__Processors *p = malloc(sizeof(*p));
+
+    if (!p) {
+        *ret_why = -ENOMEM;
+        return NULL;
+    }
+    pst__processors__init(p);
+    *ret_why = fill_processors(socket, p);
+    if (*ret_why == 0)
+        return p;
+    pst__processors__free_unpacked(p, NULL);
+    return NULL;
+}
+
 bool hw_confines_cores(const struct conf *conf)
 {
     const char *value;
@@ -436,19 +456,14 @@ Pst__Processors *hw_processors(const struct noded *d)
             "tasks are not bound to CPUs: the node's are those of its configuration, not of this machine");
         return NULL;
     }
-    p = malloc(sizeof(*p));
-    if (!p)
-        return NULL;
-    pst__processors__init(p);
-    r = fill_processors(socket_of(d), p);
-    if (r == 0) {
+    p = find_processors(socket_of(d), &r);
+    if (p)
         bind_defaults(d->conf, p);
-        return p;
-    }
-    log_error("tasks are not bound to CPUs: %s",
-              r == -ENODEV ? "the sockets of this machine are unlike each other" : strerror(-r));
-    pst__processors__free_unpacked(p, NULL);
-    return NULL;
+    else
+        log_error("tasks are not bound to CPUs: %s",
+                  r == -ENODEV ? "the sockets of this machine are unlike each other"
+                               : strerror(-r));
+    return p;
 }
 
 void hw_load(uint32_t *ret_load_centi, uint64_t *ret_free_mib)
