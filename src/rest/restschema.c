@@ -249,8 +249,8 @@ static bool add_word(struct checking *c, const json_t *words, json_t *list, cons
 {
     json_t *word = listed_word(words, text, len);
 
-    if (word)
-        return json_array_append(list, word) == 0;
+    if (word) /* a copy: other requests use the schema's, whose references are counted */
+        return json_array_append_new(list, json_copy(word)) == 0;
     rest_error(c->call, ESLURM_REST_FAIL_PARSING, strbuf_str(&c->place), "Unknown flag \"%.*s\"",
                (int)MIN(len, NAME_BYTES), text);
     c->call->status = rest_status_of(ESLURM_REST_INVALID_QUERY);

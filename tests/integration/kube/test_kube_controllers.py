@@ -174,8 +174,8 @@ def test_a_service_monitor(op):
         {"port": "slurmctld", "path": "/metrics/jobs", "interval": "30s"},
         {"port": "slurmctld", "path": "/metrics/penstock", "interval": "5s", "scrapeTimeout": "2s"}]
     wanted = made["spec"]["selector"]["matchLabels"].items()
-    services = [s["metadata"]["name"] for s in op.api.all("services") if wanted <= s["metadata"]["labels"].items()]
-    assert services == ["m-controller"]
+    wait_until(lambda: [s["metadata"]["name"] for s in op.api.all("services") if wanted <= s["metadata"]["labels"].items()] ==
+               ["m-controller"], "its service is made, alone")
     op.api.patch("controllers", "m", {"spec": {"metrics": {"serviceMonitor": {"endpoints": None, "labels": None}}}})
     wait_until(lambda: [e["path"] for e in monitor(op)["spec"]["endpoints"]] == [
         f"/metrics/{p}" for p in ("jobs", "nodes", "partitions", "scheduler")], "the usual ones")
