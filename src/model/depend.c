@@ -378,6 +378,9 @@ static enum depend_result item_eval(const struct depend_item *it, const struct c
          * off. */
         if (job && job_is_array(job->rec) && (t.open || has_counterpart(c, it, job)))
             return DEPEND_WAIT;
+        /* A task without a counterpart hears so when the array has ended. */
+        if (!t.found && !it->has_task && cluster_array_tally(c, it->job_id).open)
+            return DEPEND_WAIT;
         /* fall through */
     case DEPEND_AFTEROK:
         if (t.failed || (!t.found && !is_forgotten(c, it)))

@@ -167,7 +167,8 @@ int fmt_parse_long(struct fmt *f, const struct fmt_table *table, const char *spe
             item[name_len] = '\0';
             col.width = 0; /* no digits behind the colon: as wide as the value */
             col.right = item[name_len + 1] == '.';
-            rest = parse_size(item + name_len + 1 + col.right, &col);
+            rest = item + name_len + 1 + col.right;
+            rest = parse_size(rest + (rest[0] == '-' && isdigit((unsigned char)rest[1])), &col);
             col.cuts = !col.right;
         }
         col.field = fmt_by_name(table, item);

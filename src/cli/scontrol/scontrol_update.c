@@ -488,7 +488,7 @@ static void update_steps(struct scontrol *s, int argc, char **argv, const char *
     int r;
 
     update_init(&u);
-    if (ids_parse(name, &id, NULL) < 0) {
+    if (ids_parse(name, &id, NULL) < 0 || (id.has_step && id.step_id >= STEP_ID_MAX_NORMAL)) {
         scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
     } else if (only_limits(s, argc, argv, word) &&
                read_values(s, &u, UPDATE_JOB, word, argc, argv)) {

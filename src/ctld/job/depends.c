@@ -26,6 +26,7 @@
 #include "fields.h"
 
 #define DEPTH_DEFAULT 10u
+#define OWN_RECORDS_DEFAULT 10u
 
 struct dependants {
     struct idmap by_target; /* target job id -> struct idlist */
@@ -148,6 +149,27 @@ static void split_settled(struct ctld *ctld, uint32_t job_id, uint32_t target, u
     }
 }
 
+/* aftercorr: once the target has moved, the next tasks of array j have records of their own, so
+ * that each is seen to wait for its counterpart; no more than correspond_after_task_cnt at a time,
+ * however large the array is. */
+static void split_next(struct ctld *ctld, uint32_t job_id, uint32_t target)
+{
+    struct job *j = cluster_job(ctld->cluster, job_id);
+    struct array_tally tally;
+    uint64_t wanted, own;
+
+    if (!j || !job_is_array(j->rec) || !cluster_array_tally(ctld->cluster, target).living)
+        return;
+    if (!conf_option_u64(ctld->conf, CONF_SCHEDULER_PARAMETERS, "correspond_after_task_cnt",
+                         &wanted))
+        wanted = OWN_RECORDS_DEFAULT;
+    tally = cluster_array_tally(ctld->cluster, job_id);
+    own = tally.living - tally.running - 1; /* but for the record of the others */
+    for (; own < wanted && j && job_is_array(j->rec); own++)
+        if (!arraysplit_task(ctld, j, array_first(j->rec->array_tasks)))
+            return; /* disk full: at the next change */
+}
+
 static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
 {
     const struct job *j = cluster_job(ctld->cluster, job_id);
@@ -157,8 +179,11 @@ static void split_array(struct ctld *ctld, uint32_t job_id, uint32_t ended)
         !strstr(j->rec->dependency, "aftercorr") || depends_parse(j->rec->dependency, &d, NULL) < 0)
         return;
     for (size_t i = 0; i < d.n; i++)
-        if (d.items[i].type == DEPEND_AFTERCORR && !d.items[i].has_task)
+        if (d.items[i].type == DEPEND_AFTERCORR && !d.items[i].has_task) {
             split_settled(ctld, job_id, d.items[i].job_id, ended);
+            if (ended || cluster_array_tally(ctld->cluster, d.items[i].job_id).started)
+                split_next(ctld, job_id, d.items[i].job_id);
+        }
     depends_done(&d);
 }
 
