@@ -88,18 +88,31 @@ static uint32_t *node_cpus(const Pst__Alloc *alloc, size_t *ret_n)
     return cpus;
 }
 
+/* The tasks of a job on n nodes; 0: it did not say. */
+static uint32_t count_tasks(const Pst__JobRecord *job, size_t n)
+{
+    if (job->has_num_tasks)
+        return job->num_tasks;
+    return job->has_ntasks_per_node ? job->ntasks_per_node * (uint32_t)n : 0;
+}
+
 static void add_layout(struct envlist *env, const Pst__JobRecord *job)
 {
     size_t n = 0;
     _cleanup_free_ uint32_t *cpus = node_cpus(job->alloc, &n);
+    uint32_t ntasks = count_tasks(job, n);
     _cleanup_free_ uint32_t *tasks = xmalloc_or_die((n + 1) * sizeof(*tasks));
     _cleanup_free_ char *cpu_text = allocenv_counts(cpus, n);
     _cleanup_free_ char *task_text = NULL;
 
-    if (job->has_num_tasks)
-        allocenv_spread(job->num_tasks, job->has_cpus_per_task ? job->cpus_per_task : 1, cpus, n,
+    if (ntasks)
+        allocenv_spread(ntasks, job->has_cpus_per_task ? job->cpus_per_task : 1, cpus, n,
                         tasks);
-    task_text = allocenv_counts(job->has_num_tasks ? tasks : cpus, n);
+    task_text = allocenv_counts(ntasks ? tasks : cpus, n);
+    if (ntasks) {
+        envlist_setf(env, "SLURM_NTASKS", "%u", ntasks);
+        envlist_setf(env, "SLURM_NPROCS", "%u", ntasks);
+    }
     envlist_set(env, "SLURM_JOB_CPUS_PER_NODE", cpu_text);
     envlist_set(env, "SLURM_TASKS_PER_NODE", task_text);
     envlist_setf(env, "SLURM_JOB_NUM_NODES", "%zu", n);
@@ -127,10 +140,6 @@ void allocenv_add(struct envlist *env, const Pst__JobRecord *job)
     add_text(env, "SLURM_JOB_RESERVATION", job->reservation);
     add_text(env, "SLURM_CONTAINER", job->container);
     add_text(env, "SLURM_CONTAINER_ID", job->container_id);
-    if (job->has_num_tasks) {
-        envlist_setf(env, "SLURM_NTASKS", "%u", job->num_tasks);
-        envlist_setf(env, "SLURM_NPROCS", "%u", job->num_tasks);
-    }
     if (job->alloc)
         add_layout(env, job);
 }

@@ -223,7 +223,8 @@ static int fill_nodes(const struct jobopts *jo, Pst__JobRecord *job, struct err 
         status = jobnodes_fold(&job->exc_nodes, NULL);
     if (status == 0)
         min = nodes_of_list(job, min, named);
-    if (job->has_ntasks_per_node && !job->has_num_tasks) {
+    /* of a range of nodes, tasks are counted when their number is known */
+    if (job->has_ntasks_per_node && !job->has_num_tasks && !(max > min)) {
         job->num_tasks = job->ntasks_per_node * (min ? min : 1);
         job->has_num_tasks = true;
     }
@@ -410,7 +411,7 @@ static void step_numbers(const struct jobopts *jo, Pst__StepSpec *spec)
 #undef STEP_NUM
     if (spec->has_resv_ports && (!jo->value[JO_RESV_PORTS] || !*jo->value[JO_RESV_PORTS]))
         spec->resv_ports = UINT32_MAX; /* as many as a node has tasks */
-    if (spec->has_ntasks_per_node && !spec->has_num_tasks && min > 0) {
+    if (spec->has_ntasks_per_node && !spec->has_num_tasks && min > 0 && !(max > min)) {
         spec->num_tasks = spec->ntasks_per_node * min;
         spec->has_num_tasks = true;
     }

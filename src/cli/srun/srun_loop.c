@@ -22,6 +22,14 @@
 
 /* ---- frames ---------------------------------------------------------------------------------- */
 
+/* --debugger-test: where a debugger would find the tasks. */
+static void tell_tasks(const struct srun_node *n, const Pst__StepStarted *msg)
+{
+    for (size_t i = 0; i < msg->n_task_ids && i < msg->n_pids; i++)
+        cli_info("task:%u, host:%s, pid:%u, executable:%s", msg->task_ids[i], n->name, msg->pids[i],
+                 n->part->multi_prog ? "(multi-prog)" : n->part->argv[n->part->first]);
+}
+
 static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStarted *msg)
 {
     n->started = true;
@@ -43,6 +51,8 @@ static void on_started(struct srun *s, struct srun_node *n, const Pst__StepStart
         return;
     }
     cli_verbose(1, "Node %s, %u tasks started", n->name, n->n_tasks);
+    if (jobopts_has(&s->opts, JO_DEBUGGER_TEST))
+        tell_tasks(n, msg);
     for (uint32_t i = 0; i < n->n_tasks; i++) {
         if (s->task_state[s->ranks[n->first + i]] == TASK_STARTING)
             s->task_state[s->ranks[n->first + i]] = TASK_RUNNING;

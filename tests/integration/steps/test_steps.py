@@ -28,6 +28,25 @@ def test_many_tasks(cluster):
     assert sorted(lines.values()) == sorted("0123" * 3)
 
 
+def test_debugger_test_tells_tasks(cluster):
+    done = cluster.run("srun", "-N2", "-n3", "--debugger-test", "sh", "-c", "echo $SLURM_PROCID $SLURMD_NODENAME $$")
+    ran = [line.split() for line in done.stdout.splitlines()]
+    assert sorted(done.stderr.splitlines()) == sorted(
+        f"srun: task:{rank}, host:{node}, pid:{pid}, executable:sh" for rank, node, pid in ran), done.stderr
+
+
+def test_tasks_per_node_alone_is_exact(cluster):
+    """Of -N1-3 the job gets the most that are free; each node has its two tasks, however many there are."""
+    words = "echo $SLURM_JOB_NUM_NODES $SLURM_NTASKS $SLURM_TASKS_PER_NODE"
+    srun = cluster.run("srun", "-N1-3", "--ntasks-per-node=2", "sh", "-c", f"{words} $SLURMD_NODENAME").out.splitlines()
+    assert sorted(srun) == sorted(f"3 6 2(x3) node{i}" for i in (1, 2, 3) for _ in range(2))
+    assert cluster.run("salloc", "-N1-3", "--ntasks-per-node=2", "sh", "-c", f"{words}; srun hostname | wc -l").out == \
+        "3 6 2(x3)\n6\n"
+    job = cluster.run("sbatch", "--parsable", "-H", "-N1-3", "--ntasks-per-node=2", "--wrap", "true").out.strip()
+    assert "NumNodes=1-3 NumCPUs=2 NumTasks=2 " in cluster.run("scontrol", "show", "job", job).out
+    cluster.run("scancel", job)
+
+
 @pytest.mark.parametrize("command,status,message", [
     ("exit 5", 5, r"srun: error: node\d: task 0: Exited with exit code 5"),
     ("kill -9 $$", 137, r"srun: error: node\d: task 0: Killed"),
