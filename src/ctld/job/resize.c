@@ -1,4 +1,4 @@
-/* resize.c - running jobs that give nodes back; see resize.h.
+/* resize.c - running jobs that give nodes or memory back; see resize.h.
  *
  * The allocation is replaced by a part of itself in one patch: what goes is free from that instant.
  * The nodes that go are told to end what they have of the job; what they report of its steps counts
@@ -163,6 +163,49 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     return lsn ? 0 : EPST_DISK_FULL;
 }
 
+int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_lsn)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    uint32_t id = j->rec->job_id;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    ProtobufCMessage *copy;
+    bool managed = false;
+    uint64_t lsn;
+
+    if (!mib || !a || het_is(j->rec))
+        return ESLURM_JOB_NOT_PENDING;
+    for (size_t i = 0; i < a->n_groups; i++) {
+        managed = managed || a->groups[i]->mem_mib;
+        if (a->groups[i]->mem_mib && a->groups[i]->mem_mib < mib)
+            return ESLURM_JOB_NOT_PENDING;
+    }
+    if (pb_dup(&a->base, &copy) < 0)
+        return SLURM_ERROR;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
+    set->alloc = (Pst__Alloc *)copy;
+    for (size_t i = 0; managed && i < set->alloc->n_groups; i++)
+        SET(set->alloc->groups[i], mem_mib, mib);
+    SET(set, mem_per_node_mib, mib);
+    if (j->rec->has_mem_per_cpu_mib)
+        tx_clear(tx, JOB_F_MEM_PER_CPU_MIB);
+    alloc_bill(ctld, j->rec->partition, j->rec->licenses_alloc, set);
+    if (j->rec->has_billing && !set->has_billing)
+        tx_clear(tx, JOB_F_BILLING);
+    lifecycle_new_part(ctld, tx, j, set);
+    lsn = core_commit(ctld, tx);
+    if (lsn) {
+        j = cluster_job(ctld->cluster, id);
+        for (size_t i = 0; managed && i < j->rec->alloc->n_node_ids; i++)
+            launch_prepare_on(ctld, j, i, lsn); /* nodes that know the job take its new limit */
+        feed_job_gone(ctld, j);
+        feed_job_started(ctld, j, false);
+    }
+    *ret_lsn = lsn;
+    return lsn ? 0 : EPST_DISK_FULL;
+}
+
 int resize_drop_node(struct ctld *ctld, struct job *j, uint32_t node_id)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -181,8 +224,8 @@ int resize_drop_node(struct ctld *ctld, struct job *j, uint32_t node_id)
 
 bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set)
 {
-    return set && (set->has_min_nodes || set->req_nodes) && job_holds_resources(r) &&
-           !job_is_ended(r) && !job_is_pending(r);
+    return set && (set->has_min_nodes || set->req_nodes || set->has_mem_per_node_mib) &&
+           job_holds_resources(r) && !job_is_ended(r) && !job_is_pending(r);
 }
 
 int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint64_t *ret_lsn)

@@ -1,6 +1,7 @@
 /* resize.h - running jobs that give nodes back
  *
- * scontrol update JobId= NumNodes= or NodeList= of a running job.  Jobs shrink; they do not grow.
+ * scontrol update JobId= NumNodes=, NodeList= or MinMemoryNode= of a running job.  Jobs shrink; they
+ * do not grow.
  */
 #pragma once
 
@@ -9,6 +10,9 @@
 /* Does set change the size of r, which runs? */
 bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set);
 
+/* Less memory on each node: alloc, ReqTRES and limits of its nodes follow.  0 or an ESLURM code:
+ * ESLURM_JOB_NOT_PENDING for more than it has. */
+int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_lsn);
 /* Keep max_nodes (else min_nodes) nodes of the allocation, or those of req_nodes; *ret_lsn is that
  * of the change. 0 or an ESLURM code: ESLURM_NOT_SUPPORTED for more nodes than it has,
  * ESLURM_INVALID_NODE_NAME for names that do not exist and for lists without the batch host. */

@@ -172,14 +172,18 @@ int change_resize(const struct job_change *c, struct job *j, uint64_t *ret_lsn)
     uint64_t lsn;
     int code;
 
-    rest.has_min_nodes = rest.has_max_nodes = false;
+    rest.has_min_nodes = rest.has_max_nodes = rest.has_mem_per_node_mib = false;
     rest.req_nodes = NULL;
     for (unsigned i = 0; i < set->base.descriptor->n_fields; i++)
         if (pb_has(&rest.base, set->base.descriptor->fields[i].id))
             return ESLURM_JOB_NOT_PENDING;
-    if (c->req->n_clear)
+    for (size_t i = 0; i < c->req->n_clear; i++) /* memory of a node takes the place of a CPU's */
+        if (!set->has_mem_per_node_mib || c->req->clear[i] != JOB_F_MEM_PER_CPU_MIB)
+            return ESLURM_JOB_NOT_PENDING;
+    if (set->has_mem_per_node_mib && (set->has_min_nodes || set->req_nodes))
         return ESLURM_JOB_NOT_PENDING;
-    code = resize_job(c->ctld, j, set, &lsn);
+    code = set->has_mem_per_node_mib ? resize_memory(c->ctld, j, set->mem_per_node_mib, &lsn)
+                                     : resize_job(c->ctld, j, set, &lsn);
     if (code == 0)
         *ret_lsn = lsn;
     return code;

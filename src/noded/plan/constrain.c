@@ -441,6 +441,33 @@ int constrain_plan(const struct noded *d, Pst__StepFile *sf)
     return r < 0 ? r : make_limits(d, step, step_mib, devices, &plan->step);
 }
 
+/* Borrows l's texts; devices are not among them. */
+static struct cgroup_limits tree_limits(const Pst__CgroupLimits *l)
+{
+    return (struct cgroup_limits){ .cpus = l->cpus,
+                                   .ram_max = l->ram_max,
+                                   .ram_high = l->ram_high,
+                                   .swap_max = l->swap_max,
+                                   .has_swap = l->has_swap_max,
+                                   .has_swappiness = l->has_swappiness,
+                                   .swappiness = l->swappiness };
+}
+
+int constrain_memory(const struct noded *d, const Pst__JobRecord *job, uint64_t mib,
+                     struct err *err)
+{
+    Pst__CgroupLimits l = PST__CGROUP_LIMITS__INIT;
+    struct cgroup_limits limits;
+    char name[64];
+
+    if (d->cgroups.kind == CGROUP_NONE)
+        return 0;
+    fill_memory(d, mib, &l);
+    limits = tree_limits(&l);
+    job_name(d, job, name, sizeof(name));
+    return cgroup_job_memory(&d->cgroups, name, job->uid, &limits, err);
+}
+
 /* Every process of a job is in a step; what serves it from outside gets a part of its own beside
  * them. */
 int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,
@@ -461,13 +488,7 @@ int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid,
     if (option_is_set(d->conf, CONF_TASK_PLUGIN, "task/cgroup"))
         r = make_limits(d, g, g ? g->mem_mib : 0, false, &l);
     if (l)
-        part.job_limits = (struct cgroup_limits){ .cpus = l->cpus,
-                                                  .ram_max = l->ram_max,
-                                                  .ram_high = l->ram_high,
-                                                  .swap_max = l->swap_max,
-                                                  .has_swap = l->has_swap_max,
-                                                  .has_swappiness = l->has_swappiness,
-                                                  .swappiness = l->swappiness };
+        part.job_limits = tree_limits(l);
     r = r < 0 ? err_set(err, r, "out of memory") : cgroup_begin(&cg, &tree, &part, err);
     if (l)
         pst__cgroup_limits__free_unpacked(l, NULL);

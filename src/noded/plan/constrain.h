@@ -14,6 +14,11 @@ void constrain_end(struct noded *d);
 /* Fill sf->cgroup, which has its job, step and launch.  -ENOMEM. */
 int constrain_plan(const struct noded *d, Pst__StepFile *sf);
 
+/* The job has mib MiB of this node's memory from now on.  A step that uses more is ended by the
+ * kernel.  Nothing to do where memory is not limited. */
+int constrain_memory(const struct noded *d, const Pst__JobRecord *job, uint64_t mib,
+                     struct err *err);
+
 /* Put a process into a part of the job's cgroup of its own.  *ret: the part below the root, NULL
  * where there are no cgroups; the caller frees it. */
 int constrain_adopt(const struct noded *d, const Pst__JobRecord *job, uid_t uid, const char *name,

@@ -498,8 +498,15 @@ int launch_prepare(struct noded *d, Pst__PrepareJob *msg, struct err *err)
     struct njob *job;
     int r = check_on(d, msg->job, err);
 
-    if (r == 0)
-        r = get_job(d, &msg->job, &job, err);
+    if (r < 0)
+        return r;
+    job = jobs_find(&d->jobs, msg->job->job->job_id, msg->job->run_id);
+    if (job && msg->job->mem_mib != job->on->mem_mib) {
+        job->on->has_mem_mib = true;
+        job->on->mem_mib = msg->job->mem_mib;
+        return constrain_memory(d, job->on->job, job->on->mem_mib, err);
+    }
+    r = get_job(d, &msg->job, &job, err);
     if (r < 0)
         return r;
     job->prolog_wanted = true;

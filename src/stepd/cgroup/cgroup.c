@@ -66,6 +66,28 @@ static int make_levels(struct cgroup *cg, const char *job, const struct cgroup_s
     return make_level(&cg->tree, user, NULL, true, err);
 }
 
+/* A job's folder below the root; how long its name is, size or more when it did not fit. */
+static int name_job(const struct cgroup_tree *tree, uid_t uid, const char *job, char *buf,
+                    size_t size)
+{
+    return tree->kind == CGROUP_V1 ? snprintf(buf, size, "uid_%u/%s", uid, job)
+                                   : snprintf(buf, size, "%s", job);
+}
+
+int cgroup_job_memory(const struct cgroup_tree *tree, const char *job, uid_t uid,
+                      const struct cgroup_limits *limits, struct err *err)
+{
+    const struct cgroup_limits memory = { .ram_max = limits->ram_max,
+                                          .ram_high = limits->ram_high,
+                                          .swap_max = limits->swap_max,
+                                          .has_swap = limits->has_swap };
+    char rel[CGROUP_PATH / 4];
+
+    if (name_job(tree, uid, job, rel, sizeof(rel)) >= (int)sizeof(rel))
+        return err_set(err, -ENAMETOOLONG, "the name of the job's cgroup is too long");
+    return cgi_limit(tree, rel, &memory, err);
+}
+
 int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *s,
                  struct err *err)
 {
@@ -75,8 +97,7 @@ int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct
     *cg = (struct cgroup){ .tree = *tree, .watch_fd = -1 };
     if (tree->kind == CGROUP_NONE)
         return 0;
-    n = tree->kind == CGROUP_V1 ? snprintf(job, sizeof(job), "uid_%u/%s", s->uid, s->job)
-                                : snprintf(job, sizeof(job), "%s", s->job);
+    n = name_job(tree, s->uid, s->job, job, sizeof(job));
     if (n < (int)sizeof(job))
         n = snprintf(cg->step, sizeof(cg->step), "%s/step_%s", job, s->step);
     if (n >= (int)sizeof(job))

@@ -33,6 +33,23 @@ def test_shrinks(c):
     assert c.wait_end(job)["JobState"] == "CANCELLED"
 
 
+def test_gives_memory_back(c):
+    """Rows look-1.25, life-12.5: others may have what a running job gives back; it gets no more."""
+    job = c.sbatch("-N1", "-n1", "--mem=900", wrap="sleep 60")
+    c.wait_state(job, "RUNNING")
+    c.run("scontrol", "update", f"jobid={job}", "minmemorynode=50")
+    shown = c.job(job)
+    assert "mem=50M" in shown["AllocTRES"] and shown["MinMemoryNode"] == "50M" and shown["ResizeTime"]
+    assert " AllocMem=50 " in c.run("scontrol", "show", "node", shown["NodeList"]).out
+    for value in ("900", "0"):
+        assert "Job is no longer pending execution" in c.run("scontrol", "update", f"jobid={job}", f"minmemorynode={value}",
+                                                             check=False).err
+    c.restart_ctld()
+    assert "mem=50M" in c.job(job)["AllocTRES"] and c.state(job) == "RUNNING"
+    c.run("scancel", job)
+    c.wait_end(job)
+
+
 def test_a_record_for_each_size(c):
     """Accounting has what the job held until it was resized, and counts from then on what it has since."""
     job = start(c)

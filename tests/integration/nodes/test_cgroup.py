@@ -206,6 +206,23 @@ def test_enough_memory_is_enough(m):
     assert m.out(job) == "hogged\n"
 
 
+def test_less_memory_while_it_runs(m):
+    """scontrol update MinMemoryNode= of a running job: the kernel holds the job to it from then on."""
+    needs(m, "memory")
+    job = m.sbatch("-n1", "--mem=450", wrap="echo on; sleep 100")
+    wait_until(lambda: m.out(job) == "on\n", "the job runs", 60)
+
+    def limits():
+        names = "memory.max" if m.kind == "cgroup/v2" else "memory.limit_in_bytes"
+        return {int(f.read_text()) >> 20 for d in m.folders(job) for f in d.rglob(names) if f.read_text().strip().isdigit()}
+
+    assert 450 in limits() and 60 not in limits()
+    m.run("scontrol", "update", f"jobid={job}", "minmemorynode=60")
+    wait_until(lambda: 60 in limits(), "the job's cgroup has the new limit", 60)
+    m.run("scancel", job)
+    m.wait_end(job, 60)
+
+
 @pytest.mark.parametrize("kill_step", [False, True])
 def test_one_task_out_of_memory(m, kill_step):
     needs(m, "memory")
