@@ -52,7 +52,7 @@ static int keep_named(struct ctld *ctld, const Pst__Alloc *a, const char *list, 
         if (!n)
             return ESLURM_INVALID_NODE_NAME;
         if (pos < 0)
-            return ESLURM_NOT_SUPPORTED; /* running jobs do not grow */
+            return ESLURM_INVALID_NODE_NAME; /* running jobs do not grow */
         bitmap_set(keep, (uint32_t)pos);
     }
     return 0;

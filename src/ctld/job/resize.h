@@ -15,7 +15,8 @@ bool resize_asked(const Pst__JobRecord *r, const Pst__JobRecord *set);
 int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_lsn);
 /* Keep max_nodes (else min_nodes) nodes of the allocation, or those of req_nodes; *ret_lsn is that
  * of the change. 0 or an ESLURM code: ESLURM_NOT_SUPPORTED for more nodes than it has,
- * ESLURM_INVALID_NODE_NAME for names that do not exist and for lists without the batch host. */
+ * ESLURM_INVALID_NODE_NAME for names that do not exist or are not of the job, and for lists without
+ * the batch host. */
 int resize_job(struct ctld *ctld, struct job *j, const Pst__JobRecord *set, uint64_t *ret_lsn);
 /* The job goes on without a node that is lost.  0 or an ESLURM code: nothing has changed. */
 int resize_drop_node(struct ctld *ctld, struct job *j, uint32_t node_id);

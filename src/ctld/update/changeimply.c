@@ -38,6 +38,8 @@ void change_more_cpus(const struct job *j, Pst__JobRecord *set)
         return;
     if (set->has_min_nodes)
         SET(&job, min_nodes, set->min_nodes);
+    if (set->has_max_nodes)
+        SET(&job, max_nodes, set->max_nodes);
     if (set->has_num_tasks)
         SET(&job, num_tasks, set->num_tasks);
     if (set->has_min_cpus)
@@ -223,6 +225,8 @@ void change_imply(const struct job_change *c, Pst__Transaction *tx, const struct
         SET(set, end_us, c->req->set->end_us);
     if (set->has_priority && set->priority != 0 && !job_is_pending(r))
         SET(set, cur_priority, set->priority);
+    if (set->has_priority && set->priority != 0 && !set->has_nice && r->has_nice && r->nice)
+        SET(set, nice, 0); /* the number that was given is the whole priority */
     if (set->has_priority && set->priority == 0) {
         bool admin = policy_may_manage(c->ctld, c->cmd, r);
 
