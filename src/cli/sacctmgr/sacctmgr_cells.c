@@ -92,8 +92,6 @@ static void put_user(struct strbuf *sb, const struct smgr_row *r)
 
 static void put_name(struct strbuf *sb, const struct smgr_row *r)
 {
-    if (r->wckey && r->wckey->is_default)
-        strbuf_addc(sb, '*');
     put_text(sb, r->qos        ? r->qos->name
                  : r->tres     ? r->tres->name
                  : r->resource ? r->resource->name
