@@ -102,10 +102,12 @@ static void name_wckeys(struct smgr_line *l)
 
 static bool output_begin(struct output *o, struct smgr *s, struct smgr_line *l, const char *columns)
 {
+    bool tree = l->tree && (l->entity & (SMGR_ASSOC | SMGR_FEDERATION)); /* no tree of users */
+
     *o = (struct output){ .s = s, .l = l };
     name_wckeys(l);
-    o->table = l->n_formats ? smgr_table_new(s, l->formats, l->n_formats, l->tree)
-                            : smgr_table_default(s, columns, l->tree);
+    o->table = l->n_formats ? smgr_table_new(s, l->formats, l->n_formats, tree)
+                            : smgr_table_default(s, columns, tree);
     if (o->table)
         smgr_table_header(o->table, &o->out);
     return o->table;
