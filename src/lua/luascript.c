@@ -86,6 +86,20 @@ LOG_FUNCTION(script_debug2, LOG_DEBUG2)
 LOG_FUNCTION(script_debug3, LOG_DEBUG3)
 LOG_FUNCTION(script_debug4, LOG_DEBUG4)
 
+/* log(level, text): 0 is info, and each further one is quieter. */
+static int script_log(lua_State *L)
+{
+    static const int levels[] = { LOG_INFO,   LOG_VERBOSE, LOG_DEBUG,
+                                  LOG_DEBUG2, LOG_DEBUG3,  LOG_DEBUG4 };
+    struct luascript *s = luascript_of(L);
+    int64_t level = lua.check_integer(L, 1);
+    const char *text = lua.check_text(L, 2, NULL);
+    int64_t last = (int64_t)ARRAY_SIZE(levels) - 1;
+
+    s->log(levels[level < 0 ? 0 : MIN(level, last)], text);
+    return 0;
+}
+
 static int script_user(lua_State *L)
 {
     struct luascript *s = luascript_of(L);
@@ -123,7 +137,8 @@ static void set_up(struct luascript *s, lua_State *L)
         { "log_info", script_info },     { "log_verbose", script_verbose },
         { "log_debug", script_debug },   { "log_debug2", script_debug2 },
         { "log_debug3", script_debug3 }, { "log_debug4", script_debug4 },
-        { "log_user", script_user },
+        { "log_user", script_user },     { "user_msg", script_user },
+        { "log", script_log },
     };
     static const struct luascript_constant constants[] = {
         { "SUCCESS", 0 },

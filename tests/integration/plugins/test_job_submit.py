@@ -120,6 +120,23 @@ def test_messages_reach_srun_and_salloc(site):
     assert done.err.startswith("salloc: welcome\n") and done.err.count("welcome") == 1
 
 
+def test_the_functions_below_the_friendly_ones(site):
+    """user_msg() and log() are what log_user() and log_info() of other sites' scripts are made of."""
+    write_script(site, """
+        function slurm_job_submit(d)
+            slurm.user_msg("no 100% promise")
+            slurm.log(0, "plain %s word")
+            slurm.log(-1, "least")
+            slurm.log(99, "most")
+            return slurm.SUCCESS
+        end""")
+    assert site.run("srun", "true").err == "srun: no 100% promise\n"
+    log = log_of(site)
+    assert "plain %s word" in log and "least" in log and "most" not in log
+    write_script(site, "function slurm_job_submit(d) slurm.log('x', 'y') return 0 end")
+    site.refused("sbatch", "--wrap", "true")
+
+
 def test_a_broken_script_refuses_and_is_mended(site):
     """What is wrong at run time refuses; what does not load leaves the script before it in force."""
     write_script(site, "function slurm_job_submit(d) return d.account .. nothing end")
