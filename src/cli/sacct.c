@@ -47,6 +47,7 @@ struct sacct {
     bool federated;     /* the clusters of view are shown as one */
     const char *file;   /* of --completion */
     const char *assocs; /* a list of numbers */
+    bool format_given, long_given;
     bool all_users, noheader, noconvert, expand, helpformat, completion, scripts, array, truncate;
     enum whole_het whole_het; /* components of heterogeneous jobs */
     bool local_uid;           /* numbers of users by their names, here */
@@ -249,6 +250,19 @@ static int take_long(void *at, const struct opt *opt, const char *arg, struct er
     return 0;
 }
 
+/* Unlike other filters the first list counts. */
+static int take_nodes(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    Pst__JobFilter *f = &((struct jobfilter *)at)->request;
+
+    (void)opt, (void)err;
+    if (f->nodes)
+        cli_error("Already asked for nodes '%s'", f->nodes);
+    else
+        f->nodes = xstrdup_or_die(arg);
+    return 0;
+}
+
 static int take_all_clusters(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
     (void)opt, (void)arg, (void)err;
@@ -300,8 +314,8 @@ static const struct opt rows[] = {
         "as --completion, from this file instead of JobCompLoc"),
     OPT("flags", 'F', OPT_REQ, OPT_TAKE(flags, take_flags), NULL, NULL, "flags",
         "jobs with any of these: SchedSubmit, SchedMain, SchedBackfill, StartReceived"),
-    OPT("format", 'o', OPT_REQ, OPT_FIELDS(format), "@FORMAT", NULL, "fields",
-        "columns as name[%[-]width],..."),
+    OPT("format", 'o', OPT_REQ, OPT_AND(OPT_FIELDS(format), OPT_GIVEN(format_given)), "@FORMAT",
+        NULL, "fields", "columns as name[%[-]width],..."),
     OPT("gid", 'g', OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups",
         "jobs of these groups"),
     OPT("group", 0, OPT_REQ, OPT_TAKE(filter.groups, take_groups), NULL, NULL, "groups"),
@@ -310,15 +324,16 @@ static const struct opt rows[] = {
         "these jobs or steps"),
     OPT("json", 0, OPT_OPT, OPT_TAKE(json, json_take_json), NULL, NULL, "version", "print JSON"),
     FEDVIEW_LOCAL,
-    OPT("long", 'l', OPT_NONE, OPT_TAKE(format, take_long), NULL, NULL, NULL, "most fields"),
+    OPT("long", 'l', OPT_NONE, OPT_AND(OPT_TAKE(format, take_long), OPT_GIVEN(long_given)), NULL,
+        NULL, NULL, "most fields"),
     OPT("name", 0, OPT_REQ, JOBFILTER_NAMES(filter), NULL, NULL, "names", "jobs with these names"),
     OPT("nnodes", 'i', OPT_REQ, OPT_TAKE(filter.nodes, jobfilter_take_range), NULL, NULL,
         "min[-max]", "jobs with so many nodes"),
     OPT("ncpus", 'I', OPT_REQ, OPT_TAKE(filter.cpus, jobfilter_take_range), NULL, NULL, "min[-max]",
         "jobs with so many CPUs"),
     OPT("noconvert", 0, OPT_NONE, OPT_FLAG(noconvert), NULL, NULL, NULL, "sizes as plain numbers"),
-    OPT("nodelist", 'N', OPT_REQ, JOBFILTER_NODES(filter), NULL, NULL, "nodes",
-        "jobs that ran on any of these nodes"),
+    OPT("nodelist", 'N', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_nodes), OPT_GIVEN(filter.given)),
+        NULL, NULL, "nodes", "jobs that ran on any of these nodes"),
     OPT("noheader", 'n', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no headings"),
     OPT("parsable", 'p', OPT_NONE, OPT_CHOICE(fmt.style, SACCT_PARSABLE), NULL, NULL, NULL,
         "a | after each value"),
@@ -884,7 +899,11 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sacct");
     jobfilter_init(&s.filter, refuse_user);
     opts_env(&command, &s);
+    s.format_given = false;
     first = opts_parse(&command, argc, argv, &s);
+    if (s.format_given && s.long_given)
+        cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
+                  "Please remove one and retry.");
     if (first < argc) {
         cli_error("Unknown arguments:");
         for (; first < argc; first++)

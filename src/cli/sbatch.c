@@ -209,6 +209,20 @@ static void build_environment(struct sbatch *s, ProtobufCBinaryData *ret)
     envlist_pack(&env, ret);
 }
 
+/* The script with its arguments, as lists of jobs show it. */
+static char *command_line(const struct sbatch *s)
+{
+    struct strbuf sb = STRBUF_INIT;
+    char *line = NULL;
+
+    strbuf_add(&sb, s->script.path);
+    for (int i = s->first + 1; i < s->argc; i++)
+        strbuf_addf(&sb, " %s", s->argv[i]);
+    check_mem_or_die(strbuf_detach(&sb, &line));
+    safetext_clean(line); /* an argument may be anything */
+    return line;
+}
+
 static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord *job)
 {
     submit_fill(&s->cli, jo, s->argc, s->argv, s->first, job);
@@ -218,8 +232,10 @@ static void build_job(struct sbatch *s, const struct jobopts *jo, Pst__JobRecord
         check_mem_or_die(pb_set_str(&job->name, default_name(s, jo)));
         safetext_clean(job->name); /* a file's name may be anything */
     }
-    if (s->script.path)
-        check_mem_or_die(pb_set_str(&job->command, s->script.path));
+    if (s->script.path) {
+        free(job->command);
+        job->command = command_line(s);
+    }
     if (envlist_wants_login(job->export_env))
         job->get_user_env = job->has_get_user_env = true;
 }

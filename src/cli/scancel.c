@@ -37,7 +37,7 @@
 struct scancel {
     struct cli cli;
     struct client *client;
-    const char *clusters, *sibling; /* options; NULL: not given */
+    const char *clusters, *sibling, *user; /* options; NULL: not given */
     Pst__JobActionRequest request;
     struct jobfilter filter;
     bool interactive, ctld;
@@ -55,14 +55,36 @@ static void refuse_user(const char *word)
     cli_die(CLI_EXIT_FAILED, "Invalid user name: %s", word);
 }
 
-/* One user: a list is none. */
+/* Of --user and --me the last counts, and who it is matters only then. */
 static int take_user(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    struct jobfilter *f = at;
+    struct scancel *s = at;
 
-    if (!*arg || strchr(arg, ','))
-        refuse_user(arg);
-    return jobfilter_take_users(f, opt, arg, err);
+    (void)opt, (void)err;
+    s->user = arg;
+    s->filter.me = false;
+    return 0;
+}
+
+static int take_me(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct scancel *s = at;
+
+    s->user = NULL;
+    return jobfilter_take_me(&s->filter, opt, arg, err);
+}
+
+/* One user: a list is none. */
+static void ask_user(struct scancel *s)
+{
+    Pst__JobFilter *f = &s->filter.request;
+
+    jobfilter_ask_me(&s->filter);
+    if (!s->user)
+        return;
+    if (!*s->user || strchr(s->user, ','))
+        refuse_user(s->user);
+    filter_add_users(&f->uids, &f->n_uids, s->user, refuse_user);
 }
 
 /* One word: a list is none.  A state that no job to cancel has selects nothing. */
@@ -72,13 +94,15 @@ static int take_state(void *at, const struct opt *opt, const char *arg, struct e
     _cleanup_free_ char *bad = NULL;
 
     (void)opt, (void)err;
+    f->states = (struct filter_states){ 0 };
     if (strpbrk(arg, ", ") || filter_parse_states(arg, &f->states, &bad) < 0 || f->states.all) {
         (void)fprintf(stderr, "Invalid job state specified: %s\n", arg);
         (void)fprintf(stderr, "Valid job states are PENDING, RUNNING, and SUSPENDED\n");
         return CLI_EXIT_FAILED;
     }
+    f->request.n_states = 0; /* the last --state counts */
     if (f->states.base)
-        jobfilter_ask_states(f); /* each --state adds to the list */
+        jobfilter_ask_states(f);
     else
         filter_add_number(&f->request.states, &f->request.n_states, NO_STATE);
     return 0;
@@ -102,9 +126,12 @@ static int take_signal(void *at, const struct opt *opt, const char *arg, struct 
 }
 
 #define OPT_INTO struct scancel
+/* A name in full, commas too: `-n a -n b` cancels the jobs b alone, as scripts expect. */
+#define ONE_WORD(m)                                                                                \
+    OPT_AND(OPT_WORD(filter.request.m, filter.request.n_##m), OPT_GIVEN(filter.given))
 static const struct opt rows[] = {
-    OPT("account", 'A', OPT_REQ, JOBFILTER_ACCOUNTS(filter), "@ACCOUNT", NULL, "names",
-        "jobs charged to these accounts"),
+    OPT("account", 'A', OPT_REQ, ONE_WORD(accounts), "@ACCOUNT", NULL, "name",
+        "jobs charged to this account"),
     OPT("admin-comment", 0, OPT_REQ, OPT_COPY(request.admin_comment), NULL, NULL, "text",
         "keep this text with the jobs (administrators)"),
     OPT("batch", 'b', OPT_NONE,
@@ -122,18 +149,18 @@ static const struct opt rows[] = {
         "taken for compatibility: there are no burst buffers to wait for"),
     OPT("interactive", 'i', OPT_NONE, OPT_FLAG(interactive), "@INTERACTIVE", NULL, NULL,
         "ask before each job"),
-    OPT("jobname", 0, OPT_REQ, JOBFILTER_NAMES(filter), NULL, NULL, "names", "same as --name"),
-    OPT("me", 0, OPT_NONE, JOBFILTER_ME(filter), NULL, NULL, NULL, "my own jobs"),
-    OPT("name", 'n', OPT_REQ, JOBFILTER_NAMES(filter), "@NAME", NULL, "names",
-        "jobs with these names"),
+    OPT("jobname", 0, OPT_REQ, ONE_WORD(names), NULL, NULL, "name", "same as --name"),
+    OPT("me", 0, OPT_NONE, OPT_AND(OPT_TAKE_ALL(take_me), OPT_GIVEN(filter.given)), NULL, NULL,
+        NULL, "my own jobs"),
+    OPT("name", 'n', OPT_REQ, ONE_WORD(names), "@NAME", NULL, "name", "jobs with this name"),
     OPT("nodelist", 'w', OPT_REQ, JOBFILTER_NODES(filter), NULL, NULL, "nodes",
         "jobs that hold any of these nodes"),
-    OPT("partition", 'p', OPT_REQ, JOBFILTER_PARTITIONS(filter), "@PARTITION", NULL, "names",
-        "jobs of these partitions"),
-    OPT("qos", 'q', OPT_REQ, JOBFILTER_QOS(filter), "@QOS", NULL, "names", "jobs with these QOS"),
+    OPT("partition", 'p', OPT_REQ, ONE_WORD(partitions), "@PARTITION", NULL, "name",
+        "jobs of this partition"),
+    OPT("qos", 'q', OPT_REQ, ONE_WORD(qos), "@QOS", NULL, "name", "jobs with this QOS"),
     OPT("quiet", 'Q', OPT_NONE, OPT_QUIET(cli), NULL, NULL, NULL, "say nothing but errors"),
-    OPT("reservation", 'R', OPT_REQ, JOBFILTER_RESERVATIONS(filter), NULL, NULL, "names",
-        "jobs in these reservations"),
+    OPT("reservation", 'R', OPT_REQ, ONE_WORD(reservations), NULL, NULL, "name",
+        "jobs in this reservation"),
     OPT("sibling", 0, OPT_REQ, OPT_TEXT(sibling), NULL, NULL, "cluster",
         "take waiting jobs of a federation away from this cluster alone"),
     OPT("signal", 's', OPT_REQ,
@@ -141,8 +168,8 @@ static const struct opt rows[] = {
         "signal", "send this signal, a name or a number"),
     OPT("state", 't', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_state), OPT_GIVEN(filter.given)),
         "@STATE", NULL, "state", "PENDING, RUNNING or SUSPENDED jobs"),
-    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE(filter, take_user), OPT_GIVEN(filter.given)),
-        "@USER", NULL, "names", "jobs of these users"),
+    OPT("user", 'u', OPT_REQ, OPT_AND(OPT_TAKE_ALL(take_user), OPT_GIVEN(filter.given)), "@USER",
+        NULL, "name", "jobs of this user"),
     OPT("verbose", 'v', OPT_NONE, OPT_VERBOSE(cli), "@VERBOSE", NULL, NULL, "say what is done"),
     OPT("wckey", 0, OPT_REQ, JOBFILTER_WCKEYS(filter), "@WCKEY", NULL, "keys",
         "jobs with these workload keys"),
@@ -695,7 +722,7 @@ int main(int argc, char **argv)
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
     s.signalled = s.request.has_signal;
-    jobfilter_ask_me(&s.filter);
+    ask_user(&s);
     take_ids(&s, argc - first, argv + first);
     if (!s.request.n_ids && !s.filter.given)
         cli_die(CLI_EXIT_FAILED, "No job identification provided");

@@ -474,7 +474,7 @@ static void print_rows(struct sinfo *s)
     check_mem_or_die(fmt_lines_new(&s->order, &lines));
     for (size_t i = 0; i < s->table.n; i++)
         fmt_fit(&s->fmt, &s->table.rows[i], &s->out);
-    if (s->iterate_s || s->long_format)
+    if (s->iterate_s || (s->long_format && !s->format && !s->format_long))
         date_line(&s->out);
     if (!s->noheader)
         fmt_header(&s->fmt, &s->out);
@@ -668,12 +668,15 @@ int main(int argc, char **argv)
     cli_init(&s.cli, "sinfo");
     s.cli.shows = true;
     opts_env(&command, &s);
+    s.format_given = false;
     s.future = getenv("SCONTROL_FUTURE") != NULL;
     first = opts_parse(&command, argc, argv, &s);
     (void)first; /* what is no option is ignored, as programs know it */
     if (s.format_given && s.long_format)
         cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
                   "Please remove one and retry.");
+    if (!s.format_given && (s.summarize || s.per_node || s.reasons))
+        s.format = NULL; /* of a variable: a layout of its own counts before it */
     status = json_option_done(&s.json);
     if (status >= 0)
         exit(status);

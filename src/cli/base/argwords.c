@@ -19,6 +19,14 @@ void argwords_add(char ***words, size_t *n, const char *list)
     }
 }
 
+void argwords_set(char ***words, size_t *n, const char *word)
+{
+    argwords_free(*words, *n);
+    *words = xrealloc_or_die(NULL, 1, sizeof(**words));
+    (*words)[0] = xstrdup_or_die(word);
+    *n = 1;
+}
+
 void argwords_free(char **words, size_t n)
 {
     for (size_t i = 0; i < n; i++)

@@ -341,6 +341,9 @@ static int write_value(char *ctx, const struct opt *o, const char *arg, enum opt
     case OPT_STORE_WORDS:
         argwords_add(at, (size_t *)(void *)(ctx + b->also), arg);
         return 0;
+    case OPT_STORE_WORD:
+        argwords_set(at, (size_t *)(void *)(ctx + b->also), arg);
+        return 0;
     case OPT_STORE_CHOICE:
         *(unsigned *)at = b->value;
         break;

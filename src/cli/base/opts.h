@@ -47,6 +47,7 @@ enum opt_store {
     OPT_STORE_COPY,
     OPT_STORE_FIELDS,
     OPT_STORE_WORDS,
+    OPT_STORE_WORD,
     OPT_STORE_CHOICE,
     OPT_STORE_BITS,
     OPT_STORE_TAKE,
@@ -59,7 +60,7 @@ struct opt_bind {
     unsigned char given_size;
     bool has_also, has_given;
     unsigned at;    /* offset in the settings */
-    unsigned also;  /* OPT_WORDS: of the count; OPT_BUT: of the text to forget */
+    unsigned also;  /* OPT_WORDS, OPT_WORD: of the count; OPT_BUT: of the text to forget */
     unsigned given; /* OPT_GIVEN: of the boolean */
     unsigned value; /* OPT_CHOICE, OPT_BITS */
     opt_take_fn *take;
@@ -91,6 +92,10 @@ struct opt_bind {
  * argwords.h. */
 #define OPT_WORDS(m, n)                                                                            \
     .store = OPT_STORE_WORDS, .at = OPT_AT_(m) + OPT_IS_(m, char ** : 1),                          \
+    .also = OPT_AT_(n) + OPT_IS_(n, size_t : 1), .has_also = true
+/* char **m, size_t n: the argument as it is, instead of those there are. */
+#define OPT_WORD(m, n)                                                                             \
+    .store = OPT_STORE_WORD, .at = OPT_AT_(m) + OPT_IS_(m, char ** : 1),                           \
     .also = OPT_AT_(n) + OPT_IS_(n, size_t : 1), .has_also = true
 /* An int, unsigned or enum gets the value, or these bits too. */
 #define OPT_CHOICE(m, v)                                                                           \

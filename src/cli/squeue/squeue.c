@@ -38,6 +38,7 @@ static int take_states(void *at, const struct opt *opt, const char *arg, struct 
     _cleanup_free_ char *bad = NULL;
 
     (void)opt, (void)err;
+    *(struct filter_states *)at = (struct filter_states){ 0 };
     if (filter_parse_states(arg, at, &bad) < 0) {
         cli_error("Invalid job state specified: %s", bad);
         cli_error("Valid job states include: %s", filter_state_words());
@@ -69,13 +70,15 @@ static int take_list(void *at, const struct opt *opt, const char *arg, struct er
 
         if (strncmp(opt->name, lists[i].option, strlen(lists[i].option)) != 0)
             continue;
+        argwords_free(*words, *n); /* the last of two counts, also behind a variable */
+        *words = NULL;
+        *n = 0;
         argwords_add(words, n, arg);
-        if (!*n) {
-            *words = xmalloc_or_die(sizeof(**words));
-            (*words)[(*n)++] = xstrdup_or_die("");
-        }
+        if (!*n)
+            argwords_set(words, n, "");
         return 0;
     }
+    f->n_uids = 0;
     if (!arg[strspn(arg, ",")])
         filter_add_number(&f->uids, &f->n_uids, FILTER_NO_UID);
     return jobfilter_take_users(&q->filter, opt, arg, err);
@@ -332,6 +335,8 @@ static void check_options(struct squeue *q)
     if (q->format_given && q->long_format)
         cli_fatal("Options -o(--format) and -l(--long) are mutually exclusive. "
                   "Please remove one and retry.");
+    if (!q->format_given && !q->format_long_given && (q->long_format || q->start || q->steps))
+        q->format = q->format_long = NULL; /* of a variable: a layout of its own counts before it */
     if (q->steps) { /* --name is of jobs: steps are listed whatever it says */
         argwords_free(f->names, f->n_names);
         f->names = NULL;

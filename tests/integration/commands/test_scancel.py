@@ -16,7 +16,7 @@ def left(c):
 
 
 @pytest.mark.parametrize("filter", ["--name=pick", "--account=pick", "--wckey=pick", "--partition=main --name=pick",
-                                    "--state=PD --name=pick", "--state=pending --name=pick,other", "--qos=pick",
+                                    "--state=PD --name=pick", "--state=RUNNING --state=pending --name=pick", "--name=else --name=pick", "--qos=pick",
                                     "--me --jobname=pick"])
 def test_filters(c, filter):
     mine = held(c, "-J", "pick", "-A", "pick", "--wckey", "pick", "-q", "pick")
@@ -25,6 +25,30 @@ def test_filters(c, filter):
     assert left(c) == {mine, other}
     c.run("scancel", *filter.split())
     assert left(c) == {other}
+
+
+def test_a_filter_is_one_value(c):
+    """A list is no filter of scancel's: no job has such a name, and nothing is cancelled (recording 49)."""
+    both = {held(c, "-J", "a"), held(c, "-J", "b")}
+    for args in (("-n", "a,b"), ("-p", "main,main"), ("-n", ""), ("-p", ""), ("-A", "x,y"), ("-q", "")):
+        c.run("scancel", *args)
+        assert left(c) == both, args
+    c.run("scancel", "-t", "PD", "-t", "R", "-n", "a")
+    assert left(c) == both
+
+
+def test_of_users_the_last_counts(c):
+    """Who it is matters only then."""
+    job = held(c)
+    c.run("scancel", "--me", "-u", "nobody")
+    c.run("scancel", "-u", "root", "-u", "nobody")
+    assert left(c) == {job}
+    assert c.refused("scancel", "--me", "-u", "nosuch") == "scancel: error: Invalid user name: nosuch\n"
+    c.run("scancel", "-u", "nosuch", "--me")
+    assert left(c) == set()
+    job = held(c)
+    c.run("scancel", "-u", "root", env={"SCANCEL_USER": "nosuch"})
+    assert left(c) == set()
 
 
 def test_ids_and_filters_both_hold(c):
@@ -50,7 +74,7 @@ def test_order_and_ctld(c):
 
 def test_asks(c):
     a, b = held(c, "-J", "a"), held(c, "-J", "b")
-    done = c.run("scancel", "-i", "-n", "a,b", input="what\nn\ny\n")
+    done = c.run("scancel", "-i", "--me", input="what\nn\ny\n")
     prompt = [f"Cancel job_id={i} name={n} partition=main [y/n]? " for i, n in ((a, "a"), (b, "b"))]
     assert done.out == prompt[0] * 2 + prompt[1]
     assert left(c) == {a}
