@@ -30,7 +30,7 @@ struct sprio {
     struct fedview view;
     struct clusters fed; /* of --federation */
     size_t fed_at;       /* the one that is asked */
-    bool long_format, noheader, norm, only_weights, by_user;
+    bool long_format, noheader, norm, only_weights, by_user, jobs_word_missing;
     Pst__PriorityRequest request;
     struct filter_ids ids;
     const char *given_jobs, *given_users, *given_partitions; /* as typed, for -v */
@@ -47,11 +47,8 @@ struct sprio {
     uint32_t seq;
 };
 
-static int take_jobs(void *at, const struct opt *opt, const char *arg, struct err *err)
+static int set_jobs(struct sprio *s, const char *arg, struct err *err)
 {
-    struct sprio *s = at;
-
-    (void)opt;
     s->given_jobs = arg;
     filter_ids_done(&s->ids);
     if (filter_parse_ids(arg, &s->ids, err) < 0)
@@ -60,6 +57,16 @@ static int take_jobs(void *at, const struct opt *opt, const char *arg, struct er
         if (s->ids.ids[i].has_step || s->ids.ids[i].array > IDS_ONE_TASK)
             return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %.200s", arg);
     return 0;
+}
+
+/* "-j" alone is all jobs; "-j 12" leaves its value among the arguments. */
+static int take_jobs(void *at, const struct opt *opt, const char *arg, struct err *err)
+{
+    struct sprio *s = at;
+
+    (void)opt;
+    s->jobs_word_missing = !arg;
+    return arg ? set_jobs(s, arg, err) : 0;
 }
 
 static void tell_bad_user(const char *word)
@@ -73,6 +80,7 @@ static int take_users(void *at, const struct opt *opt, const char *arg, struct e
 
     (void)opt, (void)err;
     s->given_users = arg;
+    s->request.n_uids = 0; /* the last list counts */
     filter_add_users(&s->request.uids, &s->request.n_uids, arg, tell_bad_user);
     return 0;
 }
@@ -83,6 +91,9 @@ static int take_partitions(void *at, const struct opt *opt, const char *arg, str
 
     (void)opt, (void)err;
     s->given_partitions = arg;
+    argwords_free(s->request.partitions, s->request.n_partitions); /* the last list counts */
+    s->request.partitions = NULL;
+    s->request.n_partitions = 0;
     argwords_add(&s->request.partitions, &s->request.n_partitions, arg);
     return 0;
 }
@@ -94,7 +105,7 @@ static const struct opt rows[] = {
     FEDVIEW_FEDERATION,
     OPT("format", 'o', OPT_REQ, OPT_TEXT(format), "@FORMAT", NULL, "format",
         "columns as %[.][width]letter"),
-    OPT("jobs", 'j', OPT_REQ, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
+    OPT("jobs", 'j', OPT_OPT, OPT_TAKE_ALL(take_jobs), NULL, NULL, "ids", "these jobs"),
     FEDVIEW_LOCAL,
     OPT("long", 'l', OPT_NONE, OPT_FLAG(long_format), NULL, NULL, NULL, "more columns"),
     OPT("noheader", 'h', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL, "no line of headings"),
@@ -405,11 +416,14 @@ static void show_settings(const struct sprio *s)
 int main(int argc, char **argv)
 {
     struct sprio s = { .request = PST__PRIORITY_REQUEST__INIT };
+    struct err err = { .text = "" };
     int first, status;
 
     cli_init(&s.cli, "sprio");
     opts_env(&command, &s);
     first = opts_parse(&command, argc, argv, &s);
+    if (first < argc && s.jobs_word_missing && set_jobs(&s, argv[first++], &err) != 0)
+        cli_die(CLI_EXIT_FAILED, "%s", err.text);
     if (first < argc) {
         opts_print_usage(&command, stdout);
         (void)fflush(stdout);

@@ -37,7 +37,7 @@ struct sreport {
 /* What stands behind the report's name. */
 struct cond {
     Pst__UsageRequest request;
-    const char *format;
+    char *format; /* owned; NULL: the usual columns */
     char **names; /* of reservations */
     size_t n_names;
     bool tree, group, flat, acct_as_parent, print_count;

@@ -157,6 +157,15 @@ static bool set_numbers(struct sreport *s, uint32_t **numbers, size_t *n, const 
     return good || refuse_word(s, " Invalid number: %s", value);
 }
 
+/* Each list adds columns to those before. */
+static void add_format(struct cond *c, const char *value)
+{
+    char *all = c->format ? xasprintf_or_die("%s,%s", c->format, value) : xstrdup_or_die(value);
+
+    free(c->format);
+    c->format = all;
+}
+
 static bool set_key(struct sreport *s, struct cond *c, enum key key, const char *value,
                     int64_t *start, int64_t *end)
 {
@@ -174,7 +183,7 @@ static bool set_key(struct sreport *s, struct cond *c, enum key key, const char 
         *end = parse_time(value, *end);
         return true;
     case K_FORMAT:
-        c->format = value;
+        add_format(c, value);
         return true;
     case K_GID:
         return set_numbers(s, &r->gids, &r->n_gids, value);
@@ -285,6 +294,7 @@ void cond_done(struct cond *c)
 {
     Pst__UsageRequest *r = &c->request;
 
+    free(c->format);
     argwords_free(r->clusters, r->n_clusters);
     argwords_free(r->accounts, r->n_accounts);
     argwords_free(r->wckeys, r->n_wckeys);

@@ -56,6 +56,29 @@ def test_nodes_of_sacct_are_the_first(c):
     assert str(job) in c.run("sacct", "-X", "-n", "-P", "-o", "jobid", "-N", "node1").out.split()
 
 
+def test_filters_of_sprio(c):
+    c.write_conf(c.conf.read_text() + "PriorityType=priority/multifactor\nPriorityWeightAge=10\n")
+    c.run("scontrol", "reconfigure")
+    full = [c.sbatch("-n4", "-w", n, wrap="sleep 60") for n in ("node1", "node2")]
+    for job in full:
+        c.wait_state(job, "RUNNING")
+    jobs = [str(c.sbatch("-n4", "-p", part, wrap="true")) for part in ("main", "other")]
+
+    def listed(*args):
+        return c.run("sprio", "-h", "-S", "i", "-o", "%i", *args).out.split()
+    assert listed() == listed("-j") == jobs
+    assert listed("-j", jobs[1]) == listed(f"-j{jobs[1]}") == listed("--jobs", jobs[1]) == [jobs[1]]
+    assert listed("-p", "main", "-p", "other") == [jobs[1]]
+    assert listed("-u", "root", "-u", "nobody") == [] and listed("-u", "nobody", "-u", "root") == jobs
+    done = c.run("sprio", "-j", *jobs, check=False)
+    assert done.rc == 1 and done.err == f"sprio: error: Unrecognized option: {jobs[1]}\n"
+
+
+def test_columns_of_sreport_add_up(c):
+    out = c.run("sreport", "-P", "cluster", "utilization", "format=cluster", "format=idle,down").out
+    assert out.splitlines()[4] == "Cluster|Idle|Down"
+
+
 def test_a_script_is_shown_with_its_arguments(c):
     """Each list tells runs of one script apart."""
     script = c.script("true")
