@@ -8,8 +8,8 @@
 
 #include "wire/tls/ssllib.h"
 
-/* For ssllib_context(): once in a process, before anything else uses the library; the result lives as long as the
- * process.  The numbers that keys are made of come from the kernel from now on, without a
- * generator in between.  NULL: use the usual context, for openssl.cnf chooses other providers, or
- * the library failed. */
+/* For ssllib_context(): once in a process, before anything else uses the library; the result lives
+ * as long as the process.  The numbers that keys are made of come from the kernel from now on,
+ * without a generator in between.  NULL: use the usual context, for openssl.cnf chooses other
+ * providers, or the library failed. */
 OSSL_LIB_CTX *sslfew_context(struct ssllib *lib);

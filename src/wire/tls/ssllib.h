@@ -138,8 +138,8 @@ struct ssllib {
     SSLLIB_SSL(X)
     SSLLIB_CRYPTO(X)
 #undef X
-        /* of sslfew.c, which the library calls without an argument of ours */
-        OSSL_PROVIDER *whole; /* the default provider */
+    /* of sslfew.c, which the library calls without an argument of ours */
+    OSSL_PROVIDER *whole; /* the default provider */
     OSSL_ALGORITHM chosen[SSLLIB_CHOICES][SSLLIB_CHOICE_MAX + 1];
 };
 
@@ -153,8 +153,8 @@ void ssllib_be_brief(bool brief);
 int ssllib_load(const struct ssllib **ret_lib, struct err *err);
 /* Once it was loaded: for functions that the library calls back. */
 const struct ssllib *ssllib_loaded(void);
-/* For what belongs to TLS: the context that `make` gave a brief program the first time, or NULL, the
- * library's usual one.  Any thread. */
+/* For what belongs to TLS: the context that `make` gave a brief program the first time, or NULL,
+ * the library's usual one.  Any thread. */
 OSSL_LIB_CTX *ssllib_context(OSSL_LIB_CTX *(*make)(struct ssllib *lib));
 /* Why the last call of the library failed, in its words. */
 const char *ssllib_reason(const struct ssllib *lib);
