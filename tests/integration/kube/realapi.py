@@ -51,4 +51,5 @@ class RealApi:
         return self.ask("DELETE", path_of(plural, name) + "?gracePeriodSeconds=0")
 
     def bind(self, _namespace, name, binding):
-        return self.ask("POST", path_of("pods", name, "binding"), {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, **binding})
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": {"name": name}, **binding}
+        return self.ask("POST", path_of("pods", name, "binding"), body)

@@ -44,7 +44,8 @@ def test_up_and_down_under_load(op):
 
     def load():
         while not stop.wait(0.2):
-            jobs.append(op.c.run("sbatch", "--parsable", "-p", "w", "-o", "/dev/null", "--wrap", f"sleep {rng.uniform(0, 2):.2f}").out.strip())
+            work = f"sleep {rng.uniform(0, 2):.2f}"
+            jobs.append(op.c.run("sbatch", "--parsable", "-p", "w", "-o", "/dev/null", "--wrap", work).out.strip())
 
     op.set(replicas=3)
     op.ready(3, 60)
