@@ -106,8 +106,7 @@ static void add_layout(struct envlist *env, const Pst__JobRecord *job)
     _cleanup_free_ char *task_text = NULL;
 
     if (ntasks)
-        allocenv_spread(ntasks, job->has_cpus_per_task ? job->cpus_per_task : 1, cpus, n,
-                        tasks);
+        allocenv_spread(ntasks, job->has_cpus_per_task ? job->cpus_per_task : 1, cpus, n, tasks);
     task_text = allocenv_counts(ntasks ? tasks : cpus, n);
     if (ntasks) {
         envlist_setf(env, "SLURM_NTASKS", "%u", ntasks);
