@@ -88,7 +88,8 @@ static void test_refused(void **state)
         int code;
     } cases[] = {
         { "'set':{'min_nodes':4,'max_nodes':4}", ESLURM_NOT_SUPPORTED }, /* they do not grow */
-        { "'set':{'req_nodes':'n[0-3]'}", ESLURM_NOT_SUPPORTED },
+        { "'set':{'req_nodes':'n[0-3]'}", ESLURM_INVALID_NODE_NAME },
+        { "'set':{'mem_per_node_mib':99999}", ESLURM_JOB_NOT_PENDING },
         { "'set':{'req_nodes':'n9'}", ESLURM_INVALID_NODE_NAME },
         { "'set':{'req_nodes':'n[0'}", ESLURM_INVALID_NODE_NAME },
         { "'set':{'req_nodes':'n[1-2]'}", ESLURM_INVALID_NODE_NAME }, /* the script's node */
