@@ -1,8 +1,7 @@
 /* resize.h - running jobs that give nodes back
  *
- * scontrol update JobId= NumNodes=, NodeList= or MinMemoryNode= of a running job.  Jobs shrink; they
- * do not grow.
- */
+ * scontrol update JobId= NumNodes=, NodeList= or MinMemoryNode= of a running job.  Jobs shrink;
+ * they do not grow. */
 #pragma once
 
 #include "ctld/ctld.h"

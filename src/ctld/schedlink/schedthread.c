@@ -25,7 +25,7 @@
 #define BACKFILL_TURN_US 100000
 /* a backfill of t is followed by at least t * this without one */
 #define BACKFILL_SHARE 8
-/* SchedulerParameters=defer, defer_batch: a pass for new jobs alone waits so long for more of them */
+/* SchedulerParameters=defer, defer_batch: a pass for new jobs alone waits so long for more */
 #define DEFER_US (3 * USEC_PER_SEC)
 
 struct schedthread {

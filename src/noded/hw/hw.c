@@ -22,7 +22,7 @@
 #include "base/timefmt.h"
 #include "conf/cloud/conf_regmem.h"
 #include "model/words/nodespec.h"
-#include "noded/hw/machine.h"
+#include "noded/hw/hwmachine.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/spool.h"
 #include "version.h"
@@ -58,7 +58,7 @@ int hw_gres(const struct noded *d, struct gres_rows **ret)
     if (!root)
         return -ENOMEM;
     if (how != GPUS_OFF && !hw_configured_only(d))
-        p = find_processors(socket_of(d), &r); /* a machine without: by the numbers of its configuration */
+        p = find_processors(socket_of(d), &r); /* NULL: by the numbers of its configuration */
     if (p)
         map = (struct cpu_map){ p->os_ids, p->n_os_ids, p->threads };
     r = gres_rows_new(d->conf, d->node, how, root, &map, ret);

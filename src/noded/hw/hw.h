@@ -1,7 +1,7 @@
 /* hw.h - this machine: its processors, memory and devices */
 #pragma once
 
-#include "noded/hw/machine.h"
+#include "noded/hw/hwmachine.h"
 #include "noded/noded.h"
 
 struct strbuf;

@@ -119,7 +119,7 @@ struct cgroup_step {
  * folder, and say what failed in err. */
 int cgroup_begin(struct cgroup *cg, const struct cgroup_tree *tree, const struct cgroup_step *step,
                  struct err *err);
-/* The memory that a job ("job_7") may use, changed while it runs: of limits, what concerns memory. */
+/* The memory that a job ("job_7") may use, changed while it runs: what of limits concerns it. */
 int cgroup_job_memory(const struct cgroup_tree *tree, const char *job, uid_t uid,
                       const struct cgroup_limits *limits, struct err *err);
 /* A task's folder (or CGROUP_SPECIAL's), made when it is not there.  deny: further devices for

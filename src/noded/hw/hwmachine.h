@@ -1,4 +1,4 @@
-/* machine.h - the processors and memory of this machine, as hwloc tells them */
+/* hwmachine.h - the processors and memory of this machine, as hwloc tells them */
 #pragma once
 
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* machine.c - the processors and memory of this machine, as hwloc tells them; see machine.h */
-#include "noded/hw/machine.h"
+/* hwmachine.c - the processors and memory of this machine, as hwloc tells them; see hwmachine.h */
+#include "noded/hw/hwmachine.h"
 
 #include <errno.h>
 #include <sys/sysinfo.h>
@@ -69,8 +69,8 @@ int machine_look(enum machine_socket socket, struct machine *ret)
 
     if (hwloc_topology_init(&topo) < 0)
         return -ENOMEM;
-    /* Cores of one thread each add no structure, nor do packages of one machine, nor a cache of each
-     * package: they are counted all the same. */
+    /* Cores of one thread each add no structure, nor do packages of one machine, nor a cache of
+     * each package: they are counted all the same. */
     if (hwloc_topology_set_all_types_filter(topo, HWLOC_TYPE_FILTER_KEEP_STRUCTURE) < 0 ||
         hwloc_topology_set_type_filter(topo, HWLOC_OBJ_CORE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
         hwloc_topology_set_type_filter(topo, HWLOC_OBJ_PACKAGE, HWLOC_TYPE_FILTER_KEEP_ALL) < 0 ||
