@@ -479,30 +479,36 @@ static bool only_limits(struct scontrol *s, int argc, char **argv, const char *s
     return true;
 }
 
+static void change_steps(struct scontrol *s, struct update *u, const struct ids *id)
+{
+    struct step_limits l = { .id = id };
+    int r = find_steps(s, &l);
+
+    if (r < 0 && r != -EREMOTEIO)
+        scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
+    else if (!l.n && (r < 0 || (id->has_step && u->has_limit_change)))
+        scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
+    else if (!l.n && id->has_step) /* the controller says whether it is his to change */
+        send_step(s, u, id, id->step_id, 0);
+    for (size_t i = 0; i < l.n; i++)
+        send_step(s, u, id, l.steps[i].step_id, l.steps[i].minutes);
+    free(l.steps);
+}
+
 static void update_steps(struct scontrol *s, int argc, char **argv, const char *word,
                          const char *name)
 {
     struct ids id = { 0 };
-    struct step_limits l = { .id = &id };
+    bool known = ids_parse(name, &id, NULL) == 0;
     struct update u;
-    int r;
 
     update_init(&u);
-    if (ids_parse(name, &id, NULL) < 0 || (id.has_step && id.step_id >= STEP_ID_MAX_NORMAL)) {
-        scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
-    } else if (only_limits(s, argc, argv, word) &&
-               read_values(s, &u, UPDATE_JOB, word, argc, argv)) {
-        r = find_steps(s, &l);
-        if (r < 0 && r != -EREMOTEIO)
-            scontrol_fail(s, "slurm_update error: %s", client_strerror(s->client, r));
-        else if (!l.n && (r < 0 || (id.has_step && u.has_limit_change)))
+    if (!known || only_limits(s, argc, argv, word)) {
+        if (!known || (id.has_step && id.step_id >= STEP_ID_MAX_NORMAL))
             scontrol_fail(s, "slurm_update error: %s", slurm_err_text(ESLURM_INVALID_JOB_ID));
-        else if (!l.n && id.has_step) /* the controller says whether it is his to change */
-            send_step(s, &u, &id, id.step_id, 0);
-        for (size_t i = 0; i < l.n; i++)
-            send_step(s, &u, &id, l.steps[i].step_id, l.steps[i].minutes);
+        else if (read_values(s, &u, UPDATE_JOB, word, argc, argv))
+            change_steps(s, &u, &id);
     }
-    free(l.steps);
     ids_done(&id);
     update_done(&u);
 }
