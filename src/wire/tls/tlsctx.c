@@ -203,7 +203,11 @@ static int make_context(struct tls_ctx *ctx)
 {
     const struct ssllib *lib = ctx->lib;
 
-    ctx->ssl = lib->SSL_CTX_new_ex(ssllib_context(sslfew_context), NULL, lib->TLS_method());
+    OSSL_LIB_CTX *few = ssllib_context(sslfew_context);
+
+    ctx->ssl = lib->SSL_CTX_new_ex(few, NULL, lib->TLS_method());
+    if (!ctx->ssl && few) /* another release of the library wants more than it has */
+        ctx->ssl = lib->SSL_CTX_new_ex(NULL, NULL, lib->TLS_method());
     ctx->bio = tlsbio_method(lib);
     if (!ctx->ssl || !ctx->bio)
         return -ENOMEM;
