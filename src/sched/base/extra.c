@@ -227,7 +227,9 @@ struct extra_request *extra_free(struct extra_request *q)
 
 struct json_t *extra_data(const char *text)
 {
-    json_t *data = text ? json_loads(text, JSON_REJECT_DUPLICATES, NULL) : NULL;
+    size_t len = text ? strnlen(text, EXTRA_DATA_MAX + 1) : 0;
+    json_t *data =
+        len && len <= EXTRA_DATA_MAX ? json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL) : NULL;
 
     if (data && !json_is_object(data)) {
         json_decref(data);

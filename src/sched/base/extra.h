@@ -22,6 +22,7 @@
 #define EXTRA_TEXT_MAX 4096
 #define EXTRA_ITEMS_MAX 512
 #define EXTRA_DEPTH_MAX 32
+#define EXTRA_DATA_MAX 65536 /* bytes of a node's text */
 #define EXTRA_SAME 0.00001
 
 struct extra_request;
@@ -32,7 +33,8 @@ int extra_parse(const char *text, struct extra_request **ret, struct err *err);
 struct extra_request *extra_free(struct extra_request *q); /* always NULL */
 DEFINE_CLEANUP(struct extra_request *, extra_free)
 
-/* The Extra of a node as an object; NULL when the text (NULL: none) is not one.  json_decref(). */
+/* The Extra of a node as an object, json_decref(); NULL when the text (NULL: none) is not one, or
+ * longer than EXTRA_DATA_MAX. */
 struct json_t *extra_data(const char *text);
 /* Does a node with such data (NULL: none) satisfy the request? */
 bool extra_admits(const struct extra_request *q, const struct json_t *data);

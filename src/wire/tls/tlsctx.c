@@ -202,7 +202,6 @@ static int load_files(struct tls_ctx *ctx, const struct tls_config *c, struct er
 static int make_context(struct tls_ctx *ctx)
 {
     const struct ssllib *lib = ctx->lib;
-
     OSSL_LIB_CTX *few = ssllib_context(sslfew_context);
 
     ctx->ssl = lib->SSL_CTX_new_ex(few, NULL, lib->TLS_method());

@@ -176,13 +176,28 @@ static void test_limits(void **state)
     }
 }
 
+static void test_long_data(void **state)
+{
+    (void)state;
+    for (size_t more = 0; more < 2; more++) {
+        _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
+        json_t *data;
+
+        strbuf_add(&sb, "{ \"a\": 1 }");
+        while (sb.len < EXTRA_DATA_MAX + more)
+            strbuf_add(&sb, " ");
+        data = extra_data(strbuf_str(&sb));
+        assert_int_equal(data != NULL, !more);
+        json_decref(data);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_published),
-        cmocka_unit_test(test_own),
-        cmocka_unit_test(test_bad),
-        cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_published), cmocka_unit_test(test_own),
+        cmocka_unit_test(test_bad),       cmocka_unit_test(test_limits),
+        cmocka_unit_test(test_long_data),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
