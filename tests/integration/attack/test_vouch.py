@@ -93,8 +93,11 @@ class Site:
         self.c.restart_ctld()
 
     def close(self):
+        """The daemons end while the nodes still reach the controller, or a job's end would not reach its nodes."""
+        problems = self.c.stop()
         for forward in self.forwards:
             forward.close()
+        return problems
 
     def on(self, host, user, *words, env=None):
         """A command of that user on the host of that daemon."""
@@ -121,8 +124,8 @@ def make_site(make_cluster):
         made.append(Site(c))
         return made[-1]
     yield make
-    for s in made:
-        s.close()
+    problems = [p for s in made for p in s.close()]
+    assert not problems, problems
 
 
 @pytest.fixture

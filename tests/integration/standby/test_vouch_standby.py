@@ -32,8 +32,7 @@ def site(folder):
     c = Controllers(path, nodes=2, lease_ms=int(1500 * SLOW), conf="PinNodeKeys=yes\nTreeWidth=2\n")
     made = StandbySite(c)
     yield made
-    problems = c.stop()
-    made.close()
+    problems = made.close()
     assert not problems, problems
 
 
