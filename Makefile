@@ -56,10 +56,10 @@ ifeq ($(SANITIZE),thread)
 	tools/take-plain $(PLAIN_BUILD) $(BUILD)
 endif
 
-## test-portion: as test, for MINUTES (30); the next call goes on, and all are counted; from the beginning without BUILD/results
+## test-portion: as test, for MINUTES (30); the next call goes on, and all are counted (BUILD/results; tests/sanitized.txt)
 .PHONY: test-portion
 test-portion: test-programs
-	tests/run-tests $(BUILD) --table $(BUILD)/results --minutes $(MINUTES) $(ARGS)
+	tests/run-tests $(BUILD) --table $(BUILD)/results --minutes $(MINUTES) $(SANITIZE:%=--record %) $(ARGS)
 
 ## test-clients: run programs that others wrote for Slurm (MPI, ClusterShell, PyPI) on private clusters
 .PHONY: test-clients

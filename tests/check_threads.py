@@ -1,5 +1,6 @@
 #!/usr/bin/python3
 """Programs of tests/one-thread.txt, which the thread sanitizer is not asked about, start no thread; all that start none are there.
+What tests/sanitized.txt says was played with sanitizers are programs of today, and CONTRIBUTING.md tells the same totals.
 
 usage: tests/check_threads.py BUILD"""
 
@@ -10,13 +11,38 @@ from check_hardening import installed, options
 from check_start import needed, symbols
 from tap import Tap
 
-LIST = Path(__file__).resolve().parent / "one-thread.txt"
+TESTS = Path(__file__).resolve().parent
+LIST = TESTS / "one-thread.txt"
+RECORD = TESTS / "sanitized.txt"
+SANITIZERS = ("address,undefined", "thread")
 STARTERS = ("libuv.", "libpmix.")  # libraries with threads of their own that call functions of ours
 
 
 def starts_threads(path):
     return any(name.split("@")[0] == "pthread_create" for name in symbols(path)) or \
         any(lib.startswith(STARTERS) for lib in needed(path))
+
+
+def totals(rows):
+    """The words in CONTRIBUTING.md for what the record holds."""
+    parts = []
+    for sanitizer in SANITIZERS:
+        of = [row for row in rows if row[0] == sanitizer]
+        parts.append(f"{len(of)} programs with `{sanitizer}` ({sum(int(row[4]) for row in of)} tests passed, "
+                     f"{sum(int(row[5]) for row in of)} skipped)")
+    return " and ".join(parts)
+
+
+def check_record(tap):
+    lines = [line for line in RECORD.read_text().splitlines() if not line.startswith("#")]
+    rows = [line.split() for line in lines]
+    programs = {("python", file.stem) for file in (TESTS / "integration").rglob("test_*.py")} | \
+        {("chaos", file.stem) for file in (TESTS / "chaos").glob("chaos_*.py")}
+    tap.check("rows of what sanitizers saw are in order, once each, and name programs of today",
+              [" ".join(row) for row in rows if len(row) != 6 or row[0] not in SANITIZERS or (row[1], row[2]) not in programs] +
+              ([] if [row[:3] for row in rows] == sorted({tuple(row[:3]): list(row[:3]) for row in rows}.values()) else ["order"]))
+    page = " ".join((TESTS.parent / "CONTRIBUTING.md").read_text().split())
+    tap.check("CONTRIBUTING.md tells the totals of what sanitizers saw", [] if totals(rows) in page else [f"say: {totals(rows)}"])
 
 
 def main():
@@ -38,6 +64,7 @@ def main():
     if sanitize == "thread":
         tap.check("programs of the list come from a plain build (tools/take-plain)",
                   [f"{name} loads libtsan" for name in listed if any(lib.startswith("libtsan.") for lib in needed(build / name))])
+    check_record(tap)
     tap.end()
 
 
