@@ -536,14 +536,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (r == 0)
         r = server_start(server);
     assert(r == 0);
-    this_worker = worker;
+    worker_own(worker, true);
     for (unsigned i = 0; i < STEPS_MAX && s.left; i++)
         take_step(&s, peers);
     for (size_t i = 0; i < PEERS; i++)
         hang_up(&peers[i]);
     turn();
     (void)server_free(server);
-    this_worker = NULL;
     assert(opened == 0);
     ours = false;
     return 0;

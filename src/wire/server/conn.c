@@ -97,7 +97,7 @@ int64_t conn_arrival_mono_us(const struct conn *c)
 
 static bool is_mine(const struct conn *c)
 {
-    return this_worker == c->worker;
+    return worker_is_mine(c->worker);
 }
 
 static struct quota *quota_of(const struct conn *c)

@@ -47,8 +47,6 @@
 #define BUSY_MS 500u
 #define BUSY_TICK_MS 20u
 
-__thread struct worker *this_worker;
-
 DEFINE_CLEANUP(struct server *, server_free)
 
 /* ---- listening ------------------------------------------------------------------------------- */
@@ -307,7 +305,7 @@ static void place_connection(struct server *s, int fd, bool local)
         tune_tcp(fd);
     atomic_fetch_add(&s->n_conns, 1);
     atomic_fetch_add(&w->n_conns, 1);
-    if (w == this_worker) {
+    if (worker_is_mine(w)) {
         conn_new(w, fd, local);
         return;
     }
@@ -484,7 +482,7 @@ static void *worker_main(void *arg)
     const struct server_config *config = &w->server->config;
     char name[16];
 
-    this_worker = w;
+    worker_own(w, true);
     (void)snprintf(name, sizeof(name), "io-%u", w->index); /* cut is fine */
     (void)pthread_setname_np(pthread_self(), name);        /* cosmetic */
     if (config->hooks.on_thread)
@@ -494,6 +492,7 @@ static void *worker_main(void *arg)
     run_loop(w);
     if (config->hooks.on_thread)
         config->hooks.on_thread(config->ctx, w->index, false);
+    worker_own(w, false);
     return NULL;
 }
 
@@ -676,10 +675,10 @@ void server_stop(struct server *s)
         if (w->running) {
             (void)pthread_join(w->thread, NULL); /* joinable and ours */
         } else if (w->ready) {
-            this_worker = w;
+            worker_own(w, true);
             begin_stop(w);
             run_loop(w);
-            this_worker = NULL;
+            worker_own(w, false);
         }
     }
     for (unsigned i = 0; i < s->config.threads; i++) {

@@ -114,6 +114,7 @@ struct worker {
     struct server *server;
     unsigned index;
     pthread_t thread;
+    _Atomic(pthread_t) owner; /* who runs the loop, see worker_is_mine(); 0: nobody */
     uv_loop_t loop;
     uv_async_t wake;
     uv_timer_t tick;
@@ -134,8 +135,17 @@ struct worker {
     bool closed; /* the mailbox is read no more */
 };
 
-/* The worker that the present thread is, or NULL. */
-extern __thread struct worker *this_worker;
+/* Take over what belongs to the worker's thread, and give it up. */
+static inline void worker_own(struct worker *w, bool own)
+{
+    atomic_store(&w->owner, own ? pthread_self() : 0);
+}
+
+/* Is the present thread the one that runs the worker's loop? */
+static inline bool worker_is_mine(struct worker *w)
+{
+    return pthread_equal(atomic_load_explicit(&w->owner, memory_order_relaxed), pthread_self());
+}
 
 /* Hand mail (malloc'd) over; false when the worker is gone: the mail stays the caller's. */
 bool worker_post(struct worker *w, struct mail *mail);
