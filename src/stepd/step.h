@@ -141,6 +141,12 @@ enum kill_stage {
     KILL_ALL,       /* SIGKILL until no process is left */
 };
 
+/* What child_start() shares with a new process; made when it is needed, kept until we end. */
+struct child_pages {
+    char *stack, *seat_stack; /* seat: of child_reserve(), one such process at a time */
+    struct child_outcome *outcome;
+};
+
 struct step {
     const struct step_events *on;
     const struct plug_ops *plug_ops; /* NULL in slurmstepd itself, which loads no plugins */
@@ -164,6 +170,7 @@ struct step {
     char host[256];
     const char *work_dir;
     mode_t umask;
+    struct child_pages child_pages;
 
     struct task *tasks;
     size_t n_tasks, n_running;

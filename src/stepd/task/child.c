@@ -251,21 +251,18 @@ static char *make_stack(void)
 }
 
 /* One thread, one child at a time until its exec: one of each for all. */
-static int shared_pages(char **ret_stack, struct child_outcome **ret_outcome)
+static int make_pages(struct child_pages *p)
 {
-    static char *stack;
-    static struct child_outcome *outcome;
+    void *shared;
 
-    if (!stack)
-        stack = make_stack();
-    if (!outcome)
-        outcome =
-            mmap(NULL, sizeof(*outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (outcome == MAP_FAILED)
-        outcome = NULL;
-    *ret_stack = stack;
-    *ret_outcome = outcome;
-    return stack && outcome ? 0 : -ENOMEM;
+    if (!p->stack)
+        p->stack = make_stack();
+    if (!p->outcome) {
+        shared = mmap(NULL, sizeof(*p->outcome), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+                      -1, 0);
+        p->outcome = shared == MAP_FAILED ? NULL : shared;
+    }
+    return p->stack && p->outcome ? 0 : -ENOMEM;
 }
 
 /* -ENOSYS: not with this kernel, or not in this container. */
@@ -286,8 +283,9 @@ static pid_t clone_into_cgroup(struct child *c)
     return pid < 0 ? (errno == EPERM ? -ENOSYS : -errno) : (pid_t)pid;
 }
 
-static pid_t make_process(struct child *c, char *stack)
+static pid_t make_process(struct child *c)
 {
+    char *stack_end = c->step->child_pages.stack + CHILD_STACK;
     pid_t pid = -ENOSYS;
 
     if (c->env)
@@ -295,7 +293,7 @@ static pid_t make_process(struct child *c, char *stack)
     if (c->n_join && c->step->cg.tree.kind == CGROUP_V2)
         pid = clone_into_cgroup(c);
     if (pid == -ENOSYS) {
-        pid = clone(child_main, stack + CHILD_STACK, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
+        pid = clone(child_main, stack_end, CLONE_VM | CLONE_VFORK | SIGCHLD, c);
         pid = pid < 0 ? -errno : pid;
     }
     return pid;
@@ -349,22 +347,22 @@ static void wait_unshared(struct child *c)
 
 int child_reserve(struct child *c)
 {
-    static char *stack; /* one such process at a time */
+    struct child_pages *pages = &c->step->child_pages;
     const int flags = CLONE_VM | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID | SIGCHLD;
     ssize_t n;
     pid_t pid;
     int r;
 
-    if (!stack)
-        stack = make_stack();
-    if (!stack)
+    if (!pages->seat_stack)
+        pages->seat_stack = make_stack();
+    if (!pages->seat_stack)
         return -ENOMEM;
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, c->seat_fds) < 0)
         return -errno;
     r = open_cgroups(c);
     pid = r < 0 ? r
-                : clone(wait_for_program, stack + CHILD_STACK, flags, c, &c->shares, NULL,
-                        &c->shares);
+                : clone(wait_for_program, pages->seat_stack + CHILD_STACK, flags, c, &c->shares,
+                        NULL, &c->shares);
     if (pid < 0) {
         r = r < 0 ? r : -errno;
         close_cgroups(c);
@@ -414,17 +412,17 @@ static pid_t use_seat(struct child *c)
 
 int child_start(struct child *c, pid_t *ret_pid)
 {
-    char *stack;
     pid_t pid = 0;
-    int r = failpoint("stepd-start") ? -EAGAIN : shared_pages(&stack, &c->outcome);
+    int r = failpoint("stepd-start") ? -EAGAIN : make_pages(&c->step->child_pages);
 
     if (r == 0 && !c->seat)
         r = open_cgroups(c);
     if (r >= 0) {
+        c->outcome = c->step->child_pages.outcome;
         *c->outcome = (struct child_outcome){ .err = 0 };
         pid = use_seat(c);
         if (!pid)
-            pid = make_process(c, stack);
+            pid = make_process(c);
         r = MIN(pid, 0);
     }
     close_cgroups(c);
