@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -26,14 +27,6 @@
 #define RETRY_MS 200
 #define ENTITIES WATCHFLOW_ENTITIES
 
-static volatile sig_atomic_t interrupted;
-
-static void on_signal(int sig)
-{
-    (void)sig;
-    interrupted = 1;
-}
-
 struct follow {
     const struct watch_options *o;
     struct client *client;
@@ -45,6 +38,7 @@ struct follow {
     struct strbuf out;
     struct pb_arena *arena;
     bool told_lost;
+    int signal_fd; /* readable once somebody wants us to end; stays so */
 };
 
 int watch_cursor_parse(const char *text, uint64_t *ret_lsn, uint32_t *ret_index)
@@ -203,24 +197,30 @@ static void flow_begin(struct follow *f)
     };
 }
 
-/* Wait for bytes or a signal. */
-static int wait_readable(const struct follow *f, const sigset_t *unblocked)
+/* Wait for timeout_ms (-1: for ever), for bytes of fd (-1: of none) or a signal. */
+static int wait_readable(const struct follow *f, int fd, int timeout_ms)
 {
-    struct pollfd p = { .fd = client_fd(f->client), .events = POLLIN };
+    struct pollfd p[] = { { .fd = f->signal_fd, .events = POLLIN },
+                          { .fd = fd, .events = POLLIN } };
 
-    if (p.fd < 0)
-        return -EPIPE;
-    return ppoll(&p, 1, NULL, unblocked) < 0 && errno != EINTR ? -errno : 0;
+    return poll(p, ARRAY_SIZE(p), timeout_ms) < 0 && errno != EINTR ? -errno : 0;
 }
 
-static int read_on(struct follow *f, const sigset_t *unblocked)
+static bool is_interrupted(const struct follow *f)
 {
-    while (!interrupted) {
+    struct pollfd p = { .fd = f->signal_fd, .events = POLLIN };
+
+    return poll(&p, 1, 0) > 0;
+}
+
+static int read_on(struct follow *f)
+{
+    while (!is_interrupted(f)) {
         struct frame frame;
         int r = client_recv(f->client, 0, &frame);
 
         if (r == 0)
-            r = wait_readable(f, unblocked);
+            r = client_fd(f->client) < 0 ? -EPIPE : wait_readable(f, client_fd(f->client), -1);
         else if (r > 0 && frame.op == OP_WATCH && (frame.flags & FRAME_ERROR)) {
             Pst__Error *e;
 
@@ -239,7 +239,7 @@ static int read_on(struct follow *f, const sigset_t *unblocked)
 }
 
 /* One connection: until it goes, the log no longer reaches back, or a signal. */
-static int run_session(struct follow *f, const sigset_t *unblocked)
+static int run_session(struct follow *f)
 {
     bool since = f->flow.have_at;
     struct err err = { .text = "" };
@@ -258,7 +258,7 @@ static int run_session(struct follow *f, const sigset_t *unblocked)
     if (r == 0)
         r = watchflow_ask(&f->flow, f->client, since);
     if (r == 0)
-        r = read_on(f, unblocked);
+        r = read_on(f);
     if (r == -EREMOTEIO && client_error(f->client, NULL) != EPST_BUSY &&
         client_error(f->client, NULL) != EPST_SHUTTING_DOWN)
         cli_die(CLI_EXIT_FAILED, "%s", client_strerror(f->client, r));
@@ -278,8 +278,7 @@ static void say_reset(struct follow *f)
 int watch_follow(const struct watch_options *o)
 {
     struct follow f = { .o = o };
-    struct sigaction sa = { .sa_handler = on_signal };
-    sigset_t blocked, unblocked;
+    sigset_t ending;
 
     check_mem_or_die(pb_arena_new(&f.arena));
     flow_begin(&f);
@@ -290,26 +289,27 @@ int watch_follow(const struct watch_options *o)
                     "Invalid cursor: %s: a number, or two with a dot, as watch printed it",
                     o->since);
     }
-    sigemptyset(&blocked);
-    sigaddset(&blocked, SIGINT);
-    sigaddset(&blocked, SIGTERM);
-    (void)sigprocmask(SIG_BLOCK, &blocked, &unblocked); /* cannot fail: the set is ours */
-    (void)sigaction(SIGINT, &sa, NULL);
-    (void)sigaction(SIGTERM, &sa, NULL);
-    while (!interrupted) {
-        struct timespec pause = { .tv_nsec = RETRY_MS * 1000000 };
-        int r = run_session(&f, &unblocked);
+    sigemptyset(&ending);
+    sigaddset(&ending, SIGINT);
+    sigaddset(&ending, SIGTERM);
+    (void)sigprocmask(SIG_BLOCK, &ending, NULL); /* cannot fail: the set is ours */
+    f.signal_fd = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
+    if (f.signal_fd < 0)
+        cli_die(CLI_EXIT_FAILED, "cannot wait for signals: %s", strerror(errno));
+    while (!is_interrupted(&f)) {
+        int r = run_session(&f);
 
         if (r > 0)
             say_reset(&f);
-        if (r < 0 && !f.told_lost && !interrupted)
+        if (r < 0 && !f.told_lost && !is_interrupted(&f))
             cli_error("The connection to the controller is lost: waiting for it");
         f.told_lost = r < 0;
         if (r != 0)
-            (void)ppoll(NULL, 0, &pause, &unblocked); /* cut short by a signal */
+            (void)wait_readable(&f, -1, RETRY_MS); /* cut short by a signal */
     }
     if (f.flow.have_at && f.flow.at.index == WATCHFLOW_WHOLE)
         cli_info("ended at cursor %llu", (unsigned long long)f.flow.at.lsn);
+    (void)close(f.signal_fd);
     strbuf_done(&f.held);
     strbuf_done(&f.out);
     pb_arena_free(f.arena);
