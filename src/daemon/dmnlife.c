@@ -46,10 +46,12 @@ enum log_level daemon_log_level(const char *text, unsigned verbose)
 void daemon_open_log(const struct daemon_head *head, const struct daemon_options *o,
                      const char *path, enum log_level level, const char *state_dir)
 {
+    char dir[PATH_MAX];
+
     if (log_open(head->name, path, level, o->foreground) < 0)
         (void)fprintf(stderr, "%s: cannot write %s, logging to stderr\n", head->name,
                       path ? path : "(null)");
-    daemonize_work_in(path, state_dir);
+    daemonize_work_in(path, state_dir, dir);
 }
 
 void daemon_begin(const struct daemon_head *head, const struct daemon_options *o)

@@ -517,7 +517,7 @@ static int configure_daemon(void *ctx, struct err *err)
     if (r == 0)
         r = find_stepd(d, err);
     if (r == 0)
-        daemonize_work_in(d->log_path, d->spool);
+        daemonize_work_in(d->log_path, d->spool, d->work_dir);
     if (r == 0)
         r = ns_configure(d, err);
     if (r == 0 && hw_gres(d, &d->gres) < 0)

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h" /* first: libuv brings MIN and MAX of its own */
 
+#include <limits.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -96,10 +97,11 @@ struct noded {
     char *claimed_line;           /* -F: of a node that slurm.conf does not name */
     char *name, *host, *spool, *pid_file, *log_path;
     char stepd_exe[4096];
-    struct tls_ctx *tls;    /* NULL: no TLSType */
-    struct nodecert *cert;  /* scripts of the site get it signed; NULL: they do not */
-    struct auth_keys *keys; /* NULL until there are any; the listener has its own reference */
-    struct idkey *identity; /* the node's own key; NULL: it could not be made; owned */
+    char work_dir[PATH_MAX]; /* where we are, and where programs of the site start */
+    struct tls_ctx *tls;     /* NULL: no TLSType */
+    struct nodecert *cert;   /* scripts of the site get it signed; NULL: they do not */
+    struct auth_keys *keys;  /* NULL until there are any; the listener has its own reference */
+    struct idkey *identity;  /* the node's own key; NULL: it could not be made; owned */
     uint8_t controller_key[IDKEY_SIZE];
     bool has_controller_key, controller_given; /* given: by slurmctld.pub beside slurm.conf */
     struct jobs jobs;

@@ -66,39 +66,33 @@ void daemonize_serve(int ready_fd)
     daemonize_ready(ready_fd);
 }
 
-static char work_dir[4096] = "/";
-
 /* The kernel's word on the folder that we are in: its name may lead elsewhere a moment later. */
-static bool enter_folder(const char *dir)
+static bool enter_folder(const char *dir, char ret_dir[PATH_MAX])
 {
     struct stat st;
 
     return chdir(dir) == 0 && stat(".", &st) == 0 && !(st.st_mode & S_IWOTH) &&
-           (st.st_uid == 0 || st.st_uid == geteuid()) && getcwd(work_dir, sizeof(work_dir));
+           (st.st_uid == 0 || st.st_uid == geteuid()) && getcwd(ret_dir, PATH_MAX);
 }
 
-void daemonize_work_in(const char *log_file, const char *state_dir)
+void daemonize_work_in(const char *log_file, const char *state_dir, char ret_dir[PATH_MAX])
 {
-    char folder[sizeof(work_dir)];
+    char folder[PATH_MAX];
     const char *slash = log_file ? strrchr(log_file, '/') : NULL;
 
     if (log_file && log_file[0] != '/') {
-        if (!getcwd(work_dir, sizeof(work_dir)))
-            (void)snprintf(work_dir, sizeof(work_dir), "/");
+        if (!getcwd(ret_dir, PATH_MAX))
+            (void)snprintf(ret_dir, PATH_MAX, "/");
         return;
     }
     (void)snprintf(folder, sizeof(folder), "%.*s", slash ? MAX((int)(slash - log_file), 1) : 0,
                    slash ? log_file : "");
-    if ((folder[0] && enter_folder(folder)) || (state_dir && enter_folder(state_dir)))
+    if ((folder[0] && enter_folder(folder, ret_dir)) ||
+        (state_dir && enter_folder(state_dir, ret_dir)))
         return;
-    (void)snprintf(work_dir, sizeof(work_dir), "/");
+    (void)snprintf(ret_dir, PATH_MAX, "/");
     if (chdir("/") < 0)
         log_error("cannot change to /: %s", strerror(errno));
-}
-
-const char *daemonize_work_dir(void)
-{
-    return work_dir;
 }
 
 void daemonize_limits(void)

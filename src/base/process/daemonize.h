@@ -3,6 +3,7 @@
  * Called by one thread, before others are made (detach) or after (the rest). */
 #pragma once
 
+#include <limits.h>
 #include <stdbool.h>
 
 #include "base/err.h"
@@ -20,10 +21,9 @@ void daemonize_serve(int ready_fd);
 /* Work in the folder of the log file, else in state_dir (both may be NULL), else in "/":
  * programs of the site start there, as Slurm's do.  A folder that everybody may write to, or
  * that belongs to another user, is passed over: what he puts there must not be found by root.
- * With a relative log file the daemon stays where it was started. */
-void daemonize_work_in(const char *log_file, const char *state_dir);
-/* Where that is. */
-const char *daemonize_work_dir(void);
+ * With a relative log file the daemon stays where it was started.  ret_dir gets the folder's
+ * name. */
+void daemonize_work_in(const char *log_file, const char *state_dir, char ret_dir[PATH_MAX]);
 /* As many files as allowed, and no core dumps: keys and passwords are in memory. */
 void daemonize_limits(void);
 /* A line for the service manager at NOTIFY_SOCKET, "READY=1"; nothing where there is none. */

@@ -178,8 +178,7 @@ static int spawn_script(struct noded *d, struct run *r, const char *path, char *
 {
     struct njob *job = jobs_find(&d->jobs, r->job_id, r->run_id);
     const struct nstep *place = job ? place_of(job) : NULL;
-    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, (char *)daemonize_work_dir(),
-                       NULL };
+    char *inside[] = { d->stepd_exe, (char *)"script", (char *)path, d->work_dir, NULL };
     char dir[SPOOL_PATH_MAX];
     struct spawn program = { .path = path, .envp = envp };
 

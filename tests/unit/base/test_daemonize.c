@@ -100,33 +100,37 @@ static void test_detach(void **state)
 
 static int work_in_own(void)
 {
+    char entered[PATH_MAX];
     char now[4096];
 
-    daemonize_work_in(file, NULL);
-    return strcmp(daemonize_work_dir(), dir) == 0 && getcwd(now, sizeof(now)) &&
-                   strcmp(now, dir) == 0
-               ? 0
-               : 1;
+    daemonize_work_in(file, NULL, entered);
+    return strcmp(entered, dir) == 0 && getcwd(now, sizeof(now)) && strcmp(now, dir) == 0 ? 0 : 1;
 }
 
 static int work_in_open_one(void)
 {
-    daemonize_work_in(file, "/nonexistent");
-    return strcmp(daemonize_work_dir(), "/");
+    char entered[PATH_MAX];
+
+    daemonize_work_in(file, "/nonexistent", entered);
+    return strcmp(entered, "/");
 }
 
 static int work_in_state_dir(void)
 {
-    daemonize_work_in("/nonexistent/log", dir);
-    return strcmp(daemonize_work_dir(), dir);
+    char entered[PATH_MAX];
+
+    daemonize_work_in("/nonexistent/log", dir, entered);
+    return strcmp(entered, dir);
 }
 
 static int work_where_started(void)
 {
+    char entered[PATH_MAX];
+
     if (chdir(dir) < 0)
         return 2;
-    daemonize_work_in("log", "/");
-    return strcmp(daemonize_work_dir(), dir);
+    daemonize_work_in("log", "/", entered);
+    return strcmp(entered, dir);
 }
 
 static void test_work_in(void **state)
