@@ -646,7 +646,7 @@ static pmix_status_t register_task(struct pmix *m, uint32_t rank, ProtobufCBinar
 
 /* ---- start and end --------------------------------------------------------------------------- */
 
-static pmix_server_module_t module = {
+static const pmix_server_module_t server_calls = {
     .client_connected2 = on_connected,
     .client_finalized = on_finalized,
     .abort = on_abort,
@@ -656,6 +656,7 @@ static pmix_server_module_t module = {
 
 static pmix_status_t server_init(const struct service *s)
 {
+    pmix_server_module_t calls = server_calls; /* the library takes no const, and copies it */
     struct facts f = { 0 };
     char dir[4096];
     pmix_status_t st;
@@ -664,7 +665,7 @@ static pmix_status_t server_init(const struct service *s)
         return PMIX_ERR_BAD_PARAM;
     add_fact(&f, PMIX_SERVER_TMPDIR, dir, PMIX_STRING);
     add_fact(&f, PMIX_HOSTNAME, hostlist_nth(s->layout.names, s->node), PMIX_STRING);
-    st = f.failed ? PMIX_ERR_NOMEM : PMIx_server_init(&module, f.list, f.n);
+    st = f.failed ? PMIX_ERR_NOMEM : PMIx_server_init(&calls, f.list, f.n);
     facts_done(&f);
     return st;
 }

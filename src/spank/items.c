@@ -6,6 +6,21 @@
 #include "base/cleanup.h"
 #include "spank/stack_impl.h"
 
+/* The release's parts as characters, so that the texts are constants. */
+#define DIGIT(number, unit) (char)('0' + (number) / (unit) % 10)
+#define MAJOR_DIGITS                                                                               \
+    DIGIT(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), 10),                                          \
+        DIGIT(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER), 1)
+#define MINOR_DIGITS                                                                               \
+    DIGIT(SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER), 10),                                          \
+        DIGIT(SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER), 1)
+#define MICRO_DIGIT DIGIT(SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER), 1)
+_Static_assert(SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER) >= 10 &&
+                   SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER) < 100 &&
+                   SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER) < 100 &&
+                   SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER) < 10,
+               "the digits are as many as these macros give");
+
 #define OUT(type, value)                                                                           \
     do {                                                                                           \
         *va_arg(*ap, type *) = (value);                                                            \
@@ -14,16 +29,15 @@
 
 static spank_err_t get_version(spank_item_t item, va_list *ap)
 {
-    static char texts[4][12];
-    unsigned major = SLURM_VERSION_MAJOR(SLURM_VERSION_NUMBER),
-             minor = SLURM_VERSION_MINOR(SLURM_VERSION_NUMBER);
+    /* Plugins keep the pointers. */
+    static const char texts[][8] = {
+        { MAJOR_DIGITS, '.', MINOR_DIGITS, '.', MICRO_DIGIT },
+        { MAJOR_DIGITS },
+        { MINOR_DIGITS },
+        { MICRO_DIGIT },
+    };
 
-    (void)snprintf(texts[0], sizeof(texts[0]), "%u.%02u.%u", major, minor,
-                   SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
-    (void)snprintf(texts[1], sizeof(texts[1]), "%u", major);
-    (void)snprintf(texts[2], sizeof(texts[2]), "%02u", minor);
-    (void)snprintf(texts[3], sizeof(texts[3]), "%u", SLURM_VERSION_MICRO(SLURM_VERSION_NUMBER));
-    OUT(char *, texts[item - S_SLURM_VERSION]);
+    OUT(char *, (char *)texts[item - S_SLURM_VERSION]);
 }
 
 static spank_err_t of_task(const struct spank_facts *f, spank_item_t item, va_list *ap)
