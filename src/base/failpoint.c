@@ -20,41 +20,43 @@ struct point {
     bool onwards;    /* and at every later one */
 };
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static atomic_bool armed;
-static struct point points[FAILPOINT_MAX];
-static size_t n_points;
+static struct {
+    pthread_once_t once;
+    pthread_mutex_t lock;
+    atomic_bool armed;
+    struct point points[FAILPOINT_MAX];
+    size_t n_points;
+} table = { .once = PTHREAD_ONCE_INIT, .lock = PTHREAD_MUTEX_INITIALIZER };
 
 /* Read one `name:N[+]` of len bytes; a malformed one is ignored: only tests write them. */
 static void add_point(const char *text, size_t len)
 {
     const char *colon = memchr(text, ':', len);
-    struct point *p = &points[n_points];
+    struct point *p = &table.points[table.n_points];
     char *end;
 
     if (!colon || colon == text || (size_t)(colon - text) > NAME_MAX_LEN ||
-        n_points == FAILPOINT_MAX)
+        table.n_points == FAILPOINT_MAX)
         return;
     *p = (struct point){ .nth = strtoull(colon + 1, &end, 10) };
     p->onwards = *end == '+';
     memcpy(p->name, text, (size_t)(colon - text));
     if (p->nth > 0)
-        n_points++;
+        table.n_points++;
 }
 
 static void load_points(const char *spec)
 {
-    (void)pthread_mutex_lock(&lock);
-    n_points = 0;
+    (void)pthread_mutex_lock(&table.lock);
+    table.n_points = 0;
     while (spec && *spec) {
         size_t len = strcspn(spec, ",");
 
         add_point(spec, len);
         spec += len + (spec[len] == ',');
     }
-    atomic_store(&armed, n_points > 0);
-    (void)pthread_mutex_unlock(&lock);
+    atomic_store(&table.armed, table.n_points > 0);
+    (void)pthread_mutex_unlock(&table.lock);
 }
 
 static void load_environment(void)
@@ -64,7 +66,7 @@ static void load_environment(void)
 
 void failpoint_arm(const char *spec)
 {
-    (void)pthread_once(&once, load_environment);
+    (void)pthread_once(&table.once, load_environment);
     load_points(spec);
 }
 
@@ -72,12 +74,12 @@ bool failpoint(const char *name)
 {
     bool strikes = false;
 
-    (void)pthread_once(&once, load_environment);
-    if (!atomic_load_explicit(&armed, memory_order_relaxed))
+    (void)pthread_once(&table.once, load_environment);
+    if (!atomic_load_explicit(&table.armed, memory_order_relaxed))
         return false;
-    (void)pthread_mutex_lock(&lock);
-    for (size_t i = 0; i < n_points; i++) {
-        struct point *p = &points[i];
+    (void)pthread_mutex_lock(&table.lock);
+    for (size_t i = 0; i < table.n_points; i++) {
+        struct point *p = &table.points[i];
 
         if (strcmp(p->name, name) != 0)
             continue;
@@ -85,7 +87,7 @@ bool failpoint(const char *name)
         if (p->passes == p->nth || (p->onwards && p->passes > p->nth))
             strikes = true;
     }
-    (void)pthread_mutex_unlock(&lock);
+    (void)pthread_mutex_unlock(&table.lock);
     return strikes;
 }
 

@@ -12,9 +12,11 @@
 
 struct lua_api lua;
 
-static pthread_once_t once = PTHREAD_ONCE_INIT;
-static struct err load_err;
-static int load_result;
+static struct {
+    pthread_once_t once;
+    int result;
+    struct err err;
+} loaded = { .once = PTHREAD_ONCE_INIT };
 
 static void load_library(void)
 {
@@ -25,12 +27,12 @@ static void load_library(void)
     };
 
     /* Global: modules in C that a script requires look for its symbols. */
-    load_result = loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
-                          ARRAY_SIZE(symbols), &load_err);
+    loaded.result = loadlib("a Lua script", LIBRARY, "liblua5.4-0", RTLD_GLOBAL, symbols,
+                            ARRAY_SIZE(symbols), &loaded.err);
 }
 
 int lua_api_load(struct err *err)
 {
-    (void)pthread_once(&once, load_library);
-    return load_result < 0 ? err_set(err, load_result, "%s", load_err.text) : 0;
+    (void)pthread_once(&loaded.once, load_library);
+    return loaded.result < 0 ? err_set(err, loaded.result, "%s", loaded.err.text) : 0;
 }

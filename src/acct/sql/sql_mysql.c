@@ -45,9 +45,8 @@ static struct {
     CALLS(X)
 #undef X
     char error[256]; /* why it is not there */
-} api;
-
-static pthread_once_t loaded = PTHREAD_ONCE_INIT;
+    pthread_once_t once;
+} api = { .once = PTHREAD_ONCE_INIT };
 
 static void load_connector(void)
 {
@@ -535,7 +534,7 @@ int sql_mysql_open(const struct sql_server *server, enum sql_mode mode, struct s
     struct maria *m;
     int r;
 
-    (void)pthread_once(&loaded, load_connector); /* its failure is in the text */
+    (void)pthread_once(&api.once, load_connector); /* its failure is in the text */
     if (api.error[0])
         return err_set(err, -ELIBACC, "accounting: the MariaDB connector cannot be loaded: %s",
                        api.error);
