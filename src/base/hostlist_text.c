@@ -297,7 +297,7 @@ int hostlist_parse_most(const char *text, size_t most, struct hostlist **ret_hl,
     int r = hostlist_new(&hl);
 
     if (r < 0)
-        return err_set(err, r, "out of memory");
+        return err_nomem(err);
     hl->most = MIN(most, (size_t)HOSTLIST_MAX_HOSTS);
     r = hostlist_push_list(hl, text, err);
     if (r < 0)

@@ -4,16 +4,21 @@
  * what was acknowledged.  Work for one request reports -ENOMEM instead. */
 #pragma once
 
+#include <stdint.h>
 #include <stdlib.h>
 
 #include "base/log.h"
 
-/* p, or the end of the process with a line in the log. */
-static inline void *must(void *p)
+/* p, or the end of the process with a line in the log that names the function. */
+#define must(p) must_have((p), __func__)
+/* Go on after a call that gave back r, unless that is a failure: it can only be memory. */
+#define must_do(r) must_have((r) < 0 ? NULL : "", __func__)
+
+static inline void *must_have(const void *p, const char *where)
 {
     if (!p) {
-        log_fatal("out of memory");
+        log_fatal("out of memory in %s()", where);
         abort();
     }
-    return p;
+    return (void *)(uintptr_t)p;
 }

@@ -11,6 +11,7 @@
 #include "base/strbuf.h"
 #include "base/gres/grestext.h"
 #include "base/gres/licensetext.h"
+#include "base/must.h"
 
 /* "port(n[01-12]):30"; word is changed. */
 static bool parse_layer(char *word, const struct license_text *l, struct sched_lic_req *ret)
@@ -254,10 +255,7 @@ static char *text_or_none(struct strbuf *sb)
 {
     char *text = NULL;
 
-    if (strbuf_detach(sb, &text) < 0) {
-        log_fatal("out of memory while starting a job");
-        abort();
-    }
+    must_do(strbuf_detach(sb, &text));
     if (!*text) {
         free(text);
         return NULL;

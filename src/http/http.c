@@ -233,7 +233,7 @@ int http_new(const struct http_config *config, struct http **ret_http, struct er
     }
     if (!h || !h->kept) {
         free(h);
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     }
     h->mhd = start_thread(h);
     if (!h->mhd) {

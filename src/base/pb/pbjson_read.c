@@ -34,7 +34,7 @@ static int refuse_value(const struct reader *rd, const char *what)
 
 static int no_memory(const struct reader *rd)
 {
-    return err_set(rd->err, -ENOMEM, "out of memory");
+    return err_nomem(rd->err);
 }
 
 static void cut_path(struct reader *rd, size_t len)

@@ -14,6 +14,7 @@
 #include "acct/admin/adminserve.h"
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "conf/conf_shared.h"
@@ -65,14 +66,10 @@ static void finish_delivery(void *arg, int r, uint64_t version)
 static void deliver_changes(void *ctx, struct admin_delivery *d)
 {
     struct acctadmin *a = ctx;
-    struct delivery *v = calloc(1, sizeof(*v));
+    struct delivery *v = must(calloc(1, sizeof(*v)));
     Pst__AcctChange **changes = TAKE_PTR(d->changes);
     size_t n = d->n;
 
-    if (!v) {
-        log_fatal("out of memory while an accounting change was on its way");
-        abort();
-    }
     *v = (struct delivery){ .a = a, .d = d };
     v->before = n && changes[0]->version ? changes[0]->version - 1 : 0;
     d->n = 0;

@@ -126,9 +126,7 @@ static int take_changes(struct acctfollow *f, const struct frame *frame)
 
     if (!some)
         return -EBADMSG;
-    f->batch = reallocarray(f->batch, f->n + some->n_changes + 1, sizeof(*f->batch));
-    if (!f->batch)
-        abort(); /* as the tables do */
+    f->batch = must(reallocarray(f->batch, f->n + some->n_changes + 1, sizeof(*f->batch)));
     for (size_t i = 0; i < some->n_changes; i++)
         f->batch[f->n++] = some->changes[i];
     some->n_changes = 0; /* they were moved */

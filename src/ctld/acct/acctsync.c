@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 
@@ -261,13 +262,9 @@ static void op_acct_changes(struct ctld *ctld, struct cmd *cmd)
 void acctsync_post(struct ctld *ctld, Pst__AcctChange **changes, size_t n, acctsync_done_fn *done,
                    void *arg)
 {
-    struct batch *b = calloc(1, sizeof(*b));
-    struct cmd *cmd = calloc(1, sizeof(*cmd));
+    struct batch *b = must(calloc(1, sizeof(*b)));
+    struct cmd *cmd = must(calloc(1, sizeof(*cmd)));
 
-    if (!b || !cmd) {
-        log_fatal("out of memory while taking accounting records");
-        abort();
-    }
     *b = (struct batch){ .ctld = ctld, .changes = changes, .n = n, .done = done, .arg = arg };
     cmd->kind = CMD_CALL;
     cmd->fn = take_batch;

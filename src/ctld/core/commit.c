@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/strbuf.h"
 #include "ctld/core/service.h"
 
@@ -39,11 +40,8 @@ uint64_t core_commit(struct ctld *ctld, Pst__Transaction *tx)
     note_origin(ctld, tx);
     len = pst__transaction__get_packed_size(tx);
     services_note(ctld, tx, &notes);
-    buf = malloc(len + notes.len + 1);
-    if (!buf || notes.failed) {
-        log_fatal("out of memory while committing");
-        abort();
-    }
+    buf = must(malloc(len + notes.len + 1));
+    must_do(notes.failed ? -ENOMEM : 0);
     pst__transaction__pack(tx, buf);
     tx->from = NULL; /* never tx's own */
     memcpy(buf + len, strbuf_str(&notes), notes.len);

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/must.h"
 #include "journal/reign.h"
 #include "wire/server/server.h"
 
@@ -72,13 +73,9 @@ struct effects *effects_free(struct effects *e)
 
 void effects_add(struct effects *e, uint64_t lsn, struct conn *conn, uint8_t *buf, size_t len)
 {
-    struct effect *f = malloc(sizeof(*f));
+    struct effect *f = must(malloc(sizeof(*f)));
     bool now;
 
-    if (!f) {
-        log_fatal("out of memory while answering");
-        abort(); /* an answer lost in silence would be worse */
-    }
     *f = (struct effect){ .lsn = lsn, .conn = conn_ref(conn), .buf = buf, .len = len };
     atomic_fetch_add_explicit(&e->pending, 1, memory_order_relaxed);
     pthread_mutex_lock(&e->lock);

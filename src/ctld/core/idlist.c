@@ -4,17 +4,14 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "base/must.h"
 
 void idlist_push(struct idlist *l, uint32_t id)
 {
     if (l->n == l->cap) {
         size_t cap = l->cap ? l->cap * 2 : 4;
-        uint32_t *bigger = realloc(l->ids, cap * sizeof(*bigger));
+        uint32_t *bigger = must(realloc(l->ids, cap * sizeof(*bigger)));
 
-        if (!bigger) {
-            log_fatal("out of memory while tracking jobs");
-            abort();
-        }
         l->ids = bigger;
         l->cap = cap;
     }

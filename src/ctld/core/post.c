@@ -1,6 +1,8 @@
 /* post.c - handing commands to the core; see cmd.h.  Any thread. */
 #include <stdlib.h>
 
+#include "base/must.h"
+
 #include "ctld/core/corequeue.h"
 
 bool core_post(struct ctld *ctld, struct cmd *cmd)
@@ -10,10 +12,8 @@ bool core_post(struct ctld *ctld, struct cmd *cmd)
 
 void core_post_kind(struct ctld *ctld, enum cmd_kind kind)
 {
-    struct cmd *cmd = calloc(1, sizeof(*cmd));
+    struct cmd *cmd = must(calloc(1, sizeof(*cmd)));
 
-    if (!cmd)
-        abort();
     cmd->kind = kind;
     (void)core_post(ctld, cmd); /* never refused: it is no request */
 }

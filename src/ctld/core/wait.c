@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/front/asking.h"
@@ -18,12 +19,8 @@
 
 static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
 {
-    struct waiter *w = calloc(1, sizeof(*w));
+    struct waiter *w = must(calloc(1, sizeof(*w)));
 
-    if (!w) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
     w->ticket = ++ctld->next_ticket;
     w->reply.conn = conn_ref(cmd->conn);
     w->reply.op = cmd->op;
@@ -32,20 +29,14 @@ static struct waiter *waiter_new(struct ctld *ctld, const struct cmd *cmd)
     w->reply.gid = cmd->gid;
     /* out of memory: a user without rights beyond his own */
     w->reply.caller = cmd->caller ? strdup(cmd->caller) : NULL;
-    if (idmap_put(&ctld->waiters, w->ticket, w) < 0) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
+    must_do(idmap_put(&ctld->waiters, w->ticket, w));
     return w;
 }
 
 static void link_waiter(struct ctld *ctld, struct waiter *w)
 {
     w->next = idmap_get(&ctld->job_waiters, w->job_id);
-    if (idmap_put(&ctld->job_waiters, w->job_id, w) < 0) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
+    must_do(idmap_put(&ctld->job_waiters, w->job_id, w));
 }
 
 uint64_t wait_add(struct ctld *ctld, const struct cmd *cmd, struct job *j, bool until_started,
@@ -83,10 +74,7 @@ uint64_t wait_add_test(struct ctld *ctld, const struct cmd *cmd, Pst__JobRecord 
 
     w->test_only = true;
     w->record = record;
-    if (asking_note(ctld->asking, w->ticket, cmd->lane) < 0) {
-        log_fatal("out of memory while a request waits");
-        abort();
-    }
+    must_do(asking_note(ctld->asking, w->ticket, cmd->lane));
     return w->ticket;
 }
 

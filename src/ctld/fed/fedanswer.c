@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/service.h"
 #include "ctld/fed/fedstate.h"
@@ -12,8 +13,7 @@
 
 static void retry_later(struct fed *f, uint32_t job_id)
 {
-    if (idmap_put(&f->later, job_id, (void *)(uintptr_t)(core_now() + FED_RETRY_US)) < 0)
-        abort();
+    must_do(idmap_put(&f->later, job_id, (void *)(uintptr_t)(core_now() + FED_RETRY_US)));
 }
 
 /* The other cluster has the job now, or has it no more. */

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/client_active.h"
@@ -72,10 +73,8 @@ static void drop_answer(void *arg)
 
 static void post_call(struct ctld *ctld, void (*fn)(void *), void (*drop)(void *), void *arg)
 {
-    struct cmd *cmd = calloc(1, sizeof(*cmd));
+    struct cmd *cmd = must(calloc(1, sizeof(*cmd)));
 
-    if (!cmd)
-        abort();
     *cmd = (struct cmd){ .kind = CMD_CALL, .fn = fn, .drop = drop, .arg = arg };
     (void)core_post(ctld, cmd); /* never refused: it is no request */
 }
@@ -104,9 +103,7 @@ static void set_up(struct fedlink *l, bool up, const char *why)
         log_info("federation: cluster %s is reached", l->config.name);
     else
         log_info("federation: cluster %s is not reached any more: %s", l->config.name, why);
-    n = calloc(1, sizeof(*n));
-    if (!n)
-        abort();
+    n = must(calloc(1, sizeof(*n)));
     *n = (struct news){ l->config.ctld, l->config.cluster, l->config.changed };
     post_call(l->config.ctld, tell_news, free, n);
 }
@@ -188,11 +185,9 @@ static bool next_question(struct fedlink *l, struct question **ret)
 
 static void ask_question(struct fedlink *l, struct question *q)
 {
-    struct fedlink_result *res = calloc(1, sizeof(*res));
-    struct answer *a = calloc(1, sizeof(*a));
+    struct fedlink_result *res = must(calloc(1, sizeof(*res)));
+    struct answer *a = must(calloc(1, sizeof(*a)));
 
-    if (!res || !a)
-        abort();
     *res = (struct fedlink_result){ .ctld = l->config.ctld,
                                     .cluster = l->config.cluster,
                                     .job_id = q->job_id,
@@ -349,10 +344,8 @@ size_t fedlink_room(struct fedlink *l)
 
 void fedlink_ask(struct fedlink *l, uint32_t job_id, unsigned op, ProtobufCMessage *msg)
 {
-    struct question *q = calloc(1, sizeof(*q));
+    struct question *q = must(calloc(1, sizeof(*q)));
 
-    if (!q)
-        abort();
     *q = (struct question){ .job_id = job_id, .op = op, .msg = msg };
     (void)pthread_mutex_lock(&l->lock);
     if (l->tail)

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "ctld/core/budget.h"
 #include "ctld/job/hetgroup.h"
@@ -47,11 +48,8 @@ static void watch_target(struct ctld *ctld, uint32_t target, uint32_t job_id)
     struct idlist *l = idmap_get(&ctld->dependants->by_target, target);
 
     if (!l) {
-        l = calloc(1, sizeof(*l));
-        if (!l || idmap_put(&ctld->dependants->by_target, target, l) < 0) {
-            log_fatal("out of memory while tracking dependencies");
-            abort();
-        }
+        l = must(calloc(1, sizeof(*l)));
+        must_do(idmap_put(&ctld->dependants->by_target, target, l));
     }
     idlist_add(l, job_id);
 }
@@ -67,10 +65,7 @@ unsigned depends_depth(const struct ctld *ctld)
 
 void depends_later(struct ctld *ctld, uint32_t job_id, int64_t when_us)
 {
-    if (idmap_put(&ctld->dependants->delayed, job_id, (void *)((uintptr_t)when_us + 1)) < 0) {
-        log_fatal("out of memory while tracking dependencies");
-        abort();
-    }
+    must_do(idmap_put(&ctld->dependants->delayed, job_id, (void *)((uintptr_t)when_us + 1)));
 }
 
 void depends_watch(struct ctld *ctld, const struct job *j)

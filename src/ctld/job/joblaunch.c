@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -58,10 +59,7 @@ static char *per_node_text(struct ctld *ctld, const Pst__JobRecord *r, bool task
         nodes += more ? a->groups[g]->nodes : 0;
         at += more ? a->groups[g]->nodes : 0;
     }
-    if (strbuf_detach(&sb, &text) < 0) {
-        log_fatal("out of memory while telling a node");
-        abort();
-    }
+    must_do(strbuf_detach(&sb, &text));
     return text;
 }
 

@@ -249,8 +249,5 @@ void node_link_set(struct ctld *ctld, struct node *n, struct conn *conn)
     if (l->conn)
         conn_unref(l->conn);
     *l = (struct nodelink){ .conn = conn_ref(conn) };
-    if (idmap_put(&ctld->links->by_conn, conn_id(conn), n) < 0) {
-        log_fatal("out of memory while a node registers");
-        abort();
-    }
+    must_do(idmap_put(&ctld->links->by_conn, conn_id(conn), n));
 }

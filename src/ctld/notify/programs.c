@@ -21,6 +21,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/safetext.h"
 #include "base/process/capture.h"
 #include "base/process/spawnprog.h"
@@ -56,12 +57,8 @@ struct programs {
 
 struct program *program_new(struct ctld *ctld, const char *what)
 {
-    struct program *p = calloc(1, sizeof(*p));
+    struct program *p = must(calloc(1, sizeof(*p)));
 
-    if (!p) {
-        log_fatal("out of memory while preparing a program");
-        abort();
-    }
     p->ctld = ctld;
     p->what = what;
     p->pidfd = p->output_fd = -1;
@@ -337,11 +334,7 @@ static void finish_program(struct program *p, int status)
         program_free(p);
         return;
     }
-    cmd = calloc(1, sizeof(*cmd));
-    if (!cmd) {
-        log_fatal("out of memory while a program ends");
-        abort();
-    }
+    cmd = must(calloc(1, sizeof(*cmd)));
     cmd->kind = CMD_CALL;
     cmd->fn = call_done;
     cmd->drop = drop_program;

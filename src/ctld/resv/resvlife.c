@@ -26,10 +26,7 @@ static Pst__ReservationRecord *copy_of(const Pst__ReservationRecord *r)
 {
     ProtobufCMessage *copy = NULL;
 
-    if (pb_dup(&r->base, &copy) < 0) {
-        log_fatal("out of memory while changing a reservation");
-        abort();
-    }
+    must_do(pb_dup(&r->base, &copy));
     return (Pst__ReservationRecord *)copy;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/core/service.h"
 #include "ctld/schedlink/idlemodel.h"
@@ -98,12 +99,8 @@ static void build_classes(struct feasible *f, const struct cluster *c)
 {
     feasible_invalidate(f);
     for (uint32_t i = 0; i < c->nnodes; i++) {
-        struct node_class *k = c->nodes[i] ? class_of(f, c, c->nodes[i]->rec) : NULL;
+        struct node_class *k = c->nodes[i] ? must(class_of(f, c, c->nodes[i]->rec)) : NULL;
 
-        if (c->nodes[i] && !k) {
-            log_fatal("out of memory while classing nodes");
-            abort();
-        }
         if (k)
             bitmap_set(k->nodes, i);
     }

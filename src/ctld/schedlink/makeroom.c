@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/pb/pbutil.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
@@ -99,11 +100,7 @@ static uint64_t suspend_for(struct ctld *ctld, struct job *j, uint32_t preemptor
     Pst__JobRecord *set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_PREEMPT, r->job_id);
     uint64_t lsn;
 
-    set->preempted_by = malloc((r->n_preempted_by + 1) * sizeof(*set->preempted_by));
-    if (!set->preempted_by) {
-        log_fatal("out of memory while preempting a job");
-        abort();
-    }
+    set->preempted_by = must(malloc((r->n_preempted_by + 1) * sizeof(*set->preempted_by)));
     for (size_t i = 0; i < r->n_preempted_by; i++)
         if (awaits_cpus(ctld, j, r->preempted_by[i], now))
             set->preempted_by[set->n_preempted_by++] = r->preempted_by[i];

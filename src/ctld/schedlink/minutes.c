@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "ctld/schedlink/feedlimits.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/lifecycle.h"
@@ -37,11 +38,7 @@ static void add_level(struct levels *l, uint32_t id)
 {
     if (l->n == l->cap) {
         l->cap = l->cap ? l->cap * 2 : 16;
-        l->v = realloc(l->v, l->cap * sizeof(*l->v));
-        if (!l->v) {
-            log_fatal("out of memory while listing limits");
-            abort();
-        }
+        l->v = must(realloc(l->v, l->cap * sizeof(*l->v)));
     }
     l->v[l->n++] = (struct level){ .id = id };
 }

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/must.h"
 #include "base/timefmt.h"
 #include "feed/licensefeed.h"
 #include "ctld/job/licenses.h"
@@ -84,12 +85,8 @@ static void drop_decisions(void *arg)
 
 static void post_decisions(struct schedthread *t, struct decisions_msg *m)
 {
-    struct cmd *cmd = calloc(1, sizeof(*cmd));
+    struct cmd *cmd = must(calloc(1, sizeof(*cmd)));
 
-    if (!cmd) {
-        log_fatal("out of memory while scheduling");
-        abort();
-    }
     m->ctld = t->ctld;
     cmd->kind = CMD_CALL;
     cmd->fn = deliver_decisions;
@@ -100,13 +97,7 @@ static void post_decisions(struct schedthread *t, struct decisions_msg *m)
 
 static struct decisions_msg *msg_new(void)
 {
-    struct decisions_msg *m = calloc(1, sizeof(*m));
-
-    if (!m) {
-        log_fatal("out of memory while scheduling");
-        abort();
-    }
-    return m;
+    return must(calloc(1, sizeof(struct decisions_msg)));
 }
 
 static void run_pass(struct schedthread *t, bool backfill, int64_t *ret_wake_us);
@@ -355,12 +346,8 @@ static struct pass_note *note_pass(struct schedthread *t)
     }
     if (t->nnotes == t->cap_notes) {
         size_t cap = t->cap_notes ? t->cap_notes * 2 : 16;
-        struct pass_note *grown = realloc(t->notes, cap * sizeof(*grown));
+        struct pass_note *grown = must(realloc(t->notes, cap * sizeof(*grown)));
 
-        if (!grown) {
-            log_fatal("out of memory while scheduling");
-            abort();
-        }
         t->notes = grown;
         t->cap_notes = cap;
     }
@@ -585,9 +572,7 @@ void schedthread_stop(struct schedthread *t)
 
     if (!t)
         return;
-    stop = calloc(1, sizeof(*stop));
-    if (!stop)
-        abort(); /* ending anyway */
+    stop = must(calloc(1, sizeof(*stop)));
     stop->kind = FEED_STOP;
     schedthread_feed(t, stop, stop);
     pthread_join(t->thread, NULL);

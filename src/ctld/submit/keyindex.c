@@ -129,12 +129,6 @@ static void put_in_order(struct keyindex *x)
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static void put_or_die(struct idmap *map, uint64_t key, void *value)
-{
-    if (idmap_put(map, key, value) < 0)
-        abort(); /* half a key must not be */
-}
-
 static struct owner *owner_of(struct keyindex *x, uint32_t uid)
 {
     struct owner *o = idmap_get(&x->owners, (uint64_t)uid + 1);
@@ -143,7 +137,7 @@ static struct owner *owner_of(struct keyindex *x, uint32_t uid)
         return o;
     o = must(calloc(1, sizeof(*o)));
     o->uid = uid;
-    put_or_die(&x->owners, (uint64_t)uid + 1, o);
+    must_do(idmap_put(&x->owners, (uint64_t)uid + 1, o));
     return o;
 }
 
@@ -157,8 +151,8 @@ void keyindex_put(struct keyindex *x, const struct keyindex_entry *e)
     n->owner = owner_of(x, e->uid);
     n->owner->n++;
     n->same = idmap_get(&x->places, place_of(&e->key));
-    put_or_die(&x->places, place_of(&e->key), n);
-    put_or_die(&x->numbers, e->number, n);
+    must_do(idmap_put(&x->places, place_of(&e->key), n));
+    must_do(idmap_put(&x->numbers, e->number, n));
     x->unsorted = x->unsorted || (x->last && is_older(e->number, x->last->e.number));
     list_append(x, n);
 }
@@ -170,7 +164,7 @@ static void leave_place(struct keyindex *x, const struct node *n)
 
     if (at == n) {
         if (n->same)
-            put_or_die(&x->places, place, n->same);
+            must_do(idmap_put(&x->places, place, n->same));
         else
             (void)idmap_remove(&x->places, place);
         return;

@@ -73,7 +73,7 @@ int conftext_without(const char *path, const char *const *keys, struct strbuf *t
     (void)fclose(f); /* was only read */
     if (text->len >= CONF_BYTES_MAX)
         return err_set(err, -EFBIG, "%s: longer than %u bytes", path, CONF_BYTES_MAX);
-    return text->failed ? err_set(err, -ENOMEM, "out of memory") : 0;
+    return text->failed ? err_nomem(err) : 0;
 }
 
 int conftext_write(const char *path, const struct strbuf *text, struct err *err)

@@ -165,7 +165,7 @@ int manifest_parse(const char *text, size_t len, struct manifest *ret, struct er
         return err_set(err, -E2BIG, MANIFEST_NAME " is longer than %u bytes", MANIFEST_BYTES_MAX);
     copy = strndup(text, len);
     if (!copy)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     p = copy;
     while (r == 0) {
         char *end = strchr(p, '\n');

@@ -222,6 +222,11 @@ static bool refuse_field(struct reading *rd, const char *field, const char *why)
     return false;
 }
 
+static bool no_memory(struct reading *rd, const char *field)
+{
+    return refuse_field(rd, field, "out of memory");
+}
+
 static bool set_option(struct reading *rd, const char *field, enum jobopt id, const char *value)
 {
     const struct opt *row = option_row(id);
@@ -408,7 +413,7 @@ static bool read_node_list(struct reading *rd, const char *field, char **ret)
     if (hostlist_parse(names, &list, NULL) < 0)
         return refuse_field(rd, field, slurm_err_text(ESLURM_INVALID_NODE_NAME));
     if (pb_set_str(ret, names) < 0 || jobnodes_fold(ret, &n) != 0)
-        return refuse_field(rd, field, "out of memory");
+        return no_memory(rd, field);
     count_nodes(rd, n, field);
     return true;
 }
@@ -591,8 +596,7 @@ static bool read_environment(struct reading *rd)
         return false;
     }
     rd->j->environment_len = sb.len;
-    return strbuf_detach(&sb, &rd->j->environment) == 0 ||
-           refuse_field(rd, "environment", "out of memory");
+    return strbuf_detach(&sb, &rd->j->environment) == 0 || no_memory(rd, "environment");
 }
 
 static bool copy_argv(struct reading *rd)
@@ -613,7 +617,7 @@ static bool copy_argv(struct reading *rd)
             return refuse_field(rd, "argv", "each word is a text");
         job->argv[job->n_argv] = strdup(json_string_value(item));
         if (!job->argv[job->n_argv++])
-            return refuse_field(rd, "argv", "out of memory");
+            return no_memory(rd, "argv");
     }
     return true;
 }
@@ -639,7 +643,7 @@ static bool copy_spank(struct reading *rd)
             return refuse_field(rd, "spank_environment", "each variable is a text NAME=value");
         job->spank_job_env[job->n_spank_job_env] = strdup(text);
         if (!job->spank_job_env[job->n_spank_job_env++])
-            return refuse_field(rd, "spank_environment", "out of memory");
+            return no_memory(rd, "spank_environment");
     }
     return true;
 }
@@ -676,7 +680,7 @@ static bool read_rlimits(struct reading *rd)
         struct rest_number n = rest_number(json_object_get(limits, names[i][0]));
 
         if ((n.set || n.infinite) && (!job->rlimits || !add_rlimit(job, names[i][1], n)))
-            return refuse_field(rd, "rlimits", "out of memory");
+            return no_memory(rd, "rlimits");
     }
     return true;
 }
@@ -694,8 +698,7 @@ static bool read_directory(struct reading *rd)
     }
     if (dir[0] != '/')
         return refuse_field(rd, "current_working_directory", "an absolute path is wanted");
-    return pb_set_str(&rd->j->job.work_dir, dir) == 0 ||
-           refuse_field(rd, "current_working_directory", "out of memory");
+    return pb_set_str(&rd->j->job.work_dir, dir) == 0 || no_memory(rd, "current_working_directory");
 }
 
 #define GROUP_BYTES (1u << 20) /* with the names of all members */
@@ -744,10 +747,10 @@ static bool read_beside(struct reading *rd)
     if (array && array[0]) {
         j->array = strdup(array);
         if (!j->array)
-            return refuse_field(rd, "array", "out of memory");
+            return no_memory(rd, "array");
     }
     if (comment && comment[0] && pb_set_str(&j->job.admin_comment, comment) < 0)
-        return refuse_field(rd, "admin_comment", "out of memory");
+        return no_memory(rd, "admin_comment");
     return read_id(rd, "user_id", user_id_of, "there is no such user", &j->has_uid, &j->uid) &&
            read_id(rd, "group_id", group_id_of, "there is no such group", &j->has_gid, &j->gid) &&
            read_directory(rd) && read_environment(rd) && copy_argv(rd) && copy_spank(rd) &&
@@ -798,7 +801,7 @@ static bool read_binding(struct reading *rd)
 
     return restjobsteps_binding(rd->call, rd->desc, rd->place, &text) &&
            (!text.len || pb_set_str(&rd->j->job.cpu_bind, strbuf_str(&text)) == 0 ||
-            refuse_field(rd, "cpu_binding", "out of memory"));
+            no_memory(rd, "cpu_binding"));
 }
 
 /* The controller refuses it of a job with a script, and without PrologFlags=X11. */
@@ -841,8 +844,8 @@ static bool fill_record(struct reading *rd)
     job->has_umask = job->batch = job->has_batch = true;
     /* sbatch names a file for standard input; a request that does not leaves it empty. */
     if (!job->std_in && pb_set_str(&job->std_in, "") < 0)
-        return refuse_field(rd, "", "out of memory");
-    return pb_set_str(&job->alloc_host, host) == 0 || refuse_field(rd, "", "out of memory");
+        return no_memory(rd, "");
+    return pb_set_str(&job->alloc_host, host) == 0 || no_memory(rd, "");
 }
 
 void restjob_init(struct restjob *j)

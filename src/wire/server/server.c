@@ -536,7 +536,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     int r;
 
     if (!s)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     s->config = *config;
     s->config.keys = NULL; /* taken by server_set_auth(), as are the next */
     s->config.tokens = NULL;
@@ -556,7 +556,7 @@ int server_new(const struct server_config *config, struct server **ret_server, s
     s->name = strdup(config->name ? config->name : "");
     s->workers = calloc(s->config.threads, sizeof(*s->workers));
     if (!s->cluster || !s->name || !s->workers || make_quota(s) < 0)
-        return err_set(err, -ENOMEM, "out of memory");
+        return err_nomem(err);
     /* Load libsodium now: its absence is found here, and no loop waits for it later. */
     if (config->keys && auth_sign(config->keys, "", 0, mac, NULL) < 0)
         return err_set(err, -ENOSYS,
