@@ -74,7 +74,7 @@ ROOMS = {
     "topograph": ["", "read", "write", "run", "serve"],
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
-    "stepd": ["shared", "env", "", "use", "cgroup", "io", "ns", "plug", "task"],
+    "stepd": ["shared", "env", "cgroup", "", "use", "io", "ns", "plug", "task"],
     "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)

@@ -16,7 +16,7 @@
 #include "model/gresuse.h"
 #include "model/job.h"
 #include "model/sharing.h"
-#include "model/account/payers.h"
+#include "model/payers.h"
 #include "fields.h"
 
 #define DONE_SEARCH_MAX 1000u /* jobs passed by before the list is left unsorted */
@@ -794,7 +794,7 @@ int cluster_apply(struct cluster *c, const Pst__Transaction *tx, struct err *err
     if (r >= 0 && c->nodes_changed)
         r = refresh_partitions(c, err);
     if (r == -ENOMEM)
-        return err_set(err, r, "out of memory");
+        return err_nomem(err);
     return r < 0 ? r : 0;
 }
 

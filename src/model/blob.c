@@ -12,7 +12,7 @@
 
 #include "base/cleanup.h"
 #include "model/cluster_private.h"
-#include "model/account/payers.h"
+#include "model/payers.h"
 
 struct blob *blob_hold(struct blob *b)
 {

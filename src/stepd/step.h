@@ -13,7 +13,7 @@
 #include "base/log.h"
 #include "stepd/env/env.h"
 #include "stepd/env/envlist.h"
-#include "stepd/io/outpattern.h"
+#include "stepd/shared/outpattern.h"
 #include "stepd/cgroup/cgroup.h"
 #include "stepfile.pb-c.h"
 

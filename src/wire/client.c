@@ -24,7 +24,7 @@
 #include "wire/client_impl.h"
 #include "wire/client_tls.h"
 #include "wire/errors.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 
 #define MOVES_MAX 3 /* of a call, from one controller to the next */
 #define IN_CHUNK (64u * WIRE_KIB)

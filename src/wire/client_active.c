@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/pb/pbutil.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 #include "wire/errors.h"
 
 #define TRY_MS                                                                                     \

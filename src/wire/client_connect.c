@@ -23,7 +23,7 @@
 #include "wire/client_tls.h"
 #include "wire/errors.h"
 #include "wire/knock.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 
 DEFINE_CLEANUP(struct client *, client_free)
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
@@ -297,7 +297,7 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
     int r = client_alloc(target->timeout_ms, &c);
 
     if (r < 0)
-        return err_set(err, r, "out of memory");
+        return err_nomem(err);
     r = reach_server(target, slurm_uid, deadline, &local, err);
     if (r < 0)
         return r;

@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include "wire/client.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 #include "wire/auth/seal.h"
 #include "wire/tls/tls.h"
 

@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "wire/auth/auth.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 #include "wire/client_impl.h"
 #include "wire/client_tls.h"
 

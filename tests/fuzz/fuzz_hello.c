@@ -17,7 +17,7 @@
 #include "base/timefmt.h"
 #include "wire/access.h"
 #include "wire/auth/auth.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 #include "wire/auth/seal.h"
 #include "wire/knock.h"
 #include "wire/server/server_impl.h"

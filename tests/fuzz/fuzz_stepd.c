@@ -9,7 +9,7 @@
 
 #include "base/bind/cpubind.h"
 #include "stepd/env/envlist.h"
-#include "stepd/io/outpattern.h"
+#include "stepd/shared/outpattern.h"
 #include "stepd/step.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

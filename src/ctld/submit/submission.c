@@ -27,7 +27,7 @@
 #include "ctld/resv/resv.h"
 #include "feed/records.h"
 #include "feed/switchfeed.h"
-#include "model/account/payers.h"
+#include "model/payers.h"
 #include "model/array.h"
 #include "ctld/job/depends.h"
 #include "model/depend.h"

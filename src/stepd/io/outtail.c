@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "stepd/io/outpattern.h"
+#include "stepd/shared/outpattern.h"
 #include "stepd/shared/asuser.h"
 #include "wire/client.h"
 #include "wire/errors.h"

@@ -14,7 +14,7 @@
 #include "api.pb-c.h"
 
 #include "version.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 #include "wire/knock.h"
 #include "wire/server/conn_tls.h"
 

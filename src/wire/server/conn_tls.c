@@ -10,7 +10,7 @@
 
 #include "base/log.h"
 #include "wire/errors.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 
 static struct tls_ctx *take_ctx(const struct conn *c)
 {

@@ -23,7 +23,7 @@
 #include "wire/access.h"
 #include "wire/errors.h"
 #include "wire/knock.h"
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 
 #define BACKOFF_MIN_MS 50u
 #define BACKOFF_MAX_MS 1000u

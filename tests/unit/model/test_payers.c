@@ -2,7 +2,7 @@
  * test_attack_conn.py. */
 #include "model_util.h"
 
-#include "model/account/payers.h"
+#include "model/payers.h"
 
 static void put_large(struct cluster *c, uint32_t id, uint32_t uid, size_t comment)
 {

@@ -19,7 +19,7 @@
 #include "base/cleanup.h"
 #include "stepd/env/env.h"
 #include "stepd/task/gpu.h"
-#include "stepd/io/outpattern.h"
+#include "stepd/shared/outpattern.h"
 #include "stepd/shared/spool.h"
 #include "stepd/step.h"
 

@@ -1,5 +1,5 @@
 /* payers.c - bytes by user; see payers.h.  The value in the map is the number itself. */
-#include "model/account/payers.h"
+#include "model/payers.h"
 
 #include "base/cleanup.h"
 

@@ -1,7 +1,7 @@
 /* hello.c - the caller's half of the handshake
  *
  * Owns nothing; any thread.  What the server's half checks: server_hello.c. */
-#include "wire/auth/hello.h"
+#include "wire/hello.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* outpattern.c - see outpattern.h
  *
  * Pure functions; any thread.  The letters are rows of a switch because each has its own source. */
-#include "stepd/io/outpattern.h"
+#include "stepd/shared/outpattern.h"
 
 #include <ctype.h>
 #include <errno.h>
