@@ -224,6 +224,8 @@ class Job(Record):
     part_id: int | None = None
     part_sluid: str | None = None
     part_suspended_at: datetime | None = None
+    keeps_nodes: bool | None = None
+    keeper_uid: int | None = None
     power_pending: bool | None = None
 
 
@@ -578,6 +580,8 @@ Job.FIELDS = {
     "part_id": ("part_id", "number"),
     "part_sluid": ("part_sluid", "text"),
     "part_suspended_at": ("part_suspended_us", "time"),
+    "keeps_nodes": ("keeps_nodes", "bool"),
+    "keeper_uid": ("keeper_uid", "number"),
     "power_pending": ("power_pending", "bool"),
 }
 

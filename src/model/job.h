@@ -53,6 +53,11 @@ static inline bool job_is_external(const Pst__JobRecord *r)
 {
     return r->has_external && r->external;
 }
+/* When it has ended, what it started may still run: its nodes are kept until that is known. */
+static inline bool job_keeps_nodes(const Pst__JobRecord *r)
+{
+    return job_is_external(r) && r->has_keeps_nodes && r->keeps_nodes;
+}
 /* Its allocation still counts against the nodes. */
 static inline bool job_holds_resources(const Pst__JobRecord *r)
 {

@@ -500,8 +500,10 @@ static const json_t *query_word(const json_t *words, const char *name)
 /* Words that lists take here and the published document does not name. */
 static bool is_own_word(const char *name)
 {
-    static const char *const own[] = { "fields",      "limit",        "cursor",     "with_assocs",
-                                       "with_coords", "with_deleted", "with_wckeys" };
+    static const char *const own[] = {
+        "fields",      "limit",        "cursor",      "with_assocs",
+        "with_coords", "with_deleted", "with_wckeys", "keeps_nodes"
+    };
 
     for (size_t i = 0; i < ARRAY_SIZE(own); i++)
         if (strcmp(own[i], name) == 0)

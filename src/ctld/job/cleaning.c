@@ -21,6 +21,7 @@ struct cleaning { /* of one job */
     /* nodes but the script's learn of the end then at the latest; 0 = they know ... */
     int64_t others_us;
     const char *others_text; /* ... with this; static */
+    bool keeps;              /* until somebody says that the nodes are free */
 };
 
 struct cleanings {
@@ -94,7 +95,7 @@ bool cleaning_passed(struct ctld *ctld, const struct job *j, uint32_t node_id)
 }
 
 /* Await all nodes but those that are down or without power: nothing would tell.  One that was set
- * down by hand is told, not awaited. */
+ * down by hand is told, not awaited.  Of a job that keeps its nodes no node tells anything. */
 static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
 {
     const Pst__Alloc *a = j->rec->alloc;
@@ -102,14 +103,16 @@ static struct cleaning *cleaning_make(struct ctld *ctld, const struct job *j)
 
     cleaning_forget(ctld, j);
     c->job_id = j->rec->job_id;
+    c->keeps = job_keeps_nodes(j->rec);
     if (bitmap_new((uint32_t)a->n_node_ids, &c->nodes) < 0 ||
         idmap_put(&ctld->cleanings->by_job, c->job_id, c) < 0)
         must(NULL);
     for (size_t i = 0; i < a->n_node_ids; i++) {
         const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
 
-        if (n && n->rec->state != PST__NODE_STATE__NODE_DOWN && !job_is_external(j->rec) &&
-            !(n->rec->state_flags & NODE_POWER_BITS))
+        if (n &&
+            (c->keeps || (n->rec->state != PST__NODE_STATE__NODE_DOWN && !job_is_external(j->rec) &&
+                          !(n->rec->state_flags & NODE_POWER_BITS))))
             bitmap_set(c->nodes, (uint32_t)i);
     }
     return c;
@@ -167,6 +170,27 @@ void cleaning_script_told(struct ctld *ctld, struct job *j)
 
     if (c)
         tell_others(ctld, j, c);
+}
+
+void cleaning_pass_all(struct ctld *ctld, const struct job *j)
+{
+    struct cleaning *c = cleaning_of(ctld, j);
+
+    for (uint32_t i = 0; c && i < c->nodes->nbits; i++)
+        bitmap_clear(c->nodes, i);
+}
+
+struct job *cleaning_kept_since(struct ctld *ctld, int64_t end_us)
+{
+    struct cleaning *c;
+
+    for (size_t pos = 0; (c = idmap_next(&ctld->cleanings->by_job, &pos));) {
+        struct job *j = c->keeps ? cluster_job(ctld->cluster, c->job_id) : NULL;
+
+        if (j && j->rec->alloc && j->rec->end_us <= end_us && !bitmap_empty(c->nodes))
+            return j;
+    }
+    return NULL;
 }
 
 void cleaning_tick(struct ctld *ctld, int64_t now_us)

@@ -4,7 +4,11 @@
  * there, and until its EpilogSlurmctld is over.  Then it is released, or queued again.  The node of
  * the script learns of the end first; the others follow when the script has its signal.  Which
  * nodes are awaited is kept here by job id and not journaled: after a restart all are awaited
- * again.  Core thread. */
+ * again.
+ *
+ * An external job that keeps its nodes holds them until whoever made it says that they are free
+ * (keeps_nodes=no), or each was set down by hand; after keep_nodes_time they are drained.  What
+ * such a job started is unknown to its nodes.  Core thread. */
 #pragma once
 
 #include "ctld/ctld.h"
@@ -29,6 +33,10 @@ bool cleaning_awaits_any(const struct ctld *ctld, const struct job *j);
 bool cleaning_passed(struct ctld *ctld, const struct job *j, uint32_t node_id);
 /* The script of a job that ended has its signal: the other nodes' steps get theirs. */
 void cleaning_script_told(struct ctld *ctld, struct job *j);
+/* No node is awaited any more. */
+void cleaning_pass_all(struct ctld *ctld, const struct job *j);
+/* A job that ended so early and keeps its nodes yet; NULL: there is none. */
+struct job *cleaning_kept_since(struct ctld *ctld, int64_t end_us);
 /* Scripts whose node does not answer: the other nodes wait no longer.  Twice a second. */
 void cleaning_tick(struct ctld *ctld, int64_t now_us);
 /* j is released, queued again or forgotten. */

@@ -21,6 +21,7 @@
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/job/hetgroup.h"
 #include "ctld/notify/hooks.h"
+#include "ctld/policy/bootwait.h"
 #include "ctld/job/jobfacts.h"
 #include "ctld/step/steps.h"
 #include "ctld/core/wait.h"
@@ -194,7 +195,8 @@ uint64_t lifecycle_end(struct ctld *ctld, struct job *j, const struct job_end *e
 {
     bool holds = job_holds_resources(j->rec);
     bool epilog = holds && hooks_epilog_wanted(ctld);
-    bool at_once = job_is_external(j->rec) || /* no node has anything of it */
+    /* no node has anything of it */
+    bool at_once = (job_is_external(j->rec) && !job_keeps_nodes(j->rec)) ||
                    (end->nodes_clean && holds && j->rec->alloc->n_node_ids == 1);
     bool clean = !holds || (at_once && !epilog);
     Pst__Transaction *tx = tx_new(core_now());
@@ -496,6 +498,56 @@ void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id)
         lifecycle_cleaned(ctld, j);
 }
 
+/* ---- jobs that keep their nodes -------------------------------------------------------------- */
+
+void lifecycle_let_go(struct ctld *ctld, struct job *j)
+{
+    if (!job_is_external(j->rec) || job_keeps_nodes(j->rec) || !cleaning_is_on(ctld, j))
+        return;
+    cleaning_pass_all(ctld, j);
+    lifecycle_node_clean(ctld, j, UINT32_MAX);
+}
+
+/* Nobody has said that the nodes are free: the job is over, and they are for an administrator. */
+static void drain_kept(struct ctld *ctld, struct job *j)
+{
+    Pst__Transaction *tx = tx_new(core_now());
+    const Pst__Alloc *a = j->rec->alloc;
+    uint32_t id = j->rec->job_id;
+    char reason[64];
+
+    (void)snprintf(reason, sizeof(reason), "JobId=%u may still run here", id);
+    for (size_t i = 0; i < a->n_node_ids; i++) {
+        const struct node *n = cluster_node(ctld->cluster, a->node_ids[i]);
+        Pst__NodeRecord *set;
+
+        if (!n || !cleaning_awaits(ctld, j, i) || n->rec->state_flags & NODE_BIT(DRAIN))
+            continue;
+        set = tx_node_patch(tx, PST__EVENT_KIND__EV_NODE_STATE, n->rec->node_id);
+        SET(set, state_flags, n->rec->state_flags | NODE_BIT(DRAIN));
+        (void)pb_set_str(&set->reason, reason); /* -ENOMEM: without one */
+        SET(set, reason_us, core_now());
+        SET(set, reason_uid, conf_slurm_uid(ctld->conf));
+    }
+    SET(tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id), keeps_nodes, false);
+    if (!core_commit(ctld, tx))
+        return; /* disk full: at the next tick */
+    log_error("job %u: nobody has said that its nodes are free: they are drained", id);
+    lifecycle_let_go(ctld, j);
+}
+
+/* keep_nodes_time of SlurmctldParameters: one job a tick. */
+static void end_keeping(struct ctld *ctld, int64_t now_us)
+{
+    struct job *j = NULL;
+    uint64_t limit_s;
+
+    if (conf_option_u64(ctld->conf, CONF_SLURMCTLD_PARAMETERS, "keep_nodes_time", &limit_s))
+        j = cleaning_kept_since(ctld, now_us - (int64_t)limit_s * USEC_PER_SEC);
+    if (j)
+        drain_kept(ctld, j);
+}
+
 /* ---- suspend --------------------------------------------------------------------------------- */
 
 void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,
@@ -549,5 +601,6 @@ static void let_next_task_go(struct ctld *ctld, struct job *j, uint64_t lsn)
 
 const struct ctld_service lifecycle_service = {
     .name = "lifecycle",
+    .tick_writing = end_keeping,
     .job_ended = let_next_task_go,
 };

@@ -40,6 +40,8 @@ uint64_t lifecycle_requeue(struct ctld *ctld, struct job *j, bool hold, bool spe
 uint64_t lifecycle_again(struct ctld *ctld, struct job *j, int64_t begin_us);
 /* A node says that nothing of the job is left there (or the node is lost). */
 void lifecycle_node_clean(struct ctld *ctld, struct job *j, uint32_t node_id);
+/* j keeps its nodes no more: if it has ended it is released now, which may free it. */
+void lifecycle_let_go(struct ctld *ctld, struct job *j);
 uint64_t lifecycle_suspend(struct ctld *ctld, struct job *j, bool suspend);
 /* What that changes in r: state and times. */
 void lifecycle_fill_suspend(Pst__JobRecord *set, const Pst__JobRecord *r, bool suspend,

@@ -37,9 +37,18 @@ static void lose_steps(struct ctld *ctld, struct job *j, uint32_t node_id)
     }
 }
 
+enum loss { LOSS_FAILED, LOSS_FOR_GOOD, LOSS_BOOT, LOSS_BY_HAND };
+
+/* Nobody knows whether what an external job started there has ended. */
+static bool stays_kept(const struct job *j, enum loss loss)
+{
+    return job_keeps_nodes(j->rec) && loss != LOSS_FOR_GOOD && loss != LOSS_BY_HAND;
+}
+
 /* The job ends; what it had on the node is not waited for.  With a component ends all of its
  * job. */
-static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end)
+static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const struct job_end *end,
+                     enum loss loss)
 {
     uint32_t id = j->rec->job_id;
     struct job *leader = het_is_follower(j->rec) ? het_component(ctld->cluster, j->rec, 0) : NULL;
@@ -49,7 +58,7 @@ static void lose_job(struct ctld *ctld, struct job *j, uint32_t node_id, const s
     else
         (void)lifecycle_end(ctld, j, end);
     j = cluster_job(ctld->cluster, id);
-    if (j && cleaning_is_on(ctld, j))
+    if (j && cleaning_is_on(ctld, j) && !stays_kept(j, loss))
         lifecycle_node_clean(ctld, j, node_id);
 }
 
@@ -63,8 +72,6 @@ static void go_on_without(struct ctld *ctld, struct job *j, const struct node *n
     if (resize_drop_node(ctld, j, n->rec->node_id) != 0) /* suspended, or one of several parts */
         prologs_passed(ctld, j, n->rec->node_id);
 }
-
-enum loss { LOSS_FAILED, LOSS_FOR_GOOD, LOSS_BOOT };
 
 /* requeue_on_resume_failure: jobs that were never launched are queued again whatever they say. */
 static bool queued_again(const struct ctld *ctld, const Pst__JobRecord *r, enum loss loss)
@@ -88,13 +95,14 @@ static void lose_node_of(struct ctld *ctld, struct job *j, const struct node *n,
 
     if (job_is_ended(r)) {
         expedite_note_failure(ctld, j);
-        lifecycle_node_clean(ctld, j, n->rec->node_id);
+        if (!stays_kept(j, loss))
+            lifecycle_node_clean(ctld, j, n->rec->node_id);
     } else if (r->has_no_kill && r->no_kill && r->alloc->n_node_ids > 1 &&
                scriptnode_of(ctld->cluster, r) != n) {
         go_on_without(ctld, j, n);
     } else {
         end.requeue = queued_again(ctld, r, loss);
-        lose_job(ctld, j, n->rec->node_id, &end);
+        lose_job(ctld, j, n->rec->node_id, &end, loss);
     }
 }
 
@@ -116,6 +124,12 @@ void nodeloss_end_jobs(struct ctld *ctld, struct node *n, const char *why)
 {
     log_error("node %s: lost: %s", n->rec->name, why);
     end_jobs(ctld, n, LOSS_FAILED);
+}
+
+void nodeloss_by_hand(struct ctld *ctld, struct node *n, const char *why)
+{
+    log_error("node %s: lost: %s", n->rec->name, why);
+    end_jobs(ctld, n, LOSS_BY_HAND);
 }
 
 void nodeloss_boot_failed(struct ctld *ctld, struct node *n)

@@ -340,7 +340,7 @@ static void nodes_went_down(struct ctld *ctld, const struct hostlist *hl, const 
         struct node *n = cluster_node_named(ctld->cluster, hostlist_nth(hl, i));
 
         if (n && n->jobs)
-            nodeloss_end_jobs(ctld, n, why);
+            nodeloss_by_hand(ctld, n, why);
     }
 }
 

@@ -146,6 +146,15 @@ static bool settle_external(struct submission *s)
     return true;
 }
 
+/* Who makes the job is who will know that its nodes are free. */
+static void settle_keeper(struct submission *s)
+{
+    if (job_keeps_nodes(s->rec))
+        SET(s->rec, keeper_uid, s->cmd->conn ? conn_peer(s->cmd->conn)->uid : 0);
+    else
+        s->rec->has_keeps_nodes = false;
+}
+
 /* Steps would be refused one by one. */
 static bool check_binding(struct submission *s)
 {
@@ -200,6 +209,7 @@ static bool check_sizes(struct submission *s)
         SET(s->rec, held_by_user, true);
     if (job_is_external(r) && !settle_external(s))
         return false;
+    settle_keeper(s);
     if (r->has_batch && r->batch && !(s->req->has_script && s->req->script.len))
         return submission_fail(s, ESLURM_JOB_SCRIPT_MISSING);
     if (r->has_batch && r->batch && !r->work_dir) {

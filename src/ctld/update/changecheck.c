@@ -214,6 +214,21 @@ static bool resizes_waiting(const Pst__JobRecord *r, const Pst__JobRecord *set)
             set->tres_per_socket || set->tres_per_task || set->licenses);
 }
 
+/* That the nodes are free is for whoever made the job to say, and for root and SlurmUser. */
+static int keeping_check(const struct job_change *c, const Pst__JobRecord *r,
+                         const Pst__JobRecord *set)
+{
+    uid_t uid = c->cmd->conn ? conn_peer(c->cmd->conn)->uid : 0;
+
+    if (!set->has_keeps_nodes)
+        return 0;
+    if (set->keeps_nodes || !job_is_external(r))
+        return ESLURM_NOT_SUPPORTED;
+    return core_is_admin(c->ctld, uid) || (r->has_keeper_uid && r->keeper_uid == uid)
+               ? 0
+               : ESLURM_ACCESS_DENIED;
+}
+
 /* What a rule by field number cannot say. */
 static int values_check(const struct job_change *c, const struct job *j, const Pst__JobRecord *set)
 {
@@ -281,7 +296,9 @@ static int values_check(const struct job_change *c, const struct job *j, const P
         if (r2 < 0)
             return r2 == -ELOOP ? ESLURM_CIRCULAR_DEPENDENCY : ESLURM_DEPENDENCY;
     }
-    code = jobextra_check(c->ctld->conf, set->extra, NULL);
+    code = keeping_check(c, r, set);
+    if (code == 0)
+        code = jobextra_check(c->ctld->conf, set->extra, NULL);
     return code != 0 ? code : label_check(c, r, set);
 }
 

@@ -8,6 +8,7 @@
 #include "base/pb/pbutil.h"
 #include "base/timefmt.h"
 #include "ctld/job/depends.h"
+#include "ctld/job/lifecycle.h"
 #include "ctld/job/resize.h"
 #include "ctld/policy/policy.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -134,6 +135,8 @@ static int commit_change(const struct job_change *c, struct job *j, uint64_t *re
         if (!job_is_held(j->rec)) /* else at its release */
             depends_refresh(c->ctld, id);
     }
+    if (c->req->set && c->req->set->has_keeps_nodes)
+        lifecycle_let_go(c->ctld, j);
     return 0;
 }
 

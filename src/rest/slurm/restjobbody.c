@@ -510,6 +510,8 @@ static bool read_choices(struct reading *rd)
     }
     rd->j->hold = is_true(field_of(rd, "hold"));
     rd->j->immediate = is_true(field_of(rd, "immediate"));
+    rd->j->job.has_keeps_nodes = rest_query_true(rd->call, "keeps_nodes");
+    rd->j->job.keeps_nodes = rd->j->job.has_keeps_nodes;
     return ok;
 }
 

@@ -379,6 +379,19 @@ static void post_job(struct rest_call *call)
     update_done(&u);
 }
 
+/* What ran on the nodes of an external job that kept them has ended. */
+static void delete_nodes(struct rest_call *call)
+{
+    struct update u;
+
+    if (!take_id(call, call->word, "_job_free_nodes"))
+        return;
+    update_init(&u);
+    u.job.has_keeps_nodes = true;
+    send_update(call, &u);
+    update_done(&u);
+}
+
 /* ---- cancel and signal ----------------------------------------------------------------------- */
 
 /* A job that filters chose has no name but its number. */
@@ -778,6 +791,7 @@ static void post_requeue(struct rest_call *call)
 const struct rest_row rest_job_change_rows[] = {
     { "POST", REST_SLURM, "job/{}", 0, post_job, false },
     { "DELETE", REST_SLURM, "job/{}", 0, delete_job, false },
+    { "DELETE", REST_PENSTOCK, "job/{}/nodes", 0, delete_nodes, false },
     { "DELETE", REST_SLURM, "jobs", 0, delete_jobs, false },
     { "GET", REST_SLURM, "job/{}/requeue", 45, get_requeue, false },
     { "POST", REST_SLURM, "jobs/requeue", 45, post_requeue, false },
