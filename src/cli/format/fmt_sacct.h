@@ -28,10 +28,18 @@ struct sacct_row {
     size_t n_pids;
 };
 
+/* What becomes of a value that is wider than its column. */
+enum sacct_wide {
+    SACCT_PLUS,  /* cut, with a plus at the end */
+    SACCT_CUT,   /* cut: dates */
+    SACCT_WHOLE, /* shown whole: numbers, seconds */
+};
+
 struct sacct_field {
     const char *name;
     int width;                                                 /* negative: left-justified */
     void (*put)(struct strbuf *sb, const struct sacct_row *r); /* NULL: always empty */
+    enum sacct_wide wide;
 };
 extern const struct sacct_field sacct_fields[];
 extern const size_t sacct_n_fields;

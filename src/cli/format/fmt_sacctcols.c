@@ -2,6 +2,7 @@
 #include "cli/format/fmt_sacct.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -41,12 +42,19 @@ static int add_col(struct sacct_fmt *f, const struct sacct_field *field, int wid
     return 0;
 }
 
+/* As far as it is a number; none, or one that no line has room for, is a width of 0. */
+static int width_of(const char *text)
+{
+    long width = strtol(text, NULL, 10);
+
+    return labs(width) > SACCT_WIDTH_MAX || width == LONG_MIN ? 0 : (int)width;
+}
+
 static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
 {
     char *percent = strchr(item, '%');
     const struct sacct_table *t = table_of(f);
     const struct sacct_field *field;
-    int64_t width = 0;
     int r = 0;
 
     if (percent)
@@ -59,10 +67,7 @@ static int parse_column(struct sacct_fmt *f, char *item, struct err *err)
     field = find_field(t, item);
     if (!field)
         return err_set(err, -EINVAL, "Invalid field requested: \"%s\"", item);
-    /* no number is a width of 0 */
-    if (percent && parse_i64(percent + 1, -SACCT_WIDTH_MAX, SACCT_WIDTH_MAX, &width) < 0)
-        width = 0;
-    return add_col(f, field, percent ? (int)width : field->width);
+    return add_col(f, field, percent ? width_of(percent + 1) : field->width);
 }
 
 int sacct_fmt_parse(struct sacct_fmt *f, const char *spec, struct err *err)
@@ -100,6 +105,10 @@ static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, si
             strbuf_add(out, f->delimiter);
         return;
     }
+    if (out->len - start > size && f->cols[i].field->wide == SACCT_WHOLE) {
+        strbuf_addc(out, ' ');
+        return;
+    }
     if (!size && !out->failed) { /* nothing but the blank behind it */
         out->len = start;
         strbuf_addc(out, ' ');
@@ -107,7 +116,8 @@ static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, si
     }
     if (out->len - start > size && !out->failed) {
         fmt_justify(out, start, size, false);
-        out->buf[out->len - 1] = '+';
+        if (f->cols[i].field->wide == SACCT_PLUS)
+            out->buf[out->len - 1] = '+';
     }
     fmt_justify(out, start, size, width > 0);
     strbuf_addc(out, ' ');
