@@ -43,7 +43,6 @@ static void end_text(struct jobwalk *w)
 void jobwalk_done(struct jobwalk *w)
 {
     end_text(w);
-    namemap_done(&w->seen);
     *w = (struct jobwalk){ 0 };
 }
 
@@ -348,10 +347,6 @@ static bool next_text(struct jobwalk *w)
         const char *text = w->texts[w->next++];
 
         budget_spend(&w->budget, 2);
-        if (w->n > 1 && namemap_get(&w->seen, text))
-            continue;
-        if (w->n > 1)
-            (void)namemap_put(&w->seen, text, w); /* out of memory: it is walked once more */
         w->id = text;
         w->code = read_text(w);
         if (w->code != 0)

@@ -3,7 +3,7 @@
  * "12", "12_3", "12_[1-3]", "12_*", "12+1", "12.0" and SLUIDs, as jobfacts.h describes.  The walk
  * holds no pointer to a job between two calls, so whatever happens to the jobs meanwhile is
  * allowed, and it may rest between turns of the core.  A text that the list holds twice is
- * walked once. */
+ * walked twice, and counts twice against what one request may name. */
 #pragma once
 
 #include "ctld/core/budget.h"
@@ -15,7 +15,6 @@ struct jobwalk {
     struct cluster *cluster;
     char *const *texts; /* borrowed */
     size_t n, next;
-    struct namemap seen; /* texts walked */
     struct budget budget;
     const char *id; /* the text at hand */
     size_t jobs;    /* given so far, of all texts, and texts that name none */

@@ -6,6 +6,9 @@ import pytest
 import plays
 
 
+# A row of the page of a job's life that stands in a recording:
+# 63: life-5.3
+
 @pytest.mark.parametrize("path", plays.recordings("6[!48]*"))
 def test_recording(path):
     plays.check_recording(path)
