@@ -45,6 +45,7 @@ struct sprio {
     struct fmt_lines *lines;
     struct strbuf out;
     uint32_t seq;
+    char bad_order; /* a letter of --sort that is none */
 };
 
 static int set_jobs(struct sprio *s, const char *arg, struct err *err)
@@ -53,9 +54,12 @@ static int set_jobs(struct sprio *s, const char *arg, struct err *err)
     filter_ids_done(&s->ids);
     if (filter_parse_ids(arg, &s->ids, err) < 0)
         return CLI_EXIT_FAILED;
-    for (size_t i = 0; i < s->ids.n; i++) /* a step has no priority, and a set is no word of it */
-        if (s->ids.ids[i].has_step || s->ids.ids[i].array > IDS_ONE_TASK)
-            return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %.200s", arg);
+    for (const char *p = arg; *p; p += strcspn(p, ","), p += *p == ',') {
+        size_t len = strcspn(p, ",");
+
+        if (memchr(p, '.', len) || memchr(p, '_', len)) /* steps and tasks have no priority here */
+            return err_set(err, CLI_EXIT_FAILED, "Invalid job id: %.*s", (int)MIN(len, 200u), p);
+    }
     return 0;
 }
 
@@ -245,9 +249,8 @@ static void make_order(struct sprio *s)
 
     strbuf_addf(&spec, "%s,i", s->sort ? s->sort : ""); /* equals stand by number */
     if (fmt_sort_parse(&s->order, &sprio_fields, strbuf_str(&spec), &bad) < 0) {
-        (void)fputs(strbuf_str(&s->out), stdout); /* the headings */
-        (void)fflush(stdout);
-        cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", bad);
+        s->bad_order = bad; /* told once there is something to sort */
+        check_mem_or_die(fmt_sort_parse(&s->order, &sprio_fields, "i", &bad));
     }
     strbuf_done(&spec);
     check_mem_or_die(fmt_lines_new(&s->order, &s->lines));
@@ -394,6 +397,10 @@ static int list_jobs(struct sprio *s)
     }
     if (s->out.len)
         (void)fwrite(s->out.buf, 1, s->out.len, stdout); /* seen when stdout is closed */
+    if (s->bad_order && s->seq) {
+        (void)fflush(stdout);
+        cli_die(CLI_EXIT_FAILED, "Invalid sort specification: %c", s->bad_order);
+    }
     if (s->lines && fmt_lines_write(s->lines, stdout) < 0)
         return CLI_EXIT_FAILED;
     return 0;

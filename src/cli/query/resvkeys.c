@@ -122,6 +122,7 @@ static int take_duration(struct resvkeys *k, const char *word, Pst__ListEdit how
     if (how == PST__LIST_EDIT__LIST_SET) {
         k->req.has_duration_min = true;
         k->req.duration_min = minutes;
+        k->req.has_duration_change_min = false; /* the last word counts */
         return 0;
     }
     k->req.has_duration_change_min = true;
@@ -322,6 +323,16 @@ static int64_t minutes_of(const struct resvkeys *k)
     return (int64_t)k->req.duration_min * 60 * USEC_PER_SEC;
 }
 
+/* A new one has no length yet that could be changed: += and -= say the length itself. */
+static void take_change_as_length(struct resvkeys *k)
+{
+    if (!k->req.has_duration_change_min)
+        return;
+    k->req.has_duration_min = true;
+    k->req.duration_min = (uint32_t)abs(k->req.duration_change_min);
+    k->req.has_duration_change_min = false;
+}
+
 static int check_times(const struct resvkeys *k, struct err *err)
 {
     const Pst__ReservationRecord *s = &k->set;
@@ -346,7 +357,10 @@ int resvkeys_check_create(struct resvkeys *k, struct err *err)
     Pst__ReservationRecord *s = &k->set;
     bool counted = has_key(s->want_node_cnts) || s->has_want_cores || has_key(s->want_tres);
     bool all = has_key(s->nodes) && strcasecmp(s->nodes, "ALL") == 0;
-    int r = check_times(k, err);
+    int r;
+
+    take_change_as_length(k);
+    r = check_times(k, err);
 
     if (r < 0)
         return r;

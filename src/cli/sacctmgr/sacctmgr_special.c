@@ -328,10 +328,11 @@ static void take_actions(struct smgr_line *l, const char *value)
 
 static void take_ids(struct smgr_line *l, const char *value)
 {
-    const char *name = l->entity == SMGR_QOS     ? "QOS ID"
-                       : l->entity == SMGR_ASSOC ? "AssocId"
-                       : l->entity == SMGR_TXN   ? "Transaction ID"
-                                                 : "Id";
+    const char *name = l->entity == SMGR_QOS                                 ? "QOS ID"
+                       : l->entity == SMGR_WCKEY                             ? "WCKeyID"
+                       : l->entity == SMGR_TXN                               ? "Transaction ID"
+                       : l->entity & (SMGR_ASSOC | SMGR_ACCOUNT | SMGR_USER) ? "AssocId"
+                                                                             : "Id";
     char **words = NULL;
     size_t n = 0;
 

@@ -543,6 +543,23 @@ static enum entity find_entity(int argc, char **argv, const char **ret_word, con
     return NO_ENTITY;
 }
 
+/* An entity that is named twice is the one named last: the earlier words go.  How many are left. */
+static int keep_last_name(int argc, char **argv)
+{
+    const char *word, *value;
+    enum entity e = find_entity(argc, argv, &word, &value);
+    int kept = 0, last = argc - 1;
+
+    if (e == NO_ENTITY)
+        return argc;
+    while (!update_names(argv[last], entities[e].key, entities[e].shortest, &value))
+        last--;
+    for (int i = 0; i < argc; i++)
+        if (i == last || !update_names(argv[i], entities[e].key, entities[e].shortest, &value))
+            argv[kept++] = argv[i];
+    return kept;
+}
+
 /* The entity that a word without "=" begins. */
 static enum entity begun_entity(const char *word)
 {
@@ -580,12 +597,12 @@ static void fail_entity(struct scontrol *s, const char *word)
                      "\"JobId\", or \"SlurmctldDebug\"");
 }
 
-/* `update node=n1 ...`: the word with the whole key, or NULL.  The caller frees. */
+/* `update node=n1 ...`: the last such word with the whole key, or NULL.  The caller frees. */
 static char *lengthen_node(int argc, char **argv)
 {
     const char *names = NULL;
 
-    for (int i = 0; i < argc; i++)
+    for (int i = argc - 1; i >= 0; i--)
         if (update_word_is(argv[i], "Node", &names))
             return argv[i] = xasprintf_or_die("NodeName=%s", names);
     return NULL;
@@ -669,6 +686,7 @@ void scontrol_update(struct scontrol *s, int argc, char **argv)
         scontrol_fail(s, "too few arguments for update keyword");
         return;
     }
+    argc = keep_last_name(argc, argv);
     switch (find_entity(argc, argv, &word, &value)) {
     case JOB:
         update_job(s, argc, argv, word, value, NULL);
@@ -758,8 +776,10 @@ void scontrol_create(struct scontrol *s, int argc, char **argv)
         return;
     }
     e = strchr(argv[0], '=') ? NO_ENTITY : begun_entity(argv[0]);
-    if (e != RESERVATION) /* which names its partition too */
+    if (e != RESERVATION) { /* which names its partition too */
+        argc = keep_last_name(argc, argv);
         e = find_entity(argc, argv, &word, &value);
+    }
     if (e == NO_ENTITY || e == JOB || e == JOB_NAMED || e == STEP)
         e = begun_entity(argv[0]);
     if (e == PARTITION && word)
