@@ -158,14 +158,16 @@ static bool is_outranked(const struct jobopts *jo, enum jobopt id, enum opt_sour
            (id == JO_NO_REQUEUE && jo->from[JO_REQUEUE] > 1 + source);
 }
 
-/* An empty variable is a mistake where a number is to be. */
-static bool counts_empty(enum jobopt id)
+/* An empty variable is a name or a word that was not given; where a number, a time or one word of a
+ * list is to be, it is the mistake that it is on the command line. */
+static bool may_be_empty(enum jobopt id)
 {
     switch ((enum jobvalue_kind)kinds[id]) {
-    case KIND_COUNT:
-    case KIND_COUNT0:
-    case KIND_NODES:
-    case KIND_JOBID:
+    case KIND_TEXT:
+    case KIND_CPUBIND:
+    case KIND_GRES:
+    case KIND_MPI:
+    case KIND_RUNTIME:
         return true;
     default:
         return false;
@@ -190,7 +192,7 @@ int jobopts_set(void *ctx, const struct opt *opt, const char *arg, enum opt_sour
         id = JO_NTASKS_PER_NODE;
     else if (id == JO_NTASKS_PER_TRES)
         id = JO_NTASKS_PER_GPU;
-    if (source == OPT_FROM_ENV && arg && !*arg && !counts_empty(id))
+    if (source == OPT_FROM_ENV && arg && !*arg && may_be_empty(id))
         return 0; /* set but empty: nothing asked for */
     if (id == JO_WRAP && source == OPT_FROM_SCRIPT)
         return 0; /* the script is what is submitted */
