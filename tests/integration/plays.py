@@ -392,10 +392,11 @@ def prepare(c, entry):
                 time.sleep(0.05)  # between two questions
 
 
-def sides(c, play, entry, done):
-    """(recorded, ours) as texts that are equal when the answer is as recorded."""
+def sides(c, play, entry, done, without=None):
+    """(recorded, ours) as texts that are equal when the answer is as recorded; without: a rule to leave out."""
     recorded, ours = [known(c, entry.out), known(c, entry.err)], [done.stdout, done.stderr]
-    rules = [rule for word, rule in play.everywhere if word == "everywhere"] + entry.allow
+    rules = [rule for word, rule in play.everywhere if word == "everywhere"]
+    rules += [rule for rule in entry.allow if rule is not without]
     for pattern, text in rules:
         recorded = [re.sub(pattern, known(c, text), part, flags=re.M) for part in recorded]
     masks = [rule for word, rule in play.everywhere if word == "masks"] + entry.mask
@@ -413,6 +414,24 @@ def sides(c, play, entry, done):
     return texts
 
 
+def tell_reasons(c, play, entry, done):
+    """For PENSTOCK_REASONS=FILE: what of an entry's reasons this answer needed, and what it did not."""
+    path = os.environ.get("PENSTOCK_REASONS")
+    if not path or not (entry.differs or entry.allow):
+        return
+    told = []
+    for rule in entry.allow:
+        recorded, ours = sides(c, play, entry, done, without=rule)
+        told.append(("idle" if recorded == ours else "needed", "allow", " => ".join(rule), ""))
+    if entry.differs:
+        recorded, ours = sides(c, play, entry, done)
+        diff = difflib.unified_diff(recorded.split("\n"), ours.split("\n"), "", "", "", "", 0, "")
+        told.append(("idle" if recorded == ours else "needed", "differs", entry.differs, "\n".join([*diff][2:])))
+    with open(path, "a") as f:
+        for state, word, text, diff in told:
+            f.write(f"{state} {play.path.name}:{entry}: @{word} {text}\n" + "".join(f"    {d}\n" for d in diff.split("\n") if d))
+
+
 def ask(c, play, entry):
     """None, or how the answer differs."""
     command = known(c, entry.command)
@@ -426,11 +445,13 @@ def ask(c, play, entry):
             if number:
                 c.ids[entry.id] = number.group(1)
         if entry.differs:
+            tell_reasons(c, play, entry, done)
             return None
         recorded, ours = sides(c, play, entry, done)
         if entry.within and took > entry.within * SLOW:
             ours += f"\nafter {took:.1f} s"
         if recorded == ours:
+            tell_reasons(c, play, entry, done)
             return None
         if not LOOKS.match(command) or "; rm " in command or time.monotonic() > deadline:
             break
