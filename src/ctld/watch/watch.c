@@ -24,8 +24,6 @@
 #define START_MARGIN                                                                               \
     20000u /* records before the place asked for: others come with somewhat older cursors */
 
-static __thread struct wgroup *my_group;
-
 /* ---- one watcher ----------------------------------------------------------------------------- */
 
 void watcher_send(struct watcher *w, bool ready, bool reset, bool more)
@@ -96,11 +94,24 @@ static void watcher_leave(struct watcher *w)
     watcher_free(w);
 }
 
+/* The group of the thread that asks; NULL: nobody has watched there. */
+static struct wgroup *group_mine(struct watch *hub)
+{
+    struct wgroup *mine = NULL;
+
+    pthread_mutex_lock(&hub->lock);
+    for (size_t i = 0; i < hub->ngroups && !mine; i++)
+        if (pthread_equal(hub->groups[i]->thread, pthread_self()))
+            mine = hub->groups[i];
+    pthread_mutex_unlock(&hub->lock);
+    return mine;
+}
+
 void watch_conn_closed(struct watch *hub, struct conn *c)
 {
-    struct watcher *w = my_group ? idmap_get(&my_group->by_conn, conn_id(c)) : NULL;
+    struct wgroup *g = group_mine(hub);
+    struct watcher *w = g ? idmap_get(&g->by_conn, conn_id(c)) : NULL;
 
-    (void)hub;
     if (!w)
         return;
     if (w->late)
@@ -324,16 +335,14 @@ void watcher_rejoin(struct conn *c, void *arg)
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
-static struct wgroup *group_mine(struct watch *hub)
+static struct wgroup *group_new(struct watch *hub)
 {
-    struct wgroup *g = my_group;
+    struct wgroup *g = calloc(1, sizeof(*g));
 
-    if (g && g->watch == hub)
-        return g;
-    g = calloc(1, sizeof(*g));
     if (!g)
         return NULL;
     g->watch = hub;
+    g->thread = pthread_self();
     atomic_init(&g->slowest, UINT64_MAX);
     pthread_mutex_lock(&hub->lock);
     if (hub->ngroups == WATCH_GROUPS) {
@@ -343,7 +352,6 @@ static struct wgroup *group_mine(struct watch *hub)
         hub->groups[hub->ngroups++] = g;
     }
     pthread_mutex_unlock(&hub->lock);
-    my_group = g;
     return g;
 }
 
@@ -429,6 +437,8 @@ void watch_start(struct watch *hub, struct conn *c, const struct frame *frame)
     struct watcher *w = NULL;
     bool has_since = false;
 
+    if (!g)
+        g = group_new(hub);
     if (FRAME_UNPACK(watch_request, frame, &req, &err) < 0) {
         (void)conn_error(c, frame->op, frame->id, EPST_BAD_REQUEST, err.text);
         return;

@@ -58,6 +58,7 @@ struct watcher {
 
 struct wgroup { /* the watchers of one I/O thread; touched on that thread alone but for the flag */
     struct watch *watch;
+    pthread_t thread; /* whose it is */
     struct watcher *head;
     struct idmap by_conn;
     struct conn *any; /* held; one watcher's connection, to reach the thread; under watch.lock */
