@@ -38,8 +38,10 @@ static void wake_all(void *ctx)
     struct bridge *b = ctx;
 
     bridgenodes_begin(b->externals);
-    if (bridgegang_is_ready(b))
-        kubemap_walk(&b->gangs, wake_one, b);
+    if (!bridgegang_is_ready(b))
+        return;
+    kubemap_walk(&b->gangs, wake_one, b);
+    slurmlink_look_again(b->slurm);
 }
 
 /* A pod may be one of another gang's job: that of its label. */
@@ -168,6 +170,9 @@ static void take_slurmjob(void *ctx, const struct slurmjob *job)
         return;
     g = is_active(job) ? bridgegang_find(b, kubejson_text(job->comment, "gang"))
                        : kubemap_get(&b->gangs, kubejson_text(job->comment, "gang"));
+    bridgeleave_let_go(b, job);
+    if (slurmlink_is_kept(job) && (!g || g->done_job == job->id))
+        return; /* told again when its nodes are free */
     if (!g) {
         if (bridgegang_is_ready(b))
             slurmlink_forget(b->slurm, job->id); /* it has ended, and nobody waits for it */

@@ -32,6 +32,9 @@ struct gang {
     json_t *layout;      /* what the job holds: node of Slurm -> resources/JOB; NULL: not known */
     uint32_t layout_job; /* whose layout */
     int64_t devices_mono_us; /* since when the job waits for devices; 0: it does not */
+    uint32_t done_job;       /* that was done with last; 0: none */
+    uint32_t sent_job;       /* for which pods were bound last; 0: for none */
+    int64_t sent_mono_us;    /* when */
     int64_t ask_mono_us;     /* the job's reason is not asked for before */
     char key[];
 };

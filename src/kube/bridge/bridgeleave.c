@@ -78,6 +78,59 @@ void bridgeleave_end(struct gang *g, const struct slurmjob *job)
     }
 }
 
+/* ---- nodes of jobs that have ended ----------------------------------------------------------- */
+
+/* Pods that wait need no node of a job that the gang is done with, but a binding that was sent last
+ * may be told later than the job's end.  Those of another are being deleted. */
+static bool may_be_bound(const struct bridge *b, const struct slurmjob *job)
+{
+    const struct gang *g = kubemap_get(&b->gangs, kubejson_text(job->comment, "gang"));
+
+    if (!g || g->done_job != job->id)
+        return true;
+    return g->sent_job == job->id && now_mono_us() - g->sent_mono_us < BRIDGELEAVE_SENT_US;
+}
+
+/* Does another job of the gang have the pod, one that has not ended? */
+static bool is_elsewhere(const struct bridge *b, const struct slurmjob *job, const json_t *pod)
+{
+    const char *label = kubejson_label(pod, BRIDGE_LABEL_JOB);
+    const struct slurmjob *other;
+    uint64_t id;
+
+    if (!label || parse_u64(label, 1, UINT32_MAX, &id) < 0 || id == job->id)
+        return false;
+    other = slurmlink_job(b->slurm, (uint32_t)id);
+    return other && (other->state == SLURMJOB_PENDING || other->state == SLURMJOB_RUNNING) &&
+           other->comment && podgang_has_pod(other, pod);
+}
+
+static bool needs_node(const struct bridge *b, const struct slurmjob *job, const json_t *pod)
+{
+    if (!pod || podread_is_over(pod) || is_elsewhere(b, job, pod))
+        return false;
+    return podread_is_bound(pod) || may_be_bound(b, job);
+}
+
+void bridgeleave_let_go(struct bridge *b, const struct slurmjob *job)
+{
+    size_t i;
+    json_t *uid;
+
+    if (!slurmlink_is_kept(job) || job->letting_go || !bridgegang_is_ready(b))
+        return;
+    json_array_foreach(json_object_get(job->comment, "uids"), i, uid)
+    {
+        if (needs_node(b, job, kubeinformer_by_uid(b->pods, json_string_value(uid)))) {
+            slurmlink_look_again(b->slurm);
+            return;
+        }
+    }
+    slurmlink_let_go(b->slurm, job->id);
+}
+
+/* ---- nodes of jobs that begin ---------------------------------------------------------------- */
+
 /* Is there a pod that goes?  A job that has its nodes alone got this one when the job of any other
  * pod there had ended, whether or not that was told before. */
 static bool is_held(const json_t *entry, bool alone)

@@ -8,6 +8,7 @@
 #include "base/hostlist.h"
 #include "base/log.h"
 #include "base/strbuf.h"
+#include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
@@ -197,6 +198,8 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
             bridgeplace_give_up(g, v, "a device cannot be had on its node");
         return;
     }
+    g->sent_job = v->job->id;
+    g->sent_mono_us = now_mono_us();
     json_array_foreach(places, i, one)
     {
         const json_t *pod = json_object_get(one, "pod");

@@ -13,6 +13,7 @@
 #include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
+#include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgeplace.h"
 #include "kube/bridge/bridgesubmit.h"
 #include "kube/bridge/bridgekeys.h"
@@ -85,7 +86,10 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         bridgeplace_delete(g, v);
         break;
     case GANG_AGAIN:
-        slurmlink_forget(g->b->slurm, v->job->id);
+        g->done_job = v->job->id;
+        bridgeleave_let_go(g->b, v->job);
+        if (!slurmlink_is_kept(v->job)) /* else when its nodes are free */
+            slurmlink_forget(g->b->slurm, v->job->id);
         g->job_id = 0;
         bridgegang_wake(g->b, g->key, 0);
         break;
@@ -187,6 +191,8 @@ void bridgework_do(void *ctx, const char *key)
     v = (struct podgang_view){ pods, bridgegroup_least(b, pods), job };
     g->failed = false;
     g->deciding = true;
+    if (v.job)
+        bridgeleave_let_go(b, v.job);
     bridgeplace_release(g, &v);
     bridgedevice_release(g, pods);
     if (g->job_id && !v.job) {

@@ -147,7 +147,7 @@ enum podgang_action podgang_decide(const struct podgang_view *v)
         return v->job->comment ? decide_active(v, &n) : GANG_REST;
     case SLURMJOB_ENDED:
     case SLURMJOB_GONE:
-        if (v->job->comment && is_given_up(v))
+        if (v->job->comment && is_given_up(v) && !n.bound)
             return GANG_AGAIN;
         return n.live ? GANG_END : GANG_AGAIN;
     default:

@@ -19,6 +19,7 @@
 #define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
 #define SILENCE_MS 60000 /* the stream says something every 15 seconds */
 #define ID_TEXT 16u
+#define AGAIN_US USEC_PER_SEC
 #define NO_SUCH_JOB 2017
 
 struct slurmlink {
@@ -32,7 +33,7 @@ struct slurmlink {
     char *cursor, *page;
     bool list_wanted, listing, is_synced;
     unsigned failures;
-    struct kubetimer stream, list;
+    struct kubetimer stream, list, again;
 };
 
 struct one_job {
@@ -42,6 +43,7 @@ struct one_job {
 
 static void begin_stream(void *ctx);
 static void ask_page(void *ctx);
+static void tell_kept(void *ctx);
 
 int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn *changed,
                   void (*synced)(void *ctx), void *ctx, struct slurmlink **ret)
@@ -58,6 +60,7 @@ int slurmlink_new(struct kubeserver *s, const char *bridge, slurmlink_changed_fn
     l->ctx = ctx;
     l->stream = (struct kubetimer){ .fn = begin_stream, .ctx = l };
     l->list = (struct kubetimer){ .fn = ask_page, .ctx = l };
+    l->again = (struct kubetimer){ .fn = tell_kept, .ctx = l };
     kubeloop_arm(l->loop, &l->stream, now_mono_us());
     *ret = l;
     return 0;
@@ -81,6 +84,7 @@ struct slurmlink *slurmlink_free(struct slurmlink *l)
         return NULL;
     kubeloop_disarm(l->loop, &l->stream);
     kubeloop_disarm(l->loop, &l->list);
+    kubeloop_disarm(l->loop, &l->again);
     kubemap_done(&l->jobs, free_job);
     free(l->cursor);
     free(l->page);
@@ -157,6 +161,19 @@ static enum slurmjob_state state_of(const char *word)
     return SLURMJOB_UNKNOWN; /* a word of a later release says nothing */
 }
 
+static bool has_word(const json_t *job, const char *word)
+{
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(json_object_get(job, "job_state"), i, one)
+    {
+        if (json_is_string(one) && strcmp(json_string_value(one), word) == 0)
+            return true;
+    }
+    return false;
+}
+
 static bool keep_text(char **to, const char *text)
 {
     char *copy = strdup(text);
@@ -188,6 +205,7 @@ static void take_job(struct slurmlink *l, const json_t *one)
         !keep_text(&job->reason, kubejson_text(one, "state_reason")))
         return;
     job->state = state_of(word);
+    job->holds = job->state == SLURMJOB_ENDED && has_word(one, "COMPLETING");
     job->start_s = kubejson_int(one, "start_time.number", 0);
     job->missed_us = 0;
     if (comment) {
@@ -265,7 +283,7 @@ int slurmlink_submit(struct slurmlink *l, const json_t *body, const char *key, k
     char header[300];
 
     (void)snprintf(header, sizeof(header), "Idempotency-Key: %s", key);
-    return ask_rest(l, "POST", API "job/submit", body, header, done, ctx);
+    return ask_rest(l, "POST", API "job/submit?keeps_nodes=true", body, header, done, ctx);
 }
 
 int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubecall_fn *done,
@@ -291,6 +309,70 @@ int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *
 
     (void)snprintf(path, sizeof(path), API "job/%u", id);
     return ask_rest(l, "DELETE", path, NULL, NULL, done, ctx);
+}
+
+/* ---- nodes of a job that has ended ----------------------------------------------------------- */
+
+bool slurmlink_is_kept(const struct slurmjob *job)
+{
+    return job->state == SLURMJOB_ENDED && job->holds && !job->let_go && job->comment;
+}
+
+void slurmlink_look_again(struct slurmlink *l)
+{
+    kubeloop_arm(l->loop, &l->again, now_mono_us() + AGAIN_US);
+}
+
+static void tell_one(void *ctx, const char *key, void *value)
+{
+    struct slurmlink *l = ctx;
+    const struct slurmjob *job = value;
+
+    (void)key;
+    if (slurmlink_is_kept(job))
+        l->changed(l->ctx, job);
+}
+
+static void tell_kept(void *ctx)
+{
+    struct slurmlink *l = ctx;
+
+    kubemap_walk(&l->jobs, tell_one, l);
+}
+
+static void take_let_go(void *ctx, const struct kubereply *reply)
+{
+    struct one_job *o = ctx;
+    struct slurmjob *job = (struct slurmjob *)(uintptr_t)slurmlink_job(o->l, o->id);
+    const json_t *first = json_array_get(json_object_get(reply->body, "errors"), 0);
+
+    if (job) {
+        job->letting_go = false;
+        job->let_go = reply->status == 200 || kubejson_int(first, "error_number", 0) == NO_SUCH_JOB;
+        if (!job->let_go) {
+            log_seldom(LOG_ERROR, "job %u keeps its nodes: %d %s", o->id, reply->status,
+                       first ? kubejson_text(first, "error") : reply->text);
+            slurmlink_look_again(o->l);
+        }
+    }
+    free(o);
+}
+
+void slurmlink_let_go(struct slurmlink *l, uint32_t id)
+{
+    struct slurmjob *job = (struct slurmjob *)(uintptr_t)slurmlink_job(l, id);
+    struct one_job *o = malloc(sizeof(*o));
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "/penstock/v1/job/%u/nodes", id);
+    if (o)
+        *o = (struct one_job){ l, id };
+    if (o && job && ask_rest(l, "DELETE", path, NULL, NULL, take_let_go, o) == 0) {
+        job->letting_go = true;
+        return;
+    }
+    free(o);
+    slurmlink_look_again(l);
 }
 
 /* ---- the list -------------------------------------------------------------------------------- */

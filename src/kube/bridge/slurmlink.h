@@ -30,6 +30,9 @@ struct slurmjob {
     char *excluded;    /* nodes that it must not have; "" */
     int64_t start_s;   /* expected; 0: not known */
     int64_t missed_us; /* when it was first said not to be there; 0: it was not */
+    bool holds;        /* it has ended, and has its nodes yet */
+    bool letting_go;   /* that is being asked for */
+    bool let_go;       /* slurmctld was told that its nodes are free */
 };
 
 struct slurmlink;
@@ -55,4 +58,11 @@ int slurmlink_update(struct slurmlink *l, uint32_t id, const json_t *body, kubec
                      void *ctx);
 /* What the job holds on each node. */
 int slurmlink_resources(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);
+/* Has the job ended, and does it wait for slurmlink_let_go()? */
+bool slurmlink_is_kept(const struct slurmjob *job);
+/* Tell slurmctld that the nodes of a job that has ended are free.  What was not done in a second is
+ * told by `changed`, for all jobs that are kept. */
+void slurmlink_let_go(struct slurmlink *l, uint32_t id);
+/* Tell the jobs that are kept again in a second: one cannot go yet. */
+void slurmlink_look_again(struct slurmlink *l);
 int slurmlink_cancel(struct slurmlink *l, uint32_t id, kubecall_fn *done, void *ctx);

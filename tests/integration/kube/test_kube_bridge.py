@@ -180,8 +180,8 @@ def test_a_cancelled_job_ends_its_pods(bridge, external):
 
 
 def test_preempted_pods_leave_before_others_come(external, rest, tmp_path):
-    """Pods of a partition of a higher tier have those of the lower ended, and are bound when these have ended: slurmctld gives the nodes
-    away at once, a kubelet does not."""
+    """Pods of a partition of a higher tier have those of the lower ended, and are bound when these have ended: until then their job keeps
+    its node, and no other is preempted instead."""
     external.run("scontrol", "update", "PartitionName=k8s", "PriorityTier=1")
     external.run("scontrol", "create", "PartitionName=hot", "Nodes=ext[1-8]", "PriorityTier=9")
     try:
@@ -193,16 +193,19 @@ def test_preempted_pods_leave_before_others_come(external, rest, tmp_path):
             jobs = [b.job(name) for name in low]
             b.pod("high", priorityClassName="urgent")
             victim = wait_until(lambda: next((n for n in low if b.get(n)["metadata"].get("deletionTimestamp")), None), "one is ended", 30)
-            external.wait_state(jobs[low.index(victim)], "PREEMPTED")
-            wait_until(lambda: any(c.get("reason") == "SlurmWaitingForNode" for c in b.get("high")["status"].get("conditions", [])), "it waits")
+            job = jobs[low.index(victim)]
+            external.wait_state(job, "COMPLETING")
             b.kill()
             b.start()
-            wait_until(lambda: any("SlurmWaitingForNode" == e["reason"] and e.get("count", 1) > 0 for e in b.api.all("events")), "it is told")
+            later = int(external.run("sbatch", "--parsable", "--external", "-p", "hot", "-n1", "--exclusive", "-w", b.node(victim)).out)
+            wait_until(lambda: external.job(later).get("Reason") not in ("None", None), "slurmctld has looked at the queue again")
+            external.run("scancel", str(later))
+            assert external.state(job) == "COMPLETING"
             assert not b.node("high") and sum("deletionTimestamp" in b.get(n)["metadata"] for n in low) == 1
             where = b.node(victim)
             b.end(victim, "Failed")  # its containers have ended
             b.bound("high")
-            assert b.node("high") == where
+            assert b.node("high") == where and external.state(job) == "PREEMPTED"
             for name in ["high", *low]:
                 if b.get(name) and name != victim:
                     b.end(name)

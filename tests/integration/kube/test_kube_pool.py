@@ -5,7 +5,7 @@ import random
 import threading
 
 import pytest
-from conftest import ROOT, program, wait_until
+from conftest import wait_until
 from test_kube_bridge import JOB, OPTION, Bridge, rest  # noqa: F401  names of fixtures
 
 from apiserver import Refusal
@@ -20,13 +20,6 @@ ROUNDS = int(os.environ.get("PENSTOCK_POOL", "30"))
 
 @pytest.fixture(scope="module")
 def external(shared):
-    """The cluster, with the EpilogSlurmctld that we deploy."""
-    text = (ROOT / "deploy/kubernetes/epilogslurmctld.sh").read_text()
-    script = shared.dir / "epilog"
-    script.write_text(text.replace("exec penstock kube", f"exec {program('penstock-kube')}").replace("/etc/slurm", str(shared.dir)))
-    script.chmod(0o755)
-    shared.conf.write_text(shared.conf.read_text() + f"EpilogSlurmctld={script}\n")
-    shared.run("scontrol", "reconfigure")
     return shared
 
 
@@ -35,7 +28,6 @@ def pool(external, rest, tmp_path):  # noqa: F811
     with PoolOracle(dict.fromkeys(NODES, 4)) as oracle, Bridge(external, rest, tmp_path) as b:
         for node in NODES:
             b.api.create("nodes", {"metadata": {"name": node}})
-        b.api.kubeconfig(external.dir / "kubeconfig")
         oracle.follow(b.api)
         yield oracle, b
 

@@ -208,6 +208,7 @@ static void test_actions(void **state)
         { { { "a", NULL, "Pending", true } }, SLURMJOB_RUNNING, false, GANG_GIVE_UP },
         { { { "a", NULL, "Pending", true, "1" } }, SLURMJOB_RUNNING, false, GANG_CANCEL },
         { { { "a", NULL, "Pending", true, "1" } }, SLURMJOB_ENDED, false, GANG_AGAIN },
+        { { { "a", "n", "Running", true, "1" } }, SLURMJOB_ENDED, false, GANG_END },
         { { { "a", "n", "Succeeded", true }, { "b", "m", "Failed", true } },
           SLURMJOB_RUNNING,
           false,
