@@ -1,4 +1,5 @@
-/* test_out_stepjobs.c - the jobs of listed steps, and in which order the steps of a stream are told */
+/* test_out_stepjobs.c - the jobs of listed steps, and the order in which steps of a stream are
+ * told */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-/* test_multiprog.c - the map of srun --multi-prog: whose line is taken, and what its words become */
+/* test_multiprog.c - the map of srun --multi-prog: whose line is taken, what its words become */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -83,7 +83,7 @@ static void test_words(void **state)
     expect_words("0 p 'a b' c'%t d'e '%o'\n", 0, "p|a b|c%t de|%o|");
     expect_words("0 p ''\n", 0, "p||");
     expect_error("0 p 'a b\n", 0, -EINVAL);
-    /* Each blank more stands for an empty argument; before the program and at the end it does not. */
+    /* Each blank more is an empty argument, but for those before the program and at the end. */
     expect_words("0   p  a\tb  \n", 0, "p||a|b|");
     /* A backslash at the end goes on with the next line, one elsewhere is kept. */
     expect_words("0 p a\\\nb c\n1 q\n", 0, "p|ab|c|");
@@ -104,7 +104,7 @@ static void test_extra_words(void **state)
     argv = multiprog_free(argv);
 }
 
-/* A user's text has no end that it promises: too many words are a mistake, and memory is bounded. */
+/* The text is a user's and may be of any length: too many words are a mistake. */
 static void test_limits(void **state)
 {
     _cleanup_val_(strbuf_done) struct strbuf sb = STRBUF_INIT;
