@@ -210,6 +210,7 @@ struct ctld {
     struct nodeids *nodeids;      /* ids for new nodes */
     bool members_stale;           /* nodes came by themselves: partitions follow at the next tick */
     int64_t members_next_mono_us; /* not before */
+    bool parts_gone;              /* jobs may ask for a partition that is gone */
     struct idmap waiters;         /* ticket -> struct waiter */
     struct idmap job_waiters;     /* job id -> its last struct waiter */
     uint64_t next_ticket;

@@ -790,6 +790,9 @@ int feed_apply(struct sched *s, const struct feed *f)
     case FEED_OVERTAKEN:
     case FEED_TOLD:
     case FEED_HOLD:
+    case FEED_PARTIAL:
+    case FEED_WHOLE:
+    case FEED_APPLIED:
     case FEED_STOP:
         break;
     }

@@ -52,6 +52,9 @@ enum feed_kind {
     FEED_TOLD,       /* the usage of limits by minutes, as of start_us, is behind this one */
     FEED_TOPOLOGIES, /* all of them */
     FEED_HOLD,       /* no pass before start_us, which is monotonic; 0 = the hold is over */
+    FEED_PARTIAL,    /* jobs are still to come: no pass and no answer before FEED_WHOLE */
+    FEED_WHOLE,
+    FEED_APPLIED, /* as ASK, but not put off by PARTIAL: what was told before is applied */
     FEED_STOP,
 };
 

@@ -88,14 +88,33 @@ static int judge_end(int fd, int r, uint64_t next_first, const struct walk_opts 
     return 0;
 }
 
-static int walk_records(struct stream *s, uint64_t next_first, uint64_t start,
-                        journal_record_fn *fn, void *ctx, struct walk *w)
+/* After a failed sync the page cache may hold what the disk does not: from here on the disk is
+ * asked. */
+static void ask_disk(struct stream *s)
 {
+    enum { PAGE_BYTES_MAX = 64 << 10 };
+
+    (void)posix_fadvise(s->fd, (off_t)(s->offset & ~(uint64_t)(PAGE_BYTES_MAX - 1)), 0,
+                        POSIX_FADV_DONTNEED);
+    stream_refresh(s);
+}
+
+static int walk_records(struct stream *s, uint64_t next_first, uint64_t start,
+                        const struct walk_opts *opts, journal_record_fn *fn, void *ctx,
+                        struct walk *w)
+{
+    bool unproven = next_first == UINT64_MAX; /* before a later file all was synced */
+
     while (w->lsn < next_first) {
         const uint8_t *data = NULL;
         size_t len = 0;
-        int r = stream_next_lsn(s, w->lsn, &data, &len, &w->marked);
+        int r;
 
+        if (unproven && w->lsn > opts->proven_lsn) {
+            ask_disk(s);
+            unproven = false;
+        }
+        r = stream_next_lsn(s, w->lsn, &data, &len, &w->marked);
         w->offset = s->offset;
         if (r <= 0)
             return r;
@@ -128,7 +147,7 @@ int walk_segment_fd(int fd, uint64_t first_lsn, uint64_t next_first, uint64_t st
     }
     if (r < 0)
         return r;
-    r = walk_records(&s, next_first, start, fn, ctx, w);
+    r = walk_records(&s, next_first, start, opts, fn, ctx, w);
     if (r < 0 && (w->failed < 0 || !is_damage(r)))
         return r;
     if (r <= 0)
@@ -146,9 +165,6 @@ int walk_segment(int dir_fd, const struct file_list *l, size_t index, uint64_t s
 
     if (r < 0)
         return r;
-    /* After a failed sync the page cache may hold what the disk does not: ask the disk. */
-    if (last)
-        (void)posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED);
     r = walk_segment_fd(fd, l->segments.lsn[index], last ? UINT64_MAX : l->segments.lsn[index + 1],
                         start, opts, fn, ctx, w);
     w->term = l->segments.term[index];

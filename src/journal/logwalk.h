@@ -32,8 +32,10 @@ struct walk {
 /* How to read: what is known about the log from outside it. */
 struct walk_opts {
     uint64_t cluster_id; /* 0 = any */
-    uint64_t proven_lsn; /* a snapshot stands for this lsn, so the log up to here was on disk */
-    bool any_level;      /* files of a newer release, too */
+    /* A snapshot stands for this lsn, or a term called it durable: the log up to here was on disk.
+     * What is behind it in the last file is read from there, not from memory. */
+    uint64_t proven_lsn;
+    bool any_level; /* files of a newer release, too */
 };
 
 /* Read segment number `index` of l: records from `start` on go to fn (may be NULL), those before

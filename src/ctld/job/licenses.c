@@ -288,6 +288,11 @@ static bool asks_for_layers(const struct ctld *ctld, const char *text)
     return false;
 }
 
+static bool is_layered(const struct ctld *ctld)
+{
+    return ctld->resources && ctld->resources->n;
+}
+
 /* Jobs and reservations that ask for layers ask for those that are now.  Other jobs are not told
  * again: their age would count anew. */
 static void feed_again(struct ctld *ctld)
@@ -303,7 +308,7 @@ static void feed_again(struct ctld *ctld)
             log_error("Reservation %s has invalid licenses (%s)", r->name, r->licenses);
         feed_resv(ctld, r);
     }
-    for (size_t pos = 0; (v = cluster_next_job(ctld->cluster, &pos));) {
+    for (size_t pos = 0; is_layered(ctld) && (v = cluster_next_job(ctld->cluster, &pos));) {
         struct job *j = v;
 
         if (job_is_pending(j->rec) && j->rec->licenses && asks_for_layers(ctld, j->rec->licenses))
@@ -373,7 +378,7 @@ static int observe_licenses(struct ctld *ctld, struct err *err)
 /* Nodes of the configuration that the journal did not know are there now. */
 static void licenses_recovered(struct ctld *ctld)
 {
-    if (ctld->resources && ctld->resources->n)
+    if (is_layered(ctld))
         feed_again(ctld);
 }
 

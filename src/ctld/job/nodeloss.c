@@ -173,6 +173,7 @@ static void end_without_partition(struct ctld *ctld)
     _cleanup_free_ uint32_t *ids = malloc((room + 1) * sizeof(*ids));
     void *v;
 
+    ctld->parts_gone = !ids;
     for (size_t pos = 0; ids && (v = cluster_next_job(ctld->cluster, &pos));) {
         const struct job *j = v;
 
@@ -185,7 +186,8 @@ static void end_without_partition(struct ctld *ctld)
         if (!j || job_is_ended(j->rec))
             continue;
         log_error("job %u: its partition %s is gone", ids[i], j->rec->partition);
-        (void)lifecycle_end(ctld, j, &end); /* disk full: at the next reconfiguration */
+        if (!lifecycle_end(ctld, j, &end))
+            ctld->parts_gone = true; /* disk full: at the next reconfiguration */
     }
 }
 
@@ -197,7 +199,8 @@ static void end_removed(struct ctld *ctld, struct node *n)
 
 static void follow_configuration(struct ctld *ctld)
 {
-    end_without_partition(ctld);
+    if (ctld->parts_gone) /* else a walk over all jobs would find none */
+        end_without_partition(ctld);
     for (uint32_t i = 0; i < ctld->cluster->nnodes; i++) {
         struct node *n = ctld->cluster->nodes[i];
 
@@ -207,8 +210,21 @@ static void follow_configuration(struct ctld *ctld)
     }
 }
 
+static void recover_losses(struct ctld *ctld)
+{
+    ctld->parts_gone = true; /* the last controller may have ended in between */
+    follow_configuration(ctld);
+}
+
+static void note_part_gone(struct ctld *ctld, struct partition *p)
+{
+    (void)p;
+    ctld->parts_gone = true;
+}
+
 const struct ctld_service nodeloss_service = {
     .name = "nodeloss",
-    .recovered = follow_configuration,
+    .recovered = recover_losses,
     .reconfigured = follow_configuration,
+    .on_part_gone = note_part_gone,
 };

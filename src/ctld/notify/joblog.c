@@ -31,12 +31,21 @@ static int put_end(const Pst__JobRecord *r, char *buf, size_t room)
                     WIFSIGNALED(status) ? WTERMSIG(status) : 0, ran_us / 1000000);
 }
 
+static bool is_told(Pst__EventKind kind)
+{
+    return kind == PST__EVENT_KIND__EV_JOB_SUBMIT || kind == PST__EVENT_KIND__EV_JOB_START ||
+           kind == PST__EVENT_KIND__EV_JOB_END || kind == PST__EVENT_KIND__EV_JOB_REQUEUE;
+}
+
 size_t joblog_line(const Pst__JobRecord *r, Pst__EventKind kind, char buf[JOBLOG_LINE_MAX])
 {
-    size_t len = (size_t)put_id(r, buf);
-    size_t room = JOBLOG_LINE_MAX - len;
+    size_t len, room;
     int n = 0;
 
+    if (!is_told(kind))
+        return 0;
+    len = (size_t)put_id(r, buf);
+    room = JOBLOG_LINE_MAX - len;
     if (kind == PST__EVENT_KIND__EV_JOB_SUBMIT)
         n = snprintf(buf + len, room, " submitted by %s: partition %s%s%s",
                      r->user_name ? r->user_name : "?", r->partition ? r->partition : "?",

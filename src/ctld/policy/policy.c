@@ -128,10 +128,11 @@ static int resolve_qos(const struct ctld *ctld, const struct assoc *a, Pst__JobR
 bool policy_qos_lost(const struct ctld *ctld, const Pst__JobRecord *r)
 {
     struct assoc_mgr *am = ctld->cluster->am;
-    bool enforced = limits_enforced(ctld->conf) & ENFORCE_QOS;
-    const struct assoc *a = enforced && r->has_assoc_id ? am_assoc(am, r->assoc_id) : NULL;
+    const struct assoc *a = NULL;
 
-    return a && r->has_qos_id && !am_may_use_qos(am, a, r->qos_id);
+    if (r->has_assoc_id && r->has_qos_id && limits_enforced(ctld->conf) & ENFORCE_QOS)
+        a = am_assoc(am, r->assoc_id);
+    return a && !am_may_use_qos(am, a, r->qos_id);
 }
 
 bool policy_qos_flag(const struct ctld *ctld, const Pst__JobRecord *r, Pst__QosFlag flag)

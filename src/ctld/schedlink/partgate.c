@@ -32,6 +32,18 @@ bool partgate_shut(const struct ctld *ctld, const struct partition *p, const Pst
     return gate_code(ctld, p, r) != 0;
 }
 
+bool partgate_none(const struct ctld *ctld)
+{
+    for (size_t i = 0; i < ctld->cluster->nparts; i++) {
+        const Pst__PartitionRecord *r = ctld->cluster->parts[i]->rec;
+
+        if ((r->has_root_only && r->root_only) || (r->has_req_resv && r->req_resv) ||
+            r->allow_groups || r->allow_accounts || r->deny_accounts || r->allow_qos || r->deny_qos)
+            return false;
+    }
+    return true;
+}
+
 /* The partition of the first name of list, which moves behind it. */
 static struct partition *next_partition(const struct ctld *ctld, const char **list)
 {

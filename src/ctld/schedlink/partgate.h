@@ -10,6 +10,9 @@
 /* Does p take no job like r now? */
 bool partgate_shut(const struct ctld *ctld, const struct partition *p, const Pst__JobRecord *r);
 
+/* Is every partition there for everybody? */
+bool partgate_none(const struct ctld *ctld);
+
 /* Does one of its partitions keep the job out? */
 bool partgate_any(const struct ctld *ctld, const Pst__JobRecord *r);
 

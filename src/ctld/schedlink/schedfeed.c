@@ -42,6 +42,9 @@ struct schedfeed {            /* core thread only */
     struct idmap named;       /* id of a pending job that lists nodes -> struct job */
     bool names_moved;         /* nodes came or went in this batch: names may mean other ids */
     bool gates_moved;         /* partitions, accounts or settings changed in this batch */
+    bool putting_off;         /* of jobs that only wait, ids are noted; see restfeed.c */
+    struct idlist put_off;    /* those */
+    size_t put_off_told;      /* so many of them are told */
 };
 
 int schedfeed_new(struct schedfeed **ret)
@@ -70,6 +73,7 @@ struct schedfeed *schedfeed_free(struct schedfeed *sf)
     idmap_done(&sf->gated);
     idmap_done(&sf->unbooted);
     idmap_done(&sf->named);
+    free(sf->put_off.ids);
     free(sf);
     return NULL;
 }
@@ -128,6 +132,8 @@ static void recheck_gates(struct ctld *ctld)
     struct job *j;
 
     sf->gates_moved = false;
+    if (!sf->gated.count && partgate_none(ctld) && !(limits_enforced(ctld->conf) & ENFORCE_QOS))
+        return;
     for (size_t pos = 0; (j = cluster_next_job(ctld->cluster, &pos));)
         if (job_is_pending(j->rec) && (idmap_get(&sf->gated, j->rec->job_id) ||
                                        partgate_any(ctld, j->rec) || policy_qos_lost(ctld, j->rec)))
@@ -276,6 +282,18 @@ static void ask_price(struct ctld *ctld, const struct job *j)
     feed_add(ctld, f);
 }
 
+/* Is the job told later?  Not if what keeps it out would be told to users with it, or if others
+ * are told by whether it is. */
+static bool is_put_off(struct ctld *ctld, const struct job *j)
+{
+    struct schedfeed *sf = ctld->feed;
+
+    if (!sf->putting_off || het_is(j->rec) || j->rec->reservation || partgate_any(ctld, j->rec))
+        return false;
+    idlist_push(&sf->put_off, j->rec->job_id);
+    return true;
+}
+
 static void feed_waiting(struct ctld *ctld, struct job *j)
 {
     int64_t eligible = feed_eligible_at(ctld->cluster, j->rec);
@@ -299,6 +317,8 @@ static void feed_waiting(struct ctld *ctld, struct job *j)
             ask_price(ctld, j);
         return;
     }
+    if (is_put_off(ctld, j))
+        return;
     f = feed_new(FEED_JOB);
     feed_fill_job(f, ctld->conf, ctld->cluster, j->rec);
     f->job.may_boot = bootfeatures_may(ctld, j->rec);
@@ -529,6 +549,33 @@ void feed_explain(struct ctld *ctld, const Pst__JobRecord *rec, const char *othe
     feed_fill_others(f, others);
     f->ticket = ticket;
     feed_add(ctld, f);
+}
+
+/* ---- after a start --------------------------------------------------------------------------- */
+
+void feed_put_off(struct ctld *ctld, bool on)
+{
+    ctld->feed->putting_off = on;
+}
+
+bool feed_some_put_off(struct ctld *ctld, size_t n)
+{
+    struct schedfeed *sf = ctld->feed;
+    size_t end = MIN(sf->put_off_told + n, sf->put_off.n);
+
+    for (; sf->put_off_told < end; sf->put_off_told++) {
+        uint32_t id = sf->put_off.ids[sf->put_off_told];
+        struct job *j = cluster_job(ctld->cluster, id);
+
+        if (j && !feed_knows(ctld, id)) /* else it changed meanwhile, and was told then */
+            feed_job(ctld, j);
+    }
+    if (end < sf->put_off.n)
+        return true;
+    free(sf->put_off.ids);
+    sf->put_off = (struct idlist){ 0 };
+    sf->put_off_told = 0;
+    return false;
 }
 
 /* ---- nodes and partitions -------------------------------------------------------------------- */

@@ -60,3 +60,7 @@ void feed_add(struct ctld *ctld, struct feed *f); /* any other change; takes f *
 /* Has the scheduler been told of the job, as pending or as holding resources? */
 bool feed_knows(const struct ctld *ctld, uint32_t job_id);
 void schedfeed_flush(struct ctld *ctld);
+/* While it is on, jobs that only wait are noted and not told. */
+void feed_put_off(struct ctld *ctld, bool on);
+/* Tell of so many that were noted.  Gives false when none is left. */
+bool feed_some_put_off(struct ctld *ctld, size_t n);

@@ -54,6 +54,9 @@ struct schedthread {
     int64_t pass_due_mono_us;        /* when the next quick pass is to run; INT64_MAX: none is */
     int64_t pass_not_before_mono_us; /* sched_min_interval after the last one */
     int64_t hold_mono_us;            /* no pass before; INT64_MAX at first; see nodesback.h */
+    bool partial;                    /* jobs are still to come; see restfeed.c */
+    int64_t held_mono_us;            /* hold_mono_us from when all have come */
+    struct feed *asked, **asked_end; /* questions until then */
     int64_t renew_us;                /* when the plan is to be made anew though nothing changes */
     struct sched_stats stats;
     int64_t blocks_mono_us;                       /* the next sample of blocks is due */
@@ -157,6 +160,7 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
         r = feed_apply(t->sched, f);
         break;
     case FEED_ASK:
+    case FEED_APPLIED:
         f->ask.run(TAKE_PTR(f->ask.arg), t->sched, &t->params);
         break;
     case FEED_EXPLAIN:
@@ -175,7 +179,17 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
         r = feed_apply(t->sched, f);
         break;
     case FEED_HOLD:
-        t->hold_mono_us = f->start_us;
+        *(t->partial ? &t->held_mono_us : &t->hold_mono_us) = f->start_us;
+        break;
+    case FEED_PARTIAL:
+        t->partial = true;
+        t->held_mono_us = t->hold_mono_us;
+        t->hold_mono_us = INT64_MAX;
+        break;
+    case FEED_WHOLE:
+        if (t->partial)
+            t->hold_mono_us = t->held_mono_us;
+        t->partial = false;
         break;
     case FEED_TOLD:
         t->usage = (struct pass_told){ f->start_us, f->told_lsn };
@@ -192,6 +206,31 @@ static bool apply_feed(struct schedthread *t, struct feed *f)
         log_error("the scheduler refused a change (kind %d, job %u): %s", (int)f->kind, f->job_id,
                   strerror(-r));
     return true;
+}
+
+/* A question about a queue that is not whole yet waits until it is. */
+static bool puts_off(struct schedthread *t, struct feed *f)
+{
+    if (!t->partial || (f->kind != FEED_ASK && f->kind != FEED_EXPLAIN && f->kind != FEED_WHEN))
+        return false;
+    f->next = NULL;
+    *t->asked_end = f;
+    t->asked_end = &f->next;
+    return true;
+}
+
+static void answer_put_off(struct schedthread *t)
+{
+    struct feed *list = TAKE_PTR(t->asked);
+
+    t->asked_end = &t->asked;
+    while (list) {
+        struct feed *f = list;
+
+        list = f->next;
+        (void)apply_feed(t, f); /* a question ends no thread */
+        feed_free(f);
+    }
 }
 
 /* *ret_given: how many lists there were so far. */
@@ -462,14 +501,18 @@ static void *run_scheduler(void *arg)
 
             list = f->next;
             hurry = hurry || hurries_pass(&t->params, f);
-            if (go)
-                go = apply_feed(t, f);
             if (f->lsn)
                 t->seen_lsn = f->lsn;
             if (f->batch)
                 t->seen_batch = f->batch;
+            if (puts_off(t, f))
+                continue;
+            if (go)
+                go = apply_feed(t, f);
             feed_free(f);
         }
+        if (!t->partial)
+            answer_put_off(t);
         note_applied(t, given);
         if (!go)
             break;
@@ -503,6 +546,7 @@ int schedthread_start(struct ctld *ctld, struct schedthread **ret)
     t->params = params;
     t->backfill = params.backfill;
     t->hold_mono_us = INT64_MAX; /* until everything is told: nodesback.c ends it */
+    t->asked_end = &t->asked;
     r = sched_new(&params, &t->sched);
     if (r >= 0)
         r = licenses_configure(t->sched, licenses_all(ctld));
@@ -583,6 +627,8 @@ void schedthread_stop(struct schedthread *t)
     t->lists_applied = t->lists_given; /* nobody waits for them */
     pthread_mutex_unlock(&t->lock);
     drop_list(left);
+    drop_list(TAKE_PTR(t->asked));
+    t->asked_end = &t->asked;
 }
 
 struct schedthread *schedthread_free(struct schedthread *t)
