@@ -14,6 +14,7 @@
 #include "wire/frame.h"
 
 struct client;
+struct client_watch;
 struct tls_ctx;
 struct auth_keys;
 struct idkey;
@@ -49,6 +50,8 @@ struct client_target {
     bool may_relearn; /* where that key is not proved, the next attempt asks as if none was known */
     /* Over TCP: encrypt, NULL = do not.  A reference is taken. */
     struct tls_ctx *tls;
+    /* NULL, or where another thread ends the attempt (client_watch.h). */
+    struct client_watch *watch;
 };
 
 /* The key to reach a node with: the node's own, where the controller gave one, else the step's. */

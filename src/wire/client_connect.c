@@ -19,11 +19,15 @@
 
 #include "base/cleanup.h"
 #include "base/log.h"
+#include "base/timefmt.h"
 #include "wire/client_impl.h"
 #include "wire/client_tls.h"
+#include "wire/client_watch.h"
 #include "wire/errors.h"
 #include "wire/knock.h"
 #include "wire/hello.h"
+
+#define LOCAL_TURN_MS 100
 
 DEFINE_CLEANUP(struct client *, client_free)
 DEFINE_CLEANUP(struct auth_keys *, auth_keys_free)
@@ -36,14 +40,18 @@ static inline void addrinfo_freep(struct addrinfo **ai)
 
 /* The socket, or an error: -ECONNREFUSED no listener, -EACCES a listener that is neither root,
  * SlurmUser nor ourselves. */
-static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
+static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline,
+                         struct client_watch *watch)
 {
     _cleanup_close_ int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct sockaddr_un sa;
     socklen_t len = wire_local_name(port, &sa);
     /* another program may hold the name and not answer: TCP is left */
     int wait_ms = client_wait_ms(deadline) / 2;
-    struct timeval tv = { .tv_sec = wait_ms / 1000, .tv_usec = wait_ms % 1000 * 1000 };
+    int64_t until = now_mono_us() + (int64_t)wait_ms * 1000;
+    /* shutdown(2) does not end this wait: who may be ended looks up now and then */
+    int turn_ms = watch ? MIN(wait_ms, LOCAL_TURN_MS) : wait_ms;
+    struct timeval tv = { .tv_sec = turn_ms / 1000, .tv_usec = turn_ms % 1000 * 1000 };
 
     if (fd < 0)
         return -errno;
@@ -51,7 +59,8 @@ static int connect_local(uint16_t port, uid_t slurm_uid, int64_t deadline)
     if (wait_ms > 0 && setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &tv, sizeof(tv)) < 0)
         return -errno;
     while (connect(fd, (struct sockaddr *)&sa, len) < 0) {
-        if (errno == EINTR)
+        if (errno == EINTR ||
+            (errno == EAGAIN && watch && !client_watch_ended(watch) && now_mono_us() < until))
             continue;
         return errno == EAGAIN ? -ETIMEDOUT : -errno;
     }
@@ -94,11 +103,17 @@ static int begin_addr(const struct addrinfo *ai)
     return TAKE_FD(fd);
 }
 
-static int connect_addr(const struct addrinfo *ai, int64_t deadline)
+static int connect_addr(const struct addrinfo *ai, int64_t deadline, struct client_watch *watch)
 {
     _cleanup_close_ int fd = begin_addr(ai);
-    int r = fd < 0 ? fd : await_connect(fd, deadline);
+    int r = fd;
 
+    if (fd >= 0) {
+        client_watch_note(watch, fd);
+        r = await_connect(fd, deadline);
+    }
+    if (r < 0)
+        client_watch_note(watch, -1);
     return r < 0 ? r : TAKE_FD(fd);
 }
 
@@ -116,7 +131,8 @@ static int resolve_host(const char *host, uint16_t port, struct addrinfo **ret_l
     return -EHOSTUNREACH;
 }
 
-static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
+static int connect_tcp(const char *host, uint16_t port, int64_t deadline,
+                       struct client_watch *watch)
 {
     __attribute__((cleanup(addrinfo_freep))) struct addrinfo *list = NULL;
     int r = resolve_host(host, port, &list);
@@ -125,8 +141,8 @@ static int connect_tcp(const char *host, uint16_t port, int64_t deadline)
         return r;
     r = -EHOSTUNREACH;
     for (const struct addrinfo *ai = list; ai; ai = ai->ai_next) {
-        r = connect_addr(ai, deadline);
-        if (r >= 0 || r == -ETIMEDOUT)
+        r = connect_addr(ai, deadline, watch);
+        if (r >= 0 || r == -ETIMEDOUT || client_watch_ended(watch))
             break;
         log_debug("connecting to %s port %u: %s", host, port, strerror(-r));
     }
@@ -267,15 +283,16 @@ static int reach_server(const struct client_target *target, uid_t slurm_uid, int
     int r = -ECONNREFUSED;
 
     if (may_local) {
-        r = connect_local(target->port, slurm_uid, deadline);
+        r = connect_local(target->port, slurm_uid, deadline, target->watch);
         if (r >= 0) {
+            client_watch_note(target->watch, r);
             *ret_local = true;
             return r;
         }
         foreign = r == -EACCES;
     }
     if (target->host)
-        r = connect_tcp(target->host, target->port, deadline);
+        r = connect_tcp(target->host, target->port, deadline, target->watch);
     if (r >= 0) {
         *ret_local = false;
         return r;
@@ -305,8 +322,10 @@ int client_connect(const struct client_target *target, uid_t slurm_uid, struct c
     r = local ? 0 : knock_server(c, target, err);
     if (r == 0)
         r = greet_server(c, target, local, slurm_uid, deadline, err);
-    if (r < 0)
+    if (r < 0) {
+        client_watch_note(target->watch, -1); /* c goes */
         return r;
+    }
     *ret_client = TAKE_PTR(c);
     return 0;
 }

@@ -9,7 +9,6 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "base/cleanup.h"
 #include "base/log.h"
@@ -20,6 +19,7 @@
 #include "ctld/acct/acctsync.h"
 #include "ctld/ctld.h"
 #include "wire/client.h"
+#include "wire/client_watch.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
@@ -42,10 +42,10 @@ struct acctfollow {
     bool running;
     pthread_mutex_t lock;
     pthread_cond_t wake;
-    struct client *client; /* under the lock, to be woken */
-    int fd;                /* its connection; what client_fd() looks at is the thread's alone */
-    bool stopping;         /* likewise */
-    char *leaves;          /* likewise: this federation, once slurmdbd hears of it; NULL: none */
+    struct client_watch watch; /* wakes the thread; the client is its own */
+    struct client *client;
+    bool stopping; /* under the lock */
+    char *leaves;  /* likewise: this federation, once slurmdbd hears of it; NULL: none */
     _Atomic uint64_t version;
     atomic_bool refused; /* by the log */
     atomic_bool anew;    /* the connection was ended to ask for something else */
@@ -57,24 +57,18 @@ struct acctfollow {
 
 static void wake_up(struct acctfollow *f)
 {
+    client_watch_wake(&f->watch);
     pthread_mutex_lock(&f->lock);
-    if (f->client && f->fd >= 0)
-        (void)shutdown(f->fd, SHUT_RDWR); /* the wait ends */
     pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->lock);
 }
 
 static void set_client(struct acctfollow *f, struct client *client)
 {
-    struct client *old;
+    struct client *old = f->client;
 
-    pthread_mutex_lock(&f->lock);
-    old = f->client;
     f->client = client;
-    f->fd = client ? client_fd(client) : -1;
-    if (f->fd >= 0 && f->stopping)
-        (void)shutdown(f->fd, SHUT_RDWR); /* the end was asked for while it was made */
-    pthread_mutex_unlock(&f->lock);
+    client_watch_note(&f->watch, client ? client_fd(client) : -1);
     (void)client_free(old); /* always NULL */
 }
 
@@ -152,7 +146,7 @@ static int connect_any(struct acctfollow *f, struct err *err)
     if (r < 0)
         return r;
     r = -ECONNREFUSED;
-    for (size_t i = 0; i < ARRAY_SIZE(f->hosts) && r < 0; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(f->hosts) && r < 0 && !client_watch_ended(&f->watch); i++) {
         struct client_target target = { .host = f->hosts[i],
                                         .port = f->port,
                                         .try_local = i == 0,
@@ -163,7 +157,8 @@ static int connect_any(struct acctfollow *f, struct err *err)
                                         .timeout_ms = CONNECT_MS,
                                         .program = "slurmctld",
                                         .service = "slurmdbd",
-                                        .tls = tls };
+                                        .tls = tls,
+                                        .watch = &f->watch };
 
         if (target.host)
             r = client_connect(&target, f->slurm_uid, &client, err);
@@ -272,14 +267,16 @@ struct acctfollow *acctfollow_stop(struct acctfollow *f)
         return NULL;
     pthread_mutex_lock(&f->lock);
     f->stopping = true;
+    pthread_cond_signal(&f->wake);
     pthread_mutex_unlock(&f->lock);
-    wake_up(f);
+    client_watch_end(&f->watch);
     if (f->running)
         pthread_join(f->thread, NULL);
     set_client(f, NULL);
     drop_batch(f);
     pthread_cond_destroy(&f->wake);
     pthread_mutex_destroy(&f->lock);
+    client_watch_done(&f->watch);
     free(f->hosts[0]);
     free(f->hosts[1]);
     free(f->cluster);
@@ -348,6 +345,7 @@ int acctfollow_start(struct ctld *ctld, struct acctfollow **ret, struct err *err
     f->ctld = ctld;
     atomic_store(&f->version, ctld->cluster->rec->acct_version);
     pthread_mutex_init(&f->lock, NULL);
+    client_watch_init(&f->watch);
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&f->wake, &attr);

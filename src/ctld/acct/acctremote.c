@@ -7,10 +7,8 @@
 #include "ctld/acct/acctsink.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 
 #include "acct.pb-c.h"
 #include "acct/acct.h"
@@ -19,12 +17,13 @@
 #include "base/timefmt.h"
 #include "conf/conf.h"
 #include "wire/client.h"
+#include "wire/client_watch.h"
 #include "wire/ops.h"
 #include "conf/tls/conf_tls.h"
 #include "wire/tls/tls.h"
 
 #define TIMEOUT_MS 60000
-#define CONNECT_MS 5000 /* nothing ends it before: whoever ends the thread waits for it */
+#define CONNECT_MS 5000
 #define BATCH_BYTES (4u << 20)
 
 struct remote {
@@ -37,9 +36,7 @@ struct remote {
     struct tls_config tls; /* its files are read at each connection */
     uid_t slurm_uid;
     struct client *client;
-    pthread_mutex_t lock; /* of fd and interrupted */
-    bool interrupted;
-    int fd; /* the client's, for interrupt(): the rest of it is the thread's; -1: none */
+    struct client_watch watch; /* for interrupt(): the client is the thread's */
     /* the batch */
     Pst__DbdRecord *records;
     size_t n, cap, bytes;
@@ -64,11 +61,7 @@ static void set_client(struct remote *s, struct client *client)
     struct client *old = s->client;
 
     s->client = client;
-    pthread_mutex_lock(&s->lock);
-    s->fd = client ? client_fd(client) : -1;
-    if (s->fd >= 0 && s->interrupted)
-        (void)shutdown(s->fd, SHUT_RDWR); /* the end was asked for while it was made */
-    pthread_mutex_unlock(&s->lock);
+    client_watch_note(&s->watch, client ? client_fd(client) : -1);
     (void)client_free(old); /* always NULL */
 }
 
@@ -96,7 +89,7 @@ static int connect_any(struct remote *s, struct client **ret, struct err *err)
     if (r < 0)
         return r;
     r = -ECONNREFUSED;
-    for (size_t i = 0; i < ARRAY_SIZE(s->hosts) && r < 0; i++) {
+    for (size_t i = 0; i < ARRAY_SIZE(s->hosts) && r < 0 && !client_watch_ended(&s->watch); i++) {
         struct client_target target = {
             .host = s->hosts[i],
             .port = s->port,
@@ -109,6 +102,7 @@ static int connect_any(struct remote *s, struct client **ret, struct err *err)
             .program = "slurmctld",
             .service = "slurmdbd",
             .tls = tls,
+            .watch = &s->watch,
         };
 
         if (target.host)
@@ -282,13 +276,7 @@ static int remote_commit(struct acctsink *sink, int64_t fed_us, struct err *err)
 
 static void remote_interrupt(struct acctsink *sink)
 {
-    struct remote *s = remote_of(sink);
-
-    pthread_mutex_lock(&s->lock);
-    s->interrupted = true; /* by who ends the thread: it stays so */
-    if (s->fd >= 0)
-        (void)shutdown(s->fd, SHUT_RDWR); /* the call under way fails */
-    pthread_mutex_unlock(&s->lock);
+    client_watch_end(&remote_of(sink)->watch); /* by who ends the thread: it stays so */
 }
 
 static void remote_free(struct acctsink *sink)
@@ -296,7 +284,7 @@ static void remote_free(struct acctsink *sink)
     struct remote *s = remote_of(sink);
 
     remote_close(sink);
-    pthread_mutex_destroy(&s->lock);
+    client_watch_done(&s->watch);
     free(s->records);
     free(s->hosts[0]);
     free(s->hosts[1]);
@@ -359,8 +347,7 @@ int acctsink_slurmdbd(const struct conf *conf, const char *uuid, struct acctsink
 
     if (!s)
         return -ENOMEM;
-    pthread_mutex_init(&s->lock, NULL);
-    s->fd = -1;
+    client_watch_init(&s->watch);
     s->base.ops = &remote_ops;
     s->base.keep = ACCT_KEEP_ALL;
     r = copy_conf(s, conf, uuid);

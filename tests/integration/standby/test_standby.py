@@ -2,11 +2,13 @@
 
 import json
 import re
+import socket
 import subprocess
 import threading
 import time
 import urllib.error
 import urllib.request
+from datetime import datetime
 
 import pytest
 from conftest import SLOW, wait_until
@@ -319,3 +321,49 @@ def test_request_moves_with_control(folder, request_number, argv):
     finally:
         problems = c.stop()
     assert not problems, problems
+
+
+class Silent:
+    """A server that takes connections and says nothing, as a process that stands still."""
+
+    def __init__(self):
+        self.server = socket.create_server(("0.0.0.0", 0))
+        self.port, self.taken = self.server.getsockname()[1], []
+        threading.Thread(target=self.take, daemon=True).start()
+
+    def take(self):
+        while True:
+            try:
+                self.taken.append(self.server.accept()[0])
+            except OSError:
+                return  # closed
+
+    def close(self):
+        self.server.shutdown(socket.SHUT_RDWR)
+        for s in (self.server, *self.taken):
+            s.close()
+
+
+def test_gives_up_control_beside_a_silent_slurmdbd(make):
+    """Neither the thread that feeds slurmdbd nor the one that follows it is waited for, whichever host they try."""
+    def both_wait():
+        before = len(dbd.taken)
+        wait_until(lambda: len(dbd.taken) >= before + 2, "both wait for a word", 60)
+
+    dbd = Silent()
+    try:
+        c = make(conf="AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=127.0.0.8\n"
+                      f"AccountingStorageBackupHost=127.0.0.9\nAccountingStoragePort={dbd.port}")
+        both_wait()
+        c.run("scontrol", "takeover")
+        wait_until(lambda: "stands by" in c.ctld_log("ctl1"), "it stands by", 60)
+        began, ended = (datetime.fromisoformat(next(line for line in c.ctld_log("ctl1").splitlines() if words in line)[1:24])
+                        for words in ("giving up control for ctl2", " stands by"))
+        assert (ended - began).total_seconds() < 3 * SLOW
+        wait_until(lambda: c.active() == "ctl2", "the second leads", 60)
+        both_wait()
+        began = time.monotonic()
+        c.ctlds["ctl2"].stop()
+        assert time.monotonic() - began < 3 * SLOW
+    finally:
+        dbd.close()
