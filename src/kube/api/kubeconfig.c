@@ -13,6 +13,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubeyaml.h"
 
+#define ENTRY_DIR "penstock-dir" /* of an entry: where its relative paths begin */
 #define IN_CLUSTER_DIR "/var/run/secrets/kubernetes.io/serviceaccount"
 
 void kubeconfig_done(struct kubeconfig *c)
@@ -176,33 +177,51 @@ static int read_context(struct reading *rd, const json_t *root, const char *cont
     if (!cluster)
         return err_set(rd->err, -EINVAL, "context %.100s: there is no cluster %.100s", context,
                        kubejson_text(inner, "cluster"));
+    rd->dir = kubejson_text(cluster, ENTRY_DIR);
     keep_server(rd, json_object_get(cluster, "cluster"), c);
     keep_text(rd, inner, "namespace", &c->namespace_);
+    rd->dir = kubejson_text(user, ENTRY_DIR);
     if (user)
         keep_user(rd, json_object_get(user, "user"), c);
     return rd->r;
 }
 
-int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
-                     struct kubeconfig *ret, struct err *err)
+/* Entries of a list that `all` has not, by their names. */
+static int add_entries(json_t *all, const json_t *root, const char *list, const char *dir)
 {
-    struct reading rd = { .dir = dir, .err = err };
-    struct kubeconfig c = { 0 };
+    json_t *to = json_object_get(all, list), *one;
+    size_t i;
+
+    json_array_foreach(json_object_get(root, list), i, one)
+    {
+        if (!json_is_object(one) || find_named(all, list, kubejson_text(one, "name")))
+            continue;
+        if (json_object_set_new(one, ENTRY_DIR, json_string(dir)) < 0 ||
+            json_array_append(to, one) < 0)
+            return -ENOMEM;
+    }
+    return 0;
+}
+
+/* A file's text beside those before it: what they say stays. */
+static int add_text(json_t *all, const char *text, size_t len, const char *dir, struct err *err)
+{
+    static const char *const lists[] = { "clusters", "contexts", "users" };
     _cleanup_json_ json_t *root = NULL;
     int r = kubeyaml_parse(text, len, &root, err);
 
     if (r < 0)
         return r;
-    r = read_context(&rd, root, context, &c);
-    if (r < 0) {
-        kubeconfig_done(&c);
-        return r;
-    }
-    *ret = c;
+    for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+        if (add_entries(all, root, lists[i], dir) < 0)
+            return err_nomem(err);
+    if (!*kubejson_text(all, "current-context") && *kubejson_text(root, "current-context") &&
+        json_object_set(all, "current-context", json_object_get(root, "current-context")) < 0)
+        return err_nomem(err);
     return 0;
 }
 
-int kubeconfig_load(const char *path, const char *context, struct kubeconfig *ret, struct err *err)
+static int add_file(json_t *all, const char *path, struct err *err)
 {
     _cleanup_free_ char *text = NULL, *dir = NULL;
     const char *slash = strrchr(path, '/');
@@ -212,12 +231,80 @@ int kubeconfig_load(const char *path, const char *context, struct kubeconfig *re
     if (r < 0)
         return err_set(err, r, "%.200s: %s", path, strerror(-r));
     dir = slash ? strndup(path, (size_t)(slash - path)) : strdup(".");
-    if (!dir)
-        return err_nomem(err);
-    r = kubeconfig_parse(text, len, dir, context, ret, err);
+    r = dir ? add_text(all, text, len, dir, err) : err_nomem(err);
     explicit_bzero(text, len);
     if (r < 0)
         err_prefix(err, "%.200s: ", path);
+    return r;
+}
+
+static json_t *make_root(void)
+{
+    return json_pack("{s:[], s:[], s:[]}", "clusters", "contexts", "users");
+}
+
+static int read_root(const json_t *all, const char *context, struct kubeconfig *ret,
+                     struct err *err)
+{
+    struct reading rd = { .err = err };
+    struct kubeconfig c = { 0 };
+    int r = read_context(&rd, all, context, &c);
+
+    if (r < 0)
+        kubeconfig_done(&c);
+    else
+        *ret = c;
+    return r;
+}
+
+int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *context,
+                     struct kubeconfig *ret, struct err *err)
+{
+    _cleanup_json_ json_t *all = make_root();
+    int r = all ? add_text(all, text, len, dir, err) : err_nomem(err);
+
+    return r < 0 ? r : read_root(all, context, ret, err);
+}
+
+int kubeconfig_load(const char *path, const char *context, struct kubeconfig *ret, struct err *err)
+{
+    _cleanup_json_ json_t *all = make_root();
+    int r = all ? add_file(all, path, err) : err_nomem(err);
+
+    if (r < 0)
+        return r;
+    r = read_root(all, context, ret, err);
+    if (r < 0)
+        err_prefix(err, "%.200s: ", path);
+    return r;
+}
+
+int kubeconfig_load_list(const char *list, const char *context, struct kubeconfig *ret,
+                         struct err *err)
+{
+    _cleanup_json_ json_t *all = make_root();
+    unsigned found = 0;
+    int r = all ? 0 : err_nomem(err);
+
+    for (const char *p = list; r == 0 && *p; p += strcspn(p, ":"), p += *p == ':') {
+        _cleanup_free_ char *path = strndup(p, strcspn(p, ":"));
+
+        if (!path)
+            return err_nomem(err);
+        if (!*path)
+            continue;
+        r = add_file(all, path, err);
+        found += r == 0;
+        if (r == -ENOENT)
+            r = 0; /* as kubectl: the others say it */
+    }
+    if (r < 0)
+        return r;
+    if (!found)
+        return err_set(err, -ENOENT, "%.200s: no such file", list);
+    r = read_root(all, context, ret, err);
+    if (r < 0)
+        err_prefix(err, "%.200s: ", list);
     return r;
 }
 

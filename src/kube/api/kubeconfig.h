@@ -34,6 +34,11 @@ int kubeconfig_parse(const char *text, size_t len, const char *dir, const char *
                      struct kubeconfig *ret, struct err *err);
 /* Likewise of a file.  Errors also: those of open(2). */
 int kubeconfig_load(const char *path, const char *context, struct kubeconfig *ret, struct err *err);
+/* Likewise of several files, "a:b", as KUBECONFIG names them: an entry is that of the first file
+ * which has its name, and paths are relative to its file.  Files that are not there are left out.
+ * Errors also: -ENOENT none is there. */
+int kubeconfig_load_list(const char *list, const char *context, struct kubeconfig *ret,
+                         struct err *err);
 /* As a pod finds them: dir has token, ca.crt and namespace (NULL: the usual folder).
  * Errors: -ENOENT not in a cluster, -ENOMEM. */
 int kubeconfig_in_cluster(const char *dir, const char *host, const char *port,

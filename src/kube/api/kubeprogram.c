@@ -14,10 +14,12 @@
 
 int kubeprogram_load(struct kubeprogram *p, struct err *err)
 {
-    const char *path = p->kubeconfig ? p->kubeconfig : getenv("KUBECONFIG");
+    const char *list = getenv("KUBECONFIG");
 
-    if (path && *path)
-        return kubeconfig_load(path, p->context, &p->config, err);
+    if (p->kubeconfig && *p->kubeconfig)
+        return kubeconfig_load(p->kubeconfig, p->context, &p->config, err);
+    if (!p->kubeconfig && list && *list)
+        return kubeconfig_load_list(list, p->context, &p->config, err);
     return kubeconfig_in_cluster(NULL, getenv("KUBERNETES_SERVICE_HOST"),
                                  getenv("KUBERNETES_SERVICE_PORT"), &p->config, err);
 }

@@ -184,6 +184,69 @@ static void test_kubeconfig(void **state)
     kubeconfig_done(&c);
 }
 
+static void write_text(const char *path, const char *text)
+{
+    FILE *f = fopen(path, "w");
+
+    assert_non_null(f);
+    assert_true(fputs(text, f) >= 0);
+    assert_int_equal(fclose(f), 0);
+}
+
+static void write_config(const char *dir, const char *name, const char *text)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    write_text(path, text);
+}
+
+static void remove_config(const char *dir, const char *name)
+{
+    char path[64];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", dir, name);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* "a:b": the first file that has an entry counts, and paths begin at their own file. */
+static void test_kubeconfig_list(void **state)
+{
+    char one[] = "/tmp/kubeoneXXXXXX", two[] = "/tmp/kubetwoXXXXXX", list[160], path[64];
+    struct kubeconfig c = { 0 };
+    struct err err = { .text = "" };
+
+    (void)state;
+    assert_non_null(mkdtemp(one));
+    assert_non_null(mkdtemp(two));
+    write_config(one, "c",
+                 "contexts: [{name: c, context: {cluster: k, user: u}}]\n"
+                 "users: [{name: u, user: {tokenFile: tok}}]\n");
+    write_config(
+        two, "c",
+        "current-context: c\ncontexts: [{name: c, context: {cluster: x, user: x}}]\n"
+        "clusters: [{name: k, cluster: {server: 'https://h', certificate-authority: ca}}]\n"
+        "users: [{name: u, user: {token: t}}]\n");
+    (void)snprintf(list, sizeof(list), "%s/none::%s/c:%s/c", one, one, two);
+    assert_int_equal(kubeconfig_load_list(list, NULL, &c, &err), 0);
+    assert_string_equal(c.server, "https://h");
+    (void)snprintf(path, sizeof(path), "%s/ca", two);
+    assert_string_equal(c.ca_file, path);
+    (void)snprintf(path, sizeof(path), "%s/tok", one);
+    assert_string_equal(c.token_file, path);
+    assert_null(c.token); /* the second file's user is left out, whole */
+    kubeconfig_done(&c);
+    (void)snprintf(list, sizeof(list), "%s/none:%s/no", one, one);
+    assert_int_equal(kubeconfig_load_list(list, NULL, &c, &err), -ENOENT);
+    (void)snprintf(list, sizeof(list), "%s/c:%s/bad", two, one);
+    write_config(one, "bad", "a: [");
+    assert_int_equal(kubeconfig_load_list(list, NULL, &c, &err), -EINVAL);
+    remove_config(one, "c");
+    remove_config(one, "bad");
+    remove_config(two, "c");
+    assert_int_equal(rmdir(one) + rmdir(two), 0);
+}
+
 static void test_base64(void **state)
 {
     char *out = NULL;
@@ -233,15 +296,6 @@ static void test_credentials(void **state)
     assert_true(until == INT64_C(60000000));
     free(token);
     assert_int_equal(kubecred_read_exec("{}", 2, &token, &cert, &key, &until, &err), -EINVAL);
-}
-
-static void write_text(const char *path, const char *text)
-{
-    FILE *f = fopen(path, "w");
-
-    assert_non_null(f);
-    assert_true(fputs(text, f) >= 0);
-    assert_int_equal(fclose(f), 0);
 }
 
 static void test_token_file(void **state)
@@ -326,12 +380,19 @@ static void test_map(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_json),        cmocka_unit_test(test_names),
-        cmocka_unit_test(test_stamps),      cmocka_unit_test(test_quantities),
-        cmocka_unit_test(test_watch_lines), cmocka_unit_test(test_kubeconfig),
-        cmocka_unit_test(test_base64),      cmocka_unit_test(test_yaml_limits),
-        cmocka_unit_test(test_credentials), cmocka_unit_test(test_plugin_that_stays),
-        cmocka_unit_test(test_token_file),  cmocka_unit_test(test_map),
+        cmocka_unit_test(test_json),
+        cmocka_unit_test(test_names),
+        cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_quantities),
+        cmocka_unit_test(test_watch_lines),
+        cmocka_unit_test(test_kubeconfig),
+        cmocka_unit_test(test_kubeconfig_list),
+        cmocka_unit_test(test_base64),
+        cmocka_unit_test(test_yaml_limits),
+        cmocka_unit_test(test_credentials),
+        cmocka_unit_test(test_plugin_that_stays),
+        cmocka_unit_test(test_token_file),
+        cmocka_unit_test(test_map),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
