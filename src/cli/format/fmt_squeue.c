@@ -165,7 +165,8 @@ GET_TEXT(get_prefer, j->prefer, "(null)")
 GET_NUM(get_priority, job_priority(r))
 GET_TEXT(get_profile, j->profile, "NotSet")
 GET_TEXT(get_qos, j->qos, "(null)")
-GET_FIXED(get_reason, job_reason(r))
+GETTER(get_reason, strbuf_add(sb, job_reason(r));
+       strbuf_add(sb, r->more_reasons ? r->more_reasons : "");)
 GET_NUM(get_reboot, j->reboot)
 GET_TEXT(get_req_nodes, j->req_nodes, "")
 GET_NUM(get_req_switch, j->switches)
@@ -292,7 +293,7 @@ static void get_reason_list(struct strbuf *sb, const void *row)
         if (r->job->state_flags & (1u << PST__JOB_FLAG__JOB_FLAG_COMPLETING))
             break;
         strbuf_addc(sb, '(');
-        strbuf_add(sb, job_reason(r));
+        get_reason(sb, row);
         strbuf_addc(sb, ')');
         return;
     default:

@@ -25,6 +25,7 @@ struct job_row {
     bool no_throttle;           /* array tasks without the limit on running ones */
     unsigned bitstr_len;        /* longest list of array tasks, 0 = any */
     const struct step_use *use; /* what steps use of its nodes, for JSON; may be NULL: nothing */
+    const char *more_reasons;   /* ",X,Y": of other records in its line; may be NULL */
     bool cut_id;                /* an id that names a set ends after JOB_ID_MAX bytes */
 };
 

@@ -14,6 +14,7 @@
 #include "cli/base/cli.h"
 #include "cli/format/fmt_squeue.h"
 #include "cli/format/json_out.h"
+#include "cli/squeue/squeue_arrays.h"
 #include "cli/query/out_jobfilter.h"
 #include "cli/query/out_query.h"
 #include "cli/query/out_stepjobs.h"
@@ -47,7 +48,8 @@ struct squeue {
     struct strbuf out;
     struct json js;
     struct query_info info; /* of the last answer */
-    uint64_t n_jobs;        /* that the clusters know, of those asked for */
+    struct job_arrays arrays;
+    uint64_t n_jobs; /* that the clusters know, of those asked for */
     struct pb_fieldset fields;
     unsigned bitstr_len;
     char **hidden; /* names of hidden partitions */

@@ -195,6 +195,17 @@ static int emit_named_tasks(struct squeue *q, struct task_walk *w)
     return r;
 }
 
+/* Is a line told of all records of an array that wait? */
+static bool joins_arrays(const struct squeue *q)
+{
+    return !q->array && !q->json.wanted && !q->only_state && !q->per_partition;
+}
+
+static void emit_array(void *ctx, struct job_row *row)
+{
+    emit_row(ctx, row);
+}
+
 static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_info *info)
 {
     struct squeue *q = ctx;
@@ -216,17 +227,25 @@ static int on_job(void *ctx, const ProtobufCMessage *record, const struct query_
 
     if (!squeue_wanted(q, &w.row))
         return 0;
+    w.only_named =
+        q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
+    if (joins_arrays(q) && !w.only_named) {
+        int r = job_arrays_take(&q->arrays, &w.row);
+
+        check_mem_or_die(MIN(r, 0));
+        if (r > 0)
+            return 0;
+    }
     if (!j->array_tasks) {
         if (filter_ids_match(&q->filter.ids, j->job_id, job_group_id(j), j->has_array_task_id,
                              j->array_task_id))
             emit_partitions(q, &w.row);
         return 0;
     }
-    w.only_named =
-        q->filter.ids.n && !filter_ids_match_whole(&q->filter.ids, j->job_id, job_group_id(j));
     if (w.only_named && !q->array && !q->only_state)
         return emit_named_tasks(q, &w);
-    if (q->array || w.only_named || (q->only_state && q->json.wanted))
+    if (q->array || w.only_named || (q->only_state && q->json.wanted) ||
+        (joins_arrays(q) && job_is_split_set(j)))
         return filter_each_task(j->array_tasks, on_task, &w);
     emit_partitions(q, &w.row);
     return 0;
@@ -423,6 +442,8 @@ static void list_jobs(struct squeue *q, struct query_info *info)
         query_need_names("uid", &pst__job_record__descriptor, &set);
     if (q->filter.licenses)
         query_need_names("licenses", &pst__job_record__descriptor, &set);
+    if (joins_arrays(q))
+        query_need_names("name partition", &pst__job_record__descriptor, &set);
     if (q->n_hidden || q->per_partition)
         query_need_names("partition", &pst__job_record__descriptor, &set);
     if (q->filter.have_over || q->filter.have_under)
@@ -432,6 +453,7 @@ static void list_jobs(struct squeue *q, struct query_info *info)
         load_use(q);
     squeue_query(q, OP_QUERY_JOBS, &pst__job_record__descriptor, q->json.wanted ? NULL : &set,
                  on_job, info);
+    check_mem_or_die(job_arrays_end(&q->arrays, emit_array, q));
     q->use = step_use_free(q->use);
 }
 

@@ -132,13 +132,21 @@ def test_cancel_of_tasks(c):
     assert states == {"CANCELLED"}
 
 
+def records(c, job):
+    """The records that hold the array's tasks: "TASKS Nice=N" in order."""
+    return sorted(" ".join(re.search(r"ArrayTaskId=(\S+).* (Nice=\d+)", line).groups())
+                  for line in c.run("scontrol", "-o", "show", "job", str(job)).stdout.splitlines())
+
+
 def test_a_range_of_a_huge_array_is_one_change(c):
     job = c.sbatch("-H", "--array=0-1000", wrap="true")
     c.run("scontrol", "update", f"jobid={job}_[100-900]", "nice=7", "timelimit=3")
-    assert sorted(ids(c, job, column="%i:%y")) == [f"{job}_[0-99,901-1000]:0", f"{job}_[100-900]:7"]
+    assert records(c, job) == ["0-99,901-1000 Nice=0", "100-900 Nice=7"]
+    assert ids(c, job, column="%i:%y") == [f"{job}_[0-1000]:0"]  # one line, as long as all wait
     c.run("scontrol", "hold", f"{job}_[200-300]")
     c.run("scancel", f"{job}_[250-2000]")
-    assert sorted(ids(c, job)) == [f"{job}_[0-99]", f"{job}_[100-199]", f"{job}_[200-249]"]
+    assert records(c, job) == ["0-99 Nice=0", "100-199 Nice=7", "200-249 Nice=7"]
+    assert ids(c, job) == [f"{job}_[0-249]"]
     assert len(ids(c, job, "-r")) == 250
     c.restart_ctld()
     assert len(ids(c, job, "-r")) == 250

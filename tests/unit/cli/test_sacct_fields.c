@@ -162,7 +162,7 @@ static void test_values(void **state)
     expect("maxrss,totalcpu", SACCT_PARSABLE2, NULL, "|00:00.023\n");
     expect("alloctres%6", SACCT_FIXED, NULL, "billi+ \n");
     expect("alloctres%-6,user", SACCT_FIXED, NULL, "billi+     alice \n");
-    /* seconds and numbers stay whole, dates are cut without a plus, a width ends where no digit is */
+    /* seconds and numbers stay whole, dates are cut without a plus, a width ends with its digits */
     expect("elapsed%3,start%10,end%-4,jobid%5x", SACCT_FIXED, NULL,
            "00:00:07 2026-11-20 2026     6 \n");
 }
