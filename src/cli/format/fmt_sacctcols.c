@@ -95,7 +95,8 @@ void sacct_fmt_done(struct sacct_fmt *f)
 }
 
 /* Finish the cell that starts at `start`. */
-static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, size_t start)
+static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, size_t start,
+                     bool heading)
 {
     int width = f->cols[i].width;
     unsigned size = (unsigned)abs(width);
@@ -105,7 +106,7 @@ static void end_cell(const struct sacct_fmt *f, size_t i, struct strbuf *out, si
             strbuf_add(out, f->delimiter);
         return;
     }
-    if (out->len - start > size && f->cols[i].field->wide == SACCT_WHOLE) {
+    if (!heading && out->len - start > size && f->cols[i].field->wide == SACCT_WHOLE) {
         strbuf_addc(out, ' ');
         return;
     }
@@ -131,7 +132,7 @@ void sacct_fmt_header(const struct sacct_fmt *f, struct strbuf *out)
         strbuf_add(out, f->cols[i].field->name);
         if (f->style == SACCT_FIXED) /* names are cut without a plus */
             fmt_justify(out, start, (unsigned)abs(f->cols[i].width), f->cols[i].width > 0);
-        end_cell(f, i, out, start);
+        end_cell(f, i, out, start, true);
     }
     strbuf_addc(out, '\n');
     if (f->style != SACCT_FIXED)
@@ -150,7 +151,7 @@ void sacct_fmt_row(const struct sacct_fmt *f, const struct sacct_row *r, struct 
 
         if (f->cols[i].field->put)
             f->cols[i].field->put(out, r);
-        end_cell(f, i, out, start);
+        end_cell(f, i, out, start, false);
     }
     strbuf_addc(out, '\n');
 }

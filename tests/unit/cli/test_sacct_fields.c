@@ -125,6 +125,11 @@ static void test_header(void **state)
                         "JobID        JobNa State                ExitCode TimelimitR \n"
                         "------------ ----- -------------------- -------- ---------- \n");
     sacct_fmt_done(&f);
+    strbuf_reset(&sb);
+    assert_int_equal(sacct_fmt_parse(&f, "uid%0,elapsed%3,start%4", NULL), 0);
+    sacct_fmt_header(&f, &sb);
+    assert_string_equal(strbuf_str(&sb), " Ela Star \n --- ---- \n");
+    sacct_fmt_done(&f);
 }
 
 /* A step is charged for the time in which its job ran; one that came later for all of its own. */
