@@ -145,13 +145,13 @@ static bool wants_user(struct listing *l, const Pst__UserRecord *u)
         (w->has_admin_level && w->admin_level != u->admin_level) ||
         !cond_has(w->default_wckeys, w->n_default_wckeys, u->default_wckey))
         return false;
-    if (w->n_default_accounts || w->n_accounts || w->n_clusters) {
+    /* Accounts and clusters by themselves choose associations, which stand beside the users. */
+    if (w->n_default_accounts) {
         bool any = false;
 
         for (struct assoc *a = am_of_user(l->run.a->am, u->name); a && !any; a = a->next_of_user)
-            any = (!w->n_default_accounts ||
-                   (a->rec->is_default &&
-                    cond_has(w->default_accounts, w->n_default_accounts, a->rec->account))) &&
+            any = a->rec->is_default &&
+                  cond_has(w->default_accounts, w->n_default_accounts, a->rec->account) &&
                   cond_has(w->accounts, w->n_accounts, a->rec->account) &&
                   cond_has(w->clusters, w->n_clusters, a->rec->cluster);
         if (!any)

@@ -205,7 +205,6 @@ static bool fetch_assocs(struct smgr *s, const struct smgr_line *l, bool only_de
         where.n_users = where.n_names;
         where.users = where.names;
         where.has_only_defaults = where.only_defaults = only_defaults || where.only_defaults;
-        where.n_accounts = only_defaults ? 0 : where.n_accounts;
     }
     where.n_names = where.n_descriptions = where.n_organizations = 0;
     where.n_default_accounts = 0;

@@ -8,6 +8,7 @@ import plays
 
 # A row of the page of a job's life that stands in a recording:
 # 63: life-5.3
+# 69: db-5.15
 
 @pytest.mark.parametrize("path", plays.recordings("6[!48]*"))
 def test_recording(path):
