@@ -4,6 +4,7 @@
  * numbers, as jobs get theirs. */
 #include "ctld/step/stepgres.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static bool next_want(const char **text, struct want *w)
             last--;
         *w = (struct want){ .name = p, .name_len = MIN(name, len), .count = 1 };
         (void)snprintf(number, sizeof(number), "%.*s", (int)(p + len - last), last);
-        if (last > p + name && parse_u64(number, 0, UINT32_MAX, &w->count) == 0)
+        if (last > p + name && isdigit((unsigned char)*number) &&
+            size_count_parse(number, &w->count, NULL) == 0)
             last--; /* the separator */
         else
             last = p + len; /* a type alone */
@@ -223,13 +225,22 @@ static void place_done(struct place *p)
     bitmap_free(p->cores);
 }
 
+/* Of what never runs out (no_consume) the job holds none, and each step may have all there is. */
+static uint64_t inexhaustible(const struct place *p, const Pst__GresAlloc *g)
+{
+    return g->count || !p->node ? 0 : gres_text_count(p->node->gres, g->name, g->type, NULL);
+}
+
 static uint64_t sum_gres(const struct place *p, const struct want *w, bool free_only)
 {
     uint64_t n = 0;
 
-    for (size_t i = 0; i < p->job->n_gres; i++)
-        if (fits_want(w, p->job->gres[i]))
-            n += free_only ? p->left[i]->count : p->job->gres[i]->count;
+    for (size_t i = 0; i < p->job->n_gres; i++) {
+        const Pst__GresAlloc *g = p->job->gres[i];
+
+        if (fits_want(w, g))
+            n += inexhaustible(p, g) + (free_only ? p->left[i]->count : g->count);
+    }
     return n;
 }
 
@@ -386,6 +397,14 @@ static bool sockets_suffice(struct place *p, Pst__GresAlloc *const *with, const 
 
 /* ---- requests -------------------------------------------------------------------------------- */
 
+/* What a node's part of the step asks for. */
+static uint64_t wanted_there(const struct want *w, const struct place *p, bool each_task)
+{
+    uint64_t times = each_task ? MAX(p->to->tasks, 1u) : 1;
+
+    return w->count > UINT64_MAX / times ? UINT64_MAX : w->count * times;
+}
+
 /* The same number on every node (each = 1), or for each task. */
 static int for_each_node(struct place *places, size_t n, const char *text, bool each_task)
 {
@@ -395,7 +414,7 @@ static int for_each_node(struct place *places, size_t n, const char *text, bool 
         bool busy = false;
 
         for (size_t i = 0; i < n; i++) {
-            uint64_t count = w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1);
+            uint64_t count = wanted_there(&w, &places[i], each_task);
 
             if (count > sum_gres(&places[i], &w, false))
                 return ESLURM_INVALID_GRES;
@@ -404,7 +423,7 @@ static int for_each_node(struct place *places, size_t n, const char *text, bool 
         if (busy)
             return ESLURM_NODES_BUSY;
         for (size_t i = 0; i < n; i++)
-            take_gres(&places[i], &w, w.count * (each_task ? MAX(places[i].to->tasks, 1u) : 1));
+            take_gres(&places[i], &w, wanted_there(&w, &places[i], each_task));
     }
     return 0;
 }
