@@ -42,15 +42,14 @@ static void count_end(struct ctld *ctld, Pst__Transaction *tx, Pst__JobState sta
         SET(c, jobs_failed, now->jobs_failed + 1);
 }
 
-/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, two minutes
- * when a user asked for the requeue, so that the user can still change the job, and none when the
- * system makes up for a failure. */
-#define REQUEUE_DELAY_S 120u
-
+/* How long a requeued job waits: requeue_delay of SchedulerParameters; without it, as long as a
+ * credential lives (two minutes) when a user or the exit code asked for the requeue, so that the
+ * user can still change the job and one that fails at once does not run in a tight loop; and none
+ * when the system makes up for a failure. */
 static void delay_start(const struct ctld *ctld, const Pst__JobRecord *r, Pst__JobRecord *set,
                         bool by_command)
 {
-    uint64_t delay_s = by_command ? REQUEUE_DELAY_S : 0;
+    uint64_t delay_s = by_command ? (uint64_t)(steps_credential_life_us(ctld) / USEC_PER_SEC) : 0;
 
     if (cron_is(r)) { /* this run is skipped */
         SET(set, begin_us, cron_next_us(r));
@@ -285,6 +284,7 @@ uint64_t lifecycle_finished(struct ctld *ctld, struct job *j, uint32_t exit_stat
         end.requeue_hold = in_exit_list(ctld, CONF_REQUEUE_EXIT_HOLD, code);
         end.special_exit = end.requeue_hold;
         end.requeue = end.requeue_hold || in_exit_list(ctld, CONF_REQUEUE_EXIT, code);
+        end.by_command = end.requeue;
     }
     return lifecycle_end(ctld, j, &end);
 }

@@ -21,7 +21,7 @@ struct job_end {
     bool requeue; /* pending again once it is clean */
     bool requeue_hold, special_exit;
     bool expedite;   /* requeued at once where an Epilog fails, else held (expedite.h) */
-    bool by_command; /* a user asked for the requeue */
+    bool by_command; /* a user or the exit code asked for the requeue */
     bool revoked;    /* another cluster of the federation has the job, or had its run */
     const char *failed_node;
     uint32_t batch_failures; /* launch failures in a row, 0 = no launch failure */
