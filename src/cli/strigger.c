@@ -21,6 +21,7 @@
 #include "cli/base/opts.h"
 #include "cli/base/clusters.h"
 #include "cli/query/out_query.h"
+#include "cli/query/out_sluid.h"
 #include "wire/errors.h"
 #include "wire/ops.h"
 
@@ -35,6 +36,7 @@ struct strigger {
     uint32_t modes; /* MODE_SET ... as asked for */
     bool noheader;
     const char *clusters;
+    struct ids job; /* of --jobid */
     Pst__TriggerRecord t;
 };
 
@@ -63,16 +65,28 @@ static int take_user(void *at, const struct opt *opt, const char *arg, struct er
 
 static int take_job(void *at, const struct opt *opt, const char *arg, struct err *err)
 {
-    Pst__TriggerRecord *t = at;
-    struct ids ids = { 0 };
+    struct ids *ids = at;
 
     (void)opt;
-    if (ids_parse(arg, &ids, NULL) < 0 || !ids.job_id || ids.has_step || ids.array != IDS_NO_TASK ||
-        ids.has_het)
+    if (ids_parse(arg, ids, NULL) < 0 || (!ids->job_id && !ids->sluid[0]) || ids->has_step ||
+        ids->array != IDS_NO_TASK || ids->has_het)
         return err_set(err, CLI_EXIT_FAILED, "Invalid jobid: %s", arg);
-    t->has_job_id = true;
-    t->job_id = ids.job_id;
     return 0;
+}
+
+/* A SLUID's job is the controller's to tell. */
+static void settle_job(struct strigger *s)
+{
+    struct filter_ids one = { .ids = &s->job, .n = 1 };
+    struct client *client;
+
+    if (s->job.sluid[0]) {
+        client = cli_connect_or_die(&s->cli, NULL);
+        (void)sluids_find(client, &one); /* what fails here fails again below */
+        client_free(client);
+    }
+    s->t.has_job_id = s->job.job_id != 0;
+    s->t.job_id = s->job.job_id;
 }
 
 static int take_flags(void *at, const struct opt *opt, const char *arg, struct err *err)
@@ -149,7 +163,7 @@ static const struct opt rows[] = {
         "the trigger with this number"),
     OPT("idle", 'I', OPT_NONE, EVENT(NODE_IDLE), NULL, NULL, NULL,
         "a node was idle for --offset seconds"),
-    OPT("jobid", 'j', OPT_REQ, OPT_TAKE(t, take_job), NULL, NULL, "id", "of this job"),
+    OPT("jobid", 'j', OPT_REQ, OPT_TAKE(job, take_job), NULL, NULL, "id", "of this job"),
     OPT("node", 'n', OPT_OPT, OPT_TAKE(t, take_nodes), NULL, NULL, "nodes",
         "of these nodes, or all"),
     OPT("noheader", 'N', OPT_NONE, OPT_FLAG(noheader), NULL, NULL, NULL,
@@ -352,6 +366,7 @@ int main(int argc, char **argv)
         cli_die(CLI_EXIT_FAILED, "strigger takes options only, not %s", argv[first]);
     if (s.clusters)
         clusters_use_one(&s.cli, s.clusters);
+    settle_job(&s);
     switch (s.modes) {
     case MODE_SET:
         status = set_trigger(&s);

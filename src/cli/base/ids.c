@@ -139,17 +139,30 @@ static int parse_parts(const char *p, struct ids *ids)
     return *p == '\0' ? 0 : -EINVAL;
 }
 
+/* A run, or a step of it.  -ENOENT: the text begins with no SLUID. */
+static int parse_run(const char *text, struct ids *ids)
+{
+    size_t len = strcspn(text, ".");
+    char run[SLUID_TEXT_SIZE];
+
+    if (len >= sizeof(run))
+        return -ENOENT;
+    memcpy(run, text, len);
+    run[len] = '\0';
+    if (!sluid_parse(run))
+        return -ENOENT;
+    (void)sluid_text(sluid_parse(run), ids->sluid);
+    ids->has_step = text[len] == '.';
+    return ids->has_step ? step_parse(text + len + 1, &ids->step_id) : 0;
+}
+
 int ids_parse(const char *text, struct ids *ret_ids, struct err *err)
 {
     struct ids ids = { 0 };
-    int r;
+    int r = parse_run(text, &ids);
 
-    if (sluid_parse(text)) {
-        (void)sluid_text(sluid_parse(text), ids.sluid);
-        *ret_ids = ids;
-        return 0;
-    }
-    r = parse_parts(text, &ids);
+    if (r == -ENOENT)
+        r = parse_parts(text, &ids);
     if (r < 0) {
         ids_done(&ids);
         return r == -ENOMEM ? r : err_set(err, r, "Invalid job id: %.200s", text);

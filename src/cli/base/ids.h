@@ -1,7 +1,7 @@
 /* ids.h - the forms in which people name jobs and steps
  *
  *   123   123_4   123_[1-3,7]   123+1   123.0   123_4.0   123.batch   123.extern   123.interactive
- *   123_*  (every task of the array)   s + 13 characters: a SLUID */
+ *   123_*  (every task of the array)   s + 13 characters: a SLUID, also with a step */
 #pragma once
 
 #include <stdbool.h>
@@ -33,7 +33,7 @@ struct ids {
     uint32_t step_id;
     bool has_het;
     uint32_t het_offset;
-    char sluid[SLUID_TEXT_SIZE]; /* "" unless the name was a SLUID; then nothing else is set */
+    char sluid[SLUID_TEXT_SIZE]; /* "" unless it is named so; then at most a step is set besides */
 };
 
 /* Errors: -EINVAL with the sentence `Invalid job id: TEXT`, -ENOMEM. */

@@ -394,7 +394,7 @@ static int check_memupdate(const char *arg, struct err *err)
 static int check_jobid(const char *arg, struct err *err)
 {
     struct ids ids = { 0 };
-    bool good = ids_parse(arg, &ids, NULL) == 0 && !ids.sluid[0];
+    bool good = ids_parse(arg, &ids, NULL) == 0;
 
     ids_done(&ids);
     if (good)

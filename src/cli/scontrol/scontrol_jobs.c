@@ -14,6 +14,7 @@
 #include "cli/query/out_filter.h"
 #include "cli/query/out_job.h"
 #include "cli/query/out_query.h"
+#include "cli/query/out_sluid.h"
 #include "api.pb-c.h"
 #include "cli/scontrol/scontrol.h"
 #include "model/words/names.h"
@@ -342,12 +343,15 @@ static bool is_abbreviation(const char *word, const char *name, size_t shortest)
     return len >= shortest && len <= strlen(name) && strncasecmp(word, name, len) == 0;
 }
 
-static bool read_job(const char *text, uint32_t *ret_id)
+static bool read_job(struct scontrol *s, const char *text, uint32_t *ret_id)
 {
     struct ids id;
+    struct filter_ids one = { .ids = &id, .n = 1 };
 
     if (ids_parse(text, &id, NULL) < 0)
         return false;
+    if (id.sluid[0])
+        (void)sluids_find(scontrol_client(s, "slurm_load_jobs"), &one); /* fails again below */
     *ret_id = id.job_id;
     ids_done(&id);
     return *ret_id != 0;
@@ -374,7 +378,7 @@ void scontrol_write(struct scontrol *s, int argc, char **argv)
     }
     if (argc < 2)
         return;
-    if (!read_job(argv[1], &request.job_id)) {
+    if (!read_job(s, argv[1], &request.job_id)) {
         scontrol_fail(s, "scontrol: fatal: Bad job/step specified: %s: JobID can not be zero",
                       argv[1]);
         return;

@@ -39,13 +39,20 @@ extern char **environ;
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-/* Which job the task of an array is that --jobid names. */
-static uint32_t find_task_job(struct srun *s, const struct ids *ids, const char *text)
+/* Which job it is that --jobid names by its SLUID or as a task of an array. */
+static uint32_t find_named_job(struct srun *s, struct ids *ids, const char *text)
 {
     struct client *client = cli_connect_or_die(&s->cli, "Unable to confirm allocation");
+    struct filter_ids one = { .ids = ids, .n = 1 };
     uint32_t job_id = 0;
-    int r = sluids_task_job(client, ids->job_id, ids->task_id, &job_id);
+    int r;
 
+    if (ids->sluid[0]) {
+        r = sluids_find(client, &one);
+        job_id = ids->job_id == UINT32_MAX ? 0 : ids->job_id;
+    } else {
+        r = sluids_task_job(client, ids->job_id, ids->task_id, &job_id);
+    }
     if (r < 0)
         cli_die(CLI_EXIT_FAILED, "Unable to confirm allocation for job %s: %s", text,
                 client_strerror(client, r));
@@ -68,8 +75,8 @@ static void settle_allocation(struct srun *s, struct jobopts *jo)
         (ids.array != IDS_NO_TASK && ids.array != IDS_ONE_TASK))
         cli_die(CLI_EXIT_FAILED, "--jobid takes the number of a job or of an array's task, not %s",
                 text);
-    if (ids.array == IDS_ONE_TASK)
-        ids.job_id = find_task_job(s, &ids, text);
+    if (ids.sluid[0] || ids.array == IDS_ONE_TASK)
+        ids.job_id = find_named_job(s, &ids, text);
     if (!s->het_size)
         s->job_id = ids.job_id;
     jo->in_allocation = true;

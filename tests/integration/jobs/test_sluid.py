@@ -26,8 +26,37 @@ def test_in_place_of_a_number(c):
     c.run("scontrol", "release", name)
     c.wait_end(job)
     held = c.sbatch("-H", wrap="true")
+    assert c.run("scontrol", "write", "batch_script", sluid(c, held), "-").out.startswith("#!/bin/sh\n")
     c.run("scancel", sluid(c, held))
     wait_until(lambda: c.state(held) == "CANCELLED", "it is cancelled")
+
+
+def test_steps_of_a_run(c):
+    job = c.sbatch("-n2", wrap="srun -n1 --exact sleep 1000 & srun -n1 --exact sleep 1000; wait; sleep 1000")
+    c.wait_state(job, "RUNNING")
+    name = sluid(c, job)
+
+    def steps():
+        return sorted(c.run("squeue", "-h", "-s", "-j", name, "-o", "%i").out.split())
+    wait_until(lambda: f"{job}.1" in steps(), "both steps run")
+    assert c.run("squeue", "-h", "-s", f"{name}.1", "-o", "%i").out.split() == [f"{job}.1"]
+    assert "1 tasks, 1 nodes" in c.run("sattach", "--layout", f"{name.lower()}.0").out
+    assert c.run("srun", f"--jobid={name}", "--overlap", "-n1", "printenv", "SLURM_JOB_ID").out == f"{job}\n"
+    assert c.run("srun", "--overlap", "-n1", "printenv", "SLURM_JOB_ID", env={"SLURM_JOB_ID": name}).out == f"{job}\n"
+    c.run("scancel", f"{name}.0")
+    wait_until(lambda: f"{job}.0" not in steps(), "the step is gone")
+    assert f"{job}.1" in steps()
+    assert "Invalid job id specified" in c.refused("srun", "--jobid=s8FXJCCS3F9Z00", "true")
+
+
+def test_triggers_of_a_run(c):
+    job = c.sbatch("-H", wrap="true")
+    name = sluid(c, job)
+    c.run("strigger", "--set", f"--jobid={name}", "--fini", "--program=/bin/true")
+    assert c.run("strigger", "--get", f"--jobid={name}", "-N").out.split()[1:4] == ["job", str(job), "fini"]
+    c.run("strigger", "--clear", f"--jobid={name}")
+    assert c.run("strigger", "--get", "-N").out == ""
+    c.refused("strigger", "--set", "--jobid=s8FXJCCS3F9Z00", "--fini", "--program=/bin/true")
 
 
 def test_requeue_gives_a_new_one(c):

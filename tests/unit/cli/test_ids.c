@@ -94,6 +94,17 @@ static void test_sluid(void **state)
     assert_int_equal(ids_parse("s0EXM7W59D6F00", &ids, NULL), 0);
     assert_string_equal(ids.sluid, "s0EXM7W59D6F00");
     assert_int_equal(ids.job_id, 0);
+    assert_false(ids.has_step);
+    assert_int_equal(ids_parse("s0exm7w59d6f00.7", &ids, NULL), 0);
+    assert_string_equal(ids.sluid, "s0EXM7W59D6F00");
+    assert_true(ids.has_step);
+    assert_int_equal(ids.step_id, 7);
+    assert_int_equal(ids_parse("s0EXM7W59D6F00.batch", &ids, NULL), 0);
+    assert_int_equal(ids.step_id, STEP_ID_BATCH);
+    assert_int_equal(ids_parse("s0EXM7W59D6F00.", &ids, NULL), -EINVAL);
+    assert_int_equal(ids_parse("s0EXM7W59D6F00.x", &ids, NULL), -EINVAL);
+    assert_int_equal(ids_parse("s0EXM7W59D6F0.1", &ids, NULL), -EINVAL);
+    assert_int_equal(ids_parse("s0EXM7W59D6F00_1", &ids, NULL), -EINVAL);
 }
 
 static void test_sets(void **state)
