@@ -16,19 +16,17 @@
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-uint32_t power_rate_take(struct power_rate *r, uint32_t per_min, int64_t pass_us, int64_t now_us,
-                         uint32_t wanted)
+uint32_t power_rate_take(struct power_rate *r, uint32_t per_min, int64_t now_us, uint32_t wanted)
 {
-    double per_us = per_min / (60.0 * USEC_PER_SEC), room = per_us * (double)pass_us;
+    double per_us = per_min / (60.0 * USEC_PER_SEC);
     uint32_t n;
 
     if (!per_min || !wanted)
         return wanted;
-    room = MAX(room, 1.0);
     if (!r->at_us)
-        r->left = room;
+        r->left = per_min;
     else if (now_us > r->at_us)
-        r->left = MIN(room, r->left + per_us * (double)(now_us - r->at_us));
+        r->left = MIN(per_min, r->left + per_us * (double)(now_us - r->at_us));
     r->at_us = now_us;
     n = MIN(wanted, (uint32_t)(r->left + 1e-6)); /* sums of parts stay a little below the whole */
     r->left -= n;

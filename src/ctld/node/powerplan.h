@@ -16,15 +16,14 @@
 
 /* ---- rates ----------------------------------------------------------------------------------- */
 
-/* How many nodes may change now: per_min in a minute, spread evenly over passes. */
+/* How many nodes may change now: those of a minute at once, so that a program hears of a big job's
+ * nodes together, and from then on as many as time has passed for. */
 struct power_rate {
     double left;   /* nodes that may change at once */
     int64_t at_us; /* as of then; 0: not used yet */
 };
-/* Take up to `wanted` nodes; per_min 0: all.  pass_us: the time between two passes, in which one
- * node at least may change when per_min allows for one.  Gives how many. */
-uint32_t power_rate_take(struct power_rate *r, uint32_t per_min, int64_t pass_us, int64_t now_us,
-                         uint32_t wanted);
+/* Take up to `wanted` nodes; per_min 0: all.  Gives how many. */
+uint32_t power_rate_take(struct power_rate *r, uint32_t per_min, int64_t now_us, uint32_t wanted);
 
 /* ---- choices --------------------------------------------------------------------------------- */
 

@@ -487,8 +487,8 @@ static void power_up(struct ctld *ctld, int64_t now)
     batch_begin(&b, ctld, now);
     find_resumes(&b);
     keep_first(b.nodes, power_rate_take(&ctld->powersave->up,
-                                        (uint32_t)conf_num(ctld->conf, CONF_RESUME_RATE),
-                                        pass_us(ctld), now, bitmap_count(b.nodes)));
+                                        (uint32_t)conf_num(ctld->conf, CONF_RESUME_RATE), now,
+                                        bitmap_count(b.nodes)));
     BITMAP_FOREACH (b.nodes, i) {
         const struct node *n = ctld->cluster->nodes[i];
         int64_t timeout = bootwait_timeout_s(ctld, n);
@@ -600,8 +600,8 @@ static void power_down(struct ctld *ctld, int64_t now)
     batch_begin(&b, ctld, now);
     find_suspends(&b);
     keep_first(b.nodes, power_rate_take(&ctld->powersave->down,
-                                        (uint32_t)conf_num(ctld->conf, CONF_SUSPEND_RATE),
-                                        pass_us(ctld), now, bitmap_count(b.nodes)));
+                                        (uint32_t)conf_num(ctld->conf, CONF_SUSPEND_RATE), now,
+                                        bitmap_count(b.nodes)));
     BITMAP_FOREACH (b.nodes, i)
         longest = MAX(longest, begin_power_down(&b, ctld->cluster->nodes[i], idle));
     lsn = batch_commit(&b);

@@ -130,6 +130,16 @@ def test_job_powers_nodes_up_and_idleness_down(cloud):
     assert not (c.dir / "run/slurmd-cl1.pid").exists()
 
 
+def test_nodes_of_one_need_are_told_together(cloud):
+    """The rates hold for a minute: a program hears of the nodes of a big job in one call, not of a few at each pass."""
+    c = cloud(clouds=8, times="SuspendTimeout=1\nResumeTimeout=60\nResumeRate=60")
+    told = c.dir / "resume.told"
+    c.program("resume", f'echo "$1" >> {told}')
+    c.sbatch("-N8", wrap="true")
+    wait_until(lambda: told.exists() and told.read_text(), "the program was called")
+    assert told.read_text() == "cl[1-8]\n"
+
+
 def test_operators(cloud):
     c = cloud(nodes=1, times="SuspendTimeout=1\nResumeTimeout=1")
     c.program("resume", "exit 0")

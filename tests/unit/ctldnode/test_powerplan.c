@@ -146,16 +146,18 @@ static void test_rates(void **state)
     uint32_t sum = 0;
 
     (void)state;
-    assert_int_equal(power_rate_take(&r, 0, 10 * S, NOW, 5000), 5000); /* no limit */
-    assert_int_equal(power_rate_take(&r, 60, 10 * S, NOW, 100), 10);
-    assert_int_equal(power_rate_take(&r, 60, 10 * S, NOW, 100), 0);
-    assert_int_equal(power_rate_take(&r, 60, 10 * S, NOW + 3 * S, 100), 3);
-    assert_int_equal(power_rate_take(&r, 60, 10 * S, NOW + 3 * S - 1, 100), 0); /* clock back */
-    assert_int_equal(power_rate_take(&r, 60, 10 * S, NOW + 1000 * S, 100), 10); /* not saved up */
+    assert_int_equal(power_rate_take(&r, 0, NOW, 5000), 5000); /* no limit */
+    assert_int_equal(power_rate_take(&r, 60, NOW, 40), 40);    /* those of a minute at once */
+    assert_int_equal(power_rate_take(&r, 60, NOW, 100), 20);
+    assert_int_equal(power_rate_take(&r, 60, NOW, 100), 0);
+    assert_int_equal(power_rate_take(&r, 60, NOW + 3 * S, 100), 3);
+    assert_int_equal(power_rate_take(&r, 60, NOW + 3 * S - 1, 100), 0); /* clock back */
+    assert_int_equal(power_rate_take(&r, 60, NOW + 1000 * S, 100), 60); /* not saved up */
+    assert_int_equal(power_rate_take(&r, 60, NOW + 1010 * S, 100), 10);
     r = (struct power_rate){ 0 };
     for (int i = 0; i < 600; i++) /* passes of 100 ms for a minute */
-        sum += power_rate_take(&r, 6, S / 10, NOW + i * S / 10, 100);
-    assert_in_range(sum, 6, 7);
+        sum += power_rate_take(&r, 6, NOW + i * S / 10, 100);
+    assert_in_range(sum, 11, 12); /* the first six, and six more in a minute */
 }
 
 static void test_changes(void **state)
