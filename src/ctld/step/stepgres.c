@@ -226,7 +226,7 @@ static void place_done(struct place *p)
 }
 
 /* Of what never runs out (no_consume) the job holds none, and each step may have all there is. */
-static uint64_t inexhaustible(const struct place *p, const Pst__GresAlloc *g)
+static uint64_t inexhaustible_count(const struct place *p, const Pst__GresAlloc *g)
 {
     return g->count || !p->node ? 0 : gres_text_count(p->node->gres, g->name, g->type, NULL);
 }
@@ -239,7 +239,7 @@ static uint64_t sum_gres(const struct place *p, const struct want *w, bool free_
         const Pst__GresAlloc *g = p->job->gres[i];
 
         if (fits_want(w, g))
-            n += inexhaustible(p, g) + (free_only ? p->left[i]->count : g->count);
+            n += inexhaustible_count(p, g) + (free_only ? p->left[i]->count : g->count);
     }
     return n;
 }
