@@ -92,11 +92,11 @@ int json_take_yaml(void *at, const struct opt *opt, const char *arg, struct err 
 
 void json_begin_option(struct json *js, struct strbuf *out, const struct json_option *opt)
 {
-    const char *style = getenv("SLURM_JSON");
+    const char *style = getenv(opt->yaml ? "SLURM_YAML" : "SLURM_JSON");
     bool dense = style && strcasecmp(style, "compact") == 0;
 
-    /* SLURM_YAML: there is one way to write it. */
-    json_begin(js, out, opt->yaml ? JSON_YAML : dense ? JSON_DENSE : JSON_PRETTY);
+    /* JSON in one line is YAML, too, and the shortest. */
+    json_begin(js, out, dense ? JSON_DENSE : opt->yaml ? JSON_YAML : JSON_PRETTY);
     js->plain_null = opt->complex;
     js->version = opt->version;
 }

@@ -20,8 +20,8 @@ struct json_option {
 int json_option_parse(struct json_option *opt, bool yaml, const char *arg);
 /* Rows of --json and --yaml take their value with these; at is the struct json_option. */
 opt_take_fn json_take_json, json_take_yaml;
-/* json_begin() in the version that the option says, with its flags, and the style of it and
- * SLURM_JSON. */
+/* json_begin() in the version that the option says, with its flags, and the style of it, SLURM_JSON
+ * and SLURM_YAML. */
 void json_begin_option(struct json *js, struct strbuf *out, const struct json_option *opt);
 /* Behind the parsing of options: handle --json=list and unknown versions as Slurm's commands do.
  * Returns the exit status, -1 = go on. */

@@ -92,6 +92,8 @@ def test_orders_of_sdiag(c):
     counts = [row[1] for row in calls(c)]
     assert counts == sorted(counts, reverse=True)
     assert c.run("sdiag", "-a").out.splitlines()[0] == c.run("sdiag").out.splitlines()[0]
+    whole, plain = ([re.sub(r"\d+", "", line) for line in c.run("sdiag", *words).out.splitlines()] for words in (["--no-trunc"], []))
+    assert whole == plain and any(len(line) > 50 for line in plain)
 
 
 # ---- words ---------------------------------------------------------------------------------------

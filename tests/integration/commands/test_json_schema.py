@@ -93,6 +93,9 @@ def test_styles_say_the_same(q, command, schema):
     def keys(v):
         return [(k, keys(x)) for k, x in v.items()] if isinstance(v, dict) else [keys(x) for x in v] if isinstance(v, list) else 0
     assert keys(json.loads(compact)) == keys(json.loads(pretty))
+    dense = q.run(*argv, "--yaml", env={"SLURM_YAML": "compact"}).out
+    assert dense.count("\n") <= 1 and keys(json.loads(dense)) == keys(json.loads(pretty))
+    assert q.run(*argv, "--json", env={"SLURM_YAML": "compact"}).out.count("\n") > 1
     yaml = q.run(*argv, "--yaml").out
     assert yaml.startswith("%YAML 1.1\n--- !!map\n") and yaml.endswith("...\n")
     assert re.findall(r"!!str (?:\"([^\"]+)\"|([\w:/.-]+)): ", yaml)[0][1] == next(iter(json.loads(pretty)))
