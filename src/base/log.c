@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/prctl.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -24,7 +25,7 @@
 #include "base/timefmt.h"
 #include "base/wordlist.h"
 
-enum { LINE_MAX_BYTES = 4096 };
+enum { LINE_MAX_BYTES = 4096, STAMP_MAX = 128 };
 
 enum stamp {
     STAMP_ISO8601_MS, /* the default */
@@ -33,6 +34,7 @@ enum stamp {
     STAMP_RFC5424,
     STAMP_RFC3339,
     STAMP_SHORT,
+    STAMP_THREAD_ID,
     STAMP_CLOCK,
     STAMP_OMIT,
 };
@@ -49,6 +51,7 @@ static const struct {
     [STAMP_RFC5424] = { "rfc5424", "%Y-%m-%dT%H:%M:%S", false, true },
     [STAMP_RFC3339] = { "rfc3339", "%Y-%m-%dT%H:%M:%S", false, true },
     [STAMP_SHORT] = { "short", "%b %d %H:%M:%S", false, false },
+    [STAMP_THREAD_ID] = { "thread_id", "%b %d %H:%M:%S", false, false },
     [STAMP_CLOCK] = { "clock", NULL, false, false },
     [STAMP_OMIT] = { "omit", NULL, false, false },
 };
@@ -175,6 +178,17 @@ void log_set_time(const char *words)
     atomic_store_explicit(&sink.stamp, stamp, memory_order_relaxed);
 }
 
+/* "[Jan 02 03:04:05.678901 1234 name-of-thread 1240] ": of the daemon, and of its thread. */
+static size_t put_thread(char *buf, size_t size, size_t n, long us)
+{
+    char name[16] = "";
+
+    (void)prctl(PR_GET_NAME, name); /* the buffer has the size that it wants: cannot fail */
+    safetext_clean_n(name, strlen(name));
+    return n + (size_t)snprintf(buf + n, size - n, ".%06ld %d %s %d] ", us, (int)getpid(), name,
+                                (int)gettid());
+}
+
 /* "[2026-01-02T03:04:05.678] ", local time. */
 static size_t put_stamp(char *buf, size_t size)
 {
@@ -191,6 +205,8 @@ static size_t put_stamp(char *buf, size_t size)
         return 0;
     buf[0] = '[';
     n += strftime(buf + n, size - n, stamps[stamp].format, &tm);
+    if (stamp == STAMP_THREAD_ID)
+        return put_thread(buf, size, n, (long)(us % USEC_PER_SEC));
     if (stamps[stamp].ms)
         (void)snprintf(ms, sizeof(ms), ".%03d", (int)(us % USEC_PER_SEC / 1000));
     if (stamps[stamp].zone)
@@ -236,7 +252,7 @@ static void write_args(enum log_level level, const char *fmt, va_list ap)
     int saved = errno, n;
     size_t stamp, used;
 
-    stamp = put_stamp(line, 64);
+    stamp = put_stamp(line, STAMP_MAX);
     used = stamp;
     if (level != LOG_INFO)
         used += (size_t)snprintf(line + used, 64, "%s: ", log_level_name(level));

@@ -40,9 +40,10 @@ enum log_level log_get_level(void);
 int log_set_syslog(const char *level, const char *path);
 
 /* How times stand in lines, as LogTimeFormat says: iso8601_ms and iso8601 (local time), rfc5424_ms,
- * rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), clock (the
- * process's CPU time in microseconds), omit.  NULL or no such word: iso8601_ms.  Of several the one
- * that stands last here counts. */
+ * rfc5424 and rfc3339 (the same with the distance to UTC), short ("Jan 02 03:04:05"), thread_id
+ * (the same with microseconds, the process, the thread's name and number), clock (the process's CPU
+ * time in microseconds), omit.  NULL or no such word: iso8601_ms.  Of several the one that stands
+ * last here counts. */
 void log_set_time(const char *words);
 
 /* Parse "info", "debug2", "4" ...; negative errno -EINVAL when unknown. */

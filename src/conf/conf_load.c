@@ -14,7 +14,9 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/cpuspec.h"
 #include "base/strbuf.h"
 #include "conf/conf_lex.h"
 #include "version.h"
@@ -300,10 +302,50 @@ static int finish_common(struct conf_loader *l)
     return conf_key_path(c->dir, &c->key_file);
 }
 
+/* spec_cores_first: CoreSpecCount means other cores than it would, so the node's line says which.
+ * Everybody who goes by a node's CPUs goes by CpuSpecList where there is one. */
+static int name_spec_cpus(struct conf *c, struct conf_node *n)
+{
+    _cleanup_(bitmap_free) struct bitmap *cpus = NULL;
+    _cleanup_free_ char *text = NULL;
+    uint32_t threads = MAX(n->cpus / (n->sockets * n->cores_per_socket), 1u);
+    int r = bitmap_new(n->cpus, &cpus);
+
+    for (uint32_t i = 0; r == 0 && i < n->core_spec; i++) {
+        uint32_t first = cpuspec_first_core(n->sockets, n->cores_per_socket, i) * threads;
+
+        if (first + threads <= n->cpus)
+            bitmap_set_range(cpus, first, threads);
+    }
+    r = r < 0 ? r : bitmap_format(cpus, &text);
+    if (r < 0)
+        return r;
+    n->cpu_spec_list = conf_pool_strdup(&c->pool, text);
+    return n->cpu_spec_list ? 0 : -ENOMEM;
+}
+
+static int place_spec_cores(struct conf *c)
+{
+    bool first = conf_option(c, CONF_SCHEDULER_PARAMETERS, "spec_cores_first", NULL, NULL);
+    int r = 0;
+
+    for (size_t i = 0; first && r == 0 && i < c->nnodes; i++) {
+        struct conf_node *n = &c->nodes[i];
+
+        if (n->core_spec && !n->cpu_spec_list &&
+            n->core_spec < (uint64_t)n->sockets * n->cores_per_socket)
+            r = name_spec_cpus(c, n);
+    }
+    return r;
+}
+
 static int finish_full(struct conf_loader *l)
 {
     struct conf *c = l->c;
     int r = conf_down_apply(l);
+
+    if (r == 0)
+        r = place_spec_cores(c);
 
     if (r == 0)
         r = conf_parts_resolve(l);

@@ -21,6 +21,7 @@
 #include "stepd/io/outtail.h"
 #include "stepd/io/relay.h"
 #include "stepd/shared/spool.h"
+#include "stepd/shared/stepd_spawn.h"
 #include "stepd/step.h"
 #include "version.h"
 #include "wire/tls/tlsctx.h"
@@ -41,6 +42,17 @@ static int read_file(const ProtobufCMessageDescriptor *desc, ProtobufCMessage **
     (void)munmap(data, (size_t)st.st_size);
     (void)close(STEP_FD_FILE);
     return *ret_msg ? 0 : -EBADMSG;
+}
+
+/* A step daemon that is not in memory answers late on a node that swaps.  Children inherit no
+ * locks. */
+static void lock_memory(const Pst__StepFile *sf)
+{
+    int flags = sf->memlock == STEP_MEMLOCK_ALL ? MCL_CURRENT | MCL_FUTURE : MCL_CURRENT;
+
+    if (sf->memlock && mlockall(flags) < 0)
+        (void)fprintf(stderr, "slurmstepd: error: its memory cannot be locked: %s\n",
+                      strerror(errno));
 }
 
 static int read_step_file(Pst__StepFile **ret_sf)
@@ -142,6 +154,8 @@ int main(int argc, char **argv)
     inherit_no_keys();
     r = read_step_file(&sf);
     tls_be_brief(r == 0 && !sf->plugstack);
+    if (r == 0)
+        lock_memory(sf);
     if (r == 0)
         r = step_run(sf, STEP_FD_CTL, srun_fd, ns_fd, ns_pid_fd, plug_ops);
     if (sf)

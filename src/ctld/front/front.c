@@ -277,14 +277,16 @@ static void on_http(void *ctx, int fd, const char *head, size_t n)
     services_on_http(f->ctld, fd, head, n);
 }
 
-/* NoCtldInAddrAny: the address of our SlurmctldHost line; NULL: any. */
+/* NoCtldInAddrAny, which NoInAddrAny includes: the address of our SlurmctldHost line; NULL: any. */
 static const char *bind_address(const struct ctld *ctld)
 {
     const char *addr = NULL;
+    bool named =
+        conf_option(ctld->conf, CONF_COMMUNICATION_PARAMETERS, "NoCtldInAddrAny", NULL, NULL) ||
+        conf_option(ctld->conf, CONF_COMMUNICATION_PARAMETERS, "NoInAddrAny", NULL, NULL);
 
-    for (size_t i = 0; conf_ctld_host(ctld->conf, i, &addr); i++)
-        if (strcasecmp(conf_ctld_host(ctld->conf, i, NULL), ctld->host) == 0 &&
-            conf_option(ctld->conf, CONF_COMMUNICATION_PARAMETERS, "NoCtldInAddrAny", NULL, NULL))
+    for (size_t i = 0; named && conf_ctld_host(ctld->conf, i, &addr); i++)
+        if (strcasecmp(conf_ctld_host(ctld->conf, i, NULL), ctld->host) == 0)
             return addr;
     return NULL;
 }
@@ -296,6 +298,8 @@ int front_new(struct ctld *ctld, struct front **ret, struct err *err)
         .port = conf_ctld_port(ctld->conf),
         .local_socket = !ctld->ha, /* of several controllers the active one has it */
         .bind_addr = ctld->past_us ? "127.0.0.1" : bind_address(ctld),
+        .no_ipv4 =
+            conf_option(ctld->conf, CONF_COMMUNICATION_PARAMETERS, "DisableIPv4", NULL, NULL),
         .threads = IO_THREADS,
         .max_connections = MAX_CONNECTIONS,
         .out_limit = OUT_LIMIT,

@@ -114,6 +114,8 @@ Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job, const
     for (size_t i = 0; i < ARRAY_SIZE(flags); i++)
         if (conf_option(conf, CONF_JOB_ACCT_GATHER_PARAMS, flags[i].option, &value, &len))
             g->flags |= flags[i].flag;
+    g->vsize_percent = (uint32_t)conf_num(conf, CONF_V_SIZE_FACTOR);
+    g->has_vsize_percent = g->vsize_percent != 0;
     g->has_profile = true;
     g->profile = profile_of(conf, job);
     if (g->profile)

@@ -564,6 +564,10 @@ int listen_new(struct noded *d, struct listener **ret_listener, struct err *err)
     struct listener *l = calloc(1, sizeof(*l));
     struct server_config sc = {
         .port = d->node->port,
+        .bind_addr = conf_option(d->conf, CONF_COMMUNICATION_PARAMETERS, "NoInAddrAny", NULL, NULL)
+                         ? d->node->addr
+                         : NULL,
+        .no_ipv4 = conf_option(d->conf, CONF_COMMUNICATION_PARAMETERS, "DisableIPv4", NULL, NULL),
         .threads = 1,
         .max_connections = MAX_CONNECTIONS,
         /* A step's key is no user's: these wait, until they are handed over.  What is left is

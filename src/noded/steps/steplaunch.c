@@ -62,6 +62,15 @@ static uint64_t suspend_grace_s(const struct conf *conf)
     return conf_option_u64(conf, CONF_PREEMPT_PARAMETERS, "suspend_grace_time", &s) ? s : 2;
 }
 
+static uint32_t memlock_of(const struct conf *conf)
+{
+    if (conf_option(conf, CONF_LAUNCH_PARAMETERS, "slurmstepd_memlock_all", NULL, NULL))
+        return STEP_MEMLOCK_ALL;
+    return conf_option(conf, CONF_LAUNCH_PARAMETERS, "slurmstepd_memlock", NULL, NULL)
+               ? STEP_MEMLOCK_NOW
+               : 0;
+}
+
 static void set_num(protobuf_c_boolean *has, uint32_t *field, uint64_t value)
 {
     *has = true;
@@ -107,6 +116,7 @@ static Pst__StepFile *sf_new(struct noded *d, struct njob *job, uint32_t step_id
             conf_num(d->conf, CONF_UNKILLABLE_STEP_TIMEOUT));
     set_num(&sf->has_propagate_prio, &sf->propagate_prio,
             conf_num(d->conf, CONF_PROPAGATE_PRIO_PROCESS));
+    set_num(&sf->has_memlock, &sf->memlock, memlock_of(d->conf));
     set_num(&sf->has_suspend_grace_s, &sf->suspend_grace_s, suspend_grace_s(d->conf));
     r = r < 0 ? r : gres_step_gpus(d->gres, sf);
     r = r < 0 ? r : nodeimex_plan(d, sf);

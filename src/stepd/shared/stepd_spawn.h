@@ -5,6 +5,9 @@
 
 #include "stepfile.pb-c.h"
 
+/* StepFile.memlock: what the daemon locks in memory, beside nothing. */
+enum { STEP_MEMLOCK_NOW = 1, STEP_MEMLOCK_ALL }; /* what it has at its start; what it ever has */
+
 /* Start exe for the step described by sf, in sf->step_dir, in a session of its own.  srun_fd, ns_fd
  * (the job's mount namespace) and ns_pid_fd (the first process of its other namespaces), each -1
  * when there is none, are duplicated for it.  *ret_ctl: the control connection (nonblocking,

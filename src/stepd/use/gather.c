@@ -274,19 +274,30 @@ static void sample_energy(struct step *s)
     stepprof_end(s->gather->profile);
 }
 
-/* JobAcctGatherParams=OverMemoryKill */
+static void end_over_limit(struct step *s, const char *what, uint64_t used, uint64_t limit)
+{
+    step_notice(s, "error: StepId=%u.%s exceeded %s limit (%llu > %llu), being killed", s->job_id,
+                s->step_name, what, (unsigned long long)used, (unsigned long long)limit);
+    s->on->terminate(s, NULL, SIGKILL, true, 0);
+}
+
+/* JobAcctGatherParams=OverMemoryKill; with VSizeFactor, virtual memory has a limit as well. */
 static void check_limit(struct step *s)
 {
     const Pst__AllocGroup *here = env_step_group(s->sf);
-    uint64_t limit = (s->launch ? (here ? here->mem_mib : 0) : s->sf->job->mem_mib) << 20, sum = 0;
+    uint64_t limit = (s->launch ? (here ? here->mem_mib : 0) : s->sf->job->mem_mib) << 20, sum = 0,
+             vsize = 0, vsize_limit = limit / 100 * s->sf->gather->vsize_percent;
 
-    for (size_t i = 0; i < s->n_tasks; i++)
+    for (size_t i = 0; i < s->n_tasks; i++) {
         sum += s->gather->tasks[i].mem;
-    if (!(s->sf->gather->flags & GATHER_LIMIT) || !limit || sum <= limit || s->stage != KILL_NONE)
+        vsize += s->gather->vmem[i];
+    }
+    if (!(s->sf->gather->flags & GATHER_LIMIT) || !limit || s->stage != KILL_NONE)
         return;
-    step_notice(s, "error: StepId=%u.%s exceeded memory limit (%llu > %llu), being killed",
-                s->job_id, s->step_name, (unsigned long long)sum, (unsigned long long)limit);
-    s->on->terminate(s, NULL, SIGKILL, true, 0);
+    if (sum > limit)
+        end_over_limit(s, "memory", sum, limit);
+    else if (vsize_limit && vsize > vsize_limit)
+        end_over_limit(s, "virtual memory", vsize, vsize_limit);
 }
 
 /* The energy is that of the whole node, other jobs included; a step of several nodes gets the

@@ -58,30 +58,30 @@ static int bind_listen(int fd, const struct sockaddr *sa, socklen_t len)
     return 0;
 }
 
-static int tcp_socket(int family, const struct sockaddr *sa, socklen_t len)
+static int tcp_socket(int family, const struct sockaddr *sa, socklen_t len, bool no_ipv4)
 {
     _cleanup_close_ int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    int one = 1, zero = 0, r;
+    int one = 1, only = no_ipv4, r;
 
     if (fd < 0)
         return -errno;
     if (setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0)
         return -errno;
-    if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &zero, sizeof(zero)) < 0)
+    if (family == AF_INET6 && setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &only, sizeof(only)) < 0)
         return -errno;
     r = bind_listen(fd, sa, len);
     return r < 0 ? r : TAKE_FD(fd);
 }
 
 /* Every address: both families on one socket, or IPv4 alone where the kernel has no IPv6. */
-static int tcp_any(uint16_t port)
+static int tcp_any(uint16_t port, bool no_ipv4)
 {
     struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(port) };
     struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
-    int fd = tcp_socket(AF_INET6, (struct sockaddr *)&in6, sizeof(in6));
+    int fd = tcp_socket(AF_INET6, (struct sockaddr *)&in6, sizeof(in6), no_ipv4);
 
     if (fd == -EAFNOSUPPORT || fd == -EADDRNOTAVAIL)
-        fd = tcp_socket(AF_INET, (struct sockaddr *)&in, sizeof(in));
+        fd = tcp_socket(AF_INET, (struct sockaddr *)&in, sizeof(in), false);
     return fd;
 }
 
@@ -96,7 +96,7 @@ static int tcp_named(const char *host, uint16_t port)
     if (getaddrinfo(host, service, &hints, &list) != 0)
         return r;
     for (const struct addrinfo *ai = list; ai && r < 0; ai = ai->ai_next)
-        r = tcp_socket(ai->ai_family, ai->ai_addr, ai->ai_addrlen);
+        r = tcp_socket(ai->ai_family, ai->ai_addr, ai->ai_addrlen, false);
     freeaddrinfo(list);
     return r;
 }
@@ -155,7 +155,8 @@ static int listen_tcp(const struct server_config *config)
     for (unsigned waited = 0; r == -EADDRINUSE && waited <= BUSY_MS; waited += BUSY_TICK_MS) {
         if (waited > 0)
             (void)usleep(BUSY_TICK_MS * 1000u); /* a signal makes it shorter */
-        r = config->bind_addr ? tcp_named(config->bind_addr, config->port) : tcp_any(config->port);
+        r = config->bind_addr ? tcp_named(config->bind_addr, config->port)
+                              : tcp_any(config->port, config->no_ipv4);
     }
     return r;
 }

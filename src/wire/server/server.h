@@ -82,6 +82,7 @@ struct server_config {
     uint16_t port;         /* 0 = none, unless any_port */
     bool any_port;         /* the kernel chooses; see server_port() */
     const char *bind_addr; /* NULL = any */
+    bool no_ipv4;          /* any address of IPv6 alone; not where the kernel has none */
     bool local_socket;     /* also the abstract socket of wire_local_name(port) */
     unsigned threads;      /* >= 1 */
     /* 0 = as many as there are descriptors; beyond it a peer is told EPST_BUSY */

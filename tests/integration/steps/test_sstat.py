@@ -180,3 +180,16 @@ def test_memory_limit(make_cluster):
     assert c.state(bad) != "COMPLETED"
     c.wait_end(ok)
     assert c.state(ok) == "COMPLETED"
+
+
+def test_virtual_memory_limit(make_cluster):
+    """VSizeFactor: with OverMemoryKill a step may have so much virtual memory, in percent of what it may use."""
+    c = make_cluster(nodes=1, conf="JobAcctGatherType=jobacct_gather/linux\nJobAcctGatherFrequency=1\n"
+                     "JobAcctGatherParams=OverMemoryKill\nVSizeFactor=200")
+    take = "python3 -c 'import mmap, time; x = mmap.mmap(-1, {} << 20); time.sleep({})'"  # it is never touched
+    ok = c.sbatch("-n1", "--mem=300M", wrap=take.format(100, 3))
+    bad = c.sbatch("-n1", "--mem=300M", wrap=take.format(700, 1000))
+    c.wait_end(bad)
+    assert re.search(rf"error: StepId={bad}\.batch exceeded virtual memory limit \(\d+ > {600 * MIB}\), being killed", c.out(bad))
+    c.wait_end(ok)
+    assert c.state(ok) == "COMPLETED"

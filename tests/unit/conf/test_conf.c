@@ -748,6 +748,30 @@ static void test_words_before(void **state)
     (void)conf_free(c);
 }
 
+static void test_spec_cores_first(void **state)
+{
+    static const char nodes[] =
+        "NodeName=a Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CoreSpecCount=3\n"
+        "NodeName=b Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CpuSpecList=14-15\n"
+        "NodeName=c CPUs=8 Sockets=2 CoresPerSocket=4 ThreadsPerCore=2 CoreSpecCount=3\n";
+    _cleanup_free_ char *text = NULL;
+    _cleanup_(conf_free) struct conf *last = good("ClusterName=c SlurmctldHost=h\n"
+                                                  "NodeName=a Sockets=2 CoresPerSocket=4 "
+                                                  "CoreSpecCount=3\n"),
+                                     *first = NULL;
+
+    (void)state;
+    assert_true(asprintf(&text,
+                         "ClusterName=c SlurmctldHost=h\n%sSchedulerParameters=spec_cores_first\n",
+                         nodes) > 0);
+    first = good(text);
+    assert_null(conf_node(last, 0)->cpu_spec_list); /* the last cores: nobody has to say which */
+    assert_int_equal(conf_node(first, 0)->core_spec, 3);
+    assert_string_equal(conf_node(first, 0)->cpu_spec_list, "0-3,8-9");
+    assert_string_equal(conf_node(first, 1)->cpu_spec_list, "14-15");
+    assert_string_equal(conf_node(first, 2)->cpu_spec_list, "0-1,4"); /* a core is a CPU */
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -767,6 +791,7 @@ int main(void)
         cmocka_unit_test(test_sisters),
         cmocka_unit_test(test_common_address),
         cmocka_unit_test(test_gres_cgroup),
+        cmocka_unit_test(test_spec_cores_first),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
