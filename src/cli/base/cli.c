@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/process/inherit.h"
 #include "base/timefmt.h"
+#include "session/confask.h"
 #include "session/dial.h"
 #include "version.h"
 #include "conf/tls/conf_tls.h"
@@ -157,7 +158,10 @@ void cli_print_version(void)
 
 static int load_conf(struct cli *c, struct err *err)
 {
-    return c->conf ? 0 : conf_load(conf_default_path(), CONF_CLIENT, &c->conf, NULL, err);
+    _cleanup_free_ char *path = NULL;
+    int r = c->conf ? 0 : confask_path(&path, err);
+
+    return c->conf || r < 0 ? r : conf_load(path, CONF_CLIENT, &c->conf, NULL, err);
 }
 
 const struct conf *cli_conf_try(struct cli *c)
