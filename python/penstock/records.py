@@ -225,6 +225,9 @@ class Job(Record):
     part_sluid: str | None = None
     part_suspended_at: datetime | None = None
     keeps_nodes: bool | None = None
+    mem_update_margin: int | None = None
+    mem_update_delay_s: int | None = None
+    mem_updated: bool | None = None
     keeper_uid: int | None = None
     power_pending: bool | None = None
 
@@ -581,6 +584,9 @@ Job.FIELDS = {
     "part_sluid": ("part_sluid", "text"),
     "part_suspended_at": ("part_suspended_us", "time"),
     "keeps_nodes": ("keeps_nodes", "bool"),
+    "mem_update_margin": ("mem_update_margin", "number"),
+    "mem_update_delay_s": ("mem_update_delay_s", "number"),
+    "mem_updated": ("mem_updated", "bool"),
     "keeper_uid": ("keeper_uid", "number"),
     "power_pending": ("power_pending", "bool"),
 }

@@ -78,6 +78,7 @@ struct completewait;
 struct gangturns;
 struct shares;
 struct jobtimes;
+struct memupdate;
 struct step_queues;
 struct luascript;
 struct topology;
@@ -173,6 +174,7 @@ struct ctld {
     struct completewait *completewait; /* jobs that still clean up; schedlink/completewait.h */
     struct shares *shares;
     struct jobtimes *jobtimes;
+    struct memupdate *memupdate;
     struct topology *topology;        /* the topologies in force; see topology/topology.h */
     struct topologies *topology_told; /* those that connected nodes know; NULL: none yet */
     struct fed *fed;                  /* the federation; NULL: never in one */

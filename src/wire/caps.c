@@ -437,6 +437,7 @@ static const struct pb_cap rows[] = {
     REP("NodeReport", "clean", SHORT, 65536),
     REP("NodeReport", "prolog_done", SHORT, 65536),
     REP("NodeReport", "script_told", SHORT, 65536),
+    REP("NodeReport", "job_memory", SHORT, 65536),
     ALL("NodeTopology", PATH),
     ALL("NodeUpdateRequest", SHORT),
     STR("NodeUpdateRequest", "nodes", HOSTS),

@@ -298,8 +298,8 @@ static void put_request(struct json *js, const struct job_row *r)
     json_str(js, "mcs_label", j->mcs_label);
     PUT_MADE(js, "memory_per_tres", (void)job_put_mem_per_tres(sb, j));
     if (!json_is_before(js, 45)) {
-        json_int(js, "memory_update_delay", 0);
-        json_int(js, "memory_update_margin", 0);
+        json_int(js, "memory_update_delay", (j->mem_update_delay_s + 59) / 60);
+        json_int(js, "memory_update_margin", j->mem_update_margin);
     }
     json_str(js, "name", j->name);
     json_str(js, "network", j->network);

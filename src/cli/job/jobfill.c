@@ -20,6 +20,7 @@
 #include "cli/job/gresopts.h"
 #include "cli/job/jobopts.h"
 #include "cli/job/jobtext.h"
+#include "cli/job/jobvalue.h"
 
 #define NICE_DEFAULT 100
 #define PRIORITY_TOP (UINT32_MAX - 2)
@@ -124,6 +125,10 @@ static void fill_times(const struct jobopts *jo, int64_t now, Pst__JobRecord *jo
     if (jobopts_has(jo, JO_DELAY_BOOT))
         job->has_delay_boot_s =
             time_delay_parse(jo->value[JO_DELAY_BOOT], &job->delay_boot_s, NULL) == 0;
+    if (jobopts_has(jo, JO_MEM_UPDATE))
+        job->has_mem_update_margin = job->has_mem_update_delay_s =
+            memupdate_parse(jo->value[JO_MEM_UPDATE], &job->mem_update_margin,
+                            &job->mem_update_delay_s) == 0;
     if (jobopts_has(jo, JO_DEADLINE))
         job->has_deadline_us =
             time_when_parse(jo->value[JO_DEADLINE], now, true, &job->deadline_us, NULL) == 0;

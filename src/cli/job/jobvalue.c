@@ -381,14 +381,32 @@ static int check_propagate(const char *arg, struct err *err)
     return 0;
 }
 
-/* MARGIN@DELAY, for steps whose memory limit follows what they use. */
-static int check_memupdate(const char *arg, struct err *err)
+int memupdate_parse(const char *arg, uint32_t *ret_margin, uint32_t *ret_delay_s)
 {
     const char *at = strchr(arg, '@');
+    uint64_t margin;
+    uint32_t delay_s;
+    char number[16];
 
-    if (at && at > arg && at[1])
-        return 0;
-    return err_set(err, STATUS_BAD_SPEC, "--mem-update requires MARGIN@DELAY format");
+    if (!at || (size_t)(at - arg) >= sizeof(number))
+        return -EINVAL;
+    memcpy(number, arg, (size_t)(at - arg));
+    number[at - arg] = '\0';
+    if (parse_u64(number, 0, MEMUPDATE_MARGIN_MAX, &margin) < 0 ||
+        time_delay_parse(at + 1, &delay_s, NULL) < 0 || delay_s == 0)
+        return -EINVAL;
+    *ret_margin = (uint32_t)margin;
+    *ret_delay_s = delay_s;
+    return 0;
+}
+
+static int check_memupdate(const char *arg, struct err *err)
+{
+    uint32_t margin, delay_s;
+
+    if (memupdate_parse(arg, &margin, &delay_s) < 0)
+        return err_set(err, STATUS_BAD_SPEC, "--mem-update requires MARGIN@DELAY format");
+    return 0;
 }
 
 static int check_jobid(const char *arg, struct err *err)

@@ -61,6 +61,10 @@ enum jobvalue_kind {
     KIND_X11,
 };
 
+/* --mem-update=MARGIN@DELAY: percent, and a time as --time takes it, not 0.  -EINVAL. */
+#define MEMUPDATE_MARGIN_MAX 10000u
+int memupdate_parse(const char *arg, uint32_t *ret_margin, uint32_t *ret_delay_s);
+
 /* Returns 0, the exit status with the sentence in err, or -1: arg asked for a list, which was
  * printed. */
 int jobvalue_check(enum jobvalue_kind kind, const struct opt *o, const char *arg, struct err *err);

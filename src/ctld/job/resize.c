@@ -163,30 +163,22 @@ static int shrink_job(struct ctld *ctld, struct job *j, const struct bitmap *kee
     return lsn ? 0 : EPST_DISK_FULL;
 }
 
-int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_lsn)
+uint64_t resize_memory_held(const Pst__JobRecord *r)
 {
-    const Pst__Alloc *a = j->rec->alloc;
-    uint32_t id = j->rec->job_id;
-    Pst__Transaction *tx;
-    Pst__JobRecord *set;
-    ProtobufCMessage *copy;
-    bool managed = false;
-    uint64_t lsn;
+    uint64_t most = 0;
 
-    if (!mib || !a || het_is(j->rec))
-        return ESLURM_JOB_NOT_PENDING;
-    for (size_t i = 0; i < a->n_groups; i++) {
-        managed = managed || a->groups[i]->mem_mib;
-        if (a->groups[i]->mem_mib && a->groups[i]->mem_mib < mib)
-            return ESLURM_JOB_NOT_PENDING;
-    }
-    if (pb_dup(&a->base, &copy) < 0)
-        return SLURM_ERROR;
-    tx = tx_new(core_now());
-    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, id);
-    set->alloc = (Pst__Alloc *)copy;
-    for (size_t i = 0; managed && i < set->alloc->n_groups; i++)
-        SET(set->alloc->groups[i], mem_mib, mib);
+    for (size_t i = 0; r->alloc && i < r->alloc->n_groups; i++)
+        most = MAX(most, r->alloc->groups[i]->mem_mib);
+    return most;
+}
+
+/* Every node of set, a copy of what the job holds, has mib at most. */
+static void lower_memory(struct ctld *ctld, Pst__Transaction *tx, const struct job *j,
+                         Pst__JobRecord *set, uint64_t mib)
+{
+    for (size_t i = 0; i < set->alloc->n_groups; i++)
+        if (set->alloc->groups[i]->mem_mib > mib)
+            SET(set->alloc->groups[i], mem_mib, mib);
     SET(set, mem_per_node_mib, mib);
     if (j->rec->has_mem_per_cpu_mib)
         tx_clear(tx, JOB_F_MEM_PER_CPU_MIB);
@@ -194,16 +186,63 @@ int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_
     if (j->rec->has_billing && !set->has_billing)
         tx_clear(tx, JOB_F_BILLING);
     lifecycle_new_part(ctld, tx, j, set);
-    lsn = core_commit(ctld, tx);
-    if (lsn) {
-        j = cluster_job(ctld->cluster, id);
-        for (size_t i = 0; managed && i < j->rec->alloc->n_node_ids; i++)
-            launch_prepare_on(ctld, j, i, lsn); /* nodes that know the job take its new limit */
-        feed_job_gone(ctld, j);
-        feed_job_started(ctld, j, false);
-    }
+}
+
+/* Commit the job's lower memory and tell those that go by it. */
+static uint64_t commit_memory(struct ctld *ctld, Pst__Transaction *tx, uint32_t job_id)
+{
+    uint64_t lsn = core_commit(ctld, tx);
+    struct job *j = cluster_job(ctld->cluster, job_id);
+
+    if (!lsn)
+        return 0;
+    for (size_t i = 0; resize_memory_held(j->rec) && i < j->rec->alloc->n_node_ids; i++)
+        launch_prepare_on(ctld, j, i, lsn); /* nodes that know the job take its new limit */
+    feed_job_gone(ctld, j);
+    feed_job_started(ctld, j, false);
+    return lsn;
+}
+
+int resize_memory(struct ctld *ctld, struct job *j, uint64_t mib, uint64_t *ret_lsn)
+{
+    const Pst__Alloc *a = j->rec->alloc;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+    ProtobufCMessage *copy;
+    uint64_t lsn;
+
+    if (!mib || !a || het_is(j->rec))
+        return ESLURM_JOB_NOT_PENDING;
+    for (size_t i = 0; i < a->n_groups; i++)
+        if (a->groups[i]->mem_mib && a->groups[i]->mem_mib < mib)
+            return ESLURM_JOB_NOT_PENDING;
+    if (pb_dup(&a->base, &copy) < 0)
+        return SLURM_ERROR;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+    set->alloc = (Pst__Alloc *)copy;
+    lower_memory(ctld, tx, j, set, mib);
+    lsn = commit_memory(ctld, tx, j->rec->job_id);
     *ret_lsn = lsn;
     return lsn ? 0 : EPST_DISK_FULL;
+}
+
+int resize_memory_used(struct ctld *ctld, struct job *j, uint64_t mib)
+{
+    ProtobufCMessage *copy = NULL;
+    Pst__Transaction *tx;
+    Pst__JobRecord *set;
+
+    if (mib && pb_dup(&j->rec->alloc->base, &copy) < 0)
+        return SLURM_ERROR;
+    tx = tx_new(core_now());
+    set = tx_job_patch(tx, PST__EVENT_KIND__EV_JOB_UPDATE, j->rec->job_id);
+    SET(set, mem_updated, true);
+    if (!mib)
+        return core_commit(ctld, tx) ? 0 : EPST_DISK_FULL;
+    set->alloc = (Pst__Alloc *)copy;
+    lower_memory(ctld, tx, j, set, mib);
+    return commit_memory(ctld, tx, j->rec->job_id) ? 0 : EPST_DISK_FULL;
 }
 
 int resize_drop_node(struct ctld *ctld, struct job *j, uint32_t node_id)

@@ -22,6 +22,7 @@
 #include "ctld/node/nodekeys.h"
 #include "ctld/node/nodelink.h"
 #include "ctld/node/nodetopology.h"
+#include "ctld/step/memupdate.h"
 #include "ctld/step/async.h"
 #include "ctld/core/effects.h"
 #include "ctld/schedlink/schedfeed.h"
@@ -381,6 +382,8 @@ static void op_node_report(struct ctld *ctld, struct cmd *cmd)
         if (j)
             cleaning_script_told(ctld, j);
     }
+    for (size_t i = 0; i < rep->n_job_memory; i++)
+        memupdate_report(ctld, n, rep->job_memory[i]);
     for (size_t i = 0; i < rep->n_prolog_done; i++)
         prologs_done(ctld, n, rep->prolog_done[i]);
     if (rep->has_prolog_failed_job) {

@@ -120,6 +120,11 @@ void report_script_told(struct noded *d, const struct njob *job)
     queue_event(d, (struct report_event){ EV_SCRIPT_TOLD, job->job_id, 0, job->run_id });
 }
 
+void report_memory(struct noded *d, const struct njob *job)
+{
+    queue_event(d, (struct report_event){ EV_MEMORY, job->job_id, 0, job->run_id });
+}
+
 void report_drain(struct noded *d, const char *reason)
 {
     struct reporter *r = d->reporter;

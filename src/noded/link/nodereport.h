@@ -20,6 +20,8 @@ void report_prolog_done(struct noded *d, const struct njob *job);
 void report_prolog_failed(struct noded *d, const struct njob *job);
 /* Report that the job ends and that its batch script has got its signal. */
 void report_script_told(struct noded *d, const struct njob *job);
+/* Report what memory the job's processes use here. */
+void report_memory(struct noded *d, const struct njob *job);
 void report_drain(struct noded *d, const char *reason);
 /* The node runs with the configuration that the controller sent: say so.  It could not take that:
  * leave the controller. */

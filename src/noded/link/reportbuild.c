@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/log.h"
+#include "noded/jobs/memuse.h"
 
 void report_events_add(struct report_events *l, struct report_event e)
 {
@@ -63,6 +64,21 @@ static Pst__StepEnd *add_absent(struct report_build *b, const struct report_even
     return end;
 }
 
+static void add_memory(struct noded *d, struct report_build *b, const struct report_event *e)
+{
+    const struct njob *job = jobs_find(&d->jobs, e->job_id, e->run_id);
+    Pst__JobMemory *m = &b->memory[b->msg.n_job_memory];
+
+    if (!job)
+        return; /* it ended meanwhile */
+    pst__job_memory__init(m);
+    m->has_job_id = m->has_run_id = m->has_used_kib = true;
+    m->job_id = e->job_id;
+    m->run_id = e->run_id;
+    m->used_kib = memuse_kib(job);
+    b->memories[b->msg.n_job_memory++] = m;
+}
+
 void report_build_add(struct noded *d, struct report_build *b, const struct report_event *e)
 {
     struct njob *job;
@@ -94,6 +110,9 @@ void report_build_add(struct noded *d, struct report_build *b, const struct repo
     case EV_SCRIPT_TOLD:
         b->told[b->msg.n_script_told++] = add_ref(b, e, false);
         break;
+    case EV_MEMORY:
+        add_memory(d, b, e);
+        break;
     }
 }
 
@@ -103,22 +122,26 @@ bool report_build_init(struct report_build *b, size_t n)
     b->n_refs = b->n_absent = 0;
     b->absent = calloc(n + 1, sizeof(*b->absent));
     b->refs = calloc(n + 1, sizeof(*b->refs));
-    b->launched = calloc(5 * (n + 1), sizeof(void *));
+    b->launched = calloc(6 * (n + 1), sizeof(void *));
     b->clean = b->launched ? b->launched + n + 1 : NULL;
     b->prolog = b->launched ? b->clean + n + 1 : NULL;
     b->told = b->launched ? b->prolog + n + 1 : NULL;
     b->ended = b->launched ? (Pst__StepEnd **)(b->told + n + 1) : NULL;
+    b->memories = b->launched ? (Pst__JobMemory **)(b->ended + n + 1) : NULL;
+    b->memory = calloc(n + 1, sizeof(*b->memory));
+    b->msg.job_memory = b->memories;
     b->msg.launched = b->launched;
     b->msg.clean = b->clean;
     b->msg.prolog_done = b->prolog;
     b->msg.script_told = b->told;
     b->msg.ended = b->ended;
-    return b->refs && b->launched && b->absent;
+    return b->refs && b->launched && b->absent && b->memory;
 }
 
 void report_build_done(struct report_build *b)
 {
     free(b->refs);
     free(b->absent);
+    free(b->memory);
     free(b->launched);
 }

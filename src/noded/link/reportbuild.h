@@ -12,7 +12,8 @@ enum report_event_kind {
     EV_CLEAN,
     EV_PROLOG_DONE,
     EV_PROLOG_FAILED,
-    EV_SCRIPT_TOLD
+    EV_SCRIPT_TOLD,
+    EV_MEMORY /* it is measured when the report is made */
 };
 
 struct report_event {
@@ -37,6 +38,7 @@ struct report_build {
     Pst__StepEnd **ended;
     Pst__StepEnd *absent; /* storage of ends that no step here has */
     size_t n_absent;
+    Pst__JobMemory *memory, **memories; /* storage of job_memory */
 };
 
 /* Room for n events.  False: no memory.  Call report_build_done() in both cases. */

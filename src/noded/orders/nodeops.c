@@ -54,6 +54,10 @@ static int op_signal_steps(struct noded *d, ProtobufCMessage *msg, struct err *e
     }
     if (!job)
         return err_set(err, -ENOENT, "job %u is not on this node", m->job_id);
+    if (m->has_measure && m->measure) {
+        report_memory(d, job);
+        return 0;
+    }
     steps_order(d, job, m);
     return 0;
 }

@@ -96,8 +96,8 @@ static const struct body_row rows[] = {
     { "memory_binding", B_CODE, 0 },
     { "memory_binding_type", B_CODE, 0 },
     { "memory_per_tres", B_GPU, JO_MEM_PER_GPU },
-    { "memory_update_margin", B_NONE, 0 },
-    { "memory_update_delay", B_NONE, 0 },
+    { "memory_update_margin", B_CODE, 0 },
+    { "memory_update_delay", B_CODE, 0 },
     { "name", B_TEXT, JO_JOB_NAME },
     { "network", B_TEXT, JO_NETWORK },
     { "nice", B_CODE, 0 },
@@ -429,6 +429,20 @@ static bool read_distribution(struct reading *rd)
         return set_option(rd, "distribution_plane_size", JO_DISTRIBUTION, word); /* it fits */
     }
     return !text || !text[0] || set_option(rd, "distribution", JO_DISTRIBUTION, text);
+}
+
+static bool read_mem_update(struct reading *rd)
+{
+    struct rest_number margin = rest_number(field_of(rd, "memory_update_margin"));
+    struct rest_number delay = rest_number(field_of(rd, "memory_update_delay"));
+    char text[64];
+
+    if (!delay.set || !delay.value)
+        return true;
+    (void)snprintf(text, sizeof(text), "%llu@%llu",
+                   (unsigned long long)(margin.set ? margin.value : 0),
+                   (unsigned long long)delay.value); /* fits */
+    return set_option(rd, "memory_update_delay", JO_MEM_UPDATE, text);
 }
 
 static bool read_switches(struct reading *rd)
@@ -874,9 +888,9 @@ bool restjob_read(struct rest_call *call, const json_t *desc, const char *place,
     }
     jobopts_init(&rd.opts, JOBOPTS_SBATCH);
     ok = read_beside(&rd) && read_options(&rd) && read_nodes(&rd) && read_distribution(&rd) &&
-         read_switches(&rd) && read_warning_signal(&rd) && read_mail(&rd) && read_shared(&rd) &&
-         read_choices(&rd) && read_flags(&rd) && fill_record(&rd) && read_cpus_in_all(&rd) &&
-         read_site_factor(&rd) && read_x11(&rd) && read_binding(&rd) &&
+         read_switches(&rd) && read_mem_update(&rd) && read_warning_signal(&rd) && read_mail(&rd) &&
+         read_shared(&rd) && read_choices(&rd) && read_flags(&rd) && fill_record(&rd) &&
+         read_cpus_in_all(&rd) && read_site_factor(&rd) && read_x11(&rd) && read_binding(&rd) &&
          read_node_list(&rd, "required_nodes", &j->job.req_nodes) &&
          read_node_list(&rd, "excluded_nodes", &j->job.exc_nodes);
     jobopts_done(&rd.opts);

@@ -71,7 +71,7 @@ ELSEWHERE = {
 NO_RECORD = {
     "clusters", "export", "export-file", "partition", "wrap", "ignore-pbs", "acctg-freq", "uid", "gid", "hold",
     "requeue", "propagate", "mem-bind", "gpu-bind", "distribution", "qos", "account", "priority", "tmp", "core-spec",
-    "bb", "delay-boot", "mem-update", "batch", "reboot", "ntasks-per-tres",
+    "bb", "delay-boot", "batch", "reboot", "ntasks-per-tres",
 }
 
 

@@ -81,6 +81,8 @@ OPTIONS = [
     (ALL, "--consolidate-segments --segment=1 --nodes=2", "flags", ["CONSOLIDATE_SEGMENTS"]),
     (ALL, "--use-min-nodes", "flags", ["PREFER_MINIMUM_NODE_COUNT"]),
     (ALL, "--stepmgr", "flags", ["STEPMGR_ENABLED"]),
+    (ALL, "--mem-update=20@5", "memory_update_margin", 20),
+    (ALL, "--mem-update=20@4:30", "memory_update_delay", 5),
     (("sbatch",), "--requeue=expedite", "flags", ["EXPEDITED_REQUEUE"]),
 ]
 

@@ -1,5 +1,6 @@
 """Running jobs that give nodes back, and what runs on a machine: scontrol update NumNodes=, listpids, pidinfo."""
 
+import json
 import random
 import re
 
@@ -48,6 +49,61 @@ def test_gives_memory_back(c):
     assert "mem=50M" in c.job(job)["AllocTRES"] and c.state(job) == "RUNNING"
     c.run("scancel", job)
     c.wait_end(job)
+
+
+HOG = "python3 -c \"import time; x = bytearray(100 << 20); print('on', flush=True); time.sleep(100)\""
+
+
+def start_hog(c, *options, wrap=HOG, tasks=1):
+    job = c.sbatch(*options, wrap=wrap)
+    out = c.work / f"slurm-{job}.out"
+    wait_until(lambda: out.exists() and out.read_text().count("on\n") == tasks, "it uses its memory", 60)
+    return job
+
+
+def node_memory(c, job):
+    """MinMemoryNode of the job in MiB, when its nodes hold no more than that of it."""
+    mib = int(c.job(job)["MinMemoryNode"].rstrip("M"))
+    shown = c.run("scontrol", "show", "node", c.job(job)["NodeList"]).out
+    return mib if re.findall(r" AllocMem=(\d+) ", shown) == [str(mib)] * int(c.job(job)["NumNodes"]) else None
+
+
+def test_memory_that_is_not_used(c):
+    """--mem-update: after the delay a job keeps what it uses, and the margin; once in a run, also over a restart."""
+    job = start_hog(c, "-N1", "-n1", "--mem=600", "--mem-update=30@0:02")
+    mib = wait_until(lambda: (m := node_memory(c, job)) and m < 600 and m, "it gives memory back", 60)
+    assert 130 <= mib < 200 and f"mem={mib}M" in c.job(job)["AllocTRES"]
+    shown = json.loads(c.run("squeue", "--json", "-j", job).out)["jobs"][0]
+    assert (shown["memory_update_margin"], shown["memory_update_delay"]) == (30, 1)
+    other = c.sbatch("-N1", "-n1", "-w", c.job(job)["NodeList"], f"--mem={2000 - mib}", wrap="true")
+    assert c.wait_end(other)["JobState"] == "COMPLETED"
+    c.restart_ctld()
+    assert node_memory(c, job) == mib
+    c.run("scancel", job)
+    c.wait_end(job)
+
+
+def test_memory_of_several_nodes(c):
+    """The node that uses most counts; a job whose delay ends while no controller is there is measured by the next one."""
+    one = f"if [ $SLURM_PROCID = 1 ]; then exec {HOG}; fi; echo on; exec sleep 100"
+    (c.work / "one.sh").write_text(one)
+    job = start_hog(c, "-N2", "-n2", "--mem=600", "--mem-update=50@0:15", wrap="srun bash one.sh", tasks=2)
+    assert node_memory(c, job) == 600
+    c.restart_ctld()
+    mib = wait_until(lambda: (m := node_memory(c, job)) and m < 600 and m, "it gives memory back", 90)
+    assert 150 <= mib < 240
+    c.run("scancel", job)
+    c.wait_end(job)
+
+
+def test_memory_that_is_needed(c):
+    """No less than a tenth, and never more than it has; by --mem-per-cpu, too."""
+    idle = c.sbatch("-N1", "-n1", "-c2", "--mem-per-cpu=400", "--mem-update=0@0:01", wrap="sleep 100")
+    full = start_hog(c, "-N1", "-n1", "--mem=120", "--mem-update=900@0:01")
+    wait_until(lambda: c.job(idle).get("MinMemoryNode") == "80M", "a tenth is left", 60)
+    assert "mem=80M" in c.job(idle)["AllocTRES"]
+    assert "mem=120M" in c.job(full)["AllocTRES"] and c.job(full)["MinMemoryNode"] == "120M"
+    c.run("scancel", idle, full)
 
 
 def test_a_record_for_each_size(c):

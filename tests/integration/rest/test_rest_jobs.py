@@ -117,10 +117,18 @@ def test_same_as_sbatch(rest, shared, fields, options):
 
 
 def test_what_has_no_effect_is_told(rest, shared):
-    job, answer = submit(rest, hold=True, selinux_context="x", memory_update_delay=5, burst_buffer="x")
+    job, answer = submit(rest, hold=True, selinux_context="x", burst_buffer="x")
     said = [w["description"] for w in answer["warnings"]]
-    for field in ("selinux_context", "memory_update_delay", "burst_buffer"):
+    for field in ("selinux_context", "burst_buffer"):
         assert f"#/job/{field}/ has no effect here" in said
+    shared.run("scancel", str(job))
+
+
+def test_memory_update(rest, shared):
+    job, answer = submit(rest, hold=True, memory_update_delay=5, memory_update_margin=20)
+    assert answer["warnings"] == []
+    shown = rest.get(f"job/{job}")[1]["jobs"][0]
+    assert (shown["memory_update_delay"], shown["memory_update_margin"]) == (5, 20)
     shared.run("scancel", str(job))
 
 

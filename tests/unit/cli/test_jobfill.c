@@ -37,6 +37,21 @@ static int fill(enum jobopts_cmd cmd, const char *line, Pst__JobRecord *job, str
     return status;
 }
 
+static void test_mem_update(void **state)
+{
+    Pst__JobRecord job;
+
+    (void)state;
+    assert_int_equal(fill(JOBOPTS_SBATCH, "--mem-update=20@1:30", &job, NULL), 0);
+    assert_true(job.has_mem_update_margin && job.has_mem_update_delay_s);
+    assert_int_equal(job.mem_update_margin, 20);
+    assert_int_equal(job.mem_update_delay_s, 90);
+    assert_int_equal(fill(JOBOPTS_SRUN, "--mem-update=0@2", &job, NULL), 0);
+    assert_int_equal(job.mem_update_delay_s, 120); /* a number counts minutes */
+    assert_int_equal(fill(JOBOPTS_SALLOC, "-n1", &job, NULL), 0);
+    assert_false(job.has_mem_update_delay_s);
+}
+
 static void test_basics(void **state)
 {
     Pst__JobRecord job;
@@ -244,10 +259,10 @@ static void test_step(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_basics),    cmocka_unit_test(test_times),
-        cmocka_unit_test(test_resources), cmocka_unit_test(test_shown),
-        cmocka_unit_test(test_folded),    cmocka_unit_test(test_nodes),
-        cmocka_unit_test(test_step),
+        cmocka_unit_test(test_basics), cmocka_unit_test(test_mem_update),
+        cmocka_unit_test(test_times),  cmocka_unit_test(test_resources),
+        cmocka_unit_test(test_shown),  cmocka_unit_test(test_folded),
+        cmocka_unit_test(test_nodes),  cmocka_unit_test(test_step),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
