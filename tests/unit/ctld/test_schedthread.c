@@ -2,6 +2,7 @@
 #include "conf_util.h"
 
 #include "ctld/ctld.h"
+#include "ctld/schedlink/restfeed.h"
 #include "ctld/schedlink/schedfeed.h"
 #include "ctld/schedlink/schedthread.h"
 #include "feed/feedmem.h"
