@@ -288,6 +288,7 @@ static const struct pb_cap rows[] = {
     REP("JobFilter", "reservations", SHORT, 16384),
     REP("JobFilter", "sluids", SHORT, 16384),
     ALL("JobIdRequest", SHORT),
+    ALL("JobMemory", SHORT),
     ALL("JobOnNode", TEXT),
     SUB("JobOnNode", "job"),
     STR("JobOnNode", "cpus_per_node", 1 * MIB),

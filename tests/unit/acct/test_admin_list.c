@@ -62,10 +62,13 @@ static void test_users(void **state)
     assert_list(&o, "USER", "{'users':['carol','dave']}", "name", "carol");
     assert_list(&o, "USER", "{'admin_level':'ADMIN_OPERATOR'}", "name", "carol");
     assert_list(&o, "USER", "{'default_wckeys':['blue']}", "name", "carol");
-    assert_list(&o, "USER", "{'accounts':['science']}", "name", "alice carol");
+    /* accounts and clusters choose what stands beside a user */
+    assert_list(&o, "USER", "{'accounts':['science']}", "name", "alice carol root");
     assert_list(&o, "USER", "{'default_accounts':['science']}", "name", "carol");
-    assert_list(&o, "USER", "{'clusters':['demo'],'accounts':['physics']}", "name", "alice");
-    assert_list(&o, "USER", "{'clusters':['other']}", "name", "");
+    assert_list(&o, "USER", "{'clusters':['demo'],'default_accounts':['physics']}", "name",
+                "alice");
+    assert_list(&o, "USER", "{'clusters':['other'],'default_accounts':['physics']}", "name", "");
+    assert_list(&o, "USER", "{'clusters':['other']}", "name", "alice carol root");
 
     must(&o, "MODIFY", "USER",
          "'where':{'names':['carol']},'set':{'user':{'admin_level':'ADMIN_NONE'}}");

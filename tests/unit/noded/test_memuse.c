@@ -69,5 +69,6 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = { cmocka_unit_test(test_job) };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

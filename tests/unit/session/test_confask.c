@@ -138,5 +138,6 @@ int main(void)
         cmocka_unit_test(test_path),
     };
 
+    cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, make_top, remove_top);
 }
