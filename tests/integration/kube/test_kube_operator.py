@@ -337,7 +337,7 @@ def test_restapi_accounting_token(op):
     op.make("restapis", "RestApi", "r", controllerRef={"name": "c"})
     args = wait_until(lambda: op.api.get("deployments", "r-restapi"), "it is made")["spec"]["template"]["spec"]["containers"][0]["args"]
     assert args == ["-s", "openapi/slurmctld", "0.0.0.0:6820"]
-    assert op.api.get("services", "r-restapi")["spec"]["ports"][0]["port"] == 6820
+    assert wait_until(lambda: op.api.get("services", "r-restapi"), "its service is made")["spec"]["ports"][0]["port"] == 6820
     op.make("tokens", "Token", "t", username="root", jwtKeyRef={"name": "jwt", "key": "jwt.key"}, lifetime="1h")
     secret = wait_until(lambda: op.api.get("secrets", "t-jwt-root"), "a token is made")
     token = base64.b64decode(secret["data"]["SLURM_JWT"]).decode()

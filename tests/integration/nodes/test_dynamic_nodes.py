@@ -73,8 +73,8 @@ def test_joins_runs_and_goes(c):
 def test_other_sizes(c):
     join(c, "dyn2", "CPUs=2 RealMemory=1000")
     wait_shown(c, "dyn2", "CPUTot", "2")
-    job = c.sbatch("-w", "dyn2", "-t", "5", wrap="sleep 60")
-    c.wait_state(job, "RUNNING")
+    job = c.sbatch("-w", "dyn2", "-t", "5", wrap="touch begun; sleep 60")
+    wait_until((c.work / "begun").exists, "the script has begun")
     c.slurmds.pop("dyn2").kill()
     join(c, "dyn2", "CPUs=3 RealMemory=900 Feature=quick")
     wait_until(lambda: "describes itself otherwise" in c.logs("slurmctld"), "the controller keeps the change back")
