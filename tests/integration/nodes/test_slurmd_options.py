@@ -51,6 +51,8 @@ def test_what_the_controller_is_told(make_cluster):
     c.run("scontrol", "update", "nodename=node1", "extra=mine")
     c.slurmds["node1"].stop()
     c.start_slurmd("node1")
+    log = c.dir / "log/slurmd-node1.log"
+    wait_until(lambda: log.read_text().count("registered with the controller as node1") == 2, "the node registers again")
     wait_until(lambda: node(c)["extra"] == "mine" and "idle" in c.run("sinfo", "-h", "-o", "%T").out, "the node is back")
     assert node(c)["instance_id"] == "i-1"
 
