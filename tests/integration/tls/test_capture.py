@@ -24,13 +24,16 @@ def everything(cluster, env):
     job = cluster.sbatch("-N2", "-J", "WORD-NAME", "--comment", "WORD-COMMENT",
                          script=f"# WORD-SCRIPT\nsbcast --force file {cluster.dir}/tmp/copy\n"
                                 "srun -n2 bash -c 'echo WORD-OUTPUT; echo WORD-ERROR >&2; head -1'\n"
-                                "srun -n1 bash -c 'until [ -e go ]; do sleep 0.1; done; echo WORD-ATTACH'\n",
+                                "srun -n1 bash -c 'touch begun; until [ -e go ]; do sleep 0.1; done; echo WORD-ATTACH'\n",
                          env={**env, "WORD_ENV": "WORD-ENVIRONMENT"})
-    wait_until(lambda: f"{job}.1" in cluster.run("squeue", "-h", "-s", "-o", "%i").out, "the second step runs")
+    wait_until((cluster.work / "begun").exists, "the second step runs")
     cluster.run("sstat", "-j", f"{job}.1")
     attach = cluster.popen("sattach", "-v", f"{job}.1", stdout=PIPE, stderr=PIPE)
-    while "attached on node" not in attach.stderr.readline():
-        pass
+    said = ""
+    while "attached on node" not in said:
+        line = attach.stderr.readline()
+        assert line, said
+        said += line
     (cluster.work / "go").touch()
     assert attach.communicate(timeout=20)[0] == "WORD-ATTACH\n"
     cluster.wait_end(job)
