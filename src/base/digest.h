@@ -31,6 +31,23 @@ static inline bool digest_read(struct digest *d, const uint8_t *bytes, size_t le
     return true;
 }
 
+/* FNV-1a: where to begin to look in a table, or a short name; anybody may make two texts of one
+ * hash.  With FNV_BEGIN, or with the hash of what stands before.  Needs no library. */
+#define FNV_BEGIN UINT64_C(0xcbf29ce484222325)
+static inline uint64_t fnv_bytes(const void *data, size_t len, uint64_t before)
+{
+    const unsigned char *p = data;
+
+    for (size_t i = 0; i < len; i++)
+        before = (before ^ p[i]) * UINT64_C(0x100000001b3);
+    return before;
+}
+
+static inline uint64_t fnv_text(const char *text)
+{
+    return fnv_bytes(text, strlen(text), FNV_BEGIN);
+}
+
 /* Where to begin to look in a table; anybody may make two digests of one place. */
 static inline uint64_t digest_place(const struct digest *d)
 {

@@ -10,6 +10,7 @@
 
 #include "base/bitmap.h"
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/hostlist.h"
 #include "base/timefmt.h"
 #include "cli/base/cli.h"
@@ -302,13 +303,11 @@ static bool partition_wanted(const struct sinfo *s, const Pst__PartitionRecord *
            (s->all || !filter_partition_hidden(p) || (geteuid() == 0 && !s->hide));
 }
 
-static uint64_t hash_text(const char *text, size_t len)
+static size_t row_slot(const struct row_table *t, const char *key)
 {
-    uint64_t h = 0xcbf29ce484222325u;
+    uint64_t h = fnv_text(key);
 
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return h ^ h >> 29;
+    return (h ^ h >> 29) & (t->n_index - 1);
 }
 
 static void grow_index(struct row_table *t)
@@ -319,7 +318,7 @@ static void grow_index(struct row_table *t)
     free(t->index);
     t->index = xmalloc_or_die(t->n_index * sizeof(*t->index));
     for (size_t i = 0; i < t->n; i++) {
-        size_t at = hash_text(t->keys[i], strlen(t->keys[i])) & (t->n_index - 1);
+        size_t at = row_slot(t, t->keys[i]);
 
         while (t->index[at])
             at = (at + 1) & (t->n_index - 1);
@@ -352,7 +351,7 @@ static void gather_rows(struct sinfo *s, struct sinfo_row *row, const char *key,
     size_t at;
 
     grow_index(t);
-    at = hash_text(key, strlen(key)) & (t->n_index - 1);
+    at = row_slot(t, key);
     for (; t->index[at]; at = (at + 1) & (t->n_index - 1)) {
         size_t i = t->index[at] - 1;
 

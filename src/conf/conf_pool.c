@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
+
 enum { CHUNK = 16384 };
 
 struct conf_pool {
@@ -72,9 +74,7 @@ int conf_grow(void *items, size_t *cap, size_t n, size_t size)
 
 uint64_t conf_hash(const char *text)
 {
-    uint64_t h = UINT64_C(0xcbf29ce484222325); /* FNV-1a */
+    uint64_t h = fnv_text(text);
 
-    for (const unsigned char *p = (const unsigned char *)text; *p; p++)
-        h = (h ^ *p) * UINT64_C(0x100000001b3);
     return h ^ h >> 29;
 }

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "base/hostlist.h"
 #include "conf/resources.h"
 
@@ -22,15 +23,6 @@ struct owners {
     struct owner *slots; /* open addressing */
     size_t mask;
 };
-
-static size_t hash_name(const char *name)
-{
-    uint64_t h = UINT64_C(0xcbf29ce484222325);
-
-    for (; *name; name++)
-        h = (h ^ (unsigned char)*name) * UINT64_C(0x100000001b3);
-    return (size_t)(h ^ h >> 29);
-}
 
 static int make_owners(const struct resource *res, struct owners *ret)
 {
@@ -47,7 +39,8 @@ static int make_owners(const struct resource *res, struct owners *ret)
 
 static struct owner *owner_of(const struct owners *o, const char *node)
 {
-    size_t i = hash_name(node) & o->mask;
+    uint64_t h = fnv_text(node);
+    size_t i = (h ^ h >> 29) & o->mask;
 
     while (o->slots[i].node && strcmp(o->slots[i].node, node) != 0)
         i = (i + 1) & o->mask;

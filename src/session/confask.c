@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/process/beside.h"
 #include "base/process/capture.h"
 #include "base/process/spawnprog.h"
@@ -38,16 +39,7 @@ static bool is_own_folder(const char *path)
            !(st.st_mode & (S_IWGRP | S_IWOTH));
 }
 
-/* Different texts get different folders as a rule; where not, the answers take turns. */
-static uint64_t hash_text(const char *text)
-{
-    uint64_t h = UINT64_C(14695981039346656037);
-
-    for (; *text; text++)
-        h = (h ^ (uint8_t)*text) * UINT64_C(1099511628211);
-    return h;
-}
-
+/* Different servers get different folders as a rule; where not, the answers take turns. */
 int confask_folder(const char *servers, char *buf, size_t size)
 {
     const char *given = getenv("XDG_RUNTIME_DIR"), *base = "/tmp";
@@ -59,7 +51,7 @@ int confask_folder(const char *servers, char *buf, size_t size)
     else if (is_own_folder(run))
         base = run;
     return (size_t)snprintf(buf, size, "%s/slurm-conf-%u-%016jx", base, (unsigned)geteuid(),
-                            (uintmax_t)hash_text(servers ? servers : "")) < size
+                            (uintmax_t)fnv_text(servers ? servers : "")) < size
                ? 0
                : -ENAMETOOLONG;
 }

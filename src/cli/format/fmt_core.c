@@ -14,6 +14,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/digest.h"
 #include "base/safetext.h"
 
 const struct fmt_field *fmt_by_letter(const struct fmt_table *table, char letter)
@@ -389,18 +390,10 @@ static int grow_lines(void **array, size_t *cap, size_t want, size_t item)
     return 0;
 }
 
-static uint64_t hash_text(const char *text, size_t len)
-{
-    uint64_t h = 0xcbf29ce484222325u;
-
-    for (size_t i = 0; i < len; i++)
-        h = (h ^ (unsigned char)text[i]) * 0x100000001b3u;
-    return h ^ h >> 32;
-}
-
 static size_t pool_slot(const struct text_pool *p, const char *text, size_t len)
 {
-    size_t at = hash_text(text, len) & (p->n_index - 1);
+    uint64_t h = fnv_bytes(text, len, FNV_BEGIN);
+    size_t at = (h ^ h >> 32) & (p->n_index - 1);
 
     while (p->index[at] && strcmp(p->texts.buf + p->starts[p->index[at] - 1], text) != 0)
         at = (at + 1) & (p->n_index - 1);

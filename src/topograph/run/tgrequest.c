@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "topograph/read/docjson.h"
 #include "topograph/write/tglabels.h"
 
@@ -275,8 +276,7 @@ int tgrequest_id(const struct tgrequest *q, char id[TGREQUEST_ID_SIZE])
 
     if (!text)
         return -ENOMEM;
-    (void)snprintf(id, TGREQUEST_ID_SIZE, "%016llx",
-                   (unsigned long long)tglabels_hash(text, strlen(text), TGLABELS_HASH_INIT));
+    (void)snprintf(id, TGREQUEST_ID_SIZE, "%016llx", (unsigned long long)fnv_text(text));
     free(text);
     return 0;
 }

@@ -6,19 +6,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/digest.h"
 #include "topograph/read/docjson.h"
 #include "topograph/read/kubenodes.h"
 
 #define VALUE_MAX 63u
-
-uint64_t tglabels_hash(const void *data, size_t len, uint64_t before)
-{
-    const unsigned char *p = data;
-
-    for (size_t i = 0; i < len; i++)
-        before = (before ^ p[i]) * UINT64_C(0x100000001b3);
-    return before;
-}
 
 static bool is_alnum_ascii(char c)
 {
@@ -44,8 +36,7 @@ static json_t *label_value(const char *text)
 
     if (is_value(text))
         return json_string(text);
-    (void)snprintf(hashed, sizeof(hashed), "x%016llx",
-                   (unsigned long long)tglabels_hash(text, strlen(text), TGLABELS_HASH_INIT));
+    (void)snprintf(hashed, sizeof(hashed), "x%016llx", (unsigned long long)fnv_text(text));
     return json_string(hashed);
 }
 

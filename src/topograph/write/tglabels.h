@@ -5,8 +5,6 @@
  * bytes, other characters) is `x` and 16 hexadecimal digits of its FNV-1a hash. */
 #pragma once
 
-#include <stdint.h>
-
 #include "topograph/graph.h"
 
 struct tglabels_params {
@@ -21,6 +19,3 @@ int tglabels_kubernetes(const struct graph *g, const struct tglabels_params *p, 
                         struct err *err);
 /* {"instances": [{"id": ..., "network_layers": [closest first], "labels": {...}}]} */
 int tglabels_instances(const struct graph *g, struct strbuf *out, struct err *err);
-
-uint64_t tglabels_hash(const void *data, size_t len, uint64_t before); /* FNV-1a; begin with: */
-#define TGLABELS_HASH_INIT UINT64_C(0xcbf29ce484222325)

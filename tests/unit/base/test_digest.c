@@ -69,10 +69,18 @@ static void test_bytes(void **state)
     assert_false(digest_read(&b, NULL, 0));
 }
 
+static void test_fnv(void **state)
+{
+    (void)state;
+    assert_int_equal(fnv_text(""), 0xcbf29ce484222325); /* known values of FNV-1a */
+    assert_int_equal(fnv_text("foobar"), 0x85944171f73967e8);
+    assert_int_equal(fnv_bytes("bar", 3, fnv_text("foo")), 0x85944171f73967e8);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = { cmocka_unit_test(test_known),
-                                        cmocka_unit_test(test_bytes) };
+    const struct CMUnitTest tests[] = { cmocka_unit_test(test_known), cmocka_unit_test(test_bytes),
+                                        cmocka_unit_test(test_fnv) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
     return cmocka_run_group_tests(tests, NULL, NULL);
