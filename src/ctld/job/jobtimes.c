@@ -21,9 +21,12 @@
 
 #define PURGE_BATCH 2000u /* records forgotten per run, so that the core is never held long */
 #define PURGE_LOOK 20000u /* records looked at for that */
+#define SWEEP_US ((int64_t)60 * USEC_PER_SEC) /* between two sweeps of old records, at most */
 
 struct jobtimes {
     struct idmap due; /* pending jobs with a deadline: id -> struct job */
+    int64_t swept_us; /* when the last sweep of old records began */
+    bool sweeping;    /* the last run left records for the next one */
 };
 
 /* OverTimeLimit of the job's partition, else of the cluster. */
@@ -82,18 +85,18 @@ static void check_limits(struct ctld *ctld, int64_t now)
     }
 }
 
-/* Jobs that ended more than MinJobAge ago are only in accounting. */
-static void purge_old(struct ctld *ctld, int64_t now)
+/* One run of a sweep: forgets the jobs that ended more than MinJobAge ago.  Returns whether the run
+ * stopped at a bound, so that the next one has more to do. */
+static bool purge_some(struct ctld *ctld, int64_t now, int64_t age)
 {
-    int64_t age = (int64_t)conf_num(ctld->conf, CONF_MIN_JOB_AGE) * USEC_PER_SEC;
     Pst__Transaction *tx = NULL;
     struct job *j = cluster_done_oldest(ctld->cluster);
-    unsigned found = 0;
+    unsigned looked = 0, found = 0;
     uint32_t array = 0; /* the last one asked about */
     bool awaited = false;
 
-    for (unsigned i = 0; j && i < PURGE_LOOK && found < PURGE_BATCH && j->rec->end_us + age < now;
-         i++, j = j->next_done) {
+    for (; j && looked < PURGE_LOOK && found < PURGE_BATCH && j->rec->end_us + age < now;
+         looked++, j = j->next_done) {
         if (j->rec->has_array_job_id && j->rec->array_job_id != array) {
             array = j->rec->array_job_id;
             awaited = depends_array_awaited(ctld, array);
@@ -109,6 +112,22 @@ static void purge_old(struct ctld *ctld, int64_t now)
     }
     if (tx)
         (void)core_commit(ctld, tx); /* disk full: later */
+    return found == PURGE_BATCH;
+}
+
+/* Jobs that ended more than MinJobAge ago are only in accounting.  They go in sweeps, a minute apart
+ * or MinJobAge where that is less: a job whose epilog outlives MinJobAge can be seen until the next
+ * sweep, and does not vanish with its last message. */
+static void purge_old(struct ctld *ctld, int64_t now)
+{
+    struct jobtimes *jt = ctld->jobtimes;
+    int64_t age = (int64_t)conf_num(ctld->conf, CONF_MIN_JOB_AGE) * USEC_PER_SEC;
+
+    if (!jt->sweeping && now >= jt->swept_us && now < jt->swept_us + MIN(age, SWEEP_US))
+        return;
+    if (!jt->sweeping)
+        jt->swept_us = now;
+    jt->sweeping = purge_some(ctld, now, age);
 }
 
 /* The earliest end a pending job can have is after its deadline: --time-min, else --time,
