@@ -7,7 +7,6 @@
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
-#include "wire/frame.h"
 
 /* RFC 8446: what a record of TLS begins with. */
 #define TLS_HANDSHAKE 0x16
@@ -31,8 +30,6 @@ enum knock_caller knock_caller(const uint8_t *bytes, size_t n)
         return KNOCK_UNKNOWN;
     if (memcmp(bytes, KNOCK, KNOCK_SIZE) == 0)
         return KNOCK_OURS;
-    if (memcmp(bytes, FRAME_MAGIC, KNOCK_SIZE) == 0)
-        return KNOCK_FRAME;
     if (bytes[0] == TLS_HANDSHAKE && bytes[1] == TLS_MAJOR)
         return KNOCK_TLS;
     return is_method(bytes) ? KNOCK_HTTP : KNOCK_UNKNOWN;

@@ -3,8 +3,8 @@
  * A daemon's port serves our protocol and HTTP.  In HTTP the caller speaks first, in our protocol
  * the server does, with its challenge.  So our callers knock: they send KNOCK as soon as the
  * connection stands, and the server answers with the challenge.  That costs no round trip.  A
- * caller that stays silent for KNOCK_PATIENCE_US gets the challenge too: releases that did not
- * knock waited for it.  Local sockets have no knock, since nobody speaks HTTP there. */
+ * caller that stays silent gets nothing: it may be a browser that opened a connection ahead of its
+ * request.  Local sockets have no knock, since nobody speaks HTTP there. */
 #pragma once
 
 #include <stddef.h>
@@ -15,11 +15,9 @@
 /* No request of HTTP is shorter: "GET / HTTP/1.1" and two ends of lines.  They hold the method and
  * the first word of the path, by which a daemon may pass the caller on. */
 #define KNOCK_HTTP_SIZE 18u
-#define KNOCK_PATIENCE_US INT64_C(500000)
 
 enum knock_caller {
     KNOCK_OURS,    /* it knocked: take KNOCK_SIZE bytes away */
-    KNOCK_FRAME,   /* a frame of ours, from a caller that did not knock */
     KNOCK_HTTP,    /* the beginning of an HTTP request */
     KNOCK_TLS,     /* the beginning of TLS; who calls is told by the first bytes inside */
     KNOCK_UNKNOWN, /* something else, or fewer bytes than KNOCK_SIZE */

@@ -159,10 +159,9 @@ class Peer:
         return cls(sock, **kwargs)
 
     @classmethod
-    def tcp(cls, port, host="127.0.0.1", knock=True, **kwargs):
+    def tcp(cls, port, host="127.0.0.1", **kwargs):
         peer = cls(socket.create_connection((host, port)), **kwargs)
-        if knock:
-            peer.send_bytes(b"PST\n")
+        peer.send_bytes(b"PST\n")
         return peer
 
     @classmethod

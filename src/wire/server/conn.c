@@ -863,9 +863,6 @@ void conn_tick(struct conn *c, int64_t now_us)
     const struct server_config *config = config_of(c);
     int64_t stall_us = (int64_t)config->stall_timeout_ms * 1000;
 
-    if (!c->link.heard && !c->speaks_http && !c->link.closing && !conn_wants_tls(c) &&
-        now_us - c->born_mono_us > KNOCK_PATIENCE_US)
-        conn_challenge(c);
     if (c->state == CONN_NEW && !c->link.finishing &&
         now_us - c->born_mono_us > (int64_t)config->hello_timeout_ms * 1000)
         link_close_slow(&c->link, "peer did not say Hello in time");

@@ -39,9 +39,6 @@ static int send_challenge(struct conn *c)
 
 void conn_challenge(struct conn *c)
 {
-    if (c->challenged)
-        return;
-    c->challenged = true;
     if (send_challenge(c) < 0 || (c->link.tls && hello_bind(c->link.tls, c->nonce) < 0))
         link_close(&c->link, "out of memory");
 }
@@ -70,11 +67,11 @@ static void pass_to_http(struct conn *c, const struct knock_head *head)
 /* Who calls is known. */
 static bool welcome_caller(struct conn *c, enum knock_caller caller, const struct knock_head *head)
 {
-    if (caller == KNOCK_HTTP && !c->challenged) {
+    if (caller == KNOCK_HTTP) {
         pass_to_http(c, head);
         return false;
     }
-    if (caller != KNOCK_OURS && caller != KNOCK_FRAME) {
+    if (caller != KNOCK_OURS) {
         link_close(&c->link, "peer does not speak the protocol");
         return false;
     }
@@ -91,7 +88,7 @@ static void wake_at(struct conn *c, int bytes)
  * others, or comes because the caller has left. */
 static bool waits_for_words(struct conn *c, enum knock_caller caller, size_t n)
 {
-    if (caller != KNOCK_HTTP || n >= KNOCK_HTTP_SIZE || c->challenged || c->speaks_http)
+    if (caller != KNOCK_HTTP || n >= KNOCK_HTTP_SIZE || c->speaks_http)
         return false;
     c->speaks_http = true;
     wake_at(c, KNOCK_HTTP_SIZE);
@@ -120,7 +117,7 @@ bool conn_hear_first(struct link *l)
     if (waits_for_words(c, caller, head.n))
         return false;
     wake_at(c, 1);
-    if (caller == KNOCK_TLS && !c->challenged)
+    if (caller == KNOCK_TLS)
         return conn_begin_tls(c) && conn_go_on_tls(c, &caller, &head) &&
                welcome_caller(c, caller, &head);
     if (caller == KNOCK_OURS)

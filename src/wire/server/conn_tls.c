@@ -125,7 +125,7 @@ void conn_refuse_plain(struct conn *c, enum knock_caller caller)
 
     log_limited(LOG_INFO, "connection refused: it is not encrypted, and TLSType is set addr=%s",
                 c->peer.addr);
-    if ((caller == KNOCK_OURS || caller == KNOCK_FRAME) &&
+    if (caller == KNOCK_OURS &&
         frame_pack_error(OP_HELLO, 0, EPST_ENCRYPTED, slurm_err_text(EPST_ENCRYPTED), &buf, &len) ==
             0 &&
         link_send_take(&c->link, buf, len, false) == 0)

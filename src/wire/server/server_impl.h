@@ -67,7 +67,7 @@ struct conn {
     uint64_t id;
     enum conn_state state;
     bool local;
-    bool challenged, speaks_http;
+    bool speaks_http;
     bool in_stream; /* a stream's next() runs */
     int64_t born_mono_us;
     struct peer peer;

@@ -17,7 +17,7 @@ static void test_callers(void **state)
         enum knock_caller caller;
     } cases[] = {
         { KNOCK, KNOCK_OURS },     { KNOCK "PSTK", KNOCK_OURS },
-        { "PSTK", KNOCK_FRAME },   { "GET / HTTP/1.1", KNOCK_HTTP },
+        { "PSTK", KNOCK_UNKNOWN }, { "GET / HTTP/1.1", KNOCK_HTTP },
         { "HEAD", KNOCK_HTTP },    { "POST /", KNOCK_HTTP },
         { "PUT /", KNOCK_HTTP },   { "PATCH", KNOCK_HTTP },
         { "DELETE", KNOCK_HTTP },  { "OPTIONS", KNOCK_HTTP },

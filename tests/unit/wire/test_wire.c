@@ -504,7 +504,6 @@ static void test_first_bytes(void **state)
         const char *bytes;
         bool welcome;
     } cases[] = { { KNOCK, true },
-                  { "", true }, /* a release without a knock waits for the challenge */
                   { "GET / HTTP/1.1\r\n\r\n", false }, /* no hook: not served */
                   { "SSH-2.0-x", false },
                   { "\x16\x03\x01\x02", false } };
