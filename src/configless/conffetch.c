@@ -10,6 +10,7 @@
 #include "configless/confbundle.h"
 #include "configless/fetchtls.h"
 #include "wire/client.h"
+#include "wire/errors.h"
 #include "wire/ops.h"
 
 bool conffetch_is_final(int r)
@@ -61,8 +62,10 @@ static int call_server(struct client *c, const Pst__ConfRequest *req, Pst__ConfB
     int r = client_call(c, OP_CONF_FETCH, &req->base, &reply);
 
     if (r == -EREMOTEIO) {
-        (void)client_error(c, &text); /* the text says it */
-        return err_set(err, -EPERM, "%s", text ? text : "the controller refuses");
+        bool standby = client_error(c, &text) == ESLURM_IN_STANDBY_MODE;
+
+        return err_set(err, standby ? -EAGAIN : -EPERM, "%s",
+                       text ? text : "the controller refuses");
     }
     if (r < 0)
         return err_set(err, r, "%s", client_strerror(c, r));

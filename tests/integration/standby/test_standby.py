@@ -11,7 +11,7 @@ import urllib.request
 from datetime import datetime
 
 import pytest
-from conftest import SLOW, wait_until
+from conftest import SLOW, Daemon, program, wait_until
 from controllers import Controllers
 
 
@@ -273,6 +273,24 @@ def test_a_standby_answers_queries_with_their_age(make):
     c.start_one("ctl1")
     c.wait_active("ctl1")
     assert c.run("squeue", "-h", "-o", "%i").err == ""
+
+
+def test_node_without_files_asks_a_standby(make):
+    """It asks on until that controller has control, or another one answers at the address."""
+    c = make(nodes=2, conf="SlurmctldParameters=enable_configless\n")
+    c.slurmds["node2"].stop()
+    run = c.dir / "run/node2"
+    run.mkdir()
+    env = {k: v for k, v in {**c.env, **c.daemon_env_change}.items() if k != "SLURM_CONF"}
+    node = Daemon("slurmd-node2", [program("slurmd"), "-D", "-N", "node2", "--conf-server", f"127.0.0.2:{c.port}"],
+                  c.dir / "log/slurmd-node2", {**env, "RUNTIME_DIRECTORY": str(run), "SLURM_SACK_KEY": str(c.conf.parent / "slurm.key")})
+    c.slurmds["node2"] = node
+    said = c.dir / "log/slurmd-node2.stderr"
+    wait_until(lambda: not node.alive() or "in standby mode; " in said.read_text(), "it is told that this one stands by", 30)
+    assert node.alive(), said.read_text()
+    c.run("scontrol", "takeover")
+    c.wait_active("ctl2")
+    assert c.run("srun", "-w", "node2", "hostname").rc == 0
 
 
 def test_takeover_refuses_nobody(make):
