@@ -162,7 +162,7 @@ SEEDS ?= 3
 sim-month: build
 	bench/sim_month.py --build $(BUILD) --seeds $(SEEDS) --out $(BUILD)/sim-month
 
-## soak-day: three days of jobs on emulated nodes, beside watchers, scrapes and administration: no daemon's memory may grow
+## soak-day: six days of jobs on emulated nodes, beside watchers, scrapes and administration: no daemon's memory may grow
 .PHONY: soak-day
 soak-day: build
 	tests/chaos/soak_day.py --build $(BUILD) $(ARGS)

@@ -1,13 +1,13 @@
 #!/usr/bin/python3
-"""Three days of a job a second on an emulated cluster, in as few minutes as they take: does the memory of any daemon grow?
+"""Six days of a job a second on an emulated cluster, in as few minutes as they take: does the memory of any daemon grow?
 
-usage: tests/chaos/soak_day.py --build BUILD [--jobs 259200] [--rate 800] [--nodes 200] [--bytes 24] [--simulated 512]
+usage: tests/chaos/soak_day.py --build BUILD [--jobs 518400] [--rate 800] [--nodes 200] [--bytes 24] [--simulated 512]
        [--leak BYTES]
 
 Jobs of a second come beside watchers, loops of squeue, scrapes, and, every epoch, what a day of administration is: nodes drained
-and resumed, a reservation, a reconfiguration, cancelled and requeued jobs, arrays, a trigger.  Jobs are forgotten ten seconds after
-their end, so what slurmctld holds is about the same all day, but for two caches that fill: the pages of accounting's
-database (64 MiB) and the newest changes for watchers (32 MiB). In the last 40% the memory of each process may grow by --bytes for
+and resumed, a reservation, a reconfiguration, cancelled and requeued jobs, arrays, a trigger.  Jobs are forgotten ten to twenty
+seconds after their end, so what slurmctld holds is about the same all day, but for two caches that fill in the first three days: the
+pages of accounting's database (64 MiB) and the newest changes for watchers (32 MiB). In the last 40% the memory of each process may grow by --bytes for
 each job that ended (by the slope of all epochs), and a simulation, which holds the rows of all its jobs for the
 report, by --simulated for each job more.  --leak plants growth: the check must fail then."""
 
@@ -112,4 +112,4 @@ def run(args, report):
 
 
 if __name__ == "__main__":
-    sys.exit(main(__doc__, run, jobs=259200, rate=800, nodes=200, bytes=24, leak=0, simulated=512))
+    sys.exit(main(__doc__, run, jobs=518400, rate=800, nodes=200, bytes=24, leak=0, simulated=512))
