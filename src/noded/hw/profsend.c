@@ -5,32 +5,25 @@
 #include "noded/hw/profsend.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/log.h"
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "curl/curllib.h"
-#include "stepd/use/stepprof.h"
+#include "noded/hw/profsocket.h"
 
 #define SEND_AT (256u << 10) /* bytes: do not wait for the time */
-#define TURN_MAX 64          /* datagrams of one turn of the loop */
 #define ANSWER_MAX 256u
 #define STOP_GRACE_US USEC_PER_SEC
 
 struct profsend {
-    uv_poll_t poll;
-    int fd, dir_fd;
-    char datagram[PROFILE_DATAGRAM_MAX]; /* the main loop's */
+    struct profsocket *socket;
     struct curl_api api;
     CURL *curl;
     struct curl_slist *headers;
@@ -168,8 +161,10 @@ static void *run_sender(void *arg)
 
 /* ---- what step daemons send ------------------------------------------------------------------ */
 
-static void take_lines(struct profsend *p, const char *data, size_t len)
+static void take_lines(void *ctx, const char *data, size_t len)
 {
+    struct profsend *p = ctx;
+
     (void)pthread_mutex_lock(&p->lock);
     if (p->waiting.len + len > PROFSEND_WAIT_MAX)
         p->lost++;
@@ -182,39 +177,6 @@ static void take_lines(struct profsend *p, const char *data, size_t len)
     if (p->waiting.len >= SEND_AT)
         (void)pthread_cond_signal(&p->news);
     (void)pthread_mutex_unlock(&p->lock);
-}
-
-static void on_readable(uv_poll_t *poll, int status, int events)
-{
-    struct profsend *p = poll->data;
-    ssize_t n;
-
-    (void)events;
-    for (int i = 0; status == 0 && i < TURN_MAX; i++) {
-        n = recv(p->fd, p->datagram, sizeof(p->datagram), MSG_DONTWAIT | MSG_TRUNC);
-        if (n < 0)
-            return;
-        if (n > 0 && (size_t)n <= sizeof(p->datagram) && p->datagram[n - 1] == '\n')
-            take_lines(p, p->datagram, (size_t)n);
-    }
-}
-
-/* Our umask lets nobody else write to the socket. */
-static int open_socket(struct profsend *p, const char *dir)
-{
-    struct sockaddr_un sa = { .sun_family = AF_UNIX };
-
-    p->dir_fd = open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    p->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-    if (p->dir_fd < 0 || p->fd < 0)
-        return -errno;
-    (void)unlinkat(p->dir_fd, PROFILE_SOCKET, 0); /* of the slurmd before us */
-    (void)snprintf(sa.sun_path, sizeof(sa.sun_path), "/proc/self/fd/%d/%s", p->dir_fd,
-                   PROFILE_SOCKET);
-    if (bind(p->fd, (struct sockaddr *)&sa, sizeof(sa)) < 0 ||
-        fchmodat(p->dir_fd, PROFILE_SOCKET, 0600, 0) < 0)
-        return -errno;
-    return 0;
 }
 
 /* ---- life ------------------------------------------------------------------------------------ */
@@ -318,10 +280,6 @@ static int copy_conf(struct profsend *p, const struct conf_influx *influx)
 
 static void free_profsend(struct profsend *p)
 {
-    if (p->fd >= 0)
-        (void)close(p->fd);
-    if (p->dir_fd >= 0)
-        (void)close(p->dir_fd);
     if (p->curl)
         p->api.easy_cleanup(p->curl);
     if (p->headers)
@@ -373,44 +331,35 @@ int profsend_new(uv_loop_t *loop, const char *dir, const struct conf_influx *inf
 
     if (r < 0)
         return r;
-    p->fd = p->dir_fd = -1;
     p->waiting = p->batch = (struct strbuf)STRBUF_INIT;
     init_locks(p);
     r = curl_api_load(&p->api, "AcctGatherProfileType=acct_gather_profile/influxdb", err);
     if (r == 0 && (copy_conf(p, influx) < 0 || prepare_curl(p) < 0))
         r = err_nomem(err);
-    if (r == 0 && (r = open_socket(p, dir)) < 0)
-        (void)err_set(err, r, "%s/%s: %s", dir, PROFILE_SOCKET, strerror(-r));
+    if (r == 0)
+        r = profsocket_open(loop, dir, take_lines, p, &p->socket, err);
     if (r == 0 && (r = start_thread(p)) < 0)
         (void)err_set(err, r, "a thread for InfluxDB: %s", strerror(-r));
     if (r < 0) {
+        p->socket = profsocket_close(p->socket);
         free_profsend(p);
         return r;
     }
-    (void)uv_poll_init(loop, &p->poll, p->fd); /* fails only for files */
-    p->poll.data = p;
-    (void)uv_poll_start(&p->poll, UV_READABLE, on_readable); /* cannot fail: not closing */
     *ret = p;
     return 0;
-}
-
-static void on_closed(uv_handle_t *handle)
-{
-    free_profsend(handle->data);
 }
 
 struct profsend *profsend_close(struct profsend *p)
 {
     if (!p)
         return NULL;
-    on_readable(&p->poll, 0, UV_READABLE); /* of steps that have ended just now */
+    p->socket = profsocket_close(p->socket); /* takes what steps have left just now */
     (void)pthread_mutex_lock(&p->lock);
     p->stop = true;
     (void)pthread_cond_signal(&p->news);
     (void)pthread_mutex_unlock(&p->lock);
     (void)pthread_join(p->thread, NULL); /* it runs */
-    (void)unlinkat(p->dir_fd, PROFILE_SOCKET, 0);
-    uv_close((uv_handle_t *)&p->poll, on_closed);
+    free_profsend(p);
     return NULL;
 }
 

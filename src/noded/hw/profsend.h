@@ -16,8 +16,8 @@ struct profsend;
  * -ENOENT no libcurl; those of the socket. */
 int profsend_new(uv_loop_t *loop, const char *dir, const struct conf_influx *influx,
                  struct profsend **ret, struct err *err);
-/* What waits is tried once more, for no longer than a second or two; the memory goes in the loop's
- * next turn.  NULL: nothing.  Always NULL. */
+/* What waits is tried once more, for no longer than a second or two.  NULL: nothing.  Always
+ * NULL. */
 struct profsend *profsend_close(struct profsend *p);
 /* Is it the server, and the way to it, of `influx`? */
 bool profsend_is(const struct profsend *p, const struct conf_influx *influx);
