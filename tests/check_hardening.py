@@ -101,8 +101,8 @@ def main():
             problems.append("main does not begin with endbr64 (-fcf-protection)")
         tap.check(f"{path.name} is hardened", problems)
     expected = {"slurmctld", "slurmd", "sackd", "penstock-fetch", "slurmdbd", "slurmstepd", "slurmstepd-relay", "slurmstepd-plug",
-                "slurmstepd-pmi2", "slurmstepd-oci", "slurmstepd-cxi", "sbatch", "srun", "squeue", "scontrol", "sacctmgr", "penstock",
-                "pam_slurm_adopt.so", "libnss_slurm.so.2"}
+                "slurmstepd-pmi2", "slurmstepd-oci", "slurmstepd-cxi", "slurmstepd-profile", "sbatch", "srun", "squeue", "scontrol", "sacctmgr",
+                "penstock", "pam_slurm_adopt.so", "libnss_slurm.so.2"}
     tap.check("the programs are among what is installed", [f"{name} is not" for name in sorted(expected - names)])
     hidden = "--no-warnings" in (build / "build.ninja").read_text()
     tap.check("the linker says what is missing", ["--no-warnings hides undefined symbols: tools/link-static"] if hidden else [])

@@ -18,7 +18,7 @@ MAY = {
     "conf": BASE, "wire": BASE, "model": BASE,
     "configless": {"base", "conf", "wire"},
     "journal": FLOOR1, "sched": FLOOR1, "acct": FLOOR1,
-    "curl": {"base"}, "stream": FLOOR1 | {"journal"}, "etcd": BASE | {"curl", "journal"},
+    "curl": {"base"}, "h5": {"base"}, "stream": FLOOR1 | {"journal"}, "etcd": BASE | {"curl", "journal"},
     "feed": FLOOR2, "sim": FLOOR2 | {"feed"},
     "acctd": FLOOR1 | {"acct"}, "dbd": FLOOR1 | {"acct", "acctd", "daemon", "http"},
     "sackd": {"base", "conf", "configless", "daemon"},
