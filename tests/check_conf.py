@@ -25,7 +25,7 @@ HANDED_OUT = {
         "SLURMCTLD_HOST": "conf_ctld_host", "SLURMCTLD_PORT": "conf_ctld_port", "SLURMD_PORT": "port",
         "TOPOLOGY_PLUGIN": "conf_topos_load", "SLURMD_USER": "conf_slurmd_uid",
         "TLS_PARAMETERS": "conf_tls", "CERTMGR_PARAMETERS": "conf_certmgr_script", "CERTMGR_TYPE": "conf_use_certmgr",
-        "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_influx",
+        "DISABLE_ROOT_JOBS": "disable_root_jobs", "ACCT_GATHER_PROFILE_TYPE": "conf_gather_usual",
     },
     "NODE_": {
         "CPU_BIND": "cpu_bind",
@@ -71,7 +71,8 @@ HANDED_OUT = {
         "MEMORY_SWAPPINESS": "swappiness", "MIN_RAM_SPACE": "min_ram_mib", "SIGNAL_CHILDREN_PROCESSES": "signal_children",
     },
     "GATHER_": {
-        "PROFILE_INFLUXDB_DATABASE": "database", "PROFILE_INFLUXDB_DEFAULT": "usual", "PROFILE_INFLUXDB_FREQUENCY": "every_s",
+        "PROFILE_HDF5_DEFAULT": "conf_gather_usual", "PROFILE_HDF5_DIR": "conf_gather_hdf5",
+        "PROFILE_INFLUXDB_DATABASE": "database", "PROFILE_INFLUXDB_DEFAULT": "conf_gather_usual", "PROFILE_INFLUXDB_FREQUENCY": "every_s",
         "PROFILE_INFLUXDB_HOST": "host", "PROFILE_INFLUXDB_PASS": "pass", "PROFILE_INFLUXDB_RTPOLICY": "policy",
         "PROFILE_INFLUXDB_TIMEOUT": "timeout_s", "PROFILE_INFLUXDB_USER": "user", "SYSFS_INTERFACES": "conf_gather_interfaces",
     },

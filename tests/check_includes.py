@@ -33,7 +33,7 @@ MAY = {
     "penstock": FLOOR2 | {"session", "feed", "sim", "cli", "topograph", "rest", "stream", "daemon"},
     "emulate": FLOOR2 | {"stepd", "daemon"},     # spool.h of stepd has the numbers of steps
     # slurmd and the step daemon share the spool's files
-    "noded": FLOOR2 | {"nss", "curl", "configless", "stepd", "spank", "daemon", "http"},
+    "noded": FLOOR2 | {"nss", "curl", "h5", "configless", "stepd", "spank", "daemon", "http"},
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
     "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states

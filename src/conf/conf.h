@@ -213,11 +213,14 @@ const struct conf_cgroup *conf_cgroup(const struct conf *c);
 struct conf_influx {
     const char *host, *database;
     const char *policy, *user, *pass; /* NULL: not given */
-    const char *usual;                /* of jobs without --profile: "All" */
     uint32_t every_s, timeout_s;
 };
 /* False: AcctGatherProfileType is another. */
 bool conf_gather_influx(const struct conf *c, struct conf_influx *ret);
+/* ProfileHDF5Dir of acct_gather.conf; NULL: AcctGatherProfileType is another than hdf5. */
+const char *conf_gather_hdf5(const struct conf *c);
+/* What is sampled of jobs without --profile, wherever samples go; NULL: they go nowhere. */
+const char *conf_gather_usual(const struct conf *c);
 /* SysfsInterfaces of acct_gather.conf: "ib0,eth1"; NULL: none. */
 const char *conf_gather_interfaces(const struct conf *c);
 

@@ -10,6 +10,7 @@
 #include "base/wordlist.h"
 
 #define INFLUXDB "acct_gather_profile/influxdb"
+#define HDF5 "acct_gather_profile/hdf5"
 #define SYSFS "acct_gather_interconnect/sysfs"
 
 static const struct kind {
@@ -20,7 +21,7 @@ static const struct kind {
     { CONF_ACCT_GATHER_ENERGY_TYPE, "acct_gather_energy/", { "rapl", "pm_counters" } },
     { CONF_ACCT_GATHER_INTERCONNECT_TYPE, "acct_gather_interconnect/", { "sysfs" } },
     { CONF_ACCT_GATHER_FILESYSTEM_TYPE, "acct_gather_filesystem/", { "lustre" } },
-    { CONF_ACCT_GATHER_PROFILE_TYPE, "acct_gather_profile/", { "influxdb" } },
+    { CONF_ACCT_GATHER_PROFILE_TYPE, "acct_gather_profile/", { "influxdb", "hdf5" } },
 };
 
 static bool is_type(const struct kind *k, const char *text)
@@ -65,32 +66,36 @@ static void check_interfaces(struct conf_loader *l)
                    "SysfsInterfaces needs AcctGatherInterconnectType=" SYSFS);
 }
 
-/* ---- acct_gather_profile/influxdb ------------------------------------------------------------ */
+/* ---- acct_gather_profile --------------------------------------------------------------------- */
 
-static const char *influx_text(const struct conf *c, enum conf_gather_key key)
+static const char *gather_text(const struct conf *c, enum conf_gather_key key)
 {
     return conf_val_text(CONF_TBL_GATHER, (int)key, &c->gather_vals[key]);
 }
 
-static bool is_influx(const struct conf *c)
+static const char *gather_name(int key)
+{
+    return conf_tables[CONF_TBL_GATHER].rows[key].name;
+}
+
+static bool is_profile(const struct conf *c, const char *name)
 {
     const struct conf_val *type = &c->vals[CONF_ACCT_GATHER_PROFILE_TYPE];
 
-    return type->set && strcasecmp(type->text, INFLUXDB) == 0;
+    return type->set && strcasecmp(type->text, name) == 0;
 }
 
-static void check_default(struct conf_loader *l)
+static void check_default(struct conf_loader *l, enum conf_gather_key key)
 {
-    const struct conf_val *v = &l->c->gather_vals[GAK_PROFILE_INFLUXDB_DEFAULT];
+    const struct conf_val *v = &l->c->gather_vals[key];
 
     for (const char *p = v->set ? v->text : ""; *p;) {
         size_t len = strcspn(p, ",");
 
         if (!wordlist_has_n_nocase("all,none,energy,task,filesystem,lustre,network", p, len)) {
             conf_error(l, v->file, v->line,
-                       "ProfileInfluxDBDefault: %.*s is none of None, All, Energy, Filesystem, "
-                       "Network, Task",
-                       (int)MIN(len, (size_t)64), p);
+                       "%s: %.*s is none of None, All, Energy, Filesystem, Network, Task",
+                       gather_name(key), (int)MIN(len, (size_t)64), p);
             return;
         }
         p += len + (p[len] == ',');
@@ -110,49 +115,87 @@ static void check_host(struct conf_loader *l)
                    v->text);
 }
 
-/* Keys of InfluxDB without its type have no effect, and the type is no use without a server. */
-static void check_influx(struct conf_loader *l)
+static void check_pass(struct conf_loader *l)
 {
-    static const enum conf_gather_key needed[] = { GAK_PROFILE_INFLUXDB_HOST,
-                                                   GAK_PROFILE_INFLUXDB_DATABASE };
     const struct conf_val *type = &l->c->vals[CONF_ACCT_GATHER_PROFILE_TYPE],
-                          *gather = &l->c->vals[CONF_JOB_ACCT_GATHER_TYPE];
-    const struct conf_val *vals = l->c->gather_vals;
-    bool on = is_influx(l->c);
+                          *vals = l->c->gather_vals;
 
-    for (int k = GAK_PROFILE_INFLUXDB_DATABASE; !on && k <= GAK_PROFILE_INFLUXDB_USER; k++)
-        if (vals[k].set)
-            conf_error(l, vals[k].file, vals[k].line, "%s needs AcctGatherProfileType=" INFLUXDB,
-                       conf_tables[CONF_TBL_GATHER].rows[k].name);
-    for (size_t i = 0; on && i < ARRAY_SIZE(needed); i++)
-        if (!vals[needed[i]].set)
-            conf_error(l, type->file, type->line, INFLUXDB " needs %s in acct_gather.conf",
-                       conf_tables[CONF_TBL_GATHER].rows[needed[i]].name);
-    if (!on)
-        return;
     if (vals[GAK_PROFILE_INFLUXDB_PASS].set && !vals[GAK_PROFILE_INFLUXDB_USER].set &&
         !vals[GAK_PROFILE_INFLUXDB_RTPOLICY].set)
         conf_error(l, type->file, type->line,
                    "InfluxDB 2 (ProfileInfluxDBPass without ProfileInfluxDBUser) needs its "
                    "organization in ProfileInfluxDBRTPolicy");
+}
+
+#define NEEDED_MAX 2
+static const struct profile_kind {
+    const char *type;
+    enum conf_gather_key first, last; /* its keys */
+    enum conf_gather_key needed[NEEDED_MAX];
+    size_t n_needed;
+    enum conf_gather_key usual;
+} profiles[] = {
+    { HDF5,
+      GAK_PROFILE_HDF5_DEFAULT,
+      GAK_PROFILE_HDF5_DIR,
+      { GAK_PROFILE_HDF5_DIR },
+      1,
+      GAK_PROFILE_HDF5_DEFAULT },
+    { INFLUXDB,
+      GAK_PROFILE_INFLUXDB_DATABASE,
+      GAK_PROFILE_INFLUXDB_USER,
+      { GAK_PROFILE_INFLUXDB_HOST, GAK_PROFILE_INFLUXDB_DATABASE },
+      2,
+      GAK_PROFILE_INFLUXDB_DEFAULT },
+};
+
+/* Keys of a type that is not chosen have no effect, and the type is no use without some. */
+static void check_profile(struct conf_loader *l, const struct profile_kind *k)
+{
+    const struct conf_val *type = &l->c->vals[CONF_ACCT_GATHER_PROFILE_TYPE],
+                          *gather = &l->c->vals[CONF_JOB_ACCT_GATHER_TYPE];
+    const struct conf_val *vals = l->c->gather_vals;
+    bool on = is_profile(l->c, k->type);
+
+    for (int key = (int)k->first; !on && key <= (int)k->last; key++)
+        if (vals[key].set)
+            conf_error(l, vals[key].file, vals[key].line, "%s needs AcctGatherProfileType=%s",
+                       gather_name(key), k->type);
+    for (size_t i = 0; on && i < k->n_needed; i++)
+        if (!vals[k->needed[i]].set)
+            conf_error(l, type->file, type->line, "%s needs %s in acct_gather.conf", k->type,
+                       gather_name((int)k->needed[i]));
+    if (!on)
+        return;
     if (!gather->set || strcasecmp(gather->text, "jobacct_gather/none") == 0)
-        conf_warn(l, type->file, type->line,
-                  INFLUXDB " gets nothing: JobAcctGatherType measures nothing");
-    check_default(l);
-    check_host(l);
+        conf_warn(l, type->file, type->line, "%s gets nothing: JobAcctGatherType measures nothing",
+                  k->type);
+    check_default(l, k->usual);
+}
+
+const char *conf_gather_hdf5(const struct conf *c)
+{
+    return is_profile(c, HDF5) ? gather_text(c, GAK_PROFILE_HDF5_DIR) : NULL;
+}
+
+const char *conf_gather_usual(const struct conf *c)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(profiles); i++)
+        if (is_profile(c, profiles[i].type))
+            return gather_text(c, profiles[i].usual);
+    return NULL;
 }
 
 bool conf_gather_influx(const struct conf *c, struct conf_influx *ret)
 {
-    if (!is_influx(c))
+    if (!is_profile(c, INFLUXDB))
         return false;
     *ret = (struct conf_influx){
-        .host = influx_text(c, GAK_PROFILE_INFLUXDB_HOST),
-        .database = influx_text(c, GAK_PROFILE_INFLUXDB_DATABASE),
-        .policy = influx_text(c, GAK_PROFILE_INFLUXDB_RTPOLICY),
-        .user = influx_text(c, GAK_PROFILE_INFLUXDB_USER),
-        .pass = influx_text(c, GAK_PROFILE_INFLUXDB_PASS),
-        .usual = influx_text(c, GAK_PROFILE_INFLUXDB_DEFAULT),
+        .host = gather_text(c, GAK_PROFILE_INFLUXDB_HOST),
+        .database = gather_text(c, GAK_PROFILE_INFLUXDB_DATABASE),
+        .policy = gather_text(c, GAK_PROFILE_INFLUXDB_RTPOLICY),
+        .user = gather_text(c, GAK_PROFILE_INFLUXDB_USER),
+        .pass = gather_text(c, GAK_PROFILE_INFLUXDB_PASS),
         .every_s = (uint32_t)conf_val_num(CONF_TBL_GATHER, GAK_PROFILE_INFLUXDB_FREQUENCY,
                                           &c->gather_vals[GAK_PROFILE_INFLUXDB_FREQUENCY]),
         .timeout_s = (uint32_t)conf_val_num(CONF_TBL_GATHER, GAK_PROFILE_INFLUXDB_TIMEOUT,
@@ -179,7 +222,12 @@ int conf_gather_load(struct conf_loader *l)
     r = conf_source_include(l, "acct_gather.conf", gather_file);
     if (r == 0) {
         check_interfaces(l);
-        check_influx(l);
+        for (size_t i = 0; i < ARRAY_SIZE(profiles); i++)
+            check_profile(l, &profiles[i]);
+        if (is_profile(l->c, INFLUXDB)) {
+            check_pass(l);
+            check_host(l);
+        }
     }
     return r;
 }

@@ -29,6 +29,7 @@
 #include "noded/hw/selfline.h"
 #include "noded/hw/watts.h"
 #include "noded/plan/gpumap.h"
+#include "noded/steps/profkeep.h"
 #include "noded/steps/userproc.h"
 #include "noded/link/claim.h"
 #include "noded/link/listen.h"
@@ -338,7 +339,7 @@ static void on_chld(uv_signal_t *sig, int signum)
     while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
         if (!nodecert_child_exited(d, pid, status) && d->reporter &&
             !scripts_child_exited(d, pid, status) && !siteprog_child_exited(d, pid, status) &&
-            !helpers_child_exited(d, pid, status))
+            !helpers_child_exited(d, pid, status) && !profkeep_child_exited(d, pid, status))
             steps_child_exited(d, pid, status);
 }
 
@@ -450,6 +451,7 @@ int noded_reconfigure(struct noded *d, struct err *err)
     watts_configure(d);
     nvml_configure(d);
     profsend_configure(d);
+    profkeep_configure(d);
     log_set_level(wanted_level(d));
     log_set_time(conf_str(d->conf, CONF_LOG_TIME_FORMAT));
     (void)log_set_syslog(conf_str(d->conf, CONF_SLURMD_SYSLOG_DEBUG),
@@ -626,6 +628,7 @@ static void close_handles(struct noded *d)
     watts_close(d->watts);
     nvml_close(d->nvml);
     d->profsend = profsend_close(d->profsend);
+    d->profkeep = profkeep_close(d->profkeep);
     uv_close((uv_handle_t *)&d->sig_chld, NULL);
     for (size_t i = 0; i < ARRAY_SIZE(d->signals); i++)
         uv_close((uv_handle_t *)&d->signals[i], NULL);
@@ -689,6 +692,7 @@ static void run_loop(struct noded *d)
     watts_configure(d);
     nvml_configure(d);
     profsend_configure(d);
+    profkeep_configure(d);
     report_start(d->reporter);
     daemonize_notify("READY=1");
     while (!d->stopping)

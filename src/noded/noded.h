@@ -118,7 +118,8 @@ struct noded {
     struct siteprogs *siteprogs;
     struct helpers *helpers;
     struct watts *watts;
-    struct profsend *profsend; /* NULL: samples of steps are not wanted */
+    struct profsend *profsend; /* NULL: samples of steps are not wanted there */
+    struct profkeep *profkeep; /* the same */
     struct plugins *plugins;   /* NULL: none could be loaded */
     struct nvml *nvml;
     struct listener *listener;

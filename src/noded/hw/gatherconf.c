@@ -80,11 +80,9 @@ static bool type_counts(const struct conf *conf, enum conf_key key, const char *
 /* As the job asks, else as configured. */
 static unsigned profile_of(const struct conf *conf, const Pst__JobRecord *job)
 {
-    struct conf_influx influx;
+    const char *usual = conf_gather_usual(conf);
 
-    return conf_gather_influx(conf, &influx)
-               ? stepprof_kinds(job->profile ? job->profile : influx.usual)
-               : 0;
+    return usual ? stepprof_kinds(job->profile ? job->profile : usual) : 0;
 }
 
 Pst__Gather *gather_of(const struct conf *conf, const Pst__JobRecord *job, const char *spool)

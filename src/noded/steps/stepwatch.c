@@ -25,6 +25,7 @@
 #include "noded/site/siteprog.h"
 #include "noded/steps/hung.h"
 #include "noded/steps/killleft.h"
+#include "noded/steps/profkeep.h"
 #include "noded/steps/userproc.h"
 #include "stepd/env/env.h"
 #include "stepd/shared/ctl.h"
@@ -87,6 +88,7 @@ void steps_ended(struct noded *d, struct nstep *step, Pst__StepEnd *end)
     char num[16];
 
     unfollow_step(step);
+    profkeep_step_over(d, step);
     step->phase = STEP_ENDED;
     step->end = end;
     log_debug("step ended job=%u step=%s status=%u", job->job_id,

@@ -125,7 +125,7 @@ static void add_line(struct stepprof *p, const char *name, const char *task, dou
 {
     if (p->lines.len + LINE_MAX_BYTES > PROFILE_DATAGRAM_MAX)
         send_lines(p);
-    strbuf_addf(&p->lines, "%s,job=%u,step=%d,task=%s,host=%s value=%.6g %lld\n", name,
+    strbuf_addf(&p->lines, "%s,job=%u,step=%d,task=%s,host=%s value=%.10g %lld\n", name,
                 p->who.job_id, (int)p->who.step_id, task, p->host, value,
                 (long long)(p->wall_us / 1000));
 }

@@ -79,11 +79,11 @@ SYSFS = "AcctGatherInterconnectType=acct_gather_interconnect/sysfs"
 @pytest.mark.parametrize("conf,gather,why", [
     ("AcctGatherEnergyType=acct_gather_energy/ipmi", "", "AcctGatherEnergyType=acct_gather_energy/ipmi is not available; there is: "
      "acct_gather_energy/rapl, acct_gather_energy/pm_counters, acct_gather_energy/none"),
-    ("AcctGatherProfileType=acct_gather_profile/hdf5", "", "AcctGatherProfileType=acct_gather_profile/hdf5 is not available; there is: "
-     "acct_gather_profile/influxdb, acct_gather_profile/none"),
+    ("AcctGatherProfileType=acct_gather_profile/x", "", "AcctGatherProfileType=acct_gather_profile/x is not available; there is: "
+     "acct_gather_profile/influxdb, acct_gather_profile/hdf5, acct_gather_profile/none"),
     (SYSFS, "", "acct_gather_interconnect/sysfs needs SysfsInterfaces in acct_gather.conf"),
     ("", "SysfsInterfaces=eth0", "SysfsInterfaces needs AcctGatherInterconnectType=acct_gather_interconnect/sysfs"),
-    (SYSFS, "SysfsInterfaces=eth0\nProfileHDF5Dir=/tmp", "acct_gather.conf:2: error: unknown key ProfileHDF5Dir in acct_gather.conf"),
+    (SYSFS, "SysfsInterfaces=eth0\nEnergyIPMITimeout=1", "acct_gather.conf:2: error: unknown key EnergyIPMITimeout in acct_gather.conf"),
     (SYSFS, "SysfsInterface=eth0", "unknown key SysfsInterface in acct_gather.conf; did you mean SysfsInterfaces?")])
 def test_types(make_cluster, conf, gather, why):
     c = make_cluster(start=False, nodes=1)

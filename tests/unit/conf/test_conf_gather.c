@@ -23,7 +23,8 @@ static void test_influx(void **state)
     assert_string_equal(x.database, "slurm");
     assert_string_equal(x.user, "u");
     assert_null(x.policy);
-    assert_string_equal(x.usual, "task,energy");
+    assert_string_equal(conf_gather_usual(c), "task,energy");
+    assert_null(conf_gather_hdf5(c));
     assert_true(x.timeout_s > 0);
     assert_null(conf_gather_interfaces(c));
 }
@@ -38,6 +39,22 @@ static void test_interfaces(void **state)
     (void)state;
     assert_non_null(c);
     assert_string_equal(conf_gather_interfaces(c), "ib0,eth1");
+    assert_false(conf_gather_influx(c, &x));
+    assert_null(conf_gather_usual(c));
+}
+
+#define HDF5 MEASURES "AcctGatherProfileType=acct_gather_profile/hdf5"
+
+static void test_files(void **state)
+{
+    _cleanup_(conf_free) struct conf *c =
+        conf_of_two(HDF5, NAME, "ProfileHDF5Dir=/shared/profiles\nProfileHDF5Default=All\n", "");
+    struct conf_influx x;
+
+    (void)state;
+    assert_non_null(c);
+    assert_string_equal(conf_gather_hdf5(c), "/shared/profiles");
+    assert_string_equal(conf_gather_usual(c), "All");
     assert_false(conf_gather_influx(c, &x));
 }
 
@@ -61,6 +78,15 @@ static void test_wrong(void **state)
           "AcctGatherInterconnectType=acct_gather_interconnect/sysfs\n" },
         { "", "ProfileInfluxDBUser=u\n",
           "acct_gather.conf:1: error: ProfileInfluxDBUser needs AcctGatherProfileType=" TYPE "\n" },
+        { "", "ProfileHDF5Dir=/p\n",
+          "acct_gather.conf:1: error: ProfileHDF5Dir needs "
+          "AcctGatherProfileType=acct_gather_profile/hdf5\n" },
+        { HDF5, "",
+          "slurm.conf:7: error: acct_gather_profile/hdf5 needs ProfileHDF5Dir in "
+          "acct_gather.conf\n" },
+        { HDF5, "ProfileHDF5Dir=/p\nProfileHDF5Default=Tasks\n",
+          "acct_gather.conf:2: error: ProfileHDF5Default: Tasks is none of None, All, Energy, "
+          "Filesystem, Network, Task\n" },
         { INFLUX, "ProfileInfluxDBHost=h:1\n",
           "slurm.conf:7: error: " TYPE " needs ProfileInfluxDBDatabase in acct_gather.conf\n" },
         { INFLUX, "ProfileInfluxDBHost=h:1\nProfileInfluxDBDatabase=d\nProfileInfluxDBPass=p\n",
@@ -95,7 +121,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = { cmocka_unit_test(test_influx),
                                         cmocka_unit_test(test_interfaces),
-                                        cmocka_unit_test(test_wrong),
+                                        cmocka_unit_test(test_files), cmocka_unit_test(test_wrong),
                                         cmocka_unit_test(test_measures_nothing) };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);

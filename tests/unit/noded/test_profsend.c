@@ -115,7 +115,6 @@ static void test_first_version(void **state)
                                   .policy = "week",
                                   .user = "u",
                                   .pass = "secret",
-                                  .usual = "None",
                                   .every_s = 1,
                                   .timeout_s = 10 };
 
