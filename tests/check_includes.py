@@ -36,7 +36,7 @@ MAY = {
     "noded": FLOOR2 | {"nss", "curl", "h5", "configless", "stepd", "spank", "daemon", "http"},
     "session": {"base", "conf", "wire"},
     "lib": {"base", "conf", "wire", "session", "cli"},  # libpenstock: what the commands know, for programs
-    "cli": {"base", "conf", "wire", "session", "lua", "spank"},   # and model/words/names.h: words for states
+    "cli": {"base", "conf", "wire", "session", "h5", "lua", "spank"},   # and model/words/names.h: words for states
 }
 ALSO = {"cli": {f"model/words/{name}.h" for name in ("alloccpus", "clusterflags", "efficiency", "names", "nodedevices", "nodespec", "reqtres",
                                                          "resvwords", "stepuse")} | {"stepd/shared/spool.h", "stepd/shared/jobuser.h"},
@@ -75,7 +75,7 @@ ROOMS = {
     "rest": ["", "watch", "slurm", "db", "restd"],
     "noded": ["hw", "jobs", "plan", "link", "site", "steps", "orders", ""],
     "stepd": ["shared", "env", "cgroup", "", "use", "io", "ns", "plug", "task"],
-    "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "squeue", "sreport", "srun"],
+    "cli": ["base", "job", "x11", "query", "format", "", "sacctmgr", "scontrol", "scrontab", "sh5util", "squeue", "sreport", "srun"],
 }
 INCLUDE = re.compile(r'^\s*#\s*include\s+(["<])([^">]+)[">]', re.M)
 

@@ -9,6 +9,7 @@
  * waits for it: a file system that does not answer holds up this process alone. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -117,14 +118,14 @@ static int run_writer(struct input *in, const char *dir, struct err *err)
 
 int main(int argc, char **argv)
 {
-    static struct input in;
+    _cleanup_free_ struct input *in = calloc(1, sizeof(*in));
     struct err err = { .text = "" };
 
     if (argc != 2) {
         (void)fprintf(stderr, "usage: slurmstepd-profile ProfileHDF5Dir\n");
         return 2;
     }
-    if (run_writer(&in, argv[1], &err) == 0)
+    if ((in ? run_writer(in, argv[1], &err) : err_nomem(&err)) == 0)
         return 0;
     (void)fprintf(stderr, "%s\n", err.text);
     return 1;

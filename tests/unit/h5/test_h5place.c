@@ -1,4 +1,4 @@
-/* test_h5place.c - folders and files below ProfileHDF5Dir: made, kept apart, and no link followed */
+/* test_h5place.c - folders and files below ProfileHDF5Dir: made, kept apart, no link followed */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>

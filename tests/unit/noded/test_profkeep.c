@@ -1,4 +1,4 @@
-/* test_profkeep.c - what slurmd keeps of samples: nothing without its writer, and nothing unasked */
+/* test_profkeep.c - what slurmd keeps of samples: nothing without its writer, nothing unasked */
 #include <stdarg.h>
 #include <stddef.h>
 #include <setjmp.h>
