@@ -34,14 +34,14 @@ struct sh5util {
 
 #define OPT_INTO struct sh5util
 static const struct opt rows[] = {
-    OPT("data", 'd', OPT_REQ, OPT_TEXT(data), NULL, NULL, "item", "item of --item-extract",
+    OPT("data", 'd', OPT_REQ, OPT_TEXT(data), NULL, NULL, "item", NULL,
         "all items of a series are written with --extract"),
     OPT("extract", 'E', OPT_NONE, OPT_CHOICE(mode, EXTRACT), NULL, NULL, NULL,
         "write series of the job's file as comma-separated values"),
     OPT("input", 'i', OPT_REQ, OPT_TEXT(input), NULL, NULL, "path",
         "the job's file; without it job_JOB.h5"),
-    OPT("item-extract", 'I', OPT_NONE, OPT_FLAG(items), NULL, NULL, NULL,
-        "write one item of a series", "all items of a series are written with --extract"),
+    OPT("item-extract", 'I', OPT_NONE, OPT_FLAG(items), NULL, NULL, NULL, NULL,
+        "all items of a series are written with --extract"),
     OPT("jobs", 'j', OPT_REQ, OPT_TEXT(jobs), NULL, NULL, "job[.step],...",
         "this job, or steps of it"),
     OPT("level", 'l', OPT_REQ, OPT_TEXT(level), NULL, NULL, "level",

@@ -274,7 +274,7 @@ def test_update_keys_that_are_refused(c, what, kind, value):
 def test_help_names_every_option():
     """--help, --usage and -V of every command that has an option table."""
     for command in ("sbatch", "srun", "salloc", "squeue", "sinfo", "scancel", "scontrol", "sacct", "sprio", "sdiag",
-                    "sattach", "sbcast", "swait", "strigger"):
+                    "sattach", "sbcast", "swait", "strigger", "sh5util"):
         run = lambda *a: subprocess.run([program(command), *a], capture_output=True, text=True)
         text, usage = run("--help"), run("--usage")
         assert text.returncode == usage.returncode == 0 and text.stdout.startswith(f"Usage: {command} ")
