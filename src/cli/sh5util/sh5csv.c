@@ -12,7 +12,6 @@
 
 #include "base/cleanup.h"
 #include "h5/h5image.h"
-#include "h5/h5samples.h"
 
 #define COLUMNS_MAX 64u
 #define NAME_SIZE 256u

@@ -6,10 +6,11 @@
 #include "base/err.h"
 #include "cli/sh5util/sh5ids.h"
 #include "h5/h5lib.h"
+#include "h5/h5samples.h"
 
-struct sh5series { /* which */
-    bool kinds[4]; /* by enum h5_kind */
-    bool one_task; /* of the tasks `task` alone */
+struct sh5series {        /* which */
+    bool kinds[H5_KINDS]; /* by enum h5_kind */
+    bool one_task;        /* of the tasks `task` alone */
     char task[16];
     const char *node; /* NULL: of all nodes */
 };

@@ -32,6 +32,7 @@ struct writer {
     pid_t pid;            /* 0: none */
     int said_fd;          /* what it prints */
     char name[NAME_SIZE]; /* "": it only looks whether it could write */
+    off_t size;           /* of what it reads, and empties */
 };
 
 struct profkeep {
@@ -85,6 +86,13 @@ static struct writer *free_writer(struct profkeep *k)
     return NULL;
 }
 
+static off_t size_of(const struct profkeep *k, const char *name)
+{
+    struct stat st;
+
+    return fstatat(k->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
+}
+
 /* name "": only to look. */
 static int start_writer(struct profkeep *k, struct writer *w, const char *name)
 {
@@ -96,6 +104,7 @@ static int start_writer(struct profkeep *k, struct writer *w, const char *name)
         return said;
     if (*name && (in = openat(k->fd, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC)) < 0)
         return -errno;
+    w->size = *name ? size_of(k, name) : 0; /* before it is emptied */
     fds[0] = in;
     fds[1] = -1;
     fds[2] = said;
@@ -112,17 +121,10 @@ static int start_writer(struct profkeep *k, struct writer *w, const char *name)
     return 0;
 }
 
-static void drop_kept(struct profkeep *k, const char *name, off_t size)
+static void drop_kept(struct profkeep *k, const struct writer *w)
 {
-    (void)unlinkat(k->fd, name, 0); /* what stays is written again by the next slurmd */
-    k->bytes -= MIN(k->bytes, (uint64_t)size);
-}
-
-static off_t size_of(const struct profkeep *k, const char *name)
-{
-    struct stat st;
-
-    return fstatat(k->fd, name, &st, AT_SYMLINK_NOFOLLOW) == 0 ? st.st_size : 0;
+    (void)unlinkat(k->fd, w->name, 0); /* what stays is written again by the next slurmd */
+    k->bytes -= MIN(k->bytes, (uint64_t)w->size);
 }
 
 static void start_writers(struct profkeep *k)
@@ -181,7 +183,7 @@ bool profkeep_child_exited(struct noded *d, pid_t pid, int status)
     if (status != 0)
         say_end(w, status);
     if (w->name[0])
-        drop_kept(k, w->name, size_of(k, w->name));
+        drop_kept(k, w);
     (void)close(w->said_fd);
     w->pid = 0;
     start_writers(k);
