@@ -1,7 +1,8 @@
 /* fuzz_kubepod.c - pods, nodes and slices of strangers, with their annotations, as the bridge reads
  * them: a sentence, or a job and a node line that say no more than they may
  *
- * {"pods":[...], "root":{...}, "node":{...}, "slices":[...], "comment":"..."}; all may miss. */
+ * {"pods":[...], "root":{...}, "node":{...}, "slices":[...], "comment":"...", "there":[pods that
+ * have a node], "volumes":[...], "claim":{...}}; all may miss. */
 #include <assert.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -9,11 +10,14 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
+#include "kube/api/kubematch.h"
 #include "kube/bridge/jobmake.h"
 #include "kube/bridge/nodeshape.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 #include "kube/claim/devask.h"
 #include "kube/claim/devnode.h"
+#include "kube/claim/podnear.h"
+#include "kube/claim/podstatic.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -28,7 +32,7 @@ static void read_pod(const json_t *pod, const json_t *node)
     (void)podread_is_bound(pod);
     (void)podread_is_waiting(pod);
     (void)podread_rank(pod);
-    (void)podread_refusal(pod);
+    assert(kubematch_check(json_object_get(pod, "spec"), &err) == 0 || err.text[0]);
     (void)podread_fits(pod, node, "s");
     assert(podread_wants(pod, &wants, &err) == 0 || err.text[0]);
     podread_gang(pod, true, true, &gang);
@@ -78,6 +82,55 @@ static void make_node(const json_t *node, const json_t *slices)
     nodeshape_done(&s);
 }
 
+/* ---- what pods say of others ----------------------------------------------------------------- */
+
+static const json_t *find_node(void *ctx, const char *name)
+{
+    (void)name;
+    return json_object_get(ctx, "node");
+}
+
+static void walk_nodes(void *ctx, podnear_node_fn *fn, void *arg)
+{
+    fn(arg, json_object_get(ctx, "node"));
+}
+
+static void walk_pods(void *ctx, podnear_pod_fn *fn, void *arg)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(json_object_get(ctx, "there"), i, pod) fn(arg, pod, "n");
+}
+
+static void read_near(const json_t *pods, json_t *all)
+{
+    const struct podnear_facts f = { find_node, walk_nodes, walk_pods, walk_pods, "s", all };
+    _cleanup_json_ json_t *names = json_array();
+    _cleanup_json_ json_t *places = json_pack("[{s:s}]", "node", "n");
+    struct err err = { .text = "" };
+    bool none = false;
+
+    if (podnear_check(pods, &err) < 0) {
+        assert(err.text[0]);
+        return;
+    }
+    assert(podnear_exclude(&f, pods, names, &none) == 0);
+    assert(json_array_size(names) <= 1 && none == (json_array_size(names) == 1));
+    (void)podnear_holds(&f, pods, places);
+}
+
+static void read_volumes(const json_t *volumes, const json_t *claim, const json_t *node)
+{
+    const json_t *volume = podstatic_pick(volumes, claim, node, NULL);
+    json_t *hosts = podstatic_hosts(volume);
+
+    assert(!volume || podstatic_fits(volume, claim));
+    (void)podstatic_is_free(volume);
+    (void)podstatic_is_for(volume, claim);
+    json_decref(hosts);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     struct err err = { .text = "" };
@@ -91,6 +144,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (json_array_size(pods))
         make_job(pods, json_object_get(all, "root"));
     make_node(json_object_get(all, "node"), json_object_get(all, "slices"));
+    read_near(pods, all);
+    read_volumes(json_object_get(all, "volumes"), json_object_get(all, "claim"),
+                 json_object_get(all, "node"));
     json_decref(jobmake_read_comment(kubejson_text(all, "comment"), ""));
     json_decref(all);
     return 0;

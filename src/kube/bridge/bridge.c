@@ -18,10 +18,11 @@
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgekinds.h"
 #include "kube/bridge/bridgeleave.h"
+#include "kube/bridge/bridgenear.h"
 #include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/bridgework.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 #define SETTLE_US INT64_C(100000) /* pods of a group come one after the other */
 #define NODES_US USEC_PER_SEC     /* nodes change together */
@@ -70,6 +71,7 @@ static void take_pod(void *ctx, const json_t *before, const json_t *now)
     if (!g)
         return;
     bridgeleave_see(b, before, now);
+    bridgenear_see(b, before, now, g->key);
     if (!before || !now)
         bridgevolume_see(b, pod, g->key, now != NULL);
     if (now)
@@ -214,6 +216,9 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
     b->settled = (struct kubetimer){ .fn = look_at_waiting, .ctx = b };
     (void)snprintf(b->selector, sizeof(b->selector), "fieldSelector=spec.schedulerName%%3D%s",
                    o->scheduler);
+    (void)snprintf(b->others_selector, sizeof(b->others_selector),
+                   "fieldSelector=spec.schedulerName%%21%%3D%s", o->scheduler);
+    bridgenear_begin(b);
     r = kubequeue_new(kubeserver_loop(kube), &q, bridgework_do, b, &b->queue);
     if (r == 0)
         r = kubeevents_new(kube, "penstock-bridge", &b->events);
@@ -263,6 +268,7 @@ void bridge_stop(struct bridge *b)
     bridgevolume_stop(b);
     bridgedevice_stop(b);
     bridgeleave_stop(b);
+    bridgenear_stop(b);
 }
 
 struct bridge *bridge_free(struct bridge *b)

@@ -46,8 +46,17 @@ struct bridge {
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
     struct kubeinformer *claims, *volumes, *classes;
     struct kubeinformer *device_claims, *slices, *device_classes; /* NULL: not served */
-    struct kubemap node_slices; /* node -> json_t: its ResourceSlices by their uids */
-    struct kubemap claim_gangs; /* "NAMESPACE/CLAIM" -> json_t: gangs, and their pods with it */
+    struct kubemap statics;      /* hostname ("": any) -> json_t: volumes that wait for a claim */
+    struct kubemap set_aside;    /* "NAMESPACE/CLAIM" -> json_t: volumes that name it */
+    bool statics_known;          /* both are made */
+    json_t *taken;               /* a volume that is being given -> the uid of its claim */
+    struct kubemap node_slices;  /* node -> json_t: its ResourceSlices by their uids */
+    struct kubemap claim_gangs;  /* "NAMESPACE/CLAIM" -> json_t: gangs, and their pods with it */
+    struct kubeinformer *others; /* pods of other schedulers; NULL: nobody has asked for them */
+    struct kubemap given;        /* uid of a pod that is being bound -> char *: its node */
+    json_t *near_gangs;          /* gangs that say something of other pods: members of an object */
+    json_t *repellers;           /* uids of pods there that keep others away, likewise */
+    struct kubetimer near;       /* pods have changed: near_gangs may want other nodes */
     struct kubemap there; /* node -> json_t: pods that are bound there, true: they go; gangs that
                            * wait for it */
     void (*synced)(void *ctx); /* an informer is whole */
@@ -59,5 +68,5 @@ struct bridge {
     struct kubemap node_names; /* of Slurm to those of Kubernetes, where they differ */
     struct exclusion exclusion;
     struct kubetimer settled; /* nodes have changed: jobs that wait may want others */
-    char selector[160];
+    char selector[160], others_selector[160];
 };

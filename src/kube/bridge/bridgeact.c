@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 void bridgeact_end(struct gang *g)
 {

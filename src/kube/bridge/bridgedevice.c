@@ -12,9 +12,10 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgekinds.h"
-#include "kube/bridge/podread.h"
+#include "kube/bridge/bridgestatic.h"
+#include "kube/claim/podread.h"
 #include "kube/claim/devask.h"
 #include "kube/claim/devchannel.h"
 #include "kube/claim/devclaim.h"
@@ -191,7 +192,7 @@ bool bridgedevice_meets(void *ctx, const json_t *needs, const json_t *node)
         if (*driver && !has_driver(slices_of(ctx, kubejson_name(node)), driver))
             return false;
     }
-    return podvolume_meets(needs, node);
+    return podvolume_meets(needs, node) && bridgestatic_meets(ctx, needs, node);
 }
 
 /* ---- pods that wait -------------------------------------------------------------------------- */

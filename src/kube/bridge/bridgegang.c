@@ -6,7 +6,7 @@
 
 #include "base/log.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 
 struct gang *bridgegang_find(struct bridge *b, const char *key)
 {

@@ -6,9 +6,9 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgekinds.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 bool bridgegroup_is_native(const struct bridge *b, const json_t *pod)
 {

@@ -10,8 +10,8 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 static void unref_entry(void *entry)
 {

@@ -15,9 +15,9 @@
 #include "kube/api/kubeapi.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequeue.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/nodeshape.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 #define API "/slurm/v0.0.45/"
 #define AT_ONCE 8u

@@ -13,10 +13,11 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgeleave.h"
+#include "kube/bridge/bridgenear.h"
 #include "kube/bridge/bridgevolume.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 /* Label and finalizer; and the toleration, which a pod has not that no webhook has seen. */
 static json_t *make_mark(const struct bridge *b, const json_t *pod, const struct slurmjob *job)
@@ -160,6 +161,19 @@ static bool has_bound(const struct podgang_view *v)
     return false;
 }
 
+/* May the pods be beside those that are there now?  Once one is bound, the others follow it. */
+static bool may_stay(struct gang *g, const struct podgang_view *v, const json_t *places)
+{
+    _cleanup_json_ json_t *pods = json_array();
+    size_t i;
+    json_t *one;
+
+    if (has_bound(v))
+        return true;
+    json_array_foreach(places, i, one)(void) json_array_append(pods, json_object_get(one, "pod"));
+    return bridgenear_holds(g, pods, places);
+}
+
 void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_json_ json_t *nodes = free_nodes(g, v), *places = NULL;
@@ -171,6 +185,10 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
         return;
     }
     places = match_nodes(v, nodes);
+    if (!may_stay(g, v, places)) {
+        bridgeplace_give_up(g, v, "its pods may not be beside those that are there now");
+        return;
+    }
     switch (places ? bridgevolume_place(g, places) : BRIDGEVOLUME_WAIT) {
     case BRIDGEVOLUME_READY:
         break;
@@ -206,6 +224,7 @@ void bridgeplace_bind(struct gang *g, const struct podgang_view *v)
         const char *node = kubejson_text(one, "node");
         _cleanup_json_ json_t *note = NULL;
 
+        bridgenear_give(g->b, pod, node);
         note = json_pack("{s:s}", BRIDGE_NOTE_NODE, node);
         bridgeact_count(g, kubeapi_bind(g->b->kube, kubejson_namespace(pod), kubejson_name(pod),
                                         kubejson_uid(pod), node, note, bridgeact_take, g));

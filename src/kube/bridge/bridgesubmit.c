@@ -10,15 +10,17 @@
 #include "base/strbuf.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
+#include "kube/api/kubematch.h"
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
+#include "kube/bridge/bridgenear.h"
 #include "kube/bridge/bridgeconf.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgevolume.h"
 #include "kube/bridge/jobmake.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 #define OWNER_US INT64_C(500000)
 #define ASK_US USEC_PER_SEC
@@ -100,14 +102,15 @@ static json_t *gather_waiting(struct gang *g, const struct podgang_view *v)
 
     json_array_foreach(v->pods, i, pod)
     {
-        const char *why = podread_is_waiting(pod) ? podread_refusal(pod) : NULL;
+        struct err err = { .text = "" };
 
-        if (why) {
-            bridgeact_tell(g, v->pods, "SlurmNotSupported", why);
+        if (!podread_is_waiting(pod))
+            continue;
+        if (kubematch_check(json_object_get(pod, "spec"), &err) < 0) {
+            bridgeact_tell(g, v->pods, "SlurmNotSupported", err.text);
             return NULL;
         }
-        if (podread_is_waiting(pod))
-            (void)json_array_append(waiting, pod);
+        (void)json_array_append(waiting, pod);
     }
     return TAKE_PTR(waiting);
 }
@@ -115,14 +118,15 @@ static json_t *gather_waiting(struct gang *g, const struct podgang_view *v)
 void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
-    _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL;
+    _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL, *others = NULL;
     const json_t *first = json_array_get(waiting, 0), *root;
     _cleanup_free_ char *excluded = NULL;
     struct err err = { .text = "" };
-    bool missing = false;
+    bool missing = false, none = false;
     struct jobmake m;
 
-    if (!first || !bridgevolume_is_open(g, waiting) || !bridgedevice_is_open(g, waiting))
+    if (!first || !bridgevolume_is_open(g, waiting) || !bridgedevice_is_open(g, waiting) ||
+        !bridgenear_is_open(g, waiting))
         return;
     root = bridgegroup_root(g->b, first, &missing);
     if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */
@@ -130,8 +134,14 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
         bridgegang_wake(g->b, g->key, OWNER_US);
         return;
     }
+    others = bridgenear_exclude(g, waiting, &none);
+    if (none) { /* woken when pods come or go */
+        bridgeact_tell(g, v->pods, "SlurmWaitingForPods",
+                       "No node meets what is said of other pods");
+        return;
+    }
     write_name(first, root, &name);
-    excluded = exclusion_of(&g->b->exclusion, g->b->nodes, waiting, g->bad_nodes);
+    excluded = others ? exclusion_of(&g->b->exclusion, g->b->nodes, waiting, others) : NULL;
     m = (struct jobmake){ .bridge = g->b->o.name,
                           .gang = g->key,
                           .pods = waiting,
@@ -180,8 +190,9 @@ static void take_excluded(void *ctx, const struct kubereply *reply)
 /* Nodes have changed since the job was made: tell slurmctld which ones it must not have now. */
 void bridgesubmit_exclude(struct gang *g, const struct podgang_view *v)
 {
-    _cleanup_json_ json_t *body = NULL, *pods = json_array();
+    _cleanup_json_ json_t *body = NULL, *pods = json_array(), *others;
     _cleanup_free_ char *now = NULL;
+    bool none;
     size_t i;
     json_t *pod;
 
@@ -190,7 +201,8 @@ void bridgesubmit_exclude(struct gang *g, const struct podgang_view *v)
         if (podgang_has_pod(v->job, pod))
             (void)json_array_append(pods, pod); /* of none the list is empty */
     }
-    now = exclusion_of(&g->b->exclusion, g->b->nodes, pods, g->bad_nodes);
+    others = bridgenear_exclude(g, pods, &none);
+    now = others ? exclusion_of(&g->b->exclusion, g->b->nodes, pods, others) : NULL;
     if (!now || strcmp(g->excluded ? g->excluded : v->job->excluded, now) == 0)
         return;
     body = json_pack("{s:s}", "excluded_nodes", now);

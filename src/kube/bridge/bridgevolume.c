@@ -13,9 +13,11 @@
 #include "kube/bridge/bridgeact.h"
 #include "kube/bridge/bridgedevice.h"
 #include "kube/bridge/bridgegang.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgekinds.h"
-#include "kube/bridge/podread.h"
+#include "kube/bridge/bridgestatic.h"
+#include "kube/claim/podread.h"
+#include "kube/claim/podstatic.h"
 
 #define SELECTED "volume.kubernetes.io/selected-node"
 #define DEADLINE_US (INT64_C(600) * USEC_PER_SEC) /* nodes are not held longer for a volume */
@@ -92,13 +94,6 @@ static void take_claim(void *ctx, const json_t *before, const json_t *now)
     wake_gangs(ctx, kubejson_namespace(claim), kubejson_name(claim));
 }
 
-static void take_volume(void *ctx, const json_t *before, const json_t *now)
-{
-    const json_t *ref = kubejson_at(now ? now : before, "spec.claimRef");
-
-    wake_gangs(ctx, kubejson_text(ref, "namespace"), kubejson_text(ref, "name"));
-}
-
 static void wake_claim(void *ctx, const char *key, void *gangs)
 {
     const char *gang;
@@ -108,15 +103,30 @@ static void wake_claim(void *ctx, const char *key, void *gangs)
     json_object_foreach((json_t *)gangs, gang, value) bridgegang_wake(ctx, gang, 0);
 }
 
+static void wake_all_claims(struct bridge *b)
+{
+    if (bridgegang_is_ready(b))
+        kubemap_walk(&b->claim_gangs, wake_claim, b);
+}
+
+static void take_volume(void *ctx, const json_t *before, const json_t *now)
+{
+    struct bridge *b = ctx;
+    const json_t *ref = kubejson_at(now ? now : before, "spec.claimRef");
+
+    if (bridgestatic_see(b, before, now)) {
+        exclusion_forget(&b->exclusion);
+        wake_all_claims(b);
+    }
+    wake_gangs(b, kubejson_text(ref, "namespace"), kubejson_text(ref, "name"));
+}
+
 /* Classes change seldom: whoever has claims looks again. */
 static void take_class(void *ctx, const json_t *before, const json_t *now)
 {
-    struct bridge *b = ctx;
-
     (void)before;
     (void)now;
-    if (bridgegang_is_ready(b))
-        kubemap_walk(&b->claim_gangs, wake_claim, b);
+    wake_all_claims(ctx);
 }
 
 int bridgevolume_begin(struct bridge *b)
@@ -132,6 +142,7 @@ int bridgevolume_begin(struct bridge *b)
     };
     int r = 0;
 
+    bridgestatic_begin(b);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(rows); i++)
         r = bridgekinds_follow(b, rows[i].kind, NULL, rows[i].fn, rows[i].ret);
     return r;
@@ -142,6 +153,7 @@ void bridgevolume_stop(struct bridge *b)
     b->claims = kubeinformer_free(b->claims);
     b->volumes = kubeinformer_free(b->volumes);
     b->classes = kubeinformer_free(b->classes);
+    bridgestatic_stop(b);
     kubemap_done(&b->claim_gangs, unref_gangs);
 }
 
@@ -168,7 +180,8 @@ static const json_t *find_class(void *ctx, const char *name)
 
 struct podvolume_facts bridgevolume_facts(const struct bridge *b)
 {
-    return (struct podvolume_facts){ find_claim, find_volume, find_class, (void *)(uintptr_t)b };
+    return (struct podvolume_facts){ find_claim, find_volume, find_class, (void *)(uintptr_t)b,
+                                     bridgestatic_find };
 }
 
 json_t *bridgevolume_needs(void *ctx, const json_t *pod)
@@ -190,13 +203,10 @@ bool bridgevolume_is_open(struct gang *g, const json_t *pods)
     json_array_foreach(pods, i, pod)
     {
         _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
-        enum podvolume_state state = podvolume_judge(&f, pod, &why);
 
-        if (state < PODVOLUME_WAIT)
+        if (podvolume_judge(&f, pod, &why) < PODVOLUME_WAIT)
             continue;
-        bridgeact_tell(g, pods,
-                       state == PODVOLUME_NEVER ? "SlurmNotSupported" : "SlurmWaitingForVolumes",
-                       strbuf_str(&why));
+        bridgeact_tell(g, pods, "SlurmWaitingForVolumes", strbuf_str(&why));
         return false;
     }
     return true;
@@ -248,6 +258,7 @@ static enum bridgevolume_answer place_claim(struct gang *g, const json_t *claim,
         if (strcmp(kubejson_text(asked, "base"), kubejson_version(claim)) == 0)
             return BRIDGEVOLUME_WAIT; /* the change is not told yet */
         log_info("%s: the volume of claim %s cannot be made for node %s", g->key, name, node);
+        bridgegang_note_bad(g, node);
         return BRIDGEVOLUME_BAD;
     }
     (void)json_object_set_new(chosen, name, json_true());
@@ -255,30 +266,72 @@ static enum bridgevolume_answer place_claim(struct gang *g, const json_t *claim,
     return BRIDGEVOLUME_WAIT;
 }
 
-static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, const char *node,
-                                          json_t *chosen)
+/* A volume that is there is taken before one is made. */
+static enum bridgevolume_answer place_late(struct gang *g, const json_t *claim, const json_t *node,
+                                           json_t *chosen, json_t *used)
 {
     const struct podvolume_facts f = bridgevolume_facts(g->b);
-    _cleanup_json_ json_t *needs = podvolume_needs(&f, pod);
-    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
-    enum bridgevolume_answer all = BRIDGEVOLUME_READY, one;
-    size_t i;
-    json_t *volume;
+    const json_t *volume;
 
-    if (!needs || (object && !podvolume_meets(needs, object)))
-        return needs ? BRIDGEVOLUME_BAD : BRIDGEVOLUME_WAIT;
+    if (f.statics(f.ctx, claim) == PODVOLUME_SET_ASIDE)
+        return BRIDGEVOLUME_WAIT;
+    volume =
+        kubejson_annotation(claim, SELECTED) ? NULL : bridgestatic_pick(g->b, claim, node, used);
+    if (volume) {
+        if (json_object_set_new(used, kubejson_name(volume), json_true()) == 0)
+            bridgestatic_give(g, volume, claim);
+        return BRIDGEVOLUME_WAIT;
+    }
+    if (!podvolume_is_static(&f, claim))
+        return place_claim(g, claim, kubejson_name(node), chosen);
+    log_info("%s: no volume for claim %s is free at node %s", g->key, kubejson_name(claim),
+             kubejson_name(node));
+    return BRIDGEVOLUME_BAD; /* volumes that are there exclude the node, as long as it is so */
+}
+
+/* The claims of a pod that wait for its node, in the order in which they choose. */
+static json_t *late_claims(const struct podvolume_facts *f, const json_t *pod)
+{
+    json_t *late = json_array(), *volume;
+    size_t i, at;
+
     json_array_foreach(kubejson_at(pod, "spec.volumes"), i, volume)
     {
         char name[PODVOLUME_NAME];
-        const json_t *claim;
+        const json_t *claim = podvolume_claim(pod, volume, name)
+                                  ? f->claim(f->ctx, kubejson_namespace(pod), name)
+                                  : NULL;
 
-        if (!podvolume_claim(pod, volume, name))
+        if (!claim || !podvolume_is_late(f, claim) || kubejson_is_deleted(claim))
             continue;
-        claim = f.claim(f.ctx, kubejson_namespace(pod), name);
-        if (claim && podvolume_is_late(&f, claim) && !kubejson_is_deleted(claim)) {
-            one = place_claim(g, claim, node, chosen);
-            all = MAX(all, one);
-        }
+        for (at = 0;
+             at < json_array_size(late) && !podstatic_goes_first(claim, json_array_get(late, at));)
+            at++;
+        (void)json_array_insert(late, at, (json_t *)(uintptr_t)claim); /* else it is not bound */
+    }
+    return late;
+}
+
+static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, const char *node,
+                                          json_t *chosen, json_t *used)
+{
+    const struct podvolume_facts f = bridgevolume_facts(g->b);
+    _cleanup_json_ json_t *needs = podvolume_needs(&f, pod), *late = late_claims(&f, pod);
+    const json_t *object = kubeinformer_by_name(g->b->nodes, "", node);
+    enum bridgevolume_answer all = BRIDGEVOLUME_READY, one;
+    size_t i;
+    json_t *claim;
+
+    if (!needs)
+        return BRIDGEVOLUME_WAIT;
+    if (object && !podvolume_meets(needs, object)) {
+        bridgegang_note_bad(g, node);
+        return BRIDGEVOLUME_BAD;
+    }
+    json_array_foreach(late, i, claim)
+    {
+        one = object ? place_late(g, claim, object, chosen, used) : BRIDGEVOLUME_WAIT;
+        all = MAX(all, one);
     }
     if (all == BRIDGEVOLUME_READY) {
         _cleanup_val_(strbuf_done) struct strbuf why = STRBUF_INIT;
@@ -291,7 +344,7 @@ static enum bridgevolume_answer place_pod(struct gang *g, const json_t *pod, con
 
 enum bridgevolume_answer bridgevolume_place(struct gang *g, const json_t *places)
 {
-    _cleanup_json_ json_t *chosen = json_object();
+    _cleanup_json_ json_t *chosen = json_object(), *used = json_object();
     enum bridgevolume_answer all = BRIDGEVOLUME_READY;
     size_t i;
     json_t *one;
@@ -299,10 +352,9 @@ enum bridgevolume_answer bridgevolume_place(struct gang *g, const json_t *places
     json_array_foreach(places, i, one)
     {
         const char *node = kubejson_text(one, "node");
-        enum bridgevolume_answer answer = place_pod(g, json_object_get(one, "pod"), node, chosen);
+        enum bridgevolume_answer answer =
+            place_pod(g, json_object_get(one, "pod"), node, chosen, used);
 
-        if (answer == BRIDGEVOLUME_BAD)
-            bridgegang_note_bad(g, node);
         all = MAX(all, answer);
     }
     if (all != BRIDGEVOLUME_WAIT) {

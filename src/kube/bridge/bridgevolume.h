@@ -17,7 +17,7 @@ bool bridgevolume_is_open(struct gang *g, const json_t *pods);
 enum bridgevolume_answer {
     BRIDGEVOLUME_READY, /* every volume is there, and can be reached */
     BRIDGEVOLUME_WAIT,  /* some are being made */
-    BRIDGEVOLUME_BAD,   /* one cannot be had on its node, which is noted */
+    BRIDGEVOLUME_BAD,   /* one cannot be had on its node, which is noted where it cannot change */
 };
 /* Pods of a job that runs: nodes is an array of objects {pod, node}.  Claims that wait for a node
  * are told theirs. */

@@ -14,10 +14,11 @@
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
 #include "kube/bridge/bridgeleave.h"
+#include "kube/bridge/bridgenear.h"
 #include "kube/bridge/bridgeplace.h"
 #include "kube/bridge/bridgesubmit.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 #define ASK_US USEC_PER_SEC
 #define REASON_US (2 * USEC_PER_SEC)
@@ -54,6 +55,14 @@ static void tell_pending(struct gang *g, const struct podgang_view *v)
     bridgeact_tell(g, v->pods, "SlurmPending", strbuf_str(&text));
 }
 
+static void take_back(struct gang *g, const json_t *pods)
+{
+    size_t i;
+    json_t *pod;
+
+    json_array_foreach(pods, i, pod) bridgenear_give(g->b, pod, NULL);
+}
+
 static void do_action(struct gang *g, const struct podgang_view *v)
 {
     char text[80];
@@ -86,6 +95,7 @@ static void do_action(struct gang *g, const struct podgang_view *v)
         bridgeplace_delete(g, v);
         break;
     case GANG_AGAIN:
+        take_back(g, v->pods);
         g->done_job = v->job->id;
         bridgeleave_let_go(g->b, v->job);
         if (!slurmlink_is_kept(v->job)) /* else when its nodes are free */

@@ -7,8 +7,8 @@
 #include "base/cleanup.h"
 #include "base/hostlist.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 #include "kube/claim/podvolume.h"
 
 #define LISTS_MOST 1000u /* what strangers write into pods is kept: no more than so often */

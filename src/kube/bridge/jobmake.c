@@ -10,9 +10,9 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/podidentity.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 #include "kube/claim/devask.h"
 
 enum note_type { NOTE_TEXT, NOTE_INT, NOTE_LIMIT, NOTE_CPUS, NOTE_MEM };

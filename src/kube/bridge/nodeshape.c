@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
 #include "kube/api/kubequantity.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/claim/devnode.h"
 
 #define NAME_MOST 253u

@@ -7,8 +7,8 @@
 
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 static int compare_names(const char *a, const char *b)
 {

@@ -8,7 +8,7 @@
 #include "base/cleanup.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 
 #define RULES_MAX 10000u
 #define ID_MAX INT64_C(4294967293) /* the two above say "none" */

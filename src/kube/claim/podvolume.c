@@ -9,6 +9,7 @@
 #include "kube/api/kubematch.h"
 #include "kube/api/kubequantity.h"
 #include "kube/claim/devask.h"
+#include "kube/claim/podstatic.h"
 
 #define BOUND "pv.kubernetes.io/bind-completed"
 #define NO_PROVISIONER "kubernetes.io/no-provisioner"
@@ -41,9 +42,16 @@ static const json_t *class_of(const struct podvolume_facts *f, const json_t *cla
 
 bool podvolume_is_late(const struct podvolume_facts *f, const json_t *claim)
 {
-    const json_t *c = is_bound(claim) ? NULL : class_of(f, claim);
+    /* A claim that names its volume waits for nothing but the volume. */
+    bool named = *kubejson_text(claim, "spec.volumeName") != '\0';
+    const json_t *c = named ? NULL : class_of(f, claim);
 
     return strcmp(kubejson_text(c, "volumeBindingMode"), "WaitForFirstConsumer") == 0;
+}
+
+bool podvolume_is_static(const struct podvolume_facts *f, const json_t *claim)
+{
+    return strcmp(kubejson_text(class_of(f, claim), "provisioner"), NO_PROVISIONER) == 0;
 }
 
 /* An ephemeral volume's claim belongs to this very pod. */
@@ -58,6 +66,7 @@ static enum podvolume_state judge_claim(const struct podvolume_facts *f, const j
                                         const json_t *volume, const char *name, struct strbuf *why)
 {
     const json_t *claim = f->claim(f->ctx, kubejson_namespace(pod), name);
+    enum podvolume_static found;
 
     if (!claim) {
         strbuf_addf(why, "the claim %.250s is not there", name);
@@ -81,9 +90,14 @@ static enum podvolume_state judge_claim(const struct podvolume_facts *f, const j
         strbuf_addf(why, "the claim %.250s is not bound yet", name);
         return PODVOLUME_WAIT;
     }
-    if (strcmp(kubejson_text(class_of(f, claim), "provisioner"), NO_PROVISIONER) == 0) {
-        strbuf_addf(why, "the claim %.250s: volumes of its class are not made for a node", name);
-        return PODVOLUME_NEVER;
+    found = f->statics(f->ctx, claim);
+    if (found == PODVOLUME_SET_ASIDE) {
+        strbuf_addf(why, "the claim %.250s is not bound yet", name);
+        return PODVOLUME_WAIT;
+    }
+    if (found == PODVOLUME_NONE && podvolume_is_static(f, claim)) {
+        strbuf_addf(why, "no volume that is free does for the claim %.250s", name);
+        return PODVOLUME_WAIT;
     }
     return PODVOLUME_LATE;
 }
@@ -116,6 +130,66 @@ static int push_need(json_t *needs, const char *key, const json_t *value)
     return json_array_append_new(needs, json_pack("{s:O}", key, value)) < 0 ? -1 : 0;
 }
 
+/* Old volumes say by labels where they are: "a__b" is either. */
+static const char *const places[][2] = {
+    { "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone" },
+    { "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region" },
+};
+
+static const char *either_label(const json_t *object, size_t i)
+{
+    const char *label = kubejson_label(object, places[i][0]);
+
+    return label ? label : kubejson_label(object, places[i][1]);
+}
+
+static int add_zones(const json_t *volume, json_t *needs)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        const char *label = either_label(volume, i);
+
+        if (label &&
+            json_array_append_new(needs, json_pack("{s:[i, s]}", "place", (int)i, label)) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* A node that says nothing of zones may have the volume, as kube-scheduler has it. */
+static bool meets_place(const json_t *place, const json_t *node)
+{
+    size_t i = (size_t)json_integer_value(json_array_get(place, 0));
+    const char *at = json_string_value(json_array_get(place, 1));
+    const char *have;
+
+    if (!at || i >= ARRAY_SIZE(places) || (!either_label(node, 0) && !either_label(node, 1)))
+        return true;
+    have = either_label(node, i);
+    while (have && *at) {
+        const char *end = strstr(at, "__");
+        size_t n = end ? (size_t)(end - at) : strlen(at);
+
+        if (strlen(have) == n && memcmp(have, at, n) == 0)
+            return true;
+        at += n + (end ? 2 : 0);
+    }
+    return false;
+}
+
+/* The smallest claim stands first. */
+static int add_static(const json_t *claim, json_t *needs)
+{
+    _cleanup_json_ json_t *want =
+        json_pack("{s:{s:O}}", "static", "spec", json_object_get(claim, "spec"));
+    size_t at = 0;
+
+    while (at < json_array_size(needs) &&
+           !podstatic_goes_first(json_object_get(want, "static"),
+                                 json_object_get(json_array_get(needs, at), "static")))
+        at++;
+    return want ? json_array_insert(needs, at, want) : -1;
+}
+
 static int add_claim(const struct podvolume_facts *f, const json_t *pod, const json_t *volume,
                      json_t *needs)
 {
@@ -126,10 +200,15 @@ static int add_claim(const struct podvolume_facts *f, const json_t *pod, const j
         return 0;
     claim = f->claim(f->ctx, kubejson_namespace(pod), name);
     if (claim && is_bound(claim)) {
-        want = kubejson_at(f->volume(f->ctx, kubejson_text(claim, "spec.volumeName")),
-                           "spec.nodeAffinity.required.nodeSelectorTerms");
-        return json_is_array(want) ? push_need(needs, "terms", want) : 0;
+        const json_t *v = f->volume(f->ctx, kubejson_text(claim, "spec.volumeName"));
+
+        want = kubejson_at(v, "spec.nodeAffinity.required.nodeSelectorTerms");
+        if (json_is_array(want) && push_need(needs, "terms", want) < 0)
+            return -1;
+        return add_zones(v, needs);
     }
+    if (claim && podvolume_is_late(f, claim) && podvolume_is_static(f, claim))
+        return add_static(claim, needs);
     want = claim ? json_object_get(class_of(f, claim), "allowedTopologies") : NULL;
     return json_array_size(want) ? push_need(needs, "topologies", want) : 0;
 }
@@ -235,6 +314,7 @@ bool podvolume_meets(const json_t *needs, const json_t *node)
 
         if ((terms && !kubematch_meets(terms, node)) ||
             (topologies && !meets_topologies(topologies, node)) ||
+            !meets_place(json_object_get(one, "place"), node) ||
             !has_devices(json_object_get(one, "devices"), node))
             return false;
     }

@@ -9,8 +9,8 @@
 #include "base/log.h"
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/bridgekeys.h"
+#include "kube/claim/podread.h"
 
 #define TURN_MS 250
 

@@ -6,9 +6,11 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/api/kubematch.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/podidentity.h"
 #include "kube/claim/devask.h"
+#include "kube/claim/podnear.h"
 
 #define DEFAULT_SCHEDULER "default-scheduler"
 
@@ -141,6 +143,17 @@ static void judge_identity(const struct bridgeconf *c, const struct hookreview *
         hookanswer_refuse(a, "%s", err.text);
 }
 
+/* The pods of its gang are not known here: the bridge judges what they say of each other. */
+static void judge_places(const struct hookreview *r, struct hookanswer *a)
+{
+    _cleanup_json_ json_t *pods = json_pack("[O]", r->object);
+    struct err err = { .text = "" };
+
+    if (kubematch_check(json_object_get(r->object, "spec"), &err) < 0 ||
+        podnear_check(pods, &err) < 0)
+        hookanswer_refuse(a, "%s", err.text);
+}
+
 static void judge_new(const struct bridgeconf *c, const struct hookreview *r, struct hookanswer *a)
 {
     if (kubejson_label(r->object, BRIDGE_LABEL_JOB))
@@ -148,9 +161,7 @@ static void judge_new(const struct bridgeconf *c, const struct hookreview *r, st
     if (kubejson_annotation(r->object, BRIDGE_NOTE_NODE))
         hookanswer_refuse(a, "the annotation " BRIDGE_NOTE_NODE " is the bridge's own");
     judge_claims(r, a);
-    if (json_array_size(kubejson_at(r->object, "spec.topologySpreadConstraints")))
-        hookanswer_refuse(a, "spec.topologySpreadConstraints: Slurm places the pods; use its "
-                             "topology and constraints");
+    judge_places(r, a);
     judge_identity(c, r, a);
 }
 

@@ -524,12 +524,13 @@ def matches(obj, query):
             return False
     for term in filter(None, query.get("fieldSelector", "").split(",")):
         path, _, value = term.partition("=")
+        path, other = path.rstrip("!"), path.endswith("!")
         if path not in ("metadata.name", "metadata.namespace", "spec.nodeName", "spec.schedulerName", "status.phase"):
             raise Refusal(400, "BadRequest", f"field label not supported: {path}")
         at = obj
         for part in path.split("."):
             at = (at or {}).get(part, "")
-        if at != value.lstrip("="):
+        if (at != value.lstrip("=")) != other:
             return False
     return True
 

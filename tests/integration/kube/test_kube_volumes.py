@@ -117,13 +117,106 @@ def test_a_volume_in_another_place(bridge):
     assert bridge.api.get("nodes", bridge.node("a"))["metadata"]["labels"]["zone"] == zone
 
 
-def test_static_volumes_are_refused(bridge):
+def local(b, name, node, size="10Gi", cls="static"):
+    """A volume that somebody made on the node."""
+    b.api.create("persistentvolumes", {"metadata": {"name": name}, "status": {"phase": "Available"}, "spec": {
+        "storageClassName": cls, "capacity": {"storage": size}, "accessModes": ["ReadWriteOnce"],
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [{"matchExpressions": [
+            {"key": "kubernetes.io/hostname", "operator": "In", "values": [node]}]}]}}}})
+
+
+def small(b, name, size="1Gi", cls="static"):
+    b.api.create("persistentvolumeclaims", {"metadata": {"name": name, "namespace": "default"}, "spec": {
+        "storageClassName": cls, "accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}}})
+
+
+def given(b):
+    """Volumes to the claims that they were given to."""
+    return {v["metadata"]["name"]: v["spec"]["claimRef"]["name"] for v in b.api.all("persistentvolumes") if v["spec"].get("claimRef")}
+
+
+def finish(b, volume):
+    """As the volume controller does when it finds a volume that names a claim."""
+    name = b.api.get("persistentvolumes", volume)["spec"]["claimRef"]["name"]
+    b.api.patch("persistentvolumeclaims", name, {"metadata": {"annotations": {BOUND: "yes"}}, "spec": {"volumeName": volume}})
+
+
+@pytest.fixture
+def disks(bridge):
+    for i in range(1, 9):
+        bridge.api.patch("nodes", f"ext{i}", {"metadata": {"labels": {"kubernetes.io/hostname": f"ext{i}"}}})
     bridge.api.create("storageclasses", {"metadata": {"name": "static"}, "provisioner": "kubernetes.io/no-provisioner",
                                          "volumeBindingMode": "WaitForFirstConsumer"})
-    claim(bridge, "data", "static")
-    bridge.pod("a", volumes=wants("data"))
-    wait_until(lambda: reason(bridge, "a") == "SlurmNotSupported", "it is told")
-    assert not bridge.jobs()
+    return bridge
+
+
+def test_a_volume_that_is_there(disks):
+    """The smallest that does, on a node that has one, given to the claim before the pod is bound."""
+    local(disks, "big", "ext3", "50Gi")
+    local(disks, "little", "ext3", "5Gi")
+    local(disks, "tiny", "ext6", "1Mi")
+    small(disks, "data")
+    disks.pod("a", volumes=wants("data"))
+    wait_until(lambda: given(disks), "one is given")
+    volume, claimed = disks.api.get("persistentvolumes", "little"), disks.api.get("persistentvolumeclaims", "data")
+    assert given(disks) == {"little": "data"} and volume["spec"]["claimRef"]["uid"] == claimed["metadata"]["uid"]
+    assert volume["metadata"]["annotations"]["pv.kubernetes.io/bound-by-controller"] == "yes"
+    disks.kill()
+    disks.start()
+    assert not disks.node("a")
+    finish(disks, "little")
+    disks.bound("a")
+    assert disks.node("a") == "ext3" and given(disks) == {"little": "data"} and not selected(disks, "data")
+
+
+def test_volumes_of_a_gang_and_no_more(disks):
+    """Each pod of a gang gets its own; the next one waits, and is told."""
+    local(disks, "v2", "ext2")
+    local(disks, "v7", "ext7")
+    for i in range(3):
+        small(disks, f"d{i}")
+    label = "leaderworkerset.sigs.k8s.io/"
+    for i in range(2):
+        disks.pod(f"g-{i}", {label + "group-key": "g", label + "name": "g", label + "group-index": "0", label + "worker-index": str(i)},
+                  {label + "size": "2"}, volumes=wants(f"d{i}"))
+    wait_until(lambda: len(given(disks)) == 2, "both are given")
+    disks.pod("late", volumes=wants("d2"))
+    wait_until(lambda: reason(disks, "late") == "SlurmWaitingForVolumes", "it is told")
+    finish(disks, "v2")
+    finish(disks, "v7")
+    disks.bound("g-0", "g-1")
+    assert {disks.node("g-0"), disks.node("g-1")} == {"ext2", "ext7"} and not disks.node("late")
+    local(disks, "v5", "ext5")
+    wait_until(lambda: given(disks).get("v5") == "d2", "the new one is given")
+    finish(disks, "v5")
+    disks.bound("late")
+    assert disks.node("late") == "ext5"
+
+
+def test_a_volume_before_one_is_made(disks):
+    """Where a class makes volumes, one that is there is taken first."""
+    local(disks, "here", "ext4", cls="late")
+    small(disks, "data", cls="late")
+    disks.pod("a", nodeSelector={"kubernetes.io/hostname": "ext4"}, volumes=wants("data"))
+    wait_until(lambda: given(disks) == {"here": "data"}, "it is given")
+    finish(disks, "here")
+    disks.bound("a")
+    small(disks, "more", cls="late")
+    disks.pod("b", nodeSelector={"kubernetes.io/hostname": "ext5"}, volumes=wants("more"))
+    assert wait_until(lambda: selected(disks, "more"), "one is made") == "ext5"
+
+
+def test_a_volume_that_is_set_aside(disks):
+    """A volume that names its claim is bound by Kubernetes, not by us."""
+    local(disks, "mine", "ext8")
+    disks.api.patch("persistentvolumes", "mine", {"spec": {"claimRef": {"namespace": "default", "name": "data"}}})
+    small(disks, "data")
+    disks.pod("a", volumes=wants("data"))
+    wait_until(lambda: reason(disks, "a") == "SlurmWaitingForVolumes", "it is told")
+    assert not disks.jobs()
+    finish(disks, "mine")
+    disks.bound("a")
+    assert disks.node("a") == "ext8"
 
 
 def test_other_devices(bridge):

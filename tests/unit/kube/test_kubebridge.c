@@ -19,7 +19,7 @@
 #include "kube/bridge/bridgeconf.h"
 #include "kube/bridge/bridgegang.h"
 #include "kube/bridge/bridgegroup.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 #include "kube/bridge/bridgekinds.h"
 #include "kube/bridge/bridgeplace.h"
 #include "kube/bridge/bridgesubmit.h"
@@ -32,7 +32,7 @@
 #include "kube/bridge/podidentity.h"
 #include "kube/bridge/bridgeleave.h"
 #include "kube/bridge/bridgevolume.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 #include "kube/claim/podvolume.h"
 #include "kube/bridge/slurmlink.h"
 
@@ -854,6 +854,13 @@ static const json_t *find_class(void *ctx, const char *name)
     return json_object_get(json_object_get(ctx, "classes"), name);
 }
 
+static enum podvolume_static find_none(void *ctx, const json_t *claim)
+{
+    (void)ctx;
+    (void)claim;
+    return PODVOLUME_NONE;
+}
+
 #define BOUND                                                                                      \
     "\"metadata\":{\"name\":\"c\",\"annotations\":{\"pv.kubernetes.io/bind-completed\":\"yes\"}}"
 
@@ -898,14 +905,14 @@ static void test_volumes(void **state)
           "the claim now is not bound yet", true, true, true },
         { "\"persistentVolumeClaim\":{\"claimName\":\"ends\"}", PODVOLUME_WAIT,
           "the claim ends is being deleted", true, true, true },
-        { "\"persistentVolumeClaim\":{\"claimName\":\"local\"}", PODVOLUME_NEVER,
-          "the claim local: volumes of its class are not made for a node", true, true, true },
+        { "\"persistentVolumeClaim\":{\"claimName\":\"local\"}", PODVOLUME_WAIT,
+          "no volume that is free does for the claim local", true, true, true },
         { "\"name\":\"own\",\"ephemeral\":{}", PODVOLUME_LATE, "", true, true, false },
         { "\"name\":\"else\",\"ephemeral\":{}", PODVOLUME_WAIT, "the claim p-else is not the pod's",
           true, true, false },
     };
     _cleanup_json_ json_t *world = read_text(world_text);
-    const struct podvolume_facts f = { find_claim, find_volume, find_class, world };
+    const struct podvolume_facts f = { find_claim, find_volume, find_class, world, find_none };
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -942,7 +949,7 @@ static void test_devices(void **state)
     _cleanup_json_ json_t *few = read_text("{\"status\":{\"allocatable\":{\"x.com/nic\":\"2\"}}}");
     _cleanup_json_ json_t *many = read_text("{\"status\":{\"allocatable\":{\"x.com/nic\":\"3\"}}}");
     _cleanup_json_ json_t *none = read_text("{}"), *needs = NULL;
-    const struct podvolume_facts f = { find_claim, find_volume, find_class, none };
+    const struct podvolume_facts f = { find_claim, find_volume, find_class, none, find_none };
 
     (void)state;
     needs = podvolume_needs(&f, pod);

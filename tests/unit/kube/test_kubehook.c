@@ -210,9 +210,16 @@ static void test_pods_judged(void **state)
         { "\"operation\":\"CREATE\"," OURS ",\"resourceClaims\":[{\"name\":\"x\","
           "\"resourceClaimTemplateName\":\"t\"}]}}",
           "" },
-        { "\"operation\":\"CREATE\"," OURS ",\"topologySpreadConstraints\":[{}]}}",
-          "spec.topologySpreadConstraints: Slurm places the pods; use its topology and "
-          "constraints" },
+        { "\"operation\":\"CREATE\"," OURS ",\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+          "\"topologyKey\":\"zone\"}]}}",
+          "" },
+        { "\"operation\":\"CREATE\"," OURS ",\"topologySpreadConstraints\":[{\"maxSkew\":1,"
+          "\"topologyKey\":\"zone\",\"minSkew\":1}]}}",
+          "topologySpreadConstraints: minSkew is not supported" },
+        { "\"operation\":\"CREATE\"," OURS ",\"affinity\":{\"nodeAffinity\":{"
+          "\"requiredDuringSchedulingIgnoredDuringExecution\":{\"nodeSelectorTerms\":[{"
+          "\"matchExpressions\":[{\"key\":\"a\",\"operator\":\"Like\"}]}]}}}}}",
+          "node affinity: the operator Like is not supported" },
         { "\"operation\":\"CREATE\"," OURS "},\"metadata\":{\"labels\":"
           "{\"scheduler.slinky.slurm.net/slurm-jobid\":\"1\"}}}",
           "the label scheduler.slinky.slurm.net/slurm-jobid is the bridge's own" },

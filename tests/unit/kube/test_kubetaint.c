@@ -10,7 +10,7 @@
 
 #include "base/cleanup.h"
 #include "kube/api/kubejson.h"
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 /* Ours is put in and taken away; those of others stay where they are. */
 static void test_taints_of_managed_nodes(void **state)

@@ -1,5 +1,5 @@
 /* podread.c - see podread.h */
-#include "kube/bridge/podread.h"
+#include "kube/claim/podread.h"
 
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/api/kubematch.h"
 #include "kube/api/kubequantity.h"
-#include "kube/bridge/bridgekeys.h"
+#include "kube/claim/bridgekeys.h"
 
 bool podread_is_bound(const json_t *pod)
 {
@@ -64,18 +64,6 @@ void podread_gang(const json_t *pod, bool group, bool native, struct strbuf *out
         strbuf_addf(out, "lws/%s/%s", kubejson_namespace(pod), lws);
     else
         strbuf_addf(out, "pod/%s", kubejson_uid(pod));
-}
-
-const char *podread_refusal(const json_t *pod)
-{
-    if (json_array_size(kubejson_at(pod, "spec.topologySpreadConstraints")))
-        return "topologySpreadConstraints are not supported";
-    if (kubejson_at(pod, "spec.affinity.podAffinity."
-                         "requiredDuringSchedulingIgnoredDuringExecution") ||
-        kubejson_at(pod, "spec.affinity.podAntiAffinity."
-                         "requiredDuringSchedulingIgnoredDuringExecution"))
-        return "required affinity to pods is not supported";
-    return NULL;
 }
 
 /* ---- resources ------------------------------------------------------------------------------- */

@@ -33,8 +33,6 @@ int64_t podread_rank(const json_t *pod);
 void podread_gang(const json_t *pod, bool group, bool native, struct strbuf *out);
 /* The PodGroup of scheduling.k8s.io that it names; "": none. */
 const char *podread_native_group(const json_t *pod);
-/* What the pod asks for that the bridge does not do; NULL: nothing. */
-const char *podread_refusal(const json_t *pod);
 
 /* May the pod be on the node?  Cordons, taints, nodeSelector, required node affinity.  scheduler:
  * the value of our own taint, which every pod of ours tolerates. */
