@@ -15,6 +15,7 @@
 #include "kube/bridge/jobmake.h"
 
 #define API "/slurm/v0.0.45/"
+#define FIELDS "fields=job_id,job_state,nodes,admin_comment,state_reason,start_time,excluded_nodes"
 #define PAUSE_US INT64_C(200000)
 #define MOST_PAUSE_US (INT64_C(10) * USEC_PER_SEC)
 #define SILENCE_MS 60000 /* the stream says something every 15 seconds */
@@ -427,8 +428,7 @@ static void ask_page(void *ctx)
 
     if (l->listing || !l->list_wanted)
         return;
-    strbuf_add(&path, API "jobs/?fields=job_id,job_state,nodes,admin_comment,state_reason,"
-                          "start_time,excluded_nodes&limit=1000");
+    strbuf_add(&path, API "jobs/?" FIELDS "&limit=1000");
     if (l->page)
         strbuf_addf(&path, "&cursor=%s", l->page);
     l->listing = ask_rest(l, "GET", strbuf_str(&path), NULL, NULL, take_page, l) == 0;
@@ -483,7 +483,7 @@ static void begin_stream(void *ctx)
     struct slurmlink *l = ctx;
     _cleanup_val_(strbuf_done) struct strbuf path = STRBUF_INIT;
 
-    strbuf_add(&path, "/penstock/v1/watch?types=job&objects=true");
+    strbuf_add(&path, "/penstock/v1/watch?types=job&objects=true&" FIELDS);
     if (l->cursor)
         strbuf_addf(&path, "&cursor=%s", l->cursor);
     if (kubecall_start(l->s,

@@ -8,6 +8,7 @@
 #include "base/timefmt.h"
 #include "cli/query/out_query.h"
 #include "cli/query/watch_line.h"
+#include "rest/watch/watchpick.h"
 #include "wire/watchfields.h"
 
 #define RETRY_MS 1000 /* before a browser dials again */
@@ -76,12 +77,18 @@ static void end_event(struct strbuf *out, bool sse)
     strbuf_add(out, sse ? "\n\n" : "\n");
 }
 
-void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object)
+void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object,
+                     const char *fields)
 {
     begin_event(out, sse, entity_words[item->facts.entity], item->at);
     if (object && item->object) { /* a member more, before the brace */
         strbuf_addn(out, item->text, item->len - 1);
-        strbuf_addf(out, ",\"job\":%s}", item->object);
+        strbuf_add(out, ",\"job\":");
+        if (fields)
+            watchpick_add(out, item->object, fields);
+        else
+            strbuf_add(out, item->object);
+        strbuf_addc(out, '}');
     } else {
         strbuf_addn(out, item->text, item->len);
     }

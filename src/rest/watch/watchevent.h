@@ -13,8 +13,10 @@
 int watchevent_make(struct pb_arena *arena, const Pst__WatchChange *change,
                     struct watch_item **ret);
 
-/* What a watcher is sent: an event of a stream (sse), or a line.  object: with the item's. */
-void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object);
+/* What a watcher is sent: an event of a stream (sse), or a line.  object: with the item's, or those
+ * members of it that the comma list names (NULL: all). */
+void watchevent_item(struct strbuf *out, bool sse, const struct watch_item *item, bool object,
+                     const char *fields);
 /* "hello", "reset" or "bye"; reason NULL: none. */
 void watchevent_word(struct strbuf *out, bool sse, const char *word, struct watch_at at,
                      const char *reason);

@@ -173,7 +173,7 @@ static void take_items(struct loop *l, struct watcher *w)
     while (l->out.len < SEND_BYTES && looked++ < LOOK_ITEMS &&
            (item = watchring_get(ring, w->seq))) {
         if (watchwords_match(&w->words, &item->facts))
-            watchevent_item(&l->out, w->sse, item, w->words.objects);
+            watchevent_item(&l->out, w->sse, item, w->words.objects, w->words.fields);
         w->at = item->at;
         w->seq++;
         if (w->source->late) /* nobody else reads it */

@@ -19,6 +19,7 @@
 #define PARTITIONS (1u << PST__WATCH_ENTITY__WATCH_PARTITION)
 #define USERS_MAX 1000u
 #define NODES_MAX 4096u
+#define FIELDS_MAX 64u /* as of lists */
 
 bool watch_at_before(struct watch_at a, struct watch_at b)
 {
@@ -108,6 +109,21 @@ static int take_objects(struct watch_words *w, const char *value, struct err *er
                : err_set(err, -EINVAL, "objects=%.64s: true or false", value);
 }
 
+static int take_fields(struct watch_words *w, const char *list, struct err *err)
+{
+    static const char chars[] = "abcdefghijklmnopqrstuvwxyz0123456789_,";
+    size_t n = 1;
+
+    for (const char *p = list; *p; p++)
+        n += *p == ',';
+    if (n > FIELDS_MAX || strspn(list, chars) != strlen(list))
+        return err_set(err, -EINVAL, "fields=: at most %u names of members, with commas",
+                       FIELDS_MAX);
+    free(w->fields);
+    w->fields = strdup(list);
+    return w->fields ? 0 : err_nomem(err);
+}
+
 static int take_jobs(struct watch_words *w, const char *list, struct err *err)
 {
     filter_ids_done(&w->ids);
@@ -123,6 +139,7 @@ static const struct {
     { "user", take_users, JOBS },  { "state", take_states, JOBS },
     { "node", take_nodes, NODES }, { "partition", take_partitions, JOBS | PARTITIONS },
     { "cursor", take_cursor, 0 },  { "objects", take_objects, 0 },
+    { "fields", take_fields, 0 },
 };
 
 static int take_word(struct watch_words *w, const struct rest_pair *pair, uint32_t *about,
@@ -166,6 +183,7 @@ void watchwords_done(struct watch_words *w)
     filter_ids_done(&w->ids);
     free(w->uids);
     free(w->partitions);
+    free(w->fields);
     w->nodes = hostlist_free(w->nodes);
 }
 

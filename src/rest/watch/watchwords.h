@@ -34,6 +34,7 @@ struct watch_words {
     char *partitions; /* comma list; NULL: all */
     struct hostlist *nodes;
     bool objects; /* with the job as it is */
+    char *fields; /* these members of it, a comma list; NULL: all */
     bool has_cursor;
     struct watch_at cursor;
 };

@@ -259,6 +259,17 @@ def test_whole_jobs(rest, shared):
         assert told[-1]["job"] == got
         assert not any("job" in o for _, _, o in plain.changes())
         assert Stream(rest, "objects=2").status == 400
+        assert Stream(rest, "objects=true&fields=a;b").status == 400
+
+
+def test_some_members_of_jobs(rest, shared):
+    """fields=: these members alone, as in lists."""
+    with Stream(rest, "objects=true&types=job&fields=job_state,job_id,nothing") as s:
+        job = run_job(shared)
+        s.until_state(job, "JOB_COMPLETED")
+        told = [o for _, _, o in s.changes() if o["id"] == job]
+        assert told and all(set(o["job"]) == {"job_id", "job_state"} and o["job"]["job_id"] == job for o in told)
+        assert told[-1]["job"]["job_state"] == ["COMPLETED"]
 
 
 def test_cursor_of_the_future(rest):

@@ -17,6 +17,7 @@
 #include "rest/restcall.h"
 #include "rest/watch/restwatch.h"
 #include "rest/watch/watchevent.h"
+#include "rest/watch/watchpick.h"
 #include "rest/watch/watchloop.h"
 #include "rest/watch/watchobjects.h"
 #include "rest/watch/watchring.h"
@@ -174,6 +175,35 @@ static void test_ring(void **state)
     watchring_done(&ring);
 }
 
+/* Names inside of values are no members. */
+static void test_picked_members(void **state)
+{
+    static const char object[] =
+        "{\"a\":\"x,\\\"b\\\":1}\",\"b\":{\"c\":[1,{\"d\":\"]\"}],\"a\":2},\"c\":[],\"d\":-1.5,"
+        "\"e\":null}";
+    static const struct {
+        const char *fields, *text;
+    } cases[] = {
+        { "a", "{\"a\":\"x,\\\"b\\\":1}\"}" },
+        { "b", "{\"b\":{\"c\":[1,{\"d\":\"]\"}],\"a\":2}}" },
+        { "e,c,d", "{\"c\":[],\"d\":-1.5,\"e\":null}" },
+        { "x,,", "{}" },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        struct strbuf out = STRBUF_INIT;
+
+        watchpick_add(&out, object, cases[i].fields);
+        assert_string_equal(strbuf_str(&out), cases[i].text);
+        strbuf_reset(&out);
+        watchpick_add(&out, "{\"a\":[1,{\"b", cases[i].fields); /* cut */
+        watchpick_add(&out, "{}", cases[i].fields);
+        watchpick_add(&out, "", cases[i].fields);
+        strbuf_done(&out);
+    }
+}
+
 static void test_events(void **state)
 {
     struct watch_facts facts = { .entity = NODE, .name = "n1" };
@@ -182,12 +212,14 @@ static void test_events(void **state)
 
     (void)state;
     assert_non_null(item);
-    watchevent_item(&out, true, item, true);
-    watchevent_item(&out, false, item, false);
+    watchevent_item(&out, true, item, true, NULL);
+    watchevent_item(&out, false, item, false, NULL);
     item->object = strdup("{\"job_id\":5}");
-    watchevent_item(&out, false, item, true);
-    watchevent_item(&out, false, item, false);
+    watchevent_item(&out, false, item, true, NULL);
+    watchevent_item(&out, false, item, true, "name,job_id");
+    watchevent_item(&out, false, item, false, "job_id");
     assert_string_equal(strbuf_str(&out), "event: node\nid: 7.1\ndata: {\"a\":1}\n\n{\"a\":1}\n"
+                                          "{\"a\":1,\"job\":{\"job_id\":5}}\n"
                                           "{\"a\":1,\"job\":{\"job_id\":5}}\n{\"a\":1}\n");
     strbuf_reset(&out);
     watchevent_word(&out, true, "hello", (struct watch_at){ 7, UINT32_MAX }, NULL);
@@ -290,10 +322,10 @@ static void test_refused(void **state)
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_types),   cmocka_unit_test(test_cursors),
-        cmocka_unit_test(test_matches), cmocka_unit_test(test_ring),
-        cmocka_unit_test(test_events),  cmocka_unit_test(test_change),
-        cmocka_unit_test(test_refused),
+        cmocka_unit_test(test_picked_members), cmocka_unit_test(test_types),
+        cmocka_unit_test(test_cursors),        cmocka_unit_test(test_matches),
+        cmocka_unit_test(test_ring),           cmocka_unit_test(test_events),
+        cmocka_unit_test(test_change),         cmocka_unit_test(test_refused),
     };
 
     cmocka_set_message_output(CM_OUTPUT_TAP);
