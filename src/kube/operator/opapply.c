@@ -438,6 +438,26 @@ static void tell_change(struct opwork *w, const json_t *conditions)
     kubeevents_tell(w->op->events, w->raw, trouble, reason, w->text);
 }
 
+/* Sets that never wanted a reservation have no word of it. */
+static bool set_reservation(const struct opwork *w, json_t *conditions)
+{
+    bool there = w->reservation == OPRESERVATION_THERE, had = false, was = false;
+    size_t i;
+    json_t *one;
+
+    json_array_foreach(conditions, i, one)
+    {
+        if (strcmp(kubejson_text(one, "type"), "ReservationCreated") == 0) {
+            had = true;
+            was = strcmp(kubejson_text(one, "status"), "True") == 0;
+        }
+    }
+    if (w->reservation == OPRESERVATION_UNKNOWN || (!there && !had))
+        return false;
+    set_condition(w, conditions, "ReservationCreated", there, there ? "Created" : "NotExists", "");
+    return !had || was != there;
+}
+
 void opapply_status(struct opwork *w)
 {
     const char *error = kubemap_get(&w->op->errors, w->uid);
@@ -457,6 +477,7 @@ void opapply_status(struct opwork *w)
                   error    ? error
                   : !w->cr ? w->text
                            : "");
+    (void)set_reservation(w, conditions);
     if (!w->status)
         w->status = json_object();
     (void)json_object_set_new(w->status, "conditions", conditions);
@@ -465,5 +486,18 @@ void opapply_status(struct opwork *w)
     if (kubejson_is_within(w->status, have))
         return;
     body = json_pack("{s:O}", "status", w->status);
+    opapply_patch(w, &opkinds_group(w->raw)->kinds[w->kind], w->raw, "status", KUBEAPI_MERGE, body);
+}
+
+void opapply_reservation(struct opwork *w)
+{
+    const json_t *have = kubejson_at(w->raw, "status.conditions");
+    const json_t *sent = kubejson_at(w->status, "conditions");
+    _cleanup_json_ json_t *list = json_copy((json_t *)(uintptr_t)(sent ? sent : have)),
+                          *body = NULL;
+
+    if (!list || !set_reservation(w, list))
+        return;
+    body = json_pack("{s:{s:O}}", "status", "conditions", list);
     opapply_patch(w, &opkinds_group(w->raw)->kinds[w->kind], w->raw, "status", KUBEAPI_MERGE, body);
 }

@@ -22,6 +22,8 @@ void opapply_delete(struct opwork *w, const struct kubekind *kind, const json_t 
 void opapply_scale(struct opwork *w, int64_t replicas);
 /* The status, if it is another one. */
 void opapply_status(struct opwork *w);
+/* Whether there is a reservation was answered after opapply_status(): write it where it changed. */
+void opapply_reservation(struct opwork *w);
 /* Count a request; NULL: no memory.  hash and uid are copied. */
 struct oprequest *opapply_begin(struct opwork *w, const char *hash, const char *uid);
 /* It was answered, or could not be started. */

@@ -50,6 +50,7 @@ struct opwork {
     bool ready, progressing; /* for the conditions */
     char reason[64], text[400];
     json_t *status; /* more of the status */
+    enum { OPRESERVATION_UNKNOWN, OPRESERVATION_THERE, OPRESERVATION_NONE } reservation;
     int64_t wake_s;
     char uid[];
 };

@@ -65,7 +65,7 @@ static void take_changed(void *ctx, const struct kubereply *reply)
         (void)snprintf(text, sizeof(text), "Reservation %.250s is %s",
                        kubejson_text(m->act, "name"), kubejson_text(m->act, "done"));
         log_info("%s/%s: %s", kubejson_namespace(m->w->raw), kubejson_name(m->w->raw), text);
-        kubeevents_tell(m->w->op->events, m->w->raw, false, "Reservation", text);
+        kubeevents_tell(m->w->op->events, m->w->raw, false, kubejson_text(m->act, "reason"), text);
         wake_after(m->w, 1); /* is that all? */
     }
     opapply_end(m);
@@ -77,15 +77,20 @@ static void change_reservation(struct opwork *w, struct slurmnodes *l, enum nssc
     _cleanup_json_ json_t *body =
         act == NSSCHED_DROP ? NULL : nssched_body(act, w->cr, nodes, w->op->o.slurm_user);
     struct oprequest *m = opapply_begin(w, NULL, NULL);
+    const char *reason = "ReservationChanged", *done = "given other nodes";
     char name[NSSCHED_NAME];
 
+    if (act == NSSCHED_DROP) {
+        reason = "ReservationDeleted";
+        done = "deleted";
+    } else if (act == NSSCHED_MAKE) {
+        reason = "ReservationCreated";
+        done = "made";
+    }
     nssched_name(w->raw, name);
     if (!m)
         return;
-    m->act = json_pack("{s:s, s:s}", "name", name, "done",
-                       act == NSSCHED_DROP   ? "deleted"
-                       : act == NSSCHED_MAKE ? "made"
-                                             : "given other nodes");
+    m->act = json_pack("{s:s, s:s, s:s}", "name", name, "done", done, "reason", reason);
     if ((act != NSSCHED_DROP && !body) ||
         slurmnodes_reservation(l, act == NSSCHED_DROP ? "DELETE" : "POST", name, body, take_changed,
                                m) < 0) {
@@ -125,10 +130,13 @@ static void take_reservation(void *ctx, const struct kubereply *reply)
     enum nssched_act act = NSSCHED_REST;
     const json_t *have;
 
-    if (find_reservation(reply, kubejson_text(m->act, "name"), &have))
+    if (find_reservation(reply, kubejson_text(m->act, "name"), &have)) {
+        w->reservation = have ? OPRESERVATION_THERE : OPRESERVATION_NONE;
+        opapply_reservation(w);
         act = nssched_decide(w->raw, wanted, have, nodes, now_s);
-    else
-        wake_after(w, AGAIN_S);
+    } else {
+        wake_after(w, AGAIN_S); /* the condition stays as it was */
+    }
     if (l && have && wanted && kubejson_int(have, "start_time.number", INT64_MAX) <= now_s) {
         slurmnodes_refresh(l); /* no change is told when a reservation begins */
         wake_after(w, AGAIN_S);
@@ -160,8 +168,10 @@ void opschedule_see(struct opwork *w, struct slurmnodes *l, const struct nsview 
     bool wanted = nssched_is_wanted(w->cr);
     _cleanup_free_ char *nodes = NULL;
 
-    if (!wanted && !kubejson_has_finalizer(w->raw, NSSCHED_FINALIZER))
+    if (!wanted && !kubejson_has_finalizer(w->raw, NSSCHED_FINALIZER)) {
+        w->reservation = OPRESERVATION_NONE;
         return;
+    }
     if (wanted)
         wake_after(w, nssched_wake_s(w->cr, v->now_us / USEC_PER_SEC));
     if (!l || !v->slurm) {

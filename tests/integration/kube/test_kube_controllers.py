@@ -239,6 +239,11 @@ def test_what_a_scheduled_update_needs(op):
     wait_until(lambda: "is no flag of a reservation" in op.condition("Degraded").get("message", ""), "a flag is refused")
 
 
+def created(op):
+    """The condition ReservationCreated: its status and reason."""
+    return next(((c["status"], c["reason"]) for c in op.status().get("conditions", []) if c["type"] == "ReservationCreated"), None)
+
+
 def test_a_scheduled_update(op):
     """The reservation is made ahead, with the workers' nodes; they are replaced when it begins, and it goes with the set."""
     op.set(replicas=2, updateStrategy=schedule(7200, flags=["daily"]))
@@ -246,6 +251,8 @@ def test_a_scheduled_update(op):
     made = wait_until(lambda: resv(op), f"the reservation is made {op.log()}", 40)
     assert set(made["flags"]) >= {"MAINT", "IGNORE_JOBS", "DAILY"} and made["users"] == "root" and held(op)
     assert made["end_time"]["number"] - made["start_time"]["number"] == 3600
+    wait_until(lambda: created(op) == ("True", "Created"), f"the condition says so {op.status()}", 40)
+    assert any(e["reason"] == "ReservationCreated" and e["involvedObject"]["name"] == "w" for e in op.api.all("events"))
     op.change(replicas=3)
     # in the order in which the nodes registered
     wait_until(lambda: resv(op)["node_count"] == 3 and resv(op)["node_list"].startswith("w-["), f"it has all nodes {resv(op)}", 40)
@@ -269,5 +276,6 @@ def test_another_strategy_takes_the_reservation_away(op):
     op.api.patch("nodesets", "w", {"metadata": {"finalizers": ["a/b", *op.api.get("nodesets", "w")["metadata"]["finalizers"]]}})
     op.change(updateStrategy={"type": "OnDelete"})
     wait_until(lambda: not resv(op) and not held(op), f"it goes {op.log()}", 40)
+    wait_until(lambda: created(op) == ("False", "NotExists"), f"the condition says so {op.status()}", 40)
     assert op.api.get("nodesets", "w")["metadata"]["finalizers"] == ["a/b"]  # that of somebody else stays
     op.api.patch("nodesets", "w", {"metadata": {"finalizers": []}})
