@@ -13,6 +13,7 @@
 #include "base/timefmt.h"
 #include "kube/api/kubejson.h"
 #include "kube/operator/opapply.h"
+#include "kube/operator/opguard.h"
 #include "kube/make/opkeys.h"
 
 #define APPLIED "operator.penstock/applied" /* the hash of what was applied */
@@ -284,6 +285,10 @@ void opapply_object(struct opwork *w, json_t *object)
         return;
     }
     have = kubeinformer_by_name(op->owned[kind], kubejson_namespace(object), kubejson_name(object));
+    if (opguard_note(w, object) < 0) {
+        opapply_fail(w, "out of memory");
+        return;
+    }
     hash_object(object, hash);
     if (have && is_foreign(have, object)) {
         refuse_foreign(w, object);
@@ -418,8 +423,8 @@ static void set_condition(const struct opwork *w, json_t *list, const char *type
 /* What the condition Ready says now is told when it is something else. */
 static void tell_change(struct opwork *w, const json_t *conditions)
 {
-    static const char *const troubles[] = { "KeyMissing", "NoController", "SlurmUnknown",
-                                            "ControllerChanged", "InvalidSpec" };
+    static const char *const troubles[] = { "KeyMissing",        "NoController", "SlurmUnknown",
+                                            "ControllerChanged", "InvalidSpec",  "FieldChanged" };
     const char *reason = w->reason;
     bool trouble = false;
     size_t i;
@@ -470,13 +475,13 @@ void opapply_status(struct opwork *w)
     tell_change(w, conditions);
     set_condition(w, conditions, "Ready", w->ready, w->reason, w->text);
     set_condition(w, conditions, "Progressing", w->progressing, w->reason, w->text);
-    set_condition(w, conditions, "Degraded", error != NULL || !w->cr,
-                  error    ? "SyncFailed"
-                  : !w->cr ? "InvalidSpec"
-                           : "AsExpected",
-                  error    ? error
-                  : !w->cr ? w->text
-                           : "");
+    set_condition(w, conditions, "Degraded", error != NULL || !w->cr || w->refused,
+                  error                    ? "SyncFailed"
+                  : (!w->cr || w->refused) ? w->reason
+                                           : "AsExpected",
+                  error                    ? error
+                  : (!w->cr || w->refused) ? w->text
+                                           : "");
     (void)set_reservation(w, conditions);
     if (!w->status)
         w->status = json_object();

@@ -11,6 +11,7 @@
 #include "kube/api/kubejson.h"
 #include "kube/operator/opapply.h"
 #include "kube/operator/opclient.h"
+#include "kube/operator/opguard.h"
 #include "kube/operator/opleader.h"
 #include "kube/operator/operator_impl.h"
 #include "kube/operator/opnodeset.h"
@@ -304,7 +305,7 @@ static void read_controller(struct opwork *w)
 
     if (w->kind == OPKIND_CONTROLLER)
         w->controller = json_incref(w->cr);
-    else if (found && !kubejson_is_deleted(found))
+    else if (found && !kubejson_is_deleted(found) && !opguard_refuses(&w->f, found, &err))
         (void)opspec_read(found, &w->controller, &err); /* a bad one says so in its own status */
     w->f.controller = w->controller;
 }
@@ -364,8 +365,13 @@ static void do_work(void *ctx, const char *uid)
         opwork_say(w, false, false, "InvalidSpec", err.text);
     } else {
         w->f.cr = w->cr;
-        read_controller(w);
-        reconcile_kind(w);
+        w->refused = opguard_refuses(&w->f, w->raw, &err);
+        if (w->refused) {
+            opwork_say(w, false, false, "FieldChanged", err.text);
+        } else {
+            read_controller(w);
+            reconcile_kind(w);
+        }
     }
     opapply_status(w);
     w->deciding = false;

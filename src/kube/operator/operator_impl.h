@@ -47,6 +47,7 @@ struct opwork {
     enum opkind kind;
     unsigned requests;
     bool deciding, failed;
+    bool refused;            /* a field was changed that may not change */
     bool ready, progressing; /* for the conditions */
     char reason[64], text[400];
     json_t *status; /* more of the status */

@@ -1,0 +1,13 @@
+/* opguard.h - fields that may not change, without a webhook
+ *
+ * What they were when an object was made stands in an annotation of that object.  While the custom
+ * resource says something else, nothing is made of it. */
+#pragma once
+
+#include "kube/operator/operator_impl.h"
+
+/* Has the resource (as it was read) a field that may not change, and that is another than the one
+ * its objects were made of?  err: a sentence. */
+bool opguard_refuses(const struct mkbase_facts *f, const json_t *raw, struct err *err);
+/* Note the fields on the object that keeps them; on any other nothing.  -ENOMEM. */
+int opguard_note(const struct opwork *w, json_t *object);
