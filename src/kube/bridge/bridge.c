@@ -233,6 +233,8 @@ int bridge_new(struct kubeserver *kube, struct kubeserver *slurm, const struct b
         r = bridgekinds_follow(b, &bridge_groups, NULL, take_group, &b->groups);
     if (r == 0 && o->native)
         r = bridgekinds_follow(b, &bridge_native, NULL, take_native, &b->native);
+    if (r == 0 && o->workloads)
+        r = bridgekinds_follow(b, &bridge_workloads, NULL, take_owner, &b->workloads);
     if (r == 0 && o->jobsets)
         r = bridgekinds_follow(b, &bridge_jobsets, NULL, take_owner, &b->jobsets);
     if (r == 0)
@@ -265,6 +267,7 @@ void bridge_stop(struct bridge *b)
     b->groups = kubeinformer_free(b->groups);
     b->native = kubeinformer_free(b->native);
     b->jobsets = kubeinformer_free(b->jobsets);
+    b->workloads = kubeinformer_free(b->workloads);
     bridgevolume_stop(b);
     bridgedevice_stop(b);
     bridgeleave_stop(b);

@@ -22,6 +22,7 @@ struct bridge_options {
     bool taint;               /* nodes that both worlds have get BRIDGE_TAINT */
     bool groups, native, jobsets; /* the API server knows bridge_groups, ... */
     bool devices;                 /* ... bridge_slices */
+    bool workloads;               /* ... bridge_workloads */
 };
 
 /* kube and slurm stay the caller's, and are freed before bridge_free().  The texts of o are

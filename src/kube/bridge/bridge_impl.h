@@ -44,6 +44,7 @@ struct bridge {
     struct bridge_options o;
     struct kubeinformer *pods, *nodes, *jobs;
     struct kubeinformer *groups, *native, *jobsets; /* NULL: the API server does not know them */
+    struct kubeinformer *workloads;                 /* likewise */
     struct kubeinformer *claims, *volumes, *classes;
     struct kubeinformer *device_claims, *slices, *device_classes; /* NULL: not served */
     struct kubemap statics;      /* hostname ("": any) -> json_t: volumes that wait for a claim */

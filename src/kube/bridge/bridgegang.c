@@ -68,6 +68,7 @@ bool bridgegang_is_ready(const struct bridge *b)
            is_whole(b->jobs) && is_whole(b->claims) && is_whole(b->volumes) &&
            is_whole(b->classes) && (!b->groups || is_whole(b->groups)) &&
            (!b->native || is_whole(b->native)) && (!b->jobsets || is_whole(b->jobsets)) &&
+           (!b->workloads || is_whole(b->workloads)) &&
            (!b->o.devices ||
             (is_whole(b->device_claims) && is_whole(b->slices) && is_whole(b->device_classes)));
 }

@@ -82,14 +82,54 @@ static const json_t *owner_of(const struct kubeinformer *owners, const struct ku
     return NULL;
 }
 
-/* The object whose annotations are the job's options. */
-const json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing)
+/* The Job or JobSet that the pod belongs to; NULL: none. */
+static const json_t *controller_of(const struct bridge *b, const json_t *pod, bool *missing)
 {
-    const json_t *group = group_of(b, pod), *job, *set;
+    const json_t *job = owner_of(b->jobs, &kubekind_jobs, pod, missing);
+    const json_t *set = job ? owner_of(b->jobsets, &bridge_jobsets, job, missing) : NULL;
 
-    if (group)
-        return group;
-    job = owner_of(b->jobs, &kubekind_jobs, pod, missing);
-    set = job ? owner_of(b->jobsets, &bridge_jobsets, job, missing) : NULL;
-    return set ? set : job ? job : pod;
+    return set ? set : job;
+}
+
+/* The Workload that the PodGroup was made of; NULL: none. */
+static const json_t *workload_of(const struct bridge *b, const json_t *group, bool *missing)
+{
+    const char *name = kubejson_text(group, "spec.podGroupTemplateRef.workload.workloadName");
+    const json_t *found;
+
+    if (!b->workloads || !*name)
+        return NULL;
+    found = kubeinformer_by_name(b->workloads, kubejson_namespace(group), name);
+    if (!found)
+        *missing = true;
+    return found;
+}
+
+static int add_options(json_t *root, const json_t *more)
+{
+    json_t *notes = kubejson_at(root, "metadata.annotations");
+    json_t *others = kubejson_at(more, "metadata.annotations");
+
+    if (!json_is_object(others))
+        return 0;
+    if (!json_is_object(notes))
+        return json_object_set(json_object_get(root, "metadata"), "annotations", others);
+    return json_object_update(notes, others);
+}
+
+json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing)
+{
+    const json_t *group = group_of(b, pod), *owner;
+    _cleanup_json_ json_t *root = NULL;
+
+    if (group && !bridgegroup_is_native(b, pod))
+        return json_incref((json_t *)(uintptr_t)group);
+    owner = controller_of(b, pod, missing);
+    if (!group)
+        return json_incref((json_t *)(uintptr_t)(owner ? owner : pod));
+    root = json_deep_copy(group);
+    if (!root || add_options(root, owner) < 0 ||
+        add_options(root, workload_of(b, group, missing)) < 0)
+        return NULL;
+    return TAKE_PTR(root);
 }

@@ -9,6 +9,7 @@ bool bridgegroup_is_native(const struct bridge *b, const json_t *pod);
 bool bridgegroup_is_labelled(const struct bridge *b, const json_t *pod);
 /* Pods that the gang needs before it has a job. */
 int64_t bridgegroup_least(const struct bridge *b, const json_t *pods);
-/* The object whose annotations are the job's options.  *missing is set when a controller of the pod
- * was not told yet. */
-const json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing);
+/* The object whose annotations are the job's options.  A PodGroup of scheduling.k8s.io has those of
+ * the pod's controller too, and those of its Workload, which come last.  *missing is set when one
+ * was not told yet.  The caller's reference; NULL: no memory. */
+json_t *bridgegroup_root(const struct bridge *b, const json_t *pod, bool *missing);

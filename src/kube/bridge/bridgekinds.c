@@ -7,6 +7,8 @@ const struct kubekind bridge_groups = { "scheduling.x-k8s.io", "v1alpha1", "podg
                                         true };
 const struct kubekind bridge_native = { "scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup",
                                         true };
+const struct kubekind bridge_workloads = { "scheduling.k8s.io", "v1alpha2", "workloads", "Workload",
+                                           true };
 const struct kubekind bridge_jobsets = { "jobset.x-k8s.io", "v1alpha2", "jobsets", "JobSet", true };
 const struct kubekind bridge_claims = { "", "v1", "persistentvolumeclaims", "PersistentVolumeClaim",
                                         true };

@@ -149,7 +149,7 @@ static bool is_held(const json_t *entry, bool alone)
 static bool is_alone(const struct gang *g, const json_t *pods)
 {
     bool missing = false;
-    const json_t *root = bridgegroup_root(g->b, json_array_get(pods, 0), &missing);
+    _cleanup_json_ json_t *root = bridgegroup_root(g->b, json_array_get(pods, 0), &missing);
     const char *said = kubejson_annotation(root, BRIDGE_NOTE_PREFIX "exclusive");
 
     return !(said && strcmp(said, "false") == 0);

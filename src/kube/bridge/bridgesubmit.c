@@ -119,7 +119,8 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
 {
     _cleanup_val_(strbuf_done) struct strbuf name = STRBUF_INIT, key = STRBUF_INIT;
     _cleanup_json_ json_t *waiting = gather_waiting(g, v), *body = NULL, *others = NULL;
-    const json_t *first = json_array_get(waiting, 0), *root;
+    _cleanup_json_ json_t *root = NULL;
+    const json_t *first = json_array_get(waiting, 0);
     _cleanup_free_ char *excluded = NULL;
     struct err err = { .text = "" };
     bool missing = false, none = false;
@@ -132,6 +133,10 @@ void bridgesubmit_job(struct gang *g, const struct podgang_view *v)
     if (missing && g->owner_waits < OWNER_WAITS) { /* the pod was told before its owner */
         g->owner_waits++;
         bridgegang_wake(g->b, g->key, OWNER_US);
+        return;
+    }
+    if (!root) {
+        g->failed = true;
         return;
     }
     others = bridgenear_exclude(g, waiting, &none);

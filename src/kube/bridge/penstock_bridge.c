@@ -20,7 +20,7 @@
 #define CONF_MAX (64u << 10)
 #define TOKEN_FILE "/var/run/secrets/slurm/auth-token"
 
-#define KINDS 4u
+#define KINDS 5u
 #define QPS_MOST 100000
 
 struct program {
@@ -107,6 +107,7 @@ static void begin_bridge(struct program *p)
         .native = p->served[1],
         .jobsets = p->served[2],
         .devices = p->served[3],
+        .workloads = p->served[4],
     };
 
     if (bridge_new(p->k.kube, p->slurm, &o, &p->bridge) < 0) {
@@ -119,7 +120,8 @@ static void begin_bridge(struct program *p)
 }
 
 static const struct kubekind *const optional[KINDS] = { &bridge_groups, &bridge_native,
-                                                        &bridge_jobsets, &bridge_slices };
+                                                        &bridge_jobsets, &bridge_slices,
+                                                        &bridge_workloads };
 
 static void ask_kinds(void *ctx);
 

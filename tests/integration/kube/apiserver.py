@@ -56,6 +56,7 @@ KINDS = {
     "mutatingwebhookconfigurations": ("admissionregistration.k8s.io", "v1", "MutatingWebhookConfiguration", False, set()),
     "controllerrevisions": ("apps", "v1", "ControllerRevision", True, set()),
 }
+KINDS["workloads"] = ("scheduling.k8s.io", "v1alpha2", "Workload", True, {"status"})
 KINDS["podgroups.scheduling.k8s.io"] = ("scheduling.k8s.io", "v1alpha2", "PodGroup", True, {"status"})
 # Two groups have the same plurals: those of the second are kept under PLURAL.GROUP.
 for _plural, _kind in (("controllers", "Controller"), ("nodesets", "NodeSet"), ("accountings", "Accounting"),

@@ -450,6 +450,26 @@ def test_native_podgroup(bridge):
     assert [line.split()[1:] for line in bridge.jobs()] == [["RUNNING", "ng"]]
 
 
+def test_options_of_a_workload(bridge, external):
+    """PodGroup, Job, Workload: the later ones win.  A Workload that is named and not there yet is waited for."""
+    job = bridge.api.create("jobs", {"metadata": {"name": "j", "namespace": "default", "annotations": {
+        OPTION + "timelimit": "8", OPTION + "job-name": "of-the-job", OPTION + "licenses": ""}}})
+    bridge.api.create("podgroups.scheduling.k8s.io", {
+        "metadata": {"name": "wg", "namespace": "default", "annotations": {OPTION + "timelimit": "7", OPTION + "wckey": "k"}},
+        "spec": {"podGroupTemplateRef": {"workload": {"workloadName": "work", "podGroupTemplateName": "t"}},
+                 "schedulingPolicy": {"gang": {"minCount": 1}}}})
+    bridge.api.create("workloads", {"metadata": {"name": "work", "namespace": "default", "annotations": {OPTION + "timelimit": "9"}}})
+    wait_until(lambda: "are placed by" in (bridge.folder / "bridge.log.stderr").read_text(), "the bridge has begun")
+    bridge.api.create("pods", {
+        "metadata": {"name": "w0", "namespace": "default", "ownerReferences": [
+            {"apiVersion": "batch/v1", "kind": "Job", "name": "j", "uid": job["metadata"]["uid"], "controller": True}]},
+        "spec": {"schedulerName": "slurm-bridge-scheduler", "schedulingGroup": {"podGroupName": "wg"},
+                 "containers": [{"name": "c", "image": "i"}]}})
+    bridge.bound("w0")
+    shown = external.run("scontrol", "show", "job", str(bridge.job("w0"))).out
+    assert "JobName=of-the-job" in shown and "TimeLimit=00:09:00" in shown
+
+
 def test_jobset(bridge, external):
     """The pods of a JobSet's Jobs have the options of the JobSet."""
     def owner(kind, version, of):
