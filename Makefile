@@ -89,6 +89,12 @@ test-charts:
 	mkdir -p $(BUILD)
 	tests/charts/run $(BUILD) $(ARGS)
 
+## images: OCI images of every program (or ARGS="slurmctld login") without a registry, into BUILD/images; needs root and mmdebstrap
+.PHONY: images
+images:
+	mkdir -p $(BUILD)
+	deploy/images/make $(BUILD) $(ARGS)
+
 ## test-kube: our client, definitions, roles and operator on a real kube-apiserver and controllers, a Go module, and etcd
 .PHONY: test-kube
 test-kube: build

@@ -43,7 +43,7 @@ TERMINAL = {"COMPLETED", "CANCELLED", "FAILED", "TIMEOUT", "NODE_FAIL", "PREEMPT
 
 
 def program(name):
-    for folder in ("ctld", "dbd", "noded", "sackd", "stepd", "cli", "penstock", "rest", "kube", "emulate"):
+    for folder in ("ctld", "dbd", "noded", "sackd", "stepd", "cli", "penstock", "rest", "kube", "emulate", "configless"):
         path = BUILD / "src" / folder / name
         if path.is_file() and os.access(path, os.X_OK):
             return str(path)

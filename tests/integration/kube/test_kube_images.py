@@ -1,12 +1,16 @@
 """deploy/images: the entry script is run, the bill of materials is made, and the Dockerfile names what the programs need.
 
-No image is built here: that needs a builder, and a base image from a registry."""
+No image is built here: `make images` does that, with packages of Debian's mirror."""
 
+import gzip
+import importlib.machinery
+import importlib.util
 import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 
 import pytest
 from conftest import BUILD, ROOT, SANITIZED, program
@@ -15,9 +19,10 @@ IMAGES = ROOT / "deploy/images"
 DAEMONS = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "sackd", "sshd", "sssd", "ssh-keygen")
 USERS = {"slurmctld": "401:401", "slurmd": "0:0", "slurmdbd": "401:401", "slurmrestd": "65534:65534", "sackd": "401:401", "login": "0:0",
          "penstock": "65532:65532"}
-PROGRAMS = {"slurmctld": ["slurmctld", "scontrol"], "slurmdbd": ["slurmdbd", "sacctmgr"], "slurmrestd": ["slurmrestd"], "sackd": ["sackd"],
-            "slurmd": ["slurmd", "slurmstepd", "srun", "scontrol", "sacctmgr", "penstock"],
-            "login": ["sackd", "srun", "sbatch", "penstock", "sacctmgr"],
+PROGRAMS = {"slurmctld": ["slurmctld", "scontrol"], "slurmdbd": ["slurmdbd", "sacctmgr", "penstock-fetch"],
+            "slurmrestd": ["slurmrestd"], "sackd": ["sackd"],
+            "slurmd": ["slurmd", "penstock-fetch", "slurmstepd", "srun", "scontrol", "sacctmgr", "penstock"],
+            "login": ["sackd", "penstock-fetch", "srun", "sbatch", "penstock", "sacctmgr"],
             "penstock": ["penstock-operator", "penstock-webhook", "penstock-bridge", "penstock-kube"]}
 BASE = {"libc6", "libgcc-s1", "zlib1g", "libpam0g", "libcrypt1", "libtinfo6"}  # Debian's base has them
 HARDWARE = "NodeName=n CPUs=16 Boards=1 SocketsPerBoard=2 CoresPerSocket=4 ThreadsPerCore=2 RealMemory=64000\nUpTime=1\n"
@@ -184,6 +189,72 @@ def test_libraries_are_in_the_image(name):
             if owners and not owners & (have | BASE) and not (SANITIZED and re.match(r"lib(asan|ubsan|tsan)\.", library)):
                 missing.append((one, library, owners))
     assert not missing
+
+
+# ---- deploy/images/make
+
+
+@pytest.fixture(scope="module")
+def maker():
+    loader = importlib.machinery.SourceFileLoader("makeimages", str(IMAGES / "make"))
+    module = importlib.util.module_from_spec(importlib.util.spec_from_loader("makeimages", loader))
+    keep, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+    loader.exec_module(module)
+    sys.dont_write_bytecode = keep
+    return module
+
+
+def test_the_script_reads_the_dockerfile(maker):
+    found = maker.read_stages()
+    assert set(found) == set(USERS)
+    for name, stage in found.items():
+        assert set(stage.packages) == packages(name) and stage.config["User"] == USERS[name]
+        assert stage.config["Entrypoint"][:2] == ["tini", "--"]
+    assert found["slurmd"].config["ExposedPorts"] == {"6818/tcp": {}, "22/tcp": {}}
+    assert found["penstock"].config["Cmd"] == ["penstock-operator"]
+
+
+def test_every_package_is_pinned(maker):
+    pins = maker.read_pins()
+    assert all(packages(name) <= set(pins) for name in USERS) and "libc6" in pins
+    maker.check_pins({"libc6": pins["libc6"]})
+    with pytest.raises(maker.Problem, match="libc6 is 1, and deploy/images/packages has"):
+        maker.check_pins({"libc6": "1"})
+    with pytest.raises(maker.Problem, match="has none"):
+        maker.check_pins({"left-pad": "1"})
+
+
+def test_a_layout_of_images(maker, tmp_path):
+    """The same tar is the same image; one made anew takes the other's place, and its blobs go."""
+    oci, tar = tmp_path / "oci", tmp_path / "x.tar"
+
+    def make(name, text):
+        tar.write_bytes(text)
+        entry = maker.write_image(oci, name, maker.read_stages()[name], tar)
+        maker.write_index(oci, entry)
+        return entry
+    first = make("slurmctld", b"one")
+    assert make("slurmctld", b"one") == first and make("slurmd", b"one")["digest"] != first["digest"]
+    second = make("slurmctld", b"two")
+    index = json.loads((oci / "index.json").read_text())["manifests"]
+    assert [e["annotations"]["org.opencontainers.image.ref.name"] for e in index] == ["slurmctld", "slurmd"] and second in index
+    blobs = {p.name for p in (oci / "blobs/sha256").iterdir()}
+    manifest = json.loads((oci / "blobs/sha256" / second["digest"][7:]).read_text())
+    layer = (oci / "blobs/sha256" / manifest["layers"][0]["digest"][7:]).read_bytes()
+    assert gzip.decompress(layer) == b"two" and len(blobs) == 6 and first["digest"][7:] not in blobs
+    config = json.loads((oci / "blobs/sha256" / manifest["config"]["digest"][7:]).read_text())
+    assert config["config"]["User"] == "401:401" and config["created"] == "1970-01-01T00:00:00Z"
+
+
+def test_what_is_missing_is_said(tmp_path):
+    def run(*argv):
+        return subprocess.run([IMAGES / "make", tmp_path, *argv], capture_output=True, text=True, timeout=60, env={"PATH": "/nowhere"})
+    done = run()
+    assert done.returncode == 0 and done.stdout.startswith("images: skipped: ")
+    assert done.stdout.endswith("0 passed, 0 failed, 7 skipped\n")
+    assert run("slurmctld").stdout.endswith("1 skipped\n")
+    done = run("slurm")
+    assert done.returncode == 2 and "slurm: the images are login, penstock, sackd" in done.stderr
 
 
 @pytest.mark.skipif(not shutil.which("dpkg-query"), reason="there are no packages of Debian")
