@@ -100,17 +100,34 @@ static struct podnear_facts facts_of(const struct bridge *b)
 
 /* ---- what is followed ------------------------------------------------------------------------ */
 
-/* Gangs that say something of pods, and whose turn it may be. */
+static bool has_waiting(const struct bridge *b, const struct gang *g)
+{
+    const char *uid;
+    json_t *value;
+
+    json_object_foreach(g->uids, uid, value)
+    {
+        const json_t *pod = kubeinformer_by_uid(b->pods, uid);
+
+        if (pod && podread_is_waiting(pod))
+            return true;
+    }
+    return false;
+}
+
+/* Gangs that say something of pods, and whose turn it may be.  What has its nodes keeps them. */
 static void wake_near(void *ctx)
 {
     struct bridge *b = ctx;
+    const struct gang *g;
     const char *gang;
     void *next;
     json_t *value;
 
     json_object_foreach_safe(b->near_gangs, next, gang, value)
     {
-        if (!kubemap_get(&b->gangs, gang))
+        g = kubemap_get(&b->gangs, gang);
+        if (!g || !has_waiting(b, g))
             (void)json_object_del(b->near_gangs, gang); /* it was there */
         else if (bridgegang_is_ready(b))
             bridgegang_wake(b, gang, 0);
